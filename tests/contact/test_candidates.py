@@ -49,16 +49,16 @@ def test_the_list_holds_while_bodies_keep_their_motion() -> None:
     touching = set()
     while candidates.advance():
         place = place + velocity * candidates.dt
-        assert candidates.drift(0, n, *place)
+        assert candidates.holds(0, *place)
         found = brute(place, radius, 0.0)
         touching |= found
-        assert found <= set(map(tuple, candidates.near().T.tolist()))
+        assert found <= pairs_of(candidates)
     assert len(touching) > 10
     candidates.search(place, velocity)
     place[0, 3] += 0.26 * candidates.slack
-    assert not candidates.drift(0, n, *place)
+    assert not candidates.holds(0, *place)
     place[0, 3] = np.nan
-    assert not candidates.drift(0, n, *place)
+    assert not candidates.holds(0, *place)
 
 
 def test_layers_and_obstacles() -> None:
@@ -81,7 +81,7 @@ def test_a_crowd_chooses_the_same_pairs_with_and_without_a_list() -> None:
     crowd = made(radius)
     crowd.crowded = True
     assert not listed.crowded
-    one, two = listed.chosen(listed.pairs, place, speed), crowd.chosen(np.zeros((2, 0), np.int64), place, speed)
+    one, two = listed.chosen(place, speed), crowd.chosen(place, speed)
     assert np.array_equal(one, two)
     assert one.shape[1] <= CROWD * n
     found = set(map(tuple, one.T.tolist()))

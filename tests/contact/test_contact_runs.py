@@ -189,6 +189,19 @@ def test_a_car_at_100_m_s_does_not_pass_a_thin_wall() -> None:
     assert sim.events.since()[0].detail.startswith("obstacle 0: ")
 
 
+def test_a_car_that_pushes_against_a_wall_stands_still() -> None:
+    """Its nose, half a length ahead of the centre of its box, is at the wall, and nothing moves from tick to tick."""
+    sim = loaded({"name": "red", "model": "car.bicycle", "pose": [7.7, 0, 0], "commands": {"throttle": 0.5}})
+    sim.engine.contact.put_obstacles(np.array([[10.0, 0.0, 1.0, 0.1, 10.0, 1.0, 0.0]]), np.zeros((0, 5)))
+    sim.step(480)
+    places = []
+    for _ in range(60):
+        sim.step()
+        places.append(sim.snapshot()["red"].position)
+    assert places[-1][0] == pytest.approx(9.9 - (0.82 * 2.7 - 0.15), abs=1e-3)
+    assert np.ptp(places, axis=0).max() < 1e-9
+
+
 def test_drones_and_rovers_stop_at_posts_and_boxes() -> None:
     sim = loaded(
         {"name": "quad", "model": "quad", "pose": [0, 0, 2, 0], "commands": {"mode": "velocity", "vx": 1.0}},

@@ -115,8 +115,8 @@ def meet(at: int, k: int, size: float, bits: tuple[int, int, int], start: Any, c
 def search_all(
     n: int, moving: int, place: Any, velocity: Any, radius: Any, slack: float, horizon: float, fleet: Any, ignores: Any,
     cell: float, bits: tuple[int, int, int], most: int,
-) -> tuple[Any, Any, bool]:  # fmt: skip
-    """Return the pairs of bodies (2, k), first < second, that may touch within the horizon (s), and their least gaps.
+) -> tuple[Any, bool]:  # fmt: skip
+    """Return the pairs of bodies (2, k), first < second, that may touch within the horizon (s).
 
     `place` (3, n) is where bodies are in the middle of the horizon if they keep their `velocity`; the first `moving`
     are no obstacles; `fleet` is the row and column of a body in the table `ignores`. Pairs with a gap above `slack` are
@@ -128,7 +128,7 @@ def search_all(
         reach[i] = radius[i] + 0.5 * slack + 0.5 * horizon * sqrt(speed)
     order, start, cells, body, used, met = sort_cells(n, place, reach, cell, bits)
     room, found = 2 * n + 16, 0
-    pairs, gaps = empty((2, room), int64), empty(room)
+    pairs = empty((2, room), int64)
     for at in range(n):
         i = order[at]
         for k in range(cells[0, at], used.size):
@@ -143,16 +143,14 @@ def search_all(
                     continue
                 if found == room:
                     if found >= most:
-                        return pairs, gaps, False
+                        return pairs[:, :0].copy(), False
                     room *= 2
-                    more, wider = empty((2, room), int64), empty(room)
+                    more = empty((2, room), int64)
                     more[:, :found] = pairs
-                    wider[:found] = gaps
-                    pairs, gaps = more, wider
+                    pairs = more
                 pairs[0, found], pairs[1, found] = min(i, j), max(i, j)
-                gaps[found] = gap
                 found += 1
-    return pairs[:, :found].copy(), gaps[:found].copy(), True
+    return pairs[:, :found].copy(), True
 
 
 def least_distance(place: Any, velocity: Any, i: int, j: int, horizon: float) -> float:
@@ -265,24 +263,22 @@ def chosen_pairs(n: int, best: Any, counts: Any, firm: Any) -> Any:
     return pairs[:, :found].copy()
 
 
-def drift_of(n: int, x: Any, y: Any, z: Any, place: Any, velocity: Any, time: float) -> float:
-    """Return how far (m) a body is at most from where it would be with its velocity at the last search, NaN if one is.
+def deviating_of(
+    x: Any, y: Any, z: Any, x0: Any, y0: Any, z0: Any, vx: Any, vy: Any, vz: Any, time: float, most: float
+) -> int:
+    """Count the bodies farther than `most` (m) from where they would be with their velocity at the last search.
 
-    `time` (s) is that since the middle of the horizon, to which `place` belongs.
+    `time` (s) is that since the middle of the horizon, to which x0, y0, z0 belong. A position that is NaN counts.
     """
-    most, broken = 0.0, 0.0
-    for i in range(n):
-        dx = x[i] - place[0, i] - time * velocity[0, i]
-        dy = y[i] - place[1, i] - time * velocity[1, i]
-        dz = z[i] - place[2, i] - time * velocity[2, i]
-        square = dx * dx + dy * dy + dz * dz
-        most = max(most, square)
-        broken += 0.0 * square
-    return sqrt(most) + broken
+    found, limit = 0, most * most
+    for i in range(x.size):
+        dx, dy, dz = x[i] - x0[i] - time * vx[i], y[i] - y0[i] - time * vy[i], z[i] - z0[i] - time * vz[i]
+        found += not dx * dx + dy * dy + dz * dz <= limit
+    return found
 
 
 _search, _crowd = routine(search_all, inline=True), routine(crowd_search)
-_chosen, _drift = routine(chosen_of), routine(drift_of)
+_chosen, _deviating = routine(chosen_of), routine(deviating_of)
 
 
 class Candidates:
@@ -299,9 +295,7 @@ class Candidates:
         self.slack, self.horizon = max(SLACK, 4.0 * ACCELERATION * dt * dt), max(HORIZON, 8.0 * dt)
         self.place, self.velocity = np.zeros((3, self.n)), np.zeros((3, self.n))  # at the last search
         self.time = np.inf  # s since the middle of the horizon of the last search; infinite: search at the next tick
-        self.drifted = 0.0  # m: the largest deviation from straight motion since then
         self.pairs: Ints = np.zeros((2, 0), np.int64)
-        self.gaps: Floats = np.zeros(0)  # m, ascending: the least gap of each pair in straight motion
         self.crowded = False  # too many pairs to keep: they are found at every tick
         self.searches = 0
 
@@ -310,49 +304,41 @@ class Candidates:
         self.time = np.inf
 
     def advance(self) -> bool:
-        """Begin another tick; return whether the list may still hold: then `drift` decides."""
+        """Begin another tick; return whether the list may still hold: then `holds` decides."""
         self.time += self.dt
         return self.time <= 0.5 * self.horizon
 
-    def drift(self, offset: int, n: int, x: Floats, y: Floats, z: Floats) -> bool:
-        """Note how far the bodies of a fleet have left their straight motion; return whether the list still holds."""
-        part = slice(offset, offset + n)
-        found = _drift(n, x, y, z, self.place[:, part], self.velocity[:, part], self.time)
-        self.drifted = max(self.drifted, found)
-        return found <= 0.25 * self.slack
+    def holds(self, offset: int, x: Floats, y: Floats, z: Floats) -> bool:
+        """Return whether the bodies of a fleet, the first at `offset`, have kept to the motion of the last search."""
+        part = slice(offset, offset + len(x))
+        x0, y0, z0 = (row[part] for row in self.place)
+        vx, vy, vz = (row[part] for row in self.velocity)
+        return not _deviating(x, y, z, x0, y0, z0, vx, vy, vz, self.time, 0.25 * self.slack)
 
     def search(self, place: Floats, velocity: Floats) -> None:
         """Find the candidates among bodies at these places (3, n) with these velocities, at the beginning of a list."""
         self.searches += 1
-        self.drifted, self.time = 0.0, self.dt - 0.5 * self.horizon  # from one tick ago
+        self.time = self.dt - 0.5 * self.horizon  # from one tick ago
         self.place, self.velocity = place - self.time * velocity, velocity.copy()
         speed = np.sqrt((velocity * velocity).sum(axis=0))
         reach = self.radius + 0.5 * self.slack + 0.5 * self.horizon * speed
         given = self.radius, self.slack, self.horizon, self.fleet, self.ignores
         cells = self._cells(self.place, reach)
-        pairs, gaps, complete = _search(self.n, self.moving, self.place, self.velocity, *given, *cells, FULL * self.n)
+        pairs, complete = _search(self.n, self.moving, self.place, self.velocity, *given, *cells, FULL * self.n)
         self.crowded = not complete
         if self.crowded:
             self.forget()
             return
-        near = np.argsort(gaps, kind="stable")
-        self.pairs, self.gaps = pairs[:, near], gaps[near]
+        self.pairs = pairs
 
-    def near(self) -> Ints:
-        """Return the pairs that may touch, given how far bodies have left their straight motion."""
-        return self.pairs[:, : np.searchsorted(self.gaps, 2.0 * self.drifted + 0.5 * self.slack, "right")]
-
-    def chosen(self, pairs: Ints, place: Floats, speed: Floats) -> Ints:
-        """Return those of the pairs that may touch in this tick, in ascending order.
-
-        In a crowd, all bodies are searched instead of the pairs.
-        """
+    def chosen(self, place: Floats, speed: Floats) -> Ints:
+        """Return the pairs that may touch in this tick, of the candidates or in a crowd of all, in ascending order."""
         sweep = speed * self.dt
         if self.crowded:
             given = self.n, self.moving, place, self.radius, sweep, self.fleet, self.ignores
             found = _crowd(*given, *self._cells(place, self.radius + sweep))
         else:
-            found = _chosen(self.n, self.moving, pairs, place, self.radius, sweep)
+            found = _chosen(self.n, self.moving, self.pairs, place, self.radius, sweep)
         return np.ascontiguousarray(found[:, np.lexsort((found[1], found[0]))])
 
     def _cells(self, place: Floats, reach: Floats) -> tuple[float, tuple[int, int, int]]:

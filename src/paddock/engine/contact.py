@@ -136,6 +136,7 @@ class ContactStage:
         self._roster: Roster | None = None
         self.put_obstacles(np.zeros((0, 7)), np.zeros((0, 5)))
         self._version: tuple[int, int] = (-1, -1)
+        self._disarmed: list[tuple[FleetProgram, Ints]] | None = None  # None: not known
 
     def put_obstacles(self, boxes: Floats, cylinders: Floats) -> None:
         """Replace the obstacles; see `obstacle_table`."""
@@ -145,7 +146,7 @@ class ContactStage:
 
     def forget(self) -> None:
         """Forget where bodies were, after a change of the state outside a tick."""
-        self._roster = None
+        self._roster = self._disarmed = None
 
     @property
     def roster(self) -> Roster:
@@ -193,19 +194,17 @@ class ContactStage:
         holds = candidates.advance()
         for part in roster.parts if holds else ():
             state = part.program.fleet.state
-            holds = candidates.drift(part.first, part.n, *(state[row] for row in part.xyz)) and holds
-        everything = np.arange(len(roster.ids) + self._obstacles.shape[1])
+            holds = holds and candidates.holds(part.first, *(state[row, : part.n] for row in part.xyz))
         if not holds:
-            poses = roster.poses(everything, tick)
+            poses = roster.poses(np.arange(candidates.n), tick)
             candidates.search(poses[:3], poses[7:10])
-        near = candidates.near() if not candidates.crowded else np.zeros((2, 0), np.int64)
-        if not near.shape[1] and not candidates.crowded:
-            return near
-        bodies = everything if candidates.crowded else np.unique(near)
+        if not candidates.pairs.shape[1] and not candidates.crowded:
+            return candidates.pairs
+        bodies = np.arange(candidates.n) if candidates.crowded else np.unique(candidates.pairs)
         poses = roster.poses(bodies, tick)
         place, speed = np.zeros((3, candidates.n)), np.zeros(candidates.n)
         place[:, bodies], speed[bodies] = poses[:3], np.sqrt((poses[7:10] ** 2).sum(axis=0))
-        return candidates.chosen(near, place, speed)
+        return candidates.chosen(place, speed)
 
     def _falling(self, roster: Roster, tick: int) -> Ints:
         """Return the bodies that the ground may hold and that are not asleep."""
@@ -324,13 +323,22 @@ class ContactStage:
             return
         table = program.fleet.tables[CONTACT]
         if table[LAST["disarmed"], row] == 0.0:
-            table[LAST["disarmed"], row] = 1.0
+            table[LAST["disarmed"], row], self._disarmed = 1.0, None
             self.events.report(tick, "disarmed", program.fleet.vehicle_name(row), why)
+
+    @property
+    def disarmed(self) -> list[tuple[FleetProgram, Ints]]:
+        """The fleets with vehicles that crashes have disarmed, and their rows."""
+        if self._disarmed is None:
+            able = [p for p in self.programs.values() if p.contact and ARMED in column_index(p.model.command)]
+            rows = [np.flatnonzero(p.fleet.tables[CONTACT][LAST["disarmed"], : p.fleet.n]) for p in able]
+            self._disarmed = [(program, found) for program, found in zip(able, rows, strict=True) if len(found)]
+        return self._disarmed
 
     def repair(self, program: FleetProgram, rows: Ints) -> None:
         """Let vehicles that are placed be armed again."""
         if program.contact is not None:
-            program.fleet.tables[CONTACT][LAST["disarmed"], rows] = 0.0
+            program.fleet.tables[CONTACT][LAST["disarmed"], rows], self._disarmed = 0.0, None
 
     # overlap, saving --------------------------------------------------------------------------------------------------
 
@@ -342,7 +350,7 @@ class ContactStage:
         bodies = np.arange(roster.constants.shape[1])
         place, none = roster.poses(bodies, self.world.clock.tick), np.zeros(len(bodies))
         roster.candidates.search(place[:3], np.zeros_like(place[:3]))
-        pairs = roster.candidates.chosen(roster.candidates.pairs, place[:3], none)
+        pairs = roster.candidates.chosen(place[:3], none)
         roster.candidates.forget()
         table = self._table(roster, bodies, np.zeros(0, np.int64), self.world.clock.tick)
         table[7:13], table[ROW.asleep] = 0.0, 0.0
@@ -391,20 +399,14 @@ class ContactStage:
 class DisarmStage:
     """Keeps drones that have crashed disarmed, whatever is commanded."""
 
-    programs: dict[str, FleetProgram]
+    contact: ContactStage
     name = "disarm"
 
     def due(self, tick: int) -> int:
         """Return this tick while a vehicle is disarmed by a crash."""
-        return tick if any(len(rows) for _, rows in self._disarmed()) else NEVER_DUE
+        return tick if self.contact.disarmed else NEVER_DUE
 
     def run(self, tick: int) -> None:
         """Overwrite the command."""
-        for program, rows in self._disarmed():
-            if len(rows):
-                program.fleet.command[column_index(program.model.command)[ARMED], rows] = 0.0
-
-    def _disarmed(self) -> Iterator[tuple[FleetProgram, Ints]]:
-        for program in self.programs.values():
-            if program.contact is not None and ARMED in column_index(program.model.command):
-                yield program, np.flatnonzero(program.fleet.tables[CONTACT][LAST["disarmed"], : program.fleet.n])
+        for program, rows in self.contact.disarmed:
+            program.fleet.command[column_index(program.model.command)[ARMED], rows] = 0.0

@@ -69,7 +69,7 @@ def assemble_tick(scenario: Scenario, applier: Applier, mailbox: Mailbox, thread
         latch,  # apply the actions of the mailbox, and the failsafe where commands have timed out
         *(() if mission.kinematic else (mission,)),  # follow progress, replan, set routes
         behave,  # behaviours turn poses into commands
-        *(() if contact.settings is None else (DisarmStage(programs),)),  # drones that have crashed stay disarmed
+        *(() if contact.settings is None else (DisarmStage(contact),)),  # drones that have crashed stay disarmed
     )
     # then `move`: vehicle dynamics; the clock advances
     after = (
