@@ -114,8 +114,6 @@ class VehicleModel:
         """Require that telemetry and steady columns exist, and that a body can be bumped."""
         if (self.body is None) != (self.bumped is None):
             raise PaddockError(f"{users_place()}: body and bumped belong together: give both or neither")
-        if self.body is not None and not {"x", "y", "z"} <= set(column_index(self.state)):
-            raise PaddockError(f"{users_place()}: a model with a body has the state columns x, y and z")
         for what, names, known in (("telemetry", self.telemetry, self.state), ("steady", self.steady, self.command)):
             for name in names:
                 if name not in column_index(known):
@@ -169,6 +167,8 @@ def check_model(model: VehicleModel) -> None:
     """Require columns with units, and functions that return them; raise PaddockError."""
     for tuple_class in filter(None, (model.state, model.command, model.parameters, model.report_type)):
         columns_of(tuple_class)
+    if model.body is not None and not {"x", "y", "z"} <= set(column_index(model.state)):
+        raise PaddockError(f"model {model.name!r}: a model with a body has the state columns x, y and z")
     check_functions(model)
 
 
