@@ -74,3 +74,29 @@ def test_one_bird_alone_cruises(watch: Any) -> None:
     step = np.diff(ways["one"][-100:, 0], axis=0) * 20
     assert np.linalg.norm(step, axis=1) == pytest.approx(6.0, rel=0.1)
     assert np.arctan2(step[:, 1], step[:, 0]) == pytest.approx(0.5, abs=0.25)
+
+
+def test_a_flock_avoids_vehicles_of_other_fleets_if_it_is_asked_to() -> None:
+    """It flies through three standing vehicles, or around them, hardly closer than the distance to keep."""
+    nearest = {}
+    for avoid in (0.0, 6.0):
+        start = {"grid": {"spacing": 4, "z": 20, "origin": [-40, 0]}}
+        mast = [[0, -4, 20, 0], [0, 0, 20, 0], [0, 4, 20, 0]]
+        sim = paddock.load(
+            {
+                "clock": {"rate": 60},
+                "vehicles": [
+                    {"name": "birds", "model": "point", "count": 60, "spawn": start, "speed": 5,
+                     "behaviour": {"flock": {"avoid": avoid}}},
+                    {"name": "mast", "model": "point", "count": 3, "spawn": {"poses": mast}},
+                ],
+            }
+        )  # fmt: skip
+        found = []
+        for _ in range(120):
+            sim.step(6)
+            birds = sim.snapshot().fleet("birds").position
+            found.append(np.linalg.norm(birds[:, None] - np.array(mast)[None, :, :3], axis=2).min())
+        nearest[avoid] = min(found)
+    assert nearest[0.0] < 1.0
+    assert nearest[6.0] > 5.0

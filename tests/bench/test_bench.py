@@ -31,6 +31,7 @@ def test_the_json_form() -> None:
 def test_names_and_suggestions() -> None:
     assert benchmark_names() == [
         "clients",
+        "contact",
         "cuda",
         "kernels",
         "peers",

@@ -30,8 +30,8 @@ POSE_FORM = "[x, y, yaw] or [x, y, z, yaw]"
 CASES = [
     # keys
     ("seed: 1\n", "1:1: missing key 'vehicles' in scenario"),
-    ("vehicles: []\nzzz: {}\n", "2:1: unknown key 'zzz' in scenario; valid: clock, description, every, mission, name, "
-     "on_nan, record, seed and 4 more"),
+    ("vehicles: []\nzzz: {}\n", "2:1: unknown key 'zzz' in scenario; valid: clock, contact, description, every, "
+     "mission, name, on_nan, record and 5 more"),
     ("vehicles:\n  - modle: quad\n    model: quad\n", "2:5: unknown key 'modle' in vehicles[0]; did you mean 'model'?"),
     ("vehicles: []\nclock: {rat: 3}\n", "2:9: unknown key 'rat' in clock; did you mean 'rate'?"),
     ("vehicles: []\nclock: {sync: {evry: 3}}\n", "2:16: unknown key 'evry' in clock.sync; did you mean 'every'?"),
@@ -171,8 +171,8 @@ def cyclic() -> dict[str, Any]:
         ({"vehicles": [{"name": "a", "model": "x"}, {"name": "a", "model": "x"}]},
          "vehicles[1].name: name 'a' is already used at vehicles[0].name"),
         ({"vehicles": [], "a\nb": 1},
-         "a\\nb: unknown key 'a\\nb' in scenario; valid: clock, description, every, mission, name, "
-         "on_nan, record, seed and 4 more"),
+         "a\\nb: unknown key 'a\\nb' in scenario; valid: clock, contact, description, every, mission, name, "
+         "on_nan, record and 5 more"),
         (5, "a scenario is a path, a demo's name, YAML text or a dict, not int"),
     ],
 )  # fmt: skip

@@ -14,7 +14,7 @@ def test_head() -> None:
     assert SCHEMA["title"] == "Paddock scenario"
     assert "$id" not in SCHEMA
     assert SCHEMA["anyOf"] == [{"required": ["vehicles"]}, {"required": ["mission"]}]
-    sections = ["clock", "world", "vehicles", "mission", "sitl", "on_nan", "every", "record", "serve"]
+    sections = ["clock", "world", "vehicles", "mission", "sitl", "contact", "on_nan", "every", "record", "serve"]
     assert list(SCHEMA["properties"]) == ["name", "description", "seed", *sections]
     assert json.loads(json.dumps(SCHEMA)) == SCHEMA
 
@@ -23,7 +23,8 @@ def test_no_unknown_keys_and_everything_described() -> None:
     choices = {"BehaviourChoice", "Grid", "MethodChoice", "SensorChoice"}
     assert set(PARTS) == choices | {
         "AdapterEntry", "AreaTask", "AutopilotEntry", "BoxObstacle", "CameraSection", "CirclePatch", "CirclePattern",
-        "CircleTask", "ClientLimits", "ClockSection", "ConeObstacle", "Dial", "Every", "FrictionMap", "FrictionPatch",
+        "CircleTask", "ClientLimits", "ClockSection", "ConeObstacle", "ContactSection", "Dial", "Every",
+        "FleetContact", "FrictionMap", "FrictionPatch",
         "Generate", "GridPattern", "GroundSection", "HalfPlane", "HeightMap", "LinePattern", "LineTask", "Mavlink",
         "MetricsEndpoint", "MissionEvent", "MissionSection", "NoFlyZone", "Obstacle", "PointTask", "PolygonTask",
         "RandomPattern", "RecordSection", "RectanglePatch", "RoundObstacle", "SeparationSection", "Serve",

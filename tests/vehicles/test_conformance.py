@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from math import sin as libm_sin
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import pytest
 
@@ -10,7 +10,8 @@ from paddock.compute.math import maximum, minimum, select, sincos
 from paddock.compute.quaternion import length
 from paddock.errors import PaddockError, UnknownNameError
 from paddock.testing import ConformanceError, ConformanceReport, check_vehicle_model
-from paddock.vehicles.model import Desire, Placement, VehicleModel, model_names
+from paddock.testing.vehicles import Rig, check_contact
+from paddock.vehicles.model import Body, Bump, Desire, Placement, VehicleModel, model_names
 from paddock.vehicles.models.point import MODEL, Command, Parameters, State
 from paddock.vehicles.models.point import place as point_place
 from paddock.vehicles.models.point import pose as point_pose
@@ -28,8 +29,8 @@ LONG = ("quad", "car.bicycle", "car.double_track", "car.full", "plane")
 def test_shipped_model_conforms(name: str) -> None:
     report = check_vehicle_model(name)
     assert isinstance(report, ConformanceReport)
-    assert len(report.details) == 16
-    assert f"model '{name}': 16 checks passed" in str(report)
+    assert len(report.details) == 17
+    assert f"model '{name}': 17 checks passed" in str(report)
 
 
 def test_report_names_each_check_and_its_measurement() -> None:
@@ -269,3 +270,28 @@ def test_constants_need_no_type() -> None:
 def place_flat(at: Placement, p: Parameters, w: Environment) -> State:
     placed = point_place(at, p, w)
     return State(placed.x, placed.y, 0.0, placed.vx, placed.vy, 0.0, placed.yaw)
+
+
+def bumped_twice(s: State, p: Parameters, b: Bump) -> State:
+    return State(s.x + b.dx, s.y + b.dy, s.z + b.dz, s.vx + 2.0 * b.dvx, s.vy + b.dvy, s.vz + b.dvz, s.yaw)
+
+
+def bumped_nowhere(s: State, p: Parameters, b: Bump) -> State:
+    return State(s.x, s.y, s.z, s.vx + b.dvx, s.vy + b.dvy, s.vz + b.dvz, s.yaw)
+
+
+def solid_nothing(p: Parameters) -> Body:
+    return Body(0.0, 1.0, 1.0, 1.0, 0.1, 0.1, 0.1, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"bumped": bumped_twice}, "a bump of dvx by 0.125 changes the velocity by 0.25 m/s"),
+        ({"bumped": bumped_nowhere}, "a bump of dx shifts the pose by something else"),
+        ({"body": solid_nothing}, "mass, moments of inertia and half_length of body.. must be greater than 0"),
+    ],
+)
+def test_a_broken_contract_of_contact_is_found(changes: dict[str, Any], problem: str) -> None:
+    with pytest.raises(PaddockError, match=problem):
+        check_contact(Rig(replace(MODEL, name="point", **changes), 0))

@@ -17,6 +17,7 @@ import numpy as np
 from paddock.engine import actions
 from paddock.engine.barrier import Claims
 from paddock.engine.commands import apply_command, check_command, check_place, fail_silent, place_vehicle
+from paddock.engine.contact import ContactStage
 from paddock.engine.events import EventLog
 from paddock.engine.fleets import Fleets, PreparedSpawn
 from paddock.engine.frames import place_frame
@@ -53,6 +54,7 @@ class Applier:
     claims: Claims
     mission: "MissionStage"
     publisher: PublishStage
+    contact: ContactStage
 
     def __post_init__(self) -> None:
         self.programs = self.fleets.programs
@@ -215,6 +217,7 @@ class Applier:
         program, rows = self.found(action.target)
         action = check_place(program, rows, action)
         place_vehicle(program, rows, action, self.world)
+        self.contact.repair(program, rows)
         many = np.ndim(action.pose) > 1
         detail = f"{len(rows)} vehicles" if many else "at {:g}, {:g}, {:g}".format(*action.pose)
         self.events.report(self.world.clock.tick, "placed", program.fleet.names_of(rows), detail)
@@ -259,6 +262,7 @@ class Applier:
         self._changes += 1
         self._next_timeout = None
         self.publisher.forget()
+        self.contact.forget()
 
 
 def added_vehicles(action: actions.Action) -> Mapping[str, Any] | None:

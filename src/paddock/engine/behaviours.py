@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from paddock.behaviour.avoid import AVOID, Avoidance
 from paddock.behaviour.paths import path_points
 from paddock.behaviour.rule import NO_TARGET, RouteLine, Rule, Urge, find_rule, rule_names
 from paddock.compute.kernel import CompiledKernels, kernel
@@ -173,6 +174,7 @@ class FleetBehaviour:
         self.fleet = fleet
         self.urges = np.zeros((len(column_index(Urge)), 1))
         self.grid = NeighbourGrid(self.rule.neighbours) if self.rule.neighbours else None
+        self.avoidance = _avoidance(setup)
         different = () if each is None else tuple(column_index(self.rule.options))
         self._options = (self.options, each[0]) if each and different else (self.options,)
         self._places = None if each is None else each[1]
@@ -210,6 +212,12 @@ class FleetBehaviour:
             self.urges = np.zeros((len(self.urges), fleet.capacity))
         if self.grid is not None:
             self._sum_urges(self.grid, poses(fleet.name), among)
+        if self.avoidance is not None:
+            count, chosen = (fleet.n, np.arange(fleet.n)) if among is None else among
+            others = [
+                poses(name)[:, : other.n] for name, other in world.fleets.items() if name != fleet.name and other.n
+            ]
+            self.urges[:, : fleet.n] += self.avoidance.urges(poses(fleet.name), count, others)[:, chosen]
         own = (fleet.state, fleet.command, *parameters, fleet.tables[MEMORY], *self._options, self.urges)
         self._act(fleet.n, 1, *own, rows, targets, self.path, dt)
         return lost
@@ -217,7 +225,8 @@ class FleetBehaviour:
     @property
     def kernels(self) -> tuple[CompiledKernels, ...]:
         """All kernels of the behaviour."""
-        return (self._act,) if self.grid is None else (self._act, self.grid.kernels)
+        own = () if self.grid is None else (self.grid.kernels,)
+        return (self._act, *own, *(() if self.avoidance is None else (self.avoidance.grid.kernels,)))
 
     def _sum_urges(self, grid: NeighbourGrid, block: Floats, among: tuple[int, Ints] | None) -> None:
         """Sum the contributions of each vehicle's neighbours."""
@@ -245,6 +254,13 @@ class FleetBehaviour:
             return NO_POSES, np.full(n, NO_TARGET), self.target
         places = np.arange(n) if self._places is None else self._places
         return read_only(poses(fleet.name)), rows[places % len(rows)], None
+
+
+def _avoidance(setup: RuleSetup) -> Avoidance | None:
+    """Return the avoidance of other fleets if the rule has the option and it is set."""
+    rows = column_index(setup.rule.options)
+    distance = float(setup.options[rows[AVOID]]) if AVOID in rows and not setup.per_vehicle else 0.0
+    return Avoidance(distance, float(setup.options[rows["separation"]])) if distance > 0.0 else None
 
 
 def find_target(world: World, target: str, fleet: Fleet, rows: Ints) -> None:

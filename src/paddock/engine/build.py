@@ -13,14 +13,15 @@ from paddock.compute.kernel import shared_tuple
 from paddock.compute.philox import normals, signed
 from paddock.compute.twin import vectorised
 from paddock.engine.behaviours import FleetBehaviour, find_target, set_up_rule
-from paddock.engine.program import VARYING, FleetProgram, checked_inputs
+from paddock.engine.program import COLLIDED_FOR, CONTACT, VARYING, FleetProgram, LastContact, checked_inputs
 from paddock.errors import CodeError, InvalidValueError, PaddockError, users_code
 from paddock.scenario import Scenario, VehicleEntry, load_preset, spawn_poses
+from paddock.scenario.contact import FleetContact
 from paddock.sensing.sensor import Sensor, find_sensor
 from paddock.sensing.site import site_at
 from paddock.sensing.suite import FleetSensor
 from paddock.vehicles.model import Placement, VehicleModel, find_model, over
-from paddock.world.columns import Floats, checked, column_index, columns_of, filled
+from paddock.world.columns import Floats, checked, column_index, columns_of, defaults_of, filled
 from paddock.world.fleet import Fleet, Ints, draw_uniforms, stream_ids
 from paddock.world.geodesy import Origin
 from paddock.world.ground import UNEVEN
@@ -77,6 +78,7 @@ def build_program(
         program.timeout_ticks = max(1, world.clock.ticks(entry.timeout))
     for name, value in checked_inputs(model, entry.failsafe, lambda name: place("failsafe", name)).items():
         program.failsafe[column_index(model.command)[name]] = value
+    _contact(program, world, scenario, entry, place)
     _behaviour(program, entry, place)
     _sensors(program, world, scenario, entry, place)
     return program
@@ -182,6 +184,24 @@ def _parameters(model: VehicleModel, entry: VehicleEntry, place: Place) -> Float
     if model.problem is not None and (problem := model.problem(model.parameters(*values.tolist()))):
         raise InvalidValueError(f"{place('parameters')}: {problem}")
     return values
+
+
+def _contact(program: FleetProgram, world: World, scenario: Scenario, entry: VehicleEntry, place: Place) -> None:
+    """Let others touch the fleet if the scenario has contact, the model a body, and the entry does not refuse."""
+    model, chosen = program.model, entry.contact or FleetContact()
+    falls = model.body is not None and bool(np.any(vectorised(model.body)(program.parameter_tuple()).falls))
+    if scenario.contact is None or not chosen.enabled:
+        if falls:
+            where = place("contact" if entry.contact else "model")
+            raise InvalidValueError(f"{where}: {model.name!r} needs contact: only contact keeps it above the ground")
+        return
+    if model.body is None:
+        if entry.contact is not None:
+            raise InvalidValueError(f"{place('contact')}: model {model.name!r} has no body that others could touch")
+        return
+    program.contact = chosen
+    program.collided_ticks = max(1, world.clock.ticks(COLLIDED_FOR))
+    program.fleet.add_table(CONTACT, len(column_index(LastContact)), defaults_of(LastContact))
 
 
 def _behaviour(program: FleetProgram, entry: VehicleEntry, place: Place) -> None:

@@ -16,6 +16,7 @@ from paddock.engine.barrier import Autopilots, Claims
 from paddock.engine.build import environment_values, new_world
 from paddock.engine.clock_thread import ClockThread
 from paddock.engine.commands import next_timeout
+from paddock.engine.contact import ContactStage
 from paddock.engine.events import EventLog
 from paddock.engine.fleets import Fleets, PreparedSpawn
 from paddock.engine.frames import NamedFrames
@@ -37,7 +38,7 @@ if TYPE_CHECKING:  # planning is imported for a mission only
 AUTOPILOTS = "autopilots"  # key of a saved state
 STATE_KEYS = frozenset(
     {"scenario", "rate", "entries", "world", "mailbox", "events", "lost_targets", "sensors"}
-    | {"orders", "mission", "failure", AUTOPILOTS}  # where the run has them
+    | {"orders", "mission", "failure", "contact", AUTOPILOTS}  # where the run has them
 )
 
 
@@ -73,8 +74,9 @@ class Engine:
         self.poses = self.publisher.poses
         self.autopilots = Autopilots()
         self.claims = Claims(self.autopilots)
+        self.contact = ContactStage(scenario, world, self.programs, self.events)
         self.applier = Applier(
-            world, self.fleets, self.events, self.log, self.claims, self.mission_stage, self.publisher
+            world, self.fleets, self.events, self.log, self.claims, self.mission_stage, self.publisher, self.contact
         )
         self.thread = ClockThread(self.claims.wake)
         self.stages = assemble_tick(scenario, self.applier, self.mailbox, self.thread)
@@ -191,6 +193,7 @@ class Engine:
             **({"orders": overrides} if overrides else {}),  # the key of earlier saved states
             **({} if self.mission is None else {"mission": self.mission.save()}),
             **({"failure": failure} if failure else {}),
+            **({} if self.contact.settings is None else {"contact": self.contact.save()}),
             "rate": self.world.clock.rate,
             "entries": {name: program.entry_text for name, program in programs.items()},
             "world": self.world.save(),
@@ -266,6 +269,7 @@ class Engine:
             self.mailbox.take_over(twin.mailbox)
             self.stages.behave.lost = twin.stages.behave.lost
             self.stages.guard.failure = twin.stages.guard.failure
+            self.contact.take_over(twin.contact)
             self.mission_stage.mission = twin.mission
             if twin.mission is not None:
                 twin.mission.attach(self.world, self.fleets, self.events, self.poses)
@@ -319,6 +323,8 @@ class Engine:
         self.events.restore(tree["events"])
         self.stages.behave.lost = set(tree["lost_targets"])
         self.stages.guard.failure = tree.get("failure", "")
+        if self.contact.settings is not None:
+            self.contact.restore(tree["contact"])
         for program in self.programs.values():
             program.expires_from = next_timeout(program)
         for name, sensors in tree["sensors"].items():
@@ -345,7 +351,7 @@ class Engine:
             world.roster_version += 1
             world.environment[:] = environment_values(self.scenario)
             world.transforms = TransformTree()
-            for part in (self.mailbox, self.events, self.log, self.applier.prepared):
+            for part in (self.mailbox, self.events, self.log, self.applier.prepared, self.contact):
                 part.clear()
             self._populate(prepared=True)
             for listener in self.on_restart:
@@ -386,6 +392,7 @@ class Engine:
             self.mission.begin()
         if any(program.sensors for program in self.programs.values()):
             self._compile(progress)
+        self.contact.check_start()
         self.stages.sense.run(self.world.clock.tick)
         self._prepared = True
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from paddock.compute.kernel import BLOCK, CompiledKernels, Kernel, KernelSpec, kernel
 from paddock.engine.behaviours import FleetBehaviour, read_only
 from paddock.errors import unknown_name
+from paddock.scenario.contact import FleetContact
 from paddock.sensing.suite import FleetSensor
 from paddock.vehicles.model import BATTERY_COLUMNS, VehicleModel
-from paddock.world.columns import Floats, checked, column_index, columns_of
+from paddock.world.columns import Column, Floats, checked, column_index, columns_of, defaults_of
 from paddock.world.fleet import NEVER, Fleet, Ints
 from paddock.world.layout import FleetLayout
 from paddock.world.pose import Pose
@@ -23,11 +24,31 @@ if TYPE_CHECKING:
 
 POSE_COLUMNS = tuple(column_index(Pose))
 VARYING = "varying"
+CONTACT = "contact"  # the table of the last contact of each vehicle
 COMMANDS_SHOWN = 1000  # size limit of fleets whose commands and wide reports are in snapshots
 WIDE_REPORT = 16  # columns
 
 
 NOT_FINITE, CRASHED = "not_finite", "crashed"  # kinds of alarms and of their events
+
+
+class LastContact(NamedTuple):
+    """The last touch of a vehicle with another or with an obstacle."""
+
+    tick: Annotated[float, Column("", "tick of the touch, -1: none yet")] = -1.0
+    other: Annotated[float, Column("", "id of the other vehicle, -1: an obstacle or none")] = -1.0
+    impulse: Annotated[float, Column("N s", "impulse along the normal")] = 0.0
+    x: Annotated[float, Column("m", "where it was touched, east")] = 0.0
+    y: Annotated[float, Column("m", "where it was touched, north")] = 0.0
+    z: Annotated[float, Column("m", "where it was touched, up")] = 0.0
+    nx: Annotated[float, Column("", "normal east: the direction in which the other pushes")] = 0.0
+    ny: Annotated[float, Column("", "normal north")] = 0.0
+    nz: Annotated[float, Column("", "normal up")] = 0.0
+    disarmed: Annotated[float, Column("0/1", "1: it has crashed and stays disarmed until it is placed")] = 0.0
+
+
+SHOWN_CONTACT = ("collided", *column_index(LastContact))
+COLLIDED_FOR = 0.5  # s: a vehicle counts as collided for this long after a touch
 
 
 class Alarm(NamedTuple):
@@ -156,6 +177,8 @@ class FleetProgram:
         self.substeps = 1  # of the dynamics in a tick
         self.carried = False  # the mission sets the poses: no dynamics
         self.sensors: dict[str, FleetSensor] = {}
+        self.contact: FleetContact | None = None  # None: others cannot touch it
+        self.collided_ticks = 1  # for which a vehicle counts as collided after a touch
         self.timeout_ticks: int | None = None
         self.expires_from = NEVER  # no command of the fleet times out before this tick
         self.failsafe = command_values(model, "failsafe")
@@ -224,6 +247,23 @@ class FleetProgram:
             self._poses_tick = tick
         return self._poses_shown
 
+    def poses_of(self, rows: Ints, tick: int) -> Floats:
+        """Return the poses (13, k) of some of the vehicles."""
+        if self._poses_tick == tick or 2 * len(rows) > self.fleet.n:
+            return np.take(self.pose_block(tick), rows, axis=1)
+        poses = np.zeros((len(POSE_COLUMNS), len(rows)))
+        state = np.ascontiguousarray(np.take(self.fleet.state, rows, axis=1))
+        self._pose(len(rows), 1, state, *self.parameters_of(rows), poses)
+        return poses
+
+    def parameter_tuple(self, rows: Ints | None = None) -> Any:
+        """Return the model's parameters: numbers, or arrays of the vehicles that differ."""
+        values: list[Any] = self.parameter_values.tolist()
+        for k, name in enumerate(self.varying):
+            column = self.fleet.tables[VARYING][k, : self.fleet.n]
+            values[column_index(self.model.parameters)[name]] = column if rows is None else column[rows]
+        return self.model.parameters(*values)
+
     def forget_poses(self) -> None:
         """Discard cached poses, after a change of the state outside a tick."""
         self._poses_tick = -1
@@ -245,6 +285,11 @@ class FleetProgram:
                 self._report(n, 1, state, self.fleet.tables["command"], *constants, report)
             block[after_report:after_commands] = self.fleet.tables["command"][: after_commands - after_report, :n]
             row = after_commands
+            if self.contact_columns:
+                last = self.fleet.tables[CONTACT][:, :n]
+                block[row] = (last[0] >= 0.0) & (tick - last[0] < self.collided_ticks)
+                block[row + 1 : row + len(self.contact_columns)] = last[: len(self.contact_columns) - 1]
+                row += len(self.contact_columns)
             for sensor in self.sensors.values():
                 sensor.arrive(tick)
                 readings = list(sensor.readings().values())
@@ -256,7 +301,8 @@ class FleetProgram:
     def layout(self) -> FleetLayout:
         """Return the layout of this fleet's block in a snapshot."""
         fleet, model = self.fleet, self.model
-        columns = (*POSE_COLUMNS, *self.telemetry, *self.report_columns, *self.command_columns, *self.reading_columns)
+        readings = *self.contact_columns, *self.reading_columns
+        columns = (*POSE_COLUMNS, *self.telemetry, *self.report_columns, *self.command_columns, *readings)
         return FleetLayout(fleet.name, model.kind, model.name, columns, fleet.n, fleet.ids, fleet.members, fleet.single)
 
     @property
@@ -270,6 +316,12 @@ class FleetProgram:
         """`command.steer`, ...: the commands in force; none in large fleets, because they would dominate a snapshot."""
         names = column_index(self.model.command) if self.fleet.n <= COMMANDS_SHOWN else ()
         return tuple(f"command.{name}" for name in names)
+
+    @property
+    def contact_columns(self) -> tuple[str, ...]:
+        """`contact.collided` and, except in large fleets, the last contact; none where others cannot touch it."""
+        names = SHOWN_CONTACT if self.fleet.n <= COMMANDS_SHOWN else SHOWN_CONTACT[:1]
+        return () if self.contact is None else tuple(f"contact.{name}" for name in names)
 
     @property
     def reading_columns(self) -> tuple[str, ...]:
@@ -320,6 +372,8 @@ class FleetProgram:
 
     def admit(self, rows: slice) -> None:
         """Start vehicles that have joined in these rows; they follow the behaviour of the entry."""
+        if self.contact is not None:
+            self.fleet.tables[CONTACT][:, rows] = defaults_of(LastContact)[:, None]
         if self.behaviour is not None:
             self.behaviour.admit(rows)
         if self.overrides is not None:

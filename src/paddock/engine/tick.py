@@ -20,10 +20,11 @@ from paddock.engine.barrier import Checked, Claim, Claims, CommandRequest
 from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.clock_thread import ClockThread
 from paddock.engine.commands import policy_inputs
+from paddock.engine.contact import DisarmStage
 from paddock.engine.events import EventLog
 from paddock.engine.mailbox import Mailbox
 from paddock.engine.pipeline import NEVER_DUE, HaltedError, Pipeline, every
-from paddock.engine.program import NOT_FINITE, Alarm, FleetProgram, broken_rows
+from paddock.engine.program import CRASHED, NOT_FINITE, Alarm, FleetProgram, broken_rows
 from paddock.engine.publishing import PublishStage
 from paddock.errors import PaddockError
 from paddock.scenario import Scenario, Sync
@@ -62,17 +63,20 @@ def assemble_tick(scenario: Scenario, applier: Applier, mailbox: Mailbox, thread
     move = MoveStage(world, programs, rewinds=scenario.on_nan == "stop" and applier.fleets.device == "cpu")
     guard = GuardStage(programs, move, events, applier, scenario.on_nan)
     sense = SenseStage(world, programs, poses)
+    contact = applier.contact
     before = (
         guard,  # refuse the tick if the run has ended
         barrier,  # wait for autopilots and for clients with claims; their commands enter the mailbox
         latch,  # apply the actions of the mailbox, and the failsafe where commands have timed out
         *(() if mission.kinematic else (mission,)),  # follow progress, replan, set routes
         behave,  # behaviours turn poses into commands
+        *(() if contact.settings is None else (DisarmStage(contact),)),  # drones that have crashed stay disarmed
     )
     # then `move`: vehicle dynamics; the clock advances
     after = (
         guard,  # report crashes and states that are not finite; remove the vehicle, or end the run
         *((mission,) if mission.kinematic else ()),  # set poses along the routes
+        *(() if contact.settings is None else (contact,)),  # vehicles touch each other, obstacles and the ground
         sense,  # sensors sample the new state
         publish,  # watchers get a snapshot
     )
@@ -323,6 +327,9 @@ class GuardStage:
         """Report the alarms of a fleet at a tick, and act on those that are not finite."""
         for vehicle, _, alarm in alarms[:ALARMS_SHOWN]:
             self.events.report(at, alarm.kind, vehicle, alarm.detail)
+        for _, number, _ in [one for one in alarms if one[2].kind == CRASHED]:
+            program, rows = self.applier.found(int(number))
+            self.applier.contact.disarm(program, int(rows[0]), "hit the ground", at)
         if len(alarms) > ALARMS_SHOWN:
             self.events.report(at, alarms[-1][2].kind, fleet, f"{len(alarms) - ALARMS_SHOWN} more vehicles")
         broken = [one for one in alarms if one[2].kind == NOT_FINITE]

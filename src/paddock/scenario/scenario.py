@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from paddock.scenario.base import NotNegative, Number, Origin, Positive, Section, Text, Vector3, Whole, invalid
+from paddock.scenario.contact import ContactSection, check_contact, expanded
 from paddock.scenario.marked_yaml import dump_yaml
 from paddock.scenario.mission import EVENTS, MissionSection, check_different, check_fleet, default_fleet
 from paddock.scenario.problems import Marks, Step
@@ -140,6 +141,9 @@ class Scenario(Section):
     vehicles: Entries = Field(description="Vehicles and fleets; may be empty, and omitted with a mission.")
     mission: MissionSection | None = Field(default=None, description="The tasks of a fleet and their planning.")
     sitl: Sitl | None = Field(default=None, description="Autopilots in the loop and the vehicles they fly.")
+    contact: ContactSection | None = Field(
+        default=None, description="How vehicles touch each other and obstacles: a mapping, or true; null: they do not."
+    )
     on_nan: Literal["stop", "remove"] = Field(
         default="stop",
         description="When a vehicle's state is NaN or infinite: stop the run, or remove the vehicle.",
@@ -159,6 +163,11 @@ class Scenario(Section):
             return data
         return {**data, "vehicles": default_fleet(data["mission"])}
 
+    @field_validator("contact", mode="before")
+    @classmethod
+    def _short_contact(cls, value: Any) -> Any:
+        return expanded(value)
+
     @field_validator("vehicles", mode="after")
     @classmethod
     def _all_different(cls, vehicles: Entries) -> Entries:
@@ -175,6 +184,7 @@ class Scenario(Section):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        check_contact(self.contact, [entry.contact for entry in self.vehicles])
         if self.mission is not None:
             check_fleet(self.mission, self.vehicles)
         if self.sitl is not None:
@@ -253,6 +263,8 @@ def scenario_schema() -> dict[str, Any]:
         short = {"type": "string"} if name == "shm" else {"type": "integer"}
         parts["Serve"]["properties"][name]["anyOf"] += [short, {"const": True}]
     schema["properties"]["record"]["anyOf"].append({"type": "string", "minLength": 1})
+    schema["properties"]["contact"]["anyOf"].append({"type": "boolean"})
+    parts["VehicleEntry"]["properties"]["contact"]["anyOf"].append({"type": "boolean"})
     derived = {"ClockSection": "dt", "VehicleEntry": "name", "TaskEntry": "name", "NoFlyZone": "name"}
     for part, key in {**derived, "AdapterEntry": "name"}.items():  # derived from other fields
         del parts[part]["properties"][key]["default"]

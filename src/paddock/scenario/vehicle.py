@@ -23,6 +23,7 @@ from paddock.scenario.base import (
     Whole,
     invalid,
 )
+from paddock.scenario.contact import FleetContact
 
 ID_MAX = 2**31 - 1
 COUNT_MAX = 10_000_000
@@ -134,6 +135,9 @@ class VehicleEntry(Section):
         description="Simulated seconds without a command before the failsafe; null holds the last command forever.",
     )
     failsafe: Inputs = Field(default_factory=dict, description="Failsafe command inputs other than the model's own.")
+    contact: FleetContact | None = Field(
+        default=None, description="How it takes part in contact: a mapping, or false; null: with the defaults."
+    )
     sensors: tuple[Sensor, ...] = Field(default=(), description="Its sensors: kinds, or {kind: {options}}.")
 
     @property

@@ -19,7 +19,7 @@ from paddock.testing.conformance import (
     limits,
     rows,
 )
-from paddock.vehicles.model import Desire, VehicleModel, find_model
+from paddock.vehicles.model import BOX, CAPSULE, CONE, SPHERE, Bump, Desire, VehicleModel, find_model
 from paddock.world.columns import Floats, columns_of
 from paddock.world.pose import Environment, Pose
 
@@ -313,6 +313,47 @@ def _guided(rig: Rig, state: Floats, desire: Desire, settle: float, last: float)
     return np.array([after.x - before.x, after.y - before.y])
 
 
+def check_contact(rig: Rig) -> str:
+    """Check the body, and that a bump changes the pose by itself and adds no more than its own momentum."""
+    model = rig.model
+    if model.body is None or model.bumped is None:
+        return "none: others cannot touch it"
+    body = model.body(rig.parameters)
+    for name, value in body._asdict().items():
+        if not np.isfinite(value) or (name not in ("centre_x", "centre_z") and value < 0.0):
+            rig.fail(f"{name!r} of body() is {value!r}")
+    if min(body.mass, body.inertia_x, body.inertia_y, body.inertia_z, body.half_length) <= 0.0:
+        rig.fail("mass, moments of inertia and half_length of body() must be greater than 0")
+    if body.shape not in (SPHERE, CAPSULE, CONE, BOX):
+        rig.fail(f"the shape of body() is {body.shape!r}; it must be one of SPHERE, CAPSULE, CONE, BOX")
+    state, _ = drive(rig, AGENTS)
+    names: tuple[str, ...] = model.state._fields  # type: ignore[attr-defined]
+    place = np.array([state[names.index(name)] for name in ("x", "y", "z")])
+    shown = rig.pose(state)
+    rig.demand_same_bits(place, np.array([shown.x, shown.y, shown.z]), "between state and pose", ("x", "y", "z"))
+    for row, name in enumerate(Bump._fields):
+        bump = np.zeros((len(Bump._fields), AGENTS))
+        bump[row] = 0.125
+        after = rows(vectorised(model.bumped)(model.state(*state), rig.parameters, Bump(*bump)), AGENTS)
+        rig.demand_finite(after, names, f"after a bump of {name}")
+        one = model.bumped(model.state(*state[:, 0].tolist()), rig.parameters, Bump(*bump[:, 0].tolist()))
+        rig.demand_same_bits(np.array(one)[:, None], after[:, :1], "between Python and NumPy", names)
+        _demand_bump(rig, shown, rig.pose(after), bump, body.planar)
+    return f"a body of {body.mass:g} kg that can be bumped"
+
+
+def _demand_bump(rig: Rig, before: Pose, after: Pose, bump: Floats, planar: float) -> None:
+    """Demand that the pose shifts by the bump, and that no more velocity is added than the bump has."""
+    name = Bump._fields[int(np.argmax(bump[:, 0]))]
+    shift = np.array([getattr(after, n) - getattr(before, n) for n in ("x", "y", "z")])
+    if np.abs(shift - bump[:3] * np.array([[1.0], [1.0], [1.0 - planar]])).max() > 1e-6:
+        rig.fail(f"a bump of {name} shifts the pose by something else")
+    change = np.array([getattr(after, n) - getattr(before, n) for n in ("vx", "vy", "vz")])
+    most, given = np.sqrt((change * change).sum(axis=0)).max(), np.abs(bump[3:6]).max()
+    if most > given + 1e-6:
+        rig.fail(f"a bump of {name} by 0.125 changes the velocity by {most:.3g} m/s")
+
+
 CHECKS: dict[str, Callable[[Rig], str]] = {  # the checks in the order in which they run
     "declarations": check_declarations,
     "branch-free": check_branch_free,
@@ -323,6 +364,7 @@ CHECKS: dict[str, Callable[[Rig], str]] = {  # the checks in the order in which 
     "numpy twin": check_numpy,
     "float32 twin": check_float32,
     "report": check_report,
+    "contact": check_contact,
     "independence": check_independence,
     "substeps": check_substeps,
     "convergence": check_convergence,

@@ -53,6 +53,47 @@ class Subsystem(NamedTuple):
     choices: Mapping[str, Mapping[Callable[..., Any], Callable[..., Any]]] = MappingProxyType({})
 
 
+SPHERE, CAPSULE, CONE, BOX, CYLINDER = 0.0, 1.0, 2.0, 3.0, 4.0
+"""Shapes of bodies; the last one is for obstacles only."""
+UNTURNABLE = 1e30  # kg m2: moment of inertia about an axis that the model does not turn about
+
+
+class Body(NamedTuple):
+    """The solid body of a vehicle, in body axes: what others can touch, and how it resists impulses.
+
+    A sphere has the radius `half_length`. A capsule lies along the larger of `half_length` and `half_width`, which
+    includes its round ends of radius `half_height`. A cone stands on a round base of radius `half_length`; others touch
+    its middle, a third as wide.
+    """
+
+    mass: Annotated[float, Column("kg", "mass", low=1e-6, high=1e9)]
+    inertia_x: Annotated[float, Column("kg m2", "moment of inertia about the forward axis")]
+    inertia_y: Annotated[float, Column("kg m2", "moment of inertia about the left axis")]
+    inertia_z: Annotated[float, Column("kg m2", "moment of inertia about the up axis")]
+    half_length: Annotated[float, Column("m", "half the size forward")]
+    half_width: Annotated[float, Column("m", "half the size to the left")]
+    half_height: Annotated[float, Column("m", "half the size up")]
+    centre_z: Annotated[float, Column("m", "height of the shape's centre above the pose")]
+    shape: Annotated[float, Column("", "0 sphere, 1 capsule, 2 cone, 3 box")]
+    centre_x: Annotated[float, Column("m", "shape's centre ahead of the pose")] = 0.0
+    planar: Annotated[float, Column("0/1", "1: on wheels, without vertical motion, roll and pitch")] = 0.0
+    falls: Annotated[float, Column("0/1", "1: the contact stage keeps it above the ground, not its own step")] = 0.0
+
+
+class Bump(NamedTuple):
+    """What contact changes in one tick: position, velocity and angular velocity, all in world axes."""
+
+    dx: Annotated[float, Column("m", "shift east")]
+    dy: Annotated[float, Column("m", "shift north")]
+    dz: Annotated[float, Column("m", "shift up")]
+    dvx: Annotated[float, Column("m/s", "change of the velocity east")]
+    dvy: Annotated[float, Column("m/s", "change of the velocity north")]
+    dvz: Annotated[float, Column("m/s", "change of the velocity up")]
+    dwx: Annotated[float, Column("rad/s", "change of the angular velocity about east")]
+    dwy: Annotated[float, Column("rad/s", "change of the angular velocity about north")]
+    dwz: Annotated[float, Column("rad/s", "change of the angular velocity about up")]
+
+
 BATTERY_COLUMNS = ("charge", "voltage", "current")
 
 
@@ -82,11 +123,16 @@ class VehicleModel:
     rides: bool = False  # `pose` returns that on level ground: on a slope the engine tilts it (`tilted`)
     subsystems: Mapping[str, Subsystem] = field(default_factory=dict, hash=False)  # parts that a user may replace
     problem: Callable[[Any], str] | None = None  # (parameters) -> what is impossible about them together, "" if nothing
+    # contact: both or neither; a vehicle without them is not touched by others. x, y and z of the state are the pose's
+    body: Callable[..., Body] | None = None  # (parameters) -> Body
+    bumped: Callable[..., Any] | None = None  # (state, parameters, bump) -> state
     name: str = ""  # set by `find_model`
 
     def __post_init__(self) -> None:
-        """Require fields of their types, a step longer than 0, and columns that exist."""
+        """Require fields of their types, a step longer than 0, columns that exist, and a body that can be bumped."""
         check_fields(self)
+        if (self.body is None) != (self.bumped is None):
+            raise PaddockError(f"{users_place()}: body and bumped belong together: give both or neither")
         if not 0.0 < self.dt_max < inf:
             place = f"{users_place()}: ".removeprefix(": ")
             raise CodeError(f"{place}VehicleModel.dt_max must be a time in s above 0, not {self.dt_max:g}")
@@ -160,7 +206,15 @@ class VehicleModel:
         others = KernelSpec("place", self.place, placing), KernelSpec("guide", self.guide, guiding)
         energy = KernelSpec("energy", self.energy, (Rows("state", self.state), parameters, environment))
         report = self.report_spec()
-        return (energy, *others, self.step_spec(), self.pose_spec(), *(() if report is None else (report,)))
+        contact = self._contact_specs()
+        return (energy, *others, self.step_spec(), self.pose_spec(), *contact, *(() if report is None else (report,)))
+
+    def _contact_specs(self) -> tuple[KernelSpec, ...]:
+        if self.body is None or self.bumped is None:
+            return ()
+        parameters, state = Shared("parameters", self.parameters), Rows("state", self.state, "update")
+        body = KernelSpec("body", self.body, (parameters, Rows("body", Body, "write")))
+        return body, KernelSpec("bumped", self.bumped, (state, parameters, Rows("bump", Bump)))
 
 
 def over(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -208,6 +262,8 @@ def check_model(model: VehicleModel) -> None:
     """Require columns with units, and functions that return them; raise PaddockError."""
     for tuple_class in filter(None, (model.state, model.command, model.parameters, model.report_type)):
         columns_of(tuple_class)
+    if model.body is not None and not {"x", "y", "z"} <= set(column_index(model.state)):
+        raise PaddockError(f"model {model.name!r}: a model with a body has the state columns x, y and z")
     check_functions(model)
 
 

@@ -25,6 +25,7 @@ class Options(NamedTuple):
     range: Annotated[float, Column("m", "radius of the home range", 0.0, 1e7)] = 150.0
     layer: Annotated[float, Column("m", "half the height of the home range", 0.0, 1e5)] = 15.0
     homing: Annotated[float, Column("1/s", "urge back into the home range, per metre outside", 0.0, 1e2)] = 0.3
+    avoid: Annotated[float, Column("m", "distance to keep from other fleets, 0: not seen", 0.0, 1e4)] = 0.0
 
 
 class Neighbour(NamedTuple):

@@ -1,8 +1,8 @@
 """Encodes snapshots as groups of frames, once for all connections with equal views.
 
-Not modelled yet: health and signal are 1, nothing is jammed and nothing has collided. Whether a quadrotor is armed, its
-mode and its sticks are its commands, which snapshots carry for fleets of up to 1,000; in larger fleets it counts as
-armed, its mode is 255 and its sticks are 0.
+Not modelled yet: health and signal are 1 and nothing is jammed. Whether a quadrotor is armed, its mode and its sticks
+are its commands, which snapshots carry for fleets of up to 1,000; in larger fleets it counts as armed, its mode is 255
+and its sticks are 0.
 """
 
 import asyncio
@@ -176,7 +176,9 @@ def encode_status(snapshot: Snapshot, selection: Selection, into: Target | None 
     for fleet, block, _ in _parts(snapshot, selection):
         battery.append(_column(fleet, block, "charge", 1.0))
         armed = _column(fleet, block, "command.armed", float(fleet.kind == QUAD)) >= 0.5
-        flags.append(np.where(armed, TelemetryFlag.ACTIVE | TelemetryFlag.ARMED, TelemetryFlag.ACTIVE).astype(np.uint8))
+        collided = _column(fleet, block, "contact.collided", 0.0) >= 0.5
+        marked = np.where(armed, TelemetryFlag.ARMED, 0) | np.where(collided, TelemetryFlag.COLLIDED, 0)
+        flags.append((marked | TelemetryFlag.ACTIVE).astype(np.uint8))
     with np.errstate(over="ignore"):
         return encode_telemetry(
             _ids(selection.ids), np.concatenate(battery), 1.0, 1.0, np.concatenate(flags), into=into

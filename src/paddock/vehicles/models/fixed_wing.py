@@ -5,9 +5,23 @@ Bank is positive with the right wing down, which turns right: the heading (count
 
 from typing import Annotated, NamedTuple
 
-from paddock.compute.math import asin, atan, clamp, cos, exp, maximum, minimum, select, sincos, sqrt, tan, wrap_angle
+from paddock.compute.math import (
+    asin,
+    atan,
+    clamp,
+    cos,
+    exp,
+    maximum,
+    minimum,
+    power,
+    select,
+    sincos,
+    sqrt,
+    tan,
+    wrap_angle,
+)
 from paddock.compute.quaternion import course, euler_quaternion
-from paddock.vehicles.model import Desire, Placement, VehicleModel
+from paddock.vehicles.model import CAPSULE, UNTURNABLE, Body, Bump, Desire, Placement, VehicleModel
 from paddock.vehicles.parts.battery import FULL_CELL, BatteryState, drive_power, drive_strength, optional_discharged
 from paddock.world.columns import Column
 from paddock.world.ground import is_sloped, surface
@@ -279,6 +293,25 @@ def energy(s: State, p: Parameters, w: Environment) -> float:
     return 0.5 * s.airspeed * s.airspeed + w.gravity * (s.z - surface(s.x, s.y, w).height)
 
 
+def solid(p: Parameters) -> Body:
+    """Return a capsule along the wing, whose span follows from the mass as it does for small aircraft."""
+    span = 1.3 * power(p.mass, 1.0 / 3.0)  # m: 1.5 m at 1.4 kg
+    none = UNTURNABLE + 0.0 * span
+    return Body(p.mass, none, none, none, 0.04 * span, 0.5 * span, 0.04 * span, 0.04 * span, CAPSULE)
+
+
+def bumped(s: State, p: Parameters, b: Bump) -> State:
+    """Change position and velocity; airspeed, heading and climb follow, and the autopilot keeps the wings stable."""
+    sine, cosine = sincos(s.yaw)
+    level = level_speed(s.airspeed, s.climb)
+    vx, vy = level * cosine + b.dvx, level * sine + b.dvy
+    climb = s.climb + b.dvz
+    return s._replace(
+        x=s.x + b.dx, y=s.y + b.dy, z=s.z + b.dz, vx=s.vx + b.dvx, vy=s.vy + b.dvy, vz=s.vz + b.dvz,
+        yaw=course(vx, vy, s.yaw), airspeed=sqrt(vx * vx + vy * vy + climb * climb), climb=climb,
+    )  # fmt: skip
+
+
 MODEL = VehicleModel(
     kind="aircraft",
     summary="Fixed wing: coordinated turns with limited bank, radius and climb",
@@ -295,4 +328,6 @@ MODEL = VehicleModel(
     crash_sink=2.5,
     telemetry=("airspeed", "bank", "climb", "charge", "voltage", "current"),
     battery="capacity",
+    body=solid,
+    bumped=bumped,
 )

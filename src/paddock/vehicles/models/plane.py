@@ -5,8 +5,8 @@ An external autopilot flies it by its surfaces; for behaviours and missions `gui
 """
 
 from paddock.compute.math import asin, atan, clamp, exp, maximum, minimum, select, sincos, sqrt, wrap_angle
-from paddock.compute.quaternion import course, euler_quaternion, heading, rotate, turned
-from paddock.vehicles.model import Desire, Placement, VehicleModel
+from paddock.compute.quaternion import course, euler_quaternion, heading, rotate, turned, unrotate
+from paddock.vehicles.model import CAPSULE, Body, Bump, Desire, Placement, VehicleModel
 from paddock.vehicles.parts.battery import discharged
 from paddock.vehicles.parts.plane import (
     PI,
@@ -194,6 +194,21 @@ def energy(s: State, p: Parameters, w: Environment) -> float:
     return linear + 0.5 * spin
 
 
+def solid(p: Parameters) -> Body:
+    """Return a capsule along the wing, half a chord thick."""
+    thick = 0.25 * p.chord
+    return Body(p.mass, p.inertia_x, p.inertia_y, p.inertia_z, thick, 0.5 * p.span, thick, thick, CAPSULE)
+
+
+def bumped(s: State, p: Parameters, b: Bump) -> State:
+    """Change position, velocity and body rates."""
+    wx, wy, wz = unrotate(s.qx, s.qy, s.qz, s.qw, b.dwx, b.dwy, b.dwz)
+    return s._replace(
+        x=s.x + b.dx, y=s.y + b.dy, z=s.z + b.dz, vx=s.vx + b.dvx, vy=s.vy + b.dvy, vz=s.vz + b.dvz,
+        wx=s.wx + wx, wy=s.wy + wy, wz=s.wz + wz,
+    )  # fmt: skip
+
+
 MODEL = VehicleModel(
     kind="aircraft",
     summary="Fixed wing with aerodynamics: lift, drag, stall, control surfaces, propeller, battery and wheels",
@@ -209,4 +224,6 @@ MODEL = VehicleModel(
     dt_max=0.01,
     crash_sink=2.5,
     telemetry=("airspeed", "charge", "voltage", "current"),
+    body=solid,
+    bumped=bumped,
 )

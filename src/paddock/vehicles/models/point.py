@@ -4,7 +4,7 @@ from typing import Annotated, NamedTuple
 
 from paddock.compute.math import maximum, minimum, sincos
 from paddock.compute.quaternion import course, length, yaw_quaternion
-from paddock.vehicles.model import Desire, Placement, VehicleModel
+from paddock.vehicles.model import SPHERE, UNTURNABLE, Body, Bump, Desire, Placement, VehicleModel
 from paddock.world.columns import Column
 from paddock.world.ground import surface
 from paddock.world.pose import Environment, Pose
@@ -78,6 +78,19 @@ def energy(s: State, p: Parameters, w: Environment) -> float:
     return 0.5 * (s.vx * s.vx + s.vy * s.vy + s.vz * s.vz)
 
 
+RADIUS, MASS = 0.15, 1.0  # m, kg: of a point in contact with others
+
+
+def solid(p: Parameters) -> Body:
+    """Return a small sphere."""
+    return Body(MASS, UNTURNABLE, UNTURNABLE, UNTURNABLE, RADIUS, RADIUS, RADIUS, 0.0, SPHERE)
+
+
+def bumped(s: State, p: Parameters, b: Bump) -> State:
+    """Change position and velocity."""
+    return State(s.x + b.dx, s.y + b.dy, s.z + b.dz, s.vx + b.dvx, s.vy + b.dvy, s.vz + b.dvz, s.yaw)
+
+
 MODEL = VehicleModel(
     kind="agent",
     summary="Point mass with limited acceleration and speed",
@@ -91,4 +104,6 @@ MODEL = VehicleModel(
     energy=energy,
     order=1,
     dt_max=0.1,
+    body=solid,
+    bumped=bumped,
 )

@@ -5,8 +5,8 @@ The level top speed follows from drag and the largest tilt, manoeuvres from thru
 """
 
 from paddock.compute.math import maximum, select, sqrt
-from paddock.compute.quaternion import rotate, yaw_quaternion
-from paddock.vehicles.model import Desire, Placement, VehicleModel
+from paddock.compute.quaternion import rotate, unrotate, yaw_quaternion
+from paddock.vehicles.model import SPHERE, Body, Bump, Desire, Placement, VehicleModel
 from paddock.vehicles.parts.battery import FULL_CELL
 from paddock.vehicles.parts.quad import VELOCITY, Command, Parameters, State, body, compressed, motors
 from paddock.vehicles.parts.quad_control import control
@@ -75,6 +75,21 @@ def energy(s: State, p: Parameters, w: Environment) -> float:
     return linear + 0.5 * spin
 
 
+def solid(p: Parameters) -> Body:
+    """Return the sphere around its propellers."""
+    radius = p.arm + p.prop_radius
+    return Body(p.mass, p.inertia_x, p.inertia_y, p.inertia_z, radius, radius, radius, 0.0, SPHERE)
+
+
+def bumped(s: State, p: Parameters, b: Bump) -> State:
+    """Change position, velocity and body rates; the controller does not know about it."""
+    wx, wy, wz = unrotate(s.qx, s.qy, s.qz, s.qw, b.dwx, b.dwy, b.dwz)
+    return s._replace(
+        x=s.x + b.dx, y=s.y + b.dy, z=s.z + b.dz, vx=s.vx + b.dvx, vy=s.vy + b.dvy, vz=s.vz + b.dvz,
+        wx=s.wx + wx, wy=s.wy + wy, wz=s.wz + wz,
+    )  # fmt: skip
+
+
 MODEL = VehicleModel(
     kind="quad",
     summary="Quadrotor with motors, battery, drag, ground and a full flight controller",
@@ -92,4 +107,6 @@ MODEL = VehicleModel(
     crash_gap="leg_travel",
     telemetry=("charge", "voltage"),
     steady=("armed", "mode"),
+    body=solid,
+    bumped=bumped,
 )

@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 
 from paddock.compute.math import absolute, clamp, cos, exp, maximum, minimum, select, sin, sincos, sqrt, wrap_angle
 from paddock.compute.quaternion import course, yaw_quaternion
-from paddock.vehicles.model import Desire, Placement, VehicleModel
+from paddock.vehicles.model import BOX, UNTURNABLE, Body, Bump, Desire, Placement, VehicleModel
 from paddock.vehicles.parts.battery import FULL_CELL, drive_power, drive_strength, optional_discharged
 from paddock.world.columns import Column
 from paddock.world.ground import is_sloped, slope_along, surface
@@ -172,6 +172,23 @@ def energy(s: State, p: Parameters, w: Environment) -> float:
     return 0.25 * (s.wheel_left * s.wheel_left + s.wheel_right * s.wheel_right)
 
 
+def solid(p: Parameters) -> Body:
+    """Return a flat box over the wheels; its mass is evenly distributed."""
+    length, width, height = 0.5 * p.wheel_base, 0.55 * p.wheel_base, 0.3 * p.wheel_base
+    inertia = p.mass / 3.0 * (length * length + width * width)
+    flat = UNTURNABLE + 0.0 * inertia
+    return Body(p.mass, flat, flat, inertia, length, width, height, height, BOX, planar=1.0)
+
+
+def bumped(s: State, p: Parameters, b: Bump) -> State:
+    """Change speed and turn rate; wheels without slip take up the impulse across them."""
+    sine, cosine = sincos(s.yaw)
+    speed, turn_rate = s.speed + b.dvx * cosine + b.dvy * sine, s.turn_rate + b.dwz
+    half_base = 0.5 * p.wheel_base
+    left, right = speed - half_base * turn_rate, speed + half_base * turn_rate
+    return State(s.x + b.dx, s.y + b.dy, s.z, s.yaw, speed, turn_rate, left, right, s.charge, s.voltage, s.current)
+
+
 MODEL = VehicleModel(
     kind="rover",
     summary="Differential drive: two wheels with limited speed and acceleration",
@@ -188,4 +205,6 @@ MODEL = VehicleModel(
     rides=True,
     telemetry=("wheel_left", "wheel_right", "charge", "voltage", "current"),
     battery="capacity",
+    body=solid,
+    bumped=bumped,
 )

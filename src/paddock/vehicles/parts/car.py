@@ -2,10 +2,10 @@
 
 One preset serves each level. Resistance can stop a car within a tick and hold it, but never push it back."""
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from paddock.compute.math import absolute, asin, atan, atan2, clamp, maximum, minimum, select, sign, sincos, sqrt
-from paddock.vehicles.model import Desire
+from paddock.vehicles.model import BOX, UNTURNABLE, Body, Bump, Desire
 from paddock.vehicles.parts.battery import FULL_CELL, BatteryState, drive_strength, optional_discharged
 from paddock.world.columns import Column
 from paddock.world.pose import Environment
@@ -234,6 +234,29 @@ def axle_loads(
     front = share * p.cg_to_rear * w.gravity - transfer + down_front
     rear = share * p.cg_to_front * w.gravity + transfer + down_rear
     return maximum(front, 0.0), maximum(rear, 0.0)
+
+
+def car_body(p: Parameters) -> Body:
+    """Return the box of a car, from its wheelbase, tracks, centre of gravity and wheels.
+
+    The factors are those of road cars: a wheelbase of 2.7 m belongs to a length of 4.4 m, a track of 1.55 m to a width
+    of 1.8 m, a centre of gravity at 0.55 m to a height of 1.4 m, wheels of 0.32 m to a bumper that begins at 0.29 m.
+    """
+    half_length = 0.82 * (p.cg_to_front + p.cg_to_rear)
+    half_width, low = 0.295 * (p.track_front + p.track_rear), 0.9 * p.wheel_radius
+    high = maximum(2.6 * p.cg_height, 2.0 * p.wheel_radius)
+    ahead, flat = 0.5 * (p.cg_to_front - p.cg_to_rear), UNTURNABLE + 0.0 * half_length
+    return Body(
+        *(p.mass, flat, flat, p.inertia_z, half_length, half_width, 0.5 * (high - low), 0.5 * (high + low), BOX, ahead),
+        planar=1.0,
+    )
+
+
+def car_bumped(s: Any, p: Parameters, b: Bump) -> Any:
+    """Return the state of a car, of any level with slip, after contact changed its position, velocity and yaw rate."""
+    sine, cosine = sincos(s.yaw)
+    vx, vy = s.vx + b.dvx * cosine + b.dvy * sine, s.vy + b.dvy * cosine - b.dvx * sine
+    return s._replace(x=s.x + b.dx, y=s.y + b.dy, vx=vx, vy=vy, yaw_rate=s.yaw_rate + b.dwz)
 
 
 SPEED_GAIN = 1.5  # 1/s: of the wanted acceleration per speed error

@@ -17,6 +17,8 @@ from paddock.vehicles.parts.car import (
     air_drag,
     air_speed,
     axle_loads,
+    car_body,
+    car_bumped,
     down_forces,
     full_voltage,
     guided,
@@ -423,4 +425,6 @@ MODEL = VehicleModel(
     report=report,
     report_type=Report,
     subsystems={name: SUBSYSTEMS[name] for name in ("tyre", "steering", "drivetrain", "brake")},
+    body=car_body,
+    bumped=car_bumped,
 )

@@ -16,6 +16,8 @@ from paddock.vehicles.parts.car import (
     air_drag,
     air_speed,
     axle_loads,
+    car_body,
+    car_bumped,
     down_forces,
     full_voltage,
     guided,
@@ -307,4 +309,6 @@ MODEL = VehicleModel(
     report=report,
     report_type=Report,
     subsystems={name: part for name, part in SUBSYSTEMS.items() if name != "suspension"},
+    body=car_body,
+    bumped=car_bumped,
 )

@@ -16,6 +16,8 @@ from paddock.vehicles.parts.car import (
     air_drag,
     air_speed,
     axle_loads,
+    car_body,
+    car_bumped,
     down_forces,
     full_voltage,
     guided,
@@ -466,4 +468,6 @@ MODEL = VehicleModel(
     report_type=Report,
     problem=problem,
     subsystems=SUBSYSTEMS,
+    body=car_body,
+    bumped=car_bumped,
 )

@@ -10,13 +10,14 @@ from typing import Annotated, NamedTuple
 
 from paddock.compute.math import absolute, atan, clamp, minimum, select, sign, sin, sincos, tan
 from paddock.compute.quaternion import euler_quaternion
-from paddock.vehicles.model import Desire, Placement, VehicleModel
+from paddock.vehicles.model import Bump, Desire, Placement, VehicleModel
 from paddock.vehicles.parts.car import (
     Command,
     Parameters,
     air_drag,
     air_speed,
     brake_forces,
+    car_body,
     down_forces,
     drive_force,
     full_voltage,
@@ -166,6 +167,12 @@ def energy(s: State, p: Parameters, w: Environment) -> float:
     return 0.5 * p.mass * (s.vx * s.vx + side * side) + 0.5 * p.inertia_z * rate * rate + p.mass * w.gravity * s.z
 
 
+def bumped(s: State, p: Parameters, b: Bump) -> State:
+    """Change position and speed; wheels without slip take up the impulse across them."""
+    sine, cosine = sincos(s.yaw)
+    return s._replace(x=s.x + b.dx, y=s.y + b.dy, vx=s.vx + b.dvx * cosine + b.dvy * sine)
+
+
 MODEL = VehicleModel(
     kind="car",
     summary="Kinematic bicycle: rolls in the direction of its wheels, without slip",
@@ -184,4 +191,6 @@ MODEL = VehicleModel(
     steady=("gear", "handbrake"),
     report=report,
     report_type=Report,
+    body=car_body,
+    bumped=bumped,
 )

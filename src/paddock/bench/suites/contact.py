@@ -1,0 +1,73 @@
+"""Contact: the share of a tick that it takes while nothing touches, against pairs from SciPy's cKDTree, and crowds."""
+
+from collections.abc import Iterator
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from paddock.bench.result import Bench, Result, measured
+from paddock.engine.simulation import Simulation
+from paddock.scenario import load_scenario
+
+DRONES, CROWD, CARS = 100_000, 2_000, 20
+CLEARANCE = 0.5  # m: distance of two drones that count as a pair for the tree, 1.4 times their size
+
+
+def run(quick: bool) -> Iterator[Result]:
+    """Measure a swarm in flight, a crowd, and a field of cars."""
+    drones = DRONES // 20 if quick else DRONES
+    yield from _swarm(drones, 30 if quick else 240)
+    crowd = CROWD // 10 if quick else CROWD
+    over = {"low": [-1, -1, 5], "high": [1, 1, 6]}
+    sim = _loaded({"name": "d", "model": "quad", "count": crowd, "spawn": {"random": over}}, overlap="resolve")
+    yield measured("contact", f"{crowd} drones dropped on one spot", 1e3 * _stage_time(sim, 5), "ms per tick")
+    rows = {"grid": {"spacing": 7, "columns": 4}}
+    sim = _loaded({"name": "cars", "model": "car.bicycle", "count": CARS, "spawn": rows, "speed": 20})
+    yield measured("contact", f"{CARS} cars side by side", 1e6 * _stage_time(sim, 240), "us per tick")
+
+
+def _loaded(entry: dict[str, Any], **settings: Any) -> Simulation:
+    scenario: dict[str, Any] = {"contact": settings, "clock": {"rate": 240}, "vehicles": [entry]}
+    return Simulation(load_scenario(scenario))
+
+
+def _stage_time(sim: Simulation, ticks: int) -> float:
+    """Return the time of the contact stage, s per tick."""
+    sim.step(2)
+    sim.engine.pipeline.reset_times()
+    sim.step(ticks)
+    return sim.engine.pipeline.times["contact"].nanoseconds * 1e-9 / ticks
+
+
+def _swarm(n: int, ticks: int) -> Iterator[Result]:
+    """Fly a swarm in loose formation; the tree is built and searched between ticks, so that noise affects both."""
+    from scipy.spatial import cKDTree
+
+    entry = {"name": "d", "model": "quad", "count": n, "spawn": {"grid": {"spacing": 3, "z": 30}}, "speed": 5}
+    sim = _loaded(entry)
+    random = np.random.default_rng(1)
+    sim.command("d", vx=random.normal(5.0, 0.2, n), vy=random.normal(0.0, 0.2, n))
+    sim.step(5)
+    times = sim.engine.pipeline.times
+    sim.engine.pipeline.reset_times()
+    trees = []
+    for _ in range(6):
+        sim.step(ticks // 6)
+        place = np.ascontiguousarray(sim.snapshot().fleet("d").position)
+        started = perf_counter()
+        cKDTree(place).query_pairs(CLEARANCE, output_type="ndarray")
+        trees.append(perf_counter() - started)
+    stage, move = times["contact"].nanoseconds, times["move"].nanoseconds
+    per_tick = stage * 1e-9 / times["contact"].calls
+    full = n == DRONES
+    yield measured("contact", f"{n} drones, nothing touches", 1e3 * per_tick, "ms per tick")
+    yield measured("contact", f"{n} drones: share of the tick", stage / (stage + move), "", "<= 0.25" if full else None)
+    yield measured("contact", f"{n} drones: pairs by cKDTree", 1e3 * median(trees), "ms")
+    yield measured(
+        "contact", f"{n} drones: speed over cKDTree", median(trees) / per_tick, "times", ">= 3" if full else None
+    )
+
+
+BENCH = Bench("contact of vehicles: idle swarm, crowd, cars", run)

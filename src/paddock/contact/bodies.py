@@ -1,0 +1,112 @@
+"""The table of bodies that contact is computed on, (rows of BodyRow, bodies), obstacles as part of it, and frames.
+
+During a tick a body moves in a straight line and keeps its attitude: at the share `t` of the tick it is at
+`centre - (1 - t) * sweep`, where `sweep` is its velocity times the length of the tick.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paddock.compute import arrays
+from paddock.vehicles.model import BOX, CAPSULE, CONE, CYLINDER, SPHERE
+
+Floats = NDArray[np.float64]
+
+CONE_WIDTH = 1.0 / 3.0  # of its middle, share of its base
+
+
+class BodyRow(NamedTuple):
+    """Rows of the table of bodies."""
+
+    x: int = 0
+    qx: int = 3
+    vx: int = 7
+    wx: int = 10  # about world axes
+    lightness: int = 13  # inverse mass, 1/kg: horizontal and vertical
+    turning: int = 15  # inverse moments of inertia about the body axes
+    half: int = 18
+    centre_x: int = 21
+    centre_z: int = 22
+    shape: int = 23
+    friction: int = 24
+    restitution: int = 25
+    asleep: int = 26
+    ground: int = 27  # height under the pose, normal x, y, z and friction factor; normal 0: the ground does not hold it
+    size: int = 32
+
+
+ROW = BodyRow()
+HALF_ROW, SHAPE_ROW, GROUND_ROW = ROW.half, ROW.shape, ROW.ground
+FRICTION_ROW, RESTITUTION_ROW, ASLEEP_ROW = ROW.friction, ROW.restitution, ROW.asleep
+LIGHTNESS_ROW, TURNING_ROW = ROW.lightness, ROW.turning
+
+
+def prepare(b: Any, dt: float, axes: Any, centre: Any, sweep: Any, line: Any, radius: Any, inertia: Any) -> None:
+    """Compute axes, centre, motion, segment of round bodies and inverse inertia in world axes, of every body."""
+    for i in range(b.shape[1]):
+        x, y, z, w = b[3, i], b[4, i], b[5, i], b[6, i]
+        axes[i, 0, 0], axes[i, 0, 1], axes[i, 0, 2] = (
+            1.0 - 2.0 * (y * y + z * z),
+            2.0 * (x * y + w * z),
+            2.0 * (x * z - w * y),
+        )
+        axes[i, 1, 0], axes[i, 1, 1], axes[i, 1, 2] = (
+            2.0 * (x * y - w * z),
+            1.0 - 2.0 * (x * x + z * z),
+            2.0 * (y * z + w * x),
+        )
+        axes[i, 2, 0], axes[i, 2, 1], axes[i, 2, 2] = (
+            2.0 * (x * z + w * y),
+            2.0 * (y * z - w * x),
+            1.0 - 2.0 * (x * x + y * y),
+        )
+        lies = 1 if b[HALF_ROW + 1, i] > b[HALF_ROW, i] else 0
+        radius[i], half_line = b[HALF_ROW, i], 0.0
+        if b[SHAPE_ROW, i] == CAPSULE:
+            radius[i] = b[HALF_ROW + 2, i]
+            half_line = b[HALF_ROW + lies, i] - radius[i]
+        elif b[SHAPE_ROW, i] == CONE:
+            lies, radius[i] = 2, CONE_WIDTH * b[HALF_ROW, i]
+            half_line = max(b[HALF_ROW + 2, i] - radius[i], 0.0)
+        for j in range(3):
+            centre[i, j] = b[j, i] + b[21, i] * axes[i, 0, j] + b[22, i] * axes[i, 2, j]
+            sweep[i, j] = dt * b[7 + j, i]
+            line[i, j] = half_line * axes[i, lies, j]
+            for k in range(3):
+                total = 0.0
+                for m in range(3):
+                    total += axes[i, m, j] * b[TURNING_ROW + m, i] * axes[i, m, k]
+                inertia[i, j, k] = total
+
+
+def obstacle_table(boxes: Floats, cylinders: Floats, friction: float, restitution: float) -> Floats:
+    """Return obstacles as columns of the table of bodies.
+
+    `boxes` (k, 7) hold the centre, half sizes (m) and yaw (rad), `cylinders` (k, 5) x, y, lower and upper end, radius.
+    """
+    count = len(boxes)
+    table = np.zeros((ROW.size, count + len(cylinders)))
+    table[ROW.qx + 3] = 1.0
+    if count:
+        table[:3, :count] = boxes[:, :3].T
+        half = 0.5 * boxes[:, 6]
+        table[ROW.qx + 2, :count], table[ROW.qx + 3, :count] = arrays.sin(half), arrays.cos(half)
+        table[ROW.half : ROW.half + 3, :count] = boxes[:, 3:6].T
+        table[ROW.shape, :count] = BOX
+    if len(cylinders):
+        x, y, low, high, radius = cylinders.T
+        table[:3, count:] = x, y, 0.5 * (low + high)
+        table[ROW.half : ROW.half + 3, count:] = radius, radius, 0.5 * (high - low)
+        table[ROW.shape, count:] = CYLINDER
+    table[ROW.friction], table[ROW.restitution] = friction, restitution
+    return table
+
+
+def bounds(table: Floats) -> Floats:
+    """Return the radius of a sphere around each pose that contains the body."""
+    half, shape = table[ROW.half : ROW.half + 3], table[ROW.shape]
+    solid = np.sqrt((half * half).sum(axis=0))
+    size = np.where(shape == SPHERE, half[0], np.where(shape == CAPSULE, np.maximum(half[0], half[1]), solid))
+    return np.asarray(size + np.sqrt(table[ROW.centre_x] ** 2 + table[ROW.centre_z] ** 2))

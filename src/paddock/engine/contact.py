@@ -1,0 +1,443 @@
+"""Contact in a run: fills the table of bodies from the fleets, applies the bumps, keeps records and reports events.
+
+`paddock.contact` computes on arrays. The stage runs after the motion of every tick. It keeps no state that a touch
+depends on: what it saves are the pairs that have been reported. Bodies are numbered by fleet name and row.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from paddock.compute.math import atan2
+from paddock.compute.quaternion import rotate
+from paddock.compute.twin import vectorised
+from paddock.contact.bodies import ROW, bounds, obstacle_table
+from paddock.contact.candidates import Candidates
+from paddock.contact.solver import SLOP, WAKE_SPEED, resolve
+from paddock.contact.touches import GROUND, Contact
+from paddock.engine.events import EventLog
+from paddock.engine.pipeline import NEVER_DUE, every
+from paddock.engine.program import CONTACT, FleetProgram, LastContact
+from paddock.errors import InvalidValueError, PaddockError, users_code
+from paddock.scenario import Scenario
+from paddock.scenario.contact import OBSTACLES, ContactSection
+from paddock.vehicles.model import Body, Bump
+from paddock.world.columns import Floats, column_index
+from paddock.world.fleet import Ints
+from paddock.world.ground import surface
+from paddock.world.pose import Environment
+from paddock.world.world import World
+
+ARMED = "armed"  # the command of vehicles that a crash disarms
+REPORTED_FOR = 0.5  # s: a pair that touches again within this time is not reported again
+EVENTS_SHOWN = 100  # at one tick; a last one counts the rest
+TIPPED = 0.3  # cosine of the tilt beyond which a drone on the ground lies on its side
+TIP_RATE = 4.0  # Hz at which drones on the ground are checked for that
+LAST = column_index(LastContact)
+
+
+@dataclass(frozen=True)
+class Part:
+    """The bodies of one fleet in the table."""
+
+    program: FleetProgram
+    first: int
+    n: int
+    falls: bool
+    xyz: tuple[int, int, int]  # rows of the state
+
+
+class Roster:
+    """The bodies of all fleets and obstacles, as long as no vehicle joins or leaves."""
+
+    def __init__(
+        self,
+        programs: dict[str, FleetProgram],
+        settings: ContactSection,
+        obstacles: Floats,
+        names: list[str],
+        dt: float,
+    ) -> None:
+        self.obstacle_names = names
+        self.parts: list[Part] = []
+        tables, layers, ignored, first = [], [], [], 0
+        for program in programs.values():
+            if program.contact is None or program.carried or not program.fleet.n:
+                continue
+            table, falls = _constants(program, settings)
+            rows = column_index(program.model.state)
+            self.parts.append(Part(program, first, program.fleet.n, falls, (rows["x"], rows["y"], rows["z"])))
+            tables.append(table)
+            layers.append(program.contact.layer)
+            ignored.append(set(program.contact.ignores))
+            first += program.fleet.n
+        self.moving = first
+        self.constants = np.concatenate([np.zeros((ROW.size, 0)), *tables, obstacles], axis=1)
+        self.ids = np.concatenate([np.zeros(0, np.int64), *(part.program.fleet.ids for part in self.parts)])
+        layers, ignored = [*layers, OBSTACLES], [*ignored, set()]
+        ignores = np.array([[b in i or a in j for b, j in zip(layers, ignored, strict=True)]
+                            for a, i in zip(layers, ignored, strict=True)])  # fmt: skip
+        sizes = [part.n for part in self.parts] + [obstacles.shape[1]]
+        fleet = np.repeat(np.arange(len(sizes)), sizes)
+        self.candidates = Candidates(bounds(self.constants), fleet, ignores, obstacles.shape[1], dt)
+        self.falls = any(part.falls for part in self.parts)
+        self.disarmable = [p.program for p in self.parts if ARMED in column_index(p.program.model.command)]
+
+    def split(self, bodies: Ints) -> Iterator[tuple[Part, slice, Ints]]:
+        """Yield each fleet with bodies among these (ascending), their places in the array and their rows."""
+        for part in self.parts:
+            low, high = np.searchsorted(bodies, (part.first, part.first + part.n))
+            if high > low:
+                yield part, slice(int(low), int(high)), bodies[low:high] - part.first
+
+    def poses(self, bodies: Ints, tick: int) -> Floats:
+        """Return the poses (13, k) of some bodies, ascending; the body rates are turned into world axes."""
+        poses = self.constants[:13, bodies].copy()
+        for part, places, rows in self.split(bodies):
+            poses[:, places] = part.program.poses_of(rows, tick)
+        poses[10:13] = vectorised(rotate)(*poses[3:7], *poses[10:13])
+        return poses
+
+    def name(self, body: int) -> str:
+        """Return the name of a vehicle or an obstacle."""
+        for part in self.parts:
+            if part.first <= body < part.first + part.n:
+                return part.program.fleet.vehicle_name(body - part.first)
+        return "the ground" if body == GROUND else self.obstacle_names[body - self.moving]
+
+
+def _constants(program: FleetProgram, settings: ContactSection) -> tuple[Floats, bool]:
+    """Return the columns of the table of bodies that do not change, and whether the bodies fall."""
+    assert program.model.body is not None and program.contact is not None
+    with users_code():
+        given = vectorised(program.model.body)(program.parameter_tuple())
+    n, chosen = program.fleet.n, program.contact
+    columns: Any = [np.broadcast_to(np.asarray(value, np.float64), (n,)) for value in given]
+    body: Any = Body(*columns)
+    table = np.zeros((ROW.size, n))
+    table[ROW.lightness], table[ROW.lightness + 1] = 1.0 / body.mass, (1.0 - body.planar) / body.mass
+    table[ROW.turning : ROW.turning + 3] = 1.0 / np.stack([body.inertia_x, body.inertia_y, body.inertia_z])
+    table[ROW.half : ROW.half + 3] = body.half_length, body.half_width, body.half_height
+    table[ROW.centre_x], table[ROW.centre_z], table[ROW.shape] = body.centre_x, body.centre_z, body.shape
+    table[ROW.friction] = settings.friction if chosen.friction is None else chosen.friction
+    table[ROW.restitution] = settings.restitution if chosen.restitution is None else chosen.restitution
+    return table, bool(np.any(body.falls))
+
+
+class ContactStage:
+    """Lets vehicles touch each other, obstacles and, where their own models do not, the ground."""
+
+    name = "contact"
+
+    def __init__(self, scenario: Scenario, world: World, programs: dict[str, FleetProgram], events: EventLog) -> None:
+        self.settings = scenario.contact
+        self.scenario = scenario
+        self.world, self.programs, self.events = world, programs, events
+        self.contacts: Floats = np.zeros((0, len(Contact._fields)))  # of the last tick
+        self.total = 0  # contacts since the last reset, not counting those with the ground
+        self._reported = np.zeros(
+            (3, 0), np.int64
+        )  # pairs of ids (-2 - k: obstacle k) and the tick of their last touch
+        self._roster: Roster | None = None
+        self._names: list[str] = []
+        self.put_obstacles(*self._scenery())
+        self._version: tuple[int, int] = (-1, -1)
+        self._disarmed: list[tuple[FleetProgram, Ints]] | None = None  # None: not known
+
+    def _scenery(self) -> tuple[Floats, Floats, list[str]]:
+        """Return the boxes, cylinders and names of the world's obstacles. Cones are not solid; those of fleets are."""
+        if self.world.scenery is None:
+            return np.zeros((0, 7)), np.zeros((0, 5)), []
+        obstacles = self.world.scenery.obstacles
+        x, y, low, high, c, s, length, width, owner = obstacles.boxes.T
+        boxes = np.column_stack([x, y, 0.5 * (low + high), length, width, 0.5 * (high - low), vectorised(atan2)(s, c)])
+        solid = [k for k, row in enumerate(obstacles.rounds) if obstacles.entries[int(row[-1])].kind != "cone"]
+        rounds = obstacles.rounds[solid]
+        names = [obstacles.entries[int(k)].name or f"obstacle {int(k)}" for k in (*owner, *rounds[:, -1])]
+        return boxes, rounds[:, :5], names
+
+    def put_obstacles(self, boxes: Floats, cylinders: Floats, names: Sequence[str] = ()) -> None:
+        """Replace the obstacles; see `obstacle_table`. `names` are those of boxes, then of cylinders."""
+        self._names = [*names] or [f"obstacle {k}" for k in range(len(boxes) + len(cylinders))]
+        settings = self.settings or ContactSection()
+        self._obstacles = obstacle_table(boxes, cylinders, settings.friction, settings.restitution)
+        self._roster = None
+
+    def forget(self) -> None:
+        """Forget where bodies were, after a change of the state outside a tick."""
+        self._roster = self._disarmed = None
+
+    @property
+    def roster(self) -> Roster:
+        """The bodies of the present vehicles."""
+        assert self.settings is not None
+        version = self.world.run, self.world.roster_version
+        if self._roster is None or self._version != version:
+            given = self.settings, self._obstacles, self._names, self.world.clock.dt
+            self._roster = Roster(self.programs, *given)
+            self._version = version
+        return self._roster
+
+    def due(self, tick: int) -> int:
+        """Return this tick if something could touch, else never."""
+        if self.settings is None:
+            return NEVER_DUE
+        roster = self.roster
+        return tick if roster.moving and (len(roster.constants[0]) > 1 or roster.falls) else NEVER_DUE
+
+    def run(self, tick: int) -> None:
+        """Find the contacts of the last tick, apply their impulses, and record them."""
+        roster = self.roster
+        pairs = self._pairs(roster, tick)
+        resting = self._falling(roster, tick)
+        if roster.disarmable and every(tick, max(1, round(self.world.clock.rate / TIP_RATE))) == tick:
+            self._find_tipped(roster, tick)
+        self.contacts = self.contacts[:0]
+        if not pairs.shape[1] and not len(resting):
+            return
+        bodies = np.unique(np.concatenate([pairs.reshape(-1), resting]))
+        table = self._table(roster, bodies, resting, tick)
+        numbered = np.searchsorted(bodies, pairs)
+        dt, gravity = self.world.clock.dt, float(self.world.environment[0])
+        bump, found = resolve(table, numbered, dt, max(WAKE_SPEED, 3.0 * gravity * dt))
+        self._apply(roster, bodies, bump)
+        touched = (found[:, 8] > 0.0) & (found[:, 1] != GROUND)
+        self.contacts = found[touched]
+        self.contacts[:, :2] = bodies[self.contacts[:, :2].astype(np.int64)]
+        if len(self.contacts):
+            self._record(roster, tick)
+            self._crash(roster, bodies, bump, tick)
+
+    def _pairs(self, roster: Roster, tick: int) -> Ints:
+        """Return the pairs that may touch in this tick."""
+        candidates = roster.candidates
+        holds = candidates.advance()
+        for part in roster.parts if holds else ():
+            state = part.program.fleet.state
+            holds = holds and candidates.holds(part.first, *(state[row, : part.n] for row in part.xyz))
+        if not holds:
+            poses = roster.poses(np.arange(candidates.n), tick)
+            candidates.search(poses[:3], poses[7:10])
+        if not candidates.pairs.shape[1] and not candidates.crowded:
+            return candidates.pairs
+        bodies = np.arange(candidates.n) if candidates.crowded else np.unique(candidates.pairs)
+        poses = roster.poses(bodies, tick)
+        place, speed = np.zeros((3, candidates.n)), np.zeros(candidates.n)
+        place[:, bodies], speed[bodies] = poses[:3], np.sqrt((poses[7:10] ** 2).sum(axis=0))
+        return candidates.chosen(place, speed)
+
+    def _falling(self, roster: Roster, tick: int) -> Ints:
+        """Return the bodies that the ground may hold and that are not asleep."""
+        found = [np.zeros(0, np.int64)]
+        for part in roster.parts if roster.falls else ():
+            if part.falls:
+                poses = part.program.pose_block(tick)[:, : part.n]
+                awake = np.flatnonzero((poses[7:13] != 0.0).any(axis=0))
+                found.append(awake + part.first)
+        return np.concatenate(found)
+
+    def _table(self, roster: Roster, bodies: Ints, resting: Ints, tick: int) -> Floats:
+        """Return the table of the bodies that take part."""
+        table = roster.constants[:, bodies].copy()
+        table[:13] = roster.poses(bodies, tick)
+        for part, where, _ in roster.split(bodies) if roster.falls else ():
+            if part.falls:
+                table[ROW.asleep, where] = ~(table[7:13, where] != 0.0).any(axis=0)
+        places = np.searchsorted(bodies, resting)
+        if len(places):
+            height, slope_x, slope_y, mu = self._ground(*table[:2, places])
+            up = 1.0 / np.sqrt(1.0 + slope_x * slope_x + slope_y * slope_y)
+            table[ROW.ground :, places] = height, -slope_x * up, -slope_y * up, up, mu
+        return table
+
+    def _ground(self, x: Floats, y: Floats) -> Floats:
+        """Return height (m), slopes and friction of the ground at places, (4, n)."""
+        scenery = self.world.scenery
+        if scenery is not None and scenery.uneven:
+            found = scenery.ground.at(x, y, self.world.environment)
+        else:
+            found = vectorised(surface)(x, y, Environment(*self.world.environment.tolist()))
+        return np.stack([np.broadcast_to(values, x.shape) for values in found])
+
+    def _apply(self, roster: Roster, bodies: Ints, bump: Floats) -> None:
+        """Change the states of the bodies that were bumped."""
+        moved = np.flatnonzero((bump != 0.0).any(axis=0))
+        moved = moved[bodies[moved] < roster.moving]
+        for part, places, rows in roster.split(bodies[moved]):
+            program, fleet = part.program, part.program.fleet
+            assert program.model.bumped is not None
+            state = program.model.state(*np.take(fleet.state, rows, axis=1))
+            with users_code():
+                after = vectorised(program.model.bumped)(
+                    state, program.parameter_tuple(rows), Bump(*bump[:, moved[places]])
+                )
+            for row, values in enumerate(after):
+                fleet.state[row, rows] = values
+            program.forget_poses()
+        change = np.sqrt((bump[3:6] ** 2).sum(axis=0)).max(initial=0.0) * self.world.clock.dt
+        if change > 0.1 * roster.candidates.slack:  # faster than the list of candidates foresees
+            roster.candidates.forget()
+
+    def _record(self, roster: Roster, tick: int) -> None:
+        """Write the last contact of each vehicle, and report pairs that have not touched for a while."""
+        contacts = self.contacts
+        self.total += len(contacts)
+        first, second = contacts[:, 0].astype(np.int64), contacts[:, 1].astype(np.int64)
+        ids = np.concatenate([roster.ids, -2 - np.arange(self._obstacles.shape[1])])
+        body, other = np.concatenate([first, second]), np.concatenate([second, first])
+        sign = np.repeat([-1.0, 1.0], len(contacts))  # the second is pushed along the normal
+        order = np.lexsort((np.tile(contacts[:, 8], 2), body))  # the hardest touch of each body is written last
+        body, other, sign, which = body[order], other[order], sign[order], np.tile(np.arange(len(contacts)), 2)[order]
+        last = np.flatnonzero(np.append(body[1:] != body[:-1], True) & (body < roster.moving))
+        for part, places, rows in roster.split(body[last]):
+            at = last[places]
+            table, chosen = part.program.fleet.tables[CONTACT], contacts[which[at]]
+            table[LAST["tick"], rows] = tick
+            table[LAST["other"], rows] = np.maximum(ids[other[at]], -1)
+            table[LAST["impulse"], rows] = chosen[:, 8]
+            table[LAST["x"] : LAST["z"] + 1, rows] = chosen[:, 2:5].T
+            table[LAST["nx"] : LAST["nz"] + 1, rows] = sign[at] * chosen[:, 5:8].T
+        self._report(roster, np.stack([ids[first], ids[second]]), tick)
+
+    def _report(self, roster: Roster, pairs: Ints, tick: int) -> None:
+        old = self._reported
+        old = old[:, old[2] > tick - max(1, self.world.clock.ticks(REPORTED_FOR))]
+        known = set(zip(old[0].tolist(), old[1].tolist(), strict=True))
+        now = list(zip(pairs[0].tolist(), pairs[1].tolist(), strict=True))
+        new = [k for k, pair in enumerate(now) if pair not in known]
+        for k in new[:EVENTS_SHOWN]:
+            c = Contact(*self.contacts[k].tolist())
+            where = f"at {c.x:.2f}, {c.y:.2f}, {c.z:.2f}, normal {c.nx:.2f}, {c.ny:.2f}, {c.nz:.2f}"
+            detail = f"{roster.name(int(c.second))}: {c.impulse:.3g} N s at {c.speed:.1f} m/s {where}"
+            self.events.report(tick, "contact", roster.name(int(c.first)), detail)
+        if len(new) > EVENTS_SHOWN:
+            self.events.report(tick, "contact", "", f"{len(new) - EVENTS_SHOWN} more contacts")
+        touching = set(now)
+        keep = [pair not in touching for pair in zip(old[0].tolist(), old[1].tolist(), strict=True)]
+        both = np.concatenate([old[:, keep], np.vstack([pairs, np.full(pairs.shape[1], tick)])], axis=1)
+        self._reported = both[:, np.lexsort((both[1], both[0]))]
+
+    # crashes of drones ------------------------------------------------------------------------------------------------
+
+    def _crash(self, roster: Roster, bodies: Ints, bump: Floats, tick: int) -> None:
+        """Disarm drones whose speed a touch has changed too much."""
+        assert self.settings is not None
+        limit = self.settings.crash_speed
+        if limit is None or not roster.disarmable:
+            return
+        speed = np.sqrt((bump[3:6] ** 2).sum(axis=0))
+        for part, places, rows in roster.split(bodies):
+            hit = speed[places] >= limit
+            if part.program in roster.disarmable and hit.any():
+                for row, change in zip(rows[hit].tolist(), speed[places][hit].tolist(), strict=True):
+                    self.disarm(part.program, row, f"hit at {change:.1f} m/s", tick)
+
+    def _find_tipped(self, roster: Roster, tick: int) -> None:
+        """Disarm drones that lie on the ground on their side or back."""
+        for program in roster.disarmable:
+            pose = program.pose_block(tick)[:, : program.fleet.n]
+            tilted = np.flatnonzero(1.0 - 2.0 * (pose[3] ** 2 + pose[4] ** 2) < TIPPED)
+            height = pose[2, tilted] - self._ground(pose[0, tilted], pose[1, tilted])[0]
+            for row in tilted[height < 0.05].tolist():
+                self.disarm(program, row, "tipped over", tick)
+
+    def disarm(self, program: FleetProgram, row: int, why: str, tick: int) -> None:
+        """Keep a vehicle that has crashed disarmed until it is placed; no effect on others and twice."""
+        if program.contact is None or ARMED not in column_index(program.model.command):
+            return
+        table = program.fleet.tables[CONTACT]
+        if table[LAST["disarmed"], row] == 0.0:
+            table[LAST["disarmed"], row], self._disarmed = 1.0, None
+            self.events.report(tick, "disarmed", program.fleet.vehicle_name(row), why)
+
+    @property
+    def disarmed(self) -> list[tuple[FleetProgram, Ints]]:
+        """The fleets with vehicles that crashes have disarmed, and their rows."""
+        if self._disarmed is None:
+            able = [p for p in self.programs.values() if p.contact and ARMED in column_index(p.model.command)]
+            rows = [np.flatnonzero(p.fleet.tables[CONTACT][LAST["disarmed"], : p.fleet.n]) for p in able]
+            self._disarmed = [(program, found) for program, found in zip(able, rows, strict=True) if len(found)]
+        return self._disarmed
+
+    def repair(self, program: FleetProgram, rows: Ints) -> None:
+        """Let vehicles that are placed be armed again."""
+        if program.contact is not None:
+            program.fleet.tables[CONTACT][LAST["disarmed"], rows], self._disarmed = 0.0, None
+
+    # overlap, saving --------------------------------------------------------------------------------------------------
+
+    def check_start(self) -> None:
+        """Report vehicles that overlap before the first tick; InvalidValueError if the scenario refuses them."""
+        if self.settings is None or self.due(0) == NEVER_DUE:
+            return
+        roster = self.roster
+        bodies = np.arange(roster.constants.shape[1])
+        place, none = roster.poses(bodies, self.world.clock.tick), np.zeros(len(bodies))
+        roster.candidates.search(place[:3], np.zeros_like(place[:3]))
+        pairs = roster.candidates.chosen(place[:3], none)
+        roster.candidates.forget()
+        table = self._table(roster, bodies, np.zeros(0, np.int64), self.world.clock.tick)
+        table[7:13], table[ROW.asleep] = 0.0, 0.0
+        _, found = resolve(table, pairs, self.world.clock.dt, WAKE_SPEED)
+        deep = found[found[:, 10] > 10.0 * SLOP]
+        if not len(deep):
+            return
+        worst = deep[np.argmax(deep[:, 10])]
+        one, two = (roster.name(int(body)) for body in sorted(worst[:2]))
+        more = "" if len(deep) == 1 else f" (and {len(deep) - 1} other pairs)"
+        text = f"{one!r} and {two!r} overlap by {worst[10]:.2f} m at the start{more}"
+        if self.settings.overlap == "refuse":
+            where = self._place_of(int(min(worst[:2])), roster)
+            raise InvalidValueError(f"{where}: {text}; move one, or set contact.overlap: resolve")
+        self.events.report(self.world.clock.tick, "overlap", one, text)
+
+    def _place_of(self, body: int, roster: Roster) -> str:
+        """Return where the user wrote the start of a body."""
+        name = roster.name(body).partition("[")[0]
+        for k, entry in enumerate(self.scenario.vehicles):
+            if entry.name == name:
+                return self.scenario.at("vehicles", k, "spawn" if entry.spawn else "pose" if entry.pose else "name")
+        return "vehicles"
+
+    def save(self) -> dict[str, Any]:
+        """Return the pairs that have been reported, and the number of contacts."""
+        return {"reported": self._reported, "total": self.total}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Load what `save` returned."""
+        reported, total = saved.get("reported"), saved.get("total")
+        if not isinstance(reported, np.ndarray) or reported.dtype != np.int64 or reported.shape[:-1] != (3,):
+            raise PaddockError("saved contacts are not an array of ids and ticks")
+        if type(total) is not int or total < 0:
+            raise PaddockError(f"saved number of contacts is {total!r}; it must be a whole number >= 0")
+        self._reported, self.total = reported, total
+        self.forget()
+
+    def take_over(self, other: "ContactStage") -> None:
+        """Replace the records by those of another stage."""
+        self._reported, self.total, self.contacts = other._reported, other.total, self.contacts[:0]
+        self.forget()
+
+    def clear(self) -> None:
+        """Start a new run."""
+        self._reported, self.total, self.contacts = self._reported[:, :0], 0, self.contacts[:0]
+        self.forget()
+
+
+@dataclass(eq=False, repr=False)
+class DisarmStage:
+    """Keeps drones that have crashed disarmed, whatever is commanded."""
+
+    contact: ContactStage
+    name = "disarm"
+
+    def due(self, tick: int) -> int:
+        """Return this tick while a vehicle is disarmed by a crash."""
+        return tick if self.contact.disarmed else NEVER_DUE
+
+    def run(self, tick: int) -> None:
+        """Overwrite the command."""
+        for program, rows in self.contact.disarmed:
+            program.fleet.command[column_index(program.model.command)[ARMED], rows] = 0.0
