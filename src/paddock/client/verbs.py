@@ -23,17 +23,15 @@ from paddock.client.page import NotebookPage
 from paddock.client.requests import ClientRequest, request, value
 from paddock.client.session import Session
 from paddock.client.states import EVENT, MARKERS, STATE
-from paddock.engine.markers import PlacedMarker
 from paddock.errors import InvalidValueError, OldSpellings, PaddockError
 from paddock.planning.mission.views import view_from
-from paddock.scenario import load_scenario
 from paddock.wire.messages.markers import MarkerCommand
 from paddock.wire.messages.recordings import ActionMessage, EventMessage
 from paddock.wire.messages.replies import ResultMessage
 from paddock.wire.messages.requests import MARKER_FIELDS, Call
 from paddock.wire.operations import OPERATIONS, Operation
 from paddock.wire.operations.arguments import plain
-from paddock.world.markers import Marker
+from paddock.world.markers import Marker, PlacedMarker
 from paddock.world.snapshot import Snapshot
 from paddock.world.transforms import Transform
 
@@ -262,6 +260,8 @@ class RemoteVerbs(Verbs, OldSpellings, part=""):
     @property
     def scenario(self) -> Any:
         """The scenario, with the seed of the present run."""
+        from paddock.scenario import load_scenario  # takes long to import
+
         asked = request("metadata")
         found = asked._replace(read=lambda reply: load_scenario(value(reply)["scenario"]))
         return self._value(lambda: self._ask(found))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import inf
 
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
-from paddock.world.markers import Marker, checked_id
+from paddock.world.markers import Marker, PlacedMarker, checked_id
 from paddock.world.transforms import TIME_ROUNDING_S
 
 MAX_MARKERS = 100_000
@@ -20,16 +20,6 @@ MAX_POINTS = 5_000_000  # limit of points of all markers together, as they are d
 MAX_NAMESPACES = 10_000
 
 LOG = logging.getLogger("paddock.markers")
-
-
-@dataclass(frozen=True)
-class PlacedMarker:
-    """A marker on the board."""
-
-    marker: Marker
-    since: float  # simulation time at which it was put, s
-    until: float  # simulation time at which it expires, s; infinite if it stays until it is removed
-    source: str = ""  # the client that has put it; empty: the program
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,13 @@ from mcap_protobuf.schema import build_file_descriptor_set
 
 from paddock.engine.actions import FrameAction, Posted
 from paddock.engine.events import Event
-from paddock.engine.markers import MarkerBoard, MarkerChange, PlacedMarker
+from paddock.engine.markers import MarkerBoard, MarkerChange
 from paddock.errors import PaddockError
 from paddock.record import channels, foxglove
 from paddock.wire.messages import markers as wire
 from paddock.wire.messages import recordings, states
 from paddock.world.layout import Layout
-from paddock.world.markers import Marker
+from paddock.world.markers import Marker, PlacedMarker
 from paddock.world.snapshot import Snapshot
 
 NANOSECONDS = 1_000_000_000

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from paddock.engine.markers import MarkerChange, PlacedMarker
+from paddock.engine.markers import MarkerChange
 from paddock.errors import PaddockError, unknown_name
 from paddock.wire.operations.results import FrameTree
-from paddock.world.markers import Marker
+from paddock.world.markers import Marker, PlacedMarker
 from paddock.world.transforms import Transform, TransformTree
 
 Key = tuple[str, int]

@@ -412,3 +412,13 @@ def rgba(color: Color) -> Rgba:
         raise InvalidValueError(f"the numbers of a color go from 0 to 1, not {parts.tolist()}")
     red, green, blue, *opacity = parts.tolist()
     return red, green, blue, *(opacity or [1.0])
+
+
+@dataclass(frozen=True)
+class PlacedMarker:
+    """A marker on the board."""
+
+    marker: Marker
+    since: float  # simulation time at which it was put, s
+    until: float  # simulation time at which it expires, s; infinite if it stays until it is removed
+    source: str = ""  # the client that has put it; empty: the program
