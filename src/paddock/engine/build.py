@@ -48,7 +48,7 @@ def build_program(
 ) -> FleetProgram:
     """Build a fleet with its model, behaviour and sensors, without vehicles yet."""
     model = _at(place("model"), find_model, entry.model)
-    parameters = _parameters(model, entry, place)
+    parameters = parameter_values(model, entry, place)
     single = entry.count == 1
     fleet = Fleet(entry.name, model.state, model.command, entry.count, single)
     varying = tuple(name for name in column_index(model.parameters) if name in entry.spread)
@@ -149,7 +149,8 @@ def _at(where: str, function: Callable[..., Any], *arguments: Any) -> Any:
         raise type(error)(f"{where}: {error}") from None
 
 
-def _parameters(model: VehicleModel, entry: VehicleEntry, place: Place) -> Floats:
+def parameter_values(model: VehicleModel, entry: VehicleEntry, place: Place) -> Floats:
+    """Return the parameters of an entry: defaults of the model, its preset, and its own."""
     preset = load_preset(entry.model, entry.preset, place("preset"))
     known = {name: value for name, value in preset.items() if name in column_index(model.parameters)}
     stand_ins = {c.name: 0.0 for c in columns_of(model.parameters) if c.default is None} | known
