@@ -19,6 +19,7 @@ from paddock.world.layout import FleetLayout
 from paddock.world.pose import Pose
 
 if TYPE_CHECKING:
+    from paddock.engine.fmu_motion import FmuMotion
     from paddock.engine.overrides import FleetOverrides
 
 POSE_COLUMNS = tuple(column_index(Pose))
@@ -26,11 +27,11 @@ VARYING = "varying"
 COMMANDS_SHOWN = 1000  # size limit of fleets whose commands are in snapshots
 
 
-NOT_FINITE, CRASHED = "not_finite", "crashed"  # kinds of alarms and of their events
+NOT_FINITE, CRASHED, FAILED = "not_finite", "crashed", "fmu_failed"  # kinds of alarms and of their events
 
 
 class Alarm(NamedTuple):
-    """A vehicle whose state is not finite, or that has crashed into the ground."""
+    """A vehicle whose state is not finite, that has crashed into the ground, or whose FMU has failed."""
 
     ticks: int  # since the motion began
     row: int
@@ -135,7 +136,13 @@ class FleetProgram:
     """A fleet with its kernels, behaviour and sensors."""
 
     def __init__(
-        self, fleet: Fleet, model: VehicleModel, parameters: Floats, varying: tuple[str, ...], device: str = "cpu"
+        self,
+        fleet: Fleet,
+        model: VehicleModel,
+        parameters: Floats,
+        varying: tuple[str, ...],
+        device: str = "cpu",
+        fmus: "FmuMotion | None" = None,
     ) -> None:
         self.fleet = fleet
         self.model = model
@@ -151,8 +158,9 @@ class FleetProgram:
         self.expires_from = NEVER  # no command of the fleet times out before this tick
         self.failsafe = command_values(model, "failsafe")
         self.brake = command_values(model, "brake")
-        self._motion = MOTIONS[device](model.step_spec(varying))
-        self._pose = kernel(model.pose_spec(varying))
+        self.fmus = fmus  # None: the model's own step moves the vehicles
+        self._motion = fmus or MOTIONS[device](model.step_spec(varying))
+        self._pose: Callable[..., None] = fmus.pose if fmus else kernel(model.pose_spec(varying))
         report = model.report_spec(varying)
         self._report = kernel(report) if report is not None else None
         capacity = parameters[column_index(model.parameters)[model.battery]] if model.battery else 1.0
@@ -192,7 +200,7 @@ class FleetProgram:
         sensing = (sensor.kernel for sensor in self.sensors.values())
         deciding = self.behaviour.kernels if self.behaviour is not None else ()
         for kernels in (self._motion.kernel, self._pose, self._report, *sensing, *deciding):
-            if kernels is not None:
+            if isinstance(kernels, CompiledKernels):
                 yield kernels, self.fleet.n
 
     def move(self, ticks: int, environment: Floats, rate: float) -> list[Alarm]:
@@ -301,6 +309,8 @@ class FleetProgram:
 
     def admit(self, rows: slice) -> None:
         """Start vehicles that have joined in these rows; they follow the behaviour of the entry."""
+        if self.fmus is not None:
+            self.fmus.admit(self, range(rows.start, rows.stop))
         if self.behaviour is not None:
             self.behaviour.admit(rows)
         if self.overrides is not None:
@@ -309,6 +319,8 @@ class FleetProgram:
     def keep(self, rows: Ints) -> None:
         """Remove all vehicles except these rows."""
         self.fleet.keep(rows)
+        if self.fmus is not None:
+            self.fmus.keep(rows)
         if self.overrides is not None:
             self.overrides.keep(rows)
             self.drop_empty_overrides()
