@@ -219,9 +219,7 @@ class _Body:
                 terms = [self._number(one) for one in (left, *others)]
                 if unknown := [op for op in ops if type(op) not in COMPARISONS]:
                     raise self._refused(node, f"comparison {type(unknown[0]).__name__}")
-                pairs = [
-                    f"({a} {COMPARISONS[type(op)]} {b})" for a, op, b in zip(terms, ops, terms[1:], strict=False)
-                ]
+                pairs = [f"({a} {COMPARISONS[type(op)]} {b})" for a, op, b in zip(terms, ops, terms[1:], strict=False)]
                 return Typed(f"({' && '.join(pairs)})" if len(pairs) > 1 else pairs[0], TRUTH)
             case ast.IfExp(test=test, body=body, orelse=other):
                 a, b = self._value(body), self._value(other)
@@ -281,18 +279,18 @@ class _Body:
         if isinstance(whole.type, Struct):
             if isinstance(node, ast.Attribute) and node.attr in whole.type.fields:
                 return self._part(whole, whole.type.fields.index(node.attr))
-            if isinstance(node, ast.Subscript) and isinstance(index := _index(node.slice), int):
-                if -len(whole.type.fields) <= index < len(whole.type.fields):
-                    return self._part(whole, index % len(whole.type.fields))
+            index = _index(node.slice) if isinstance(node, ast.Subscript) else None
+            if index is not None and -len(whole.type.fields) <= index < len(whole.type.fields):
+                return self._part(whole, index % len(whole.type.fields))
         raise self._refused(node, f"{ast.unparse(node):.60}")
 
     def _binary(self, node: ast.BinOp) -> Typed:
         if type(node.op) in LOGIC:
             return Typed(f"({self._truth(node.left)} {LOGIC[type(node.op)]} {self._truth(node.right)})", TRUTH)
-        if isinstance(node.op, ast.Pow) and isinstance(exponent := _index(node.right), int):
-            if 0 < exponent <= LARGEST_POWER:
-                base = self._kept(Typed(self._number(node.left), NUMBER), "base").text
-                return Typed(self._power(base, exponent), NUMBER)
+        exponent = _index(node.right) if isinstance(node.op, ast.Pow) else None
+        if exponent is not None and 0 < exponent <= LARGEST_POWER:
+            base = self._kept(Typed(self._number(node.left), NUMBER), "base").text
+            return Typed(self._power(base, exponent), NUMBER)
         if type(node.op) not in OPERATORS:
             raise self._refused(node, f"{ast.unparse(node):.60}; +, -, *, / and whole powers are valid")
         return Typed(f"({self._number(node.left)} {OPERATORS[type(node.op)]} {self._number(node.right)})", NUMBER)
@@ -331,15 +329,16 @@ class _Body:
         return None
 
     def _call(self, node: ast.Call) -> Typed:
-        callee = self._callee(node.func)
+        callee: Any = self._callee(node.func)
         given = self._listed(node.args)
         keywords = {word.arg: self._value(word.value) for word in node.keywords if word.arg is not None}
         if len(keywords) != len(node.keywords):
             raise self._refused(node, "** in a call")
         if callee is None and isinstance(node.func, ast.Attribute) and node.func.attr == "_replace":
             return self._replaced(node, self._value(node.func.value), keywords)
-        if isinstance(callee, type) and hasattr(callee, "_fields"):
-            taken = self._bound(node, callee._fields, callee._field_defaults, given, keywords)
+        if isinstance(callee, type) and (names := getattr(callee, "_fields", None)) is not None:
+            defaults = getattr(callee, "_field_defaults", {})
+            taken = self._bound(node, names, defaults, given, keywords)
             return self._tuple([self._plain_number(value) for value in taken], callee)
         if callee in EXACT or callee in TESTS:
             known = EXACT.get(callee) or TESTS[callee]

@@ -21,7 +21,7 @@ from paddock.sensing.sensor import Sensor, find_sensor
 from paddock.sensing.site import site_at
 from paddock.sensing.suite import FleetSensor
 from paddock.vehicles.fmu.imported import open_fmu
-from paddock.vehicles.fmu.vehicle import FmuMapping, FmuVehicle, fmu_vehicle
+from paddock.vehicles.fmu.vehicle import FmuMapping, FmuVehicle, fmu_vehicle, identifier
 from paddock.vehicles.model import Placement, VehicleModel, find_model
 from paddock.world.columns import Floats, checked, column_index, columns_of, filled
 from paddock.world.fleet import Fleet, Ints, draw_uniforms, stream_ids
@@ -53,7 +53,7 @@ def build_program(
     """Build a fleet with its model, behaviour and sensors, without vehicles yet."""
     chosen = None if entry.fmu is None else _at(place("fmu"), _fmu, scenario, entry)
     model = _at(place("model"), find_model, entry.model) if chosen is None else chosen.model
-    parameters = parameter_values(model, entry, place)
+    parameters = parameter_values(model, entry if chosen is None else _by_column(entry), place)
     single = entry.count == 1
     fleet = Fleet(entry.name, model.state, model.command, entry.count, single)
     varying = tuple(name for name in column_index(model.parameters) if name in entry.spread)
@@ -169,6 +169,13 @@ def _fmu(scenario: Scenario, entry: VehicleEntry) -> FmuVehicle:
     file = open_fmu(beside if beside.exists() else Path(entry.fmu.file))
     mapping = FmuMapping(entry.fmu.inputs, entry.fmu.outputs, entry.fmu.start, entry.fmu.telemetry)
     return fmu_vehicle(file, mapping, entry.fmu.kind, entry.parameters)
+
+
+def _by_column(entry: VehicleEntry) -> VehicleEntry:
+    """Return the entry of an FMU with the names of columns as names of parameters."""
+    return entry.model_copy(
+        update={"parameters": {identifier(name): value for name, value in entry.parameters.items()}}
+    )
 
 
 def parameter_values(model: VehicleModel, entry: VehicleEntry, place: Place) -> Floats:

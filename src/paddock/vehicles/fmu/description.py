@@ -57,7 +57,8 @@ def build_description(identifier: str, source: str) -> bytes:
 
 def _document(root: Element) -> bytes:
     ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
+    text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return text + b"\n"
 
 
 def _units(variables: Sequence[FmuVariable]) -> Element:

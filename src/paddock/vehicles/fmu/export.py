@@ -17,7 +17,7 @@ from pathlib import Path
 
 import xxhash
 
-from paddock.compute.c_source import NUMBER, CSource, compile_library, compiler, record
+from paddock.compute.c_source import NUMBER, CSource, CType, compile_library, compiler, record
 from paddock.errors import PaddockError
 from paddock.vehicles.fmu.description import build_description, model_description
 from paddock.vehicles.fmu.variables import LARGEST, VariableGroup, all_variables, variable_groups
@@ -114,7 +114,7 @@ def _translated(model: VehicleModel, groups: Sequence[VariableGroup]) -> str:
     ):
         if function is None:
             continue
-        types = [*(given[one] for one in arguments), *([NUMBER] if more else [])]
+        types: list[CType] = [*(given[one] for one in arguments), *([NUMBER] if more else [])]
         made, kind = source.add(function, *types)
         if kind != given[result]:
             raise PaddockError(f"{function.__name__}() of {model.name} must return numbers only, to become C")

@@ -1,12 +1,15 @@
 """FMUs of other tools: files, their variables, and running instances. FMPy calls the native code."""
 
 import os
+import shutil
 import tempfile
 import weakref
 import zipfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from ctypes import byref
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import inf, isfinite
 from pathlib import Path
 from types import ModuleType
@@ -99,19 +102,20 @@ def _opened(path: Path, _modified: int, _size: int) -> FmuFile:
     fmpy = _fmpy()
     if not zipfile.is_zipfile(path):
         raise PaddockError(f"{path} is not an FMU: it is no ZIP archive")
-    folder = tempfile.TemporaryDirectory(prefix="paddock-fmu-")
+    folder = tempfile.mkdtemp(prefix="paddock-fmu-")
     try:
         description = fmpy.read_model_description(str(path), validate=False)
         _check(path, description, fmpy)
-        fmpy.extract(str(path), folder.name)
-    except PaddockError:
-        raise
+        fmpy.extract(str(path), folder)
     except Exception as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(error, PaddockError):
+            raise
         raise PaddockError(f"{path} is not a valid FMU: {_brief(error)}") from None
     variables = (_variable(one) for one in description.modelVariables if not getattr(one, "dimensions", None))
     known = {one.name: one for one in variables if one.type in (*FLOATS, *WHOLES, *TRUTHS)}
-    found = FmuFile(path, folder.name, description, known)
-    weakref.finalize(found, folder.cleanup)
+    found = FmuFile(path, folder, description, known)
+    weakref.finalize(found, shutil.rmtree, folder, True)
     return found
 
 
@@ -182,20 +186,13 @@ class FmuInstance:
     """A running FMU. Errors name the call and repeat the FMU's last message."""
 
     def __init__(self, file: FmuFile) -> None:
-        from fmpy.simulation import instantiate_fmu
-
         self.file = file
         self.start_time = 0.0
-        self._messages: list[str] = []
-        messages, latest = self._messages, file.version == 3
-
-        def logged(*given: Any) -> None:
-            text = given[3] if latest else given[4]
-            messages[:] = [text.decode(errors="replace") if text else ""]
-
+        about = {"guid": file.description.guid, "modelIdentifier": file.description.coSimulation.modelIdentifier}
+        _messages.clear()
         try:
             with _present_folder():
-                self._fmu = instantiate_fmu(file.folder, file.description, "CoSimulation", logger=logged)
+                self._fmu = _instantiated(file.version, about | {"unzipDirectory": file.folder})
         except Exception as error:
             raise self._failed(_brief(error)) from None
         self._free = weakref.finalize(self, _free, self._fmu)
@@ -257,7 +254,7 @@ class FmuInstance:
         return CALLS[self.file.version].get(kind, kind)
 
     def _call(self, name: str, *given: Any, **named: Any) -> Any:
-        self._messages.clear()
+        _messages.clear()
         function: Callable[..., Any] = getattr(self._fmu, name)
         try:
             return function(*given, **named)
@@ -265,26 +262,56 @@ class FmuInstance:
             raise self._failed(_brief(error)) from None
 
     def _failed(self, what: str) -> FmuError:
-        said = f" {' '.join(self._messages[-1].split())[:LONGEST_MESSAGE]}" if self._messages else ""
+        said = f" {' '.join(_messages[-1].split())[:LONGEST_MESSAGE]}" if _messages else ""
         return FmuError(f"FMU {self.file.path.name}: {what}{said}")
 
 
+_messages: list[str] = []
+"""What FMUs have said since the last call."""
+
+
+def _log(*given: Any) -> None:
+    """Keep a message of an FMU: (..., status, category, message)."""
+    _messages.append(given[-1].decode(errors="replace") if given[-1] else "")
+
+
+@cache
+def _callbacks() -> Any:
+    """Return the callbacks of FMI 2.0, one set for the process: FMPy's formatting of messages knows only the last."""
+    from fmpy import calloc, fmi2, free
+    from fmpy.logging import addLoggerProxy
+
+    callbacks = fmi2.fmi2CallbackFunctions()
+    callbacks.logger = fmi2.fmi2CallbackLoggerTYPE(_log)
+    callbacks.allocateMemory = fmi2.fmi2CallbackAllocateMemoryTYPE(calloc)
+    callbacks.freeMemory = fmi2.fmi2CallbackFreeMemoryTYPE(free)
+    addLoggerProxy(byref(callbacks))
+    return callbacks
+
+
+def _instantiated(version: int, about: Mapping[str, Any]) -> Any:
+    from fmpy import fmi2, fmi3
+
+    if version == 2:
+        fmu = fmi2.FMU2Slave(**about)
+        fmu.instantiate(callbacks=_callbacks())
+    else:
+        fmu = fmi3.FMU3Slave(**about)
+        fmu.instantiate(logMessage=_log)
+    return fmu
+
+
 def _free(fmu: Any) -> None:
-    try:
-        fmu.terminate()
-    except Exception:  # it may have failed before
-        pass
-    try:
-        fmu.freeInstance()
-    except Exception:
-        pass
+    for end in (fmu.terminate, fmu.freeInstance):
+        with suppress(Exception):  # it may have failed before
+            end()
 
 
-class _present_folder:  # noqa: N801
+@contextmanager
+def _present_folder() -> Iterator[None]:
     """Restore the current folder, which FMPy leaves when a library cannot be loaded."""
-
-    def __enter__(self) -> None:
-        self._folder = os.getcwd()
-
-    def __exit__(self, *_: object) -> None:
-        os.chdir(self._folder)
+    folder = os.getcwd()
+    try:
+        yield
+    finally:
+        os.chdir(folder)

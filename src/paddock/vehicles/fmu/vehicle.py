@@ -7,6 +7,7 @@ the vehicle's start pose.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from keyword import iskeyword
 from typing import Annotated, Any, NamedTuple
 
 from paddock.compute.math import sincos, wrap_angle
@@ -63,13 +64,13 @@ def fmu_vehicle(file: FmuFile, mapping: FmuMapping, kind: str, parameters: Itera
     settable = [variable for variable in file.variables.values() if variable.settable]
     start = _connected(file, "start", mapping.start, tuple(column_index(Placement)), settable)
     environment = _connected(file, "environment", {}, tuple(column_index(Environment)), settable)
-    set_by_user = {name: _parameter(file, name) for name in parameters if name != START_TIME}
+    set_by_user = {identifier(name): _parameter(file, name) for name in parameters if name != START_TIME}
     if mapping.telemetry is None:
         others = [one for one in file.of_causality("output") if one not in outputs.values()]
         telemetry = tuple(others[:MOST_TELEMETRY])
     else:
         telemetry = tuple(file.variable(name, "variable") for name in mapping.telemetry)
-    columns = {_identifier(variable.name): variable for variable in telemetry}
+    columns = {identifier(variable.name): variable for variable in telemetry}
     taken = {*column_index(Pose), *STARTS, STEPS}
     shown = {f"{name}_" if name in taken else name: variable for name, variable in columns.items()}
     commands = [
@@ -147,7 +148,7 @@ def _inputs(file: FmuFile, chosen: Mapping[str, str]) -> dict[str, ForeignVariab
             if not name.isidentifier() or name.startswith("_"):
                 raise PaddockError(f"inputs: the name of a command has letters, digits and _, not {name!r}")
         return {name: file.variable(variable, "input", found) for name, variable in chosen.items()}
-    return {_identifier(variable.name.removeprefix("command.")): variable for variable in found}
+    return {identifier(variable.name.removeprefix("command.")): variable for variable in found}
 
 
 def _outputs(file: FmuFile, chosen: Mapping[str, str]) -> dict[str, ForeignVariable]:
@@ -158,8 +159,9 @@ def _outputs(file: FmuFile, chosen: Mapping[str, str]) -> dict[str, ForeignVaria
     found = {name: file.variable(variable, "variable") for name, variable in chosen.items()}
     if not chosen:
         for name in MAPPED:
-            same = [file.variables[one] for one in (f"pose.{name}", name) if one in file.variables]
-            found |= {name: one for one in same[:1] if one.causality in ("output", "local")}
+            same = file.variables.get(f"pose.{name}") or file.variables.get(name)
+            if same is not None and same.causality in ("output", "local"):
+                found[name] = same
     if missing := [name for name in ("x", "y") if name not in found]:
         raise PaddockError(f"outputs: name the variable of {file.path.name} that is {missing[0]}, in m")
     for group in (QUATERNION, ("vx", "vy")):
@@ -195,10 +197,10 @@ def _between(value: float, variable: ForeignVariable) -> float:
     return min(max(value, variable.low), variable.high)
 
 
-def _identifier(name: str) -> str:
+def identifier(name: str) -> str:
     """Return a variable's name as a column's: letters, digits and underscores."""
     text = re.sub(r"\W+", "_", name).strip("_") or "value"
-    return f"n{text}" if text[0].isdigit() else text
+    return f"n{text}" if text[0].isdigit() else f"{text}_" if iskeyword(text) else text
 
 
 def _tuple_class(name: str, columns: Sequence[Column]) -> Any:
