@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import paddock
+from paddock import record
 from paddock.cli.main import exit_code
 from paddock.errors import PaddockError
 from paddock.plugins import installed_only
@@ -334,3 +335,16 @@ def test_fmpy_is_named_where_it_is_missing(car: Path, tmp_path: Path, monkeypatc
     copy = Path(shutil.copy(car, tmp_path / "copy.fmu"))
     monkeypatch.setitem(__import__("sys").modules, "fmpy", None)
     assert "vehicles of model fmu need FMPy: pip install 'paddock[fmi]'" in problem(copy)
+
+
+def test_a_recording_verifies_where_native_code_is_allowed(car: Path, tmp_path: Path) -> None:
+    with (
+        paddock.load(scenario(entry(car, speed=9.0))) as sim,
+        record.Recorder(sim, str(tmp_path / "run.mcap"), rate=20),
+    ):
+        sim.command("guest", **INPUTS)
+        sim.step(120)
+    with pytest.raises(PaddockError, match="is native code of another file"):
+        record.verify(str(tmp_path / "run.mcap"))
+    result = record.verify(str(tmp_path / "run.mcap"), allow_imports=True)
+    assert result.same and result.hashes > 1

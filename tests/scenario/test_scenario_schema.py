@@ -23,7 +23,7 @@ def test_no_unknown_keys_and_everything_described() -> None:
     choices = {"BehaviourChoice", "MethodChoice", "SensorChoice"}
     assert set(PARTS) == choices | {
         "AdapterEntry", "AreaTask", "AutopilotEntry", "CameraSection", "CirclePattern", "CircleTask", "ClientLimits",
-        "ClockSection", "Dial", "Every", "Generate", "GridPattern", "LinePattern", "LineTask", "Mavlink",
+        "ClockSection", "Dial", "Every", "FmuSection", "Generate", "GridPattern", "LinePattern", "LineTask", "Mavlink",
         "MetricsEndpoint", "MissionEvent", "MissionSection", "NoFlyZone", "PointTask", "PolygonTask", "RandomPattern",
         "RecordSection", "SeparationSection", "Serve", "ShmEndpoint", "Sitl", "SpawnSection", "StreamEndpoint", "Sync",
         "TaskEntry", "TaskMix", "Vds1Endpoint", "VehicleEntry", "WebEndpoint", "WorldSection", "ZmqEndpoint",

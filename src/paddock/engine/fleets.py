@@ -133,6 +133,9 @@ class Fleets:
 
     def clear(self) -> None:
         """Remove everything, without events."""
+        for program in self.programs.values():
+            if program.fmus is not None:
+                program.fmus.keep(np.empty(0, np.int64))  # at once: a process may have one instance of some FMUs only
         self.world.fleets = {}
         self.programs.clear()  # in place: the stages hold this dictionary
 

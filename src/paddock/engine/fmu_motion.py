@@ -67,8 +67,9 @@ class FmuMotion:
 
     def move(self, fleet: Fleet, ticks: int, substeps: int, constants: tuple[Floats, ...], dt: float) -> list[Alarm]:
         """Step every instance; return the alarms."""
-        around = dict(zip(column_index(Environment), constants[-1].tolist(), strict=False))
-        wind = tuple(around[name] for name in self.vehicle.environment)
+        environment = next(values for values in constants[1:] if values.ndim == 1)  # after the parameters
+        around = dict(zip(column_index(Environment), environment.tolist(), strict=False))
+        present = tuple(around[name] for name in self.vehicle.environment)
         variables = *self.vehicle.inputs, *self.vehicle.environment.values()
         found: list[Alarm] = []
         for tick in range(ticks):
@@ -77,7 +78,7 @@ class FmuMotion:
                 if not isfinite(taken):  # it has failed
                     continue
                 try:
-                    given = (*fleet.tables["command"][:, row].tolist(), *wind)
+                    given = (*fleet.tables["command"][:, row].tolist(), *present)
                     if given != self._sent[row]:
                         instance.put(dict(zip(variables, given, strict=True)))
                         self._sent[row] = given

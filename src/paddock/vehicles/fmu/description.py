@@ -46,7 +46,7 @@ def model_description(
 
 
 def build_description(identifier: str, source: str) -> bytes:
-    """Return the document that tells other tools how to compile the source of an FMI 3.0 FMU."""
+    """Return the document with which other tools compile the source of an FMI 3.0 FMU."""
     root = Element("fmiBuildDescription", {"fmiVersion": "3.0"})
     build = ElementTree.SubElement(root, "BuildConfiguration", {"modelIdentifier": identifier})
     options = {"language": "C99", "compilerOptions": "-ffp-contract=off"}

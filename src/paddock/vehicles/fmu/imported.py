@@ -255,6 +255,8 @@ class FmuInstance:
 
     def _call(self, name: str, *given: Any, **named: Any) -> Any:
         _messages.clear()
+        if not self._free.alive:
+            raise self._failed("its instance has ended")
         function: Callable[..., Any] = getattr(self._fmu, name)
         try:
             return function(*given, **named)
