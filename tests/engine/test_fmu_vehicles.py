@@ -291,6 +291,8 @@ def test_mistakes_are_reported_at_load(car: Path, tmp_path: Path) -> None:
     )
     assert "did you mean 'parameters.mass'" in problem(car, parameters={"parameters.mas": 1.0})
     assert "must lie in 0.1 to 100000 kg" in problem(car, parameters={"mass": -1.0})
+    assert "name of a command has letters, digits and _, not 'a b'" in problem(car, {"inputs": {"a b": "command.gear"}})
+    assert "kind" in problem(car, {"kind": "tank"})
     assert "no behaviour can drive an FMU" in problem(car, behaviour="hold")
     with pytest.raises(PaddockError, match="model: fmu and the section fmu belong together"):
         load_scenario(scenario({"name": "guest", "model": "fmu"}))
@@ -304,6 +306,12 @@ def test_an_fmu_cannot_be_placed_or_driven_by_a_behaviour(car: Path) -> None:
             sim.place("guest", [0.0, 0.0, 0.0, 0.0])
         with pytest.raises(PaddockError, match="'guest' is an FMU, which no behaviour can drive"):
             sim.behaviours.override("guest", "hold")
+
+
+def test_an_fmu_takes_no_part_in_missions(car: Path) -> None:
+    mission = {"base": [0, 0, 0], "tasks": [{"point": {"at": [100, 100]}}]}
+    with pytest.raises(PaddockError, match=r"vehicles\[0\]: 'guest' cannot take part in missions"):
+        paddock.load(scenario(entry(car), mission=mission))
 
 
 def test_a_relative_path_begins_beside_the_scenario(car: Path, tmp_path: Path) -> None:

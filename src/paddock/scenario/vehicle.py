@@ -118,7 +118,9 @@ class FmuSection(Section):
     telemetry: tuple[Text, ...] | None = Field(
         default=None, description="Variables shown in snapshots; null is all other outputs."
     )
-    kind: Text = Field(default="agent", description="Its shape: car, quad, rover, aircraft or agent.")
+    kind: Literal["car", "quad", "rover", "aircraft", "agent"] = Field(
+        default="agent", description="The shape that viewers draw."
+    )
 
 
 class VehicleEntry(Section):

@@ -70,9 +70,7 @@ def fmu_vehicle(file: FmuFile, mapping: FmuMapping, kind: str, parameters: Itera
         telemetry = tuple(others[:MOST_TELEMETRY])
     else:
         telemetry = tuple(file.variable(name, "variable") for name in mapping.telemetry)
-    columns = {identifier(variable.name): variable for variable in telemetry}
-    taken = {*column_index(Pose), *STARTS, STEPS}
-    shown = {f"{name}_" if name in taken else name: variable for name, variable in columns.items()}
+    shown = _named(telemetry, (*column_index(Pose), *STARTS, STEPS))
     commands = [
         Column(one.unit, one.meaning, one.low, one.high, name=name, default=_between(one.start or 0.0, one))
         for name, one in inputs.items()
@@ -145,10 +143,10 @@ def _inputs(file: FmuFile, chosen: Mapping[str, str]) -> dict[str, ForeignVariab
     found = file.of_causality("input")
     if chosen:
         for name in chosen:
-            if not name.isidentifier() or name.startswith("_"):
+            if name != identifier(name):
                 raise PaddockError(f"inputs: the name of a command has letters, digits and _, not {name!r}")
         return {name: file.variable(variable, "input", found) for name, variable in chosen.items()}
-    return {identifier(variable.name.removeprefix("command.")): variable for variable in found}
+    return _named(found)
 
 
 def _outputs(file: FmuFile, chosen: Mapping[str, str]) -> dict[str, ForeignVariable]:
@@ -195,6 +193,20 @@ def _parameter(file: FmuFile, name: str) -> ForeignVariable:
 
 def _between(value: float, variable: ForeignVariable) -> float:
     return min(max(value, variable.low), variable.high)
+
+
+def _named(variables: Iterable[ForeignVariable], taken: Iterable[str] = ()) -> dict[str, ForeignVariable]:
+    """Return variables by the names of their columns; equal names get a number."""
+    named: dict[str, ForeignVariable] = {}
+    used = {*taken}
+    for variable in variables:
+        name = first = identifier(variable.name.removeprefix("command."))
+        number = 2
+        while name in used:
+            name, number = f"{first}_{number}", number + 1
+        used.add(name)
+        named[name] = variable
+    return named
 
 
 def identifier(name: str) -> str:
