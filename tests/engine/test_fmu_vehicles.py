@@ -251,6 +251,22 @@ def test_a_bouncing_ball_written_by_hand_follows_its_analytic_path(ball: Path) -
             sim.step(1)
 
 
+def test_a_bouncing_ball_agrees_with_the_results_of_the_reference_fmu(ball: Path) -> None:
+    """BouncingBall of the FMI project's Reference FMUs: 1 m, 9.81 m/s2, 0.7; its published heights and speeds."""
+    outputs = {"x": "east", "y": "north", "z": "h"}
+    published = {
+        0.1: (0.950944, -0.981),
+        0.5: (0.138778, 2.62503),
+        1.0: (0.225043, -2.27997),
+        1.5: (0.0533682, -1.91398),
+    }
+    with paddock.load(scenario({"name": "b", "model": "fmu", "fmu": {"file": str(ball), "outputs": outputs}})) as sim:
+        for time, (height, speed) in published.items():
+            sim.run(until=time, pace=0)
+            assert sim.snapshot()["b"].position[2] == pytest.approx(height, abs=1e-4)
+            assert sim.snapshot()["b"]["v"] == pytest.approx(speed, abs=1e-4)
+
+
 def problem(file: Path | str, mapping: dict[str, Any] | None = None, **more: Any) -> str:
     given = {"name": "guest", "model": "fmu", "fmu": {"file": str(file), **(mapping or {})}, **more}
     with pytest.raises(PaddockError) as caught, paddock.load(scenario(given)):
