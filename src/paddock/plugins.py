@@ -61,6 +61,15 @@ def installed_only(active: bool = True) -> Iterator[None]:
         _installed_only -= active
 
 
+def refuse_foreign_code(kind: str, name: str) -> None:
+    """Raise PaddockError while only installed plugins are allowed: loading the file would run its code."""
+    if _installed_only:
+        raise PaddockError(
+            f"{kind} {name!r} is native code of another file: "
+            "allow this only for files that you trust (paddock replay --allow-imports)"
+        )
+
+
 def forget_plugins() -> None:
     """Look for plugins again on the next access: after an installation, and in tests."""
     plugin_modules.cache_clear()

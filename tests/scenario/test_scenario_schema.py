@@ -24,7 +24,7 @@ def test_no_unknown_keys_and_everything_described() -> None:
     assert set(PARTS) == choices | {
         "AdapterEntry", "AreaTask", "AutopilotEntry", "BoxObstacle", "CameraSection", "CirclePatch", "CirclePattern",
         "CircleTask", "ClientLimits", "ClockSection", "ConeObstacle", "ContactSection", "Dial", "Every",
-        "FleetContact", "FrictionMap", "FrictionPatch",
+        "FleetContact", "FmuSection", "FrictionMap", "FrictionPatch",
         "Generate", "GridPattern", "GroundSection", "HalfPlane", "HeightMap", "LinePattern", "LineTask", "Mavlink",
         "MetricsEndpoint", "MissionEvent", "MissionSection", "NoFlyZone", "Obstacle", "PointTask", "PolygonTask",
         "RandomPattern", "RecordSection", "RectanglePatch", "RoundObstacle", "SeparationSection", "Serve",

@@ -1,14 +1,20 @@
-"""`paddock export`: write a recording in other formats."""
+"""`paddock export`: write a recording in other formats, or a vehicle model as an FMU."""
 
 from pathlib import Path
 
+from cyclopts import App
+
 from paddock.cli.progress import bar
-from paddock.errors import PaddockError, unknown_name
+from paddock.errors import PaddockError, UnknownNameError, unknown_name
 
 PLOTS = "plots"
+CAR = "car.bicycle"  # the model of a car that is given by its preset alone
+
+export = App(name="export", help="Export a recording as Parquet, CSV, JSON or plots, or a model as an FMU.")
 
 
-def export(file: str, /, *, to: str, output: str | None = None, fleet: str | None = None) -> int:
+@export.default
+def export_recording(file: str, /, *, to: str, output: str | None = None, fleet: str | None = None) -> int:
     """Write a recording as a table (one row per vehicle and sample), or as plots.
 
     Parameters
@@ -42,4 +48,51 @@ def export(file: str, /, *, to: str, output: str | None = None, fleet: str | Non
         with bar(f"writing {path}") as progress:
             rows = export_run(run, to, path, fleet, lambda done: progress(min(done / total, 1.0)))
     print(f"{path}: {rows:,} rows, {path.stat().st_size / 1e6:.2f} MB")
+    return 0
+
+
+@export.command
+def fmu(
+    vehicle: str, /, *, model: str | None = None, preset: str | None = None, output: str | None = None, fmi: int = 2
+) -> int:
+    """Write a vehicle model as an FMU for co-simulation in other tools, compiled and with its C source.
+
+    Parameters
+    ----------
+    vehicle
+        A model, e.g. car.bicycle or quad; or a car's preset, e.g. sports.
+    model
+        The model of a preset; default: car.bicycle.
+    preset
+        The parameters of a model, e.g. sedan; default: the model's first preset.
+    output
+        Output file; default: the names of model and preset, in the current folder.
+    fmi
+        Version of FMI: 2 or 3.
+    """
+    from paddock.engine.build import parameter_values
+    from paddock.engine.fleets import read_entry
+    from paddock.scenario import preset_names
+    from paddock.vehicles.fmu.export import VERSIONS, export_fmu
+    from paddock.vehicles.model import find_model, model_names
+
+    if fmi not in VERSIONS:
+        raise PaddockError(f"--fmi is 2 or 3, not {fmi}")
+    if model is None and preset is None and vehicle in preset_names(CAR):
+        model = CAR
+    if model is not None:
+        if preset is not None:
+            raise PaddockError(f"{vehicle!r} is the preset of --model {model}: leave out --preset")
+        preset = vehicle
+    name = model or vehicle
+    entry = read_entry({"name": "exported", "model": name, **({} if preset is None else {"preset": preset})})
+    try:
+        found = find_model(name)
+    except UnknownNameError:
+        known = (*model_names(), *(() if model else preset_names(CAR)))
+        raise unknown_name("model" if model else "model or preset of a car", name, known) from None
+    values = parameter_values(found, entry, lambda *path: f"--{path[0]}")
+    path = Path(output or "_".join(filter(None, (name, preset))) + ".fmu")
+    export_fmu(found, values, path, fmi)
+    print(f"{path}: FMI {fmi}.0, {path.stat().st_size / 1e3:.0f} kB")
     return 0

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 from math import ceil
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from paddock.compute.kernel import shared_tuple
 from paddock.compute.philox import normals, signed
 from paddock.compute.twin import vectorised
 from paddock.engine.behaviours import FleetBehaviour, find_target, set_up_rule
+from paddock.engine.fmu_motion import FmuMotion
 from paddock.engine.program import COLLIDED_FOR, CONTACT, VARYING, FleetProgram, LastContact, checked_inputs
 from paddock.errors import CodeError, InvalidValueError, PaddockError, users_code
 from paddock.scenario import Scenario, VehicleEntry, load_preset, spawn_poses
@@ -20,6 +22,8 @@ from paddock.scenario.contact import FleetContact
 from paddock.sensing.sensor import Sensor, find_sensor
 from paddock.sensing.site import site_at
 from paddock.sensing.suite import FleetSensor
+from paddock.vehicles.fmu.imported import open_fmu
+from paddock.vehicles.fmu.vehicle import FmuMapping, FmuVehicle, fmu_vehicle, identifier
 from paddock.vehicles.model import Placement, VehicleModel, find_model, over
 from paddock.world.columns import Floats, checked, column_index, columns_of, defaults_of, filled
 from paddock.world.fleet import Fleet, Ints, draw_uniforms, stream_ids
@@ -58,18 +62,20 @@ def build_program(
     world: World, scenario: Scenario, entry: VehicleEntry, place: Place, device: str = "cpu"
 ) -> FleetProgram:
     """Build a fleet with its model, behaviour and sensors, without vehicles yet."""
-    model = _at(place("model"), find_model, entry.model)
+    chosen = None if entry.fmu is None else _at(place("fmu"), _fmu, scenario, entry)
+    model = _at(place("model"), find_model, entry.model) if chosen is None else chosen.model
     for name, choice in entry.subsystems.items():
         model = _at(place("subsystems", name), model.fitted, {name: choice})
-    parameters = _parameters(model, entry, place)
+    parameters = parameter_values(model, entry if chosen is None else _by_column(entry), place)
     single = entry.count == 1
     fleet = Fleet(entry.name, model.state, model.command, entry.count, single)
     varying = tuple(name for name in column_index(model.parameters) if name in entry.spread)
     for name in entry.spread:
         if name not in column_index(model.parameters):
             filled(model.parameters, {name: 0.0}, f"parameter of {model.name}", place("spread", name))
+    fmus = None if chosen is None else FmuMotion(chosen, world.environment)
     around = () if world.uneven is None else (world.environment, *world.uneven.ground.tables)
-    program = FleetProgram(fleet, model, parameters, varying, device, around)
+    program = FleetProgram(fleet, model, parameters, varying, device, around, fmus)
     program.substeps = max(1, ceil(world.clock.dt / model.dt_max * (1.0 - 1e-9)))
     if varying:
         fleet.add_table(VARYING, len(varying))
@@ -144,12 +150,17 @@ def take_ids(world: World, entry: VehicleEntry, place: Place) -> Ints:
 def settle(program: FleetProgram, arrived: Arrival, ids: Ints) -> None:
     """Add placed vehicles to their fleet, under these ids."""
     fleet = program.fleet
+    before = fleet.n, fleet.next_member
     rows = fleet.add(ids, arrived.state)
     for name, value in arrived.inputs.items():
         fleet.command[column_index(program.model.command)[name], rows] = value
     for k, name in enumerate(program.varying):
         fleet.tables[VARYING][k, rows] = arrived.varied[name]
-    program.admit(rows)
+    try:
+        program.admit(rows)
+    except PaddockError:  # of an FMU that cannot start
+        fleet.n, fleet.next_member = before
+        raise
     for sensor in program.sensors.values():
         sensor.extend(fleet.n)
     program.forget_poses()
@@ -173,7 +184,26 @@ def _at(where: str, function: Callable[..., Any], *arguments: Any) -> Any:
         raise type(error)(f"{where}: {error}") from None
 
 
-def _parameters(model: VehicleModel, entry: VehicleEntry, place: Place) -> Floats:
+def _fmu(scenario: Scenario, entry: VehicleEntry) -> FmuVehicle:
+    """Open the FMU of an entry and connect it; a relative path begins in the scenario's folder or the current one."""
+    assert entry.fmu is not None
+    if entry.controller is not None:
+        raise InvalidValueError(f"no behaviour can drive an FMU, {entry.controller.name!r} neither: send commands")
+    beside = Path(scenario.folder, entry.fmu.file)
+    file = open_fmu(beside if beside.exists() else Path(entry.fmu.file))
+    mapping = FmuMapping(entry.fmu.inputs, entry.fmu.outputs, entry.fmu.start, entry.fmu.telemetry)
+    return fmu_vehicle(file, mapping, entry.fmu.kind, entry.parameters)
+
+
+def _by_column(entry: VehicleEntry) -> VehicleEntry:
+    """Return the entry of an FMU with the names of columns as names of parameters."""
+    return entry.model_copy(
+        update={"parameters": {identifier(name): value for name, value in entry.parameters.items()}}
+    )
+
+
+def parameter_values(model: VehicleModel, entry: VehicleEntry, place: Place) -> Floats:
+    """Return the parameters of an entry: defaults of the model, its preset, and its own."""
     preset = load_preset(entry.model, entry.preset, place("preset"))
     known = {name: value for name, value in preset.items() if name in column_index(model.parameters)}
     stand_ins = {c.name: 0.0 for c in columns_of(model.parameters) if c.default is None} | known

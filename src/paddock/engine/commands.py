@@ -167,6 +167,8 @@ def check_place(program: FleetProgram, rows: Ints, place: PlaceAction, world: Wo
     """
     if program.carried:
         raise PaddockError(f"{place.target!r} is moved by its mission: it cannot be placed")
+    if program.fmus is not None:
+        raise PaddockError(f"{place.target!r} is moved by an FMU: it cannot be placed")
     poses, speeds, n = _floats(place.pose), _floats(place.speed), len(rows)
     one = n == 1 and poses.ndim != 2
     if poses.shape != ((4,) if one else (n, 4)):

@@ -35,10 +35,10 @@ from paddock.world.transforms import TransformTree
 if TYPE_CHECKING:  # planning is imported for a mission only
     from paddock.engine.mission.run import MissionRun
 
-AUTOPILOTS = "autopilots"  # key of a saved state
+AUTOPILOTS, FMUS = "autopilots", "fmus"  # keys of a saved state
 STATE_KEYS = frozenset(
     {"scenario", "rate", "entries", "world", "mailbox", "events", "lost_targets", "sensors"}
-    | {"orders", "mission", "failure", "contact", AUTOPILOTS}  # where the run has them
+    | {"orders", "mission", "failure", "contact", AUTOPILOTS, FMUS}  # where the run has them
 )
 
 
@@ -158,6 +158,8 @@ class Engine:
         """Return everything that changes in a run, and the digest of its scenario."""
         states = self.autopilots.states
         held = {} if states is None else {AUTOPILOTS: states.save()}
+        fmus = {name: p.fmus.save(p.fleet) for name, p in self.programs.items() if p.fmus is not None}
+        held |= {FMUS: fmus} if fmus else {}  # not hashed: their bytes may contain addresses
         return {"scenario": self._scenario_digest(), **self._changing_state(), **held}
 
     def _scenario_digest(self) -> str:
@@ -226,8 +228,7 @@ class Engine:
             load = (lambda: None) if states is None else states.prepare(tree.get(AUTOPILOTS), tree["world"]["tick"])
             twin._load(tree)
             found = twin.saved_state()
-            if AUTOPILOTS in tree:
-                found[AUTOPILOTS] = tree[AUTOPILOTS]  # checked by `prepare`
+            found |= {key: tree[key] for key in (AUTOPILOTS, FMUS) if key in tree}  # checked by those that load them
             check_equal(tree, found, "saved state")
         except PaddockError as error:
             if str(error).isprintable():
@@ -314,6 +315,8 @@ class Engine:
         self.fleets.rebuild(tree["entries"])
         self.world.restore(tree["world"])
         for name, program in self.programs.items():
+            if program.fmus is not None:
+                program.fmus.load(program, tree.get(FMUS, {}).get(name))
             program.overrides = FleetOverrides(program) if name in overrides else None
             if program.overrides is not None:
                 program.overrides.restore(*overrides[name])
@@ -426,6 +429,9 @@ def scenario_digest(scenario: Scenario, links: bool = False) -> str:
     if tree["on_nan"] == "stop":  # the default: states saved before this field existed stay valid
         del tree["on_nan"]
     tree["vehicles"] = {entry["name"]: entry for entry in tree.get("vehicles", [])}
+    for entry in tree["vehicles"].values():
+        if entry.get("fmu") is None:  # as above
+            entry.pop("fmu", None)
     return digest(tree)
 
 

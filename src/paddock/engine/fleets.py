@@ -133,6 +133,9 @@ class Fleets:
 
     def clear(self) -> None:
         """Remove everything, without events."""
+        for program in self.programs.values():
+            if program.fmus is not None:
+                program.fmus.keep(np.empty(0, np.int64))  # at once: a process may have one instance of some FMUs only
         self.world.fleets = {}
         self.programs.clear()  # in place: the stages hold this dictionary
 
@@ -217,7 +220,8 @@ class Fleets:
         if given.keys() - MORE_VEHICLES:
             wrong = sorted(given.keys() - MORE_VEHICLES)[0]
             raise PaddockError(f"new members of {name!r} take {', '.join(sorted(MORE_VEHICLES))}; not {wrong!r}")
-        entry = read_entry({"model": program.entry["model"], **given, "name": name})
+        same = {key: program.entry[key] for key in ("model", "fmu") if key in program.entry}
+        entry = read_entry({**same, **given, "name": name})
         return program, entry.model_copy(update={"spread": program.entry.get("spread", {})})
 
     def _changed(self, kind: str, subject: str, detail: str, tick: int | None = None) -> None:

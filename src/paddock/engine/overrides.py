@@ -93,6 +93,9 @@ def check_override(world: World, programs: Mapping[str, FleetProgram], action: O
         return CheckedOverride(
             tuple(OverridePart(programs[name], rows, choice, None) for name, rows, _ in parts), choice
         )
+    for name, _, _ in parts:
+        if programs[name].fmus is not None:
+            raise PaddockError(f"override: {name!r} is an FMU, which no behaviour can drive; send commands")
     setup = _setup(choice, named)
     if setup.per_vehicle and sum(len(rows) for _, rows, _ in parts) < named:
         raise InvalidValueError("override: a vehicle is named twice, but takes one value of a list")

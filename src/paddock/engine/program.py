@@ -20,6 +20,7 @@ from paddock.world.layout import FleetLayout
 from paddock.world.pose import Pose
 
 if TYPE_CHECKING:
+    from paddock.engine.fmu_motion import FmuMotion
     from paddock.engine.overrides import FleetOverrides
 
 POSE_COLUMNS = tuple(column_index(Pose))
@@ -29,7 +30,7 @@ COMMANDS_SHOWN = 1000  # size limit of fleets whose commands and wide reports ar
 WIDE_REPORT = 16  # columns
 
 
-NOT_FINITE, CRASHED = "not_finite", "crashed"  # kinds of alarms and of their events
+NOT_FINITE, CRASHED, FAILED = "not_finite", "crashed", "fmu_failed"  # kinds of alarms and of their events
 
 
 class LastContact(NamedTuple):
@@ -52,7 +53,7 @@ COLLIDED_FOR = 0.5  # s: a vehicle counts as collided for this long after a touc
 
 
 class Alarm(NamedTuple):
-    """A vehicle whose state is not finite, or that has crashed into the ground."""
+    """A vehicle whose state is not finite, that has crashed into the ground, or whose FMU has failed."""
 
     ticks: int  # since the motion began
     row: int
@@ -164,6 +165,7 @@ class FleetProgram:
         varying: tuple[str, ...],
         device: str = "cpu",
         around: tuple[Floats, ...] = (),
+        fmus: "FmuMotion | None" = None,
     ) -> None:
         """`around`: the environment and its tables over uneven ground; empty over flat ground."""
         self.fleet = fleet
@@ -184,8 +186,9 @@ class FleetProgram:
         self.failsafe = command_values(model, "failsafe")
         self.brake = command_values(model, "brake")
         uneven = bool(around)
-        self._motion = MOTIONS[device](model.step_spec(varying, uneven=uneven))
-        self._pose = kernel(model.pose_spec(varying, uneven=uneven))
+        self.fmus = fmus  # None: the model's own step moves the vehicles
+        self._motion = fmus or MOTIONS[device](model.step_spec(varying, uneven=uneven))
+        self._pose: Callable[..., None] = fmus.pose if fmus else kernel(model.pose_spec(varying, uneven=uneven))
         self._seat = around if model.rides else ()
         report = model.report_spec(varying, uneven)
         self._report = kernel(report) if report is not None else None
@@ -227,7 +230,7 @@ class FleetProgram:
         deciding = self.behaviour.kernels if self.behaviour is not None else ()
         report = self._report if self.report_columns else None
         for kernels in (self._motion.kernel, self._pose, report, *sensing, *deciding):
-            if kernels is not None:
+            if isinstance(kernels, CompiledKernels):
                 yield kernels, self.fleet.n
 
     def move(self, ticks: int, environment: Floats, rate: float) -> list[Alarm]:
@@ -374,6 +377,8 @@ class FleetProgram:
         """Start vehicles that have joined in these rows; they follow the behaviour of the entry."""
         if self.contact is not None:
             self.fleet.tables[CONTACT][:, rows] = defaults_of(LastContact)[:, None]
+        if self.fmus is not None:
+            self.fmus.admit(self, range(rows.start, rows.stop))
         if self.behaviour is not None:
             self.behaviour.admit(rows)
         if self.overrides is not None:
@@ -382,6 +387,8 @@ class FleetProgram:
     def keep(self, rows: Ints) -> None:
         """Remove all vehicles except these rows."""
         self.fleet.keep(rows)
+        if self.fmus is not None:
+            self.fmus.keep(rows)
         if self.overrides is not None:
             self.overrides.keep(rows)
             self.drop_empty_overrides()

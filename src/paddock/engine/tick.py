@@ -24,7 +24,7 @@ from paddock.engine.contact import DisarmStage
 from paddock.engine.events import EventLog
 from paddock.engine.mailbox import Mailbox
 from paddock.engine.pipeline import NEVER_DUE, HaltedError, Pipeline, every
-from paddock.engine.program import CRASHED, NOT_FINITE, Alarm, FleetProgram, broken_rows
+from paddock.engine.program import CRASHED, FAILED, NOT_FINITE, Alarm, FleetProgram, broken_rows
 from paddock.engine.publishing import PublishStage
 from paddock.errors import PaddockError
 from paddock.scenario import Scenario, Sync
@@ -267,7 +267,8 @@ class MoveStage:
     name = "move"
 
     def run(self, tick: int, ticks: int) -> int:
-        """Launch one kernel per fleet."""
+        """Launch one kernel per fleet; at most one tick with FMUs, which cannot be rewound."""
+        ticks = 1 if any(program.fmus for program in self.programs.values()) else ticks
         before = self._copies() if self.rewinds and ticks > 1 else []
         found = self._move(ticks)
         if not found:
@@ -324,7 +325,7 @@ class GuardStage:
             self._handle(at, fleet, [one[2:] for one in group])
 
     def _handle(self, at: int, fleet: str, alarms: list[tuple[str, int, Alarm]]) -> None:
-        """Report the alarms of a fleet at a tick, and act on those that are not finite."""
+        """Report the alarms of a fleet at a tick, and act on those of vehicles that cannot continue."""
         for vehicle, _, alarm in alarms[:ALARMS_SHOWN]:
             self.events.report(at, alarm.kind, vehicle, alarm.detail)
         for _, number, _ in [one for one in alarms if one[2].kind == CRASHED]:
@@ -332,12 +333,14 @@ class GuardStage:
             self.applier.contact.disarm(program, int(rows[0]), "hit the ground", at)
         if len(alarms) > ALARMS_SHOWN:
             self.events.report(at, alarms[-1][2].kind, fleet, f"{len(alarms) - ALARMS_SHOWN} more vehicles")
-        broken = [one for one in alarms if one[2].kind == NOT_FINITE]
+        broken = [one for one in alarms if one[2].kind in (NOT_FINITE, FAILED)]
         if broken and self.on_nan == "remove":
             self.discarded += len(broken)
             self.applier.discard(np.array([number for _, number, _ in broken], np.int64), at)
         elif broken and not self.failure:
-            self.failure = f"the state of {broken[0][0]!r} is not finite at tick {at}: {broken[0][2].detail}"
+            vehicle, _, alarm = broken[0]
+            what = f"the state of {vehicle!r} is not finite" if alarm.kind == NOT_FINITE else f"{vehicle!r} failed"
+            self.failure = f"{what} at tick {at}: {alarm.detail}"
 
     def look_again(self) -> None:
         """Let a run that has ended continue if every state is finite: the vehicle was removed, placed or restored."""

@@ -76,6 +76,8 @@ def ability(model: str, kind: str, p: Mapping[str, float], speed: float | None =
 
 def vehicles_of(scenario: Scenario, mission: MissionSection, entry: VehicleEntry) -> list[Vehicle]:
     """Return the vehicles of a `vehicles` entry, in its order."""
+    if entry.fmu is not None:
+        raise InvalidValueError(f"{entry.name!r} cannot take part in missions: nothing is known of the FMU's abilities")
     model = find_model(entry.model)
     defaults = dict(zip(column_index(model.parameters), defaults_of(model.parameters).tolist(), strict=True))
     parameters = defaults | load_preset(entry.model, entry.preset) | entry.parameters

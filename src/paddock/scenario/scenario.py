@@ -1,6 +1,7 @@
 """The whole scenario as typed data, its sections `clock`, `world`, `every` and `record`, and its JSON schema."""
 
 import math
+import os
 import re
 from itertools import pairwise
 from typing import Any, Literal, Self
@@ -195,6 +196,11 @@ class Scenario(Section):
     def left_out(self) -> tuple[str, ...]:
         """Sections of the source text that were not read."""
         return self._left_out
+
+    @property
+    def folder(self) -> str:
+        """The folder of the scenario file, where relative paths begin; empty for the current folder."""
+        return os.path.dirname(self._marks.source)
 
     def at(self, *path: Step) -> str:
         """Return the location of a value: `race.yaml:7:5`, or `vehicles[0].model` for a scenario made in Python."""

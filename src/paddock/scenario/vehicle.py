@@ -28,6 +28,7 @@ from paddock.scenario.contact import FleetContact
 ID_MAX = 2**31 - 1
 COUNT_MAX = 10_000_000
 EXTERNAL = "external"  # the driver that is not a behaviour: commands come from outside
+FMU = "fmu"  # the model whose vehicles are moved by an FMU
 PATTERNS = ("poses", "grid", "circle", "random", "line")
 _GROUND = "null is the ground."
 
@@ -98,6 +99,31 @@ class SpawnSection(OneOf):
     line: LinePattern | None = Field(default=None, description="A straight line.")
 
 
+class FmuSection(Section):
+    """An FMU (FMI 2.0 or 3.0, co-simulation) that moves a vehicle of `model: fmu`."""
+
+    file: Text = Field(min_length=1, description="The FMU; a relative path begins in the folder of the scenario.")
+    inputs: dict[Text, Text] = Field(
+        default_factory=dict, description="Command -> input of the FMU; by default all inputs, under their names."
+    )
+    outputs: dict[Text, Text] = Field(
+        default_factory=dict,
+        description="x, y, z (m), yaw, pitch, roll (rad) or qx, qy, qz, qw, vx, vy, vz (m/s), wx, wy, wz (rad/s) -> "
+        "variable of the FMU; by default those of these names or pose.x, ... x and y are required.",
+    )
+    start: dict[Text, Text] = Field(
+        default_factory=dict,
+        description="x, y, z, yaw, speed -> variable that is set to the start pose; by default start.x, ... Without "
+        "any, the outputs are relative to the start pose.",
+    )
+    telemetry: tuple[Text, ...] | None = Field(
+        default=None, description="Variables shown in snapshots; null is all other outputs."
+    )
+    kind: Literal["car", "quad", "rover", "aircraft", "agent"] = Field(
+        default="agent", description="The shape that viewers draw."
+    )
+
+
 class VehicleEntry(Section):
     """A vehicle, or `count` vehicles of the same model named `name[0]`, `name[1]`, ..."""
 
@@ -113,6 +139,7 @@ class VehicleEntry(Section):
         default_factory=dict,
         description="Other subsystems than the model's: {tyre: brush, brake: my_package.my_brake}, by part.",
     )
+    fmu: FmuSection | None = Field(default=None, description="With model: fmu, the FMU that moves it.")
     spread: dict[Text, NotNegative] = Field(
         default_factory=dict,
         description="Relative standard deviation of a parameter between vehicles (no unit): {mass: 0.02} is 2 %.",
@@ -158,6 +185,10 @@ class VehicleEntry(Section):
         chosen = self.behaviour or self.driver
         if chosen and chosen.name == EXTERNAL and chosen.options:
             raise invalid("driver 'external' takes no options", (self.controller_key,))
+        if (self.model == FMU) != (self.fmu is not None):
+            raise invalid("model: fmu and the section fmu belong together", ("fmu" if self.fmu else "model",))
+        if self.fmu and self.preset:
+            raise invalid("an FMU has no presets; give parameters", ("preset",))
         if self.pose and self.spawn:
             raise invalid("give pose or spawn, not both", ("pose",))
         if self.pose and self.count > 1:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from paddock.behaviour.rule import rule_names
-from paddock.engine.engine import STATE_KEYS
+from paddock.engine.engine import FMUS, STATE_KEYS
 from paddock.engine.events import KEPT
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError, unknown_name
@@ -24,17 +24,18 @@ MOST_LOST = 10_000  # targets
 EVENT_KEYS, MAIL_KEYS = frozenset({"count", "kept"}), frozenset({"sequence", "queue"})
 
 EXTERNAL = "external"  # the driver that takes commands
-KINDS = {"model": "model", "behaviour": "behaviour", "sensor": "sensor", "method": "planning method"}
+KINDS = {"model": "model", "behaviour": "behaviour", "sensor": "sensor", "method": "planning method", "fmu": "FMU"}
 """Their names in errors."""
 
 
-Known = Mapping[str, Iterable[str]]  # `model`, `behaviour`, `sensor`, `method` -> valid names
+Known = Mapping[str, Iterable[str]]  # `model`, `behaviour`, `sensor`, `method`, `fmu` -> valid names
 
 
 def installed_names() -> dict[str, list[str]]:
     """Return the names of installed plug-ins."""
     behaviours = [*rule_names(), EXTERNAL]
-    return {"model": model_names(), "behaviour": behaviours, "sensor": sensor_names(), "method": method_names()}
+    names = {"model": model_names(), "behaviour": behaviours, "sensor": sensor_names(), "method": method_names()}
+    return names | {"fmu": []}  # native code: only the files of the server's own scenario
 
 
 def known_names(sim: Simulation) -> dict[str, list[str]]:
@@ -48,7 +49,8 @@ def known_names(sim: Simulation) -> dict[str, list[str]]:
     rules |= {entry.controller.name for entry in entries if entry.controller is not None}
     groups = [list(program.overrides.groups.values()) for program in used if program.overrides is not None]
     rules |= {group.setup.rule.name for fleet in groups for group in fleet}
-    in_use = {"model": models, "behaviour": rules, "sensor": sensors, "method": methods}
+    fmus = {entry.fmu.file for entry in entries if entry.fmu is not None}
+    in_use = {"model": models, "behaviour": rules, "sensor": sensors, "method": methods, "fmu": fmus}
     return {kind: sorted({*names, *in_use[kind]}) for kind, names in installed_names().items()}
 
 
@@ -65,6 +67,8 @@ def foreign_names(scenario: Scenario, known: Known) -> list[str]:
     wanted: list[tuple[str, str, KeyPath]] = []
     for place, entry in vehicle_entries(scenario):
         wanted.append(("model", entry.model, (*place, "model")))
+        if entry.fmu is not None:
+            wanted.append(("fmu", entry.fmu.file, (*place, "fmu", "file")))
         if entry.controller is not None:
             wanted.append(("behaviour", entry.controller.name, (*place, entry.controller_key)))
         wanted += [("sensor", one.name, (*place, "sensors", j)) for j, one in enumerate(entry.sensors)]
@@ -82,12 +86,14 @@ def refuse_foreign(sim: Simulation, entry: Mapping[str, Any], where: str = "vehi
     known = known_names(sim)
     wanted = [("model", "model", entry.get("model"))]
     wanted += [("behaviour", key, entry.get(key)) for key in ("behaviour", "driver")]
+    if isinstance(fmu := entry.get("fmu"), Mapping):
+        wanted.append(("fmu", "fmu.file", fmu.get("file")))
     listed = entry.get("sensors")
     wanted += [("sensor", f"sensors[{k}]", one) for k, one in enumerate(listed if isinstance(listed, list) else ())]
     for kind, place, value in wanted:
         for name in _names(value):
             if name not in known[kind]:
-                raise unknown_name(kind, name, known[kind], f"{where}.{place}")
+                raise unknown_name(KINDS[kind], name, known[kind], f"{where}.{place}")
 
 
 def _names(value: Any) -> Iterable[str]:
@@ -105,6 +111,8 @@ def refuse_foreign_state(sim: Simulation, state: bytes, limits: ClientLimits) ->
     tree, known = unpack(state, MOST_VALUES), known_names(sim)
     try:
         _refuse_large(tree)
+        if FMUS in tree:
+            raise PaddockError("clients cannot restore a state of FMUs: its bytes reach native code")
         entries, queued = list[VehicleEntry](), list[Mapping[str, Any]]()
         for entry in tree["entries"].values():
             # read as `restore` does, so that no spelling is overlooked
