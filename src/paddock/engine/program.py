@@ -3,12 +3,14 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from paddock.compute.kernel import BLOCK, CompiledKernels, Kernel, KernelSpec, kernel
+from paddock.compute.threads import SERIAL_BELOW, CompiledTime
 from paddock.engine.behaviours import FleetBehaviour, read_only
 from paddock.errors import unknown_name
 from paddock.sensing.suite import FleetSensor
@@ -44,23 +46,38 @@ class CpuMotion:
     def __init__(self, spec: KernelSpec) -> None:
         self.kernel = kernel(spec)
         self._alarms, self._progress = np.zeros(0), np.zeros((3, 1), np.int64)
+        self._begun = self._progress[0]
+        self._serial: Any = None  # the compiled function for small fleets, once it has run
 
     def move(self, fleet: Fleet, ticks: int, substeps: int, constants: tuple[Floats, ...], dt: float) -> list[Alarm]:
         """Advance by ticks of that many substeps of `dt` seconds; return the alarms."""
         n = fleet.n
         if len(self._alarms) != n:
             self._alarms, self._progress = np.zeros(n), np.zeros((3, max(1, -(-n // BLOCK))), np.int64)
-        given = fleet.state, fleet.tables["command"], *constants, dt, substeps
-        self._progress[0] = 0
+            self._begun = self._progress[0]
+        progress = self._progress
+        given = n, ticks, fleet.state, fleet.tables["command"], *constants, dt, substeps, self._alarms, progress
+        self._begun.fill(0)
+        self._run(given)
+        if not progress[2, 0]:
+            return []
         found: list[Alarm] = []
-        self.kernel.watch(n, ticks, *given, self._alarms, self._progress)
-        while self._progress[2, 0]:
+        while progress[2, 0]:
             found += self._take_alarms(fleet)
-            self._progress[2, 0] = 0
-            self.kernel.watch(n, ticks, *given, self._alarms, self._progress)
-        if found:
-            self._alarms[:] = self._progress[1] = 0
+            progress[2, 0] = 0
+            self._run(given)
+        self._alarms[:] = progress[1] = 0
         return found
+
+    def _run(self, given: tuple[Any, ...]) -> None:
+        """Call the kernel; that of a small fleet directly: a launch takes longer than the motion of a vehicle."""
+        if given[0] >= SERIAL_BELOW or self._serial is None:
+            self.kernel.watch(*given)
+            self._serial = self.kernel.built(False)[0] if given[0] < SERIAL_BELOW else None
+            return
+        started = perf_counter_ns()
+        self._serial(*given)
+        CompiledTime.nanoseconds += perf_counter_ns() - started
 
     def _take_alarms(self, fleet: Fleet) -> Iterator[Alarm]:
         """Yield the new alarms; the blocks that have stopped can continue."""
