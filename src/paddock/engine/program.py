@@ -3,14 +3,13 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from paddock.compute.kernel import BLOCK, CompiledKernels, Kernel, KernelSpec, kernel
-from paddock.compute.threads import SERIAL_BELOW, CompiledTime
+from paddock.compute.threads import DirectCall
 from paddock.engine.behaviours import FleetBehaviour, read_only
 from paddock.errors import unknown_name
 from paddock.sensing.suite import FleetSensor
@@ -47,7 +46,7 @@ class CpuMotion:
         self.kernel = kernel(spec)
         self._alarms, self._progress = np.zeros(0), np.zeros((3, 1), np.int64)
         self._begun = self._progress[0]
-        self._serial: Any = None  # the compiled function for small fleets, once it has run
+        self._run = DirectCall(self.kernel)
 
     def move(self, fleet: Fleet, ticks: int, substeps: int, constants: tuple[Floats, ...], dt: float) -> list[Alarm]:
         """Advance by ticks of that many substeps of `dt` seconds; return the alarms."""
@@ -68,16 +67,6 @@ class CpuMotion:
             self._run(given)
         self._alarms[:] = progress[1] = 0
         return found
-
-    def _run(self, given: tuple[Any, ...]) -> None:
-        """Call the kernel; that of a small fleet directly: a launch takes longer than the motion of a vehicle."""
-        if given[0] >= SERIAL_BELOW or self._serial is None:
-            self.kernel.watch(*given)
-            self._serial = self.kernel.built(False)[0] if given[0] < SERIAL_BELOW else None
-            return
-        started = perf_counter_ns()
-        self._serial(*given)
-        CompiledTime.nanoseconds += perf_counter_ns() - started
 
     def _take_alarms(self, fleet: Fleet) -> Iterator[Alarm]:
         """Yield the new alarms; the blocks that have stopped can continue."""
@@ -170,6 +159,7 @@ class FleetProgram:
         self.brake = command_values(model, "brake")
         self._motion = MOTIONS[device](model.step_spec(varying))
         self._pose = kernel(model.pose_spec(varying))
+        self._run_pose = DirectCall(self._pose)
         report = model.report_spec(varying)
         self._report = kernel(report) if report is not None else None
         capacity = parameters[column_index(model.parameters)[model.battery]] if model.battery else 1.0
@@ -225,7 +215,7 @@ class FleetProgram:
             self._poses = np.zeros((len(POSE_COLUMNS), self.fleet.capacity))
             self._poses_shown, self._poses_tick = read_only(self._poses), -1
         if self._poses_tick != tick:
-            self._pose(self.fleet.n, 1, self.fleet.state, *self.parameters, self._poses)
+            self._run_pose((self.fleet.n, 1, self.fleet.state, *self.parameters, self._poses))
             self._poses_tick = tick
         return self._poses_shown
 

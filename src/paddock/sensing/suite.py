@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.compute.kernel import kernel
+from paddock.compute.threads import DirectCall
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.sensing.sensor import PURPOSES, Sensor
 from paddock.sensing.site import Site
@@ -48,6 +49,7 @@ class FleetSensor:
         self._ticks = [NEVER] * slots
         self._taken = self._arrived = 0  # samples so far
         self.kernel = kernel(sensor.spec())
+        self._measure = DirectCall(self.kernel)
 
     @property
     def capacity(self) -> int:
@@ -84,7 +86,7 @@ class FleetSensor:
         self._taken += 1
         constants = self.options, environment, self._site
         draws = self.sensor.key(seed), streams, self.purpose, tick
-        self.kernel(n, 1, self._samples[slot], pose, self._memory, *constants, *draws, interval)
+        self._measure((n, 1, self._samples[slot], pose, self._memory, *constants, *draws, interval))
         self.arrive(tick)
 
     @property
