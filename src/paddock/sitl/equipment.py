@@ -45,7 +45,7 @@ def show_readings(
     sampled: tuple[int, float],
     block: Floats,
 ) -> None:
-    """Copy readings (rows, n) into columns of the block, each with its sign; `sampled`: column and time of the sample."""
+    """Copy readings (rows, n) into columns of the block, each with its sign; `sampled`: column of the time, us."""
     for k in range(readings.shape[1]):
         block[k, sampled[0]] = sampled[1]
         for j in range(len(rows)):
