@@ -42,12 +42,13 @@ def show_readings(
     rows: NDArray[np.int64],
     signs: Floats,
     columns: NDArray[np.int64],
-    sampled: tuple[int, float],
+    at: int,
+    time_us: float,
     block: Floats,
 ) -> None:
-    """Copy readings (rows, n) into columns of the block, each with its sign; `sampled`: column of the time, us."""
+    """Copy readings (rows, n) into columns of the block, each with its sign; `time_us` into column `at`."""
     for k in range(readings.shape[1]):
-        block[k, sampled[0]] = sampled[1]
+        block[k, at] = time_us
         for j in range(len(rows)):
             block[k, columns[j]] = signs[j] * readings[rows[j], k]
 
@@ -150,7 +151,7 @@ class ReadingWriter:
         self._shown = sampled
         readings = self.sensor.published()
         time_us = float(round(sampled * self._tick_us))
-        copy_readings(readings, self._rows, self._signs, self._columns, (self._time, time_us), block)
+        copy_readings(readings, self._rows, self._signs, self._columns, self._time, time_us, block)
         if self.kind == "gnss":
             rows = block[: readings.shape[1]]
             copy_positions(readings, self._ecef, self._angles, COLUMN["latitude"], block)
