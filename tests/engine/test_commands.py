@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
+from paddock.compute.threads import SERIAL_BELOW
 from paddock.engine.simulation import Simulation
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
 
@@ -15,6 +17,7 @@ Load = Callable[..., Simulation]
 CAR = {"name": "red", "model": "car.kinematic", "speed": 5}
 QUAD = {"name": "bee", "model": "quad", "pose": [0, 0, 10, 0]}
 SCOUTS = {"name": "scouts", "count": 4, "model": "point", "spawn": {"grid": {"spacing": 3, "z": 5}}}
+CALLS = 70  # limit of Python calls for a command and a step of one car
 
 
 def command_of(sim: Simulation, target: str | int) -> dict[str, float]:
@@ -253,3 +256,36 @@ def test_timeouts_do_not_depend_on_step_grouping(load: Load, groups: list[int]) 
     for ticks in groups:
         sim.step(ticks)
     assert [event.tick for event in sim.events.since()] == [10, 13, 14, 27]
+
+
+def test_a_commanded_step_takes_few_calls(load: Load) -> None:
+    sim, calls = load(CAR), 0
+    for _ in range(3):  # the first step compiles
+        sim.command("red", steer=0.1)
+        sim.step()
+
+    def count(_: object, event: str, __: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        sim.command("red", steer=0.2, throttle=0.3)
+        sim.step()
+    finally:
+        sys.setprofile(before)
+    assert calls <= CALLS and command_of(sim, "red")["throttle"] == 0.3
+
+
+def test_a_fleet_moves_the_same_beside_the_limit_of_small_fleets(load: Load) -> None:
+    """Small fleets run without a launch, large ones in parallel: the path of a vehicle does not depend on it."""
+    paths = []
+    for count in (SERIAL_BELOW - 1, SERIAL_BELOW):
+        sim = load({**SCOUTS, "count": count, "spawn": {"grid": {"spacing": 3, "z": 5, "columns": 10}}})
+        for k in range(4):
+            sim.command("scouts", vx=0.5 * k, vy=1.0)
+            sim.step()
+        sim.step(20)
+        paths.append(sim.engine.world.fleets["scouts"].state[:, : SERIAL_BELOW - 1].copy())
+    assert paths[0].tobytes() == paths[1].tobytes()

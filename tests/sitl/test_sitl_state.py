@@ -34,7 +34,7 @@ from paddock.world.archive import check_equal, pack, unpack
 
 Links = Callable[[int], dict[str, Any]]
 SQUARE = [[0.0, 15.0, 0.0], [15.0, 15.0, 0.0], [15.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
-GUIDED, TAKEOFF, LOW_ACTION, RTL = 4, 22, 2.0, 6
+GUIDED, TAKEOFF, LOW_ACTION, RTL, MOTOR_TEST = 4, 22, 2.0, 6, 209
 
 
 def crew(links: dict[str, Any], log: Path | None = None) -> dict[str, Any]:
@@ -149,6 +149,30 @@ def test_a_failsafe_continues_its_timer(own_links: Links) -> None:
         assert sim.state_hash() == after
         sim.reset()
         assert not pilot.armed and pilot.mode.number == 0 and pilot.home is None
+
+
+def test_a_motor_test_continues(own_links: Links) -> None:
+    with paddock.load(quick_scenario("copter", 1, mavlink=own_links(1))) as sim:
+        sim.step(250)
+        (pilot,) = pilots_of(sim)
+        assert pilot.command(MOTOR_TEST, (2, 0, 20, 1.0, 2)).accepted  # 20 % on two motors, 1 s each
+        sim.step(125)
+        state = sim.save()
+        sim.step(400)
+        after = sim.state_hash()
+        assert pilot.motor_test is not None and pilot.commands[1:5].tolist() == [0.0, 0.2, 0.0, 0.0]
+        sim.restore(state)
+        sim.step(400)
+        assert sim.state_hash() == after
+        sim.step(250)
+        assert pilot.motor_test is None and not pilot.commands.any()
+        tree = unpack(state)
+        for name, value in (("place", 4), ("left", 4), ("width", 2300), ("period_us", -1)):
+            crafted = deepcopy(tree)
+            one = next(iter(crafted["autopilots"]["vehicles"].values()))
+            one["objects"]["autopilot"]["motor_test"][name] = value
+            with pytest.raises(PaddockError, match=r"not valid|motor_test"):
+                sim.restore(pack(crafted))
 
 
 def test_a_client_saves_and_restores_a_flight(own_links: Links) -> None:

@@ -65,6 +65,25 @@ class CompiledTime:
     nanoseconds = 0
 
 
+class DirectCall:
+    """Calls a kernel; for a small fleet without a launch, which takes longer than the work on one vehicle."""
+
+    def __init__(self, kernel: Any) -> None:
+        """`kernel` has `watch`, which launches it, and `built`, its compiled functions."""
+        self._kernel = kernel
+        self._serial: Any = None  # the function for small fleets, once it has run: the first call compiles
+
+    def __call__(self, given: tuple[Any, ...]) -> None:
+        """Call with all arguments, of which the first is the number of vehicles."""
+        if given[0] >= SERIAL_BELOW or self._serial is None:
+            self._kernel.watch(*given)
+            self._serial = self._kernel.built(False)[0] if given[0] < SERIAL_BELOW else None
+            return
+        started = perf_counter_ns()
+        self._serial(*given)
+        CompiledTime.nanoseconds += perf_counter_ns() - started
+
+
 def launch(threads: int | None, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
     """Call a compiled function and return its result; one with a parallel loop gets a number of threads."""
     if threads is not None:

@@ -97,9 +97,9 @@ POSTABLE = (CommandAction, SpawnAction, RemoveAction, PlaceAction, OverrideActio
 """Actions that any thread may post."""
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(order=True, slots=True)  # not frozen, which would make each four times as slow to construct
 class Posted:
-    """An action with its due tick: applied at the first tick >= `tick`, in the order of posting."""
+    """An action with its due tick: applied at the first tick >= `tick`, in the order of posting. Never changed."""
 
     tick: int
     sequence: int

@@ -94,7 +94,7 @@ class Applier:
         """Return the action with normalised values; PaddockError if it cannot be applied to the present world."""
         match action:
             case actions.CommandAction():
-                return self.checked_command(action)
+                return self.checked_command(action.target, action.inputs, action.timeout)
             case actions.PlaceAction():
                 return check_place(*self.found(action.target), action, self.world)
             case actions.OverrideAction():
@@ -103,22 +103,23 @@ class Applier:
                 return self.mission.checked(action)
         return action
 
-    def checked_command(self, action: actions.CommandAction) -> actions.CommandAction:
+    def checked_command(
+        self, target: str | int | Ints, inputs: Mapping[str, Any], timeout: float | None = None
+    ) -> actions.CommandAction:
         """Return the command with normalised values; PaddockError if the vehicle does not accept it."""
-        timeout = action.timeout
         if timeout is not None and not (isinstance(timeout, int | float) and 0 < timeout <= LONGEST_TIMEOUT):
             raise InvalidValueError(f"the timeout of a command is > 0 and <= {LONGEST_TIMEOUT:g} s, not {timeout!r}")
         with self.rebuilding:
-            program, rows = self.found(action.target)
+            fleet, rows = self.world.find(target)
+            program = self.programs[fleet.name]
             if self.claims.autopilots.flown:
-                self.claims.autopilots.refuse_flown(program.fleet.ids[rows])
-            values = check_command(program, rows, action.inputs, action.target)
-            return actions.CommandAction(action.target, values, timeout)
+                self.claims.autopilots.refuse_flown(fleet.ids[rows])
+            return actions.CommandAction(target, check_command(program, rows, inputs, target), timeout)
 
     def checked_now(self, action: actions.CommandAction) -> tuple[actions.CommandAction, tuple[int, ...]]:
         """Return the command with normalised values and the version at which it was checked."""
         version = self.version
-        return self.checked_command(action), version
+        return self.checked_command(action.target, action.inputs, action.timeout), version
 
     def checked_override(self, action: actions.OverrideAction) -> actions.OverrideAction:
         """Return the override in plain values and compile its kernel; PaddockError if it cannot be applied."""

@@ -214,9 +214,9 @@ class Autopilots:
     def due(self, tick: int) -> int:
         """Return the first tick >= `tick` at which a partner is due."""
         partners = self.partners
-        if len(partners) == 1:
-            return partners[0].due(tick)
-        return min([partner.due(tick) for partner in partners], default=NEVER_DUE)
+        if not partners:
+            return NEVER_DUE
+        return partners[0].due(tick) if len(partners) == 1 else min([partner.due(tick) for partner in partners])
 
 
 class Claims:

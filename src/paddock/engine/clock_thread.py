@@ -47,21 +47,21 @@ class ClockThread:
         """Drive the clock while a verb changes the state; PaddockError if another thread drives."""
         return Driving(self, verb, idle_service)
 
-    def take(self, verb: str, idle_service: bool) -> bool:
+    def take(self, verb: str, idle_service: bool = False) -> bool:
         """Begin to drive; False if this thread drives already, inside a request."""
         if self.closed:
             raise PaddockError(f"{verb} refused: the simulation is closed")
         thread = threading.current_thread()
         if self._serving and self._owner is thread:
             return False
-        while not self._lock.acquire(timeout=MOMENT):
+        while not (self._lock.acquire(False) or self._lock.acquire(timeout=MOMENT)):
             if not self._idle_service or idle_service:
                 raise PaddockError(f"{verb} refused: the clock is being driven by {self._driver()}")
         self._idle_service = idle_service
         self._owner, self._verb = thread, verb
         return True
 
-    def leave(self, idle_service: bool) -> None:
+    def leave(self, idle_service: bool = False) -> None:
         """End to drive."""
         self._owner = None
         self._lock.release()
@@ -177,7 +177,7 @@ class ClockThread:
 
 
 class Driving:
-    """A `with` block in which the thread drives the clock. A class: `step` of one tick is often called."""
+    """A `with` block in which the thread drives the clock."""
 
     __slots__ = ("_idle_service", "_thread", "_took", "_verb")
 

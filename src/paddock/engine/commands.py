@@ -30,7 +30,8 @@ def check_command(
     program: FleetProgram, rows: Ints, inputs: Mapping[str, Any], target: str | int | Ints
 ) -> dict[str, Any]:
     """Return the inputs as floats or arrays of the right length; PaddockError if the vehicles do not accept them."""
-    target = f"{len(rows)} vehicles of {program.fleet.name}" if isinstance(target, np.ndarray) else target
+    if isinstance(target, np.ndarray):
+        target = f"{len(rows)} vehicles of {program.fleet.name}"
     if program.acts:
         refuse_driven(program, rows)
     command, count = program.model.command, len(rows)
@@ -76,7 +77,8 @@ def _ranges(command: type, names: tuple[str, ...]) -> tuple[Floats, Floats] | No
 
 def _checked(column: Column, value: Any, count: int, target: str | int | Ints) -> Any:
     if type(value) is float and isfinite(value) and not column.choices:
-        return min(max(value, column.low), column.high)
+        low, high = column.low, column.high
+        return low if value < low else high if value > high else value
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value.item()
     if isinstance(value, np.ndarray | list | tuple):

@@ -4,7 +4,7 @@
 dependencies in its constructor, so the order of construction below is the order of dependency.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -102,15 +102,25 @@ class Engine:
         """Check an action and queue it for the next tick or `at_tick`. Any thread may call this."""
         if not isinstance(action, POSTABLE):
             raise PaddockError(f"only {', '.join(kind.__name__ for kind in POSTABLE)} can be posted, not {action!r}")
-        tick, now = NEXT_TICK, self.world.clock.tick
-        if at_tick is not None:
-            tick = whole_number("at_tick takes a whole number of ticks >= 0", at_tick, 2**62)
-            if tick < now:
-                raise InvalidValueError(f"at_tick {tick} is in the past: the run is at tick {now}")
+        tick = NEXT_TICK if at_tick is None else self._future_tick(at_tick)
         version = self.applier.version
         action = self.applier.checked(action)
         self.mailbox.refuse_if_full()
         self.mailbox.post(action, tick, source, version)
+
+    def command(self, target: Any, inputs: Mapping[str, Any], at_tick: int | None = None, source: str = "") -> None:
+        """Check a command and queue it, as `post` does. Any thread may call this."""
+        tick = NEXT_TICK if at_tick is None else self._future_tick(at_tick)
+        version = self.applier.version
+        action = self.applier.checked_command(target, inputs)
+        self.mailbox.refuse_if_full()
+        self.mailbox.post(action, tick, source, version)
+
+    def _future_tick(self, at_tick: int) -> int:
+        tick, now = whole_number("at_tick takes a whole number of ticks >= 0", at_tick, 2**62), self.world.clock.tick
+        if tick < now:
+            raise InvalidValueError(f"at_tick {tick} is in the past: the run is at tick {now}")
+        return tick
 
     def apply(self, action: Action, verb: str, source: str = "", prepared: PreparedSpawn | None = None) -> str:
         """Apply an action now; refused while another thread drives. Return the name of a spawned fleet."""
@@ -140,9 +150,11 @@ class Engine:
 
     def advance(self, ticks: int) -> None:
         """Advance by that many ticks, prepared if need be; NotFiniteError if `on_nan: stop` ends the run."""
-        self._make_ready()
+        if not (self._prepared and self._compiled):
+            self._make_ready()
         guard = self.stages.guard
-        guard.look_again()
+        if guard.failure:
+            guard.look_again()
         self.pipeline.advance(ticks)
         if guard.failure:
             raise NotFiniteError(f"the run has ended: {guard.failure}")

@@ -46,11 +46,6 @@ class StageTime:
     calls: int = 0
     nanoseconds: int = 0
 
-    def add(self, nanoseconds: int) -> None:
-        """Count one call."""
-        self.calls += 1
-        self.nanoseconds += nanoseconds
-
 
 def every(tick: int, period: int) -> int:
     """Return the first tick >= `tick` that the period divides."""
@@ -79,10 +74,13 @@ class Pipeline:
             except HaltedError:
                 return
             tick = clock.tick
-            stride = self._until_due(tick + 1, min(end, tick + LONGEST_STRIDE)) - tick
+            stride = end - tick
+            if stride != 1:
+                stride = self._until_due(tick + 1, min(end, tick + LONGEST_STRIDE)) - tick
             started = perf_counter_ns()
             stride = motion.run(tick, stride)
-            time.add(perf_counter_ns() - started)
+            time.nanoseconds += perf_counter_ns() - started
+            time.calls += 1
             clock.tick += stride
             self._run_due(self._after, clock.tick)
 
@@ -99,7 +97,8 @@ class Pipeline:
             if stage.due(tick) == tick:
                 started = perf_counter_ns()
                 stage.run(tick)
-                time.add(perf_counter_ns() - started)
+                time.nanoseconds += perf_counter_ns() - started
+                time.calls += 1
 
     def reset_times(self) -> None:
         """Restart the measurement of run times."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.compute.kernel import BLOCK, CompiledKernels, Kernel, KernelSpec, kernel
+from paddock.compute.threads import DirectCall
 from paddock.engine.behaviours import FleetBehaviour, read_only
 from paddock.errors import unknown_name
 from paddock.scenario.contact import FleetContact
@@ -67,22 +68,27 @@ class CpuMotion:
     def __init__(self, spec: KernelSpec) -> None:
         self.kernel = kernel(spec)
         self._alarms, self._progress = np.zeros(0), np.zeros((3, 1), np.int64)
+        self._begun = self._progress[0]
+        self._run = DirectCall(self.kernel)
 
     def move(self, fleet: Fleet, ticks: int, substeps: int, constants: tuple[Floats, ...], dt: float) -> list[Alarm]:
         """Advance by ticks of that many substeps of `dt` seconds; return the alarms."""
         n = fleet.n
         if len(self._alarms) != n:
             self._alarms, self._progress = np.zeros(n), np.zeros((3, max(1, -(-n // BLOCK))), np.int64)
-        given = fleet.state, fleet.tables["command"], *constants, dt, substeps
-        self._progress[0] = 0
+            self._begun = self._progress[0]
+        progress = self._progress
+        given = n, ticks, fleet.state, fleet.tables["command"], *constants, dt, substeps, self._alarms, progress
+        self._begun.fill(0)
+        self._run(given)
+        if not progress[2, 0]:
+            return []
         found: list[Alarm] = []
-        self.kernel.watch(n, ticks, *given, self._alarms, self._progress)
-        while self._progress[2, 0]:
+        while progress[2, 0]:
             found += self._take_alarms(fleet)
-            self._progress[2, 0] = 0
-            self.kernel.watch(n, ticks, *given, self._alarms, self._progress)
-        if found:
-            self._alarms[:] = self._progress[1] = 0
+            progress[2, 0] = 0
+            self._run(given)
+        self._alarms[:] = progress[1] = 0
         return found
 
     def _take_alarms(self, fleet: Fleet) -> Iterator[Alarm]:
@@ -189,6 +195,7 @@ class FleetProgram:
         self.fmus = fmus  # None: the model's own step moves the vehicles
         self._motion = fmus or MOTIONS[device](model.step_spec(varying, uneven=uneven))
         self._pose: Callable[..., None] = fmus.pose if fmus else kernel(model.pose_spec(varying, uneven=uneven))
+        self._run_pose = DirectCall(self._pose) if isinstance(self._pose, CompiledKernels) else None
         self._seat = around if model.rides else ()
         report = model.report_spec(varying, uneven)
         self._report = kernel(report) if report is not None else None
@@ -246,7 +253,11 @@ class FleetProgram:
             self._poses = np.zeros((len(POSE_COLUMNS), self.fleet.capacity))
             self._poses_shown, self._poses_tick = read_only(self._poses), -1
         if self._poses_tick != tick:
-            self._pose(self.fleet.n, 1, self.fleet.state, *self.parameters, *self._seat, self._poses)
+            given = self.fleet.n, 1, self.fleet.state, *self.parameters, *self._seat, self._poses
+            if self._run_pose is None:
+                self._pose(*given)
+            else:
+                self._run_pose(given)
             self._poses_tick = tick
         return self._poses_shown
 

@@ -169,6 +169,8 @@ class LatchStage:
     def due(self, tick: int) -> int:
         """Return the tick of the next action or timeout."""
         waiting = self.mailbox.next_tick(tick)
+        if waiting == tick:
+            return tick
         return max(tick, min(self.applier.next_timeout(), NEVER_DUE if waiting is None else waiting))
 
     def run(self, tick: int) -> None:
@@ -285,8 +287,11 @@ class MoveStage:
 
     def _move(self, ticks: int) -> list[tuple[FleetProgram, Alarm]]:
         environment, rate = self.world.environment, self.world.clock.rate
-        programs = self.programs.values()
-        return [(program, alarm) for program in programs for alarm in program.move(ticks, environment, rate)]
+        found: list[tuple[FleetProgram, Alarm]] = []
+        for program in self.programs.values():
+            if alarms := program.move(ticks, environment, rate):
+                found += [(program, alarm) for alarm in alarms]
+        return found
 
     def _copies(self) -> list[tuple[Fleet, Floats]]:
         """Return the states to rewind to; none of a large world, whose strides are short."""

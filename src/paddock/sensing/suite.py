@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.compute.kernel import kernel
+from paddock.compute.threads import DirectCall
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.sensing.sensor import PURPOSES, Sensor
 from paddock.sensing.site import Site
@@ -54,6 +55,7 @@ class FleetSensor:
         spec = sensor.spec(bool(scenery))
         self.kernel = kernel(spec)
         self._scenery = scenery if spec != sensor.spec() else ()
+        self._measure = DirectCall(self.kernel)
 
     @property
     def capacity(self) -> int:
@@ -90,7 +92,7 @@ class FleetSensor:
         self._taken += 1
         constants = self.options, environment, *self._scenery, self._site
         draws = self.sensor.key(seed), streams, self.purpose, tick
-        self.kernel(n, 1, self._samples[slot], pose, self._memory, *constants, *draws, interval)
+        self._measure((n, 1, self._samples[slot], pose, self._memory, *constants, *draws, interval))
         self.arrive(tick)
 
     @property

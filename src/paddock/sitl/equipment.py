@@ -38,10 +38,17 @@ SHOWN = {  # column <- reading, from forward-left-up and east-north-up to forwar
 
 
 def show_readings(
-    readings: Floats, rows: NDArray[np.int64], signs: Floats, columns: NDArray[np.int64], block: Floats
+    readings: Floats,
+    rows: NDArray[np.int64],
+    signs: Floats,
+    columns: NDArray[np.int64],
+    at: int,
+    time_us: float,
+    block: Floats,
 ) -> None:
-    """Copy readings (rows, n) into columns of the block, each with its sign."""
+    """Copy readings (rows, n) into columns of the block, each with its sign; `time_us` into column `at`."""
     for k in range(readings.shape[1]):
+        block[k, at] = time_us
         for j in range(len(rows)):
             block[k, columns[j]] = signs[j] * readings[rows[j], k]
 
@@ -143,10 +150,10 @@ class ReadingWriter:
             return
         self._shown = sampled
         readings = self.sensor.published()
-        rows = block[: readings.shape[1]]
-        copy_readings(readings, self._rows, self._signs, self._columns, block)
-        rows[:, self._time] = round(self._shown * self._tick_us)
+        time_us = float(round(sampled * self._tick_us))
+        copy_readings(readings, self._rows, self._signs, self._columns, self._time, time_us, block)
         if self.kind == "gnss":
+            rows = block[: readings.shape[1]]
             copy_positions(readings, self._ecef, self._angles, COLUMN["latitude"], block)
             known = np.isfinite(readings[0])
             rows[:, COLUMN["gnss_fix"]] = np.where(known, 3.0, 0.0)

@@ -142,6 +142,9 @@ class World:
 
     def find(self, target: str | int | Ints) -> tuple[Fleet, Ints]:
         """Return the fleet and rows of a name (`red`, `scouts`, `scouts[17]`), an id, or ids of one fleet."""
+        fleet = self.fleets.get(target) if isinstance(target, str) else None
+        if fleet is not None:
+            return fleet, fleet.rows
         if isinstance(target, np.ndarray):
             parts = self.ids.split(target)
             if len(parts) != 1:
@@ -150,9 +153,6 @@ class World:
         if isinstance(target, int | np.integer) and not isinstance(target, bool):
             return self.ids.find(int(target))
         target = str(target)  # 1.0 and True are neither names nor ids: an error below
-        fleet = self.fleets.get(target)
-        if fleet is not None:
-            return fleet, fleet.rows
         name, bracket, rest = target.partition("[")
         fleet = self.fleets.get(name)
         if bracket and fleet is not None and rest.endswith("]") and rest[:-1].isdecimal():

@@ -20,12 +20,12 @@ def run(quick: bool) -> Iterator[Result]:
 
         def drive() -> None:
             for _ in range(1000):
-                sim.command("red", steer=0.05)
+                sim.command("red", steer=0.05, throttle=0.3)
                 sim.step()
 
         commanded = best_time(drive, seconds) / 1000
     yield measured("single", "car.bicycle: step()", 1.0 / each, "calls/s", ">= 10000")
-    yield measured("single", "car.bicycle: command() and step()", 1.0 / commanded, "calls/s")
+    yield measured("single", "car.bicycle: command() and step()", 1.0 / commanded, "calls/s", ">= 60000")
     yield measured("single", "car.bicycle: step(1000)", 1.0 / many, "ticks/s", ">= 50000")
     drone = {"name": "fpv", "model": "quad", "pose": [0, 0, 10, 0], "behaviour": "hold", "sensors": ["imu", "gnss"]}
     with load({"clock": {"rate": 1000}, "vehicles": [drone]}) as sim:

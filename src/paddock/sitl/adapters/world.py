@@ -48,6 +48,7 @@ class FleetFeed:
         self._pitot = sensors.get("airspeed")
         self._tick = -1
         self._all = slice(0, program.fleet.n)
+        self._no_power = np.empty((0, program.fleet.n))
 
     @property
     def carried(self) -> frozenset[str]:
@@ -60,13 +61,12 @@ class FleetFeed:
         """Return the rows at this tick."""
         if tick != self._tick:
             self._tick = tick
-            self.block[:, 0] = round(tick * self._tick_us)
+            time_us = float(round(tick * self._tick_us))
             for writer in self._writers:
                 writer.publish(tick, self.block)
             self._show_ranges(tick)
             power = self.airframe.battery(self._all)
-            if power is not None:
-                self.block[:, BATTERY] = power.T
+            show_power(self.block, time_us, self._no_power if power is None else power)
             if self._pitot is not None:
                 self._pitot.arrive(tick)
                 self.block[:, COLUMN["airspeed"]] = self._pitot.readings()["airspeed"]
@@ -131,6 +131,14 @@ def all_same(values: Floats, wanted: Floats) -> bool:
     return same
 
 
+def write_power(block: Floats, time_us: float, power: Floats) -> None:
+    """Write the time and the battery's voltage, current and share left (3, n; or none) into the rows of a block."""
+    for k in range(len(block)):
+        block[k, 0] = time_us
+        for j in range(len(power)):
+            block[k, FIRST_BATTERY + j] = power[j, k]
+
+
 def limit_rows(block: Floats, limited: Floats) -> bool:
     """Write the actuator commands (n, WIDTH) within -1 to 1; return whether one is NaN."""
     unknown = False
@@ -142,7 +150,8 @@ def limit_rows(block: Floats, limited: Floats) -> bool:
     return unknown
 
 
-same_values, limit_actuators = routine(all_same), routine(limit_rows)
+FIRST_BATTERY = COLUMN["battery_voltage"]
+same_values, limit_actuators, show_power = routine(all_same), routine(limit_rows), routine(write_power)
 
 
 class FleetPart(NamedTuple):
@@ -159,7 +168,6 @@ def _straight(numbers: Ints) -> Ints | slice:
     return slice(first, first + count) if np.array_equal(numbers, np.arange(first, first + count)) else numbers
 
 
-BATTERY = slice(COLUMN["battery_voltage"], COLUMN["battery_remaining"] + 1)
 CARRIED = frozenset({"imu", "gnss", "compass", "barometer"})  # sensors of a vehicle that was given no others
 RATE = 1000.0  # Hz, reported before a simulation is connected
 

@@ -30,9 +30,9 @@ class QuadAirframe(Airframe):
     def commanded(self, block: Floats, rows: Rows) -> Inputs:
         """Return the shares of thrust unchanged."""
         if len(block) == 1:
-            armed, first, second, third, fourth = [max(value, 0.0) for value in block[0, :5].tolist()]
+            armed, a, b, c, d = [value if value >= 0.0 else 0.0 for value in block[0, :5].tolist()]
             on = 1.0 if armed > 0.5 else 0.0
-            return dict(zip(self.inputs, (on, MOTORS, first, second, third, fourth), strict=True))
+            return {"armed": on, "mode": MOTORS, "motor_1": a, "motor_2": b, "motor_3": c, "motor_4": d}
         armed, *shares = np.maximum(block[:, :5].T, 0.0, order="C")
         return {"armed": (armed > 0.5).astype(np.float64), "mode": MOTORS, **dict(zip(NAMES, shares, strict=True))}
 

@@ -92,6 +92,7 @@ class ArduPilotAutopilot(Autopilot):
         self._ticks = 1  # that it requested
         self._restart_time()
         self._ranged: set[int] = set()  # rangefinders with a measurement, by their numbers in a line
+        self._ranges, self._lost = b"", list[int]()  # the last measurements; those of `_ranged` without a target
         self._commands = ActuatorCommands()
         self._pwm: tuple[int, ...] = ()  # of the last frame
         self._sensors: SensorData | None = None
@@ -290,14 +291,16 @@ class ArduPilotAutopilot(Autopilot):
 
     def _line(self, sensors: SensorData, timestamp: float) -> bytes:
         """Return the line for a state at `timestamp` s; values that are not measured are omitted."""
-        numbers, ranged = self._numbers, self._ranged
+        numbers = self._numbers
         numbers[0] = timestamp
         sensors.row.take(SENT, out=numbers[1:], mode="clip")
-        for k, distance in enumerate(numbers[FIRST_RANGE : FIRST_RANGE + RANGEFINDERS].tolist(), FIRST_RANGE):
-            if isfinite(distance):
-                ranged.add(k)
-            elif k in ranged:
-                numbers[k] = OUT_OF_RANGE
+        ranges = numbers[FIRST_RANGE : FIRST_RANGE + RANGEFINDERS]
+        if (measured := ranges.tobytes()) != self._ranges:
+            seen = {k for k, distance in enumerate(ranges.tolist(), FIRST_RANGE) if isfinite(distance)}
+            self._ranges, self._lost = measured, sorted(self._ranged - seen)
+            self._ranged |= seen
+        for k in self._lost:
+            numbers[k] = OUT_OF_RANGE
         return self._writer.write(numbers)
 
     def diagnosis(self) -> str:

@@ -179,5 +179,6 @@ class Arming:
             failures.append(NO_POSITION)
         if self._flying and autopilot.vehicle.kind == "copter":  # a plane may start in the air
             failures.append("Already flying")
+        failures.append("" if autopilot.motor_test is None else "Motor test running")
         failures.append("" if autopilot.mode.can_arm else f"{autopilot.mode.name} mode not armable")
         return list(dict.fromkeys(failure for failure in failures if failure))

@@ -57,6 +57,7 @@ from paddock.sitl.autopilot.mission.items import (
     check_position,
     plain_frame,
 )
+from paddock.sitl.autopilot.motor_test import MotorTest
 from paddock.sitl.autopilot.parameter_tables import make_parameters
 from paddock.sitl.autopilot.rc import RcInput
 from paddock.sitl.autopilot.servos import ServoOutputs
@@ -96,6 +97,7 @@ class BuiltInAutopilot(Autopilot):
     home_position: "HomePosition"
     mode: Mode
     mode_reason: int = ModeReason.INITIALISED.value  # why it was entered; states saved before it existed are valid
+    motor_test: MotorTest | None = None  # in progress; states saved before it existed are valid
     outbox: deque[Notice]
     paused: int | None  # mode to continue after DO_PAUSE_CONTINUE
     plans: dict[PlanKind, tuple[MissionItem, ...]]
@@ -173,6 +175,7 @@ class BuiltInAutopilot(Autopilot):
         self.paused = None
         self.battery, self.health, self.rc = Battery(self), Health(self), RcInput(self)
         self.servos, self.camera, self.calibration = ServoOutputs(self), Camera(self), Calibration(self)
+        self.motor_test = None
         self.home_position, self.arming = HomePosition(self), Arming(self)
         self.fence, self.failsafes = Fence(self), Failsafes(self)
         self.vehicle = self._vehicle_type(self)
@@ -335,10 +338,13 @@ class BuiltInAutopilot(Autopilot):
             self.servos.update()
         if self.calibration.wanted:
             self.calibration.update()
+        if self.motor_test is not None:
+            self.motor_test.update()
         self.vehicle.end_decision()
         # the estimator may rely on a stationary vehicle; a plane without airspeed sensor may be in the air
         known = self.vehicle.kind != "plane" or self._row.item(AIRSPEED) >= 0.0
-        standing = not self._armed and self.telemetry.landed is Landed.ON_GROUND and known
+        idle = not self._armed and self.motor_test is None
+        standing = idle and self.telemetry.landed is Landed.ON_GROUND and known
         if standing is not self.estimator.standing:
             self.estimator.standing = standing
         self.status.mode, self.status.armed = self.mode.name, self.armed

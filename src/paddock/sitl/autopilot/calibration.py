@@ -139,6 +139,7 @@ def calibrate(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ac
         autopilot.send_text(Severity.WARNING, text)
         return Ack(CommandResult.UNSUPPORTED, text)
     require(not autopilot.armed, rejected("Calibration: disarm first"))
+    require(autopilot.motor_test is None, rejected("Calibration: motor test running"))
     require(autopilot.telemetry.landed == Landed.ON_GROUND, rejected("Calibration: not on the ground"))
     require(not autopilot.calibration.wanted, rejected("Calibration: another one is in progress"))
     no_filter = Ack(CommandResult.FAILED, "Calibration: the estimator is replaced by the truth")

@@ -12,7 +12,7 @@ from dataclasses import replace
 from math import copysign, isnan, nan, radians
 from typing import TYPE_CHECKING
 
-from paddock.sitl.autopilot import calibration, camera, guided, servos
+from paddock.sitl.autopilot import calibration, camera, guided, motor_test, servos
 from paddock.sitl.autopilot.ack import (
     ACCEPTED,
     Ack,
@@ -339,6 +339,7 @@ COMMANDS: Mapping[int, Handler] = {
     203: camera.control_camera,  # DO_DIGICAM_CONTROL
     206: camera.set_distance,  # DO_SET_CAM_TRIGG_DIST
     207: enable_fence,  # DO_FENCE_ENABLE
+    209: motor_test.test_motors,  # DO_MOTOR_TEST
     218: aux_function,  # DO_AUX_FUNCTION
     224: set_current,  # DO_SET_MISSION_CURRENT
     241: calibration.calibrate,  # PREFLIGHT_CALIBRATION

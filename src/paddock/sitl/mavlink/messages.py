@@ -39,7 +39,7 @@ Fields = tuple[Any, ...] | None  # of a message, in order; None without data
 def _heartbeat(a: BuiltInAutopilot, t: Telemetry) -> Fields:
     """Fields as an ArduPilot of this vehicle type sends them."""
     flags = ALWAYS
-    if a.armed:
+    if a.armed or a.motor_test is not None:
         flags |= mav.MAV_MODE_FLAG_SAFETY_ARMED
     if a.mode.name not in PILOTED:
         flags |= mav.MAV_MODE_FLAG_GUIDED_ENABLED

@@ -22,7 +22,7 @@ from paddock.vehicles.parts.quad_control import approach_speed, limited, mix
 Three = tuple[float, float, float]
 
 # setpoint, written by the modes
-SPOOL = 0  # SHUT, IDLE or FLY
+SPOOL = 0  # SHUT, IDLE or FLY; TEST while disarmed
 HORIZONTAL = 1  # LEAN or ALONG
 VERTICAL = 2  # THRUST, CLIMB or HEIGHT
 NORTH, EAST, DOWN = 3, 4, 5  # m; extrapolated between two updates
@@ -30,10 +30,11 @@ VN, VE, VD = 6, 7, 8  # m/s
 AN, AE, AD = 9, 10, 11  # m/s2
 ROLL, PITCH = 12, 13  # rad, with LEAN
 YAW, YAW_RATE = 14, 15  # rad, rad/s
-SHARE = 16  # with THRUST
+SHARE = 16  # with THRUST and TEST
+TESTED = ROLL  # with TEST: the motor, 1 to 4
 SETPOINT_WIDTH = 17
 
-SHUT, IDLE, FLY = 0.0, 1.0, 2.0
+SHUT, IDLE, FLY, TEST = 0.0, 1.0, 2.0, 3.0
 LEAN, ALONG = 0.0, 1.0
 THRUST, CLIMB, HEIGHT = 0.0, 1.0, 2.0
 
@@ -321,10 +322,21 @@ def fly_all(
         k = which[j]
         dt = control_step(status[k], period_us)
         if dt > 0.0:
-            if status[k, ARMED] == 0.0:
+            tested = setpoint[k, SPOOL] == TEST
+            if status[k, ARMED] == 0.0 or tested:
                 setpoint[k, SPOOL] = SHUT
             fly(setpoint[k], gains[k], memory[k], estimate[k], dt, commands[k, 1:5])
             commands[k, 0] = status[k, ARMED]
+            if tested and status[k, ARMED] == 0.0:
+                spin(setpoint[k], commands[k])
+
+
+def spin(setpoint: Floats, commands: Floats) -> None:
+    """Let the motor that is tested turn."""
+    setpoint[SPOOL], commands[0] = TEST, 1.0
+    for motor in range(1, 5):
+        if setpoint[TESTED] == motor:
+            commands[motor] = clamp(setpoint[SHARE], 0.0, 1.0)
 
 
 copter_control, many_copters_control = routine(fly_all), parallel_routine(fly_all)
