@@ -210,12 +210,9 @@ def brakes(u: Command, loads: Wheels, slips: Wheels, speed: float, p: Parameters
     even = front * (loads.rl + loads.rr) / maximum(loads.fl + loads.fr, 1e-9)
     rear = rear - p.ebd * maximum(0.0, rear - even)
     handbrake = clamp(u.handbrake, 0.0, 1.0) * p.brake_torque
-    return Wheels(
-        front * anti_lock(slips.fl, speed, p),
-        front * anti_lock(slips.fr, speed, p),
-        maximum(rear * anti_lock(slips.rl, speed, p), handbrake),
-        maximum(rear * anti_lock(slips.rr, speed, p), handbrake),
-    )
+    # select low: both rear wheels get the pressure of the one with less grip, so that the axle keeps its side force
+    rear = maximum(rear * minimum(anti_lock(slips.rl, speed, p), anti_lock(slips.rr, speed, p)), handbrake)
+    return Wheels(front * anti_lock(slips.fl, speed, p), front * anti_lock(slips.fr, speed, p), rear, rear)
 
 
 def anti_lock(slip: float, speed: float, p: Parameters) -> float:

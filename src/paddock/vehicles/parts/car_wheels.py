@@ -169,12 +169,13 @@ def torques_now(
     drive = drivetrain(throttle, direction, front, rear, box, charge, p)
     pressed = brakes(u, loads, slips, speed, p)
     helped = stability_control(steer, speed, yaw_rate, mu, p)
+    able = 1.0 - clamp(u.handbrake, 0.0, 1.0)  # the handbrake switches stability control off
     roll = p.rolling_resistance * p.wheel_radius
     torques = Wheels(
-        pressed.fl + helped.fl + roll * loads.fl,
-        pressed.fr + helped.fr + roll * loads.fr,
-        pressed.rl + helped.rl + roll * loads.rl,
-        pressed.rr + helped.rr + roll * loads.rr,
+        pressed.fl + able * helped.fl + roll * loads.fl,
+        pressed.fr + able * helped.fr + roll * loads.fr,
+        pressed.rl + able * helped.rl + roll * loads.rl,
+        pressed.rr + able * helped.rr + roll * loads.rr,
     )
     return drive, torques
 
