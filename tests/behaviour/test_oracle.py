@@ -36,11 +36,21 @@ def fleet_of(model: str, rule: str) -> Any:
     return paddock.load({"seed": 11, "vehicles": [lead, it]})
 
 
-MODELS = ["point", "quad", "car.kinematic", "car.bicycle", "rover", "fixed_wing", "plane"]
+MODELS = [
+    "point",
+    "quad",
+    "car.kinematic",
+    "car.bicycle",
+    "car.double_track",
+    "car.full",
+    "rover",
+    "fixed_wing",
+    "plane",
+]
 RULES = sorted(BEHAVIOURS)
 EVERY_PAIR = [(model, rule) for model in MODELS for rule in RULES]
 PAIRS = sorted((MODELS[k % len(MODELS)], rule) for k, rule in enumerate(RULES))
-"""Ten pairs with every rule and every model; `make soak` runs all seventy."""
+"""Ten pairs with every rule and every model; `make soak` runs all ninety."""
 
 
 def test_every_model_and_every_rule_is_among_the_pairs() -> None:

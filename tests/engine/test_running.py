@@ -219,7 +219,7 @@ def test_posting_during_spawns_never_sees_a_half_built_world(load: Load) -> None
 
 
 def test_snapshots_match_the_analytic_motion(load: Load) -> None:
-    rolling = {"drag_coefficient": 0.0, "rolling_resistance": 0.0}
+    rolling = {"drag_coefficient": 0.0, "rolling_resistance": 0.0, "engine_brake": 0.0}
     sim = load(
         {"name": "car", "model": "car.kinematic", "pose": [1, 2, 0.5], "speed": 12, "parameters": rolling},
         {"name": "dots", "count": 3, "model": "point", "spawn": {"line": {"start": [0, 0, 9], "end": [4, 0, 9]}}},

@@ -58,8 +58,35 @@ def test_every_preset_is_complete(family: str) -> None:
 )
 def test_cars(preset: str, values: list[float]) -> None:
     road, sport = [8, 1.3, 1, -1, 1, 4000, 0.15, 0.6, 0.015], [9, 1.3, 1.05, -1, 1.05, 4000, 0.12, 0.6, 0.015]
-    published = {k: v for k, v in load_preset("car", preset).items() if k not in ("power_max", "steer_rate_max")}
-    assert list(published.values()) == values + (road if preset == "sedan" else sport)
+    car = load_preset("car", preset)
+    names = [name for name in CAR.split() if name not in ("power_max", "steer_rate_max")]
+    assert [car[name] for name in names] == values + (road if preset == "sedan" else sport)
+    assert [car[f"tyre_{name}_long"] for name in "bcde"] == (
+        [10, 1.65, 1, 0.97] if preset == "sedan" else [11, 1.65, 1.05, 0.97]
+    )
+    assert car["relaxation_longitudinal"] == 0.15
+
+
+SUSPENSION = (
+    "inertia_x inertia_y spring_front spring_rear damper_front damper_rear unsprung_front unsprung_rear "
+    "steer_ratio steer_max ackermann"
+)
+
+
+@pytest.mark.parametrize(
+    ("preset", "values"),
+    [
+        ("sedan", [500, 2000, 30e3, 30e3, 3000, 3000, 40, 40, 15, 0.5, 0.6]),
+        ("sports", [420, 1700, 45e3, 42e3, 4200, 3900, 42, 38, 12, 0.55, 0.85]),
+        ("formula", [60, 110, 60e3, 70e3, 3500, 4000, 10, 10, 4, 0.5, 1.0]),
+        ("race", [350, 1100, 120e3, 110e3, 9000, 8500, 25, 25, 10, 0.45, 0.9]),
+    ],
+)
+def test_suspension_and_steering_of_cars(preset: str, values: list[float]) -> None:
+    car = load_preset("car.full", preset)
+    assert [car[name] for name in SUSPENSION.split()] == values
+    locking = car["diff_preload"] + car["diff_locking"]
+    assert locking == 0.0 if preset == "sedan" else locking > 0.0  # open, limited slip, locked, limited slip
 
 
 def test_driverless() -> None:

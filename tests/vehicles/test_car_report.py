@@ -8,6 +8,7 @@ import pytest
 
 import paddock
 from paddock.compute.kernel import kernel
+from paddock.compute.threads import limit_threads
 from paddock.vehicles.model import Placement, find_model, model_names
 from paddock.vehicles.parts.car import Command, Parameters
 from paddock.world.pose import Environment, Pose
@@ -140,3 +141,19 @@ def test_snapshots_carry_the_report_after_the_telemetry() -> None:
         down = 0.5 * 1.225 * lift["frontal_area"] * (lift["lift_front"] + lift["lift_rear"]) * ux**2
         np.testing.assert_allclose(loads, np.array(masses) * G + down, rtol=1e-9)
         assert "load_fl" not in sim.snapshot().fleet("quad").columns
+
+
+def test_wide_reports_are_in_snapshots_of_small_fleets() -> None:
+    entry = {"name": "red", "model": "car.double_track", "speed": 15}
+    crowd = {**entry, "count": 1001, "spawn": {"grid": {"spacing": 10}}}
+    limit_threads(1)  # the kernels of a single car
+    try:
+        with paddock.load({"vehicles": [entry, {**crowd, "name": "crowd"}]}) as sim:
+            sim.step(10)
+            one, many = sim.snapshot().fleet("red"), sim.snapshot().fleet("crowd")
+            assert {"mu_peak_fl", "alpha_peak_rr", "kappa_peak_rl", "pitch", "brake_torque_fr"} <= set(one.columns)
+            assert sum(float(one[name][0]) for name in LOADS) == pytest.approx(MASS * G, rel=0.01)
+            assert "load_fl" not in many.columns
+            np.testing.assert_array_equal(many.velocity, np.repeat(one.velocity, 1001, axis=0))
+    finally:
+        limit_threads(None)

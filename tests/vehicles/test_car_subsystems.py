@@ -257,6 +257,20 @@ def test_an_entry_names_its_subsystems() -> None:
     [("mass", -1.0), ("track_front", 0.0), ("cg_to_front", -0.2), ("unsprung_rear", 0.0), ("tyre_c_long", 3.0)],
 )
 def test_impossible_parameters_name_key_and_range(name: str, value: float) -> None:
+    heavy = {"name": "red", "model": "car.full", "parameters": {"unsprung_front": 700.0}}
+    with pytest.raises(PaddockError, match=r"parameters: unsprung_front .* less than 0.9 of mass, 1350 kg, not 1480"):
+        paddock.load({"vehicles": [heavy]})
     entry = {"name": "red", "model": "car.full", "parameters": {name: value}}
     with pytest.raises(PaddockError, match=rf"{name}: parameter of car.full '{name}' must lie in .* to .*, not"):
         paddock.load({"vehicles": [entry]})
+
+
+@pytest.mark.slow
+def test_the_kernel_of_a_replaced_subsystem_equals_plain_python() -> None:
+    model = find_model(LEVEL).fitted({"brake": weak_brakes, "tyre": "brush"})
+    car = Car(LEVEL, 20.0)
+    state, car.model = car.state, model
+    car.go(0.5, steer=0.1, brake=0.8)
+    for _ in range(500):
+        state = model.step(state, Command(steer=0.1, brake=0.8), car.p, car.w, 1e-3)
+    assert car.state == state

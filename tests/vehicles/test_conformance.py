@@ -18,7 +18,7 @@ from paddock.vehicles.models.point import step as point_step
 from paddock.world.columns import Column
 from paddock.world.pose import Environment, Pose
 
-LONG = ("quad", "car.bicycle", "plane")
+LONG = ("quad", "car.bicycle", "car.double_track", "car.full", "plane")
 """Models whose float32 twin takes seconds to compile."""
 
 

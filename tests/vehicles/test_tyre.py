@@ -2,17 +2,26 @@
 
 from math import atan, exp, hypot, inf, pi, sin, tan
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paddock.vehicles.parts.car import Parameters
 from paddock.vehicles.parts.tyre import (
     axle_friction,
+    brush_peaks,
+    brush_tyre,
     combined_side_force,
     cosine_of_slip,
     friction,
+    linear_peaks,
+    linear_tyre,
     magic_formula,
+    magic_peaks,
+    magic_tyre,
     patch_damping_time,
+    patch_limit,
     relaxed_slip,
 )
 
@@ -97,3 +106,70 @@ def test_combined_force_stays_inside_the_ellipse(
     assert hypot(along, side / peak) <= limit * (1.0 + 1e-9) + 1e-9
     assert abs(side) <= abs(pure)
     assert side * pure >= 0.0
+
+
+TYRES = {"linear": (linear_tyre, linear_peaks), "magic": (magic_tyre, magic_peaks), "brush": (brush_tyre, brush_peaks)}
+
+
+@pytest.mark.parametrize("name", TYRES)
+def test_every_tyre_starts_with_the_same_stiffness_and_stays_inside_the_ellipse(name: str) -> None:
+    tyre, p, load, mu = TYRES[name][0], Parameters(tyre_d_long=0.9, tyre_d_lat=1.2), 6000.0, 0.8
+    limit = mu * (1.0 - 0.15 * 0.5) * load
+    assert tyre(1e-7, 0.0, load, mu, p).along / 1e-7 == pytest.approx(10.0 * 1.65 * 0.9 * limit, rel=1e-4)
+    assert tyre(0.0, 1e-7, load, mu, p).across / 1e-7 == pytest.approx(8.0 * 1.3 * 1.2 * limit, rel=1e-4)
+    for kappa in (-1.0, -0.1, 0.0, 0.03, 2.0):
+        for slip in (-0.5, 0.0, 0.02, 0.2, 3.0):
+            force = tyre(kappa, slip, load, mu, p)
+            assert hypot(force.along / 0.9, force.across / 1.2) <= limit * (1.0 + 1e-12)
+            assert force.along * kappa >= 0.0
+            assert force.across * slip >= 0.0
+    assert tyre(0.1, 0.1, 0.0, mu, p) == (0.0, 0.0)
+
+
+def test_brush_tyre_is_fialas_cubic() -> None:
+    p, stiffness, friction_ = Parameters(tyre_load_sensitivity=0.0), 8.0 * 1.3 * 4000.0, 4000.0
+    for slip in (0.01, 0.1, 0.25):
+        t = stiffness * slip
+        expected = t - t * t / (3.0 * friction_) + t**3 / (27.0 * friction_**2)
+        assert brush_tyre(0.0, slip, 4000.0, 1.0, p).across == pytest.approx(expected, rel=1e-12)
+    assert brush_tyre(0.0, 0.3, 4000.0, 1.0, p).across == pytest.approx(4000.0)
+
+
+def test_a_locked_wheel_of_any_tyre_pushes_against_its_motion() -> None:
+    p = Parameters(tyre_b_long=8.0, tyre_c_long=1.3, tyre_e_long=-1.0)  # as across
+    for tyre, _ in TYRES.values():
+        force = tyre(-1.0, 0.4, 4000.0, 1.0, p)
+        assert force.across / force.along == pytest.approx(-0.4, rel=1e-12)
+
+
+@pytest.mark.parametrize("load", [2000.0, 4000.0, 7000.0])
+@pytest.mark.parametrize("name", TYRES)
+def test_peaks_are_where_a_scan_finds_them(name: str, load: float) -> None:
+    (tyre, peaks), p = TYRES[name], Parameters()
+    found = peaks(load, 0.9, p)
+    slips = np.linspace(1e-4, 1.0, 20000)
+    across = np.array([tyre(0.0, float(s), load, 0.9, p).across for s in slips])
+    along = np.array([tyre(float(s), 0.0, load, 0.9, p).along for s in slips])
+    assert found.mu == pytest.approx(across.max() / load, rel=1e-6)
+    assert tan(found.alpha) == pytest.approx(slips[np.argmax(across > across.max() * (1.0 - 1e-9))], abs=2e-3)
+    assert found.kappa == pytest.approx(slips[np.argmax(along > along.max() * (1.0 - 1e-9))], abs=2e-3)
+
+
+def test_a_curve_without_a_maximum_peaks_near_its_asymptote() -> None:
+    p = Parameters(tyre_b_lat=9.63, tyre_c_lat=1.39, tyre_d_lat=1.6, tyre_e_lat=1.0, tyre_load_sensitivity=0.0)
+    peaks = magic_peaks(436.0, 1.0, p)
+    asymptote = 1.6 * sin(1.39 * atan(pi / 2.0))
+    assert peaks.mu == pytest.approx(asymptote)
+    at_peak = magic_tyre(0.0, tan(peaks.alpha), 436.0, 1.0, p).across / 436.0
+    assert at_peak == pytest.approx(0.95 * asymptote, rel=1e-4)
+
+
+def test_load_moved_across_an_axle_costs_friction() -> None:
+    moved = friction(5000.0, 1.0, 4000.0, 0.15) + friction(3000.0, 1.0, 4000.0, 0.15)
+    assert axle_friction(8000.0, 1.0, 4000.0, 0.15, 1000.0) == pytest.approx(moved, rel=1e-12)
+    assert axle_friction(8000.0, 1.0, 4000.0, 0.15, -1000.0) == pytest.approx(moved, rel=1e-12)
+
+
+def test_a_patch_at_rest_keeps_only_its_elastic_deflection() -> None:
+    assert patch_limit(0.0, 10.0, 1.65) == pytest.approx(1.5 / 16.5)
+    assert patch_limit(10.0, 10.0, 1.65) == 3.0

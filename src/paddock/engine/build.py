@@ -158,7 +158,10 @@ def _parameters(model: VehicleModel, entry: VehicleEntry, place: Place) -> Float
     what = f"parameter of {model.name}"
     for name, value in entry.parameters.items():
         filled(model.parameters, {**stand_ins, name: value}, what, place("parameters", name))
-    return filled(model.parameters, {**known, **entry.parameters}, what, place("model"))
+    values = filled(model.parameters, {**known, **entry.parameters}, what, place("model"))
+    if model.problem is not None and (problem := model.problem(model.parameters(*values.tolist()))):
+        raise InvalidValueError(f"{place('parameters')}: {problem}")
+    return values
 
 
 def _behaviour(program: FleetProgram, entry: VehicleEntry, place: Place) -> None:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 POSE_COLUMNS = tuple(column_index(Pose))
 VARYING = "varying"
-COMMANDS_SHOWN = 1000  # size limit of fleets whose commands are in snapshots
+COMMANDS_SHOWN = 1000  # size limit of fleets whose commands and wide reports are in snapshots
+WIDE_REPORT = 16  # columns
 
 
 NOT_FINITE, CRASHED = "not_finite", "crashed"  # kinds of alarms and of their events
@@ -191,7 +192,8 @@ class FleetProgram:
         """Yield the kernels that a run of this fleet calls, each with the number of vehicles it is called for."""
         sensing = (sensor.kernel for sensor in self.sensors.values())
         deciding = self.behaviour.kernels if self.behaviour is not None else ()
-        for kernels in (self._motion.kernel, self._pose, self._report, *sensing, *deciding):
+        report = self._report if self.report_columns else None
+        for kernels in (self._motion.kernel, self._pose, report, *sensing, *deciding):
             if kernels is not None:
                 yield kernels, self.fleet.n
 
@@ -221,13 +223,13 @@ class FleetProgram:
         n, state = self.fleet.n, self.fleet.state
         after_pose = len(POSE_COLUMNS)
         after_telemetry = after_pose + len(self._telemetry)
-        after_report = after_telemetry + len(self.model.report_columns)
+        after_report = after_telemetry + len(self.report_columns)
         after_commands = after_report + len(self.command_columns)
         if n:
             self._pose(n, 1, state, *self.parameters, block)
             for k, row in enumerate(self._telemetry, after_pose):  # column by column: fancy indexing copies twice
                 block[k] = state[row, :n]
-            if self._report is not None:
+            if self._report is not None and self.report_columns:
                 report = block[after_telemetry:after_report]
                 self._report(n, 1, state, self.fleet.tables["command"], *self.parameters, environment, report)
             block[after_report:after_commands] = self.fleet.tables["command"][: after_commands - after_report, :n]
@@ -243,8 +245,14 @@ class FleetProgram:
     def layout(self) -> FleetLayout:
         """Return the layout of this fleet's block in a snapshot."""
         fleet, model = self.fleet, self.model
-        columns = (*POSE_COLUMNS, *self.telemetry, *model.report_columns, *self.command_columns, *self.reading_columns)
+        columns = (*POSE_COLUMNS, *self.telemetry, *self.report_columns, *self.command_columns, *self.reading_columns)
         return FleetLayout(fleet.name, model.kind, model.name, columns, fleet.n, fleet.ids, fleet.members, fleet.single)
+
+    @property
+    def report_columns(self) -> tuple[str, ...]:
+        """The columns of the model's report; none in large fleets if they would dominate a snapshot."""
+        names = self.model.report_columns
+        return names if self.fleet.n <= COMMANDS_SHOWN or len(names) <= WIDE_REPORT else ()
 
     @property
     def command_columns(self) -> tuple[str, ...]:

@@ -75,6 +75,7 @@ class VehicleModel:
     report_type: type | None = None  # the named tuple that `report` returns
     crash_sink: float = inf  # m/s: sink rate above which touching the ground is a crash; needs z, vx, vy and vz
     subsystems: Mapping[str, Subsystem] = field(default_factory=dict, hash=False)  # parts that a user may replace
+    problem: Callable[[Any], str] | None = None  # (parameters) -> what is impossible about them together, "" if nothing
     name: str = ""  # set by `find_model`
 
     def __post_init__(self) -> None:
@@ -99,7 +100,8 @@ class VehicleModel:
                 found = find_function(f"{name} of {self.name}", choice, part.choices)
                 others[part.function] = _compatible(found, part.function, f"{name} of {self.name}")
         names = ("step", "pose", "place", "guide", "energy", *(() if self.report is None else ("report",)))
-        model = replace(self, **{name: rebound(getattr(self, name), others) for name in names})
+        functions: dict[str, Any] = {name: rebound(getattr(self, name), others) for name in names}
+        model = replace(self, **functions)
         check_functions(model)
         return model
 

@@ -4,9 +4,10 @@ Wheel spin is linearly implicit: the tyre's reaction to a change of spin enters 
 differential locks as limited impulses. A wheel therefore locks exactly, and stiff tyres stay stable at any step.
 """
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from paddock.compute.math import absolute, atan, clamp, hypot, maximum, select
+from paddock.vehicles.parts.battery import BatteryState
 from paddock.vehicles.parts.car import Command, Parameters, slowed
 from paddock.vehicles.parts.car_subsystems import (
     Drive,
@@ -33,6 +34,22 @@ from paddock.vehicles.parts.tyre import (
     patch_limit,
 )
 from paddock.world.columns import Column
+
+
+def controls_of(s: Any) -> tuple[Rack, SteerLine, DriveLine, Gearbox]:
+    """Return steering, dead times and gearbox of a state."""
+    steer = SteerLine(s.steer_a, s.steer_b, s.steer_c, s.steer_d, s.steer_e, s.steer_f, s.steer_g, s.steer_clock)
+    drive = DriveLine(s.drive_a, s.drive_b, s.drive_c, s.drive_d, s.drive_clock)
+    return Rack(s.steer, s.steer_rate), steer, drive, Gearbox(s.gear_engaged, s.shift_clock)
+
+
+def wheels_of(s: Any) -> tuple[Wheels, Wheels, Wheels]:
+    """Return spins, slip ratios and slips of a state."""
+    return (
+        Wheels(s.spin_fl, s.spin_fr, s.spin_rl, s.spin_rr),
+        Wheels(s.kappa_fl, s.kappa_fr, s.kappa_rl, s.kappa_rr),
+        Wheels(s.slip_fl, s.slip_fr, s.slip_rl, s.slip_rr),
+    )
 
 
 class Contact(NamedTuple):
@@ -162,6 +179,19 @@ def torques_now(
     return drive, torques
 
 
+def later_columns(spins: Wheels, fl: Patch, fr: Patch, rl: Patch, rr: Patch, d: Driven, battery: BatteryState) -> Any:
+    """Return the columns of a state from `spin_fl` on."""
+    a, b = d.steer_line, d.drive_line
+    return (
+        *(spins.fl, spins.fr, spins.rl, spins.rr),
+        *(fl.kappa, fr.kappa, rl.kappa, rr.kappa, fl.slip, fr.slip, rl.slip, rr.slip),
+        *(0.5 * (spins.fl + spins.fr), d.rack.rate),
+        *(a.a, a.b, a.c, a.d, a.e, a.f, a.g, a.clock),
+        *(b.a, b.b, b.c, b.d, b.clock, d.box.gear, d.box.clock),
+        *(battery.charge, battery.voltage, battery.current),
+    )
+
+
 def drive_speed(spins: Wheels, p: Parameters) -> float:
     """Return the mean speed of the driven wheels, rad/s."""
     front, rear = 0.5 * (spins.fl + spins.fr), 0.5 * (spins.rl + spins.rr)
@@ -254,6 +284,14 @@ class Report(NamedTuple):
     transfer_long: Annotated[float, Column("N", "load moved from the front to the rear axle")]
     transfer_front: Annotated[float, Column("N", "load moved from the left to the right front wheel")]
     transfer_rear: Annotated[float, Column("N", "load moved from the left to the right rear wheel")]
+    wheel_spin_fl: Annotated[float, Column("rad/s", "rotation of the wheel")]
+    wheel_spin_fr: Annotated[float, Column("rad/s", "rotation of the wheel")]
+    wheel_spin_rl: Annotated[float, Column("rad/s", "rotation of the wheel")]
+    wheel_spin_rr: Annotated[float, Column("rad/s", "rotation of the wheel")]
+    suspension_fl: Annotated[float, Column("m", "compression of the suspension from rest; 0 without one")]
+    suspension_fr: Annotated[float, Column("m", "compression of the suspension")]
+    suspension_rl: Annotated[float, Column("m", "compression of the suspension")]
+    suspension_rr: Annotated[float, Column("m", "compression of the suspension")]
     load_fl: Annotated[float, Column("N", "load")]
     load_fr: Annotated[float, Column("N", "load")]
     load_rl: Annotated[float, Column("N", "load")]
@@ -308,6 +346,7 @@ def reported(
     kappas: Wheels,
     slips: Wheels,
     spins: Wheels,
+    travel: Wheels,
     contacts: tuple[Contact, Contact, Contact, Contact],
     drive: Drive,
     torques: Wheels,
@@ -325,6 +364,8 @@ def reported(
     return Report(
         *(accelerations[0], accelerations[1], p.steer_ratio * steer, gear),
         *moved,
+        *(spins.fl, spins.fr, spins.rl, spins.rr),
+        *(travel.fl, travel.fr, travel.rl, travel.rr),
         *(fl.load, fr.load, rl.load, rr.load),
         *(w_fl.along, w_fr.along, w_rl.along, w_rr.along),
         *(w_fl.across, w_fr.across, w_rl.across, w_rr.across),

@@ -26,10 +26,7 @@ from paddock.vehicles.parts.car_subsystems import (
     CALM_ACCELERATION,
     CALM_SPEED,
     SUBSYSTEMS,
-    DriveLine,
     Gearbox,
-    Rack,
-    SteerLine,
     Wheels,
     wheel_load_changes,
     wheel_tilts,
@@ -41,11 +38,14 @@ from paddock.vehicles.parts.car_wheels import (
     body_forces,
     contact,
     controlled,
+    controls_of,
+    later_columns,
     patch,
     reported,
     settled,
     spun,
     torques_now,
+    wheels_of,
 )
 from paddock.world.columns import Column
 from paddock.world.ground import surface
@@ -115,13 +115,10 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     heading = sincos(s.yaw + 0.5 * dt * s.yaw_rate)
     stand = _stand(s.x, s.y, heading[0], heading[1], p, w)
     ux, uy = air_speed(s.vx, s.vy, heading[0], heading[1], w)
-    spins, kappas = (
-        Wheels(s.spin_fl, s.spin_fr, s.spin_rl, s.spin_rr),
-        Wheels(s.kappa_fl, s.kappa_fr, s.kappa_rl, s.kappa_rr),
-    )
+    spins, kappas, _ = wheels_of(s)
     loads = _loads(s.ax, s.ay, ux, p, w)
     motion = s.vx, s.yaw_rate, 0.25 * ((stand.mu.fl + stand.mu.fr) + (stand.mu.rl + stand.mu.rr))
-    driven = controlled(_controls(s), u, motion, spins, kappas, loads, s.charge, p, dt)
+    driven = controlled(controls_of(s), u, motion, spins, kappas, loads, s.charge, p, dt)
     fl, fr, rl, rr = _contacts(s, driven.rack.angle, stand.mu, loads, p)
     patch_fl = patch(s.kappa_fl, s.slip_fl, s.spin_fl, fl, w.gravity, p, dt)
     patch_fr = patch(s.kappa_fr, s.slip_fr, s.spin_fr, fr, w.gravity, p, dt)
@@ -137,60 +134,13 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     still = (after.fl == 0.0) & (after.fr == 0.0) & (after.rl == 0.0) & (after.rr == 0.0)
     vx, vy, rate, ax, ay = _speeds(s, forces, drag, stand, still, p, w, dt)
     along, across = 0.5 * dt * (s.vx + vx), 0.5 * dt * (s.vy + vy)
+    x, y = s.x + (along * heading[1] - across * heading[0]), s.y + (along * heading[0] + across * heading[1])
     battery = powered(s.charge, driven.drive.power, p, dt)
-    steer_line, drive_line = driven.steer_line, driven.drive_line
     return State(
-        x=s.x + (along * heading[1] - across * heading[0]),
-        y=s.y + (along * heading[0] + across * heading[1]),
-        z=stand.height + (along * stand.forward + across * stand.left),
-        yaw=s.yaw + 0.5 * dt * (s.yaw_rate + rate),
-        vx=vx,
-        vy=vy,
-        yaw_rate=rate,
-        steer=driven.rack.angle,
-        pitch=0.0 - atan(stand.forward),
-        roll=atan(stand.left),
-        ax=ax,
-        ay=ay,
-        spin_fl=after.fl,
-        spin_fr=after.fr,
-        spin_rl=after.rl,
-        spin_rr=after.rr,
-        kappa_fl=patch_fl.kappa,
-        kappa_fr=patch_fr.kappa,
-        kappa_rl=patch_rl.kappa,
-        kappa_rr=patch_rr.kappa,
-        slip_fl=patch_fl.slip,
-        slip_fr=patch_fr.slip,
-        slip_rl=patch_rl.slip,
-        slip_rr=patch_rr.slip,
-        wheel_speed=0.5 * (after.fl + after.fr),
-        steer_rate=driven.rack.rate,
-        steer_a=steer_line.a,
-        steer_b=steer_line.b,
-        steer_c=steer_line.c,
-        steer_d=steer_line.d,
-        steer_e=steer_line.e,
-        steer_f=steer_line.f,
-        steer_g=steer_line.g,
-        steer_clock=steer_line.clock,
-        drive_a=drive_line.a,
-        drive_b=drive_line.b,
-        drive_c=drive_line.c,
-        drive_d=drive_line.d,
-        drive_clock=drive_line.clock,
-        gear_engaged=driven.box.gear,
-        shift_clock=driven.box.clock,
-        charge=battery.charge,
-        voltage=battery.voltage,
-        current=battery.current,
+        *(x, y, stand.height + (along * stand.forward + across * stand.left), s.yaw + 0.5 * dt * (s.yaw_rate + rate)),
+        *(vx, vy, rate, driven.rack.angle, 0.0 - atan(stand.forward), atan(stand.left), ax, ay),
+        *later_columns(after, patch_fl, patch_fr, patch_rl, patch_rr, driven, battery),
     )
-
-
-def _controls(s: State) -> tuple[Rack, SteerLine, DriveLine, Gearbox]:
-    steer = SteerLine(s.steer_a, s.steer_b, s.steer_c, s.steer_d, s.steer_e, s.steer_f, s.steer_g, s.steer_clock)
-    drive = DriveLine(s.drive_a, s.drive_b, s.drive_c, s.drive_d, s.drive_clock)
-    return Rack(s.steer, s.steer_rate), steer, drive, Gearbox(s.gear_engaged, s.shift_clock)
 
 
 def _stand(x: float, y: float, sine: float, cosine: float, p: Parameters, w: Environment) -> Stand:
@@ -287,19 +237,28 @@ def report(s: State, u: Command, p: Parameters, w: Environment) -> Report:
     stand = _stand(s.x, s.y, sine, cosine, p, w)
     ux, _ = air_speed(s.vx, s.vy, sine, cosine, w)
     loads = _loads(s.ax, s.ay, ux, p, w)
-    spins = Wheels(s.spin_fl, s.spin_fr, s.spin_rl, s.spin_rr)
-    kappas, slips = (
-        Wheels(s.kappa_fl, s.kappa_fr, s.kappa_rl, s.kappa_rr),
-        Wheels(s.slip_fl, s.slip_fr, s.slip_rl, s.slip_rr),
-    )
+    spins, kappas, slips = wheels_of(s)
     pedal = select(p.torque_dead_time > 0.0, s.drive_d, u.throttle)
     mu = 0.25 * ((stand.mu.fl + stand.mu.fr) + (stand.mu.rl + stand.mu.rr))
     box = Gearbox(s.gear_engaged, s.shift_clock)
     drive, torques = torques_now(s.steer, pedal, box, u, s.vx, s.yaw_rate, mu, spins, kappas, loads, s.charge, p)
     contacts = _contacts(s, s.steer, stand.mu, loads, p)
+    none = Wheels(0.0 * ux, 0.0 * ux, 0.0 * ux, 0.0 * ux)
     static = axle_loads(0.0 * ux, *down_forces(ux, p, w), p, w)[0]
     return reported(
-        (s.ax, s.ay), s.steer, s.gear_engaged, static, kappas, slips, spins, contacts, drive, torques, w.gravity, p
+        (s.ax, s.ay),
+        s.steer,
+        s.gear_engaged,
+        static,
+        kappas,
+        slips,
+        spins,
+        none,
+        contacts,
+        drive,
+        torques,
+        w.gravity,
+        p,
     )
 
 
@@ -342,7 +301,7 @@ MODEL = VehicleModel(
     energy=energy,
     order=1,
     dt_max=0.0025,
-    telemetry=("steer", "wheel_speed", "charge", "voltage", "current"),
+    telemetry=("steer", "wheel_speed", "pitch", "roll", "charge", "voltage", "current"),
     battery="capacity",
     steady=("gear", "handbrake"),
     report=report,

@@ -26,10 +26,7 @@ from paddock.vehicles.parts.car_subsystems import (
     CALM_ACCELERATION,
     CALM_SPEED,
     SUBSYSTEMS,
-    DriveLine,
     Gearbox,
-    Rack,
-    SteerLine,
     Wheels,
     suspension,
     wheel_tilts,
@@ -41,11 +38,14 @@ from paddock.vehicles.parts.car_wheels import (
     body_forces,
     contact,
     controlled,
+    controls_of,
+    later_columns,
     patch,
     reported,
     settled,
     spun,
     torques_now,
+    wheels_of,
 )
 from paddock.world.columns import Column
 from paddock.world.ground import surface
@@ -161,12 +161,11 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     """Advance semi-implicitly: controls, corners, contact patches, wheel spin, body, unsprung masses."""
     body = _body(s, s.yaw + 0.5 * dt * s.yaw_rate, p)
     ux, uy = air_speed(s.vx, s.vy, body.sine, body.cosine, w)
-    spins = Wheels(s.spin_fl, s.spin_fr, s.spin_rl, s.spin_rr)
-    kappas = Wheels(s.kappa_fl, s.kappa_fr, s.kappa_rl, s.kappa_rr)
+    spins, kappas, _ = wheels_of(s)
     corner_fl, corner_fr, corner_rl, corner_rr = _corners(s, body, p, w)
     loads = Wheels(corner_fl.load, corner_fr.load, corner_rl.load, corner_rr.load)
     mu = 0.25 * ((corner_fl.mu + corner_fr.mu) + (corner_rl.mu + corner_rr.mu))
-    driven = controlled(_controls(s), u, (s.vx, s.yaw_rate, mu), spins, kappas, loads, s.charge, p, dt)
+    driven = controlled(controls_of(s), u, (s.vx, s.yaw_rate, mu), spins, kappas, loads, s.charge, p, dt)
     fl, fr, rl, rr = _contacts(driven.rack.angle, corner_fl, corner_fr, corner_rl, corner_rr, p)
     patch_fl = patch(s.kappa_fl, s.slip_fl, s.spin_fl, fl, w.gravity, p, dt)
     patch_fr = patch(s.kappa_fr, s.slip_fr, s.spin_fr, fr, w.gravity, p, dt)
@@ -194,80 +193,24 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     )
     vz, roll_rate, pitch_rate = _vertical(s, total, down_forces(ux, p, w), p, w, dt)
     give_front, give_rear = _give(front, p.unsprung_front, p, dt), _give(rear, p.unsprung_rear, p, dt)
-    wheel_vz = Wheels(
+    up = Wheels(
         _snapped(s.wheel_vz_fl + dt * pull_fl.wheel / give_front),
         _snapped(s.wheel_vz_fr + dt * pull_fr.wheel / give_front),
         _snapped(s.wheel_vz_rl + dt * pull_rl.wheel / give_rear),
         _snapped(s.wheel_vz_rr + dt * pull_rr.wheel / give_rear),
     )
     along, across = 0.5 * dt * (s.vx + vx), 0.5 * dt * (s.vy + vy)
+    x, y = s.x + (along * body.cosine - across * body.sine), s.y + (along * body.sine + across * body.cosine)
     roll, pitch = s.roll + dt * roll_rate, s.pitch + dt * pitch_rate
     height = p.cg_height * (sincos(roll)[1] * sincos(pitch)[1])
     battery = powered(s.charge, driven.drive.power, p, dt)
-    steer_line, drive_line = driven.steer_line, driven.drive_line
     return State(
-        x=s.x + (along * body.cosine - across * body.sine),
-        y=s.y + (along * body.sine + across * body.cosine),
-        z=(body.z + dt * vz) - height,
-        yaw=s.yaw + 0.5 * dt * (s.yaw_rate + rate),
-        vx=vx,
-        vy=vy,
-        yaw_rate=rate,
-        steer=driven.rack.angle,
-        pitch=pitch,
-        roll=roll,
-        vz=vz,
-        pitch_rate=pitch_rate,
-        roll_rate=roll_rate,
-        wheel_z_fl=s.wheel_z_fl + dt * wheel_vz.fl,
-        wheel_z_fr=s.wheel_z_fr + dt * wheel_vz.fr,
-        wheel_z_rl=s.wheel_z_rl + dt * wheel_vz.rl,
-        wheel_z_rr=s.wheel_z_rr + dt * wheel_vz.rr,
-        wheel_vz_fl=wheel_vz.fl,
-        wheel_vz_fr=wheel_vz.fr,
-        wheel_vz_rl=wheel_vz.rl,
-        wheel_vz_rr=wheel_vz.rr,
-        ax=ax,
-        ay=ay,
-        spin_fl=after.fl,
-        spin_fr=after.fr,
-        spin_rl=after.rl,
-        spin_rr=after.rr,
-        kappa_fl=patch_fl.kappa,
-        kappa_fr=patch_fr.kappa,
-        kappa_rl=patch_rl.kappa,
-        kappa_rr=patch_rr.kappa,
-        slip_fl=patch_fl.slip,
-        slip_fr=patch_fr.slip,
-        slip_rl=patch_rl.slip,
-        slip_rr=patch_rr.slip,
-        wheel_speed=0.5 * (after.fl + after.fr),
-        steer_rate=driven.rack.rate,
-        steer_a=steer_line.a,
-        steer_b=steer_line.b,
-        steer_c=steer_line.c,
-        steer_d=steer_line.d,
-        steer_e=steer_line.e,
-        steer_f=steer_line.f,
-        steer_g=steer_line.g,
-        steer_clock=steer_line.clock,
-        drive_a=drive_line.a,
-        drive_b=drive_line.b,
-        drive_c=drive_line.c,
-        drive_d=drive_line.d,
-        drive_clock=drive_line.clock,
-        gear_engaged=driven.box.gear,
-        shift_clock=driven.box.clock,
-        charge=battery.charge,
-        voltage=battery.voltage,
-        current=battery.current,
+        *(x, y, (body.z + dt * vz) - height, s.yaw + 0.5 * dt * (s.yaw_rate + rate), vx, vy, rate, driven.rack.angle),
+        *(pitch, roll, vz, pitch_rate, roll_rate),
+        *(s.wheel_z_fl + dt * up.fl, s.wheel_z_fr + dt * up.fr, s.wheel_z_rl + dt * up.rl, s.wheel_z_rr + dt * up.rr),
+        *(up.fl, up.fr, up.rl, up.rr, ax, ay),
+        *later_columns(after, patch_fl, patch_fr, patch_rl, patch_rr, driven, battery),
     )
-
-
-def _controls(s: State) -> tuple[Rack, SteerLine, DriveLine, Gearbox]:
-    steer = SteerLine(s.steer_a, s.steer_b, s.steer_c, s.steer_d, s.steer_e, s.steer_f, s.steer_g, s.steer_clock)
-    drive = DriveLine(s.drive_a, s.drive_b, s.drive_c, s.drive_d, s.drive_clock)
-    return Rack(s.steer, s.steer_rate), steer, drive, Gearbox(s.gear_engaged, s.shift_clock)
 
 
 def _body(s: State, yaw: float, p: Parameters) -> Body:
@@ -389,7 +332,7 @@ def _vertical(
     s: State, total: Pull, down: tuple[float, float], p: Parameters, w: Environment, dt: float
 ) -> tuple[float, float, float]:
     """Return vertical velocity (m/s), roll rate and pitch rate (rad/s) after dt; springs and dampers are implicit."""
-    sprung = maximum(p.mass - 2.0 * (p.unsprung_front + p.unsprung_rear), 0.05 * p.mass)
+    sprung = maximum(p.mass - 2.0 * (p.unsprung_front + p.unsprung_rear), 0.1 * p.mass)
     front = 2.0 * dt * (p.damper_front + dt * p.spring_front)
     rear = 2.0 * dt * (p.damper_rear + dt * p.spring_rear)
     wide_front, wide_rear = 0.25 * p.track_front * p.track_front, 0.25 * p.track_rear * p.track_rear
@@ -432,19 +375,28 @@ def report(s: State, u: Command, p: Parameters, w: Environment) -> Report:
     ux, _ = air_speed(s.vx, s.vy, body.sine, body.cosine, w)
     fl, fr, rl, rr = _corners(s, body, p, w)
     loads = Wheels(fl.load, fr.load, rl.load, rr.load)
-    spins = Wheels(s.spin_fl, s.spin_fr, s.spin_rl, s.spin_rr)
-    kappas, slips = (
-        Wheels(s.kappa_fl, s.kappa_fr, s.kappa_rl, s.kappa_rr),
-        Wheels(s.slip_fl, s.slip_fr, s.slip_rl, s.slip_rr),
-    )
+    spins, kappas, slips = wheels_of(s)
     pedal = select(p.torque_dead_time > 0.0, s.drive_d, u.throttle)
     mu = 0.25 * ((fl.mu + fr.mu) + (rl.mu + rr.mu))
     box = Gearbox(s.gear_engaged, s.shift_clock)
     drive, torques = torques_now(s.steer, pedal, box, u, s.vx, s.yaw_rate, mu, spins, kappas, loads, s.charge, p)
     contacts = _contacts(s.steer, fl, fr, rl, rr, p)
+    travel = Wheels(fl.travel, fr.travel, rl.travel, rr.travel)
     static = axle_loads(0.0 * ux, *down_forces(ux, p, w), p, w)[0]
     return reported(
-        (s.ax, s.ay), s.steer, s.gear_engaged, static, kappas, slips, spins, contacts, drive, torques, w.gravity, p
+        (s.ax, s.ay),
+        s.steer,
+        s.gear_engaged,
+        static,
+        kappas,
+        slips,
+        spins,
+        travel,
+        contacts,
+        drive,
+        torques,
+        w.gravity,
+        p,
     )
 
 
@@ -485,6 +437,15 @@ def energy(s: State, p: Parameters, w: Environment) -> float:
     return 0.5 * (moving + tilting + p.wheel_inertia * spinning) + p.mass * w.gravity * s.z
 
 
+def problem(p: Parameters) -> str:
+    """Return why these parameters are impossible together; "" if they are not."""
+    wheels = 2.0 * (p.unsprung_front + p.unsprung_rear)
+    if wheels > 0.9 * p.mass:
+        limit = f"less than 0.9 of mass, {0.9 * p.mass:g} kg"
+        return f"unsprung_front and unsprung_rear: all wheels must weigh {limit}, not {wheels:g}"
+    return ""
+
+
 MODEL = VehicleModel(
     kind="car",
     summary="Full car: heave, roll, pitch, four unsprung masses on springs and dampers, and all of double_track",
@@ -503,5 +464,6 @@ MODEL = VehicleModel(
     steady=("gear", "handbrake"),
     report=report,
     report_type=Report,
+    problem=problem,
     subsystems=SUBSYSTEMS,
 )
