@@ -30,6 +30,7 @@ def test_the_json_form() -> None:
 
 def test_names_and_suggestions() -> None:
     assert benchmark_names() == [
+        "cars",
         "clients",
         "cuda",
         "kernels",

@@ -1,4 +1,4 @@
-"""Cars at every level: car-steps per second, one car stepped from Python, and CommonRoad's models with the same inputs."""
+"""Cars at every level: car-steps per second, one car stepped from Python, CommonRoad's models with the same inputs."""
 
 from collections.abc import Iterator
 from typing import Any
