@@ -79,9 +79,8 @@ def test_playback_repeats_a_run_bit_for_bit() -> None:
     again = load(car("red", {"playback": {"path": rows}}, speed=12.0), every=1)
     ends = [*(round(500 * row[0]) for row in rows[1:]), 900]
     for row, until in zip(rows, ends, strict=True):
-        given = dict(
-            zip(("steer", "throttle", "brake", "gear", "handbrake"), [*row[1:], *[0.0, 0.0, 1.0, 0.0][len(row) - 2 :]])
-        )
+        inputs = [*row[1:], *[0.0, 0.0, 1.0, 0.0][len(row) - 2 :]]
+        given = dict(zip(("steer", "throttle", "brake", "gear", "handbrake"), inputs, strict=True))
         first.command("red", **given)
         first.step(until - first.tick)
         again.step(until - again.tick)

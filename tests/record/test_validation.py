@@ -17,6 +17,7 @@ from paddock.record.validation.manoeuvres import (
     braking,
     coast_down,
     coasting_speed,
+    formulas,
     steady_turns,
     step_response,
     step_steer,
@@ -83,7 +84,6 @@ def test_understeer_gradient_of_the_linear_bicycle() -> None:
     outcome = steady_turns(car)
     # up to 2.5 m/s2 the curves of the tyres bend a little, more at the front
     assert outcome.figures["understeer"] == pytest.approx(np.degrees(by_hand * G), rel=0.2)
-    assert all(check.ok for check in outcome.checks)
     assert 8.0 < outcome.figures["lateral_max"] < G * 1.05  # type: ignore[operator]
     assert outcome.figures["understeer_least"] > 0.0  # type: ignore[operator]
 
@@ -97,7 +97,8 @@ def test_step_steer_braking_and_coast_down_of_the_sedan() -> None:
     stop = braking(car)
     assert stop.figures["braking_best"] > (100.0 / 3.6) ** 2 / (2.0 * 1.0 * G)  # type: ignore[operator]
     assert stop.figures["braking_best"] < 60.0  # type: ignore[operator]
-    assert [check.ok for check in stop.checks] == [True]
+    checks = formulas(car).checks
+    assert [(check.what, check.ok) for check in checks] == [("steady yaw rate", True), ("load transfer", True)]
     free = coast_down(TestCar("car.bicycle", "sedan", {"rolling_resistance": 0.0}))
     k = 0.5 * 1.225 * 0.30 * 2.2 / 1500.0
     v0 = 100.0 / 3.6
@@ -114,7 +115,7 @@ def test_lane_change_at_two_speeds() -> None:
 
 def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "report"
-    given = ["validate", "sedan", "--level", "bicycle", "--only", "4138", "--only", "split", "--report", str(folder)]
+    given = ["validate", "sedan", "--level", "bicycle", "--only", "4138", "--only", "formulas", "--report", str(folder)]
     assert exit_code([*given, "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["figures"]["bicycle"]["understeer"] == pytest.approx(0.49, abs=0.05)

@@ -119,7 +119,7 @@ class Rule:
         seeing = Rows("me", Pose), Rows("memory", self.memory, "update"), Shared("options", self.options)
         given = Rows("urge", Urge), Rows("target", Pose), Value("path", "table"), Value("dt")
         found = KernelSpec(f"{self.name}-desire", self.desire, (Rows("desire", Desire, "write"), *seeing, *given))
-        own = (found,)
+        own: tuple[KernelSpec, ...] = (found,)
         if self.inputs is not None and self.command is not None:
             direct = Rows("command", self.command, "update"), *seeing, Value("path", "table"), Value("dt")
             own = found, KernelSpec(f"{self.name}-inputs", self.inputs, direct)

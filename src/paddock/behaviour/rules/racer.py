@@ -102,9 +102,9 @@ def finish(g: Gathered, me: Neighbour, o: Options) -> Urge:
     # the side on which less has to be given way; the other one if a car is there
     by_left = o.room + g.left
     by_right = o.room - g.left
-    prefer_left = by_left <= by_right
-    left = select(prefer_left, g.blocked_left < 0.5, g.blocked_right > 0.5)
-    open_side = select(left, g.blocked_left < 0.5, g.blocked_right < 0.5)
+    free_left, free_right = g.blocked_left < 0.5, g.blocked_right < 0.5
+    left = free_left & ((by_left <= by_right) | (g.blocked_right > 0.5))
+    open_side = free_left | free_right
     catching = g.gap < o.length + 1.5 * maximum(mine - g.pace, 0.0) + 0.5 * maximum(mine, 0.0)
     passes = ahead & open_side & catching
     step = select(passes, select(left, by_left, -by_right), 0.0) + g.press
@@ -129,8 +129,9 @@ def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floa
     forward, speed = me.vx * hx + me.vy * hy, hypot(me.vx, me.vy)
     # the line: own offset and a sidestep; it returns slowly when the way back is free
     own = clamp(o.offset, -o.half_width, o.half_width)
-    beside = select(m.shift > 0.0, urge.z > 1.5, (urge.z > 0.5) & ((urge.z < 1.5) | (urge.z > 2.5)))
-    returns = (absolute(urge.x) < 1e-9) & (beside == 0)
+    right, left = urge.z > 1.5, (urge.z > 0.5) & ((urge.z < 1.5) | (urge.z > 2.5))
+    beside = ((m.shift > 0.0) & right) | ((m.shift <= 0.0) & left)
+    returns = (absolute(urge.x) < 1e-9) & (not beside)
     goal = clamp(own + select(returns, 0.0, m.shift + urge.x), -o.half_width, o.half_width) - own
     rate = select(returns, 0.4, 1.0) * o.sidestep * dt
     shift = m.shift + clamp(goal - m.shift, -rate, rate)

@@ -1,7 +1,7 @@
 """Standard manoeuvres of a car: each drives a fleet, and returns figures and curves."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -183,13 +183,8 @@ def steady_turns(car: TestCar) -> Outcome:
         "lateral_max": most,
         "slip_gradient": float(np.degrees(np.polyfit(lateral[within], slip[within], 1)[0]) * GRAVITY),
     }
-    angle = float(np.interp(1.0, lateral, angles))
-    # rolling resistance of unequally loaded wheels, and rolling, add a little understeer that the formula lacks
-    margin = 0.02 if car.level in ("kinematic", "bicycle") else 0.05
-    expected = linear.steady_yaw_rate(speed, angle)
-    check = Check("steady yaw rate", car.level, 1.0 / speed, expected, margin, "v delta / (L + K v^2)")
     curves = {"understeer": (lateral, np.degrees(angles)), "understeer_slip": (lateral, np.degrees(slip))}
-    return Outcome(figures, curves, [check])
+    return Outcome(figures, curves)
 
 
 def acceleration(car: TestCar) -> Outcome:
@@ -230,23 +225,37 @@ def braking(car: TestCar) -> Outcome:
         "braking_best": float(np.nanmin(distances)),
         "deceleration": float(speed**2 / 2.0 / np.nanmin(distances)),
     }
-    outcome = Outcome(figures, {"braking": (traces["x"][:, -1], traces["speed"][:, -1] / KMH)})
-    if car.level != "kinematic" and car.model.startswith("car."):
-        outcome.checks.append(_load_transfer(car, traces.time, traces["ax"], traces["speed"], traces["front_load"]))
-    return outcome
+    return Outcome(figures, {"braking": (traces["x"][:, -1], traces["speed"][:, -1] / KMH)})
 
 
-def _load_transfer(car: TestCar, time: Floats, ax: Floats, speed: Floats, load: Floats) -> Check:
-    """Compare the load of the front axle with m a h / L, one second into the gentlest braking above 2 m/s2."""
-    p, at = car.values, round(0.9 / PERIOD)
-    steady = np.flatnonzero((ax[at] < -2.0) & (speed[at] > 2.0))
-    k = int(steady[0]) if len(steady) else int(np.argmin(ax[at]))
+PLAIN = (
+    *("rolling_resistance", "drag_coefficient", "lift_front", "lift_rear", "engine_brake"),
+    *("diff_preload", "diff_locking", "centre_preload", "steer_dead_time"),
+)
+"""Parameters that the formulas of a steady turn and of load transfer leave out: zero in these checks."""
+
+
+def formulas(car: TestCar) -> Outcome:
+    """Compare a gentle turn and braking with formulas, without resistance and with open differentials."""
+    plain = replace(car, parameters={**car.parameters, **dict.fromkeys(PLAIN, 0.0)})
+    speed = min(STEP_SPEED, 0.6 * _top_speed(car))
+    linear = linear_bicycle(plain, speed)
+    angle = linear.steer_for(0.5, speed)
+    turns = drive(plain, [speed], 4.0, lambda now: {"steer": angle, "gear": 0.0})
+    rate, now = float(turns["yaw_rate"][-50:].mean()), float(turns["speed"][-50:].mean())
+    expected = linear.steady_yaw_rate(now, angle)
+    outcome = Outcome(checks=[Check("steady yaw rate", car.level, rate, expected, 0.01, "v delta / (L + K v^2)")])
+    if np.isnan(turns["front_load"]).any():  # a level without loads
+        return outcome
+    p = plain.values
+    pedal = min(1.0, 2.5 * p.mass * p.wheel_radius / (2.0 * max(p.brake_torque, 1e-9)))
+    stops = drive(plain, [speed], 1.5, lambda now: {"brake": pedal, "gear": 0.0})
     base = p.cg_to_front + p.cg_to_rear
-    still = p.mass * GRAVITY * p.cg_to_rear / base
-    still += 0.5 * AIR_DENSITY * p.frontal_area * p.lift_front * float(speed[at, k]) ** 2
-    expected = -p.mass * float(ax[at, k]) * p.cg_height / base
-    # the full car pitches, and its weight moves forward
-    return Check("load transfer", car.level, float(load[at, k]) - still, expected, 0.08, "m a h / L")
+    moved = float(stops["front_load"][-20:].mean()) - p.mass * GRAVITY * p.cg_to_rear / base
+    transfer = -p.mass * float(stops["ax"][-20:].mean()) * p.cg_height / base
+    # a car on springs pitches, and its weight moves forward: a few per cent more
+    outcome.checks.append(Check("load transfer", car.level, moved, transfer, 0.08, "m a h / L"))
+    return outcome
 
 
 def coast_down(car: TestCar) -> Outcome:

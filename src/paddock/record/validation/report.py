@@ -17,6 +17,7 @@ from paddock.record.validation.manoeuvres import (
     acceleration,
     braking,
     coast_down,
+    formulas,
     skidpad,
     split_friction,
     steady_turns,
@@ -34,6 +35,7 @@ MANOEUVRES: dict[str, Callable[[TestCar], Outcome]] = {
     "braking": braking,
     "split friction": split_friction,
     "coast-down": coast_down,
+    "formulas": formulas,
 }
 PLOTS = {
     "step_yaw_rate": ("ISO 7401: yaw rate after a step of the steering", "time, s", "yaw rate, deg/s"),
