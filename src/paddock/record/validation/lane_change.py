@@ -15,7 +15,7 @@ RUN_UP = 30.0  # m
 ABOVE = 5.0  # km/h above the pass speed at which hit cones are counted
 TOP = 130.0  # km/h, the fastest entry that is tried
 SPEEDS = 10  # entry speeds of one fleet
-DRIVERS = tuple(product((0.3, 0.45, 0.6), (1.0, 1.7, 2.5), (0.0, 1.5), (0.1, 0.3), (0.0,), (0.9,)))
+DRIVERS = tuple(product((0.3, 0.5, 0.6), (1.0, 1.7, 2.5), (0.0, 1.5), (0.1, 0.3), (0.0,), (0.9,)))
 """Drivers: preview (s), gain, begin of a change before the end of a lane (m), cut of the side lane and of the exit lane
 (m), share of the present turn that the preview takes into account."""
 

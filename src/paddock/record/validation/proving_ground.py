@@ -146,7 +146,8 @@ def drive(
         zero = np.zeros(n)
         poses = np.column_stack([x, y, zero, zero])
         sim.place(FLEET, poses if n > 1 else poses[0], starts if n > 1 else float(starts[0]))
-        samples = [_sample(sim, x, y)]
+        still = _sample(sim, x, y)  # they are placed at the first tick
+        samples = [replace(still, x=zero, y=zero, speed=starts, course_x=starts)]
         for _ in range(round(seconds / every)):
             inputs = driver(samples[-1])
             sim.command(FLEET, **{name: _each(value, n) for name, value in inputs.items()})
