@@ -146,3 +146,18 @@ def test_mistakes(arguments: list[str], problem: str, capsys: pytest.CaptureFixt
 def test_a_model_that_is_not_a_car() -> None:
     with pytest.raises(PaddockError, match="not a car"):
         checked_car("rover", None)
+
+
+@pytest.mark.parametrize("preset", ["sedan", "race"])
+@pytest.mark.parametrize("level", ["kinematic", "double_track", "full"])
+def test_every_level_keeps_to_the_formulas(level: str, preset: str) -> None:
+    checks = formulas(TestCar(f"car.{level}", preset)).checks
+    assert [check.ok for check in checks] == [True] * (1 if level == "kinematic" else 2)
+    assert checks[0].measured == pytest.approx(checks[0].expected, rel=2e-3)
+
+
+def test_levels_agree_in_a_step_steer() -> None:
+    two, three = (step_steer(TestCar(f"car.{level}", "sedan")).figures for level in ("bicycle", "double_track"))
+    assert three["step_rise"] == pytest.approx(two["step_rise"], rel=0.05)
+    assert three["step_overshoot"] == pytest.approx(two["step_overshoot"], abs=2.0)
+    assert three["step_slip"] == pytest.approx(two["step_slip"], rel=0.05)
