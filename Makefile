@@ -79,7 +79,7 @@ bench: $(VENV)/.installed ## measure the simulator's speed
 	$(bin)/paddock bench
 
 bench-peers: $(VENV)/.installed $(PEERS)/.installed ## compare with other simulators and OR-Tools, in a separate venv
-	$(bin)/paddock bench peers planning
+	$(bin)/paddock bench peers cars planning
 
 docs: $(VENV)/.installed-dev ## build the documentation into docs/_build
 	$(bin)/python -m pip install --quiet --disable-pip-version-check -r docs/requirements.txt

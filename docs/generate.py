@@ -264,6 +264,9 @@ def behaviour_tables() -> str:
     return "\n".join(behaviour_section(find_rule(name)) for name in rule_names())
 
 
+PATHS = {"playback": ("s, inputs", "a list of rows [time, steer, throttle, brake, gear, handbrake], the last optional")}
+
+
 def behaviour_section(rule: Rule) -> str:
     """One behaviour."""
     columns = columns_of(rule.options)
@@ -273,7 +276,7 @@ def behaviour_section(rule: Rule) -> str:
     if rule.needs_target:
         rows.insert(0, ["`target`", "", "name of a vehicle or a fleet", "", "required"])
     if rule.prepare_path is not None:
-        rows.insert(0, ["`path`", "m", "a list of points or a shape", "", "required"])
+        rows.insert(0, ["`path`", *PATHS.get(rule.name, ("m", "a list of points or a shape")), "", "required"])
     return f"## `{rule.name}`\n\n{rule.summary}.\n\n" + option_table(rows)
 
 

@@ -24,6 +24,10 @@ BEHAVIOURS: dict[str, dict[str, Any]] = {
     "formation": {"shape": "wedge", "target": "lead"},
     "flock": {},
     "pure_pursuit": {"path": PATH},
+    "racer": {"path": PATH},
+    "human": {"path": PATH},
+    "manoeuvre": {"steer": 0.1, "start": 0.0},
+    "playback": {"path": [[0.0, 0.1, 0.5], [0.1, -0.1, 0.2, 0.3]]},
 }
 
 
@@ -48,9 +52,11 @@ MODELS = [
     "plane",
 ]
 RULES = sorted(BEHAVIOURS)
-EVERY_PAIR = [(model, rule) for model in MODELS for rule in RULES]
-PAIRS = sorted((MODELS[k % len(MODELS)], rule) for k, rule in enumerate(RULES))
-"""Ten pairs with every rule and every model; `make soak` runs all ninety."""
+DRIVERS = ("human", "manoeuvre", "playback")  # give the inputs of cars themselves
+EVERY_PAIR = [(model, rule) for model in MODELS for rule in RULES if rule not in DRIVERS or model.startswith("car.")]
+ANY = [rule for rule in RULES if rule not in DRIVERS]
+PAIRS = sorted([(MODELS[k % len(MODELS)], rule) for k, rule in enumerate(ANY)] + [("car.bicycle", r) for r in DRIVERS])
+"""A few pairs with every rule and every model; `make soak` runs all."""
 
 
 def test_every_model_and_every_rule_is_among_the_pairs() -> None:
@@ -58,7 +64,7 @@ def test_every_model_and_every_rule_is_among_the_pairs() -> None:
     assert (
         {model for model, _ in PAIRS} == set(MODELS) == {name for name in model_names() if not name.startswith("prop.")}
     )
-    assert len(PAIRS) == 10
+    assert len(PAIRS) == len(RULES) == 14
 
 
 @pytest.mark.parametrize(

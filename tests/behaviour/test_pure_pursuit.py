@@ -29,6 +29,8 @@ def off_oval(position: Any, offset: float = 0.0) -> Any:
         ("car.bicycle", 4.0),
         pytest.param("car.kinematic", 4.0, marks=pytest.mark.slow),
         pytest.param("car.bicycle", 0.0, marks=pytest.mark.slow),
+        pytest.param("car.double_track", 0.0, marks=pytest.mark.slow),
+        pytest.param("car.full", 4.0, marks=pytest.mark.slow),
     ],
 )
 def test_cars_follow_an_oval_and_count_their_laps(model: str, offset: float) -> None:

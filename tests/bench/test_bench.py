@@ -30,6 +30,7 @@ def test_the_json_form() -> None:
 
 def test_names_and_suggestions() -> None:
     assert benchmark_names() == [
+        "cars",
         "clients",
         "contact",
         "cuda",
@@ -91,3 +92,15 @@ def test_the_swarm_has_the_size_of_the_figure() -> None:
     scenario = swarm.swarm(1000)
     assert scenario["clock"]["rate"] == 240
     assert scenario["every"] == {"behaviour": 8, "snapshot": 8}
+
+
+@pytest.mark.parametrize(
+    ("speed", "steer", "drift", "multi_body"), [(15.0, 0.06, 0.33806, 0.34421), (25.0, 0.03, 0.28032, 0.28891)]
+)
+def test_turns_like_commonroads_models(speed: float, steer: float, drift: float, multi_body: float) -> None:
+    # yaw rates of CommonRoad's single-track drift and multi-body model 3.0.2 (vehicle 2) under the same inputs
+    from paddock.bench.suites.cars import turned
+
+    rates = [turned(model, speed, steer)[-50:].mean() for model in ("car.bicycle", "car.double_track", "car.full")]
+    assert rates[:2] == pytest.approx([drift, drift], rel=0.01)
+    assert rates[2] == pytest.approx(multi_body, rel=0.04)

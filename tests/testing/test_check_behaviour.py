@@ -20,7 +20,9 @@ FAST = "hold"
 
 @pytest.mark.parametrize("name", [FAST, *(pytest.param(n, marks=pytest.mark.slow) for n in rule_names() if n != FAST)])
 def test_shipped_behaviour_conforms(name: str) -> None:
-    report = check_behaviour(name)
+    own = {"path": [[0.0, 0.1, 0.5], [0.1, -0.1, 0.2, 0.3]]} if name == "playback" else {}
+    model = "point" if find_rule(name).command is None else "car.kinematic"
+    report = check_behaviour(name, options=own, model=model)
     assert list(report.details) == ["declarations", "python twin", "options", "threads", "run"]
     assert report.subject == f"behaviour '{name}'" and "50 decisions of 16 vehicles" in report.details["python twin"]
 

@@ -12,15 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.behaviour import rules
+from paddock.behaviour.paths import path_points
 from paddock.compute.contract import check_functions
 from paddock.compute.kernel import Each, KernelSpec, Rows, Shared, Value
 from paddock.compute.math import maximum, minimum, select, sqrt
 from paddock.compute.neighbours import NeighbourSpec
 from paddock.compute.twin import bound
-from paddock.errors import HINTS, renamed_names, users_code
+from paddock.errors import HINTS, InvalidValueError, renamed_names, users_code
 from paddock.plugins import PluginFolder
 from paddock.vehicles.model import Desire, VehicleModel
-from paddock.world.columns import Column, check_fields, columns_of
+from paddock.world.columns import Column, check_fields, column_index, columns_of
 from paddock.world.pose import Pose
 
 Floats = NDArray[np.float64]
@@ -58,6 +59,10 @@ class Rule:
 
     me: own Pose; target: Pose of the vehicle that the option `target` names (own Pose without one);
     path: array (points, 4) of x, y, z, speed, from the option `path` (empty without one).
+
+    A driver that gives inputs itself has `inputs(guided, me, memory, options, path, dt) -> (command, memory)`, called
+    with the command for its desire; it drives models with the commands `command`. A memory column `stream` is a random
+    whole number of the vehicle and the run, for draws of `compute.philox`.
     """
 
     summary: str
@@ -67,7 +72,11 @@ class Rule:
     needs_path: bool = False
     needs_target: bool = False
     neighbours: NeighbourSpec | None = None
+    sees_all: bool = False  # neighbours are the vehicles of all fleets, not only of its own
+    read_path: Callable[[Any, str], Floats] = path_points  # (what the user wrote, where) -> points (k, 3)
     prepare_path: Callable[[Floats, Any], Floats] | None = None  # (points (k, 3), options) -> (k, 4)
+    inputs: Callable[..., tuple[Any, Any]] | None = None
+    command: type | None = None  # that `inputs` returns; None: any
     slots: Callable[[int, Any], Floats] | None = None  # (vehicles, options) -> memory table (columns, n)
     route: Callable[[Any, Floats], RouteLine | None] | None = None  # (options, path (k, 4)) -> the line to display
     name: str = ""
@@ -102,21 +111,30 @@ class Rule:
             Value("path", "table"),
             Value("dt"),
         )
-        return KernelSpec(f"{model.name}-{self.name}", _acting(model.pose, self.desire, model.guide), arguments)
+        if self.command not in (None, model.command):
+            wanted, found = (", ".join(column_index(one)) for one in (self.command, model.command) if one is not None)
+            raise InvalidValueError(
+                f"behaviour {self.name!r} drives models with the commands {wanted}; {model.name} has {found}"
+            )
+        return KernelSpec(f"{model.name}-{self.name}", _acting(model, self.desire, self.inputs), arguments)
 
     def specs(self) -> tuple[KernelSpec, ...]:
         """Return a kernel for each function of the contract: `desire`, and `visit` and `finish` of its neighbours."""
         seeing = Rows("me", Pose), Rows("memory", self.memory, "update"), Shared("options", self.options)
         given = Rows("urge", Urge), Rows("target", Pose), Value("path", "table"), Value("dt")
         found = KernelSpec(f"{self.name}-desire", self.desire, (Rows("desire", Desire, "write"), *seeing, *given))
+        own: tuple[KernelSpec, ...] = (found,)
+        if self.inputs is not None and self.command is not None:
+            direct = Rows("command", self.command, "update"), *seeing, Value("path", "table"), Value("dt")
+            own = found, KernelSpec(f"{self.name}-inputs", self.inputs, direct)
         near = self.neighbours
         if near is None:
-            return (found,)
+            return own
         apart, options = tuple(Value(name) for name in ("dx", "dy", "dz", "d2")), Shared("options", near.options)
         two = Rows("gathered", near.gathered, "update"), Rows("me", near.seen), Rows("other", near.seen)
         one = Rows("result", near.result, "write"), Rows("gathered", near.gathered), Rows("me", near.seen)
         visit = KernelSpec(f"{self.name}-visit", near.visit, (*two, *apart, options))
-        return found, visit, KernelSpec(f"{self.name}-finish", near.finish, (*one, options))
+        return *own, visit, KernelSpec(f"{self.name}-finish", near.finish, (*one, options))
 
 
 def unbound(*arguments: Any) -> Any:
@@ -124,7 +142,7 @@ def unbound(*arguments: Any) -> Any:
     raise RuntimeError("unbound")
 
 
-pose_of = desire_of = guide_of = unbound
+pose_of = desire_of = guide_of = inputs_of = unbound
 
 
 def act(
@@ -149,10 +167,31 @@ def act(
     return guide_of(state, command, parameters, wanted), remembered
 
 
+def act_by_inputs(
+    state: Any,
+    command: Any,
+    parameters: Any,
+    memory: Any,
+    options: Any,
+    urge: Urge,
+    target_row: int,
+    targets: Floats,
+    path: Floats,
+    dt: float,
+) -> tuple[Any, Any]:
+    """Compute the commands of one vehicle whose rule gives inputs, from those for its desire."""
+    me = pose_of(state, parameters)
+    t = targets[:, target_row]
+    target = Pose(t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], t[9], t[10], t[11], t[12])
+    wanted, remembered = desire_of(me, memory, options, urge, target, path, dt)
+    return inputs_of(guide_of(state, command, parameters, wanted), me, remembered, options, path, dt)  # type: ignore[no-any-return]
+
+
 @lru_cache(maxsize=512)
-def _acting(pose: Callable[..., Pose], desire: Callable[..., Any], guide: Callable[..., Any]) -> Callable[..., Any]:
+def _acting(model: VehicleModel, desire: Callable[..., Any], inputs: Callable[..., Any] | None) -> Callable[..., Any]:
     """Return `act` with its parts bound; the same function for the same parts, so that its kernel is built once."""
-    return bound(act, {"pose_of": pose, "desire_of": desire, "guide_of": guide})
+    parts = {"pose_of": model.pose, "desire_of": desire, "guide_of": model.guide}
+    return bound(act, parts) if inputs is None else bound(act_by_inputs, {**parts, "inputs_of": inputs})
 
 
 STILL = 1e-9

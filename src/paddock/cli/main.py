@@ -22,6 +22,7 @@ VERBS = {
     "export": "Export a recording as Parquet, CSV, JSON or plots, or a model as an FMU.",
     "schema": "Print the JSON schema of scenario files.",
     "doctor": "Check the installation and show how to add missing features.",
+    "validate": "Drive standard manoeuvres with a car; compare levels and formulas.",
     "bench": "Measure the simulator's speed.",
 }
 EPILOGUE = "Exit codes: 0 success, 1 a check failed, 2 usage error, 130 interrupted, 141 broken pipe."

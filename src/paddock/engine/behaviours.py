@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paddock.behaviour.avoid import AVOID, Avoidance
-from paddock.behaviour.paths import path_points
 from paddock.behaviour.rule import NO_TARGET, RouteLine, Rule, Urge, find_rule, rule_names
 from paddock.compute.kernel import CompiledKernels, kernel
 from paddock.compute.neighbours import NeighbourGrid
@@ -15,12 +14,14 @@ from paddock.errors import InvalidValueError, UnknownNameError, unknown_name, us
 from paddock.scenario import Scenario
 from paddock.vehicles.model import VehicleModel
 from paddock.world.columns import Floats, checked, column_index, columns_of, defaults_of, filled
-from paddock.world.fleet import Fleet, Ints
+from paddock.world.fleet import Fleet, Ints, draw_uniforms
 from paddock.world.pose import Pose
 from paddock.world.snapshot import Snapshot
 from paddock.world.world import World
 
 MEMORY = "memory"
+STREAM = "stream"  # the memory column with a random number of the vehicle
+STREAM_PURPOSE, STREAMS = 768, 2**52  # purpose of its draw, and how many there are: exact as a float
 POSE_ROWS = len(column_index(Pose))
 
 Where = Callable[[str], str]  # option ("" for the behaviour) -> where the user wrote it, for errors
@@ -136,7 +137,7 @@ def _path(rule: Rule, given: Mapping[str, Any], options: Floats, where: Where) -
         return np.zeros((1, 4))
     if "path" not in given:
         raise InvalidValueError(f"{where('')}: behaviour {rule.name!r} needs a path: a list of points or a shape")
-    points = path_points(given["path"], where("path"))
+    points = rule.read_path(given["path"], where("path"))
     with users_code():
         return rule.prepare_path(points, rule.options(*options))
 
@@ -211,13 +212,15 @@ class FleetBehaviour:
         if self.urges.shape[1] < fleet.n:
             self.urges = np.zeros((len(self.urges), fleet.capacity))
         if self.grid is not None:
-            self._sum_urges(self.grid, poses(fleet.name), among)
+            self._sum_urges(self.grid, world, poses, among)
         if self.avoidance is not None:
             count, chosen = (fleet.n, np.arange(fleet.n)) if among is None else among
             others = [
                 poses(name)[:, : other.n] for name, other in world.fleets.items() if name != fleet.name and other.n
             ]
             self.urges[:, : fleet.n] += self.avoidance.urges(poses(fleet.name), count, others)[:, chosen]
+        if STREAM in column_index(self.rule.memory):
+            self._draw_streams(world, among)
         own = (fleet.state, fleet.command, *parameters, fleet.tables[MEMORY], *self._options, self.urges)
         self._act(fleet.n, 1, *own, rows, targets, self.path, dt)
         return lost
@@ -228,15 +231,36 @@ class FleetBehaviour:
         own = () if self.grid is None else (self.grid.kernels,)
         return (self._act, *own, *(() if self.avoidance is None else (self.avoidance.grid.kernels,)))
 
-    def _sum_urges(self, grid: NeighbourGrid, block: Floats, among: tuple[int, Ints] | None) -> None:
+    def _seen(self, world: World, poses: PoseBlocks, count: int) -> tuple[Floats, int]:
+        """Return the poses of its fleet, then, if the rule sees them, those of all others by name; and how many."""
+        own = poses(self.fleet.name)
+        if not self.rule.sees_all:
+            return own, count
+        others = [(name, fleet.n) for name, fleet in sorted(world.fleets.items()) if name != self.fleet.name]
+        parts = [own[:POSE_ROWS, :count], *(poses(name)[:POSE_ROWS, :n] for name, n in others)]
+        block = np.concatenate(parts, axis=1)
+        return block, block.shape[1]
+
+    def _draw_streams(self, world: World, among: tuple[int, Ints] | None) -> None:
+        """Give vehicles without one a random number, a function of the seed and their name."""
+        n, row = self.fleet.n, column_index(self.rule.memory)[STREAM]
+        streams = self.fleet.tables[MEMORY][row, :n]
+        if (streams != 0.0).all():
+            return
+        names = world.fleets[self.fleet.name].tables["streams"][np.arange(n) if among is None else among[1]]
+        drawn = draw_uniforms(world.seed, names, STREAM_PURPOSE, 1)[:, 0]
+        streams[:] = np.where(streams == 0.0, np.floor(drawn * STREAMS) + 1.0, streams)
+
+    def _sum_urges(self, grid: NeighbourGrid, world: World, poses: PoseBlocks, among: tuple[int, Ints] | None) -> None:
         """Sum the contributions of each vehicle's neighbours."""
         radius = float(self.options[column_index(self.rule.options)["radius"]])
-        if among is None:
-            grid.run(block, self.fleet.n, radius, self.options, self.urges)
+        count, rows = (self.fleet.n, np.arange(self.fleet.n)) if among is None else among
+        block, seen = self._seen(world, poses, count)
+        if among is None and seen == count:
+            grid.run(block, count, radius, self.options, self.urges)
             return
-        count, rows = among
-        urges = np.zeros((len(self.urges), count))
-        grid.run(block, count, radius, self.options, urges)
+        urges = np.zeros((len(self.urges), seen))
+        grid.run(block, seen, radius, self.options, urges)
         self.urges[:, : len(rows)] = urges[:, rows]
 
     def _targets(self, world: World, poses: PoseBlocks) -> tuple[Floats, Any, str | None]:

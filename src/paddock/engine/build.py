@@ -248,7 +248,7 @@ def _behaviour(program: FleetProgram, entry: VehicleEntry, place: Place) -> None
 
     rule = _at(place(key), find_rule, chosen.name)
     setup = set_up_rule(rule, chosen.options, where)
-    program.behaviour = FleetBehaviour(setup, program.model, program.fleet, program.varying)
+    program.behaviour = _at(place(key), FleetBehaviour, setup, program.model, program.fleet, program.varying)
 
 
 def _sensors(program: FleetProgram, world: World, scenario: Scenario, entry: VehicleEntry, place: Place) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from paddock.errors import renamed_names
 
 if TYPE_CHECKING:
+    from paddock.record.export import recorded_inputs
     from paddock.record.player import Player
     from paddock.record.reader import FleetHistory, RecordedRun, open_run
     from paddock.record.recorder import Recorder, RecordingReport
@@ -26,6 +27,7 @@ __all__ = [
     "Verification",
     "metrics",
     "open_run",
+    "recorded_inputs",
     "verify",
 ]
 
@@ -33,6 +35,6 @@ _HOMES = {
     **dict.fromkeys(("FleetHistory", "RecordedRun", "open_run"), "reader"),
     **dict.fromkeys(("Recorder", "RecordingReport"), "recorder"),
     **dict.fromkeys(("Verification", "verify"), "verification"),
-    **{"Player": "player", "metrics": "run_metrics"},
+    **{"Player": "player", "metrics": "run_metrics", "recorded_inputs": "export"},
 }
 __getattr__ = renamed_names(__name__, _HOMES, Run="RecordedRun")  # reading a recording imports no simulation

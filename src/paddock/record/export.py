@@ -196,3 +196,60 @@ def _pyarrow() -> Any:
     except ImportError:
         raise MissingFeatureError("this needs pyarrow: pip install 'paddock[analysis]'") from None
     return library
+
+
+INPUTS = ("steer", "throttle", "brake", "gear", "handbrake")
+
+
+def recorded_inputs(source: str | os.PathLike[str], vehicle: str = "") -> list[list[float]]:
+    """Return rows [time, steer, throttle, brake, gear, handbrake] of a car, for the driver `playback`.
+
+    `source`: a recording, or a table (.csv) with the columns time and command.steer or steer, ...; only the steering is
+    required. `vehicle` chooses one of several. A row that repeats the one before is left out.
+    """
+    times, columns = (_table_inputs if Path(source).suffix == ".csv" else _run_inputs)(Path(source), vehicle)
+    rest = {"gear": 1.0}
+    given = [columns.get(name, [rest.get(name, 0.0)] * len(times)) for name in INPUTS]
+    rows: list[list[float]] = []
+    for time, *values in zip(times, *given, strict=True):
+        if not rows or values != rows[-1][1:]:
+            rows.append([time, *values])
+    return rows
+
+
+def _run_inputs(path: Path, vehicle: str) -> tuple[list[float], dict[str, list[float]]]:
+    from paddock.record.reader import open_run
+
+    with open_run(path) as run:
+        cars = [layout for layout in run.fleet_layouts() if "command.steer" in layout.columns]
+        names = [layout.vehicle_name(row) for layout in cars for row in range(layout.n)]
+        if (vehicle or len(names) != 1) and vehicle not in names:
+            raise unknown_name("car", vehicle, names, str(path))
+        history = run.fleet(vehicle.partition("[")[0] or cars[0].name)
+    column = history.names.index(vehicle) if vehicle else 0
+    present = [name for name in INPUTS if f"command.{name}" in history.columns]
+    found = {name: history[f"command.{name}"][:, column] for name in present}
+    exists = np.isfinite(found["steer"])
+    return history.times[exists].tolist(), {name: values[exists].tolist() for name, values in found.items()}
+
+
+def _table_inputs(path: Path, vehicle: str) -> tuple[list[float], dict[str, list[float]]]:
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            records = list(csv.DictReader(file))
+    except OSError as error:
+        raise PaddockError(f"cannot read {path}: {error.strerror or error}") from None
+    known = list(records[0]) if records else []
+    columns = {name: column for name in INPUTS for column in (name, f"command.{name}") if column in known}
+    for needed in ("time", "steer"):
+        if needed not in (*columns, *known):
+            raise PaddockError(f"{path}: column {needed!r} is missing; it has {', '.join(known) or 'no rows'}")
+    vehicles = sorted({record["vehicle"] for record in records}) if "vehicle" in known else []
+    if (vehicle or len(vehicles) > 1) and vehicle not in vehicles:
+        raise unknown_name("vehicle", vehicle, vehicles, str(path))
+    used = [record for record in records if not vehicle or record["vehicle"] == vehicle]
+    try:
+        numbers = {name: [float(record[column]) for record in used] for name, column in columns.items()}
+        return [float(record["time"]) for record in used], numbers
+    except ValueError as error:
+        raise PaddockError(f"{path}: {error}") from None

@@ -27,7 +27,7 @@ def run(quick: bool) -> Iterator[Result]:
         yield measured("peers", f"{drones} drones: crazyflow (float32, CPU)", theirs / 1e6, "M drone-steps/s")
         yield measured("peers", f"{drones} drones: paddock (float64)", ours / 1e6, "M drone-steps/s")
         yield measured("peers", f"{drones} drones: ratio", ours / theirs, "x", None if quick else TARGETS.get(drones))
-    theirs = _rate("run_commonroad.py", str(seconds))
+    theirs = _rate("run_commonroad.py", "speed", "st", str(seconds))
     yield measured("peers", "one car: CommonRoad single track, a loop of 1000 steps", theirs / 1e6, "M steps/s")
     for cars, ticks in ((1, 1), (1, 1000), (10_000, 1)):
         ours = _cars(cars, ticks, seconds)

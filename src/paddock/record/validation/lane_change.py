@@ -1,0 +1,136 @@
+"""ISO 3888-2: the double lane change (obstacle avoidance), driven by a preview driver, with cones."""
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from paddock.record.validation.manoeuvres import KMH, Outcome
+from paddock.record.validation.proving_ground import Inputs, Sample, TestCar, Traces, drive, linear_bicycle
+from paddock.world.columns import Floats
+
+SECTIONS = (12.0, 13.5, 11.0, 12.5, 12.0)  # m: entry lane, change, side lane, change, exit lane
+APART = 1.0  # m between the left edge of the entry lane and the right edge of the side lane
+RUN_UP = 30.0  # m
+ABOVE = 5.0  # km/h above the pass speed at which hit cones are counted
+TOP = 130.0  # km/h, the fastest entry that is tried
+SPEEDS = 10  # entry speeds of one fleet
+DRIVERS = tuple(product((0.3, 0.5, 0.6), (1.0, 1.7, 2.5), (0.0, 1.5), (0.1, 0.3), (0.0,), (0.9,)))
+"""Drivers: preview (s), gain, begin of a change before the end of a lane (m), cut of the side lane and of the exit lane
+(m), share of the present turn that the preview takes into account."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """The lanes for a car of one width; x = 0 is the entry, y = 0 the middle of the entry lane."""
+
+    width: float  # m, of the car
+
+    @property
+    def lanes(self) -> tuple[tuple[float, float, float, float], ...]:
+        """First and last x, right and left edge of the three lanes, m."""
+        entry = 0.5 * (1.1 * self.width + 0.25)
+        side, leave = self.width + 1.0, max(1.3 * self.width + 0.25, 3.0)
+        ends = np.cumsum((0.0, *SECTIONS)).tolist()
+        return (
+            (ends[0], ends[1], -entry, entry),
+            (ends[2], ends[3], entry + APART, entry + APART + side),
+            (ends[4], ends[5], entry - leave, entry),
+        )
+
+    @property
+    def cones(self) -> Floats:
+        """The inner edges (k, 2) of the cones: five on each side of a lane, m."""
+        return np.array(
+            [(x, y) for first, last, *edges in self.lanes for y in edges for x in np.linspace(first, last, 5).tolist()]
+        )
+
+    def line(self, x: Floats, early: Floats, cut_side: Floats, cut_exit: Floats) -> Floats:
+        """Return the y of the line that the driver aims at: the lanes, cut short, joined smoothly."""
+        (_, a, *one), (b, c, *two), (d, _, *three) = self.lanes
+        middles = [0.5 * sum(edges) for edges in (one, two, three)]
+        out = np.clip((x - (a - early)) / (b - a + early), 0.0, 1.0)
+        back = np.clip((x - (c - early)) / (d - c + early), 0.0, 1.0)
+        side, leave = middles[1] - cut_side, middles[2] + cut_exit
+        return middles[0] + (side - middles[0]) * _smooth(out) + (leave - side) * _smooth(back)
+
+
+def _smooth(share: Floats) -> Floats:
+    """Return a rise from 0 to 1 without a step of curvature."""
+    return np.asarray(share**3 * (10.0 + share * (6.0 * share - 15.0)))
+
+
+def lane_change(car: TestCar) -> Outcome:
+    """Find the highest entry speed at which one of the drivers hits no cone; the throttle is closed from the entry."""
+    course = Course(2.0 * car.outline()[1])
+    low, high, passed = 30.0, TOP, 0.0
+    shown: tuple[Floats, Floats] | None = None
+    for _ in range(2):
+        speeds = np.linspace(low, high, SPEEDS)
+        hits, traces = cone_hits(car, course, speeds)
+        best = hits.min(axis=1)
+        clean = np.flatnonzero(best == 0)
+        if not len(clean):
+            break
+        k = int(clean[-1])
+        passed, who = float(speeds[k]), int(hits[k].argmin()) + k * len(DRIVERS)
+        shown = traces["x"][:, who] - RUN_UP, traces["y"][:, who]
+        if k == SPEEDS - 1:
+            break
+        low, high = float(speeds[k]), float(speeds[k + 1])
+    if shown is None:
+        return Outcome({"lane_change_speed": None, "lane_change_cones": None})
+    curves = {"lane_change": shown}
+    if passed >= TOP:
+        return Outcome({"lane_change_speed": None, "lane_change_cones": 0.0}, curves)
+    above = _fewest_hits(car, course, passed + ABOVE)
+    while above == 0.0 and passed < TOP:  # a driver passes there after all: the coarse search missed it
+        passed += ABOVE
+        above = _fewest_hits(car, course, passed + ABOVE)
+    return Outcome({"lane_change_speed": passed, "lane_change_cones": above}, curves)
+
+
+def _fewest_hits(car: TestCar, course: Course, speed: float) -> float:
+    return float(cone_hits(car, course, np.array([speed]))[0].min())
+
+
+def cone_hits(car: TestCar, course: Course, speeds: Floats) -> tuple[Floats, Traces]:
+    """Return the cones hit at each entry speed (km/h) by each driver, (speeds, drivers), and the traces of all cars."""
+    entry = np.repeat(speeds * KMH, len(DRIVERS))
+    preview, gain, early, cut_side, cut_exit, foresight = np.tile(np.array(DRIVERS).T, len(speeds))
+    linear = [linear_bicycle(car, float(speed) * KMH) for speed in speeds]
+    slopes = [one.base + max(one.gradient, 0.0) * (v * KMH) ** 2 for one, v in zip(linear, speeds, strict=True)]
+    angle = np.repeat(slopes, len(DRIVERS))  # rad of steering per curvature
+    p = car.values
+
+    def decide(now: Sample) -> Inputs:
+        x = now.x - RUN_UP
+        wanted = course.line(x + now.course_x * preview, early, cut_side, cut_exit)
+        bending = foresight * now.yaw_rate / np.maximum(now.speed, 1.0)
+        reach = np.maximum(now.speed * preview, 1.0)
+        off = wanted - (now.y + now.course_y * preview + 0.5 * bending * reach * reach)
+        curvature = bending + 2.0 * gain * off / (reach * reach)
+        inside = now.x > RUN_UP
+        steer = np.clip(angle * curvature, -p.steer_max, p.steer_max)
+        resisting = np.where(inside, 0.0, 0.5)
+        return {"steer": steer, "throttle": np.where(now.speed < entry, resisting, 0.0)}
+
+    length = RUN_UP + sum(SECTIONS) + 6.0
+    seconds = min(length / (0.7 * float(entry.min())), 12.0)
+    traces = drive(car, entry, seconds, decide, until=lambda now: bool(((now.x > length) | (now.speed < 0.0)).all()))
+    hits = hit_cones(traces["x"] - RUN_UP, traces["y"], traces["heading_x"], traces["heading_y"], course, car.outline())
+    done = traces["x"].max(axis=0) > length - 6.0
+    return np.where(done, hits, len(course.cones)).reshape(len(speeds), len(DRIVERS)), traces
+
+
+def hit_cones(
+    x: Floats, y: Floats, ahead_x: Floats, ahead_y: Floats, course: Course, outline: tuple[float, float, float]
+) -> Floats:
+    """Return how many cones the outline of each car passes over; positions and headings are (samples, n)."""
+    half_length, half_width, ahead = outline
+    hits = np.zeros(x.shape[1])
+    for cone_x, cone_y in course.cones:
+        dx, dy = cone_x - x, cone_y - y
+        forward, left = dx * ahead_x + dy * ahead_y - ahead, dy * ahead_x - dx * ahead_y
+        hits += ((np.abs(forward) < half_length) & (np.abs(left) < half_width)).any(axis=0)
+    return hits

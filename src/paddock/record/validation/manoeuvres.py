@@ -1,0 +1,407 @@
+"""Standard manoeuvres of a car: each drives a fleet, and returns figures and curves."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from paddock.record.validation.proving_ground import (
+    AIR_DENSITY,
+    DECIDE,
+    GRAVITY,
+    RATE,
+    Inputs,
+    Sample,
+    TestCar,
+    drive,
+    linear_bicycle,
+    speed_pedals,
+)
+from paddock.scenario.scenario import WorldSection
+from paddock.world.columns import Floats
+
+KMH = 1.0 / 3.6
+PERIOD = DECIDE / RATE  # s between samples
+Curve = tuple[Floats, Floats]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A measured number: its label and unit in reports."""
+
+    label: str
+    unit: str
+    digits: int = 2
+
+
+@dataclass
+class Outcome:
+    """Figures by key (None: not reached), curves by plot, and checks against formulas, of one car in one manoeuvre."""
+
+    figures: dict[str, float | None] = field(default_factory=dict)
+    curves: dict[str, Curve] = field(default_factory=dict)
+    checks: list["Check"] = field(default_factory=list)
+    skipped: str = ""  # the reason
+
+
+@dataclass(frozen=True)
+class Check:
+    """A measured number and what a formula gives."""
+
+    what: str
+    level: str
+    measured: float
+    expected: float
+    tolerance: float  # relative
+    formula: str
+
+    @property
+    def ok(self) -> bool:
+        """Whether the relative difference is within the tolerance."""
+        return bool(abs(self.measured - self.expected) <= self.tolerance * abs(self.expected))
+
+
+STEP_SPEED, STEP_LATERAL = 80.0 * KMH, 4.0  # m/s and m/s2, of ISO 7401
+STEP_START, STEP_RISE, STEP_END = 0.5, 0.1, 5.0  # s
+
+
+def step_steer(car: TestCar) -> Outcome:
+    """ISO 7401: at 80 km/h, a step of the road wheels within 0.1 s to a lateral acceleration of 4 m/s2."""
+    speed = STEP_SPEED if _reaches(car, STEP_SPEED) else 0.7 * _top_speed(car)
+    about = linear_bicycle(car, speed).steer_for(STEP_LATERAL, speed)
+    for _ in range(2):  # the second fleet is close around the angle of the first
+        angles = about * np.linspace(0.8, 1.25, 10)
+        traces = drive(car, np.full(10, speed), STEP_END, _step_driver(car, angles, speed))
+        lateral = traces.lateral[-100:].mean(axis=0)
+        about = float(np.interp(STEP_LATERAL, lateral, angles))
+    k = int(np.argmin(np.abs(lateral - STEP_LATERAL)))
+    time, rate = traces.time - STEP_START - 0.5 * STEP_RISE, traces["yaw_rate"][:, k]
+    response = step_response(time, rate)
+    slip = np.degrees(traces.body_slip[:, k])
+    figures: dict[str, float | None] = {
+        "step_overshoot": 100.0 * response.overshoot,
+        "step_rise": response.rise,
+        "step_peak": response.peak if response.overshoot > 0.005 else None,
+        "step_settling": response.settling,
+        "step_slip": float(np.abs(slip).max()),
+    }
+    return Outcome(figures, {"step_yaw_rate": (time, np.degrees(rate)), "step_slip": (time, slip)})
+
+
+def _step_driver(car: TestCar, angles: Floats, speed: float) -> Callable[[Sample], Inputs]:
+    def decide(now: Sample) -> Inputs:
+        share = min(max((now.time + PERIOD - STEP_START) / STEP_RISE, 0.0), 1.0)
+        return {"steer": share * angles, **speed_pedals(car, speed, now.speed, _bend_drag(car, now))}
+
+    return decide
+
+
+def _bend_drag(car: TestCar, now: Sample) -> Floats:
+    """Return the force (N) along the car of the turned front wheels' side force."""
+    p = car.values
+    front = p.mass * p.cg_to_rear / (p.cg_to_front + p.cg_to_rear)
+    return np.asarray(np.abs(front * now.speed * now.yaw_rate * now.steer))
+
+
+@dataclass(frozen=True)
+class StepResponse:
+    """The response to a step at time 0, by ISO 7401."""
+
+    overshoot: float  # (peak - steady) / steady
+    rise: float  # s to 90 % of the steady value
+    peak: float  # s to the peak
+    settling: float  # s after which it stays within 5 % of the steady value
+    steady: float
+
+
+def step_response(time: Floats, value: Floats) -> StepResponse:
+    """Return the response from samples; the steady value is the mean of the last second."""
+    steady = float(value[time >= time[-1] - 1.0].mean())
+    share = value / steady
+    after = time >= 0.0
+    top = int(np.argmax(np.where(after, share, -np.inf)))
+    outside = np.flatnonzero(np.abs(share - 1.0) > 0.05)
+    last = min(int(outside[-1]) + 1, len(time) - 1) if len(outside) else 0
+    return StepResponse(
+        overshoot=max(float(share[top]) - 1.0, 0.0),
+        rise=_crossing(time, share, 0.9),
+        peak=float(time[top]),
+        settling=max(float(time[last]), 0.0),
+        steady=steady,
+    )
+
+
+def _crossing(x: Floats, y: Floats, level: float) -> float:
+    """Return where y first reaches a level, between samples; NaN if never."""
+    above = np.flatnonzero(y >= level)
+    if not len(above):
+        return float("nan")
+    k = int(above[0])
+    if k == 0:
+        return float(x[0])
+    return float(x[k - 1] + (level - y[k - 1]) / (y[k] - y[k - 1]) * (x[k] - x[k - 1]))
+
+
+CARS, HOLD = 48, 6.0  # cars and seconds of a steady turn
+RAMP = 2.0  # s
+LINEAR = (0.5, 2.5)  # m/s2: lateral accelerations of the understeer gradient
+
+
+def steady_turns(car: TestCar) -> Outcome:
+    """ISO 4138, constant speed: 48 cars hold 80 km/h with different steering angles until they turn steadily."""
+    speed = STEP_SPEED if _reaches(car, STEP_SPEED) else 0.7 * _top_speed(car)
+    linear = linear_bicycle(car, speed)
+    p = car.values
+    largest = min(p.steer_max, 2.0 * linear.steer_for(1.3 * p.tyre_mu * p.tyre_d_lat * GRAVITY, speed))
+    angles = largest * np.linspace(0.0, 1.0, CARS + 1)[1:] ** 1.5
+
+    def decide(now: Sample) -> Inputs:
+        share = min((now.time + PERIOD) / RAMP, 1.0)
+        return {"steer": share * angles, **speed_pedals(car, speed, now.speed, _bend_drag(car, now))}
+
+    traces = drive(car, np.full(CARS, speed), HOLD, decide)
+    lateral = traces.lateral[-50:].mean(axis=0)
+    wobble = np.ptp(traces["yaw_rate"][-100:], axis=0)
+    steady = (np.abs(traces["speed"][-1] - speed) < 0.02 * speed) & (wobble < 0.02 * speed / linear.base * 0.1)
+    steady &= np.abs(traces.body_slip[-1]) < 0.5
+    if steady.sum() < 4:
+        return Outcome(skipped="no steady turns at this speed")
+    lateral, angles, slip = lateral[steady], angles[steady], traces.body_slip[-1][steady]
+    rise = np.argmax(lateral) + 1
+    lateral, angles, slip = lateral[:rise], angles[:rise], slip[:rise]
+    within = (lateral > LINEAR[0]) & (lateral < LINEAR[1])
+    within = within if within.sum() >= 3 else np.arange(len(lateral)) < 4
+    slope = float(np.polyfit(lateral[within], angles[within], 1)[0])
+    gradient = slope - linear.base / speed**2
+    excess = angles - linear.base * lateral / speed**2  # Ackermann angle removed
+    most = float(lateral.max())
+    tangents = np.gradient(excess, lateral)[lateral < 0.9 * most]
+    figures: dict[str, float | None] = {
+        "understeer": float(np.degrees(gradient) * GRAVITY),
+        "understeer_least": float(np.degrees(tangents.min()) * GRAVITY) if len(tangents) else None,
+        "lateral_max": most,
+        "slip_gradient": float(np.degrees(np.polyfit(lateral[within], slip[within], 1)[0]) * GRAVITY),
+    }
+    curves = {"understeer": (lateral, np.degrees(angles)), "understeer_slip": (lateral, np.degrees(slip))}
+    return Outcome(figures, curves)
+
+
+def acceleration(car: TestCar) -> Outcome:
+    """Full acceleration from rest; the best of 16 constant pedals counts, as too much spins the driven wheels."""
+    pedals, goal = np.linspace(0.25, 1.0, 16), 100.0 * KMH
+    reached = np.zeros(16, bool)
+
+    def done(now: Sample) -> bool:
+        reached[:] |= now.x >= 402.0
+        return bool(reached.any()) and now.time > 1.0
+
+    traces = drive(car, np.zeros(16), 40.0, lambda now: {"throttle": pedals}, until=done)
+    hundred = [_crossing(traces.time, traces["speed"][:, k], goal) for k in range(16)]
+    distance = [_crossing(traces.time, traces["x"][:, k], 400.0) for k in range(16)]
+    best = int(np.nanargmin(distance)) if not np.isnan(distance).all() else 15
+    ended = float(np.interp(distance[best], traces.time, traces["speed"][:, best]))
+    quick = not np.isnan(hundred).all()
+    figures = {
+        "zero_to_100": float(np.nanmin(hundred)) if quick else None,
+        "time_400": float(distance[best]) if not np.isnan(distance[best]) else None,
+        "speed_400": ended / KMH if not np.isnan(ended) else None,
+    }
+    return Outcome(figures, {"acceleration": (traces.time, traces["speed"][:, best] / KMH)})
+
+
+def braking(car: TestCar) -> Outcome:
+    """Stop from 100 km/h (or 0.8 of the top speed) with 16 constant pedals, up to the full pedal."""
+    speed, pedals = min(100.0 * KMH, 0.8 * _top_speed(car)), np.linspace(0.1, 1.0, 16)
+
+    def driver(now: Sample) -> Inputs:
+        return {"brake": pedals, "gear": 0.0}
+
+    traces = drive(car, np.full(16, speed), 20.0, driver, until=lambda now: bool((now.speed < 0.01).all()))
+    stopped = traces["speed"][-1] < 0.05
+    distances = np.where(stopped, traces["x"][-1], np.nan)
+    figures: dict[str, float | None] = {
+        "braking_full": float(distances[-1]) if stopped[-1] else None,
+        "braking_best": float(np.nanmin(distances)),
+        "deceleration": float(speed**2 / 2.0 / np.nanmin(distances)),
+    }
+    return Outcome(figures, {"braking": (traces["x"][:, -1], traces["speed"][:, -1] / KMH)})
+
+
+PLAIN = (
+    *("rolling_resistance", "drag_coefficient", "lift_front", "lift_rear", "engine_brake"),
+    *("diff_preload", "diff_locking", "centre_preload", "steer_dead_time"),
+)
+"""Parameters that the formulas of a steady turn and of load transfer leave out: zero in these checks."""
+
+
+def formulas(car: TestCar) -> Outcome:
+    """Compare a gentle turn and braking with formulas, without resistance and with open differentials."""
+    plain = replace(car, parameters={**car.parameters, **dict.fromkeys(PLAIN, 0.0)})
+    speed = min(STEP_SPEED, 0.6 * _top_speed(car))
+    linear = linear_bicycle(plain, speed)
+    angle = linear.steer_for(0.5, speed)
+    turns = drive(plain, [speed], 4.0, lambda now: {"steer": angle, "gear": 0.0})
+    rate, now = float(turns["yaw_rate"][-50:].mean()), float(turns["speed"][-50:].mean())
+    expected = linear.steady_yaw_rate(now, angle)
+    outcome = Outcome(checks=[Check("steady yaw rate", car.level, rate, expected, 0.01, "v delta / (L + K v^2)")])
+    if np.isnan(turns["front_load"]).any():  # a level without loads
+        return outcome
+    p = plain.values
+    pedal = min(1.0, 2.5 * p.mass * p.wheel_radius / (2.0 * max(p.brake_torque, 1e-9)))
+    stops = drive(plain, [speed], 1.5, lambda now: {"brake": pedal, "gear": 0.0})
+    base = p.cg_to_front + p.cg_to_rear
+    moved = float(stops["front_load"][-20:].mean()) - p.mass * GRAVITY * p.cg_to_rear / base
+    transfer = -p.mass * float(stops["ax"][-20:].mean()) * p.cg_height / base
+    # a car on springs pitches, and its weight moves forward: a few per cent more
+    outcome.checks.append(Check("load transfer", car.level, moved, transfer, 0.08, "m a h / L"))
+    return outcome
+
+
+def coast_down(car: TestCar) -> Outcome:
+    """Roll in neutral from 100 km/h (or 0.8 of the top speed) for 30 s; compare with the solution of the equation."""
+    p, speed = car.values, min(100.0 * KMH, 0.8 * _top_speed(car))
+    traces = drive(car, [speed], 30.0, lambda now: {"gear": 0.0}, every=0.1)
+    spinning = 4.0 * p.wheel_inertia / p.wheel_radius**2 if car.level in ("double_track", "full") else 0.0
+    drag = p.drag_coefficient + p.rolling_resistance * (p.lift_front + p.lift_rear)
+    k = 0.5 * AIR_DENSITY * drag * p.frontal_area / (p.mass + spinning)
+    rolling = p.rolling_resistance * p.mass * GRAVITY / (p.mass + spinning)
+    expected = np.array([coasting_speed(speed, k, rolling, t) for t in traces.time])
+    at = int(np.flatnonzero(expected > 0.3 * speed)[-1])
+    check = Check("coast-down", car.level, float(traces["speed"][at, 0]), expected[at], 0.01, "dv/dt = -(r + k v^2)")
+    figures: dict[str, float | None] = {"coast_speed": float(traces["speed"][-1, 0]) / KMH}
+    figures["coast_distance"] = float(traces["x"][-1, 0])
+    return Outcome(figures, {"coast_down": (traces.time, traces["speed"][:, 0] / KMH)}, [check])
+
+
+def coasting_speed(speed: float, k: float, rolling: float, time: float) -> float:
+    """Return the speed (m/s) after a time under the deceleration rolling + k v^2; v0 / (1 + v0 k t) without rolling."""
+    if rolling <= 0.0:
+        return speed / (1.0 + speed * k * time)
+    if k <= 0.0:
+        return max(speed - rolling * time, 0.0)
+    ratio = np.sqrt(rolling / k)
+    angle = np.arctan(speed / ratio) - np.sqrt(rolling * k) * time
+    return float(ratio * np.tan(angle)) if angle > 0.0 else 0.0
+
+
+SKIDPAD = 50.0  # m
+
+
+def skidpad(car: TestCar) -> Outcome:
+    """Drive round a circle of 50 m radius; the fastest of 24 cars that stays within 0.5 m of it counts."""
+    p = car.values
+    radius = SKIDPAD if p.cg_to_front + p.cg_to_rear > 1.2 else 10.0
+    guess = float(np.sqrt(p.tyre_mu * p.tyre_d_lat * GRAVITY * radius))
+    top = 0.95 * _top_speed(car)
+    low, high = min(0.6 * guess, 0.5 * top), min(1.6 * guess, top)
+    best = np.nan
+    for _ in range(2):
+        speeds = np.linspace(low, high, 24)
+        held = _holds_circle(car, speeds, radius)
+        fastest = int(np.flatnonzero(held)[-1]) if held.any() else -1
+        if fastest < 0:
+            break
+        best, low, high = speeds[fastest], speeds[fastest], speeds[min(fastest + 1, 23)]
+    limited = best < 0.999 * min(1.6 * guess, top)
+    return Outcome({"skidpad": float(best**2 / radius) if limited and not np.isnan(best) else None})
+
+
+def _holds_circle(car: TestCar, speeds: Floats, radius: float) -> Any:
+    """Return which cars hold the circle, tangential at its start; they gain their speed from 70 % of it."""
+    linear = [linear_bicycle(car, float(speed)) for speed in speeds]
+    feed = np.array(
+        [one.base / radius + max(one.gradient, 0.0) * v**2 / radius for one, v in zip(linear, speeds, strict=True)]
+    )
+    gain = np.array([one.base / v**2 for one, v in zip(linear, speeds, strict=True)])
+
+    def decide(now: Sample) -> Inputs:
+        dx, dy = now.x, now.y - radius
+        distance = np.sqrt(dx * dx + dy * dy)
+        off = distance - radius  # outside positive
+        outwards = (now.course_x * dx + now.course_y * dy) / distance
+        wanted = speeds * min(0.7 + 0.3 * now.time / 8.0, 1.0)
+        share = np.square(np.minimum(now.speed / speeds, 1.0))
+        correction = (gain + feed * radius / speeds**2) * (4.0 * off + 4.0 * outwards)
+        steer = np.clip(share * (feed - linear[0].base / radius) + linear[0].base / radius + correction, -0.6, 0.6)
+        return {"steer": steer, **speed_pedals(car, wanted, now.speed, _bend_drag(car, now))}
+
+    traces = drive(car, 0.7 * speeds, 14.0, decide, every=0.02)
+    last = slice(-150, None)
+    off = np.sqrt(np.square(traces["x"][last]) + np.square(traces["y"][last] - radius)) - radius
+    slow = np.abs(traces["speed"][last] / speeds - 1.0).max(axis=0)
+    return (np.abs(off).max(axis=0) < 0.5) & (slow < 0.03)
+
+
+SLIPPERY = 0.3
+
+
+def split_friction(car: TestCar) -> Outcome:
+    """Brake from 80 km/h with the left wheels on a friction of 0.3, hands on a straight wheel and with a correction."""
+    if "ground" not in WorldSection.model_fields:
+        return Outcome(skipped="this version has no friction patches (world.ground)")
+    ground = {"patches": [{"half_plane": {"point": [0.0, 0.0], "heading": 0.0}, "mu": SLIPPERY}]}
+    speed = min(80.0 * KMH, 0.8 * _top_speed(car))
+    corrects = np.array([0.0, 1.0])
+
+    def decide(now: Sample) -> Inputs:
+        steer = -corrects * (1.5 * now.heading_y + 0.3 * now.yaw_rate + 0.05 * now.y)
+        return {"steer": np.clip(steer, -0.5, 0.5), "brake": 1.0, "gear": 0.0}
+
+    def done(now: Sample) -> bool:
+        return bool((now.course_x**2 + now.course_y**2 < 0.01).all())
+
+    traces = drive(car, np.full(2, speed), 25.0, decide, world={"ground": ground}, spacing=(400.0, 0.0), until=done)
+    yaw = np.degrees(np.unwrap(np.arctan2(traces["heading_y"], traces["heading_x"]), axis=0))
+    second = min(int(1.0 / PERIOD), len(traces.time) - 1)
+    figures: dict[str, float | None] = {
+        "split_distance": float(traces["x"][-1, 1]),
+        "split_yaw": float(np.abs(traces["yaw_rate"][: second + 1, 0]).max() * 180.0 / np.pi),
+        "split_off": float(np.abs(traces["y"][:, 1]).max()),
+    }
+    return Outcome(figures, {"split_mu": (traces.time, yaw[:, 0]), "split_mu_corrected": (traces.time, yaw[:, 1])})
+
+
+def _reaches(car: TestCar, speed: float) -> bool:
+    return _top_speed(car) > 1.1 * speed
+
+
+def _top_speed(car: TestCar) -> float:
+    """Return about the largest speed (m/s): power against air drag and rolling resistance, and the rev limit."""
+    p = car.values
+    speeds = np.linspace(1.0, 120.0, 1191)
+    push = np.minimum(p.engine_torque * p.final_drive / p.wheel_radius, p.power_max / speeds)
+    pull = 0.5 * AIR_DENSITY * p.drag_coefficient * p.frontal_area * speeds**2 + p.rolling_resistance * p.mass * GRAVITY
+    enough = speeds[push > pull]
+    fastest = float(enough[-1]) if len(enough) else 1.0
+    if p.engine_speed_max > 0.0:
+        ratio = min(gear for gear in (p.gear_1, p.gear_2, p.gear_3, p.gear_4, p.gear_5, p.gear_6) if gear > 0.0)
+        fastest = min(fastest, p.engine_speed_max / (p.final_drive * ratio) * p.wheel_radius)
+    return fastest
+
+
+FIGURES: Mapping[str, Figure] = {
+    "step_overshoot": Figure("ISO 7401: overshoot of the yaw rate", "%", 1),
+    "step_rise": Figure("ISO 7401: time to 90 % of the yaw rate", "s", 3),
+    "step_peak": Figure("ISO 7401: time to the peak", "s", 3),
+    "step_settling": Figure("ISO 7401: settling time (5 %)", "s", 3),
+    "step_slip": Figure("ISO 7401: largest body slip", "deg", 2),
+    "understeer": Figure("ISO 4138: understeer gradient", "deg/g", 2),
+    "understeer_least": Figure("ISO 4138: smallest gradient below 0.9 of the largest lateral acceleration", "deg/g", 2),
+    "slip_gradient": Figure("ISO 4138: body slip gradient", "deg/g", 2),
+    "lateral_max": Figure("ISO 4138: largest lateral acceleration", "m/s2", 2),
+    "lane_change_speed": Figure("ISO 3888-2: highest entry speed without a cone hit", "km/h", 1),
+    "lane_change_cones": Figure("ISO 3888-2: cones hit 5 km/h above it, best driver", "", 0),
+    "skidpad": Figure("Skidpad: largest lateral acceleration", "m/s2", 2),
+    "zero_to_100": Figure("Acceleration: 0 to 100 km/h", "s", 2),
+    "time_400": Figure("Acceleration: 400 m from rest", "s", 2),
+    "speed_400": Figure("Acceleration: speed at 400 m", "km/h", 1),
+    "braking_full": Figure("Braking from 100 km/h: full pedal", "m", 2),
+    "braking_best": Figure("Braking from 100 km/h: best constant pedal", "m", 2),
+    "deceleration": Figure("Braking: mean deceleration, best pedal", "m/s2", 2),
+    "split_distance": Figure("Split friction: stopping distance from 80 km/h", "m", 2),
+    "split_yaw": Figure("Split friction: largest yaw rate in the first second, wheel straight", "deg/s", 1),
+    "split_off": Figure("Split friction: largest deviation with correction", "m", 2),
+    "coast_speed": Figure("Coast-down from 100 km/h: speed after 30 s", "km/h", 1),
+    "coast_distance": Figure("Coast-down from 100 km/h: distance in 30 s", "m", 1),
+}

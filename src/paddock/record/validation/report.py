@@ -1,0 +1,235 @@
+"""The report of a validation: Markdown, HTML with plots, JSON; the same car gives the same bytes."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from paddock.errors import MissingFeatureError, PaddockError
+from paddock.record.mission_report.html import CSS, cards, picture, table, text
+from paddock.record.mission_report.map_figure import ALARM, SOFT, colour, dress, styled, svg
+from paddock.record.validation.lane_change import Course, lane_change
+from paddock.record.validation.manoeuvres import (
+    FIGURES,
+    Check,
+    Outcome,
+    acceleration,
+    braking,
+    coast_down,
+    formulas,
+    skidpad,
+    split_friction,
+    steady_turns,
+    step_steer,
+)
+from paddock.record.validation.proving_ground import TestCar
+
+LEVELS = ("kinematic", "bicycle", "double_track", "full")
+MANOEUVRES: dict[str, Callable[[TestCar], Outcome]] = {
+    "ISO 7401 step steer": step_steer,
+    "ISO 4138 steady turns": steady_turns,
+    "ISO 3888-2 double lane change": lane_change,
+    "skidpad": skidpad,
+    "acceleration": acceleration,
+    "braking": braking,
+    "split friction": split_friction,
+    "coast-down": coast_down,
+    "formulas": formulas,
+}
+PLOTS = {
+    "step_yaw_rate": ("ISO 7401: yaw rate after a step of the steering", "time, s", "yaw rate, deg/s"),
+    "step_slip": ("ISO 7401: body slip after a step of the steering", "time, s", "body slip, deg"),
+    "understeer": ("ISO 4138: steering in steady turns", "lateral acceleration, m/s2", "road-wheel angle, deg"),
+    "understeer_slip": ("ISO 4138: body slip in steady turns", "lateral acceleration, m/s2", "body slip, deg"),
+    "lane_change": ("ISO 3888-2: the fastest run without a cone hit", "x, m", "y, m"),
+    "acceleration": ("Acceleration from rest", "time, s", "speed, km/h"),
+    "braking": ("Braking with the full pedal", "distance, m", "speed, km/h"),
+    "split_mu": ("Split friction, wheel straight: heading", "time, s", "heading, deg"),
+    "split_mu_corrected": ("Split friction, corrected: heading", "time, s", "heading, deg"),
+    "coast_down": ("Coast-down in neutral", "time, s", "speed, km/h"),
+}
+NOT_REACHED = "-"
+
+
+@dataclass(frozen=True)
+class Validation:
+    """The outcomes of one car: level -> manoeuvre -> outcome."""
+
+    name: str
+    cars: tuple[TestCar, ...]
+    outcomes: dict[str, dict[str, Outcome]]
+
+    @property
+    def levels(self) -> list[str]:
+        """The levels, in the order of fidelity."""
+        return [car.level for car in self.cars]
+
+    @property
+    def checks(self) -> list[Check]:
+        """All checks against formulas."""
+        return [check for one in self.outcomes.values() for outcome in one.values() for check in outcome.checks]
+
+    def figure(self, level: str, key: str) -> float | None:
+        """Return a figure at a level; None if it was not reached."""
+        for outcome in self.outcomes[level].values():
+            if key in outcome.figures:
+                return outcome.figures[key]
+        return None
+
+    def rows(self) -> list[list[str]]:
+        """Return the table of figures: label, unit, one value per level."""
+        rows = []
+        for key, figure in FIGURES.items():
+            values = [self.figure(level, key) for level in self.levels]
+            if any(value is not None for value in values):
+                shown = [NOT_REACHED if value is None else f"{value:.{figure.digits}f}" for value in values]
+                rows.append([figure.label, figure.unit, *shown])
+        return rows
+
+    def skipped(self) -> list[str]:
+        """Return one line for each manoeuvre that was not driven."""
+        reasons: dict[str, list[str]] = {}
+        for level, outcomes in self.outcomes.items():
+            for name, one in outcomes.items():
+                if one.skipped:
+                    reasons.setdefault(f"{name}: skipped: {one.skipped}", []).append(level)
+        everywhere = len(self.cars)
+        return [
+            reason if len(levels) == everywhere else f"{reason} ({', '.join(levels)})"
+            for reason, levels in reasons.items()
+        ]
+
+    def document(self) -> dict[str, Any]:
+        """Return all numbers for JSON."""
+        checks = [
+            {"what": c.what, "level": c.level, "measured": c.measured, "expected": c.expected, "ok": c.ok}
+            | {"tolerance": c.tolerance, "formula": c.formula}
+            for c in self.checks
+        ]
+        figures = {
+            level: {key: value for one in outcomes.values() for key, value in one.figures.items()}
+            for level, outcomes in self.outcomes.items()
+        }
+        units = {key: figure.unit for key, figure in FIGURES.items()}
+        names = {"car": self.name, "preset": self.cars[0].preset, "levels": self.levels}
+        return {**names, "figures": figures, "units": units, "checks": checks, "skipped": self.skipped()}
+
+
+def validate(
+    name: str, cars: Sequence[TestCar], only: Sequence[str] = (), progress: Callable[[float], None] = lambda share: None
+) -> Validation:
+    """Drive the manoeuvres (all, or `only` some) with every car."""
+    chosen = {key: run for key, run in MANOEUVRES.items() if not only or key in only}
+    outcomes: dict[str, dict[str, Outcome]] = {}
+    done, total = 0, len(cars) * len(chosen)
+    for car in cars:
+        mine = outcomes.setdefault(car.level, {})
+        for key, run in chosen.items():
+            mine[key] = run(car)
+            done += 1
+            progress(done / total)
+    return Validation(name, tuple(cars), outcomes)
+
+
+def write_report(found: Validation, folder: Path) -> list[Path]:
+    """Write validation.md, validation.html and validation.json; return their paths."""
+    drawings, missing = _drawings(found)
+    contents = {
+        "validation.md": markdown(found),
+        "validation.html": page(found, drawings, missing),
+        "validation.json": json.dumps(found.document(), indent=2) + "\n",
+    }
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in contents.items():
+            (folder / name).write_text(content, encoding="utf-8")
+    except OSError as error:
+        raise PaddockError(f"cannot write to {folder}: {error.strerror or error}") from None
+    return [folder / name for name in contents]
+
+
+def _check_rows(found: Validation) -> list[list[str]]:
+    return [
+        [c.what, c.level, c.formula, f"{c.measured:.5g}", f"{c.expected:.5g}", _difference(c), "yes" if c.ok else "NO"]
+        for c in found.checks
+    ]
+
+
+def _difference(check: Check) -> str:
+    return f"{100.0 * (check.measured / check.expected - 1.0):+.2f} %" if check.expected else ""
+
+
+CHECK_HEADS = ("check", "level", "formula", "measured", "expected", "difference", "within tolerance")
+
+
+def markdown(found: Validation) -> str:
+    """Return the report as Markdown."""
+
+    def lines(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+        return [f"| {' | '.join(row)} |" for row in (heads, ["---"] * len(heads), *rows)]
+
+    parts = [f"# Validation of {found.name}", "", *lines(("figure", "unit", *found.levels), found.rows()), ""]
+    parts += ["## Analytic checks", "", *lines(CHECK_HEADS, _check_rows(found)), ""]
+    parts += [*(f"- {line}" for line in found.skipped()), ""] if found.skipped() else []
+    return "\n".join([*parts, f"`{NOT_REACHED}`: not reached, or no limit at this level.", ""])
+
+
+def page(found: Validation, drawings: dict[str, str], missing: str) -> str:
+    """Return the report as one HTML file."""
+    passed = sum(check.ok for check in found.checks)
+    head = [
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{text(found.name)}: validation</title>",
+        f"<style>\n{CSS.read_text(encoding='utf-8')}</style>\n</head>\n<body>\n<main>",
+        f"<h1>Validation of {text(found.name)}</h1>",
+        cards([(f"{passed} of {len(found.checks)}", "analytic checks passed"), (str(len(found.cars)), "levels")]),
+    ]
+    columns = range(2, 2 + len(found.levels))
+    rows = [[text(cell) for cell in row] for row in found.rows()]
+    head.append(f'<h2>Figures</h2>\n<div class="sheet">{table(("figure", "unit", *found.levels), rows, columns)}</div>')
+    checked = [[text(cell) for cell in row] for row in _check_rows(found)]
+    head.append(f'<h2>Analytic checks</h2>\n<div class="sheet">{table(CHECK_HEADS, checked, range(3, 6))}</div>')
+    head += [f'<p class="soft">{text(line)}</p>' for line in [*found.skipped(), *filter(None, [missing])]]
+    head += [picture(drawing, name, PLOTS[name][0]) for name, drawing in drawings.items()]
+    return "\n".join([*head, "</main>\n</body>\n</html>\n"])
+
+
+def _drawings(found: Validation) -> tuple[dict[str, str], str]:
+    """Return the plots as SVG by name, and the reason if there are none."""
+    try:
+        with styled() as figure_class:
+            return dict(_drawn(found, figure_class)), ""
+    except MissingFeatureError as error:
+        return {}, str(error)
+
+
+def _drawn(found: Validation, figure_class: Any) -> Iterator[tuple[str, str]]:
+    for name, (title, across, up) in PLOTS.items():
+        curves = {
+            level: outcome.curves[name]
+            for level, outcomes in found.outcomes.items()
+            for outcome in outcomes.values()
+            if name in outcome.curves
+        }
+        if not curves:
+            continue
+        figure = figure_class(figsize=(9.0, 3.6), layout="constrained")
+        axes = figure.add_subplot()
+        if name == "lane_change":
+            _draw_course(axes, Course(2.0 * found.cars[0].outline()[1]))
+        for k, (level, (x, y)) in enumerate(curves.items()):
+            axes.plot(x, y, color=colour(k), linewidth=1.5, label=level)
+        dress(axes, title)
+        axes.set_xlabel(across)
+        axes.set_ylabel(up)
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+        yield name, svg(figure)
+
+
+def _draw_course(axes: Any, course: Course) -> None:
+    for first, last, right, left in course.lanes:
+        axes.plot([first, last, last, first, first], [right, right, left, left, right], color=SOFT, linewidth=0.6)
+    axes.plot(*course.cones.T, "^", color=ALARM, markersize=3.5)
+    axes.set_xlim(-5.0, 66.0)
