@@ -124,6 +124,7 @@ def test_vehicles_start_on_the_local_ground_and_never_below_it(seen: Seen) -> No
         sim.spawn(name="deep", model="rover", pose=[50, 0, 12, 0])
     with pytest.raises(PaddockError, match=r"placed at or above the ground, z >= 13 m at \(50, 0\), not 5"):
         sim.place("looks", [50, 0, 5, 0])
+    assert sim.inspect("late")["ground"] == pytest.approx({"height": 13.0, "slope_x": 0.2, "slope_y": 0.0, "mu": 1.0})
     tree = sim.scenery(side=8)
     assert tree["ground"]["rows"] == 8 and tree["obstacles"][0]["top"] == pytest.approx(11.0)
 

@@ -313,16 +313,21 @@ def alarm_lines(spec: KernelSpec, before: str, after: str, flat: str, environmen
         x, y, z, vx, vy, vz = (before.format(name=watched.name, field=f) for f in ("x", "y", "z", "vx", "vy", "vz"))
         next_x, next_y, next_z = (after.format(name=watched.name, field=f) for f in ("x", "y", "z"))
         above, landed, sinks = f"({z} > {flat})", f"({next_z} <= {flat})", f"({vz} < {-spec.crash_sink!r})"
+        fast = f"{vx} * {vx} + {vy} * {vy} + {vz} * {vz}"
+        falls = [f"falls = {sinks} & {above} & {landed}"]
         if spec.crash_ground is not None:
-            lines += [f"here = ground({x}, {y}, {environment})", f"there = ground({next_x}, {next_y}, {environment})"]
-            lines += [f"along = {vz} - there.slope_x * {vx} - there.slope_y * {vy}"]  # the normal, times its length
-            lines += ["steep = 1.0 + there.slope_x * there.slope_x + there.slope_y * there.slope_y"]
             above, landed = f"({z} > here.height)", f"({next_z} <= there.height)"
             sinks = f"(along < 0.0) & (along * along > {spec.crash_sink * spec.crash_sink!r} * steep)"
-        lines += [
-            f"falls = {sinks} & {above} & {landed}",
-            f"alarm = select(falls, {vx} * {vx} + {vy} * {vy} + {vz} * {vz}, alarm)",
-        ]
+            falls = [
+                "falls = False",
+                f"if {fast} > {spec.crash_sink * spec.crash_sink!r}:",  # slower, the ground need not be known
+                f"    here = ground({x}, {y}, {environment})",
+                f"    there = ground({next_x}, {next_y}, {environment})",
+                f"    along = {vz} - there.slope_x * {vx} - there.slope_y * {vy}",  # the normal, times its length
+                "    steep = 1.0 + there.slope_x * there.slope_x + there.slope_y * there.slope_y",
+                f"    falls = {sinks} & {above} & {landed}",
+            ]
+        lines += [*falls, f"alarm = select(falls, {fast}, alarm)"]
     return lines
 
 

@@ -159,12 +159,19 @@ class Simulation(OldSpellings):
         return self.engine.applier.readings(target)
 
     def inspect(self, target: str | int) -> dict[str, dict[str, Any]]:
-        """Return every state, command and parameter column of a vehicle: group -> name -> value."""
+        """Return every state, command and parameter column of a vehicle: group -> name -> value.
+
+        Over uneven ground there is a group `ground`: height, slopes and friction under the vehicle.
+        """
         self.engine.thread.refuse_elsewhere("inspect()")
         program, rows = self.engine.applier.found(target)
         if len(rows) != 1:
             raise PaddockError(f"{target!r} is a fleet of {len(rows)}: name one vehicle, e.g. {target}[0]")
-        return program.inspect(int(rows[0]))
+        found, world = program.inspect(int(rows[0])), self.engine.world
+        if world.uneven is not None:
+            below = world.uneven.ground.at(found["state"]["x"], found["state"]["y"], world.environment)
+            found["ground"] = {name: float(value) for name, value in below._asdict().items()}
+        return found
 
     def scenery(self, side: int = 128) -> dict[str, Any]:
         """Return the ground, on a grid of at most `side` values per side, and the static obstacles. Any thread."""

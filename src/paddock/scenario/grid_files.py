@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.compute.routine import routine
 from paddock.errors import PaddockError
 from paddock.scenario.scenery import MOST_VALUES
 
@@ -126,27 +125,30 @@ def _sizes(head: bytes) -> tuple[int, int]:
     return int.from_bytes(head[:4]), int.from_bytes(head[4:8])
 
 
-def _unfiltered(lines: NDArray[np.uint8], step: int) -> NDArray[np.uint8]:
+def unfiltered(lines: NDArray[np.uint8], step: int) -> NDArray[np.uint8]:
     """Undo the filters of a PNG in place; `lines` begin with the number of their filter, a pixel has `step` bytes."""
-    rows, size = lines.shape
-    for row in range(rows):
-        kind = lines[row, 0]
-        for k in range(1, size):
-            left = int(lines[row, k - step]) if k > step else 0
-            up = int(lines[row - 1, k]) if row > 0 else 0
-            corner = int(lines[row - 1, k - step]) if row > 0 and k > step else 0
-            guess = 0
-            if kind == 1:
-                guess = left
-            elif kind == 2:
-                guess = up
-            elif kind == 3:
-                guess = (left + up) // 2
-            elif kind == 4:
-                a, b, c = abs(up - corner), abs(left - corner), abs(left + up - 2 * corner)
-                guess = left if a <= b and a <= c else (up if b <= c else corner)
-            lines[row, k] = (int(lines[row, k]) + guess) % 256
+    above = np.zeros(lines.shape[1] - 1, np.uint8)
+    for line in lines:
+        kind, values = int(line[0]), line[1:]
+        if kind == 1:
+            values[:] = np.add.accumulate(values.reshape(-1, step), axis=0, dtype=np.uint8).ravel()
+        elif kind == 2:
+            values += above
+        elif kind in (3, 4):  # every byte depends on the one before it
+            values[:] = np.frombuffer(_guessed(values.tolist(), above.tolist(), step, kind == 4), np.uint8)
+        above = values
     return lines[:, 1:]
 
 
-unfiltered = routine(_unfiltered)
+def _guessed(values: list[int], above: list[int], step: int, paeth: bool) -> bytes:
+    """Return a line whose bytes are differences from a guess: the mean of left and above, or the nearest neighbour."""
+    done = [0] * step + values
+    corners = [0] * step + above
+    for k, (value, up, corner) in enumerate(zip(values, above, corners, strict=False)):
+        left = done[k]
+        guess = (left + up) >> 1
+        if paeth:
+            a, b, c = abs(up - corner), abs(left - corner), abs(left + up - 2 * corner)
+            guess = left if a <= b and a <= c else (up if b <= c else corner)
+        done[k + step] = (value + guess) & 255
+    return bytes(done[step:])

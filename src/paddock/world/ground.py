@@ -27,7 +27,6 @@ from paddock.compute.math import (
 )
 from paddock.compute.quaternion import euler_quaternion
 from paddock.compute.twin import shared_code, vectorised
-from paddock.scenario.scenery import FrictionPatch, GroundSection
 from paddock.world.pose import Environment
 from paddock.world.roughness import CELL, rough_tile
 
@@ -216,9 +215,14 @@ class Ground:
         return found
 
 
-def ground_of(section: GroundSection | None) -> Ground:
-    """Return the ground of a scenario; None: flat."""
-    section = section or GroundSection()
+def flat_ground() -> Ground:
+    """Return the tables of flat ground, for worlds with obstacles only."""
+    nothing = np.zeros((1, 1))
+    return Ground((np.zeros((1, 9)), nothing, nothing, nothing, *_patch_tables(())), 0.0)
+
+
+def ground_of(section: Any) -> Ground:
+    """Return the ground with the fields of a scenario's section `world.ground`."""
     sine, cosine = sincos(section.heading)
     terrain = np.zeros((1, 9))
     terrain[0, SLOPE_X] = section.grade * cosine - section.bank * sine
@@ -248,7 +252,7 @@ def _steepest(table: Floats, cell: float) -> float:
     return float(1.875 * np.sqrt(along**2 + across**2) / cell)
 
 
-def _patch_tables(patches: tuple[FrictionPatch, ...]) -> tuple[Floats, Floats]:
+def _patch_tables(patches: tuple[Any, ...]) -> tuple[Floats, Floats]:
     corners: list[tuple[float, float]] = []
     rows = np.zeros((max(len(patches), 1), 9))
     rows[:, 0], rows[:, 2], rows[:, 5] = CIRCLE, SHARP, -1.0  # without patches: one that contains nothing

@@ -20,7 +20,6 @@ from paddock.compute.math import absolute, floor, maximum, minimum, select, sinc
 from paddock.compute.routine import parallel_range, parallel_routine, routine
 from paddock.compute.twin import shared_code
 from paddock.errors import InvalidValueError
-from paddock.scenario.scenery import Obstacle, WallObstacle
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -121,7 +120,7 @@ def ray_round(x: float, y: float, z: float, dx: float, dy: float, dz: float, rou
 class Obstacles:
     """The obstacles of a world, as tables in the order of OBSTACLE_TABLES."""
 
-    entries: tuple[Obstacle, ...]
+    entries: tuple[Any, ...]  # as in a scenario's `world.obstacles`
     cells: Floats
     starts: Floats
     items: Floats
@@ -215,8 +214,8 @@ def _candidates(
 cast_rays, candidates = parallel_routine(_cast_rays), routine(_candidates)
 
 
-def obstacles_of(entries: tuple[Obstacle, ...], height: Callable[[Floats, Floats], Floats]) -> Obstacles:
-    """Return the obstacles of a scenario; `height(x, y)` is the ground on which they stand, m."""
+def obstacles_of(entries: tuple[Any, ...], height: Callable[[Floats, Floats], Floats]) -> Obstacles:
+    """Return the obstacles of a scenario's `world.obstacles`; `height(x, y)` is the ground under them, m."""
     boxes: list[tuple[float, ...]] = []
     rounds: list[tuple[float, ...]] = []
     places = [place for entry in entries for place in _places(entry)]
@@ -240,16 +239,16 @@ def obstacles_of(entries: tuple[Obstacle, ...], height: Callable[[Floats, Floats
     return Obstacles(entries, *_index(*tables), *tables)
 
 
-def _places(entry: Obstacle) -> Sequence[tuple[float, ...]]:
+def _places(entry: Any) -> Sequence[tuple[float, ...]]:
     """Return the places whose ground an obstacle stands on."""
     if entry.wall is not None:
-        return entry.wall.points
+        return list(entry.wall.points)
     shape = entry.box or entry.cylinder or entry.cone
     assert shape is not None
     return (shape.center,)
 
 
-def _wall(k: int, wall: WallObstacle, ground: list[float]) -> list[tuple[float, ...]]:
+def _wall(k: int, wall: Any, ground: list[float]) -> list[tuple[float, ...]]:
     """Return a box for each straight part, from the lower end's ground to `height` above the higher one's."""
     corners = list(zip(wall.points, ground, strict=True))
     parts: list[tuple[float, ...]] = []

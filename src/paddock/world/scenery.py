@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from paddock.compute.kernel import Shared
 from paddock.compute.math import atan2, maximum, minimum, select, sqrt
-from paddock.scenario.scenario import WorldSection
-from paddock.world.ground import GROUND_TABLES, Ground, ground_of, uneven_surface
+from paddock.world.ground import GROUND_TABLES, Ground, flat_ground, ground_of, uneven_surface
 from paddock.world.obstacles import NOTHING, OBSTACLE_TABLES, Obstacles, cast_obstacles, obstacles_of
 from paddock.world.pose import Environment
 
@@ -74,16 +73,16 @@ class Scenery:
 
 
 @lru_cache(maxsize=4)
-def scenery_of(world: WorldSection) -> Scenery | None:
+def scenery_of(world: Any) -> Scenery | None:
     """Return the scenery of a scenario's section `world`; None: flat ground without obstacles."""
     if world.ground is None and not world.obstacles:
         return None
-    ground = ground_of(world.ground)
+    ground = flat_ground() if world.ground is None else ground_of(world.ground)
     obstacles = obstacles_of(world.obstacles or (), _heights(world, ground))
     return Scenery(ground, obstacles, world.ground is not None)
 
 
-def ground_heights(world: WorldSection) -> Callable[[Floats, Floats], Floats]:
+def ground_heights(world: Any) -> Callable[[Floats, Floats], Floats]:
     """Return the function of the ground's height (m) at places, arrays x and y, of a scenario's section `world`."""
     scenery = scenery_of(world)
     if scenery is None or not scenery.uneven:
@@ -91,12 +90,12 @@ def ground_heights(world: WorldSection) -> Callable[[Floats, Floats], Floats]:
     return _heights(world, scenery.ground)
 
 
-def _heights(world: WorldSection, ground: Ground) -> Callable[[Floats, Floats], Floats]:
+def _heights(world: Any, ground: Ground) -> Callable[[Floats, Floats], Floats]:
     values = np.array(Environment(mu=world.mu, ground_z=world.ground_z))
     return lambda x, y: np.asarray(ground.at(x, y, values).height)
 
 
-def scenery_tree(world: WorldSection, side: int = 128) -> dict[str, Any]:
+def scenery_tree(world: Any, side: int = 128) -> dict[str, Any]:
     """Return the scenery of a section `world` for viewers: a grid of the ground, at most `side` per side, obstacles.
 
     `ground` is None where it is flat. Its grid covers the maps, patches and obstacles, and at least 100 m around the
@@ -119,7 +118,7 @@ def scenery_tree(world: WorldSection, side: int = 128) -> dict[str, Any]:
     return {"ground_z": world.ground_z, "mu": world.mu, "ground": ground, "obstacles": obstacles}
 
 
-def _ground_tree(world: WorldSection, scenery: Scenery, side: int) -> dict[str, Any]:
+def _ground_tree(world: Any, scenery: Scenery, side: int) -> dict[str, Any]:
     """Return the ground on a square grid."""
     assert world.ground is not None
     low, high = np.full(2, -SHOWN), np.full(2, SHOWN)
