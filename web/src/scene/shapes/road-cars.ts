@@ -30,7 +30,7 @@ function along({ front, rear }: CarPlan): (share: number) => number {
 }
 
 function halfWidth({ trackFront, trackRear }: CarPlan): number {
-  return Math.max(trackFront, trackRear) + 0.14;
+  return Math.max(trackFront, trackRear) + 0.1;
 }
 
 function body(b: ShapeBuilder, plan: CarPlan, sections: readonly Section[]): void {
@@ -89,12 +89,17 @@ function pillars(b: ShapeBuilder, low: readonly P3[], high: readonly P3[]): void
   }
 }
 
-/** Dark arches behind the wheels, so that they stand out from the body. */
-function arches(b: ShapeBuilder, plan: CarPlan, out = 0.005): void {
-  const face = halfWidth(plan) * 0.985 + out;
+/** Dark arches around the wheels, which stand out a little. */
+function arches(b: ShapeBuilder, plan: CarPlan): void {
+  const face = halfWidth(plan) + 0.004;
   for (const side of [-1, 1]) {
     for (const x of [plan.front, -plan.rear]) {
-      b.paint("#0c1014").disc([x, side * face, plan.wheel + 0.03], plan.wheel + 0.065, "y", 16, side);
+      const rim = Array.from({ length: 15 }, (_, k): P3 => {
+        const angle = -0.4 + (k / 14) * (Math.PI + 0.8); // not below the sill
+        const radius = plan.wheel + 0.055;
+        return [x + radius * Math.cos(angle), side * face, plan.wheel + 0.03 + radius * Math.sin(angle)];
+      });
+      b.paint("#0c1014").cap(side > 0 ? rim.reverse() : rim);
     }
   }
 }
@@ -171,7 +176,7 @@ export function saloon(plan: CarPlan): BufferGeometry {
   bumper(b, plan, 1.86, 0.6, 0.28, 0.46);
   bumper(b, plan, -2.04, 0.72, 0.3, 0.48);
   arches(b, plan);
-  wheels(b, plan, { wide: 0.21 });
+  wheels(b, plan, { wide: 0.245 });
   return b.build();
 }
 
@@ -199,7 +204,7 @@ export function sportsCar(plan: CarPlan): BufferGeometry {
   bumper(b, plan, -1.92, 0.6, 0.27, 0.42, 0.2);
   wing(b, plan, -1.93, 1.05, 0.78, 0.86);
   arches(b, plan);
-  wheels(b, plan, { wide: 0.25 });
+  wheels(b, plan, { wide: 0.27 });
   return b.build();
 }
 
