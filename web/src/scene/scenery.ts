@@ -24,6 +24,11 @@ export class SceneryLayer {
     return this.drawing?.uneven ?? false;
   }
 
+  /** Whether there are obstacles that cast shadows. */
+  get casts(): boolean {
+    return layers.peek().obstacles && (this.drawn[0]?.obstacles.length ?? 0) > 0;
+  }
+
   draw(view: ViewState): void {
     const tree = scenery.peek();
     const section = groundSection();

@@ -224,6 +224,11 @@ export class VehicleLayer {
     this.headings.show(look.headings && !this.ghost ? this.blend.count : 0);
   }
 
+  /** Whether a vehicle is drawn as a shape, not only as a point: then it casts a shadow. */
+  get shaped(): boolean {
+    return [...this.meshes.values()].some(({ object }) => object.visible);
+  }
+
   /** All ids if there are few, otherwise some near the camera. */
   nearIds(): number[] {
     const ids: number[] = [];

@@ -193,8 +193,9 @@ export class World {
   }
 
   private drawShadows(wanted: boolean): void {
-    if (wanted && !this.shadowsRequested) void this.loadShadows();
-    if (!wanted || !this.shadows) return this.shadows?.clear();
+    const needed = wanted && (this.vehicles.shaped || this.scenery.casts); // points cast none
+    if (needed && !this.shadowsRequested) void this.loadShadows();
+    if (!needed || !this.shadows) return this.shadows?.clear();
     const [x, y] = this.rig.target;
     this.shadows.draw(
       this.renderer,
