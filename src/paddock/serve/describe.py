@@ -171,7 +171,7 @@ def recorded_fleets(snapshot: Snapshot) -> list[FleetInfoTree]:
     for layout in snapshot.layout.fleets:
         model, sensors = installed(layout)
         columns = fleet_columns(layout.columns, model, sensors)
-        more = {"columns": columns, "preset": None, "dimensions": {}}
+        more: dict[str, Any] = {"columns": columns, "preset": None, "dimensions": {}}
         trees.append(fleet_tree(layout, RECORDING, inputs=[], sensors=sorted(sensors), **more))
     return trees
 

@@ -65,6 +65,7 @@ function ShadowChoice() {
       <span class="grow">Shadows</span>
       <select
         class="select small"
+        style={{ width: "auto" }}
         aria-label="Shadows"
         value={shadows.value}
         onChange={(event) => (shadows.value = event.currentTarget.value as Shadows)}>

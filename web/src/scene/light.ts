@@ -12,7 +12,7 @@ export const shadowUniforms: Readonly<Record<"shadowMap" | "shadowMatrix" | "sha
   shadowMap: { value: null as Texture | null },
   shadowMatrix: { value: new Matrix4() },
   shadowing: { value: 0 },
-  shadowOffset: { value: 0 }, // m along the normal
+  shadowOffset: { value: 0 }, // m, away from the surface
 };
 
 /** `sunlight(p, n)`: 1 in the sun, 0 in the shadow; 3 x 3 samples, each filtered. */
@@ -22,12 +22,14 @@ uniform highp mat4 shadowMatrix;
 uniform highp float shadowing, shadowOffset;
 float sunlight(vec3 p, vec3 n) {
   if (shadowing == 0.0) return 1.0;
-  vec3 s = (shadowMatrix * vec4(p + shadowOffset * n, 1.0)).xyz;
+  const vec3 sun = vec3(${SUN.join(", ")});
+  float faces = smoothstep(0.0, 0.25, dot(n, sun));
+  vec3 s = (shadowMatrix * vec4(p + shadowOffset * (n + 0.7 * sun), 1.0)).xyz;
   vec2 off = abs(s.xy - 0.5);
-  if (max(off.x, off.y) > 0.495 || s.z > 1.0) return 1.0;
+  if (max(off.x, off.y) > 0.495 || s.z > 1.0 || faces == 0.0) return faces;
   float sum = 0.0;
   for (int k = 0; k < 9; k++) sum += texture(shadowMap, vec3(s.xy + shadowing * vec2(k % 3 - 1, k / 3 - 1), s.z));
-  return mix(sum / 9.0, 1.0, smoothstep(0.4, 0.495, max(off.x, off.y)));
+  return faces * mix(sum / 9.0, 1.0, smoothstep(0.4, 0.495, max(off.x, off.y)));
 }
 `;
 

@@ -104,7 +104,7 @@ export class ShadowMap {
     const { shadowMap, shadowMatrix, shadowing, shadowOffset } = shadowUniforms;
     shadowMap.value = this.target.depthTexture;
     shadowing.value = SPREAD / SIDE;
-    shadowOffset.value = (3 * reach) / SIDE;
+    shadowOffset.value = (4.5 * reach) / SIDE;
     (shadowMatrix.value as Matrix4)
       .copy(this.halves)
       .multiply(this.camera.projectionMatrix)
