@@ -70,7 +70,7 @@ def test_space_pauses_wherever_the_last_click_was(serve: Any, open_page: Any) ->
     window = open_page(served.url).ready()
     window.page.get_by_role("button", name=re.compile("^red")).first.click()
     window.page.keyboard.press("Space")
-    window.until(lambda: served.sim.clock.paused)
+    window.until(lambda: served.sim.clock.paused and window.signal("clock.paused"))
     plot = window.page.locator(".side.right [aria-label^='Plot ']").first
     plot.click()
     window.page.keyboard.press("Space")

@@ -11,7 +11,10 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-RED = {"name": "red", "id": 7, "model": "car.kinematic", "pose": [3, 4, math.pi / 2], "speed": 5, "sensors": ["imu"]}
+RED = {
+    **{"name": "red", "id": 7, "model": "car.kinematic", "preset": "sports", "parameters": {"wheel_radius": 0.4}},
+    **{"pose": [3, 4, math.pi / 2], "speed": 5, "sensors": ["imu"]},
+}
 SCOUTS = {"name": "scouts", "id": 100, "count": 5, "model": "point", "spawn": {"grid": {"spacing": 3, "z": 5}}}
 DRONE = {"name": "drone", "id": 1, "model": "quad", "pose": [1, 2, 30, 0.5]}
 SCENARIO = {"clock": {"rate": 240}, "vehicles": [RED, SCOUTS, DRONE]}
@@ -44,6 +47,13 @@ def names(roster: dict[str, Any]) -> list[str]:
         for first, count in fleet["members"]
         for k in range(count)
     ]
+
+
+def test_metadata_says_what_a_fleet_looks_like(served: Any) -> None:
+    fleets = {fleet["name"]: fleet for fleet in served.connect().call("get_metadata")["fleets"]}
+    car = {"cg_to_front": 1.2, "cg_to_rear": 1.35, "track_front": 1.58, "track_rear": 1.56, "wheel_radius": 0.4}
+    assert (fleets["red"]["preset"], fleets["red"]["dimensions"]) == ("sports", car)
+    assert (fleets["drone"]["preset"], fleets["drone"]["dimensions"]) == (None, {})
 
 
 def test_poses_in_the_order_of_the_roster(served: Any) -> None:

@@ -1,5 +1,6 @@
 // Vehicle positions, grid placement of several vehicles around a point, and the ring at a click.
 import type { Stage } from "../scene/stage";
+import { groundAt } from "../state/scenery";
 import { roster, source } from "../state/store";
 import { positionOf, type Vector } from "../wire/frame";
 
@@ -77,7 +78,8 @@ export function spreadGoals(vehicles: readonly Placed[], to: readonly [number, n
     const row = northwards.slice(first, first + columns).sort((a, b) => a.at[0] - b.at[0]);
     row.forEach(({ id, at }, k) => {
       const [x, y] = spots[first + k] ?? [0, 0];
-      goals.set(id, [to[0] + x, to[1] + y, at[2]]);
+      const [gx, gy] = [to[0] + x, to[1] + y];
+      goals.set(id, [gx, gy, at[2] + groundAt(gx, gy) - groundAt(at[0], at[1])]); // the same height above the ground
     });
   }
   return goals;

@@ -1,10 +1,12 @@
-// The events panel: filter by kind and text; a click selects the subject and jumps to the time.
+// The events panel: filter by kind and text; a click selects the subject, jumps to the time, and looks at the place.
 
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
+import { contactOf } from "../state/events";
 import { formatCount, formatTime } from "../state/format";
-import { clock, roster, select, showNotice, source } from "../state/store";
+import { camera, clock, roster, select, showNotice, source } from "../state/store";
 import type { EventTree } from "../wire/schema";
+import { stage } from "./actions";
 import { extentOf, seek } from "./timeline-model";
 import { colourOf } from "./timeline-track";
 import { VirtualList } from "./virtual-list";
@@ -77,10 +79,17 @@ function EventLine({ event, top }: { event: EventTree | undefined; top: string }
   );
 }
 
+const NEAR = 25; // m: farthest view of a place
+
 function jumpTo(event: EventTree): void {
   const row = rowOf(event.subject);
   const id = row === undefined ? undefined : roster.value.idAt(row);
   if (id !== undefined) select([id]);
+  const at = contactOf(event.detail)?.place;
+  if (at) {
+    if (camera.value === "chase" || camera.value === "fpv") camera.value = "orbit";
+    stage.value?.lookAtPoint(...at, NEAR);
+  }
   const time = timeOf(event);
   const { start, end } = extentOf(source.value);
   if (time < start || time > end) return showNotice("info", "This time is no longer in the buffer");

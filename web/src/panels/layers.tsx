@@ -1,8 +1,11 @@
 // The layers panel: layers of the view, markers by namespace, and ghosts.
+
+import { shownFriction } from "../scene/scenery";
 import { formatCount } from "../state/format";
 import { skippedMarkers } from "../state/markers";
 import { mission } from "../state/mission";
-import { ghosts, type Layers, layers, live, source } from "../state/store";
+import { scenery } from "../state/scenery";
+import { ghosts, type Layers, layers, live, type Shadows, shadows, source } from "../state/store";
 import { attempt } from "./actions";
 import { Button, Switch } from "./widgets";
 
@@ -17,14 +20,22 @@ const NAMES: Readonly<Record<keyof Layers, string>> = {
   markers: "Markers",
   axes: "Transform axes",
   minimap: "Minimap",
+  friction: "Friction of the ground",
+  obstacles: "Obstacles",
+  contacts: "Contacts",
 };
 
-/** Layers that only apply to missions. */
-const OF_MISSIONS: ReadonlySet<keyof Layers> = new Set(["tasks", "zones"]);
+/** Layers that are offered only if there is something to show. */
+const ONLY: Readonly<Partial<Record<keyof Layers, () => boolean>>> = {
+  tasks: () => mission.value !== null,
+  zones: () => mission.value !== null,
+  friction: () => shownFriction.value !== null,
+  obstacles: () => (scenery.value?.obstacles.length ?? 0) > 0,
+};
 
 export function LayersPanel() {
   const names = Object.keys(NAMES) as (keyof Layers)[];
-  const offered = names.filter((name) => mission.value !== null || !OF_MISSIONS.has(name));
+  const offered = names.filter((name) => ONLY[name]?.() ?? true);
   return (
     <div class="panel-body">
       <div class="form layers">
@@ -34,6 +45,7 @@ export function LayersPanel() {
             <Switch key={name} label={NAMES[name]} on={layers.value[name]} onChange={(on) => setLayer(name, on)} />
           ))}
         </div>
+        <ShadowChoice />
         <Namespaces />
         <Ghosts />
       </div>
@@ -43,6 +55,28 @@ export function LayersPanel() {
 
 export function setLayer(name: keyof Layers, on = !layers.value[name]): void {
   layers.value = { ...layers.value, [name]: on };
+}
+
+const SHADOWS: Readonly<Record<Shadows, string>> = { auto: "if fast enough", on: "always", off: "never" };
+
+function ShadowChoice() {
+  return (
+    <label class="row">
+      <span class="grow">Shadows</span>
+      <select
+        class="select small"
+        style={{ width: "auto" }}
+        aria-label="Shadows"
+        value={shadows.value}
+        onChange={(event) => (shadows.value = event.currentTarget.value as Shadows)}>
+        {Object.entries(SHADOWS).map(([name, words]) => (
+          <option key={name} value={name}>
+            {words}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
 }
 
 function Namespaces() {

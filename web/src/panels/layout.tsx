@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import type { TargetedPointerEvent } from "preact";
 import { useRef } from "preact/hooks";
 import { persisted } from "../state/persist";
-import { colouring, layers, theme } from "../state/store";
+import { colouring, layers, shadows, theme } from "../state/store";
 
 type Side = "left" | "right" | "bottom";
 export type RightTab = "inspect" | "spawn" | "layers" | "mission";
@@ -68,6 +68,7 @@ export function rememberLayout(): void {
   if (window.matchMedia("(prefers-color-scheme: light)").matches) theme.value = "light";
   persisted(theme, "theme");
   persisted(layers, "layers");
+  persisted(shadows, "shadows");
   persisted(colouring, "colouring");
 }
 

@@ -4,17 +4,9 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { middleOf, reachOf } from "../scene/mission-zones";
 import { formatCount } from "../state/format";
-import {
-  addPendingTask,
-  chosenTask,
-  groundHeight,
-  isOver,
-  mission,
-  progressOf,
-  type TaskState,
-  usedRange,
-} from "../state/mission";
+import { addPendingTask, chosenTask, isOver, mission, progressOf, type TaskState, usedRange } from "../state/mission";
 import { fleetColour } from "../state/palette";
+import { groundAt } from "../state/scenery";
 import { camera, clock, live, readOnlyReason, roster, select, selection, showNotice, tool } from "../state/store";
 import type { MemberTree, MissionTree, TaskTree } from "../wire/schema";
 import { attempt, lookAt, stage } from "./actions";
@@ -206,7 +198,8 @@ const NEAREST = 60; // m
 function lookAtTask(task: TaskTree): void {
   chosenTask.value = task.name;
   if (camera.value === "chase" || camera.value === "fpv") camera.value = "orbit";
-  stage.value?.lookAtPoint(...middleOf(task.outline), groundHeight(), Math.max(NEAREST, 3.2 * reachOf(task)));
+  const middle = middleOf(task.outline);
+  stage.value?.lookAtPoint(...middle, groundAt(...middle), Math.max(NEAREST, 3.2 * reachOf(task)));
 }
 
 async function remove(name: string): Promise<void> {

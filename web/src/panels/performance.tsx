@@ -1,11 +1,14 @@
 // The performance panel: tick budget, clients, and the page's own rates.
 
+import { useSignal } from "@preact/signals";
+import type { FrameTimes } from "../scene/stage";
 import { factorHistory, previousFigures } from "../state/clock";
 import { formatCount, formatFactor, formatSpan, wordsOf } from "../state/format";
 import { paletteColour } from "../state/palette";
 import { clock, externallyStepped, figures, pageRates } from "../state/store";
 import type { FiguresTree, StageTree } from "../wire/schema";
-import { Empty } from "./widgets";
+import { stage } from "./actions";
+import { Button, Empty } from "./widgets";
 
 interface Share {
   name: string;
@@ -150,6 +153,33 @@ function RealTime({ now }: { now: FiguresTree }) {
   );
 }
 
+/** Duration of a frame without and with shadows, on request. */
+function Drawing() {
+  const times = useSignal<FrameTimes | null>(null);
+  const busy = useSignal(false);
+  const measure = async () => {
+    busy.value = true;
+    times.value = (await stage.value?.measureFrames()) ?? null;
+    busy.value = false;
+  };
+  return (
+    <div class="row">
+      <Button
+        look="small"
+        label="Measure the drawing of frames"
+        text={busy.value ? "Measuring" : "Measure drawing"}
+        disabled={busy.value || stage.value === null}
+        onClick={() => void measure()}
+      />
+      {times.value && (
+        <span class="faint number">
+          {formatSpan(times.value.without / 1000)} per frame, {formatSpan(times.value.with / 1000)} with shadows
+        </span>
+      )}
+    </div>
+  );
+}
+
 function Figure({ name, value, warn }: { name: string; value: string; warn?: boolean }) {
   return (
     <div>
@@ -170,7 +200,9 @@ function Clients({ now }: { now: FiguresTree }) {
         <Figure name="granted" value={`${granted.toFixed(0)} Hz`} />
         <Figure name="age" value={formatSpan(age)} />
         <Figure name="skipped" value={formatCount(skipped)} />
+        <Figure name="shadows" value={stage.value?.shadowed ? "on" : "off"} />
       </dl>
+      <Drawing />
       <h3 style={{ marginTop: "0.8rem" }}>
         Clients <span class="faint number">{now.subscribers.length}</span>
       </h3>

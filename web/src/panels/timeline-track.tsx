@@ -22,6 +22,8 @@ const KINDS: Readonly<Record<string, string>> = {
   failsafe: "--amber",
   recovered: "--accent",
   refused: "--red",
+  contact: "--amber",
+  crashed: "--red",
   barrier_timeout: "--red",
   target_lost: "--amber",
 };

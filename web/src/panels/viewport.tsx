@@ -5,6 +5,7 @@ import { DrivingHud } from "../control/hud";
 import { connection } from "../net/connection";
 import { rampCss, rampGradient } from "../scene/colour-ramp";
 import { createMinimap } from "../scene/minimap";
+import { shownFriction } from "../scene/scenery";
 import { scalars } from "../state/colouring";
 import { camera, colouring, layers, preparing, roster, source, theme } from "../state/store";
 import { galleryOpener, stage, stageFailure } from "./actions";
@@ -32,6 +33,32 @@ function Legend() {
         <span>{high}</span>
       </div>
     </div>
+  );
+}
+
+/** Colours of the friction of the ground, if it is not the same everywhere. */
+function FrictionLegend() {
+  const shown = shownFriction.value;
+  if (!shown || !layers.value.friction) return null;
+  const { low, high, mu } = shown;
+  return (
+    <div class="floating legend friction">
+      <span class="label">friction</span>
+      <ul>
+        {low < mu && <FrictionEntry look="slick" words={`slippery, down to ${low.toFixed(2)}`} />}
+        <FrictionEntry look="usual" words={`ground ${mu.toFixed(2)}`} />
+        {high > mu && <FrictionEntry look="grippy" words={`grippy, up to ${high.toFixed(2)}`} />}
+      </ul>
+    </div>
+  );
+}
+
+function FrictionEntry({ look, words }: { look: string; words: string }) {
+  return (
+    <li>
+      <span class={`swatch ${look}`} />
+      {words}
+    </li>
   );
 }
 
@@ -93,7 +120,10 @@ export function Viewport({ host }: { host: HTMLElement }) {
       />
       <Boundary name="Toolbar">
         <ToolBar />
-        <Legend />
+        <div class="legends">
+          <Legend />
+          <FrictionLegend />
+        </div>
       </Boundary>
       <Boundary name="Driving display">
         <DrivingHud />

@@ -49,7 +49,7 @@ function name(overlay: Overlay, view: ViewState, world: World, row: number, stro
   const fleet = world.vehicles.roster?.fleetAt(row);
   const screen = [0, 0, 0];
   if (!at || !fleet) return false;
-  const { size, height } = traitsOf(fleet.kind);
+  const { size, height } = traitsOf(fleet);
   if (!toScreen(view.matrix, at[0], at[1], at[2] + 2 * height, view.size, screen)) return false;
   const [x = 0, y = 0, depth = 1] = screen;
   const above = Math.max(8, Math.min(60, (0.12 * size * view.focal) / depth));

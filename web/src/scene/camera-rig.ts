@@ -152,9 +152,17 @@ export class CameraRig {
   private behind = Number.NaN; // current heading of the chase camera
   private off = 0; // remaining rotation, rad
   private mode: CameraMode = "orbit";
+  private ground: Height = LEVEL;
 
   /** Place the camera; without a followed vehicle, chase and first person act as orbit. */
-  update(mode: CameraMode, followed: Followed | null, { width, height }: Size, seconds: number): void {
+  update(
+    mode: CameraMode,
+    followed: Followed | null,
+    { width, height }: Size,
+    seconds: number,
+    ground: Height = LEVEL,
+  ): void {
+    this.ground = ground;
     this.mode = followed === null && (mode === "chase" || mode === "fpv") ? "orbit" : mode;
     this.camera.aspect = width / height;
     this.camera.fov = FOV[this.mode];
@@ -238,7 +246,7 @@ export class CameraRig {
   private placeOrbit(): void {
     const { target, distance, azimuth, elevation } = this;
     this.camera.up.set(0, 0, 1);
-    this.aim(around(target, distance, azimuth, elevation), target, distance);
+    this.aim(around(target, distance, azimuth, elevation, this.ground), target, distance);
   }
 
   private placeTop(): void {
@@ -259,7 +267,7 @@ export class CameraRig {
     this.target = middle;
     this.camera.up.set(0, 0, 1);
     this.aim(
-      around(middle, distance, this.behind + Math.PI + this.chaseAzimuth, this.chaseElevation),
+      around(middle, distance, this.behind + Math.PI + this.chaseAzimuth, this.chaseElevation, this.ground),
       middle,
       distance,
     );
@@ -298,13 +306,15 @@ function share(px: number, whole: number): number {
   return Math.min(px / Math.max(whole, 1), 0.25);
 }
 
-function around([x, y, z]: Point, distance: number, azimuth: number, elevation: number): Point {
+/** Height of the ground at a place, m. */
+type Height = (x: number, y: number) => number;
+const LEVEL: Height = () => 0;
+const CLEARANCE = 0.05; // m: the camera stays this far above the ground
+
+function around([x, y, z]: Point, distance: number, azimuth: number, elevation: number, ground: Height): Point {
   const flat = distance * Math.cos(elevation);
-  return [
-    x + flat * Math.cos(azimuth),
-    y + flat * Math.sin(azimuth),
-    Math.max(z + distance * Math.sin(elevation), 0.05),
-  ];
+  const [ex, ey] = [x + flat * Math.cos(azimuth), y + flat * Math.sin(azimuth)];
+  return [ex, ey, Math.max(z + distance * Math.sin(elevation), ground(ex, ey) + CLEARANCE)];
 }
 
 /** Forward, left and up of a body whose camera is tilted up. */

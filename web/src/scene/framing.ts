@@ -67,7 +67,7 @@ export class Framing {
   /** Frame everything; return false if there is nothing. */
   frameAll(size: Size, now: number): boolean {
     const { positions, count } = this.vehicles.blend;
-    const sizes = this.vehicles.roster?.fleets.map(({ kind }) => traitsOf(kind).size) ?? [];
+    const sizes = this.vehicles.roster?.fleets.map((fleet) => traitsOf(fleet).size) ?? [];
     const past = store.source.peek()?.kind === "recording";
     const seen = withRoutes(positions.subarray(0, 3 * count), shownRoutes.peek());
     const points = withPoints(seen, past ? [] : missionPoints());
@@ -81,7 +81,7 @@ export class Framing {
   frameRows(rows: readonly number[], size: Size): boolean {
     const { blend, roster } = this.vehicles;
     const points = rows.flatMap((row) => blend.position(row) ?? []);
-    const sizes = rows.map((row) => traitsOf(roster?.fleetAt(row)?.kind ?? "").size);
+    const sizes = rows.map((row) => traitsOf(roster?.fleetAt(row)).size);
     return this.rig.frame(points, sizes.reduce((most, one) => Math.max(most, one), 0) / 2, size);
   }
 

@@ -1,7 +1,15 @@
-// When to draw: only after changes, never in a hidden tab, at a lower resolution while a moving picture is slow.
+// When to draw: only after changes, never in a hidden tab; without shadows, then at a lower resolution while a moving
+// picture is slow.
 import type { Sample } from "../state/source";
 
-const SCALES = [1, 0.75, 0.5];
+const LEVELS = [
+  { scale: 1, shadows: true },
+  { scale: 1, shadows: false },
+  { scale: 0.75, shadows: false },
+  { scale: 0.5, shadows: false },
+] as const;
+const PLAIN = 1; // first level without shadows
+const TRIES = 2; // times that shadows were too slow until they stay off
 const SLOW = 60; // ms per frame
 const QUICK = 22;
 const PATIENCE = 12; // consecutive frames before a change
@@ -11,18 +19,27 @@ export class Governor {
   private level = 0;
   private slow = 0;
   private quick = 0;
+  private dropped = 0; // times that shadows were too slow
 
   get scale(): number {
-    return SCALES[this.level] ?? 1;
+    return LEVELS[this.level]?.scale ?? 1;
   }
 
-  /** Record the duration of a frame in ms; return whether the scale changed. */
-  note(milliseconds: number): boolean {
+  /** Whether shadows can be afforded. */
+  get shadows(): boolean {
+    return LEVELS[this.level]?.shadows ?? false;
+  }
+
+  /** Record the duration of a frame in ms; `shadowed`: with shadows. Return whether the level changed. */
+  note(milliseconds: number, shadowed = false): boolean {
     this.slow = milliseconds > SLOW ? this.slow + 1 : 0;
     this.quick = milliseconds < QUICK ? this.quick + 1 : 0;
-    if (this.slow >= PATIENCE && this.level < SCALES.length - 1) return this.moveTo(this.level + 1);
-    if (this.quick >= CAUTION && this.level > 0) return this.moveTo(this.level - 1);
-    return false;
+    if (this.slow >= PATIENCE && this.level < LEVELS.length - 1) {
+      if (shadowed) this.dropped += 1;
+      return this.moveTo(shadowed ? PLAIN : Math.max(this.level, PLAIN) + 1);
+    }
+    const best = this.dropped >= TRIES ? PLAIN : 0;
+    return this.quick >= CAUTION && this.level > best ? this.moveTo(this.level - 1) : false;
   }
 
   private moveTo(level: number): boolean {
@@ -40,6 +57,8 @@ interface Drawable {
   sample(now: number): Sample | null;
   /** Whether drawing must continue without new samples (a moving camera). */
   settling(): boolean;
+  /** Whether shadows are drawn only if there is time for them. */
+  shadowed?(): boolean;
   draw(sample: Sample | null, now: number, seconds: number, scale: number): void;
   resized(scale: number): void;
   failed(error: unknown): void;
@@ -71,6 +90,11 @@ export class DrawLoop {
 
   get scale(): number {
     return this.sharp ? 1 : this.governor.scale;
+  }
+
+  /** Whether there is time for shadows. */
+  get shadows(): boolean {
+    return this.governor.shadows;
   }
 
   /** Draw in full resolution now; the next change returns to the lower one. */
@@ -134,7 +158,7 @@ export class DrawLoop {
   private measure(now: number): void {
     const took = now - this.drawnAt;
     this.sequence = took < GAP ? this.sequence + 1 : 0;
-    if (this.sequence > 2 && this.governor.note(took)) this.what.resized(this.scale);
+    if (this.sequence > 2 && this.governor.note(took, this.what.shadowed?.())) this.what.resized(this.scale);
   }
 }
 

@@ -1,5 +1,7 @@
 // The minimap: a dot per vehicle and the outline of the view. A click moves the camera, Enter frames everything.
+import { groundAt, scenery } from "../state/scenery";
 import * as store from "../state/store";
+import type { ObstacleTree } from "../wire/schema";
 import { bytes } from "./ribbons";
 import { cssOf } from "./skin";
 import { type Current, current } from "./stage";
@@ -104,7 +106,10 @@ class Map2d {
     const image = this.blank(pen, side, now);
     if (this.frame) this.dots(image, side, now);
     pen.putImageData(image, 0, 0);
-    if (this.frame) this.view(pen, side, this.frame, now);
+    if (!this.frame) return;
+    const obstacles = store.layers.peek().obstacles ? (scenery.peek()?.obstacles ?? []) : [];
+    drawObstacles(pen, obstacles, this.frame, side, cssOf(now.world.view.skin.faint, 0.9));
+    this.view(pen, side, this.frame, now);
   }
 
   goTo(event: PointerEvent): void {
@@ -112,7 +117,7 @@ class Map2d {
     if (!this.frame || box.width === 0) return;
     const [x, y] = fromMap(this.frame, box.width, event.clientX - box.left, event.clientY - box.top);
     leaveVehicle();
-    current.peek()?.stage.lookAtPoint(x, y, 0);
+    current.peek()?.stage.lookAtPoint(x, y, groundAt(x, y));
   }
 
   /** The canvas is square, in device pixels. */
@@ -175,6 +180,44 @@ class Map2d {
     const ink = cssOf(world.view.skin.text);
     if (selected.size <= RINGS) for (const id of selected) ring(pen, world.place(id), frame, side, ink);
   }
+}
+
+/** Boxes and walls as rectangles, round ones as discs, at least a pixel large. */
+function drawObstacles(
+  pen: CanvasRenderingContext2D,
+  obstacles: readonly ObstacleTree[],
+  frame: MapFrame,
+  side: number,
+  colour: string,
+): void {
+  const scale = side / (2 * frame.half);
+  const least = globalThis.devicePixelRatio || 1;
+  pen.fillStyle = colour;
+  pen.beginPath();
+  for (const { x, y, heading, length, width, radius } of obstacles) {
+    const [mx, my] = toMap(frame, side, x, y);
+    const [along, across] = [length ?? 2 * (radius ?? 0), width ?? 2 * (radius ?? 0)].map((one) => {
+      return Math.max(one * scale, least) / 2;
+    }) as [number, number];
+    if (radius !== null) pen.moveTo(mx + along, my);
+    if (radius !== null) pen.arc(mx, my, along, 0, 2 * Math.PI);
+    else outline(pen, mx, my, along, across, -heading); // y is down on the map
+  }
+  pen.fill();
+}
+
+function outline(pen: CanvasRenderingContext2D, x: number, y: number, along: number, across: number, turn: number) {
+  const [c, s] = [Math.cos(turn), Math.sin(turn)];
+  const corner = (a: number, b: number): [number, number] => [x + a * c - b * s, y + a * s + b * c];
+  pen.moveTo(...corner(-along, -across));
+  for (const [a, b] of [
+    [along, -across],
+    [along, across],
+    [-along, across],
+  ] as const) {
+    pen.lineTo(...corner(a, b));
+  }
+  pen.closePath();
 }
 
 /** A point far along a ray that does not meet the ground. */

@@ -1,6 +1,7 @@
 // The mission in the world: zones, tasks, base, and pending moves. Loaded when a mission exists.
 import { BufferAttribute, BufferGeometry, GLSL3, Group, Points, RawShaderMaterial } from "three";
-import { chosenTask, groundHeight, isOver, mission, pendingTasks, type TaskState } from "../state/mission";
+import { chosenTask, isOver, mission, pendingTasks, type TaskState } from "../state/mission";
+import { groundAt, relief } from "../state/scenery";
 import { layers } from "../state/store";
 import type { MissionTree, TaskTree, ZoneTree } from "../wire/schema";
 import { arrowHead, middleOf, type Place, shifted, titleOf, ZoneLayer } from "./mission-zones";
@@ -10,19 +11,19 @@ import { cssOf, type Skin } from "./skin";
 import { type Matrix, type Size, toScreen, type ViewState } from "./view";
 
 const VERTEX = /* glsl */ `precision highp float;
-in vec2 place; // m
+in vec3 place; // m
 in vec4 tint;
 in vec4 look; // sign; size; the heading as a vector, or nothing
 uniform mat4 viewMatrix, projectionMatrix;
 uniform vec2 canvas; // px
-uniform float height, side;
+uniform float side;
 flat out vec4 colour;
 flat out vec2 ahead;
 flat out float sign;
 flat out float soft;
 void main() {
-  vec4 p = projectionMatrix * viewMatrix * vec4(place, height, 1.0);
-  vec4 q = projectionMatrix * viewMatrix * vec4(place + 0.02 * p.w * look.zw, height, 1.0);
+  vec4 p = projectionMatrix * viewMatrix * vec4(place, 1.0);
+  vec4 q = projectionMatrix * viewMatrix * vec4(place + vec3(0.02 * p.w * look.zw, 0.0), 1.0);
   vec2 way = (q.xy / q.w - p.xy / p.w) * canvas;
   float far = length(way);
   ahead = far > 1e-4 ? way / far : vec2(0.0);
@@ -76,7 +77,7 @@ class MarkLayer {
       glslVersion: GLSL3,
       vertexShader: VERTEX,
       fragmentShader: FRAGMENT,
-      uniforms: { canvas: { value: [1, 1] }, height: { value: 0 }, side: { value: SIDE_PX } },
+      uniforms: { canvas: { value: [1, 1] }, side: { value: SIDE_PX } },
       ...UNDERNEATH,
       depthTest: false,
       depthWrite: false,
@@ -86,17 +87,16 @@ class MarkLayer {
     this.points.renderOrder = -4;
   }
 
-  rebuild(marks: readonly Mark[], height: number): void {
-    const { geometry, material } = this.points;
-    const places = new Float32Array(marks.flatMap(({ x, y }) => [x, y]));
+  rebuild(marks: readonly Mark[]): void {
+    const { geometry } = this.points;
+    const places = new Float32Array(marks.flatMap(({ x, y }) => [x, y, groundAt(x, y)]));
     const tints = new Uint8Array(marks.flatMap(({ colour }) => [...colour]));
     const looks = new Float32Array(marks.flatMap(({ sign, size, heading }) => [sign, size, ...towards(heading)]));
     geometry.dispose();
-    geometry.setAttribute("place", new BufferAttribute(places, 2));
+    geometry.setAttribute("place", new BufferAttribute(places, 3));
     geometry.setAttribute("tint", new BufferAttribute(tints, 4, true));
     geometry.setAttribute("look", new BufferAttribute(looks, 4));
     geometry.setDrawRange(0, marks.length);
-    (material.uniforms["height"] as { value: number }).value = height;
     this.points.visible = marks.length > 0;
   }
 
@@ -142,7 +142,6 @@ export class MissionDrawing {
   private readonly outlines = new Ribbons(-5, false, UNDERNEATH);
   private basis: unknown[] = [];
   private tree: MissionTree | null = null; // drawn mission
-  private height = 0; // m, of the ground
 
   constructor() {
     this.group.add(this.zones.group, this.outlines.object, this.marks.points);
@@ -151,9 +150,16 @@ export class MissionDrawing {
   update(view: ViewState, shown: boolean): void {
     const wanted = layers.peek();
     this.tree = shown ? mission.peek() : null;
-    this.height = groundHeight();
     this.zones.group.visible = wanted.zones && this.tree !== null;
-    const basis = [this.tree, view.skin, wanted.tasks, chosenTask.peek(), pendingTasks.peek(), this.height];
+    const basis = [
+      this.tree,
+      view.skin,
+      wanted.tasks,
+      chosenTask.peek(),
+      pendingTasks.peek(),
+      relief.peek(),
+      groundAt(0, 0),
+    ];
     if (basis.some((one, k) => one !== this.basis[k])) this.rebuild(view, wanted.tasks);
     this.basis = basis;
     this.zones.view(view);
@@ -182,7 +188,7 @@ export class MissionDrawing {
     let [found, least]: [string | null, number] = [null, REACH_PX];
     const screen = [0, 0, 0];
     for (const task of layers.peek().tasks ? (this.tree?.tasks ?? []) : []) {
-      if ((!all && isOver(task)) || !toScreen(matrix, task.x, task.y, this.height, size, screen)) continue;
+      if ((!all && isOver(task)) || !toScreen(matrix, task.x, task.y, groundAt(task.x, task.y), size, screen)) continue;
       const away = Math.hypot((screen[0] as number) - x, (screen[1] as number) - y);
       if (away < least) [found, least] = [task.name, away];
     }
@@ -195,7 +201,7 @@ export class MissionDrawing {
 
   private rebuild(view: ViewState, tasks: boolean): void {
     const { skin } = view;
-    this.zones.rebuild(this.tree?.zones ?? [], this.height, view);
+    this.zones.rebuild(this.tree?.zones ?? [], view);
     this.outlines.clear();
     const marks: Mark[] = [];
     if (this.tree && tasks) {
@@ -204,7 +210,7 @@ export class MissionDrawing {
       for (const task of this.tree.tasks) marks.push(this.task(task, skin));
       marks.push(...this.coming(this.tree, skin));
     }
-    this.marks.rebuild(marks, this.height);
+    this.marks.rebuild(marks);
     this.outlines.show();
   }
 
@@ -233,12 +239,13 @@ export class MissionDrawing {
   }
 
   private line(a: Place, b: Place, width: number, colour: Rgba): void {
-    this.outlines.add([...a, this.height], [...b, this.height], width, colour);
+    this.outlines.add([...a, groundAt(...a)], [...b, groundAt(...b)], width, colour);
   }
 
   private zoneName(overlay: Overlay, view: ViewState, zone: ZoneTree): void {
     const screen = [0, 0, 0];
-    if (!toScreen(view.matrix, ...middleOf(zone.outline), this.height, view.size, screen)) return;
+    const middle = middleOf(zone.outline);
+    if (!toScreen(view.matrix, ...middle, groundAt(...middle), view.size, screen)) return;
     overlay.words(
       titleOf(zone),
       screen[0] as number,
@@ -251,13 +258,13 @@ export class MissionDrawing {
 
   private plate(overlay: Overlay, view: ViewState, text: string, [x, y]: Place, strong: boolean): void {
     const screen = [0, 0, 0];
-    if (!toScreen(view.matrix, x, y, this.height, view.size, screen)) return;
+    if (!toScreen(view.matrix, x, y, groundAt(x, y), view.size, screen)) return;
     overlay.plate(text, screen[0] as number, (screen[1] as number) - 9 * view.unit, view.skin, strong);
   }
 
   private onScreen(view: ViewState, [x, y]: Place): boolean {
     const screen = [0, 0, 0];
-    if (!toScreen(view.matrix, x, y, this.height, view.size, screen)) return false;
+    if (!toScreen(view.matrix, x, y, groundAt(x, y), view.size, screen)) return false;
     const [sx = 0, sy = 0] = screen;
     return sx > 0 && sy > 0 && sx < view.size.width && sy < view.size.height;
   }

@@ -1,5 +1,6 @@
 // No-fly zones as hatched areas, and the geometry of tasks and zones.
 import { BufferAttribute, BufferGeometry, GLSL3, Group, Mesh, RawShaderMaterial } from "three";
+import { groundAt } from "../state/scenery";
 import type { TaskTree, ZoneTree } from "../wire/schema";
 import { bytes, Ribbons, UNDERNEATH } from "./ribbons";
 import type { ViewState } from "./view";
@@ -76,13 +77,12 @@ export function titleOf({ name, floor = null, ceiling = null }: ZoneTree): strin
 }
 
 const VERTEX = /* glsl */ `precision highp float;
-in vec2 place; // m
+in vec3 place; // m
 uniform mat4 viewMatrix, projectionMatrix;
-uniform float height;
 out vec2 at;
 void main() {
-  at = place;
-  gl_Position = projectionMatrix * viewMatrix * vec4(place, height, 1.0);
+  at = place.xy;
+  gl_Position = projectionMatrix * viewMatrix * vec4(place, 1.0);
 }`;
 
 const FRAGMENT = /* glsl */ `precision highp float;
@@ -108,7 +108,7 @@ export class ZoneLayer {
   private middle: Place = [0, 0];
 
   constructor() {
-    const names = ["height", "colour", "spacing", "filled", "hatched"];
+    const names = ["colour", "spacing", "filled", "hatched"];
     const material = new RawShaderMaterial({
       glslVersion: GLSL3,
       vertexShader: VERTEX,
@@ -126,18 +126,23 @@ export class ZoneLayer {
   }
 
   /** Rebuild for other zones or another theme. */
-  rebuild(zones: readonly ZoneTree[], height: number, { skin }: ViewState): void {
-    const triangles = new Float32Array(zones.flatMap(({ outline }) => trianglesOf(outline)));
+  rebuild(zones: readonly ZoneTree[], { skin }: ViewState): void {
+    const corners = zones.flatMap(({ outline }) => trianglesOf(outline));
+    const triangles = new Float32Array((corners.length / 2) * 3);
+    for (let k = 0; 2 * k < corners.length; k++) {
+      const [x, y] = [corners[2 * k] as number, corners[2 * k + 1] as number];
+      triangles.set([x, y, groundAt(x, y)], 3 * k);
+    }
     const { geometry } = this.areas;
     geometry.dispose();
-    geometry.setAttribute("place", new BufferAttribute(triangles, 2));
-    geometry.setDrawRange(0, triangles.length / 2);
+    geometry.setAttribute("place", new BufferAttribute(triangles, 3));
+    geometry.setDrawRange(0, triangles.length / 3);
     this.areas.visible = triangles.length > 0;
     const { r, g, b } = skin.red;
-    this.set({ height, colour: [r, g, b], filled: skin.theme === "dark" ? 0.13 : 0.1, hatched: 0.22 });
+    this.set({ colour: [r, g, b], filled: skin.theme === "dark" ? 0.13 : 0.1, hatched: 0.22 });
     this.middle = middleOf(zones.map(({ outline }) => middleOf(outline)));
     this.outlines.clear();
-    for (const { outline } of zones) this.outline(outline, height, bytes(skin.red, 210));
+    for (const { outline } of zones) this.outline(outline, bytes(skin.red, 210));
     this.outlines.show();
   }
 
@@ -155,9 +160,10 @@ export class ZoneLayer {
     this.areas.material.dispose();
   }
 
-  private outline(ring: readonly Place[], height: number, colour: ReturnType<typeof bytes>): void {
+  private outline(ring: readonly Place[], colour: ReturnType<typeof bytes>): void {
     for (let k = 0; k + 1 < ring.length; k++) {
-      this.outlines.add([...(ring[k] as Place), height], [...(ring[k + 1] as Place), height], 2, colour);
+      const [a, b] = [ring[k] as Place, ring[k + 1] as Place];
+      this.outlines.add([...a, groundAt(...a)], [...b, groundAt(...b)], 2, colour);
     }
   }
 

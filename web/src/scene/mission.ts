@@ -1,7 +1,8 @@
 // The mission in the world view; its drawing code is loaded when a mission exists.
 import { signal } from "@preact/signals";
 import type { Scene } from "three";
-import { groundHeight, mission } from "../state/mission";
+import { mission } from "../state/mission";
+import { groundAt } from "../state/scenery";
 import type { MissionDrawing } from "./mission-drawing";
 import type { Overlay } from "./overlay";
 import type { Matrix, Size, ViewState } from "./view";
@@ -45,7 +46,6 @@ export class MissionLayer {
 /** All points of the mission, x, y, z of each, for framing. */
 export function missionPoints(): number[] {
   const tree = mission.peek();
-  const height = groundHeight();
   const outlines = [...(tree?.tasks ?? []), ...(tree?.zones ?? [])].flatMap(({ outline }) => outline);
-  return outlines.flatMap(([x, y]) => (Number.isFinite(x + y) ? [x, y, height] : []));
+  return outlines.flatMap(([x, y]) => (Number.isFinite(x + y) ? [x, y, groundAt(x, y)] : []));
 }

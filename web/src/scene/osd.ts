@@ -327,7 +327,7 @@ export function showOsd(
   const fleet = row === undefined ? undefined : vehicles.roster?.fleetAt(row);
   const pen = overlay.pen();
   if (!pen || row === undefined || !fleet) return;
-  const traits = traitsOf(fleet.kind);
+  const traits = traitsOf(fleet);
   const autopilot = autopilots.peek().get(id ?? -1);
   const gauge = (name: Parameters<PreciseState["gauge"]>[1]): number => precise.gauge(sample.to, name);
   const pose = precise.pose(sample, row);

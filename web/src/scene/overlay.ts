@@ -136,8 +136,17 @@ export function unitOf(fontSize: string): number {
 /** 0, then outwards to both sides: near labels are placed first. */
 const OUTWARDS = Array.from({ length: 19 }, (_, k) => (k % 2 ? -1 : 1) * Math.ceil(k / 2));
 
-/** Distances along the axes, at the grid's spacing. */
-export function gridLabels(overlay: Overlay, view: ViewState, cell: number, target: readonly number[]): void {
+type Height = (x: number, y: number) => number;
+const LEVEL: Height = () => 0;
+
+/** Distances along the axes, at the grid's spacing; `height`: of the ground, m. */
+export function gridLabels(
+  overlay: Overlay,
+  view: ViewState,
+  cell: number,
+  target: readonly number[],
+  height: Height = LEVEL,
+): void {
   const pen = overlay.pen();
   if (!pen) return;
   const { unit } = overlay;
@@ -148,7 +157,7 @@ export function gridLabels(overlay: Overlay, view: ViewState, cell: number, targ
   const screen = [0, 0, 0];
   const written: [number, number][] = [];
   const write = (x: number, y: number, text: string): void => {
-    if (!toScreen(view.matrix, x, y, 0, view.size, screen)) return;
+    if (!toScreen(view.matrix, x, y, height(x, y), view.size, screen)) return;
     const [sx = 0, sy = 0] = screen;
     if (sx < 0 || sy < 0 || sx > view.size.width || sy > view.size.height) return;
     if (written.some(([wx, wy]) => Math.abs(wx - sx) < 44 * unit && Math.abs(wy - sy) < 13 * unit)) return;

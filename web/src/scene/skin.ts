@@ -84,7 +84,7 @@ const DAY = {
 };
 
 /** Without conversion to linear light: the shaders write display values. */
-function raw(css: string): Color {
+export function raw(css: string): Color {
   const value = Number.parseInt(css.slice(1), 16);
   const colour = new Color();
   colour.r = ((value >> 16) & 255) / 255;

@@ -4,12 +4,15 @@ import { Vector3, WebGLRenderer } from "three";
 import { shownRoutes } from "../state/controllers";
 import { chosenTask, mission, pendingTasks } from "../state/mission";
 import { transforms } from "../state/poses";
+import { groundAt, relief } from "../state/scenery";
 import type { FrameSource } from "../state/source";
 import * as store from "../state/store";
 import { expose, showNotice } from "../state/store";
 import { controlCamera } from "./camera-controls";
 import { DrawLoop } from "./loop";
 import { missionLoaded } from "./mission";
+import { sceneryBasis } from "./scenery";
+import { bodiesLoaded } from "./shapes";
 import { onPlane, rowAt, rowsIn, toScreen, traitsOf } from "./view";
 import { World } from "./world";
 
@@ -121,7 +124,7 @@ export interface Stage {
   pickHandle(x: number, y: number): Handle | null;
   /** The mission task at a canvas position; only changeable ones unless `all`. */
   pickTask(x: number, y: number, all?: boolean): string | null;
-  /** Where the ray through a canvas position meets the plane z = height; null: nowhere. */
+  /** Where the ray through a canvas position meets the ground, or the plane z = height; null: nowhere. */
   groundPoint(x: number, y: number, height?: number): [number, number, number] | null;
   frameAll(): void;
   /** Frame these vehicles. */
@@ -139,7 +142,17 @@ export interface Stage {
   /** Call back after each drawn frame with performance.now(); returns a stop function. */
   onDrawn(callback: (now: number) => void): () => void;
   view(): View;
+  /** Whether shadows are drawn now. */
+  readonly shadowed: boolean;
+  /** Draw frames without and with shadows, each until the graphics card has finished; ms per frame. */
+  measureFrames(count?: number): Promise<FrameTimes>;
   dispose(): void;
+}
+
+/** Median durations of a frame, ms. */
+export interface FrameTimes {
+  without: number;
+  with: number;
 }
 
 /**
@@ -160,6 +173,7 @@ class WorldStage implements Stage {
   private readonly capture: Capture;
   private readonly drawn = new Set<(now: number) => void>();
   private readonly endings: (() => void)[] = [];
+  private readonly software = rendersInSoftware();
   private pictures = 0; // frames drawn with content since the page was opened
 
   constructor(private readonly host: HTMLElement) {
@@ -168,7 +182,7 @@ class WorldStage implements Stage {
     host.append(this.canvas);
     const renderer = new WebGLRenderer({
       canvas: this.canvas,
-      antialias: !rendersInSoftware(),
+      antialias: !this.software,
       alpha: false,
       powerPreference: "high-performance",
     });
@@ -178,6 +192,7 @@ class WorldStage implements Stage {
     this.loop = new DrawLoop({
       sample: (now) => store.source.peek()?.sample(now) ?? null,
       settling: () => this.world.rig.settling,
+      shadowed: () => this.shadowed && store.shadows.peek() === "auto",
       draw: (sample, now, seconds, scale) => this.draw(sample, now, seconds, scale),
       resized: () => this.resize(),
       failed: (error) => store.showNotice("error", `Cannot draw the view: ${String(error)}`),
@@ -228,10 +243,32 @@ class WorldStage implements Stage {
     return this.world.mission.taskAt(this.world.view.matrix, this.world.view.size, x, y, all);
   }
 
-  groundPoint(x: number, y: number, height = 0): [number, number, number] | null {
+  groundPoint(x: number, y: number, height?: number): [number, number, number] | null {
     const { camera, size } = this.world.view;
-    const beyond = new Vector3((2 * x) / size.width - 1, 1 - (2 * y) / size.height, 0.5).unproject(camera);
-    return onPlane(camera.position.toArray(), beyond.toArray(), height);
+    const beyond = new Vector3((2 * x) / size.width - 1, 1 - (2 * y) / size.height, 0.5).unproject(camera).toArray();
+    const eye = camera.position.toArray();
+    if (height === undefined && relief.peek()) return relief.peek()?.hit(eye, beyond) ?? null;
+    return onPlane(eye, beyond, height ?? groundAt(0, 0));
+  }
+
+  get shadowed(): boolean {
+    const wanted = store.shadows.peek();
+    return wanted === "on" || (wanted === "auto" && !this.software && this.loop.shadows);
+  }
+
+  async measureFrames(count = 20): Promise<FrameTimes> {
+    const sample = store.source.peek()?.sample(performance.now()) ?? null;
+    const gl = this.world.renderer.getContext();
+    const took: [number[], number[]] = [[], []]; // without, with
+    for (let k = -4; k < 2 * count; k++) {
+      const started = performance.now();
+      this.world.draw(sample, started, 0, this.loop.scale * baseRatio(), k % 2 !== 0);
+      gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(4)); // waits for the picture
+      if (k >= 0) took[k % 2 === 0 ? 0 : 1].push(performance.now() - started); // the first ones compile shaders
+      if (k < 0 || k % 8 === 7) await new Promise((resolve) => setTimeout(resolve)); // the page stays responsive
+    }
+    this.loop.now();
+    return { without: median(took[0]), with: median(took[1]) };
   }
 
   frameAll(): void {
@@ -248,7 +285,7 @@ class WorldStage implements Stage {
     const at = this.world.place(id);
     if (!at) return;
     const fleet = this.world.vehicles.roster?.fleetAt(this.world.rowOf(id) ?? -1);
-    const size = traitsOf(fleet?.kind ?? "").size;
+    const size = traitsOf(fleet).size;
     this.world.rig.target = at;
     this.world.rig.distance = Math.min(this.world.rig.distance, Math.max(5 * size, 4));
     this.world.following = id;
@@ -306,7 +343,7 @@ class WorldStage implements Stage {
   }
 
   private draw(...[sample, now, seconds, scale]: Parameters<World["draw"]>): void {
-    this.world.draw(sample, now, seconds, scale * baseRatio());
+    this.world.draw(sample, now, seconds, scale * baseRatio(), this.shadowed);
     this.capture.frame();
     if (sample !== null) this.pictures += 1;
     for (const callback of [...this.drawn]) callback(now);
@@ -314,7 +351,7 @@ class WorldStage implements Stage {
 
   private places(): Parameters<typeof rowAt>[0] {
     const { blend, roster } = this.world.vehicles;
-    const radiusOf = (row: number): number => traitsOf(roster?.fleetAt(row)?.kind ?? "").size / 2;
+    const radiusOf = (row: number): number => traitsOf(roster?.fleetAt(row)).size / 2;
     return { positions: blend.positions, count: blend.count, focal: this.world.view.focal, radiusOf };
   }
 
@@ -330,9 +367,11 @@ class WorldStage implements Stage {
     observer.observe(this.host);
     const input = {
       rig: this.world.rig,
-      groundAt: (x: number, y: number) => this.groundPoint(x, y, this.world.rig.target[2]) ?? null,
+      groundAt: (x: number, y: number) => this.groundPoint(x, y, relief.peek() ? undefined : this.world.rig.target[2]),
       moved: (target: boolean) => {
+        const { rig } = this.world;
         if (target) this.world.following = null;
+        if (target && relief.peek()) rig.target[2] = groundAt(rig.target[0], rig.target[1]); // pans along the ground
         this.invalidate();
       },
     };
@@ -348,6 +387,7 @@ class WorldStage implements Stage {
       effect(
         () => void [mission.value, chosenTask.value, pendingTasks.value, missionLoaded.value, this.loop.invalidate()],
       ),
+      effect(() => void [sceneryBasis(), bodiesLoaded.value, store.shadows.value, this.loop.invalidate()]),
       effect(() => void [store.source.value?.markers.version.value, transforms.value, this.loop.invalidate()]),
     );
   }
@@ -359,6 +399,10 @@ function chosen(): unknown[] {
   return [camera, layers, colouring, selection, focus, hovered, shownRoutes, overrides, ghosts, roster].map(
     (one) => one.value,
   );
+}
+
+function median(values: number[]): number {
+  return values.sort((a, b) => a - b)[values.length >> 1] ?? 0;
 }
 
 function baseRatio(): number {

@@ -15,6 +15,7 @@ import {
   Points,
   RawShaderMaterial,
 } from "three";
+import { CASTS, SUN, SUNLIGHT, shadowUniforms } from "./light";
 
 export const ROW_WIDTH = 1024; // texels per line of all per-row textures
 
@@ -248,9 +249,11 @@ uniform float focal;
 uniform float floorPx;
 uniform float size;
 uniform float blades;
+uniform mat4 gaze; // view matrix of the picture, also while the shadow map is drawn
 out vec4 colour;
 out vec3 facing;
 out vec3 sight;
+out vec3 where;
 out float rim;
 
 vec2 rotated(vec2 v, float angle) {
@@ -286,9 +289,10 @@ void main() {
   p += pivot.xyz;
   vec4 turn = turnBetween(a.w, b.w);
   vec3 middle = mix(uintBitsToFloat(a.xyz), uintBitsToFloat(b.xyz), mixing);
-  float depth = max(-(viewMatrix * vec4(middle, 1.0)).z, 0.01);
+  float depth = max(-(gaze * vec4(middle, 1.0)).z, 0.01);
   float grow = max(1.0, floorPx * depth / (focal * size));
-  vec4 eye = viewMatrix * vec4(middle + turned(turn, p) * grow, 1.0);
+  where = middle + turned(turn, p) * grow;
+  vec4 eye = viewMatrix * vec4(where, 1.0);
   gl_Position = projectionMatrix * eye;
   sight = eye.xyz;
   facing = turned(turn, n);
@@ -302,6 +306,7 @@ const SOLID = /* glsl */ `precision highp float;
 in vec4 colour;
 in vec3 facing;
 in vec3 sight;
+in vec3 where;
 in float rim;
 uniform mat4 viewMatrix;
 uniform vec3 skyLight;
@@ -309,16 +314,18 @@ uniform vec3 groundLight;
 uniform float ghost;
 uniform float strength;
 out vec4 shown;
-
+${SUNLIGHT}
 void main() {
+  const vec3 ray = vec3(${SUN.join(", ")});
   vec3 n = normalize(facing);
-  float sun = max(dot(n, vec3(0.36, -0.48, 0.8)), 0.0);
-  vec3 light = mix(groundLight, skyLight, 0.5 + 0.5 * n.z) + 0.26 * sun;
+  float sunny = sunlight(where, n);
+  float sun = max(dot(n, ray), 0.0) * sunny;
+  vec3 light = mix(groundLight, skyLight, 0.5 + 0.5 * n.z) * mix(0.72, 1.0, sunny) + 0.26 * sun;
   vec3 view = normalize(sight);
   vec3 seen = mat3(viewMatrix) * n;
   float grazing = 1.0 - abs(dot(view, seen));
   vec3 mirror = reflect(view, seen);
-  float gloss = pow(max(dot(mirror, mat3(viewMatrix) * vec3(0.36, -0.48, 0.8)), 0.0), 24.0);
+  float gloss = sunny * pow(max(dot(mirror, mat3(viewMatrix) * ray), 0.0), 24.0);
   vec3 lit = colour.rgb * light + 0.16 * gloss + 0.10 * skyLight * grazing * grazing * grazing;
   shown = vec4(lit, mix(1.0, strength * (0.28 + 0.6 * grazing * grazing), ghost));
 }`;
@@ -357,7 +364,13 @@ export class VehicleMesh {
       glslVersion: GLSL3,
       vertexShader: MESH_VERTEX,
       fragmentShader: blur ? BLUR : SOLID,
-      uniforms: { ...uniforms, size: { value: size }, radius: { value: radius }, ghost: { value: ghost ? 1 : 0 } },
+      uniforms: {
+        ...uniforms,
+        ...shadowUniforms,
+        size: { value: size },
+        radius: { value: radius },
+        ghost: { value: ghost ? 1 : 0 },
+      },
       transparent: ghost || blur,
       depthWrite: !blur,
       side: blur ? DoubleSide : FrontSide,
@@ -365,6 +378,7 @@ export class VehicleMesh {
     this.object = new Mesh(geometry, material);
     this.object.frustumCulled = false;
     this.object.renderOrder = blur ? 6 : ghost ? 3 : 1;
+    if (!blur && !ghost) this.object.layers.enable(CASTS);
     this.attach();
   }
 

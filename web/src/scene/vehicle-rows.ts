@@ -184,18 +184,19 @@ export class WheelAngles {
     this.steers = moved(this.steers, new Float32Array(count), rows);
   }
 
-  /** Advance by simulated seconds; `reported`: steering angle from the server, NaN if unknown. */
+  /** Advance by simulated seconds; `reported`: what the server says, NaN where unknown. */
   advance(
     sample: Sample,
     row: number,
     traits: KindTraits,
     seconds: number,
-    reported: number,
+    reported: Reported,
   ): [steer: number, spin: number] {
     const { speed, steer } = drivenAs(sample, row, traits);
-    const spin = ((this.spins[row] ?? 0) + (speed * seconds) / traits.wheel) % (2 * Math.PI);
+    const rate = Number.isNaN(reported.rate) ? speed / traits.wheel : reported.rate;
+    const spin = ((this.spins[row] ?? 0) + rate * seconds) % (2 * Math.PI);
     const before = this.steers[row] ?? 0;
-    const angle = Number.isNaN(reported) ? before + SMOOTH * (steer - before) : reported;
+    const angle = Number.isNaN(reported.steer) ? before + SMOOTH * (steer - before) : reported.steer;
     this.spins[row] = spin;
     this.steers[row] = angle;
     return [angle, spin];
@@ -264,14 +265,23 @@ function rampTableOf(theme: Theme): Uint8Array {
   return table;
 }
 
-// steering angles ----------------------------------------------------------------------------------------------------
+// wheels from the server -----------------------------------------------------------------------------------------------
 
 const LARGEST = 64; // vehicles per fleet
 const FLEETS = 24;
+const COLUMNS = ["steer", "wheel_speed"] as const;
+
+/** Steering angle (rad, + left) and rotation of the wheels (rad/s); NaN if unknown. */
+export interface Reported {
+  steer: number;
+  rate: number;
+}
+
+export const UNKNOWN: Reported = { steer: Number.NaN, rate: Number.NaN };
 
 export class Steering {
   private request: ColumnRequest | null = null;
-  private fleets: { first: number; count: number }[] = [];
+  private fleets: { first: number; count: number; columns: readonly string[] }[] = [];
   private roster = Number.NaN;
 
   /** Request the columns that this roster has. */
@@ -282,21 +292,28 @@ export class Steering {
     const steered = roster.fleets.filter(
       ({ count, columns }) => count > 0 && count <= LARGEST && columns.includes("steer"),
     );
-    this.fleets = steered.slice(0, FLEETS);
+    this.fleets = steered.slice(0, FLEETS).map(({ first, count, columns }) => {
+      return { first, count, columns: COLUMNS.filter((name) => columns.includes(name)) };
+    });
     if (steered.length === 0) return;
     this.request = requestColumns(
       "wheels",
-      steered.slice(0, FLEETS).map(({ name }) => ({ of: name, columns: ["steer"] })),
+      this.fleets.map(({ columns }, k) => ({ of: steered[k]?.name ?? "", columns })),
     );
   }
 
-  /** rad, + left; NaN if unknown. */
-  angle(frame: Frame, row: number): number {
+  /** What the server says about the wheels of a vehicle. */
+  at(frame: Frame, row: number): Reported {
     const start = this.request && listOf(frame)?.starts.get(this.request);
     const at = this.fleets.findIndex(({ first, count }) => row >= first && row < first + count);
-    if (start === null || start === undefined || at < 0) return Number.NaN;
+    const fleet = this.fleets[at];
+    if (start === null || start === undefined || !fleet) return UNKNOWN;
     const block = frame.columns.find(({ request }) => request === start + at);
-    return block?.values[row - (this.fleets[at]?.first ?? 0)] ?? Number.NaN;
+    const value = (name: (typeof COLUMNS)[number]): number => {
+      const column = fleet.columns.indexOf(name);
+      return column < 0 ? Number.NaN : (block?.values[column * block.vehicles + row - fleet.first] ?? Number.NaN);
+    };
+    return { steer: value("steer"), rate: value("wheel_speed") };
   }
 
   release(): void {

@@ -1,15 +1,16 @@
 // All vehicles of one run: points far away, simple shapes nearer, detailed shapes close to the camera.
-import { Group, type IUniform, type Texture } from "three";
+import { Group, type IUniform, Matrix4, type Texture } from "three";
 import { timeOf } from "../state/poses";
 import type { Roster } from "../state/roster";
 import type { Sample } from "../state/source";
 import { type ColouringKind, overrides } from "../state/store";
+import { lightOf } from "./light";
 import { PoseBlend } from "./poses";
-import { detailedAgent, SHAPES } from "./shapes";
+import { type Body, bodyOf } from "./shapes";
 import { MOST_TRAILS } from "./trails";
 import { HeadingLines, VehicleMesh, VehiclePoints } from "./vehicle-meshes";
-import { moved, moves, PoseTextures, Steering, TintTexture, tintRows, WheelAngles } from "./vehicle-rows";
-import { type Matrix, traitsOf, type ViewState } from "./view";
+import { moved, moves, PoseTextures, Steering, TintTexture, tintRows, UNKNOWN, WheelAngles } from "./vehicle-rows";
+import { type KindTraits, type Matrix, traitsOf, type ViewState } from "./view";
 
 export const POINT = 0;
 export const SIMPLE = 1;
@@ -123,6 +124,14 @@ interface VehicleLook {
   faded?: boolean; // a ghost whose recording has ended
 }
 
+/** Rows that are drawn with one mesh. */
+interface Alike {
+  rows: number[];
+  body: Body;
+  traits: KindTraits;
+  detailed: boolean;
+}
+
 const FEW = 300; // vehicles: all are drawn as shapes at any distance
 const FEW_PX = 15; // px, at least
 const NEAR_TRAILS = 40; // trails of many vehicles: more would dominate the cost
@@ -166,6 +175,7 @@ export class VehicleLayer {
       strength: { value: 1 },
       skyLight: { value: [0.8, 0.85, 0.9] },
       groundLight: { value: [0.4, 0.4, 0.42] },
+      gaze: { value: new Matrix4() },
     };
     this.points = new VehiclePoints(this.uniforms, ghost);
     this.headings = new HeadingLines(this.uniforms);
@@ -214,6 +224,11 @@ export class VehicleLayer {
     this.headings.show(look.headings && !this.ghost ? this.blend.count : 0);
   }
 
+  /** Whether a vehicle is drawn as a shape, not only as a point: then it casts a shadow. */
+  get shaped(): boolean {
+    return [...this.meshes.values()].some(({ object }) => object.visible);
+  }
+
   /** All ids if there are few, otherwise some near the camera. */
   nearIds(): number[] {
     const ids: number[] = [];
@@ -254,14 +269,15 @@ export class VehicleLayer {
     if (!this.ghost) this.steering.follow(roster);
   }
 
-  private light({ focal, ratio, unit, skin }: ViewState, count: number): void {
+  private light({ focal, ratio, unit, skin, camera }: ViewState, count: number): void {
+    this.set("gaze", camera.matrixWorldInverse);
     this.set("focal", focal * ratio);
     this.set("least", leastPoint(count) * ratio * unit);
     this.set("glyphs", GLYPH_PX * ratio);
     this.set("floorPx", count <= FEW ? FEW_PX * ratio * unit : 0);
-    const day = skin.theme === "light";
-    this.set("skyLight", day ? [0.92, 0.94, 0.96] : [0.8, 0.86, 0.92]);
-    this.set("groundLight", day ? [0.52, 0.5, 0.47] : [0.34, 0.36, 0.4]);
+    const { sky, ground } = lightOf(skin.theme);
+    this.set("skyLight", sky);
+    this.set("groundLight", ground);
   }
 
   /** Update colours if they may have changed, and which rows are points. */
@@ -277,7 +293,11 @@ export class VehicleLayer {
     let fresh = basis.some((one, k) => one !== this.tinted[k]);
     if (fresh) tintRows(bytes, roster, sample.to, look.colouring, view.skin.theme);
     this.tinted = basis;
-    const fleets = roster.fleets.map(({ first, count, kind }) => ({ first, count, size: traitsOf(kind).size }));
+    const fleets = roster.fleets.map((fleet) => ({
+      first: fleet.first,
+      count: fleet.count,
+      size: traitsOf(fleet).size,
+    }));
     const floor = this.blend.count <= FEW ? FEW_PX * view.unit : 0;
     this.largest = chooseLevels(this.blend.positions, fleets, view.matrix, view.focal, look.budget, this.levels, floor);
     for (const { first, count, size } of fleets) {
@@ -301,33 +321,39 @@ export class VehicleLayer {
     this.set("blades", (time * BLADE_SPEED) % (2 * Math.PI));
     const lists = this.rowsByShape(roster);
     for (const [name, mesh] of this.meshes) if (!lists.has(name)) mesh.show(0);
-    for (const [name, rows] of lists) this.fill(name, rows, sample, look, seconds);
+    for (const [name, list] of lists) this.fill(name, list, sample, look, seconds);
   }
 
-  private rowsByShape(roster: Roster): Map<string, number[]> {
-    const lists = new Map<string, number[]>();
-    for (const { kind, first, count } of roster.fleets) {
-      const shape = kind in SHAPES ? kind : "agent";
-      for (let row = first; row < first + count; row++) {
+  /** Rows by body and level of detail. */
+  private rowsByShape(roster: Roster): Map<string, Alike> {
+    const lists = new Map<string, Alike>();
+    for (const fleet of roster.fleets) {
+      const body = bodyOf(fleet);
+      const traits = traitsOf(fleet);
+      for (let row = fleet.first; row < fleet.first + fleet.count; row++) {
         const level = this.levels[row];
         if (level !== SIMPLE && level !== DETAILED) continue;
-        const name = `${shape}/${level === DETAILED ? "detailed" : "simple"}`;
+        const name = `${body.name}/${level === DETAILED ? "detailed" : "simple"}`;
         const list = lists.get(name);
-        if (list) list.push(row);
-        else lists.set(name, [row]);
+        if (list) list.rows.push(row);
+        else lists.set(name, { rows: [row], body, traits, detailed: level === DETAILED });
       }
     }
     return lists;
   }
 
-  private fill(name: string, rows: readonly number[], sample: Sample, look: VehicleLook, seconds: number): void {
-    const [kind = "agent", level] = name.split("/");
-    const mesh = this.mesh(name, kind, level === "detailed" ? "detailed" : "simple");
-    const traits = traitsOf(kind);
+  private fill(
+    name: string,
+    { rows, body, traits, detailed }: Alike,
+    sample: Sample,
+    look: VehicleLook,
+    seconds: number,
+  ) {
+    const mesh = this.mesh(name, body, traits.size, detailed ? "detailed" : "simple");
     mesh.reserve(rows.length);
     rows.forEach((row, k) => {
-      const rolling = traits.wheel > 0 && level === "detailed";
-      const reported = rolling ? this.steering.angle(sample.to, row) : Number.NaN;
+      const rolling = traits.wheel > 0 && detailed;
+      const reported = rolling ? this.steering.at(sample.to, row) : UNKNOWN;
       const [steer, spin] = rolling ? this.wheels.advance(sample, row, traits, seconds, reported) : [0, 0];
       mesh.data[4 * k] = row;
       mesh.data[4 * k + 1] = steer;
@@ -335,25 +361,19 @@ export class VehicleLayer {
       mesh.data[4 * k + 3] = look.emphasised.has(row) ? 1 : 0;
     });
     mesh.show(rows.length);
-    const blur = SHAPES[kind]?.blur && level === "detailed" ? this.mesh(`${kind}/blur`, kind, "blur") : null;
+    const blur = body.shape.blur && detailed ? this.mesh(`${body.name}/blur`, body, traits.size, "blur") : null;
     if (!blur) return;
     blur.reserve(rows.length);
     blur.data.set(mesh.data.subarray(0, 4 * rows.length));
     blur.show(rows.length);
   }
 
-  private mesh(name: string, kind: string, level: "detailed" | "simple" | "blur"): VehicleMesh {
+  private mesh(name: string, body: Body, size: number, level: "detailed" | "simple" | "blur"): VehicleMesh {
     let mesh = this.meshes.get(name);
     if (mesh === undefined) {
-      const shape = SHAPES[kind];
-      const geometry = shape?.[level]?.() ?? detailedAgent();
-      const radius = kind === "quad" ? 0.125 : 0.24;
-      mesh = new VehicleMesh(geometry, this.uniforms, {
-        size: traitsOf(kind).size,
-        ghost: this.ghost,
-        blur: level === "blur",
-        radius,
-      });
+      const geometry = (body.shape[level] ?? body.shape.detailed)();
+      const radius = body.name === "quad" ? 0.125 : 0.24;
+      mesh = new VehicleMesh(geometry, this.uniforms, { size, ghost: this.ghost, blur: level === "blur", radius });
       this.meshes.set(name, mesh);
       this.group.add(mesh.object);
     }

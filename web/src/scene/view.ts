@@ -1,5 +1,6 @@
 // The camera of the current frame, projection, sizes of vehicle kinds, and picking.
 import type { PerspectiveCamera } from "three";
+import { type Appearance, appearances, type CarStyle, carPlan, carStyle } from "../state/appearance";
 import type { Skin } from "./skin";
 
 export interface KindTraits {
@@ -17,12 +18,41 @@ const KINDS: Record<string, KindTraits> = {
   quad: { size: 0.8, height: 0.05, wheel: 0, wheelbase: 0, tilt: 0.35, eye: [0.16, 0, 0.03], flies: true },
   rover: { size: 1, height: 0.35, wheel: 0.16, wheelbase: 0.62, tilt: 0, eye: [0.36, 0, 0.82], flies: false },
   aircraft: { size: 2.5, height: 0, wheel: 0, wheelbase: 0, tilt: 0.05, eye: [0.85, 0, 0.12], flies: true },
+  cone: { size: 0.75, height: 0.2, wheel: 0, wheelbase: 0, tilt: 0, eye: [0.3, 0, 0.5], flies: false },
+  crate: { size: 0.8, height: 0, wheel: 0, wheelbase: 0, tilt: 0, eye: [0.4, 0, 0.4], flies: false },
   agent: { size: 1, height: 0, wheel: 0, wheelbase: 0, tilt: 0, eye: [0.5, 0, 0.15], flies: true },
 };
 const OTHER = KINDS["agent"] as KindTraits;
 
-export function traitsOf(kind: string): KindTraits {
-  return KINDS[kind] ?? OTHER;
+/** Overhang beyond both axles, height of the middle and of the driver's eyes, all per wheelbase; place of the eyes. */
+const CARS: Readonly<Record<CarStyle, readonly [over: number, middle: number, eyes: number, ahead: number]>> = {
+  sedan: [0.69, 0.26, 0.46, 0.13],
+  sports: [0.7, 0.25, 0.44, 0.12],
+  race: [0.75, 0.2, 0.38, 0.08],
+  formula: [0.75, 0.22, 0.55, 0],
+  driverless: [0.75, 0.22, 0.66, -0.1],
+  buggy: [0.5, 0.2, 0.5, 0.05],
+};
+const known = new WeakMap<Appearance, KindTraits>();
+
+/** Traits of a fleet: of its kind, and of its own dimensions where they are known. */
+export function traitsOf(fleet: { kind: string; name: string } | undefined): KindTraits {
+  const usual = KINDS[fleet?.kind ?? ""] ?? OTHER;
+  const look = fleet && appearances.peek().get(fleet.name);
+  if (!look || Object.keys(look.dimensions).length === 0) return usual;
+  const traits = known.get(look) ?? ownTraits(fleet.kind, look, usual);
+  known.set(look, traits);
+  return traits;
+}
+
+function ownTraits(kind: string, look: Appearance, usual: KindTraits): KindTraits {
+  const { length, width, height } = look.dimensions;
+  if (kind !== "car") return { ...usual, size: Math.max(length ?? 0, width ?? 0, height ?? 0) || usual.size };
+  const style = carStyle(look);
+  const { front, rear, wheel } = carPlan(style, look.dimensions);
+  const wheelbase = front + rear;
+  const [over, middle, eyes, ahead] = CARS[style].map((share) => share * wheelbase) as [number, number, number, number];
+  return { ...usual, size: wheelbase + over, height: middle, wheel, wheelbase, eye: [ahead, 0, eyes] };
 }
 
 // projection ---------------------------------------------------------------------------------------------------------

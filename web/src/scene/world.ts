@@ -3,11 +3,13 @@ import { Color, Scene, SRGBColorSpace, type WebGLRenderer } from "three";
 import { shownRoutes } from "../state/controllers";
 import { fleetColour } from "../state/palette";
 import { timeOf } from "../state/poses";
+import { groundAt } from "../state/scenery";
 import type { FrameSource, Sample } from "../state/source";
 import * as store from "../state/store";
 import type { OrderTree } from "../wire/schema";
 import { Axes, drawLabels } from "./annotations";
 import { CameraRig, type Followed } from "./camera-rig";
+import { ContactMarks } from "./contacts";
 import { Framing } from "./framing";
 import { Ground, gridFor, gridHeight, Sky } from "./ground";
 import { MarkerLayer } from "./marker-layer";
@@ -17,6 +19,8 @@ import { gridLabels, Overlay } from "./overlay";
 import { coherent, PreciseState } from "./poses";
 import { type Rgba, type Ringed, Rings } from "./ribbons";
 import { RouteLayer } from "./routes";
+import { SceneryLayer, sceneryLoaded } from "./scenery";
+import type { ShadowMap } from "./shadows";
 import { readSkin, type Skin } from "./skin";
 import { Trails } from "./trails";
 import { VehicleLayer } from "./vehicles";
@@ -36,6 +40,10 @@ export class World {
   ghostSources: readonly FrameSource[] | null = null; // instead of the store's
   private readonly scene = new Scene();
   readonly mission = new MissionLayer(this.scene);
+  readonly scenery = new SceneryLayer(this.scene);
+  private readonly contacts = new ContactMarks();
+  private shadows: ShadowMap | null = null;
+  private shadowsRequested = false;
   private readonly dome = new Sky();
   private readonly ground = new Ground();
   private readonly trails = new Trails();
@@ -64,6 +72,7 @@ export class World {
     this.scene.add(
       ...objects,
       this.markers.group,
+      this.contacts.ribbons.object,
       this.rings.ribbons.object,
       this.rings.points,
       this.axes.ribbons.object,
@@ -80,20 +89,23 @@ export class World {
     this.routed = [];
   }
 
-  draw(given: Sample | null, now: number, seconds: number, scale: number): void {
+  /** Draw one frame; `shadowed`: with shadows. */
+  draw(given: Sample | null, now: number, seconds: number, scale: number, shadowed = false): void {
     const source = store.source.peek();
     const sample = given && coherent(given);
     const size = this.size();
     if (sample && source) this.beginWith(source, sample, size, now);
     const followed = sample ? this.followed(sample) : null;
-    this.rig.update(store.camera.peek(), followed, size, seconds);
+    this.rig.update(store.camera.peek(), followed, size, seconds, groundAt);
     this.view = this.viewState(size, scale, now);
     this.dome.view(this.view);
-    this.ground.view(this.view, store.layers.peek().grid);
+    this.scenery.draw(this.view);
+    this.ground.view(this.view, store.layers.peek().grid && !this.scenery.uneven);
     this.overlay.begin(this.view.size);
     if (sample && source) this.drawSource(source, sample);
     else this.vehicles.clear();
     this.drawGhosts(now);
+    this.drawShadows(shadowed);
     this.renderer.render(this.scene, this.rig.camera);
     this.overlay.end();
   }
@@ -128,12 +140,15 @@ export class World {
       this.axes,
       this.routes,
       this.markers,
+      this.contacts,
       this.mission,
+      this.scenery,
       this.dome,
       this.ground,
     ]) {
       one.dispose();
     }
+    this.shadows?.dispose();
     this.precise.release();
     this.renderer.dispose();
   }
@@ -159,6 +174,7 @@ export class World {
     this.vehicles.update(sample, roster, this.view, look);
     this.drawTrails(sample, layers.trails);
     this.rings.update(this.view, this.ringed());
+    this.contacts.update(source, sample, this.view, layers.contacts);
     this.drawRoutes(layers.routes);
     this.mission.draw(this.view, source.kind !== "recording"); // missions are not recorded
     this.markers.group.visible = layers.markers;
@@ -170,9 +186,32 @@ export class World {
   private drawOverlay(sample: Sample): void {
     const layers = store.layers.peek();
     if (this.rig.shown === "fpv") return showOsd(this.overlay, this.view, this.vehicles, this.precise, sample);
-    if (layers.grid) gridLabels(this.overlay, this.view, gridFor(gridHeight(this.view)).cell, this.rig.target);
+    if (layers.grid)
+      gridLabels(this.overlay, this.view, gridFor(gridHeight(this.view)).cell, this.rig.target, groundAt);
     this.mission.label(this.overlay, this.view);
     drawLabels(this.overlay, this.view, this, sample);
+  }
+
+  private drawShadows(wanted: boolean): void {
+    const needed = wanted && (this.vehicles.shaped || this.scenery.casts); // points cast none
+    if (needed && !this.shadowsRequested) void this.loadShadows();
+    if (!needed || !this.shadows) return this.shadows?.clear();
+    const [x, y] = this.rig.target;
+    this.shadows.draw(
+      this.renderer,
+      this.scene,
+      this.view,
+      this.rig.target,
+      this.scenery.uneven ? null : groundAt(x, y),
+    );
+  }
+
+  private async loadShadows(): Promise<void> {
+    this.shadowsRequested = true;
+    const { ShadowMap } = await import("./shadows");
+    this.shadows = new ShadowMap();
+    this.scene.add(this.shadows.floor);
+    sceneryLoaded.value += 1;
   }
 
   private drawGhosts(now: number): void {
@@ -216,7 +255,7 @@ export class World {
     if (orbited && mode !== "chase" && mode !== "fpv") this.rig.target = orbited;
     if (row === undefined || !fleet) return null;
     const pose = this.precise.pose(sample, row);
-    return pose.position.every(Number.isFinite) ? { pose, traits: traitsOf(fleet.kind) } : null;
+    return pose.position.every(Number.isFinite) ? { pose, traits: traitsOf(fleet) } : null;
   }
 
   private drawTrails(sample: Sample, shown: boolean): void {
@@ -248,7 +287,7 @@ export class World {
     for (const [id, kind] of ids) {
       const position = this.place(id);
       const fleet = position && this.vehicles.roster?.fleetAt(this.rowOf(id) ?? -1);
-      if (position && fleet) rings.push({ position, kind, size: traitsOf(fleet.kind).size });
+      if (position && fleet) rings.push({ position, kind, size: traitsOf(fleet).size });
     }
     return rings;
   }

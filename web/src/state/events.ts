@@ -18,6 +18,26 @@ export const events = computed<readonly TimedEvent[]>(() => {
   return received.value.map((event) => ({ ...event, time: event.tick / rate }));
 });
 
+const NUMBER = "(-?[\\d.]+(?:e[+-]?\\d+)?)";
+const PLACE = new RegExp(`at ${NUMBER}, ${NUMBER}, ${NUMBER}(?:, normal ${NUMBER}, ${NUMBER}, ${NUMBER})?`);
+const IMPULSE = new RegExp(`${NUMBER} N s`);
+
+interface ContactPlace {
+  place: [number, number, number]; // m
+  normal: [number, number, number];
+  impulse: number; // N s
+}
+
+/** Where, in which direction and how strongly things touched, from the text of an event; null without a place. */
+export function contactOf(detail: string): ContactPlace | null {
+  const found = PLACE.exec(detail)
+    ?.slice(1)
+    .map((one) => Number(one ?? 0));
+  if (!found?.every(Number.isFinite)) return null;
+  const [x = 0, y = 0, z = 0, nx = 0, ny = 0, nz = 0] = found;
+  return { place: [x, y, z], normal: [nx, ny, nz], impulse: Number(IMPULSE.exec(detail)?.[1] ?? 0) };
+}
+
 /** Add events; known numbers are skipped. */
 export function addEvents(more: readonly EventTree[]): void {
   const last = received.peek().at(-1)?.number ?? 0;

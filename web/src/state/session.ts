@@ -12,6 +12,7 @@ import { applyMission, clearPendingTasks } from "./mission";
 import { setTransforms } from "./poses";
 import { vehiclesReplaced, watchRemoved } from "./removed-vehicles";
 import { drawnCount, enterRoster, frames, markers, onDrawn, runRestarted, showServed, takeFrame } from "./run";
+import { applyScenery, SIDE } from "./scenery";
 import { expose, figures, metadata, overrides, routes, showNotice } from "./store";
 import { Subscription } from "./subscription";
 
@@ -160,6 +161,7 @@ export class Session {
     void this.requestMission();
     void this.requestPlans();
     void this.requestAutopilots();
+    void optional(async () => applyScenery((await this.server.request("get_scenery", { side: SIDE })).scenery));
     void optional(async () => setTransforms((await this.server.request("get_frames", {})).frames));
   }
 

@@ -97,6 +97,9 @@ export interface Layers {
   markers: boolean;
   axes: boolean;
   minimap: boolean;
+  friction: boolean;
+  obstacles: boolean;
+  contacts: boolean;
 }
 
 export const layers = signal<Layers>({
@@ -110,7 +113,14 @@ export const layers = signal<Layers>({
   markers: true,
   axes: false,
   minimap: true,
+  friction: true,
+  obstacles: true,
+  contacts: true,
 });
+
+/** Shadows; auto: unless rendering is done in software or is slow. */
+export type Shadows = "auto" | "on" | "off";
+export const shadows = signal<Shadows>("auto");
 
 export type Theme = "dark" | "light";
 export const theme = signal<Theme>("dark");

@@ -147,12 +147,14 @@ export interface ValueTree {
   value: number | null;
 }
 
-/** A fleet with its inputs and columns. */
+/** A fleet with its inputs and columns; `dimensions` are the parameters (m) that say what it looks like. */
 export interface FleetInfoTree {
   name: string;
   count: number;
   kind: string;
   model: string;
+  preset: string | null;
+  dimensions: Readonly<Record<string, number>>;
   single: boolean;
   driven_by: string | null;
   inputs: readonly ColumnTree[];

@@ -1,8 +1,10 @@
 // @vitest-environment happy-dom
 // Every control of every panel has an accessible name.
+import { signal } from "@preact/signals";
 import { type ComponentChild, render } from "preact";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { connection } from "../../src/net/connection";
+import { stage } from "../../src/panels/actions";
 import { EventsPanel } from "../../src/panels/events";
 import { FleetPanel } from "../../src/panels/fleets";
 import { Inspector } from "../../src/panels/inspector";
@@ -15,6 +17,8 @@ import { SpawnPanel } from "../../src/panels/spawn";
 import { ToolBar } from "../../src/panels/toolbar";
 import { TopBar } from "../../src/panels/topbar";
 import { Boundary } from "../../src/panels/widgets";
+import type { Stage } from "../../src/scene/stage";
+import type { FrameSource } from "../../src/state/source";
 import { focus, select, showNotice, source } from "../../src/state/store";
 import { calls, makeWorld } from "./world";
 
@@ -147,6 +151,19 @@ describe("what panels show", () => {
     expect(rows.map((row) => row.textContent)).toEqual(["0:00.500lapred12.3 s", "0:00.900contactscouts[1]with red"]);
     rows[1]?.click();
     expect(focus.value).toBe(21);
+  });
+
+  it("looks at the place of a contact", async () => {
+    const looked: number[][] = [];
+    stage.value = { lookAtPoint: (...at: number[]) => looked.push(at) } as unknown as Stage;
+    const detail = "red: 120 N s at 3.0 m/s at 1.50, -2.00, 0.40, normal 0.00, 1.00, 0.00";
+    source.value = {
+      ...(source.value as FrameSource),
+      events: signal([{ number: 1, tick: 9, kind: "contact", subject: "red", detail }]),
+    };
+    (await show(<EventsPanel />)).querySelector<HTMLElement>(".event-row")?.click();
+    stage.value = null;
+    expect(looked.map((at) => at.slice(0, 3))).toEqual([[1.5, -2, 0.4]]);
   });
 
   it("waits without a source", async () => {

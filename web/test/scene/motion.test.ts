@@ -19,11 +19,11 @@ function frame(time: number, x: number): Frame {
 
 test("moves 1 m in 0.1 s at 10 m/s, and turns a wheel of 0.34 m by 1 / 0.34 rad", () => {
   const sample = { from: frame(0, 0), to: frame(0.1, 1), mix: 0 };
-  const car = traitsOf("car");
+  const car = traitsOf({ kind: "car", name: "" });
   expect(drivenAs(sample, 0, car).speed).toBeCloseTo(10, 2);
   const wheels = new WheelAngles();
   wheels.move(1, []);
-  const [steer, spin] = wheels.advance(sample, 0, car, 0.1, 0.25);
+  const [steer, spin] = wheels.advance(sample, 0, car, 0.1, { steer: 0.25, rate: Number.NaN });
   expect(steer).toBe(0.25);
   expect(spin).toBeCloseTo(1 / 0.34, 2);
 });

@@ -33,7 +33,17 @@ it("gives 24 fleets 24 colours, the eight hues first", () => {
 
 it("knows manual control, overrides and disarmed vehicles", () => {
   const who = roster(3, { a: [[10, 2]], b: [[20, 3]] });
-  const about = { count: 1, kind: "quad", model: "quad", single: false, inputs: [], columns: [], sensors: [] };
+  const about = {
+    count: 1,
+    kind: "quad",
+    model: "quad",
+    single: false,
+    inputs: [],
+    columns: [],
+    sensors: [],
+    preset: null,
+    dimensions: {},
+  };
   const fleets = [
     { ...about, name: "a", driven_by: null },
     { ...about, name: "b", driven_by: "flock" },

@@ -59,12 +59,14 @@ class ValueTree(ColumnTree):
 
 
 class FleetInfoTree(TypedDict):
-    """A fleet with its inputs and columns."""
+    """A fleet with its inputs and columns; `dimensions` are the parameters (m) that say what it looks like."""
 
     name: str
     count: int
     kind: str
     model: str
+    preset: str | None
+    dimensions: dict[str, float]
     single: bool
     driven_by: str | None
     inputs: list[ColumnTree]

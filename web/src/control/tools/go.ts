@@ -1,6 +1,5 @@
 // The go tool: a click on the ground sends the selected vehicles there, each to its own point.
 import type { Stage } from "../../scene/stage";
-import { groundHeight } from "../../state/mission";
 import { selection, showNotice } from "../../state/store";
 import { canCommand, setOverrides } from "../overrides";
 import { cruiseOf, type Placed, ping, placesOf, spreadGoals } from "../placement";
@@ -10,7 +9,7 @@ const MOST_TOGETHER = 10_000; // vehicles per override: message size limit
 
 export async function goTo(stage: Stage, x: number, y: number): Promise<void> {
   if (!canCommand(selection.value)) return;
-  const point = stage.groundPoint(x, y, groundHeight());
+  const point = stage.groundPoint(x, y);
   const vehicles = placesOf(selection.value);
   if (vehicles.length === 0) return showNotice("info", "Select vehicles first, then click on the ground");
   if (!point) return showNotice("info", "Click on the ground");

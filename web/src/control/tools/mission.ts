@@ -2,7 +2,7 @@
 import { call } from "../../net/connection";
 import { reasonOf } from "../../net/rpc";
 import type { Stage } from "../../scene/stage";
-import { addPendingTask, freeName, groundHeight, mission, pendingTasks } from "../../state/mission";
+import { addPendingTask, freeName, mission, pendingTasks } from "../../state/mission";
 import { showNotice } from "../../state/store";
 import { canCommand } from "../overrides";
 import { ping } from "../placement";
@@ -19,7 +19,7 @@ export class TaskDrag {
   ) {}
 
   move(x: number, y: number): void {
-    const point = this.stage.groundPoint(x, y, groundHeight());
+    const point = this.stage.groundPoint(x, y);
     if (!point) return;
     this.point = point;
     addPendingTask(this.name, { x: point[0], y: point[1], kind: "dragged" });
@@ -45,7 +45,7 @@ async function moveTask(stage: Stage, name: string, point: Place): Promise<void>
 
 /** Add a waypoint task at the clicked point. */
 export async function addTaskAt(stage: Stage, sx: number, sy: number): Promise<void> {
-  const point = stage.groundPoint(sx, sy, groundHeight());
+  const point = stage.groundPoint(sx, sy);
   if (!point || !canCommand()) return;
   const name = freeName(mission.peek(), pendingTasks.peek().keys());
   const [x, y] = toMillimetres(point);

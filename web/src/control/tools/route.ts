@@ -1,7 +1,7 @@
 // The route tool: clicks add waypoints; Enter or double click sends them (Shift: patrol); Escape discards them.
 import { effect } from "@preact/signals";
 import type { Stage } from "../../scene/stage";
-import { groundHeight } from "../../state/mission";
+import { groundAt } from "../../state/scenery";
 import { selection, showNotice, tool, withdrawNotice } from "../../state/store";
 import { canCommand, setOverrides } from "../overrides";
 import { cruiseOf, type Placed, ping, placesOf } from "../placement";
@@ -28,7 +28,7 @@ export class RouteTool {
 
   add(x: number, y: number): void {
     if (selection.value.size === 0) return showNotice("info", "Select vehicles first, then click waypoints");
-    const point = this.stage.groundPoint(x, y, groundHeight());
+    const point = this.stage.groundPoint(x, y);
     const last = this.points.at(-1);
     if (!point || (last && Math.hypot(point[0] - last[0], point[1] - last[1]) < APART)) return;
     this.points = [...this.points, point];
@@ -57,24 +57,29 @@ export class RouteTool {
   }
 }
 
-/** One override per kind; flying vehicles keep their mean height. A single point becomes a goal. */
+/** One override per kind; flying vehicles keep their mean height above the ground. A single point becomes a goal. */
 export function routeOverrides(
   vehicles: readonly Placed[],
   points: readonly (readonly [number, number, number])[],
   patrol: boolean,
 ): [number[], Record<string, unknown>][] {
   return alikes(vehicles).map((alike) => {
-    const height = alike.reduce((sum, { at }) => sum + at[2], 0) / alike.length;
-    const path = points.map(([x, y, z]): Point => [x, y, height > GROUND ? height : z]);
+    const height = alike.reduce((sum, { at }) => sum + above(at), 0) / alike.length;
+    const path = points.map(([x, y, z]): Point => [x, y, height > GROUND ? groundAt(x, y) + height : z]);
     return [alike.map(({ id }) => id), behaviourOf(path, cruiseOf(alike[0]?.kind ?? ""), patrol)];
   });
+}
+
+/** Height above the ground, m. */
+function above([x, y, z]: readonly [number, number, number]): number {
+  return z - groundAt(x, y);
 }
 
 /** Grouped by kind, and by on the ground or in the air. */
 function alikes(vehicles: readonly Placed[]): Placed[][] {
   const groups = new Map<string, Placed[]>();
   for (const vehicle of vehicles) {
-    const name = `${vehicle.kind} ${vehicle.at[2] > GROUND}`;
+    const name = `${vehicle.kind} ${above(vehicle.at) > GROUND}`;
     groups.set(name, [...(groups.get(name) ?? []), vehicle]);
   }
   return [...groups.values()];

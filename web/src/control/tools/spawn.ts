@@ -2,7 +2,6 @@
 import { call } from "../../net/connection";
 import { type Params, reasonOf } from "../../net/rpc";
 import type { Stage } from "../../scene/stage";
-import { groundHeight } from "../../state/mission";
 import { type Spawning, select, showNotice, spawning } from "../../state/store";
 import { canCommand } from "../overrides";
 import { gridSpots, ping, spacingOf } from "../placement";
@@ -24,7 +23,7 @@ export function spawnEntries(what: Spawning, middle: readonly [number, number]):
 
 export async function spawnAt(stage: Stage, x: number, y: number): Promise<void> {
   if (!canCommand()) return;
-  const point = stage.groundPoint(x, y, groundHeight());
+  const point = stage.groundPoint(x, y);
   if (!point) return showNotice("info", "Click on the ground");
   if (spawning.value.model === "") return showNotice("info", "Select a model first");
   ping(stage, point);

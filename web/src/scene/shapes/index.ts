@@ -1,10 +1,11 @@
-// The shape of each vehicle kind: detailed, simple, and translucent parts such as spinning blades.
+// The shape of each vehicle: detailed, simple, and translucent parts such as spinning blades. Most are loaded when there
+// are such vehicles; until then they are plain.
+import { signal } from "@preact/signals";
 import type { BufferGeometry } from "three";
-import { aircraftBlur, detailedAircraft, simpleAircraft } from "./aircraft";
+import { type Appearance, appearances, carStyle, type Dimensions } from "../../state/appearance";
+import type { Fleet } from "../../state/roster";
 import { type P3, ShapeBuilder } from "./builder";
-import { detailedCar, simpleCar } from "./car";
 import { detailedQuad, quadBlur, simpleQuad } from "./quad";
-import { detailedRover, simpleRover } from "./rover";
 
 const NOSE: P3 = [0.55, 0, 0];
 const RIDGE: P3 = [-0.3, 0, 0.16];
@@ -12,7 +13,7 @@ const KEEL: P3 = [-0.3, 0, -0.06];
 const LEFT: P3 = [-0.45, 0.34, 0];
 const RIGHT: P3 = [-0.45, -0.34, 0];
 
-export function detailedAgent(): BufferGeometry {
+function agent(): BufferGeometry {
   const b = new ShapeBuilder();
   b.paint("#d8dde2", 0.96).triangle(NOSE, LEFT, RIDGE).triangle(NOSE, RIDGE, RIGHT);
   b.paint("#9aa5af", 0.7).triangle(NOSE, KEEL, LEFT).triangle(NOSE, RIGHT, KEEL);
@@ -20,20 +21,58 @@ export function detailedAgent(): BufferGeometry {
   return b.build();
 }
 
-function simpleAgent(): BufferGeometry {
-  return detailedAgent();
+function plainBox(): BufferGeometry {
+  return new ShapeBuilder().paint("#d8dde2", 0.9).box([-0.5, -0.25, 0], [0.5, 0.25, 0.3], [0.1, 0.05]).build();
 }
 
-interface Shape {
+export interface Shape {
   detailed(): BufferGeometry;
   simple(): BufferGeometry;
   blur?(): BufferGeometry;
 }
 
-export const SHAPES: Record<string, Shape> = {
-  car: { detailed: detailedCar, simple: simpleCar },
+const AGENT: Shape = { detailed: agent, simple: agent };
+const PLAIN: Shape = { detailed: plainBox, simple: plainBox };
+const SHAPES: Readonly<Record<string, Shape>> = {
   quad: { detailed: detailedQuad, simple: simpleQuad, blur: quadBlur },
-  rover: { detailed: detailedRover, simple: simpleRover },
-  aircraft: { detailed: detailedAircraft, simple: simpleAircraft, blur: aircraftBlur },
-  agent: { detailed: detailedAgent, simple: simpleAgent },
+  agent: AGENT,
 };
+
+// bodies -------------------------------------------------------------------------------------------------------------
+
+/** What a fleet looks like; fleets with the same name of a body are drawn together. */
+export interface Body {
+  name: string;
+  shape: Shape;
+}
+
+const BODIES: ReadonlySet<string> = new Set(["car", "rover", "aircraft", "cone", "crate"]);
+/** Incremented when bodies have been loaded. */
+export const bodiesLoaded = signal(0);
+let shapeOf: ((kind: string, style: string, size: Dimensions) => Shape) | null = null;
+let requested = false;
+const known = new Map<string, Body>();
+
+/** The body of a fleet. */
+export function bodyOf({ kind, name }: Pick<Fleet, "kind" | "name">): Body {
+  const shape = SHAPES[kind];
+  if (!BODIES.has(kind)) return { name: shape ? kind : "agent", shape: shape ?? AGENT };
+  if (!requested) void loadBodies();
+  if (!shapeOf) return { name: `${kind}?`, shape: PLAIN };
+  return made(shapeOf, kind, appearances.peek().get(name));
+}
+
+function made(of: NonNullable<typeof shapeOf>, kind: string, look: Appearance | undefined): Body {
+  const size = look?.dimensions ?? {};
+  const style = kind === "car" ? carStyle(look) : kind;
+  const key = `${style} ${Object.values(size).join(" ")}`;
+  const body = known.get(key) ?? { name: key, shape: of(kind, style, size) };
+  known.set(key, body);
+  return body;
+}
+
+async function loadBodies(): Promise<void> {
+  requested = true;
+  shapeOf = (await import("./bodies")).shapeOf;
+  bodiesLoaded.value += 1;
+}
