@@ -235,7 +235,7 @@ BROKEN: list[tuple[str, dict, str, str]] = [
         "declarations",
         r"\.py:\d+: report_of_nothing\(\) must return Share of numbers, not \(1.0,\)",
     ),
-    ("dt", {"dt_max": 0.0}, "declarations", r"dt_max 0 s must lie in \(0, 1\]"),
+    ("dt", {"dt_max": 2.0}, "declarations", r"dt_max 2 s must lie in \(0, 1\]"),
 ]
 
 
