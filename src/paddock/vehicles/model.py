@@ -42,11 +42,20 @@ class Placement(NamedTuple):
     speed: Annotated[float, Column("m/s", "speed along the heading")]
 
 
+class Fitting(NamedTuple):
+    """Functions that a choice replaces by others, and the parameters that follow from it."""
+
+    functions: Mapping[Callable[..., Any], Callable[..., Any]]
+    parameters: Mapping[str, float] = MappingProxyType({})
+
+
 class Subsystem(NamedTuple):
     """A replaceable part of a model: the function that it stands for, and named choices: what each replaces by what."""
 
     function: Callable[..., Any]
     choices: Mapping[str, Mapping[Callable[..., Any], Callable[..., Any]]] = MappingProxyType({})
+    suffix: str = ""  # of files that describe one
+    read: Callable[[str], Fitting] | None = None  # for such a file
 
 
 BATTERY_COLUMNS = ("charge", "voltage", "current")
@@ -75,6 +84,7 @@ class VehicleModel:
     report_type: type | None = None  # the named tuple that `report` returns
     crash_sink: float = inf  # m/s: sink rate above which touching the ground is a crash; needs z, vx, vy and vz
     subsystems: Mapping[str, Subsystem] = field(default_factory=dict, hash=False)  # parts that a user may replace
+    fixed_parameters: Mapping[str, float] = field(default_factory=dict, hash=False)  # of fitted files, over the preset
     name: str = ""  # set by `find_model`
 
     def __post_init__(self) -> None:
@@ -87,6 +97,7 @@ class VehicleModel:
     def fitted(self, chosen: Mapping[str, str | Callable[..., Any]]) -> "VehicleModel":
         """Return the model with other subsystems: name of a choice, dotted path of a function, or a function for each."""
         others: dict[Callable[..., Any], Callable[..., Any]] = {}
+        parameters = dict(self.fixed_parameters)
         for name, choice in chosen.items():
             if name not in self.subsystems:
                 raise unknown_name(f"subsystem of {self.name}", name, self.subsystems)
@@ -95,11 +106,16 @@ class VehicleModel:
                 others[part.function] = _compatible(choice, part.function, f"{name} of {self.name}")
             elif choice in part.choices:
                 others |= part.choices[choice]
+            elif part.read is not None and choice.lower().endswith(part.suffix):
+                fitting = part.read(choice)
+                others |= fitting.functions
+                parameters |= fitting.parameters
             else:
                 found = find_function(f"{name} of {self.name}", choice, part.choices)
                 others[part.function] = _compatible(found, part.function, f"{name} of {self.name}")
         names = ("step", "pose", "place", "guide", "energy", *(() if self.report is None else ("report",)))
-        model = replace(self, **{name: rebound(getattr(self, name), others) for name in names})
+        functions = {name: rebound(getattr(self, name), others) for name in names}
+        model = replace(self, **functions, fixed_parameters=parameters)
         check_functions(model)
         return model
 
