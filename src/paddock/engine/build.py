@@ -176,6 +176,7 @@ def _at(where: str, function: Callable[..., Any], *arguments: Any) -> Any:
 def _parameters(model: VehicleModel, entry: VehicleEntry, place: Place) -> Floats:
     preset = load_preset(entry.model, entry.preset, place("preset"))
     known = {name: value for name, value in preset.items() if name in column_index(model.parameters)}
+    known |= model.fixed_parameters
     stand_ins = {c.name: 0.0 for c in columns_of(model.parameters) if c.default is None} | known
     what = f"parameter of {model.name}"
     for name, value in entry.parameters.items():

@@ -46,11 +46,20 @@ class Placement(NamedTuple):
     speed: Annotated[float, Column("m/s", "speed along the heading")]
 
 
+class Fitting(NamedTuple):
+    """Functions that a choice replaces by others, and the parameters that follow from it."""
+
+    functions: Mapping[Callable[..., Any], Callable[..., Any]]
+    parameters: Mapping[str, float] = MappingProxyType({})
+
+
 class Subsystem(NamedTuple):
     """A replaceable part of a model: the function that it stands for, and named choices: what each replaces by what."""
 
     function: Callable[..., Any]
     choices: Mapping[str, Mapping[Callable[..., Any], Callable[..., Any]]] = MappingProxyType({})
+    suffix: str = ""  # of files that describe one
+    read: Callable[[str], Fitting] | None = None  # for such a file
 
 
 SPHERE, CAPSULE, CONE, BOX, CYLINDER = 0.0, 1.0, 2.0, 3.0, 4.0
@@ -126,6 +135,7 @@ class VehicleModel:
     # contact: both or neither; a vehicle without them is not touched by others. x, y and z of the state are the pose's
     body: Callable[..., Body] | None = None  # (parameters) -> Body
     bumped: Callable[..., Any] | None = None  # (state, parameters, bump) -> state
+    fixed_parameters: Mapping[str, float] = field(default_factory=dict, hash=False)  # of fitted files, over the preset
     name: str = ""  # set by `find_model`
 
     def __post_init__(self) -> None:
@@ -148,6 +158,7 @@ class VehicleModel:
     def fitted(self, chosen: Mapping[str, str | Callable[..., Any]]) -> "VehicleModel":
         """Return the model with other subsystems: for each a choice's name, a dotted path, or a function."""
         others: dict[Callable[..., Any], Callable[..., Any]] = {}
+        parameters = dict(self.fixed_parameters)
         for name, choice in chosen.items():
             if name not in self.subsystems:
                 raise unknown_name(f"subsystem of {self.name}", name, self.subsystems)
@@ -156,12 +167,16 @@ class VehicleModel:
                 others[part.function] = _compatible(choice, part.function, f"{name} of {self.name}")
             elif choice in part.choices:
                 others |= part.choices[choice]
+            elif part.read is not None and choice.lower().endswith(part.suffix):
+                fitting = part.read(choice)
+                others |= fitting.functions
+                parameters |= fitting.parameters
             else:
                 found = find_function(f"{name} of {self.name}", choice, part.choices)
                 others[part.function] = _compatible(found, part.function, f"{name} of {self.name}")
         names = ("step", "pose", "place", "guide", "energy", *(() if self.report is None else ("report",)))
         functions: dict[str, Any] = {name: rebound(getattr(self, name), others) for name in names}
-        model = replace(self, **functions)
+        model = replace(self, **functions, fixed_parameters=parameters)
         check_functions(model)
         return model
 
