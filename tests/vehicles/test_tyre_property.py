@@ -14,7 +14,7 @@ from paddock.vehicles.parts.tyre_property import (
     coefficients_of,
     property_forces,
     relaxation_lengths,
-    tyre_from_file,
+    tyre_of_text,
 )
 from paddock.wire.tir import parse_tir, read_tir
 
@@ -34,9 +34,7 @@ def book_side_force(file: dict[str, float], fz: float, angle: float, camber: flo
     a = angle + sh
     mu = (g["PDY1"] + g["PDY2"] * dfz) * (1.0 - g["PDY3"] * camber**2)
     c, d = g["PCY1"], mu * fz
-    e = (g["PEY1"] + g["PEY2"] * dfz) * (
-        1.0 + g["PEY5"] * camber**2 - (g["PEY3"] + g["PEY4"] * camber) * np.sign(a)
-    )
+    e = (g["PEY1"] + g["PEY2"] * dfz) * (1.0 + g["PEY5"] * camber**2 - (g["PEY3"] + g["PEY4"] * camber) * np.sign(a))
     b = k_alpha / (c * d)
     x = b * a
     sv = fz * (g["PVY1"] + g["PVY2"] * dfz) + sv_camber
@@ -59,7 +57,11 @@ def numbers(section: str) -> dict[str, float]:
 
 @pytest.mark.parametrize("load", [1500.0, 4000.0, 7000.0])
 def test_pure_slip_equals_the_book(load: float) -> None:
-    k, lateral, long = coefficients_of(read_tir(FILE)), numbers("LATERAL_COEFFICIENTS"), numbers("LONGITUDINAL_COEFFICIENTS")
+    k, lateral, long = (
+        coefficients_of(read_tir(FILE)),
+        numbers("LATERAL_COEFFICIENTS"),
+        numbers("LONGITUDINAL_COEFFICIENTS"),
+    )
     no_combined = k._replace(rbx1=0.0, rby1=0.0, rvy1=0.0)
     for slip in np.linspace(-0.3, 0.3, 13).tolist():
         for camber in (0.0, 0.06):
@@ -82,7 +84,9 @@ def test_combined_slip_weights_the_pure_forces() -> None:
     for kappa, angle in ((0.08, -0.05), (-0.12, 0.09), (0.02, 0.1)):
         along = weight(angle, g["RHX1"], g["RBX1"] * cos(atan(g["RBX2"] * kappa)), g["RCX1"], g["REX1"])
         across = weight(kappa, g["RHY1"], g["RBY1"] * cos(atan(g["RBY2"] * (angle - g["RBY3"]))), g["RCY1"], g["REY1"])
-        induced = g["PDY1"] * 4000.0 * g["RVY1"] * cos(atan(g["RVY4"] * angle)) * sin(g["RVY5"] * atan(g["RVY6"] * kappa))
+        induced = (
+            g["PDY1"] * 4000.0 * g["RVY1"] * cos(atan(g["RVY4"] * angle)) * sin(g["RVY5"] * atan(g["RVY6"] * kappa))
+        )
         found = property_forces(kappa, angle, 4000.0, 0.0, 1.0, k)
         assert isclose(found.along, along * book_drive_force(g, 4000.0, kappa), rel_tol=1e-12)
         assert isclose(found.across, across * book_side_force(g, 4000.0, angle, 0.0) + induced, rel_tol=1e-12)
@@ -102,7 +106,9 @@ def test_a_file_of_version_5_2_has_the_stiffness_of_its_formula() -> None:
 def test_scaling_factors_and_pressure() -> None:
     half = coefficients_of(parse_tir(FILE.read_text().replace("LMUY = 1", "LMUY = 0.5"), "a"), symmetric=True)
     whole = coefficients_of(read_tir(FILE), symmetric=True)
-    limit = [max(property_forces(0.0, -a, 4000.0, 0.0, 1.0, k).across for a in (0.1, 0.15, 0.2, 0.3)) for k in (half, whole)]
+    limit = [
+        max(property_forces(0.0, -a, 4000.0, 0.0, 1.0, k).across for a in (0.1, 0.15, 0.2, 0.3)) for k in (half, whole)
+    ]
     assert limit[0] == pytest.approx(0.5 * 0.8785 * 4000.0, rel=0.01)
     assert limit[1] == pytest.approx(0.8785 * 4000.0, rel=0.01)
     text = FILE.read_text().replace("INFLPRES = 220000", "INFLPRES = 242000")
@@ -112,7 +118,7 @@ def test_scaling_factors_and_pressure() -> None:
 
 
 def test_the_tyre_of_a_car_pushes_left_for_a_positive_slip_and_is_symmetric() -> None:
-    fitting = tyre_from_file(str(FILE))
+    fitting = tyre_of_text(FILE.read_text(), str(FILE))
     tyre, peaks = fitting.functions.values()
     p = Parameters(**fitting.parameters)
     left = tyre(0.0, 0.05, 4000.0, p.tyre_mu, p)

@@ -59,13 +59,15 @@ def test_errors_name_line_section_and_key(old: str, new: str, message: str) -> N
 
 
 def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(TirError, match="cannot read .*none.tir: No such file"):
+    with pytest.raises(TirError, match=r"cannot read .*none.tir: No such file"):
         read_tir(tmp_path / "none.tir")
 
 
 @given(st.text(max_size=300))
 def test_any_text_is_read_or_refused_in_one_line(text: str) -> None:
+    found = None
     try:
         parse_tir(text, "a.tir")
     except TirError as error:
-        assert "\n" not in str(error)
+        found = str(error)
+    assert found is None or "\n" not in found

@@ -19,7 +19,7 @@ VERBS = {
     "plan": "Plan a mission: assign tasks to vehicles and compute their routes.",
     "sitl": "Run vehicles with built-in or external autopilots for ground stations.",
     "replay": "Play a recording, verify it, or print its summary.",
-    "export": "Export a recording as Parquet, CSV, JSON or plots.",
+    "export": "Export a recording as Parquet, CSV, JSON or plots, or the curves of a tyre.",
     "schema": "Print the JSON schema of scenario files.",
     "doctor": "Check the installation and show how to add missing features.",
     "bench": "Measure the simulator's speed.",

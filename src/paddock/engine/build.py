@@ -20,7 +20,7 @@ from paddock.scenario.contact import FleetContact
 from paddock.sensing.sensor import Sensor, find_sensor
 from paddock.sensing.site import site_at
 from paddock.sensing.suite import FleetSensor
-from paddock.vehicles.model import Placement, VehicleModel, find_model, over
+from paddock.vehicles.model import PartFile, Placement, VehicleModel, find_model, over
 from paddock.world.columns import Floats, checked, column_index, columns_of, defaults_of, filled
 from paddock.world.fleet import Fleet, Ints, draw_uniforms, stream_ids
 from paddock.world.geodesy import Origin
@@ -60,7 +60,8 @@ def build_program(
     """Build a fleet with its model, behaviour and sensors, without vehicles yet."""
     model = _at(place("model"), find_model, entry.model)
     for name, choice in entry.subsystems.items():
-        model = _at(place("subsystems", name), model.fitted, {name: choice})
+        part = choice.name if choice.text is None else PartFile(choice.name, choice.text)
+        model = _at(place("subsystems", name), model.fitted, {name: part})
     parameters = _parameters(model, entry, place)
     single = entry.count == 1
     fleet = Fleet(entry.name, model.state, model.command, entry.count, single)

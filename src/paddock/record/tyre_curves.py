@@ -27,6 +27,8 @@ def tyre_curves(
     for load in chosen:
         if not 0.0 < load <= 1e6:
             raise InvalidValueError(f"--loads: a load must lie in 0 to 1e+06 N, not {load:g}")
+    if not -90.0 < camber_deg < 90.0:
+        raise InvalidValueError(f"--camber-deg must lie in -90 to 90 degrees, not {camber_deg:g}")
     angles, camber = np.radians(ANGLES_DEG), float(np.radians(camber_deg))
     along = {load: _forces(SLIPS, 0.0 * SLIPS, load, camber, mu, k)[0] for load in chosen}
     across = {load: _forces(0.0 * angles, angles, load, camber, mu, k)[1] for load in chosen}
@@ -58,6 +60,26 @@ def _forces(slips: Any, angles: Any, load: float, camber: float, mu: float, k: C
     return found.along, found.across
 
 
+COLUMNS = {  # of the table: heading, key and format
+    "load N": ("load", "8.0f"),
+    "mu_x": ("mu_x", "6.3f"),
+    "mu_y": ("mu_y", "6.3f"),
+    "kappa_peak": ("kappa_peak", "10.3f"),
+    "alpha_peak deg": ("alpha_peak_deg", "14.2f"),
+    "stiffness N/rad": ("cornering_stiffness", "15.0f"),
+}
+
+
+def peaks_table(curves: dict[str, Any]) -> str:
+    """Return the peaks at each load as a table, and the relaxation lengths below it."""
+    widths = [int(form.partition(".")[0]) for _, form in COLUMNS.values()]
+    lines = ["  ".join(f"{heading:>{width}}" for heading, width in zip(COLUMNS, widths, strict=True))]
+    lines += ["  ".join(f"{row[key]:{form}}" for key, form in COLUMNS.values()) for row in curves["peaks"]]
+    lengths = (("longitudinal", curves["relaxation_longitudinal"]), ("lateral", curves["relaxation_lateral"]))
+    known = ", ".join(f"{name} {length:.3f} m" if length else f"{name} not given" for name, length in lengths)
+    return "\n".join([*lines, f"relaxation lengths at the nominal load: {known}"])
+
+
 def plot_tyre(curves: dict[str, Any], output: str | os.PathLike[str]) -> Path:
     """Draw the curves into one PNG file; needs the extra `plots`."""
     file: TirFile = curves["file"]
@@ -79,7 +101,7 @@ def plot_tyre(curves: dict[str, Any], output: str | os.PathLike[str]) -> Path:
         right.set_xlabel("longitudinal force, kN")
         right.set_aspect("equal", adjustable="datalim")
         left.legend(title="load", frameon=False)
-        right.legend(title="slip angle", frameon=False)
+        right.legend(title="slip angle", loc="upper center", ncols=3, frameon=False)
         try:
             figure.savefig(target)
         except OSError as error:

@@ -53,13 +53,19 @@ class Fitting(NamedTuple):
     parameters: Mapping[str, float] = MappingProxyType({})
 
 
+class PartFile(NamedTuple):
+    """A file that describes a part: its name, for error messages, and its text."""
+
+    name: str
+    text: str
+
+
 class Subsystem(NamedTuple):
     """A replaceable part of a model: the function that it stands for, and named choices: what each replaces by what."""
 
     function: Callable[..., Any]
     choices: Mapping[str, Mapping[Callable[..., Any], Callable[..., Any]]] = MappingProxyType({})
-    suffix: str = ""  # of files that describe one
-    read: Callable[[str], Fitting] | None = None  # for such a file
+    read: Callable[[str, str], Fitting] | None = None  # (text, name) of a file that describes one
 
 
 SPHERE, CAPSULE, CONE, BOX, CYLINDER = 0.0, 1.0, 2.0, 3.0, 4.0
@@ -155,22 +161,25 @@ class VehicleModel:
                 if name not in column_index(known):
                     raise unknown_name(f"{what} column", name, column_index(known), users_place())
 
-    def fitted(self, chosen: Mapping[str, str | Callable[..., Any]]) -> "VehicleModel":
-        """Return the model with other subsystems: for each a choice's name, a dotted path, or a function."""
+    def fitted(self, chosen: Mapping[str, str | Callable[..., Any] | PartFile]) -> "VehicleModel":
+        """Return the model with other subsystems: for each a choice's name, a dotted path, a function, or a file."""
         others: dict[Callable[..., Any], Callable[..., Any]] = {}
         parameters = dict(self.fixed_parameters)
         for name, choice in chosen.items():
             if name not in self.subsystems:
                 raise unknown_name(f"subsystem of {self.name}", name, self.subsystems)
             part = self.subsystems[name]
-            if not isinstance(choice, str):
+            if isinstance(choice, PartFile):
+                if part.read is None:
+                    able = ", ".join(sorted(key for key, other in self.subsystems.items() if other.read is not None))
+                    raise PaddockError(f"{name} of {self.name} cannot be read from a file; these can: {able or 'none'}")
+                fitting = part.read(choice.text, choice.name)
+                others |= fitting.functions
+                parameters |= fitting.parameters
+            elif not isinstance(choice, str):
                 others[part.function] = _compatible(choice, part.function, f"{name} of {self.name}")
             elif choice in part.choices:
                 others |= part.choices[choice]
-            elif part.read is not None and choice.lower().endswith(part.suffix):
-                fitting = part.read(choice)
-                others |= fitting.functions
-                parameters |= fitting.parameters
             else:
                 found = find_function(f"{name} of {self.name}", choice, part.choices)
                 others[part.function] = _compatible(found, part.function, f"{name} of {self.name}")

@@ -1,7 +1,7 @@
 """Tyre property files (.tir) of the magic formula 5.2 and 6.1: sections, keys, units and ranges.
 
-A file is text: `[SECTION]` lines, `KEY = value` lines, comments after `$` or `!`. Text values stand in quotes. Sections of
-other programs are kept, not checked.
+A file is text: `[SECTION]` lines, `KEY = value` lines, comments after `$` or `!`. Text values stand in quotes. Sections
+of other programs are kept, not checked.
 """
 
 import re

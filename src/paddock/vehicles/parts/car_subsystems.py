@@ -18,7 +18,7 @@ from paddock.vehicles.parts.tyre import (
     magic_peaks,
     magic_tyre,
 )
-from paddock.vehicles.parts.tyre_property import tyre_from_file
+from paddock.vehicles.parts.tyre_property import tyre_of_text
 
 # a standing car is at rest below these speeds (m/s, rad/s) and accelerations (m/s2, rad/s2)
 CALM_SPEED = 1e-3
@@ -282,8 +282,7 @@ SUBSYSTEMS: dict[str, Subsystem] = {
             "linear": {magic_tyre: linear_tyre, magic_peaks: linear_peaks},
             "brush": {magic_tyre: brush_tyre, magic_peaks: brush_peaks},
         },
-        ".tir",
-        tyre_from_file,
+        tyre_of_text,
     ),
     "tyre_peaks": Subsystem(magic_peaks),
     "steering": Subsystem(rack),

@@ -1,22 +1,22 @@
 """Tyres of property files: the magic formula 5.2 and 6.1 with combined slip, camber, load and inflation pressure.
 
-`property_tyre` is a tyre like those of tyre.py. Its coefficients are a module global that `tyre_from_file` binds to those of
-a file, so that they are constants of the compiled kernel. Cars use the tyre without its asymmetries (conicity, ply steer),
-because one function serves both sides; `property_forces` has them.
+`property_tyre` is a tyre like those of tyre.py. Its coefficients are a module global that `tyre_of_text` binds to those
+of a file, so that they are constants of the compiled kernel. Cars use the tyre without its asymmetries (conicity, ply
+steer), because one function serves both sides; `property_forces` has them.
 """
 
+from functools import lru_cache
 from math import atan as libm_atan
 from math import copysign
 from math import sin as libm_sin
-from pathlib import Path
 from typing import NamedTuple
 
 from paddock.compute.math import absolute, atan, clamp, cos, exp, maximum, minimum, select, sign, sin
-from paddock.compute.twin import Function, bound
+from paddock.compute.twin import bound, shared_code
 from paddock.vehicles.model import Fitting
 from paddock.vehicles.parts.car import Parameters
 from paddock.vehicles.parts.tyre import Peaks, TyreForce, magic_formula, magic_peak, magic_peaks, magic_tyre
-from paddock.wire.tir import TirFile, read_tir
+from paddock.wire.tir import TirFile, parse_tir
 
 LEAST_LOAD = 1.0  # N: the stiffness per load of a wheel in the air
 
@@ -127,7 +127,9 @@ def curve_across(load: float, camber: float, mu: float, angle: float, k: Coeffic
     stiffness = k.pky1 * k.fnomin * (1.0 - k.pky3 * absolute(camber)) * sin(bend)
     from_camber = mu * weight * (k.pvy3 + k.pvy4 * df) * camber
     safe = select(absolute(stiffness) < 1e-9, 1e-9, stiffness)
-    leaned = select(k.pky6 + k.pky7 == 0.0, k.phy3 * camber, (weight * (k.pky6 + k.pky7 * df) * camber - from_camber) / safe)
+    leaned = select(
+        k.pky6 + k.pky7 == 0.0, k.phy3 * camber, (weight * (k.pky6 + k.pky7 * df) * camber - from_camber) / safe
+    )
     shift = k.phy1 + k.phy2 * df + leaned
     turns = sign(angle + shift)
     e = (k.pey1 + k.pey2 * df) * (1.0 + k.pey5 * camber * camber - (k.pey3 + k.pey4 * camber) * turns)
@@ -151,7 +153,9 @@ def property_forces(
     weaker_x = _weighting(alpha, k.rhx1, bx, k.rcx1, minimum(k.rex1 + k.rex2 * df, 1.0))
     by = (k.rby1 + k.rby4 * square) * cos(atan(k.rby2 * (alpha - k.rby3)))
     weaker_y = _weighting(kappa, k.rhy1 + k.rhy2 * df, by, k.rcy1, minimum(k.rey1 + k.rey2 * df, 1.0))
-    induced = y.d * (k.rvy1 + k.rvy2 * df + k.rvy3 * camber) * cos(atan(k.rvy4 * alpha)) * sin(k.rvy5 * atan(k.rvy6 * kappa))
+    induced = (
+        y.d * (k.rvy1 + k.rvy2 * df + k.rvy3 * camber) * cos(atan(k.rvy4 * alpha)) * sin(k.rvy5 * atan(k.rvy6 * kappa))
+    )
     up = select(load > 0.0, 1.0, 0.0)
     return TyreForce(up * weaker_x * pure_x, up * (weaker_y * pure_y + induced))
 
@@ -169,6 +173,7 @@ def _cosine(bs: float, c: float, e: float) -> float:
     return cos(c * atan(bs - e * (bs - atan(bs))))
 
 
+@shared_code
 def property_tyre(slip_ratio: float, slip: float, load: float, mu: float, p: Parameters) -> TyreForce:
     """Return the force of the bound file's tyre on the car."""
     k = COEFFICIENTS
@@ -176,6 +181,7 @@ def property_tyre(slip_ratio: float, slip: float, load: float, mu: float, p: Par
     return TyreForce(force.along, force.across)
 
 
+@shared_code
 def property_peaks(load: float, mu: float, p: Parameters) -> Peaks:
     """Return the peaks of the bound file's tyre."""
     k, factor = COEFFICIENTS, mu / maximum(p.tyre_mu, 1e-9)
@@ -196,8 +202,10 @@ SCALED = {  # scaling factor -> coefficients that it multiplies
     "LKY": ("pky1",), "LHY": ("phy1", "phy2"), "LVY": ("pvy1", "pvy2"), "LYKA": ("rby1", "rby4"),
     "LVYKA": ("rvy1", "rvy2", "rvy3"), "LKYC": ("pky6", "pky7", "pvy3", "pvy4"), "LFZO": ("fnomin",),
 }  # fmt: skip
-ASYMMETRIC = ("phx1", "phx2", "pvx1", "pvx2", "pex4", "phy1", "phy2", "pvy1", "pvy2", "pey3", "rhx1", "rby3", "rhy1", "rhy2")
-"""Coefficients that make left and right, or driving and braking, different; 0 for cars. The last ones shift combined slip."""
+ASYMMETRIC = (
+    "phx1", "phx2", "pvx1", "pvx2", "pex4", "phy1", "phy2", "pvy1", "pvy2", "pey3", "rhx1", "rby3", "rhy1", "rhy2",
+)  # fmt: skip
+"""Coefficients that make left and right, or driving and braking, different; 0 for cars."""
 INDUCED = ("rvy1", "rvy2", "rvy3")  # ply-steer of driving and braking
 
 
@@ -260,16 +268,15 @@ def relaxation_lengths(file: TirFile, k: Coefficients) -> tuple[float, float]:
     return stiff_x / carcass_x if carcass_x else 0.0, stiff_y / carcass_y if carcass_y else 0.0
 
 
-def tyre_from_file(path: str) -> Fitting:
-    """Return the tyre of a property file for a car, and the parameters that follow from it."""
-    file = read_tir(Path(path))
+@lru_cache(maxsize=64)
+def tyre_of_text(text: str, name: str) -> Fitting:
+    """Return the tyre of a property file for a car, and the parameters that follow from it; equal ones are shared."""
+    file = parse_tir(text, name)
     k = coefficients_of(file, symmetric=True)
     bindings = {"COEFFICIENTS": k}
-    tyre: Function = bound(property_tyre, bindings)  # type: ignore[arg-type]
-    peaks: Function = bound(property_peaks, bindings)  # type: ignore[arg-type]
-    x, y = (
-        curve(k.fnomin, 0.0, 1.0, 0.0, k) for curve in (curve_along, curve_across)
-    )
+    tyre = bound(property_tyre, bindings)
+    peaks = bound(property_peaks, bindings)
+    x, y = (curve(k.fnomin, 0.0, 1.0, 0.0, k) for curve in (curve_along, curve_across))
     mu = abs(y.d) / k.fnomin
     along, across = relaxation_lengths(file, k)
     parameters = {
