@@ -109,6 +109,7 @@ class Bump(NamedTuple):
     dwz: Annotated[float, Column("rad/s", "change of the angular velocity about up")]
 
 
+Uneven = Callable[..., Surface] | None
 BATTERY_COLUMNS = ("charge", "voltage", "current")
 
 
@@ -189,23 +190,23 @@ class VehicleModel:
         check_functions(model)
         return model
 
-    def step_spec(self, varying: tuple[str, ...] = (), dtype: str = "float64", uneven: bool = False) -> KernelSpec:
+    def step_spec(self, varying: tuple[str, ...] = (), dtype: str = "float64", uneven: Uneven = None) -> KernelSpec:
         """Return the kernel that advances a fleet; `varying` are the parameters that differ between its vehicles.
 
-        `uneven`: its environment has the tables of uneven ground.
+        `uneven`: the function of uneven ground, whose tables its environment has; None over flat ground.
         """
         parameters, environment = Shared("parameters", self.parameters, varying), UNEVEN if uneven else LEVEL
         moved = Rows("state", self.state, "update"), Rows("command", self.command)
         arguments = (*moved, parameters, environment, Value("dt"))
-        step, ground = (over(self.step), uneven_surface) if uneven else (self.step, None)
-        return KernelSpec(f"{self.name}-step", step, arguments, dtype, self.crash_sink, self.crash_gap, ground)
+        step = over(self.step, uneven) if uneven else self.step
+        return KernelSpec(f"{self.name}-step", step, arguments, dtype, self.crash_sink, self.crash_gap, uneven)
 
-    def pose_spec(self, varying: tuple[str, ...] = (), dtype: str = "float64", uneven: bool = False) -> KernelSpec:
+    def pose_spec(self, varying: tuple[str, ...] = (), dtype: str = "float64", uneven: Uneven = None) -> KernelSpec:
         """Return the kernel that writes a fleet's poses; of a model that rides, `uneven` as for `step_spec`."""
         given = Rows("state", self.state), Shared("parameters", self.parameters, varying)
         written = Rows("pose", Pose, "write")
         if uneven and self.rides:
-            return KernelSpec(f"{self.name}-seated", _riding(self.pose), (*given, UNEVEN, written), dtype)
+            return KernelSpec(f"{self.name}-seated", _riding(self.pose, uneven), (*given, UNEVEN, written), dtype)
         return KernelSpec(f"{self.name}-pose", self.pose, (*given, written), dtype)
 
     @property
@@ -213,13 +214,13 @@ class VehicleModel:
         """The columns of the report; none for a model without one."""
         return () if self.report_type is None else tuple(column_index(self.report_type))
 
-    def report_spec(self, varying: tuple[str, ...] = (), uneven: bool = False) -> KernelSpec | None:
+    def report_spec(self, varying: tuple[str, ...] = (), uneven: Uneven = None) -> KernelSpec | None:
         """Return the kernel that writes a fleet's reports, as `step_spec`; None for a model without one."""
         if self.report is None or self.report_type is None:
             return None
         parameters, environment = Shared("parameters", self.parameters, varying), UNEVEN if uneven else LEVEL
         given = Rows("state", self.state), Rows("command", self.command), parameters, environment
-        report = over(self.report) if uneven else self.report
+        report = over(self.report, uneven) if uneven else self.report
         return KernelSpec(f"{self.name}-report", report, (*given, Rows("report", self.report_type, "write")))
 
     def specs(self) -> tuple[KernelSpec, ...]:
@@ -241,9 +242,9 @@ class VehicleModel:
         return body, KernelSpec("bumped", self.bumped, (state, parameters, Rows("bump", Bump)))
 
 
-def over(function: Callable[..., Any]) -> Callable[..., Any]:
+def over(function: Callable[..., Any], ground: Callable[..., Surface] = uneven_surface) -> Callable[..., Any]:
     """Return a function of a model for uneven ground."""
-    return rebound(function, {surface: uneven_surface})
+    return rebound(function, {surface: ground})
 
 
 def level_pose(state: Any, parameters: Any) -> Pose:
@@ -252,8 +253,8 @@ def level_pose(state: Any, parameters: Any) -> Pose:
 
 
 @cache
-def _riding(pose: Callable[..., Pose]) -> Callable[..., Pose]:
-    return over(bound(seated, {"level_pose": pose}))
+def _riding(pose: Callable[..., Pose], ground: Callable[..., Surface]) -> Callable[..., Pose]:
+    return over(bound(seated, {"level_pose": pose}), ground)
 
 
 def seated(state: Any, parameters: Any, w: Environment) -> Pose:
