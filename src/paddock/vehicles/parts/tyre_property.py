@@ -173,7 +173,6 @@ def _cosine(bs: float, c: float, e: float) -> float:
     return cos(c * atan(bs - e * (bs - atan(bs))))
 
 
-@shared_code
 def property_tyre(slip_ratio: float, slip: float, load: float, mu: float, p: Parameters) -> TyreForce:
     """Return the force of the bound file's tyre on the car."""
     k = COEFFICIENTS
