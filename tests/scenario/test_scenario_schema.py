@@ -20,7 +20,7 @@ def test_head() -> None:
 
 
 def test_no_unknown_keys_and_everything_described() -> None:
-    choices = {"BehaviourChoice", "Grid", "MethodChoice", "SensorChoice"}
+    choices = {"BehaviourChoice", "Grid", "MethodChoice", "SensorChoice", "SubsystemChoice"}
     assert set(PARTS) == choices | {
         "AdapterEntry", "AreaTask", "AutopilotEntry", "BoxObstacle", "CameraSection", "CirclePatch", "CirclePattern",
         "CircleTask", "ClientLimits", "ClockSection", "ConeObstacle", "ContactSection", "Dial", "Every",

@@ -1,15 +1,16 @@
 """Uneven ground against formulas: tilted plane, interpolation, roughness by ISO 8608, friction."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from paddock.compute.kernel import shared_tuple
+from paddock.compute.kernel import KernelSpec, Rows, kernel, shared_tuple
 from paddock.compute.routine import routine
+from paddock.compute.twin import rebound
 from paddock.scenario.scenery import GroundSection
-from paddock.world.ground import UNEVEN, Ground, ground_of, surface, uneven_surface
+from paddock.world.ground import UNEVEN, Ground, Surface, ground_of, surface, surface_of, uneven_surface
 from paddock.world.pose import Environment
 from paddock.world.roughness import rough_tile
 
@@ -80,6 +81,44 @@ def test_three_twins_of_the_surface_agree_in_every_bit() -> None:
     assert_array_equal(np.array(at(made, x, y)).T, plain)
     twin = routine(uneven_surface)
     assert_array_equal([twin(a, b, w) for a, b in zip(x.tolist(), y.tolist(), strict=True)], plain)
+
+
+class Place(NamedTuple):
+    x: float
+    y: float
+
+
+def sampled(at: Place, w: Any) -> Surface:
+    return surface(at.x, at.y, w)
+
+
+MAP = {"values": [[0, 1, 3], [2, 2, 0]], "cell": 4.0}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"grade": 0.05, "bank": -0.02},
+        {"height_map": MAP, "roughness": "D"},
+        {"patches": [{"half_plane": {"heading": -0.4}, "mu": 0.05, "transition": 3.0}]},
+    ],
+)
+def test_kernels_know_the_parts_of_the_ground_and_agree_in_every_bit(fields: Any) -> None:
+    made = ground(**fields)
+    known = surface_of(made.tables)
+    assert (known is uneven_surface) == ("patches" in fields)
+    assert surface_of(ground(**fields).tables) is known  # one kernel for equal grounds
+    places = np.random.default_rng(4).uniform(-5.0, 15.0, (2, 300))
+    arguments = Rows("at", Place), UNEVEN, Rows("surface", Surface, "write")
+    found = np.zeros((4, 300))
+    kernel(KernelSpec("sampled", rebound(sampled, {surface: known}), arguments))(
+        300, 1, places, VALUES, *made.tables, found
+    )
+    environment: Any = shared_tuple(UNEVEN)
+    w = environment(*VALUES.tolist(), *made.tables)
+    plain = [uneven_surface(x, y, w) for x, y in places.T.tolist()]
+    assert_array_equal(found.T, plain)
+    assert_array_equal([known(x, y, w) for x, y in places.T.tolist()], plain)
 
 
 @pytest.mark.parametrize(("name", "strength"), [("A", 16e-6), ("C", 256e-6), ("E", 4096e-6)])

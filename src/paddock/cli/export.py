@@ -1,16 +1,18 @@
-"""`paddock export`: write a recording in other formats, or a vehicle model as an FMU."""
+"""`paddock export`: write a recording in other formats, a vehicle model as an FMU, or the curves of a tyre."""
 
 from pathlib import Path
+from typing import Annotated
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
+from paddock.cli.options import Flag
 from paddock.cli.progress import bar
 from paddock.errors import PaddockError, UnknownNameError, unknown_name
 
 PLOTS = "plots"
 CAR = "car.bicycle"  # the model of a car that is given by its preset alone
 
-export = App(name="export", help="Export a recording as Parquet, CSV, JSON or plots, or a model as an FMU.")
+export = App(name="export", help="Export a recording (Parquet, CSV, JSON, plots), a model (FMU), or a tyre's curves.")
 
 
 @export.default
@@ -95,4 +97,48 @@ def fmu(
     path = Path(output or "_".join(filter(None, (name, preset))) + ".fmu")
     export_fmu(found, values, path, fmi)
     print(f"{path}: FMI {fmi}.0, {path.stat().st_size / 1e3:.0f} kB")
+    return 0
+
+
+@export.command
+def tyre(
+    file: str,
+    /,
+    *,
+    output: str | None = None,
+    loads: Annotated[tuple[float, ...], Parameter(consume_multiple=True)] = (),
+    camber_deg: float = 0.0,
+    json: Flag = False,
+) -> int:
+    """Print the peaks of a tyre property file, and draw its curves.
+
+    Parameters
+    ----------
+    file
+        A tyre property file (.tir) of the magic formula 5.2 or 6.1.
+    output
+        PNG file; default: next to the file, with its name.
+    loads
+        Loads in N, e.g. --loads 2000 4000; default: 0.4 to 1.6 of the nominal load.
+    camber_deg
+        Camber in degrees, with the sign of the file.
+    json
+        Print JSON; a picture is drawn only with --output.
+    """
+    from paddock.record.tyre_curves import peaks_table, plot_tyre, tyre_curves
+
+    curves = tyre_curves(file, loads, camber_deg)
+    if json:
+        from json import dumps
+
+        lengths = {name: curves[name] for name in ("relaxation_longitudinal", "relaxation_lateral")}
+        print(
+            dumps({"file": file, "version": curves["file"].version / 10, "peaks": curves["peaks"], **lengths}, indent=2)
+        )
+    else:
+        print(peaks_table(curves))
+    if output or not json:
+        path = plot_tyre(curves, output or Path(file).with_suffix(".png"))
+        if not json:
+            print(path)
     return 0

@@ -19,7 +19,7 @@ VERBS = {
     "plan": "Plan a mission: assign tasks to vehicles and compute their routes.",
     "sitl": "Run vehicles with built-in or external autopilots for ground stations.",
     "replay": "Play a recording, verify it, or print its summary.",
-    "export": "Export a recording as Parquet, CSV, JSON or plots, or a model as an FMU.",
+    "export": "Export a recording (Parquet, CSV, JSON, plots), a model (FMU), or a tyre's curves.",
     "schema": "Print the JSON schema of scenario files.",
     "doctor": "Check the installation and show how to add missing features.",
     "validate": "Drive standard manoeuvres with a car; compare levels and formulas.",

@@ -147,6 +147,10 @@ class CompiledKernels(ABC):
         entry = self._entry(parallel)
         # Numba stores the module's name with the cached code and imports it on loading: the module must exist
         names: dict[str, Any] = {"__name__": __name__, "np": np, "prange": prange, "uint64": uint64}
+        if "table_view(" in self.text:
+            from paddock.compute.table_view import table_view
+
+            names["table_view"] = table_view
         names |= calls | self.tuples
         exec(compile(self.text, str(entry.source), "exec"), names)
         made = njit(parallel=parallel, cache=True, **KERNEL_FLAGS)
@@ -259,6 +263,7 @@ def cpu_source(spec: KernelSpec) -> str:
         # unsigned indices spare the compiler the test for negative ones, which would stop it from vectorising
         f"        first = uint64(block) * uint64({BLOCK})",
         f"        last = min(first + uint64({BLOCK}), uint64(n))",
+        *(f"        {table} = table_view({array})" for table, array in _views(spec.arguments)),
     ]
     given = ", ".join(parameter_names(spec.arguments))
     if spec.crash_sink is None:
@@ -371,9 +376,14 @@ def _call_argument(a: Argument) -> str:
     if isinstance(a, Rows):
         return f"{_class_name(a.name)}({', '.join(f'{a.name}_{f}[i]' for f in fields(a.fields))})"
     if isinstance(a, Shared):
-        values = (f"{a.name}_{f}[i]" if f in a.varying else f"{a.name}_{f}" for f in (*fields(a.fields), *a.tables))
-        return f"{_class_name(a.name)}({', '.join(values)})"
+        values = [f"{a.name}_{f}[i]" if f in a.varying else f"{a.name}_{f}" for f in fields(a.fields)]
+        return f"{_class_name(a.name)}({', '.join([*values, *(view for view, _ in _views([a]))])})"
     return f"{a.name}[i]" if isinstance(a, Each) else a.name
+
+
+def _views(arguments: Sequence[Argument]) -> list[tuple[str, str]]:
+    """Return the names of the views of tables in the loop, and of their arrays."""
+    return [(f"{a.name}_{t}_view", f"{a.name}_{t}") for a in arguments if isinstance(a, Shared) for t in a.tables]
 
 
 def _store(arguments: Sequence[Argument]) -> list[str]:

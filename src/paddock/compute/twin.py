@@ -48,12 +48,13 @@ def shared_code(function: F) -> F:
     return function
 
 
-def bound(function: Function, bindings: Mapping[str, Function]) -> types.FunctionType:
-    """Return the function with some globals bound to other functions, e.g. those of a behaviour to its model's."""
+def bound(function: Function, bindings: Mapping[str, Any]) -> types.FunctionType:
+    """Return the function with some globals bound to other functions or constants, e.g. those of a behaviour."""
     plain = _plain(function)
     twin = types.FunctionType(plain.__code__, {**plain.__globals__, **bindings}, plain.__name__, plain.__defaults__)
     twin.__kwdefaults__ = plain.__kwdefaults__
     twin.__module__, twin.__qualname__ = plain.__module__, plain.__qualname__
+    twin.__dict__.update(plain.__dict__)  # marks such as `shared_code`
     twin.__dict__["plain"], twin.__dict__["bindings"] = plain, dict(bindings)
     return twin
 
@@ -98,6 +99,8 @@ def described(thing: Function | type) -> Iterator[str]:
         for function in reached(thing):
             yield f"{function.__module__}.{function.__qualname__} {_code_text(_undocumented(function))}"
             yield f"{_value_text(function.__defaults__, classes)} {_value_text(function.__kwdefaults__, classes)}"
+            if "shared_code" in function.__dict__:
+                yield "shared code"
             for name, value in _used_globals(function).items():
                 yield f"{name} = {_value_text(value, classes)}"
     pending = list(classes)
@@ -317,6 +320,8 @@ def float32(value: Any) -> Any:
             return FLOAT32_CONSTANTS.get(value, np.float32(value))
     if type(value) is tuple:
         return tuple(float32(part) for part in value)
+    if isinstance(value, tuple) and hasattr(value, "_make"):
+        return value._make(float32(part) for part in value)
     return value
 
 

@@ -17,6 +17,7 @@ from paddock.sensing.suite import FleetSensor
 from paddock.vehicles.model import BATTERY_COLUMNS, VehicleModel
 from paddock.world.columns import Column, Floats, checked, column_index, columns_of, defaults_of
 from paddock.world.fleet import NEVER, Fleet, Ints
+from paddock.world.ground import surface_of
 from paddock.world.layout import FleetLayout
 from paddock.world.pose import Pose
 
@@ -191,7 +192,7 @@ class FleetProgram:
         self.expires_from = NEVER  # no command of the fleet times out before this tick
         self.failsafe = command_values(model, "failsafe")
         self.brake = command_values(model, "brake")
-        uneven = bool(around)
+        uneven = surface_of(around[1:]) if around else None
         self.fmus = fmus  # None: the model's own step moves the vehicles
         self._motion = fmus or MOTIONS[device](model.step_spec(varying, uneven=uneven))
         self._pose: Callable[..., None] = fmus.pose if fmus else kernel(model.pose_spec(varying, uneven=uneven))

@@ -13,6 +13,7 @@ from paddock.engine.overrides import BehaviourOverride, fleet_routes
 from paddock.engine.publishing import Watcher
 from paddock.errors import InvalidValueError, OldSpellings, PaddockError
 from paddock.scenario import Scenario
+from paddock.scenario.vehicle import with_files
 from paddock.world.archive import digest, pack
 from paddock.world.columns import Floats
 from paddock.world.scenery import scenery_tree
@@ -102,7 +103,7 @@ class Simulation(OldSpellings):
 
         Takes effect immediately; nothing is added if a field is invalid. Return the name.
         """
-        return self.engine.apply(actions.SpawnAction(fields), "spawn()")
+        return self.engine.apply(actions.SpawnAction(with_files(fields)), "spawn()")
 
     def remove(self, target: str | int) -> None:
         """Remove a vehicle or a fleet, immediately."""
@@ -296,7 +297,7 @@ class MissionControl:
 
     def add_vehicle(self, name: str, *, at_tick: int | None = None, **fields: Any) -> None:
         """Add vehicles to the mission: the fields of a scenario's `vehicles` entry."""
-        self.apply("add_vehicle", at_tick=at_tick, name=name, **fields)
+        self.apply("add_vehicle", at_tick=at_tick, name=name, **with_files(fields))
 
     def damage(self, vehicle: str | int, *, at_tick: int | None = None) -> None:
         """Disable a vehicle, named or by id, permanently; others take over its tasks."""

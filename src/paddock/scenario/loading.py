@@ -22,17 +22,20 @@ TEXT_SOURCE = "<text>"  # file name in errors about YAML given as text
 Source = str | os.PathLike[str] | Mapping[str, Any] | Scenario
 
 
-def load_scenario(source: Source) -> Scenario:
-    """Load a scenario from a file, the name of a demo, YAML text (a string of several lines), or a dict."""
+def load_scenario(source: Source, files: bool = True) -> Scenario:
+    """Load a scenario from a file, the name of a demo, YAML text (a string of several lines), or a dict.
+
+    Without `files` a path to another file in it is an error.
+    """
     if isinstance(source, Scenario):
         return source
     if isinstance(source, Mapping):
-        return _checked(plain(source), Marks())
+        return _checked(plain(source), Marks(), files)
     if isinstance(source, str) and "\n" in source:
-        return scenario_from_text(source)
+        return scenario_from_text(source, files=files)
     if isinstance(source, str | os.PathLike):
         path = _find(source)
-        return scenario_from_text(read_text(path), str(path))
+        return scenario_from_text(read_text(path), str(path), files=files)
     raise ScenarioError(f"a scenario is a path, a demo's name, YAML text or a dict, not {type(source).__name__}")
 
 
@@ -41,7 +44,7 @@ def scenario_from_text(
 ) -> Scenario:
     """Load a scenario from YAML text; `name` is the file name in errors, the sections `without` are not read.
 
-    Maps in files are found beside the file `name`; without `files` a path is an error.
+    Maps and tyres in files are found beside the file `name`; without `files` a path is an error.
     """
     values, marks = load_yaml(text, name)
     left_out = tuple(section for section in without if values.pop(section, None) is not None)

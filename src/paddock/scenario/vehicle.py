@@ -1,8 +1,17 @@
 """An entry of `vehicles`: one vehicle or a fleet of equal ones, and the spawn pattern of a fleet."""
 
-from typing import Literal, Self
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    GetJsonSchemaHandler,
+    ValidationInfo,
+    model_serializer,
+    model_validator,
+)
 
 from paddock.scenario.base import (
     Behaviour,
@@ -24,12 +33,16 @@ from paddock.scenario.base import (
     invalid,
 )
 from paddock.scenario.contact import FleetContact
+from paddock.scenario.problems import Marks, validated
+from paddock.scenario.scenery import FILES
 
 ID_MAX = 2**31 - 1
 COUNT_MAX = 10_000_000
 EXTERNAL = "external"  # the driver that is not a behaviour: commands come from outside
 FMU = "fmu"  # the model whose vehicles are moved by an FMU
 PATTERNS = ("poses", "grid", "circle", "random", "line")
+PART_FILES = (".tir",)  # endings of files that describe a subsystem
+LONGEST_PART = 1 << 18  # characters of such a file
 _GROUND = "null is the ground."
 
 
@@ -124,6 +137,64 @@ class FmuSection(Section):
     )
 
 
+class SubsystemChoice(Section):
+    """A subsystem: the name of a choice, the dotted path of a function, or a file, whose text the scenario keeps."""
+
+    name: Text = Field(min_length=1, max_length=1000, description="Its name, or that of the file.")
+    text: Text | None = Field(default=None, max_length=LONGEST_PART, description="Text of the file.")
+
+    @model_serializer
+    def _short_form(self) -> str | dict[str, str]:
+        return self.name if self.text is None else {"file": self.name, "text": self.text}
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Describe what users write, and the form of recordings."""
+        texts = {name: {"type": "string", "minLength": 1} for name in ("file", "text")}
+        packed = {"type": "object", "required": ["file", "text"], "properties": texts, "additionalProperties": False}
+        return {"description": cls.__doc__, "anyOf": [{"type": "string", "minLength": 1}, packed]}
+
+
+def _subsystem(value: Any, info: ValidationInfo) -> Any:
+    """Convert what users write to the fields of a choice; read a file."""
+    if isinstance(value, SubsystemChoice):
+        return value
+    if isinstance(value, dict):
+        if value.keys() != {"file", "text"}:
+            raise invalid("a subsystem with its text is {file: NAME, text: TEXT}")
+        return {"name": value["file"], "text": value["text"]}
+    if not isinstance(value, str):
+        raise invalid(f"a subsystem is a name, a dotted path or a file, not {value!r:.60}")
+    if not value.lower().endswith(PART_FILES):
+        return {"name": value}
+    folder = (info.context or {}).get(FILES, "")
+    if folder is None:
+        raise invalid("files are not read for clients: give {file: NAME, text: TEXT}")
+    return {"name": value, "text": _part_text(Path(folder, value))}
+
+
+def _part_text(path: Path) -> str:
+    """Return the text of a file; other programs write comments in any encoding, so only ASCII is kept."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(LONGEST_PART + 1)
+    except OSError as error:
+        raise invalid(f"cannot read {path}: {error.strerror or error}") from None
+    if len(data) > LONGEST_PART:
+        raise invalid(f"{path}: such a file has at most {LONGEST_PART >> 10} KiB")
+    text = "\n".join(data.decode("ascii", "replace").splitlines()) + "\n"
+    return "".join(c if c in "\t\n" or 32 <= ord(c) < 127 else "?" for c in text)
+
+
+def with_files(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of an entry written in Python with the text of its files, which recordings then have."""
+    if not isinstance(fields.get("subsystems"), Mapping):
+        return dict(fields)
+    read = {"model": "x", "subsystems": dict(fields["subsystems"])}
+    found = validated(VehicleEntry, read, Marks(), ("vehicles", 0)).subsystems
+    return {**fields, "subsystems": {part: choice.model_dump() for part, choice in found.items()}}
+
+
 class VehicleEntry(Section):
     """A vehicle, or `count` vehicles of the same model named `name[0]`, `name[1]`, ..."""
 
@@ -135,9 +206,9 @@ class VehicleEntry(Section):
     model: Text = Field(min_length=1, description="The vehicle model, e.g. car.bicycle or my_package.my_car.")
     preset: Text | None = Field(default=None, description="Named set of parameters; null takes the model's default.")
     parameters: Numbers = Field(default_factory=dict, description="Parameters other than the preset's, in SI units.")
-    subsystems: dict[Text, Text] = Field(
+    subsystems: dict[Text, Annotated[SubsystemChoice, BeforeValidator(_subsystem)]] = Field(
         default_factory=dict,
-        description="Other subsystems than the model's: {tyre: brush, brake: my_package.my_brake}, by part.",
+        description="Other subsystems than the model's: {tyre: touring.tir, brake: my_package.my_brake}, by part.",
     )
     fmu: FmuSection | None = Field(default=None, description="With model: fmu, the FMU that moves it.")
     spread: dict[Text, NotNegative] = Field(

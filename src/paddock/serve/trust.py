@@ -14,9 +14,10 @@ from paddock.scenario import Scenario, ScenarioError, VehicleEntry, load_scenari
 from paddock.scenario.marked_yaml import plain
 from paddock.scenario.problems import KeyPath
 from paddock.scenario.serve import ClientLimits
+from paddock.scenario.vehicle import PART_FILES
 from paddock.sensing.sensor import sensor_names
 from paddock.serve.limits import refuse_state
-from paddock.vehicles.model import model_names
+from paddock.vehicles.model import find_model, model_names
 from paddock.world.archive import unpack
 
 MOST_VALUES = 2_000_000  # of a client's state
@@ -25,17 +26,20 @@ EVENT_KEYS, MAIL_KEYS = frozenset({"count", "kept"}), frozenset({"sequence", "qu
 
 EXTERNAL = "external"  # the driver that takes commands
 KINDS = {"model": "model", "behaviour": "behaviour", "sensor": "sensor", "method": "planning method", "fmu": "FMU"}
+KINDS["subsystem"] = "subsystem"
 """Their names in errors."""
 
 
-Known = Mapping[str, Iterable[str]]  # `model`, `behaviour`, `sensor`, `method`, `fmu` -> valid names
+Known = Mapping[str, Iterable[str]]  # `model`, `behaviour`, `sensor`, `method`, `subsystem`, `fmu` -> valid names
 
 
 def installed_names() -> dict[str, list[str]]:
     """Return the names of installed plug-ins."""
     behaviours = [*rule_names(), EXTERNAL]
+    parts = {name for model in model_names() for part in find_model(model).subsystems.values() for name in part.choices}
     names = {"model": model_names(), "behaviour": behaviours, "sensor": sensor_names(), "method": method_names()}
-    return names | {"fmu": []}  # native code: only the files of the server's own scenario
+    # FMUs are native code: only the files of the server's own scenario
+    return {**names, "subsystem": sorted(parts), "fmu": []}
 
 
 def known_names(sim: Simulation) -> dict[str, list[str]]:
@@ -49,8 +53,12 @@ def known_names(sim: Simulation) -> dict[str, list[str]]:
     rules |= {entry.controller.name for entry in entries if entry.controller is not None}
     groups = [list(program.overrides.groups.values()) for program in used if program.overrides is not None]
     rules |= {group.setup.rule.name for fleet in groups for group in fleet}
+    parts = {part.name for entry in entries for part in entry.subsystems.values() if part.text is None}
+    spawned = (choice for program in used for choice in program.entry.get("subsystems", {}).values())
+    parts |= {choice for choice in spawned if isinstance(choice, str)}
     fmus = {entry.fmu.file for entry in entries if entry.fmu is not None}
-    in_use = {"model": models, "behaviour": rules, "sensor": sensors, "method": methods, "fmu": fmus}
+    in_use = {"model": models, "behaviour": rules, "sensor": sensors, "method": methods}
+    in_use |= {"subsystem": parts, "fmu": fmus}
     return {kind: sorted({*names, *in_use[kind]}) for kind, names in installed_names().items()}
 
 
@@ -72,6 +80,8 @@ def foreign_names(scenario: Scenario, known: Known) -> list[str]:
         if entry.controller is not None:
             wanted.append(("behaviour", entry.controller.name, (*place, entry.controller_key)))
         wanted += [("sensor", one.name, (*place, "sensors", j)) for j, one in enumerate(entry.sensors)]
+        parts = [(part, choice.name) for part, choice in entry.subsystems.items() if choice.text is None]
+        wanted += [("subsystem", name, (*place, "subsystems", part)) for part, name in parts]
     if scenario.mission is not None:
         wanted.append(("method", scenario.mission.method.name, ("mission", "method")))
     return [
@@ -82,7 +92,7 @@ def foreign_names(scenario: Scenario, known: Known) -> list[str]:
 
 
 def refuse_foreign(sim: Simulation, entry: Mapping[str, Any], where: str = "vehicles[0]") -> None:
-    """Refuse an entry with a name that would be imported as a module."""
+    """Refuse an entry with a name that would be imported as a module, or read as a file."""
     known = known_names(sim)
     wanted = [("model", "model", entry.get("model"))]
     wanted += [("behaviour", key, entry.get(key)) for key in ("behaviour", "driver")]
@@ -90,6 +100,12 @@ def refuse_foreign(sim: Simulation, entry: Mapping[str, Any], where: str = "vehi
         wanted.append(("fmu", "fmu.file", fmu.get("file")))
     listed = entry.get("sensors")
     wanted += [("sensor", f"sensors[{k}]", one) for k, one in enumerate(listed if isinstance(listed, list) else ())]
+    parts = entry.get("subsystems")
+    for part, choice in parts.items() if isinstance(parts, Mapping) else ():
+        if isinstance(choice, str) and choice.lower().endswith(PART_FILES):
+            here = f"{where}.subsystems.{part}"
+            raise PaddockError(f"{here}: files are not read for clients: give {{file: NAME, text: TEXT}}")
+        wanted += [("subsystem", f"subsystems.{part}", choice)] if isinstance(choice, str) else []
     for kind, place, value in wanted:
         for name in _names(value):
             if name not in known[kind]:
@@ -116,7 +132,7 @@ def refuse_foreign_state(sim: Simulation, state: bytes, limits: ClientLimits) ->
         entries, queued = list[VehicleEntry](), list[Mapping[str, Any]]()
         for entry in tree["entries"].values():
             # read as `restore` does, so that no spelling is overlooked
-            scenario = load_scenario({"vehicles": [json.loads(entry)]})
+            scenario = load_scenario({"vehicles": [json.loads(entry)]}, files=False)
             if foreign := foreign_names(scenario, known):
                 raise ScenarioError(foreign)
             entries += scenario.vehicles

@@ -46,11 +46,26 @@ class Placement(NamedTuple):
     speed: Annotated[float, Column("m/s", "speed along the heading")]
 
 
+class Fitting(NamedTuple):
+    """Functions that a choice replaces by others, and the parameters that follow from it."""
+
+    functions: Mapping[Callable[..., Any], Callable[..., Any]]
+    parameters: Mapping[str, float] = MappingProxyType({})
+
+
+class PartFile(NamedTuple):
+    """A file that describes a part: its name, for error messages, and its text."""
+
+    name: str
+    text: str
+
+
 class Subsystem(NamedTuple):
     """A replaceable part of a model: the function that it stands for, and named choices: what each replaces by what."""
 
     function: Callable[..., Any]
     choices: Mapping[str, Mapping[Callable[..., Any], Callable[..., Any]]] = MappingProxyType({})
+    read: Callable[[str, str], Fitting] | None = None  # (text, name) of a file that describes one
 
 
 SPHERE, CAPSULE, CONE, BOX, CYLINDER = 0.0, 1.0, 2.0, 3.0, 4.0
@@ -94,6 +109,7 @@ class Bump(NamedTuple):
     dwz: Annotated[float, Column("rad/s", "change of the angular velocity about up")]
 
 
+Uneven = Callable[..., Surface] | None
 BATTERY_COLUMNS = ("charge", "voltage", "current")
 
 
@@ -126,6 +142,7 @@ class VehicleModel:
     # contact: both or neither; a vehicle without them is not touched by others. x, y and z of the state are the pose's
     body: Callable[..., Body] | None = None  # (parameters) -> Body
     bumped: Callable[..., Any] | None = None  # (state, parameters, bump) -> state
+    fixed_parameters: Mapping[str, float] = field(default_factory=dict, hash=False)  # of fitted files, over the preset
     name: str = ""  # set by `find_model`
 
     def __post_init__(self) -> None:
@@ -145,14 +162,22 @@ class VehicleModel:
                 if name not in column_index(known):
                     raise unknown_name(f"{what} column", name, column_index(known), users_place())
 
-    def fitted(self, chosen: Mapping[str, str | Callable[..., Any]]) -> "VehicleModel":
-        """Return the model with other subsystems: for each a choice's name, a dotted path, or a function."""
+    def fitted(self, chosen: Mapping[str, str | Callable[..., Any] | PartFile]) -> "VehicleModel":
+        """Return the model with other subsystems: for each a choice's name, a dotted path, a function, or a file."""
         others: dict[Callable[..., Any], Callable[..., Any]] = {}
+        parameters = dict(self.fixed_parameters)
         for name, choice in chosen.items():
             if name not in self.subsystems:
                 raise unknown_name(f"subsystem of {self.name}", name, self.subsystems)
             part = self.subsystems[name]
-            if not isinstance(choice, str):
+            if isinstance(choice, PartFile):
+                if part.read is None:
+                    able = ", ".join(sorted(key for key, other in self.subsystems.items() if other.read is not None))
+                    raise PaddockError(f"{name} of {self.name} cannot be read from a file; these can: {able or 'none'}")
+                fitting = part.read(choice.text, choice.name)
+                others |= fitting.functions
+                parameters |= fitting.parameters
+            elif not isinstance(choice, str):
                 others[part.function] = _compatible(choice, part.function, f"{name} of {self.name}")
             elif choice in part.choices:
                 others |= part.choices[choice]
@@ -161,27 +186,27 @@ class VehicleModel:
                 others[part.function] = _compatible(found, part.function, f"{name} of {self.name}")
         names = ("step", "pose", "place", "guide", "energy", *(() if self.report is None else ("report",)))
         functions: dict[str, Any] = {name: rebound(getattr(self, name), others) for name in names}
-        model = replace(self, **functions)
+        model = replace(self, **functions, fixed_parameters=parameters)
         check_functions(model)
         return model
 
-    def step_spec(self, varying: tuple[str, ...] = (), dtype: str = "float64", uneven: bool = False) -> KernelSpec:
+    def step_spec(self, varying: tuple[str, ...] = (), dtype: str = "float64", uneven: Uneven = None) -> KernelSpec:
         """Return the kernel that advances a fleet; `varying` are the parameters that differ between its vehicles.
 
-        `uneven`: its environment has the tables of uneven ground.
+        `uneven`: the function of uneven ground, whose tables its environment has; None over flat ground.
         """
         parameters, environment = Shared("parameters", self.parameters, varying), UNEVEN if uneven else LEVEL
         moved = Rows("state", self.state, "update"), Rows("command", self.command)
         arguments = (*moved, parameters, environment, Value("dt"))
-        step, ground = (over(self.step), uneven_surface) if uneven else (self.step, None)
-        return KernelSpec(f"{self.name}-step", step, arguments, dtype, self.crash_sink, self.crash_gap, ground)
+        step = over(self.step, uneven) if uneven else self.step
+        return KernelSpec(f"{self.name}-step", step, arguments, dtype, self.crash_sink, self.crash_gap, uneven)
 
-    def pose_spec(self, varying: tuple[str, ...] = (), dtype: str = "float64", uneven: bool = False) -> KernelSpec:
+    def pose_spec(self, varying: tuple[str, ...] = (), dtype: str = "float64", uneven: Uneven = None) -> KernelSpec:
         """Return the kernel that writes a fleet's poses; of a model that rides, `uneven` as for `step_spec`."""
         given = Rows("state", self.state), Shared("parameters", self.parameters, varying)
         written = Rows("pose", Pose, "write")
         if uneven and self.rides:
-            return KernelSpec(f"{self.name}-seated", _riding(self.pose), (*given, UNEVEN, written), dtype)
+            return KernelSpec(f"{self.name}-seated", _riding(self.pose, uneven), (*given, UNEVEN, written), dtype)
         return KernelSpec(f"{self.name}-pose", self.pose, (*given, written), dtype)
 
     @property
@@ -189,13 +214,13 @@ class VehicleModel:
         """The columns of the report; none for a model without one."""
         return () if self.report_type is None else tuple(column_index(self.report_type))
 
-    def report_spec(self, varying: tuple[str, ...] = (), uneven: bool = False) -> KernelSpec | None:
+    def report_spec(self, varying: tuple[str, ...] = (), uneven: Uneven = None) -> KernelSpec | None:
         """Return the kernel that writes a fleet's reports, as `step_spec`; None for a model without one."""
         if self.report is None or self.report_type is None:
             return None
         parameters, environment = Shared("parameters", self.parameters, varying), UNEVEN if uneven else LEVEL
         given = Rows("state", self.state), Rows("command", self.command), parameters, environment
-        report = over(self.report) if uneven else self.report
+        report = over(self.report, uneven) if uneven else self.report
         return KernelSpec(f"{self.name}-report", report, (*given, Rows("report", self.report_type, "write")))
 
     def specs(self) -> tuple[KernelSpec, ...]:
@@ -217,9 +242,9 @@ class VehicleModel:
         return body, KernelSpec("bumped", self.bumped, (state, parameters, Rows("bump", Bump)))
 
 
-def over(function: Callable[..., Any]) -> Callable[..., Any]:
+def over(function: Callable[..., Any], ground: Callable[..., Surface] = uneven_surface) -> Callable[..., Any]:
     """Return a function of a model for uneven ground."""
-    return rebound(function, {surface: uneven_surface})
+    return rebound(function, {surface: ground})
 
 
 def level_pose(state: Any, parameters: Any) -> Pose:
@@ -228,8 +253,8 @@ def level_pose(state: Any, parameters: Any) -> Pose:
 
 
 @cache
-def _riding(pose: Callable[..., Pose]) -> Callable[..., Pose]:
-    return over(bound(seated, {"level_pose": pose}))
+def _riding(pose: Callable[..., Pose], ground: Callable[..., Surface]) -> Callable[..., Pose]:
+    return over(bound(seated, {"level_pose": pose}), ground)
 
 
 def seated(state: Any, parameters: Any, w: Environment) -> Pose:

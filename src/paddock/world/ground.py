@@ -4,7 +4,9 @@ Models call `surface`, never the fields of the environment, so that the same sou
 there the engine replaces it by `uneven_surface`, whose environment has the tables of `GROUND_TABLES` as well.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +28,7 @@ from paddock.compute.math import (
     whole,
 )
 from paddock.compute.quaternion import euler_quaternion
-from paddock.compute.twin import shared_code, vectorised
+from paddock.compute.twin import Function, rebound, shared_code, vectorised
 from paddock.world.pose import Environment
 from paddock.world.roughness import CELL, rough_tile
 
@@ -85,17 +87,73 @@ def uneven_surface(x: float, y: float, w: Any) -> Surface:
     t = w.terrain
     slope_x, slope_y = t[0, SLOPE_X], t[0, SLOPE_Y]
     height = w.ground_z + slope_x * x + slope_y * y
-    if w.relief.shape[0] > 1:
+    if has_relief(w):
         rate = t[0, RELIEF_RATE]
         value, along_x, along_y = bicubic(w.relief, (x - t[0, RELIEF_X]) * rate, (y - t[0, RELIEF_Y]) * rate)
         height, slope_x, slope_y = height + value, slope_x + rate * along_x, slope_y + rate * along_y
-    if w.rough.shape[0] > 1:
+    if is_rough(w):
         rate, tile = t[0, ROUGH_RATE], w.rough.shape[0] - 3.0
         u, v = x * rate, y * rate
         u, v = u - tile * floor(u / tile), v - tile * floor(v / tile)
         value, along_x, along_y = bicubic(w.rough, u + 1.0, v + 1.0)
         height, slope_x, slope_y = height + value, slope_x + rate * along_x, slope_y + rate * along_y
     return Surface(height, slope_x, slope_y, friction(x, y, w))
+
+
+def has_relief(w: Any) -> bool:
+    """Return whether there is a height map."""
+    return w.relief.shape[0] > 1  # type: ignore[no-any-return]
+
+
+def is_rough(w: Any) -> bool:
+    """Return whether there is roughness."""
+    return w.rough.shape[0] > 1  # type: ignore[no-any-return]
+
+
+def has_grip(w: Any) -> bool:
+    """Return whether there is a friction map."""
+    return w.grip.shape[0] > 1  # type: ignore[no-any-return]
+
+
+def patch_count(w: Any) -> int:
+    """Return the number of rows of patches."""
+    return w.patches.shape[0]  # type: ignore[no-any-return]
+
+
+def always(w: Any) -> bool:
+    """Stand for a known answer."""
+    return True
+
+
+def never(w: Any) -> bool:
+    """Stand for a known answer."""
+    return False
+
+
+def none(w: Any) -> int:
+    """Stand for no patches."""
+    return 0
+
+
+def surface_of(tables: Sequence[Floats]) -> Function:
+    """Return the function of the ground for the steps of vehicles: `uneven_surface`, or the same without its branches.
+
+    A step with branches that depend on tables does not vectorise. Friction other than the world's keeps them, because
+    the loop over patches would not vectorise either.
+    """
+    _, relief, rough, grip, patches, _ = tables
+    empty = len(patches) == 1 and patches[0, 0] == CIRCLE and patches[0, 5] < 0.0  # see `_patch_tables`
+    if len(grip) > 1 or not empty:
+        return uneven_surface
+    return _known_surface(len(relief) > 1, len(rough) > 1)
+
+
+@cache
+def _known_surface(relief: bool, rough: bool) -> Function:
+    answers = {has_relief: always if relief else never, is_rough: always if rough else never}
+    found = rebound(uneven_surface, {**answers, has_grip: never, patch_count: none})
+    del found.__dict__["shared_code"]
+    return found
 
 
 def bicubic(table: Any, u: float, v: float) -> tuple[float, float, float]:
@@ -142,10 +200,10 @@ def _across(
 def friction(x: float, y: float, w: Any) -> float:
     """Return the friction at (x, y): the map, or the world's, under the patches in their order."""
     mu: float = w.mu + 0.0 * (x + y)
-    if w.grip.shape[0] > 1:
+    if has_grip(w):
         rate = w.terrain[0, GRIP_RATE]
         mu = bilinear(w.grip, (x - w.terrain[0, GRIP_X]) * rate, (y - w.terrain[0, GRIP_Y]) * rate)
-    for k in range(w.patches.shape[0]):
+    for k in range(patch_count(w)):
         inside = clamp(0.5 - patch_distance(x, y, w.patches, k, w.corners) * w.patches[k, 2], 0.0, 1.0)
         mu = mu + inside * (w.patches[k, 1] - mu)
     return mu

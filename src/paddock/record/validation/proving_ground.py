@@ -35,7 +35,7 @@ class TestCar:
     model: str
     preset: str | None = None
     parameters: Mapping[str, float] = field(default_factory=dict)
-    subsystems: Mapping[str, str] = field(default_factory=dict)
+    subsystems: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def level(self) -> str:
@@ -67,7 +67,8 @@ def checked_car(model: str, preset: str | None, entry: VehicleEntry | None = Non
     if entry is None:
         car = TestCar(model, preset)
     else:
-        car = TestCar(model, preset or entry.preset, dict(entry.parameters), dict(entry.subsystems))
+        parts = {name: choice.model_dump() for name, choice in entry.subsystems.items()}
+        car = TestCar(model, preset or entry.preset, dict(entry.parameters), parts)
     load_preset(model, car.preset)
     return car
 

@@ -66,6 +66,8 @@ def damage(run: LiveSource, client: str, vehicle: str | int) -> Future[Any]:
 def _direct(run: LiveSource, client: str, verb: str, arguments: dict[str, Any]) -> Future[Any]:
     """Validate a change now; the mission applies it between two ticks. A worker thread builds vehicles."""
     engine = run.sim.engine
+    if verb == "add_vehicle":
+        refuse_foreign(run.sim, arguments, verb)  # before it is read: that may import modules and read files
     order = engine.mission_stage.checked(MissionAction(verb, arguments))
     if verb != "add_vehicle":
 
@@ -75,7 +77,6 @@ def _direct(run: LiveSource, client: str, verb: str, arguments: dict[str, Any]) 
             engine.apply_or_post(order, f"{verb}()", source=client)
 
         return run.answer(apply)
-    refuse_foreign(run.sim, order.arguments, verb)
     refuse_spawn(run.sim, run.limits, [order.arguments])
 
     def build() -> Future[Any]:

@@ -18,6 +18,7 @@ from paddock.vehicles.parts.tyre import (
     magic_peaks,
     magic_tyre,
 )
+from paddock.vehicles.parts.tyre_property import tyre_of_text
 
 # a standing car is at rest below these speeds (m/s, rad/s) and accelerations (m/s2, rad/s2)
 CALM_SPEED = 1e-3
@@ -278,6 +279,7 @@ SUBSYSTEMS: dict[str, Subsystem] = {
             "linear": {magic_tyre: linear_tyre, magic_peaks: linear_peaks},
             "brush": {magic_tyre: brush_tyre, magic_peaks: brush_peaks},
         },
+        tyre_of_text,
     ),
     "tyre_peaks": Subsystem(magic_peaks),
     "steering": Subsystem(rack),

@@ -87,13 +87,13 @@ def magic_tyre(slip_ratio: float, slip: float, load: float, mu: float, p: Parame
 
 def magic_peaks(load: float, mu: float, p: Parameters) -> Peaks:
     """Return the peaks of the magic formula."""
-    across, alpha = _magic_peak(p.tyre_b_lat, p.tyre_c_lat, p.tyre_e_lat)
-    kappa = _magic_peak(p.tyre_b_long, p.tyre_c_long, p.tyre_e_long)[1]
+    across, alpha = magic_peak(p.tyre_b_lat, p.tyre_c_lat, p.tyre_e_lat)
+    kappa = magic_peak(p.tyre_b_long, p.tyre_c_long, p.tyre_e_long)[1]
     grip = friction(load, mu, p.tyre_load, p.tyre_load_sensitivity) / maximum(load, 1e-9)
     return Peaks(p.tyre_d_lat * grip * across, atan(alpha), kappa)
 
 
-def _magic_peak(b: float, c: float, e: float) -> tuple[float, float]:
+def magic_peak(b: float, c: float, e: float) -> tuple[float, float]:
     """Return the largest value for d = 1 and the slip where it is reached; see NO_PEAK."""
     bend = select(e < 1.0, 0.5 * PI, atan(0.5 * PI))  # the most that atan(...) of the formula approaches
     exists = c * bend > 0.5 * PI

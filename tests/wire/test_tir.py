@@ -1,0 +1,73 @@
+"""Tyre property files: what is read, and errors that name line, section and key."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paddock.wire.tir import TirError, parse_tir, read_tir
+
+FILE = Path(__file__).parents[1] / "support" / "tyres" / "touring_61.tir"
+TEXT = FILE.read_text()
+
+
+def test_sections_keys_and_texts_are_read() -> None:
+    file = read_tir(FILE)
+    assert file.version == 61
+    assert file.number("VERTICAL", "FNOMIN", 0.0) == 4000.0
+    assert file.number("LATERAL_COEFFICIENTS", "PKY1", 0.0) == -15.324
+    assert file.number("LATERAL_COEFFICIENTS", "PKY9", 0.5) == 0.5
+    assert file.texts["MODEL"]["TYRESIDE"] == "LEFT"
+
+
+def test_comments_case_spaces_and_fortran_numbers() -> None:
+    text = TEXT.replace("PCX1 = 1.579", "  pcx1=1.579D+0   $ shape").replace("[VERTICAL]", "[ vertical ] ! loads")
+    assert parse_tir(text, "a").numbers == read_tir(FILE).numbers
+
+
+@pytest.mark.parametrize(("kind", "version"), [(5, 52), (6, 52), (21, 52), (52, 52), (61, 61), (62, 61)])
+def test_versions(kind: int, version: int) -> None:
+    assert parse_tir(TEXT.replace("FITTYP = 61", f"FITTYP = {kind}"), "a").version == version
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("[MODEL]", "[MODELS]", "a.tir: the section [MODEL] is missing; is this a tyre property file?"),
+        ("FITTYP = 61", "FITTYP = 70", "[MODEL] FITTYP is 70; valid: 5, 6, 21, 52 (MF 5.2) and 60, 61, 62 (MF 6.1)"),
+        ("FITTYP = 61", "", "[MODEL] FITTYP is missing; valid: 5"),
+        ("[VERTICAL]", "[VERTIKAL]", "the section [VERTICAL] is missing; did you mean 'VERTIKAL'?"),
+        ("PKY1 = -15.324", "PKYY = -15.324", "[LATERAL_COEFFICIENTS] PKY1 is missing; did you mean"),
+        ("PKY1 = -15.324", "PKY1 = soft", "a.tir:50: [LATERAL_COEFFICIENTS] PKY1 must be a number, not 'soft'"),
+        ("PKY1 = -15.324", "PKY1 = nan", "a.tir:50: [LATERAL_COEFFICIENTS] PKY1 must be a finite number, not 'nan'"),
+        ("PKY1 = -15.324", "PKY1 = 0", "a.tir:50: [LATERAL_COEFFICIENTS] PKY1 must not be 0"),
+        ("FNOMIN = 4000", "FNOMIN = -1", "a.tir:17: [VERTICAL] FNOMIN must lie in 1 to 1e+06, not -1"),
+        ("PKY3 = 0.3695", "PKY1 = 2", "a.tir:52: [LATERAL_COEFFICIENTS] PKY1 is given twice, first in line 50"),
+        ("LENGTH = 'meter'", "LENGTH = 'mm'", "a.tir:6: [UNITS] LENGTH must be 'meter', not 'mm': convert the file"),
+        ("[MODEL]\n", "X = 3\n[MODEL]\n", "a.tir:2: 'X' stands before the first [SECTION]"),
+    ],
+)
+def test_errors_name_line_section_and_key(old: str, new: str, message: str) -> None:
+    assert old in TEXT
+    with pytest.raises(TirError, match=re.escape(message)) as caught:
+        parse_tir(TEXT.replace(old, new), "a.tir")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(TirError, match=r"cannot read .*none.tir: No such file"):
+        read_tir(tmp_path / "none.tir")
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_read_or_refused_in_one_line(text: str) -> None:
+    found = None
+    try:
+        parse_tir(text, "a.tir")
+    except TirError as error:
+        found = str(error)
+    assert found is None or "\n" not in found
