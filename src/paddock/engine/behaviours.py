@@ -8,12 +8,13 @@ import numpy as np
 
 from paddock.behaviour.avoid import AVOID, Avoidance
 from paddock.behaviour.paths import path_points
-from paddock.behaviour.rule import NO_TARGET, RouteLine, Rule, Urge, find_rule, rule_names
+from paddock.behaviour.rule import NO_TARGET, RouteLine, Rule, find_rule, rule_names
 from paddock.compute.kernel import CompiledKernels, kernel
 from paddock.compute.neighbours import NeighbourGrid
 from paddock.errors import InvalidValueError, UnknownNameError, unknown_name, users_code
 from paddock.scenario import Scenario
 from paddock.vehicles.model import VehicleModel
+from paddock.vehicles.parts.prop import Command as PropCommand
 from paddock.world.columns import Floats, checked, column_index, columns_of, defaults_of, filled
 from paddock.world.fleet import Fleet, Ints
 from paddock.world.pose import Pose
@@ -172,7 +173,7 @@ class FleetBehaviour:
         self.options = setup.options
         self.path = setup.path
         self.fleet = fleet
-        self.urges = np.zeros((len(column_index(Urge)), 1))
+        self.urges = np.zeros((len(column_index(self.rule.senses)), 1))
         self.grid = NeighbourGrid(self.rule.neighbours) if self.rule.neighbours else None
         self.avoidance = _avoidance(setup)
         different = () if each is None else tuple(column_index(self.rule.options))
@@ -212,12 +213,8 @@ class FleetBehaviour:
             self.urges = np.zeros((len(self.urges), fleet.capacity))
         if self.grid is not None:
             self._sum_urges(self.grid, poses(fleet.name), among)
-        if self.avoidance is not None:
-            count, chosen = (fleet.n, np.arange(fleet.n)) if among is None else among
-            others = [
-                poses(name)[:, : other.n] for name, other in world.fleets.items() if name != fleet.name and other.n
-            ]
-            self.urges[:, : fleet.n] += self.avoidance.urges(poses(fleet.name), count, others)[:, chosen]
+        if self.avoidance is not None or self.rule.look is not None:
+            self._see_others(world, poses, *((fleet.n, None) if among is None else among))
         own = (fleet.state, fleet.command, *parameters, fleet.tables[MEMORY], *self._options, self.urges)
         self._act(fleet.n, 1, *own, rows, targets, self.path, dt)
         return lost
@@ -227,6 +224,25 @@ class FleetBehaviour:
         """All kernels of the behaviour."""
         own = () if self.grid is None else (self.grid.kernels,)
         return (self._act, *own, *(() if self.avoidance is None else (self.avoidance.grid.kernels,)))
+
+    def _see_others(self, world: World, poses: PoseBlocks, count: int, chosen: Ints | None) -> None:
+        """Add what the vehicles of all fleets cause; `chosen`: the rows of these vehicles among `count` of the fleet."""
+        fleet, rows = self.fleet, np.arange(count) if chosen is None else chosen
+        others = [poses(name)[:, : other.n] for name, other in world.fleets.items() if name != fleet.name and other.n]
+        own = poses(fleet.name)
+        if self.avoidance is not None:
+            self.urges[:, : fleet.n] += self.avoidance.urges(own, count, others)[:, rows]
+        if self.rule.look is not None:
+            moving = [
+                poses(name)[:, : other.n]
+                for name, other in world.fleets.items()
+                if name != fleet.name and other.command_fields is not PropCommand  # cones and crates are no traffic
+            ]
+            block = np.concatenate([own[:, rows], np.delete(own[:, :count], rows, axis=1), *moving], axis=1)
+            with users_code():
+                memory = fleet.tables[MEMORY][:, : fleet.n]
+                options = self.rule.options(*self.options.tolist())
+                self.urges[:, : fleet.n] = self.rule.look(block, fleet.n, memory, options, self.path)
 
     def _sum_urges(self, grid: NeighbourGrid, block: Floats, among: tuple[int, Ints] | None) -> None:
         """Sum the contributions of each vehicle's neighbours."""
