@@ -24,6 +24,7 @@ BEHAVIOURS: dict[str, dict[str, Any]] = {
     "formation": {"shape": "wedge", "target": "lead"},
     "flock": {},
     "pure_pursuit": {"path": PATH},
+    "racing": {"path": PATH},
 }
 
 
@@ -50,7 +51,7 @@ MODELS = [
 RULES = sorted(BEHAVIOURS)
 EVERY_PAIR = [(model, rule) for model in MODELS for rule in RULES]
 PAIRS = sorted((MODELS[k % len(MODELS)], rule) for k, rule in enumerate(RULES))
-"""Ten pairs with every rule and every model; `make soak` runs all ninety."""
+"""Eleven pairs with every rule and every model; `make soak` runs all."""
 
 
 def test_every_model_and_every_rule_is_among_the_pairs() -> None:
@@ -58,7 +59,7 @@ def test_every_model_and_every_rule_is_among_the_pairs() -> None:
     assert (
         {model for model, _ in PAIRS} == set(MODELS) == {name for name in model_names() if not name.startswith("prop.")}
     )
-    assert len(PAIRS) == 10
+    assert len(PAIRS) == 11
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,7 @@ def test_the_kernel_equals_plain_python(model: str, rule: str) -> None:
             program.model.parameters(**parameters),
             conduct.rule.memory(*memory[:, i].tolist()),
             conduct.rule.options(*conduct.options.tolist()),
-            Urge(*conduct.urges[:, i].tolist()),
+            conduct.rule.senses(*conduct.urges[:, i].tolist()),
             0,
             targets,
             conduct.path,

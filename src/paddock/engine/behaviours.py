@@ -234,11 +234,12 @@ class FleetBehaviour:
             self.urges[:, : fleet.n] += self.avoidance.urges(own, count, others)[:, rows]
         if self.rule.look is not None:
             moving = [
-                poses(name)[:, : other.n]
+                poses(name)[:POSE_ROWS, : other.n]
                 for name, other in world.fleets.items()
                 if name != fleet.name and other.command_fields is not PropCommand  # cones and crates are no traffic
             ]
-            block = np.concatenate([own[:, rows], np.delete(own[:, :count], rows, axis=1), *moving], axis=1)
+            own = own[:POSE_ROWS, :count]
+            block = np.concatenate([own[:, rows], np.delete(own, rows, axis=1), *moving], axis=1)
             with users_code():
                 memory = fleet.tables[MEMORY][:, : fleet.n]
                 options = self.rule.options(*self.options.tolist())
