@@ -16,7 +16,9 @@ OVAL = {"oval": {"straight": 120, "radius": 40}}
 DRIVER = {"path": OVAL, "width": 12, "speed": 20, "lateral": 5, "line": 0}
 
 
-def car(name: str, pose: list[float], model: str = "car.kinematic", speed: float = 0.0, **options: Any) -> dict[str, Any]:
+def car(
+    name: str, pose: list[float], model: str = "car.kinematic", speed: float = 0.0, **options: Any
+) -> dict[str, Any]:
     return {
         "name": name,
         "model": model,

@@ -61,12 +61,16 @@ def _circuit(options: Any, where: str) -> Floats:
             raise unknown_name("option of path 'circuit'", str(key), ("points", "spacing"), where)
     points, spacing = _listed(options["points"], f"{where}: " if where else ""), options.get("spacing", 3.0)
     if len(points) < 3 or not (points[0] != points[-1]).any():
-        raise InvalidValueError(f"{where}: path 'circuit' needs at least three points, the last one not the first again")
+        raise InvalidValueError(
+            f"{where}: path 'circuit' needs at least three points, the last one not the first again"
+        )
     if not isinstance(spacing, int | float) or isinstance(spacing, bool) or not 0.01 <= spacing <= FARTHEST:
         raise InvalidValueError(f"{where}: path 'circuit': spacing must lie in 0.01 to {FARTHEST:g} m, not {spacing!r}")
     length = float(np.linalg.norm(np.roll(points, -1, axis=0) - points, axis=1).sum())
     if 2.0 * length / spacing > MOST_POINTS:
-        raise InvalidValueError(f"{where}: path 'circuit': a path has at most {MOST_POINTS:,} points; widen the spacing")
+        raise InvalidValueError(
+            f"{where}: path 'circuit': a path has at most {MOST_POINTS:,} points; widen the spacing"
+        )
     return circuit(points, float(spacing))
 
 
@@ -83,9 +87,7 @@ def circuit(corners: Floats, spacing: float) -> Floats:
     reach = step * ((then - after) / last - (then - corners) / (step + last)) + after - corners
     share = np.linspace(0.0, 1.0, 64, endpoint=False)[None, :, None]
     a, b = 2.0 * (corners - after) + leave + reach, 3.0 * (after - corners) - 2.0 * leave - reach
-    fine = (
-        ((a[:, None] * share + b[:, None]) * share + leave[:, None]) * share + corners[:, None]
-    ).reshape(-1, 3)
+    fine = (((a[:, None] * share + b[:, None]) * share + leave[:, None]) * share + corners[:, None]).reshape(-1, 3)
     gaps = np.linalg.norm(np.roll(fine, -1, axis=0) - fine, axis=1)
     along = np.concatenate([[0.0], np.cumsum(gaps)])
     count = max(8, round(along[-1] / spacing))

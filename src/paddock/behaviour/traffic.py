@@ -59,8 +59,13 @@ def behind(gap: float, speed: float, brake: float) -> float:
     return select(gap > 0.0, sqrt(ahead * ahead + 2.0 * brake * maximum(gap, 0.0)), maximum(ahead + gap, 0.0))
 
 
-def _weigh(i: int, j: int, ahead: float, spots: Floats, space: Space, step: float, costs: Floats, limits: Floats) -> None:
-    """Add what vehicle j, `ahead` m further on, means for each line of vehicle i; the last limit is that of its own place."""
+def _weigh(
+    i: int, j: int, ahead: float, spots: Floats, space: Space, step: float, costs: Floats, limits: Floats
+) -> None:
+    """Add what vehicle j, `ahead` m further on, means for each line of vehicle i.
+
+    The last of the limits is that of the place where vehicle i is.
+    """
     gap, speed, other = ahead - space.length, spots[2, j], spots[1, j] + FORESIGHT * spots[3, j]
     here, now = spots[1, i], spots[1, j]
     abreast = absolute(ahead) < space.length + 0.5

@@ -226,23 +226,23 @@ class FleetBehaviour:
         return (self._act, *own, *(() if self.avoidance is None else (self.avoidance.grid.kernels,)))
 
     def _see_others(self, world: World, poses: PoseBlocks, count: int, chosen: Ints | None) -> None:
-        """Add what the vehicles of all fleets cause; `chosen`: the rows of these vehicles among `count` of the fleet."""
+        """Add what the vehicles of all fleets cause; `chosen`: the rows of these vehicles in their fleet of `count`."""
         fleet, rows = self.fleet, np.arange(count) if chosen is None else chosen
-        others = [poses(name)[:, : other.n] for name, other in world.fleets.items() if name != fleet.name and other.n]
-        own = poses(fleet.name)
+        others = {name: other for name, other in world.fleets.items() if name != fleet.name and other.n}
+        own = poses(fleet.name)[:POSE_ROWS, :count]
         if self.avoidance is not None:
-            self.urges[:, : fleet.n] += self.avoidance.urges(own, count, others)[:, rows]
+            blocks = [poses(name)[:, : other.n] for name, other in others.items()]
+            self.urges[:, : fleet.n] += self.avoidance.urges(own, count, blocks)[:, rows]
         if self.rule.look is not None:
-            moving = [
+            moving = [  # cones and crates are no traffic
                 poses(name)[:POSE_ROWS, : other.n]
-                for name, other in world.fleets.items()
-                if name != fleet.name and other.command_fields is not PropCommand  # cones and crates are no traffic
+                for name, other in others.items()
+                if other.command_fields is not PropCommand
             ]
-            own = own[:POSE_ROWS, :count]
             block = np.concatenate([own[:, rows], np.delete(own, rows, axis=1), *moving], axis=1)
+            options = self.rule.options(*self.options.tolist())
             with users_code():
                 memory = fleet.tables[MEMORY][:, : fleet.n]
-                options = self.rule.options(*self.options.tolist())
                 self.urges[:, : fleet.n] = self.rule.look(block, fleet.n, memory, options, self.path)
 
     def _sum_urges(self, grid: NeighbourGrid, block: Floats, among: tuple[int, Ints] | None) -> None:

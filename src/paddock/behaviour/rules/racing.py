@@ -76,7 +76,10 @@ def aim(path: Floats, k: int, t: float, reach: float, shift: float, room: float)
         left -= (1.0 - t) * gap
         k, t = (k + 1) % count, 0.0
     offset = clamp(between(path, k, t, 7) + shift, -room, room)
-    x, y = between(path, k, t, 0) + offset * between(path, k, t, 4), between(path, k, t, 1) + offset * between(path, k, t, 5)
+    x, y = (
+        between(path, k, t, 0) + offset * between(path, k, t, 4),
+        between(path, k, t, 1) + offset * between(path, k, t, 5),
+    )
     return x, y, between(path, k, t, 2)
 
 
@@ -135,7 +138,9 @@ def desire(
     pace = maximum(minimum(pace, urge.speed), 0.0)
     turned = along < 0.3  # it points across the track or against it
     spinning = (slip > 0.6) & (speed > CRAWL)
-    pace = select(spinning, 0.0, select(turned, minimum(pace, CRAWL), maximum(pace, select(urge.speed < 2.0, 0.0, 1.0))))
+    pace = select(
+        spinning, 0.0, select(turned, minimum(pace, CRAWL), maximum(pace, select(urge.speed < 2.0, 0.0, 1.0)))
+    )
 
     back = reversing > 0.0
     # backwards it goes against the track: that turns its nose along the track
