@@ -48,13 +48,11 @@ def run_race(seconds: int) -> dict[str, list[float]]:
         for _ in range(4 * seconds):
             sim.step(125)
             snapshot = sim.snapshot()
-            for name in racers:
-                for k, (place, speed) in enumerate(zip(snapshot[name].position, snapshot[name].speed, strict=True)):
-                    one = f"{name}[{k}]"
-                    still[one] = still[one] + 0.25 if speed < 1.0 else 0.0
-                    travelled, offset, longest = found[one]
-                    away = float(np.linalg.norm(middle - place, axis=1).min())
-                    found[one] = [travelled + 0.25 * speed, max(offset, away), max(longest, still[one])]
+            for one, (travelled, offset, longest) in found.items():
+                racer = snapshot[one]
+                still[one] = still[one] + 0.25 if racer.speed < 1.0 else 0.0
+                away = float(np.linalg.norm(middle - racer.position, axis=1).min())
+                found[one] = [travelled + 0.25 * racer.speed, max(offset, away), max(longest, still[one])]
         return found
 
 
