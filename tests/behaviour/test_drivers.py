@@ -1,4 +1,4 @@
-"""Drivers of cars: manoeuvre, playback, human, racer."""
+"""Drivers of cars: manoeuvre, playback, human."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 import paddock
-from paddock.behaviour.rule import Urge
-from paddock.behaviour.rules import manoeuvre, racer
+from paddock.behaviour.rules import manoeuvre
 from paddock.errors import PaddockError
-from paddock.world.pose import Pose
 
 OVAL = {"oval": {}}
 STRAIGHT, RADIUS = 200.0, 50.0
@@ -130,63 +128,3 @@ def test_a_humans_errors_are_drawn_from_the_seed() -> None:
     assert np.array_equal(one, same)
     assert not np.array_equal(one, other)
     assert 0.004 < np.std(one - exact) < 0.03
-
-
-# racer
-
-
-def off_oval(position: Any) -> Any:
-    beyond = np.maximum(np.abs(position[..., 0]) - STRAIGHT / 2, 0.0)
-    return np.abs(np.hypot(beyond, position[..., 1]) - RADIUS)
-
-
-def test_a_racer_overtakes_cars_of_another_fleet_without_touching_them() -> None:
-    def racing(speed: float) -> dict[str, Any]:
-        return {"racer": {"path": OVAL, "lateral": 5, "speed": speed}}
-
-    slow = [car(f"slow_{k}", racing(9.0), pose=[40.0 * k, -50.0 + k, 0], speed=9.0) for k in range(2)]
-    sim = load(*slow, car("fast", racing(16.0), pose=[-40, -50, 0], speed=16.0))
-    ways = []
-    for _ in range(300):
-        sim.step(50)
-        ways.append([sim.snapshot()[name].position[:2] for name in ("fast", "slow_0", "slow_1")])
-    way = np.array(ways)
-    between = way[:, 1:] - way[:, :1]
-    assert np.hypot(between[..., 0], between[..., 1]).min() > 2.4  # bodies are 1.8 m wide
-    assert off_oval(way).max() < 6.5  # half_width
-    laps = {name: sim.engine.world.fleets[name].tables["memory"][1, 0] for name in ("fast", "slow_0")}
-    assert laps["fast"] > laps["slow_0"]  # 30 s at 16 m/s against 9 m/s
-
-
-def test_a_racer_stays_behind_where_it_cannot_pass() -> None:
-    narrow = {"racer": {"path": OVAL, "speed": 16, "half_width": 0.5, "lateral": 5}}
-    slow = car("slow", {"racer": {"path": OVAL, "speed": 9}}, pose=[0, -50, 0], speed=9.0)
-    sim = load(slow, car("fast", narrow, pose=[-40, -50, 0], speed=16.0))
-    least = 1e9
-    for _ in range(150):
-        sim.step(50)
-        a, b = (sim.snapshot()[name].position for name in ("slow", "fast"))
-        least = min(least, float(np.hypot(*(a - b)[:2])))
-    assert least > 4.6  # bodies are 4.4 m long
-    assert sim.snapshot()["fast"].speed == pytest.approx(9.0, abs=0.7)
-
-
-def test_a_racer_turns_round_after_a_spin() -> None:
-    driver = {"racer": {"path": OVAL, "speed": 14}}
-    sim = load(car("spun", driver, pose=[0, -50, pi]), car("wild", driver, pose=[-60, -50, 2.4], speed=18.0))
-    sim.step(15_000)
-    for name in ("spun", "wild"):
-        assert off_oval(sim.snapshot()[name].position) < 1.0
-        assert sim.snapshot()[name].speed > 11.0
-
-
-def test_a_racer_that_is_stuck_reverses() -> None:
-    path = racer.prepare_path(np.array([[0.0, 0, 0], [50, 0, 0], [50, 50, 0], [0, 50, 0]]), racer.Options())
-    me = Pose(*[0.0] * 6, 1.0, *[0.0] * 6)  # at rest, facing east
-    memory, gears = racer.Memory(), []
-    for _ in range(60):
-        wanted, memory = racer.desire(me, memory, racer.Options(), Urge(0.0, 1e3, 0.0), me, path, 0.1)
-        gears.append(wanted.gear)
-    assert gears[:19] == [1.0] * 19
-    assert gears.index(-1.0) == pytest.approx(20, abs=1)
-    assert gears[20:].count(-1.0) == pytest.approx(25, abs=2)  # 2.5 s, then forwards again

@@ -24,10 +24,10 @@ BEHAVIOURS: dict[str, dict[str, Any]] = {
     "formation": {"shape": "wedge", "target": "lead"},
     "flock": {},
     "pure_pursuit": {"path": PATH},
-    "racer": {"path": PATH},
     "human": {"path": PATH},
     "manoeuvre": {"steer": 0.1, "start": 0.0},
     "playback": {"path": [[0.0, 0.1, 0.5], [0.1, -0.1, 0.2, 0.3]]},
+    "racing": {"path": PATH},
 }
 
 
@@ -89,7 +89,7 @@ def test_the_kernel_equals_plain_python(model: str, rule: str) -> None:
             program.model.parameters(**parameters),
             conduct.rule.memory(*memory[:, i].tolist()),
             conduct.rule.options(*conduct.options.tolist()),
-            Urge(*conduct.urges[:, i].tolist()),
+            conduct.rule.senses(*conduct.urges[:, i].tolist()),
             0,
             targets,
             conduct.path,

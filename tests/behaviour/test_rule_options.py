@@ -21,6 +21,7 @@ vehicles:
 
 def test_all_rules_are_listed() -> None:
     shipped = {"flock", "follow", "formation", "goto", "hold", "orbit", "patrol", "pure_pursuit", "pursue", "waypoints"}
+    shipped |= {"racing"}
     assert shipped <= set(rule_names())
     for name in shipped:
         rule = find_rule(name)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import paddock
-from paddock.behaviour.paths import path_points, shifted
+from paddock.behaviour.paths import path_points
 from paddock.cli.main import exit_code
 from paddock.engine.simulation import Simulation
 from paddock.scenario import Scenario, demo_names, load_scenario
@@ -35,19 +35,33 @@ def test_runs(name: str, demo: Callable[[str], Scenario]) -> None:
         assert {event.kind for event in sim.events.since()} <= {"mission_planned"}
 
 
-def test_racers_keep_to_their_lines() -> None:
+def run_race(seconds: int) -> dict[str, list[float]]:
+    """Distance travelled (m), greatest offset from the middle (m) and longest standstill (s) of each racer."""
     with small_demo("race") as sim:
-        lines = {}
-        for entry in sim.scenario.vehicles:
-            assert entry.controller is not None
-            options = entry.controller.options
-            lines[entry.name] = shifted(path_points(options["path"]), options["offset"], closed=True)
-        travelled = dict.fromkeys(lines, 0.0)
-        for _ in range(200):
-            sim.step(250)
+        racers = {
+            entry.name: entry.controller.options for entry in sim.scenario.vehicles if entry.controller is not None
+        }
+        middle = path_points(racers["taxis"]["path"])
+        assert len(racers) == 10 and all(sim.engine.programs[name].fleet.n == 2 for name in racers)
+        found = {f"{name}[{k}]": [0.0, 0.0, 0.0] for name in racers for k in (0, 1)}
+        still = dict.fromkeys(found, 0.0)
+        for _ in range(4 * seconds):
+            sim.step(125)
             snapshot = sim.snapshot()
-            for name, line in lines.items():
-                car = snapshot[name]
-                assert np.linalg.norm(line - car.position, axis=1).min() < 2.3, (name, sim.time)  # points are 2 m apart
-                travelled[name] += 0.25 * car.speed
-        assert min(travelled.values()) > 977.0  # more than a lap each
+            for one, (travelled, offset, longest) in found.items():
+                racer = snapshot[one]
+                still[one] = still[one] + 0.25 if racer.speed < 1.0 else 0.0
+                away = float(np.linalg.norm(middle - racer.position, axis=1).min())
+                found[one] = [travelled + 0.25 * racer.speed, max(offset, away), max(longest, still[one])]
+        return found
+
+
+def test_racers_start_and_stay_between_the_walls() -> None:
+    for name, (travelled, offset, _) in run_race(5).items():
+        assert travelled > 15.0 and offset < 6.6, name  # the walls
+
+
+@pytest.mark.slow
+def test_racers_lap_and_recover() -> None:
+    for name, (travelled, offset, still) in run_race(90).items():
+        assert travelled > 1070.0 and offset < 6.8 and still < 20.0, name  # more than a lap

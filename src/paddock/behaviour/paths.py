@@ -13,17 +13,20 @@ from paddock.world.pose import FARTHEST
 
 MOST_POINTS = 100_000
 """Maximum number of points of one path."""
+CIRCUIT = "circuit"  # the shape that has points of its own
 
 
 def path_points(given: Any, where: str = "") -> Floats:
-    """Return points (k, 3) from a list of [x, y] or [x, y, z], or from `{oval: {...}}`, `{circle: {...}}`."""
+    """Return points (k, 3) from a list of [x, y] or [x, y, z], or from a shape: `{oval: {...}}`, `{circuit: {...}}`."""
     place = f"{where}: " if where else ""
     if isinstance(given, Mapping):
         if len(given) != 1:
-            raise InvalidValueError(f"{place}a path names exactly one shape: {', '.join(SHAPES)}")
+            raise InvalidValueError(f"{place}a path names exactly one shape: {', '.join([*SHAPES, CIRCUIT])}")
         name, options = next(iter(given.items()))
+        if name == CIRCUIT:
+            return _circuit(options, where)
         if name not in SHAPES:
-            raise unknown_name("path shape", str(name), SHAPES, where)
+            raise unknown_name("path shape", str(name), [*SHAPES, CIRCUIT], where)
         return _shape(str(name), options, where)
     return _listed(given, place)
 
@@ -48,6 +51,49 @@ def _shape(name: str, options: Any, where: str) -> Floats:
     if points > MOST_POINTS:
         raise InvalidValueError(f"{where}: path {name!r}: a path has at most {MOST_POINTS:,} points, not {points:,.0f}")
     return build(**values)
+
+
+def _circuit(options: Any, where: str) -> Floats:
+    if not isinstance(options, Mapping) or "points" not in options:
+        raise InvalidValueError(f"{where}: path 'circuit' needs points: a list of at least three [x, y] or [x, y, z]")
+    for key in options:
+        if key not in ("points", "spacing"):
+            raise unknown_name("option of path 'circuit'", str(key), ("points", "spacing"), where)
+    points, spacing = _listed(options["points"], f"{where}: " if where else ""), options.get("spacing", 3.0)
+    if len(points) < 3 or not (points[0] != points[-1]).any():
+        raise InvalidValueError(
+            f"{where}: path 'circuit' needs at least three points, the last one not the first again"
+        )
+    if not isinstance(spacing, int | float) or isinstance(spacing, bool) or not 0.01 <= spacing <= FARTHEST:
+        raise InvalidValueError(f"{where}: path 'circuit': spacing must lie in 0.01 to {FARTHEST:g} m, not {spacing!r}")
+    length = float(np.linalg.norm(np.roll(points, -1, axis=0) - points, axis=1).sum())
+    if 2.0 * length / spacing > MOST_POINTS:
+        raise InvalidValueError(
+            f"{where}: path 'circuit': a path has at most {MOST_POINTS:,} points; widen the spacing"
+        )
+    return circuit(points, float(spacing))
+
+
+def circuit(corners: Floats, spacing: float) -> Floats:
+    """Return a smooth closed curve through the corners, with points of equal distance, about `spacing` m.
+
+    Catmull-Rom splines with centripetal parameters: without loops and cusps, however far apart the corners are.
+    """
+    before, after, then = (np.roll(corners, shift, axis=0) for shift in (1, -1, -2))
+    steps = np.sqrt(np.linalg.norm(after - corners, axis=1))  # of the parameter, between a corner and the next
+    first, last = np.roll(steps, 1)[:, None], np.roll(steps, -1)[:, None]
+    step = steps[:, None]
+    leave = step * ((corners - before) / first - (after - before) / (first + step)) + after - corners
+    reach = step * ((then - after) / last - (then - corners) / (step + last)) + after - corners
+    share = np.linspace(0.0, 1.0, 64, endpoint=False)[None, :, None]
+    a, b = 2.0 * (corners - after) + leave + reach, 3.0 * (after - corners) - 2.0 * leave - reach
+    fine = (((a[:, None] * share + b[:, None]) * share + leave[:, None]) * share + corners[:, None]).reshape(-1, 3)
+    gaps = np.linalg.norm(np.roll(fine, -1, axis=0) - fine, axis=1)
+    along = np.concatenate([[0.0], np.cumsum(gaps)])
+    count = max(8, round(along[-1] / spacing))
+    at = np.arange(count) * (along[-1] / count)
+    closed = np.concatenate([fine, fine[:1]])
+    return np.stack([np.interp(at, along, closed[:, k]) for k in range(3)], axis=1)
 
 
 def _listed(given: Any, place: str) -> Floats:
@@ -138,9 +184,22 @@ def curvature(points: Floats, closed: bool) -> Floats:
     return bend
 
 
-def speed_profile(points: Floats, closed: bool, top: float, lateral: float, accelerate: float, brake: float) -> Floats:
-    """Return the speed (m/s) at each point, within the limits of lateral acceleration, acceleration and braking."""
+def speed_profile(
+    points: Floats,
+    closed: bool,
+    top: float,
+    lateral: float,
+    accelerate: float,
+    brake: float,
+    most: Floats | None = None,
+) -> Floats:
+    """Return the speed (m/s) at each point, within the limits of lateral acceleration, acceleration and braking.
+
+    `most`: the speed limit at each point, besides.
+    """
     speed = np.minimum(top, np.sqrt(lateral / np.maximum(curvature(points, closed), 1e-9)))
+    if most is not None:
+        speed = np.minimum(speed, most)
     gap = np.linalg.norm(np.roll(points, -1, axis=0) - points, axis=1)
     if not closed:
         speed[-1] = 0.0  # the path ends there

@@ -58,7 +58,9 @@ class Rule:
     """A behaviour. `desire(me, memory, options, urge, target, path, dt) -> (Desire, memory)`.
 
     me: own Pose; target: Pose of the vehicle that the option `target` names (own Pose without one);
-    path: array (points, 4) of x, y, z, speed, from the option `path` (empty without one).
+    path: array of x, y, z, speed at each point, from the option `path` (empty without one); `prepare_path` may add
+    columns. A rule with `look` sees the vehicles of all fleets: `look(poses, n, memory, options, path)` returns a row
+    of `senses` for the first n of the vehicles, which arrives as `urge`.
 
     A driver that gives inputs itself has `inputs(guided, me, memory, options, path, dt) -> (command, memory)`, called
     with the command for its desire; it drives models with the commands `command`. A memory column `stream` is a random
@@ -72,9 +74,10 @@ class Rule:
     needs_path: bool = False
     needs_target: bool = False
     neighbours: NeighbourSpec | None = None
-    sees_all: bool = False  # neighbours are the vehicles of all fleets, not only of its own
+    senses: type = Urge
+    look: Callable[[Floats, int, Floats, Any, Floats], Floats] | None = None
     read_path: Callable[[Any, str], Floats] = path_points  # (what the user wrote, where) -> points (k, 3)
-    prepare_path: Callable[[Floats, Any], Floats] | None = None  # (points (k, 3), options) -> (k, 4)
+    prepare_path: Callable[[Floats, Any], Floats] | None = None  # (points (k, 3), options) -> (k, 4 or more)
     inputs: Callable[..., tuple[Any, Any]] | None = None
     command: type | None = None  # that `inputs` returns; None: any
     slots: Callable[[int, Any], Floats] | None = None  # (vehicles, options) -> memory table (columns, n)
@@ -88,7 +91,7 @@ class Rule:
     @property
     def solitary(self) -> bool:
         """Whether each vehicle decides alone, without a shared path, slots or neighbours."""
-        return self.prepare_path is None and self.slots is None and self.neighbours is None
+        return self.prepare_path is None and self.slots is None and self.neighbours is None and self.look is None
 
     def planned(self, options: Any, path: Floats) -> RouteLine | None:
         """Return the line to display: the rule's `route`, else the points of its path; None if nothing is fixed."""
@@ -105,7 +108,7 @@ class Rule:
             Shared("parameters", model.parameters, varying),
             Rows("memory", self.memory, "update"),
             Shared("options", self.options, each),
-            Rows("urge", Urge),
+            Rows("urge", self.senses),
             Each("target_row"),
             Value("targets", "fixed table"),
             Value("path", "table"),
@@ -121,7 +124,7 @@ class Rule:
     def specs(self) -> tuple[KernelSpec, ...]:
         """Return a kernel for each function of the contract: `desire`, and `visit` and `finish` of its neighbours."""
         seeing = Rows("me", Pose), Rows("memory", self.memory, "update"), Shared("options", self.options)
-        given = Rows("urge", Urge), Rows("target", Pose), Value("path", "table"), Value("dt")
+        given = Rows("urge", self.senses), Rows("target", Pose), Value("path", "table"), Value("dt")
         found = KernelSpec(f"{self.name}-desire", self.desire, (Rows("desire", Desire, "write"), *seeing, *given))
         own: tuple[KernelSpec, ...] = (found,)
         if self.inputs is not None and self.command is not None:
@@ -151,7 +154,7 @@ def act(
     parameters: Any,
     memory: Any,
     options: Any,
-    urge: Urge,
+    urge: Any,
     target_row: int,
     targets: Floats,
     path: Floats,
@@ -237,7 +240,7 @@ def stopped_within(d: Desire, distance: float, tolerance: float) -> Desire:
 
 def check_rule(rule: Rule) -> None:
     """Require columns with units, and functions that return them; raise PaddockError."""
-    for tuple_class in (rule.options, rule.memory):
+    for tuple_class in (rule.options, rule.memory, rule.senses):
         columns_of(tuple_class)
     check_functions(rule)
 

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paddock.behaviour.avoid import AVOID, Avoidance
-from paddock.behaviour.rule import NO_TARGET, RouteLine, Rule, Urge, find_rule, rule_names
+from paddock.behaviour.rule import NO_TARGET, RouteLine, Rule, find_rule, rule_names
 from paddock.compute.kernel import CompiledKernels, kernel
 from paddock.compute.neighbours import NeighbourGrid
 from paddock.errors import InvalidValueError, UnknownNameError, unknown_name, users_code
 from paddock.scenario import Scenario
 from paddock.vehicles.model import VehicleModel
+from paddock.vehicles.parts.prop import Command as PropCommand
 from paddock.world.columns import Floats, checked, column_index, columns_of, defaults_of, filled
 from paddock.world.fleet import Fleet, Ints, draw_uniforms
 from paddock.world.pose import Pose
@@ -173,7 +174,7 @@ class FleetBehaviour:
         self.options = setup.options
         self.path = setup.path
         self.fleet = fleet
-        self.urges = np.zeros((len(column_index(Urge)), 1))
+        self.urges = np.zeros((len(column_index(self.rule.senses)), 1))
         self.grid = NeighbourGrid(self.rule.neighbours) if self.rule.neighbours else None
         self.avoidance = _avoidance(setup)
         different = () if each is None else tuple(column_index(self.rule.options))
@@ -212,13 +213,9 @@ class FleetBehaviour:
         if self.urges.shape[1] < fleet.n:
             self.urges = np.zeros((len(self.urges), fleet.capacity))
         if self.grid is not None:
-            self._sum_urges(self.grid, world, poses, among)
-        if self.avoidance is not None:
-            count, chosen = (fleet.n, np.arange(fleet.n)) if among is None else among
-            others = [
-                poses(name)[:, : other.n] for name, other in world.fleets.items() if name != fleet.name and other.n
-            ]
-            self.urges[:, : fleet.n] += self.avoidance.urges(poses(fleet.name), count, others)[:, chosen]
+            self._sum_urges(self.grid, poses(fleet.name), among)
+        if self.avoidance is not None or self.rule.look is not None:
+            self._see_others(world, poses, *((fleet.n, None) if among is None else among))
         if STREAM in column_index(self.rule.memory):
             self._draw_streams(world, among)
         own = (fleet.state, fleet.command, *parameters, fleet.tables[MEMORY], *self._options, self.urges)
@@ -231,15 +228,25 @@ class FleetBehaviour:
         own = () if self.grid is None else (self.grid.kernels,)
         return (self._act, *own, *(() if self.avoidance is None else (self.avoidance.grid.kernels,)))
 
-    def _seen(self, world: World, poses: PoseBlocks, count: int) -> tuple[Floats, int]:
-        """Return the poses of its fleet, then, if the rule sees them, those of all others by name; and how many."""
-        own = poses(self.fleet.name)
-        if not self.rule.sees_all:
-            return own, count
-        others = [(name, fleet.n) for name, fleet in sorted(world.fleets.items()) if name != self.fleet.name]
-        parts = [own[:POSE_ROWS, :count], *(poses(name)[:POSE_ROWS, :n] for name, n in others)]
-        block = np.concatenate(parts, axis=1)
-        return block, block.shape[1]
+    def _see_others(self, world: World, poses: PoseBlocks, count: int, chosen: Ints | None) -> None:
+        """Add what the vehicles of all fleets cause; `chosen`: the rows of these vehicles in their fleet of `count`."""
+        fleet, rows = self.fleet, np.arange(count) if chosen is None else chosen
+        others = {name: other for name, other in world.fleets.items() if name != fleet.name and other.n}
+        own = poses(fleet.name)[:POSE_ROWS, :count]
+        if self.avoidance is not None:
+            blocks = [poses(name)[:, : other.n] for name, other in others.items()]
+            self.urges[:, : fleet.n] += self.avoidance.urges(own, count, blocks)[:, rows]
+        if self.rule.look is not None:
+            moving = [  # cones and crates are no traffic
+                poses(name)[:POSE_ROWS, : other.n]
+                for name, other in others.items()
+                if other.command_fields is not PropCommand
+            ]
+            block = np.concatenate([own[:, rows], np.delete(own, rows, axis=1), *moving], axis=1)
+            options = self.rule.options(*self.options.tolist())
+            with users_code():
+                memory = fleet.tables[MEMORY][:, : fleet.n]
+                self.urges[:, : fleet.n] = self.rule.look(block, fleet.n, memory, options, self.path)
 
     def _draw_streams(self, world: World, among: tuple[int, Ints] | None) -> None:
         """Give vehicles without one a random number, a function of the seed and their name."""
@@ -251,16 +258,15 @@ class FleetBehaviour:
         drawn = draw_uniforms(world.seed, names, STREAM_PURPOSE, 1)[:, 0]
         streams[:] = np.where(streams == 0.0, np.floor(drawn * STREAMS) + 1.0, streams)
 
-    def _sum_urges(self, grid: NeighbourGrid, world: World, poses: PoseBlocks, among: tuple[int, Ints] | None) -> None:
+    def _sum_urges(self, grid: NeighbourGrid, block: Floats, among: tuple[int, Ints] | None) -> None:
         """Sum the contributions of each vehicle's neighbours."""
         radius = float(self.options[column_index(self.rule.options)["radius"]])
-        count, rows = (self.fleet.n, np.arange(self.fleet.n)) if among is None else among
-        block, seen = self._seen(world, poses, count)
-        if among is None and seen == count:
-            grid.run(block, count, radius, self.options, self.urges)
+        if among is None:
+            grid.run(block, self.fleet.n, radius, self.options, self.urges)
             return
-        urges = np.zeros((len(self.urges), seen))
-        grid.run(block, seen, radius, self.options, urges)
+        count, rows = among
+        urges = np.zeros((len(self.urges), count))
+        grid.run(block, count, radius, self.options, urges)
         self.urges[:, : len(rows)] = urges[:, rows]
 
     def _targets(self, world: World, poses: PoseBlocks) -> tuple[Floats, Any, str | None]:

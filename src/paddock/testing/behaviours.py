@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from paddock.behaviour.rule import Rule, Urge, find_rule
+from paddock.behaviour.rule import Rule, find_rule
 from paddock.compute.contract import check_functions
 from paddock.compute.kernel import Rows, fields
 from paddock.engine.behaviours import set_up_rule, write_slots
@@ -50,7 +50,7 @@ class RuleRig(CheckedSubject):
         for pose in (me, target):
             pose[:3] *= 10.0
             pose[3:7] = np.array([0.0 * half, 0.0 * half, np.sin(half), np.cos(half)])
-        urge = self.random.normal(0.0, 0.25 * motion, (len(Urge._fields), n))
+        urge = self.random.normal(0.0, 0.25 * motion, (len(fields(self.rule.senses)), n))
         desire = np.zeros((len(Desire._fields), n))
         return {"desire": desire, "me": me, "memory": memory, "urge": urge, "target": target}
 
