@@ -95,30 +95,30 @@ DECIMALS = 9
 LARGEST_FIXED = 1e9  # from here on, with an exponent and 17 digits
 
 
-class Section(NamedTuple):
+class LinePart(NamedTuple):
     """A part of the line; each `%` is a number. It is omitted if one of them is not finite, or cannot be sent."""
 
     text: str
     required: bool = False
 
 
-START = Section(
+START = LinePart(
     '\n{"timestamp":%,"imu":{"gyro":[%,%,%],"accel_body":[%,%,%]},"position":[%,%,%],"velocity":[%,%,%]', required=True
 )
-QUATERNION = Section(',"quaternion":[%,%,%,%]', required=True)
-ATTITUDE = Section(',"attitude":[%,%,%]', required=True)
-WIND = Section(',"velocity_wind":[%,%,%]')
-RANGES = tuple(Section(f',"rng_{k + 1}":%') for k in range(RANGEFINDERS))
-WINDVANE = Section(',"windvane":{"direction":%,"speed":%}')
-AIRSPEED = Section(',"airspeed":%')
-BATTERY = Section(',"battery":{"voltage":%,"current":%}')
+QUATERNION = LinePart(',"quaternion":[%,%,%,%]', required=True)
+ATTITUDE = LinePart(',"attitude":[%,%,%]', required=True)
+WIND = LinePart(',"velocity_wind":[%,%,%]')
+RANGES = tuple(LinePart(f',"rng_{k + 1}":%') for k in range(RANGEFINDERS))
+WINDVANE = LinePart(',"windvane":{"direction":%,"speed":%}')
+AIRSPEED = LinePart(',"airspeed":%')
+BATTERY = LinePart(',"battery":{"voltage":%,"current":%}')
 
 
 class LineWriter:
     """Writes lines with the same sections; `tail` is constant text before the end of the line."""
 
-    def __init__(self, sections: Sequence[Section], tail: str = "") -> None:
-        ends = [(one.text, one.text.count("%"), one.required) for one in (*sections, Section(f"{tail}}}\n"))]
+    def __init__(self, sections: Sequence[LinePart], tail: str = "") -> None:
+        ends = [(one.text, one.text.count("%"), one.required) for one in (*sections, LinePart(f"{tail}}}\n"))]
         self._text = np.frombuffer("".join(text for text, _, _ in ends).encode(), np.uint8)
         self._sections = np.array([(len(text), count, required) for text, count, required in ends])
         self.count = int(self._sections[:, 1].sum())  # numbers in a line
@@ -214,7 +214,7 @@ fill_line = routine(write_line)
 
 
 @lru_cache(maxsize=64)
-def line_writer(sections: tuple[Section, ...], tail: str) -> LineWriter:
+def line_writer(sections: tuple[LinePart, ...], tail: str) -> LineWriter:
     """Return the writer of lines with these sections."""
     return LineWriter(sections, tail)
 

@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 
-from paddock.record.validation.manoeuvres import KMH, Outcome
+from paddock.record.validation.manoeuvres import KMH, ManoeuvreResult
 from paddock.record.validation.proving_ground import Inputs, Sample, TestCar, Traces, drive, linear_bicycle
 from paddock.world.columns import Floats
 
@@ -60,7 +60,7 @@ def _smooth(share: Floats) -> Floats:
     return np.asarray(share**3 * (10.0 + share * (6.0 * share - 15.0)))
 
 
-def lane_change(car: TestCar) -> Outcome:
+def lane_change(car: TestCar) -> ManoeuvreResult:
     """Find the highest entry speed at which one of the drivers hits no cone; the throttle is closed from the entry."""
     course = Course(2.0 * car.outline()[1])
     low, high, passed = 30.0, TOP, 0.0
@@ -79,15 +79,15 @@ def lane_change(car: TestCar) -> Outcome:
             break
         low, high = float(speeds[k]), float(speeds[k + 1])
     if shown is None:
-        return Outcome({"lane_change_speed": None, "lane_change_cones": None})
+        return ManoeuvreResult({"lane_change_speed": None, "lane_change_cones": None})
     curves = {"lane_change": shown}
     if passed >= TOP:
-        return Outcome({"lane_change_speed": None, "lane_change_cones": 0.0}, curves)
+        return ManoeuvreResult({"lane_change_speed": None, "lane_change_cones": 0.0}, curves)
     above = _fewest_hits(car, course, passed + ABOVE)
     while above == 0.0 and passed < TOP:  # a driver passes there after all: the coarse search missed it
         passed += ABOVE
         above = _fewest_hits(car, course, passed + ABOVE)
-    return Outcome({"lane_change_speed": passed, "lane_change_cones": above}, curves)
+    return ManoeuvreResult({"lane_change_speed": passed, "lane_change_cones": above}, curves)
 
 
 def _fewest_hits(car: TestCar, course: Course, speed: float) -> float:

@@ -36,7 +36,7 @@ class Figure:
 
 
 @dataclass
-class Outcome:
+class ManoeuvreResult:
     """Figures by key (None: not reached), curves by plot, and checks against formulas, of one car in one manoeuvre."""
 
     figures: dict[str, float | None] = field(default_factory=dict)
@@ -66,7 +66,7 @@ STEP_SPEED, STEP_LATERAL = 80.0 * KMH, 4.0  # m/s and m/s2, of ISO 7401
 STEP_START, STEP_RISE, STEP_END = 0.5, 0.1, 5.0  # s
 
 
-def step_steer(car: TestCar) -> Outcome:
+def step_steer(car: TestCar) -> ManoeuvreResult:
     """ISO 7401: at 80 km/h, a step of the road wheels within 0.1 s to a lateral acceleration of 4 m/s2."""
     speed = STEP_SPEED if _reaches(car, STEP_SPEED) else 0.7 * _top_speed(car)
     about = linear_bicycle(car, speed).steer_for(STEP_LATERAL, speed)
@@ -86,7 +86,7 @@ def step_steer(car: TestCar) -> Outcome:
         "step_settling": response.settling,
         "step_slip": float(np.abs(slip).max()),
     }
-    return Outcome(figures, {"step_yaw_rate": (time, np.degrees(rate)), "step_slip": (time, slip)})
+    return ManoeuvreResult(figures, {"step_yaw_rate": (time, np.degrees(rate)), "step_slip": (time, slip)})
 
 
 def _step_driver(car: TestCar, angles: Floats, speed: float) -> Callable[[Sample], Inputs]:
@@ -148,7 +148,7 @@ RAMP = 2.0  # s
 LINEAR = (0.5, 2.5)  # m/s2: lateral accelerations of the understeer gradient
 
 
-def steady_turns(car: TestCar) -> Outcome:
+def steady_turns(car: TestCar) -> ManoeuvreResult:
     """ISO 4138, constant speed: 48 cars hold 80 km/h with different steering angles until they turn steadily."""
     speed = STEP_SPEED if _reaches(car, STEP_SPEED) else 0.7 * _top_speed(car)
     linear = linear_bicycle(car, speed)
@@ -166,7 +166,7 @@ def steady_turns(car: TestCar) -> Outcome:
     steady = (np.abs(traces["speed"][-1] - speed) < 0.02 * speed) & (wobble < 0.02 * speed / linear.base * 0.1)
     steady &= np.abs(traces.body_slip[-1]) < 0.5
     if steady.sum() < 4:
-        return Outcome(skipped="no steady turns at this speed")
+        return ManoeuvreResult(skipped="no steady turns at this speed")
     lateral, angles, slip = lateral[steady], angles[steady], traces.body_slip[-1][steady]
     rise = np.argmax(lateral) + 1
     lateral, angles, slip = lateral[:rise], angles[:rise], slip[:rise]
@@ -184,10 +184,10 @@ def steady_turns(car: TestCar) -> Outcome:
         "slip_gradient": float(np.degrees(np.polyfit(lateral[within], slip[within], 1)[0]) * GRAVITY),
     }
     curves = {"understeer": (lateral, np.degrees(angles)), "understeer_slip": (lateral, np.degrees(slip))}
-    return Outcome(figures, curves)
+    return ManoeuvreResult(figures, curves)
 
 
-def acceleration(car: TestCar) -> Outcome:
+def acceleration(car: TestCar) -> ManoeuvreResult:
     """Full acceleration from rest; the best of 16 constant pedals counts, as too much spins the driven wheels."""
     pedals, goal = np.linspace(0.25, 1.0, 16), 100.0 * KMH
     reached = np.zeros(16, bool)
@@ -207,10 +207,10 @@ def acceleration(car: TestCar) -> Outcome:
         "time_400": float(distance[best]) if not np.isnan(distance[best]) else None,
         "speed_400": ended / KMH if not np.isnan(ended) else None,
     }
-    return Outcome(figures, {"acceleration": (traces.time, traces["speed"][:, best] / KMH)})
+    return ManoeuvreResult(figures, {"acceleration": (traces.time, traces["speed"][:, best] / KMH)})
 
 
-def braking(car: TestCar) -> Outcome:
+def braking(car: TestCar) -> ManoeuvreResult:
     """Stop from 100 km/h (or 0.8 of the top speed) with 16 constant pedals, up to the full pedal."""
     speed, pedals = min(100.0 * KMH, 0.8 * _top_speed(car)), np.linspace(0.1, 1.0, 16)
 
@@ -225,7 +225,7 @@ def braking(car: TestCar) -> Outcome:
         "braking_best": float(np.nanmin(distances)),
         "deceleration": float(speed**2 / 2.0 / np.nanmin(distances)),
     }
-    return Outcome(figures, {"braking": (traces["x"][:, -1], traces["speed"][:, -1] / KMH)})
+    return ManoeuvreResult(figures, {"braking": (traces["x"][:, -1], traces["speed"][:, -1] / KMH)})
 
 
 PLAIN = (
@@ -235,7 +235,7 @@ PLAIN = (
 """Parameters that the formulas of a steady turn and of load transfer leave out: zero in these checks."""
 
 
-def formulas(car: TestCar) -> Outcome:
+def formulas(car: TestCar) -> ManoeuvreResult:
     """Compare a gentle turn and braking with formulas, without resistance and with open differentials."""
     plain = replace(car, parameters={**car.parameters, **dict.fromkeys(PLAIN, 0.0)})
     speed = min(STEP_SPEED, 0.6 * _top_speed(car))
@@ -244,7 +244,9 @@ def formulas(car: TestCar) -> Outcome:
     turns = drive(plain, [speed], 4.0, lambda now: {"steer": angle, "gear": 0.0})
     rate, now = float(turns["yaw_rate"][-50:].mean()), float(turns["speed"][-50:].mean())
     expected = linear.steady_yaw_rate(now, angle)
-    outcome = Outcome(checks=[Check("steady yaw rate", car.level, rate, expected, 0.01, "v delta / (L + K v^2)")])
+    outcome = ManoeuvreResult(
+        checks=[Check("steady yaw rate", car.level, rate, expected, 0.01, "v delta / (L + K v^2)")]
+    )
     if np.isnan(turns["front_load"]).any():  # a level without loads
         return outcome
     p = plain.values
@@ -258,7 +260,7 @@ def formulas(car: TestCar) -> Outcome:
     return outcome
 
 
-def coast_down(car: TestCar) -> Outcome:
+def coast_down(car: TestCar) -> ManoeuvreResult:
     """Roll in neutral from 100 km/h (or 0.8 of the top speed) for 30 s; compare with the solution of the equation."""
     p, speed = car.values, min(100.0 * KMH, 0.8 * _top_speed(car))
     traces = drive(car, [speed], 30.0, lambda now: {"gear": 0.0}, every=0.1)
@@ -271,7 +273,7 @@ def coast_down(car: TestCar) -> Outcome:
     check = Check("coast-down", car.level, float(traces["speed"][at, 0]), expected[at], 0.01, "dv/dt = -(r + k v^2)")
     figures: dict[str, float | None] = {"coast_speed": float(traces["speed"][-1, 0]) / KMH}
     figures["coast_distance"] = float(traces["x"][-1, 0])
-    return Outcome(figures, {"coast_down": (traces.time, traces["speed"][:, 0] / KMH)}, [check])
+    return ManoeuvreResult(figures, {"coast_down": (traces.time, traces["speed"][:, 0] / KMH)}, [check])
 
 
 def coasting_speed(speed: float, k: float, rolling: float, time: float) -> float:
@@ -288,7 +290,7 @@ def coasting_speed(speed: float, k: float, rolling: float, time: float) -> float
 SKIDPAD = 50.0  # m
 
 
-def skidpad(car: TestCar) -> Outcome:
+def skidpad(car: TestCar) -> ManoeuvreResult:
     """Drive round a circle of 50 m radius; the fastest of 24 cars that stays within 0.5 m of it counts."""
     p = car.values
     radius = SKIDPAD if p.cg_to_front + p.cg_to_rear > 1.2 else 10.0
@@ -304,7 +306,7 @@ def skidpad(car: TestCar) -> Outcome:
             break
         best, low, high = speeds[fastest], speeds[fastest], speeds[min(fastest + 1, 23)]
     limited = best < 0.999 * min(1.6 * guess, top)
-    return Outcome({"skidpad": float(best**2 / radius) if limited and not np.isnan(best) else None})
+    return ManoeuvreResult({"skidpad": float(best**2 / radius) if limited and not np.isnan(best) else None})
 
 
 def _holds_circle(car: TestCar, speeds: Floats, radius: float) -> Any:
@@ -336,10 +338,10 @@ def _holds_circle(car: TestCar, speeds: Floats, radius: float) -> Any:
 SLIPPERY = 0.3
 
 
-def split_friction(car: TestCar) -> Outcome:
+def split_friction(car: TestCar) -> ManoeuvreResult:
     """Brake from 80 km/h with the left wheels on a friction of 0.3, hands on a straight wheel and with a correction."""
     if "ground" not in WorldSection.model_fields:
-        return Outcome(skipped="this version has no friction patches (world.ground)")
+        return ManoeuvreResult(skipped="this version has no friction patches (world.ground)")
     ground = {"patches": [{"half_plane": {"point": [0.0, 0.0], "heading": 0.0}, "mu": SLIPPERY}]}
     speed = min(80.0 * KMH, 0.8 * _top_speed(car))
     corrects = np.array([0.0, 1.0])
@@ -359,7 +361,9 @@ def split_friction(car: TestCar) -> Outcome:
         "split_yaw": float(np.abs(traces["yaw_rate"][: second + 1, 0]).max() * 180.0 / np.pi),
         "split_off": float(np.abs(traces["y"][:, 1]).max()),
     }
-    return Outcome(figures, {"split_mu": (traces.time, yaw[:, 0]), "split_mu_corrected": (traces.time, yaw[:, 1])})
+    return ManoeuvreResult(
+        figures, {"split_mu": (traces.time, yaw[:, 0]), "split_mu_corrected": (traces.time, yaw[:, 1])}
+    )
 
 
 def _reaches(car: TestCar, speed: float) -> bool:

@@ -13,7 +13,7 @@ from paddock.record.validation.lane_change import Course, lane_change
 from paddock.record.validation.manoeuvres import (
     FIGURES,
     Check,
-    Outcome,
+    ManoeuvreResult,
     acceleration,
     braking,
     coast_down,
@@ -26,7 +26,7 @@ from paddock.record.validation.manoeuvres import (
 from paddock.record.validation.proving_ground import TestCar
 
 LEVELS = ("kinematic", "bicycle", "double_track", "full")
-MANOEUVRES: dict[str, Callable[[TestCar], Outcome]] = {
+MANOEUVRES: dict[str, Callable[[TestCar], ManoeuvreResult]] = {
     "ISO 7401 step steer": step_steer,
     "ISO 4138 steady turns": steady_turns,
     "ISO 3888-2 double lane change": lane_change,
@@ -58,7 +58,7 @@ class Validation:
 
     name: str
     cars: tuple[TestCar, ...]
-    outcomes: dict[str, dict[str, Outcome]]
+    outcomes: dict[str, dict[str, ManoeuvreResult]]
 
     @property
     def levels(self) -> list[str]:
@@ -121,7 +121,7 @@ def validate(
 ) -> Validation:
     """Drive the manoeuvres (all, or `only` some) with every car."""
     chosen = {key: run for key, run in MANOEUVRES.items() if not only or key in only}
-    outcomes: dict[str, dict[str, Outcome]] = {}
+    outcomes: dict[str, dict[str, ManoeuvreResult]] = {}
     done, total = 0, len(cars) * len(chosen)
     for car in cars:
         mine = outcomes.setdefault(car.level, {})

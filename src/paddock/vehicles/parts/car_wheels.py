@@ -52,7 +52,7 @@ def wheels_of(s: Any) -> tuple[Wheels, Wheels, Wheels]:
     )
 
 
-class Contact(NamedTuple):
+class WheelContact(NamedTuple):
     """A wheel on the ground: its place from the centre of gravity, its direction, its motion, and what it stands on."""
 
     x: float  # m forward
@@ -89,15 +89,15 @@ class Driven(NamedTuple):
 
 def contact(
     x: float, y: float, tangent: float, vx: float, vy: float, yaw_rate: float, load: float, mu: float
-) -> Contact:
+) -> WheelContact:
     """Return a wheel at (x, y) of a car that moves at (vx, vy) and turns; `tangent` of the wheel's angle."""
     cosine = 1.0 / hypot(1.0, tangent)
     sine = tangent * cosine
     forward, left = vx - yaw_rate * y, vy + yaw_rate * x
-    return Contact(x, y, sine, cosine, forward * cosine + left * sine, left * cosine - forward * sine, load, mu)
+    return WheelContact(x, y, sine, cosine, forward * cosine + left * sine, left * cosine - forward * sine, load, mu)
 
 
-def patch(kappa: float, slip: float, spin: float, c: Contact, gravity: float, p: Parameters, dt: float) -> Patch:
+def patch(kappa: float, slip: float, spin: float, c: WheelContact, gravity: float, p: Parameters, dt: float) -> Patch:
     """Return a contact patch after dt; the slips follow their contact over the relaxation lengths, implicitly."""
     tread = spin * p.wheel_radius - c.along
     gain_x, gain_y = dt / p.relaxation_longitudinal, dt / p.relaxation_lateral
@@ -232,7 +232,7 @@ def _coupling(a: float, inertia_a: float, b: float, inertia_b: float, most: floa
     return clamp((a - b) * (inertia_a * inertia_b / (inertia_a + inertia_b)), -most, most)
 
 
-def settled(part: Patch, c: Contact, before: float, after: float, p: Parameters, dt: float) -> Patch:
+def settled(part: Patch, c: WheelContact, before: float, after: float, p: Parameters, dt: float) -> Patch:
     """Return a patch after its wheel changed speed (rad/s), with the force that the wheel has felt meanwhile."""
     change = after - before
     most = maximum(absolute(part.along), p.tyre_d_long * c.mu * c.load)
@@ -241,7 +241,7 @@ def settled(part: Patch, c: Contact, before: float, after: float, p: Parameters,
     return Patch(kappa, part.slip, part.kappa_gain, along, part.across, part.yielding)
 
 
-def body_forces(part: Patch, c: Contact) -> tuple[float, float]:
+def body_forces(part: Patch, c: WheelContact) -> tuple[float, float]:
     """Return a patch's force on the car, forward and to the left, N."""
     return part.along * c.cosine - part.across * c.sine, part.along * c.sine + part.across * c.cosine
 
@@ -256,7 +256,7 @@ class WheelReport(NamedTuple):
     kappa_peak: float
 
 
-def wheel_report(kappa: float, slip: float, spin: float, c: Contact, gravity: float, p: Parameters) -> WheelReport:
+def wheel_report(kappa: float, slip: float, spin: float, c: WheelContact, gravity: float, p: Parameters) -> WheelReport:
     """Return the forces of a wheel, those of `patch` in the limit of a small dt, and the peaks at its load."""
     speed = absolute(c.along)
     tread = spin * p.wheel_radius - c.along
@@ -348,7 +348,7 @@ def reported(
     slips: Wheels,
     spins: Wheels,
     travel: Wheels,
-    contacts: tuple[Contact, Contact, Contact, Contact],
+    contacts: tuple[WheelContact, WheelContact, WheelContact, WheelContact],
     drive: Drive,
     torques: Wheels,
     gravity: float,

@@ -155,7 +155,7 @@ class Motors(NamedTuple):
     voltage: float
 
 
-class Body(NamedTuple):
+class RigidBody(NamedTuple):
     """Position, velocity, attitude and body rates after a tick."""
 
     x: float
@@ -198,7 +198,7 @@ def motors(s: State, u: Command, p: Parameters, m: MotorMix, dt: float) -> Motor
     )
 
 
-def body(s: State, p: Parameters, w: Environment, n: Motors, dt: float) -> Body:
+def body(s: State, p: Parameters, w: Environment, n: Motors, dt: float) -> RigidBody:
     """Integrate the rigid body by semi-implicit Euler: rates and velocity, then attitude and position."""
     f1, f2 = p.thrust_max * n.motor_1 * n.motor_1, p.thrust_max * n.motor_2 * n.motor_2
     f3, f4 = p.thrust_max * n.motor_3 * n.motor_3, p.thrust_max * n.motor_4 * n.motor_4
@@ -228,7 +228,7 @@ def body(s: State, p: Parameters, w: Environment, n: Motors, dt: float) -> Body:
     stop = select(z < lowest, -minimum(vx * nx + vy * ny + vz * nz, 0.0), 0.0)
     vz = select(is_sloped(below), vz + stop * nz, select(z < lowest, maximum(vz, 0.0), vz))
     vx, vy = select(is_sloped(below), vx + stop * nx, vx), select(is_sloped(below), vy + stop * ny, vy)
-    return Body(x, y, maximum(z, lowest), vx, vy, vz, qx, qy, qz, qw, wx, wy, wz)
+    return RigidBody(x, y, maximum(z, lowest), vx, vy, vz, qx, qy, qz, qw, wx, wy, wz)
 
 
 def compressed(over: float, p: Parameters) -> float:

@@ -127,7 +127,7 @@ class Axle(NamedTuple):
     side: float  # N, to the left
 
 
-class Stand(NamedTuple):
+class AxleGround(NamedTuple):
     """The ground under the car: height at its centre, slopes in its axes, friction under each axle."""
 
     height: float
@@ -137,7 +137,7 @@ class Stand(NamedTuple):
     mu_rear: float
 
 
-class Controls(NamedTuple):
+class DrivelineInputs(NamedTuple):
     """Steering and drive of a step: throttle after its dead time, and the gearbox."""
 
     throttle: float
@@ -156,7 +156,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     heading = sincos(s.yaw + 0.5 * dt * s.yaw_rate)
     stand = _stand(s.x, s.y, heading[0], heading[1], p, w)
     ux, uy = air_speed(s.vx, s.vy, heading[0], heading[1], w)
-    front, rear = _axles(s, u, Controls(throttle, box), stand, p, w, dt, tilt, ux)
+    front, rear = _axles(s, u, DrivelineInputs(throttle, box), stand, p, w, dt, tilt, ux)
     vx, vy, rate, ax, ay = _speeds(s, p, w, dt, tilt, front, rear, stand, air_drag(ux, uy, p, w))
     along, across = 0.5 * dt * (s.vx + vx), 0.5 * dt * (s.vy + vy)
     battery = powered(s.charge, (front.drive + rear.drive) * (0.5 * (s.vx + vx)), p, dt)
@@ -198,20 +198,20 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     )
 
 
-def _stand(x: float, y: float, sine: float, cosine: float, p: Parameters, w: Environment) -> Stand:
+def _stand(x: float, y: float, sine: float, cosine: float, p: Parameters, w: Environment) -> AxleGround:
     """Return the ground under both axles; `sine` and `cosine` of the heading."""
     front = surface(x + p.cg_to_front * cosine, y + p.cg_to_front * sine, w)
     rear = surface(x - p.cg_to_rear * cosine, y - p.cg_to_rear * sine, w)
     forward = (front.height - rear.height) * (1.0 / (p.cg_to_front + p.cg_to_rear))
     left = 0.5 * ((front.slope_y + rear.slope_y) * cosine - (front.slope_x + rear.slope_x) * sine)
-    return Stand(rear.height + p.cg_to_rear * forward, forward, left, front.mu, rear.mu)
+    return AxleGround(rear.height + p.cg_to_rear * forward, forward, left, front.mu, rear.mu)
 
 
 def _axles(
     s: State,
     u: Command,
-    c: Controls,
-    stand: Stand,
+    c: DrivelineInputs,
+    stand: AxleGround,
     p: Parameters,
     w: Environment,
     dt: float,
@@ -243,8 +243,8 @@ def _damping_time(rolling: float, mu: float, p: Parameters, w: Environment) -> f
 def _pushing(
     s: State,
     u: Command,
-    c: Controls,
-    stand: Stand,
+    c: DrivelineInputs,
+    stand: AxleGround,
     p: Parameters,
     w: Environment,
     ux: float,
@@ -305,7 +305,7 @@ def _speeds(
     tilt: tuple[float, float],
     front: Axle,
     rear: Axle,
-    stand: Stand,
+    stand: AxleGround,
     drag: tuple[float, float],
 ) -> tuple[float, float, float, float, float]:
     """Return body velocities (m/s), yaw rate (rad/s) and force over mass forward and to the left (m/s2) after dt."""
@@ -357,7 +357,7 @@ def report(s: State, u: Command, p: Parameters, w: Environment) -> Report:
     rate_rear = slip_rate(s.slip_rear, across_rear, s.vx, p.relaxation_lateral)
     lead_front = _damping_time(rolling, stand.mu_front, p, w) * rate_front
     lead_rear = _damping_time(s.vx, stand.mu_rear, p, w) * rate_rear
-    c = Controls(select(p.torque_dead_time > 0.0, s.drive_d, u.throttle), Gearbox(s.gear_engaged, s.shift_clock))
+    c = DrivelineInputs(select(p.torque_dead_time > 0.0, s.drive_d, u.throttle), Gearbox(s.gear_engaged, s.shift_clock))
     front, rear = _pushing(s, u, c, stand, p, w, ux, (s.slip_front, lead_front), (s.slip_rear, lead_rear))
     drag = air_drag(ux, uy, p, w)
     push, resistance = _along(tilt, front, rear, drag[0])

@@ -34,9 +34,9 @@ from paddock.vehicles.parts.car_subsystems import (
     wheel_tilts,
 )
 from paddock.vehicles.parts.car_wheels import (
-    Contact,
     Patch,
     Report,
+    WheelContact,
     body_forces,
     contact,
     controlled,
@@ -103,7 +103,7 @@ class State(NamedTuple):
     current: Annotated[float, Column("A", "battery current")]
 
 
-class Stand(NamedTuple):
+class WheelGround(NamedTuple):
     """The ground under the car: height at its centre, slopes in its axes, friction under each wheel."""
 
     height: float
@@ -145,7 +145,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     )
 
 
-def _stand(x: float, y: float, sine: float, cosine: float, p: Parameters, w: Environment) -> Stand:
+def _stand(x: float, y: float, sine: float, cosine: float, p: Parameters, w: Environment) -> WheelGround:
     """Return the plane through the four contacts; `sine` and `cosine` of the heading."""
     front_x, front_y = x + p.cg_to_front * cosine, y + p.cg_to_front * sine
     rear_x, rear_y = x - p.cg_to_rear * cosine, y - p.cg_to_rear * sine
@@ -158,7 +158,7 @@ def _stand(x: float, y: float, sine: float, cosine: float, p: Parameters, w: Env
     base = 1.0 / (p.cg_to_front + p.cg_to_rear)
     forward = (front - rear) * base
     left = ((fl.height - fr.height) + (rl.height - rr.height)) * (1.0 / (p.track_front + p.track_rear))
-    return Stand(rear + p.cg_to_rear * forward, forward, left, Wheels(fl.mu, fr.mu, rl.mu, rr.mu))
+    return WheelGround(rear + p.cg_to_rear * forward, forward, left, Wheels(fl.mu, fr.mu, rl.mu, rr.mu))
 
 
 def _loads(ax: float, ay: float, ux: float, p: Parameters, w: Environment) -> Wheels:
@@ -173,7 +173,7 @@ def _loads(ax: float, ay: float, ux: float, p: Parameters, w: Environment) -> Wh
 
 def _contacts(
     s: State, steer: float, mu: Wheels, loads: Wheels, p: Parameters
-) -> tuple[Contact, Contact, Contact, Contact]:
+) -> tuple[WheelContact, WheelContact, WheelContact, WheelContact]:
     left, right = wheel_tilts(tan(steer), p)
     straight = 0.0 * steer
     front, rear = p.tyre_mu, p.tyre_mu * p.grip_rear
@@ -187,7 +187,7 @@ def _contacts(
 
 
 def _sum(
-    fl: Contact, a: Patch, fr: Contact, b: Patch, rl: Contact, c: Patch, rr: Contact, d: Patch
+    fl: WheelContact, a: Patch, fr: WheelContact, b: Patch, rl: WheelContact, c: Patch, rr: WheelContact, d: Patch
 ) -> tuple[float, float, float]:
     """Return the force forward and to the left (N) and the yaw moment (N m) of all wheels."""
     x_fl, y_fl = body_forces(a, fl)
@@ -203,7 +203,7 @@ def _speeds(
     s: State,
     forces: tuple[float, float, float],
     drag: tuple[float, float],
-    stand: Stand,
+    stand: WheelGround,
     still: bool,
     p: Parameters,
     w: Environment,

@@ -34,9 +34,9 @@ from paddock.vehicles.parts.car_subsystems import (
     wheel_tilts,
 )
 from paddock.vehicles.parts.car_wheels import (
-    Contact,
     Patch,
     Report,
+    WheelContact,
     body_forces,
     contact,
     controlled,
@@ -133,7 +133,7 @@ class Corner(NamedTuple):
     speed: float
 
 
-class Body(NamedTuple):
+class BodyMotion(NamedTuple):
     """The car's attitude and velocities in its horizontal axes during a step."""
 
     x: float
@@ -215,14 +215,16 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     )
 
 
-def _body(s: State, yaw: float, p: Parameters) -> Body:
+def _body(s: State, yaw: float, p: Parameters) -> BodyMotion:
     sine, cosine = sincos(yaw)
     roll, pitch = sincos(s.roll), sincos(s.pitch)
     z = s.z + p.cg_height * (roll[1] * pitch[1])
-    return Body(s.x, s.y, z, sine, cosine, roll, pitch, (s.vx, s.vy, s.vz), (s.roll_rate, s.pitch_rate, s.yaw_rate))
+    return BodyMotion(
+        s.x, s.y, z, sine, cosine, roll, pitch, (s.vx, s.vy, s.vz), (s.roll_rate, s.pitch_rate, s.yaw_rate)
+    )
 
 
-def _corners(s: State, b: Body, p: Parameters, w: Environment) -> tuple[Corner, Corner, Corner, Corner]:
+def _corners(s: State, b: BodyMotion, p: Parameters, w: Environment) -> tuple[Corner, Corner, Corner, Corner]:
     """Return the corners; the load of a wheel is that of its tyre's spring and damper, along the ground's normal."""
     front, rear = axle_loads(0.0 * s.vx, 0.0 * s.vx, 0.0 * s.vx, p, w)
     front, rear, ahead, behind = 0.5 * front, 0.5 * rear, p.cg_to_front, -p.cg_to_rear
@@ -236,7 +238,7 @@ def _corners(s: State, b: Body, p: Parameters, w: Environment) -> tuple[Corner, 
 
 
 def _corner(
-    b: Body, ahead: float, side: float, wheel: float, wheel_vz: float, rest: float, p: Parameters, w: Environment
+    b: BodyMotion, ahead: float, side: float, wheel: float, wheel_vz: float, rest: float, p: Parameters, w: Environment
 ) -> Corner:
     """Return the corner at (ahead, side) of the body whose wheel is at a height; `rest` is its static load, N."""
     (sr, cr), (sp, cp) = b.roll, b.pitch
@@ -261,7 +263,7 @@ def _corner(
 
 def _contacts(
     steer: float, fl: Corner, fr: Corner, rl: Corner, rr: Corner, p: Parameters
-) -> tuple[Contact, Contact, Contact, Contact]:
+) -> tuple[WheelContact, WheelContact, WheelContact, WheelContact]:
     left, right = wheel_tilts(tan(steer), p)
     straight, none = 0.0 * steer, 0.0 * steer
     front, rear = p.tyre_mu, p.tyre_mu * p.grip_rear
@@ -276,7 +278,7 @@ def _contacts(
 def _pull(
     c: Corner,
     other: float,
-    at: Contact,
+    at: WheelContact,
     part: Patch,
     sprung: tuple[float, float, float],
     hung: float,
