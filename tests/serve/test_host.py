@@ -220,4 +220,4 @@ def test_serving_does_not_change_the_run_and_cleans_up() -> None:
         with paddock.share(sim, metrics={"port": 0}):
             sim.step(500)
         assert sim.state_hash() == expected
-    assert threading.active_count() == threads
+    assert threading.active_count() <= threads  # one of an earlier test may end meanwhile

@@ -158,8 +158,10 @@ def open_log(path: Path) -> BinaryIO:
 AMPLIFICATION = 3  # bytes sent for each byte received, at most, until an address is confirmed, as in RFC 9000, 8.1
 HEADERS = 28  # bytes of a datagram's IP and UDP headers
 RESERVED = 256  # bytes of that for messages by which a ground station finds a vehicle and confirms its address
+CHALLENGE_ROOM = 64  # bytes of those for a challenge: heartbeats, in simulated time, may be fast
 CHALLENGE_PERIOD, UNANSWERED = 1.0, 10.0  # s of wall time between challenges, and until a warning
-ESSENTIAL = frozenset((mav.MAVLINK_MSG_ID_HEARTBEAT, mav.MAVLINK_MSG_ID_PING, mav.MAVLINK_MSG_ID_TIMESYNC))
+KEPT = {mav.MAVLINK_MSG_ID_HEARTBEAT: CHALLENGE_ROOM, mav.MAVLINK_MSG_ID_PING: 0, mav.MAVLINK_MSG_ID_TIMESYNC: 0}
+"""Bytes that a message leaves for more important ones; others leave RESERVED."""
 MESSAGE_ID = slice(7, 10)  # of a packet
 
 
@@ -313,7 +315,7 @@ class UdpLink(MavlinkLink):
     def queue(self, peer: MavlinkPeer, packet: bytes) -> None:
         """Keep a packet for the next `flush`; an unconfirmed peer gets what its allowance permits."""
         if not peer.confirmed:
-            kept = 0 if int.from_bytes(packet[MESSAGE_ID], "little") in ESSENTIAL else RESERVED
+            kept = KEPT.get(int.from_bytes(packet[MESSAGE_ID], "little"), RESERVED)
             if len(packet) + HEADERS + kept > peer.allowance:
                 self.counters.withheld += 1
                 return
