@@ -148,6 +148,7 @@ def hills(x: Any, y: Any) -> Any:
     return 1.5 * np.sin(0.12 * x) + 0.05 * y
 
 
+@pytest.mark.slow  # compiles four kernels more
 def test_cars_follow_the_hills_of_a_height_map() -> None:
     columns, rows = np.meshgrid(np.arange(90), np.arange(80))
     values = hills(-20.0 + 2.0 * columns, -20.0 + 2.0 * rows)
