@@ -18,7 +18,6 @@ from paddock.record.validation.proving_ground import (
     linear_bicycle,
     speed_pedals,
 )
-from paddock.scenario.scenario import WorldSection
 from paddock.world.columns import Floats
 
 KMH = 1.0 / 3.6
@@ -340,8 +339,6 @@ SLIPPERY = 0.3
 
 def split_friction(car: TestCar) -> ManoeuvreResult:
     """Brake from 80 km/h with the left wheels on a friction of 0.3, hands on a straight wheel and with a correction."""
-    if "ground" not in WorldSection.model_fields:
-        return ManoeuvreResult(skipped="this version has no friction patches (world.ground)")
     ground = {"patches": [{"half_plane": {"point": [0.0, 0.0], "heading": 0.0}, "mu": SLIPPERY}]}
     speed = min(80.0 * KMH, 0.8 * _top_speed(car))
     corrects = np.array([0.0, 1.0])

@@ -13,7 +13,7 @@ from paddock.engine.simulation import Simulation
 from paddock.errors import InvalidValueError
 from paddock.scenario import Scenario, VehicleEntry, load_preset, load_scenario
 from paddock.vehicles.model import find_model
-from paddock.vehicles.parts.car import Command, Parameters
+from paddock.vehicles.parts.car import Command, Parameters, car_body
 from paddock.world.columns import Floats, filled
 
 RATE = 1000  # ticks per second
@@ -54,9 +54,8 @@ class TestCar:
 
     def outline(self) -> tuple[float, float, float]:
         """Return half the length and half the width of the body, and its centre ahead of the centre of gravity, m."""
-        p = self.values
-        base = p.cg_to_front + p.cg_to_rear
-        return 0.82 * base, 0.295 * (p.track_front + p.track_rear), 0.5 * (p.cg_to_front - p.cg_to_rear)
+        body = car_body(self.values)
+        return body.half_length, body.half_width, body.centre_x
 
 
 def checked_car(model: str, preset: str | None, entry: VehicleEntry | None = None) -> TestCar:
