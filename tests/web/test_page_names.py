@@ -48,7 +48,7 @@ def test_every_tab(serve: Any, open_page: Any) -> None:
         window.ask(f"window.paddock.store.select({selected})")
         for rows in ("Details", "Plots and lists"):
             tabs = window.page.get_by_role("tablist", name=rows).get_by_role("tab")
-            assert tabs.count() >= 3
+            window.until(lambda tabs=tabs: tabs.count() >= 3)
             for k in range(tabs.count()):
                 tabs.nth(k).click()
                 window.until(lambda tabs=tabs, k=k: tabs.nth(k).get_attribute("aria-selected") == "true")

@@ -143,7 +143,7 @@ def test_scenario_errors_are_shown_at_their_lines(serve: Any, open_page: Any) ->
     assert {place.split(":")[0] for place in places} == {"5", "6"}
     texts = " ".join(problems.all_inner_texts())
     assert "speed" in texts and "modell" in texts and "model" in texts
-    assert window.page.locator(".cm-lint-marker-error, .cm-lintPoint-error, .cm-lintRange-error").count() >= 1
+    window.page.locator(".cm-lint-marker-error, .cm-lintPoint-error, .cm-lintRange-error").first.wait_for()
     window.page.get_by_role("button", name="Close", exact=True).click()
 
 
