@@ -32,7 +32,7 @@ def test_loads_without_errors_or_foreign_requests(serve: Any, open_page: Any) ->
 def test_initial_load_is_small(page_folder: Path) -> None:
     assets = page_folder / "assets"
     entries = sum((assets / f"{name}.gz").stat().st_size for name in ("page.js", "style.css", "worker.js"))
-    assert entries < json.loads((page_folder / "sizes.json").read_text())["initial"] < 250_000
+    assert entries < json.loads((page_folder / "sizes.json").read_text())["initial"] < 240_000
 
 
 def test_pause_step_and_reset(serve: Any, open_page: Any) -> None:

@@ -95,7 +95,7 @@ def _light(quick: bool) -> Iterator[Result]:
         target = None if quick else "<= 5"
         yield measured("web", "decoding 100,000 vehicles, median", times["median"], "ms", target)
         sizes = page.evaluate("async () => (await fetch('sizes.json')).json()")
-        yield measured("web", "gzipped download before the first frame", sizes["initial"] / 1000, "kB", "<= 250")
+        yield measured("web", "gzipped download before the first frame", sizes["initial"] / 1000, "kB", "<= 240")
 
 
 @contextmanager
