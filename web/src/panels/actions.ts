@@ -75,7 +75,7 @@ export function lookAtSelection(): void {
 export function setCamera(mode: CameraMode): void {
   const riding = mode === "chase" || mode === "fpv";
   if (riding && focus.value === null) {
-    const first = selection.value.values().next().value ?? roster.value.idAt(0);
+    const first = selection.value.values().next().value ?? roster.value.idAt(roster.value.nextRow(undefined) ?? -1);
     if (first === undefined) return showNotice("info", "Select a vehicle to follow first");
     select([first]);
   }

@@ -1,7 +1,7 @@
 // State of the fleet tree: rows, expanded fleets, keyboard focus, and scrolling to picked vehicles.
 import { type Signal, useSignal, useSignalEffect } from "@preact/signals";
 import { useMemo, useRef } from "preact/hooks";
-import type { Fleet, Roster } from "../state/roster";
+import { type Fleet, isProp, type Roster } from "../state/roster";
 import { focus, roster, selection } from "../state/store";
 import { idsOf, lookAt, pickIds } from "./actions";
 
@@ -33,7 +33,7 @@ export function treeLines(roster: Roster, open: ReadonlySet<string>, query: stri
   const blocks: Block[] = [];
   let count = 0;
   let found = 0;
-  for (const fleet of roster.fleets) {
+  for (const fleet of wanted === "" ? grouped(roster) : roster.listed) {
     const block = blockOf(roster, fleet, count, open.has(fleet.name), wanted);
     if (block === null) continue;
     blocks.push(block);
@@ -50,6 +50,28 @@ export function treeLines(roster: Roster, open: ReadonlySet<string>, query: stri
   };
 }
 
+const PROPS = "all props"; // no fleet has this name: it contains a space
+
+/** Fleets in the order of their lines; several fleets of props, which would fill the list, are one line. */
+function grouped(roster: Roster): readonly Fleet[] {
+  const props = roster.fleets.filter(isProp);
+  const [first] = props;
+  if (first === undefined || props.length < 2) return roster.listed;
+  const kinds = [...new Set(props.map(({ kind }) => `${kind}s`))].join(", ");
+  const sum = props.reduce((count, fleet) => count + fleet.count, 0);
+  const ids = props.flatMap((fleet) => fleet.ids);
+  return [
+    ...roster.fleets.filter((fleet) => !isProp(fleet)),
+    { ...first, name: PROPS, model: kinds, single: false, count: sum, ids, members: [] },
+  ];
+}
+
+/** Rows of the group of props; null: the rows of a fleet follow each other. */
+function rowsOf(roster: Roster, fleet: Fleet): readonly number[] | null {
+  if (fleet.name !== PROPS) return null;
+  return roster.fleets.filter(isProp).flatMap(({ first, count }) => Array.from({ length: count }, (_, k) => first + k));
+}
+
 function firstOf(block: Block | undefined): TreeLine | undefined {
   if (block === undefined) return undefined;
   return { fleet: block.fleet, row: block.rows?.[0] ?? null };
@@ -58,7 +80,7 @@ function firstOf(block: Block | undefined): TreeLine | undefined {
 function blockOf(roster: Roster, fleet: Fleet, first: number, open: boolean, wanted: string): Block | null {
   const words = [fleet.name, fleet.kind, fleet.model];
   const whole = wanted === "" || words.some((word) => word.toLowerCase().includes(wanted));
-  if (whole) return { fleet, first, rows: null, shown: open && !fleet.single ? fleet.count : 0 };
+  if (whole) return { fleet, first, rows: rowsOf(roster, fleet), shown: open && !fleet.single ? fleet.count : 0 };
   if (fleet.single) return null;
   const rows = matching(roster, fleet, wanted);
   return rows.length > 0 ? { fleet, first, rows, shown: rows.length } : null;
@@ -97,7 +119,9 @@ function lineAt(blocks: readonly Block[], line: number): TreeLine | undefined {
 }
 
 function lineOf(blocks: readonly Block[], row: number): number {
-  const block = blocks.find(({ fleet }) => row >= fleet.first && row < fleet.first + fleet.count);
+  const block = blocks.find(({ fleet, rows }) =>
+    rows && fleet.name === PROPS ? rows.includes(row) : row >= fleet.first && row < fleet.first + fleet.count,
+  );
   if (block === undefined) return -1;
   const at = block.rows ? block.rows.indexOf(row) : row - block.fleet.first;
   if (block.shown === 0) return block.first;
@@ -183,6 +207,12 @@ function idsAt(present: Roster, { fleet, row }: TreeLine): number[] {
   return id === undefined ? [] : [id];
 }
 
+/** The fleet, or the group of props, under which a row is listed. */
+function lineFleet(present: Roster, row: number): Fleet | undefined {
+  const fleet = present.fleetAt(row);
+  return fleet && (grouped(present).find(({ name }) => name === fleet.name) ?? grouped(present).at(-1));
+}
+
 /** Scroll to a vehicle picked elsewhere and expand its fleet. */
 function usePicked(open: Signal<ReadonlySet<string>>, query: Signal<string>, goTo: (line: number) => void): void {
   const before = useRef(0); // number of selected vehicles
@@ -193,7 +223,7 @@ function usePicked(open: Signal<ReadonlySet<string>>, query: Signal<string>, goT
     before.current = size;
     const present = roster.peek();
     const row = id === null ? undefined : present.rowOfId(id);
-    const fleet = row === undefined ? undefined : present.fleetAt(row);
+    const fleet = row === undefined ? undefined : lineFleet(present, row);
     if (!one || row === undefined || fleet === undefined) return;
     if (!fleet.single && !open.peek().has(fleet.name)) open.value = new Set([...open.peek(), fleet.name]);
     goTo(treeLines(present, open.peek(), query.peek()).lineOf(row));

@@ -119,11 +119,8 @@ function nextCamera(): void {
 }
 
 function nextVehicle(way: 1 | -1): void {
-  const { size } = roster.value;
-  if (size === 0) return;
   const row = focus.value === null ? undefined : roster.value.rowOfId(focus.value);
-  const next = row === undefined ? 0 : (row + way + size) % size;
-  const id = roster.value.idAt(next);
+  const id = roster.value.idAt(roster.value.nextRow(row, way) ?? -1);
   if (id !== undefined) select([id]);
 }
 

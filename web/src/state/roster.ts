@@ -7,7 +7,7 @@ type Range = readonly [first: number, count: number];
 export interface Fleet {
   index: number; // index among the fleets
   name: string;
-  kind: string; // car, quad, rover, aircraft, agent
+  kind: string; // car, quad, rover, aircraft, agent; cone, crate
   model: string;
   single: boolean; // its one vehicle has the fleet's name
   first: number; // row of the first vehicle
@@ -16,6 +16,13 @@ export interface Fleet {
   members: readonly Range[];
   columns: readonly string[];
   colour: number; // palette index
+}
+
+const PROPS = new Set(["cone", "crate"]);
+
+/** Whether its vehicles are things that lie about: nothing drives them. */
+export function isProp({ kind, model }: Pick<Fleet, "kind" | "model">): boolean {
+  return PROPS.has(kind) || model.startsWith("prop.");
 }
 
 export class Roster {
@@ -70,6 +77,23 @@ export class Roster {
 
   fleet(name: string): Fleet | undefined {
     return this.fleets.find((fleet) => fleet.name === name);
+  }
+
+  /** The fleets in the order of lists: props last. */
+  get listed(): readonly Fleet[] {
+    return [...this.fleets.filter((fleet) => !isProp(fleet)), ...this.fleets.filter(isProp)];
+  }
+
+  /** The next vehicle in the order of lists, from a row on; undefined: the first one. Props count only if all are. */
+  nextRow(row: number | undefined, way: 1 | -1 = 1): number | undefined {
+    const cars = this.fleets.filter((fleet) => !isProp(fleet) && fleet.count > 0);
+    const fleets = cars.length > 0 ? cars : this.fleets.filter(({ count }) => count > 0);
+    const at = fleets.findIndex(({ first, count }) => row !== undefined && row >= first && row < first + count);
+    const here = fleets[at];
+    if (here === undefined || row === undefined) return fleets[0]?.first;
+    if (row + way >= here.first && row + way < here.first + here.count) return row + way;
+    const next = fleets[(at + way + fleets.length) % fleets.length] as Fleet;
+    return way > 0 ? next.first : next.first + next.count - 1;
   }
 
   /** The row of `red` or `scouts[17]`. */

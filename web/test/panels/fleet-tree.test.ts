@@ -49,6 +49,50 @@ describe("tree lines", () => {
   });
 });
 
+describe("props", () => {
+  const one = (name: string, kind: string, model: string, first: number, count: number) => {
+    const range = [[first, count]] as [number, number][];
+    return {
+      name,
+      kind,
+      model,
+      single: count === 1,
+      ids: range,
+      members: [[0, count]] as [number, number][],
+      columns: [],
+    };
+  };
+  const cones = Array.from({ length: 100 }, (_, k) => one(`cone_${k}`, "cone", "prop.cone", 1000 + k, 1));
+  const race = new Roster({
+    roster: 2,
+    fleets: [...cones, one("boxes", "crate", "prop.crate", 2000, 5), one("cars", "car", "car.full", 1, 2)],
+  });
+
+  it("come last, as one line", () => {
+    const lines = treeLines(race, new Set(), "");
+    expect([lines.count, lines.found]).toEqual([2, 107]);
+    expect(lines.at(0)?.fleet.name).toBe("cars");
+    expect(lines.at(1)?.fleet).toMatchObject({ count: 105, model: "cones, crates", kind: "cone" });
+    const opened = treeLines(race, new Set(["all props"]), "");
+    expect([opened.count, opened.at(2)?.row, opened.at(102)?.row]).toEqual([107, 0, 100]);
+    expect([opened.lineOf(104), opened.lineOf(105)]).toEqual([106, 0]);
+  });
+
+  it("are found by their fleets", () => {
+    expect(treeLines(race, new Set(), "cone_7").found).toBe(11); // 7 and 70 to 79
+    expect(treeLines(race, new Set(), "c").at(0)?.fleet.name).toBe("cars");
+  });
+
+  it("are skipped by cameras and keys", () => {
+    expect(race.nextRow(undefined)).toBe(105);
+    expect([race.nextRow(105), race.nextRow(106), race.nextRow(105, -1)]).toEqual([106, 105, 106]);
+    expect(race.nextRow(3)).toBe(105); // from a cone to the first car
+    const only = new Roster({ roster: 3, fleets: cones.slice(0, 2) });
+    expect([only.nextRow(undefined), only.nextRow(0), only.nextRow(0, -1)]).toEqual([0, 1, 1]);
+    expect(Roster.empty.nextRow(undefined)).toBeUndefined();
+  });
+});
+
 describe("keys in the tree", () => {
   const isOpen = (name: string) => name === "scouts";
   const lines = treeLines(roster, new Set(["scouts"]), ""); // red, scouts, scouts[0] to [99999], rovers
