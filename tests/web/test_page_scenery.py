@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import paddock
+from paddock.record import Recorder
+
 Image = pytest.importorskip("PIL.Image", reason="the package pillow is not installed")
 
 CELL, SIDE = 4.0, 41
@@ -129,3 +132,83 @@ def test_clicks_meet_the_hills(serve: Any, open_page: Any) -> None:
     window.until(lambda: others(served.sim))
     (made,) = others(served.sim)
     assert made.position == pytest.approx([20.0, 6.0, height(20.0, 6.0)], abs=0.15)
+
+
+# recordings ----------------------------------------------------------------------------------------------------------
+
+CRASH: dict[str, Any] = {
+    "clock": {"rate": 500},
+    "world": {
+        "ground": {"patches": [{"circle": {"center": [0, 30], "radius": 6}, "mu": 0.2}]},
+        "obstacles": [{"name": "wall", "wall": {"points": [[14, -8], [14, 8]], "height": 0.9, "thickness": 0.4}}],
+    },
+    "contact": {"restitution": 0.2, "friction": 0.3},
+    "vehicles": [
+        {"name": "cones", "model": "prop.cone", "count": 2, "spawn": {"line": {"start": [4, 0, 0], "end": [4, 6, 0]}}},
+        {"id": 7, "name": "ram", "model": "car.kinematic", "preset": "sports", "pose": [0, 0, 0], "speed": 12},
+        {
+            "name": "taxi",
+            "model": "car.kinematic",
+            "preset": "sedan",
+            "pose": [0, -40, 0],
+            "driver": {"racing": {"path": {"circle": {"radius": 40}}, "width": 10}},
+        },
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def crash(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A car hits a cone, then a wall."""
+    file = tmp_path_factory.mktemp("crash") / "crash.mcap"
+    with paddock.load(CRASH) as sim, Recorder(sim, file, rate=50):
+        sim.step(800)
+    return file
+
+
+def test_a_recording_shows_its_own_scenery_and_contacts(serve: Any, open_page: Any, crash: Path) -> None:
+    window = open_page(serve(SCENARIO).url).ready()  # a hilly world
+    window.until(lambda: window.ask("document.querySelector('.legend.friction') !== null"))
+    with window.page.expect_file_chooser() as chooser:
+        window.button("Open a recording").click()
+    chooser.value.set_files(str(crash))
+    window.until(lambda: window.signal("source.kind") == "recording" and window.signal("roster.size") == 4)
+    window.until(lambda: window.ask("document.querySelector('.legend.friction')?.textContent.includes('0.20')"))
+    window.ask("window.paddock.store.layers.value = {...window.paddock.store.layers.value, grid: false, routes: false}")
+    window.ask("window.paddock.store.camera.value = 'top'")
+    window.ask("window.paddock.stage.lookAtPoint(0, 0, 0, 110)")
+
+    def at(x: float, y: float) -> Any:
+        inside = window.ask(f"window.paddock.stage.projectPoint({x}, {y}, 0)")
+        left, top = window.ask("(({ x, y }) => [x, y])(window.paddock.stage.canvas.getBoundingClientRect())")
+        clip = {"x": left + inside[0] - 1, "y": top + inside[1] - 1, "width": 3, "height": 3}
+        shot = window.page.screenshot(clip=clip)
+        return np.asarray(Image.open(io.BytesIO(shot)).convert("RGB")).astype(float).mean(axis=(0, 1))
+
+    bare = None
+
+    def drawn() -> bool:
+        nonlocal bare
+        window.settle()
+        bare, road = at(-24, -10), [at(40 * math.cos(a), 40 * math.sin(a)) for a in (2.5, 3.1, 3.7)]
+        inner = [at(33 * math.cos(a), 33 * math.sin(a)) for a in (2.5, 3.1, 3.7)]
+        asphalt = all(np.abs(one - bare).max() > 15 for one in road)  # 10 m wide around a radius of 40 m
+        return bool(asphalt and all(np.abs(one - bare).max() < 4 for one in inner))
+
+    window.until(drawn)
+    ice = at(0, 30)
+    assert ice[2] - ice[0] > bare[2] - bare[0] + 30  # blue
+    assert np.abs(at(14, 5) - bare).max() > 30  # the wall
+
+    def touches() -> Any:
+        return window.ask("window.paddock.store.source.value.events.value.filter((e) => e.kind === 'contact')")
+
+    found = window.until(lambda: len(touches()) >= 2 and touches())
+    assert "cones" in found[0]["subject"] + found[0]["detail"]
+    wall = next(one for one in found if "wall" in one["subject"] + one["detail"])
+    assert 0.5 < wall["time"] < 1.6  # 14 m at 12 m/s, less the length of the car
+    marks = "window.paddock.stage.contactsShown"
+    window.ask(f"window.paddock.store.source.value.timeline.seek({wall['time']} + 0.05)")
+    window.until(lambda: window.ask(marks) > 0)
+    window.ask("window.paddock.store.source.value.timeline.seek(0)")
+    window.until(lambda: window.ask(marks) == 0)

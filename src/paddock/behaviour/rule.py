@@ -53,6 +53,14 @@ class RouteLine(NamedTuple):
     closed: bool  # the last joins the first
 
 
+class Road(NamedTuple):
+    """The road on which vehicles drive, for display."""
+
+    points: Floats  # (k, 3) m, along its middle
+    width: float  # m
+    closed: bool  # the last point joins the first
+
+
 @dataclass(frozen=True)
 class Rule:
     """A behaviour. `desire(me, memory, options, urge, target, path, dt) -> (Desire, memory)`.
@@ -82,6 +90,7 @@ class Rule:
     command: type | None = None  # that `inputs` returns; None: any
     slots: Callable[[int, Any], Floats] | None = None  # (vehicles, options) -> memory table (columns, n)
     route: Callable[[Any, Floats], RouteLine | None] | None = None  # (options, path (k, 4)) -> the line to display
+    road: Callable[[Any, Floats], Road | None] | None = None  # (options, path (k, 4)) -> the road to display
     name: str = ""
 
     def __post_init__(self) -> None:

@@ -1,13 +1,13 @@
 """Behaviours of vehicles: a rule with its options, target and path, and its run for the vehicles of a fleet."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from paddock.behaviour.avoid import AVOID, Avoidance
-from paddock.behaviour.rule import NO_TARGET, RouteLine, Rule, find_rule, rule_names
+from paddock.behaviour.rule import NO_TARGET, Road, RouteLine, Rule, find_rule, rule_names
 from paddock.compute.kernel import CompiledKernels, kernel
 from paddock.compute.neighbours import NeighbourGrid
 from paddock.errors import InvalidValueError, UnknownNameError, unknown_name, users_code
@@ -60,6 +60,13 @@ class RuleSetup:
         """Return the route of one of the vehicles, if it is fixed."""
         options = self.options[:, place] if self.per_vehicle else self.options
         return self.rule.planned(self.rule.options(*options.tolist()), self.path)
+
+    def road(self) -> Road | None:
+        """Return the road of the first vehicle, if the rule has one."""
+        if self.rule.road is None or not self.options.size:
+            return None
+        with users_code():
+            return self.rule.road(self.rule.options(*self.of_first().options.tolist()), self.path)
 
 
 def set_up_rule(rule: Rule, given: Mapping[str, Any], where: Where, count: int | None = None) -> RuleSetup:
@@ -339,11 +346,28 @@ def _groups(setup: RuleSetup, count: int) -> list[Ints]:
     return sorted(together, key=lambda places: int(places[0]))
 
 
-def entry_routes(scenario: Scenario, snapshot: Snapshot) -> Iterator[PlannedRoute]:
-    """Yield the routes of a scenario's entries, for vehicles in the snapshot; users' own rules are not imported."""
-    ids = {fleet.name: fleet.ids for fleet in snapshot}
+def entry_setups(scenario: Scenario) -> Iterator[tuple[str, RuleSetup]]:
+    """Yield the fleets of a scenario with their setups; users' own rules are not imported."""
     for entry in scenario.vehicles:
         chosen = entry.controller
-        if chosen is not None and chosen.name in rule_names() and entry.name in ids:
-            setup = set_up_rule(find_rule(chosen.name), chosen.options, str)
-            yield from planned_routes(entry.name, ids[entry.name], setup)
+        if chosen is not None and chosen.name in rule_names():
+            yield entry.name, set_up_rule(find_rule(chosen.name), chosen.options, str)
+
+
+def entry_routes(scenario: Scenario, snapshot: Snapshot) -> Iterator[PlannedRoute]:
+    """Yield the routes of a scenario's entries, for vehicles in the snapshot."""
+    ids = {fleet.name: fleet.ids for fleet in snapshot}
+    for name, setup in entry_setups(scenario):
+        if name in ids:
+            yield from planned_routes(name, ids[name], setup)
+
+
+def road_trees(setups: Iterable[RuleSetup]) -> list[dict[str, Any]]:
+    """Return the roads of setups for viewers, each once."""
+    roads: list[dict[str, Any]] = []
+    for road in (setup.road() for setup in setups):
+        if road is not None:
+            points = np.round(road.points, 3).tolist()
+            tree = {"points": points, "width": float(road.width), "closed": bool(road.closed)}
+            roads += [] if tree in roads else [tree]
+    return roads

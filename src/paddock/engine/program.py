@@ -161,6 +161,13 @@ def broken_column(fleet: Fleet, row: int) -> str:
 MOTIONS: dict[str, type[CpuMotion | CudaMotion]] = {"cpu": CpuMotion, "cuda": CudaMotion}  # by name of the device
 
 
+DIMENSIONS = (
+    *("cg_to_front", "cg_to_rear", "track_front", "track_rear", "wheel_radius"),
+    *("length", "width", "height", "balance"),
+)
+"""Parameters that say what a vehicle looks like."""
+
+
 class FleetProgram:
     """A fleet with its kernels, behaviour and sensors."""
 
@@ -364,6 +371,13 @@ class FleetProgram:
             values = {key: float(column[rows[0]]) if one else column[rows].copy() for key, column in columns.items()}
             result[name] = {**values, "sample_tick": sensor.sample_tick}
         return result
+
+    def appearance(self) -> dict[str, Any]:
+        """Return the preset and the dimensions (m), for viewers."""
+        preset = self.entry.get("preset")
+        values = dict(zip(column_index(self.model.parameters), self.parameter_values.tolist(), strict=True))
+        dimensions = {name: values[name] for name in DIMENSIONS if name in values}
+        return {"preset": None if preset is None else str(preset), "dimensions": dimensions}
 
     @property
     def acts(self) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from paddock.engine import actions, services
 from paddock.engine.barrier import Claim, OnRequest
-from paddock.engine.behaviours import PlannedRoute
+from paddock.engine.behaviours import PlannedRoute, road_trees
 from paddock.engine.commands import refuse_driven
 from paddock.engine.engine import Engine, whole_number
 from paddock.engine.overrides import BehaviourOverride, fleet_routes
@@ -181,8 +181,10 @@ class Simulation(OldSpellings):
         return found
 
     def scenery(self, side: int = 128) -> dict[str, Any]:
-        """Return the ground, on a grid of at most `side` values per side, and the static obstacles. Any thread."""
-        return scenery_tree(self.scenario.world, side)
+        """Return the ground, on a grid of at most `side` values per side, static obstacles, and roads. Any thread."""
+        programs = list(self.engine.programs.values())
+        roads = road_trees(one.behaviour.setup for one in programs if one.behaviour is not None)
+        return {**scenery_tree(self.scenario.world, side), "roads": roads}
 
     def show(self, height: int = 600) -> Any:
         """Return the page of this simulation for a notebook cell, `height` pixels high; `.url` opens it elsewhere.

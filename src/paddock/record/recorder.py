@@ -5,7 +5,6 @@ queues jobs; a writing thread encodes, compresses and writes them, which release
 """
 
 import atexit
-import json
 import os
 import platform
 import sys
@@ -26,12 +25,12 @@ import numpy as np
 from paddock.engine.actions import Posted
 from paddock.engine.events import Event
 from paddock.engine.markers import MarkerChange
-from paddock.engine.overrides import fleet_routes
 from paddock.engine.simulation import Simulation
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.record import channels
 from paddock.record.foxglove import point_cloud
 from paddock.record.mcap_file import McapFile
+from paddock.record.surroundings import surroundings_of
 from paddock.record.writer import (
     FLUSH_EVERY,
     PRECISIONS,
@@ -46,7 +45,6 @@ from paddock.wire.messages.recordings import RunStart, StateHash
 from paddock.world.archive import digest
 from paddock.world.snapshot import Snapshot
 
-MOST_ROUTES = 200  # in the metadata
 RATE = 30.0  # default samples per simulated second, Hz
 
 
@@ -199,7 +197,6 @@ class Recorder(AbstractContextManager["Recorder"]):
     def _prepared(self, precision: str, started: int) -> RecordingWriter:
         """Write the header of the file; an error before the run starts."""
         sim = self.sim
-        routes = [route for one in sim.engine.programs.values() for route in fleet_routes(one)][:MOST_ROUTES]
         metadata = {
             "name": sim.scenario.name,
             "description": sim.scenario.description,
@@ -212,9 +209,7 @@ class Recorder(AbstractContextManager["Recorder"]):
             "guard": "1",  # crashes and states that are not finite are among the events
             "device": sim.engine.fleets.device,
             "math": "paddock",  # how start poses, slots and paths are computed; earlier recordings: by NumPy
-            "routes": json.dumps(
-                [{**one._asdict(), "ids": [], "points": one.points.round(3).tolist()} for one in routes]
-            ),
+            **surroundings_of(sim),
             **versions(),
         }
         try:

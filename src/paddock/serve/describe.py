@@ -141,7 +141,7 @@ def fleet_trees(programs: list[FleetProgram], layouts: Layout, page: bool) -> li
         inputs: list[Any] = column_trees(model.command)
         if page:
             readings = {name: one.sensor for name, one in program.sensors.items()}
-            more: dict[str, Any] = {"columns": fleet_columns(layout.columns, model, readings), **_appearance(program)}
+            more: dict[str, Any] = {"columns": fleet_columns(layout.columns, model, readings), **program.appearance()}
         else:
             inputs = [{key: value for key, value in tree.items() if value is not None} for tree in inputs]
             values = zip(column_index(model.parameters), program.parameter_values.tolist(), strict=True)
@@ -150,28 +150,13 @@ def fleet_trees(programs: list[FleetProgram], layouts: Layout, page: bool) -> li
     return trees
 
 
-DIMENSIONS = (
-    *("cg_to_front", "cg_to_rear", "track_front", "track_rear", "wheel_radius"),
-    *("length", "width", "height", "balance"),
-)
-"""Parameters that say what a vehicle looks like."""
-
-
-def _appearance(program: FleetProgram) -> dict[str, Any]:
-    """Return the preset and the dimensions of a fleet, for viewers."""
-    preset = program.entry.get("preset")
-    values = dict(zip(column_index(program.model.parameters), program.parameter_values.tolist(), strict=True))
-    dimensions = {name: values[name] for name in DIMENSIONS if name in values}
-    return {"preset": None if preset is None else str(preset), "dimensions": dimensions}
-
-
-def recorded_fleets(snapshot: Snapshot) -> list[FleetInfoTree]:
-    """Return the fleets of a recorded sample: they have columns but no inputs."""
+def recorded_fleets(snapshot: Snapshot, looks: Mapping[str, Mapping[str, Any]]) -> list[FleetInfoTree]:
+    """Return the fleets of a recorded sample: they have columns but no inputs; `looks` by fleet."""
     trees: list[FleetInfoTree] = []
     for layout in snapshot.layout.fleets:
         model, sensors = installed(layout)
         columns = fleet_columns(layout.columns, model, sensors)
-        more: dict[str, Any] = {"columns": columns, "preset": None, "dimensions": {}}
+        more: dict[str, Any] = {"columns": columns, **looks.get(layout.name, {"preset": None, "dimensions": {}})}
         trees.append(fleet_tree(layout, RECORDING, inputs=[], sensors=sorted(sensors), **more))
     return trees
 

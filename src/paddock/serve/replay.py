@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from paddock.engine.behaviours import entry_routes
+from paddock.engine.behaviours import entry_routes, entry_setups, road_trees
 from paddock.engine.events import Event
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.record.player import Player
+from paddock.record.surroundings import recorded_looks, recorded_roads
 from paddock.serve.describe import RECORDING, Described, fleet_tree, recorded_fleets, recorded_tree
 from paddock.serve.host import ClockOwner, Push
 from paddock.serve.mirror import FIELDS
@@ -124,9 +125,14 @@ class ReplaySource:
             trees = [fleet_tree(one, RECORDING, inputs=[], sensors=[], parameters={}) for one in fleets]
             return client_metadata(self, found) | {"fleets": trees, "recording": position}
         recording = player.recording
+        looks = recorded_looks(recording.metadata)
         events = [{**asdict(one), "number": k + 1} for k, one in enumerate(recording.events())]
         start = {"path": Path(recording.path).name, "start": recording.sample(0).time}
-        return {**found, "fleets": recorded_fleets(snapshot), "recording": {**start, **position, "events": events}}
+        return {
+            **found,
+            "fleets": recorded_fleets(snapshot, looks),
+            "recording": {**start, **position, "events": events},
+        }
 
     def inspect(self, client: str, target: str | int, page: bool = False) -> InspectedTree | dict[str, dict[str, Any]]:
         snapshot = self.player.snapshot()
@@ -163,7 +169,10 @@ class ReplaySource:
         return [route._asdict() for route in entry_routes(self.player.scenario, self.player.snapshot())]
 
     def scenery(self, client: str, side: int = 128) -> dict[str, Any]:
-        return scenery_tree(self.player.scenario.world, side)
+        scenario, roads = self.player.scenario, recorded_roads(self.player.recording.metadata)
+        if roads is None:
+            roads = road_trees(setup for _, setup in entry_setups(scenario))
+        return {**scenery_tree(scenario.world, side), "roads": roads}
 
     def mission(self, client: str) -> None:
         """Return None: recordings have no mission."""

@@ -20,6 +20,7 @@ const NAMES: Readonly<Record<keyof Layers, string>> = {
   markers: "Markers",
   axes: "Transform axes",
   minimap: "Minimap",
+  roads: "Roads",
   friction: "Friction of the ground",
   obstacles: "Obstacles",
   contacts: "Contacts",
@@ -29,6 +30,7 @@ const NAMES: Readonly<Record<keyof Layers, string>> = {
 const ONLY: Readonly<Partial<Record<keyof Layers, () => boolean>>> = {
   tasks: () => mission.value !== null,
   zones: () => mission.value !== null,
+  roads: () => (scenery.value?.roads.length ?? 0) > 0,
   friction: () => shownFriction.value !== null,
   obstacles: () => (scenery.value?.obstacles.length ?? 0) > 0,
 };

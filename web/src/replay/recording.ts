@@ -1,10 +1,11 @@
 // An open recording: sample times and their chunks; chunks are read on demand.
 import { Roster } from "../state/roster";
-import type { RosterTree, RouteTree } from "../wire/schema";
+import type { RosterTree } from "../wire/schema";
 import { type LoadedChunk, loadedChunk } from "./columns";
 import { FileBytes, InvalidRecording } from "./mcap";
 import { type Contents, type FileIndex, readContents, readFileIndex, type Topic } from "./mcap-index";
 import { type OtherMessages, ReaderPool } from "./reader-pool";
+import { type Surroundings, surroundingsIn } from "./surroundings";
 
 const NANOSECONDS = 1e9;
 
@@ -16,7 +17,6 @@ export class Recording {
   readonly rate: number; // ticks per simulated s
   readonly name: string; // of the scenario; "": unknown
   readonly description: string;
-  readonly routes: readonly RouteTree[]; // at the beginning
   readonly complete: boolean; // false: truncated, e.g. the writer was killed
   private readonly origin: bigint;
   private readonly firstSamples: number[] = []; // by chunk; one more at the end
@@ -32,7 +32,7 @@ export class Recording {
       const places = await readFileIndex(bytes);
       const contents = await readContents(bytes, places);
       if (places.metadata === null) throw new InvalidRecording("is an MCAP file, but not a Paddock recording");
-      return new Recording(places, contents, pool);
+      return new Recording(places, contents, pool, await surroundingsIn(places.metadata));
     } catch (error) {
       pool.close();
       throw error;
@@ -43,6 +43,7 @@ export class Recording {
     private readonly places: FileIndex,
     private readonly contents: Contents,
     private readonly pool: ReaderPool,
+    readonly surroundings: Surroundings,
   ) {
     const runs = this.all("run");
     if (runs[0] === undefined) throw new InvalidRecording("is truncated before the first sample");
@@ -53,7 +54,6 @@ export class Recording {
     this.rate = Number(places.metadata?.get("rate")) || 1;
     this.name = places.metadata?.get("name") ?? "";
     this.description = places.metadata?.get("description") ?? "";
-    this.routes = routesIn(places.metadata?.get("routes"));
     this.complete = places.complete;
     this.count();
   }
@@ -180,16 +180,6 @@ export class Recording {
       samples += times.state.length;
       rosters += times.roster.length;
     }
-  }
-}
-
-/** Recorded routes; none in files of earlier versions. */
-function routesIn(text: string | undefined): RouteTree[] {
-  try {
-    const found: unknown = JSON.parse(text ?? "[]");
-    return Array.isArray(found) ? found.filter((route) => Array.isArray(route?.points)) : [];
-  } catch {
-    return [];
   }
 }
 

@@ -10,6 +10,7 @@ import { ColumnResponder, columnValues } from "./columns";
 import { FrameCache } from "./frame-cache";
 import { MarkerTrack } from "./markers";
 import type { Recording } from "./recording";
+import type { Surroundings } from "./surroundings";
 
 const PUBLISH_EVERY = 200; // ms
 
@@ -124,8 +125,16 @@ export class RecordingSource implements FrameSource {
     return { name: this.recording.name || this.label, description: this.recording.description };
   }
 
-  get routes(): Recording["routes"] {
-    return this.recording.routes;
+  get routes(): Surroundings["routes"] {
+    return this.recording.surroundings.routes;
+  }
+
+  get scenery(): Surroundings["scenery"] {
+    return this.recording.surroundings.scenery;
+  }
+
+  get looks(): Surroundings["looks"] {
+    return this.recording.surroundings.looks;
   }
 
   /** Positions at which the run restarted. */

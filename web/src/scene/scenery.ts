@@ -1,4 +1,4 @@
-// Terrain, friction and obstacles in the world view; their drawing code is loaded when there are any.
+// Terrain, roads, friction and obstacles in the world view; their drawing code is loaded when there are any.
 import { signal } from "@preact/signals";
 import type { Scene } from "three";
 import { groundSection, relief, scenery } from "../state/scenery";
@@ -41,7 +41,7 @@ export class SceneryLayer {
   }
 
   private replace(tree: SceneryTree | null, section: Readonly<Record<string, unknown>>): void {
-    const needed = tree !== null && (tree.ground !== null || tree.obstacles.length > 0);
+    const needed = tree !== null && (tree.ground !== null || tree.obstacles.length > 0 || tree.roads.length > 0);
     if (needed && !this.requested) void this.load();
     if (needed && !loaded) return; // again when the code is there
     this.drawing?.dispose();

@@ -144,6 +144,8 @@ export interface Stage {
   view(): View;
   /** Whether shadows are drawn now. */
   readonly shadowed: boolean;
+  /** Number of contacts that are marked now. */
+  readonly contactsShown: number;
   /** Draw frames without and with shadows, each until the graphics card has finished; ms per frame. */
   measureFrames(count?: number): Promise<FrameTimes>;
   dispose(): void;
@@ -254,6 +256,10 @@ class WorldStage implements Stage {
   get shadowed(): boolean {
     const wanted = store.shadows.peek();
     return wanted === "on" || (wanted === "auto" && !this.software && this.loop.shadows);
+  }
+
+  get contactsShown(): number {
+    return this.world.contactsShown;
   }
 
   async measureFrames(count = 20): Promise<FrameTimes> {

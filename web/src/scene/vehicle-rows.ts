@@ -302,8 +302,17 @@ export class Steering {
     );
   }
 
-  /** What the server says about the wheels of a vehicle. */
-  at(frame: Frame, row: number): Reported {
+  /** What the server says about the wheels of a vehicle, between two frames as far as both say it. */
+  between({ from, to, mix }: Sample, row: number): Reported {
+    const after = this.at(to, row);
+    if (from === to || Number.isNaN(after.steer)) return after;
+    const before = this.at(from, row);
+    const blended = (a: number, b: number): number => (Number.isNaN(a) ? b : a + mix * (b - a));
+    return { steer: blended(before.steer, after.steer), rate: blended(before.rate, after.rate) };
+  }
+
+  /** What the server says about the wheels of a vehicle in a frame. */
+  private at(frame: Frame, row: number): Reported {
     const start = this.request && listOf(frame)?.starts.get(this.request);
     const at = this.fleets.findIndex(({ first, count }) => row >= first && row < first + count);
     const fleet = this.fleets[at];

@@ -353,7 +353,7 @@ export class VehicleLayer {
     mesh.reserve(rows.length);
     rows.forEach((row, k) => {
       const rolling = traits.wheel > 0 && detailed;
-      const reported = rolling ? this.steering.at(sample.to, row) : UNKNOWN;
+      const reported = rolling ? this.steering.between(sample, row) : UNKNOWN;
       const [steer, spin] = rolling ? this.wheels.advance(sample, row, traits, seconds, reported) : [0, 0];
       mesh.data[4 * k] = row;
       mesh.data[4 * k + 1] = steer;

@@ -110,6 +110,10 @@ export class World {
     this.overlay.end();
   }
 
+  get contactsShown(): number {
+    return this.contacts.shown.length;
+  }
+
   rowOf(id: number | null): number | undefined {
     return this.vehicles.rowOf(id);
   }
@@ -189,6 +193,7 @@ export class World {
     if (layers.grid)
       gridLabels(this.overlay, this.view, gridFor(gridHeight(this.view)).cell, this.rig.target, groundAt);
     this.mission.label(this.overlay, this.view);
+    this.contacts.label(this.overlay, this.view);
     drawLabels(this.overlay, this.view, this, sample);
   }
 

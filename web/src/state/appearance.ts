@@ -10,9 +10,11 @@ export interface Appearance {
   dimensions: Dimensions;
 }
 
-/** By fleet; those of a recording opened in the page are unknown. */
+/** By fleet; empty for a recording of an earlier version opened in the page. */
 export const appearances = computed<ReadonlyMap<string, Appearance>>(() => {
-  const about = source.value?.routes === undefined ? metadata.value : null;
+  const shown = source.value;
+  if (shown?.routes !== undefined) return shown.looks ?? new Map();
+  const about = metadata.value;
   const chosen = presets(about?.scenario["vehicles"]);
   const entries = about?.fleets.map(({ name, preset, dimensions }): [string, Appearance] => {
     return [name, { preset: preset ?? chosen.get(name) ?? null, dimensions: dimensions ?? {} }];

@@ -21,11 +21,13 @@ export const events = computed<readonly TimedEvent[]>(() => {
 const NUMBER = "(-?[\\d.]+(?:e[+-]?\\d+)?)";
 const PLACE = new RegExp(`at ${NUMBER}, ${NUMBER}, ${NUMBER}(?:, normal ${NUMBER}, ${NUMBER}, ${NUMBER})?`);
 const IMPULSE = new RegExp(`${NUMBER} N s`);
+const SPEED = new RegExp(`${NUMBER} m/s`);
 
-interface ContactPlace {
+export interface ContactPlace {
   place: [number, number, number]; // m
   normal: [number, number, number];
   impulse: number; // N s
+  speed: number; // m/s at which they met; NaN: unknown
 }
 
 /** Where, in which direction and how strongly things touched, from the text of an event; null without a place. */
@@ -35,7 +37,8 @@ export function contactOf(detail: string): ContactPlace | null {
     .map((one) => Number(one ?? 0));
   if (!found?.every(Number.isFinite)) return null;
   const [x = 0, y = 0, z = 0, nx = 0, ny = 0, nz = 0] = found;
-  return { place: [x, y, z], normal: [nx, ny, nz], impulse: Number(IMPULSE.exec(detail)?.[1] ?? 0) };
+  const [impulse, speed] = [IMPULSE, SPEED].map((one) => Number(one.exec(detail)?.[1] ?? Number.NaN));
+  return { place: [x, y, z], normal: [nx, ny, nz], impulse: impulse || 0, speed: speed ?? Number.NaN };
 }
 
 /** Add events; known numbers are skipped. */

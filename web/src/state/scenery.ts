@@ -1,4 +1,4 @@
-// What never moves, from the server: heights of the ground, friction, obstacles.
+// What never moves, from the server: heights of the ground, friction, obstacles, roads.
 import { computed, signal } from "@preact/signals";
 import type { GroundTree, SceneryTree } from "../wire/schema";
 import { groundHeight } from "./mission";
@@ -11,12 +11,15 @@ const EVEN = 1e-6; // m: smaller differences count as flat
 const received = signal<SceneryTree | null>(null);
 
 export function applyScenery(tree: SceneryTree): void {
-  if (!Array.isArray(tree.obstacles)) throw new Error("obstacles missing");
+  if (!Array.isArray(tree.obstacles) || !Array.isArray(tree.roads)) throw new Error("obstacles or roads missing");
   received.value = tree;
 }
 
-/** The scenery of the shown source; null: unknown. A recording opened in the page has none. */
-export const scenery = computed(() => (source.value?.routes === undefined ? received.value : null));
+/** The scenery of the shown source; null: unknown, as that of recordings of earlier versions. */
+export const scenery = computed<SceneryTree | null>(() => {
+  const shown = source.value;
+  return shown?.routes === undefined ? received.value : (shown.scenery ?? null);
+});
 
 /** The ground if it is not level. */
 export const relief = computed(() => {
@@ -26,11 +29,13 @@ export const relief = computed(() => {
 
 /** Height of the ground, m. */
 export function groundAt(x: number, y: number): number {
-  return relief.value?.heightAt(x, y) ?? groundHeight();
+  return relief.value?.heightAt(x, y) ?? scenery.value?.ground_z ?? groundHeight();
 }
 
 /** The section `world.ground` of the scenario, without its maps. */
 export function groundSection(): Readonly<Record<string, unknown>> {
+  const shown = source.value;
+  if (shown?.routes !== undefined) return shown.scenery?.section ?? LEVEL;
   const world = metadata.value?.scenario["world"] as Record<string, unknown> | undefined;
   return (world?.["ground"] ?? LEVEL) as Record<string, unknown>;
 }

@@ -3,7 +3,8 @@ import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import { call } from "../net/connection";
 import { reasonOf } from "../net/rpc";
 import type { Frame } from "../wire/frame";
-import type { EventTree, RecordingTree, RouteTree } from "../wire/schema";
+import type { EventTree, RecordingTree, RouteTree, SceneryTree } from "../wire/schema";
+import type { Appearance } from "./appearance";
 import { clockJumped, pause, play, setPace } from "./clock";
 import type { MarkerBoard } from "./markers";
 import type { Roster } from "./roster";
@@ -31,6 +32,9 @@ export interface Timeline {
 
 export type Standing = "" | "not begun" | "ended";
 
+/** The scenery of a recording with the scenario's section `world.ground`. */
+export type RecordedScenery = SceneryTree & { readonly section: Readonly<Record<string, unknown>> };
+
 export interface FrameSource {
   readonly label: string; // shown to the user: "live", "race.mcap"
   readonly kind: "live" | "buffer" | "recording";
@@ -40,6 +44,9 @@ export interface FrameSource {
   readonly timeline: Timeline | null; // null: not seekable
   /** Recorded routes, of a recording opened in the page; otherwise the server has them. */
   readonly routes?: readonly RouteTree[];
+  /** Recorded scenery, and what fleets look like, where there are routes. */
+  readonly scenery?: RecordedScenery | null;
+  readonly looks?: ReadonlyMap<string, Appearance>;
   /** State of a ghost that has no data for the main source's time; "": it follows. */
   readonly standing?: ReadonlySignal<Standing>;
   /** What to draw at a time of performance.now(); null before the first frame. */

@@ -97,6 +97,7 @@ export interface Layers {
   markers: boolean;
   axes: boolean;
   minimap: boolean;
+  roads: boolean;
   friction: boolean;
   obstacles: boolean;
   contacts: boolean;
@@ -113,6 +114,7 @@ export const layers = signal<Layers>({
   markers: true,
   axes: false,
   minimap: true,
+  roads: true,
   friction: true,
   obstacles: true,
   contacts: true,

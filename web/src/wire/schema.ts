@@ -309,12 +309,20 @@ export interface ObstacleTree {
   radius: number | null;
 }
 
+/** A road on which vehicles drive; a closed one joins its last point to the first. */
+export interface RoadTree {
+  points: readonly Point[];
+  width: number;
+  closed: boolean;
+}
+
 /** What never moves; `ground` is null where it is flat, at `ground_z`. */
 export interface SceneryTree {
   ground_z: number;
   mu: number;
   ground: GroundTree | null;
   obstacles: readonly ObstacleTree[];
+  roads: readonly RoadTree[];
 }
 
 /** An override in effect. */
@@ -584,7 +592,7 @@ export interface Methods {
   get_running_scenario: { params: Empty; result: ScenarioText };
   /** Return the YAML text of a demo. */
   get_scenario: { params: { name: string }; result: ScenarioText };
-  /** Return the ground, on a grid, and the static obstacles. */
+  /** Return the ground, on a grid, static obstacles, and roads. */
   get_scenery: { params: { side?: number }; result: { scenery: SceneryTree } };
   /** Return the JSON schema of scenarios, for editors. */
   get_schema: { params: Empty; result: Readonly<Record<string, unknown>> };

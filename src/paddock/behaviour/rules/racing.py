@@ -2,7 +2,7 @@
 
 from typing import Annotated, NamedTuple
 
-from paddock.behaviour.rule import Floats, RouteLine, Rule, index_in
+from paddock.behaviour.rule import Floats, Road, RouteLine, Rule, index_in
 from paddock.behaviour.track import Pace, between, build_track, find_segment
 from paddock.behaviour.traffic import Sight, Space, look_around
 from paddock.compute.math import absolute, clamp, maximum, minimum, select, sqrt
@@ -170,6 +170,11 @@ def route(o: Options, path: Floats) -> RouteLine:
     return RouteLine(line, True)
 
 
+def road(o: Options, path: Floats) -> Road:
+    """Return the track."""
+    return Road(path[:, :3], o.width, True)
+
+
 RULE = Rule(
     "Race on a closed track: pass slower cars, keep off the walls, recover from spins",
     Options,
@@ -180,4 +185,5 @@ RULE = Rule(
     look=look,
     prepare_path=prepare_path,
     route=route,
+    road=road,
 )

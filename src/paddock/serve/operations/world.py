@@ -17,7 +17,6 @@ from paddock.serve.trust import known_names as names_in_use
 from paddock.wire.operations.results import InspectedTree, MetadataTree, ScenarioText, SeriesTree
 from paddock.world.archive import copied, digest, pack
 from paddock.world.columns import column_index
-from paddock.world.scenery import scenery_tree
 
 if TYPE_CHECKING:
     from paddock.engine.pacing import Pacer
@@ -46,7 +45,7 @@ def metadata(run: LiveSource, client: str, page: bool = False) -> Later:
 
 
 def scenery(run: LiveSource, client: str, side: int = 128) -> Later:
-    return Later(partial(scenery_tree, run.sim.scenario.world, side))
+    return Later(partial(run.sim.scenery, side))
 
 
 def metadata_tree(

@@ -233,6 +233,14 @@ class ObstacleTree(TypedDict):
     radius: float | None  # m, at the base; null for boxes and walls
 
 
+class RoadTree(TypedDict):
+    """A road on which vehicles drive; a closed one joins its last point to the first."""
+
+    points: list[Point]  # along its middle
+    width: float  # m
+    closed: bool
+
+
 class SceneryTree(TypedDict):
     """What never moves; `ground` is null where it is flat, at `ground_z`."""
 
@@ -240,6 +248,7 @@ class SceneryTree(TypedDict):
     mu: float
     ground: GroundTree | None
     obstacles: list[ObstacleTree]
+    roads: list[RoadTree]
 
 
 class OrderTree(TypedDict):

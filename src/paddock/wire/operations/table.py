@@ -290,7 +290,7 @@ class Operations(Protocol):
 
     @entry("read", rpc="get_scenery", zmq="Call", answer="scenery")
     def scenery(self, side: Annotated[int, Ge(2), Le(512), "values per side of the ground"] = 128) -> r.SceneryTree:
-        """Return the ground, on a grid, and the static obstacles."""
+        """Return the ground, on a grid, static obstacles, and roads."""
 
     @entry("read", zmq="Call")
     def snapshot(self, roster: Annotated[bool, "send the roster even if the client has it"] = False) -> dict[str, Any]:

@@ -1,0 +1,75 @@
+"""What viewers draw besides the samples, in the metadata of a recording: scenery, routes and the looks of fleets.
+
+A viewer without the models (the page, which opens recordings by itself) has no other way to know them. Files of earlier
+versions have only routes, or nothing.
+"""
+
+import json
+import zlib
+from base64 import b64decode, b64encode
+from binascii import Error as Base64Error
+from collections.abc import Mapping
+from typing import Any
+
+from paddock.engine.overrides import fleet_routes
+from paddock.engine.simulation import Simulation
+
+MOST_ROUTES = 200
+SIDE = 200  # values per side of the ground, as the page requests
+LARGEST = 64 * 2**20  # bytes of a scenery
+
+
+def surroundings_of(sim: Simulation) -> dict[str, str]:
+    """Return the metadata: `routes` and `looks` as JSON, `scenery` as compressed JSON in base64."""
+    programs = sim.engine.programs.values()
+    routes = [route for program in programs for route in fleet_routes(program)][:MOST_ROUTES]
+    looks = {program.fleet.name: program.appearance() for program in programs}
+    found = {
+        "routes": json.dumps([{**one._asdict(), "ids": [], "points": one.points.round(3).tolist()} for one in routes]),
+        "looks": json.dumps(looks),
+    }
+    scenery = sim.scenery(SIDE)
+    if scenery["ground"] is not None or scenery["obstacles"] or scenery["roads"] or scenery["ground_z"]:
+        text = json.dumps({**scenery, "section": _section(sim.scenario.to_dict())}, separators=(",", ":"))
+        found["scenery"] = b64encode(zlib.compress(text.encode(), 6)).decode("ascii")
+    return found
+
+
+def _section(scenario: dict[str, Any]) -> dict[str, Any]:
+    """Return `world.ground` without its maps: exact edges of friction patches, and the slope."""
+    tree: dict[str, Any] = scenario.get("world", {}).get("ground", {})
+    for name in ("height_map", "friction_map"):
+        tree.get(name, {}).pop("values", None)
+    return tree
+
+
+def recorded_roads(metadata: Mapping[str, str]) -> list[dict[str, Any]] | None:
+    """Return the roads of a recording; None where it does not have them or they cannot be read."""
+    if not metadata.get("scenery"):
+        return [] if "looks" in metadata else None  # files with looks have a scenery where there is one
+    try:
+        unpacker = zlib.decompressobj()
+        tree = json.loads(unpacker.decompress(b64decode(metadata["scenery"], validate=True), LARGEST))
+    except (Base64Error, zlib.error, ValueError):
+        return None
+    roads = tree.get("roads") if isinstance(tree, dict) else None
+    return roads if isinstance(roads, list) else None
+
+
+def recorded_looks(metadata: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """Return preset and dimensions by fleet; empty where they are missing or cannot be read."""
+    try:
+        looks = json.loads(metadata.get("looks", "{}"))
+    except ValueError:
+        return {}
+    known = looks.items() if isinstance(looks, dict) else ()
+    return {name: _look(look) for name, look in known if isinstance(look, dict)}
+
+
+def _look(look: Mapping[str, Any]) -> dict[str, Any]:
+    preset, dimensions = look.get("preset"), look.get("dimensions")
+    sizes = dimensions.items() if isinstance(dimensions, dict) else ()
+    return {
+        "preset": preset if isinstance(preset, str) else None,
+        "dimensions": {name: size for name, size in sizes if isinstance(size, int | float)},
+    }

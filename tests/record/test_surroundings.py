@@ -1,0 +1,89 @@
+"""What viewers draw besides the samples: read with the MCAP library, compared with the scenario."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcap.reader import make_reader
+
+import paddock
+from paddock.record import Player, Recorder
+from paddock.record.surroundings import recorded_looks, recorded_roads
+from paddock.serve.replay import ReplaySource
+
+PATCH = {"circle": {"center": [8, 3], "radius": 2}, "mu": 0.3}
+SCENARIO: dict[str, Any] = {
+    "clock": {"rate": 100},
+    "world": {
+        "ground": {"grade": 0.04, "patches": [PATCH]},
+        "obstacles": [{"name": "hut", "box": {"center": [30, 40], "size": [4, 6, 3]}}],
+    },
+    "vehicles": [
+        {
+            "name": "taxis",
+            "count": 2,
+            "model": "car.kinematic",
+            "preset": "sedan",
+            "spawn": {"line": {"start": [0, 50, 0], "end": [0, 44, 0]}},
+            "driver": {"racing": {"path": {"circle": {"radius": 50}}, "width": 9}},
+        },
+        {"name": "dot", "model": "point", "behaviour": {"orbit": {"radius": 10, "z": 2, "speed": 5}}},
+    ],
+}
+
+
+def metadata_of(path: Path) -> dict[str, str]:
+    with path.open("rb") as file:
+        (found,) = (one for one in make_reader(file).iter_metadata() if one.name == "paddock")
+    return dict(found.metadata)
+
+
+def test_scenery_roads_routes_and_looks_are_recorded(tmp_path: Path) -> None:
+    path = tmp_path / "run.mcap"
+    with paddock.load(SCENARIO) as sim, Recorder(sim, path):
+        pass
+    metadata = metadata_of(path)
+    scenery = json.loads(zlib.decompress(base64.b64decode(metadata["scenery"])))
+    ground = scenery["ground"]
+    row = ground["heights"][: ground["columns"]]
+    for k in (0, 57, len(row) - 1):
+        assert row[k] == pytest.approx(0.04 * (ground["x"] + k * ground["cell"]), abs=1e-4)
+    assert scenery["section"]["patches"][0]["circle"] == {"center": [8, 3], "radius": 2}
+    assert [(one["name"], one["x"], one["y"], one["width"]) for one in scenery["obstacles"]] == [("hut", 30, 40, 6)]
+    (road,) = scenery["roads"]  # of both cars
+    assert (road["width"], road["closed"]) == (9, True)
+    assert all(math.hypot(x, y) == pytest.approx(50, abs=0.2) for x, y, _ in road["points"])
+    looks = json.loads(metadata["looks"])
+    assert looks["taxis"]["preset"] == "sedan" and looks["dot"]["preset"] is None
+    assert looks["taxis"]["dimensions"]["cg_to_front"] + looks["taxis"]["dimensions"]["cg_to_rear"] > 2.4
+    assert {route["behaviour"] for route in json.loads(metadata["routes"])} == {"racing", "orbit"}
+
+    with Player(path) as player:
+        source = ReplaySource(player)
+        assert source.scenery("test")["roads"] == scenery["roads"]
+        fleets = {fleet["name"]: fleet for fleet in source.metadata("test", page=True)["fleets"]}
+        assert fleets["taxis"]["preset"] == "sedan"
+        assert fleets["taxis"]["dimensions"] == looks["taxis"]["dimensions"]
+
+
+def test_flat_ground_needs_no_scenery(tmp_path: Path) -> None:
+    path = tmp_path / "run.mcap"
+    with paddock.load({"vehicles": [{"name": "dot", "model": "point"}]}) as sim, Recorder(sim, path):
+        pass
+    assert "scenery" not in metadata_of(path)
+    assert recorded_roads(metadata_of(path)) == []
+
+
+@pytest.mark.parametrize("text", ["", "!", "AAAA", base64.b64encode(zlib.compress(b"[1]")).decode(), "eJw="])
+def test_damaged_or_missing_surroundings_are_left_out(text: str) -> None:
+    assert recorded_roads({"scenery": text}) is None
+    assert recorded_looks({"looks": text}) == {}
+    assert recorded_looks({"looks": '{"a": {"preset": 3, "dimensions": {"width": "x", "height": 2}}}'}) == {
+        "a": {"preset": None, "dimensions": {"height": 2}}
+    }

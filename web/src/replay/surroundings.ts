@@ -1,0 +1,87 @@
+// What is drawn besides the samples, from the metadata of a recording; none or parts of it in files of earlier versions.
+import type { Appearance } from "../state/appearance";
+import type { RecordedScenery } from "../state/source";
+import type { GroundTree, ObstacleTree, RoadTree, RouteTree } from "../wire/schema";
+
+type Metadata = ReadonlyMap<string, string> | null;
+type Tree = Record<string, unknown>;
+
+export interface Surroundings {
+  routes: readonly RouteTree[]; // at the beginning
+  scenery: RecordedScenery | null;
+  looks: ReadonlyMap<string, Appearance>; // by fleet
+}
+
+/** Unreadable parts are left out: the samples can be shown without them. */
+export async function surroundingsIn(metadata: Metadata): Promise<Surroundings> {
+  const scenery = metadata?.get("scenery");
+  return {
+    routes: list(parsed(metadata?.get("routes"))).filter((route) => Array.isArray(route["points"])) as never,
+    scenery: scenery ? await sceneryIn(scenery).catch(() => null) : null,
+    looks: new Map(
+      Object.entries(tree(parsed(metadata?.get("looks")))).map(([name, look]) => [name, lookOf(tree(look))]),
+    ),
+  };
+}
+
+/** Compressed JSON in base64. */
+async function sceneryIn(text: string): Promise<RecordedScenery | null> {
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const found = tree(JSON.parse(await new Response(unpacked).text()));
+  const { ground_z, mu } = found;
+  if (!isNumber(ground_z) || !isNumber(mu)) return null;
+  const ground = found["ground"] === null ? null : (tree(found["ground"]) as unknown as GroundTree);
+  if (ground !== null && !isGround(ground)) return null;
+  const obstacles = list(found["obstacles"]).filter(isObstacle) as unknown as ObstacleTree[];
+  const roads = list(found["roads"]).filter(isRoad) as unknown as RoadTree[];
+  return { ground_z, mu, ground, obstacles, roads, section: tree(found["section"]) };
+}
+
+function isGround({ x, y, cell, rows, columns, heights, friction }: GroundTree): boolean {
+  const count = rows * columns;
+  const grid = (values: unknown): boolean => Array.isArray(values) && values.length === count && values.every(isNumber);
+  return (
+    [x, y, cell].every(isNumber) &&
+    cell > 0 &&
+    rows > 1 &&
+    columns > 1 &&
+    grid(heights) &&
+    (friction === null || grid(friction))
+  );
+}
+
+function isObstacle(one: Tree): boolean {
+  const kinds: readonly unknown[] = ["box", "wall", "cylinder", "cone"] satisfies ObstacleTree["kind"][];
+  return kinds.includes(one["kind"]) && ["x", "y", "base", "top", "heading"].every((name) => isNumber(one[name]));
+}
+
+function isRoad({ points, width }: Tree): boolean {
+  const isPoint = (point: unknown): boolean => Array.isArray(point) && point.length === 3 && point.every(isNumber);
+  return isNumber(width) && Array.isArray(points) && points.length > 1 && points.every(isPoint);
+}
+
+function lookOf({ preset, dimensions }: Tree): Appearance {
+  const sizes = Object.entries(tree(dimensions)).filter((one): one is [string, number] => isNumber(one[1]));
+  return { preset: typeof preset === "string" ? preset : null, dimensions: Object.fromEntries(sizes) };
+}
+
+function parsed(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? "null");
+  } catch {
+    return null;
+  }
+}
+
+function tree(value: unknown): Tree {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Tree) : {};
+}
+
+function list(value: unknown): Tree[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === "object" && one !== null) : [];
+}
+
+function isNumber(value: unknown): value is number {
+  return Number.isFinite(value);
+}

@@ -1,0 +1,64 @@
+// Scenery, routes and looks from the metadata of a recording; damaged or missing parts are left out.
+import { deflateSync } from "node:zlib";
+import { expect, test } from "vitest";
+import { Recording } from "../../src/replay/recording";
+import { surroundingsIn } from "../../src/replay/surroundings";
+import { fileOf, smallBytes } from "./files";
+
+const packed = (tree: unknown): string => deflateSync(JSON.stringify(tree)).toString("base64");
+const GROUND = { x: -1, y: 0, cell: 2, rows: 2, columns: 3, heights: [0, 1, 2, 3, 4, 5], friction: null };
+const BOX = { name: "hut", kind: "box", x: 1, y: 2, base: 0, top: 3, heading: 0, length: 4, width: 5, radius: null };
+const ROAD = {
+  width: 9,
+  closed: true,
+  points: [
+    [0, 0, 0],
+    [10, 0, 0],
+    [0, 10, 0],
+  ],
+};
+const SCENERY = { ground_z: 0.5, mu: 0.9, ground: GROUND, obstacles: [BOX], roads: [ROAD], section: { grade: 0.1 } };
+const read = (entries: Record<string, string>) => surroundingsIn(new Map(Object.entries(entries)));
+
+test("scenery, routes and looks", async () => {
+  const looks = { red: { preset: "sports", dimensions: { cg_to_front: 1.2, odd: "x" } } };
+  const routes = [{ fleet: "red", points: [[1, 2, 3]] }, { fleet: "odd" }, null];
+  const found = await read({ scenery: packed(SCENERY), looks: JSON.stringify(looks), routes: JSON.stringify(routes) });
+  expect(found.scenery).toEqual(SCENERY);
+  expect(found.looks.get("red")).toEqual({ preset: "sports", dimensions: { cg_to_front: 1.2 } });
+  expect(found.routes).toEqual([routes[0]]);
+});
+
+test.each([
+  ["no base64", "§§"],
+  ["not compressed", btoa("{}")],
+  ["no object", packed(3)],
+  ["a grid with too few values", packed({ ...SCENERY, ground: { ...GROUND, heights: [1] } })],
+  ["a grid with text", packed({ ...SCENERY, ground: { ...GROUND, heights: [0, 1, 2, 3, 4, "5"] } })],
+  ["no height", packed({ ...SCENERY, ground_z: null })],
+])("%s: no scenery", async (_, scenery) => {
+  expect(await read({ scenery, looks: "[", routes: "3" })).toEqual({ scenery: null, looks: new Map(), routes: [] });
+});
+
+test("odd obstacles and roads are left out", async () => {
+  const obstacles = [{ ...BOX, kind: "tree" }, { ...BOX, x: null }, BOX, 7];
+  const roads = [
+    { ...ROAD, points: [[0, 0, 0]] },
+    { ...ROAD, width: "9" },
+    {
+      ...ROAD,
+      points: [
+        [0, 0],
+        [1, 1],
+      ],
+    },
+    ROAD,
+  ];
+  const found = (await read({ scenery: packed({ ...SCENERY, obstacles, roads }) })).scenery;
+  expect([found?.obstacles, found?.roads]).toEqual([[BOX], [ROAD]]);
+});
+
+test("a recording of an earlier version has none", async () => {
+  const { surroundings } = await Recording.open(fileOf(smallBytes()));
+  expect([surroundings.scenery, surroundings.looks.size]).toEqual([null, 0]);
+});
