@@ -5,7 +5,19 @@ import { reasonOf } from "../net/rpc";
 import { onColumns, requestColumns } from "../state/columns";
 import { autopilots, blockedAmong, nameOfClient, otherDriver } from "../state/controllers";
 import { isRemoving } from "../state/removed-vehicles";
-import { clock, figures, live, metadata, readOnlyReason, roster, showNotice } from "../state/store";
+import {
+  type CameraMode,
+  camera,
+  clock,
+  figures,
+  focus,
+  live,
+  metadata,
+  readOnlyReason,
+  roster,
+  select,
+  showNotice,
+} from "../state/store";
 import type { InspectedTree, ValueTree } from "../wire/schema";
 import { type GamepadState, type InputState, KeysHeld, readPad } from "./input";
 import { driverFor } from "./kinds";
@@ -67,6 +79,22 @@ export function holdTime(pace: number, factor: number, gap = 0): number {
   return Math.min(Math.max(HOLD, GAPS * gap), LONGEST_HOLD) * fastest;
 }
 
+/** Columns of every vehicle. */
+const MOTION = ["speed", "vx", "vy", "yaw", "yaw_rate"];
+
+function hasColumn(id: number, name: string): boolean {
+  const row = roster.peek().rowOfId(id);
+  return row !== undefined && roster.peek().fleetAt(row)?.columns.includes(name) === true;
+}
+
+/** The angle from the nose to the direction of motion (rad, + left), from columns in the world's axes. */
+export function slipOf(columns: ReadonlyMap<string, number>): number {
+  const [vx, vy, yaw] = ["vx", "vy", "yaw"].map((name) => columns.get(name) ?? Number.NaN) as [number, number, number];
+  const turned = Math.atan2(vy, vx) - yaw;
+  const slip = Math.atan2(Math.sin(turned), Math.cos(turned));
+  return Math.abs(slip) <= Math.PI / 2 ? slip : Math.atan2(Math.sin(slip + Math.PI), Math.cos(slip + Math.PI)); // reversing
+}
+
 class CommandLoop {
   suspended = false; // the page lost focus: inputs are ignored
   confirmed = false; // the server's figures name this page as the driver
@@ -75,7 +103,7 @@ class CommandLoop {
   private last = Number.NaN; // performance.now() of the last step
   private gap = 0; // s, the longest recent time between two steps, decaying
   private sent = "";
-  private columnSpeed = Number.NaN; // speed received as a column
+  private columns: ReadonlyMap<string, number> = new Map(); // newest values received
   private readonly stops: (() => void)[];
 
   constructor(
@@ -83,9 +111,10 @@ class CommandLoop {
     readonly driver: Driver,
     private readonly keys: KeysHeld,
   ) {
-    const request = requestColumns("driving", [{ of: vehicle.id, columns: ["speed"] }]);
-    const stop = onColumns(request, (_frame, blocks) => {
-      this.columnSpeed = blocks[0]?.values[0] ?? Number.NaN;
+    const columns = [...MOTION, ...(driver.columns ?? []).filter((name) => hasColumn(vehicle.id, name))];
+    const request = requestColumns("driving", [{ of: vehicle.id, columns }]);
+    const stop = onColumns(request, (_frame, [block]) => {
+      this.columns = new Map(columns.map((name, at) => [name, block?.values[at] ?? Number.NaN]));
     });
     this.stops = [stop, () => request.release()];
   }
@@ -100,12 +129,14 @@ class CommandLoop {
     this.updateSpeed();
     if (this.suspended) return this.send(this.driver.safe());
     const input: InputState = { held: this.keys.held, pad };
-    this.send(this.driver.step(input, { speed: this.speed, heading }, dt));
+    const { speed, columns } = this;
+    this.send(this.driver.step(input, { speed, heading, slip: slipOf(columns), columns }, dt));
   }
 
   /** The speed; kept between frames without a new value. */
   private updateSpeed(): void {
-    const speed = Number.isFinite(this.columnSpeed) ? this.columnSpeed : speedBetween(this.vehicle.id); // until its column arrives
+    const received = this.columns.get("speed") ?? Number.NaN;
+    const speed = Number.isFinite(received) ? received : speedBetween(this.vehicle.id); // until its column arrives
     if (Number.isFinite(speed)) this.speed = speed;
   }
 
@@ -141,6 +172,7 @@ interface Driving {
   pad: string | null; // name of the gamepad
   suspended: boolean; // the failsafe holds until the page gets the focus again
   speed: number;
+  figures: readonly string[];
 }
 
 export const driving = signal<Driving | null>(null);
@@ -174,6 +206,7 @@ export async function drive(id: number, takeOver = false): Promise<void> {
     loop = new CommandLoop(vehicle, driver, keys);
     loop.suspended = !document.hasFocus();
     keys.clear();
+    rideAlong(id);
     publish();
   } catch (error) {
     if (reasonOf(error).includes(" is driven by ")) offerTakeOver(id);
@@ -182,6 +215,21 @@ export async function drive(id: number, takeOver = false): Promise<void> {
       call("drive", { vehicle_id: id, driving: false }).catch(() => undefined);
     }
   }
+}
+
+let cameraBefore: CameraMode | null = null; // while the page has changed it for driving
+
+/** A driver looks ahead: from an overview the camera goes behind the vehicle, and returns at the end. */
+function rideAlong(id: number): void {
+  if (camera.value !== "orbit" && camera.value !== "top") return;
+  cameraBefore = camera.value;
+  if (focus.value !== id) select([id]);
+  camera.value = "chase";
+}
+
+function stepOut(): void {
+  if (cameraBefore !== null && camera.value === "chase") camera.value = cameraBefore;
+  cameraBefore = null;
 }
 
 function offerTakeOver(id: number): void {
@@ -213,6 +261,7 @@ async function leave(reachable: boolean): Promise<void> {
   if (!left) return;
   loop = null;
   driving.value = null;
+  stepOut();
   if (reachable) left.suspend();
   left.close();
   keys.clear();
@@ -247,9 +296,20 @@ export function resumeDriving(): void {
 function publish(): void {
   if (!loop) return;
   const { vehicle, driver, suspended: away, speed, pad } = loop;
-  const { bars, status: text, help } = driver;
+  const { bars, status: text, help, figures: readings = [] } = driver;
   const { id, name, kind } = vehicle;
-  driving.value = { id, name, kind, bars, status: text, help, pad: pad?.name ?? null, suspended: away, speed };
+  driving.value = {
+    id,
+    name,
+    kind,
+    bars,
+    status: text,
+    help,
+    pad: pad?.name ?? null,
+    suspended: away,
+    speed,
+    figures: readings,
+  };
 }
 
 let steps = 0;

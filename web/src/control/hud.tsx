@@ -5,7 +5,7 @@ import type { Bar } from "./kinds/driver";
 export function DrivingHud() {
   const now = driving.value;
   if (!now) return null;
-  const { name, status: words, bars, help, pad, suspended: away, speed } = now;
+  const { name, kind, status: words, bars, help, pad, suspended: away, speed, figures } = now;
   return (
     <section class={away ? "driving away" : "driving"} aria-label={`Driving ${name}`} onPointerDown={resumeDriving}>
       <header>
@@ -15,11 +15,17 @@ export function DrivingHud() {
             {word}
           </span>
         ))}
-        <span class="figure">{Number.isFinite(speed) ? `${Math.abs(speed).toFixed(1)} m/s` : "– m/s"}</span>
         <button type="button" class="button small" title="Stop driving (G)" onClick={() => void release()}>
           <kbd>G</kbd> stop
         </button>
       </header>
+      <p class="figures">
+        <strong>{Number.isFinite(speed) ? `${Math.abs(speed).toFixed(1)} m/s` : "– m/s"}</strong>
+        {kind === "car" && Number.isFinite(speed) && <span>{(3.6 * Math.abs(speed)).toFixed(0)} km/h</span>}
+        {figures.map((figure) => (
+          <span key={figure.split(" ")[0]}>{figure}</span>
+        ))}
+      </p>
       {away && <p role="status">Inputs released. Click here or press a key to continue.</p>}
       {!away && (
         <div class="meters">
@@ -81,14 +87,14 @@ function TouchButton({ what, name, sign }: { what: string; name: string; sign: s
 }
 
 /** A bar from zero, or from the lower limit if zero is outside the range. */
-function Meter({ name, value, low, high }: Bar) {
+function Meter({ name, value, low, high, warns = false }: Bar) {
   const share = (x: number): number => Math.min(1, Math.max(0, (x - low) / (high - low || 1)));
   const zero = share(Math.max(low, 0));
   const at = share(value);
   const style = { left: `${100 * Math.min(zero, at)}%`, width: `${100 * Math.abs(at - zero)}%` };
   return (
     <div
-      class="meter"
+      class={warns ? "meter warns" : "meter"}
       role="meter"
       aria-label={name}
       aria-valuenow={round(value)}
@@ -97,6 +103,7 @@ function Meter({ name, value, low, high }: Bar) {
       <span>{name}</span>
       <div class="track">
         <i style={style} />
+        {name === "grip" && <b style={{ left: `${100 * share(1)}%` }} />}
         {low < 0 && <b style={{ left: `${100 * zero}%` }} />}
       </div>
     </div>

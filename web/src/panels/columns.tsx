@@ -85,7 +85,7 @@ function Slider({ input, onChange }: InputProps) {
         type="number"
         step="any"
         aria-label={input.name}
-        value={formatValue(value).replaceAll("−", "-")}
+        value={formatValue(value, usualSize(input)).replaceAll("−", "-")}
         onChange={(event) => {
           move(event.currentTarget.valueAsNumber);
           held.value = null;

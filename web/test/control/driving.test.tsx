@@ -4,13 +4,13 @@ import { signal } from "@preact/signals";
 import { render } from "preact";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { startFailsafe, startKeyboard } from "../../src/control/controls";
-import { drive, driving, holdTime, release, startDriving, step } from "../../src/control/driving";
+import { drive, driving, holdTime, release, slipOf, startDriving, step } from "../../src/control/driving";
 import { DrivingHud } from "../../src/control/hud";
 import type { RouteTool } from "../../src/control/tools/route";
 import { connection } from "../../src/net/connection";
 import { MarkerBoard } from "../../src/state/markers";
 import { Roster } from "../../src/state/roster";
-import { clock, figures, focus, metadata, notices, source } from "../../src/state/store";
+import { camera, clock, figures, focus, metadata, notices, source } from "../../src/state/store";
 import type { FiguresTree, MetadataTree } from "../../src/wire/schema";
 import { type FakeServer, fakeServer } from "../fake-server";
 
@@ -100,6 +100,32 @@ describe("claim and release", () => {
     await vi.advanceTimersByTimeAsync(1);
     expect(driving.value?.id).toBe(7);
   });
+});
+
+describe("the camera", () => {
+  it("goes behind the vehicle, and back at the end", async () => {
+    expect(camera.value).toBe("chase");
+    await release();
+    expect(camera.value).toBe("orbit");
+  });
+
+  it("stays where the user has moved it", async () => {
+    camera.value = "fpv";
+    await release();
+    expect(camera.value).toBe("fpv");
+    await drive(7);
+    expect(camera.value).toBe("fpv");
+    camera.value = "orbit";
+  });
+});
+
+it("knows the slip from velocity and heading", () => {
+  const slip = (vx: number, vy: number, yaw: number) => slipOf(new Map(Object.entries({ vx, vy, yaw })));
+  expect(slip(0, 5, Math.PI / 2)).toBeCloseTo(0, 12);
+  expect(slip(5, 5, 0)).toBeCloseTo(Math.PI / 4, 12); // moves to the left of its nose
+  expect(slip(-5, 0.5, 0)).toBeCloseTo(-Math.atan(0.1), 12); // in reverse
+  expect(slip(-1, -1e-3, Math.PI)).toBeCloseTo(1e-3, 6); // across the end of the angles
+  expect(slipOf(new Map())).toBeNaN();
 });
 
 describe("several windows", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { driverFor } from "../../src/control/kinds";
 import { AircraftDriver } from "../../src/control/kinds/aircraft";
-import { CarDriver, steerLimit } from "../../src/control/kinds/car";
+import { CarDriver, gripUsed, steerLimit } from "../../src/control/kinds/car";
 import { PointDriver } from "../../src/control/kinds/point";
 import { QuadDriver } from "../../src/control/kinds/quad";
 import { RoverDriver } from "../../src/control/kinds/rover";
@@ -60,6 +60,45 @@ describe("pedals", () => {
   it("uses the triggers as pedals", () => {
     const inputs = drive(make(), pad([0, 0, 0, 0], { 7: 0.4 }), 1);
     expect(inputs["throttle"]).toBeCloseTo(0.4, 9);
+  });
+});
+
+describe("slides", () => {
+  const wheel = (name: string, angle: number, ratio: number): [string, number][] => [
+    [`slip_angle_${name}`, angle],
+    [`alpha_peak_${name}`, 0.1],
+    [`slip_ratio_${name}`, ratio],
+    [`kappa_peak_${name}`, 0.08],
+  ];
+  const columns = new Map([...wheel("fl", 0.02, 0), ...wheel("fr", -0.06, 0.064), ...wheel("rl", 0, 0), ["gear", 3]]);
+
+  it("shows the grip of the most loaded tyre, gear and slip", () => {
+    expect(gripUsed(columns)).toBeCloseTo(1, 9); // front right: 0.6 and 0.8 of the peaks
+    expect(gripUsed(new Map())).toBeNaN();
+    const car = make();
+    drive(car, NOTHING, 0.1, { speed: 20, slip: -0.1, columns });
+    expect(car.figures).toEqual(["gear 3", "slip 6°"]);
+    expect(car.bars.at(-1)).toMatchObject({ name: "grip", value: expect.closeTo(1, 9), warns: false });
+    drive(car, NOTHING, 0.1, { speed: 20, columns: new Map([...columns, ...wheel("rr", 0.3, 0)]) });
+    expect(car.bars.at(-1)).toMatchObject({ value: 1.5, warns: true }); // three times the peak: end of the scale
+  });
+
+  it("says nothing about slip at walking pace, and about grip without its columns", () => {
+    const car = make();
+    drive(car, NOTHING, 0.1, { speed: 1, slip: 0.5, columns });
+    expect([car.figures, car.bars.at(-1)?.value]).toEqual([["gear 3"], 0]);
+    drive(car, NOTHING, 0.1, { speed: 20, slip: 0.5 });
+    expect([car.figures, car.bars.length]).toEqual([["slip 29°"], 3]);
+  });
+
+  it("steers further into a slide than at this speed otherwise", () => {
+    const usual = Math.atan((2.7 * 7) / 400);
+    expect(drive(make(), holding("KeyA"), 2, { speed: 20, slip: 0.37 })["steer"]).toBeCloseTo(usual + 0.3, 9);
+    // a turn to the left without slip of the rear tyres: the centre of mass moves to the left of the nose
+    const turning = { speed: 20, slip: 0.15, columns: new Map([["yaw_rate", (0.15 * 20) / 1.5]]) };
+    expect(drive(make(), holding("KeyA"), 2, turning)["steer"]).toBeCloseTo(usual, 9);
+    expect(drive(make(), holding("KeyA"), 2, { speed: 20, slip: -0.3 })["steer"]).toBeCloseTo(usual, 9);
+    expect(drive(make(), holding("KeyD"), 2, { speed: 20, slip: -0.9 })["steer"]).toBeCloseTo(-0.5, 9);
   });
 });
 

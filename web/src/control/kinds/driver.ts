@@ -7,6 +7,8 @@ export type Inputs = Record<string, number | string>;
 export interface VehicleMotion {
   speed: number; // m/s; NaN: unknown
   heading: number; // rad, of the camera over the ground, counter-clockwise from east
+  slip?: number; // rad from the nose to the direction of motion, + left; NaN: unknown
+  columns?: ReadonlyMap<string, number>; // newest values of the driver's `columns`, as far as the vehicle has them
 }
 
 export interface Bar {
@@ -14,6 +16,7 @@ export interface Bar {
   value: number;
   low: number;
   high: number;
+  warns?: boolean; // shown as a warning
 }
 
 export interface Driver {
@@ -24,6 +27,10 @@ export interface Driver {
   /** Handle a one-shot key (arm, mode); return whether it was one. */
   press(code: string): boolean;
   readonly bars: readonly Bar[];
+  /** Columns that it reads, where the vehicle has them. */
+  readonly columns?: readonly string[];
+  /** Readings for the HUD beside the speed. */
+  readonly figures?: readonly string[];
   /** Status words for the HUD: gear, mode, armed. */
   readonly status: readonly string[];
   /** Key hints for the HUD: action and keys. */
