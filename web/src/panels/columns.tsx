@@ -10,6 +10,7 @@ import { Icon } from "./icons";
 import { columnName, currentValue, liveColumns, type Section } from "./inspected";
 import { addSeries, isPlotted, removeSeries } from "./plot-list";
 import { isExternal } from "./vehicle-card";
+import { Wheels, wheelColumns } from "./wheels";
 import { Button, Search } from "./widgets";
 
 function CommandInputs({ tree }: { tree: InspectedTree }) {
@@ -106,7 +107,11 @@ interface Part {
 
 export function InspectorColumns({ tree }: { tree: InspectedTree }) {
   const query = useSignal("");
-  const parts = partsOf(tree).map((part) => ({ ...part, values: matching(part.values, query.value) }));
+  const inTable = query.value === "" ? wheelColumns(tree.columns.map(({ name }) => name)) : NONE;
+  const parts = partsOf(tree).map((part) => {
+    const others = part.section === "state" ? part.values.filter(({ name }) => !inTable.has(name)) : part.values;
+    return { ...part, values: matching(others, query.value) };
+  });
   const shown = parts.filter(({ values }) => values.length > 0);
   const live = new Set(liveColumns(tree.id));
   return (
@@ -115,6 +120,7 @@ export function InspectorColumns({ tree }: { tree: InspectedTree }) {
         <Search small label="Find a column" value={query.value} onChange={(value) => (query.value = value)} />
       </div>
       {isExternal(tree) && blockedReason(tree.id) === "" && query.value === "" && <CommandInputs tree={tree} />}
+      {inTable.size > 0 && <LiveWheels tree={tree} />}
       {shown.map((part) => (
         <SectionOf
           key={part.title}
@@ -126,6 +132,21 @@ export function InspectorColumns({ tree }: { tree: InspectedTree }) {
       ))}
       {shown.length === 0 && <p class="empty">No column matches “{query.value}”.</p>}
     </>
+  );
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+function LiveWheels({ tree }: { tree: InspectedTree }) {
+  const known = new Map(tree.columns.map((value) => [value.name, value]));
+  return (
+    <Wheels
+      id={tree.id}
+      columns={[...known.keys()]}
+      read={(name) => currentValue("state", known.get(name) as ValueTree) ?? Number.NaN}
+      unitOf={(name) => known.get(name)?.unit ?? ""}
+      meaningOf={(name) => known.get(name)?.meaning ?? ""}
+    />
   );
 }
 

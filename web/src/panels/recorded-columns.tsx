@@ -14,6 +14,7 @@ import { PlotButton } from "./columns";
 import { Icon, KindIcon } from "./icons";
 import { DERIVED, liveColumns, summarise } from "./inspected";
 import { unitOf } from "./plot-list";
+import { Wheels, wheelColumns } from "./wheels";
 import { Button, Search } from "./widgets";
 
 // values -------------------------------------------------------------------------------------------------------------
@@ -106,10 +107,24 @@ export function RecordedVehicle({ id }: { id: number }) {
       <div class="columns-head">
         <Search small label="Find a column" value={query.value} onChange={(value) => (query.value = value)} />
       </div>
+      {query.value === "" && <RecordedWheels id={id} parts={parts.value} />}
       {parts.value.map((part) => (
         <Part key={part.title} id={id} part={part} query={query.value} />
       ))}
     </div>
+  );
+}
+
+function RecordedWheels({ id, parts }: { id: number; parts: readonly RecordedSection[] }) {
+  const known = new Map(parts.flatMap(({ values }) => values.map(({ column, value }) => [column, value])));
+  return (
+    <Wheels
+      id={id}
+      columns={[...known.keys()]}
+      read={(name) => known.get(name) ?? Number.NaN}
+      unitOf={(name) => unitOf(id, name)}
+      meaningOf={() => ""}
+    />
   );
 }
 
@@ -119,7 +134,8 @@ function isRecording(): boolean {
 
 function Part({ id, part, query }: { id: number; part: RecordedSection; query: string }) {
   const wanted = query.trim().toLowerCase();
-  const values = part.values.filter(({ column }) => column.toLowerCase().includes(wanted));
+  const inTable = wheelColumns(wanted === "" ? part.values.map(({ column }) => column) : []);
+  const values = part.values.filter(({ column }) => column.toLowerCase().includes(wanted) && !inTable.has(column));
   if (values.length === 0) return null;
   return (
     <details class="section" open>
