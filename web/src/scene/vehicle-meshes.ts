@@ -245,6 +245,7 @@ in vec3 normal;
 in vec4 paint;
 in vec4 pivot;
 in vec4 instance; // row, steer, spin, emphasis
+in vec4 travel; // m: compression of the suspensions, front left, front right, rear left, rear right
 uniform float focal;
 uniform float floorPx;
 uniform float size;
@@ -287,6 +288,10 @@ void main() {
     p.yz = rotated(p.yz, blades);
   }
   p += pivot.xyz;
+  if (part == 1 || part == 2) { // a rolling body leaves its wheels on the ground
+    vec2 sides = pivot.x > 0.0 ? travel.xy : travel.zw;
+    p.z += pivot.y > 0.0 ? sides.x : sides.y;
+  }
   vec4 turn = turnBetween(a.w, b.w);
   vec3 middle = mix(uintBitsToFloat(a.xyz), uintBitsToFloat(b.xyz), mixing);
   float depth = max(-(gaze * vec4(middle, 1.0)).z, 0.01);
@@ -351,10 +356,11 @@ interface MeshOptions {
   radius: number; // m: radius of a rotor disc
 }
 
-/** Instances of one shape; fill `data` (row, steer, spin, emphasis of each) and call `show`. */
+/** Instances of one shape; fill `data` (row, steer, spin, emphasis of each) and `travels`, and call `show`. */
 export class VehicleMesh {
   readonly object: Mesh<InstancedBufferGeometry, RawShaderMaterial>;
   data = new Float32Array(4 * 16);
+  travels = new Float32Array(4 * 16); // m, of four wheels each
 
   constructor(shape: BufferGeometry, uniforms: Record<string, IUniform>, options: MeshOptions) {
     const geometry = new InstancedBufferGeometry();
@@ -385,23 +391,31 @@ export class VehicleMesh {
   reserve(count: number): void {
     if (this.data.length >= 4 * count) return;
     this.data = new Float32Array(4 * Math.max(count, this.data.length / 2));
+    this.travels = new Float32Array(this.data.length);
     this.attach();
   }
 
   show(count: number): void {
     this.object.visible = count > 0;
     this.object.geometry.instanceCount = count;
-    const attribute = this.object.geometry.getAttribute("instance") as InstancedBufferAttribute;
-    attribute.clearUpdateRanges();
-    attribute.addUpdateRange(0, 4 * count);
-    attribute.needsUpdate = true;
+    for (const name of ["instance", "travel"]) {
+      const attribute = this.object.geometry.getAttribute(name) as InstancedBufferAttribute;
+      attribute.clearUpdateRanges();
+      attribute.addUpdateRange(0, 4 * count);
+      attribute.needsUpdate = true;
+    }
   }
 
   private attach(): void {
-    const attribute = new InstancedBufferAttribute(this.data, 4);
-    attribute.setUsage(DynamicDrawUsage);
-    this.object.geometry.deleteAttribute("instance");
-    this.object.geometry.setAttribute("instance", attribute);
+    for (const [name, values] of [
+      ["instance", this.data],
+      ["travel", this.travels],
+    ] as const) {
+      const attribute = new InstancedBufferAttribute(values, 4);
+      attribute.setUsage(DynamicDrawUsage);
+      this.object.geometry.deleteAttribute(name);
+      this.object.geometry.setAttribute(name, attribute);
+    }
   }
 
   dispose(): void {

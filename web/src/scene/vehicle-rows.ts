@@ -269,15 +269,18 @@ function rampTableOf(theme: Theme): Uint8Array {
 
 const LARGEST = 64; // vehicles per fleet
 const FLEETS = 24;
-const COLUMNS = ["steer", "wheel_speed"] as const;
+const TRAVELS = ["suspension_fl", "suspension_fr", "suspension_rl", "suspension_rr"] as const;
+const COLUMNS = ["steer", "wheel_speed", ...TRAVELS] as const;
+const RIGID: readonly number[] = [0, 0, 0, 0];
 
 /** Steering angle (rad, + left) and rotation of the wheels (rad/s); NaN if unknown. */
 export interface Reported {
   steer: number;
   rate: number;
+  travel: readonly number[]; // m: compression of the four suspensions; 0 if unknown
 }
 
-export const UNKNOWN: Reported = { steer: Number.NaN, rate: Number.NaN };
+export const UNKNOWN: Reported = { steer: Number.NaN, rate: Number.NaN, travel: RIGID };
 
 export class Steering {
   private request: ColumnRequest | null = null;
@@ -308,7 +311,8 @@ export class Steering {
     if (from === to || Number.isNaN(after.steer)) return after;
     const before = this.at(from, row);
     const blended = (a: number, b: number): number => (Number.isNaN(a) ? b : a + mix * (b - a));
-    return { steer: blended(before.steer, after.steer), rate: blended(before.rate, after.rate) };
+    const travel = after.travel.map((one, k) => blended(before.travel[k] ?? Number.NaN, one));
+    return { steer: blended(before.steer, after.steer), rate: blended(before.rate, after.rate), travel };
   }
 
   /** What the server says about the wheels of a vehicle in a frame. */
@@ -322,7 +326,9 @@ export class Steering {
       const column = fleet.columns.indexOf(name);
       return column < 0 ? Number.NaN : (block?.values[column * block.vehicles + row - fleet.first] ?? Number.NaN);
     };
-    return { steer: value("steer"), rate: value("wheel_speed") };
+    const springs = fleet.columns.includes(TRAVELS[0]);
+    const travel = springs ? TRAVELS.map((name) => finite(value(name))) : RIGID;
+    return { steer: value("steer"), rate: value("wheel_speed"), travel };
   }
 
   release(): void {

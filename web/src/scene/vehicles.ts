@@ -359,6 +359,7 @@ export class VehicleLayer {
       mesh.data[4 * k + 1] = steer;
       mesh.data[4 * k + 2] = spin;
       mesh.data[4 * k + 3] = look.emphasised.has(row) ? 1 : 0;
+      mesh.travels.set(reported.travel, 4 * k);
     });
     mesh.show(rows.length);
     const blur = body.shape.blur && detailed ? this.mesh(`${body.name}/blur`, body, traits.size, "blur") : null;

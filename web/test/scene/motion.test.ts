@@ -4,8 +4,10 @@ import { gridFor } from "../../src/scene/ground";
 import { Governor } from "../../src/scene/loop";
 import { attitudeOf, compass } from "../../src/scene/osd";
 import { metres } from "../../src/scene/overlay";
-import { drivenAs, WheelAngles } from "../../src/scene/vehicle-rows";
+import { drivenAs, Steering, UNKNOWN, WheelAngles } from "../../src/scene/vehicle-rows";
 import { traitsOf } from "../../src/scene/view";
+import { listColumnRequests } from "../../src/state/columns";
+import { Roster } from "../../src/state/roster";
 import type { Frame, Quaternion } from "../../src/wire/frame";
 
 const EAST = 0xdff7fdff; // w largest, the others about 0
@@ -23,9 +25,33 @@ test("moves 1 m in 0.1 s at 10 m/s, and turns a wheel of 0.34 m by 1 / 0.34 rad"
   expect(drivenAs(sample, 0, car).speed).toBeCloseTo(10, 2);
   const wheels = new WheelAngles();
   wheels.move(1, []);
-  const [steer, spin] = wheels.advance(sample, 0, car, 0.1, { steer: 0.25, rate: Number.NaN });
+  const [steer, spin] = wheels.advance(sample, 0, car, 0.1, { steer: 0.25, rate: Number.NaN, travel: [] });
   expect(steer).toBe(0.25);
   expect(spin).toBeCloseTo(1 / 0.34, 2);
+});
+
+test("steering, rotation and suspensions are between those of two frames", () => {
+  const columns = ["x", "steer", "wheel_speed", ...["fl", "fr", "rl", "rr"].map((end) => `suspension_${end}`)];
+  const fleet = { kind: "car", model: "car.full", single: true, members: [[0, 1]] as [number, number][] };
+  const fleets = [
+    { ...fleet, name: "toy", ids: [[1, 1]] as [number, number][], columns: ["x"] },
+    { ...fleet, name: "red", ids: [[2, 1]] as [number, number][], columns },
+  ];
+  const steering = new Steering();
+  steering.follow(new Roster({ roster: 1, fleets }));
+  const list = listColumnRequests();
+  const at = (values: number[]): Frame => {
+    const block = { request: list.starts.size - 1, vehicles: 1, columns: 6, values: Float64Array.from(values) };
+    return { ...frame(0, 0), wanted: list.number, columns: [block] };
+  };
+  const sample = { from: at([0.1, 20, 0, 0.02, 0, 0]), to: at([0.3, 40, 0.04, 0.02, -0.08, 0]), mix: 0.25 };
+  const found = steering.between(sample, 1);
+  expect([found.steer, found.rate]).toEqual([expect.closeTo(0.15, 9), expect.closeTo(25, 9)]);
+  expect(found.travel).toEqual([0.01, 0.02, -0.02, 0].map((one) => expect.closeTo(one, 9)));
+  expect(steering.between(sample, 0)).toBe(UNKNOWN); // not steered
+  const unknown = { ...sample, from: { ...sample.from, columns: [] } };
+  expect(steering.between(unknown, 1).steer).toBeCloseTo(0.3, 9); // only the later frame has columns
+  steering.release();
 });
 
 test("has north at compass 0 and east at 90; right wing down is positive roll", () => {
