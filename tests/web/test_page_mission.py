@@ -86,10 +86,14 @@ def outline(sim: Any, name: str) -> Any:
 
 def test_zones_are_red_and_can_be_hidden(window: Any, pictures: Path) -> None:
     window.page.screenshot(path=pictures / "mission.png")
+
+    def reddens(x: float, y: float, other: tuple[float, float]) -> bool:
+        return redness(around(window, x, y, 10)) > redness(around(window, *other, 10)) + 8
+
     for x, y in ((-20, -20), (-30, -30), (-20, -30)):  # beside the label in the centre
-        assert redness(around(window, x, y, 10)) > redness(around(window, x + 15, y + 50, 10)) + 8
-    inside, outside = redness(around(window, -20, -20, 10)), redness(around(window, -5, -25, 10))
-    assert inside > outside + 8
+        window.until(lambda x=x, y=y: reddens(x, y, (x + 15, y + 50)))  # the code that draws missions is loaded late
+    window.until(lambda: reddens(-20, -20, (-5, -25)))
+    outside = redness(around(window, -5, -25, 10))
     window.page.get_by_role("tab", name="Layers").click()
     window.page.get_by_role("switch", name="No-fly zones").uncheck()
     window.until(lambda: abs(redness(around(window, -20, -20, 10)) - outside) < 4)
@@ -111,7 +115,7 @@ def test_a_task_can_be_dragged(served: Any, window: Any) -> None:
     drag(window, start, end)
     window.page.keyboard.press("Escape")
     window.page.mouse.up()
-    assert window.ask("window.paddock.pendingTasks.value.size") == 0
+    window.until(lambda: window.ask("window.paddock.pendingTasks.value.size") == 0)
     drag(window, start, end)
     window.page.mouse.up()
     window.until(lambda: window.ask("window.paddock.pendingTasks.value.get('gate')?.kind") == "requested")
@@ -119,7 +123,7 @@ def test_a_task_can_be_dragged(served: Any, window: Any) -> None:
     served.sim.step(10)
     assert outline(served.sim, "gate")[0] == pytest.approx([45, 5], abs=0.5)
     window.until(lambda: window.ask("window.paddock.pendingTasks.value.size") == 0)
-    assert window.ask("window.paddock.mission.value.tasks[0].x") == pytest.approx(45, abs=0.5)
+    window.until(lambda: window.ask("window.paddock.mission.value.tasks[0].x") == pytest.approx(45, abs=0.5))
     moved = [event for event in served.sim.events.since() if event.kind == "task_moved"]
     assert len(moved) == 1  # not the cancelled one
 

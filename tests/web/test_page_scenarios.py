@@ -101,10 +101,10 @@ def test_a_replay_shows_what_the_opened_file_shows(
         window = open_page(f"http://127.0.0.1:{host.addresses['web']['port']}/").ready()
         host.source.operate("seek", "test", {"position": 1.0})  # before the event; it stays paused
         window.until(lambda: sample(window)["time"] == 1.0)
-        served = events(window), plotted_x(window)
+        served = events(window), plotted_x(window, 81)
         opened(window, file)
         window.until(lambda: window.ask("'recording' in window.paddock.store.source.value") and events(window))
-        assert served == (events(window), plotted_x(window))
+        assert served == (events(window), plotted_x(window, 81))
     assert served[0] == [["placed", 200, 2.0]]
     rows = np.array([line.split(",") for line in served[1]], float)
     assert len(rows) == 81 and rows[10].tolist() == pytest.approx([0.5, -19.375])  # 5 m/s2 from -20 m
@@ -115,8 +115,8 @@ def events(window: Any) -> Any:
     return window.ask("window.paddock.store.source.value.events.value.map(({kind, tick, time}) => [kind, tick, time])")
 
 
-def plotted_x(window: Any) -> list[str]:
-    """The lines of the plot of x, as downloaded."""
+def plotted_x(window: Any, count: int) -> list[str]:
+    """The lines of the plot of x, as downloaded, once there are so many."""
     window.page.get_by_role("button", name=re.compile("^red")).first.click()
     window.page.locator(".side.right").get_by_role("button", name="Plot x", exact=True).click()
 
@@ -125,7 +125,7 @@ def plotted_x(window: Any) -> list[str]:
             window.button("Download the shown range as CSV").click()
         return Path(download.value.path()).read_text().splitlines()[1:]
 
-    return window.until(lambda: lines if len(lines := downloaded()) > 1 else None)
+    return window.until(lambda: lines if len(lines := downloaded()) >= count else None)
 
 
 def test_scenario_errors_are_shown_at_their_lines(serve: Any, open_page: Any) -> None:
@@ -139,8 +139,8 @@ def test_scenario_errors_are_shown_at_their_lines(serve: Any, open_page: Any) ->
     window.page.keyboard.insert_text(WRONG)
     problems = window.page.get_by_role("list", name="Problems")
     window.until(lambda: problems.count() == 1 and problems.get_by_role("listitem").count() >= 2)
-    places = problems.locator(".place").all_inner_texts()
-    assert {place.split(":")[0] for place in places} == {"5", "6"}
+    places = problems.locator(".place")
+    window.until(lambda: {place.split(":")[0] for place in places.all_inner_texts()} == {"5", "6"})
     texts = " ".join(problems.all_inner_texts())
     assert "speed" in texts and "modell" in texts and "model" in texts
     window.page.locator(".cm-lint-marker-error, .cm-lintPoint-error, .cm-lintRange-error").first.wait_for()

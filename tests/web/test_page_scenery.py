@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,6 @@ class Seen:
     def choose(self, expression: str) -> None:
         """Change signals of the page."""
         self.window.ask(f"(() => {{ const s = window.paddock.store; {expression}; }})()")
-        self.window.page.wait_for_timeout(300)  # drawing code may have to be loaded
         self.window.settle()
 
     def at(self, x: float, y: float, above: float = 0.0) -> Any:
@@ -69,6 +69,15 @@ class Seen:
         px, py = self.place(x, y, above)
         shot = self.window.page.screenshot(clip={"x": px - 2, "y": py - 2, "width": 5, "height": 5})
         return np.asarray(Image.open(io.BytesIO(shot)).convert("RGB")).astype(float).mean(axis=(0, 1))
+
+    def until(self, condition: Callable[[], Any]) -> None:
+        """Wait for a picture: drawing code may have to be loaded."""
+
+        def settled() -> bool:
+            self.window.settle()
+            return bool(condition())
+
+        self.window.until(settled)
 
     def place(self, x: float, y: float, above: float = 0.0) -> tuple[float, float]:
         """Window position of a point above the ground."""
@@ -94,12 +103,12 @@ def test_friction_and_obstacles_are_drawn_and_can_be_hidden(seen: Seen, pictures
     seen.choose(
         "s.theme.value = 'light'; s.shadows.value = 'off'; s.layers.value = {...s.layers.value, friction: false}"
     )
-    assert np.abs(seen.at(10, 14) - bare).max() < 40  # as bright as ground of this slope
-    assert seen.window.ask("document.querySelector('.legend.friction') === null")
+    seen.until(lambda: np.abs(seen.at(10, 14) - bare).max() < 40)  # as bright as ground of this slope
+    seen.window.until(lambda: seen.window.ask("document.querySelector('.legend.friction') === null"))
     seen.choose("s.layers.value = {...s.layers.value, friction: true, obstacles: false}")
-    assert np.abs(seen.at(0, 0, 5.0) - hut).max() > 20 and np.abs(seen.at(-10, 5, 0.1) - cone).max() > 20
+    seen.until(lambda: np.abs(seen.at(0, 0, 5.0) - hut).max() > 20 and np.abs(seen.at(-10, 5, 0.1) - cone).max() > 20)
     seen.choose("s.layers.value = {...s.layers.value, obstacles: true}")
-    assert np.abs(seen.at(0, 0, 5.0) - hut).max() < 3
+    seen.until(lambda: np.abs(seen.at(0, 0, 5.0) - hut).max() < 3)
 
 
 def test_the_hut_casts_a_shadow_away_from_the_sun(seen: Seen) -> None:
@@ -107,7 +116,7 @@ def test_the_hut_casts_a_shadow_away_from_the_sun(seen: Seen) -> None:
     before, opposite = seen.at(*BEHIND_HUT), seen.at(1.35, -3.1)
     seen.choose("s.shadows.value = 'on'")
     assert seen.window.ask("window.paddock.stage.shadowed")
-    assert seen.at(*BEHIND_HUT).sum() < 0.85 * before.sum()
+    seen.until(lambda: seen.at(*BEHIND_HUT).sum() < 0.85 * before.sum())
     assert seen.at(1.35, -3.1).sum() == pytest.approx(opposite.sum(), rel=0.02)
     times = seen.window.ask("window.paddock.stage.measureFrames(2)")
     assert times["with"] > 0.0 and times["without"] > 0.0

@@ -22,8 +22,8 @@ SCENARIO: dict[str, Any] = {
 
 def test_loads_without_errors_or_foreign_requests(serve: Any, open_page: Any) -> None:
     window = open_page(serve(SCENARIO, running=True).url).ready()
-    assert window.page.title() == "yard \N{EN DASH} Paddock"
-    assert window.signal("roster.size") == 11
+    window.until(lambda: window.page.title() == "yard \N{EN DASH} Paddock")
+    window.until(lambda: window.signal("roster.size") == 11)
     for name in ("red", "blue", "scouts"):
         window.page.get_by_text(name, exact=True).first.wait_for()
     window.until(lambda: window.signal("pageRates.frames") > 0)
@@ -78,7 +78,7 @@ def test_space_pauses_wherever_the_last_click_was(serve: Any, open_page: Any) ->
     assert window.ask("window.paddock.store.selection.value.size") == 1
     window.page.keyboard.press("/")
     window.page.keyboard.type("scouts[3]")  # as fast as possible; c, o, s and t are shortcuts
-    assert window.page.get_by_label("Find fleets").input_value() == "scouts[3]"
+    window.until(lambda: window.page.get_by_label("Find fleets").input_value() == "scouts[3]")
     assert window.signal("camera") == "orbit"
 
 
@@ -111,7 +111,7 @@ def test_reconnects_after_the_server_restarts(serve: Any, open_page: Any) -> Non
     first.host.close()
     lost = window.page.get_by_role("alert").filter(has_text="Connection lost")
     lost.wait_for()
-    assert window.signal("connection.state") == "lost"
+    window.until(lambda: window.signal("connection.state") == "lost")  # between two attempts to connect
     other = {**SCENARIO, "name": "second", "vehicles": SCENARIO["vehicles"][:1]}
     second = serve(other, running=True, port=first.port)
     assert second.port == first.port

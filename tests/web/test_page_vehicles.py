@@ -77,7 +77,8 @@ def seen_at(window: Any, camera: dict[str, Any], point: Any) -> tuple[float, flo
 def choose(window: Any, name: str) -> None:
     """Select a vehicle in the fleet tree."""
     window.page.get_by_role("button", name=re.compile(f"^{name}")).first.click()
-    window.until(lambda: window.ask("window.paddock.store.selection.value.size") > 0)
+    shown = "((s) => s.roster.value.nameAt(s.roster.value.rowOfId(s.focus.value) ?? -1))(window.paddock.store)"
+    window.until(lambda: window.ask(shown).startswith(name))
 
 
 def drive(window: Any, name: str, id: int) -> None:
@@ -137,7 +138,7 @@ def test_a_second_window_takes_over_a_driven_car(serve: Any, open_page: Any) -> 
     second.button("Take over").last.click()
     second.until(lambda: second.ask("window.paddock.driving.value?.id ?? null") == 1)
     first.until(lambda: first.ask("window.paddock.driving.value") is None)
-    assert "Stopped driving red: another window has taken over" in first.notices()
+    first.until(lambda: "Stopped driving red: another window has taken over" in first.notices())
     first.page.keyboard.down("s")
     second.page.keyboard.down("w")
     second.until(lambda: throttle(served.sim, "red") > 0.3)
@@ -213,12 +214,12 @@ def test_a_phone_shows_everything_within_its_width(serve: Any, open_page: Any) -
     desktop = window.page.viewport_size
     window.page.get_by_role("tab", name="Plots").click()  # unfolds the panel below the view
     window.until(lambda: window.page.locator(".splitter.lying").count() == 1)
-    assert window.ask(INSIDE) == [desktop["width"], [], 0]
+    window.until(lambda: window.ask(INSIDE) == [desktop["width"], [], 0])  # panels take their sizes a moment later
     window.page.set_viewport_size({"width": 390, "height": 844})
     try:
         window.until(lambda: window.ask("innerWidth") == 390)
-        assert window.ask(INSIDE) == [390, [], 0]
-        assert 1 <= len(window.ask(ROWS)) <= 2
+        window.until(lambda: window.ask(INSIDE) == [390, [], 0])
+        window.until(lambda: 1 <= len(window.ask(ROWS)) <= 2)
     finally:
         window.page.set_viewport_size(desktop)
         window.ask("window.paddock.release()")
@@ -227,7 +228,8 @@ def test_a_phone_shows_everything_within_its_width(serve: Any, open_page: Any) -
 def test_a_guest_joins_the_race_from_the_page_and_over_udp(serve: Any, open_page: Any) -> None:
     served = serve(demo_path("race"), running=True, vds1={"port": 0, "state": None})
     sim, window = served.sim, open_page(served.url).ready()
-    assert window.page.get_by_role("treeitem").last.inner_text().split()[:2] == ["all", "props"]
+    lines = window.page.get_by_role("treeitem")
+    window.until(lambda: lines.count() == 12 and lines.last.inner_text().split()[:2] == ["all", "props"])
     drive(window, "guest", 100)
     window.until(lambda: window.signal("camera") == "chase")  # from the overview
     window.page.keyboard.down("w")
