@@ -182,7 +182,7 @@ class Simulation(OldSpellings):
 
     def scenery(self, side: int = 128) -> dict[str, Any]:
         """Return the ground, on a grid of at most `side` values per side, and the static obstacles. Any thread."""
-        return scenery_tree(self.scenario.world, side)
+        return scenery_tree(self.scenario.world, side, self.scenario.contact is None)
 
     def show(self, height: int = 600) -> Any:
         """Return the page of this simulation for a notebook cell, `height` pixels high; `.url` opens it elsewhere.

@@ -163,7 +163,7 @@ class ReplaySource:
         return [route._asdict() for route in entry_routes(self.player.scenario, self.player.snapshot())]
 
     def scenery(self, client: str, side: int = 128) -> dict[str, Any]:
-        return scenery_tree(self.player.scenario.world, side)
+        return scenery_tree(self.player.scenario.world, side, self.player.scenario.contact is None)
 
     def mission(self, client: str) -> None:
         """Return None: recordings have no mission."""

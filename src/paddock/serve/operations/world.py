@@ -46,7 +46,7 @@ def metadata(run: LiveSource, client: str, page: bool = False) -> Later:
 
 
 def scenery(run: LiveSource, client: str, side: int = 128) -> Later:
-    return Later(partial(scenery_tree, run.sim.scenario.world, side))
+    return Later(partial(scenery_tree, run.sim.scenario.world, side, run.sim.scenario.contact is None))
 
 
 def metadata_tree(
