@@ -176,7 +176,7 @@ def prop_model(kind: str, summary: str, body: Callable[..., Body]) -> VehicleMod
         guide=guide,
         energy=energy,
         order=1,
-        dt_max=0.01,
+        dt_max=0.05,
         body=body,
         bumped=bumped,
     )
