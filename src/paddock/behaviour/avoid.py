@@ -1,22 +1,31 @@
-"""Avoidance: how vehicles with the option `avoid` keep clear of the vehicles of all other fleets."""
+"""Avoidance: how vehicles with the option `avoid` keep clear of the vehicles of other fleets and of static obstacles.
 
-from collections.abc import Iterable
-from typing import Annotated, NamedTuple
+The result is an urge, a change of velocity; `kept_clear` in `rule.py` adds it to the desire of a rule with the option.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from paddock.behaviour.rule import Floats, Urge
-from paddock.compute.math import maximum, sqrt
+from paddock.behaviour.rule import AVOID, Floats, Nothing, Rule, Urge
+from paddock.compute.math import clamp, floor, maximum, minimum, sqrt, table_index, whole
 from paddock.compute.neighbours import NeighbourGrid, NeighbourSpec
-from paddock.world.columns import Column
+from paddock.compute.routine import parallel_range, parallel_routine
+from paddock.errors import InvalidValueError
+from paddock.world.columns import column_index
+from paddock.world.obstacles import Obstacles
 from paddock.world.pose import Pose
 
 ROWS = [Pose._fields.index(name) for name in ("x", "y", "z", "vx", "vy", "vz")]
-AVOID = "avoid"  # the option: the distance to keep, m; 0: others are not seen
+LEAD = 0.5  # s: it gives way from twice the distance and the way in this time
+OWN = 0.5  # share of the distance at which vehicles of the own fleet count
+STRONGEST = 3.0  # times the strength: the largest urge
+STRENGTH = "speed"  # the option of a rule that is the strength of its avoidance
 
 
 class Seen(NamedTuple):
-    """A vehicle as others see it."""
+    """A vehicle as others see it, and how it avoids them."""
 
     x: float
     y: float
@@ -24,7 +33,9 @@ class Seen(NamedTuple):
     vx: float
     vy: float
     vz: float
-    own: float  # 1: of the fleet that avoids the others
+    distance: float  # m: from which it gives way; 0: it does not
+    strength: float  # m/s: change of velocity at half the distance
+    share: float  # of that distance at which it counts itself; 0: it is not avoided
 
 
 class Pushes(NamedTuple):
@@ -35,20 +46,13 @@ class Pushes(NamedTuple):
     z: float = 0.0
 
 
-class Clearance(NamedTuple):
-    """How far to keep away, and how strongly."""
-
-    distance: Annotated[float, Column("m", "distance to keep")] = 5.0
-    speed: Annotated[float, Column("m/s", "change of velocity at half the distance")] = 2.0
-
-
-def visit(g: Pushes, me: Seen, other: Seen, dx: float, dy: float, dz: float, d2: float, o: Clearance) -> Pushes:
-    """Add a push of distance / apart - 1: away from a vehicle of another fleet, and past it if it is ahead.
+def visit(g: Pushes, me: Seen, other: Seen, dx: float, dy: float, dz: float, d2: float, o: Nothing) -> Pushes:
+    """Add a push of distance / apart - 1: away from another, and past it if it is ahead.
 
     Past it is across the relative velocity, to the left of one that is straight ahead.
     """
-    apart = maximum(sqrt(d2), 1e-2 * o.distance)
-    push = (1.0 - other.own) * maximum(o.distance / apart - 1.0, 0.0)
+    apart = maximum(sqrt(d2), 1e-2 * me.distance + 1e-9)
+    push = maximum(other.share * me.distance / apart - 1.0, 0.0)
     vx, vy, vz = me.vx - other.vx, me.vy - other.vy, me.vz - other.vz
     inverse = 1.0 / maximum(sqrt(vx * vx + vy * vy + vz * vz), 1e-6)
     vx, vy, vz = vx * inverse, vy * inverse, vz * inverse
@@ -61,26 +65,105 @@ def visit(g: Pushes, me: Seen, other: Seen, dx: float, dy: float, dz: float, d2:
     )
 
 
-def finish(g: Pushes, me: Seen, o: Clearance) -> Urge:
+def finish(g: Pushes, me: Seen, o: Nothing) -> Urge:
     """Scale the pushes to a change of velocity."""
-    return Urge(o.speed * g.x, o.speed * g.y, o.speed * g.z)
+    return Urge(me.strength * g.x, me.strength * g.y, me.strength * g.z)
 
 
-SPEC = NeighbourSpec(AVOID, Seen, Seen, Pushes, Urge, Clearance, visit, finish)
+SPEC = NeighbourSpec(AVOID, Seen, Seen, Pushes, Urge, Nothing, visit, finish)
+
+
+def way_to_obstacle(x: float, y: float, z: float, k: int, boxes: Floats, rounds: Floats) -> tuple[float, float, float]:
+    """Return the way to the nearest point of an obstacle, numbered as in its grid; a cone is a cylinder."""
+    count = boxes.shape[0]
+    if k < count:
+        px, py, c, s = x - boxes[k, 0], y - boxes[k, 1], boxes[k, 4], boxes[k, 5]
+        along, across = c * px + s * py, c * py - s * px
+        da = clamp(along, -boxes[k, 6], boxes[k, 6]) - along
+        db = clamp(across, -boxes[k, 7], boxes[k, 7]) - across
+        return c * da - s * db, s * da + c * db, clamp(z, boxes[k, 2], boxes[k, 3]) - z
+    m = k - count
+    px, py = x - rounds[m, 0], y - rounds[m, 1]
+    beyond = minimum(rounds[m, 4] / maximum(sqrt(px * px + py * py), 1e-9), 1.0) - 1.0
+    return px * beyond, py * beyond, clamp(z, rounds[m, 2], rounds[m, 3]) - z
+
+
+def _avoid_obstacles(
+    seen: Floats, n: int, cells: Floats, starts: Floats, items: Floats, boxes: Floats, rounds: Floats, urges: Floats
+) -> None:
+    """Add the urges away from obstacles; one that lies in several cells counts in that of its nearest point."""
+    columns, rows, rate = whole(cells[0, 3]), whole(cells[0, 4]), cells[0, 2]
+    for i in parallel_range(n):
+        x, y, z, reach = seen[0, i], seen[1, i], seen[2, i], seen[6, i]
+        me = Seen(x, y, z, seen[3, i], seen[4, i], seen[5, i], reach, seen[7, i], 1.0)
+        still = Seen(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+        g = Pushes(0.0, 0.0, 0.0)
+        u, v, wide = (x - cells[0, 0]) * rate, (y - cells[0, 1]) * rate, reach * rate
+        near = (reach > 0.0) & (u + wide >= 0.0) & (v + wide >= 0.0) & (u - wide < columns) & (v - wide < rows)
+        left, right = table_index(floor(u - wide), columns), table_index(floor(u + wide), columns)
+        low, high = table_index(floor(v - wide), rows), table_index(floor(v + wide), rows)
+        for row in range(low, high + 1 if near else low):
+            for column in range(left, right + 1):
+                cell = row * columns + column
+                for place in range(whole(starts[0, cell]), whole(starts[0, cell + 1])):
+                    dx, dy, dz = way_to_obstacle(x, y, z, whole(items[0, place]), boxes, rounds)
+                    d2 = dx * dx + dy * dy + dz * dz
+                    here = (table_index(floor(u + dx * rate), columns) == column) & (
+                        table_index(floor(v + dy * rate), rows) == row
+                    )
+                    if here and d2 < reach * reach:
+                        g = visit(g, me, still, dx, dy, dz, d2, Nothing(0.0))
+        urges[0, i] += seen[7, i] * g.x
+        urges[1, i] += seen[7, i] * g.y
+        urges[2, i] += seen[7, i] * g.z
+
+
+avoid_obstacles = parallel_routine(_avoid_obstacles)
 
 
 class Avoidance:
-    """Computes the urge of a fleet's vehicles away from all others."""
+    """Computes the urges of vehicles away from all others and from obstacles."""
 
-    def __init__(self, distance: float, speed: float) -> None:
-        self.options = np.array(Clearance(2.0 * distance, speed))  # it begins to give way at twice the distance
+    def __init__(self, distance: Floats, speed: Floats, own: float) -> None:
+        """`distance` and `speed` (n or 1) of the vehicles; `own`: the share of the vehicles of their own fleet."""
+        self.given = np.stack([np.where(distance > 0.0, 2.0 * distance + LEAD * speed, 0.0), speed])
+        self.own = own
         self.grid = NeighbourGrid(SPEC)
 
-    def urges(self, own: Floats, n: int, others: Iterable[Floats]) -> Floats:
-        """Return the urges (3, n); `own` holds the poses of the fleet (rows of Pose), `others` those of the others."""
-        block = np.concatenate([own[ROWS, :n], *(poses[ROWS] for poses in others)], axis=1)
-        table = np.ascontiguousarray(np.vstack([block, np.zeros(block.shape[1])]))
-        table[-1, :n] = 1.0
-        result = np.zeros((len(Urge._fields), table.shape[1]))
-        self.grid.run(table, table.shape[1], float(self.options[0]), self.options, result)
-        return result[:, :n]
+    def urges(
+        self, own: Floats, chosen: Any, others: Sequence[Floats], spared: Sequence[Any], obstacles: Obstacles | None
+    ) -> Floats:
+        """Return the urges (3, vehicles of the fleet); `own` holds their poses (rows of Pose).
+
+        `chosen` are the rows of those that avoid others; `others` the poses of the other fleets, `spared` the columns
+        in each of them that are not avoided.
+        """
+        n = own.shape[1]
+        block = np.concatenate([own[ROWS], *(poses[ROWS] for poses in others)], axis=1)
+        seen = np.ascontiguousarray(np.vstack([block, np.zeros((3, block.shape[1]))]))
+        seen[6:8, chosen] = self.given
+        seen[8, :n], seen[8, n:] = self.own, 1.0
+        first = n
+        for poses, columns in zip(others, spared, strict=True):
+            seen[8, first + np.asarray(columns, np.int64)] = 0.0
+            first += poses.shape[1]
+        result = np.zeros((len(Urge._fields), seen.shape[1]))
+        if others or self.own > 0.0:
+            self.grid.run(seen, seen.shape[1], float(self.given[0].max()), np.zeros(1), result)
+        if obstacles is not None and obstacles.count:
+            o = obstacles
+            avoid_obstacles(seen, n, o.cells, o.starts, o.items, o.boxes, o.rounds, result)
+        found = result[:, :n]
+        size = np.sqrt((found * found).sum(axis=0))
+        return np.asarray(found * np.minimum(1.0, STRONGEST * seen[7, :n] / np.maximum(size, 1e-12)))
+
+
+def avoidance_of(rule: Rule, options: Floats) -> Avoidance | None:
+    """Return the avoidance of vehicles with these options, (options,) or (options, n); None: they avoid nothing."""
+    rows = column_index(rule.options)
+    table = options.reshape(len(rows), -1)
+    if AVOID not in rows or not (table[rows[AVOID]] > 0.0).any():
+        return None
+    if STRENGTH not in rows:
+        raise InvalidValueError(f"behaviour {rule.name!r} has the option {AVOID!r}: it needs {STRENGTH!r}, too")
+    return Avoidance(table[rows[AVOID]], table[rows[STRENGTH]], OWN if rule.neighbours is None else 0.0)

@@ -25,6 +25,7 @@ from paddock.world.columns import Column, check_fields, column_index, columns_of
 from paddock.world.pose import Pose
 
 Floats = NDArray[np.float64]
+STILL = 1e-9
 NO_TARGET = -1
 """Target row of a vehicle whose target no longer exists: it stops."""
 
@@ -44,6 +45,10 @@ class Urge(NamedTuple):
     x: Annotated[float, Column("m/s", "wanted change of velocity, east")] = 0.0
     y: Annotated[float, Column("m/s", "north")] = 0.0
     z: Annotated[float, Column("m/s", "up")] = 0.0
+
+
+AVOID = "avoid"  # the option of rules whose vehicles may keep clear of others: see behaviour/avoid.py
+AvoidOption = Annotated[float, Column("m", "distance to keep from other fleets and obstacles, 0: not seen", 0.0, 1e4)]
 
 
 class RouteLine(NamedTuple):
@@ -118,6 +123,7 @@ class Rule:
             Rows("memory", self.memory, "update"),
             Shared("options", self.options, each),
             Rows("urge", self.senses),
+            Rows("away", Urge),
             Each("target_row"),
             Value("targets", "fixed table"),
             Value("path", "table"),
@@ -128,7 +134,8 @@ class Rule:
             raise InvalidValueError(
                 f"behaviour {self.name!r} drives models with the commands {wanted}; {model.name} has {found}"
             )
-        return KernelSpec(f"{model.name}-{self.name}", _acting(model, self.desire, self.inputs), arguments)
+        acting = _acting(model, self.desire, self.inputs, AVOID in column_index(self.options))
+        return KernelSpec(f"{model.name}-{self.name}", acting, arguments)
 
     def specs(self) -> tuple[KernelSpec, ...]:
         """Return a kernel for each function of the contract: `desire`, and `visit` and `finish` of its neighbours."""
@@ -154,7 +161,20 @@ def unbound(*arguments: Any) -> Any:
     raise RuntimeError("unbound")
 
 
-pose_of = desire_of = guide_of = inputs_of = unbound
+pose_of = desire_of = guide_of = inputs_of = clear_of = unbound
+
+
+def kept_clear(d: Desire, away: Urge) -> Desire:
+    """Add the urge away from others and obstacles to a desire; the speed is at most the larger one of both."""
+    vx, vy, vz = d.vx + away.x, d.vy + away.y, d.vz + away.z
+    most = sqrt(maximum(d.vx * d.vx + d.vy * d.vy + d.vz * d.vz, away.x * away.x + away.y * away.y + away.z * away.z))
+    scale = minimum(1.0, most / maximum(sqrt(vx * vx + vy * vy + vz * vz), STILL))
+    return Desire(vx * scale, vy * scale, vz * scale, d.ahead, d.turn, d.gear)
+
+
+def as_desired(d: Desire, away: Urge) -> Desire:
+    """Return the desire of a rule without the option `avoid`."""
+    return d
 
 
 def act(
@@ -164,6 +184,7 @@ def act(
     memory: Any,
     options: Any,
     urge: Any,
+    away: Urge,
     target_row: int,
     targets: Floats,
     path: Floats,
@@ -174,6 +195,7 @@ def act(
     t = targets[:, target_row]
     target = Pose(t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], t[9], t[10], t[11], t[12])
     wanted, remembered = desire_of(me, memory, options, urge, target, path, dt)
+    wanted = clear_of(wanted, away)
     go = select(target_row == NO_TARGET, 0.0, 1.0)
     wanted = Desire(wanted.vx * go, wanted.vy * go, wanted.vz * go, wanted.ahead, wanted.turn * go, wanted.gear)
     return guide_of(state, command, parameters, wanted), remembered
@@ -186,6 +208,7 @@ def act_by_inputs(
     memory: Any,
     options: Any,
     urge: Urge,
+    away: Urge,
     target_row: int,
     targets: Floats,
     path: Floats,
@@ -200,13 +223,16 @@ def act_by_inputs(
 
 
 @lru_cache(maxsize=512)
-def _acting(model: VehicleModel, desire: Callable[..., Any], inputs: Callable[..., Any] | None) -> Callable[..., Any]:
+def _acting(
+    model: VehicleModel, desire: Callable[..., Any], inputs: Callable[..., Any] | None, clear: bool
+) -> Callable[..., Any]:
     """Return `act` with its parts bound; the same function for the same parts, so that its kernel is built once."""
     parts = {"pose_of": model.pose, "desire_of": desire, "guide_of": model.guide}
-    return bound(act, parts) if inputs is None else bound(act_by_inputs, {**parts, "inputs_of": inputs})
+    if inputs is None:
+        return bound(act, {**parts, "clear_of": kept_clear if clear else as_desired})
+    return bound(act_by_inputs, {**parts, "inputs_of": inputs})
 
 
-STILL = 1e-9
 SETTLING = 2.0
 """s: the shortest time constant of an approach; with a shorter one a car overshoots its goal."""
 

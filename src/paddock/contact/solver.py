@@ -34,6 +34,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 SWEEPS = 20
+STACK_SWEEPS = 180  # more, over the contacts of things that rest on several others or on one and the ground
+STACK_WORK = 40_000  # contacts times sweeps: in a large heap each gets fewer
 ROUNDS = 4  # over the points of one contact, within a sweep
 SLOP = 1e-3  # m: overlap that remains, so that resting contacts persist
 RECOVERY = 0.2  # share of the overlap that is removed in a tick
@@ -144,7 +146,7 @@ def approach(
                 point_velocity(velocity[other], arms[c, p, 1], relative, 1.0)
             speed = -dot(relative, record[c, 5:8])
             record[c, 9] = max(record[c, 9], speed)
-            wanted[c, p] = bounce * speed if speed > BOUNCE_SPEED else min(gaps[c, p], 0.0) / dt
+            wanted[c, p] = bounce * speed if speed > max(BOUNCE_SPEED, wake) else min(gaps[c, p], 0.0) / dt
             if gaps[c, p] < 0.0 and speed * dt < -gaps[c, p]:
                 wanted[c, p] = gaps[c, p] / dt  # this point does not touch within the tick
         if record[c, 9] > wake:
@@ -159,7 +161,8 @@ def resolve_all(b: Any, pairs: Any, dt: float, wake: float) -> tuple[Any, Any]:
     """Return the bumps (9, bodies) of a tick and its contacts (n, RECORD).
 
     `b` is the table of bodies, (rows of BodyRow, bodies); `pairs` (2, k) are the ones that may touch, first < second,
-    in ascending order. Obstacles have an inverse mass of 0. `wake`: speed (m/s) at which a touch wakes a sleeping body.
+    in ascending order. Obstacles have an inverse mass of 0. `wake`: speed (m/s) at which a touch wakes a sleeping
+    body; slower ones do not bounce either.
     """
     m, most = b.shape[1], pairs.shape[1] + b.shape[1]
     axes, half, centre, sweep = empty((m, 3, 3)), empty((m, 3)), empty((m, 3)), empty((m, 3))
@@ -205,11 +208,22 @@ def solve(
         split[a] += 1.0
         if other != GROUND:
             split[other] += 1.0
-    for _ in range(SWEEPS):
+    stacked, heaped = zeros(max(found, 1), int64), 0
+    for c in range(found):
+        a, other = int(record[c, 0]), int(record[c, 1])
+        held = b[GROUND_ROW + 3, a] != 0.0 and split[a] > 1.0
+        if other != GROUND:
+            held = held or (b[GROUND_ROW + 3, other] != 0.0 and split[other] > 1.0)
+        stacked[c] = 1 if held else 0
+        heaped += stacked[c]
+    more = min(STACK_SWEEPS, STACK_WORK // heaped) if heaped else 0
+    for sweep in range(SWEEPS + more):
         for i in range(m):
             for j in range(6):
                 change[i, j] = 0.0
         for c in range(found):
+            if sweep >= SWEEPS and stacked[c] == 0:
+                continue
             a, other = int(record[c, 0]), int(record[c, 1])
             grounded = other == GROUND
             if light[a, 0] == 0.0 and (grounded or light[other, 0] == 0.0):

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paddock.behaviour.avoid import AVOID, Avoidance
-from paddock.behaviour.rule import NO_TARGET, Road, RouteLine, Rule, find_rule, rule_names
+from paddock.behaviour.avoid import avoidance_of
+from paddock.behaviour.rule import NO_TARGET, Road, RouteLine, Rule, Urge, find_rule, rule_names
 from paddock.compute.kernel import CompiledKernels, kernel
 from paddock.compute.neighbours import NeighbourGrid
 from paddock.errors import InvalidValueError, UnknownNameError, unknown_name, users_code
@@ -182,8 +182,9 @@ class FleetBehaviour:
         self.path = setup.path
         self.fleet = fleet
         self.urges = np.zeros((len(column_index(self.rule.senses)), 1))
+        self.away = np.zeros((len(column_index(Urge)), 1))  # from other fleets and obstacles
         self.grid = NeighbourGrid(self.rule.neighbours) if self.rule.neighbours else None
-        self.avoidance = _avoidance(setup)
+        self.avoidance = avoidance_of(self.rule, self.options if each is None else each[0])
         different = () if each is None else tuple(column_index(self.rule.options))
         self._options = (self.options, each[0]) if each and different else (self.options,)
         self._places = None if each is None else each[1]
@@ -219,13 +220,14 @@ class FleetBehaviour:
         targets, rows, lost = self._targets(world, poses)
         if self.urges.shape[1] < fleet.n:
             self.urges = np.zeros((len(self.urges), fleet.capacity))
+            self.away = np.zeros((len(self.away), fleet.capacity))
         if self.grid is not None:
             self._sum_urges(self.grid, poses(fleet.name), among)
         if self.avoidance is not None or self.rule.look is not None:
             self._see_others(world, poses, *((fleet.n, None) if among is None else among))
         if STREAM in column_index(self.rule.memory):
             self._draw_streams(world, among)
-        own = (fleet.state, fleet.command, *parameters, fleet.tables[MEMORY], *self._options, self.urges)
+        own = (fleet.state, fleet.command, *parameters, fleet.tables[MEMORY], *self._options, self.urges, self.away)
         self._act(fleet.n, 1, *own, rows, targets, self.path, dt)
         return lost
 
@@ -242,7 +244,10 @@ class FleetBehaviour:
         own = poses(fleet.name)[:POSE_ROWS, :count]
         if self.avoidance is not None:
             blocks = [poses(name)[:, : other.n] for name, other in others.items()]
-            self.urges[:, : fleet.n] += self.avoidance.urges(own, count, blocks)[:, rows]
+            obstacles = None if world.scenery is None else world.scenery.obstacles
+            spared = [self._target_rows(world, name) for name in others]
+            found = self.avoidance.urges(own, rows, blocks, spared, obstacles)[:, rows]
+            self.away[:, : fleet.n] = found
         if self.rule.look is not None:
             moving = [  # cones and crates are no traffic
                 poses(name)[:POSE_ROWS, : other.n]
@@ -254,6 +259,15 @@ class FleetBehaviour:
             with users_code():
                 memory = fleet.tables[MEMORY][:, : fleet.n]
                 self.urges[:, : fleet.n] = self.rule.look(block, fleet.n, memory, options, self.path)
+
+    def _target_rows(self, world: World, fleet: str) -> Ints:
+        """Return the rows of the target in a fleet: a vehicle does not avoid its own target."""
+        if self.target is None or self.target.partition("[")[0] != fleet:
+            return np.zeros(0, np.int64)
+        try:
+            return world.find(self.target)[1]
+        except UnknownNameError:  # it no longer exists
+            return np.zeros(0, np.int64)
 
     def _draw_streams(self, world: World, among: tuple[int, Ints] | None) -> None:
         """Give vehicles without one a random number, a function of the seed and their name."""
@@ -291,13 +305,6 @@ class FleetBehaviour:
             return NO_POSES, np.full(n, NO_TARGET), self.target
         places = np.arange(n) if self._places is None else self._places
         return read_only(poses(fleet.name)), rows[places % len(rows)], None
-
-
-def _avoidance(setup: RuleSetup) -> Avoidance | None:
-    """Return the avoidance of other fleets if the rule has the option and it is set."""
-    rows = column_index(setup.rule.options)
-    distance = float(setup.options[rows[AVOID]]) if AVOID in rows and not setup.per_vehicle else 0.0
-    return Avoidance(distance, float(setup.options[rows["separation"]])) if distance > 0.0 else None
 
 
 def find_target(world: World, target: str, fleet: Fleet, rows: Ints) -> None:

@@ -55,6 +55,8 @@ def new_world(scenario: Scenario) -> World:
     """Return the world of a scenario without fleets; an error names a value out of range."""
     values = environment_values(scenario)
     scenery = _at(scenario.at("world"), scenery_of, scenario.world)
+    if scenario.contact is not None and any(one.obstacles for one in scenario.declared):
+        scenery = scenery.with_own_rounds()  # others share it; cones that are knocked over are removed from it
     return World(scenario.clock.rate, values, scenario.seed, scenery)
 
 
@@ -333,9 +335,9 @@ def build_problems(scenario: Scenario) -> list[str]:
             setup_of(scenario, divide=False)
         except PaddockError as error:
             problems.append(str(error))
-    declared = sorted(enumerate(scenario.vehicles), key=lambda one: (one[1].id is None, one[1].name))  # as in a run
-    for k, entry in declared:
-        place = partial(scenario.at, "vehicles", k)
+    declared = sorted(scenario.declared, key=lambda one: (one.entry.id is None, one.entry.name))  # as in a run
+    for entry, where, _ in declared:
+        place = partial(scenario.at, *where)
         try:
             built.append((_built(world, scenario, entry, place), entry, place))
         except CodeError as error:
@@ -343,7 +345,7 @@ def build_problems(scenario: Scenario) -> list[str]:
         except PaddockError as error:
             problems.append(str(error))
     whole = {entry.name for program, entry, _ in built if program.fleet.n == entry.count}
-    partly = {entry.name for entry in scenario.vehicles} - whole  # their targets may not have been placed
+    partly = {one.entry.name for one in declared} - whole  # their targets may not have been placed
     for program, entry, place in built:
         target = None if program.behaviour is None else program.behaviour.target
         if target is not None and target.partition("[")[0] not in partly:

@@ -36,6 +36,8 @@ EVENTS_SHOWN = 100  # at one tick; a last one counts the rest
 TIPPED = 0.3  # cosine of the tilt beyond which a drone on the ground lies on its side
 TIP_RATE = 4.0  # Hz at which drones on the ground are checked for that
 LAST = column_index(LastContact)
+UPRIGHT = 0.94  # cosine of the tilt, about 20 degrees, up to which a cone stands
+STANDS = 0.5  # share of its radius: rays do not see a cone of the world that has been moved further
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,43 @@ def _constants(program: FleetProgram, settings: ContactSection) -> tuple[Floats,
     return table, bool(np.any(body.falls))
 
 
+class ConesOfWorld:
+    """The cones of `world.obstacles`, which are vehicles: rays see those that stand where they were put, and no others.
+
+    What rays see follows from the present state, so that it needs no saving.
+    """
+
+    def __init__(self, scenario: Scenario, world: World) -> None:
+        self._obstacles = None if world.scenery is None else world.scenery.obstacles
+        self._fleets: list[tuple[str, Ints]] = []  # name, and the row in `rounds` of each member
+        if self._obstacles is None or scenario.contact is None:
+            return
+        self._given = self._obstacles.rounds.copy()
+        row_of = {int(k): row for row, k in enumerate(self._given[:, -1])}
+        for one in scenario.declared:
+            if one.obstacles:
+                self._fleets.append((one.entry.name, np.array([row_of[k] for k in one.obstacles])))
+        self._hidden = np.zeros(len(self._given), np.bool_)
+
+    def look(self, programs: dict[str, FleetProgram], tick: int) -> None:
+        """Hide the cones that have been knocked over, pushed away or removed."""
+        if not self._fleets or self._obstacles is None:
+            return
+        hidden = np.zeros(len(self._given), np.bool_)
+        for name, rows in self._fleets:
+            hidden[rows] = True
+            if name in programs:
+                fleet = programs[name].fleet
+                known = np.flatnonzero(fleet.members < len(rows))
+                at, pose = rows[fleet.members[known]], programs[name].pose_block(tick)[:, known]
+                moved = ((pose[:2].T - self._given[at, :2]) ** 2).sum(axis=1)
+                upright = 1.0 - 2.0 * (pose[3] ** 2 + pose[4] ** 2) > UPRIGHT
+                hidden[at] = ~upright | (moved > (STANDS * self._given[at, 4]) ** 2)
+        if not np.array_equal(hidden, self._hidden):
+            self._hidden = hidden
+            self._obstacles.hide(np.flatnonzero(hidden), self._given)
+
+
 class ContactStage:
     """Lets vehicles touch each other, obstacles and, where their own models do not, the ground."""
 
@@ -143,11 +182,12 @@ class ContactStage:
         self._roster: Roster | None = None
         self._names: list[str] = []
         self.put_obstacles(*self._scenery())
+        self._cones = ConesOfWorld(scenario, world)
         self._version: tuple[int, int] = (-1, -1)
         self._disarmed: list[tuple[FleetProgram, Ints]] | None = None  # None: not known
 
     def _scenery(self) -> tuple[Floats, Floats, list[str]]:
-        """Return the boxes, cylinders and names of the world's obstacles. Cones are not solid; those of fleets are."""
+        """Return the boxes, cylinders and names of the world's obstacles, without cones: those are vehicles."""
         if self.world.scenery is None:
             return np.zeros((0, 7)), np.zeros((0, 5)), []
         obstacles = self.world.scenery.obstacles
@@ -189,7 +229,10 @@ class ContactStage:
 
     def run(self, tick: int) -> None:
         """Find the contacts of the last tick, apply their impulses, and record them."""
-        roster = self.roster
+        self._touch(self.roster, tick)
+        self._cones.look(self.programs, tick)
+
+    def _touch(self, roster: Roster, tick: int) -> None:
         pairs = self._pairs(roster, tick)
         resting = self._falling(roster, tick)
         if roster.disarmable and every(tick, max(1, round(self.world.clock.rate / TIP_RATE))) == tick:
@@ -395,10 +438,11 @@ class ContactStage:
 
     def _place_of(self, body: int, roster: Roster) -> str:
         """Return where the user wrote the start of a body."""
-        name = roster.name(body).partition("[")[0]
-        for k, entry in enumerate(self.scenario.vehicles):
+        name, at = roster.name(body).partition("[")[0], self.scenario.at
+        for entry, place, cones in self.scenario.declared:
             if entry.name == name:
-                return self.scenario.at("vehicles", k, "spawn" if entry.spawn else "pose" if entry.pose else "name")
+                key = "spawn" if entry.spawn else "pose" if entry.pose else "name"
+                return at(*place) if cones else at(*place, key)
         return "vehicles"
 
     def save(self) -> dict[str, Any]:
@@ -418,6 +462,7 @@ class ContactStage:
     def take_over(self, other: "ContactStage") -> None:
         """Replace the records by those of another stage."""
         self._reported, self.total, self.contacts = other._reported, other.total, self.contacts[:0]
+        self._cones = other._cones  # of the scenery that the sensors of its fleets look at
         self.forget()
 
     def clear(self) -> None:

@@ -50,13 +50,12 @@ class Fleets:
 
     def populate(self) -> None:
         """Add all vehicles of the scenario. Ids are assigned by name, so the order of declaration has no effect."""
-        declared = [(k, entry) for k, entry in enumerate(self.scenario.vehicles)]
-        places = [(entry, partial(self.scenario.at, "vehicles", k)) for k, entry in declared]
-        refuse_beyond_machine(self.world, self.scenario, places)
-        for k, entry in sorted(declared, key=lambda item: (item[1].id is None, item[1].name)):
-            self._add(entry, partial(self.scenario.at, "vehicles", k))
-        for k, entry in declared:
-            check_target(self.world, entry, self.programs[entry.name], partial(self.scenario.at, "vehicles", k))
+        declared = [(one.entry, partial(self.scenario.at, *one.place)) for one in self.scenario.declared]
+        refuse_beyond_machine(self.world, self.scenario, declared)
+        for entry, place in sorted(declared, key=lambda item: (item[0].id is None, item[0].name)):
+            self._add(entry, place)
+        for entry, place in declared:
+            check_target(self.world, entry, self.programs[entry.name], place)
 
     def spawn(self, fields: Mapping[str, Any], prepared: PreparedSpawn | None = None) -> str:
         """Add a fleet given by the fields of an entry, or vehicles to the fleet named by `fleet`; return its name.

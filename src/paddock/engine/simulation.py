@@ -184,7 +184,7 @@ class Simulation(OldSpellings):
         """Return the ground, on a grid of at most `side` values per side, static obstacles, and roads. Any thread."""
         programs = list(self.engine.programs.values())
         roads = road_trees(one.behaviour.setup for one in programs if one.behaviour is not None)
-        return {**scenery_tree(self.scenario.world, side), "roads": roads}
+        return {**scenery_tree(self.scenario.world, side, self.scenario.contact is None), "roads": roads}
 
     def show(self, height: int = 600) -> Any:
         """Return the page of this simulation for a notebook cell, `height` pixels high; `.url` opens it elsewhere.

@@ -17,7 +17,7 @@ from paddock.scenario.scenery import FrictionPatch, GroundSection, Obstacle, Obs
 from paddock.scenario.serve import ENDPOINTS, Serve
 from paddock.scenario.sitl import Sitl, check_sitl
 from paddock.scenario.tasks import KINDS, numbered
-from paddock.scenario.vehicle import VehicleEntry
+from paddock.scenario.vehicle import Declared, VehicleEntry, cone_fleets
 
 RATE_MIN, RATE_MAX = 1e-3, 1e6
 PACE_MIN, PACE_MAX = 0.05, 100.0
@@ -100,7 +100,9 @@ class WorldSection(Section):
     air_density: NotNegative = Field(default=1.225, description="Density of the air, in kg/m3.")
     ground_z: Number = Field(default=0.0, description="Height of the flat ground, in m.")
     ground: GroundSection | None = Field(default=None, description="Slope, heights, roughness, friction; null is flat.")
-    obstacles: Obstacles | None = Field(default=None, description="Boxes, walls, cylinders and cones that never move.")
+    obstacles: Obstacles | None = Field(
+        default=None, description="Boxes, walls, cylinders and cones; with contact, cones can be knocked over."
+    )
     date: Number = Field(
         default=2026.0, ge=1900, le=2100, description="Decimal year, 2026.5 is mid-2026 (magnetic field)."
     )
@@ -209,6 +211,14 @@ class Scenario(Section):
     def at_key(self, *path: Step) -> str:
         """Return the location of a key, for errors about the key rather than its value."""
         return self._marks.at_key(path)
+
+    @property
+    def declared(self) -> tuple[Declared, ...]:
+        """The fleets of a run: the entries of `vehicles` and, with contact, the cones of the world."""
+        written = tuple(Declared(entry, ("vehicles", k)) for k, entry in enumerate(self.vehicles))
+        if self.contact is None or not self.world.obstacles:
+            return written
+        return written + cone_fleets(self.world.obstacles, {entry.name for entry in self.vehicles})
 
     def with_vehicles(self, vehicles: Entries) -> Self:
         """Return a copy with other vehicle entries at the same locations."""

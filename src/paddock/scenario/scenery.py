@@ -270,10 +270,13 @@ class RoundObstacle(Section):
 
 
 class ConeObstacle(RoundObstacle):
-    """A traffic cone; the default is 0.5 m high."""
+    """A traffic cone; the default is 0.5 m high. With contact it is a vehicle, `prop.cone`."""
 
-    radius: Positive = Field(default=0.14, description="Radius of the base, in m.")
-    height: Positive = Field(default=0.5, description="Height, in m.")
+    radius: Positive = Field(default=0.14, ge=0.005, le=50.0, description="Radius of the base, in m.")
+    height: Positive = Field(default=0.5, ge=0.01, le=100.0, description="Height, in m.")
+    mass: Positive | None = Field(
+        default=None, le=1e6, description="Mass, in kg, with contact; null is that of a road cone of its size."
+    )
 
 
 class Obstacle(OneOf):

@@ -1,8 +1,9 @@
 """An entry of `vehicles`: one vehicle or a fleet of equal ones, and the spawn pattern of a fleet."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import (
     BeforeValidator,
@@ -33,8 +34,9 @@ from paddock.scenario.base import (
     invalid,
 )
 from paddock.scenario.contact import FleetContact
-from paddock.scenario.problems import Marks, validated
-from paddock.scenario.scenery import FILES
+from paddock.scenario.problems import KeyPath, Marks, validated
+from paddock.scenario.scenery import FILES, ConeObstacle, Obstacle
+from paddock.scenario.tasks import numbered
 
 ID_MAX = 2**31 - 1
 COUNT_MAX = 10_000_000
@@ -271,3 +273,50 @@ class VehicleEntry(Section):
         if self.id is not None and self.id + self.count - 1 > ID_MAX:
             raise invalid(f"ids {self.id} to {self.id + self.count - 1} exceed {ID_MAX}", ("id",))
         return self
+
+
+class Declared(NamedTuple):
+    """A fleet of a run, and where the user wrote it."""
+
+    entry: VehicleEntry
+    place: KeyPath
+    obstacles: tuple[int, ...] = ()  # of cones of the world: the index in `world.obstacles` of each vehicle
+
+
+CONE, CONE_BALANCE = "prop.cone", 0.25
+CONE_SHELL = 3.5 / (0.18 * 0.75)  # kg/m2: mass of a cone over radius times height, as of a road cone of 0.75 m
+CONE_DRAG = 0.08 / (0.36 * 0.75)  # N s2/m4: drag over its silhouette
+
+
+def cone_fleets(obstacles: Sequence[Obstacle], taken: set[str]) -> tuple[Declared, ...]:
+    """Return the cones of a world as fleets, one for each name and size; `taken` are names in use."""
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for k, obstacle in enumerate(obstacles):
+        if obstacle.cone is not None:
+            one = obstacle.cone
+            groups.setdefault((obstacle.name, one.radius, one.height, one.mass), []).append(k)
+    found, used = [], set(taken)
+    for index, ((name, *_), places) in enumerate(groups.items()):
+        plain = re.sub(r"[^A-Za-z0-9_.-]", "_", name) or "cones"
+        plain = plain if re.match(r"[A-Za-z_]", plain) else f"_{plain}"
+        name = numbered(plain, index, used) if plain in used else plain
+        used.add(name)
+        cones = [cone for k in places if (cone := obstacles[k].cone) is not None]
+        found.append(Declared(_cones(name, cones), ("world", "obstacles", places[0]), tuple(places)))
+    return tuple(found)
+
+
+def _cones(name: str, cones: Sequence[ConeObstacle]) -> VehicleEntry:
+    """Return the entry of cones of one size."""
+    size = cones[0]
+    poses = [(*c.center[:2], *(z + CONE_BALANCE * c.height for z in c.center[2:]), 0.0) for c in cones]
+    parameters = {
+        "mass": size.mass or max(CONE_SHELL * size.radius * size.height, 1e-3),
+        "length": 2.0 * size.radius,
+        "width": 2.0 * size.radius,
+        "height": size.height,
+        "balance": CONE_BALANCE,
+        "drag": min(CONE_DRAG * 2.0 * size.radius * size.height, 100.0),
+    }
+    spawn = SpawnSection(poses=tuple(poses))
+    return VehicleEntry(name=name, count=len(cones), model=CONE, parameters=parameters, spawn=spawn)

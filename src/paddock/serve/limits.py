@@ -21,7 +21,7 @@ def refuse_spawn(sim: "Simulation", limits: ClientLimits, entries: Sequence[Mapp
     """Refuse vehicles beyond the limits, before anything of them is allocated; errors in entries are reported, too."""
     from paddock.engine.memory import GIB, available_bytes, entry_bytes, refuse_more_than_fit, vehicle_bytes
 
-    engine, declared = sim.engine, {entry.name: entry.count for entry in sim.scenario.vehicles}
+    engine, declared = sim.engine, {one.entry.name: one.entry.count for one in sim.scenario.declared}
     read = [engine.fleets.read(fields) for fields in entries]
     programs = list(engine.programs.values())
     added = {program: max(0, program.fleet.n - declared.get(program.fleet.name, 0)) for program in programs}
@@ -55,7 +55,7 @@ def refuse_state(
         later_tasks = sum(one["kind"] == "mission" and one["action"]["verb"] == "add_task" for one in mail)
         _refuse_tasks(sim, limits, len(plan["jobs"]) + len(plan["queue"]) + later_tasks)
 
-    declared = {entry.name: entry.count for entry in sim.scenario.vehicles}
+    declared = {one.entry.name: one.entry.count for one in sim.scenario.declared}
     present = sum(int(fleet["n"]) for fleet in tree["world"]["fleets"].values())
     later = list[VehicleEntry]()
     for fields in queued:

@@ -172,7 +172,7 @@ class ReplaySource:
         scenario, roads = self.player.scenario, recorded_roads(self.player.recording.metadata)
         if roads is None:
             roads = road_trees(setup for _, setup in entry_setups(scenario))
-        return {**scenery_tree(scenario.world, side), "roads": roads}
+        return {**scenery_tree(scenario.world, side, scenario.contact is None), "roads": roads}
 
     def mission(self, client: str) -> None:
         """Return None: recordings have no mission."""

@@ -149,6 +149,11 @@ class Obstacles:
         (x0, y0), (x1, y1) = map(float, low), map(float, high)
         return np.unique(candidates(x0, y0, x1, y1, self.cells, self.starts, self.items))
 
+    def hide(self, rows: Ints, given: Floats) -> None:
+        """Let rays pass through some of `rounds`; all others are as in `given`."""
+        self.rounds[:] = given
+        self.rounds[rows, 2:6] = -2.0 * NOTHING, 1.0 - 2.0 * NOTHING, 0.0, 0.0  # far below
+
     def outline(self, k: int) -> Floats:
         """Return the corners (4, 2) of a box, counter-clockwise."""
         x, y, _, _, c, s, length, width, _ = self.boxes[k]

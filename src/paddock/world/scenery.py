@@ -5,7 +5,7 @@ environment has the tables of `SCENERY_TABLES` as well.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -71,6 +71,10 @@ class Scenery:
         """The tables of rays, in the order of SCENERY_TABLES."""
         return (*self.ground.tables, np.array([[self.ground.steepest]]), *self.obstacles.tables)
 
+    def with_own_rounds(self) -> "Scenery":
+        """Return a copy whose round obstacles can be hidden without a change of this one."""
+        return replace(self, obstacles=replace(self.obstacles, rounds=self.obstacles.rounds.copy()))
+
 
 @lru_cache(maxsize=4)
 def scenery_of(world: Any) -> Scenery | None:
@@ -95,8 +99,10 @@ def _heights(world: Any, ground: Ground) -> Callable[[Floats, Floats], Floats]:
     return lambda x, y: np.asarray(ground.at(x, y, values).height)
 
 
-def scenery_tree(world: Any, side: int = 128) -> dict[str, Any]:
+def scenery_tree(world: Any, side: int = 128, cones: bool = True) -> dict[str, Any]:
     """Return the scenery of a section `world` for viewers: a grid of the ground, at most `side` per side, obstacles.
+
+    Without `cones` they are left out, where they are vehicles.
 
     `ground` is None where it is flat. Its grid covers the maps, patches and obstacles, and at least 100 m around the
     origin; heights (m) and friction are row by row from the south-west.
@@ -113,6 +119,8 @@ def scenery_tree(world: Any, side: int = 128) -> dict[str, Any]:
         obstacles.append({"name": names[int(k)], "kind": kind, "x": x, "y": y, "base": low, "top": high, **size})
     for x, y, low, high, radius, _, k in scenery.obstacles.rounds.tolist():
         kind = scenery.obstacles.entries[int(k)].kind
+        if kind == "cone" and not cones:
+            continue
         size = {"length": None, "width": None, "heading": 0.0, "radius": radius}
         obstacles.append({"name": names[int(k)], "kind": kind, "x": x, "y": y, "base": low, "top": high, **size})
     return {"ground_z": world.ground_z, "mu": world.mu, "ground": ground, "obstacles": obstacles}

@@ -94,7 +94,7 @@ class World:
     def __init__(self, rate: float, environment: Floats, seed: int, scenery: Scenery | None = None) -> None:
         self.clock = Clock(rate)
         self.environment = environment  # values of Environment
-        self.scenery = scenery  # uneven ground and static obstacles; never changes
+        self.scenery = scenery  # uneven ground and static obstacles
         self.seed = seed
         self.run = 0  # +1 per reset
         self.roster_version = 0  # +1 when vehicles are added or removed
@@ -203,7 +203,7 @@ class World:
         self.seed, self.run, self.roster_version = other.seed, other.run, other.roster_version
         self.next_id, self.used_ids = other.next_id, other.used_ids
         self.environment[:] = other.environment
-        self.transforms, self.fleets = other.transforms, other.fleets
+        self.transforms, self.fleets, self.scenery = other.transforms, other.fleets, other.scenery
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Restore exactly what was saved; the fleets must exist. On an error, nothing has changed."""

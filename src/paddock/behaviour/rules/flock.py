@@ -2,7 +2,7 @@
 
 from typing import Annotated, NamedTuple
 
-from paddock.behaviour.rule import Floats, Nothing, Rule, Urge
+from paddock.behaviour.rule import AvoidOption, Floats, Nothing, Rule, Urge
 from paddock.compute.math import clamp, maximum, minimum, select, sqrt
 from paddock.compute.neighbours import NeighbourSpec
 from paddock.vehicles.model import Desire
@@ -25,7 +25,7 @@ class Options(NamedTuple):
     range: Annotated[float, Column("m", "radius of the home range", 0.0, 1e7)] = 150.0
     layer: Annotated[float, Column("m", "half the height of the home range", 0.0, 1e5)] = 15.0
     homing: Annotated[float, Column("1/s", "urge back into the home range, per metre outside", 0.0, 1e2)] = 0.3
-    avoid: Annotated[float, Column("m", "distance to keep from other fleets, 0: not seen", 0.0, 1e4)] = 0.0
+    avoid: AvoidOption = 0.0
 
 
 class Neighbour(NamedTuple):
@@ -92,7 +92,7 @@ def desire(
     """Add the urges to the present velocity, and pull towards the cruising speed and back into the home range."""
     hx, hy = o.x - me.x, o.y - me.y
     away = sqrt(hx * hx + hy * hy)
-    pull = o.homing * maximum(away - o.range, 0.0) / maximum(away, 1e-9)
+    pull = minimum(o.homing * maximum(away - o.range, 0.0), o.speed) / maximum(away, 1e-9)
     low, high = o.z - o.layer, o.z + o.layer
     climb = 4.0 * o.homing * (clamp(me.z, low, high) - me.z)  # the layer is thin: turn back earlier than at the sides
     # slow vehicles accelerate along the heading: a flock that starts at rest must not stay at rest

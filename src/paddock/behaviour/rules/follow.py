@@ -2,7 +2,7 @@
 
 from typing import Annotated, NamedTuple
 
-from paddock.behaviour.rule import Floats, Nothing, Rule, Urge, station
+from paddock.behaviour.rule import AvoidOption, Floats, Nothing, Rule, Urge, station
 from paddock.compute.math import maximum, sqrt
 from paddock.vehicles.model import Desire
 from paddock.world.columns import Column
@@ -16,6 +16,7 @@ class Options(NamedTuple):
     height: Annotated[float, Column("m", "height above the target", -1e5, 1e5)] = 0.0
     speed: Annotated[float, Column("m/s", "top speed while catching up", 0.0, 1e3)] = 10.0
     gain: Annotated[float, Column("1/s", "correction per metre", 0.0, 100.0)] = 0.5
+    avoid: AvoidOption = 0.0
 
 
 def desire(

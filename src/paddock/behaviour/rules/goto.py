@@ -6,6 +6,7 @@ import numpy as np
 
 from paddock.behaviour.rule import (
     SETTLING,
+    AvoidOption,
     Floats,
     Nothing,
     RouteLine,
@@ -30,6 +31,7 @@ class Options(NamedTuple):
     speed: Annotated[float, Column("m/s", "cruising speed", 0.0, 1e3)] = 5.0
     slow_within: Annotated[float, Column("m", "slows down within this distance, or 2 s of travel", 0.0, 1e6)] = 5.0
     tolerance: Annotated[float, Column("m", "has arrived within this distance", 0.0, 1e6)] = 0.1
+    avoid: AvoidOption = 0.0
 
 
 def desire(

@@ -2,7 +2,7 @@
 
 from typing import Annotated, NamedTuple
 
-from paddock.behaviour.rule import Floats, Rule, Urge, station
+from paddock.behaviour.rule import AvoidOption, Floats, Rule, Urge, station
 from paddock.compute.math import select
 from paddock.vehicles.model import Desire
 from paddock.world.columns import Column
@@ -15,6 +15,7 @@ class Options(NamedTuple):
     gain: Annotated[float, Column("1/s", "correction per metre", 0.0, 100.0)] = 1.0
     speed: Annotated[float, Column("m/s", "fastest correction", 0.0, 1e3)] = 3.0
     tolerance: Annotated[float, Column("m", "no correction within this distance", 0.0, 1e3)] = 0.0
+    avoid: AvoidOption = 0.0
 
 
 class Memory(NamedTuple):

@@ -4,7 +4,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from paddock.behaviour.rule import Floats, RouteLine, Rule, Urge
+from paddock.behaviour.rule import AvoidOption, Floats, RouteLine, Rule, Urge
 from paddock.compute import arrays
 from paddock.compute.math import absolute, clamp, maximum, select, sqrt
 from paddock.vehicles.model import Desire
@@ -23,6 +23,7 @@ class Options(NamedTuple):
     direction: Annotated[float, Column("", "sense of rotation", 0.0, 1.0, choices=("left", "right"))] = 0.0
     gain: Annotated[float, Column("1/s", "correction per metre off the circle", 0.0, 100.0)] = 0.5
     has_target: Annotated[float, Column("0/1", "set when a target is named", 0.0, 1.0)] = 0.0
+    avoid: AvoidOption = 0.0
 
 
 class Memory(NamedTuple):

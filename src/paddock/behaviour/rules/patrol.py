@@ -3,7 +3,7 @@
 from typing import Annotated, NamedTuple
 
 from paddock.behaviour.paths import constant_speed
-from paddock.behaviour.rule import Floats, RouteLine, Rule, Urge, distance_to, index_in, towards
+from paddock.behaviour.rule import AvoidOption, Floats, RouteLine, Rule, Urge, distance_to, index_in, towards
 from paddock.compute.math import select
 from paddock.vehicles.model import Desire
 from paddock.world.columns import Column
@@ -16,6 +16,7 @@ class Options(NamedTuple):
     speed: Annotated[float, Column("m/s", "cruising speed", 0.0, 1e3)] = 5.0
     tolerance: Annotated[float, Column("m", "a waypoint is reached within this distance", 0.0, 1e6)] = 2.0
     turn: Annotated[float, Column("", "after the last waypoint", 0.0, 1.0, choices=("round", "back"))] = 0.0
+    avoid: AvoidOption = 0.0
 
 
 class Memory(NamedTuple):

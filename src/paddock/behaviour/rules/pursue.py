@@ -2,7 +2,7 @@
 
 from typing import Annotated, NamedTuple
 
-from paddock.behaviour.rule import Floats, Nothing, Rule, Urge
+from paddock.behaviour.rule import AvoidOption, Floats, Nothing, Rule, Urge
 from paddock.compute.math import maximum, minimum, select, sqrt
 from paddock.vehicles.model import Desire
 from paddock.world.columns import Column
@@ -15,6 +15,7 @@ class Options(NamedTuple):
     speed: Annotated[float, Column("m/s", "speed of the pursuer", 0.0, 1e3)] = 10.0
     horizon: Annotated[float, Column("s", "looks ahead at most this long", 0.0, 1e3)] = 20.0
     tolerance: Annotated[float, Column("m", "has caught the target within this distance", 0.0, 1e6)] = 0.5
+    avoid: AvoidOption = 0.0
 
 
 def desire(

@@ -3,7 +3,17 @@
 from typing import Annotated, NamedTuple
 
 from paddock.behaviour.paths import constant_speed
-from paddock.behaviour.rule import SETTLING, Floats, Rule, Urge, distance_to, index_in, stopped_within, towards
+from paddock.behaviour.rule import (
+    SETTLING,
+    AvoidOption,
+    Floats,
+    Rule,
+    Urge,
+    distance_to,
+    index_in,
+    stopped_within,
+    towards,
+)
 from paddock.compute.math import maximum, minimum, select
 from paddock.vehicles.model import Desire
 from paddock.world.columns import Column
@@ -16,6 +26,7 @@ class Options(NamedTuple):
     speed: Annotated[float, Column("m/s", "cruising speed", 0.0, 1e3)] = 5.0
     tolerance: Annotated[float, Column("m", "a waypoint is reached within this distance", 0.0, 1e6)] = 1.0
     slow_within: Annotated[float, Column("m", "slows down this far from the last, or 2 s of travel", 0.0, 1e6)] = 5.0
+    avoid: AvoidOption = 0.0
 
 
 class Memory(NamedTuple):

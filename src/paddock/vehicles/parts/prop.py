@@ -4,11 +4,12 @@ A rigid body in free fall with air drag; the contact stage holds it above the gr
 it falls asleep: it then costs nothing, and moves again when something hits it.
 """
 
+from collections.abc import Callable
 from typing import Annotated, NamedTuple
 
 from paddock.compute.math import maximum, select, sqrt
 from paddock.compute.quaternion import rotate, turned, unrotate, yaw_quaternion
-from paddock.vehicles.model import Bump, Desire, Placement
+from paddock.vehicles.model import Body, Bump, Desire, Placement, VehicleModel
 from paddock.world.columns import Column
 from paddock.world.ground import surface
 from paddock.world.pose import Environment, Pose
@@ -150,4 +151,32 @@ def bumped(s: State, p: Parameters, b: Bump) -> State:
     return State(
         *(s.x + b.dx, s.y + b.dy, s.z + b.dz, s.vx + b.dvx, s.vy + b.dvy, s.vz + b.dvz),
         *(s.qx, s.qy, s.qz, s.qw, s.wx + wx, s.wy + wy, s.wz + wz, rest),
+    )
+
+
+def solid(p: Parameters, shape: float) -> Body:
+    """Return the body of a thing of a shape; the ground holds it."""
+    i = inertia(p)
+    half_height, ahead = 0.5 * p.height, 0.0 * p.height
+    centre = (0.5 - p.balance) * p.height
+    return Body(*(p.mass, i.x, i.y, i.z, 0.5 * p.length, 0.5 * p.width, half_height, centre, shape, ahead), falls=1.0)
+
+
+def prop_model(kind: str, summary: str, body: Callable[..., Body]) -> VehicleModel:
+    """Return the model of a thing with a body."""
+    return VehicleModel(
+        kind=kind,
+        summary=summary,
+        state=State,
+        command=Command,
+        parameters=Parameters,
+        step=step,
+        pose=pose,
+        place=place,
+        guide=guide,
+        energy=energy,
+        order=1,
+        dt_max=0.05,
+        body=body,
+        bumped=bumped,
     )
