@@ -69,16 +69,16 @@ def vibration(force: Any, rate: float) -> Any:
 
 @pytest.mark.parametrize("rate", [250.0, 1200.0])
 def test_a_touchdown_spreads_over_several_samples(rate: float) -> None:
-    quad = Grounded(rate, z=0.05, vz=-0.5, **{f"motor_{k}": sqrt(0.85 * HOVER) for k in (1, 2, 3, 4)})
-    quad.run(1.0, 0.85 * HOVER)
+    quad = Grounded(rate, z=P.leg_travel + 0.01, vz=-0.5, **{f"motor_{k}": sqrt(0.9 * HOVER) for k in (1, 2, 3, 4)})
+    quad.run(1.0, 0.9 * HOVER)
     load = quad.force[:, 2] / G
-    assert 1.3 < load.max() < 1.7  # g; 1 in flight and at rest
+    assert 1.2 < load.max() < 1.45  # g; 1 in flight and at rest
     slowing = np.count_nonzero(load > 1.1) / rate  # s
-    assert slowing > 0.05  # twelve samples of 4 ms
-    assert np.abs(np.diff(load)).max() < 45.0 / rate  # g from one sample to the next: a smooth push
-    assert vibration(quad.force, rate).max() < 2.3  # m/s2; with a touchdown at full hover thrust, see below
-    assert quad.all.vz.max() < 0.1  # it does not bounce
-    quad.run(1.0, 0.1)
+    assert slowing > 0.15  # forty samples of 4 ms
+    assert np.abs(np.diff(load)).max() < 15.0 / rate  # g from one sample to the next: a smooth push
+    assert vibration(quad.force, rate).max() < 1.0  # m/s2; with a touchdown at full hover thrust, see below
+    assert quad.all.vz.max() < 0.15  # it does not bounce
+    quad.run(1.5, 0.1)
     assert abs(quad.s.vz) < 1e-4
 
 
@@ -87,11 +87,11 @@ def test_a_touchdown_spreads_over_several_samples(rate: float) -> None:
 def test_every_preset_lands_softly_and_stands(preset: str, rate: float) -> None:
     p = Parameters(**load_preset("quad", preset))
     hover = p.mass * G / (4.0 * p.thrust_max)
-    quad = Grounded(rate, p=p, z=0.06, vz=-0.5, **{f"motor_{k}": sqrt(hover) for k in (1, 2, 3, 4)})
+    quad = Grounded(rate, p=p, z=p.leg_travel + 0.02, vz=-0.5, **{f"motor_{k}": sqrt(hover) for k in (1, 2, 3, 4)})
     load = quad.run(0.5, hover).force[:, 2] / G
     least = 0.5**2 / (2.0 * p.leg_travel)  # m/s2: a constant push that stops it within the travel
-    assert least < (load.max() - 1.0) * G < 1.9 * least
-    assert vibration(quad.force, rate).max() < 0.07 / p.leg_travel  # m/s2: 1.75 for 4 cm
+    assert least < (load.max() - 1.0) * G < max(1.9 * least, 0.35 * G)  # long legs: mostly their springs
+    assert vibration(quad.force, rate).max() < 0.07 / p.leg_travel  # m/s2: 0.7 for the 10 cm of the iris
     assert load.max() < 2.0 and quad.all.z.min() > -0.5 * p.leg_travel
     quad.run(2.0, 0.0)
     assert abs(quad.s.z) < 1e-4 and quad.s.vz == 0.0 and quad.tilt < 1e-9
@@ -100,8 +100,8 @@ def test_every_preset_lands_softly_and_stands(preset: str, rate: float) -> None:
 
 
 def test_a_hard_landing_stays_hard() -> None:
-    soft, hard = (Grounded(1000.0, z=0.06, vz=-v).run(1.0, 0.0) for v in (0.3, 2.4))
-    assert soft.force[:, 2].max() < 2.5 * G < 8.0 * G < hard.force[:, 2].max()
+    soft, hard = (Grounded(1000.0, z=0.12, vz=-v).run(1.0, 0.0) for v in (0.3, 2.4))
+    assert soft.force[:, 2].max() < 2.5 * G < 4.0 * G < hard.force[:, 2].max()
     assert hard.all.z.min() >= -0.5 * P.leg_travel and abs(hard.s.vz) < 1e-9
 
 
@@ -161,7 +161,8 @@ def test_the_foot_resists_a_torque_up_to_load_times_radius() -> None:
     assert thrust[0] * lever < 0.7 * P.arm * (P.mass * G - thrust[0])
     assert thrust[1] * lever > 0.7 * P.arm * (P.mass * G - thrust[1])
     assert Grounded().run(1.0, 0.0, 0.20, 0.20, 0.0).tilt < 1e-6
-    assert Grounded().run(1.0, 0.0, 0.40, 0.40, 0.0).tilt > 30.0
+    tipped = Grounded().run(1.0, 0.0, 0.40, 0.40, 0.0).all
+    assert 2.0 * degrees(asin(np.hypot(tipped.qx, tipped.qy).max())) > 90.0
 
 
 def test_a_fall_at_any_attitude_gains_no_energy() -> None:

@@ -60,7 +60,7 @@ def limit_threads(count: int | None) -> None:
 
 
 class CompiledTime:
-    """Nanoseconds that this process has spent inside compiled code."""
+    """Nanoseconds that this process has spent inside launched code."""
 
     nanoseconds = 0
 
@@ -79,9 +79,7 @@ class DirectCall:
             self._kernel.watch(*given)
             self._serial = self._kernel.built(False)[0] if given[0] < SERIAL_BELOW else None
             return
-        started = perf_counter_ns()
         self._serial(*given)
-        CompiledTime.nanoseconds += perf_counter_ns() - started
 
 
 def launch(threads: int | None, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:

@@ -79,7 +79,8 @@ class CpuMotion:
             self._alarms, self._progress = np.zeros(n), np.zeros((3, max(1, -(-n // BLOCK))), np.int64)
             self._begun = self._progress[0]
         progress = self._progress
-        given = n, ticks, fleet.state, fleet.tables["command"], *constants, dt, substeps, self._alarms, progress
+        tables = fleet.tables
+        given = n, ticks, tables["state"], tables["command"], *constants, dt, substeps, self._alarms, progress
         self._begun.fill(0)
         self._run(given)
         if not progress[2, 0]:
@@ -253,7 +254,8 @@ class FleetProgram:
         if not self.fleet.n or self.carried:
             return []
         dt = 1.0 / (rate * self.substeps)  # the bits of a clock with this rate
-        return self._motion.move(self.fleet, ticks, self.substeps, (*self.parameters, environment, *self.ground), dt)
+        parameters = self.parameters if self.varying else (self.parameter_values,)
+        return self._motion.move(self.fleet, ticks, self.substeps, (*parameters, environment, *self.ground), dt)
 
     def pose_block(self, tick: int) -> Floats:
         """Return the poses at this tick, read-only, computed once per tick."""

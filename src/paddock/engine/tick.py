@@ -270,7 +270,8 @@ class MoveStage:
 
     def run(self, tick: int, ticks: int) -> int:
         """Launch one kernel per fleet; at most one tick with FMUs, which cannot be rewound."""
-        ticks = 1 if any(program.fmus for program in self.programs.values()) else ticks
+        if ticks > 1 and any(program.fmus for program in self.programs.values()):
+            ticks = 1
         before = self._copies() if self.rewinds and ticks > 1 else []
         found = self._move(ticks)
         if not found:
@@ -374,10 +375,11 @@ class SenseStage:
 
     def run(self, tick: int) -> None:
         """Sample every sensor that is due."""
+        environment, seed = self.world.environment, self.world.seed
         for program in self.programs.values():
             fleet = program.fleet
-            for sensor in program.sensors.values():
-                if tick % sensor.period == 0:
-                    streams = fleet.tables["streams"]
-                    block = self.poses(fleet.name)
-                    sensor.sample(tick, block, fleet.n, streams, self.world.environment, self.world.seed)
+            due = [sensor for sensor in program.sensors.values() if not tick % sensor.period]
+            if due:
+                poses, streams = self.poses(fleet.name), fleet.tables["streams"]
+                for sensor in due:
+                    sensor.sample(tick, poses, fleet.n, streams, environment, seed)

@@ -48,10 +48,11 @@ class FleetSensor:
         self.purpose = index * PURPOSES
         self._site = np.array(Site() if site is None else site, dtype=np.float64)
         self._memory = np.zeros((len(column_index(sensor.memory)), capacity))
-        slots = -(-self.delay // self.period) + 1  # samples in transit, and the newest delivered one
+        slots = self._slots = -(-self.delay // self.period) + 1  # samples in transit, and the newest delivered one
         self._samples: Floats = np.full((slots, len(column_index(sensor.reading)), capacity), np.nan)
         self._ticks = [NEVER] * slots
-        self._taken = self._arrived = 0  # samples so far
+        self.taken = self.arrived = 0  # samples so far; while they are equal, only a new one changes the readings
+        self._seed, self._key = -1, 0  # of the random draws; the key belongs to the seed
         spec = sensor.spec(bool(scenery))
         self.kernel = kernel(spec)
         self._scenery = scenery if spec != sensor.spec() else ()
@@ -75,7 +76,7 @@ class FleetSensor:
         self, tick: int, pose: Floats, n: int, streams: NDArray[np.int64], environment: Floats, seed: int
     ) -> None:
         """Measure the first `n` vehicles; `pose` is (13, capacity), `streams` their name hashes (int64)."""
-        before = self._tick(self._taken)
+        before = self._tick(self.taken)
         if tick <= before or tick % self.period:
             raise PaddockError(
                 f"sensor {self.sensor.name!r} samples next at tick {self.due(max(tick, before + 1))}, not at {tick}"
@@ -87,32 +88,32 @@ class FleetSensor:
             pose.flags.writeable = False
         # a skipped sample must not appear as doubled acceleration
         interval = (tick - before if before >= 0 else self.period) / self.tick_rate
-        slot = self._taken % len(self._ticks)
+        slot = self.taken % self._slots
         self._ticks[slot] = tick
-        self._taken += 1
+        self.taken += 1
+        if seed != self._seed:
+            self._seed, self._key = seed, self.sensor.key(seed)
         constants = self.options, environment, *self._scenery, self._site
-        draws = self.sensor.key(seed), streams, self.purpose, tick
+        draws = self._key, streams, self.purpose, tick
         self._measure((n, 1, self._samples[slot], pose, self._memory, *constants, *draws, interval))
-        self.arrive(tick)
-
-    @property
-    def news(self) -> tuple[int, int]:
-        """The numbers of samples taken and arrived: while they are equal, only a new sample changes the readings."""
-        return self._taken, self._arrived
+        if self.delay:
+            self.arrive(tick)
+        else:
+            self.arrived = self.taken
 
     def arrive(self, tick: int) -> None:
         """Publish every sample whose delay has elapsed at this tick."""
-        while self._arrived < self._taken and self._tick(self._arrived + 1) + self.delay <= tick:
-            self._arrived += 1
+        while self.arrived < self.taken and self._tick(self.arrived + 1) + self.delay <= tick:
+            self.arrived += 1
 
     @property
     def sample_tick(self) -> int:
         """The tick at which the published readings were measured; -1 before the first arrives."""
-        return self._tick(self._arrived)
+        return self._tick(self.arrived)
 
     def _tick(self, number: int) -> int:
         """Return the tick of a sample, counted from 1; -1 for 0."""
-        return self._ticks[(number - 1) % len(self._ticks)] if number else NEVER
+        return self._ticks[(number - 1) % self._slots] if number else NEVER
 
     def readings(self) -> dict[str, Floats]:
         """Return all published columns (n,) by name, read-only, valid until the next sample; NaN without a reading."""
@@ -120,8 +121,8 @@ class FleetSensor:
 
     def published(self) -> Floats:
         """Return all published columns (columns, n) in the order of the reading."""
-        if self._arrived:
-            block: Floats = self._samples[(self._arrived - 1) % len(self._ticks), :, : self.n]
+        if self.arrived:
+            block: Floats = self._samples[(self.arrived - 1) % len(self._ticks), :, : self.n]
         else:
             block = np.full((self._samples.shape[1], self.n), np.nan)
         block.flags.writeable = False
@@ -156,7 +157,7 @@ class FleetSensor:
         """Discard all samples: the next one is the first."""
         self._memory[:], self._samples[:] = 0.0, np.nan
         self._ticks = [NEVER] * len(self._ticks)
-        self._taken = self._arrived = 0
+        self.taken = self.arrived = 0
 
     def save(self) -> dict[str, Any]:
         """Return everything that later readings depend on: arrays and integers."""
@@ -165,8 +166,8 @@ class FleetSensor:
             "memory": self._memory[:, : self.n].copy(),
             "samples": self._samples[:, :, : self.n].copy(),
             "ticks": np.array(self._ticks),
-            "taken": self._taken,
-            "arrived": self._arrived,
+            "taken": self.taken,
+            "arrived": self.arrived,
         }
 
     def restore(self, saved: dict[str, Any], tick: int) -> None:
@@ -191,7 +192,7 @@ class FleetSensor:
         self.grow(n)
         self.reset()
         self._memory[:, :n], self._samples[:, :, :n], self._ticks = memory, samples, ticks.tolist()
-        self._taken, self._arrived, self.n = taken, arrived, n
+        self.taken, self.arrived, self.n = taken, arrived, n
 
     def _possible(self, ticks: NDArray[Any], taken: int, arrived: int, now: int) -> bool:
         """Return whether samples can have been taken at these ticks: ascending multiples of the period until now."""

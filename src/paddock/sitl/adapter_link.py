@@ -84,6 +84,7 @@ class AdapterLink:
         self._max_rate: float | None = None  # Hz, of its capabilities
         self._seen_us = 0  # the simulator's own time at the last check
         self._offset_us = 0  # bridge time minus the simulator's own
+        self._note_news, self._hold_invalid = note_news.direct(), hold_invalid.direct()
         self._arrange()
 
     def __str__(self) -> str:
@@ -154,7 +155,7 @@ class AdapterLink:
             self.lose(problem(error))
         if self._offset_us:
             self.sensors[:] = _shifted(self._raw, self._offset_us)
-        if note_news(self.sensors, self._newest, self.news) == len(self.ids):
+        if self._note_news(self.sensors, self._newest, self.news) == len(self.ids):
             return self.ids
         return [self.ids[k] for k in np.flatnonzero(self.news).tolist()]
 
@@ -164,7 +165,7 @@ class AdapterLink:
 
     def send(self) -> None:
         """Send the actuator rows; a row that is not finite is rejected, and the previous one holds."""
-        if hold_invalid(self.actuators, self._good, self._bad) or self._rejected:
+        if self._hold_invalid(self.actuators, self._good, self._bad) or self._rejected:
             bad = np.flatnonzero(self._bad).tolist()
             for k in [k for k in bad if k not in self._rejected]:
                 self.report("rejected", self.vehicles[k], "actuators are not finite; the previous ones hold")

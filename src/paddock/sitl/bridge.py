@@ -100,12 +100,14 @@ class Bridge:
         self.lock = FairLock()  # held by the ticking thread during an exchange
         self.time_us = 0
         self._closed = threading.Event()
-        self._resets = 0
+        self._resets = self._begun = 0  # in all, and when the present exchange began
         self.links: dict[str, AdapterLink] = {}  # by the name of the adapter, in order of registration
         self._vehicles: dict[int, BridgeVehicle] = {}
         self._due: dict[int, int] = {}  # us of the next exchange, by system id; of vehicles without a group
         self._groups: list[VehicleGroup] = []
         self._grouped = True  # whether no vehicle could join a group
+        self._next = 0, -1  # ticks: from the first on, the second is due
+        self._stale = True  # whether the due times have changed since
         self._fresh: set[int] = set()  # system ids whose sensors were not offered yet
         self._simulation: Simulation | None = None
 
@@ -144,6 +146,7 @@ class Bridge:
             self._due[vehicle.sysid] = self.time_us
             self._fresh.discard(vehicle.sysid)
             self._ungroup()
+            self._stale = True
         return vehicle
 
     def _ungroup(self) -> None:
@@ -197,11 +200,16 @@ class Bridge:
 
     def due(self, tick: int) -> int:
         """Return the first tick, from this one on, before which there is an exchange."""
-        due_us = self.due_us
-        if not self.time_us <= self.tick_time_us(tick) < due_us:
-            return tick  # also when the engine has gone back to an earlier tick
-        first = max(tick, int(due_us * self.tick_rate / 1e6))
-        return first if self.tick_time_us(first) >= due_us else first + 1
+        since, first = self._next
+        if not self._stale and since <= tick <= first:
+            return first
+        self._stale, due_us = False, self.due_us  # in this order: another thread may add a vehicle
+        first = tick  # also when the engine has gone back to an earlier tick
+        if self.time_us <= self.tick_time_us(tick) < due_us:
+            first = max(tick, int(due_us * self.tick_rate / 1e6))
+            first = first if self.tick_time_us(first) >= due_us else first + 1
+        self._next = tick, first
+        return first
 
     def exchange(self, tick: int) -> None:
         """Exchange before that tick; HaltedError if the run stops before every awaited autopilot has answered.
@@ -209,8 +217,12 @@ class Bridge:
         The same tick again continues the exchange: sensors are not offered twice.
         """
         with self.lock:
-            if not self._exchange(self.tick_time_us(tick)):
-                raise HaltedError
+            try:
+                finished = self._exchange(self.tick_time_us(tick))
+            finally:
+                self._stale = True
+        if not finished:
+            raise HaltedError
 
     def reset(self) -> None:
         """Restart simulators and autopilots at time 0; connections stay."""
@@ -228,6 +240,7 @@ class Bridge:
                 except Exception as error:
                     self._fail(vehicle, error)
             self._fresh.clear()
+            self._stale = True
 
     def save(self) -> Tree:
         """Return its time, when each vehicle is due, autopilots that have failed, and the newest data of the world."""
@@ -247,6 +260,7 @@ class Bridge:
         self._ungroup()
         self.time_us, self._due = tree["time_us"], {int(sysid): at for sysid, at in tree["due"].items()}
         self._fresh.clear()
+        self._stale = True
         for vehicle in self.vehicles:
             vehicle.forget()
             vehicle.failed = tree["failed"].get(str(vehicle.sysid), "")
@@ -280,7 +294,7 @@ class Bridge:
                     self._report("rejected", vehicle, f"cannot close its autopilot: {problem(error)}")
             for link in self.links.values():
                 link.close()
-            self._vehicles, self._due, self._groups = {}, {}, []
+            self._vehicles, self._due, self._groups, self._stale = {}, {}, [], True
             if self._simulation is not None:
                 self._simulation.close()
 
@@ -292,17 +306,7 @@ class Bridge:
 
     def _exchange(self, time_us: int) -> bool:
         """Exchange at a simulated time; False if it was interrupted."""
-        resets = self._resets
-        waiting = self.mode != "free"
-
-        def breathe(seconds: float) -> bool:
-            """Let other threads use the bridge; False when the run is to stop, or has been reset meanwhile."""
-            with self.lock.released():
-                for call in self.meanwhile:
-                    call()
-                self._closed.wait(max(seconds, 1e-4))
-            return not self._closed.is_set() and self._resets == resets and self.go_on()
-
+        self._begun, waiting, breathe = self._resets, self.mode != "free", self._breathe
         if time_us < self.time_us:  # the engine has gone back
             self._due = dict.fromkeys(self._due, time_us)
             for group in self._groups:
@@ -312,28 +316,34 @@ class Bridge:
         for link in list(self.links.values()):
             if not (link.settle(self.time_us, breathe) and link.advance(time_us, waiting, breathe)):
                 return False
-            self._grouped = self._grouped and not link.rearranged
+            if link.rearranged:
+                self._grouped = False
         self.time_us = time_us
         if not self._grouped:
             self._group()
         at = self._due
         due = [v for sysid, v in self._vehicles.items() if at.get(sysid, NEVER_US) <= time_us] if at else []
-        groups = [group for group in self._groups if group.due_us <= time_us]
-        names = [vehicle.adapter for vehicle in due] + [group.vehicles[0].adapter for group in groups]
-        used = [link for name, link in self.links.items() if name in names and link.connected]
+        groups = [group for group in self._groups if group.due_us <= time_us] if self._groups else []
+        used = [link for link in self.links.values() if link.connected] if due or groups else []
+        if len(used) > 1:
+            names = {vehicle.adapter for vehicle in due} | {group.vehicles[0].adapter for group in groups}
+            used = [link for link in used if link.adapter.name in names]
         for link in used:
             fresh = link.receive()
-            if self._due:
+            if at:
                 self._fresh.update(fresh)
-        self._offer(due)
-        started_ns = perf_counter_ns()
+        if due:
+            self._offer(due)
+        started_ns, finished = perf_counter_ns(), True
         for group in groups:
             self._exchange_group(group, self.links[group.vehicles[0].adapter])
-        started, answered, finished = monotonic(), list[BridgeVehicle](), True
-        pending = [vehicle for vehicle in due if not self._poll(vehicle, waiting, None, answered)]
-        while pending and finished:
-            pending = [vehicle for vehicle in pending if not self._poll(vehicle, waiting, started, answered)]
-            finished = not pending or breathe(0.0)
+        answered: list[BridgeVehicle] = []
+        pending = [vehicle for vehicle in due if not self._poll(vehicle, waiting, None, answered)] if due else []
+        if pending:
+            started = monotonic()
+            while pending and finished:
+                pending = [vehicle for vehicle in pending if not self._poll(vehicle, waiting, started, answered)]
+                finished = not pending or breathe(0.0)
         for link in used:
             if link.connected:
                 link.send()
@@ -344,9 +354,19 @@ class Bridge:
         for group in groups:
             group.latencies.append(now_ns - started_ns)
             group.exchanges += 1
-        for call in self.after_exchange if finished else ():
-            call(time_us)
+        if finished:
+            for call in self.after_exchange:
+                call(time_us)
         return finished
+
+    def _breathe(self, seconds: float) -> bool:
+        """Let other threads use the bridge; False when the run is to stop, or has been reset meanwhile."""
+        begun = self._begun
+        with self.lock.released():
+            for call in self.meanwhile:
+                call()
+            self._closed.wait(max(seconds, 1e-4))
+        return not self._closed.is_set() and self._resets == begun and self.go_on()
 
     def _exchange_group(self, group: VehicleGroup, link: AdapterLink) -> None:
         """Let the autopilots of a group answer, those with new sensor data."""

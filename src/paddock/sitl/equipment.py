@@ -123,6 +123,7 @@ class ReadingWriter:
         self.kind, self.sensor = kind, sensor
         self._tick_us, self._shown = tick_us, -1  # tick of the sample in the block
         self._taken = -1  # number of that sample
+        self._copy = copy_readings.direct()
         rows, shown = column_index(sensor.sensor.reading), SHOWN[kind]
         self._time = COLUMN[TIMES[kind]]
         self._rows = np.array([rows[reading.lstrip("-")] for reading in shown.values()])
@@ -138,20 +139,17 @@ class ReadingWriter:
 
     def publish(self, tick: int, block: Floats) -> None:
         """Write the readings that have arrived by a tick, if they are new."""
-        taken, arrived = self.sensor.news
-        if taken == arrived == self._taken:  # none in transit
+        sensor = self.sensor
+        if sensor.taken == sensor.arrived == self._taken:  # none in transit
             return
-        if taken != arrived:
-            self.sensor.arrive(tick)
-            arrived = self.sensor.news[1]
-        self._taken = arrived
-        sampled = self.sensor.sample_tick
+        sensor.arrive(tick)
+        self._taken, sampled = sensor.arrived, sensor.sample_tick
         if sampled == self._shown:
             return
         self._shown = sampled
-        readings = self.sensor.published()
+        readings = sensor.published()
         time_us = float(round(sampled * self._tick_us))
-        copy_readings(readings, self._rows, self._signs, self._columns, self._time, time_us, block)
+        self._copy(readings, self._rows, self._signs, self._columns, self._time, time_us, block)
         if self.kind == "gnss":
             rows = block[: readings.shape[1]]
             copy_positions(readings, self._ecef, self._angles, COLUMN["latitude"], block)

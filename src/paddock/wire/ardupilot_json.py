@@ -68,13 +68,12 @@ def decode_servos(datagram: Buffer) -> ServoPacket:
     if size not in _SERVOS:
         raise WireError("length", f"ArduPilot servos: a packet has 40 or 72 bytes, not {size}")
     valid, layout = _SERVOS[size]
-    fields = layout.unpack(datagram)
-    magic, rate, count = fields[:3]
+    magic, rate, count, *pwm = layout.unpack(datagram)
     if magic != valid:
         raise WireError("magic", f"ArduPilot servos: magic {magic} instead of {valid} in a packet of {size} bytes")
     if rate == 0:
         raise WireError("value", "ArduPilot servos: frame_rate must be at least 1 Hz, not 0")
-    return ServoPacket(rate, count, fields[3:])
+    return ServoPacket(rate, count, tuple(pwm))
 
 
 def encode_servos(packet: ServoPacket) -> bytes:
@@ -123,6 +122,7 @@ class LineWriter:
         self._sections = np.array([(len(text), count, required) for text, count, required in ends])
         self.count = int(self._sections[:, 1].sum())  # numbers in a line
         self._line = np.empty(len(self._text) + NUMBER_BYTES * self.count, np.uint8)
+        self._fill = fill_line.direct()
 
     def write(self, numbers: Floats) -> bytes:
         """Return the line with these numbers; InvalidValueError if some are missing or a required one is not finite."""
@@ -130,7 +130,7 @@ class LineWriter:
             raise InvalidValueError(
                 f"this state cannot be sent as JSON: it has {len(numbers)} numbers, not {self.count}"
             )
-        size = fill_line(self._text, self._sections, numbers, self._line)
+        size = self._fill(self._text, self._sections, numbers, self._line)
         if size < 0:
             before = bytes(self._text).decode().split("%")[:-size]  # the text up to the number
             key = re.findall(r'"(\w+)":\[?%*$', "%".join(before).replace("%,", "%"))[0]

@@ -18,7 +18,10 @@ from paddock.sitl.autopilot.parameters import AutopilotParameters, Parameter
 from paddock.sitl.autopilot.telemetry import CurrentItem, ItemReached, Landed, Severity, StatusText, Telemetry
 
 HOME = LocalFrame(47.0, 8.0, 500.0)
-COPTER = (Parameter("WPNAV_RADIUS", 200, 5, 1000), Parameter("CIRCLE_RADIUS", 1000, 0, 200000))
+COPTER = (
+    *(Parameter("WPNAV_RADIUS", 200, 5, 1000), Parameter("CIRCLE_RADIUS", 1000, 0, 200000)),
+    Parameter("WPNAV_SPEED", 1000, 10, 2000),
+)
 
 
 class Puppet:
@@ -150,6 +153,20 @@ def test_conditions_delay_the_following_actions() -> None:
     while isnan(puppet.at(0.0, 0.0, -20.0).speed):
         waited += 0.02
     assert waited == pytest.approx(0.5, abs=0.03)
+
+
+def test_a_speed_beyond_the_vehicles_limits_is_limited_and_reported() -> None:
+    puppet = Puppet(
+        MissionItem(178, 2, 1.0, 500.0), item(16, 50.0, 0.0), MissionItem(178, 2, 1.0, 0.01), item(16, 0, 0)
+    )
+    puppet.place(0.0, 0.0, -20.0)
+    puppet.executor.start()
+    assert puppet.at(0.0, 0.0, -20.0).speed == 20.0  # WPNAV_SPEED of ArduCopter: 0.1 to 20 m/s
+    while puppet.executor.current < 4:
+        puppet.at(50.0, 0.0, -20.0)
+    assert puppet.at(50.0, 0.0, -20.0).speed == 0.1
+    assert "Speed: 500 m/s limited to 20 (range of WPNAV_SPEED)" in puppet.texts
+    assert "Speed: 0.01 m/s limited to 0.1 (range of WPNAV_SPEED)" in puppet.texts
 
 
 def test_yaw_follows_condition_yaw_and_roi() -> None:

@@ -65,7 +65,7 @@ def test_result_of_each_item(item: MissionItem, result: int) -> None:
     assert check_mission_item(item, "copter") == result
 
 
-@pytest.mark.parametrize("command", [21, 22, 115, 201])
+@pytest.mark.parametrize("command", [21, 22, 82, 115, 201])
 def test_rovers_refuse_flying_items(command: int) -> None:
     item = MissionItem(command, p4=0.0, **HERE)
     assert check_mission_item(item, "rover") == mavlink.MAV_MISSION_UNSUPPORTED

@@ -198,6 +198,25 @@ def test_ticks_are_due_when_an_autopilot_is(bridge: Any, simulator: Any, autopil
     assert bridge.links["sim"].adapter.sim_time_us == 13_000  # a simulator that is not hosted follows the engine
 
 
+def test_the_next_tick_is_asked_once_and_changes_with_the_vehicles(
+    bridge: Any, simulator: Any, autopilot: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bridge.register(simulator(rate=1000.0))
+    bridge.spawn(rover(1), autopilot(period_us=20_000), "sim")
+    bridge.exchange(0)
+    with monkeypatch.context() as patch:
+        asked: list[int] = []
+        patch.setattr(bridge, "tick_time_us", lambda tick: asked.append(tick) or tick * 1000)
+        assert [bridge.due(tick) for tick in (1, 1, 7, 20)] == [20] * 4
+        assert set(asked) <= {1, 20}  # ticks in between need no look at the vehicles
+    bridge.spawn(rover(2), autopilot(period_us=5_000), "sim")
+    assert bridge.due(7) == 7  # a new vehicle is due at once
+    bridge.exchange(7)
+    assert bridge.due(8) == 10  # the next multiple of its period
+    bridge.reset()
+    assert bridge.due(8) == 8 and bridge.due(0) == 0
+
+
 def test_tick_times_are_exact_where_a_tick_is_no_whole_number_of_us(make_bridge: Any) -> None:
     with make_bridge(tick_rate=1200.0) as bridge:
         bridge.exchange(0)

@@ -277,3 +277,10 @@ def test_the_current_item_by_message_and_by_command(rover: Any) -> None:
     rover.expect(station, "MISSION_CURRENT", lambda m: m.seq == 3)
     assert rover.ask(station, mavlink.MAVLink_mission_set_current_message(1, 1, 99), "MISSION_ACK").type == 13
     assert rover.order(station, 224, 99.0) != 0
+
+
+def test_a_rover_refuses_a_spline_by_its_name(rover: Any) -> None:
+    station = rover.station()
+    assert upload(rover, station, [item(0), item(1, 82), item(2)]) == 3  # MAV_MISSION_UNSUPPORTED
+    text = rover.expect(station, "STATUSTEXT", lambda m: "Mission item 1" in m.text).text
+    assert text == "Mission item 1 rejected: unsupported, NAV_SPLINE_WAYPOINT on a rover"[:50]

@@ -11,14 +11,15 @@ import numpy as np
 from paddock.compute.math import maximum, minimum
 from paddock.compute.routine import routine
 from paddock.engine.actions import CommandAction
+from paddock.engine.engine import Engine
 from paddock.engine.program import FleetProgram
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 from paddock.scenario.sitl import LAST_SYSID
 from paddock.sitl.adapter import AdapterError, BlockAdapter, Capabilities, Placed, blank_actuators
 from paddock.sitl.airframe import Airframe, Inputs, find_airframe
-from paddock.sitl.equipment import TIMES, ReadingWriter, write_truth
-from paddock.sitl.sensor_data import COLUMN, RANGEFINDERS, Floats, empty_block
+from paddock.sitl.equipment import QUATERNIONS, TIMES, TRUE_ROWS, TRUE_SIGNS, ReadingWriter, show_truth
+from paddock.sitl.sensor_data import COLUMN, RANGEFINDERS, TRUTH, Floats, empty_block
 from paddock.world.columns import column_index
 from paddock.world.fleet import NEVER, Ints
 from paddock.world.geodesy import Origin
@@ -48,7 +49,9 @@ class FleetFeed:
         self._pitot = sensors.get("airspeed")
         self._tick = -1
         self._all = slice(0, program.fleet.n)
-        self._no_power = np.empty((0, program.fleet.n))
+        self._no_power, self._no_poses = np.empty((0, program.fleet.n)), np.empty((0, 0))
+        self._no_poses.flags.writeable = False  # as those of a fleet
+        self._show_present = show_present.direct()
 
     @property
     def carried(self) -> frozenset[str]:
@@ -66,21 +69,21 @@ class FleetFeed:
                 writer.publish(tick, self.block)
             self._show_ranges(tick)
             power = self.airframe.battery(self._all)
-            show_power(self.block, time_us, self._no_power if power is None else power)
             if self._pitot is not None:
                 self._pitot.arrive(tick)
                 self.block[:, COLUMN["airspeed"]] = self._pitot.readings()["airspeed"]
-            if self._truth:
-                write_truth(self.program.pose_block(tick), self.block)
+            poses = self.program.pose_block(tick) if self._truth else self._no_poses
+            shown = self._no_power if power is None else power
+            self._show_present(self.block, time_us, shown, poses, TRUE_ROWS, TRUE_SIGNS, QUATERNIONS)
         return self.block
 
     def deliver(self, tick: int, rows: Ints | slice, block: Floats, places: Ints | slice) -> None:
         """Write the rows that have changed since they were last delivered to their places in a block."""
-        newest = self.update(tick)[rows]
+        newest = self.update(tick)
         if tick != self._last:  # none has been delivered at this tick
-            block[places] = newest
+            block[places] = newest[rows]
         else:
-            block[places] = np.where((self._received[rows] != tick)[:, None], newest, block[places])
+            block[places] = np.where((self._received[rows] != tick)[:, None], newest[rows], block[places])
         self._received[rows] = self._last = tick
 
     def _show_ranges(self, tick: int) -> None:
@@ -131,12 +134,19 @@ def all_same(values: Floats, wanted: Floats) -> bool:
     return same
 
 
-def write_power(block: Floats, time_us: float, power: Floats) -> None:
-    """Write the time and the battery's voltage, current and share left (3, n; or none) into the rows of a block."""
+def write_present(
+    block: Floats, time_us: float, power: Floats, poses: Floats, rows: Ints, signs: Floats, turn: Floats
+) -> None:
+    """Write the time, the battery's voltage, current and share left (3, n; or none) and the truth of poses (or none).
+
+    `rows`, `signs` and `turn` as in `show_truth`.
+    """
     for k in range(len(block)):
         block[k, 0] = time_us
         for j in range(len(power)):
             block[k, FIRST_BATTERY + j] = power[j, k]
+    if len(poses):
+        show_truth(poses, rows, signs, turn, FIRST_TRUTH, block)
 
 
 def limit_rows(block: Floats, limited: Floats) -> bool:
@@ -150,8 +160,8 @@ def limit_rows(block: Floats, limited: Floats) -> bool:
     return unknown
 
 
-FIRST_BATTERY = COLUMN["battery_voltage"]
-same_values, limit_actuators, show_power = routine(all_same), routine(limit_rows), routine(write_power)
+FIRST_BATTERY, FIRST_TRUTH = COLUMN["battery_voltage"], TRUTH.start
+same_values, limit_actuators, show_present = routine(all_same), routine(limit_rows), routine(write_present)
 
 
 class FleetPart(NamedTuple):
@@ -183,6 +193,7 @@ class WorldAdapter(BlockAdapter):
         super().__init__(name)
         self.truth = truth
         self._host = simulation
+        self._limit = limit_actuators.direct()
         self._sim: Simulation | None = None
         self.forget()
 
@@ -264,7 +275,7 @@ class WorldAdapter(BlockAdapter):
     def capabilities(self) -> Capabilities:
         """The sensors that all of its vehicles have, at the rate of the clock."""
         with self.lock:
-            carried = [part.feed.carried for v in self._placed for part in self._parts((v,))]
+            carried = [part.feed.carried for v in self._placed for part in self._parts(self.simulation.engine, (v,))]
             common = frozenset.intersection(*carried) if carried else CARRIED
             rate = self._sim.engine.world.clock.rate if self._sim is not None else RATE
         return Capabilities(common | {"truth"} if self.truth else common, rate, LAST_SYSID, wind=True)
@@ -287,17 +298,18 @@ class WorldAdapter(BlockAdapter):
     def receive_block(self, vehicles: Sequence[int], block: Floats) -> None:
         """Write all rows, fleet by fleet."""
         with self.lock:
-            tick = self.simulation.tick
-            for feed, rows, places in self._parts(tuple(vehicles)):
+            engine = self.simulation.engine
+            tick = engine.world.clock.tick
+            for feed, rows, places in self._parts(engine, vehicles):
                 feed.deliver(tick, rows, block, places)
 
     def send_block(self, vehicles: Sequence[int], block: Floats) -> None:
         """Post one command for each fleet."""
         with self.lock:
-            engine, parts = self.simulation.engine, self._parts(tuple(vehicles))
-            tick = engine.world.clock.tick
+            engine = self.simulation.engine
+            parts, tick = self._parts(engine, vehicles), engine.world.clock.tick
             limited = np.empty(block.shape)
-            if limit_actuators(block, limited):
+            if self._limit(block, limited):
                 self._refuse_nan(vehicles, block)
             for feed, rows, places in parts:
                 control = feed.control(limited[places], rows, tick)
@@ -309,10 +321,10 @@ class WorldAdapter(BlockAdapter):
         """Disarm, all outputs 0."""
         self.send_block(vehicles, blank_actuators(len(vehicles)))
 
-    def _parts(self, vehicles: tuple[int, ...]) -> list[FleetPart]:
+    def _parts(self, engine: Engine, numbers: Sequence[int]) -> list[FleetPart]:
         """Return where these vehicles are, fleet by fleet; cached until a vehicle is added or removed."""
-        engine = self.simulation.engine
-        roster = engine.world.run, engine.world.roster_version
+        world, vehicles = engine.world, tuple(numbers)
+        roster = world.run, world.roster_version
         if roster == self._roster and (known := self._known.get(vehicles)) is not None:
             return known
         for vehicle in vehicles:

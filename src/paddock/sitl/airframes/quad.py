@@ -25,12 +25,16 @@ class QuadAirframe(Airframe):
     def __init__(self, program: FleetProgram) -> None:
         super().__init__(program)
         self._read = np.array([column_index(program.model.state)[name] for name in self.states])
+        self._power_of = power_of.direct()
         self._full: Floats | None = None  # W: power of a motor at full speed, where it is the same for all vehicles
 
     def commanded(self, block: Floats, rows: Rows) -> Inputs:
         """Return the shares of thrust unchanged."""
         if len(block) == 1:
-            armed, a, b, c, d = [value if value >= 0.0 else 0.0 for value in block[0, :5].tolist()]
+            values = block[0, :5].tolist()
+            if min(values) < 0.0:
+                values = [max(value, 0.0) for value in values]
+            armed, a, b, c, d = values
             on = 1.0 if armed > 0.5 else 0.0
             return {"armed": on, "mode": MOTORS, "motor_1": a, "motor_2": b, "motor_3": c, "motor_4": d}
         armed, *shares = np.maximum(block[:, :5].T, 0.0, order="C")
@@ -45,7 +49,7 @@ class QuadAirframe(Airframe):
             full = np.atleast_1d(np.asarray(varying, np.float64))
             self._full = full if isinstance(varying, float) else None
         power = np.empty((3, state.shape[1]))
-        power_of(state, self._read, full, power)
+        self._power_of(state, self._read, full, power)
         return power
 
 

@@ -104,6 +104,7 @@ class ArduPilotAutopilot(Autopilot):
         self._reply = b""
         self._writer = LineWriter(SECTIONS, "" if lockstep else ',"no_lockstep":1')
         self._numbers = np.zeros(self._writer.count)  # of a line: the timestamp, then those of `SENT`
+        self._sent, self._distances = self._numbers[1:], self._numbers[FIRST_RANGE : FIRST_RANGE + RANGEFINDERS]
         self.status.note = self._waiting_note()
 
     @property
@@ -246,7 +247,7 @@ class ArduPilotAutopilot(Autopilot):
         if packet.pwm != self._pwm:
             self._pwm = packet.pwm
             self.frame.apply(packet.pwm, self._commands.row)
-            self.status.armed = self._commands.armed
+            self.status.armed = self._commands.row.item(0) > 0.5
         self.status.exchanges += 1
         self._owing = True
         if not self.lockstep and self._sensors is not None:
@@ -262,7 +263,7 @@ class ArduPilotAutopilot(Autopilot):
 
     def _answer(self, sensors: SensorData) -> None:
         """Send the state, unless the world has not moved since the last one."""
-        timestamp = self._advance(sensors.time_us)
+        timestamp = self._advance(sensors.row.item(0))
         if timestamp is None or self._peer is None:
             return
         try:
@@ -293,10 +294,9 @@ class ArduPilotAutopilot(Autopilot):
         """Return the line for a state at `timestamp` s; values that are not measured are omitted."""
         numbers = self._numbers
         numbers[0] = timestamp
-        sensors.row.take(SENT, out=numbers[1:], mode="clip")
-        ranges = numbers[FIRST_RANGE : FIRST_RANGE + RANGEFINDERS]
-        if (measured := ranges.tobytes()) != self._ranges:
-            seen = {k for k, distance in enumerate(ranges.tolist(), FIRST_RANGE) if isfinite(distance)}
+        sensors.row.take(SENT, out=self._sent, mode="clip")
+        if (measured := self._distances.tobytes()) != self._ranges:
+            seen = {k for k, distance in enumerate(self._distances.tolist(), FIRST_RANGE) if isfinite(distance)}
             self._ranges, self._lost = measured, sorted(self._ranged - seen)
             self._ranged |= seen
         for k in self._lost:

@@ -107,13 +107,15 @@ class ArduPilotFrame:
 
     def apply(self, pwm: Sequence[int], row: Floats) -> None:
         """Write the PWM of the channels into a row of ActuatorCommands."""
-        armed, values = False, list[float]()
-        for number, column, units in self.channels:
-            values.append(units[0](pwm[number]))
-            armed = armed or (column <= MOTORS and pwm[number] > self.idle_pwm)
+        armed, idle = 0.0, self.idle_pwm
+        for number, column, (convert, _) in self.channels:
+            output = pwm[number]
+            row[column] = convert(output)
+            if output > idle and column <= MOTORS:
+                armed = 1.0
         row[0] = armed
-        for channel, value in zip(self.channels, plus_to_x(*values) if self.plus else values, strict=True):
-            row[channel.column] = value
+        if self.plus:
+            row[1:5] = plus_to_x(*row[1:5].tolist())
 
     def outputs(self, row: Floats) -> tuple[int, ...]:
         """Return the PWM of the channels for a row, as ArduPilot would send it; disarmed motors rest."""

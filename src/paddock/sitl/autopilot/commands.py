@@ -340,6 +340,7 @@ COMMANDS: Mapping[int, Handler] = {
     206: camera.set_distance,  # DO_SET_CAM_TRIGG_DIST
     207: enable_fence,  # DO_FENCE_ENABLE
     209: motor_test.test_motors,  # DO_MOTOR_TEST
+    213: guided.turn_and_drive,  # NAV_SET_YAW_SPEED
     218: aux_function,  # DO_AUX_FUNCTION
     224: set_current,  # DO_SET_MISSION_CURRENT
     241: calibration.calibrate,  # PREFLIGHT_CALIBRATION

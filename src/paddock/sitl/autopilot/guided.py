@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot.ack import Ack, CommandResult, denied, rejected, require, require_position, unsupported
 from paddock.sitl.autopilot.estimate import Ned
-from paddock.sitl.autopilot.mission.items import CLIMB_SPEEDS
+from paddock.sitl.autopilot.mission.items import CLIMB_SPEEDS, YAW_SPEED
 from paddock.sitl.autopilot.vehicle import drives
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ class GuidedTarget:
     yaw: float = nan  # rad
     yaw_rate: float = nan  # rad/s, clockwise
     speed: float = nan  # m/s towards `position`
+    pace: float = nan  # m/s along the nose while it heads for `yaw`, negative backwards; of rovers
     takeoff: float = nan  # m above home to climb to first (MAV_CMD_NAV_TAKEOFF)
 
 
@@ -140,7 +141,7 @@ def change_speed(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) ->
     require(speed in (NO_CHANGE, DEFAULT) or 0.0 < speed <= MAX_SPEED, invalid)
     if speed != NO_CHANGE:
         autopilot.executor.actions.change_speed(speed)
-        autopilot.guided = replace(autopilot.guided, speed=speed if speed > 0.0 else nan)
+        autopilot.guided = replace(autopilot.guided, speed=autopilot.executor.actions.speed)
 
 
 def yaw(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> None:
@@ -149,6 +150,20 @@ def yaw(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> None:
     require(abs(p[0]) <= 360.0 and p[3] in (0.0, 1.0), denied(f"Yaw: {p[0]:g} deg is not in -360 to 360"))
     way = -1.0 if p[2] < 0.0 else 1.0
     _turn(autopilot, autopilot.estimate.yaw + way * radians(p[0]) if p[3] else radians(p[0]))
+
+
+def turn_and_drive(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> None:
+    """NAV_SET_YAW_SPEED in GUIDED: a rover heads for p1 deg at p2 m/s, negative backwards; p3 1 relative.
+
+    As every heading in GUIDED it ends after 3 s without another command.
+    """
+    require(drives(autopilot.vehicle.kind), unsupported(autopilot, "Yaw and speed"))
+    for number, (low, high) in YAW_SPEED.items():
+        value = denied(f"Yaw and speed: p{number} {p[number - 1]:g} is not in {low:g} to {high:g}")
+        require(low <= p[number - 1] <= high, value)
+    require_guided(autopilot, "Yaw and speed")
+    wanted = radians(p[0]) + (autopilot.estimate.yaw if p[2] > 0.0 else 0.0)
+    set_target(autopilot, GuidedTarget(yaw=remainder(wanted, tau), pace=p[1]))
 
 
 def change_heading(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> None:

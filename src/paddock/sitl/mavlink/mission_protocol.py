@@ -227,7 +227,7 @@ class MissionProtocol:
             item, result = decode(message)
             result = result or (self.autopilot.check_item(kind, item) if item is not None else 0)
             if item is None or result:
-                self._end(upload, result, upload.next)
+                self._end(upload, result, upload.next, int(message.command))
                 return
             upload.items.append(item)
             upload.asked = 0
@@ -244,12 +244,16 @@ class MissionProtocol:
                 self.autopilot.send_text(Severity.WARNING, ack.text)
         self._acknowledge(sender, result, message.mission_type)
 
-    def _end(self, upload: Upload, result: int, at: int | None = None) -> None:
-        """Acknowledge an upload; report the item at fault, if any."""
+    def _end(self, upload: Upload, result: int, at: int | None = None, command: int | None = None) -> None:
+        """Acknowledge an upload; report the item at fault, if any, and the command that its vehicle does not know."""
         if result and at is not None:
             entry = mav.enums["MAV_MISSION_RESULT"].get(result)
             reason = str(result) if entry is None else entry.name.removeprefix("MAV_MISSION_").lower().replace("_", " ")
             text = f"{upload.kind.name.capitalize()} item {at} rejected: {reason}"
+            if result == mav.MAV_MISSION_UNSUPPORTED and command is not None:
+                found = mav.enums["MAV_CMD"].get(command)
+                name = str(command) if found is None else found.name.removeprefix("MAV_CMD_")
+                text += f", {name} on a {self.autopilot.vehicle.kind.partition('_')[0]}"
             self.autopilot.send_text(Severity.WARNING, text)
         del self._uploads[upload.kind]
         upload.result, upload.acked_wall = result, monotonic()

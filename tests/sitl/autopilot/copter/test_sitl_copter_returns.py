@@ -127,7 +127,7 @@ def test_smart_rtl_flies_back_around_the_corner_and_lands(rig: Any) -> None:
     craft.run(1.0)
     assert craft.autopilot.set_mode(SMART_RTL).accepted
     log = craft.run(90.0, lambda: not craft.autopilot.armed)
-    assert not craft.autopilot.armed and craft.state.z < 0.005  # on its springs
+    assert not craft.autopilot.armed and craft.state.z < 0.02  # on its springs
     assert craft.distance(0.0, 0.0) < 0.6
     # along the two legs, never across: the distance to the nearer leg stays within the accuracy of the path
     north, east = log[:, 1], log[:, 2]

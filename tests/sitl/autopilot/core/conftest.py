@@ -53,7 +53,10 @@ class BenchCopter(VehicleControl):
     mav_type = 2
     modes: ClassVar[Mapping[int, type[Mode]]] = {m.number: m for m in FLYING}
     first_mode, return_mode, stop_mode, hold_mode = 0, 6, 9, 5
-    parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("WPNAV_SPEED_UP", 250, 10, 1000),)
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter("WPNAV_SPEED", 1000, 10, 2000),
+        Parameter("WPNAV_SPEED_UP", 250, 10, 1000),
+    )
     control_period_us = 4000
 
     def __init__(self, autopilot: BuiltInAutopilot) -> None:

@@ -152,6 +152,7 @@ def test_speed(copter: Any, rover: Any) -> None:
     assert copter.pilot.guided.speed == 4.0  # orders that follow keep it
     assert order(copter, 178, 1, -1) == ACCEPTED and copter.pilot.guided.speed == 4.0
     assert order(copter, 178, 1, -2) == ACCEPTED and isnan(copter.pilot.guided.speed)
+    assert order(copter, 178, 1, 60.0) == ACCEPTED and copter.pilot.guided.speed == 20.0  # WPNAV_SPEED: to 2000 cm/s
     assert order(copter, 178, 2, 3.0) == ACCEPTED and copter.pilot.parameters.value("WPNAV_SPEED_UP") == 300
     for kind, speed, result in ((1, -5, DENIED), (1, 0, DENIED), (1, 999, DENIED), (2, 50, DENIED), (9, 1, DENIED)):
         assert order(copter, 178, kind, speed) == result

@@ -230,3 +230,32 @@ def test_parameters_are_read_while_driving(skid: Make) -> None:
     yard.run(3.0)
     assert yard.plant.motion()[3] == pytest.approx(1.0, abs=0.03)
     assert min((yard.autopilot.parameters.value(p.name) for p in yard.autopilot.vehicle.parameters), default=inf) >= 0.0
+
+
+@pytest.mark.parametrize(("heading", "relative", "speed"), [(90.0, 0.0, 1.0), (-90.0, 1.0, 1.0), (180.0, 0.0, -1.0)])
+def test_set_yaw_speed_in_guided(skid: Make, heading: float, relative: float, speed: float) -> None:
+    """NAV_SET_YAW_SPEED, sent again every second, as ArduRover wants it; the nose starts to the north."""
+    yard = skid("skid", WP_SPEED=2.0)
+    yard.begin(GUIDED)
+    yard.run(1.0)
+    assert yard.autopilot.command(213, [heading, speed, relative]).accepted
+    for _ in range(3):
+        yard.run(2.9)
+        assert yard.autopilot.command(213, [heading, speed, 0.0]).accepted
+    yard.run(1.0)
+    now = yard.autopilot.estimate
+    assert abs(remainder(now.yaw - radians(heading), tau)) < radians(6.0)
+    assert now.vn * cos(now.yaw) + now.ve * sin(now.yaw) == pytest.approx(speed, abs=0.15)
+    assert "Guided: target timed out, stopping" not in yard.texts
+    yard.run(5.0)
+    now = yard.autopilot.estimate
+    assert "Guided: target timed out, stopping" in yard.texts and hypot(now.vn, now.ve) < 0.05
+
+
+def test_set_yaw_speed_is_refused_clearly(skid: Make) -> None:
+    yard = skid()
+    yard.begin(HOLD)
+    ack = yard.autopilot.command(213, [90.0, 1.0, 0.0])
+    assert not ack.accepted and ack.text == "Yaw and speed: mode is HOLD, not GUIDED"
+    ack = yard.autopilot.command(213, [720.0, 1.0, 0.0])
+    assert not ack.accepted and ack.text == "Yaw and speed: p1 720 is not in -360 to 360"

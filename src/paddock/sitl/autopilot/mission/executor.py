@@ -24,6 +24,7 @@ from paddock.sitl.autopilot.mission.items import (
     Role,
     make_leg,
     place_of,
+    speed_limits,
 )
 from paddock.sitl.autopilot.telemetry import CurrentItem, ItemReached, Severity
 
@@ -128,9 +129,13 @@ class MissionActions:
         return atan2(east, north) if hypot(north, east) > NEAR_ROI else now.yaw
 
     def change_speed(self, speed: float) -> None:
-        """Set the ground speed, m/s; -1 no change, -2 default."""
+        """Set the ground speed, m/s, within the limits of the vehicle; -1 no change, -2 default."""
         if speed > 0.0:
-            self.speed = speed
+            low, high, why = speed_limits(self.autopilot.parameters)
+            self.speed = min(max(speed, low), high)
+            if self.speed != speed:
+                text = f"Speed: {speed:g} m/s limited to {self.speed:g} ({why})"
+                self.autopilot.send_text(Severity.WARNING, text)
         elif speed == -2.0:
             self.speed = nan
 

@@ -159,6 +159,18 @@ ITEM_KINDS: Mapping[int, ItemKind] = {
 }
 """Any other MAV_CMD is refused with MAV_MISSION_UNSUPPORTED: grippers, winches, parachutes, VTOL..."""
 
+SPEED_PARAMETERS = {"WPNAV_SPEED": 0.01, "WP_SPEED": 1.0}  # of copters and rovers -> m/s per unit
+
+
+def speed_limits(parameters: "AutopilotParameters") -> tuple[float, float, str]:
+    """Return the lowest and highest speed (m/s) that a mission may ask for, and the parameters that say so."""
+    if "AIRSPEED_MIN" in parameters:
+        return parameters.value("AIRSPEED_MIN"), parameters.value("AIRSPEED_MAX"), "AIRSPEED_MIN, AIRSPEED_MAX"
+    name = next(name for name in SPEED_PARAMETERS if name in parameters)
+    known, scale = parameters.known(name), SPEED_PARAMETERS[name]
+    return known.low * scale, known.high * scale, f"range of {name}"
+
+
 CLIMB_SPEEDS = {2.0: "WPNAV_SPEED_UP", 3.0: "WPNAV_SPEED_DN"}
 """Vertical speed types of DO_CHANGE_SPEED -> the parameter (cm/s) that each changes."""
 

@@ -270,7 +270,8 @@ class RoverGuided(RoverMode):
 
     def _head(self, target: GuidedTarget) -> None:
         """Follow a heading or a turn rate, and a speed."""
-        speed = 0.0 if isnan(target.speed) else target.speed
+        wanted = target.speed if isnan(target.pace) else target.pace
+        speed = 0.0 if isnan(wanted) else wanted
         if isnan(target.yaw):
             self.driver.rates(speed, 0.0 if isnan(target.yaw_rate) else target.yaw_rate)
         else:
