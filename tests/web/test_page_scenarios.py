@@ -101,6 +101,7 @@ def test_a_replay_shows_what_the_opened_file_shows(
         window = open_page(f"http://127.0.0.1:{host.addresses['web']['port']}/").ready()
         host.source.operate("seek", "test", {"position": 1.0})  # before the event; it stays paused
         window.until(lambda: sample(window)["time"] == 1.0)
+        assert window.notices() == []  # nothing that the page requests is refused
         served = events(window), plotted_x(window, 81)
         opened(window, file)
         window.until(lambda: window.ask("'recording' in window.paddock.store.source.value") and events(window))

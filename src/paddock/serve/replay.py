@@ -165,6 +165,10 @@ class ReplaySource:
         """Return no overrides: recordings have none."""
         return []
 
+    def autopilots(self, client: str) -> list[dict[str, Any]]:
+        """Return no autopilots: recordings have none."""
+        return []
+
     def routes(self, client: str) -> list[dict[str, Any]]:
         return [route._asdict() for route in entry_routes(self.player.scenario, self.player.snapshot())]
 

@@ -86,7 +86,8 @@ export class ContactMarks {
 export function contactText({ speed, impulse }: Pick<ContactPlace, "speed" | "impulse">): string {
   const hit = `${speed.toFixed(1)} m/s`;
   if (!(impulse > 0)) return hit;
-  return `${hit}, ${impulse < 1000 ? `${impulse.toPrecision(2)} N s` : `${(impulse / 1000).toPrecision(3)} kN s`}`;
+  if (impulse >= 1000) return `${hit}, ${(impulse / 1000).toPrecision(3)} kN s`;
+  return `${hit}, ${impulse < 10 ? impulse.toPrecision(2) : Math.round(impulse)} N s`;
 }
 
 type Timed = FrameSource["events"]["value"][number] & { time?: number };

@@ -20,6 +20,7 @@ test("reads place, normal and impulse", () => {
 test("says how hard it was", () => {
   expect(contactText({ speed: 21.84, impulse: 14_100 })).toBe("21.8 m/s, 14.1 kN s");
   expect(contactText({ speed: 4.2, impulse: 41.1 })).toBe("4.2 m/s, 41 N s");
+  expect(contactText({ speed: 1.2, impulse: 850.4 })).toBe("1.2 m/s, 850 N s");
   expect(contactText({ speed: 0.3, impulse: 0 })).toBe("0.3 m/s");
 });
 
