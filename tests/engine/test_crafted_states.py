@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ import paddock
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 from paddock.world.archive import pack, unpack
+from paddock.world.columns import column_index, columns_of
 
 Load = Callable[..., Simulation]
 Path = tuple[str | int, ...]
@@ -257,3 +259,54 @@ def test_a_refused_state_names_what_is_wrong(load: Load) -> None:
     tree["world"]["fleets"]["crew"]["tables"]["state"] = np.zeros((3, 4))
     with pytest.raises(PaddockError, match=r"table 'state' of fleet 'crew' is not float64 of shape \(\d+, 4\)"):
         sim.restore(pack(tree))
+
+
+def test_a_combination_of_valid_numbers_that_diverges_is_refused_to_clients(load: Load) -> None:
+    """Each number is within its limits; together they are too much for the integration of a step."""
+    at = {"spawn": {"poses": [[0, 0, 30, 0], [40, 0, 30, 1]]}}
+    sim = load(
+        {"name": "wings", "count": 2, "model": "plane", **at}, {"name": "cars", "count": 2, "model": "car.full", **at}
+    )
+    sim.step(20)
+    valid, before, rng = sim.save(), sim.state_hash(), np.random.default_rng(4)
+    refused = Counter[str]()
+    for _ in range(60):
+        tree = unpack(valid)
+        for name in ("wings", "cars"):
+            state = tree["world"]["fleets"][name]["tables"]["state"]
+            columns = columns_of(sim.engine.programs[name].model.state)
+            for k in rng.integers(len(columns), size=3):
+                limits = [abs(bound) for bound in (columns[k].low, columns[k].high) if np.isfinite(bound)]
+                state[k, rng.integers(2)] = rng.choice([*limits, 1e3, 1e6, 0.0]) * rng.choice([-1.0, 1.0])
+        try:
+            prepared = sim.engine.prepare_restore(pack(tree), apart=True)
+        except PaddockError as error:
+            refused["diverges" if "cannot be continued" in str(error) else "beyond limits"] += 1
+            assert sim.state_hash() == before
+            continue
+        sim.engine.take_over(prepared)
+        with np.errstate(all="ignore"):
+            sim.step(240)  # the first second goes on
+        refused["accepted"] += 1
+        sim.restore(valid)
+        assert sim.state_hash() == before
+    assert min(refused[what] for what in ("diverges", "beyond limits", "accepted")) > 0
+
+
+def test_the_owner_of_a_run_may_restore_a_state_that_diverges(load: Load) -> None:
+    """To look at what happens: restoring continues exactly as the saved run did."""
+    sim = load({"name": "wing", "model": "plane", "pose": [0, 0, 30, 0]})
+    sim.step(20)
+    valid = sim.save()
+    tree = unpack(valid)
+    state = tree["world"]["fleets"]["wing"]["tables"]["state"]
+    names = list(column_index(sim.engine.programs["wing"].model.state))
+    for name in ("vx", "vy"):
+        state[names.index(name)] = 400.0  # m/s: the largest that are valid
+    with pytest.raises(PaddockError, match=r"saved state of 'wing' cannot be continued: .* s later \w+ is"):
+        sim.engine.prepare_restore(pack(tree), apart=True)
+    sim.restore(pack(tree))
+    with np.errstate(all="ignore"), pytest.raises(PaddockError, match="the run has ended: the state of 'wing'"):
+        sim.step(240)
+    sim.restore(valid)
+    sim.step(240)

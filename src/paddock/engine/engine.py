@@ -231,7 +231,8 @@ class Engine:
     def prepare_restore(self, saved: bytes | dict[str, Any], apart: bool = False) -> PreparedRun:
         """Build the state of a saved run and check it; nothing is changed.
 
-        `apart`: the run continues in another thread. Kernels are compiled, and vehicles that are queued are built.
+        `apart`: the run continues in another thread, and the state is a client's. Kernels are compiled, and vehicles
+        that are queued are built. A state that would end the run, because it diverges within a second, is refused.
         """
         made_for, tree = (self.scenario, self.autopilots.joins), self._checked_state(saved)
         states, twin = self.autopilots.states, Engine(self.scenario, self.fleets.device, populated=False)
@@ -252,6 +253,8 @@ class Engine:
         if apart:
             prepare_kernels((pair for program in twin.programs.values() for pair in program.kernels()), apart=True)
             twin.applier.prepare_queued(twin.mailbox.queued)
+            if self.scenario.on_nan == "stop" and not twin.stages.guard.failure:
+                twin.stages.guard.move.refuse_diverging()
         twin._prepared = True
         return PreparedRun("restore", twin, load, made_for)
 

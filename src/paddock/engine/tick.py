@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 MISSION_RATE = 10.0  # Hz of simulated time at which the mission is updated
 REWOUND_VALUES = 100_000  # size limit of the states that are copied before a stride of several ticks
+TRIED_STEPS = 100_000  # limit of steps of vehicles in the trial of a restored state: a few ms
 ALARMS_SHOWN = 100  # events of one fleet at one tick; a last one counts the rest
 SPREAD_RATE = 1.0  # Hz at which vehicles in the same height layer are checked
 
@@ -285,6 +286,25 @@ class MoveStage:
         alarms = [(tick + alarm.ticks, program, alarm) for program, alarm in found]
         self.alarms = sorted(alarms, key=lambda one: (one[0], one[1].fleet.name, one[2].row))
         return ticks
+
+    def refuse_diverging(self) -> None:
+        """Raise PaddockError if a state does not stay finite for a second with its commands; states stay as they are.
+
+        Fewer ticks of large fleets are tried, because others wait for their kernels. FMUs are not.
+        """
+        rate = self.world.clock.rate
+        for program in self.programs.values():
+            fleet = program.fleet
+            if program.fmus is not None or not fleet.n:
+                continue
+            ticks = max(1, min(round(rate), TRIED_STEPS // (fleet.n * program.substeps)))
+            before = fleet.state[:, : fleet.n].copy()
+            alarms = program.move(ticks, self.world.environment, rate)
+            fleet.state[:, : fleet.n] = before
+            for alarm in alarms:
+                if alarm.kind == NOT_FINITE:
+                    name, after = fleet.vehicle_name(alarm.row), f"{alarm.ticks / rate:.3g} s later"
+                    raise PaddockError(f"the saved state of {name!r} cannot be continued: {after} {alarm.detail}")
 
     def _move(self, ticks: int) -> list[tuple[FleetProgram, Alarm]]:
         environment, rate = self.world.environment, self.world.clock.rate

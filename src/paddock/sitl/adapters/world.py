@@ -45,7 +45,7 @@ class FleetFeed:
             for sensor in sensors.values()
             if sensor.sensor.name == "rangefinder"
         ][:RANGEFINDERS]
-        self._range_tick = -1
+        self._range_tick = self._range_taken = -1  # of the shown sample of the first
         self._pitot = sensors.get("airspeed")
         self._tick = -1
         self._all = slice(0, program.fleet.n)
@@ -67,7 +67,8 @@ class FleetFeed:
             time_us = float(round(tick * self._tick_us))
             for writer in self._writers:
                 writer.publish(tick, self.block)
-            self._show_ranges(tick)
+            if self._ranges:
+                self._show_ranges(tick)
             power = self.airframe.battery(self._all)
             if self._pitot is not None:
                 self._pitot.arrive(tick)
@@ -87,10 +88,15 @@ class FleetFeed:
         self._received[rows] = self._last = tick
 
     def _show_ranges(self, tick: int) -> None:
+        first = self._ranges[0][0]
+        if first.taken == first.arrived == self._range_taken:  # no news, and none in transit
+            return
         for k, (sensor, farthest) in enumerate(self._ranges):
             sensor.arrive(tick)
-            if k == 0 and sensor.sample_tick == self._range_tick:
-                return
+            if k == 0:
+                self._range_taken = sensor.arrived
+                if sensor.sample_tick == self._range_tick:
+                    return
             distance, valid = sensor.published()
             seen = (valid > 0.5) | (distance < farthest)  # too near is a measurement, too far is not
             self.block[:, COLUMN["range_1"] + k] = np.where(seen, distance, np.nan)

@@ -163,7 +163,7 @@ SPEED_PARAMETERS = {"WPNAV_SPEED": 0.01, "WP_SPEED": 1.0}  # of copters and rove
 
 
 def speed_limits(parameters: "AutopilotParameters") -> tuple[float, float, str]:
-    """Return the lowest and highest speed (m/s) that a mission may ask for, and the parameters that say so."""
+    """Return the lowest and highest speed (m/s) that a mission may ask for, and the parameters they come from."""
     if "AIRSPEED_MIN" in parameters:
         return parameters.value("AIRSPEED_MIN"), parameters.value("AIRSPEED_MAX"), "AIRSPEED_MIN, AIRSPEED_MAX"
     name = next(name for name in SPEED_PARAMETERS if name in parameters)
