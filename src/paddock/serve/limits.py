@@ -1,4 +1,4 @@
-"""What clients may add to a run or load: numbers of vehicles, of fleets and of tasks, and the vehicles' estimated memory."""
+"""What clients may add to a run or load: numbers of vehicles, fleets and tasks, and the vehicles' estimated memory."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
