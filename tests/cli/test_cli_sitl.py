@@ -46,6 +46,26 @@ def test_ports_are_printed_when_clients_are_answered(
     assert printed_before == [""] and f"udp 127.0.0.1:{ports[1]}" in capsys.readouterr().out
 
 
+def test_a_line_says_that_kernels_are_compiled(
+    ports: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise nothing is printed until ground stations get answers; once, and not for what the cache has."""
+    numba, first_tick = pytest.importorskip("numba"), session._first_tick
+
+    def compiled(*arguments: Any) -> None:
+        for number in (1, 2):
+            assert numba.njit(lambda x, number=number: x + number)(1) == 1 + number
+        first_tick(*arguments)
+
+    flags = ["sitl", "--vehicles", "1", "--seconds", "0.5", "--pace", "0", "--headless", *ports]
+    assert exit_code(flags) == 0
+    capsys.readouterr()  # the cache may have been empty
+    assert exit_code(flags) == 0 and "compiling" not in capsys.readouterr().err
+    monkeypatch.setattr(session, "_first_tick", compiled)
+    assert exit_code(flags) == 0
+    assert capsys.readouterr().err.count("paddock: compiling kernels; the first run takes up to a minute\n") == 1
+
+
 def test_a_demo_with_other_ports_and_a_log(
     ports: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -34,21 +34,27 @@ def test_outputs_that_are_closed_or_full(redirection: str, code: int, error: str
 
 
 def test_a_deleted_current_folder(tmp_path: Path) -> None:
-    """Absolute paths work; a relative one, also as the value of a flag, is refused."""
+    """Absolute paths work; whatever would be read or written relative is refused, default names as well."""
     gone, there = tmp_path / "gone", tmp_path / "red.yaml"
     there.write_text("vehicles: [{name: red, model: rover}]\n")
     path = os.pathsep.join(os.path.abspath(one) for one in sys.path if one)
-    for arguments, refused in (
+    for arguments, problem in (
         (f"run {there} --headless --seconds 0.1", ""),
-        ("run red.yaml --headless --seconds 0.1", "red.yaml"),
-        (f"run {there} --record=a/b", "a/b"),
+        ("run red.yaml --headless", "red.yaml: no such scenario file or demo; {deleted}: give an absolute path"),
+        ("run red --headless", "red: no such scenario file or demo; {deleted}: give an absolute path"),
+        (f"run {there} --record=a/b", "cannot record to a/b: {deleted}: 'a/b' needs an absolute path"),
+        (f"run {there} --record rec", "cannot record to rec: {deleted}: 'rec' needs an absolute path"),
+        ("replay rec", "cannot read rec: {deleted}: 'rec' needs an absolute path"),
+        (
+            "plan --uavs 1 --tasks 1",
+            "cannot write to mission_0_plan: {deleted}: 'mission_0_plan' needs an absolute path",
+        ),
     ):
-        line = (
-            f"paddock: error: the current folder was deleted: '{refused}' needs an absolute path\n" if refused else ""
-        )
+        line = f"paddock: error: {problem.format(deleted='the current folder was deleted')}\n" if problem else ""
         gone.mkdir()
         found = run(f"cd {gone} && rmdir {gone} && PYTHONPATH={path} {COMMAND[0]} -m paddock {arguments}")
-        assert (found.returncode, found.stderr) == (2 if refused else 0, line)
+        assert (found.returncode, found.stderr) == (2 if problem else 0, line)
+    assert not any(os.path.exists(one) for one in (gone, "/a", "/rec", "/mission_0_plan"))
 
 
 @pytest.fixture

@@ -91,6 +91,7 @@ def wrong(value: Any) -> list[Any]:
         numbers = (np.nan, np.inf, -1.0, 1e9, -1e300) if value.dtype.kind == "f" else (-1, 65536, HUGE, -HUGE)
         if value.dtype.kind == "b":
             numbers = (True, False)
+        found += [value.astype(np.complex128) + 5j, np.zeros(value.shape, np.float16), value.astype(">f8") + np.nan]
         return [*found, *(np.full_like(value, n) for n in numbers), *(one_changed(value, n) for n in numbers)]
     if isinstance(value, bool) or value is None:
         return [7, 1, "text", not value]
@@ -226,6 +227,38 @@ def test_a_number_that_would_end_the_run_is_refused(load: Load, which: str) -> N
         sim.restore(pack(tree))
     assert sim.state_hash() == before
     sim.step(60)
+
+
+TYPES = ("c8", "c16", "f2", "f4", "i1", "i4", "u8", "b1", ">f8")
+ARRAYS: dict[str, Path] = {name: (*SENSOR, name) for name in ("memory", "samples", "ticks")} | {
+    "state": (*FLEET, "tables", "state"),
+    "ids": (*FLEET, "tables", "ids"),
+    "environment": ("world", "environment"),
+    "marks": ("orders", "crew", "marks"),
+    "memory of a behaviour": ("orders", "crew", "squads", "1", "memory"),
+}
+
+
+def test_an_array_of_another_type_is_refused_before_it_is_converted(load: Load) -> None:
+    """Warnings are errors here, so a conversion that loses something would fail; object types cannot be packed."""
+    sim = crew(load)
+    before, valid = sim.state_hash(), sim.save()
+    for path in ARRAYS.values():
+        for kind in TYPES:
+            tree = unpack(valid)
+            holder: Any = tree
+            for key in path[:-1]:
+                holder = holder[key]
+            valid_type, number = holder[path[-1]].dtype, 1j if "c" in kind else np.nan if "f" in kind else 1
+            if np.dtype(kind).newbyteorder("=") == valid_type:  # in another order of bytes it is the same
+                continue
+            holder[path[-1]] = np.full_like(holder[path[-1]], number, kind)
+            with pytest.raises(PaddockError, match=r"is not|has memory"):
+                sim.restore(pack(tree))
+    assert sim.state_hash() == before
+    for kind in ("O", "M8[s]", "U3", "S3", "V8"):
+        with pytest.raises(PaddockError, match="valid: plain arrays of numbers"):
+            pack({"ticks": np.zeros(1, kind)})
 
 
 def test_a_refusal_shows_no_control_characters(load: Load) -> None:

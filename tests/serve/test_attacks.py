@@ -270,6 +270,40 @@ def test_vehicles_that_clients_add_count_together_and_those_removed_do_not(
     assert ask(host, "spawn", entry={"fleet": "dogs", "count": 3, "spawn": few["spawn"]}) == "dogs"
 
 
+def test_the_limit_is_stated_before_other_mistakes_of_an_entry(host: Host) -> None:
+    with pytest.raises(PaddockError, match=r"vehicles\[0\]\.count: 10,000,000 vehicles exceed the 200,000"):
+        ask(host, "spawn", entry={"name": "dogs", "model": "rover", "count": 10_000_000})
+
+
+def test_fleets_that_clients_add_are_limited_because_each_costs_time_in_every_tick(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert isinstance(host.source, LiveSource)
+    monkeypatch.setattr(host.source, "limits", ClientLimits(fleets=2))
+    for name in ("a", "b"):
+        assert ask(host, "spawn", entry={"name": name, "model": "rover"}) == name
+    saved = ask(host, "save")
+    text = r"3 fleets exceed the 2 that clients may add \(serve.limits.fleets\)"
+    for operation, arguments in (
+        ("spawn", {"entry": {"name": "c", "model": "rover"}}),
+        ("spawn_all", {"entries": [{"name": "c", "model": "rover"}]}),
+    ):
+        with pytest.raises(PaddockError, match=text):
+            ask(host, operation, **arguments)
+    ask(host, "remove", target="a")
+    with pytest.raises(PaddockError, match=text):
+        ask(host, "spawn_all", entries=[{"name": name, "model": "rover"} for name in ("c", "d")])
+    assert ask(host, "spawn", entry={"name": "c", "model": "rover"}) == "c"
+    monkeypatch.setattr(host.source, "limits", ClientLimits(fleets=1))
+    ask(host, "restore", state=saved)  # no more than there are
+    ask(host, "clear")
+    with pytest.raises(PaddockError, match="restore: 2 fleets exceed the 1 that"):
+        ask(host, "restore", state=saved)
+    listed = "vehicles:\n" + "".join(f"- {{name: f{k}, model: point}}\n" for k in range(257))
+    (problem,) = problems_of(listed, installed_names(), ClientLimits())
+    assert problem.line == 258 and "257 fleets exceed the 256" in problem.message
+
+
 def test_a_scenario_beyond_the_limits_is_refused_at_its_line(host: Host) -> None:
     assert isinstance(host.source, LiveSource)
     host.source.director = lambda scenario: pytest.fail("begun")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 import urllib.error
@@ -20,7 +22,7 @@ from prometheus_client.parser import text_string_to_metric_families
 import paddock
 from paddock.errors import PaddockError
 from paddock.serve.endpoints.metrics import exposition
-from paddock.serve.host import Host
+from paddock.serve.host import Host, Silence, ThreadTime, thread_times
 
 CAR = {"name": "red", "model": "car.kinematic", "speed": 10.0}
 SCENARIO = {"clock": {"rate": 1000, "pace": 1.0}, "vehicles": [CAR]}
@@ -143,6 +145,61 @@ def test_a_hub_that_hangs_is_replaced(
     assert eventually(lambda: _answers(host))
     assert sim.tick - tick > 900  # it took a second to be noticed, in which the run went on
     assert "has not answered for 1 s" in log[0]
+
+
+def test_a_hub_that_waits_for_a_processor_is_not_replaced_until_it_could_run(
+    served: tuple[paddock.Simulation, Host, list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    eventually: Callable[[Callable[[], bool]], bool],
+) -> None:
+    """The hub is stopped; the scheduler's report says that it waits for its turn, as on a starved machine."""
+    _, host, log = served
+    monkeypatch.setattr("paddock.serve.host.HANG", 1.0)
+    looked, real = [], thread_times
+
+    def starved(pid: int) -> dict[str, ThreadTime]:
+        looked.append(pid)
+        return {"1": ThreadTime(1.0, 0.0, True)}
+
+    monkeypatch.setattr("paddock.serve.host.thread_times", starved)
+    assert eventually(lambda: bool(looked))
+    os.kill(host.hub_pid, signal.SIGSTOP)
+    before = len(looked)
+    assert eventually(lambda: len(looked) > before + 5)  # more than 2 s
+    assert host.restarts == 0 and not log
+    monkeypatch.setattr("paddock.serve.host.thread_times", real)
+    assert eventually(lambda: host.restarts == 1)
+    assert "has not answered for 1 s" in log[0]
+
+
+@pytest.mark.skipif(not hasattr(os, "SCHED_IDLE"), reason="the system has no such priority")
+def test_the_time_in_which_a_process_waits_for_a_processor_does_not_count_as_silence(
+    eventually: Callable[[Callable[[], bool]], bool],
+) -> None:
+    """A process of lowest priority beside a busy one, on the same processor; then it is stopped."""
+    processor = {min(os.sched_getaffinity(0))}
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+    try:
+        for one in busy:
+            os.sched_setaffinity(one.pid, processor)
+        os.sched_setscheduler(busy[0].pid, os.SCHED_IDLE, os.sched_param(0))
+        silence = Silence(busy[0].pid)
+        for _ in range(4):
+            time.sleep(0.25)
+            silence.observe(False)
+        assert silence.in_all > 1.0 and silence.seconds < 0.5 * silence.in_all
+        busy[1].kill()
+        os.kill(busy[0].pid, signal.SIGSTOP)
+        assert eventually(lambda: not any(one.runnable for one in thread_times(busy[0].pid).values()))
+        silence.observe(True)
+        assert silence.seconds == silence.in_all == 0.0
+        time.sleep(0.5)
+        silence.observe(False)
+        assert silence.seconds > 0.9 * silence.in_all
+    finally:
+        for one in busy:
+            one.kill()
+            one.wait()
 
 
 def _answers(host: Host) -> bool:

@@ -1,5 +1,6 @@
 """Entry point of the command line: finds the verb, reports usage errors in one line and sets the exit code."""
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -25,6 +26,8 @@ VERBS = {
     "validate": "Drive standard manoeuvres with a car; compare levels and formulas.",
     "bench": "Measure the simulator's speed.",
 }
+PATH_EVENTS = ("open", "os.mkdir", "os.listdir", "os.scandir", "os.rename", "os.remove", "glob.glob", "sqlite3.connect")
+"""Audit events of Python whose first argument is a path."""
 EPILOGUE = "Exit codes: 0 success, 1 a check failed, 2 usage error, 130 interrupted, 141 broken pipe."
 
 
@@ -47,21 +50,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit. Models and behaviours may be imported from the current folder."""
     if sys.stdout is None or sys.stderr is None:  # closed by the caller
         sys.stdout, sys.stderr = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115
-    given = sys.argv[1:] if arguments is None else arguments
     try:
         sys.path.append(os.getcwd())  # last, so that a file there cannot shadow a standard module
     except FileNotFoundError:
-        for one in given:
-            if _is_relative(path := one.partition("=")[2] if one.startswith("-") else one):
-                sys.exit(report_errors([f"the current folder was deleted: {path!r} needs an absolute path"]))
-        os.chdir(os.sep)  # libraries expect that there is one
-    sys.exit(exit_code(given))
+        deleted = os.path.join(os.sep, os.environ.get("PWD", "deleted"))
+        os.getcwd = lambda: deleted  # libraries ask for it when they are imported
+        sys.addaudithook(_refuse_relative)
+    sys.exit(exit_code(sys.argv[1:] if arguments is None else arguments))
 
 
-def _is_relative(argument: str) -> bool:
-    """Return whether an argument is a path, with a folder or the ending of a file, that is not absolute."""
-    ending = os.path.splitext(argument)[1][1:2]
-    return not os.path.isabs(argument) and (os.sep in argument or ending.isalpha() or argument == os.curdir)
+class DeletedFolderError(PaddockError, FileNotFoundError):
+    """A relative path while the current folder is deleted."""
+
+    def __str__(self) -> str:
+        return str(self.strerror)
+
+
+def _refuse_relative(event: str, arguments: tuple[object, ...]) -> None:
+    """Refuse to open, create or list what lies relative to a folder that is no more."""
+    if event in PATH_EVENTS and isinstance(path := arguments[0], str | bytes | os.PathLike):
+        name = os.fsdecode(path)
+        if not os.path.isabs(name) and (event, name) != ("os.mkdir", os.curdir):  # the kernel refuses that one
+            problem = f"the current folder was deleted: {name!r} needs an absolute path"
+            raise DeletedFolderError(errno.ENOENT, problem)
 
 
 def exit_code(arguments: Sequence[str]) -> int:

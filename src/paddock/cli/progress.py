@@ -29,6 +29,33 @@ def late_status(message: str) -> Iterator[None]:
 
 
 @contextmanager
+def compiling(notice: Callable[[], None]) -> Iterator[Callable[[], None]]:
+    """Call `notice` once if this process compiles something in the block, rather than load it from the cache.
+
+    Yields the function to call if another process compiles.
+    """
+    from numba.core.event import Event, Listener, install_listener
+
+    first = [notice]
+
+    def once() -> None:
+        if first:
+            first.pop()()
+
+    class Compilations(Listener):
+        """Gets the events of the compiler."""
+
+        def on_start(self, event: Event) -> None:
+            once()
+
+        def on_end(self, event: Event) -> None:
+            pass
+
+    with install_listener("numba:compile", Compilations()):
+        yield once
+
+
+@contextmanager
 def bar(what: str) -> Iterator[Callable[[float], None]]:
     """Show a progress bar while the block runs; call the yielded function with the share done, 0 to 1."""
     if not sys.stderr.isatty():

@@ -15,7 +15,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from paddock.cli.options import RunOptions, ServeOptions
-from paddock.cli.progress import COMPILING, Notices
+from paddock.cli.progress import COMPILING, Notices, compiling
 from paddock.cli.serving import Served, serving
 from paddock.cli.summary import Tally, counted, process_age, summary_lines
 from paddock.errors import NotFiniteError, PaddockError
@@ -71,7 +71,8 @@ class Runs:
     def run(self, scenario: Scenario) -> int:
         """Run a scenario until it ends or a client loads another one; return the exit code."""
         self.wanted, autopilots = None, None
-        with _waiting(f"starting {scenario.name}") as progress:
+        waiting = partial(_waiting, f"starting {scenario.name}", self.notices if scenario.sitl is not None else None)
+        with waiting() as progress:
             sim, tally, recorder = _built(scenario, self.options, self.served is not None, self.notices, progress)
         going = threading.Event()
         with sim, recorder or nullcontext(), ExitStack() as stack:
@@ -82,7 +83,7 @@ class Runs:
                 source = LiveSource(sim, self.served.options.lock, director, COMPILING, limits)
                 ready = stack.enter_context(serving(source, self.served, self.notices))
             caught = stack.enter_context(signals(sim.clock.stop, at_once=lambda: not going.is_set()))
-            with _waiting(f"starting {scenario.name}") as progress:
+            with waiting() as progress:
                 sim.engine.prepare(progress)
                 if scenario.sitl is not None:
                     from paddock.sitl.host import SitlHost
@@ -276,14 +277,18 @@ def _run_with_lines(
 
 
 @contextmanager
-def _waiting(message: str) -> Iterator[Progress | None]:
-    """Show a status message on a terminal; yield a function that shows which kernel is being compiled."""
+def _waiting(message: str, notices: Notices | None) -> Iterator[Progress | None]:
+    """Show a status message on a terminal; yield a function that shows which kernel is being compiled.
+
+    Elsewhere, add one line to `notices`, if given, when something is compiled: ground stations wait for it.
+    """
     if not sys.stderr.isatty():
-        yield None
+        with compiling(partial(notices.add, COMPILING)) if notices is not None else nullcontext() as notice:
+            yield None if notice is None else lambda number, count: notice()
         return
     from rich.console import Console
 
-    with Console(stderr=True).status(message) as status:
+    with Console(stderr=True).status(message) as status, compiling(partial(status.update, COMPILING)):
         yield lambda number, count: status.update(f"compiling kernel {number} of {count} ...")
 
 

@@ -29,7 +29,7 @@ from paddock.engine.publishing import PublishStage
 from paddock.engine.tick import MissionStage, assemble_tick
 from paddock.errors import InvalidValueError, NotFiniteError, PaddockError, printable, unknown_name
 from paddock.scenario import Scenario
-from paddock.world.archive import check_equal, digest, unpack
+from paddock.world.archive import check_equal, check_types, digest, unpack
 from paddock.world.transforms import TransformTree
 
 if TYPE_CHECKING:  # planning is imported for a mission only
@@ -40,6 +40,8 @@ STATE_KEYS = frozenset(
     {"scenario", "rate", "entries", "world", "mailbox", "events", "lost_targets", "sensors"}
     | {"orders", "mission", "failure", "contact", AUTOPILOTS, FMUS}  # where the run has them
 )
+
+STATE_TYPES = ("bool", "int64", "float64", "uint8")  # of its arrays; bytes are those of FMUs
 
 
 class PreparedRun(NamedTuple):
@@ -310,6 +312,7 @@ class Engine:
         if not isinstance(saved, bytes | bytearray | memoryview | dict):
             raise PaddockError(f"restore() takes what save() returned, not {type(saved).__name__}")
         tree, rate = saved if isinstance(saved, dict) else unpack(saved), self.world.clock.rate
+        check_types(tree, STATE_TYPES, "saved state")
         if tree.get("rate") != rate:
             raise PaddockError(f"saved with ticks at {tree.get('rate')!r} Hz, this simulation has {rate:g}")
         if tree.get("scenario") != self._scenario_digest():

@@ -211,6 +211,7 @@ class FleetProgram:
         capacity = parameters[column_index(model.parameters)[model.battery]] if model.battery else 1.0
         self.has_battery = bool(capacity > 0.0 or model.battery in varying)
         self.telemetry = tuple(name for name in model.telemetry if self.has_battery or name not in BATTERY_COLUMNS)
+        self._command_columns = tuple(f"command.{name}" for name in column_index(model.command))
         self._telemetry = [column_index(model.state)[name] for name in self.telemetry]
         self._poses = np.zeros((len(POSE_COLUMNS), 0))
         self._poses_shown = read_only(self._poses)
@@ -300,7 +301,11 @@ class FleetProgram:
         after_report = after_telemetry + len(self.report_columns)
         after_commands = after_report + len(self.command_columns)
         if n:
-            self._pose(n, 1, state, *self.parameters, *self._seat, block)
+            given = n, 1, state, *self.parameters, *self._seat, block
+            if self._run_pose is None:
+                self._pose(*given)
+            else:
+                self._run_pose(given)
             for k, row in enumerate(self._telemetry, after_pose):  # column by column: fancy indexing copies twice
                 block[k] = state[row, :n]
             if self._report is not None and self.report_columns:
@@ -338,8 +343,7 @@ class FleetProgram:
     @property
     def command_columns(self) -> tuple[str, ...]:
         """`command.steer`, ...: the commands in force; none in large fleets, because they would dominate a snapshot."""
-        names = column_index(self.model.command) if self.fleet.n <= COMMANDS_SHOWN else ()
-        return tuple(f"command.{name}" for name in names)
+        return self._command_columns if self.fleet.n <= COMMANDS_SHOWN else ()
 
     @property
     def contact_columns(self) -> tuple[str, ...]:

@@ -79,7 +79,8 @@ def _advice(name: str) -> str:
     try:
         files = sorted(file for file in os.listdir(folder or ".") if file.endswith((".yaml", ".yml")))
     except (OSError, ValueError):
-        return f"there is no folder {folder[:200]!r}"
+        deleted = "the current folder was deleted: give an absolute path"
+        return f"there is no folder {folder[:200]!r}" if folder else deleted
     choices = [os.path.join(folder, file) for file in files] + ([] if folder else demo_names())
     near = get_close_matches(name, choices, n=3, cutoff=0.6) if last else []
     return f"did you mean {' or '.join(map(repr, near))}?" if near else suggestion("", choices)

@@ -143,6 +143,11 @@ class ClientLimits(Section):
     """What clients may add to a run, or load as another scenario. Own scenarios are limited by the machine only."""
 
     vehicles: Whole = Field(default=200_000, ge=0, description="Maximum number of vehicles that clients add or load.")
+    fleets: Whole = Field(
+        default=256,
+        ge=0,
+        description="Maximum number of fleets that clients add or load; a vehicle outside a fleet counts as one.",
+    )
     memory: Positive = Field(default=1.0, description="Maximum estimated memory of those vehicles, in GiB.")
     tasks: Whole = Field(default=2000, ge=0, description="Maximum number of tasks that clients add or load.")
     points: Whole = Field(default=250_000, ge=0, description="Maximum number of points of one client's markers.")

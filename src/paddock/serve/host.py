@@ -6,8 +6,10 @@ hangs is replaced; its clients lose the clock and their claims, and reconnect.
 
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 from paddock.errors import PaddockError
 from paddock.scenario.serve import Serve
@@ -57,9 +59,63 @@ class ClockOwner:
 
 FROM_TICKS = ("event", "frames")  # kinds that the ticking thread pushes often, and for which nothing waits
 START = 30.0  # s for a hub to start
-HANG = 5.0  # s without a heartbeat after which a hub is replaced
+HANG = 5.0  # s without a heartbeat after which a hub is replaced; those count in which it could run
+LONGEST = 60.0  # s without a heartbeat after which it is replaced in any case
 BEAT = 0.5  # s between heartbeats
 BACKOFF = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)  # s before the first, second, ... restart of a hub that dies repeatedly.
+
+
+class ThreadTime(NamedTuple):
+    """What the scheduler reports of a thread."""
+
+    ran: float  # s
+    waited: float  # s for a processor, until it last got one
+    runnable: bool  # now: it runs, or waits for a processor
+
+
+def thread_times(pid: int) -> dict[str, ThreadTime]:
+    """Return the times of a process's threads; nothing where the system does not report them."""
+    found = dict[str, ThreadTime]()
+    for folder in Path(f"/proc/{pid}/task").glob("*"):
+        with suppress(OSError, ValueError, IndexError):  # it has ended
+            ran, waited, _ = (folder / "schedstat").read_text().split()
+            state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
+            found[folder.name] = ThreadTime(int(ran) * 1e-9, int(waited) * 1e-9, state == "R")
+    return found
+
+
+class Silence:
+    """How long a hub has not answered although it could have: on a busy machine it may wait long for a processor."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.seconds = 0.0  # in which it could run
+        self.in_all = 0.0  # s
+        self._since, self._times = monotonic(), thread_times(pid)
+
+    def observe(self, heard: bool) -> None:
+        """Take note of whether there was an answer since the last call."""
+        now, times = monotonic(), thread_times(self.pid)
+        elapsed, before = now - self._since, self._times
+        self._since, self._times = now, times
+        if heard:
+            self.seconds = self.in_all = 0.0
+            return
+        starved = 0.0
+        for name, time in times.items():
+            was = before.get(name, time)
+            waited = elapsed - (time.ran - was.ran) if time.runnable else time.waited - was.waited
+            starved = max(starved, min(waited, elapsed))
+        self.seconds += elapsed - starved
+        self.in_all += elapsed
+
+    @property
+    def trouble(self) -> str | None:
+        """What is wrong; None while it may still answer."""
+        for seconds, limit in ((self.seconds, HANG), (self.in_all, LONGEST)):
+            if seconds > limit:
+                return f"has not answered for {limit:g} s"
+        return None
 
 
 class Host:
@@ -164,10 +220,16 @@ class Host:
 
     def _keep(self) -> None:
         """Exchange heartbeats; replace a hub that sends none."""
-        failures, since = 0, monotonic()
-        while not self._closing.wait(BEAT):
+        failures, since, silence = 0, monotonic(), Silence(self._hub.process.pid)
+        while True:
+            asked = monotonic()
             self._hub.send({"beat": self.source.figures()})
-            trouble = self._hub.trouble(HANG)
+            if self._closing.wait(BEAT):
+                return
+            if silence.pid != self._hub.process.pid:
+                silence = Silence(self._hub.process.pid)
+            silence.observe(self._hub.heard(asked))
+            trouble = self._hub.trouble() or silence.trouble
             if trouble is None:
                 failures = 0 if monotonic() - since > 60 else failures
                 continue

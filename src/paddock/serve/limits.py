@@ -1,4 +1,4 @@
-"""What clients may add to a run or load: numbers of vehicles and of tasks, and the vehicles' estimated memory."""
+"""What clients may add to a run or load: numbers of vehicles, fleets and tasks, and the vehicles' estimated memory."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -17,6 +17,15 @@ if TYPE_CHECKING:
 WHOSE = "that clients may use (serve.limits.memory)"
 
 
+def refuse_counts(limits: ClientLimits, *entries: Mapping[str, Any]) -> None:
+    """Refuse more vehicles than clients may add, whatever else is in the entries: they are not read yet."""
+    present = 0
+    for k, entry in enumerate(entries):
+        count = entry.get("count", 1)
+        present += max(0, count) if isinstance(count, int) else 0
+        _refuse_vehicles(present, limits, partial(_place, k))
+
+
 def refuse_spawn(sim: "Simulation", limits: ClientLimits, entries: Sequence[Mapping[str, Any]]) -> None:
     """Refuse vehicles beyond the limits, before anything of them is allocated; errors in entries are reported, too."""
     from paddock.engine.memory import GIB, available_bytes, entry_bytes, refuse_more_than_fit, vehicle_bytes
@@ -27,6 +36,8 @@ def refuse_spawn(sim: "Simulation", limits: ClientLimits, entries: Sequence[Mapp
     added = {program: max(0, program.fleet.n - declared.get(program.fleet.name, 0)) for program in programs}
     place = partial(_place, 0)
     _refuse_many(sum(added.values()), [(entry, place) for entry in read], limits)
+    new = sum("fleet" not in fields for fields in entries)
+    _refuse_fleets(len(engine.world.fleets.keys() - declared) + new, limits, dotted(("vehicles", 0)))
     kept = sum(vehicle_bytes(program) * count for program, count in added.items() if count)
     needed = sum(entry_bytes(engine.world, sim.scenario, entry, place) for entry in read)
     vehicles = sum(added.values()) + sum(entry.count for entry in read)
@@ -66,6 +77,9 @@ def refuse_state(
             f"the saved state has {saved:,} vehicles; clients may add {limits.vehicles:,} to the "
             f"{sum(declared.values()):,} of the scenario (serve.limits.vehicles)"
         )
+    new = len({entry.name for entry in entries} - declared.keys()) + sum("fleet" not in fields for fields in queued)
+    if new > len(sim.engine.world.fleets.keys() - declared):
+        _refuse_fleets(new, limits, "restore")
     added = [entry for entry in entries if entry.count > declared.get(entry.name, 0)] + later
     place = partial(_place, 0)
     needed = sum(entry_bytes(sim.engine.world, sim.scenario, entry, place) for entry in added)
@@ -115,6 +129,8 @@ def over_limits(scenario: Scenario, limits: ClientLimits) -> list[str]:
     entries = [(entry, partial(scenario.at, *place)) for place, entry in vehicle_entries(scenario)]
     try:
         _refuse_many(0, entries, limits)
+        if len(entries) > limits.fleets:
+            _refuse_fleets(len(entries), limits, entries[limits.fleets][1]())
         world = World(scenario.clock.rate, environment_values(scenario), scenario.seed)  # the scenery takes no part
         needed, largest = 0, max(entries, key=lambda one: one[0].count, default=None)
         for entry, place in entries:
@@ -131,11 +147,24 @@ def over_limits(scenario: Scenario, limits: ClientLimits) -> list[str]:
 def _refuse_many(present: int, entries: Sequence[tuple[VehicleEntry, Any]], limits: ClientLimits) -> None:
     for entry, place in entries:
         present += entry.count
-        if present > limits.vehicles:
-            raise PaddockError(
-                f"{place('count')}: {present:,} vehicles exceed the {limits.vehicles:,} that clients may add "
-                "(serve.limits.vehicles)"
-            )
+        _refuse_vehicles(present, limits, place)
+
+
+def _refuse_vehicles(vehicles: int, limits: ClientLimits, place: Any) -> None:
+    if vehicles > limits.vehicles:
+        raise PaddockError(
+            f"{place('count')}: {vehicles:,} vehicles exceed the {limits.vehicles:,} that clients may add "
+            "(serve.limits.vehicles)"
+        )
+
+
+def _refuse_fleets(fleets: int, limits: ClientLimits, where: str) -> None:
+    """Refuse more fleets than clients may add: each costs time in every tick and snapshot, however small it is."""
+    if fleets > limits.fleets:
+        raise PaddockError(
+            f"{where}: {fleets:,} fleets exceed the {limits.fleets:,} that clients may add (serve.limits.fleets); "
+            "one entry with count makes many vehicles"
+        )
 
 
 def _place(k: int, *path: str | int) -> str:

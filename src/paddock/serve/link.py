@@ -106,6 +106,7 @@ class HubLink:
         self.decoder = Decoder()
         self._waiting: deque[memoryview | dict[str, Any]] = deque()
         self._waiting_bytes = 0
+        self._moved = False  # whether the socket has accepted waiting data since `flows` was called
         self._lock = threading.Lock()
         self._drained = threading.Condition(self._lock)
         self._closed = False
@@ -135,6 +136,12 @@ class HubLink:
                 if self._waiting_bytes > MOST_WAITING:
                     raise LinkClosedError("the other end of the link has stopped reading")
                 self._drained.notify_all()
+
+    def flows(self) -> bool:
+        """Return whether data waits to be sent, and the other end has taken some of it since the last call."""
+        with self._lock:
+            moved, self._moved = self._moved, False
+            return moved and bool(self._waiting)
 
     def close(self) -> None:
         """Close; unsent messages are lost."""
@@ -170,6 +177,7 @@ class HubLink:
             except (LinkClosedError, OSError, ValueError):
                 return
             with self._lock:
+                self._moved = self._moved or sent > 0
                 self._waiting_bytes += new - sent
                 if sent < len(piece):
                     self._waiting[0] = piece[sent:]
@@ -271,14 +279,24 @@ class HubConnection:
         addresses: dict[str, Any] = self._answer["ready"]
         return addresses
 
-    def trouble(self, patience: float) -> str | None:
-        """Describe what is wrong with the hub; None while it is healthy."""
+    def heard(self, since: float) -> bool:
+        """Return whether the hub has answered since a time (monotonic s), or its answer or the question is under way.
+
+        What this process has not read or sent yet is not the hub's fault.
+        """
+        if self._seen >= since or self.link.flows():
+            return True
+        try:
+            return bool(select.select([self.link.socket], [], [], 0.0)[0])
+        except (OSError, ValueError):  # closed
+            return False
+
+    def trouble(self) -> str | None:
+        """Describe what is wrong with the process or the link; None while both are there."""
         if self.process.poll() is not None:
             return f"process ended with code {self.process.returncode}"
         if self._broken:
             return f"was lost: {self._broken}"
-        if monotonic() - self._seen > patience:
-            return f"has not answered for {patience:g} s"
         return None
 
     def stop(self) -> None:

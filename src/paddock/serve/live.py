@@ -10,7 +10,7 @@ import threading
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, is_dataclass
 from functools import cache, partial
 from operator import attrgetter
@@ -208,6 +208,13 @@ class LiveSource:
 
         self._worker.submit(begin)
         return outcome
+
+    def added(self, work: Callable[[], Any]) -> Future[Any]:
+        """Like `answer`, but wait until it is done: the next job of the worker is checked against the fleets then."""
+        done = self.answer(work)
+        while not (done.done() or self.closing):
+            wait([done], 0.2)
+        return done
 
     def period(self, rate: float) -> int:
         """Return the ticks between snapshots at a rate per simulated second (Hz)."""

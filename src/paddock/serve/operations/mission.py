@@ -16,7 +16,7 @@ from paddock.planning.mission.vehicles import MissionVehicle
 from paddock.planning.mission.views import tree_of
 from paddock.planning.obstacles.zones import Zone
 from paddock.planning.problem import Task
-from paddock.serve.limits import refuse_spawn, refuse_task
+from paddock.serve.limits import refuse_counts, refuse_spawn, refuse_task
 from paddock.serve.live import Later, LiveSource
 from paddock.serve.trust import refuse_foreign
 from paddock.wire.operations.results import MemberTree, MissionTree, Place, TaskState, TaskTree, ZoneTree
@@ -67,6 +67,7 @@ def _direct(run: LiveSource, client: str, verb: str, arguments: dict[str, Any]) 
     """Validate a change now; the mission applies it between two ticks. A worker thread builds vehicles."""
     engine = run.sim.engine
     if verb == "add_vehicle":
+        refuse_counts(run.limits, arguments)
         refuse_foreign(run.sim, arguments, verb)  # before it is read: that may import modules and read files
     order = engine.mission_stage.checked(MissionAction(verb, arguments))
     if verb != "add_vehicle":
@@ -77,11 +78,11 @@ def _direct(run: LiveSource, client: str, verb: str, arguments: dict[str, Any]) 
             engine.apply_or_post(order, f"{verb}()", source=client)
 
         return run.answer(apply)
-    refuse_spawn(run.sim, run.limits, [order.arguments])
 
     def build() -> Future[Any]:
+        refuse_spawn(run.sim, run.limits, [order.arguments])
         prepared = engine.fleets.prepare(order.arguments, where=verb)
-        return run.answer(lambda: engine.apply(order, f"{verb}()", client, prepared))
+        return run.added(lambda: engine.apply(order, f"{verb}()", client, prepared))
 
     return run.aside(build)
 

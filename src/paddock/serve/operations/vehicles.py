@@ -3,7 +3,7 @@
 import logging
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from contextlib import suppress
 from time import monotonic
 from typing import Any
@@ -15,7 +15,7 @@ from paddock.engine.barrier import Claim, CommandRequest
 from paddock.engine.fleets import PreparedSpawn
 from paddock.engine.mailbox import MOST_WAITING
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.serve.limits import refuse_spawn
+from paddock.serve.limits import refuse_counts, refuse_spawn
 from paddock.serve.live import LiveSource
 from paddock.serve.trust import known_names, refuse_foreign, refuse_foreign_behaviour
 from paddock.wire.operations.results import Removed
@@ -108,12 +108,14 @@ def _ids(run: LiveSource, target: str | int) -> Ints:
 
 def spawn(run: LiveSource, client: str, entry: dict[str, Any]) -> Future[Any]:
     """Add vehicles; foreign names are refused here, so that the tick does not wait for the check."""
+    refuse_counts(run.limits, entry)
     refuse_foreign(run.sim, entry)
     return run.aside(lambda: _add(run, client, [entry], lambda names: names[0]))
 
 
 def spawn_all(run: LiveSource, client: str, entries: list[dict[str, Any]]) -> Future[Any]:
     """Add several entries; all are checked before the first is added."""
+    refuse_counts(run.limits, *entries)
     for entry in entries:
         refuse_foreign(run.sim, entry)
     return run.aside(lambda: _add(run, client, entries, lambda names: names))
@@ -139,10 +141,7 @@ def _add(
         built = zip(entries, prepared, strict=True)
         return result([engine.apply(SpawnAction(entry), "spawn()", client, one) for entry, one in built])
 
-    done = run.answer(add)
-    while not (done.done() or run.closing):
-        wait([done], 0.2)
-    return done
+    return run.added(add)
 
 
 def clear(run: LiveSource, client: str) -> Removed:

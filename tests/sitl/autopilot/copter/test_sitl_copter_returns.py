@@ -55,6 +55,18 @@ def test_poshold_leans_by_the_stick_then_brakes_and_holds(rig: Any) -> None:
     assert np.abs(log[:, 3] - 10.0).max() < 0.4
 
 
+def test_poshold_comes_to_rest_without_flying_backwards(rig: Any) -> None:
+    craft = rig("iris")
+    craft.take_off(10.0)
+    craft.autopilot.rc.manual(Sticks(throttle=0.5))
+    assert craft.autopilot.set_mode(POSHOLD).accepted
+    held(craft, 4.0, pitch=-0.4)
+    assert craft.state.vy > 5.0
+    log = held(craft, 6.0)
+    assert log[:, 4].min() > -0.15 and craft.state.vy == pytest.approx(0.0, abs=0.02)
+    assert np.ptp(held(craft, 4.0)[:, 1]) < 0.05
+
+
 def test_poshold_brakes_no_harder_than_its_angle_and_holds_against_wind(rig: Any) -> None:
     craft = rig("iris", wind=(4.0, 0.0), PHLD_BRAKE_ANGLE=2000, ANGLE_MAX=3000)
     craft.take_off(10.0)

@@ -1,7 +1,7 @@
 """The mode POSHOLD of copters: sticks lean, releasing them brakes, then the position is held."""
 
 from dataclasses import dataclass
-from math import atan, atan2, copysign, cos, degrees, hypot, radians, sin, tan
+from math import atan, atan2, copysign, cos, degrees, hypot, radians, sin, sqrt, tan
 
 from paddock.sitl.autopilot.control import copter as at
 from paddock.sitl.autopilot.control.copter_path import MotionLimits, towards
@@ -11,6 +11,7 @@ GRAVITY = 9.80665
 RETURN_RATE = 5.0  # 1/s: how fast a lean follows a stick that returns to its centre, at least at PHLD_BRAKE_RATE
 LONGEST_BRAKE = 6.0  # s
 STOPPED, MOVING = 0.1, 1.0  # m/s
+LAG = 0.35  # s by which the attitude follows a lean that changes steadily
 SETTLING = 0.5  # s from nearly standing until the position is held
 LEVELLING = 1.5  # from the largest lean of a braking to its end: this many times the lean over PHLD_BRAKE_RATE
 WIND_TIME = 2.0  # s, of the mean of the lean that holds against the wind
@@ -71,9 +72,15 @@ class BrakeLimits:
     angle: float  # rad
 
     def lean_for(self, speed: float) -> float:
-        """Return the lean that brakes at a speed (m/s), rad: proportional, and more when slow, as in ArduCopter."""
+        """Return the lean that brakes at a speed (m/s), rad: proportional, and more when slow, as in ArduCopter.
+
+        It is never more than can return at `rate` until the copter stands, or it would fly backwards: until then a
+        lean takes off the speed g lean**2 / (2 rate), and while the attitude lags g lean LAG more.
+        """
         gain = 0.15 * degrees(self.rate) + 0.95  # deg per m/s
-        return radians(gain * speed * (1.0 + 5.0 / (speed + 0.6)))
+        lag = self.rate * LAG
+        returns = sqrt(lag * lag + 2.0 * self.rate * speed / GRAVITY) - lag
+        return min(radians(gain * speed * (1.0 + 5.0 / (speed + 0.6))), returns)
 
 
 class CopterPosHold(CopterMode):
