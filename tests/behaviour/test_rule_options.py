@@ -36,7 +36,7 @@ def test_all_rules_are_listed() -> None:
         (
             "behaviour: {waypoints: {q: 1}}",
             "1}",
-            "unknown waypoints option 'q'; valid: path, slow_within, speed, tolerance",
+            "unknown waypoints option 'q'; valid: avoid, path, slow_within, speed, tolerance",
         ),
         ("behaviour: {flock: {radius: -9}}", "-9", "flock option 'radius' must lie in 0.01 to 10000 m, not -9"),
         ("behaviour: {flock: {radius: big}}", "big", "flock option 'radius' must be a finite number, not 'big'"),

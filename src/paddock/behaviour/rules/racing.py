@@ -127,15 +127,22 @@ def desire(
     speed = sqrt(me.vx * me.vx + me.vy * me.vy)
     ahead = me.vx * fx + me.vy * fy
     slip = absolute(me.vy * fx - me.vx * fy) / maximum(speed, 5.0)
-    shift = m.shift + clamp(urge.shift - m.shift, -o.sidestep * dt, o.sidestep * dt)
+    preview = maximum(o.lookahead, o.lookahead_time * speed)
+    used = minimum(absolute(between(path, k, t, 9)) * speed * speed / o.lateral, 1.0)
+    # steering at a point `preview` ahead that moves sideways at a speed takes about 2 speed / (preview / speed) of grip
+    most = 0.6 * o.lateral * sqrt(1.0 - 0.8 * used * used) * preview / maximum(speed, 1.0)
+    sideways = minimum(o.sidestep, most) * dt
+    shift = m.shift + clamp(urge.shift - m.shift, -sideways, sideways)
     still, reversing = recover(m, along, speed, urge.speed < 2.0, dt)
 
-    x, y, z = aim(path, k, t, maximum(o.lookahead, o.lookahead_time * speed), shift, room)
+    x, y, z = aim(path, k, t, preview, shift, room)
     dx, dy, dz = x - me.x, y - me.y, z - me.z
     reach = maximum(sqrt(dx * dx + dy * dy + dz * dz), 1e-6)
     offset = (me.x - between(path, k, t, 0)) * lx + (me.y - between(path, k, t, 1)) * ly
     pace = wanted_speed(path, k, t, absolute(offset - between(path, k, t, 7)), maximum(ahead, 0.0), slip, o)
-    pace = maximum(minimum(pace, urge.speed), 0.0)
+    # a car that must slow down behind another brakes at once: without this its speed lags behind by brake / RESPONSE
+    held = urge.speed - clamp(ahead - urge.speed, 0.0, 1.0) * o.brake / RESPONSE
+    pace = maximum(minimum(pace, held), 0.0)
     turned = along < 0.3  # it points across the track or against it
     spinning = (slip > 0.6) & (speed > CRAWL)
     pace = select(
