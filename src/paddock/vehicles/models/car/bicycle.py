@@ -31,6 +31,7 @@ from paddock.vehicles.parts.car import (
 from paddock.vehicles.parts.car_subsystems import (
     CALM_ACCELERATION,
     CALM_SPEED,
+    SPARES,
     SUBSYSTEMS,
     DriveLine,
     Gearbox,
@@ -56,7 +57,7 @@ from paddock.vehicles.parts.tyre import (
     slip_rate,
 )
 from paddock.world.columns import Column
-from paddock.world.ground import surface
+from paddock.world.ground import is_sloped, surface
 from paddock.world.pose import Environment, Pose
 
 
@@ -203,7 +204,8 @@ def _stand(x: float, y: float, sine: float, cosine: float, p: Parameters, w: Env
     front = surface(x + p.cg_to_front * cosine, y + p.cg_to_front * sine, w)
     rear = surface(x - p.cg_to_rear * cosine, y - p.cg_to_rear * sine, w)
     forward = (front.height - rear.height) * (1.0 / (p.cg_to_front + p.cg_to_rear))
-    left = 0.5 * ((front.slope_y + rear.slope_y) * cosine - (front.slope_x + rear.slope_x) * sine)
+    tilted = is_sloped(front) | is_sloped(rear)
+    left = select(tilted, 0.5 * ((front.slope_y + rear.slope_y) * cosine - (front.slope_x + rear.slope_x) * sine), 0.0)
     return AxleGround(rear.height + p.cg_to_rear * forward, forward, left, front.mu, rear.mu)
 
 
@@ -257,7 +259,7 @@ def _pushing(
     moved_front, moved_rear = wheel_load_changes(s.ay, p)
     gear = select(u.gear > 0.5, 1.0, select(u.gear < -0.5, -1.0, 0.0))
     drive = drivetrain(c.throttle, gear, s.wheel_speed, s.wheel_speed, c.box, s.charge, p)
-    none = 0.0 * s.vx
+    none = 0.0
     loads = Wheels(0.5 * load_front, 0.5 * load_front, 0.5 * load_rear, 0.5 * load_rear)
     torques = brakes(u, loads, Wheels(none, none, none, none), s.vx, p)
     per_radius = 1.0 / p.wheel_radius
@@ -291,7 +293,7 @@ def _axle(
     drive = clamp(drive, -grip, grip)
     resistance = resisting(brake + p.rolling_resistance * load, drive, direction, grip)
     even = friction(0.5 * load, mu, p.tyre_load, p.tyre_load_sensitivity)
-    pure = magic_tyre(0.0 * slip, slip + lead, 0.5 * load, mu, p).across * (limit / maximum(even, 1e-9))
+    pure = magic_tyre(0.0, slip + lead, 0.5 * load, mu, p).across * (limit / maximum(even, 1e-9))
     along = drive - direction * resistance
     side = combined_side_force(pure, along, limit, p.tyre_d_lat, slip, cosine)
     return Axle(slip, load, clamp(moved, -0.5 * load, 0.5 * load), drive, resistance, side)
@@ -425,6 +427,7 @@ MODEL = VehicleModel(
     report=report,
     report_type=Report,
     subsystems={name: SUBSYSTEMS[name] for name in ("tyre", "steering", "drivetrain", "brake")},
+    spares=SPARES,
     body=car_body,
     bumped=car_bumped,
 )
