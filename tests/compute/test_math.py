@@ -175,7 +175,21 @@ def test_python_numpy_and_compiled_code_agree_bit_for_bit(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["sincos", "atan2", "asin", "exp", "log", "power", "wrap_angle", "floor", "sign", "tan", "atan_positive", "sin_half_turn"]
+    "name",
+    [
+        "sincos",
+        "atan2",
+        "asin",
+        "exp",
+        "log",
+        "power",
+        "wrap_angle",
+        "floor",
+        "sign",
+        "tan",
+        "atan_positive",
+        "sin_half_turn",
+    ],
 )
 def test_float32_twin_never_computes_in_float64(name: str) -> None:
     from numba import float32

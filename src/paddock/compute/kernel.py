@@ -163,7 +163,6 @@ class CompiledKernels(ABC):
         self._variants[parallel] = tuple(entry.guard(made(names[name])) for name in self.signatures())
         return self._variants[parallel]
 
-
     def _pipeline(self) -> dict[str, Any]:
         """Return Numba's option for arrays that do not overlap: a table is none of the rows that are stored."""
         if not self._has_tables:

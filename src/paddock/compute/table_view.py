@@ -14,7 +14,7 @@ from numba.core.typing.templates import AbstractTemplate, infer_global, signatur
 from numba.extending import intrinsic, lower_builtin, make_attribute_wrapper, models, register_model
 
 
-class DistinctArrays(compiler.Compiler):  # type: ignore[misc]
+class DistinctArrays(compiler.Compiler):
     """Compiles a kernel whose arrays do not overlap.
 
     A loop that reads a table at computed places vectorises only if what it stores cannot be part of the table.
