@@ -102,12 +102,14 @@ def patch(kappa: float, slip: float, spin: float, c: WheelContact, gravity: floa
     tread = spin * p.wheel_radius - c.along
     gain_x, gain_y = dt / p.relaxation_longitudinal, dt / p.relaxation_lateral
     speed = absolute(c.along)
-    rest_x = 1.0 / (1.0 + gain_x * speed)
+    decay_x, decay_y = 1.0 + gain_x * speed, 1.0 + gain_y * speed
+    both = 1.0 / (decay_x * decay_y)  # one division for both
+    rest_x, rest_y = decay_y * both, decay_x * both
     sliding = absolute(tread) + absolute(c.across)
     limit_x = patch_limit(sliding, p.tyre_b_long, p.tyre_c_long)
     limit_y = patch_limit(sliding, p.tyre_b_lat, p.tyre_c_lat)
     new_x = clamp((kappa + gain_x * tread) * rest_x, -limit_x, limit_x)
-    new_y = clamp((slip - gain_y * c.across) / (1.0 + gain_y * speed), -limit_y, limit_y)
+    new_y = clamp((slip - gain_y * c.across) * rest_y, -limit_y, limit_y)
     lead_x, lead_y = patch_leads(speed, c.mu, gravity, p)
     used_x = clamp(new_x + lead_x * (new_x - kappa) * (1.0 / dt), -SLIP_MAX, SLIP_MAX)
     used_y = clamp(new_y + lead_y * (new_y - slip) * (1.0 / dt), -SLIP_MAX, SLIP_MAX)
@@ -205,31 +207,38 @@ def spun(
     """Return the wheel speeds after dt: drive and tyres, then differentials, then brakes, which can lock a wheel."""
     own = p.wheel_inertia
     i_fl, i_fr, i_rl, i_rr = own + fl.yielding, own + fr.yielding, own + rl.yielding, own + rr.yielding
-    free_fl = spins.fl + dt * (0.5 * drive.front - p.wheel_radius * fl.along) / i_fl
-    free_fr = spins.fr + dt * (0.5 * drive.front - p.wheel_radius * fr.along) / i_fr
-    free_rl = spins.rl + dt * (0.5 * drive.rear - p.wheel_radius * rl.along) / i_rl
-    free_rr = spins.rr + dt * (0.5 * drive.rear - p.wheel_radius * rr.along) / i_rr
+    # of each wheel, the change of speed per impulse; two wheels share a division
+    both_front, both_rear = 1.0 / (i_fl * i_fr), 1.0 / (i_rl * i_rr)
+    per_fl, per_fr, per_rl, per_rr = i_fr * both_front, i_fl * both_front, i_rr * both_rear, i_rl * both_rear
+    free_fl = spins.fl + dt * (0.5 * drive.front - p.wheel_radius * fl.along) * per_fl
+    free_fr = spins.fr + dt * (0.5 * drive.front - p.wheel_radius * fr.along) * per_fr
+    free_rl = spins.rl + dt * (0.5 * drive.rear - p.wheel_radius * rl.along) * per_rl
+    free_rr = spins.rr + dt * (0.5 * drive.rear - p.wheel_radius * rr.along) * per_rr
     lock_front = select(p.drive_front > 0.0, dt * differential(drive.front, p), 0.0)
     lock_rear = select(p.drive_front < 1.0, dt * differential(drive.rear, p), 0.0)
-    front = _coupling(free_fl, i_fl, free_fr, i_fr, lock_front)
-    rear = _coupling(free_rl, i_rl, free_rr, i_rr, lock_rear)
-    free_fl, free_fr = free_fl - front / i_fl, free_fr + front / i_fr
-    free_rl, free_rr = free_rl - rear / i_rl, free_rr + rear / i_rr
+    per_front, per_rear = 1.0 / (i_fl + i_fr), 1.0 / (i_rl + i_rr)
+    front = _coupling(free_fl, free_fr, i_fl * i_fr * per_front, lock_front)
+    rear = _coupling(free_rl, free_rr, i_rl * i_rr * per_rear, lock_rear)
+    free_fl, free_fr = free_fl - front * per_fl, free_fr + front * per_fr
+    free_rl, free_rr = free_rl - rear * per_rl, free_rr + rear * per_rr
     both = p.drive_front * (1.0 - p.drive_front) > 0.0
     lock = select(both, dt * p.centre_preload, 0.0)
-    centre = _coupling(0.5 * (free_fl + free_fr), i_fl + i_fr, 0.5 * (free_rl + free_rr), i_rl + i_rr, lock)
-    to_front, to_rear = centre / (i_fl + i_fr), centre / (i_rl + i_rr)
+    centre = _coupling(0.5 * (free_fl + free_fr), 0.5 * (free_rl + free_rr), 1.0 / (per_front + per_rear), lock)
+    to_front, to_rear = centre * per_front, centre * per_rear
     return Wheels(
-        slowed(free_fl - to_front, dt * torques.fl / i_fl)[0],
-        slowed(free_fr - to_front, dt * torques.fr / i_fr)[0],
-        slowed(free_rl + to_rear, dt * torques.rl / i_rl)[0],
-        slowed(free_rr + to_rear, dt * torques.rr / i_rr)[0],
+        slowed(free_fl - to_front, dt * torques.fl * per_fl)[0],
+        slowed(free_fr - to_front, dt * torques.fr * per_fr)[0],
+        slowed(free_rl + to_rear, dt * torques.rl * per_rl)[0],
+        slowed(free_rr + to_rear, dt * torques.rr * per_rr)[0],
     )
 
 
-def _coupling(a: float, inertia_a: float, b: float, inertia_b: float, most: float) -> float:
-    """Return the impulse (N m s) from one shaft to the other that makes their speeds equal, at most `most`."""
-    return clamp((a - b) * (inertia_a * inertia_b / (inertia_a + inertia_b)), -most, most)
+def _coupling(a: float, b: float, inertia: float, most: float) -> float:
+    """Return the impulse (N m s) from one shaft to the other that makes their speeds equal, at most `most`.
+
+    `inertia` is that of the difference of their speeds: product over sum of both.
+    """
+    return clamp((a - b) * inertia, -most, most)
 
 
 def settled(part: Patch, c: WheelContact, before: float, after: float, p: Parameters, dt: float) -> Patch:

@@ -27,6 +27,7 @@ from paddock.vehicles.parts.car import (
 from paddock.vehicles.parts.car_subsystems import (
     CALM_ACCELERATION,
     CALM_SPEED,
+    SPARES,
     SUBSYSTEMS,
     Gearbox,
     Wheels,
@@ -265,7 +266,7 @@ def _contacts(
     steer: float, fl: Corner, fr: Corner, rl: Corner, rr: Corner, p: Parameters
 ) -> tuple[WheelContact, WheelContact, WheelContact, WheelContact]:
     left, right = wheel_tilts(tan(steer), p)
-    straight, none = 0.0 * steer, 0.0 * steer
+    straight, none = 0.0, 0.0
     front, rear = p.tyre_mu, p.tyre_mu * p.grip_rear
     return (
         contact(fl.x, fl.y, left, fl.vx, fl.vy, none, fl.load, fl.mu * front),
@@ -470,6 +471,7 @@ MODEL = VehicleModel(
     report_type=Report,
     problem=problem,
     subsystems=SUBSYSTEMS,
+    spares=SPARES,
     body=car_body,
     bumped=car_bumped,
 )
