@@ -92,13 +92,6 @@ class Transits:
         room = clear_part(level, passed, self.kept(passed, start if first else goal), first)
         return room, level.subpath(0.0, room) if first else level.subpath(level.flown - room, level.flown)
 
-    def inner(self, vehicle: Vehicle, start: Pose, goal: Goal, first: bool) -> float:
-        """Return the metres of a level way on which it cannot change height, as one end is under or over a zone."""
-        z = goal[2] if first else start[2]
-        begin, end = (start[0], start[1], start[3]), (goal[0], goal[1], goal[3])
-        level = self._level(vehicle, begin, end, between(self.zones, z, z))
-        return level.flown - along(self._room(level, start, goal, first)[1])
-
     def over(self, path: Path, vehicle: Vehicle, z: float | None = None) -> Path:
         """Return a path as the vehicle flies it in this wind, at a height; raise in or near a zone."""
         zones = self.zones if z is None else between(self.zones, z, z)

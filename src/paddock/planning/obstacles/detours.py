@@ -32,19 +32,20 @@ from paddock.planning.obstacles.search import (
     turned,
 )
 from paddock.planning.obstacles.zones import Walls, each_of
-from paddock.planning.paths.wind import held_line, held_turn
+from paddock.planning.paths.wind import held_line, held_turn, intercept
 from paddock.world.columns import Floats
 
 Flags = NDArray[np.bool_]
 Rows = NDArray[np.int32]
-WAY_COLUMNS = 9
-COST, BEND_X, BEND_Y, BEND, LEAVE, ARRIVAL, KEPT, PASSED, INNER = range(WAY_COLUMNS)
+WAY_COLUMNS = 11
+COST, BEND_X, BEND_Y, BEND, LEAVE, ARRIVAL, KEPT, PASSED, INNER, EXACT, REACHED = range(WAY_COLUMNS)
 """Of a way: metres flown after its first bend; centre and radius (m, negative to the right) of that bend; the headings
 (rad) with which it leaves the bend and arrives. Without a bend (NaN) the metres are those of the whole way. Metres of
 NaN mean that the straight way is free, infinite ones that there is none. Then the number of the zones that it avoids
-(`Detours.sets`); here 1 with the clearance, 0 without, as an end lies within it. Last, for ways that end under or over
+(`Detours.sets`); here 1 with the clearance, 0 without, as an end lies within it. Then, for ways that end under or over
 a zone: the number of the zones outside of which it changes height (negative: at its end; NaN: anywhere), and the metres
-on which it cannot, where it bends around others."""
+on which it cannot, where it bends around others. Last, the metres flown and the heading of arrival of the path, where
+it was measured (else NaN)."""
 NO_TURN = 1.5 * pi  # rad: a turn beyond this is one that another heading of the start has made unnecessary
 ASIDE = 2.0  # turn radii beside the straight way within which a zone may be in the way of a turn
 
