@@ -14,6 +14,7 @@ from paddock.planning.coverage.polygon import FieldShape
 from paddock.planning.coverage.shapes import CALM, Drift, InfeasibleError, TightTurnError, rounded_up
 from paddock.planning.known_ways import NEVER, KnownWays
 from paddock.planning.obstacles.crossing import inside, known_walls
+from paddock.planning.obstacles.zones import Zone
 from paddock.planning.paths.climb import along
 from paddock.planning.paths.path import Path
 from paddock.planning.problem import Moves, Problem, Task, Vehicle
@@ -304,7 +305,7 @@ class KnownCoverage(NamedTuple):
 
     task: Task  # kept with its path, so that its identity stays unique
     path: Path | InfeasibleError  # at height 0; or the reason why there is none
-    zones: int  # number of zones at that time
+    zones: tuple[Zone, ...]  # at that time
 
 
 Covered = dict[tuple[int, Kind], KnownCoverage]
@@ -316,24 +317,25 @@ def covered_by(
 ) -> list[Path | InfeasibleError]:
     """Return the path on which a vehicle does each task, level at height 0; or why it cannot. `known` is added to."""
     zones = problem.zones
-    around = [tuple(known_walls((zone,), transits.clearance).around[0].tolist()) for zone in zones]
     found: list[Path | InfeasibleError] = []
     for task in problem.tasks:
         before = known.get((id(task), own))
-        if before is None or before.zones != len(zones):
-            path = before.path if before and _out_of_reach(before, around) else _over(task, vehicle, transits)
-            before = known[(id(task), own)] = KnownCoverage(task, path, len(zones))
+        if before is None or before.zones != zones:
+            far = before is not None and _out_of_reach(before, zones, transits.clearance)
+            path = before.path if before and far else _over(task, vehicle, transits)
+            before = known[(id(task), own)] = KnownCoverage(task, path, zones)
         found.append(before.path)
     return found
 
 
-def _out_of_reach(known: KnownCoverage, around: Sequence[tuple[float, ...]]) -> bool:
-    """Return whether all newer zones, by their bounding circles, are farther away than the path is long."""
-    if isinstance(known.path, InfeasibleError) or known.zones > len(around):
+def _out_of_reach(known: KnownCoverage, zones: tuple[Zone, ...], clearance: float) -> bool:
+    """Return whether all zones that came or went, by their bounding circles, are farther away than the path is long."""
+    if isinstance(known.path, InfeasibleError):
         return False
     x, y, _ = known.task.shape.entry
     reach = known.path.length
-    return all(hypot(x - east, y - north) > reach + radius for east, north, radius in around[known.zones :])
+    around = (known_walls((zone,), clearance).around[0].tolist() for zone in set(zones) ^ set(known.zones))
+    return all(hypot(x - east, y - north) > reach + radius for east, north, radius in around)
 
 
 def _over(task: Task, vehicle: Vehicle, transits: Transits) -> Path | InfeasibleError:
