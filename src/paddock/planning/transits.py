@@ -30,7 +30,7 @@ class Transits:
         self.zones = problem.zones
         self.clearance = problem.clearance
         self.wind = problem.wind
-        self._known: dict[tuple[Any, ...], Path] = {}  # ways around zones, which routes that are tried out share
+        self._known: dict[tuple[Any, ...], Path | InfeasibleError] = {}  # around zones, shared by all routes
         self._maps: dict[tuple[Any, ...], ZoneMap] = {}
 
     def path(self, vehicle: Vehicle, start: Pose, goal: Goal) -> Path:
@@ -40,8 +40,14 @@ class Transits:
         own = (vehicle.radius, vehicle.speed, vehicle.slope, vehicle.moves, vehicle.reverse, vehicle.tightest)
         key = (*own, start, goal)
         if key not in self._known:
-            self._known[key] = self._path(vehicle, start, goal)
-        return self._known[key]
+            try:
+                self._known[key] = self._path(vehicle, start, goal)
+            except InfeasibleError as error:
+                self._known[key] = error
+        found = self._known[key]
+        if isinstance(found, InfeasibleError):
+            raise found
+        return found
 
     def _path(self, vehicle: Vehicle, start: Pose, goal: Goal) -> Path:
         begin, end = (start[0], start[1], start[3]), (goal[0], goal[1], goal[3])
