@@ -41,6 +41,8 @@ def story(sim: Any) -> list[Any]:
     sim.step(100)
     sim.mission.add_task("mill", point={"at": np.array([-10.0, 20.0])})
     sim.mission.add_zone("pit", polygon=[[40, 40], [50, 40], [50, 50]])
+    sim.mission.add_zone("gone", circle={"at": [90, 90], "radius": 5})
+    sim.mission.remove_zone("gone")
     sim.mission.add_vehicle("late", model="rover", pose=[5, 5, 0.0])
     sim.mission.move_task("gate", np.float64(31.0), 2)
     sim.mission.remove_task("pond")
@@ -73,11 +75,12 @@ def test_a_remote_mission_equals_a_local_one(serve: Any, drive: bool) -> None:
     assert second[2][0] == ("gate", (1, 2), [[31.0, 2.0]])
     assert [member.name for member in second[3]] == ["bus[0]", "bus[1]", "late"]
     assert [member.status for member in third[3]][1] == "damaged"
-    assert {"task_added", "zone_added", "joined", "task_moved", "task_removed", "damaged"} <= {e[1] for e in found[-1]}
+    kinds = {"task_added", "zone_added", "zone_removed", "joined", "task_moved", "task_removed", "damaged"}
+    assert kinds <= {e[1] for e in found[-1]}
     actions = [posted for posted in served.sim.engine.log.complete() if posted.source]
     assert {posted.source for posted in actions} == {"alice (zmq 1)"}
     assert [posted.action.verb for posted in actions] == [
-        *("add_task", "add_zone", "add_vehicle", "move_task", "remove_task", "damage")
+        *("add_task", "add_zone", "add_zone", "remove_zone", "add_vehicle", "move_task", "remove_task", "damage")
     ]
 
 

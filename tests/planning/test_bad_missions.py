@@ -65,6 +65,11 @@ REFUSED = {
         "  tasks: [{name: a, polygon: {outline: [[0, 0], [.nan, 0], [4, 4]], spacing: 80}}]\n",
         "7:50: '.nan' is not a finite number",
     ),
+    "removed zone that is closed later": (
+        "  zones: [{name: yard, circle: {at: [0, 900], radius: 50}}]\n  events:\n"
+        "    - {at: 5, remove_zone: yart}\n    - {at: 9, zone: {name: yart, circle: {at: [0, 900], radius: 50}}}\n",
+        "9:7: unknown zone 'yart'; did you mean 'yard'?",
+    ),
     "NaN zone": (
         "  zones: [{name: z, circle: {at: [0, .nan], radius: 100}}]\n",
         "7:38: '.nan' is not a finite number",

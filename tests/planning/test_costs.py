@@ -15,7 +15,7 @@ from paddock.planning.costs import Costs
 from paddock.planning.coverage.shapes import InfeasibleError, LineShape, PointShape
 from paddock.planning.exchange import to_local
 from paddock.planning.methods import MethodResult
-from paddock.planning.methods.annealing import polished
+from paddock.planning.methods.annealing import Schedule, polished, row_cost
 from paddock.planning.methods.routing import chosen_headings
 from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.mission import Mission
@@ -249,17 +249,48 @@ def tour_beside_zones(seed: int, wind: tuple[float, float], free: bool = False) 
 @pytest.mark.parametrize("count", [12, pytest.param(200, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("wind", [(0.0, 0.0), (4.78, 1.48), (-3.69, 3.38), (7.66, 7.89), (-4.58, -10.0)])
 def test_the_cost_of_any_tour_is_that_of_its_path(wind: tuple[float, float], count: int) -> None:
-    """Turns of up to 212 m over the ground beside zones: of 100 tours 99 agree within 1 %, the others within 3 %."""
-    apart = []
-    for seed in range(count):
+    """Turns of up to 212 m over the ground beside zones; metres through the air are those of the places on the path."""
+    done = 0
+    for seed in (*HARD, *range(count)):
         costs, order = tour_beside_zones(seed, wind)
         cost = costs.tour(0, order)[0]
+        assert searched(costs, order) == (pytest.approx(cost, rel=0.01) if cost < np.inf else np.inf)
         try:
-            apart.append(abs(route_of(costs, 0, order).flown / cost - 1.0))
+            path = route_of(costs, 0, order).path
         except InfeasibleError:
-            assert cost == np.inf or seed > 11
-    assert len(apart) > 0.8 * count and max(apart) < 0.03
-    assert sum(share > 0.01 for share in apart) <= 0.01 * count
+            assert cost == np.inf
+        else:
+            done += 1
+            assert cost == pytest.approx(air_metres(path, wind), rel=0.01), seed
+    assert done > 0.8 * count
+
+
+def searched(costs: Costs, order: list[int]) -> float:
+    """What a compiled search counts for a tour."""
+    schedule = Schedule(1, 1.0, 1.0, 0, False, 7.0)
+    return row_cost(costs.fleet, schedule, 0, np.array(order, np.int64), len(order))
+
+
+def air_metres(path: Path, wind: tuple[float, float]) -> float:
+    """Metres through the air at 17.5 m/s, by places a metre of flight apart."""
+    places, steps = path.points(1.0)[:, :2], np.append(np.ones(int(path.flown)), path.flown % 1.0)
+    air = np.diff(places, axis=0) - steps[:, None] * np.array(wind) / 17.5
+    return float(np.hypot(*air.T).sum())
+
+
+HARD = (54, 58, 1)  # where ways over bends alone were up to 45 % longer than the paths
+
+
+def test_a_search_continues_with_what_was_measured() -> None:
+    """The way home of this tour is 930 m shorter on its path than over bends: a search counts it so."""
+    costs, order = tour_beside_zones(54, WIND)
+    before = searched(costs, order)
+    assert costs.measure([order]) and not costs.measure([order])
+    flown = air_metres(route_of(costs, 0, order).path, WIND)
+    assert before > 1.02 * flown and searched(costs, order) == pytest.approx(flown, rel=0.001)
+    other = costs.headed({})  # ways between given headings are still known
+    fixed = [t for t in order if not np.isnan(other.jobs(0).leave[t, 2])]
+    assert fixed and searched(other, fixed[-1:]) == pytest.approx(other.tour(0, fixed[-1:])[0])
 
 
 BETWEEN = [((-3.69, 3.38), 7), ((-3.69, 3.38), 43), ((7.66, 7.89), 18), ((7.66, 7.89), 21), ((4.78, 1.48), 1)]
@@ -269,10 +300,7 @@ BETWEEN = [((-3.69, 3.38), 7), ((-3.69, 3.38), 43), ((7.66, 7.89), 18), ((7.66, 
 def test_tours_with_any_heading_cost_what_is_flown(wind: tuple[float, float], seed: int) -> None:
     """Tasks so close to zones that the next way begins with more than one turn; metres through the air, by position."""
     costs, order = tour_beside_zones(seed, wind, free=True)
-    path = route_of(costs, 0, order).path
-    places, steps = path.points(1.0)[:, :2], np.append(np.ones(int(path.flown)), path.flown % 1.0)
-    air = np.diff(places, axis=0) - steps[:, None] * np.array(wind) / 17.5
-    flown = float(np.hypot(*air.T).sum())
+    flown = air_metres(route_of(costs, 0, order).path, wind)
     assert costs.tour(0, order)[0] == pytest.approx(flown, rel=0.001)
     who = replace(costs.problem.vehicles[0], range=1.002 * flown)
     tight = Costs(replace(costs.problem, vehicles=(who,)))

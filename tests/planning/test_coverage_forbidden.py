@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 from math import cos, hypot, pi, remainder, sin, tau
 
@@ -16,7 +17,7 @@ from shapely.geometry.base import BaseGeometry
 from paddock.planning import plan
 from paddock.planning.costs import Costs
 from paddock.planning.coverage.polygon import PolygonShape, swept
-from paddock.planning.coverage.shapes import AreaShape, Drift, InfeasibleError, PointShape
+from paddock.planning.coverage.shapes import CALM, AreaShape, Drift, InfeasibleError, PointShape
 from paddock.planning.from_scenario import setup_of
 from paddock.planning.metrics import foreseen, measure
 from paddock.planning.mission.kinematic import KinematicRun
@@ -204,6 +205,45 @@ def test_turns_stay_in_the_field_in_wind(wind: tuple[float, float]) -> None:
     ends = np.array([ends_at(segment)[:2] for segment in path.segments])
     assert np.hypot(*(ends[:-1] - path.table[1:, :2]).T).max() < 1e-6
     assert raster_share([path], 40.0, Polygon(SQUARE).buffer(-80.0, join_style="mitre")) >= 0.99
+
+
+def star(seed: int) -> tuple[Points, float, float]:
+    """A star-shaped outline of 6 to 9 corners, most of them with concave ones; a turn radius and a spacing (m)."""
+    draw = np.random.default_rng(seed)
+    corners, radius, spacing, size = int(draw.integers(6, 10)), *draw.uniform((15, 25, 250), (40, 60, 500)).tolist()
+    angles, reach = np.sort(draw.uniform(0.0, tau, corners)), size * draw.uniform(0.35, 1.0, corners)
+    return [(float(r * cos(a)), float(r * sin(a))) for r, a in zip(reach, angles, strict=True)], radius, spacing
+
+
+@pytest.mark.parametrize("seeds", [(56, *range(6)), pytest.param(range(200), marks=pytest.mark.soak)])
+@pytest.mark.parametrize("wind", [0.0, 0.3])
+def test_paths_stay_inside_concave_fields_and_cover_what_is_reported(seeds: Sequence[int], wind: float) -> None:
+    """The margin is as wide as turns over the ground; the share is counted on a grid, without any turn."""
+    found = 0
+    for seed in seeds:
+        outline, radius, spacing = star(seed)
+        field, held = Polygon(outline), radius * (1.0 + wind) ** 2
+        if not field.is_valid or field.buffer(-held).is_empty:
+            continue
+        shape = PolygonShape(outline, spacing=spacing, margin=held)
+        drift = Drift(radius, 0.8 * wind, 0.6 * wind) if wind else CALM
+        try:
+            path = shape.path(held, drift=drift)
+        except InfeasibleError:
+            continue
+        found += 1
+        assert path.rows is not None
+        apart = shapely.distance(field, shapely.points(path.sample(0.5)[:, :2]))
+        assert apart.max() < 0.05, seed
+        flown = cKDTree(path.sample(0.25)[:, :2])
+        rows = [one + np.linspace(0.0, 1.0, 400)[:, None] * (other - one) for one, other in path.rows]
+        assert flown.query(np.concatenate(rows))[0].max() < 0.2  # they are flown
+        low_x, low_y, high_x, high_y = field.bounds
+        grid = np.stack(np.meshgrid(np.arange(low_x, high_x, 3.0), np.arange(low_y, high_y, 3.0)), -1).reshape(-1, 2)
+        places = grid[shapely.contains_xy(field, *grid.T)]
+        measured = (cKDTree(np.concatenate(rows)).query(places)[0] <= 0.5 * spacing).mean()
+        assert swept(shape, path, ())[0] == pytest.approx(measured, abs=0.01), seed
+    assert found >= 0.6 * len(seeds)
 
 
 def test_a_wider_margin_never_covers_more() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf, pi
+from math import asin, inf, pi
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from paddock.planning.coverage.shapes import AreaShape, LineShape, PointShape
 from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.mission import Mission
 from paddock.planning.obstacles.zones import CircleZone
-from paddock.planning.problem import MissionSetup, Problem, Task, Vehicle
+from paddock.planning.problem import Happening, MissionSetup, Problem, Task, Vehicle
 
 
 def drone(name: str = "d", range_: float = inf, y: float = 0.0) -> Vehicle:
@@ -151,6 +151,9 @@ def test_invalid_requests_are_refused_immediately() -> None:
     mission.add_zone(CircleZone("z", 900.0, 0.0, 10.0))
     with pytest.raises(InvalidValueError, match="already"):
         mission.add_zone(CircleZone("z", 0.0, 900.0, 10.0))
+    with pytest.raises(UnknownNameError, match="unknown zone 'y'"):
+        mission.remove_zone("y")
+    mission.remove_zone("z")  # announced
     with pytest.raises(InvalidValueError, match="already"):
         mission.add_vehicle(drone("alpha"))
     with pytest.raises(InvalidValueError, match="speed"):
@@ -196,6 +199,52 @@ def test_aircraft_wait_outside_a_zone_that_closes_their_home() -> None:
     assert not any(inner)  # it was outside when the zone appeared
 
 
+WALL = CircleZone("wall", 500.0, 0.0, 200.0)
+
+
+@pytest.mark.parametrize("replan", [True, False])
+def test_a_zone_that_is_open_again_is_crossed(replan: bool) -> None:
+    """1,000 m straight instead of two tangents of sqrt(500^2 - 200^2) m and an arc of 2 asin(0.4) 200 m, both ways."""
+    around = 2.0 * (2.0 * (500.0**2 - 200.0**2) ** 0.5 + 400.0 * asin(0.4))
+    for opens, wanted in ((False, around), (True, 2000.0)):
+        problem = Problem((drone(),), (point("far", 1000.0),), (WALL,))
+        run = KinematicRun(Mission(MissionSetup(problem, "greedy", replan=replan)))
+        run.advance(0.0)
+        if opens:
+            run.mission.remove_zone("wall")
+        run.finish()
+        assert run.mission.vehicles[0].travelled == pytest.approx(wanted, rel=1e-3)
+        assert ("zone_removed" in {entry.kind for entry in run.mission.log}) == opens
+
+
+def test_tasks_in_a_zone_that_is_open_again_are_done() -> None:
+    happenings = (Happening(10.0, remove_zone="wall"), Happening(20.0, remove_zone="wall"))
+    problem = Problem((drone(),), (point("in", 500.0), point("out", 0.0, 300.0)), (WALL,))
+    mission = Mission(MissionSetup(problem, "greedy", happenings=happenings))
+    run = KinematicRun(mission)
+    run.advance(5.0)
+    assert mission.tasks["in"].state == "undone" and mission.zones == (WALL,)
+    run.finish()
+    assert mission.tasks["in"].state == "completed" and mission.zones == ()
+    assert [entry.time for entry in mission.log if entry.kind == "zone_removed"] == [10.0]
+    assert mission.zones_at(5.0) == (WALL,) and mission.zones_at(10.0) == ()
+
+
+def test_a_home_that_is_open_again_is_returned_to() -> None:
+    home, zone = (0.0, 0.0, 50.0, 0.0), CircleZone("base", 0.0, 0.0, 400.0)
+    plane = Vehicle("p", home, home, 15.0, 80.0, 2e4)
+    mission = Mission(MissionSetup(Problem((plane,), (point("a", 1500.0, 0.0),), clearance=10.0), "greedy"))
+    run = KinematicRun(mission)
+    run.advance(60.0)
+    mission.add_zone(zone)
+    run.advance(30.0)
+    mission.remove_zone("base")
+    mission.add_zone(CircleZone("base", 0.0, 3000.0, 50.0))  # the name is free again
+    run.finish()
+    assert mission.tasks["a"].state == "completed"
+    np.testing.assert_allclose(run.poses()[0, :2], [0.0, 0.0], atol=1e-6)
+
+
 def test_an_aircraft_circles_at_home_away_from_a_zone() -> None:
     """The zone lies to the left of home, where circles are flown otherwise."""
     home = (0.0, 0.0, 50.0, 0.0)
@@ -224,11 +273,16 @@ def test_a_restored_state_continues_identically() -> None:
         run = KinematicRun(Mission(setup))
         run.advance(30.0)
         run.mission.add_task(point("b", 100.0, -200.0))  # asked for, not yet done when it is saved
+        run.mission.add_zone(CircleZone("y", 150.0, 160.0, 40.0))
+        run.advance(1.0)
         run.mission.add_zone(CircleZone("z", -150.0, 20.0, 60.0))
+        run.mission.remove_zone("y")
         if saved:
             kept, run = run.save(), KinematicRun(Mission(setup))
             run.restore(kept)
+        assert [zone.name for zone in run.mission.zones] == ["y"]
         run.advance(5.0)
+        assert [zone.name for zone in run.mission.zones] == ["z"]
         if saved:
             kept, run = run.save(), KinematicRun(Mission(setup))
             run.restore(kept)

@@ -205,6 +205,10 @@ class MissionVerbs(RemotePart, part="mission"):
         """Add a no-fly zone: the fields of a scenario's zone."""
         return self._ask(request("add_zone", zone={"name": name, **fields}))
 
+    def remove_zone(self, zone: str) -> Any:
+        """Open a no-fly zone again."""
+        return self._ask(request("remove_zone", name=zone))
+
     def add_vehicle(self, name: str, **fields: Any) -> Any:
         """Add vehicles to the mission: fields of a scenario's `vehicles` entry."""
         return self._ask(request("add_vehicle", entry={"name": name, **fields}))

@@ -286,7 +286,7 @@ class MissionControl:
         return getattr(self.view(), name)
 
     def apply(self, verb: str, /, *, at_tick: int | None = None, source: str = "", **arguments: Any) -> None:
-        """Make a change by the name of its verb: add_task, add_zone, add_vehicle, damage, move_task, remove_task."""
+        """Make a change by the name of its verb: add_task, move_task, remove_task, add_zone, remove_zone, ..."""
         self._engine.apply_or_post(actions.MissionAction(verb, arguments), f"{verb}()", at_tick, source)
 
     def add_task(self, name: str, *, at_tick: int | None = None, **fields: Any) -> None:
@@ -296,6 +296,10 @@ class MissionControl:
     def add_zone(self, name: str, *, at_tick: int | None = None, **fields: Any) -> None:
         """Add a no-fly zone: the fields of a scenario's zone."""
         self.apply("add_zone", at_tick=at_tick, name=name, **fields)
+
+    def remove_zone(self, zone: str, *, at_tick: int | None = None) -> None:
+        """Open a no-fly zone again."""
+        self.apply("remove_zone", at_tick=at_tick, zone=zone)
 
     def add_vehicle(self, name: str, *, at_tick: int | None = None, **fields: Any) -> None:
         """Add vehicles to the mission: the fields of a scenario's `vehicles` entry."""

@@ -14,6 +14,7 @@ from paddock.planning.coverage.polygon import FieldShape
 from paddock.planning.coverage.shapes import CALM, Drift, InfeasibleError, TightTurnError, rounded_up
 from paddock.planning.known_ways import NEVER, KnownWays
 from paddock.planning.obstacles.crossing import inside, known_walls
+from paddock.planning.obstacles.zones import Zone
 from paddock.planning.paths.climb import along
 from paddock.planning.paths.path import Path
 from paddock.planning.problem import Moves, Problem, Task, Vehicle
@@ -33,33 +34,48 @@ from paddock.planning.tours import (
 from paddock.planning.transits import Transits, between
 from paddock.world.columns import Floats
 
+CHANGED = 1e-3  # relative: a leg that differs more from its path is reason to search again
+
 
 class Costs:
-    """The costs of a problem. Vehicles with the same radius, speed and way of moving see the same jobs: a class.
+    """The costs of a problem. Vehicles with the same jobs and the same ways between them are a class: see `Kind`.
 
-    Where zones have a floor or a ceiling, they also have the same height.
+    A tour is measured: beside zones, its legs between given headings have the lengths of their paths, in this and in
+    all later searches. Legs of tours that were never measured are estimated over the bends around zones.
     """
 
-    def __init__(self, problem: Problem, covered: Covered | None = None, transits: Transits | None = None) -> None:
-        """`covered` caches the paths of tasks between plannings; `transits` are those of equal zones and wind."""
+    def __init__(
+        self,
+        problem: Problem,
+        covered: Covered | None = None,
+        transits: Transits | None = None,
+        before: Costs | None = None,
+    ) -> None:
+        """`covered` caches the paths of tasks between plannings; `transits` are those of equal zones and wind.
+
+        `before` are costs that differ in the headings of tasks only.
+        """
         self.problem = problem
         self.vehicles, self.tasks = len(problem.vehicles), len(problem.tasks)  # how many
         self.covered: Covered = {} if covered is None else covered
         self.transits = Transits(problem) if transits is None else transits
         self.movers = [mover(vehicle, self.transits) for vehicle in problem.vehicles]
-        kinds = [kind_of(vehicle, problem) for vehicle in problem.vehicles]
+        kinds = kinds_of(problem)
         self._kinds = list(dict.fromkeys(kinds))
         self.class_of = [self._kinds.index(kind) for kind in kinds]  # of each vehicle
         first = [kinds.index(kind) for kind in self._kinds]
-        self._coverage = [covered_by(problem.vehicles[k], problem, self.transits, self.covered) for k in first]
+        self._coverage = [
+            covered_by(problem.vehicles[k], kinds[k], problem, self.transits, self.covered) for k in first
+        ]
         self._jobs = [_jobs(problem.tasks, paths) for paths in self._coverage]
-        self._ways = KnownWays(problem, self.transits, self._jobs, self.class_of)
+        known = None if before is None else before._ways
+        self._ways: KnownWays = KnownWays(problem, self.transits, self._jobs, self.class_of, known)
         self._alone: dict[int, Floats] = {}
 
     def headed(self, headings: Mapping[int, float]) -> Costs:
         """Return the costs with these headings, by index, for tasks with a free heading; any for all others."""
         problem = self.problem.with_headings(headings)
-        return self if problem is self.problem else Costs(problem, self.covered, self.transits)
+        return self if problem is self.problem else Costs(problem, self.covered, self.transits, self)
 
     def jobs(self, vehicle: int) -> Jobs:
         """Return the tasks for a vehicle."""
@@ -80,10 +96,24 @@ class Costs:
         if order is None:
             self._ways.know_all(kind)
         else:
-            ends = self._ends_of(vehicle, order)
-            self._ways.know(kind, *ends)
-            self._ways.measure(kind, *ends)
+            self._ways.know(kind, *self._ends_of(vehicle, order))
         return self._known(vehicle)
+
+    def measure(self, orders: Sequence[Sequence[int]]) -> bool:
+        """Measure tours on their paths; return whether a way differs by more than `CHANGED` from what searches used."""
+        changed = False
+        for vehicle, order in enumerate(orders):
+            if len(order) and self.problem.zones:
+                kind, (begins, ends) = self.class_of[vehicle], self._ends_of(vehicle, order)
+                if len(new := self._ways.unmeasured(kind, begins, ends)):
+                    before = self._legs(vehicle, order)[:, 0]
+                    self._ways.measure(kind, begins[new], ends[new])
+                    after = self._legs(vehicle, order)[:, 0]
+                    changed = changed or not np.allclose(after, before, rtol=CHANGED)
+                    self._alone.clear()
+                    for name in ("_single", "fleet"):
+                        vars(self).pop(name, None)
+        return changed
 
     def _known(self, vehicle: int) -> Detours:
         every = self._ways.tables
@@ -127,7 +157,11 @@ class Costs:
         return bool((rows >= 0).any() and (rows != NEVER).all())
 
     def legs(self, vehicle: int, order: Sequence[int]) -> Floats:
-        """Return the legs of a tour, rows as in `write_legs`."""
+        """Return the legs of a tour, rows as in `write_legs`; measured on their paths where they pass zones."""
+        self.measure([order if k == vehicle else () for k in range(self.vehicles)])
+        return self._legs(vehicle, order)
+
+    def _legs(self, vehicle: int, order: Sequence[int]) -> Floats:
         table = np.empty((len(order) + 1, LEG_COLUMNS))
         tasks = np.array(order, dtype=np.int64)
         write_legs(self.movers[vehicle], self.jobs(vehicle), self.detours(vehicle, order), tasks, table)
@@ -218,13 +252,25 @@ class Costs:
         return found[0], between, found[1]
 
 
-Kind = tuple[float, float, Moves, float | None, float | None]
+Kind = tuple[float, float, Moves, float | None, float | None, float | None, bool | None]
+"""The properties of a vehicle on which its jobs and, beside zones, the ways between them depend: radius, speed, way of
+moving, tightest turn; its height where zones have limits or ways climb; slope and whether it drives backwards."""
 
 
-def kind_of(vehicle: Vehicle, problem: Problem) -> Kind:
-    """Return the properties of a vehicle on which its jobs depend; its height only where zones have limits."""
-    height = vehicle.travels_at if any(zone.limits != (None, None) for zone in problem.zones) else None
-    return vehicle.radius, vehicle.speed, vehicle.moves, vehicle.tightest, height
+def kinds_of(problem: Problem) -> list[Kind]:
+    """Return the kind of each vehicle."""
+    zones, tasks = problem.zones, problem.tasks
+    climbs = bool(zones) and any(task.z is not None for task in tasks)
+    by_height = climbs or any(zone.limits != (None, None) for zone in zones)
+    return [
+        (
+            *(vehicle.radius, vehicle.speed, vehicle.moves, vehicle.tightest),
+            vehicle.travels_at if by_height else None,
+            vehicle.slope if climbs else None,
+            vehicle.reverse if zones else None,
+        )
+        for vehicle in problem.vehicles
+    ]
 
 
 def mover(vehicle: Vehicle, transits: Transits) -> Mover:
@@ -259,34 +305,37 @@ class KnownCoverage(NamedTuple):
 
     task: Task  # kept with its path, so that its identity stays unique
     path: Path | InfeasibleError  # at height 0; or the reason why there is none
-    zones: int  # number of zones at that time
+    zones: tuple[Zone, ...]  # at that time
 
 
 Covered = dict[tuple[int, Kind], KnownCoverage]
 """By the identity of the task and the properties of the vehicle that matter."""
 
 
-def covered_by(vehicle: Vehicle, problem: Problem, transits: Transits, known: Covered) -> list[Path | InfeasibleError]:
+def covered_by(
+    vehicle: Vehicle, own: Kind, problem: Problem, transits: Transits, known: Covered
+) -> list[Path | InfeasibleError]:
     """Return the path on which a vehicle does each task, level at height 0; or why it cannot. `known` is added to."""
-    zones, own = problem.zones, kind_of(vehicle, problem)
-    around = [tuple(known_walls((zone,), transits.clearance).around[0].tolist()) for zone in zones]
+    zones = problem.zones
     found: list[Path | InfeasibleError] = []
     for task in problem.tasks:
         before = known.get((id(task), own))
-        if before is None or before.zones != len(zones):
-            path = before.path if before and _out_of_reach(before, around) else _over(task, vehicle, transits)
-            before = known[(id(task), own)] = KnownCoverage(task, path, len(zones))
+        if before is None or before.zones != zones:
+            far = before is not None and _out_of_reach(before, zones, transits.clearance)
+            path = before.path if before and far else _over(task, vehicle, transits)
+            before = known[(id(task), own)] = KnownCoverage(task, path, zones)
         found.append(before.path)
     return found
 
 
-def _out_of_reach(known: KnownCoverage, around: Sequence[tuple[float, ...]]) -> bool:
-    """Return whether all newer zones, by their bounding circles, are farther away than the path is long."""
-    if isinstance(known.path, InfeasibleError) or known.zones > len(around):
+def _out_of_reach(known: KnownCoverage, zones: tuple[Zone, ...], clearance: float) -> bool:
+    """Return whether all zones that came or went, by their bounding circles, are farther away than the path is long."""
+    if isinstance(known.path, InfeasibleError):
         return False
     x, y, _ = known.task.shape.entry
     reach = known.path.length
-    return all(hypot(x - east, y - north) > reach + radius for east, north, radius in around[known.zones :])
+    around = (known_walls((zone,), clearance).around[0].tolist() for zone in set(zones) ^ set(known.zones))
+    return all(hypot(x - east, y - north) > reach + radius for east, north, radius in around)
 
 
 def _over(task: Task, vehicle: Vehicle, transits: Transits) -> Path | InfeasibleError:

@@ -199,6 +199,13 @@ def _happenings(scenario: Scenario, mission: MissionSection, problem: Problem, d
             found += [Happening(event.at, task=part) for part in parts]
         elif event.zone is not None:
             found.append(Happening(event.at, zone=_at(place, zone_of, event.zone)))
+        elif event.remove_zone is not None:
+            closed = [zone.name for zone in problem.zones] + [
+                other.zone.name for other in mission.events if other.zone is not None and other.at <= event.at
+            ]
+            if event.remove_zone not in closed:
+                raise PlacedError(f"{place}: {unknown_name('zone', event.remove_zone, closed)}")
+            found.append(Happening(event.at, remove_zone=event.remove_zone))
         elif event.vehicle is not None:
             joining = _at(place, vehicles_of, scenario, mission, event.vehicle)
             _at(place, Problem, tuple(joining), (), (), scenario.world.wind[:2])  # the wind may be too strong

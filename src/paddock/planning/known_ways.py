@@ -1,23 +1,38 @@
 """Ways around zones, found when a search needs them: tables for compiled code.
 
+Ways are found over the bends around zones. Those of a tour are then measured on the paths that are built, and all later
+searches use what was measured.
+
 A begin is where a vehicle is free (its number) or the end of a task (the number of vehicles and its own); an end is the
 beginning of a task (its number) or a vehicle's home (the number of tasks and the vehicle's).
 """
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from functools import partial
-from math import inf, isnan
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf, isnan, nan
 
 import numpy as np
 
 from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.obstacles.crossing import inside, known_walls
-from paddock.planning.obstacles.detours import COST, INNER, KEPT, PASSED, WAY_COLUMNS, Flags, Rows, ways_around
+from paddock.planning.obstacles.detours import (
+    COST,
+    EXACT,
+    INNER,
+    KEPT,
+    PASSED,
+    REACHED,
+    WAY_COLUMNS,
+    Flags,
+    Rows,
+    ways_around,
+)
 from paddock.planning.obstacles.zones import CircleZone, Clearance, Walls, Zone, stacked
+from paddock.planning.paths.path import Pose
 from paddock.planning.problem import Problem, Vehicle
 from paddock.planning.tours import Detours, Ints, Jobs
-from paddock.planning.transits import Transits, between
+from paddock.planning.transits import Goal, Transits, between, course_at_end
 from paddock.world.columns import Floats
 
 UNKNOWN = -2
@@ -28,7 +43,10 @@ EVERYWHERE = CircleZone("everywhere", 0.0, 0.0, 1e9)
 class KnownWays:
     """The ways of all vehicles (a) of k classes between t tasks; empty tables without zones."""
 
-    def __init__(self, problem: Problem, transits: Transits, jobs: Sequence[Jobs], class_of: Sequence[int]) -> None:
+    def __init__(
+        self, problem: Problem, transits: Transits, jobs: Sequence[Jobs], class_of: Sequence[int],
+        before: KnownWays | None = None,
+    ) -> None:  # fmt: skip
         self.problem, self.transits, self.jobs, self.class_of = problem, transits, jobs, np.array(class_of, np.int64)
         a, k, t = len(problem.vehicles), len(jobs), len(problem.tasks) if problem.zones else 0
         self.start = np.full((a, t + 1 if problem.zones else 0), UNKNOWN, np.int32)
@@ -39,7 +57,21 @@ class KnownWays:
         self._walls: list[Walls] = [known_walls((EVERYWHERE,))]  # the zones of the first row
         self._stacked: tuple[Walls, Ints] | None = None
         self._sets: dict[tuple[tuple[Zone, ...], Clearance], int] = {}
-        self._unmeasured: dict[int, Callable[[], float]] = {}  # by row: metres on which a way cannot change height
+        if before is not None and problem.zones:
+            self._take_over(before)
+
+    def _take_over(self, before: KnownWays) -> None:
+        """Keep the ways of the same vehicles between tasks whose ends have not changed."""
+        self._found, self._count = [before.tables.found.copy()], before._count
+        self._walls, self._stacked, self._sets = list(before._walls), before._stacked, dict(before._sets)
+        for old, new in ((before.start, self.start), (before.ways, self.ways), (before.home, self.home)):
+            new[:] = old
+        for kind, (old_jobs, jobs) in enumerate(zip(before.jobs, self.jobs, strict=True)):
+            here, there = (np.hstack([one.entry, one.leave]) for one in (old_jobs, jobs))
+            other = np.flatnonzero(((here != there) & ~(np.isnan(here) & np.isnan(there))).any(axis=1))
+            own = np.flatnonzero(self.class_of == kind)
+            self.ways[kind, other], self.ways[kind, :, other] = UNKNOWN, UNKNOWN
+            self.start[np.ix_(own, other)] = self.home[np.ix_(own, other)] = UNKNOWN
 
     @property
     def tables(self) -> Detours:
@@ -181,7 +213,7 @@ class KnownWays:
         sets: dict[tuple[float, ...], int] = {}
         depths: dict[tuple[float, ...], float] = {}
         poses = np.column_stack([starts, low, goals, high])[pairs].tolist()
-        for row, step, (x, y, heading, z, gx, gy, gh, gz) in zip(
+        for row, step, (x, y, _, z, gx, gy, _, gz) in zip(
             rows[pairs].tolist(), steps[pairs].tolist(), poses, strict=True
         ):
             out, into = ((x, y), (gx, gy)) if step > 0 else ((gx, gy), (x, y))
@@ -193,18 +225,51 @@ class KnownWays:
                 if (*into, z, gz) not in depths:
                     depths[*into, z, gz] = max(-zone.distance(*into) for zone in passed)
                 way[:, INNER] = depths[*into, z, gz]
-                if not isnan(heading):
-                    goal = gx, gy, gz, None if isnan(gh) else gh
-                    self._unmeasured[row] = partial(self.transits.inner, who, (x, y, z, heading), goal, step > 0)
+
+    def unmeasured(self, kind: int, begins: Ints, ends: Ints) -> Ints:
+        """Return the pairs whose ways begin with a heading and are not measured yet.
+
+        Those that no zone seems near to are included: a turn may lead to one.
+        """
+        (a, _), rows = self.home.shape, self.rows(kind, begins, ends)
+        free = (begins >= a) & np.isnan(self.jobs[kind].leave[np.maximum(begins - a, 0), 2])
+        new = (rows != NEVER) & ((rows < 0) | np.isnan(self.tables.found[rows, 0, EXACT]))
+        return np.flatnonzero(new & ~free)
 
     def measure(self, kind: int, begins: Ints, ends: Ints) -> None:
-        """Measure on their paths where known ways around zones change height: until then, it is an estimate."""
-        if self._unmeasured:
-            for row in self._rows(kind, begins, ends).tolist():
-                if row in self._unmeasured:
-                    inner = self._unmeasured.pop(row)
-                    with suppress(InfeasibleError):
-                        self.tables.found[row, :, INNER] = inner()
+        """Measure ways on their paths, pair by pair (p,)."""
+        rows = self.rows(kind, begins, ends)
+        bare = np.flatnonzero(rows < 0)
+        rows[bare] = self._count + np.arange(len(bare))
+        more = np.full((len(bare), 2, WAY_COLUMNS), np.nan)
+        more[..., KEPT] = self._number((), 0.0)
+        self._found, self._count = [*self._found, more], self._count + len(bare)
+        self._rows(kind, begins[bare], ends[bare], rows[bare])
+        found = self.tables.found
+        for row, begin, end in zip(rows.tolist(), begins.tolist(), ends.tolist(), strict=True):
+            who, here, there = self._leg(kind, begin, end)
+            try:
+                path = self.transits.path(who, here, there)
+            except InfeasibleError:
+                found[row, :, EXACT], found[row, :, REACHED] = inf, nan if there[3] is None else there[3]
+            else:
+                found[row, :, EXACT] = path.flown
+                found[row, :, REACHED] = course_at_end(path) if there[3] is None else there[3]
+
+    def _leg(self, kind: int, begin: int, end: int) -> tuple[Vehicle, Pose, Goal]:
+        """Return the vehicle of a way, and its ends; between tasks, one of the class."""
+        (a, t), jobs = self.home.shape, self.jobs[kind]
+        number = begin if begin < a else end - t if end >= t else int(np.argmax(self.class_of == kind))
+        who = self.problem.vehicles[number]
+        at = np.where(np.isnan(jobs.z), who.travels_at, jobs.z)
+        here, there = who.pose, who.home
+        if begin >= a:
+            x, y, heading = jobs.leave[begin - a].tolist()
+            here = x, y, float(at[begin - a]), heading
+        if end >= t:
+            return who, here, there
+        x, y, heading = jobs.entry[end].tolist()
+        return who, here, (x, y, float(at[end]), None if isnan(heading) else heading)
 
     def _lengthen(self, rows: Rows, flown: float) -> None:
         """Add metres to ways that were found last."""

@@ -139,9 +139,7 @@ def _swept(mission: Mission, name: str) -> tuple[float | None, float | None]:
     task, who = mission.task(name), mission.tasks[name].vehicle
     if not isinstance(task.shape, FieldShape) or who is None:
         return NOT_SWEPT
-    spec, started = mission.vehicles[mission.fleet.row[who]].spec, mission.tasks[name].started or 0.0
-    later = sum(entry.kind == "zone" and entry.time > started for entry in mission.log)
-    zones = mission.problem.zones[: len(mission.problem.zones) - later]  # those that its path avoided
+    spec, zones = mission.vehicles[mission.fleet.row[who]].spec, mission.zones_at(mission.tasks[name].started or 0.0)
     path = Costs(replace(mission.problem, vehicles=(spec,), tasks=(task,), zones=zones)).coverage(0, 0)
     z = spec.travels_at if task.z is None else task.z
     return NOT_SWEPT if isinstance(path, InfeasibleError) else swept(task.shape, path, between(zones, z, z))

@@ -149,6 +149,7 @@ class Happening:
     damage: str | None = None  # the name of a vehicle that fails
     vehicle: Vehicle | None = None  # a new vehicle
     zone: Zone | None = None  # a new no-fly zone
+    remove_zone: str | None = None  # the name of a no-fly zone that is open again
 
 
 @dataclass(frozen=True)

@@ -324,7 +324,7 @@ class _Writer:
 
 def lifted(path: Path, z: float) -> Path:
     """Return the path, `z` metres higher."""
-    return Path([segment._replace(z=segment.z + z) for segment in path.segments], path.start)
+    return Path([segment._replace(z=segment.z + z) for segment in path.segments], path.start, path.rows)
 
 
 def _circles(turn: Path, flown: float) -> Path:

@@ -16,7 +16,7 @@ from paddock.compute.math import atan2, hypot, sincos, sqrt, wrap_angle
 from paddock.compute.routine import Routine, parallel_range
 from paddock.compute.twin import rebound
 from paddock.planning.obstacles.crossing import line_entry, segment_entry
-from paddock.planning.obstacles.detours import INNER, KEPT, PASSED, Rows, around
+from paddock.planning.obstacles.detours import EXACT, INNER, KEPT, PASSED, REACHED, Rows, around
 from paddock.planning.obstacles.zones import Walls
 from paddock.planning.paths.dubins import STRAIGHT, shortest, turns_left
 from paddock.planning.paths.reeds_shepp import shortest_length as reeds_shepp_length
@@ -244,6 +244,8 @@ def travel(
     if row < 0:
         return transit(m, x, y, z, course, gx, gy, gz, gh)
     way = extra.found[row]
+    if way[0, EXACT] >= 0.0 and (isnan(gh) or gh == way[0, REACHED]):
+        return way[0, EXACT], way[0, REACHED]
     w = walls_of(extra, int(way[0, KEPT]))
     word = level_word(m, x, y, course, gx, gy, gh)
     step, rise = way[0, PASSED], abs(gz - z)

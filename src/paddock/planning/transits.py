@@ -30,7 +30,7 @@ class Transits:
         self.zones = problem.zones
         self.clearance = problem.clearance
         self.wind = problem.wind
-        self._known: dict[tuple[Any, ...], Path] = {}  # ways around zones, which routes that are tried out share
+        self._known: dict[tuple[Any, ...], Path | InfeasibleError] = {}  # around zones, shared by all routes
         self._maps: dict[tuple[Any, ...], ZoneMap] = {}
 
     def path(self, vehicle: Vehicle, start: Pose, goal: Goal) -> Path:
@@ -40,8 +40,14 @@ class Transits:
         own = (vehicle.radius, vehicle.speed, vehicle.slope, vehicle.moves, vehicle.reverse, vehicle.tightest)
         key = (*own, start, goal)
         if key not in self._known:
-            self._known[key] = self._path(vehicle, start, goal)
-        return self._known[key]
+            try:
+                self._known[key] = self._path(vehicle, start, goal)
+            except InfeasibleError as error:
+                self._known[key] = error
+        found = self._known[key]
+        if isinstance(found, InfeasibleError):
+            raise found
+        return found
 
     def _path(self, vehicle: Vehicle, start: Pose, goal: Goal) -> Path:
         begin, end = (start[0], start[1], start[3]), (goal[0], goal[1], goal[3])
@@ -91,13 +97,6 @@ class Transits:
         passed = between(self.zones, start[2], goal[2])
         room = clear_part(level, passed, self.kept(passed, start if first else goal), first)
         return room, level.subpath(0.0, room) if first else level.subpath(level.flown - room, level.flown)
-
-    def inner(self, vehicle: Vehicle, start: Pose, goal: Goal, first: bool) -> float:
-        """Return the metres of a level way on which it cannot change height, as one end is under or over a zone."""
-        z = goal[2] if first else start[2]
-        begin, end = (start[0], start[1], start[3]), (goal[0], goal[1], goal[3])
-        level = self._level(vehicle, begin, end, between(self.zones, z, z))
-        return level.flown - along(self._room(level, start, goal, first)[1])
 
     def over(self, path: Path, vehicle: Vehicle, z: float | None = None) -> Path:
         """Return a path as the vehicle flies it in this wind, at a height; raise in or near a zone."""

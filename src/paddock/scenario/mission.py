@@ -36,7 +36,7 @@ from paddock.scenario.problems import KeyPath
 from paddock.scenario.tasks import FARTHEST, NoFlyZone, TaskEntry, numbered
 from paddock.scenario.vehicle import VehicleEntry
 
-EVENTS = ("task", "damage", "vehicle", "zone")
+EVENTS = ("task", "damage", "vehicle", "zone", "remove_zone")
 MOST_DRAWN = 100_000
 UAVS, APART, AIRSPEED = 4, 60.0, 17.5  # the default fleet of a mission: number of vehicles, m between neighbours, m/s
 _MEMBER = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)(?:\[([0-9]{1,10})\])?")
@@ -61,6 +61,7 @@ class MissionEvent(OneOf):
         default=None, description="An entry of vehicles that joins; by default named added_0, added_1, ..."
     )
     zone: NoFlyZone | None = Field(default=None, description="A new no-fly zone.")
+    remove_zone: Text | None = Field(default=None, description="The name of a no-fly zone that is open again.")
 
 
 class SeparationSection(Section):

@@ -170,6 +170,7 @@ def test_notifications_follow_changes(peer: Any) -> None:
         ("add_task", {"task": {"point": {"at": [1, 2]}}}, -32000, "name"),
         ("add_task", {"task": {"name": "gate", "point": {"at": [1, 2]}}}, -32000, "there is a task 'gate' already"),
         ("add_zone", {"zone": {"name": "a", "polygon": [[0, 0], [1, 1]]}}, -32000, "at least 3 points"),
+        ("remove_zone", {"name": "hous"}, -32000, "unknown zone 'hous'"),
         ("add_zone", {"zone": {"name": "a", "source": "me"}}, -32000, "unknown field 'source' of a zone"),
         ("damage_vehicle", {"vehicle": "bus[7]"}, -32000, "unknown vehicle 'bus[7]'"),
         ("damage_vehicle", {"vehicle_id": 77}, -32000, "77"),
@@ -201,6 +202,7 @@ def test_without_a_mission(serve: Any) -> None:
         "move_task": {"name": "a", "x": 1, "y": 2},
         "remove_task": {"name": "a"},
         "add_zone": {"zone": {"name": "a", "circle": {"at": [1, 2], "radius": 3}}},
+        "remove_zone": {"name": "a"},
         "damage_vehicle": {"vehicle": "bus[0]"},
     }.items():
         code, message = peer.refused(method, **params)

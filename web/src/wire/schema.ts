@@ -630,6 +630,8 @@ export interface Methods {
   remove_task: { params: { name: string }; result: Moment };
   /** Remove a vehicle or a fleet. */
   remove_vehicle: { params: { vehicle_id?: number; vehicle?: string | number }; result: Moment };
+  /** Open a no-fly zone of the mission again. */
+  remove_zone: { params: { name: string }; result: Moment };
   /** Restart the scenario from tick 0. */
   reset: { params: { seed?: number | null }; result: Moment };
   /** Resume the run. */
@@ -726,6 +728,7 @@ export const SLOW_METHODS: ReadonlySet<string> = new Set([
   "load_scenario",
   "move_task",
   "remove_task",
+  "remove_zone",
   "reset",
   "simulation_step",
   "spawn_robots",

@@ -40,6 +40,7 @@ EVENTS = {
     "moved": "task_moved",
     "removed": "task_removed",
     "zone": "zone_added",
+    "zone_removed": "zone_removed",
     "base": "base_closed",
     "damage": "damaged",
     "vehicle": "joined",
@@ -293,11 +294,12 @@ def add_vehicle(run: MissionRun, entry: VehicleEntry, prepared: PreparedSpawn | 
         run.mission.add_vehicle(spec)
 
 
-ARGUMENTS = {"task": "name"}
+ARGUMENTS = {"task": "name", "zone": "name"}
 """Arguments of actions that the table of operations names differently."""
 VERBS: dict[str, Verb] = {
     "add_task": Verb(_add_task, TaskEntry, "task"),
     "add_zone": Verb(lambda run, zone: run.mission.add_zone(zone_of(zone)), NoFlyZone, "zone"),
+    "remove_zone": Verb(lambda run, given: run.mission.remove_zone(**given)),
     "add_vehicle": Verb(add_vehicle, VehicleEntry, "vehicle"),
     "damage": Verb(lambda run, given: run.mission.damage(run.vehicle_name(given["vehicle"]))),
     "move_task": Verb(lambda run, given: run.mission.move_task(**given)),

@@ -3,8 +3,8 @@
 A turn is the shortest Dubins path if that is clear, otherwise a detour (`obstacles/around.py`). Turns stay inside the
 field if its margin is as wide as the turn radius: each swath ends where a full circle to one side fits inside, and in a
 convex field the hull of two such circles, which contains the turn, is inside. Otherwise they stay as close to it as
-possible. Turns are computed for tours that are tried only: a tour is ordered by the known lengths, its turns are
-checked, and it is ordered again.
+possible. In such a field swaths also end where they would leave it, as beside a concave corner. Turns are computed for
+tours that are tried only: a tour is ordered by the known lengths, its turns are checked, and it is ordered again.
 """
 
 from collections.abc import Sequence
@@ -80,7 +80,7 @@ class ObstructedField:
         if not self.confines(radius):
             return Limits(self.stops, self.walls, radius)
         outside = self.outline.buffer(4.0 * radius, join_style="mitre") - self.outline.buffer(TOUCH, join_style="mitre")
-        return Limits(self.stops, self.walls | outside, radius)
+        return Limits(self.stops | outside, self.walls | outside, radius)
 
     def rooms(self, radius: float, least: float, spacing: float) -> list[Polygon]:
         """Return areas in which turns of that radius (m) should stay, the best first; `least` (m) of room is needed."""
@@ -183,7 +183,8 @@ def flown_over(field: ObstructedField, sweep: Sweep, radius: float, drift: Drift
         (x, y, heading), (end_x, end_y, _) = turns.starts[node].tolist(), turns.ends[node].tolist()
         row = line(x, y, heading, sqrt((end_x - x) ** 2 + (end_y - y) ** 2))
         segments += turns.held(Path([row])).segments
-    return Path(segments)
+    rows = np.stack([turns.starts[tour, :2], turns.ends[tour, :2]], axis=1)
+    return Path(segments, rows=rows)
 
 
 def _ordered(turns: Turns, cells: Sequence[Cell], first: int) -> Nodes:

@@ -169,7 +169,7 @@ class PolygonShape:
         key = radius, z, near, clearance, drift
         if key not in self._paths:
             path = self._over(self._field(near, clearance), radius, drift)
-            self._paths[key] = Path([segment._replace(z=z) for segment in path.segments])
+            self._paths[key] = Path([segment._replace(z=z) for segment in path.segments], rows=path.rows)
         return self._paths[key]
 
     def _over(self, field: ObstructedField, radius: float, drift: Drift) -> Path:
@@ -249,10 +249,11 @@ FieldShape = AreaShape | PolygonShape
 def swept_area(shape: FieldShape, path: Path) -> BaseGeometry:
     """Return the part of a field, with its holes, within half a spacing of the rows of a path."""
     whole = Polygon(shape.outline()) if isinstance(shape, AreaShape) else shape.area
-    lines = np.array([((s.x, s.y), ends_at(s)[:2]) for s in path.segments if s.curvature == 0.0]).reshape(-1, 2, 2)
-    rows = whole if isinstance(shape, AreaShape) else shape.region
-    straight = lines[shapely.dwithin(rows, shapely.points(lines.mean(axis=1)), 0.5 * shape.spacing)]  # not in turns
-    return whole & covered_by(straight, shape.spacing)
+    rows = path.rows
+    if rows is None:  # passes in order, with turns that have no straight part
+        straight = [segment for segment in path.segments if segment.curvature == 0.0]
+        rows = np.array([((s.x, s.y), ends_at(s)[:2]) for s in straight]).reshape(-1, 2, 2)
+    return whole & covered_by(rows, shape.spacing)
 
 
 def swept(shape: FieldShape, path: Path, zones: Sequence[Zone]) -> tuple[float, float]:

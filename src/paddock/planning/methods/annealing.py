@@ -30,6 +30,7 @@ SHARE = 0.2  # initial temperature, as a share of the mean cost of a task
 POLISH = 0.01  # the same, for polishing good orders
 REVISION = 10_000  # steps after an event
 NEIGHBOURS = 10  # number of nearest tasks that a move considers
+MEASURINGS = 3  # further searches at most, after tours were measured
 PRICE = 100.0  # penalty of an undone task, in multiples of the longest single tour
 
 
@@ -41,6 +42,9 @@ class Options(NamedTuple):
         float, Column("", "initial, as a share of the mean cost of a task; 0: accept improvements only", 0, 100)
     ] = SHARE
     cooling: Annotated[float, Column("", "final temperature, as a share of the initial one", 1e-9, 1)] = 1e-3
+
+
+POLISHING = Options(0, POLISH)
 
 
 def solve(costs: Costs, options: Options, progress: Progress) -> MethodResult:
@@ -62,7 +66,7 @@ def revise(costs: Costs, options: Any, orders: list[list[int]]) -> MethodResult:
 
 def polished(costs: Costs, orders: Sequence[Sequence[int]], steps: int) -> list[list[int]]:
     """Improve good orders by a search at low temperature."""
-    return annealed(costs, orders, steps, Options(steps, POLISH))
+    return annealed(costs, orders, steps, POLISHING)
 
 
 def value(costs: Costs, orders: Sequence[Sequence[int]]) -> tuple[int, float]:
@@ -80,19 +84,43 @@ def worth(costs: Costs, orders: Sequence[Sequence[int]]) -> tuple[int, float]:
     return value(costs, [order if costs.fits(vehicle, order) else [] for vehicle, order in enumerate(orders)])
 
 
+Searching = Callable[[Costs], Callable[[Packed, Ints, "Schedule"], None]]
+"""Makes moves with the present costs."""
+
+
+def exact_search(costs: Costs) -> Callable[[Packed, Ints, Schedule], None]:
+    """Return a search that evaluates whole tours."""
+    return partial(run_annealing, costs.fleet)
+
+
 def annealed(
-    costs: Costs, orders: Sequence[Sequence[int]], steps: int, options: Options,
-    search: Callable[[Packed, Ints, Schedule], None] | None = None,
-) -> list[list[int]]:  # fmt: skip
-    """Return orders after a number of moves, no worse than before; `search` makes them, by default with exact tours."""
+    costs: Costs, orders: Sequence[Sequence[int]], steps: int, options: Options, search: Searching = exact_search
+) -> list[list[int]]:
+    """Return orders after a number of moves, no worse than before; `search` makes them.
+
+    The tours found are measured on their paths. Where those differ, a shorter search continues with what was measured.
+    """
     if not costs.vehicles or not costs.tasks or steps <= 0:
         return [list(order) for order in orders]
     rows = [list(order) for order in orders]
     for vehicle, row in enumerate(rows):
         while row and not costs.fits(vehicle, row):
             row.pop()
+    found = [rows] if any(costs.turns_freely(k, row) for k, row in enumerate(rows)) else []  # which it only estimates
+    for again in range(MEASURINGS + 1):
+        rows = _searched(costs, rows, steps if not again else steps // 10, options if not again else POLISHING, search)
+        found.append(rows)
+        if not costs.measure(rows):
+            break
+    return min(found, key=lambda orders: worth(costs, orders)) if len(found) > 1 else rows
+
+
+def _searched(
+    costs: Costs, rows: Sequence[Sequence[int]], steps: int, options: Options, search: Searching
+) -> list[list[int]]:
+    """Return orders after a number of moves."""
     by_time = costs.problem.objective == "makespan"
-    _, objective = value(costs, rows)
+    _, objective = value(costs, [row if costs.fits(k, row) else [] for k, row in enumerate(rows)])
     spare = sorted(set(range(costs.tasks)).difference(*rows))  # undone tasks
     arrays = packed([*rows, spare], costs.tasks)
     single = costs.alone[np.isfinite(costs.alone)]
@@ -101,18 +129,14 @@ def annealed(
     )
     each = objective * (costs.vehicles if by_time else 1.0) / costs.tasks
     heat = max(options.temperature * each, 1e-9)
-    price = PRICE * max(longest, objective)
+    price, moves = PRICE * max(longest, objective), search(costs)
     seed, near = signed(costs.problem.seed), _neighbours(costs)
     for start in (heat, max(options.temperature * longest, heat)):
-        schedule = Schedule(steps, start, start * options.cooling, seed, by_time, price)
-        (search or partial(run_annealing, costs.fleet))(arrays, near, schedule)
+        moves(arrays, near, Schedule(steps, start, start * options.cooling, seed, by_time, price))
         undone = unpacked(arrays)[-1]
         if not (costs.alone[:, undone] <= costs.ranges[:, None]).any():
             break  # otherwise the way to a vehicle that could do them may lead over orders that are much longer
-    found = unpacked(arrays)[:-1]
-    if any(costs.turns_freely(vehicle, row) for vehicle, row in enumerate(rows)):  # a search only estimates such tours
-        return min(found, rows, key=lambda orders: worth(costs, orders))
-    return found
+    return unpacked(arrays)[:-1]
 
 
 def _neighbours(costs: Costs) -> Ints:

@@ -5,6 +5,7 @@ first round assumes the heading straight to the next task; then the best heading
 the second round searches with those. The number of moves is fixed, so that equal problems give equal plans.
 """
 
+from collections.abc import Callable
 from functools import partial
 from math import inf
 from typing import Annotated, NamedTuple
@@ -14,6 +15,7 @@ import numpy as np
 from paddock.compute.routine import Routine
 from paddock.compute.twin import rebound
 from paddock.planning.costs import Costs
+from paddock.planning.insertion import Packed
 from paddock.planning.methods import Method, MethodResult, NoOptions, Progress
 from paddock.planning.methods.annealing import Options as Heat
 from paddock.planning.methods.annealing import Schedule, anneal, annealed, polished, revise, row_cost, worth
@@ -46,10 +48,9 @@ def solve(costs: Costs, options: Options, progress: Progress) -> MethodResult:
         return MethodResult(polished(costs, orders, min(steps, BEYOND)), {"steps": min(steps, BEYOND)})
     best, least, headed = MethodResult(orders, {"steps": steps}), worth(costs, orders), costs
     for k, (share, heat) in enumerate(ROUNDS):
-        search = partial(search_ways, ways_of(headed))
-        orders = annealed(headed, orders, max(1, int(share * steps)), Heat(0, heat), search)
-        headings = chosen_headings(costs, orders)
-        headed = costs.headed(headings)
+        orders = annealed(headed, orders, max(1, int(share * steps)), Heat(0, heat), known_search)
+        headings = chosen_headings(costs, orders, headed)
+        headed = headed.headed(headings)
         if (reached := worth(headed, orders)) < least:
             best, least = MethodResult(orders, {"steps": steps}, headings), reached
         progress((k + 1) / len(ROUNDS))
@@ -81,6 +82,11 @@ def ways_of(costs: Costs) -> Ways:
     opens, closes, first = fleet.opens[0], fleet.closes[0], np.ascontiguousarray(costs.first)
     timed = bool((opens > fleet.movers[:, READY].min()).any() or np.isfinite(closes).any())
     return Ways(fleet.movers, fleet.kind, empty, first, between, home, opens, closes, timed)
+
+
+def known_search(costs: Costs) -> Callable[[Packed, Ints, Schedule], None]:
+    """Return a search that adds up known ways."""
+    return partial(search_ways, ways_of(costs))
 
 
 def known_row_cost(ways: Ways, plan: Schedule, row: int, order: Ints, count: int) -> float:

@@ -54,8 +54,8 @@ def solve(costs: Costs, options: Options, progress: Progress) -> MethodResult:
     for k in range(ROUNDS):
         search = RoutingSearch(headed, options)
         orders = search.orders(lambda part, k=k: progress((k + 0.9 * part) / ROUNDS))  # type: ignore[misc]
-        headings = chosen_headings(costs, orders)
-        headed = costs.headed(headings)
+        headings = chosen_headings(costs, orders, headed)
+        headed = headed.headed(headings)
         orders = polished(headed, orders, int(options.polish) // ROUNDS)
         if (reached := value(headed, orders)) < least:
             best, least = MethodResult(orders, {"iterations": int(options.iterations)}, headings), reached
@@ -168,8 +168,11 @@ FINE = 7  # then, around the best so far
 REFINEMENTS = 6  # number of grid refinements
 
 
-def chosen_headings(costs: Costs, orders: Sequence[Sequence[int]]) -> dict[int, float]:
-    """Return the headings (rad) of tasks with a free heading, minimising the metres flown in these orders."""
+def chosen_headings(costs: Costs, orders: Sequence[Sequence[int]], headed: Costs | None = None) -> dict[int, float]:
+    """Return the headings (rad) of tasks with a free heading, minimising the metres flown in these orders.
+
+    `headed` are costs with other headings, if known: ways that do not change are taken from there.
+    """
     found: dict[int, float] = {}
     for vehicle, order in enumerate(orders):
         free = [t for t in order if np.isnan(costs.jobs(vehicle).entry[t, 2])]
@@ -178,7 +181,7 @@ def chosen_headings(costs: Costs, orders: Sequence[Sequence[int]]) -> dict[int, 
             args = (costs.movers[vehicle], costs.jobs(vehicle), costs.detours(vehicle, order))
             refine_headings(*args, np.array(order, dtype=np.int64), headings)
             found |= {t: float(headings[order.index(t)]) for t in free}
-    return _passable(costs, orders, found) if costs.problem.zones else found
+    return _passable(headed or costs, orders, found) if costs.problem.zones else found
 
 
 def _passable(costs: Costs, orders: Sequence[Sequence[int]], headings: dict[int, float]) -> dict[int, float]:

@@ -120,8 +120,8 @@ class KinematicRun:
         vehicle, made = self.mission.vehicles[row], drawn_from(drawn)
         if vehicle.drawn == made and len(vehicle.route.legs) > 0:
             return Followed(row, since, vehicle.route, made)
-        known, problem = self.mission.known, self.mission.problem
-        route = drawn_again(problem, known, made) if legs else Route(vehicle.name, (), vehicle.spec.speed)
+        known, problem, chart = self.mission.known, self.mission.problem, self.mission.chart
+        route = drawn_again(problem, known, chart, made) if legs else Route(vehicle.name, (), vehicle.spec.speed)
         return Followed(row, since, route, made)
 
 

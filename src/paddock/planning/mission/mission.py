@@ -116,8 +116,17 @@ class Mission(MissionData):
 
     def add_zone(self, zone: Zone) -> None:
         """Add a no-fly zone."""
-        self._check_new("zone", zone.name, [known.name for known in self.zones])
+        gone = self._removed()
+        self._check_new("zone", zone.name, [known.name for known in self.zones if known.name not in gone])
         self.queue.append(Happening(self.time, zone=zone))
+
+    def remove_zone(self, name: str) -> None:
+        """Open a no-fly zone again."""
+        gone = self._removed()
+        known = {zone.name for zone in self.zones if zone.name not in gone} | {*self._announced("zone")}
+        if name not in known:
+            raise unknown_name("zone", name, known)
+        self.queue.append(Happening(self.time, remove_zone=name))
 
     def damage(self, name: str) -> None:
         """Disable a vehicle permanently."""
@@ -149,6 +158,10 @@ class Mission(MissionData):
         """Return the names of pending additions."""
         found = [getattr(request, what, None) for request in self.queue if isinstance(request, Happening)]
         return [one.name for one in found if one is not None]
+
+    def _removed(self) -> list[str | None]:
+        """Return the names of zones whose removal is pending."""
+        return [request.remove_zone for request in self.queue if isinstance(request, Happening)]
 
     def _check_unfinished(self, name: str) -> None:
         if name not in self.tasks:

@@ -63,7 +63,7 @@ def replan(state: MissionData, poses: PoseOf, change: MissionChange) -> None:
 def go_home(state: MissionData, vehicle: MissionVehicle, pose: Pose) -> None:
     """Send a vehicle home from where it is."""
     spec = _at(state, vehicle, pose)
-    drawn = Drawn(spec, (), len(state.zones))
+    drawn = Drawn(spec, (), state.closed)
     try:
         route = _home(state, spec, state.zones)
     except InfeasibleError as error:
@@ -81,7 +81,7 @@ def straight_home(
 ) -> tuple[Route, Drawn]:
     """Return the straight way home if zones leave no other, with a log entry."""
     state.report("stranded", vehicle, detail=f"no way home around the zones, it takes the straight one: {reason}")
-    return _home(state, spec), Drawn(spec, (), 0, rest)
+    return _home(state, spec), Drawn(spec, (), (), rest)
 
 
 def way_home(state: MissionData, vehicle: MissionVehicle, pose: Pose) -> float:
@@ -147,11 +147,11 @@ def _take_up(state: MissionData, plan: Plan, free: Sequence[Free], kept: set[int
 
 def _follow(state: MissionData, one: Free, route: Route) -> None:
     versions = tuple(state.tasks[task].version for task in route.tasks)
-    drawn = Drawn(one.spec, versions, len(state.zones), one.rest)
+    drawn = Drawn(one.spec, versions, state.closed, one.rest)
     x, y, *_ = one.spec.pose
     if not route.legs and one.spec.under_way and hypot(x - one.spec.home[0], y - one.spec.home[1]) > 1e-6:
         route, drawn = straight_home(state, one.vehicle, one.spec, "they enclose it", one.rest)
-    state.begin(one.vehicle, with_rest(route, drawn, state.problem, state.known), drawn)
+    state.begin(one.vehicle, with_rest(route, drawn, state.problem, state.known, state.chart), drawn)
 
 
 def _free(state: MissionData, vehicle: MissionVehicle, poses: PoseOf, change: MissionChange) -> Free:
@@ -184,7 +184,7 @@ def _at(state: MissionData, vehicle: MissionVehicle, pose: Pose, left: float = 0
 def home_of(state: MissionData, vehicle: Vehicle) -> Pose:
     """Return where a vehicle returns to: its home, or for aircraft a place outside of zones that have closed it."""
     x, y, z, _ = vehicle.home
-    new = state.zones[len(state.setup.problem.zones) :]
+    new = [state.chart[k] for k in state.closed if k >= len(state.setup.problem.zones)]
     if vehicle.moves != "aircraft" or not any(zone.contains(x, y) and zone.reaches(z, z) for zone in new):
         return vehicle.home
     return Transits(replace(state.problem, zones=state.zones)).waiting_home(vehicle)
@@ -214,28 +214,9 @@ def happen(state: MissionData, request: Request, poses: PoseOf, change: MissionC
         change.dirty.add(vehicle.row)
         change.causes.append(f"new vehicle {vehicle.name}")
     elif request.zone is not None:
-        # close a zone: replan ways through it; tasks inside are not done
-        zone = request.zone
-        state.zones = (*state.zones, zone)
-        state.report("zone", detail=zone.name)
-        homes = [(vehicle, vehicle.spec.home) for vehicle in state.fleet.list]
-        closed = [vehicle for vehicle, (x, y, z, _) in homes if zone.contains(x, y) and zone.reaches(z, z)]
-        aircraft = {vehicle.row for vehicle in closed if home_of(state, vehicle.spec) is not vehicle.spec.home}
-        if closed:
-            waits = "aircraft wait outside in circles" if aircraft else ""
-            others = "vehicles return there all the same, the shortest way" if len(aircraft) < len(closed) else ""
-            what = ", other ".join(part for part in (waits, others) if part)
-            state.report("base", detail=f"home lies in the no-fly zone {zone.name!r}: {what}")
-        blocked = [
-            (vehicle, leg) for vehicle in state.fleet.list if (leg := _blocked(state, vehicle, zone)) is not None
-        ]
-        for vehicle, leg in blocked:
-            change.dirty.add(vehicle.row)
-            if leg is vehicle.current and leg.kind == "coverage" and blocked_by(_rest_of(state, vehicle, leg), (zone,)):
-                _abort(state, vehicle, change, f"it leads through the no-fly zone {zone.name!r}")
-        change.dirty |= {row for row in aircraft if state.fleet.list[row].able}
-        if blocked or aircraft:
-            change.causes.append(f"new zone {zone.name}")
+        _close(state, request.zone, change)
+    elif request.remove_zone is not None:
+        _reopen(state, request.remove_zone, change)
 
 
 def enforce_range(state: MissionData, change: MissionChange) -> None:
@@ -292,25 +273,71 @@ def _damage(state: MissionData, vehicle: MissionVehicle, poses: PoseOf, change: 
     state.release(vehicle, f"its vehicle {vehicle.name} was damaged")
     here = replace(vehicle.spec, pose=poses(vehicle.row))
     state.become(vehicle, "damaged")
-    state.fleet.follow(vehicle, Route(vehicle.name, (), vehicle.spec.speed), Drawn(here, (), 0))
+    state.fleet.follow(vehicle, Route(vehicle.name, (), vehicle.spec.speed), Drawn(here, (), ()))
     change.new.add(vehicle.row)
     change.damaged.append(vehicle.name)
     change.bereft |= had and state.setup.replan
 
 
+def _close(state: MissionData, zone: Zone, change: MissionChange) -> None:
+    """Close a zone: replan ways through it; tasks inside are not done."""
+    state.close(zone)
+    state.report("zone", detail=zone.name)
+    homes = [(vehicle, vehicle.spec.home) for vehicle in state.fleet.list]
+    closed = [vehicle for vehicle, (x, y, z, _) in homes if zone.contains(x, y) and zone.reaches(z, z)]
+    aircraft = {vehicle.row for vehicle in closed if home_of(state, vehicle.spec) is not vehicle.spec.home}
+    if closed:
+        waits = "aircraft wait outside in circles" if aircraft else ""
+        others = "vehicles return there all the same, the shortest way" if len(aircraft) < len(closed) else ""
+        what = ", other ".join(part for part in (waits, others) if part)
+        state.report("base", detail=f"home lies in the no-fly zone {zone.name!r}: {what}")
+    blocked = [(vehicle, leg) for vehicle in state.fleet.list if (leg := _blocked(state, vehicle, zone)) is not None]
+    for vehicle, leg in blocked:
+        change.dirty.add(vehicle.row)
+        if leg is vehicle.current and leg.kind == "coverage" and blocked_by(_rest_of(state, vehicle, leg), (zone,)):
+            _abort(state, vehicle, change, f"it leads through the no-fly zone {zone.name!r}")
+    change.dirty |= {row for row in aircraft if state.fleet.list[row].able}
+    if blocked or aircraft:
+        change.causes.append(f"new zone {zone.name}")
+
+
+def _reopen(state: MissionData, name: str, change: MissionChange) -> None:
+    """Open a zone again: replan ways and fields near it, and tasks that were undone."""
+    homes = [home_of(state, vehicle.spec) for vehicle in state.fleet.list]
+    zone = state.reopen(name)
+    if zone is None:
+        return
+    state.report("zone_removed", detail=name)
+    for vehicle, home in zip(state.fleet.list, homes, strict=True):
+        moves = vehicle.able and home_of(state, vehicle.spec) != home  # an aircraft that waits outside returns home
+        if moves or any(_near(state, vehicle, leg, zone) for leg in _open_legs(vehicle)):
+            change.dirty.add(vehicle.row)
+    if change.dirty or state.setup.replan:
+        change.causes.append(f"zone {name} removed")
+
+
+def _open_legs(vehicle: MissionVehicle) -> Sequence[Leg]:
+    """Return the remaining legs that a new route may change: not the task in progress."""
+    return vehicle.route.legs[vehicle.leg + bool(vehicle.doing) :] if vehicle.able else ()
+
+
 def _blocked(state: MissionData, vehicle: MissionVehicle, zone: Zone) -> Leg | None:
     """Return the first remaining leg that enters a zone or its clearance."""
-    drift = 1.0 + hypot(*state.problem.wind) / vehicle.spec.speed
-    kept = state.problem.clearance
     for leg in vehicle.route.legs[vehicle.leg :]:
-        middle = 0.5 * (leg.start[0] + leg.end[0]), 0.5 * (leg.start[1] + leg.end[1])
-        if zone.distance(*middle) - kept >= 0.5 * leg.flown * drift:  # too far away for a leg of that length
-            continue
-        if not zone.reaches(min(leg.start[2], leg.end[2]), max(leg.start[2], leg.end[2])):
-            continue
-        if blocked_by(_rest_of(state, vehicle, leg), (zone,), kept) is not None:
+        if _near(state, vehicle, leg, zone) and blocked_by(
+            _rest_of(state, vehicle, leg), (zone,), state.problem.clearance
+        ):
             return leg
     return None
+
+
+def _near(state: MissionData, vehicle: MissionVehicle, leg: Leg, zone: Zone) -> bool:
+    """Return whether a leg of that length could touch a zone or its clearance."""
+    drift = 1.0 + hypot(*state.problem.wind) / vehicle.spec.speed
+    middle = 0.5 * (leg.start[0] + leg.end[0]), 0.5 * (leg.start[1] + leg.end[1])
+    if zone.distance(*middle) - state.problem.clearance >= 0.5 * leg.flown * drift:
+        return False
+    return zone.reaches(min(leg.start[2], leg.end[2]), max(leg.start[2], leg.end[2]))
 
 
 def _rest_of(state: MissionData, vehicle: MissionVehicle, leg: Leg) -> Path:

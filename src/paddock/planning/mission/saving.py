@@ -34,7 +34,8 @@ def saved_state(state: MissionData) -> dict[str, Any]:
         "log": [list(entry) for entry in state.log],
         "tasks": _indexed(state.known, tasks),
         "jobs": {name: values_of(job) for name, job in state.tasks.items()},
-        "zones": _indexed(state.zones, zones),
+        "zones": _indexed(state.chart, zones),
+        "closed": list(state.closed),
         "agents": _indexed([vehicle.spec for vehicle in fleet.list], vehicles),
         "members": [
             {name: getattr(vehicle, name) for name in ("status", "leg", "spent")}
@@ -55,7 +56,8 @@ def load_state(setup: MissionSetup, saved: Mapping[str, Any]) -> MissionData:
     tasks, vehicles, zones = _known(setup)
     state.known = _looked_up(saved["tasks"], tasks, _task)
     state.tasks = {name: typed(Job, _renamed(row, "vehicle"), name) for name, row in saved["jobs"].items()}
-    state.zones = tuple(_looked_up(saved["zones"], zones, _zone))
+    state.chart = _looked_up(saved["zones"], zones, _zone)
+    state.closed = _indices(saved.get("closed", len(state.chart)))
     state.queue = [_request(row) for row in saved["queue"]]
     state.fleet = MissionFleet()
     for spec, entry in zip(_looked_up(saved["agents"], vehicles, _spec), saved["members"], strict=True):
@@ -63,7 +65,7 @@ def load_state(setup: MissionSetup, saved: Mapping[str, Any]) -> MissionData:
         vehicle.status = typed(Status, entry["status"], "status")
         vehicle.spent, vehicle.drawn = typed(bool, entry["spent"], "spent"), drawn_from(entry["drawn"])
         if entry["legs"]:
-            vehicle.route = drawn_again(state.problem, state.known, vehicle.drawn)
+            vehicle.route = drawn_again(state.problem, state.known, state.chart, vehicle.drawn)
             vehicle.ends = list(accumulate(leg.flown for leg in vehicle.route.legs))
         vehicle.leg = typed(int, entry["leg"], "leg")
     for name in ARRAYS:
@@ -81,6 +83,9 @@ def _check(state: MissionData) -> None:
     for name, job in state.tasks.items():
         if not 0 <= job.version < len(state.known) or job.vehicle not in (None, *names):
             raise InvalidValueError(f"task {name!r} refers to version {job.version} and vehicle {job.vehicle!r}")
+    for zones in (state.closed, *(vehicle.drawn.zones for vehicle in fleet.list)):
+        if any(not 0 <= k < len(state.chart) for k in zones):
+            raise InvalidValueError(f"zones {list(zones)} of {len(state.chart)}")
     if not 0 <= state.happened <= len(state.happenings):
         raise InvalidValueError(f"{state.happened} events have happened of {len(state.happenings)}")
 
@@ -117,8 +122,14 @@ def values_of(thing: Any) -> Any:
 def drawn_from(row: Mapping[str, Any]) -> Drawn:
     """Return the inputs of a route."""
     rest = row.get("rest")
-    rest = None if rest is None else typed(Rest, rest, "rest")
-    return Drawn(_spec(row["agent"]), typed(tuple[int, ...], row["order"], "order"), row["zones"], rest)
+    rest = None if rest is None else typed(Rest, {**rest, "zones": _indices(rest.get("zones", 0))}, "rest")
+    return Drawn(_spec(row["agent"]), typed(tuple[int, ...], row["order"], "order"), _indices(row["zones"]), rest)
+
+
+def _indices(zones: Any) -> tuple[int, ...]:
+    """Return indices of zones; earlier versions saved how many of the first ones."""
+    found: tuple[int, ...] = typed(tuple[int, ...], list(range(zones)) if isinstance(zones, int) else zones, "zones")
+    return found
 
 
 def _indexed(things: Sequence[Any], known: Sequence[Any]) -> list[Any]:

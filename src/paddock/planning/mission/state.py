@@ -123,7 +123,8 @@ class MissionData:
         self.known: list[Task] = []  # all versions of tasks, referred to by routes: moving a task adds a version
         self.tasks: dict[str, Job] = {}  # the state of each task
         self.fleet = MissionFleet()
-        self.zones: tuple[Zone, ...] = setup.problem.zones
+        self.chart: list[Zone] = list(setup.problem.zones)  # all zones so far, referred to by routes
+        self.closed: tuple[int, ...] = tuple(range(len(self.chart)))  # indices of those in force
         self.log: list[LogEntry] = []
         self.time = 0.0  # s
         self.started = False
@@ -141,6 +142,33 @@ class MissionData:
     def problem(self) -> Problem:
         """The problem of the setup with the present zones, without vehicles and tasks."""
         return replace(self.setup.problem, vehicles=(), tasks=(), zones=self.zones)
+
+    @property
+    def zones(self) -> tuple[Zone, ...]:
+        """The zones in force."""
+        return tuple(self.chart[k] for k in self.closed)
+
+    def zones_at(self, time: float) -> tuple[Zone, ...]:
+        """Return the zones that were in force at a time (s)."""
+        force, count = list(range(len(self.setup.problem.zones))), len(self.setup.problem.zones)
+        for entry in self.log:
+            if entry.time <= time and entry.kind == "zone":
+                force.append(count)
+                count += 1
+            elif entry.time <= time and entry.kind == "zone_removed":
+                force.remove(next(k for k in force if self.chart[k].name == entry.detail))
+        return tuple(self.chart[k] for k in force)
+
+    def close(self, zone: Zone) -> None:
+        """Add a zone."""
+        self.closed = (*self.closed, len(self.chart))
+        self.chart.append(zone)
+
+    def reopen(self, name: str) -> Zone | None:
+        """Remove a zone; return it, None if there is none of that name in force."""
+        found = next((k for k in self.closed if self.chart[k].name == name), None)
+        self.closed = tuple(k for k in self.closed if k != found)
+        return None if found is None else self.chart[found]
 
     def task(self, name: str) -> Task:
         """Return the current version of a task."""

@@ -12,6 +12,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from paddock.planning.costs import Costs
+from paddock.planning.obstacles.zones import Zone
 from paddock.planning.paths.path import Path, Pose
 from paddock.planning.problem import Problem, Task, Vehicle
 from paddock.planning.routes import Leg, Route, lifted, route_of
@@ -34,7 +35,7 @@ class MissionVehicle:
         self.row = row
         self.status: Status = "idle"
         self.route = Route(spec.name, (), spec.speed)
-        self.drawn = Drawn(spec, (), 0)
+        self.drawn = Drawn(spec, (), ())
         self.ends: list[float] = []  # m flown at the end of each leg
         self.leg = 0  # the leg that it is on
         self.spent = False  # its battery allows no more tasks
@@ -148,7 +149,7 @@ class Rest:
     done: float  # m of its path that had been flown
     begins: float  # s
     end: Pose
-    zones: int = 0  # number of zones that its path avoids
+    zones: tuple[int, ...] = ()  # indices of the zones that its path avoids
 
 
 @dataclass(frozen=True)
@@ -157,24 +158,24 @@ class Drawn:
 
     spec: Vehicle  # when and where it was free
     order: tuple[int, ...]  # versions of tasks
-    zones: int  # number of zones
+    zones: tuple[int, ...]  # indices of the zones that it avoids, among all that were known so far
     rest: Rest | None = None
 
 
-def drawn_again(problem: Problem, known: Sequence[Task], drawn: Drawn) -> Route:
-    """Return the route; `problem` gives the wind and all zones, `known` are the versions of tasks."""
+def drawn_again(problem: Problem, known: Sequence[Task], chart: Sequence[Zone], drawn: Drawn) -> Route:
+    """Return the route; `problem` gives the wind, `known` are the versions of tasks, `chart` all zones so far."""
     tasks = tuple(known[version] for version in drawn.order)
-    zones = problem.zones[: drawn.zones]
+    zones = tuple(chart[k] for k in drawn.zones)
     costs = Costs(Problem((drawn.spec,), tasks, zones, problem.wind, clearance=problem.clearance))
-    return with_rest(route_of(costs, 0, range(len(tasks))), drawn, problem, known)
+    return with_rest(route_of(costs, 0, range(len(tasks))), drawn, problem, known, chart)
 
 
-def with_rest(route: Route, drawn: Drawn, problem: Problem, known: Sequence[Task]) -> Route:
+def with_rest(route: Route, drawn: Drawn, problem: Problem, known: Sequence[Task], chart: Sequence[Zone]) -> Route:
     """Return the route, preceded by the rest of the task in progress."""
     if drawn.rest is None:
         return route
     rest, spec, task = drawn.rest, drawn.spec, known[drawn.rest.task]
-    zones = problem.zones[: rest.zones]
+    zones = tuple(chart[k] for k in rest.zones)
     covered = Costs(Problem((spec,), (task,), zones, problem.wind, clearance=problem.clearance)).coverage(0, 0)
     assert isinstance(covered, Path)
     whole = lifted(covered, rest.end[2])

@@ -28,7 +28,7 @@ from paddock.planning.obstacles.zones import (
     moved_out,
     normals,
 )
-from paddock.planning.paths.wind import held_line
+from paddock.planning.paths.wind import held_line, held_sum
 from paddock.world.columns import Floats
 
 MARGIN = 1e-6  # m between a border and a bend around it
@@ -112,6 +112,7 @@ class Links(NamedTuple):
     heading: Floats  # (e,) rad
     flown: Floats  # (e,) m flown
     reach: Floats  # (e,) rad of free turning on the target
+    sums: Floats  # (e,) of the heading, for `held_turn`
 
 
 def tangent(
@@ -168,11 +169,13 @@ def _measure_links(
     wy: float,
     flown: Floats,
     reach: Floats,
+    sums: Floats,
 ) -> None:
-    """Write metres flown in wind, from lengths, and the free turn on the target."""
+    """Write metres flown in wind, from lengths, the free turn on the target and the sums of headings."""
     for e in range(len(target)):
         flown[e] = held_line(flown[e], headings[e], wx, wy)
         reach[e] = free_turn(w, bends[target[e]], headings[e])
+        sums[e] = held_sum(headings[e], wx, wy)
 
 
 measure_links = routine(_measure_links)
@@ -190,9 +193,9 @@ class BendGraph(NamedTuple):
         source, target = np.nonzero(np.isfinite(self.lengths))
         first = np.searchsorted(source, np.arange(len(self.bends) + 1)).astype(np.int64)
         headings, lengths = self.headings[source, target], self.lengths[source, target]
-        targets, reach = target.astype(np.int64), np.empty(len(lengths))
-        measure_links(w, self.bends, targets, headings, *wind, lengths, reach)
-        return Links(first, targets, headings, lengths, reach)
+        targets, (reach, sums) = target.astype(np.int64), np.empty((2, len(lengths)))
+        measure_links(w, self.bends, targets, headings, *wind, lengths, reach, sums)
+        return Links(first, targets, headings, lengths, reach, sums)
 
     def widened(self, w: Walls, more: Floats) -> BendGraph:
         """Return a network with additional bends."""

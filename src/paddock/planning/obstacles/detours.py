@@ -8,6 +8,7 @@ flown after it, once with a bend to the left and once to the right, so that `aro
 from collections.abc import Sequence
 from heapq import heappop
 from math import inf, isnan, nan, pi
+from typing import NamedTuple
 
 import numpy as np
 from numpy import empty, int64
@@ -17,7 +18,19 @@ from paddock.compute import arrays
 from paddock.compute.math import atan2, cos, hypot, sin
 from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.planning.obstacles.around import ZoneMap
-from paddock.planning.obstacles.bends import COLUMNS, GROUP, RADIUS, WAY, Links, WayEnds, X, Y, free_turn, tangent
+from paddock.planning.obstacles.bends import (
+    COLUMNS,
+    GROUP,
+    RADIUS,
+    WAY,
+    Links,
+    WayEnds,
+    X,
+    Y,
+    free_turn,
+    places,
+    tangent,
+)
 from paddock.planning.obstacles.crossing import arc_entry, known_walls, line_entry, within
 from paddock.planning.obstacles.search import (
     Heap,
@@ -32,19 +45,20 @@ from paddock.planning.obstacles.search import (
     turned,
 )
 from paddock.planning.obstacles.zones import Walls, each_of
-from paddock.planning.paths.wind import held_line, held_turn
+from paddock.planning.paths.wind import held_line, held_turn, intercept
 from paddock.world.columns import Floats
 
 Flags = NDArray[np.bool_]
 Rows = NDArray[np.int32]
-WAY_COLUMNS = 9
-COST, BEND_X, BEND_Y, BEND, LEAVE, ARRIVAL, KEPT, PASSED, INNER = range(WAY_COLUMNS)
+WAY_COLUMNS = 11
+COST, BEND_X, BEND_Y, BEND, LEAVE, ARRIVAL, KEPT, PASSED, INNER, EXACT, REACHED = range(WAY_COLUMNS)
 """Of a way: metres flown after its first bend; centre and radius (m, negative to the right) of that bend; the headings
 (rad) with which it leaves the bend and arrives. Without a bend (NaN) the metres are those of the whole way. Metres of
 NaN mean that the straight way is free, infinite ones that there is none. Then the number of the zones that it avoids
-(`Detours.sets`); here 1 with the clearance, 0 without, as an end lies within it. Last, for ways that end under or over
+(`Detours.sets`); here 1 with the clearance, 0 without, as an end lies within it. Then, for ways that end under or over
 a zone: the number of the zones outside of which it changes height (negative: at its end; NaN: anywhere), and the metres
-on which it cannot, where it bends around others."""
+on which it cannot, where it bends around others. Last, the metres flown and the heading of arrival of the path, where
+it was measured (else NaN)."""
 NO_TURN = 1.5 * pi  # rad: a turn beyond this is one that another heading of the start has made unnecessary
 ASIDE = 2.0  # turn radii beside the straight way within which a zone may be in the way of a turn
 
@@ -78,7 +92,9 @@ def ways_around(
         arrivals = np.repeat(np.where(chart.radius > 0.0, goals[k, 2], np.nan), 2)
         turns, leaves, links = turns_at(starts[i], chart.radius), starts[i, 2].copy(), one.links
         new = np.full((len(each), 2, WAY_COLUMNS), np.nan)
-        all_ways(one.walls, one.web.bends, links, turns, leaves, ends, arrivals, first, end[order], *chart.wind, new)
+        x, y = goals[k, 0].copy(), goals[k, 1].copy()
+        far = ends, arrivals, x, y
+        all_ways(one.walls, one.web.bends, links, turns, leaves, *far, first, end[order], *chart.wind, new)
         at = np.empty(len(each), np.int64)
         at[order] = np.arange(len(each))
         found[left, :, :KEPT] = new[at[copy], :, :KEPT]
@@ -125,13 +141,14 @@ def _nearby(w: Walls, aside: Walls, starts: Floats, goals: Floats, pairs: Ints) 
 
 def _all_ways(
     w: Walls, bends: Floats, links: Links, starts: Floats, leaves: Floats, goals: Floats, arrivals: Floats,
-    first: Ints, target: Ints, wx: float, wy: float, found: Floats,
+    x: Floats, y: Floats, first: Ints, target: Ints, wx: float, wy: float, found: Floats,
 ) -> None:  # fmt: skip
     """Write the ways from each start to its targets: from a heading, or from any, with the first bend to either side.
 
     The targets of start i are the goals `target[first[i]:first[i + 1]]`, which are the rows of `found`.
     """
     tails, headings = tails_of(w, bends, WayEnds(starts[0], 0.0, goals, arrivals, 0.0, 0.0, wx, wy))
+    far = FarEnds(tails, headings, arrivals, x, y, wx, wy)
     for i in parallel_range(len(starts)):
         rows = empty(len(goals) // 2, int64)
         rows[:] = -1
@@ -141,7 +158,19 @@ def _all_ways(
         turns = starts[i][: 1 if isnan(leaves[i]) else 2]
         ends = WayEnds(turns, leaves[i], goals, arrivals, 0.0, 0.0, wx, wy)
         for k in range(2 if isnan(leaves[i]) else 1):
-            ways_from(w, bends, links, ends, tails, headings, wanted, rows, found, k)
+            ways_from(w, bends, links, ends, far, wanted, rows, found, k)
+
+
+class FarEnds(NamedTuple):
+    """The goals of all searches: g of them, each with two turns."""
+
+    tails: Floats  # (bends, 2 g) m flown from leaving a bend; inf: blocked
+    headings: Floats  # (bends, 2 g) rad, when leaving it
+    arrivals: Floats  # (2 g,) rad; NaN: any
+    x: Floats  # (g,) m
+    y: Floats
+    wx: float  # wind over airspeed
+    wy: float
 
 
 def wanted_turns(rows: Ints, goals: Floats) -> Ints:
@@ -154,8 +183,13 @@ def wanted_turns(rows: Ints, goals: Floats) -> Ints:
     return found[:n]
 
 
-def flood(w: Walls, bends: Floats, links: Links, ends: WayEnds, side: float) -> Visited:
-    """Return the quickest ways from the starts to all bends; the first of them to one side (0: any)."""
+def flood(
+    w: Walls, bends: Floats, links: Links, ends: WayEnds, side: float, far: FarEnds, wanted: Ints, best: Floats
+) -> Visited:
+    """Write the quickest ways to the wanted goals into `best`; the first bend to one side (0: any).
+
+    Returns the states of the search. It ends where no way on, however straight, could be quicker to any goal.
+    """
     n, s = len(bends), len(ends.starts)
     known = nothing_known(w, bends, links, ends)
     heap: Heap = [(inf, int64(0))]
@@ -165,28 +199,37 @@ def flood(w: Walls, bends: Floats, links: Links, ends: WayEnds, side: float) -> 
     while len(heap) > 0:
         total, state = heappop(heap)
         bend = state % n if state < s * n else links.target[state - s * n]
-        if total <= known.cost[state] + 1e-9 and settled_at(w, state, bend, bends, ends, known):
+        if total > known.cost[state] + 1e-9 or not useful(
+            total, bends[bend], float(known.heading[state]), far, wanted, best
+        ):
+            continue
+        if settled_at(w, state, bend, bends, ends, known):
+            so_far, course, reach = float(known.cost[state]), float(known.heading[state]), float(known.reach[state])
+            to, on = far.tails[bend], far.headings[bend]
+            arrive(bends[bend], state, so_far, course, reach, to, on, far, wanted, ends, best)
             leave(state, bend, bends, links, ends, known, heap)
     return known
 
 
+def useful(cost: float, bend: Floats, heading: float, far: FarEnds, wanted: Ints, best: Floats) -> bool:
+    """Return whether a straight way on from an arrival, after some metres, could be the quickest to a wanted goal."""
+    x, y = places(bend, heading)
+    for q in wanted:  # noqa: SIM110 (compiled)
+        if cost + intercept(far.x[q // 2] - x, far.y[q // 2] - y, far.wx, far.wy) < best[q // 2, 0]:
+            return True
+    return False
+
+
 def ways_from(
-    w: Walls, bends: Floats, links: Links, whole: WayEnds, tails: Floats, headings: Floats, wanted: Ints,
-    rows: Ints, found: Floats, alternative: int,
+    w: Walls, bends: Floats, links: Links, whole: WayEnds, far: FarEnds, wanted: Ints, rows: Ints, found: Floats,
+    alternative: int,
 ) -> None:  # fmt: skip
     """Write the ways from one start."""
     turns, heading, goals, arrivals, _, _, wx, wy = whole
-    n, free = len(bends), isnan(heading)
+    free = isnan(heading)
     ends = WayEnds(turns, heading, empty((0, COLUMNS)), empty(0), 0.0, 0.0, wx, wy)
-    known = flood(w, bends, links, ends, 1.0 - 2.0 * alternative if free else 0.0)
     best = empty((len(rows), 4))  # of each goal: metres flown, heading of arrival, last state, which of its turns
     best[:, 0] = inf
-    for bend in range(n):
-        state = known.settled[bend]
-        while state >= 0:
-            so_far, course, reach = known.cost[state], known.heading[state], known.reach[state]
-            arrive(bends[bend], state, so_far, course, reach, tails[bend], headings[bend], arrivals, wanted, ends, best)
-            state = known.later[state]
     if not free:  # without a bend between the turns at both ends
         some = WayEnds(turns, heading, goals[wanted], arrivals[wanted], 0.0, 0.0, wx, wy)
         direct, courses = tails_of(w, turns, some)
@@ -194,18 +237,19 @@ def ways_from(
         for i in range(len(turns)):
             to[wanted], on[wanted] = direct[i], courses[i]
             room = free_turn(w, turns[i], heading)
-            arrive(turns[i], -1, 0.0, heading, room, to, on, arrivals, wanted, ends, best)
+            arrive(turns[i], -1, 0.0, heading, room, to, on, far, wanted, ends, best)
+    known = flood(w, bends, links, ends, 1.0 - 2.0 * alternative if free else 0.0, far, wanted, best)
     for q in wanted:
         k = q // 2
         row = found[rows[k], alternative]
         row[COST], row[BEND_X], row[ARRIVAL] = best[k, 0], nan, best[k, 1]
         if best[k, 0] < inf and free:
-            first_bend(bends, known, headings, ends, best[k], row)
+            first_bend(bends, known, far.headings, ends, best[k], row)
 
 
 def arrive(
     bend: Floats, state: int, cost: float, heading: float, reach: float, tails: Floats, headings: Floats,
-    arrivals: Floats, wanted: Ints, ends: WayEnds, best: Floats,
+    far: FarEnds, wanted: Ints, ends: WayEnds, best: Floats,
 ) -> None:  # fmt: skip
     """Take the ways from an arrival on a bend, after some metres, to all wanted goals where they are quicker."""
     for q in wanted:
@@ -215,7 +259,7 @@ def arrive(
             total = cost + tails[q] + turned(bend, heading, turn, ends)
             if turn < reach and total < best[k, 0]:
                 best[k, 0], best[k, 2], best[k, 3] = total, state, q
-                best[k, 1] = headings[q] if isnan(arrivals[q]) else arrivals[q]
+                best[k, 1] = headings[q] if isnan(far.arrivals[q]) else far.arrivals[q]
 
 
 def first_bend(bends: Floats, known: Visited, headings: Floats, ends: WayEnds, best: Floats, row: Floats) -> None:

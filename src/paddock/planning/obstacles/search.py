@@ -12,7 +12,7 @@ import numpy as np
 from numpy import empty, int64
 from numpy.typing import NDArray
 
-from paddock.compute.math import cos, sin
+from paddock.compute.math import absolute, cos, sin
 from paddock.compute.routine import routine
 from paddock.planning.obstacles.bends import (
     ANGLE,
@@ -32,7 +32,7 @@ from paddock.planning.obstacles.bends import (
 )
 from paddock.planning.obstacles.crossing import FULL, ahead, arc_entry, line_entry
 from paddock.planning.obstacles.zones import Walls
-from paddock.planning.paths.wind import held_line, held_turn, intercept
+from paddock.planning.paths.wind import held_line, held_rate, held_sum, held_turn, intercept
 from paddock.world.columns import Floats
 
 Ints = NDArray[np.int64]
@@ -156,7 +156,8 @@ def leave(state: int, bend: int, bends: Floats, links: Links, ends: WayEnds, kno
             heappush(
                 heap, (cost + turned(bends[bend], heading, turn, ends) + known.tails[bend, j], int64(state * g + j))
             )
-    heads = len(ends.starts) * len(bends)
+    heads, radius = len(ends.starts) * len(bends), bends[bend, RADIUS]
+    rate, before = way * held_rate(ends.wx, ends.wy), held_sum(heading, ends.wx, ends.wy)
     for e in range(links.first[bend], links.first[bend + 1]):
         least = cost + links.flown[e]
         if least >= known.cost[heads + e] - 1e-12:
@@ -164,7 +165,7 @@ def leave(state: int, bend: int, bends: Floats, links: Links, ends: WayEnds, kno
         turn = turn_between(way, heading, links.heading[e])
         if not turn < reach:
             continue
-        new = least + turned(bends[bend], heading, turn, ends)
+        new = least + radius * absolute(rate * turn + links.sums[e] - before)
         if new < known.cost[heads + e] - 1e-12:
             _arrive(heads + e, state, bends[links.target[e]], new, links.heading[e], ends, known, heap)
 

@@ -88,8 +88,9 @@ class Path:
     Flown metres are metres through the air, which determine range and time. Without wind they are metres over ground.
     """
 
-    def __init__(self, segments: Iterable[Segment] = (), start: Pose | None = None) -> None:
-        """`start` is the pose of a path without segments."""
+    def __init__(self, segments: Iterable[Segment] = (), start: Pose | None = None, rows: Floats | None = None) -> None:
+        """`start` is the pose of a path without segments, `rows` (n, 2, 2) are the ends of the rows over a field."""
+        self.rows = rows
         self.segments = tuple(segment for segment in segments if segment.length > 0.0)
         self._start: Pose = (0.0, 0.0, 0.0, 0.0) if start is None else start
 

@@ -299,20 +299,32 @@ def held_turn(radius: float, course: float, turn: float, wx: float, wy: float) -
     """
     if (wx == 0.0 and wy == 0.0) or turn == 0.0:
         return radius * absolute(turn)
+    return radius * absolute(held_rate(wx, wy) * turn + held_sum(course + turn, wx, wy) - held_sum(course, wx, wy))
+
+
+def held_rate(wx: float, wy: float) -> float:
+    """Return the mean metres flown for each metre of an arc over the ground; `held_turn` adds the change of a sum."""
     square = wx * wx + wy * wy
-    root, wind = sqrt(1.0 - square), sqrt(square)
+    root = sqrt(1.0 - square)
     n = (1.0 - root) / (1.0 + root)
     m = n * n
-    first = _held_series(course, n, m, wind, wx, wy)
-    last = _held_series(course + turn, n, m, wind, wx, wy)
     evenly = 1.0 + m * (1.0 / 4.0 + m * (1.0 / 64.0 + m * (1.0 / 256.0 + m * 25.0 / 16384.0)))
-    half = 0.5 * (1.0 + root)
-    along, across = half * (evenly * turn + last[0] - first[0]), last[1] - first[1]
-    return radius * absolute(along - across) / (1.0 - square)
+    return 0.5 * (1.0 + root) * evenly / (1.0 - square)
+
+
+def held_sum(course: float, wx: float, wy: float) -> float:
+    """Return what an arc of 1 m radius has taken beyond its mean up to a course."""
+    square = wx * wx + wy * wy
+    if square == 0.0:
+        return 0.0
+    root, wind = sqrt(1.0 - square), sqrt(square)
+    n = (1.0 - root) / (1.0 + root)
+    along, across = _held_series(course, n, n * n, wind, wx, wy)
+    return (0.5 * (1.0 + root) * along - across) / (1.0 - square)
 
 
 def _held_series(course: float, n: float, m: float, wind: float, wx: float, wy: float) -> tuple[float, float]:
-    """Return the sums of `held_turn` up to a course: of the root without its mean, and of the wind along the way."""
+    """Return the parts of `held_sum`: of the root without its mean, and of the wind along the way."""
     s, c = sincos(wrap_angle(course))
     cosine, sine = (wx * c + wy * s) / wind, (wx * s - wy * c) / wind
     two = 2.0 * (cosine * cosine - sine * sine)

@@ -6,7 +6,7 @@ Each frame draws only the changes, onto a picture of everything else.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +19,31 @@ from paddock.planning.mission.vehicles import STATUSES
 from paddock.planning.obstacles.zones import Zone
 from paddock.planning.problem import Task
 from paddock.planning.routes import Plan
-from paddock.record.mission_report.map_figure import PAPER, SOFT, colour, draw_map, draw_task, draw_zone, dress, styled
+from paddock.record.mission_report.map_figure import (
+    PAPER,
+    SOFT,
+    colour,
+    draw_map,
+    draw_opened,
+    draw_task,
+    draw_zone,
+    dress,
+    styled,
+)
 from paddock.record.mission_report.text import clock
 from paddock.world.columns import Floats
 
 Flags = NDArray[np.bool_]
 Frame = NDArray[np.uint8]  # (height, width, 4): red, green, blue and opacity
-MapChange = tuple[float, Task | Zone | tuple[str, int]]
+
+
+class Opened(NamedTuple):
+    """A zone that is open again."""
+
+    zone: Zone
+
+
+MapChange = tuple[float, Task | Zone | Opened | tuple[str, int]]
 """Time (s), and a new task, a new zone, or the name of a completed task and the index of its vehicle."""
 SECONDS = 20.0  # duration of an animation in s, without the still frame at its end
 FINER = 4  # points of a trail in each frame
@@ -130,7 +148,9 @@ class Animation:
     def _change(self, news: MapChange) -> None:
         """Draw a permanent element."""
         before, what = list(self.axes.get_children()), news[1]
-        if isinstance(what, tuple):
+        if isinstance(what, Opened):
+            draw_opened(self.axes, what.zone)
+        elif isinstance(what, tuple):
             task, who = what
             self.done += 1
             self.ticks.set_data([self.places[task][0]], [self.places[task][1]])
@@ -214,6 +234,8 @@ def tracks_of_run(run: KinematicRun, count: int) -> Tracks:
         (entry.time, (str(entry.task), rows[str(entry.vehicle)])) for entry in mission.log if entry.kind == "completed"
     ]
     news += [(one.at, new) for one in mission.setup.happenings if (new := one.task or one.zone)]
+    zones = {zone.name: zone for zone in mission.chart}
+    news += [(entry.time, Opened(zones[entry.detail])) for entry in mission.log if entry.kind == "zone_removed"]
     able = found.statuses != STATUSES.index("damaged")
     return Tracks(found.times[chosen], found.poses[chosen], able[chosen], news)
 

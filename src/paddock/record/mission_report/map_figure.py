@@ -179,6 +179,12 @@ def draw_zone(axes: Any, zone: Zone, small: bool = False) -> None:
         axes.text(x, y, zone.title, zorder=6, parse_math=False, **style)
 
 
+def draw_opened(axes: Any, zone: Zone) -> None:
+    """Draw over a zone that is open again."""
+    look = {"facecolor": PAPER, "edgecolor": SOFT, "linewidth": 1.0, "linestyle": (0, (4, 3)), "alpha": 0.85}
+    axes.fill(*zone.outline().T, **look, zorder=6.5)
+
+
 def draw_task(axes: Any, task: Task, undone: bool = False, small: bool = False, named: bool = True) -> None:
     """Draw the outline of a task, its holes and its entry."""
     tone, size = (ALARM, 6.0) if undone else (INK, 4.5)

@@ -54,6 +54,10 @@ def add_zone(run: LiveSource, client: str, zone: dict[str, Any]) -> Future[Any]:
     return _direct(run, client, "add_zone", zone)
 
 
+def remove_zone(run: LiveSource, client: str, name: str) -> Future[Any]:
+    return _direct(run, client, "remove_zone", {"zone": name})
+
+
 def add_vehicle(run: LiveSource, client: str, entry: dict[str, Any]) -> Future[Any]:
     """Add vehicles; foreign names are refused after the mission has validated the entry."""
     return _direct(run, client, "add_vehicle", entry)

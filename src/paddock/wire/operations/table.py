@@ -462,6 +462,10 @@ class Operations(Protocol):
     def add_zone(self, zone: Annotated[a.Tree, "a no-fly zone, as in a scenario's mission.zones"]) -> None:
         """Add a no-fly zone to the mission."""
 
+    @entry("post", rpc="remove_zone", zmq="Call", client="mission.remove_zone", slow=True)
+    def remove_zone(self, name: Annotated[a.Text, "the zone"]) -> None:
+        """Open a no-fly zone of the mission again."""
+
     @entry("post", zmq="Call", client="mission.add_vehicle", slow=True)
     def add_vehicle(self, entry: Annotated[a.Tree, "an entry of a scenario's `vehicles`"]) -> None:
         """Add vehicles of models that are installed or in use to the mission."""
