@@ -173,7 +173,7 @@ class FleetSensor:
     def restore(self, saved: dict[str, Any], tick: int) -> None:
         """Restore the result of `save` at that tick."""
         memory, samples, ticks = (np.asarray(saved[name]) for name in ("memory", "samples", "ticks"))
-        if (memory.dtype, samples.dtype, ticks.dtype) != (np.float64, np.float64, np.int64):
+        if memory.dtype != np.float64 or samples.dtype != np.float64 or ticks.dtype != np.int64:
             kinds = f"{memory.dtype}, {samples.dtype} and {ticks.dtype}"
             raise InvalidValueError(f"saved sensor {self.sensor.name!r} has memory, samples and ticks of type {kinds}")
         n, taken, arrived = (
