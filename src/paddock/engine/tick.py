@@ -371,7 +371,7 @@ class GuardStage:
             self.failure = f"{what} at tick {at}: {alarm.detail}"
 
     def look_again(self) -> None:
-        """Let a run that has ended continue if all is finite: the vehicle was removed, placed, restored or overridden."""
+        """Let a run that has ended continue if all is finite: the vehicle was removed, placed or overridden."""
         if self.failure and all(program.finite for program in self.programs.values()):
             self.failure = ""
 

@@ -225,7 +225,7 @@ def happen(state: MissionData, request: Request, poses: PoseOf, change: MissionC
             waits = "aircraft wait outside in circles" if aircraft else ""
             others = "vehicles return there all the same, the shortest way" if len(aircraft) < len(closed) else ""
             what = ", other ".join(part for part in (waits, others) if part)
-            state.report("base", detail=f"home lies in the no-fly zone {zone.name!r}: {what}")
+            state.report("base_closed", detail=f"home lies in the no-fly zone {zone.name!r}: {what}")
         blocked = [
             (vehicle, leg) for vehicle in state.fleet.list if (leg := _blocked(state, vehicle, zone)) is not None
         ]
