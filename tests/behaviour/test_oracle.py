@@ -83,7 +83,7 @@ def test_the_kernel_equals_plain_python(model: str, rule: str) -> None:
     targets = sim.engine.poses("lead" if conduct.target else "it").copy()
     for i in range(fleet.n):
         parameters = sim.inspect(f"it[{i}]")["parameters"]
-        new_command, new_memory = act(
+        new_command, _, new_memory = act(
             program.model.state(*state[:, i].tolist()),
             program.model.command(*command[:, i].tolist()),
             program.model.parameters(**parameters),
@@ -106,7 +106,7 @@ def test_without_a_target_the_desire_is_zero() -> None:
     conduct = program.behaviour
     act = conduct.rule.spec(program.model, program.varying).function
     state = program.model.state(*program.fleet.state[:, 0].tolist())
-    command, _ = act(
+    command, _, _ = act(
         state,
         program.model.command(),
         program.model.parameters(),

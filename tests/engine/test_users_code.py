@@ -7,8 +7,9 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 import paddock
@@ -93,6 +94,11 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
 
 
 BOATS = [
+    (
+        {"step": "moved if s.x < 9.0 else moved._replace(x=p.speed_mx)"},  # a branch that the one call does not reach
+        "11: unknown attribute 'speed_mx' of Parameters; did you mean 'speed_max'?",
+    ),
+    ({"step": "moved if s.x < 9.0 else mooved"}, "11: unknown name 'mooved'; did you mean 'moved'?"),
     ({"step": "moved if s.x < 9.0 else rudder(moved)"}, "11: unknown name 'rudder'; define or import it"),
     (
         {"step": "moved._replace(x=p.speed_mx)"},
@@ -141,9 +147,17 @@ def test_an_energy_that_is_something_else_is_refused(write: Write) -> None:
     with pytest.raises(CodeError) as caught:
         paddock.load({"vehicles": [{"name": "boat", "model": name}]})
     assert re.search(
-        r"point.py:\d+: pose\(s: .*State.*, p: .*\) cannot be called as energy\(state, parameters, environment\)$",
+        r"point.py:\d+: pose\(s, p\) cannot be called as energy\(state, parameters, environment\)$",
         str(caught.value),
     )
+
+
+def test_a_missing_argument_of_a_model_is_named(write: Write) -> None:
+    name = write(BOAT.replace("def step(s, u, p, w, dt)", "def step(s, u, p, dt: float)"))
+    with pytest.raises(CodeError) as caught:
+        paddock.load({"vehicles": [{"name": "boat", "model": name}]})
+    wanted = "step(state, command, parameters, environment, dt)"
+    assert str(caught.value) == f"{name}.py:9: step(s, u, p, dt) cannot be called as {wanted}"
 
 
 def test_an_import_inside_a_function_is_refused(write: Write) -> None:
@@ -236,6 +250,27 @@ def test_an_editor_gets_the_line_of_the_entry(write: Write) -> None:
 
 def in_hex(pose: Pose) -> Pose:
     return pose._replace(x=float.fromhex(pose.x.hex()))
+
+
+class Spot(NamedTuple):
+    """A place."""
+
+    height: float
+
+
+def raised_far(spot: Spot) -> Spot:
+    return spot if spot.height < 9.0 else Spot(spot.heigth)  # type: ignore[attr-defined]
+
+
+def raised_by_another(spot: Spot) -> Spot:
+    return raised_far(spot)
+
+
+def test_an_attribute_that_the_compiler_misses_is_one_line() -> None:
+    with pytest.raises(CodeError) as caught:
+        Kernel(KernelSpec("far", raised_by_another, (Rows("spot", Spot, "update"),)))(1, 1, np.zeros((1, 1)))
+    assert str(caught.value).endswith(": unknown attribute 'heigth' of Spot; did you mean 'height'?")
+    assert "test_users_code.py:" in str(caught.value)
 
 
 def test_what_only_the_compiler_refuses_is_one_line() -> None:

@@ -10,6 +10,7 @@ import pytest
 from paddock.errors import InvalidValueError, UnknownNameError
 from paddock.planning.coverage.polygon import PolygonShape
 from paddock.planning.coverage.shapes import AreaShape, LineShape, PointShape
+from paddock.planning.metrics import measure
 from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.mission import Mission
 from paddock.planning.obstacles.zones import CircleZone
@@ -168,7 +169,7 @@ def test_a_home_inside_a_zone_is_still_the_destination() -> None:
     run.finish()
     assert mission.tasks["b"].state == "undone"
     assert mission.tasks["b"].reason == "the base lies in the no-fly zone 'base'"
-    assert any(e.kind == "base" and "return there all the same" in e.detail for e in mission.log)
+    assert any(e.kind == "base_closed" and "return there all the same" in e.detail for e in mission.log)
     assert mission.vehicles[0].status == "home"
     np.testing.assert_allclose(run.poses()[0, :2], [0.0, 0.0], atol=1e-9)
 
@@ -183,9 +184,12 @@ def test_aircraft_wait_outside_a_zone_that_closes_their_home() -> None:
     run.advance(60.0)
     mission.add_zone(zone)
     run.finish()
-    (reported,) = [entry.detail for entry in mission.log if entry.kind == "base"]
+    (reported,) = [entry.detail for entry in mission.log if entry.kind == "base_closed"]
     assert reported == "home lies in the no-fly zone 'base': aircraft wait outside in circles"
-    assert [vehicle.status for vehicle in mission.vehicles] == ["home", "home"]
+    assert [vehicle.status for vehicle in mission.vehicles] == ["diverted", "diverted"]
+    ends = [(entry.vehicle, entry.detail) for entry in mission.log if entry.kind == "state"][-2:]
+    assert sorted(ends) == [("busy", "diverted"), ("idle", "diverted")] and mission.finished
+    assert all(one.seconds["home"] == 0.0 for one in measure(mission).vehicles)
     assert mission.tasks["a"].state == "completed"
     for vehicle in mission.vehicles:
         circle = mission.loiter_path(vehicle)

@@ -20,6 +20,7 @@ def test_a_port_a_name_or_true_are_short_forms() -> None:
     assert (options.stream.port, options.vds1.port, options.zmq.port, options.metrics.port) == (5000, 7001, 6000, 9464)
     assert options.shm.name == "screen" and options.vds1.state == "127.0.0.1:7002" and options.vds1.timeout == 0.1
     assert serve(stream=None).endpoints == {}
+    assert serve(stream=0, web=0, zmq=0, vds1=9464, metrics=True).tcp_ports == {"metrics": 9464}  # vds1 is UDP
 
 
 def test_it_loads_back_equal() -> None:
@@ -46,6 +47,12 @@ def test_it_loads_back_equal() -> None:
         ),
         ({"vds1": {"cookie": "none"}}, "serve.vds1.cookie: "),
         ({"shm": "a/b"}, "serve.shm"),
+        (
+            {"web": 6001, "zmq": 6000},
+            "serve.zmq: port 6001 is that of web and of the states of zmq (the next port, unless `publish` is set)",
+        ),
+        ({"stream": 6001, "zmq": {"publish": 6001}}, "serve.zmq: port 6001 is that of stream and of the states of zmq"),
+        ({"stream": 6001, "metrics": 6001}, "serve.metrics: port 6001 is that of stream and of metrics"),
     ],
 )
 def test_errors_name_the_field(fields: dict[str, Any], line: str) -> None:

@@ -347,6 +347,11 @@ def test_a_port_in_use_is_reported(served: Any) -> None:
     with paddock.load(SCENARIO) as sim, pytest.raises(paddock.PaddockError) as caught:
         paddock.share(sim, zmq=port)
     assert str(caught.value) == f"zmq cannot listen on 127.0.0.1:{port}: Address already in use"
+    states = served[1].addresses["zmq"]["publish"]
+    with paddock.load(SCENARIO) as sim, pytest.raises(paddock.PaddockError) as caught:
+        paddock.share(sim, zmq={"port": 0, "publish": states})
+    where = f"127.0.0.1:{states} (for states; `publish` sets another port)"
+    assert str(caught.value) == f"zmq cannot listen on {where}: Address already in use"
 
 
 def test_without_pyzmq_the_error_names_the_extra(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:

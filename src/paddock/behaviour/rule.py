@@ -120,6 +120,7 @@ class Rule:
             Rows("state", model.state),
             Rows("command", model.command, "update"),
             Shared("parameters", model.parameters, varying),
+            Rows("desire", Desire, "watch"),
             Rows("memory", self.memory, "update"),
             Shared("options", self.options, each),
             Rows("urge", self.senses),
@@ -189,7 +190,7 @@ def act(
     targets: Floats,
     path: Floats,
     dt: float,
-) -> tuple[Any, Any]:
+) -> tuple[Any, Desire, Any]:
     """Compute the commands of one vehicle: pose, desire, then the model's commands for the desire."""
     me = pose_of(state, parameters)
     t = targets[:, target_row]
@@ -198,7 +199,7 @@ def act(
     wanted = clear_of(wanted, away)
     go = select(target_row == NO_TARGET, 0.0, 1.0)
     wanted = Desire(wanted.vx * go, wanted.vy * go, wanted.vz * go, wanted.ahead, wanted.turn * go, wanted.gear)
-    return guide_of(state, command, parameters, wanted), remembered
+    return guide_of(state, command, parameters, wanted), wanted, remembered
 
 
 def act_by_inputs(
@@ -213,13 +214,14 @@ def act_by_inputs(
     targets: Floats,
     path: Floats,
     dt: float,
-) -> tuple[Any, Any]:
+) -> tuple[Any, Desire, Any]:
     """Compute the commands of one vehicle whose rule gives inputs, from those for its desire."""
     me = pose_of(state, parameters)
     t = targets[:, target_row]
     target = Pose(t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], t[9], t[10], t[11], t[12])
     wanted, remembered = desire_of(me, memory, options, urge, target, path, dt)
-    return inputs_of(guide_of(state, command, parameters, wanted), me, remembered, options, path, dt)  # type: ignore[no-any-return]
+    inputs, remembered = inputs_of(guide_of(state, command, parameters, wanted), me, remembered, options, path, dt)
+    return inputs, wanted, remembered
 
 
 @lru_cache(maxsize=512)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter, Token
 
-from paddock.cli.serving import PAGE, Served, free_port
+from paddock.cli.serving import PAGE, PORT, Served, free_port
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class ServeOptions:
     """Endpoints to serve, and access to them."""
 
     serve: Annotated[tuple[str, ...], Parameter(negative="", show_default=False)] = ()
-    "Serve an endpoint: web, stream, vds1, zmq, shm or metrics, optionally with a port (zmq=5556); may be repeated."
+    "Serve web, stream, vds1, zmq, shm or metrics, optionally on a port (zmq=5556: also on 5557); may be repeated."
 
     no_web: Flag = False
     "Do not serve the page; it is served by default unless --headless or --json is given."
@@ -144,13 +144,14 @@ class ServeOptions:
             for name in [*self._given(), *(["open"] if self.open else [])]:
                 raise PaddockError(f"--{name} requires --serve: nothing is served")
             return None
-        if movable:
-            fields[PAGE] = free_port(fields.get("bind", "127.0.0.1")) or True
         if self.open and fields.get(PAGE) is None:
             raise PaddockError("--open requires the web endpoint, which is not served")
         from paddock.serve.live import serve_options
 
         try:
+            if movable:
+                others = serve_options({**fields, PAGE: None}).tcp_ports.values()
+                fields[PAGE] = free_port(fields.get("bind", "127.0.0.1"), 0 if PORT in others else PORT) or True
             return Served(serve_options(fields), asked, movable, self.open)
         except PaddockError as error:
             flag = TOKEN if token and self.token is None else "--token"

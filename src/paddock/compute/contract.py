@@ -8,8 +8,10 @@ import builtins
 import dis
 import inspect
 import math
+import os
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from types import FunctionType, ModuleType
 from typing import Any
@@ -19,12 +21,13 @@ import numpy as np
 from paddock.compute import math as own
 from paddock.compute.kernel import Argument, Each, KernelSpec, Rows, Shared, fields, shared_tuple
 from paddock.compute.twin import reached
-from paddock.errors import CodeError, PaddockError, code_error, code_place, reason
+from paddock.errors import CodeError, PaddockError, code_error, code_place, reason, suggestion
 
 PATH = np.array([[10.0 * k, 0.0, 0.0, 1.0, *([0.0] * 8)] for k in range(4)])
 """Stands for a table: a straight path of x, y, z in m and speed in m/s, and columns that a rule may add."""
 NOISE = re.compile(r"(Failed in|\s*$)")
 PLACE = re.compile(r'^\s*File "([^"\n]+)", line (\d+)', re.M)
+ATTRIBUTE = re.compile(r"Unknown attribute '([A-Za-z]\w*)' of type (\w+)\(")
 EXACT = ("sqrt", "fabs", "floor", "ceil", "trunc", "copysign", "isnan", "isinf", "isfinite", "fmod")
 """Functions of `math` with one right result, which every machine returns."""
 INSTEAD = {name: name for name in own.__all__} | {
@@ -47,11 +50,14 @@ def _check_function(spec: KernelSpec) -> None:
     code = spec.function.__code__
     place = code_place(code.co_filename, code.co_firstlineno)
     try:
-        for function in reached(spec.function):  # refuses what has no compiled twin
-            for line, problem in _problems(function):
-                raise CodeError(f"{code_place(function.__code__.co_filename, line)}: {problem}")
         given = [a for a in spec.arguments if not (isinstance(a, Rows) and a.access == "write")]
-        _check_arguments(spec, given)
+        for function in reached(spec.function):  # refuses what has no compiled twin
+            taken: Iterable[tuple[str, Argument]] = ()
+            if function.__code__ is code:
+                _check_arguments(spec, given)
+                taken = zip(code.co_varnames, given, strict=False)
+            for line, problem in _problems(function, dict(taken)):
+                raise CodeError(f"{code_place(function.__code__.co_filename, line)}: {problem}")
         result = spec.function(*map(_sample, given))
     except CodeError:
         raise
@@ -83,14 +89,18 @@ def _check_arguments(spec: KernelSpec, given: list[Argument]) -> None:
         signature.bind(*given)
     except TypeError:
         names, what = ", ".join(a.name for a in given), spec.name.rpartition("-")[2]
-        text = f"{spec.function.__name__}{signature.replace(return_annotation=signature.empty)} cannot be called as"
+        plain = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+        own = signature.replace(parameters=plain, return_annotation=signature.empty)
+        text = f"{spec.function.__name__}{own} cannot be called as"
         raise PaddockError(" ".join(f"{text} {what}({names})".split())) from None
 
 
-def _problems(function: FunctionType) -> Iterator[tuple[int | None, str]]:
+def _problems(function: FunctionType, arguments: Mapping[str, Argument]) -> Iterator[tuple[int | None, str]]:
     """Yield line and reason of what must not be used, also on lines that the one call does not reach."""
     known = {**vars(builtins), **function.__globals__}
+    named = {*function.__globals__, *function.__code__.co_varnames}
     instructions = list(dis.get_instructions(function))
+    changed = {one.argval for one in instructions if one.opname.startswith("STORE_FAST")}
     for one, after in zip(instructions, [*instructions[1:], None], strict=True):
         line = one.positions.lineno if one.positions else None
         if one.opname == "IMPORT_NAME":
@@ -98,7 +108,12 @@ def _problems(function: FunctionType) -> Iterator[tuple[int | None, str]]:
         elif after is not None and after.argrepr in ("**", "**=") and type(one.argval) is not int:
             yield line, "x ** y: use power(x, y) of paddock.compute.math; a whole number as y is valid"
         elif one.opname == "LOAD_GLOBAL" and one.argval not in known:
-            yield line, reason(NameError(name=one.argval), function.__globals__)
+            yield line, reason(NameError(name=one.argval), named)
+        elif one.opname.startswith("LOAD_FAST") and after is not None and after.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            name = one.argval if isinstance(one.argval, str) else one.argval[-1]
+            argument = arguments.get(name) if name not in changed else None
+            if isinstance(argument, Rows | Shared) and not hasattr(given := _sample(argument), after.argval):
+                yield line, reason(AttributeError(name=after.argval, obj=given), ())
         elif one.opname == "LOAD_GLOBAL":
             attribute = after.argval if after is not None and after.opname in ("LOAD_ATTR", "LOAD_METHOD") else ""
             if problem := _foreign(known[one.argval], one.argval, attribute):
@@ -149,7 +164,13 @@ def compile_error(error: Exception) -> Exception:
         return error
     text = str(error)
     lines = [" ".join(line.split()) for line in text.splitlines() if not NOISE.match(line)]
-    reason = " ".join(lines[: 2 if lines and lines[0].endswith(":") else 1])
+    why = " ".join(lines[: 2 if lines and lines[0].endswith(":") else 1])
     place = PLACE.search(text)
     where = f"{code_place(place[1], int(place[2]))}: " if place else ""
-    return CodeError(f"{where}cannot be compiled: {reason:.300}")
+    if place and (found := ATTRIBUTE.match(why)):
+        file = os.path.abspath(place[1])
+        modules = [one for one in list(sys.modules.values()) if getattr(one, "__file__", None) == file]
+        fields = getattr(next((getattr(one, found[2], None) for one in modules), None), "_fields", ())
+        known = f"; {suggestion(found[1], fields)}" if fields else ""
+        return CodeError(f"{where}unknown attribute {found[1]!r} of {found[2]}{known}")
+    return CodeError(f"{where}cannot be compiled: {why:.300}")

@@ -35,7 +35,8 @@ class Rows:
 
     name: str
     fields: type
-    access: str = "read"  # read, update (read and written), write (only returned)
+    # read, update (read and written), write (only returned), watch (only returned, and not stored)
+    access: str = "read"
     fixed: bool = False  # the array is read-only: Numba compiles other code for it
 
 
@@ -77,7 +78,8 @@ Argument = Rows | Shared | Each | Value
 class KernelSpec:
     """The recipe of a kernel: a scalar function, its arguments in order, and the number type.
 
-    The function returns the named tuples of its `update` and `write` arguments: one alone, or several in a tuple.
+    The function returns the named tuples of its `update`, `write` and `watch` arguments: one alone, or several in a
+    tuple. A kernel with a `watch` argument reports returned values that are not finite (`Kernel.watch`).
     """
 
     name: str
@@ -185,11 +187,15 @@ class Kernel(CompiledKernels):
         self.watch(n, substeps, *arrays, *self._unwatched(n))
 
     def watch(self, n: int, ticks: int, *arrays: Any) -> None:
-        """Launch. A kernel with alarms takes `substeps, alarms, progress` too.
+        """Launch. A kernel with a `watch` argument takes `alarms, raised` too, one with alarms of a model `substeps,
+        alarms, progress`.
 
-        `alarms` (n,) holds 0, the squared speed of a crash in m2/s2, or NaN. `progress` (3, blocks) holds the ticks
-        that a block has taken and how many of its alarms are known: it stops after a tick with a new one, sets
-        `progress[2, 0]` to 1, and a launch with the same arguments continues.
+        With a `watch` argument, `alarms` (n,) holds 0, k for its k-th field if that is not finite, or -k if a field of
+        the k-th returned tuple is not; `raised` (1,) is set to 1 if there is any.
+
+        Of a model, `alarms` (n,) holds 0, the squared speed of a crash in m2/s2, or NaN. `progress` (3, blocks) holds
+        the ticks that a block has taken and how many of its alarms are known: it stops after a tick with a new one,
+        sets `progress[2, 0]` to 1, and a launch with the same arguments continues.
         """
         threads = threads_for(n)
         launch(threads, self.built(threads is not None)[0], n, ticks, *arrays)
@@ -197,7 +203,7 @@ class Kernel(CompiledKernels):
     def _unwatched(self, n: int) -> tuple[Any, ...]:
         """Return the arguments for alarms that stop nothing."""
         if self.spec.crash_sink is None:
-            return ()
+            return (np.zeros(n, self.dtype), np.zeros(1, np.int64)) if is_watched(self.spec) else ()
         return 1, np.zeros(n, self.dtype), np.full((3, -(-n // BLOCK)), ((0,), (n,), (0,)))
 
     def signatures(self) -> dict[str, tuple[Any, ...]]:
@@ -213,10 +219,12 @@ class Kernel(CompiledKernels):
                 found += [row, *[table] * (bool(a.varying) + len(a.tables))]
             elif isinstance(a, Each):
                 found.append(types.Array(from_dtype(np.dtype(a.type)), 1, "C"))
-            else:
+            elif not (isinstance(a, Rows) and a.access == "watch"):
                 found.append(values[("fixed table" if a.fixed else "table") if isinstance(a, Rows) else a.type])
         if self.spec.crash_sink is not None:
             found += [int64, row, types.Array(int64, 2, "C")]
+        elif is_watched(self.spec):
+            found += [row, types.Array(int64, 1, "C")]
         return {"kernel": tuple(found)}
 
     def assembly(self, *arguments: Any) -> str:
@@ -265,7 +273,7 @@ def _tuples(arguments: Sequence[Argument]) -> list[Rows | Shared]:
 def alarm_calls(spec: KernelSpec) -> dict[str, Function]:
     """Return the functions that the lines of alarms call, by name."""
     if spec.crash_sink is None:
-        return {}
+        return CHOICE if is_watched(spec) else {}
     return CHOICE if spec.crash_ground is None else {**CHOICE, "ground": spec.crash_ground}
 
 
@@ -281,7 +289,19 @@ def cpu_source(spec: KernelSpec) -> str:
         *(f"        {table} = table_view({array})" for table, array in _views(spec.arguments)),
     ]
     given = ", ".join(parameter_names(spec.arguments))
-    if spec.crash_sink is None:
+    if spec.crash_sink is None and is_watched(spec):
+        lines = [
+            f"def kernel(n, substeps, {given}, alarms, raised):",
+            *_indent(bind, 1),
+            *blocks,
+            "        count = 0",
+            "        for _ in range(substeps):",
+            "            for i in range(first, last):",
+            *_indent([call, *_watch_lines(spec), *store], 4),
+            "        if count > 0:",
+            "            raised[0] = 1",
+        ]
+    elif spec.crash_sink is None:
         head = [f"def kernel(n, substeps, {given}):", *_indent(bind, 1), *blocks]
         loops = ["for _ in range(substeps):", "    for i in range(first, last):"]
         lines = [*head, *_indent(loops, 2), *_indent([call, *store], 4)]
@@ -303,6 +323,31 @@ def cpu_source(spec: KernelSpec) -> str:
             "            progress[2, 0] = 1",
         ]
     return "\n".join(lines) + "\n"
+
+
+def is_watched(spec: KernelSpec) -> bool:
+    """Return whether the kernel reports returned values that are not finite."""
+    return any(a.access == "watch" for a in returned_rows(spec.arguments))
+
+
+def _watch_lines(spec: KernelSpec) -> list[str]:
+    """Return the lines that set the alarm of vehicle `i` and count it."""
+    lines = ["alarm = 0.0"]
+    for position, a in enumerate(returned_rows(spec.arguments)):
+        values = [f"result[{position}].{f}" for f in fields(a.fields)]
+        if a.access == "watch":
+            bad = [f"select({value} - {value} == 0.0, alarm, {k + 1}.0)" for k, value in enumerate(values)]
+            lines += [f"alarm = {line}" for line in reversed(bad)]
+        else:
+            lines += [f"total = {_sum(values)}", f"alarm = select(total - total == 0.0, alarm, {-position - 1}.0)"]
+    return [*lines, "alarms[i] = alarm", "count += alarm != 0.0"]
+
+
+def _sum(terms: list[str]) -> str:
+    """Return the sum, finite if every value is; in pairs, so that the additions do not wait for each other."""
+    while len(terms) > 1:
+        terms = [f"({' + '.join(terms[k : k + 2])})" for k in range(0, len(terms), 2)]
+    return terms[0]
 
 
 def _raise_alarm(spec: KernelSpec) -> list[str]:
@@ -327,11 +372,8 @@ def alarm_lines(spec: KernelSpec, before: str, after: str, flat: str, environmen
     """
     assert spec.crash_sink is not None
     watched = next(a for a in spec.arguments if isinstance(a, Rows) and a.access == "update")
-    # the sum is finite if every value is; in pairs, so that the additions do not wait for each other
     terms = [after.format(name=watched.name, field=f) for f in fields(watched.fields) if f not in spec.unchanged]
-    while len(terms) > 1:
-        terms = [f"({' + '.join(terms[k : k + 2])})" for k in range(0, len(terms), 2)]
-    lines = [f"total = {terms[0]}", "alarm = total - total"]
+    lines = [f"total = {_sum(terms)}", "alarm = total - total"]
     if isfinite(spec.crash_sink):
         x, y, z, vx, vy, vz = (before.format(name=watched.name, field=f) for f in ("x", "y", "z", "vx", "vy", "vz"))
         next_x, next_y, next_z = (after.format(name=watched.name, field=f) for f in ("x", "y", "z"))
@@ -360,7 +402,7 @@ def parameter_names(arguments: Sequence[Argument]) -> list[str]:
     """Return the kernel's parameters: one array per argument; after a shared tuple, varying fields and tables."""
     names = []
     for a in arguments:
-        names.append(a.name)
+        names += [] if isinstance(a, Rows) and a.access == "watch" else [a.name]
         if isinstance(a, Shared):
             names += [f"{a.name}_{name}" for name in ((("varying",) if a.varying else ()) + a.tables)]
     return names
@@ -371,6 +413,8 @@ def _class_name(name: str) -> str:
 
 
 def _bind_rows(a: Argument) -> list[str]:
+    if isinstance(a, Rows) and a.access == "watch":
+        return []
     if isinstance(a, Rows):
         return [f"{a.name}_{f} = {a.name}[{k}]" for k, f in enumerate(fields(a.fields))]
     if isinstance(a, Shared):
@@ -384,7 +428,7 @@ def _bind_rows(a: Argument) -> list[str]:
 
 def call_arguments(arguments: Sequence[Argument]) -> list[str]:
     """Return the expressions that the kernel passes to the scalar function for vehicle `i`."""
-    return [_call_argument(a) for a in arguments if not (isinstance(a, Rows) and a.access == "write")]
+    return [_call_argument(a) for a in arguments if not (isinstance(a, Rows) and a.access in ("write", "watch"))]
 
 
 def _call_argument(a: Argument) -> str:
@@ -402,13 +446,20 @@ def _views(arguments: Sequence[Argument]) -> list[tuple[str, str]]:
 
 
 def _store(spec: KernelSpec) -> list[str]:
-    written = [a for a in spec.arguments if isinstance(a, Rows) and a.access != "read"]
+    returned = returned_rows(spec.arguments)
     lines = []
-    for position, a in enumerate(written):
-        result = "result" if len(written) == 1 else f"result[{position}]"
+    for position, a in enumerate(returned):
+        if a.access == "watch":
+            continue
+        result = "result" if len(returned) == 1 else f"result[{position}]"
         stored = [f for f in fields(a.fields) if a.access == "write" or f not in spec.unchanged]
         lines += [f"{a.name}_{f}[i] = {result}.{f}" for f in stored]
     return lines
+
+
+def returned_rows(arguments: Sequence[Argument]) -> list[Rows]:
+    """Return the arguments whose named tuples the function returns, in order."""
+    return [a for a in arguments if isinstance(a, Rows) and a.access != "read"]
 
 
 def fields(tuple_class: type) -> tuple[str, ...]:

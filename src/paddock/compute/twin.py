@@ -253,8 +253,8 @@ def _constructor(tuple_class: Any, dtype: str, inline: bool) -> Any:
 
     defaults = {name: float32(v) if dtype == "float32" else v for name, v in tuple_class._field_defaults.items()}
     taken = ", ".join(f"{f}=default_{f}" if f in defaults else f for f in tuple_class._fields)
-    names = {"made": tuple_class, **{f"default_{name}": value for name, value in defaults.items()}}
-    text = f"def constructor({taken}):\n    return made({', '.join(tuple_class._fields)})\n"
+    names = {"_made": tuple_class, **{f"default_{name}": value for name, value in defaults.items()}}
+    text = f"def constructor({taken}):\n    return _made({', '.join(tuple_class._fields)})\n"
     exec(text, names)
     digest = xxhash.xxh3_64(f"{tuple_class.__module__} {text} {defaults} {dtype} {inline}".encode()).hexdigest()
     names["constructor"].__qualname__ = f"constructor_{tuple_class.__name__}_{digest}"

@@ -12,7 +12,7 @@ from paddock.compute.kernel import CompiledKernels, kernel
 from paddock.compute.neighbours import NeighbourGrid
 from paddock.errors import InvalidValueError, UnknownNameError, unknown_name, users_code
 from paddock.scenario import Scenario
-from paddock.vehicles.model import VehicleModel
+from paddock.vehicles.model import Desire, VehicleModel
 from paddock.vehicles.parts.prop import Command as PropCommand
 from paddock.world.columns import Floats, checked, column_index, columns_of, defaults_of, filled
 from paddock.world.fleet import Fleet, Ints, draw_uniforms
@@ -189,6 +189,8 @@ class FleetBehaviour:
         self._options = (self.options, each[0]) if each and different else (self.options,)
         self._places = None if each is None else each[1]
         self._act = kernel(self.rule.spec(model, varying, different))
+        self._alarms, self._raised = np.zeros(0), np.zeros(1, np.int64)
+        self.broken: list[tuple[int, str]] = []  # (row, `memory.phase is inf`) of the last run
         self._no_rows = np.zeros(0, np.int64)  # the rows of targets, for a rule without target
         fleet.add_table(MEMORY, len(column_index(self.rule.memory)), defaults_of(self.rule.memory))
 
@@ -216,6 +218,7 @@ class FleetBehaviour:
         """
         fleet = self.fleet
         if fleet.n == 0:
+            self.broken = []
             return None
         targets, rows, lost = self._targets(world, poses)
         if self.urges.shape[1] < fleet.n:
@@ -228,8 +231,23 @@ class FleetBehaviour:
         if STREAM in column_index(self.rule.memory):
             self._draw_streams(world, among)
         own = (fleet.state, fleet.command, *parameters, fleet.tables[MEMORY], *self._options, self.urges, self.away)
-        self._act(fleet.n, 1, *own, rows, targets, self.path, dt)
+        if len(self._alarms) != fleet.n:
+            self._alarms = np.zeros(fleet.n)
+        self._act.watch(fleet.n, 1, *own, rows, targets, self.path, dt, self._alarms, self._raised)
+        if self._raised[0] or self.broken:
+            self._raised[0], self.broken = 0, list(self._broken())
         return lost
+
+    def _broken(self) -> Iterator[tuple[int, str]]:
+        """Yield the vehicles for which the rule has returned a value that is not finite, and which one."""
+        stored = {-1: ("command", self.fleet.command_fields), -3: (MEMORY, self.rule.memory)}
+        for row in np.flatnonzero(self._alarms).tolist():
+            alarm = int(self._alarms[row])
+            if alarm > 0:
+                yield row, f"desire.{list(column_index(Desire))[alarm - 1]} is not finite"
+            else:
+                table, fields = stored[alarm]
+                yield row, f"{table}.{broken_value(self.fleet.tables[table][:, row], fields)}"
 
     @property
     def kernels(self) -> tuple[CompiledKernels, ...]:
@@ -305,6 +323,12 @@ class FleetBehaviour:
             return NO_POSES, np.full(n, NO_TARGET), self.target
         places = np.arange(n) if self._places is None else self._places
         return read_only(poses(fleet.name)), rows[places % len(rows)], None
+
+
+def broken_value(values: Floats, fields: type) -> str:
+    """Return `vx is nan` for the first of a vehicle's values that is not finite, or else the largest."""
+    k = int(np.argmax(np.where(np.isfinite(values), np.abs(values), np.inf)))
+    return f"{list(column_index(fields))[k]} is {values[k]:g}"
 
 
 def find_target(world: World, target: str, fleet: Fleet, rows: Ints) -> None:

@@ -20,7 +20,7 @@ class Event:
     # spawned, removed, placed, crashed, contact, disarmed, overlap, not_finite, failsafe, recovered, refused,
     # barrier_timeout, target_lost, ordered, order_ended; of an autopilot: autopilot (a warning), picture; of a mission:
     # mission_planned, replanned, task_added, task_moved, task_removed, task_completed, task_undone, zone_added,
-    # zone_removed, joined, damaged, returning, home, range_low, battery_low, stranded, base_closed
+    # zone_removed, joined, damaged, returning, home, diverted, range_low, battery_low, stranded, base_closed
     kind: str
     subject: str  # the vehicle or fleet concerned
     detail: str = ""

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from paddock.engine.program import FAILED, NOT_FINITE, Alarm, FleetProgram, broken_column
+from paddock.engine.behaviours import broken_value
+from paddock.engine.program import FAILED, NOT_FINITE, Alarm, FleetProgram
 from paddock.errors import PaddockError
 from paddock.vehicles.fmu.imported import FmuError, FmuInstance
 from paddock.vehicles.fmu.vehicle import START_TIME, STEPS, FmuVehicle, world_pose
@@ -90,7 +91,9 @@ class FmuMotion:
                     continue
                 fleet.state[self._steps, row] = taken + 1.0
                 if not np.isfinite(fleet.state[:, row]).all():
-                    found.append(Alarm(tick + 1, row, NOT_FINITE, broken_column(fleet, row)))
+                    found.append(
+                        Alarm(tick + 1, row, NOT_FINITE, broken_value(fleet.state[:, row], fleet.state_fields))
+                    )
         return found
 
     def _read(self, fleet: Fleet, row: int, instance: FmuInstance, dt: float) -> None:

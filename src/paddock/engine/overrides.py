@@ -325,6 +325,19 @@ class FleetOverrides:
                 for number in batch.numbers:
                     report_lost(f"{fleet.name} {number}", lost)
 
+    def broken(self) -> Iterator[tuple[int, str]]:
+        """Yield row and reason of vehicles whose last decision was not finite."""
+        own = self.program.behaviour
+        yield from ((row, why) for row, why in (own.broken if own is not None else ()) if self.marks[row] == OWN)
+        for batch in self._batches.values():
+            yield from ((int(batch.rows[row]), why) for row, why in batch.behaviour.broken)
+
+    def memories(self) -> Iterator[Floats]:
+        """Yield the memory in use, (columns, vehicles)."""
+        if self.program.behaviour is not None:
+            yield self.program.fleet.tables[MEMORY][:, : len(self.marks)][:, self.marks == OWN]
+        yield from (group.memory for group in self.groups.values())
+
     def _current_batches(self) -> Iterable[OverrideBatch]:
         """Return the batches in the order of their first override's number."""
         if self._changed:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from paddock.compute.kernel import BLOCK, CompiledKernels, Kernel, KernelSpec, kernel
 from paddock.compute.threads import DirectCall
-from paddock.engine.behaviours import FleetBehaviour, read_only
+from paddock.engine.behaviours import MEMORY, FleetBehaviour, broken_value, read_only
 from paddock.errors import unknown_name
 from paddock.scenario.contact import FleetContact
 from paddock.sensing.suite import FleetSensor
@@ -142,21 +142,8 @@ class CudaMotion:
 def raised_alarm(fleet: Fleet, row: int, ticks: int, alarm: float) -> Alarm:
     """Return an alarm of a kernel: NaN, or the squared speed of a crash."""
     if np.isnan(alarm):
-        return Alarm(ticks, row, NOT_FINITE, broken_column(fleet, row))
+        return Alarm(ticks, row, NOT_FINITE, broken_value(fleet.state[:, row], fleet.state_fields))
     return Alarm(ticks, row, CRASHED, f"hit the ground at {np.sqrt(alarm):.1f} m/s")
-
-
-def broken_rows(fleet: Fleet) -> Ints:
-    """Return the vehicles whose state is not finite."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return np.flatnonzero(~np.isfinite(fleet.state[:, : fleet.n].sum(axis=0)))
-
-
-def broken_column(fleet: Fleet, row: int) -> str:
-    """Return `vx is nan` for the first column of a vehicle that is not finite, or else its largest value."""
-    values = fleet.state[:, row]
-    k = int(np.argmax(np.where(np.isfinite(values), np.abs(values), np.inf)))
-    return f"{list(column_index(fleet.state_fields))[k]} is {values[k]:g}"
 
 
 MOTIONS: dict[str, type[CpuMotion | CudaMotion]] = {"cpu": CpuMotion, "cuda": CudaMotion}  # by name of the device
@@ -384,6 +371,15 @@ class FleetProgram:
         values = dict(zip(column_index(self.model.parameters), self.parameter_values.tolist(), strict=True))
         dimensions = {name: values[name] for name in DIMENSIONS if name in values}
         return {"preset": None if preset is None else str(preset), "dimensions": dimensions}
+
+    @property
+    def finite(self) -> bool:
+        """Whether the states and the memories of behaviours are finite."""
+        n, memories = self.fleet.n, [] if self.overrides is None else self.overrides.memories()
+        if self.overrides is None and self.behaviour is not None:
+            memories = [self.fleet.tables[MEMORY][:, :n]]
+        with np.errstate(over="ignore", invalid="ignore"):
+            return all(np.isfinite(table.sum(axis=0)).all() for table in (self.fleet.state[:, :n], *memories))
 
     @property
     def acts(self) -> bool:

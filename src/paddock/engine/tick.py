@@ -6,6 +6,7 @@ snapshots, `barrier.py` the programs that the first stage waits for.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
@@ -24,7 +25,7 @@ from paddock.engine.contact import DisarmStage
 from paddock.engine.events import EventLog
 from paddock.engine.mailbox import Mailbox
 from paddock.engine.pipeline import NEVER_DUE, HaltedError, Pipeline, every
-from paddock.engine.program import CRASHED, FAILED, NOT_FINITE, Alarm, FleetProgram, broken_rows
+from paddock.engine.program import CRASHED, FAILED, NOT_FINITE, Alarm, FleetProgram
 from paddock.engine.publishing import PublishStage
 from paddock.errors import PaddockError
 from paddock.scenario import Scenario, Sync
@@ -60,8 +61,8 @@ def assemble_tick(scenario: Scenario, applier: Applier, mailbox: Mailbox, thread
     publish, poses = applier.publisher, applier.publisher.poses
     barrier = BarrierStage(scenario.clock.sync or Sync(), applier.claims, mailbox, applier, publish, thread)
     latch = LatchStage(mailbox, applier)
-    behave = BehaveStage(world, programs, poses, events, scenario.every.behaviour)
     move = MoveStage(world, programs, rewinds=scenario.on_nan == "stop" and applier.fleets.device == "cpu")
+    behave = BehaveStage(world, programs, poses, events, scenario.every.behaviour, move)
     guard = GuardStage(programs, move, events, applier, scenario.on_nan)
     sense = SenseStage(world, programs, poses)
     contact = applier.contact
@@ -231,6 +232,7 @@ class BehaveStage:
     poses: PoseBlocks
     events: EventLog
     period: int
+    move: MoveStage
     lost: set[str] = field(default_factory=set)  # fleets (overrides: `fleet number`) whose lost target was reported
     name = "behave"
 
@@ -247,9 +249,16 @@ class BehaveStage:
         for program in self.programs.values():
             if program.overrides is not None:
                 program.overrides.run(self.world, self.poses, dt, partial(self._report_lost, tick))
+                self._raise(program, program.overrides.broken())
             elif program.behaviour is not None:
                 lost = program.behaviour.run(self.world, self.poses, program.parameters, dt)
                 self._report_lost(tick, program.fleet.name, lost)
+                if program.behaviour.broken:
+                    self._raise(program, program.behaviour.broken)
+
+    def _raise(self, program: FleetProgram, broken: Iterable[tuple[int, str]]) -> None:
+        """Raise alarms about decisions that are not finite; the tick ends with them."""
+        self.move.decisions += [(program, Alarm(1, row, NOT_FINITE, detail)) for row, detail in broken]
 
     def _report_lost(self, tick: int, subject: str, lost: str | None) -> None:
         if lost is None:
@@ -267,10 +276,13 @@ class MoveStage:
     programs: dict[str, FleetProgram]
     rewinds: bool  # whether a stride ends at the tick at which a state is not finite
     alarms: list[tuple[int, FleetProgram, Alarm]] = field(default_factory=list)  # (tick, fleet, alarm), for the guard
+    decisions: list[tuple[FleetProgram, Alarm]] = field(default_factory=list)  # alarms of behaviours in this tick
     name = "move"
 
     def run(self, tick: int, ticks: int) -> int:
         """Launch one kernel per fleet; at most one tick with FMUs, which cannot be rewound."""
+        if self.decisions:
+            return self._end_after(tick)
         if ticks > 1 and any(program.fmus for program in self.programs.values()):
             ticks = 1
         before = self._copies() if self.rewinds and ticks > 1 else []
@@ -283,9 +295,20 @@ class MoveStage:
             for fleet, state in before:
                 fleet.state[:, : fleet.n] = state
             ticks, found = first, self._move(first)
+        self._keep(tick, found)
+        return ticks
+
+    def _end_after(self, tick: int) -> int:
+        """Move one tick; a vehicle whose decision was not finite has no other alarm."""
+        decisions, self.decisions = self.decisions, []
+        known = {(program.fleet.name, alarm.row) for program, alarm in decisions}
+        moved = [one for one in self._move(1) if (one[0].fleet.name, one[1].row) not in known]
+        self._keep(tick, decisions + moved)
+        return 1
+
+    def _keep(self, tick: int, found: list[tuple[FleetProgram, Alarm]]) -> None:
         alarms = [(tick + alarm.ticks, program, alarm) for program, alarm in found]
         self.alarms = sorted(alarms, key=lambda one: (one[0], one[1].fleet.name, one[2].row))
-        return ticks
 
     def refuse_diverging(self) -> None:
         """Raise PaddockError if a state does not stay finite for a second with its commands; states stay as they are.
@@ -369,8 +392,8 @@ class GuardStage:
             self.failure = f"{what} at tick {at}: {alarm.detail}"
 
     def look_again(self) -> None:
-        """Let a run that has ended continue if every state is finite: the vehicle was removed, placed or restored."""
-        if self.failure and not any(len(broken_rows(program.fleet)) for program in self.programs.values()):
+        """Let a run that has ended continue if all is finite: the vehicle was removed, placed or overridden."""
+        if self.failure and all(program.finite for program in self.programs.values()):
             self.failure = ""
 
 

@@ -24,7 +24,7 @@ from paddock.planning.separation import AIRBORNE, pause, poses_on
 from paddock.planning.transits import between
 from paddock.world.columns import Floats
 
-RESTING = ("home", "damaged")
+RESTING = ("home", "diverted", "damaged")
 EXPORTED = {"vehicles": "agents", "vehicle": "agent"}  # fields that have another name in exported files
 BLOCK = 4_000_000  # distances computed in one block
 NOT_SWEPT = (None, None)

@@ -256,6 +256,7 @@ def fleet_entry(mission: MissionSection, count: int) -> dict[str, Any]:
     x, y, heading = mission.base[0], mission.base[1], mission.base[-1]
     half = 0.5 * APART * (count - 1)
     east, north = -sin(heading) * half, cos(heading) * half
+    # rounded, so that they do not depend on the last bits of sin and cos
     ends = [[round(x + s * east, 6), round(y + s * north, 6), mission.altitude] for s in (-1.0, 1.0)]
     line = {"start": ends[0], "end": ends[1], "heading": heading}
     speed = AIRSPEED if mission.speed is None else mission.speed

@@ -14,6 +14,7 @@ Port = Annotated[Whole, Field(ge=0, le=LAST_PORT)]
 FrameName = Literal["enu", "nwu", "ned", "unreal"]
 Kinds = tuple[Literal["positions", "telemetry", "fpv", "lines", "spheres", "markers", "events"], ...]
 TickKinds = tuple[Literal["positions", "telemetry", "fpv", "lines", "spheres"], ...]
+ZMQ_STATES = "the states of zmq"
 ENDPOINTS = ("web", "stream", "vds1", "zmq", "shm", "metrics")
 
 
@@ -111,7 +112,7 @@ class Vds1Endpoint(EndpointSection):
 class ZmqEndpoint(EndpointSection):
     """The notebook interface: ZeroMQ and Protobuf, used by `paddock.connect`."""
 
-    port: Port = Field(default=5556, description="TCP port for requests; 0 takes a free one.")
+    port: Port = Field(default=5556, description="TCP port for requests, 0 takes a free one; states use another.")
     publish: Port | None = Field(default=None, description="TCP port for states; null is port + 1.")
     rate: Positive = Field(default=50.0, description="States per simulated second, in Hz.")
     clients: Whole = Field(default=64, ge=1, description="Maximum number of clients.")
@@ -221,6 +222,25 @@ class Serve(Section):
         if self.vds1 is not None:
             raise invalid("vds1 cannot check a token: listen on 127.0.0.1, or set insecure: true", ("vds1",))
         return self
+
+    @model_validator(mode="after")
+    def _different_ports(self) -> Self:
+        users: dict[int, str] = {}
+        for name, port in self.tcp_ports.items():
+            if (other := users.setdefault(port, name)) != name:
+                after = name == ZMQ_STATES and self.zmq is not None and self.zmq.publish is None
+                why = " (the next port, unless `publish` is set)" if after else ""
+                raise invalid(f"port {port} is that of {other} and of {name}{why}", (name.split()[-1],))
+        return self
+
+    @property
+    def tcp_ports(self) -> dict[str, int]:
+        """The TCP ports to listen on, by endpoint; without those that the system chooses."""
+        ports = {name: getattr(one, "port", 0) for name, one in self.endpoints.items() if name != "vds1"}
+        if self.zmq is not None:
+            after = self.zmq.port + 1 if self.zmq.port else 0
+            ports[ZMQ_STATES] = after if self.zmq.publish is None else self.zmq.publish
+        return {name: port for name, port in ports.items() if port}
 
     @property
     def local(self) -> bool:

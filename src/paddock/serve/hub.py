@@ -257,7 +257,9 @@ class Hub:
             try:
                 addresses[name] = await endpoint.open()
             except OSError as error:
-                where = f"{self.options.bind}:{given['port']}" if "port" in given else str(given.get("name", ""))
+                where = str(given.get("name", ""))
+                if "port" in given:  # an endpoint with several ports names the one
+                    where = error.filename or f"{self.options.bind}:{given['port']}"
                 raise PaddockError(f"{name} cannot listen on {where}: {error.strerror or error}") from None
             self.endpoints[name] = endpoint
         return addresses

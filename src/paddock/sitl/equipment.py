@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import inf
+from math import inf, radians
 from typing import Any
 
 import numpy as np
@@ -132,8 +132,7 @@ class ReadingWriter:
         if kind == "gnss":
             options = dict(zip(column_index(sensor.sensor.options), sensor.options.tolist(), strict=True))
             self._errors = [max(options[f"noise_{axis}"], LEAST_ERROR) for axis in ("horizontal", "vertical")]
-            latitude, longitude = np.deg2rad(origin.latitude_deg), np.deg2rad(origin.longitude_deg)
-            self._angles = np.array([np.sin(latitude), np.cos(latitude), np.sin(longitude), np.cos(longitude)])
+            self._angles = np.array([*sincos(radians(origin.latitude_deg)), *sincos(radians(origin.longitude_deg))])
             place = geodetic_to_ecef(origin.latitude_deg, origin.longitude_deg, origin.height_m)
             self._ecef: Floats = np.asarray(place)
 

@@ -2,6 +2,7 @@
 
 Exact, through Earth-centred coordinates (ECEF): valid at any distance and at the poles. Always float64, vectorised over
 arrays of any shape. Not pymap3d, whose results differ in the last bits, so that recorded runs would not verify.
+`to_geodetic` uses NumPy's functions, whose last bits depend on the processor: it is for files and other programs.
 """
 
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from paddock.compute import arrays
 from paddock.errors import InvalidValueError
 
 Array = NDArray[np.float64]
@@ -59,8 +61,9 @@ class Origin:
 
     @cached_property
     def _angles(self) -> tuple[float, float, float, float]:
-        lat, lon = np.deg2rad(self.latitude_deg), np.deg2rad(self.longitude_deg)
-        return float(np.sin(lat)), float(np.cos(lat)), float(np.sin(lon)), float(np.cos(lon))
+        latitude, longitude = np.deg2rad(self.latitude_deg), np.deg2rad(self.longitude_deg)
+        (sin_lat, cos_lat), (sin_lon, cos_lon) = arrays.sincos(latitude), arrays.sincos(longitude)
+        return float(sin_lat), float(cos_lat), float(sin_lon), float(cos_lon)
 
 
 def geodetic_to_ecef(latitude_deg: ArrayLike, longitude_deg: ArrayLike, height_m: ArrayLike) -> Array:
@@ -68,11 +71,11 @@ def geodetic_to_ecef(latitude_deg: ArrayLike, longitude_deg: ArrayLike, height_m
     lat = np.deg2rad(_check("latitude_deg", latitude_deg, 90.0))
     lon = np.deg2rad(_check("longitude_deg", longitude_deg, 180.0))
     height = _check("height_m", height_m, np.inf)
-    sin_lat, cos_lat = np.sin(lat), np.cos(lat)
+    (sin_lat, cos_lat), (sin_lon, cos_lon) = arrays.sincos(lat), arrays.sincos(lon)
     normal = SEMI_MAJOR_AXIS / np.sqrt(1.0 - ECCENTRICITY_SQUARED * sin_lat**2)
     outward = (normal + height) * cos_lat
     z = (normal * (1.0 - ECCENTRICITY_SQUARED) + height) * sin_lat
-    return np.stack(np.broadcast_arrays(outward * np.cos(lon), outward * np.sin(lon), z), axis=-1)
+    return np.stack(np.broadcast_arrays(outward * cos_lon, outward * sin_lon, z), axis=-1)
 
 
 def ecef_to_geodetic(ecef: ArrayLike) -> tuple[Array, Array, Array]:

@@ -2,7 +2,8 @@
 
 A quaternion rotates body components to world components. Euler angles are z-y-x (yaw, then pitch, then roll), in rad.
 float32 stays float32; everything else is float64. Not scipy's Rotation, which is float64 only and differs in the last
-bits, so that recorded runs would not verify.
+bits, so that recorded runs would not verify. Euler angles and `slerp` use NumPy's functions, whose last bits depend on
+the processor: they are for interfaces and display. What the state depends on uses `paddock.compute`.
 """
 
 from collections.abc import Sequence

@@ -357,7 +357,7 @@ export interface ZoneTree {
 export interface MemberTree {
   id: number | null;
   name: string;
-  status: "idle" | "transit" | "busy" | "damaged" | "returning" | "home";
+  status: "idle" | "transit" | "busy" | "damaged" | "returning" | "home" | "diverted";
   travelled: number;
   range: number | null;
   tasks: readonly string[];

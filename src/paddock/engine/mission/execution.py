@@ -92,7 +92,7 @@ class KinematicExecution:
 
 ROW = column_index(PoseColumns)
 SLOW = 0.5  # m/s: below this speed, the course of a hovering vehicle is its heading
-IDLING = ("home", "idle", "damaged")
+IDLING = ("home", "diverted", "idle", "damaged")
 """Distance and range are not counted for vehicles in these states."""
 
 

@@ -41,7 +41,7 @@ EVENTS = {
     "removed": "task_removed",
     "zone": "zone_added",
     "zone_removed": "zone_removed",
-    "base": "base_closed",
+    "base_closed": "base_closed",
     "damage": "damaged",
     "vehicle": "joined",
     "replanned": "replanned",
@@ -50,7 +50,7 @@ EVENTS = {
     "stranded": "stranded",
 }
 """Names of the events for entries of the mission's log."""
-STATES = {"returning": "returning", "home": "home"}
+STATES = ("returning", "home", "diverted")  # of vehicles, each an event
 
 
 class RouteAhead(NamedTuple):
@@ -170,7 +170,7 @@ class MissionRun:
     def _metrics(self) -> dict[str, Any]:
         mission, spacing = self.mission, self.execution.spacing
         states = [job.state for job in mission.tasks.values()]
-        ends = [entry.time for entry in mission.log if entry.kind == "state" and entry.detail == "home"]
+        ends = [entry.time for entry in mission.log if entry.kind == "state" and entry.detail in STATES[1:]]
         apart = None if spacing is None else spacing.closest
         return {
             "tasks": len(states),
@@ -207,7 +207,8 @@ class MissionRun:
     def _report(self, tick: int) -> None:
         log = self.mission.log
         for entry in log[self.reported :]:
-            kind = STATES.get(entry.detail) if entry.kind == "state" else EVENTS.get(entry.kind)
+            known = entry.detail if entry.detail in STATES else None
+            kind = known if entry.kind == "state" else EVENTS.get(entry.kind)
             if kind is not None:
                 parts = () if entry.kind == "state" else (entry.task if entry.vehicle else "", entry.detail)
                 self.events.report(tick, kind, entry.vehicle or entry.task or "", ": ".join(filter(None, parts)))

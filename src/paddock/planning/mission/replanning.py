@@ -290,7 +290,7 @@ def _close(state: MissionData, zone: Zone, change: MissionChange) -> None:
         waits = "aircraft wait outside in circles" if aircraft else ""
         others = "vehicles return there all the same, the shortest way" if len(aircraft) < len(closed) else ""
         what = ", other ".join(part for part in (waits, others) if part)
-        state.report("base", detail=f"home lies in the no-fly zone {zone.name!r}: {what}")
+        state.report("base_closed", detail=f"home lies in the no-fly zone {zone.name!r}: {what}")
     blocked = [(vehicle, leg) for vehicle in state.fleet.list if (leg := _blocked(state, vehicle, zone)) is not None]
     for vehicle, leg in blocked:
         change.dirty.add(vehicle.row)

@@ -212,7 +212,7 @@ class MissionData:
         if route.legs:
             self._arrive(vehicle, route.legs[0])
         elif vehicle.status != "damaged":
-            self.become(vehicle, "home" if vehicle.travelled > 0.0 else "idle")
+            self.become(vehicle, vehicle.at_rest if vehicle.travelled > 0.0 else "idle")
 
     def pass_legs(self, vehicle: MissionVehicle, tolerance: float) -> None:
         """Advance a vehicle over all legs whose end it has passed to within `tolerance` (m)."""
@@ -221,7 +221,7 @@ class MissionData:
             self._leave(vehicle, vehicle.route.legs[vehicle.leg])
             all_.enter(vehicle, vehicle.leg + 1)
             if vehicle.current is None:
-                self.become(vehicle, "home")
+                self.become(vehicle, vehicle.at_rest)
             else:
                 self._arrive(vehicle, vehicle.current)
 

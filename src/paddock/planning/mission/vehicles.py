@@ -18,7 +18,7 @@ from paddock.planning.problem import Problem, Task, Vehicle
 from paddock.planning.routes import Leg, Route, lifted, route_of
 from paddock.world.columns import Floats
 
-Status = Literal["idle", "transit", "busy", "damaged", "returning", "home"]
+Status = Literal["idle", "transit", "busy", "damaged", "returning", "home", "diverted"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 STATUS_ON: dict[str, Status] = {"transit": "transit", "wait": "transit", "coverage": "busy", "return": "returning"}
 """The status of a vehicle on each kind of leg."""
@@ -60,6 +60,11 @@ class MissionVehicle:
     def rest(self) -> Pose:
         """Its pose when it follows no leg."""
         return self.route.legs[-1].end if self.route.legs else self.drawn.spec.pose
+
+    @property
+    def at_rest(self) -> Status:
+        """Its status after its last leg: `diverted` if it waits elsewhere because its home is closed."""
+        return "home" if self.drawn.spec.home[:2] == self.spec.home[:2] else "diverted"
 
     @property
     def able(self) -> bool:

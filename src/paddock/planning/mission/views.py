@@ -33,7 +33,7 @@ class VehicleView(NamedTuple):
     """A vehicle that takes part."""
 
     name: str
-    status: str  # idle, transit, busy, damaged, returning, home
+    status: str  # idle, transit, busy, damaged, returning, home, diverted
     task: str | None  # the task in progress
     ahead: tuple[str, ...]  # remaining tasks
     progress: float  # m flown on its route

@@ -254,4 +254,5 @@ def sums(metrics: MissionMetrics) -> tuple[str, ...]:
 def spent(part: VehicleMetrics) -> tuple[float, ...]:
     """Return seconds in transit, busy, waiting, returning, and at rest while other vehicles are under way."""
     waited, times = part.waited or 0.0, part.seconds
-    return times["transit"] - waited, times["busy"], waited, times["returning"], times["idle"] + times["home"]
+    at_rest = times["idle"] + times["home"] + times["diverted"]
+    return times["transit"] - waited, times["busy"], waited, times["returning"], at_rest

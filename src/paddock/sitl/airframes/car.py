@@ -11,6 +11,7 @@ speed the front wheels slide over the rest of their angle.
 
 import numpy as np
 
+from paddock.compute import arrays
 from paddock.engine.program import FleetProgram
 from paddock.sitl.airframe import FIRST_SERVO, Airframe, Inputs, Rows
 from paddock.sitl.sensor_data import Floats
@@ -66,8 +67,8 @@ class CarAirframe(Airframe):
             return wanted
         length = self.parameter("cg_to_front", rows) + self.parameter("cg_to_rear", rows)
         grip = self.parameter("tyre_mu", rows) * GRAVITY
-        most = np.arctan(grip * length / np.maximum(speed * speed, 1e-9))
-        return np.minimum(np.maximum(wanted, -most), most)
+        most = arrays.arctan2(grip * length, np.maximum(speed * speed, 1e-9))
+        return np.asarray(np.minimum(np.maximum(wanted, -most), most))
 
 
 AIRFRAME = CarAirframe

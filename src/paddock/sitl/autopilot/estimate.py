@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import cos, degrees, hypot, pi, radians, sin, sqrt
+from math import degrees, hypot, pi, radians, sqrt
 from typing import NamedTuple
 
+from paddock.compute.scalars import cos, sin
 from paddock.world.geodesy import ECCENTRICITY_SQUARED, SEMI_MAJOR_AXIS
 
 Ned = tuple[float, float, float]  # north, east and down of a local frame's origin, m

@@ -1,7 +1,9 @@
 """Battery state, and sensor health (the bits of SYS_STATUS)."""
 
-from math import exp, isfinite, isnan, nan, sqrt
+from math import isfinite, isnan, nan, sqrt
 from typing import TYPE_CHECKING
+
+from paddock.compute.scalars import exp
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import cos, isfinite, isinf, nan, sin, sqrt
+from math import isfinite, isinf, nan, sqrt
 from typing import TYPE_CHECKING, Any
 
+from paddock.compute.scalars import cos, sin
 from paddock.sitl.autopilot.ack import ACCEPTED, Ack, CommandResult
 from paddock.sitl.autopilot.estimate import Ned
 from paddock.sitl.autopilot.guided import GuidedTarget

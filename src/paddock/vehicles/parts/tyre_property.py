@@ -6,9 +6,7 @@ steer), because one function serves both sides; `property_forces` has them.
 """
 
 from functools import lru_cache
-from math import atan as libm_atan
 from math import copysign
-from math import sin as libm_sin
 from typing import NamedTuple
 
 from paddock.compute.math import absolute, atan, clamp, cos, exp, maximum, minimum, select, sign, sin
@@ -259,11 +257,11 @@ def relaxation_lengths(file: TirFile, k: Coefficients) -> tuple[float, float]:
     if file.version == 52:
         x = file.number(LONG, "PTX1", 0.0) * radius * file.number(SCALES, "LSGKP", 1.0)
         reached = file.number(LAT, "PTY2", 1.0)
-        y = file.number(LAT, "PTY1", 0.0) * libm_sin(2.0 * libm_atan(1.0 / reached)) * radius if reached else 0.0
+        y = file.number(LAT, "PTY1", 0.0) * sin(2.0 * atan(1.0 / reached)) * radius if reached else 0.0
         return abs(x), abs(y) * file.number(SCALES, "LSGAL", 1.0)
     carcass_x = file.number("STRUCTURAL", "LONGITUDINAL_STIFFNESS", 0.0)
     carcass_y = file.number("STRUCTURAL", "LATERAL_STIFFNESS", 0.0)
-    stiff_x, stiff_y = k.fnomin * k.pkx1, abs(k.pky1) * k.fnomin * libm_sin(k.pky4 * libm_atan(1.0 / abs(k.pky2)))
+    stiff_x, stiff_y = k.fnomin * k.pkx1, abs(k.pky1) * k.fnomin * sin(k.pky4 * atan(1.0 / abs(k.pky2)))
     return stiff_x / carcass_x if carcass_x else 0.0, stiff_y / carcass_y if carcass_y else 0.0
 
 

@@ -261,7 +261,7 @@ class OrderTree(TypedDict):
 
 Place = tuple[float, float]  # x, y in m
 TaskState = Literal["unassigned", "assigned", "started", "completed", "undone"]
-MemberStatus = Literal["idle", "transit", "busy", "damaged", "returning", "home"]
+MemberStatus = Literal["idle", "transit", "busy", "damaged", "returning", "home", "diverted"]
 
 
 class TaskTree(TypedDict):

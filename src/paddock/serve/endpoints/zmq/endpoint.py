@@ -64,7 +64,12 @@ class ZmqServer(Endpoint):
         ]
         self._port = self._bound(self._router, self._port)
         after = self._port + 1 if self.hub.options.zmq and self.hub.options.zmq.port else 0
-        self._publish = self._bound(self.publisher.port, after if self._publish is None else self._publish)
+        states = after if self._publish is None else self._publish
+        try:
+            self._publish = self._bound(self.publisher.port, states)
+        except OSError as error:
+            where = f"{self.hub.options.bind}:{states} (for states; `publish` sets another port)"
+            raise OSError(error.errno, error.strerror, where) from None
         self._check()
         return {"port": self._port, "publish": self._publish}
 

@@ -8,10 +8,11 @@ copter that is already moving ends that motion as a leg of its own, while the ne
 """
 
 from collections.abc import Sequence
-from math import cbrt, copysign, hypot, sqrt
+from math import copysign, hypot, sqrt
 from typing import NamedTuple
 
 from paddock.compute.math import wrap_angle
+from paddock.compute.scalars import cbrt
 from paddock.sitl.autopilot.estimate import Estimate, Ned, wrap
 from paddock.vehicles.parts.quad_control import approach_speed
 

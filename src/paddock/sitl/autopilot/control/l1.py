@@ -3,9 +3,10 @@
 Points are m north and east, velocities m/s, angles rad; `NavGains` come from NAVL1_PERIOD and NAVL1_DAMPING.
 """
 
-from math import asin, atan, atan2, cos, hypot, pi, sin
+from math import hypot, pi
 from typing import NamedTuple
 
+from paddock.compute.scalars import asin, atan, atan2, cos, sin
 from paddock.sitl.autopilot.estimate import Point, wrap
 from paddock.sitl.autopilot.parameters import AutopilotParameters
 

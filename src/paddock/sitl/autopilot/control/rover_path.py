@@ -3,9 +3,10 @@
 Metres north and east, angles clockwise from north.
 """
 
-from math import atan2, cos, dist, hypot, pi, radians, remainder, sin, sqrt, tau
+from math import dist, hypot, pi, radians, remainder, sqrt, tau
 from typing import TYPE_CHECKING, NamedTuple
 
+from paddock.compute.scalars import atan2, cos, sin
 from paddock.sitl.autopilot.control.rover import DIRECT, RATES, RoverSetpoint
 from paddock.sitl.autopilot.estimate import Point
 

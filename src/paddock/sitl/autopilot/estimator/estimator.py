@@ -1,7 +1,7 @@
 """The state estimator: an extended Kalman filter over inertial sensors, GNSS, compass and barometer."""
 
 from collections.abc import Callable, Sequence
-from math import atan2, hypot, isfinite
+from math import hypot, isfinite
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from paddock.compute.math import sqrt
 from paddock.compute.routine import parallel_range, parallel_routine, routine
+from paddock.compute.scalars import atan2
 from paddock.sensing.site import EPOCH, HEIGHT_HIGH, HEIGHT_LOW, field_at
 from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, PLACE, Estimate, LocalFrame
 from paddock.sitl.autopilot.estimator import kalman

@@ -7,9 +7,10 @@ between two of them run when the first is reached, while the vehicle moves to th
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from math import atan2, hypot, inf, isnan, nan, radians, remainder, tau
+from math import hypot, inf, isnan, nan, radians, remainder, tau
 from typing import TYPE_CHECKING, NamedTuple
 
+from paddock.compute.scalars import atan2
 from paddock.sitl.autopilot.ack import ACCEPTED, Ack, denied
 from paddock.sitl.autopilot.estimate import Ned
 from paddock.sitl.autopilot.mission.items import (

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, IntEnum
-from math import atan2, cos, hypot, inf, isfinite, isnan, nan, pi, radians, remainder, sin, tau
+from math import hypot, inf, isfinite, isnan, nan, pi, radians, remainder, tau
 from typing import TYPE_CHECKING
 
+from paddock.compute.scalars import atan2, cos, sin
 from paddock.sitl.autopilot.estimate import Ned
 from paddock.sitl.autopilot.telemetry import Landed
 from paddock.sitl.autopilot.vehicle import drives, find_vehicle

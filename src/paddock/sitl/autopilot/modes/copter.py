@@ -1,8 +1,9 @@
 """Common parts of copter modes: limits, paths, the pilot's sticks, the ground; and take-off, landing, return, orbit."""
 
-from math import atan2, copysign, cos, hypot, nan, pi, radians, sin, sqrt
+from math import copysign, hypot, nan, pi, radians, sqrt
 from typing import TYPE_CHECKING, cast
 
+from paddock.compute.scalars import atan2, cos, sin
 from paddock.sitl.autopilot.control.copter_path import LegLimits, MotionLimits, towards
 from paddock.sitl.autopilot.estimate import Ned
 from paddock.sitl.autopilot.rc import Sticks

@@ -1,8 +1,9 @@
 """AUTO of copters, which flies the mission, and GUIDED: positions, velocities, attitudes, take-offs from outside."""
 
 from dataclasses import replace
-from math import atan2, dist, hypot, isnan, nan, radians
+from math import dist, hypot, isnan, nan, radians
 
+from paddock.compute.scalars import asin, atan2
 from paddock.sitl.autopilot.control.copter_cruise import MAX_LAG
 from paddock.sitl.autopilot.control.copter_path import CopterLegs
 from paddock.sitl.autopilot.control.copter_spline import SplineLeg, onwards
@@ -13,7 +14,6 @@ from paddock.sitl.autopilot.mission.items import NavTarget, NavTask
 from paddock.sitl.autopilot.modes.copter import FACING_DISTANCE, STALE_US, CopterMode, Descent, Homeward, Orbit, TakeOff
 from paddock.sitl.autopilot.telemetry import Landed
 from paddock.sitl.autopilot.vehicle import MissionMode
-from paddock.world.rotation import euler_from_quaternion
 
 MIN_CORNER_ALTITUDE = 1.0  # m above home: a corner before a lower waypoint is not rounded
 AHEAD = 0.3  # s in which nothing may change, for steady flight
@@ -313,7 +313,9 @@ class CopterGuided(CopterMode):
         if self.rising():
             return
         w, x, y, z = target.attitude
-        roll, pitch, yaw = map(float, euler_from_quaternion((x, y, z, w)))
+        roll = atan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y))
+        pitch = asin(min(max(2.0 * (w * y - z * x), -1.0), 1.0))
+        yaw = atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
         if isnan(target.yaw_rate):
             self.turn_to(yaw, dt)
         else:

@@ -1,7 +1,8 @@
 """The modes STABILIZE, ALT_HOLD, LOITER, CIRCLE, LAND, RTL and BRAKE of copters."""
 
-from math import cos, radians, sin, tan
+from math import radians
 
+from paddock.compute.scalars import cos, sin, tan
 from paddock.sitl.autopilot.control.copter_path import MotionLimits
 from paddock.sitl.autopilot.estimate import Ned
 from paddock.sitl.autopilot.modes.copter import NEUTRAL, CopterMode, Descent, Homeward, Orbit

@@ -1,8 +1,9 @@
 """The mode POSHOLD of copters: sticks lean, releasing them brakes, then the position is held."""
 
 from dataclasses import dataclass
-from math import atan, atan2, copysign, cos, degrees, hypot, radians, sin, sqrt, tan
+from math import copysign, degrees, hypot, radians, sqrt
 
+from paddock.compute.scalars import atan, atan2, cos, sin, tan
 from paddock.sitl.autopilot.control import copter as at
 from paddock.sitl.autopilot.control.copter_path import MotionLimits, towards
 from paddock.sitl.autopilot.modes.copter import STICK_DEADBAND, CopterMode

@@ -1,8 +1,9 @@
 """The modes of planes: what all have in common; MANUAL, STABILIZE, fly-by-wire, CRUISE, CIRCLE and LOITER."""
 
-from math import atan2, nan, radians
+from math import nan, radians
 from typing import TYPE_CHECKING
 
+from paddock.compute.scalars import atan2
 from paddock.sitl.autopilot.control.l1 import roll_for_circle, roll_for_line
 from paddock.sitl.autopilot.control.plane import ATTITUDE, FLIGHT, PlaneSetpoint
 from paddock.sitl.autopilot.estimate import Point

@@ -1,7 +1,8 @@
 """The modes in which planes navigate: RTL, TAKEOFF, GUIDED and AUTO."""
 
-from math import atan2, cos, hypot, isnan, radians, sin
+from math import hypot, isnan, radians
 
+from paddock.compute.scalars import atan2, cos, sin
 from paddock.sitl.autopilot.control.l1 import roll_for_course
 from paddock.sitl.autopilot.control.tecs import HEIGHT_TIME
 from paddock.sitl.autopilot.estimate import Ned, Point

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 from enum import IntEnum
-from math import atan2, cos, degrees, hypot, isfinite, radians, sin
+from math import degrees, hypot, isfinite, radians
 from typing import TYPE_CHECKING
 
+from paddock.compute.scalars import atan2, cos, sin
 from paddock.sitl.autopilot.control.l1 import roll_for_line
 from paddock.sitl.autopilot.control.plane import ATTITUDE, PlaneSetpoint
 from paddock.sitl.autopilot.control.tecs import HEIGHT_TIME

@@ -1,8 +1,9 @@
 """The modes of rovers: MANUAL, ACRO, STEERING, HOLD, LOITER, CIRCLE, RTL, SMARTRTL, GUIDED and AUTO."""
 
-from math import atan2, cos, hypot, isnan, radians, sin
+from math import hypot, isnan, radians
 from typing import TYPE_CHECKING, cast
 
+from paddock.compute.scalars import atan2, cos, sin
 from paddock.sitl.autopilot.control.rover import DIRECT, RoverSetpoint
 from paddock.sitl.autopilot.control.rover_path import STOP_RADIUS, RoverDriver, ahead
 from paddock.sitl.autopilot.estimate import Ned, Point
