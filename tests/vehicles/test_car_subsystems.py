@@ -45,7 +45,7 @@ def test_a_ramp_arrives_after_the_dead_time(dt: float) -> None:
 
 
 def test_a_step_arrives_after_the_dead_time_of_the_driverless_car() -> None:
-    for level in ("car.bicycle", LEVEL, "car.full"):
+    for level in ("car.kinematic", "car.bicycle", LEVEL, "car.full"):
         car = Car(level, 10.0, preset="driverless", steer_rate_max=1e3)
         angles = np.array([car.go(1e-3, steer=0.1).steer for _ in range(80)])
         half = 1e-3 * (1 + int(np.argmax(angles > 0.05)))
