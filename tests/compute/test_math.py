@@ -51,6 +51,18 @@ def test_arc_tangent() -> None:
     assert scalar.atan(1.0) == pytest.approx(math.pi / 4, abs=2e-16)
 
 
+def test_functions_of_tyres_over_their_ranges() -> None:
+    angles = np.concatenate([RANDOM.uniform(-math.pi / 2, 1.5 * math.pi, 40_000), RANDOM.uniform(0.0, 1e-6, 1000)])
+    error = vectorised(scalar.sin_half_turn)(angles) - np.sin(angles.astype(np.longdouble))
+    assert np.abs(error).max() <= 4e-16
+    assert scalar.sin_half_turn(0.0) == 0.0
+    positive = np.concatenate([np.abs(WIDE), np.linspace(0.4, 0.43, 2000), np.linspace(2.4, 2.43, 2000), [0.0]])
+    error = vectorised(scalar.atan_positive)(positive) - np.arctan(positive.astype(np.longdouble))
+    assert np.abs(error).max() <= 3e-16
+    small = RANDOM.uniform(0.0, 1e-3, 1000)
+    assert ulps(vectorised(scalar.atan_positive)(small), np.arctan(small.astype(np.longdouble))) <= 1.0
+
+
 def test_arc_tangent_of_a_vector_in_all_quadrants() -> None:
     y, x = RANDOM.permutation(WIDE), WIDE
     error = vectorised(scalar.atan2)(y, x) - np.arctan2(y.astype(np.longdouble), x.astype(np.longdouble))
@@ -131,6 +143,8 @@ UNARY = {
     "cos": ANGLES,
     "tan": ANGLES,
     "atan": WIDE,
+    "atan_positive": np.abs(WIDE),
+    "sin_half_turn": RANDOM.uniform(-1.5, 4.7, 20_000),
     "asin": WIDE,
     "exp": WIDE[:60_000],
     "log": POSITIVE,
@@ -161,7 +175,21 @@ def test_python_numpy_and_compiled_code_agree_bit_for_bit(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["sincos", "atan2", "asin", "exp", "log", "power", "wrap_angle", "floor", "sign", "tan"]
+    "name",
+    [
+        "sincos",
+        "atan2",
+        "asin",
+        "exp",
+        "log",
+        "power",
+        "wrap_angle",
+        "floor",
+        "sign",
+        "tan",
+        "atan_positive",
+        "sin_half_turn",
+    ],
 )
 def test_float32_twin_never_computes_in_float64(name: str) -> None:
     from numba import float32

@@ -135,3 +135,13 @@ def test_stability_control_is_off_while_the_handbrake_is_pulled() -> None:
     assert pulled.brake_torque_fl == pytest.approx(0.015 * 0.32 * loads[0])
     assert pulled.brake_torque_fr == pytest.approx(0.015 * 0.32 * loads[1])
     assert free.brake_torque_fl + free.brake_torque_fr + free.brake_torque_rl > 1.5 * 0.015 * 0.32 * sum(loads[:3])
+
+
+@pytest.mark.parametrize("level", ["car.bicycle", "car.double_track"])
+def test_the_buggy_survives_at_80_km_h_what_the_sedan_does(level: str) -> None:
+    """Its wheelbase is 0.6 m: 6 degrees would demand v^2 delta / L = 8.8 g, the sedan's 2 g take 1.33 degrees."""
+    speed = 80.0 / 3.6
+    steer = radians(6.0) * 0.6 / 2.7
+    assert speed**2 * steer / 0.6 / G == pytest.approx(1.95, abs=0.01)
+    car = Car(level, speed, preset="buggy")
+    assert np.abs(car.trace(3.0, lambda c: c.body_slip_deg, steer=steer)).max() < 12.0

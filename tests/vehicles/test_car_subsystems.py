@@ -7,6 +7,7 @@ import pytest
 from one_car import Car
 
 import paddock
+from paddock.compute.kernel import kernel
 from paddock.errors import PaddockError
 from paddock.vehicles.model import find_model
 from paddock.vehicles.parts.car import Command, Parameters
@@ -274,3 +275,18 @@ def test_the_kernel_of_a_replaced_subsystem_equals_plain_python() -> None:
     for _ in range(500):
         state = model.step(state, Command(steer=0.1, brake=0.8), car.p, car.w, 1e-3)
     assert car.state == state
+
+
+@pytest.mark.parametrize("preset", ["sedan", "buggy"])
+def test_kernels_without_spare_parts_give_the_same_bits(preset: str) -> None:
+    """No dead times, and no battery in the sedan: their columns keep the values of the start."""
+    car = Car("car.bicycle", 12.0, preset=preset)
+    generic, lean = car.model.step_spec(), car.model.step_spec(parameters=car.p)
+    assert "steer_clock" in lean.unchanged and ("charge" in lean.unchanged) == (preset == "sedan")
+    assert not car.model.step_spec(("capacity", "steer_dead_time"), parameters=car.p).unchanged
+    commands = np.array([[0.1, -0.03], [0.6, 0.0], [0.0, 0.4], [1.0, 1.0], [0.0, 0.0]])
+    rows = [np.repeat(car.rows, 2, axis=1) for _ in range(2)]
+    for spec, state in zip((generic, lean), rows, strict=True):
+        kernel(spec)(2, 2000, state, commands, np.array(car.p), np.array(car.w), 1e-3)
+    assert rows[0].tobytes() == rows[1].tobytes()
+    assert (rows[0][0] != car.rows[0]).all()

@@ -91,6 +91,8 @@ class KernelSpec:
     # f(x, y, environment) with the fields height, slope_x, slope_y: the ground of these alarms, whose sink rate is then
     # that along the normal; None: the flat ground at the environment's ground_z
     crash_ground: Callable[..., Any] | None = None
+    # columns of the updated rows that the function returns as they are: the kernel neither checks nor stores them
+    unchanged: tuple[str, ...] = ()
 
 
 class CompiledKernels(ABC):
@@ -129,9 +131,13 @@ class CompiledKernels(ABC):
         """Return the cache entry of the code for `n` vehicles."""
         return self._entry(threads_for(n) is not None)
 
+    @property
+    def _has_tables(self) -> bool:
+        return "table_view(" in self.text
+
     def _entry(self, parallel: bool) -> CacheEntry:
         if parallel not in self._entries:
-            flags = self.dtype, parallel, KERNEL_FLAGS
+            flags = (self.dtype, parallel, KERNEL_FLAGS, *(("apart",) if self._has_tables else ()))
             key = cache_key(self.text, self.calls.values(), self.tuples.values(), flags)
             name = f"{self.name}-{self.dtype}-{'parallel' if parallel else 'serial'}"
             self._entries[parallel] = CacheEntry(name, key, self.text)
@@ -147,15 +153,23 @@ class CompiledKernels(ABC):
         entry = self._entry(parallel)
         # Numba stores the module's name with the cached code and imports it on loading: the module must exist
         names: dict[str, Any] = {"__name__": __name__, "np": np, "prange": prange, "uint64": uint64}
-        if "table_view(" in self.text:
+        if self._has_tables:
             from paddock.compute.table_view import table_view
 
             names["table_view"] = table_view
         names |= calls | self.tuples
         exec(compile(self.text, str(entry.source), "exec"), names)
-        made = njit(parallel=parallel, cache=True, **KERNEL_FLAGS)
+        made = njit(parallel=parallel, cache=True, **KERNEL_FLAGS, **self._pipeline())
         self._variants[parallel] = tuple(entry.guard(made(names[name])) for name in self.signatures())
         return self._variants[parallel]
+
+    def _pipeline(self) -> dict[str, Any]:
+        """Return Numba's option for arrays that do not overlap: a table is none of the rows that are stored."""
+        if not self._has_tables:
+            return {}
+        from paddock.compute.table_view import DistinctArrays
+
+        return {"pipeline_class": DistinctArrays}
 
 
 class Kernel(CompiledKernels):
@@ -210,7 +224,8 @@ class Kernel(CompiledKernels):
         from numba import njit
 
         n = arguments[0]
-        fresh = njit(parallel=threads_for(n) is not None, **KERNEL_FLAGS)(self.variants(n)[0].py_func)
+        function, options = self.variants(n)[0].py_func, KERNEL_FLAGS | self._pipeline()
+        fresh = njit(parallel=threads_for(n) is not None, **options)(function)
         fresh(*arguments, *self._unwatched(n))
         return "\n".join(fresh.inspect_asm().values())
 
@@ -257,7 +272,7 @@ def alarm_calls(spec: KernelSpec) -> dict[str, Function]:
 def cpu_source(spec: KernelSpec) -> str:
     """Return the Python source of the CPU kernel."""
     bind = [line for a in spec.arguments for line in _bind_rows(a)]
-    call, store = f"result = function({', '.join(call_arguments(spec.arguments))})", _store(spec.arguments)
+    call, store = f"result = function({', '.join(call_arguments(spec.arguments))})", _store(spec)
     blocks = [
         f"    for block in prange((n + {BLOCK - 1}) // {BLOCK}):",
         # unsigned indices spare the compiler the test for negative ones, which would stop it from vectorising
@@ -313,7 +328,7 @@ def alarm_lines(spec: KernelSpec, before: str, after: str, flat: str, environmen
     assert spec.crash_sink is not None
     watched = next(a for a in spec.arguments if isinstance(a, Rows) and a.access == "update")
     # the sum is finite if every value is; in pairs, so that the additions do not wait for each other
-    terms = [after.format(name=watched.name, field=f) for f in fields(watched.fields)]
+    terms = [after.format(name=watched.name, field=f) for f in fields(watched.fields) if f not in spec.unchanged]
     while len(terms) > 1:
         terms = [f"({' + '.join(terms[k : k + 2])})" for k in range(0, len(terms), 2)]
     lines = [f"total = {terms[0]}", "alarm = total - total"]
@@ -386,12 +401,13 @@ def _views(arguments: Sequence[Argument]) -> list[tuple[str, str]]:
     return [(f"{a.name}_{t}_view", f"{a.name}_{t}") for a in arguments if isinstance(a, Shared) for t in a.tables]
 
 
-def _store(arguments: Sequence[Argument]) -> list[str]:
-    written = [a for a in arguments if isinstance(a, Rows) and a.access != "read"]
+def _store(spec: KernelSpec) -> list[str]:
+    written = [a for a in spec.arguments if isinstance(a, Rows) and a.access != "read"]
     lines = []
     for position, a in enumerate(written):
         result = "result" if len(written) == 1 else f"result[{position}]"
-        lines += [f"{a.name}_{f}[i] = {result}.{f}" for f in fields(a.fields)]
+        stored = [f for f in fields(a.fields) if a.access == "write" or f not in spec.unchanged]
+        lines += [f"{a.name}_{f}[i] = {result}.{f}" for f in stored]
     return lines
 
 

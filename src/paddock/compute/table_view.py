@@ -9,9 +9,21 @@ with Numba, by `kernel`.
 import operator
 from typing import Any
 
-from numba.core import cgutils, types
+from numba.core import cgutils, compiler, types
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, make_attribute_wrapper, models, register_model
+
+
+class DistinctArrays(compiler.Compiler):
+    """Compiles a kernel whose arrays do not overlap.
+
+    A loop that reads a table at computed places vectorises only if what it stores cannot be part of the table.
+    """
+
+    def compile_extra(self, func: Any) -> Any:
+        """Compile as Numba does, with arguments that are declared distinct."""
+        self.state.flags.noalias = True
+        return super().compile_extra(func)
 
 
 class TableView(types.Type):

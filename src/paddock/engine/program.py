@@ -194,7 +194,7 @@ class FleetProgram:
         self.brake = command_values(model, "brake")
         uneven = surface_of(around[1:]) if around else None
         self.fmus = fmus  # None: the model's own step moves the vehicles
-        self._motion = fmus or MOTIONS[device](model.step_spec(varying, uneven=uneven))
+        self._motion = fmus or MOTIONS[device](model.step_spec(varying, uneven=uneven, parameters=parameters))
         self._pose: Callable[..., None] = fmus.pose if fmus else kernel(model.pose_spec(varying, uneven=uneven))
         self._run_pose = DirectCall(self._pose) if isinstance(self._pose, CompiledKernels) else None
         self._seat = around if model.rides else ()

@@ -4,7 +4,7 @@ The functions contain no `if` and no loop: they choose with `paddock.compute.mat
 as Python, NumPy, packed CPU code and CUDA. `paddock.testing.check_vehicle_model` checks a model against all of this.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from math import inf
@@ -73,6 +73,17 @@ class Subsystem(NamedTuple):
     function: Callable[..., Any]
     choices: Mapping[str, Mapping[Callable[..., Any], Callable[..., Any]]] = MappingProxyType({})
     read: Callable[[str, str], Fitting] | None = None  # (text, name) of a file that describes one
+
+
+class Spare(NamedTuple):
+    """A part that a vehicle may lack: it does where all these parameters are 0.
+
+    Kernels of fleets without it are compiled with other functions, which give the same results for less work.
+    """
+
+    parameters: tuple[str, ...]
+    functions: Mapping[Callable[..., Any], Callable[..., Any]]
+    columns: tuple[str, ...] = ()  # of the state, which then never change
 
 
 SPHERE, CAPSULE, CONE, BOX, CYLINDER = 0.0, 1.0, 2.0, 3.0, 4.0
@@ -145,6 +156,7 @@ class VehicleModel:
     crash_gap: str = ""  # parameter: height above the ground at which it touches it, m; "": 0
     rides: bool = False  # `pose` returns that on level ground: on a slope the engine tilts it (`tilted`)
     subsystems: Mapping[str, Subsystem] = field(default_factory=dict, hash=False)  # parts that a user may replace
+    spares: tuple[Spare, ...] = field(default=(), hash=False)  # parts that are left out of the kernels of some fleets
     problem: Callable[[Any], str] | None = None  # (parameters) -> what is impossible about them together, "" if nothing
     # contact: both or neither; a vehicle without them is not touched by others. x, y and z of the state are the pose's
     body: Callable[..., Body] | None = None  # (parameters) -> Body
@@ -197,16 +209,33 @@ class VehicleModel:
         check_functions(model)
         return model
 
-    def step_spec(self, varying: tuple[str, ...] = (), dtype: str = "float64", uneven: Uneven = None) -> KernelSpec:
+    def step_spec(
+        self,
+        varying: tuple[str, ...] = (),
+        dtype: str = "float64",
+        uneven: Uneven = None,
+        parameters: Sequence[float] | None = None,
+    ) -> KernelSpec:
         """Return the kernel that advances a fleet; `varying` are the parameters that differ between its vehicles.
 
-        `uneven`: the function of uneven ground, whose tables its environment has; None over flat ground.
+        `uneven`: the function of uneven ground, whose tables its environment has; None over flat ground. With the
+        values of the `parameters`, spare parts are left out: the kernel is only for fleets with these values.
         """
-        parameters, environment = Shared("parameters", self.parameters, varying), UNEVEN if uneven else LEVEL
+        absent = () if parameters is None else self._absent(varying, parameters)
+        shared, environment = Shared("parameters", self.parameters, varying), UNEVEN if uneven else LEVEL
         moved = Rows("state", self.state, "update"), Rows("command", self.command)
-        arguments = (*moved, parameters, environment, Value("dt"))
+        arguments = (*moved, shared, environment, Value("dt"))
         step = over(self.step, uneven) if uneven else self.step
-        return KernelSpec(f"{self.name}-step", step, arguments, dtype, self.crash_sink, self.crash_gap, uneven)
+        step = rebound(step, {old: new for part in absent for old, new in part.functions.items()}) if absent else step
+        columns = tuple(name for part in absent for name in part.columns)
+        name, crash = f"{self.name}-step", (self.crash_sink, self.crash_gap, uneven)
+        return KernelSpec(name, step, arguments, dtype, *crash, columns)
+
+    def _absent(self, varying: tuple[str, ...], values: Sequence[float]) -> tuple[Spare, ...]:
+        """Return the parts that no vehicle of a fleet has."""
+        at = column_index(self.parameters)
+        zero = {name for name in at if name not in varying and values[at[name]] == 0.0}
+        return tuple(part for part in self.spares if zero.issuperset(part.parameters))
 
     def pose_spec(self, varying: tuple[str, ...] = (), dtype: str = "float64", uneven: Uneven = None) -> KernelSpec:
         """Return the kernel that writes a fleet's poses; of a model that rides, `uneven` as for `step_spec`."""

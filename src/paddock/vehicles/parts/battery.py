@@ -70,6 +70,11 @@ def drive_strength(charge: float) -> float:
     return clamp((open_circuit(charge) - EMPTY_CELL) * (1.0 / (WEAK_CELL - EMPTY_CELL)), 0.0, 1.0)
 
 
+def full_strength(charge: float) -> float:
+    """Return the share of its power that a drive without a battery has: all of it."""
+    return 1.0
+
+
 def drive_power(mechanical: float, efficiency: float, idle: float) -> float:
     """Return the electrical power, W, of a drive without recuperation that delivers `mechanical` W."""
     return idle + maximum(mechanical, 0.0) * (1.0 / efficiency)

@@ -161,6 +161,11 @@ def powered(charge: float, power: float, p: Parameters, dt: float) -> BatterySta
     return BatteryState(minimum(after.charge, 1.0), after.voltage, after.current)
 
 
+def unpowered(charge: float, power: float, p: Parameters, dt: float) -> BatteryState:
+    """Return the battery of a car without one."""
+    return BatteryState(charge, 0.0, 0.0)
+
+
 def full_voltage(p: Parameters) -> float:
     """Return the voltage of the full battery at rest, V; 0 without one."""
     return select(p.capacity > 0.0, p.cells * FULL_CELL, 0.0)

@@ -7,9 +7,9 @@ function for it (`SUBSYSTEMS`), which is compiled into the kernel of its fleet i
 from typing import NamedTuple
 
 from paddock.compute.math import absolute, clamp, floor, maximum, minimum, select, sign
-from paddock.vehicles.model import Subsystem
-from paddock.vehicles.parts.battery import drive_strength
-from paddock.vehicles.parts.car import Command, Parameters
+from paddock.vehicles.model import BATTERY_COLUMNS, Spare, Subsystem
+from paddock.vehicles.parts.battery import drive_strength, full_strength
+from paddock.vehicles.parts.car import Command, Parameters, powered, unpowered
 from paddock.vehicles.parts.tyre import (
     brush_peaks,
     brush_tyre,
@@ -67,9 +67,9 @@ def _hat(x: float) -> float:
 def _ticked(clock: float, dead_time: float, samples: float, dt: float) -> tuple[bool, float, float]:
     """Return whether a sample is due, the clock after it, and the position of the dead time in the line."""
     cell = dt * maximum(0.0 - floor(1e-6 - dead_time / (samples * dt)), 1.0)  # a whole number of steps
-    due = clock + dt >= cell * (1.0 - 1e-6)
-    after = select(due, 0.0, clock + dt)
-    return due, after, (dead_time - after) / cell
+    due = (clock + dt >= cell * (1.0 - 1e-6)) & (dead_time > 0.0)
+    after = select(due, 0.0, select(dead_time > 0.0, clock + dt, clock))
+    return due, after, (dead_time - after) * (1.0 / cell)
 
 
 def steer_delayed(line: SteerLine, wanted: float, dead_time: float, dt: float) -> tuple[SteerLine, float]:
@@ -93,6 +93,16 @@ def drive_delayed(line: DriveLine, wanted: float, dead_time: float, dt: float) -
     kept = a * _hat(at) + b * _hat(at - 1.0) + c * _hat(at - 2.0) + d * _hat(at - 3.0)
     out = select(dead_time > 0.0, kept + wanted * _hat(at + 1.0), wanted)
     return DriveLine(a, b, c, d, clock), out
+
+
+def steer_undelayed(line: SteerLine, wanted: float, dead_time: float, dt: float) -> tuple[SteerLine, float]:
+    """Return the line as it is and the present command: a car without dead time."""
+    return line, wanted
+
+
+def drive_undelayed(line: DriveLine, wanted: float, dead_time: float, dt: float) -> tuple[DriveLine, float]:
+    """Return the line as it is and the present command: a car without dead time."""
+    return line, wanted
 
 
 # steering
@@ -200,7 +210,7 @@ def traction_control(throttle: float, slips: Wheels, direction: float, p: Parame
     """Return the throttle after traction control: less while a driven wheel slips."""
     front = select(p.drive_front > 0.0, maximum(direction * slips.fl, direction * slips.fr), 0.0)
     rear = select(p.drive_front < 1.0, maximum(direction * slips.rl, direction * slips.rr), 0.0)
-    release = clamp(2.0 - maximum(front, rear) / maximum(p.traction_slip, 1e-3), 0.0, 1.0)
+    release = clamp(2.0 - maximum(front, rear) * (1.0 / maximum(p.traction_slip, 1e-3)), 0.0, 1.0)
     return throttle * select(p.traction_slip > 0.0, release, 1.0)
 
 
@@ -221,7 +231,7 @@ def brakes(u: Command, loads: Wheels, slips: Wheels, speed: float, p: Parameters
 
 def anti_lock(slip: float, speed: float, p: Parameters) -> float:
     """Return the share of the brake torque that ABS leaves a wheel; all of it below 2 m/s."""
-    release = clamp(2.0 + sign(speed) * slip / maximum(p.abs_slip, 1e-3), 0.0, 1.0)
+    release = clamp(2.0 + sign(speed) * slip * (1.0 / maximum(p.abs_slip, 1e-3)), 0.0, 1.0)
     return select((p.abs_slip > 0.0) & (absolute(speed) > 2.0), release, 1.0)
 
 
@@ -234,7 +244,7 @@ def stability_control(steer: float, speed: float, yaw_rate: float, mu: float, p:
     The wanted yaw rate is that of a neutral car within friction. One that turns too slowly brakes the inner rear wheel.
     """
     most = 8.0 * mu * p.tyre_mu / maximum(absolute(speed), 1.0)  # leaves a fifth of friction
-    wanted = clamp(speed * steer / (p.cg_to_front + p.cg_to_rear), -most, most)
+    wanted = clamp(speed * steer * (1.0 / (p.cg_to_front + p.cg_to_rear)), -most, most)
     side = select(yaw_rate < 0.0, -1.0, 1.0)
     excess = side * (yaw_rate - wanted)
     fast = select(absolute(speed) > 5.0, p.stability_gain, 0.0)
@@ -295,3 +305,12 @@ SUBSYSTEMS: dict[str, Subsystem] = {
     "traction": Subsystem(traction_control),
     "stability": Subsystem(stability_control),
 }
+
+SPARES = (
+    Spare(
+        ("steer_dead_time", "torque_dead_time"),
+        {steer_delayed: steer_undelayed, drive_delayed: drive_undelayed},
+        (*(f"steer_{name}" for name in SteerLine._fields), *(f"drive_{name}" for name in DriveLine._fields)),
+    ),
+    Spare(("capacity",), {powered: unpowered, drive_strength: full_strength}, BATTERY_COLUMNS),
+)

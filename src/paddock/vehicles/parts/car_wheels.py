@@ -102,12 +102,14 @@ def patch(kappa: float, slip: float, spin: float, c: WheelContact, gravity: floa
     tread = spin * p.wheel_radius - c.along
     gain_x, gain_y = dt / p.relaxation_longitudinal, dt / p.relaxation_lateral
     speed = absolute(c.along)
-    rest_x = 1.0 / (1.0 + gain_x * speed)
+    decay_x, decay_y = 1.0 + gain_x * speed, 1.0 + gain_y * speed
+    both = 1.0 / (decay_x * decay_y)  # one division for both
+    rest_x, rest_y = decay_y * both, decay_x * both
     sliding = absolute(tread) + absolute(c.across)
     limit_x = patch_limit(sliding, p.tyre_b_long, p.tyre_c_long)
     limit_y = patch_limit(sliding, p.tyre_b_lat, p.tyre_c_lat)
     new_x = clamp((kappa + gain_x * tread) * rest_x, -limit_x, limit_x)
-    new_y = clamp((slip - gain_y * c.across) / (1.0 + gain_y * speed), -limit_y, limit_y)
+    new_y = clamp((slip - gain_y * c.across) * rest_y, -limit_y, limit_y)
     lead_x, lead_y = patch_leads(speed, c.mu, gravity, p)
     used_x = clamp(new_x + lead_x * (new_x - kappa) * (1.0 / dt), -SLIP_MAX, SLIP_MAX)
     used_y = clamp(new_y + lead_y * (new_y - slip) * (1.0 / dt), -SLIP_MAX, SLIP_MAX)

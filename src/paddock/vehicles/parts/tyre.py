@@ -16,12 +16,15 @@ from paddock.compute.math import (
     absolute,
     asin,
     atan,
+    atan_positive,
     clamp,
     hypot,
     maximum,
     minimum,
     select,
+    sign,
     sin,
+    sin_half_turn,
     sqrt,
     tan,
 )
@@ -67,9 +70,10 @@ def axle_friction(load: float, mu: float, load_nominal: float, sensitivity: floa
 
 
 def magic_formula(slip: float, b: float, c: float, d: float, e: float) -> float:
-    """Return Pacejka's curve: d sin(c atan(b slip - e (b slip - atan(b slip)))), in the unit of `d`."""
-    bs = b * slip
-    return d * sin(c * atan(bs - e * (bs - atan(bs))))
+    """Return Pacejka's curve: d sin(c atan(b slip - e (b slip - atan(b slip)))), in the unit of `d`; c < 3, e <= 1."""
+    bs = absolute(b * slip)
+    size = sin_half_turn(c * atan_positive(bs - e * (bs - atan_positive(bs))))
+    return select(b * slip < 0.0, -d, d) * size
 
 
 def magic_tyre(slip_ratio: float, slip: float, load: float, mu: float, p: Parameters) -> TyreForce:
@@ -79,11 +83,12 @@ def magic_tyre(slip_ratio: float, slip: float, load: float, mu: float, p: Parame
     friction ellipse, and a locked wheel pushes against its motion.
     """
     limit = friction(load, mu, p.tyre_load, p.tyre_load_sensitivity)
-    size = hypot(slip_ratio, slip)
-    share = limit / maximum(size, 1e-9)
+    rolls = slip_ratio == 0.0  # where this is known, at level 2, the root and the division are not compiled
+    size = select(rolls, absolute(slip), hypot(slip_ratio, slip))
+    share = 1.0 / maximum(size, 1e-9)
     along = magic_formula(size, p.tyre_b_long, p.tyre_c_long, p.tyre_d_long, p.tyre_e_long)
     across = magic_formula(size, p.tyre_b_lat, p.tyre_c_lat, p.tyre_d_lat, p.tyre_e_lat)
-    return TyreForce(share * along * slip_ratio, share * across * slip)
+    return TyreForce(limit * along * (share * slip_ratio), limit * across * select(rolls, sign(slip), share * slip))
 
 
 def magic_peaks(load: float, mu: float, p: Parameters) -> Peaks:

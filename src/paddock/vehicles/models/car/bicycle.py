@@ -1,14 +1,16 @@
 """Car, level 2: dynamic single track with load transfer and magic formula tyres, from standstill to the limit.
 
 The two wheels of an axle act as one in the middle; drive and brake forces reach the road without wheel dynamics, up to
-what friction allows. Load that a turn moves across an axle costs it friction, in the ratio of the roll stiffness.
-Unused at this level: wheel inertia, longitudinal slip, differentials, ABS, traction and stability control, Ackermann,
-springs beyond their ratio, dampers, bump stops, unsprung masses, inertia about the forward and left axes.
+what friction allows. Load that a turn moves across an axle costs it friction, in the ratio of the roll stiffness. With
+`subsystems: {wheels: spinning}` the axles have spin and slip ratio, ABS and traction control. Unused at this level:
+wheel inertia, longitudinal slip, ABS and traction control of rolling wheels, differentials of an axle, stability
+control, Ackermann, springs beyond their ratio, dampers, bump stops, unsprung masses, inertia about the forward and left
+axes.
 """
 
 from typing import Annotated, NamedTuple
 
-from paddock.compute.math import absolute, atan, clamp, maximum, select, sign, sincos, tan
+from paddock.compute.math import absolute, atan, maximum, select, sincos, tan
 from paddock.compute.quaternion import euler_quaternion
 from paddock.vehicles.model import Desire, Placement, VehicleModel
 from paddock.vehicles.parts.car import (
@@ -16,47 +18,42 @@ from paddock.vehicles.parts.car import (
     Parameters,
     air_drag,
     air_speed,
-    axle_loads,
     car_body,
     car_bumped,
-    down_forces,
     full_voltage,
     guided,
     holding,
     powered,
-    resisting,
     slowed,
     turned_velocity,
+)
+from paddock.vehicles.parts.car_axles import (
+    WHEELS,
+    Axle,
+    AxleGround,
+    DrivelineInputs,
+    axles,
+    axles_now,
+    engine_power,
+    halted,
+    wheel_speeds,
 )
 from paddock.vehicles.parts.car_subsystems import (
     CALM_ACCELERATION,
     CALM_SPEED,
+    SPARES,
     SUBSYSTEMS,
     DriveLine,
     Gearbox,
     Rack,
     SteerLine,
-    Wheels,
-    brakes,
     drive_delayed,
-    drivetrain,
     rack,
     shifted,
     steer_delayed,
-    wheel_load_changes,
-)
-from paddock.vehicles.parts.tyre import (
-    axle_friction,
-    combined_side_force,
-    cosine_of_slip,
-    friction,
-    magic_tyre,
-    patch_damping_time,
-    relaxed_slip,
-    slip_rate,
 )
 from paddock.world.columns import Column
-from paddock.world.ground import surface
+from paddock.world.ground import is_sloped, surface
 from paddock.world.pose import Environment, Pose
 
 
@@ -97,6 +94,9 @@ class State(NamedTuple):
     charge: Annotated[float, Column("", "battery charge, 1 full, 0 empty; 1 without a battery")]
     voltage: Annotated[float, Column("V", "battery voltage under load, 0 without a battery")]
     current: Annotated[float, Column("A", "battery current")]
+    spin_rear: Annotated[float, Column("rad/s", "rotation of the rear wheels")]
+    kappa_front: Annotated[float, Column("", "slip ratio of the front axle; 0 with rolling wheels")]
+    kappa_rear: Annotated[float, Column("", "slip ratio of the rear axle; 0 with rolling wheels")]
 
 
 class Report(NamedTuple):
@@ -114,34 +114,8 @@ class Report(NamedTuple):
     force_y_front: Annotated[float, Column("N", "force of the front axle across its wheels, to the left")]
     force_x_rear: Annotated[float, Column("N", "force of the rear axle along its wheels")]
     force_y_rear: Annotated[float, Column("N", "force of the rear axle across its wheels, to the left")]
-
-
-class Axle(NamedTuple):
-    """One axle during a step, in the axes of its wheels."""
-
-    slip: float
-    load: float  # N
-    moved: float  # N, from the left to the right wheel
-    drive: float  # N, forward, within friction
-    resistance: float  # N >= 0, against the motion, within friction
-    side: float  # N, to the left
-
-
-class AxleGround(NamedTuple):
-    """The ground under the car: height at its centre, slopes in its axes, friction under each axle."""
-
-    height: float
-    forward: float
-    left: float
-    mu_front: float
-    mu_rear: float
-
-
-class DrivelineInputs(NamedTuple):
-    """Steering and drive of a step: throttle after its dead time, and the gearbox."""
-
-    throttle: float
-    box: Gearbox
+    slip_ratio_front: Annotated[float, Column("", "slip ratio of the front axle; 0 with rolling wheels")]
+    slip_ratio_rear: Annotated[float, Column("", "slip ratio of the rear axle; 0 with rolling wheels")]
 
 
 def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> State:
@@ -151,15 +125,17 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     drive_line = DriveLine(s.drive_a, s.drive_b, s.drive_c, s.drive_d, s.drive_clock)
     drive_line, throttle = drive_delayed(drive_line, u.throttle, p.torque_dead_time, dt)
     turned = rack(Rack(s.steer, s.steer_rate), wanted, p, dt)
-    box = shifted(Gearbox(s.gear_engaged, s.shift_clock), s.wheel_speed, p, dt)
+    turning = p.drive_front * s.wheel_speed + (1.0 - p.drive_front) * s.spin_rear
+    box = shifted(Gearbox(s.gear_engaged, s.shift_clock), turning, p, dt)
     tilt = sincos(turned.angle)
     heading = sincos(s.yaw + 0.5 * dt * s.yaw_rate)
     stand = _stand(s.x, s.y, heading[0], heading[1], p, w)
     ux, uy = air_speed(s.vx, s.vy, heading[0], heading[1], w)
-    front, rear = _axles(s, u, DrivelineInputs(throttle, box), stand, p, w, dt, tilt, ux)
+    front, rear = axles(s, u, DrivelineInputs(throttle, box), stand, p, w, ux, tilt, dt)
     vx, vy, rate, ax, ay = _speeds(s, p, w, dt, tilt, front, rear, stand, air_drag(ux, uy, p, w))
     along, across = 0.5 * dt * (s.vx + vx), 0.5 * dt * (s.vy + vy)
-    battery = powered(s.charge, (front.drive + rear.drive) * (0.5 * (s.vx + vx)), p, dt)
+    spin_front, spin_rear = wheel_speeds(vx, front, rear, p)
+    battery = powered(s.charge, engine_power(0.5 * (s.vx + vx), front, rear), p, dt)
     return State(
         x=s.x + (along * heading[1] - across * heading[0]),
         y=s.y + (along * heading[0] + across * heading[1]),
@@ -172,7 +148,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
         slip_front=front.slip,
         slip_rear=rear.slip,
         ax=ax,
-        wheel_speed=vx * (1.0 / p.wheel_radius),
+        wheel_speed=spin_front,
         ay=ay,
         pitch=0.0 - atan(stand.forward),
         roll=atan(stand.left),
@@ -195,6 +171,9 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
         charge=battery.charge,
         voltage=battery.voltage,
         current=battery.current,
+        spin_rear=spin_rear,
+        kappa_front=front.kappa,
+        kappa_rear=rear.kappa,
     )
 
 
@@ -203,98 +182,9 @@ def _stand(x: float, y: float, sine: float, cosine: float, p: Parameters, w: Env
     front = surface(x + p.cg_to_front * cosine, y + p.cg_to_front * sine, w)
     rear = surface(x - p.cg_to_rear * cosine, y - p.cg_to_rear * sine, w)
     forward = (front.height - rear.height) * (1.0 / (p.cg_to_front + p.cg_to_rear))
-    left = 0.5 * ((front.slope_y + rear.slope_y) * cosine - (front.slope_x + rear.slope_x) * sine)
+    tilted = is_sloped(front) | is_sloped(rear)
+    left = select(tilted, 0.5 * ((front.slope_y + rear.slope_y) * cosine - (front.slope_x + rear.slope_x) * sine), 0.0)
     return AxleGround(rear.height + p.cg_to_rear * forward, forward, left, front.mu, rear.mu)
-
-
-def _axles(
-    s: State,
-    u: Command,
-    c: DrivelineInputs,
-    stand: AxleGround,
-    p: Parameters,
-    w: Environment,
-    dt: float,
-    tilt: tuple[float, float],
-    ux: float,
-) -> tuple[Axle, Axle]:
-    """Return both axles after their contact patches moved for dt; `tilt` and `ux` as for `_pushing`."""
-    rolling, across_front, across_rear = _contacts(s, p, tilt)
-    slip_front = relaxed_slip(s.slip_front, across_front, rolling, p.relaxation_lateral, dt)
-    slip_rear = relaxed_slip(s.slip_rear, across_rear, s.vx, p.relaxation_lateral, dt)
-    lead_front = _damping_time(rolling, stand.mu_front, p, w) * (slip_front - s.slip_front) * (1.0 / dt)
-    lead_rear = _damping_time(s.vx, stand.mu_rear, p, w) * (slip_rear - s.slip_rear) * (1.0 / dt)
-    return _pushing(s, u, c, stand, p, w, ux, (slip_front, lead_front), (slip_rear, lead_rear))
-
-
-def _contacts(s: State, p: Parameters, tilt: tuple[float, float]) -> tuple[float, float, float]:
-    """Return the speeds (m/s) of the front contact along and across its wheel, and of the rear one across."""
-    left = s.vy + p.cg_to_front * s.yaw_rate
-    rolling, sideways = s.vx * tilt[1] + left * tilt[0], left * tilt[1] - s.vx * tilt[0]
-    return rolling, sideways, s.vy - p.cg_to_rear * s.yaw_rate
-
-
-def _damping_time(rolling: float, mu: float, p: Parameters, w: Environment) -> float:
-    """Return the time (s) of slip rate that acts like slip, at a contact's rolling speed."""
-    stiffness = p.tyre_b_lat * p.tyre_c_lat * p.tyre_d_lat * (p.tyre_mu * mu) * w.gravity
-    return patch_damping_time(rolling, stiffness, p.relaxation_lateral)
-
-
-def _pushing(
-    s: State,
-    u: Command,
-    c: DrivelineInputs,
-    stand: AxleGround,
-    p: Parameters,
-    w: Environment,
-    ux: float,
-    front: tuple[float, float],
-    rear: tuple[float, float],
-) -> tuple[Axle, Axle]:
-    """Return the forces of both axles, given slip and damping lead of each; `ux` is the forward air speed (m/s)."""
-    down_front, down_rear = down_forces(ux, p, w)
-    load_front, load_rear = axle_loads(s.ax, down_front, down_rear, p, w)
-    moved_front, moved_rear = wheel_load_changes(s.ay, p)
-    gear = select(u.gear > 0.5, 1.0, select(u.gear < -0.5, -1.0, 0.0))
-    drive = drivetrain(c.throttle, gear, s.wheel_speed, s.wheel_speed, c.box, s.charge, p)
-    none = 0.0 * s.vx
-    loads = Wheels(0.5 * load_front, 0.5 * load_front, 0.5 * load_rear, 0.5 * load_rear)
-    torques = brakes(u, loads, Wheels(none, none, none, none), s.vx, p)
-    per_radius = 1.0 / p.wheel_radius
-    brake_front, brake_rear = (torques.fl + torques.fr) * per_radius, (torques.rl + torques.rr) * per_radius
-    direction = sign(s.vx)  # 0 while the brakes hold the car: the tyres then keep their full side force
-    mu_front, mu_rear = p.tyre_mu * stand.mu_front, p.tyre_mu * p.grip_rear * stand.mu_rear
-    return (
-        _axle(front, direction, (load_front, moved_front), drive.front * per_radius, brake_front, mu_front, p),
-        _axle(rear, direction, (load_rear, moved_rear), drive.rear * per_radius, brake_rear, mu_rear, p),
-    )
-
-
-def _axle(
-    patch: tuple[float, float],
-    direction: float,
-    loads: tuple[float, float],
-    drive: float,
-    brake: float,
-    mu: float,
-    p: Parameters,
-) -> Axle:
-    """Return an axle with slip and damping lead, under a load, a wanted drive and a brake force (N).
-
-    `direction` is the sign of the car's speed, against which brakes act; the second load is that moved across.
-    """
-    slip, lead = patch
-    load, moved = loads
-    limit = axle_friction(load, mu, p.tyre_load, p.tyre_load_sensitivity, moved)
-    cosine = cosine_of_slip(slip)
-    grip = limit * cosine
-    drive = clamp(drive, -grip, grip)
-    resistance = resisting(brake + p.rolling_resistance * load, drive, direction, grip)
-    even = friction(0.5 * load, mu, p.tyre_load, p.tyre_load_sensitivity)
-    pure = magic_tyre(0.0 * slip, slip + lead, 0.5 * load, mu, p).across * (limit / maximum(even, 1e-9))
-    along = drive - direction * resistance
-    side = combined_side_force(pure, along, limit, p.tyre_d_lat, slip, cosine)
-    return Axle(slip, load, clamp(moved, -0.5 * load, 0.5 * load), drive, resistance, side)
 
 
 def _speeds(
@@ -326,9 +216,10 @@ def _speeds(
     turn = (p.cg_to_front * side_front - p.cg_to_rear * rear.side - outer) * (1.0 / p.inertia_z)
     vy, rate = turned_vy + dt * left, s.yaw_rate + dt * turn
     # a standing car comes to rest on its contact patches instead of oscillating
-    calm = (vx == 0.0) & (absolute(vy) < CALM_SPEED) & (absolute(rate) < CALM_SPEED)
+    standing = halted(vx, (push + held - pull) * per_mass, front, rear)
+    calm = standing & (absolute(vy) < CALM_SPEED) & (absolute(rate) < CALM_SPEED)
     rest = calm & (absolute(left) < CALM_ACCELERATION) & (absolute(turn) < CALM_ACCELERATION)
-    return vx, select(rest, 0.0, vy), select(rest, 0.0, rate), (push + held) * per_mass, ay
+    return select(rest, 0.0, vx), select(rest, 0.0, vy), select(rest, 0.0, rate), (push + held) * per_mass, ay
 
 
 def _along(tilt: tuple[float, float], front: Axle, rear: Axle, drag: float) -> tuple[float, float]:
@@ -352,13 +243,8 @@ def report(s: State, u: Command, p: Parameters, w: Environment) -> Report:
     tilt, heading = sincos(s.steer), sincos(s.yaw)
     stand = _stand(s.x, s.y, heading[0], heading[1], p, w)
     ux, uy = air_speed(s.vx, s.vy, heading[0], heading[1], w)
-    rolling, across_front, across_rear = _contacts(s, p, tilt)
-    rate_front = slip_rate(s.slip_front, across_front, rolling, p.relaxation_lateral)
-    rate_rear = slip_rate(s.slip_rear, across_rear, s.vx, p.relaxation_lateral)
-    lead_front = _damping_time(rolling, stand.mu_front, p, w) * rate_front
-    lead_rear = _damping_time(s.vx, stand.mu_rear, p, w) * rate_rear
     c = DrivelineInputs(select(p.torque_dead_time > 0.0, s.drive_d, u.throttle), Gearbox(s.gear_engaged, s.shift_clock))
-    front, rear = _pushing(s, u, c, stand, p, w, ux, (s.slip_front, lead_front), (s.slip_rear, lead_rear))
+    front, rear = axles_now(s, u, c, stand, p, w, ux, tilt)
     drag = air_drag(ux, uy, p, w)
     push, resistance = _along(tilt, front, rear, drag[0])
     steep = w.gravity / (1.0 + (stand.forward * stand.forward + stand.left * stand.left))
@@ -378,6 +264,8 @@ def report(s: State, u: Command, p: Parameters, w: Environment) -> Report:
         force_y_front=front.side,
         force_x_rear=force_rear,
         force_y_rear=rear.side,
+        slip_ratio_front=s.kappa_front,
+        slip_ratio_rear=s.kappa_rear,
     )
 
 
@@ -391,7 +279,7 @@ def place(at: Placement, p: Parameters, w: Environment) -> State:
         *(at.x, at.y, stand.height, at.yaw, at.speed, zero, zero, zero, zero, zero, zero, turning, zero),
         *(0.0 - atan(stand.forward), atan(stand.left)),
         *(zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero),
-        *(1.0, zero, 1.0, full_voltage(p), zero),
+        *(1.0, zero, 1.0, full_voltage(p), zero, turning, zero, zero),
     )
 
 
@@ -424,7 +312,11 @@ MODEL = VehicleModel(
     steady=("gear", "handbrake"),
     report=report,
     report_type=Report,
-    subsystems={name: SUBSYSTEMS[name] for name in ("tyre", "steering", "drivetrain", "brake")},
+    subsystems={
+        "wheels": WHEELS,
+        **{name: SUBSYSTEMS[name] for name in ("tyre", "steering", "drivetrain", "brake", "traction", "differential")},
+    },
+    spares=SPARES,
     body=car_body,
     bumped=car_bumped,
 )

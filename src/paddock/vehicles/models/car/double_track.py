@@ -28,6 +28,7 @@ from paddock.vehicles.parts.car_checks import car_problem
 from paddock.vehicles.parts.car_subsystems import (
     CALM_ACCELERATION,
     CALM_SPEED,
+    SPARES,
     SUBSYSTEMS,
     Gearbox,
     Wheels,
@@ -176,7 +177,7 @@ def _contacts(
     s: State, steer: float, mu: Wheels, loads: Wheels, p: Parameters
 ) -> tuple[WheelContact, WheelContact, WheelContact, WheelContact]:
     left, right = wheel_tilts(tan(steer), p)
-    straight = 0.0 * steer
+    straight = 0.0
     front, rear = p.tyre_mu, p.tyre_mu * p.grip_rear
     side_front, side_rear = 0.5 * p.track_front, 0.5 * p.track_rear
     return (
@@ -311,6 +312,7 @@ MODEL = VehicleModel(
     report_type=Report,
     problem=car_problem,
     subsystems={name: part for name, part in SUBSYSTEMS.items() if name != "suspension"},
+    spares=SPARES,
     body=car_body,
     bumped=car_bumped,
 )

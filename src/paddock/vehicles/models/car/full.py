@@ -40,6 +40,7 @@ from paddock.vehicles.parts.car_ride import (
 from paddock.vehicles.parts.car_subsystems import (
     CALM_ACCELERATION,
     CALM_SPEED,
+    SPARES,
     SUBSYSTEMS,
     Gearbox,
     Wheels,
@@ -241,7 +242,7 @@ def _contacts(
     steer: float, fl: Corner, fr: Corner, rl: Corner, rr: Corner, p: Parameters
 ) -> tuple[WheelContact, WheelContact, WheelContact, WheelContact]:
     left, right = wheel_tilts(tan(steer), p)
-    straight, none = 0.0 * steer, 0.0 * steer
+    straight, none = 0.0, 0.0
     front, rear = p.tyre_mu, p.tyre_mu * p.grip_rear
     return (
         contact(fl.x, fl.y, left, fl.vx, fl.vy, none, fl.load, fl.mu * front),
@@ -450,6 +451,7 @@ MODEL = VehicleModel(
     report_type=Report,
     problem=full_car_problem,
     subsystems=SUBSYSTEMS,
+    spares=SPARES,
     body=car_body,
     bumped=car_bumped,
 )
