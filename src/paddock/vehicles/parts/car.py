@@ -184,9 +184,17 @@ def brake_forces(u: Command, p: Parameters) -> tuple[float, float]:
     return pedal * p.brake_bias, maximum(pedal * (1.0 - p.brake_bias), handbrake)
 
 
-def resisting(brake: float, drive: float, direction: float, grip: float) -> float:
-    """Return the part of a brake force that the tyre can transmit, N >= 0, beside `drive` (|drive| <= grip)."""
-    return minimum(brake, maximum(0.0, grip + direction * drive))
+def transmitted(drive: float, brake: float, direction: float, grip: float) -> tuple[float, float]:
+    """Return the drive (N) and the resistance (N >= 0) of which the tyres transmit the difference, at most `grip`.
+
+    Wheels pass on what remains of the drive's torque after their brakes, so drive above friction overcomes brakes.
+    `direction` is the sign of the car's speed; 0 while it stands.
+    """
+    spare = select(direction == 0.0, minimum(brake, grip), brake)
+    ahead, behind = select(direction >= 0.0, spare, 0.0), select(direction <= 0.0, spare, 0.0)
+    push = clamp(drive, -(grip + behind), grip + ahead)
+    limit = select(direction == 0.0, grip, maximum(0.0, grip + direction * push))
+    return push, minimum(brake, limit)
 
 
 def holding(speed: float, push: float, resistance: float) -> float:

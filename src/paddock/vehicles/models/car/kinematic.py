@@ -2,13 +2,13 @@
 
 The wheels roll without slip, so there is no understeer and no limit of lateral acceleration. Unused at this level:
 inertia (except in the energy), tracks, height of the centre of gravity, brake bias, drive split, tyre side force, and
-the subsystems of the higher levels, except dead times. Friction only limits the force along the car, as tyre_mu times
-its weight and down-force.
+the subsystems of the higher levels, except dead times. Friction only limits the force along the car, as tyre_mu
+times tyre_d_long times its weight and down-force.
 """
 
 from typing import Annotated, NamedTuple
 
-from paddock.compute.math import absolute, atan, clamp, minimum, select, sign, sin, sincos, tan
+from paddock.compute.math import absolute, atan, minimum, select, sign, sin, sincos, tan
 from paddock.compute.quaternion import euler_quaternion
 from paddock.vehicles.model import Bump, Desire, Placement, VehicleModel
 from paddock.vehicles.parts.car import (
@@ -24,12 +24,12 @@ from paddock.vehicles.parts.car import (
     guided,
     holding,
     powered,
-    resisting,
     slowed,
     steered,
+    transmitted,
 )
 from paddock.vehicles.parts.car_checks import car_problem
-from paddock.vehicles.parts.car_subsystems import DriveLine, SteerLine, drive_delayed, steer_delayed
+from paddock.vehicles.parts.car_subsystems import SPARES, DriveLine, SteerLine, drive_delayed, steer_delayed
 from paddock.world.columns import Column
 from paddock.world.ground import Surface, surface
 from paddock.world.pose import Environment, Pose
@@ -113,14 +113,14 @@ def _along(
     ux, uy = air_speed(s.vx, _turning(s.vx, s.steer, p)[0], heading[0], heading[1], w)
     down_front, down_rear = down_forces(ux, p, w)
     load = p.mass * w.gravity + down_front + down_rear
-    mu = p.tyre_mu * ground.mu
-    grip = mu * load
-    drive = clamp(drive_force(pedal, u.gear, s.vx, s.charge, p), -grip, grip)
+    grip = p.tyre_mu * p.tyre_d_long * ground.mu * load
     front, rear = brake_forces(u, p)
     # a hard handbrake locks the rear wheels: friction of their share of the weight limits the force
     rear_grip = grip * (p.cg_to_front / (p.cg_to_front + p.cg_to_rear))
     brake = front + minimum(rear, rear_grip) + p.rolling_resistance * load
-    return drive + air_drag(ux, uy, p, w)[0], resisting(brake, drive, sign(s.vx), grip), drive
+    wanted = drive_force(pedal, u.gear, s.vx, s.charge, p)
+    drive, resistance = transmitted(wanted, brake, sign(s.vx), grip)
+    return drive + air_drag(ux, uy, p, w)[0], resistance, drive
 
 
 def _turning(vx: float, steer: float, p: Parameters) -> tuple[float, float]:
@@ -207,6 +207,7 @@ MODEL = VehicleModel(
     report=report,
     report_type=Report,
     problem=car_problem,
+    spares=SPARES,
     body=car_body,
     bumped=bumped,
 )
