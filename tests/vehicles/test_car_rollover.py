@@ -82,7 +82,8 @@ IMPOSSIBLE = [
     ({"ackermann": 2.0, "track_front": 9.0, "steer_max": 1.4}, "ackermann must be at most 0.0931"),
     ({"wheel_radius": 2.0}, "wheel_radius must be at most 1.35 m, half the wheelbase"),
     ({"inertia_z": 1e-3}, "inertia_z must be at least 135 kg m2"),
-    ({"inertia_x": 100.0}, "inertia_z must be at most the sum of inertia_x and inertia_y, 2100 kg m2"),
+    ({"inertia_x": 60.0}, "inertia_z must be at most the sum of the other two and of the wheels, 2451 kg m2"),
+    ({"inertia_y": 9000.0}, "inertia_y must be at most the sum of the other two, 3000 kg m2"),
     ({"inertia_x": 1.0, "inertia_y": 2500.0}, "inertia_x must be at least 45.05 kg m2"),
     ({"tyre_spring": 1000.0}, "tyre_spring must be at least 1.277e+04 N/m"),
 ]

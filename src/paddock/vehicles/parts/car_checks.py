@@ -59,15 +59,20 @@ def _gear_problems(p: Parameters) -> Iterator[str]:
 def _body_problems(p: Parameters) -> Iterator[str]:
     wheels = 2.0 * (p.unsprung_front + p.unsprung_rear)
     if wheels > 0.9 * p.mass:
-        limit = f"less than 0.9 of mass, {0.9 * p.mass:g} kg"
-        yield f"unsprung_front and unsprung_rear: all wheels must weigh {limit}, not {wheels:g}"
-    inertias = {"inertia_x": p.inertia_x, "inertia_y": p.inertia_y, "inertia_z": p.inertia_z}
-    largest = max(inertias, key=lambda name: inertias[name])
-    others = [name for name in inertias if name != largest]
-    most = sum(inertias[name] for name in others)
-    if inertias[largest] > most * (1.0 + 1e-9):
-        limit = f"at most the sum of {others[0]} and {others[1]}, {most:g} kg m2, as of every body"
-        yield f"{largest} must be {limit}, not {inertias[largest]:g}"
+        heaviest = f"less than 0.9 of mass, {0.9 * p.mass:g} kg"
+        yield f"unsprung_front and unsprung_rear: all wheels must weigh {heaviest}, not {wheels:g}"
+    # data sheets give the inertia of the body without wheels about the forward and the left axis
+    front = p.unsprung_front * (p.cg_to_front**2 + 0.25 * p.track_front**2)
+    rear = p.unsprung_rear * (p.cg_to_rear**2 + 0.25 * p.track_rear**2)
+    most = {
+        "inertia_x": p.inertia_y + p.inertia_z,
+        "inertia_y": p.inertia_x + p.inertia_z,
+        "inertia_z": p.inertia_x + p.inertia_y + 2.0 * (front + rear),
+    }
+    for name, limit in most.items():
+        if getattr(p, name) > limit:
+            rule = "at most the sum of the other two" + (" and of the wheels" if name == "inertia_z" else "")
+            yield f"{name} must be {rule}, {limit:.4g} kg m2, as of every body, not {getattr(p, name):g}"
     least = LEAST_INERTIA * p.mass * 0.25 * p.track_front * p.track_rear
     if p.inertia_x < least:
         rule = f"{LEAST_INERTIA:g} x mass x (half the track)^2"
