@@ -20,7 +20,7 @@ from paddock.errors import CodeError, PaddockError, unknown_name, users_place
 from paddock.plugins import PluginFolder, find_function
 from paddock.vehicles import models
 from paddock.vehicles.subsystem import checked_part
-from paddock.world.columns import Column, check_fields, column_index, columns_of
+from paddock.world.columns import Column, Floats, check_fields, column_index, columns_of
 from paddock.world.ground import LEVEL, UNEVEN, Surface, slope_attitude, surface, uneven_surface
 from paddock.world.pose import Environment, Pose
 
@@ -214,7 +214,7 @@ class VehicleModel:
         varying: tuple[str, ...] = (),
         dtype: str = "float64",
         uneven: Uneven = None,
-        parameters: Sequence[float] | None = None,
+        parameters: Sequence[float] | Floats | None = None,
     ) -> KernelSpec:
         """Return the kernel that advances a fleet; `varying` are the parameters that differ between its vehicles.
 
@@ -231,7 +231,7 @@ class VehicleModel:
         name, crash = f"{self.name}-step", (self.crash_sink, self.crash_gap, uneven)
         return KernelSpec(name, step, arguments, dtype, *crash, columns)
 
-    def _absent(self, varying: tuple[str, ...], values: Sequence[float]) -> tuple[Spare, ...]:
+    def _absent(self, varying: tuple[str, ...], values: Sequence[float] | Floats) -> tuple[Spare, ...]:
         """Return the parts that no vehicle of a fleet has."""
         at = column_index(self.parameters)
         zero = {name for name in at if name not in varying and values[at[name]] == 0.0}
