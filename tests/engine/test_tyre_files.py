@@ -2,6 +2,7 @@
 
 from math import atan, sin
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,10 +71,12 @@ def test_clients_send_texts_not_paths_or_modules(folder: Path) -> None:
         entry = {"name": "blue", "model": "car.bicycle"}
         refuse_foreign(sim, {**entry, "subsystems": {"tyre": {"file": "touring.tir", "text": TEXT}}})
         refuse_foreign(sim, {**entry, "subsystems": {"tyre": "brush"}})
-        for choice, problem in (
+        choices: tuple[tuple[Any, str], ...] = (
             (str(folder / "touring.tir"), "files are not read for clients"),
             ("os.path.join", "unknown subsystem 'os.path.join'"),
-        ):
+            ({"function": "os.path.join", "parameters": {"a": 1.0}}, "unknown subsystem 'os.path.join'"),
+        )
+        for choice, problem in choices:
             with pytest.raises(PaddockError, match=problem):
                 refuse_foreign(sim, {**entry, "subsystems": {"tyre": choice}})
 

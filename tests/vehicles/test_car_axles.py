@@ -85,3 +85,45 @@ def test_the_kernel_follows_the_python_code_and_the_scenario_chooses_it() -> Non
         assert float(sim.snapshot().fleet("car")["slip_ratio_rear"][0]) > 0.02
     with pytest.raises(PaddockError, match="spining"):
         paddock.load({"vehicles": [{**entry, "subsystems": {"wheels": "spining"}}]})
+
+
+@pytest.mark.parametrize("level", ["car.kinematic", "car.bicycle"])
+def test_rolling_wheels_transmit_the_peak_along(level: str) -> None:
+    """The driverless tyre has the longitudinal factor 1.6: from 25 m/s on mu 0.6 the double track needs 22.7 m."""
+    given = {"world": {"mu": 0.6}, "preset": "driverless"}
+    assert stopped(Car(level, 25.0, **given)) == pytest.approx(
+        stopped(Car("car.double_track", 25.0, **given)), rel=0.04
+    )
+
+
+@pytest.mark.parametrize("level", ["car.kinematic", "car.bicycle"])
+def test_the_drive_overcomes_brakes_before_friction_limits_both(level: str) -> None:
+    one, two = (Car(name, preset="race").go(3.0, throttle=1.0, brake=0.25) for name in (level, "car.double_track"))
+    # wheels get (3150 - 2500) N m of the drive and the brakes, less rolling resistance: 5.9 m/s after 3 s by hand
+    by_hand = 3.0 * ((3150.0 - 0.25 * 2.0 * 5000.0) / 0.34 - 0.015 * 900.0 * 9.80665) / 900.0
+    assert one.vx == pytest.approx(by_hand, rel=0.03)
+    assert one.vx == pytest.approx(two.vx, rel=0.06)
+    assert Car(level, preset="race").go(2.0, throttle=1.0, brake=0.4).vx == 0.0  # 4000 N m hold it
+
+
+def test_a_locked_axle_resists_the_turn_of_the_single_track() -> None:
+    """By hand: two wheels of stiffness C, half the track t beside, give the moment C t^2 / 2 per curvature."""
+    given = {"preset": "formula", "lift_front": 0.0, "lift_rear": 0.0, "drag_coefficient": 0.0}
+    steer, rates = 0.01, []
+    for locking in (0.0, 1e5):
+        car = Car("car.bicycle", 15.0, **given, diff_preload=locking, rolling_resistance=0.0, engine_brake=0.0)
+        rates.append(car.go(3.0, steer=steer).yaw_rate / car.vx)
+    p = car.p
+    base, loads = p.cg_to_front + p.cg_to_rear, [p.mass * 9.80665 * arm / 1.55 for arm in (0.8, 0.75)]
+    grips = [
+        p.tyre_mu * grip * (1.0 + 0.12 * (1.0 - 0.5 * load / 4000.0))
+        for grip, load in zip((1.0, 0.94), loads, strict=True)
+    ]
+    front, rear = (9.0 * 1.3 * 1.05 * grip * load for grip, load in zip(grips, loads, strict=True))
+    stiffness = 11.0 * 1.65 * 1.05 * grips[1] * 0.5 * loads[1]
+    moment = 0.5 * stiffness * p.track_rear**2  # per curvature
+    assert 1.0 / rates[1] - 1.0 / rates[0] == pytest.approx(
+        moment / base * (1.0 / front + 1.0 / rear) / steer, rel=0.03
+    )
+    wheels = Car("car.double_track", 15.0, **given, rolling_resistance=0.0, engine_brake=0.0).go(3.0, steer=steer)
+    assert rates[1] == pytest.approx(wheels.yaw_rate / wheels.vx, rel=0.01)

@@ -141,6 +141,10 @@ def test_six_degrees_at_80_km_h_do_not_spin_a_car(preset: str, level: str) -> No
     assert 0.3 < car.yaw_rate < 1.0
 
 
+NEUTRAL = {"sedan": 1.0, "sports": 0.7, "formula": 1.1, "race": 0.7, "driverless": 0.6}
+"""Degrees per g: close to neutral; the locked axle of the formula car pushes it straight ahead."""
+
+
 @pytest.mark.parametrize("level", DYNAMIC)
 @pytest.mark.parametrize("preset", ["sedan", "sports", "formula", "race", "driverless"])
 def test_understeer_gradient_is_positive_up_to_nine_tenths_of_the_limit(preset: str, level: str) -> None:
@@ -157,7 +161,7 @@ def test_understeer_gradient_is_positive_up_to_nine_tenths_of_the_limit(preset: 
     means = [excess[:top][(lateral[:top] >= a) & (lateral[:top] < b)].mean() for a, b in pairwise(edges)]
     gradients = np.diff(means) / np.diff(edges)[0]
     assert (gradients > 0.0).all()
-    assert np.degrees(gradients[0]) * G < 3.0  # degrees per g: none of them ploughs
+    assert np.degrees(gradients[0]) * G < NEUTRAL[preset]
 
 
 def cornering(level: str, preset: str, last: float | None, **given: float) -> tuple[float, float]:
@@ -176,7 +180,8 @@ def test_lift_off_tightens_the_bend_and_power_turns_the_tail_out(level: str, pre
     held, slip = cornering(level, preset, None, **UNAIDED)
     assert cornering(level, preset, 0.0, **UNAIDED)[0] > 1.05 * held
     powered = cornering(level, preset, 1.0, **UNAIDED)[1]
-    assert powered > slip + (10.0 if preset == "sports" else 1.0)  # 480 N m in a light car, 300 N m in a heavy one
+    strong = 10.0 if level in SPUN else 5.0  # wheels of level 2 do not spin: they keep the peak of friction
+    assert powered > slip + (strong if preset == "sports" else 1.0)  # 480 N m in a light car, 300 N m in a heavy one
     if (level, preset) in ((SPUN[0], "sedan"), (SPUN[1], "sedan")):
         assert cornering(level, preset, 1.0)[1] < powered - 0.5  # its controllers keep the tail in
 
@@ -200,6 +205,7 @@ def test_the_report_balances_forces_and_moments() -> None:
             grip = 1.0 if w in ("fl", "fr") else 1.05
             assert getattr(r, f"mu_{w}") == pytest.approx(grip)
             assert getattr(r, f"mu_peak_{w}") == pytest.approx(grip * (1.0 - 0.15 * (load - 4000.0) / 4000.0), rel=1e-9)
+            assert getattr(r, f"mu_peak_x_{w}") == pytest.approx(getattr(r, f"mu_peak_{w}"))
             assert abs(getattr(r, f"slip_angle_{w}")) < getattr(r, f"alpha_peak_{w}")
 
 

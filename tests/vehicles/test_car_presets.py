@@ -61,8 +61,8 @@ def test_launch_brake_steer_reverse_and_stand(level: str, preset: str, dt: float
 
 @pytest.mark.parametrize(
     ("preset", "to_100", "top"),
-    [("sedan", (9, 10.5), (200, 230)), ("sports", (4.7, 5.6), (280, 315)), ("formula", (3.5, 4.1), (160, 175)),
-     ("race", (2.7, 3.1), (300, 320)), ("driverless", (2.3, 2.9), (150, 165))],
+    [("sedan", (9, 10.5), (200, 230)), ("sports", (4.7, 5.6), (280, 315)), ("formula", (3.5, 4.4), (160, 175)),
+     ("race", (2.7, 3.1), (300, 320)), ("driverless", (2.2, 2.9), (120, 130))],
 )  # fmt: skip
 @pytest.mark.parametrize("level", DYNAMIC)
 def test_acceleration_and_top_speed(level: str, preset: str, to_100: Any, top: Any) -> None:
@@ -97,7 +97,8 @@ def test_the_report_splits_the_demand_among_the_wheels(level: str) -> None:
     most = min(700.0 * 4.5, 450e3 / speed)
     demand = 0.4 * most - 0.6 * 50.0 * 4.5  # throttle, and engine braking for the rest
     assert sum(shown) == pytest.approx(demand, rel=1e-9)
-    assert (shown[0] + shown[1]) / sum(shown) == pytest.approx(0.4, rel=1e-9)
+    # the rear wheels slip more, so the centre differential passes its 5 N m to the front
+    assert shown[0] + shown[1] == pytest.approx(0.4 * sum(shown) + 5.0, rel=1e-9)
     pushed = [getattr(r, f"force_x_{wheel}") * 0.34 for wheel in WHEELS]
     resisted = [getattr(r, f"brake_torque_{wheel}") for wheel in WHEELS]
     # what the wheels do not need to spin up and roll reaches the road

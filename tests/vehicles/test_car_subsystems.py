@@ -1,6 +1,7 @@
 """Subsystems of cars: dead times, steering, drivetrain, differentials, brakes, controllers, and their replacement."""
 
 from math import radians, tan
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from one_car import Car
 import paddock
 from paddock.compute.kernel import kernel
 from paddock.errors import PaddockError
-from paddock.vehicles.model import find_model
+from paddock.vehicles.model import PartFunction, find_model
 from paddock.vehicles.parts.car import Command, Parameters
 from paddock.vehicles.parts.car_subsystems import (
     DriveLine,
@@ -46,7 +47,7 @@ def test_a_ramp_arrives_after_the_dead_time(dt: float) -> None:
 
 
 def test_a_step_arrives_after_the_dead_time_of_the_driverless_car() -> None:
-    for level in ("car.bicycle", LEVEL, "car.full"):
+    for level in ("car.kinematic", "car.bicycle", LEVEL, "car.full"):
         car = Car(level, 10.0, preset="driverless", steer_rate_max=1e3)
         angles = np.array([car.go(1e-3, steer=0.1).steer for _ in range(80)])
         half = 1e-3 * (1 + int(np.argmax(angles > 0.05)))
@@ -216,6 +217,33 @@ def two_arguments(u: Command, loads: Wheels) -> Wheels:
     return loads
 
 
+def fading_brakes(u: Command, loads: Wheels, slips: Wheels, speed: float, p: Parameters, fade: float = 0.5) -> Wheels:
+    torque = (1.0 - fade) * u.brake * p.brake_torque
+    return Wheels(torque, torque, 0.0 * torque, 0.0 * torque)
+
+
+def unfinished(u: Command, loads: Wheels, slips: Wheels, speed: float, p: Parameters, fade: float) -> Wheels:
+    return loads
+
+
+def returns_a_number(u: Command, loads: Wheels, slips: Wheels, speed: float, p: Parameters) -> float:
+    return 3.0
+
+
+def branches(u: Command, loads: Wheels, slips: Wheels, speed: float, p: Parameters) -> Wheels:
+    if u.brake > 0.5:
+        return loads
+    return slips
+
+
+def first_gear(box: Gearbox, speed: float, p: Parameters, dt: float) -> Gearbox:
+    return Gearbox(1.0 + 0.0 * speed, 0.0 * speed)
+
+
+def parallel(angle_tangent: float, p: Parameters) -> tuple[float, float]:
+    return angle_tangent, angle_tangent
+
+
 def test_a_function_of_ones_own_replaces_a_subsystem() -> None:
     model, p, w = find_model(LEVEL), *(Car(LEVEL).p, Car(LEVEL).w)
     other = model.fitted({"brake": weak_brakes, "tyre": "brush"})
@@ -232,6 +260,57 @@ def test_a_function_of_ones_own_replaces_a_subsystem() -> None:
     assert (report.brake_torque_fl - report.brake_torque_rl) == pytest.approx(200.0 + 0.015 * 0.32 * 817.0, rel=0.02)
     assert report.alpha_peak_fl == pytest.approx(np.arctan(3.0 / (8.0 * 1.3)))
     assert magic_tyre(0.0, 0.05, 4000.0, 1.0, p) != brush_tyre(0.0, 0.05, 4000.0, 1.0, p)
+
+
+def test_a_function_has_parameters_of_its_own() -> None:
+    model, p, w = find_model(LEVEL), Parameters(), Car(LEVEL).w
+
+    def braking(choice: Any) -> float:
+        fitted = model.fitted({"brake": choice})
+        assert fitted.report is not None
+        state = Car(LEVEL, 20.0).state
+        for _ in range(20):
+            state = fitted.step(state, Command(brake=1.0), p, w, 2e-3)
+        report = fitted.report(state, Command(brake=1.0), p, w)
+        return float(report.brake_torque_fl - 0.015 * 0.32 * report.load_fl)
+
+    path = f"{__name__}.fading_brakes"
+    assert braking(path) == pytest.approx(0.5 * 2000.0)
+    assert braking(PartFunction(path, {"fade": 0.9})) == pytest.approx(0.1 * 2000.0)
+    one, two = (model.fitted({"brake": PartFunction(path, {"fade": 0.9})}) for _ in range(2))
+    assert one.step is two.step  # kernels are shared
+    choice = {"function": path, "parameters": {"fade": 0.9}}
+    entry = {"name": "red", "model": LEVEL, "subsystems": {"brake": choice}}
+    with paddock.load({"vehicles": [entry]}) as sim:
+        assert sim.engine.programs["red"].model.step is one.step
+        assert sim.engine.programs["red"].entry["subsystems"] == {"brake": choice}
+
+
+def test_gearbox_and_ackermann_are_replaceable() -> None:
+    model = find_model(LEVEL).fitted({"gearbox": first_gear, "ackermann": parallel})
+    state, p, w = Car(LEVEL, 30.0, **GEARS).state, Parameters(**GEARS), Car(LEVEL).w
+    for _ in range(10):
+        state = model.step(state, Command(throttle=0.1), p, w, 2e-3)
+    assert state.gear_engaged == 1.0  # 30 m/s are 1125 rad/s in first gear
+    assert find_model(LEVEL).step(Car(LEVEL, 30.0).state, Command(), p, w, 2e-3).gear_engaged == 2.0
+
+
+def test_errors_of_a_subsystem_name_the_users_function() -> None:
+    model, here = find_model(LEVEL), __file__.rpartition("/")[2]
+    for function, problem in (
+        (
+            returns_a_number,
+            "returns_a_number() must return Wheels(fl, fr, rl, rr) as brake of car.double_track, not 3.0",
+        ),
+        (branches, "branches() branches (if, and, or, a loop): choose with select(condition, a, b)"),
+        (unfinished, "must take (u, loads, slips, speed, p); further arguments need defaults"),
+    ):
+        with pytest.raises(PaddockError) as caught:
+            model.fitted({"brake": function})
+        assert problem in str(caught.value)
+        assert function is unfinished or f"{here}:{function.__code__.co_firstlineno}"[:-1] in str(caught.value)
+    with pytest.raises(PaddockError, match=r"unknown parameter 'fad' of fading_brakes\(\); did you mean 'fade'"):
+        model.fitted({"brake": PartFunction(f"{__name__}.fading_brakes", {"fad": 0.1})})
 
 
 def test_an_entry_names_its_subsystems() -> None:

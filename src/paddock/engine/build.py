@@ -24,7 +24,7 @@ from paddock.sensing.site import site_at
 from paddock.sensing.suite import FleetSensor
 from paddock.vehicles.fmu.imported import open_fmu
 from paddock.vehicles.fmu.vehicle import FmuMapping, FmuVehicle, fmu_vehicle, identifier
-from paddock.vehicles.model import PartFile, Placement, VehicleModel, find_model, over
+from paddock.vehicles.model import PartFile, PartFunction, Placement, VehicleModel, find_model, over
 from paddock.world.columns import Floats, checked, column_index, columns_of, defaults_of, filled
 from paddock.world.fleet import Fleet, Ints, draw_uniforms, stream_ids
 from paddock.world.geodesy import Origin
@@ -67,7 +67,8 @@ def build_program(
     chosen = None if entry.fmu is None else _at(place("fmu"), _fmu, scenario, entry)
     model = _at(place("model"), find_model, entry.model) if chosen is None else chosen.model
     for name, choice in entry.subsystems.items():
-        part = choice.name if choice.text is None else PartFile(choice.name, choice.text)
+        path = PartFunction(choice.name, choice.parameters) if choice.parameters else choice.name
+        part = path if choice.text is None else PartFile(choice.name, choice.text)
         model = _at(place("subsystems", name), model.fitted, {name: part})
     parameters = parameter_values(model, entry if chosen is None else _by_column(entry), place)
     single = entry.count == 1

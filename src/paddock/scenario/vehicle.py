@@ -44,6 +44,7 @@ EXTERNAL = "external"  # the driver that is not a behaviour: commands come from 
 FMU = "fmu"  # the model whose vehicles are moved by an FMU
 PATTERNS = ("poses", "grid", "circle", "random", "line")
 PART_FILES = (".tir",)  # endings of files that describe a subsystem
+WIDEST_SPREAD = 0.33  # three standard deviations below a value remain above 0
 LONGEST_PART = 1 << 18  # characters of such a file
 _GROUND = "null is the ground."
 
@@ -140,13 +141,19 @@ class FmuSection(Section):
 
 
 class SubsystemChoice(Section):
-    """A subsystem: the name of a choice, the dotted path of a function, or a file, whose text the scenario keeps."""
+    """A subsystem: the name of a choice, the dotted path of a function, or a file, whose text the scenario keeps.
+
+    A function may have parameters of its own: {function: my_package.my_brake, parameters: {fade: 0.2}}.
+    """
 
     name: Text = Field(min_length=1, max_length=1000, description="Its name, or that of the file.")
     text: Text | None = Field(default=None, max_length=LONGEST_PART, description="Text of the file.")
+    parameters: Numbers = Field(default_factory=dict, description="Values of the function's own parameters.")
 
     @model_serializer
-    def _short_form(self) -> str | dict[str, str]:
+    def _short_form(self) -> str | dict[str, Any]:
+        if self.parameters:
+            return {"function": self.name, "parameters": dict(self.parameters)}
         return self.name if self.text is None else {"file": self.name, "text": self.text}
 
     @classmethod
@@ -154,7 +161,12 @@ class SubsystemChoice(Section):
         """Describe what users write, and the form of recordings."""
         texts = {name: {"type": "string", "minLength": 1} for name in ("file", "text")}
         packed = {"type": "object", "required": ["file", "text"], "properties": texts, "additionalProperties": False}
-        return {"description": cls.__doc__, "anyOf": [{"type": "string", "minLength": 1}, packed]}
+        named = {
+            "function": texts["file"],
+            "parameters": {"type": "object", "additionalProperties": {"type": "number"}},
+        }
+        own = {"type": "object", "required": ["function"], "properties": named, "additionalProperties": False}
+        return {"description": cls.__doc__, "anyOf": [{"type": "string", "minLength": 1}, packed, own]}
 
 
 def _subsystem(value: Any, info: ValidationInfo) -> Any:
@@ -162,8 +174,10 @@ def _subsystem(value: Any, info: ValidationInfo) -> Any:
     if isinstance(value, SubsystemChoice):
         return value
     if isinstance(value, dict):
+        if "function" in value and value.keys() <= {"function", "parameters"}:
+            return {"name": value["function"], "parameters": value.get("parameters", {})}
         if value.keys() != {"file", "text"}:
-            raise invalid("a subsystem with its text is {file: NAME, text: TEXT}")
+            raise invalid("a subsystem is {function: PATH, parameters: {NAME: VALUE}} or {file: NAME, text: TEXT}")
         return {"name": value["file"], "text": value["text"]}
     if not isinstance(value, str):
         raise invalid(f"a subsystem is a name, a dotted path or a file, not {value!r:.60}")
@@ -213,9 +227,10 @@ class VehicleEntry(Section):
         description="Other subsystems than the model's: {tyre: touring.tir, brake: my_package.my_brake}, by part.",
     )
     fmu: FmuSection | None = Field(default=None, description="With model: fmu, the FMU that moves it.")
-    spread: dict[Text, NotNegative] = Field(
+    spread: dict[Text, Annotated[NotNegative, Field(le=WIDEST_SPREAD)]] = Field(
         default_factory=dict,
-        description="Relative standard deviation of a parameter between vehicles (no unit): {mass: 0.02} is 2 %.",
+        description="Relative standard deviation of a parameter between vehicles (no unit): {mass: 0.02} is 2 %. "
+        "A value beyond the range of its parameter is moved to the end of it.",
     )
     pose: Pose | None = Field(
         default=None,

@@ -55,7 +55,8 @@ def known_names(sim: Simulation) -> dict[str, list[str]]:
     rules |= {group.setup.rule.name for fleet in groups for group in fleet}
     parts = {part.name for entry in entries for part in entry.subsystems.values() if part.text is None}
     spawned = (choice for program in used for choice in program.entry.get("subsystems", {}).values())
-    parts |= {choice for choice in spawned if isinstance(choice, str)}
+    functions = (choice.get("function") if isinstance(choice, Mapping) else choice for choice in spawned)
+    parts |= {name for name in functions if isinstance(name, str)}
     fmus = {entry.fmu.file for entry in entries if entry.fmu is not None}
     in_use = {"model": models, "behaviour": rules, "sensor": sensors, "method": methods}
     in_use |= {"subsystem": parts, "fmu": fmus}
@@ -105,7 +106,8 @@ def refuse_foreign(sim: Simulation, entry: Mapping[str, Any], where: str = "vehi
         if isinstance(choice, str) and choice.lower().endswith(PART_FILES):
             here = f"{where}.subsystems.{part}"
             raise PaddockError(f"{here}: files are not read for clients: give {{file: NAME, text: TEXT}}")
-        wanted += [("subsystem", f"subsystems.{part}", choice)] if isinstance(choice, str) else []
+        named = choice.get("function") if isinstance(choice, Mapping) else choice
+        wanted += [("subsystem", f"subsystems.{part}", named)] if isinstance(named, str) else []
     for kind, place, value in wanted:
         for name in _names(value):
             if name not in known[kind]:

@@ -7,7 +7,6 @@ as Python, NumPy, packed CPU code and CUDA. `paddock.testing.check_vehicle_model
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from inspect import signature
 from math import inf
 from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple
@@ -20,6 +19,7 @@ from paddock.compute.twin import bound, rebound
 from paddock.errors import CodeError, PaddockError, unknown_name, users_place
 from paddock.plugins import PluginFolder, find_function
 from paddock.vehicles import models
+from paddock.vehicles.subsystem import checked_part
 from paddock.world.columns import Column, Floats, check_fields, column_index, columns_of
 from paddock.world.ground import LEVEL, UNEVEN, Surface, slope_attitude, surface, uneven_surface
 from paddock.world.pose import Environment, Pose
@@ -58,6 +58,13 @@ class PartFile(NamedTuple):
 
     name: str
     text: str
+
+
+class PartFunction(NamedTuple):
+    """A function that replaces a part: its dotted path, and the values of parameters of its own."""
+
+    path: str
+    parameters: Mapping[str, float]
 
 
 class Subsystem(NamedTuple):
@@ -174,7 +181,7 @@ class VehicleModel:
                 if name not in column_index(known):
                     raise unknown_name(f"{what} column", name, column_index(known), users_place())
 
-    def fitted(self, chosen: Mapping[str, str | Callable[..., Any] | PartFile]) -> "VehicleModel":
+    def fitted(self, chosen: Mapping[str, str | Callable[..., Any] | PartFile | PartFunction]) -> "VehicleModel":
         """Return the model with other subsystems: for each a choice's name, a dotted path, a function, or a file."""
         others: dict[Callable[..., Any], Callable[..., Any]] = {}
         parameters = dict(self.fixed_parameters)
@@ -189,13 +196,13 @@ class VehicleModel:
                 fitting = part.read(choice.text, choice.name)
                 others |= fitting.functions
                 parameters |= fitting.parameters
-            elif not isinstance(choice, str):
-                others[part.function] = _compatible(choice, part.function, f"{name} of {self.name}")
-            elif choice in part.choices:
+            elif isinstance(choice, str) and choice in part.choices:
                 others |= part.choices[choice]
             else:
-                found = find_function(f"{name} of {self.name}", choice, part.choices)
-                others[part.function] = _compatible(found, part.function, f"{name} of {self.name}")
+                what, given = f"{name} of {self.name}", choice.parameters if isinstance(choice, PartFunction) else {}
+                path = choice.path if isinstance(choice, PartFunction) else choice
+                found = find_function(what, path, part.choices) if isinstance(path, str) else path
+                others[part.function] = checked_part(found, part.function, what, given)
         names = ("step", "pose", "place", "guide", "energy", *(() if self.report is None else ("report",)))
         functions: dict[str, Any] = {name: rebound(getattr(self, name), others) for name in names}
         model = replace(self, **functions, fixed_parameters=parameters)
@@ -302,14 +309,6 @@ def tilted(at: Pose, g: Surface) -> Pose:
         *(at.x, at.y, g.height, qx, qy, qz, qw),
         *(at.vx * share, at.vy * share, climb * share, at.wx, at.wy, at.wz),
     )
-
-
-def _compatible(function: Callable[..., Any], model_for: Callable[..., Any], what: str) -> Callable[..., Any]:
-    """Return the function if it takes as many arguments as the one that it replaces."""
-    taken, wanted = signature(function).parameters, signature(model_for).parameters
-    if len(taken) != len(wanted):
-        raise PaddockError(f"{what}: {function.__name__}({', '.join(taken)}) must take ({', '.join(wanted)})")
-    return function
 
 
 def check_model(model: VehicleModel) -> None:

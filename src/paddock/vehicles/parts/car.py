@@ -23,7 +23,7 @@ class Parameters(NamedTuple):
     track_front: Annotated[float, Column("m", "distance between the front wheels", low=0.01, high=10.0)] = 1.55
     track_rear: Annotated[float, Column("m", "distance between the rear wheels", low=0.01, high=10.0)] = 1.55
     cg_height: Annotated[float, Column("m", "height of the centre of gravity", low=0.0, high=5.0)] = 0.55
-    wheel_radius: Annotated[float, Column("m", "rolling radius", low=0.01, high=5.0)] = 0.32
+    wheel_radius: Annotated[float, Column("m", "rolling radius", low=0.01, high=2.5)] = 0.32
     wheel_inertia: Annotated[float, Column("kg m2", "of a wheel about its axle", low=1e-6, high=1e4)] = 1.0
     engine_torque: Annotated[float, Column("N m", "largest engine torque", low=0.0, high=1e5)] = 300.0
     final_drive: Annotated[float, Column("", "turns of the engine per turn of the wheel", low=0.0, high=100.0)] = 5.0
@@ -79,18 +79,18 @@ class Parameters(NamedTuple):
     frontal_area: Annotated[float, Column("m2", "area that the air coefficients refer to", low=0.0, high=100.0)] = 2.2
     lift_front: Annotated[float, Column("", "front down-force coefficient, + down", low=-5.0, high=10.0)] = 0.05
     lift_rear: Annotated[float, Column("", "rear down-force coefficient, + down", low=-5.0, high=10.0)] = 0.05
-    spring_front: Annotated[float, Column("N/m", "front spring, at the wheel", low=1.0, high=1e8)] = 30e3
-    spring_rear: Annotated[float, Column("N/m", "rear spring, at the wheel", low=1.0, high=1e8)] = 30e3
-    damper_front: Annotated[float, Column("N s/m", "front damper, at the wheel", low=0.0, high=1e7)] = 3000.0
-    damper_rear: Annotated[float, Column("N s/m", "rear damper, at the wheel", low=0.0, high=1e7)] = 3000.0
-    roll_bar_front: Annotated[float, Column("N m/rad", "front anti-roll bar", low=0.0, high=1e8)] = 24e3
-    roll_bar_rear: Annotated[float, Column("N m/rad", "rear anti-roll bar", low=0.0, high=1e8)] = 6e3
+    spring_front: Annotated[float, Column("N/m", "front spring, at the wheel", low=1.0, high=1e7)] = 30e3
+    spring_rear: Annotated[float, Column("N/m", "rear spring, at the wheel", low=1.0, high=1e7)] = 30e3
+    damper_front: Annotated[float, Column("N s/m", "front damper, at the wheel", low=0.0, high=1e6)] = 3000.0
+    damper_rear: Annotated[float, Column("N s/m", "rear damper, at the wheel", low=0.0, high=1e6)] = 3000.0
+    roll_bar_front: Annotated[float, Column("N m/rad", "front anti-roll bar", low=0.0, high=1e7)] = 24e3
+    roll_bar_rear: Annotated[float, Column("N m/rad", "rear anti-roll bar", low=0.0, high=1e7)] = 6e3
     suspension_travel: Annotated[float, Column("m", "from rest to a bump stop", low=0.0, high=5.0)] = 0.09
-    bump_stop: Annotated[float, Column("N/m", "stiffness of the bump stops; 0: none", low=0.0, high=1e9)] = 200e3
+    bump_stop: Annotated[float, Column("N/m", "stiffness of the bump stops; 0: none", low=0.0, high=1e8)] = 200e3
     unsprung_front: Annotated[float, Column("kg", "mass of a front wheel and its hub", low=1e-3, high=1e4)] = 40.0
     unsprung_rear: Annotated[float, Column("kg", "mass of a rear wheel and its hub", low=1e-3, high=1e4)] = 40.0
-    tyre_spring: Annotated[float, Column("N/m", "vertical stiffness of a tyre", low=1.0, high=1e8)] = 220e3
-    tyre_damper: Annotated[float, Column("N s/m", "vertical damping of a tyre", low=0.0, high=1e6)] = 150.0
+    tyre_spring: Annotated[float, Column("N/m", "vertical stiffness of a tyre", low=100.0, high=1e7)] = 220e3
+    tyre_damper: Annotated[float, Column("N s/m", "vertical damping of a tyre", low=0.0, high=1e5)] = 150.0
     tyre_b_long: Annotated[float, Column("", "magic formula, longitudinal stiffness factor", low=0.1, high=100.0)] = (
         10.0
     )
@@ -184,9 +184,17 @@ def brake_forces(u: Command, p: Parameters) -> tuple[float, float]:
     return pedal * p.brake_bias, maximum(pedal * (1.0 - p.brake_bias), handbrake)
 
 
-def resisting(brake: float, drive: float, direction: float, grip: float) -> float:
-    """Return the part of a brake force that the tyre can transmit, N >= 0, beside `drive` (|drive| <= grip)."""
-    return minimum(brake, maximum(0.0, grip + direction * drive))
+def transmitted(drive: float, brake: float, direction: float, grip: float) -> tuple[float, float]:
+    """Return the drive (N) and the resistance (N >= 0) of which the tyres transmit the difference, at most `grip`.
+
+    Wheels pass on what remains of the drive's torque after their brakes, so drive above friction overcomes brakes.
+    `direction` is the sign of the car's speed; 0 while it stands.
+    """
+    spare = select(direction == 0.0, minimum(brake, grip), brake)
+    ahead, behind = select(direction >= 0.0, spare, 0.0), select(direction <= 0.0, spare, 0.0)
+    push = clamp(drive, -(grip + behind), grip + ahead)
+    limit = select(direction == 0.0, grip, maximum(0.0, grip + direction * push))
+    return push, minimum(brake, limit)
 
 
 def holding(speed: float, push: float, resistance: float) -> float:

@@ -8,8 +8,8 @@ for each wheel: they lock, burn out, and lose side force as they slide; ABS and 
 from typing import Any, NamedTuple
 
 from paddock.compute.math import absolute, clamp, maximum, select, sign
-from paddock.vehicles.model import Subsystem
-from paddock.vehicles.parts.car import Command, Parameters, axle_loads, down_forces, resisting
+from paddock.vehicles.model import Spare, Subsystem
+from paddock.vehicles.parts.car import Command, Parameters, axle_loads, down_forces, transmitted
 from paddock.vehicles.parts.car_subsystems import (
     CALM_ACCELERATION,
     CALM_SPEED,
@@ -17,6 +17,7 @@ from paddock.vehicles.parts.car_subsystems import (
     Gearbox,
     Wheels,
     brakes,
+    differential,
     drivetrain,
     traction_control,
     wheel_load_changes,
@@ -34,6 +35,8 @@ from paddock.vehicles.parts.tyre import (
 )
 from paddock.world.pose import Environment
 
+SLOWEST = 0.5  # m/s: below this speed a differential resists no more
+
 
 class Axle(NamedTuple):
     """One axle during a step, in the axes of its wheels."""
@@ -43,7 +46,7 @@ class Axle(NamedTuple):
     spin: float  # rad/s
     load: float  # N
     moved: float  # N, from the left to the right wheel
-    drive: float  # N, forward, within friction
+    drive: float  # N, forward; friction transmits it less the resistance
     resistance: float  # N >= 0, against the motion, within friction
     side: float  # N, to the left
     power: float  # W: of the engine
@@ -170,15 +173,54 @@ def _axle(
     slip, lead = patched
     load, moved = loads
     limit = axle_friction(load, mu, p.tyre_load, p.tyre_load_sensitivity, moved)
-    cosine = cosine_of_slip(slip)
-    grip = limit * cosine
-    drive = clamp(drive, -grip, grip)
-    resistance = resisting(brake + p.rolling_resistance * load, drive, direction, grip)
+    cosine, longest = cosine_of_slip(slip), limit * p.tyre_d_long
+    drive, resistance = transmitted(drive, brake + p.rolling_resistance * load, direction, longest * cosine)
     even = friction(0.5 * load, mu, p.tyre_load, p.tyre_load_sensitivity)
     pure = magic_tyre(0.0, slip + lead, 0.5 * load, mu, p).across * (limit / maximum(even, 1e-9))
     along = drive - direction * resistance
-    side = combined_side_force(pure, along, limit, p.tyre_d_lat, slip, cosine)
+    side = combined_side_force(pure, along, longest, p.tyre_d_lat / p.tyre_d_long, slip, cosine)
     return Axle(slip, 0.0, 0.0, load, clamp(moved, -0.5 * load, 0.5 * load), drive, resistance, side, 0.0)
+
+
+# differentials
+
+
+class Lock(NamedTuple):
+    """What the differential of an axle does to the car: a yaw moment, and the loss of it per yaw rate."""
+
+    moment: float  # N m
+    slope: float  # N m s/rad >= 0
+
+
+def locked_axle(rate: float, speed: float, a: Axle, mu: float, track: float, p: Parameters) -> Lock:
+    """Return the yaw moment of the differential of an axle at a yaw rate (rad/s) and a speed (m/s).
+
+    The inner wheel wants to roll more slowly than the outer one. Coupled, it drives and the outer one brakes, as far as
+    the locking torque and the tyres allow; the wheel with more load transmits more of the drive.
+    """
+    kappa = 0.5 * track * rate / maximum(absolute(speed), SLOWEST)
+    pushed = magic_tyre(kappa, a.slip, 0.5 * a.load, mu, p).along
+    more = a.drive * a.moved / maximum(a.load, 1e-9)
+    most = differential(a.drive * p.wheel_radius, p) * (1.0 / p.wheel_radius)
+    slope = track * absolute(pushed) / maximum(absolute(rate), 1e-9)
+    return Lock(-track * clamp(pushed - more, -most, most), slope)
+
+
+def open_axle(rate: float, speed: float, a: Axle, mu: float, track: float, p: Parameters) -> Lock:
+    """Return what an open differential does: nothing."""
+    return Lock(0.0, 0.0)
+
+
+OPEN = Spare(("diff_preload", "diff_locking"), {locked_axle: open_axle})
+
+
+def locked_axles(rate: float, speed: float, front: Axle, rear: Axle, stand: AxleGround, p: Parameters) -> Lock:
+    """Return the yaw moment of the differentials of the driven axles."""
+    mu_front, mu_rear = p.tyre_mu * stand.mu_front, p.tyre_mu * p.grip_rear * stand.mu_rear
+    ahead = locked_axle(rate, speed, front, mu_front, p.track_front, p)
+    behind = locked_axle(rate, speed, rear, mu_rear, p.track_rear, p)
+    before, after = select(p.drive_front > 0.0, 1.0, 0.0), select(p.drive_front < 1.0, 1.0, 0.0)
+    return Lock(before * ahead.moment + after * behind.moment, before * ahead.slope + after * behind.slope)
 
 
 # spinning wheels: an axle is two equal wheels
@@ -195,7 +237,7 @@ def spinning_axles(
     patch_front = patch(s.kappa_front, s.slip_front, s.wheel_speed, front, w.gravity, p, dt)
     patch_rear = patch(s.kappa_rear, s.slip_rear, s.spin_rear, rear, w.gravity, p, dt)
     spins = Wheels(s.wheel_speed, s.wheel_speed, s.spin_rear, s.spin_rear)
-    after = spun(spins, patch_front, patch_front, patch_rear, patch_rear, drive, torques, p, dt)
+    after = spun(spins, patch_front, patch_front, patch_rear, patch_rear, drive, torques, p, dt).spins
     a = settled(patch_front, front, s.wheel_speed, after.fl, p, dt)
     b = settled(patch_rear, rear, s.spin_rear, after.rl, p, dt)
     return (

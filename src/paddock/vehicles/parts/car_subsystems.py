@@ -168,11 +168,14 @@ def shifted(box: Gearbox, speed: float, p: Parameters, dt: float) -> Gearbox:
 
 
 def map_share(engine_speed: float, p: Parameters) -> float:
-    """Return the share of the largest torque at an engine speed (rad/s), linear in the map, 0 above the rev limit."""
+    """Return the share of the largest torque at an engine speed (rad/s), linear in the map.
+
+    It falls to 0 over the last 2 % before the rev limit, so that the engine settles there.
+    """
     x = absolute(engine_speed) * (4.0 / maximum(p.engine_speed_max, 1e-9))
     low = p.torque_map_0 * _hat(x) + p.torque_map_1 * _hat(x - 1.0) + p.torque_map_2 * _hat(x - 2.0)
-    share = low + p.torque_map_3 * _hat(x - 3.0) + select(x > 4.0, 0.0, p.torque_map_4 * _hat(x - 4.0))
-    return select(p.engine_speed_max > 0.0, share, 1.0)
+    share = low + p.torque_map_3 * _hat(x - 3.0) + p.torque_map_4 * _hat(x - 4.0)
+    return select(p.engine_speed_max > 0.0, share * clamp((4.0 - x) * 12.5, 0.0, 1.0), 1.0)
 
 
 def drivetrain(
@@ -293,7 +296,9 @@ SUBSYSTEMS: dict[str, Subsystem] = {
     ),
     "tyre_peaks": Subsystem(magic_peaks),
     "steering": Subsystem(rack),
+    "ackermann": Subsystem(wheel_tilts),
     "drivetrain": Subsystem(drivetrain),
+    "gearbox": Subsystem(shifted),
     "differential": Subsystem(differential),
     "brake": Subsystem(brakes),
     "suspension": Subsystem(suspension),

@@ -201,35 +201,65 @@ def drive_speed(spins: Wheels, p: Parameters) -> float:
     return p.drive_front * front + (1.0 - p.drive_front) * rear
 
 
+class Spun(NamedTuple):
+    """Wheels after a step: speeds (rad/s), and the torques that their drive shafts and their brakes gave (N m)."""
+
+    spins: Wheels
+    drive: Wheels  # differentials included
+    brake: Wheels  # against forward rotation
+
+
 def spun(
     spins: Wheels, fl: Patch, fr: Patch, rl: Patch, rr: Patch, drive: Drive, torques: Wheels, p: Parameters, dt: float
-) -> Wheels:
-    """Return the wheel speeds after dt: drive and tyres, then differentials, then brakes, which can lock a wheel."""
+) -> Spun:
+    """Return the wheels after dt: drive and tyres, then brakes, then differentials.
+
+    A brake that has stopped its wheel holds it, with what is left of its torque, against the differentials.
+    """
     own = p.wheel_inertia
     i_fl, i_fr, i_rl, i_rr = own + fl.yielding, own + fr.yielding, own + rl.yielding, own + rr.yielding
     # of each wheel, the change of speed per impulse; two wheels share a division
     both_front, both_rear = 1.0 / (i_fl * i_fr), 1.0 / (i_rl * i_rr)
     per_fl, per_fr, per_rl, per_rr = i_fr * both_front, i_fl * both_front, i_rr * both_rear, i_rl * both_rear
-    free_fl = spins.fl + dt * (0.5 * drive.front - p.wheel_radius * fl.along) * per_fl
-    free_fr = spins.fr + dt * (0.5 * drive.front - p.wheel_radius * fr.along) * per_fr
-    free_rl = spins.rl + dt * (0.5 * drive.rear - p.wheel_radius * rl.along) * per_rl
-    free_rr = spins.rr + dt * (0.5 * drive.rear - p.wheel_radius * rr.along) * per_rr
+    fl_free = spins.fl + dt * (0.5 * drive.front - p.wheel_radius * fl.along) * per_fl
+    fr_free = spins.fr + dt * (0.5 * drive.front - p.wheel_radius * fr.along) * per_fr
+    rl_free = spins.rl + dt * (0.5 * drive.rear - p.wheel_radius * rl.along) * per_rl
+    rr_free = spins.rr + dt * (0.5 * drive.rear - p.wheel_radius * rr.along) * per_rr
+    loss = Wheels(
+        dt * torques.fl * per_fl, dt * torques.fr * per_fr, dt * torques.rl * per_rl, dt * torques.rr * per_rr
+    )
+    (fl_slow, fl_lost), (fr_slow, fr_lost) = slowed(fl_free, loss.fl), slowed(fr_free, loss.fr)
+    (rl_slow, rl_lost), (rr_slow, rr_lost) = slowed(rl_free, loss.rl), slowed(rr_free, loss.rr)
     lock_front = select(p.drive_front > 0.0, dt * differential(drive.front, p), 0.0)
     lock_rear = select(p.drive_front < 1.0, dt * differential(drive.rear, p), 0.0)
     per_front, per_rear = 1.0 / (i_fl + i_fr), 1.0 / (i_rl + i_rr)
-    front = _coupling(free_fl, free_fr, i_fl * i_fr * per_front, lock_front)
-    rear = _coupling(free_rl, free_rr, i_rl * i_rr * per_rear, lock_rear)
-    free_fl, free_fr = free_fl - front * per_fl, free_fr + front * per_fr
-    free_rl, free_rr = free_rl - rear * per_rl, free_rr + rear * per_rr
+    front = _coupling(fl_slow, fr_slow, i_fl * i_fr * per_front, lock_front)
+    rear = _coupling(rl_slow, rr_slow, i_rl * i_rr * per_rear, lock_rear)
+    fl_slow, fr_slow = fl_slow - front * per_fl, fr_slow + front * per_fr
+    rl_slow, rr_slow = rl_slow - rear * per_rl, rr_slow + rear * per_rr
     both = p.drive_front * (1.0 - p.drive_front) > 0.0
     lock = select(both, dt * p.centre_preload, 0.0)
-    centre = _coupling(0.5 * (free_fl + free_fr), 0.5 * (free_rl + free_rr), 1.0 / (per_front + per_rear), lock)
+    centre = _coupling(0.5 * (fl_slow + fr_slow), 0.5 * (rl_slow + rr_slow), 1.0 / (per_front + per_rear), lock)
     to_front, to_rear = centre * per_front, centre * per_rear
-    return Wheels(
-        slowed(free_fl - to_front, dt * torques.fl * per_fl)[0],
-        slowed(free_fr - to_front, dt * torques.fr * per_fr)[0],
-        slowed(free_rl + to_rear, dt * torques.rl * per_rl)[0],
-        slowed(free_rr + to_rear, dt * torques.rr * per_rr)[0],
+    fl_end, fl_held = slowed(fl_slow - to_front, loss.fl - absolute(fl_lost))
+    fr_end, fr_held = slowed(fr_slow - to_front, loss.fr - absolute(fr_lost))
+    rl_end, rl_held = slowed(rl_slow + to_rear, loss.rl - absolute(rl_lost))
+    rr_end, rr_held = slowed(rr_slow + to_rear, loss.rr - absolute(rr_lost))
+    rate = 1.0 / dt
+    return Spun(
+        Wheels(fl_end, fr_end, rl_end, rr_end),
+        Wheels(
+            0.5 * drive.front - rate * (front + to_front * i_fl),
+            0.5 * drive.front + rate * (front - to_front * i_fr),
+            0.5 * drive.rear - rate * (rear - to_rear * i_rl),
+            0.5 * drive.rear + rate * (rear + to_rear * i_rr),
+        ),
+        Wheels(
+            0.0 - rate * (fl_lost + fl_held) * i_fl,
+            0.0 - rate * (fr_lost + fr_held) * i_fr,
+            0.0 - rate * (rl_lost + rl_held) * i_rl,
+            0.0 - rate * (rr_lost + rr_held) * i_rr,
+        ),
     )
 
 
@@ -261,6 +291,7 @@ class WheelReport(NamedTuple):
     along: float
     across: float
     mu_peak: float
+    mu_peak_x: float
     alpha_peak: float
     kappa_peak: float
 
@@ -281,7 +312,7 @@ def wheel_report(kappa: float, slip: float, spin: float, c: WheelContact, gravit
     used_y = clamp(slip + lead_y * rate_y, -SLIP_MAX, SLIP_MAX)
     force = magic_tyre(used_x, used_y, c.load, c.mu, p)
     peaks = magic_peaks(c.load, c.mu, p)
-    return WheelReport(force.along, force.across, peaks.mu, peaks.alpha, peaks.kappa)
+    return WheelReport(force.along, force.across, peaks.mu, peaks.mu_long, peaks.alpha, peaks.kappa)
 
 
 class Report(NamedTuple):
@@ -322,14 +353,20 @@ class Report(NamedTuple):
     slip_angle_fr: Annotated[float, Column("rad", "slip angle")]
     slip_angle_rl: Annotated[float, Column("rad", "slip angle")]
     slip_angle_rr: Annotated[float, Column("rad", "slip angle")]
-    drive_torque_fl: Annotated[float, Column("N m", "torque of the drive, without differential locks")]
-    drive_torque_fr: Annotated[float, Column("N m", "torque of the drive")]
-    drive_torque_rl: Annotated[float, Column("N m", "torque of the drive")]
-    drive_torque_rr: Annotated[float, Column("N m", "torque of the drive")]
-    brake_torque_fl: Annotated[float, Column("N m", "largest torque against the rotation, rolling resistance included")]
-    brake_torque_fr: Annotated[float, Column("N m", "largest torque against the rotation")]
-    brake_torque_rl: Annotated[float, Column("N m", "largest torque against the rotation")]
-    brake_torque_rr: Annotated[float, Column("N m", "largest torque against the rotation")]
+    drive_torque_fl: Annotated[
+        float,
+        Column(
+            "N m",
+            "torque of the drive shaft, as the differentials pass it on",
+        ),
+    ]
+    drive_torque_fr: Annotated[float, Column("N m", "torque of the drive shaft")]
+    drive_torque_rl: Annotated[float, Column("N m", "torque of the drive shaft")]
+    drive_torque_rr: Annotated[float, Column("N m", "torque of the drive shaft")]
+    brake_torque_fl: Annotated[float, Column("N m", "torque of brake and rolling resistance, against forward rotation")]
+    brake_torque_fr: Annotated[float, Column("N m", "torque of brake and rolling resistance")]
+    brake_torque_rl: Annotated[float, Column("N m", "torque of brake and rolling resistance")]
+    brake_torque_rr: Annotated[float, Column("N m", "torque of brake and rolling resistance")]
     mu_fl: Annotated[float, Column("", "friction of tyre and ground at the nominal load")]
     mu_fr: Annotated[float, Column("", "friction of tyre and ground")]
     mu_rl: Annotated[float, Column("", "friction of tyre and ground")]
@@ -338,6 +375,10 @@ class Report(NamedTuple):
     mu_peak_fr: Annotated[float, Column("", "largest lateral force over load")]
     mu_peak_rl: Annotated[float, Column("", "largest lateral force over load")]
     mu_peak_rr: Annotated[float, Column("", "largest lateral force over load")]
+    mu_peak_x_fl: Annotated[float, Column("", "largest force along the wheel over load, at this load")]
+    mu_peak_x_fr: Annotated[float, Column("", "largest force along the wheel over load")]
+    mu_peak_x_rl: Annotated[float, Column("", "largest force along the wheel over load")]
+    mu_peak_x_rr: Annotated[float, Column("", "largest force along the wheel over load")]
     alpha_peak_fl: Annotated[float, Column("rad", "slip angle of the largest force: beyond it the tyre slides")]
     alpha_peak_fr: Annotated[float, Column("rad", "slip angle of the largest force")]
     alpha_peak_rl: Annotated[float, Column("rad", "slip angle of the largest force")]
@@ -346,6 +387,34 @@ class Report(NamedTuple):
     kappa_peak_fr: Annotated[float, Column("", "slip ratio of the largest force")]
     kappa_peak_rl: Annotated[float, Column("", "slip ratio of the largest force")]
     kappa_peak_rr: Annotated[float, Column("", "slip ratio of the largest force")]
+
+
+REPORTED = 1e-4  # s: a step without consequences, whose torques are reported
+
+
+def _applied(
+    kappas: Wheels,
+    slips: Wheels,
+    spins: Wheels,
+    contacts: tuple[WheelContact, WheelContact, WheelContact, WheelContact],
+    drive: Drive,
+    torques: Wheels,
+    gravity: float,
+    p: Parameters,
+) -> Spun:
+    """Return the torques that reach the wheels: what differentials pass, and what brakes need of what they could."""
+    fl, fr, rl, rr = contacts
+    return spun(
+        spins,
+        patch(kappas.fl, slips.fl, spins.fl, fl, gravity, p, REPORTED),
+        patch(kappas.fr, slips.fr, spins.fr, fr, gravity, p, REPORTED),
+        patch(kappas.rl, slips.rl, spins.rl, rl, gravity, p, REPORTED),
+        patch(kappas.rr, slips.rr, spins.rr, rr, gravity, p, REPORTED),
+        drive,
+        torques,
+        p,
+        REPORTED,
+    )
 
 
 def reported(
@@ -370,7 +439,7 @@ def reported(
     w_rl = wheel_report(kappas.rl, slips.rl, spins.rl, rl, gravity, p)
     w_rr = wheel_report(kappas.rr, slips.rr, spins.rr, rr, gravity, p)
     moved = (static_front - fl.load - fr.load, 0.5 * (fr.load - fl.load), 0.5 * (rr.load - rl.load))
-    front, rear = 0.5 * drive.front, 0.5 * drive.rear
+    applied = _applied(kappas, slips, spins, contacts, drive, torques, gravity, p)
     return Report(
         *(accelerations[0], accelerations[1], p.steer_ratio * steer, gear),
         *moved,
@@ -381,10 +450,11 @@ def reported(
         *(w_fl.across, w_fr.across, w_rl.across, w_rr.across),
         *(kappas.fl, kappas.fr, kappas.rl, kappas.rr),
         *(atan(slips.fl), atan(slips.fr), atan(slips.rl), atan(slips.rr)),
-        *(front, front, rear, rear),
-        *(torques.fl, torques.fr, torques.rl, torques.rr),
+        *(applied.drive.fl, applied.drive.fr, applied.drive.rl, applied.drive.rr),
+        *(applied.brake.fl, applied.brake.fr, applied.brake.rl, applied.brake.rr),
         *(fl.mu, fr.mu, rl.mu, rr.mu),
         *(w_fl.mu_peak, w_fr.mu_peak, w_rl.mu_peak, w_rr.mu_peak),
+        *(w_fl.mu_peak_x, w_fr.mu_peak_x, w_rl.mu_peak_x, w_rr.mu_peak_x),
         *(w_fl.alpha_peak, w_fr.alpha_peak, w_rl.alpha_peak, w_rr.alpha_peak),
         *(w_fl.kappa_peak, w_fr.kappa_peak, w_rl.kappa_peak, w_rr.kappa_peak),
     )

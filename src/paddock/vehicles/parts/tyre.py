@@ -50,6 +50,7 @@ class Peaks(NamedTuple):
     mu: float  # lateral force over load
     alpha: float  # slip angle, rad
     kappa: float  # slip ratio
+    mu_long: float  # longitudinal force over load
 
 
 def friction(load: float, mu: float, load_nominal: float, sensitivity: float) -> float:
@@ -93,9 +94,9 @@ def magic_tyre(slip_ratio: float, slip: float, load: float, mu: float, p: Parame
 def magic_peaks(load: float, mu: float, p: Parameters) -> Peaks:
     """Return the peaks of the magic formula."""
     across, alpha = magic_peak(p.tyre_b_lat, p.tyre_c_lat, p.tyre_e_lat)
-    kappa = magic_peak(p.tyre_b_long, p.tyre_c_long, p.tyre_e_long)[1]
+    along, kappa = magic_peak(p.tyre_b_long, p.tyre_c_long, p.tyre_e_long)
     grip = friction(load, mu, p.tyre_load, p.tyre_load_sensitivity) / maximum(load, 1e-9)
-    return Peaks(p.tyre_d_lat * grip * across, atan(alpha), kappa)
+    return Peaks(p.tyre_d_lat * grip * across, atan(alpha), kappa, p.tyre_d_long * grip * along)
 
 
 def magic_peak(b: float, c: float, e: float) -> tuple[float, float]:
@@ -125,7 +126,8 @@ def linear_peaks(load: float, mu: float, p: Parameters) -> Peaks:
     """Return where the linear tyre reaches friction."""
     grip = friction(load, mu, p.tyre_load, p.tyre_load_sensitivity) / maximum(load, 1e-9)
     alpha = atan(1.0 / (p.tyre_b_lat * p.tyre_c_lat))
-    return Peaks(p.tyre_d_lat * grip, alpha, 1.0 / (p.tyre_b_long * p.tyre_c_long) + 0.0 * load)
+    kappa = 1.0 / (p.tyre_b_long * p.tyre_c_long) + 0.0 * load
+    return Peaks(p.tyre_d_lat * grip, alpha, kappa, p.tyre_d_long * grip)
 
 
 def brush_tyre(slip_ratio: float, slip: float, load: float, mu: float, p: Parameters) -> TyreForce:
@@ -142,8 +144,8 @@ def brush_tyre(slip_ratio: float, slip: float, load: float, mu: float, p: Parame
 
 def brush_peaks(load: float, mu: float, p: Parameters) -> Peaks:
     """Return where the brush model slides altogether."""
-    mu_peak, _, kappa = linear_peaks(load, mu, p)
-    return Peaks(mu_peak, atan(3.0 / (p.tyre_b_lat * p.tyre_c_lat)), 3.0 * kappa)
+    mu_peak, _, kappa, mu_long = linear_peaks(load, mu, p)
+    return Peaks(mu_peak, atan(3.0 / (p.tyre_b_lat * p.tyre_c_lat)), 3.0 * kappa, mu_long)
 
 
 def _stretched(slip_ratio: float, slip: float, p: Parameters) -> tuple[float, float, float]:

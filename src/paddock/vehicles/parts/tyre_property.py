@@ -185,8 +185,9 @@ def property_peaks(load: float, mu: float, p: Parameters) -> Peaks:
     x = curve_along(load, 0.0 * load, factor, 0.0 * load, k)
     y = curve_across(load, 0.0 * load, factor, 0.0 * load, k)
     top, alpha = magic_peak(absolute(y.b), y.c, y.e)
-    kappa = magic_peak(x.b, x.c, x.e)[1]
-    return Peaks(absolute(y.d) * top / maximum(load, LEAST_LOAD), alpha, kappa)
+    along, kappa = magic_peak(x.b, x.c, x.e)
+    per_load = 1.0 / maximum(load, LEAST_LOAD)
+    return Peaks(absolute(y.d) * top * per_load, alpha, kappa, absolute(x.d) * along * per_load)
 
 
 # from a file ---------------------------------------------------------------------------------------------------------

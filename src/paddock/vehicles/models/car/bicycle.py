@@ -3,9 +3,9 @@
 The two wheels of an axle act as one in the middle; drive and brake forces reach the road without wheel dynamics, up to
 what friction allows. Load that a turn moves across an axle costs it friction, in the ratio of the roll stiffness. With
 `subsystems: {wheels: spinning}` the axles have spin and slip ratio, ABS and traction control. Unused at this level:
-wheel inertia, longitudinal slip, ABS and traction control of rolling wheels, differentials of an axle, stability
-control, Ackermann, springs beyond their ratio, dampers, bump stops, unsprung masses, inertia about the forward and left
-axes.
+wheel inertia, longitudinal slip, ABS and traction control of rolling wheels, stability control, Ackermann, springs
+beyond their ratio, dampers, bump stops, unsprung masses, inertia about the forward and left axes. Differentials only
+resist turning.
 """
 
 from typing import Annotated, NamedTuple
@@ -28,6 +28,7 @@ from paddock.vehicles.parts.car import (
     turned_velocity,
 )
 from paddock.vehicles.parts.car_axles import (
+    OPEN,
     WHEELS,
     Axle,
     AxleGround,
@@ -36,8 +37,10 @@ from paddock.vehicles.parts.car_axles import (
     axles_now,
     engine_power,
     halted,
+    locked_axles,
     wheel_speeds,
 )
+from paddock.vehicles.parts.car_checks import car_problem
 from paddock.vehicles.parts.car_subsystems import (
     CALM_ACCELERATION,
     CALM_SPEED,
@@ -213,7 +216,9 @@ def _speeds(
     left = ay - steep * stand.left
     # the steered outer wheel carries more load, so its side force turns the car outwards
     outer = front.side * sine * p.track_front * (front.moved / maximum(front.load, 1e-9))
-    turn = (p.cg_to_front * side_front - p.cg_to_rear * rear.side - outer) * (1.0 / p.inertia_z)
+    lock = locked_axles(s.yaw_rate, s.vx, front, rear, stand, p)
+    moment = p.cg_to_front * side_front - p.cg_to_rear * rear.side - outer + lock.moment
+    turn = moment * (1.0 / (p.inertia_z + dt * lock.slope))  # implicit: stable at any speed
     vy, rate = turned_vy + dt * left, s.yaw_rate + dt * turn
     # a standing car comes to rest on its contact patches instead of oscillating
     standing = halted(vx, (push + held - pull) * per_mass, front, rear)
@@ -294,6 +299,9 @@ def energy(s: State, p: Parameters, w: Environment) -> float:
     return 0.5 * moving + p.mass * w.gravity * s.z
 
 
+AXLE_PARTS = ("tyre", "steering", "drivetrain", "gearbox", "brake", "traction", "differential")
+
+
 MODEL = VehicleModel(
     kind="car",
     summary="Dynamic single track: load transfer, magic formula tyres, friction limits, dead times",
@@ -312,11 +320,12 @@ MODEL = VehicleModel(
     steady=("gear", "handbrake"),
     report=report,
     report_type=Report,
+    problem=car_problem,
     subsystems={
         "wheels": WHEELS,
-        **{name: SUBSYSTEMS[name] for name in ("tyre", "steering", "drivetrain", "brake", "traction", "differential")},
+        **{name: SUBSYSTEMS[name] for name in AXLE_PARTS},
     },
-    spares=SPARES,
+    spares=(*SPARES, OPEN),
     body=car_body,
     bumped=car_bumped,
 )

@@ -24,6 +24,7 @@ from paddock.vehicles.parts.car import (
     powered,
     turned_velocity,
 )
+from paddock.vehicles.parts.car_checks import car_problem
 from paddock.vehicles.parts.car_subsystems import (
     CALM_ACCELERATION,
     CALM_SPEED,
@@ -127,7 +128,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     patch_fr = patch(s.kappa_fr, s.slip_fr, s.spin_fr, fr, w.gravity, p, dt)
     patch_rl = patch(s.kappa_rl, s.slip_rl, s.spin_rl, rl, w.gravity, p, dt)
     patch_rr = patch(s.kappa_rr, s.slip_rr, s.spin_rr, rr, w.gravity, p, dt)
-    after = spun(spins, patch_fl, patch_fr, patch_rl, patch_rr, driven.drive, driven.brakes, p, dt)
+    after = spun(spins, patch_fl, patch_fr, patch_rl, patch_rr, driven.drive, driven.brakes, p, dt).spins
     patch_fl = settled(patch_fl, fl, s.spin_fl, after.fl, p, dt)
     patch_fr = settled(patch_fr, fr, s.spin_fr, after.fr, p, dt)
     patch_rl = settled(patch_rl, rl, s.spin_rl, after.rl, p, dt)
@@ -309,6 +310,7 @@ MODEL = VehicleModel(
     steady=("gear", "handbrake"),
     report=report,
     report_type=Report,
+    problem=car_problem,
     subsystems={name: part for name, part in SUBSYSTEMS.items() if name != "suspension"},
     spares=SPARES,
     body=car_body,

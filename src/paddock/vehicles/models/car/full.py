@@ -7,7 +7,7 @@ Rotations about the forward and the left axis are small enough to be added. Unus
 
 from typing import Annotated, NamedTuple
 
-from paddock.compute.math import absolute, atan, hypot, maximum, select, sincos, tan
+from paddock.compute.math import absolute, atan, clamp, hypot, maximum, select, sincos, tan
 from paddock.compute.quaternion import euler_quaternion
 from paddock.vehicles.model import Desire, Placement, VehicleModel
 from paddock.vehicles.parts.car import (
@@ -23,6 +23,19 @@ from paddock.vehicles.parts.car import (
     guided,
     powered,
     turned_velocity,
+)
+from paddock.vehicles.parts.car_checks import full_car_problem
+from paddock.vehicles.parts.car_ride import (
+    BodyMotion,
+    Corner,
+    Pull,
+    Sprung,
+    added,
+    mount,
+    plane_under,
+    pull_at,
+    raised,
+    skids,
 )
 from paddock.vehicles.parts.car_subsystems import (
     CALM_ACCELERATION,
@@ -54,7 +67,7 @@ from paddock.world.columns import Column
 from paddock.world.ground import surface
 from paddock.world.pose import Environment, Pose
 
-REST_SPEED = 1e-9  # m/s, rad/s
+UPRIGHT = 4.0  # tyres lose their load from 75 degrees of tilt (cosine 1 / UPRIGHT) to 90
 
 
 class State(NamedTuple):
@@ -117,49 +130,6 @@ class State(NamedTuple):
     current: Annotated[float, Column("A", "battery current")]
 
 
-class Corner(NamedTuple):
-    """A wheel and the body above it: lever arms, ground, load, suspension."""
-
-    x: float  # m from the centre of gravity to the contact, in the car's horizontal axes
-    y: float
-    z: float
-    vx: float  # m/s: velocity of the contact
-    vy: float
-    forward: float  # slopes of the ground in the car's axes
-    left: float
-    flat: float  # cosine of the ground's slope
-    load: float  # N, normal to the ground
-    mu: float
-    travel: float  # m and m/s: compression of the suspension
-    speed: float
-
-
-class BodyMotion(NamedTuple):
-    """The car's attitude and velocities in its horizontal axes during a step."""
-
-    x: float
-    y: float
-    z: float  # m: height of the centre of gravity
-    sine: float  # of the heading
-    cosine: float
-    roll: tuple[float, float]  # sine and cosine
-    pitch: tuple[float, float]
-    velocity: tuple[float, float, float]
-    rates: tuple[float, float, float]
-
-
-class Pull(NamedTuple):
-    """Force (N) and moment (N m) of one wheel on the body, in its horizontal axes, and that on the wheel, upwards."""
-
-    x: float
-    y: float
-    z: float
-    roll: float
-    pitch: float
-    yaw: float
-    wheel: float
-
-
 def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> State:
     """Advance semi-implicitly: controls, corners, contact patches, wheel spin, body, unsprung masses."""
     body = _body(s, s.yaw + 0.5 * dt * s.yaw_rate, p)
@@ -174,42 +144,46 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     patch_fr = patch(s.kappa_fr, s.slip_fr, s.spin_fr, fr, w.gravity, p, dt)
     patch_rl = patch(s.kappa_rl, s.slip_rl, s.spin_rl, rl, w.gravity, p, dt)
     patch_rr = patch(s.kappa_rr, s.slip_rr, s.spin_rr, rr, w.gravity, p, dt)
-    after = spun(spins, patch_fl, patch_fr, patch_rl, patch_rr, driven.drive, driven.brakes, p, dt)
+    after = spun(spins, patch_fl, patch_fr, patch_rl, patch_rr, driven.drive, driven.brakes, p, dt).spins
     patch_fl = settled(patch_fl, fl, s.spin_fl, after.fl, p, dt)
     patch_fr = settled(patch_fr, fr, s.spin_fr, after.fr, p, dt)
     patch_rl = settled(patch_rl, rl, s.spin_rl, after.rl, p, dt)
     patch_rr = settled(patch_rr, rr, s.spin_rr, after.rr, p, dt)
-    rest_front, rest_rear = axle_loads(0.0 * ux, 0.0 * ux, 0.0 * ux, p, w)
-    bar_front = p.roll_bar_front / (p.track_front * p.track_front)
-    bar_rear = p.roll_bar_rear / (p.track_rear * p.track_rear)
-    front, rear = (p.spring_front, p.damper_front, bar_front), (p.spring_rear, p.damper_rear, bar_rear)
-    weight_front, weight_rear = p.unsprung_front * w.gravity, p.unsprung_rear * w.gravity
-    hung_front, hung_rear = 0.5 * rest_front - weight_front, 0.5 * rest_rear - weight_rear
-    pull_fl = _pull(corner_fl, corner_fr.travel, fl, patch_fl, front, hung_front, weight_front, p)
-    pull_fr = _pull(corner_fr, corner_fl.travel, fr, patch_fr, front, hung_front, weight_front, p)
-    pull_rl = _pull(corner_rl, corner_rr.travel, rl, patch_rl, rear, hung_rear, weight_rear, p)
-    pull_rr = _pull(corner_rr, corner_rl.travel, rr, patch_rr, rear, hung_rear, weight_rear, p)
-    total = _added(_added(pull_fl, pull_fr), _added(pull_rl, pull_rr))
+    corners = corner_fl, corner_fr, corner_rl, corner_rr
+    drag, touching = air_drag(ux, uy, p, w), skids(body, plane_under(corner_fl, corner_fr, corner_rl, corner_rr), p, dt)
+    front, rear = _sprung(p)
+    pulls = _pulls(corners, (fl, fr, rl, rr), (patch_fl, patch_fr, patch_rl, patch_rr), front, rear, p, w)
+    total = added(added(added(pulls[0], pulls[1]), added(pulls[2], pulls[3])), touching.pull)
     still = (after.fl == 0.0) & (after.fr == 0.0) & (after.rl == 0.0) & (after.rr == 0.0)
+    lies = (touching.pull.z > 0.0) & (loads.fl + loads.fr + loads.rl + loads.rr == 0.0)
     vx, vy, rate, ax, ay = _planar(
-        s, total, _sloped(corner_fl, corner_fr, corner_rl, corner_rr), air_drag(ux, uy, p, w), still, p, dt
+        s, total, _sloped(corner_fl, corner_fr, corner_rl, corner_rr), drag, still | lies, p, dt
     )
-    vz, roll_rate, pitch_rate = _vertical(s, total, down_forces(ux, p, w), p, w, dt)
-    give_front, give_rear = _give(front, p.unsprung_front, p, dt), _give(rear, p.unsprung_rear, p, dt)
-    up = Wheels(
-        _snapped(s.wheel_vz_fl + dt * pull_fl.wheel / give_front),
-        _snapped(s.wheel_vz_fr + dt * pull_fr.wheel / give_front),
-        _snapped(s.wheel_vz_rl + dt * pull_rl.wheel / give_rear),
-        _snapped(s.wheel_vz_rr + dt * pull_rr.wheel / give_rear),
+    moved = raised(
+        (s.vz, s.roll_rate, s.pitch_rate),
+        Wheels(s.wheel_vz_fl, s.wheel_vz_fr, s.wheel_vz_rl, s.wheel_vz_rr),
+        _push(total, down_forces(ux, p, w), drag[0], p, w),
+        corners,
+        (
+            mount(corner_fl, pulls[0].wheel, front, p.unsprung_front, p, dt),
+            mount(corner_fr, pulls[1].wheel, front, p.unsprung_front, p, dt),
+            mount(corner_rl, pulls[2].wheel, rear, p.unsprung_rear, p, dt),
+            mount(corner_rr, pulls[3].wheel, rear, p.unsprung_rear, p, dt),
+        ),
+        touching.stiffness,
+        p,
+        dt,
     )
+    up = moved.wheels
     along, across = 0.5 * dt * (s.vx + vx), 0.5 * dt * (s.vy + vy)
     x, y = s.x + (along * body.cosine - across * body.sine), s.y + (along * body.sine + across * body.cosine)
-    roll, pitch = s.roll + dt * roll_rate, s.pitch + dt * pitch_rate
+    roll, pitch = s.roll + dt * moved.roll_rate, s.pitch + dt * moved.pitch_rate
     height = p.cg_height * (sincos(roll)[1] * sincos(pitch)[1])
     battery = powered(s.charge, driven.drive.power, p, dt)
     return State(
-        *(x, y, (body.z + dt * vz) - height, s.yaw + 0.5 * dt * (s.yaw_rate + rate), vx, vy, rate, driven.rack.angle),
-        *(pitch, roll, vz, pitch_rate, roll_rate),
+        *(x, y, (body.z + dt * moved.vz) - height, s.yaw + 0.5 * dt * (s.yaw_rate + rate)),
+        *(vx, vy, rate, driven.rack.angle),
+        *(pitch, roll, moved.vz, moved.pitch_rate, moved.roll_rate),
         *(s.wheel_z_fl + dt * up.fl, s.wheel_z_fr + dt * up.fr, s.wheel_z_rl + dt * up.rl, s.wheel_z_rr + dt * up.rr),
         *(up.fl, up.fr, up.rl, up.rr, ax, ay),
         *later_columns(after, patch_fl, patch_fr, patch_rl, patch_rr, driven, battery),
@@ -255,8 +229,10 @@ def _corner(
     vx = b.velocity[0] + (pitch_rate * z - yaw_rate * y)
     vy = b.velocity[1] + (yaw_rate * x - roll_rate * z)
     rising = forward * vx + left * vy
-    pressed = p.tyre_spring * (ground.height - wheel) + p.tyre_damper * (rising - wheel_vz)
-    load = maximum(0.0, (rest + pressed) * flat)
+    spring = maximum(0.0, rest + p.tyre_spring * (ground.height - wheel))
+    damper = clamp(p.tyre_damper * (rising - wheel_vz), -spring, spring)  # a tyre damps only while it is compressed
+    upright = clamp(UPRIGHT * cr * cp, 0.0, 1.0)  # a car on its side or its roof does not stand on its tyres
+    load = (spring + damper) * flat * upright
     mount_vz = b.velocity[2] + (roll_rate * y - pitch_rate * x)
     travel, speed = wheel - mount, wheel_vz - mount_vz
     return Corner(x, y, z, vx, vy, forward, left, flat, load, ground.mu, travel, speed)
@@ -276,12 +252,44 @@ def _contacts(
     )
 
 
+def _sprung(p: Parameters) -> tuple[Sprung, Sprung]:
+    """Return spring, damper and anti-roll bar of the front and the rear wheels."""
+    front, rear = p.track_front * p.track_front, p.track_rear * p.track_rear
+    return (
+        (p.spring_front, p.damper_front, p.roll_bar_front / front),
+        (p.spring_rear, p.damper_rear, p.roll_bar_rear / rear),
+    )
+
+
+def _pulls(
+    corners: tuple[Corner, Corner, Corner, Corner],
+    contacts: tuple[WheelContact, WheelContact, WheelContact, WheelContact],
+    patches: tuple[Patch, Patch, Patch, Patch],
+    front: Sprung,
+    rear: Sprung,
+    p: Parameters,
+    w: Environment,
+) -> tuple[Pull, Pull, Pull, Pull]:
+    """Return what every wheel does to the body."""
+    zero = 0.0 * corners[0].x
+    rest_front, rest_rear = axle_loads(zero, zero, zero, p, w)
+    weight_front, weight_rear = p.unsprung_front * w.gravity, p.unsprung_rear * w.gravity
+    hung_front, hung_rear = 0.5 * rest_front - weight_front, 0.5 * rest_rear - weight_rear
+    fl, fr, rl, rr = corners
+    return (
+        _pull(fl, fr.travel, contacts[0], patches[0], front, hung_front, weight_front, p),
+        _pull(fr, fl.travel, contacts[1], patches[1], front, hung_front, weight_front, p),
+        _pull(rl, rr.travel, contacts[2], patches[2], rear, hung_rear, weight_rear, p),
+        _pull(rr, rl.travel, contacts[3], patches[3], rear, hung_rear, weight_rear, p),
+    )
+
+
 def _pull(
     c: Corner,
     other: float,
     at: WheelContact,
     part: Patch,
-    sprung: tuple[float, float, float],
+    sprung: Sprung,
     hung: float,
     weight: float,
     p: Parameters,
@@ -292,11 +300,7 @@ def _pull(
     upright = c.flat * c.load
     x, y = c.flat * along - upright * c.forward, c.flat * across - upright * c.left
     z = lifted + c.flat * (along * c.forward + across * c.left)
-    return Pull(x, y, z, c.y * z - c.z * y, c.z * x - c.x * z, c.x * y - c.y * x, upright - lifted - weight)
-
-
-def _added(a: Pull, b: Pull) -> Pull:
-    return Pull(a.x + b.x, a.y + b.y, a.z + b.z, a.roll + b.roll, a.pitch + b.pitch, a.yaw + b.yaw, a.wheel + b.wheel)
+    return pull_at(c.x, c.y, c.z, (x, y, z), upright - lifted - weight)
 
 
 def _sloped(fl: Corner, fr: Corner, rl: Corner, rr: Corner) -> tuple[float, float]:
@@ -333,34 +337,18 @@ def _planar(
     return select(rest, 0.0, vx), select(rest, 0.0, vy), select(rest, 0.0, rate), ax, ay
 
 
-def _vertical(
-    s: State, total: Pull, down: tuple[float, float], p: Parameters, w: Environment, dt: float
+def _push(
+    total: Pull, down: tuple[float, float], drag: float, p: Parameters, w: Environment
 ) -> tuple[float, float, float]:
-    """Return vertical velocity (m/s), roll rate and pitch rate (rad/s) after dt; springs and dampers are implicit."""
+    """Return the force on the body upwards (N) and its roll and pitch moments (N m).
+
+    Coefficients of lift are those of the axles' loads, which air drag changes also: it acts at the ground.
+    """
     sprung = maximum(p.mass - 2.0 * (p.unsprung_front + p.unsprung_rear), 0.1 * p.mass)
-    front = 2.0 * dt * (p.damper_front + dt * p.spring_front)
-    rear = 2.0 * dt * (p.damper_rear + dt * p.spring_rear)
-    wide_front, wide_rear = 0.25 * p.track_front * p.track_front, 0.25 * p.track_rear * p.track_rear
-    heave = sprung + front + rear
-    rolling = p.inertia_x + (front * wide_front + rear * wide_rear)
-    pitching = p.inertia_y + (front * p.cg_to_front * p.cg_to_front + rear * p.cg_to_rear * p.cg_to_rear)
-    vz = s.vz + dt * (total.z - sprung * w.gravity - (down[0] + down[1])) * (1.0 / heave)
-    roll_rate = s.roll_rate + dt * total.roll * (1.0 / rolling)
     # the unsprung masses are part of the car's centre of gravity, but not of the weight on the springs
     front, rear = down[0] - 2.0 * p.unsprung_front * w.gravity, down[1] - 2.0 * p.unsprung_rear * w.gravity
-    moment = total.pitch + (p.cg_to_front * front - p.cg_to_rear * rear)
-    return _snapped(vz), _snapped(roll_rate), _snapped(s.pitch_rate + dt * moment * (1.0 / pitching))
-
-
-def _snapped(speed: float) -> float:
-    """Return a vertical or tilting speed, 0 where it is only rounding: a standing car is exactly at rest."""
-    return select(absolute(speed) < REST_SPEED, 0.0, speed)
-
-
-def _give(sprung: tuple[float, float, float], mass: float, p: Parameters, dt: float) -> float:
-    """Return the mass of a wheel, kg, with its springs and dampers as inertia of an implicit step."""
-    spring, damper, bar = sprung
-    return mass + dt * (damper + p.tyre_damper + dt * (spring + bar + p.tyre_spring + p.bump_stop))
+    pitch = total.pitch + (p.cg_to_front * front - p.cg_to_rear * rear) - p.cg_height * drag
+    return total.z - sprung * w.gravity - (down[0] + down[1]), total.roll, pitch
 
 
 def pose(s: State, p: Parameters) -> Pose:
@@ -435,20 +423,12 @@ def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
 
 
 def energy(s: State, p: Parameters, w: Environment) -> float:
-    """Return the kinetic energy with that of the wheels, and the potential energy of the body's height, J."""
+    """Return the kinetic energy with that of the wheels, and the potential energy of the centre of gravity, J."""
     moving = p.mass * (s.vx * s.vx + s.vy * s.vy + s.vz * s.vz) + p.inertia_z * s.yaw_rate * s.yaw_rate
     tilting = p.inertia_x * s.roll_rate * s.roll_rate + p.inertia_y * s.pitch_rate * s.pitch_rate
     spinning = (s.spin_fl * s.spin_fl + s.spin_fr * s.spin_fr) + (s.spin_rl * s.spin_rl + s.spin_rr * s.spin_rr)
-    return 0.5 * (moving + tilting + p.wheel_inertia * spinning) + p.mass * w.gravity * s.z
-
-
-def problem(p: Parameters) -> str:
-    """Return why these parameters are impossible together; "" if they are not."""
-    wheels = 2.0 * (p.unsprung_front + p.unsprung_rear)
-    if wheels > 0.9 * p.mass:
-        limit = f"less than 0.9 of mass, {0.9 * p.mass:g} kg"
-        return f"unsprung_front and unsprung_rear: all wheels must weigh {limit}, not {wheels:g}"
-    return ""
+    raised = s.z - p.cg_height * (1.0 - sincos(s.roll)[1] * sincos(s.pitch)[1])
+    return 0.5 * (moving + tilting + p.wheel_inertia * spinning) + p.mass * w.gravity * raised
 
 
 MODEL = VehicleModel(
@@ -469,7 +449,7 @@ MODEL = VehicleModel(
     steady=("gear", "handbrake"),
     report=report,
     report_type=Report,
-    problem=problem,
+    problem=full_car_problem,
     subsystems=SUBSYSTEMS,
     spares=SPARES,
     body=car_body,

@@ -2,13 +2,13 @@
 
 The wheels roll without slip, so there is no understeer and no limit of lateral acceleration. Unused at this level:
 inertia (except in the energy), tracks, height of the centre of gravity, brake bias, drive split, tyre side force, and
-the subsystems and dead times of the higher levels. Friction only limits the force along the car, as tyre_mu times its
-weight and down-force.
+the subsystems of the higher levels, except dead times. Friction only limits the force along the car, as tyre_mu
+times tyre_d_long times its weight and down-force.
 """
 
 from typing import Annotated, NamedTuple
 
-from paddock.compute.math import absolute, atan, clamp, minimum, select, sign, sin, sincos, tan
+from paddock.compute.math import absolute, atan, minimum, select, sign, sin, sincos, tan
 from paddock.compute.quaternion import euler_quaternion
 from paddock.vehicles.model import Bump, Desire, Placement, VehicleModel
 from paddock.vehicles.parts.car import (
@@ -24,10 +24,12 @@ from paddock.vehicles.parts.car import (
     guided,
     holding,
     powered,
-    resisting,
     slowed,
     steered,
+    transmitted,
 )
+from paddock.vehicles.parts.car_checks import car_problem
+from paddock.vehicles.parts.car_subsystems import SPARES, DriveLine, SteerLine, drive_delayed, steer_delayed
 from paddock.world.columns import Column
 from paddock.world.ground import Surface, surface
 from paddock.world.pose import Environment, Pose
@@ -45,6 +47,19 @@ class State(NamedTuple):
     wheel_speed: Annotated[float, Column("rad/s", "rotation of the wheels")]
     pitch: Annotated[float, Column("rad", "of the ground, nose down positive")]
     roll: Annotated[float, Column("rad", "of the ground, left side up positive")]
+    steer_a: Annotated[float, Column("rad", "steering command, youngest sample of its dead time")]
+    steer_b: Annotated[float, Column("rad", "steering command")]
+    steer_c: Annotated[float, Column("rad", "steering command")]
+    steer_d: Annotated[float, Column("rad", "steering command")]
+    steer_e: Annotated[float, Column("rad", "steering command")]
+    steer_f: Annotated[float, Column("rad", "steering command")]
+    steer_g: Annotated[float, Column("rad", "steering command, oldest sample")]
+    steer_clock: Annotated[float, Column("s", "age of the youngest sample")]
+    drive_a: Annotated[float, Column("", "throttle command, youngest sample of its dead time")]
+    drive_b: Annotated[float, Column("", "throttle command")]
+    drive_c: Annotated[float, Column("", "throttle command")]
+    drive_d: Annotated[float, Column("", "throttle command, oldest sample")]
+    drive_clock: Annotated[float, Column("s", "age of the youngest sample")]
     charge: Annotated[float, Column("", "battery charge, 1 full, 0 empty; 1 without a battery")]
     voltage: Annotated[float, Column("V", "battery voltage under load, 0 without a battery")]
     current: Annotated[float, Column("A", "battery current")]
@@ -59,11 +74,15 @@ class Report(NamedTuple):
 
 def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> State:
     """Change the speed by the forces, then follow the circle exactly."""
-    steer = steered(s.steer, u.steer, p.steer_max, p.steer_rate_max, dt)
+    line = SteerLine(s.steer_a, s.steer_b, s.steer_c, s.steer_d, s.steer_e, s.steer_f, s.steer_g, s.steer_clock)
+    a, wanted = steer_delayed(line, u.steer, p.steer_dead_time, dt)
+    drive_line = DriveLine(s.drive_a, s.drive_b, s.drive_c, s.drive_d, s.drive_clock)
+    b, pedal = drive_delayed(drive_line, u.throttle, p.torque_dead_time, dt)
+    steer = steered(s.steer, wanted, p.steer_max, p.steer_rate_max, dt)
     at = sincos(s.yaw)
     ground = surface(s.x, s.y, w)
     slope = ground.slope_x * at[1] + ground.slope_y * at[0], ground.slope_y * at[1] - ground.slope_x * at[0]
-    push, resistance, drive = _along(s, u, p, w, at, ground)
+    push, resistance, drive = _along(s, u, pedal, p, w, at, ground)
     push = push - _pull(slope, p, w)
     impulse = dt * (1.0 / p.mass)  # change of speed per force; the quotient of constants leaves the loop
     vx, _ = slowed(s.vx + impulse * push, impulse * resistance)
@@ -74,19 +93,11 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     sine, cosine = sincos(s.yaw + half)
     chord = dt * _sinc(half)  # the chord of the arc, per speed
     x, y = s.x + chord * (speed * cosine - side * sine), s.y + chord * (speed * sine + side * cosine)
+    z = ground.height + ((x - s.x) * ground.slope_x + (y - s.y) * ground.slope_y)
     return State(
-        x=x,
-        y=y,
-        z=ground.height + ((x - s.x) * ground.slope_x + (y - s.y) * ground.slope_y),
-        yaw=s.yaw + dt * rate,
-        vx=vx,
-        steer=steer,
-        wheel_speed=vx * (1.0 / p.wheel_radius),
-        pitch=0.0 - atan(slope[0]),
-        roll=atan(slope[1]),
-        charge=battery.charge,
-        voltage=battery.voltage,
-        current=battery.current,
+        *(x, y, z, s.yaw + dt * rate, vx, steer, vx * (1.0 / p.wheel_radius), 0.0 - atan(slope[0]), atan(slope[1])),
+        *(a.a, a.b, a.c, a.d, a.e, a.f, a.g, a.clock, b.a, b.b, b.c, b.d, b.clock),
+        *(battery.charge, battery.voltage, battery.current),
     )
 
 
@@ -96,20 +107,20 @@ def _pull(slope: tuple[float, float], p: Parameters, w: Environment) -> float:
 
 
 def _along(
-    s: State, u: Command, p: Parameters, w: Environment, heading: tuple[float, float], ground: Surface
+    s: State, u: Command, pedal: float, p: Parameters, w: Environment, heading: tuple[float, float], ground: Surface
 ) -> tuple[float, float, float]:
     """Return the push forward, the largest resistance to the motion, and the drive's share of the push, N."""
     ux, uy = air_speed(s.vx, _turning(s.vx, s.steer, p)[0], heading[0], heading[1], w)
     down_front, down_rear = down_forces(ux, p, w)
     load = p.mass * w.gravity + down_front + down_rear
-    mu = p.tyre_mu * ground.mu
-    grip = mu * load
-    drive = clamp(drive_force(u.throttle, u.gear, s.vx, s.charge, p), -grip, grip)
+    grip = p.tyre_mu * p.tyre_d_long * ground.mu * load
     front, rear = brake_forces(u, p)
     # a hard handbrake locks the rear wheels: friction of their share of the weight limits the force
     rear_grip = grip * (p.cg_to_front / (p.cg_to_front + p.cg_to_rear))
     brake = front + minimum(rear, rear_grip) + p.rolling_resistance * load
-    return drive + air_drag(ux, uy, p, w)[0], resisting(brake, drive, sign(s.vx), grip), drive
+    wanted = drive_force(pedal, u.gear, s.vx, s.charge, p)
+    drive, resistance = transmitted(wanted, brake, sign(s.vx), grip)
+    return drive + air_drag(ux, uy, p, w)[0], resistance, drive
 
 
 def _turning(vx: float, steer: float, p: Parameters) -> tuple[float, float]:
@@ -140,7 +151,8 @@ def report(s: State, u: Command, p: Parameters, w: Environment) -> Report:
     at = sincos(s.yaw)
     ground = surface(s.x, s.y, w)
     slope = ground.slope_x * at[1] + ground.slope_y * at[0], ground.slope_y * at[1] - ground.slope_x * at[0]
-    push, resistance, _ = _along(s, u, p, w, at, ground)
+    pedal = select(p.torque_dead_time > 0.0, s.drive_d, u.throttle)
+    push, resistance, _ = _along(s, u, pedal, p, w, at, ground)
     forward = (push + holding(s.vx, push - _pull(slope, p, w), resistance)) * (1.0 / p.mass)
     return Report(forward, s.vx * _turning(s.vx, s.steer, p)[1])
 
@@ -152,8 +164,11 @@ def place(at: Placement, p: Parameters, w: Environment) -> State:
     ground = surface(at.x, at.y, w)
     pitch = 0.0 - atan(ground.slope_x * cosine + ground.slope_y * sine)
     roll = atan(ground.slope_y * cosine - ground.slope_x * sine)
-    charge = 1.0, full_voltage(p), zero
-    return State(at.x, at.y, ground.height, at.yaw, at.speed, zero, turning, pitch, roll, *charge)
+    return State(
+        *(at.x, at.y, ground.height, at.yaw, at.speed, zero, turning, pitch, roll),
+        *(zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero),
+        *(1.0, full_voltage(p), zero),
+    )
 
 
 def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
@@ -191,6 +206,8 @@ MODEL = VehicleModel(
     steady=("gear", "handbrake"),
     report=report,
     report_type=Report,
+    problem=car_problem,
+    spares=SPARES,
     body=car_body,
     bumped=bumped,
 )
