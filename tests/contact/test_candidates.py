@@ -24,7 +24,8 @@ def pairs_of(candidates: Candidates) -> set[tuple[int, int]]:
 def made(radius: Any, obstacles: int = 0, ignores: Any = ((False,),), fleet: Any = None) -> Candidates:
     n = len(radius)
     given = np.zeros(n, np.int64) if fleet is None else fleet
-    return Candidates(radius, given, np.array(ignores, np.bool_), obstacles, 1 / 240)
+    solid = np.concatenate([np.tile(radius[n - obstacles :], (3, 1)), np.tile([[1.0], [0.0]], obstacles)])
+    return Candidates(radius, given, np.array(ignores, np.bool_), solid, 1 / 240)
 
 
 @pytest.mark.parametrize("large", [0.0, 0.03])
@@ -74,14 +75,14 @@ def test_layers_and_obstacles() -> None:
 def test_a_crowd_chooses_the_same_pairs_with_and_without_a_list() -> None:
     """The pairs depend on positions only, not on whether there was room for a list; each body has its nearest ones."""
     n = 110
-    place, speed = RANDOM.uniform(-0.5, 0.5, (3, n)), RANDOM.uniform(0, 5, n)
+    place, velocity = RANDOM.uniform(-0.5, 0.5, (3, n)), RANDOM.uniform(0, 3, (3, n))
     radius = np.full(n, 0.4)
     listed = made(radius)
     listed.search(place, np.zeros((3, n)))
     crowd = made(radius)
     crowd.crowded = True
     assert not listed.crowded
-    one, two = listed.chosen(place, speed), crowd.chosen(place, speed)
+    one, two = listed.chosen(place, velocity), crowd.chosen(place, velocity)
     assert np.array_equal(one, two)
     assert one.shape[1] <= CROWD * n
     found = set(map(tuple, one.T.tolist()))

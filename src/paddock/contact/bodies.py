@@ -7,9 +7,12 @@ During a tick a body moves in a straight line and keeps its attitude: at the sha
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy import empty
 from numpy.typing import NDArray
 
 from paddock.compute import arrays
+from paddock.compute.quaternion import rotate
+from paddock.compute.routine import routine
 from paddock.vehicles.model import BOX, CAPSULE, CONE, CYLINDER, SPHERE
 
 Floats = NDArray[np.float64]
@@ -79,6 +82,31 @@ def prepare(b: Any, dt: float, axes: Any, centre: Any, sweep: Any, line: Any, ra
                 for m in range(3):
                     total += axes[i, m, j] * b[TURNING_ROW + m, i] * axes[i, m, k]
                 inertia[i, j, k] = total
+
+
+def posed_table(constants: Any, bodies: Any, poses: Any, columns: Any, falls: Any) -> Any:
+    """Return the table of some bodies: what is constant of each, and its pose, with rates about world axes.
+
+    `columns` are the places of the bodies in `poses` (13, n); a body that `falls` sleeps while it does not move.
+    """
+    table = empty((constants.shape[0], bodies.size))
+    for k in range(bodies.size):
+        i, c = bodies[k], columns[k]
+        for row in range(10):
+            table[row, k] = poses[row, c]
+        table[10, k], table[11, k], table[12, k] = rotate(
+            poses[3, c], poses[4, c], poses[5, c], poses[6, c], poses[10, c], poses[11, c], poses[12, c]
+        )
+        for row in range(13, constants.shape[0]):
+            table[row, k] = constants[row, i]
+        moves = False
+        for row in range(7, 13):
+            moves |= poses[row, c] != 0.0
+        table[ASLEEP_ROW, k] = 1.0 if falls[i] and not moves else 0.0
+    return table
+
+
+posed = routine(posed_table)
 
 
 def obstacle_table(boxes: Floats, cylinders: Floats, friction: float, restitution: float) -> Floats:

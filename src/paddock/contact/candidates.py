@@ -204,18 +204,34 @@ def crowd_search(
     return chosen_pairs(n, best, counts, firm[:, :touched])
 
 
-def chosen_of(n: int, moving: int, pairs: Any, place: Any, radius: Any, sweep: Any) -> Any:
-    """Return those of the candidates (2, k) that may touch in this tick and that one of the two bodies chooses."""
+def outside(place: Any, i: int, j: int, solid: Any, reach: float) -> bool:
+    """Return whether body `i` is at least `reach` (m) away from obstacle `j`, whose box is a column of `solid`."""
+    dx, dy, dz = place[0, i] - place[0, j], place[1, i] - place[1, j], place[2, i] - place[2, j]
+    x = max(abs(solid[3] * dx + solid[4] * dy) - solid[0], 0.0)
+    y = max(abs(solid[3] * dy - solid[4] * dx) - solid[1], 0.0)
+    z = max(abs(dz) - solid[2], 0.0)
+    return x * x + y * y + z * z >= reach * reach  # type: ignore[no-any-return]
+
+
+def chosen_of(n: int, moving: int, pairs: Any, place: Any, radius: Any, velocity: Any, dt: float, solid: Any) -> Any:
+    """Return those of the candidates (2, k) that may touch in this tick and that one of the two bodies chooses.
+
+    `solid` (5, obstacles) holds half the size of obstacles, and the cosine and sine of their yaw: the sphere around a
+    long wall would choose it from far away.
+    """
     best, gaps, counts = empty((n, CROWD), int64), empty((n, CROWD)), zeros(n, int64)
-    firm, touched = empty((2, pairs.shape[1]), int64), 0
+    firm, touched, sweep = empty((2, pairs.shape[1]), int64), 0, empty(n)
+    for i in range(n):
+        sweep[i] = dt * sqrt(velocity[0, i] ** 2 + velocity[1, i] ** 2 + velocity[2, i] ** 2)
     for k in range(pairs.shape[1]):
         i, j = pairs[0, k], pairs[1, k]
         distance = distance_of(place, i, j)
         if distance >= radius[i] + sweep[i] + (radius[j] + sweep[j]):
             continue
         if j >= moving:
-            firm[0, touched], firm[1, touched] = i, j
-            touched += 1
+            if not outside(place, i, j, solid[:, j - moving], radius[i] + sweep[i]):
+                firm[0, touched], firm[1, touched] = i, j
+                touched += 1
         else:
             gap = distance - (radius[i] + radius[j])
             choose(best, gaps, counts, i, j, gap, n)
@@ -284,14 +300,14 @@ _chosen, _deviating = routine(chosen_of), routine(deviating_of)
 class Candidates:
     """The pairs of bodies that may touch, found again only when bodies have left the motion that they were found with.
 
-    Bodies are numbered; the last `obstacles` never move.
+    Bodies are numbered; the last ones are the obstacles and never move.
     """
 
-    def __init__(self, radius: Floats, fleet: Ints, ignores: NDArray[np.bool_], obstacles: int, dt: float) -> None:
-        """Radii (m) around the poses of all bodies; `dt`: the length of a tick, s."""
+    def __init__(self, radius: Floats, fleet: Ints, ignores: NDArray[np.bool_], solid: Floats, dt: float) -> None:
+        """Radii (m) around the poses of all bodies; `solid`: see `chosen_of`; `dt`: the length of a tick, s."""
         self.radius, self.fleet, self.ignores, self.dt = radius, fleet, ignores, dt
         self.n = len(radius)
-        self.moving = self.n - obstacles
+        self.solid, self.moving = solid, self.n - solid.shape[1]
         self.slack, self.horizon = max(SLACK, 4.0 * ACCELERATION * dt * dt), max(HORIZON, 8.0 * dt)
         self.place, self.velocity = np.zeros((3, self.n)), np.zeros((3, self.n))  # at the last search
         self.time = np.inf  # s since the middle of the horizon of the last search; infinite: search at the next tick
@@ -331,14 +347,16 @@ class Candidates:
             return
         self.pairs = pairs
 
-    def chosen(self, place: Floats, speed: Floats) -> Ints:
+    def chosen(self, place: Floats, velocity: Floats) -> Ints:
         """Return the pairs that may touch in this tick, of the candidates or in a crowd of all, in ascending order."""
-        sweep = speed * self.dt
         if self.crowded:
+            sweep = np.sqrt((velocity * velocity).sum(axis=0)) * self.dt
             given = self.n, self.moving, place, self.radius, sweep, self.fleet, self.ignores
             found = _crowd(*given, *self._cells(place, self.radius + sweep))
         else:
-            found = _chosen(self.n, self.moving, self.pairs, place, self.radius, sweep)
+            found = _chosen(self.n, self.moving, self.pairs, place, self.radius, velocity, self.dt, self.solid)
+        if found.shape[1] < 2:
+            return found
         return np.ascontiguousarray(found[:, np.lexsort((found[1], found[0]))])
 
     def _cells(self, place: Floats, reach: Floats) -> tuple[float, tuple[int, int, int]]:

@@ -178,6 +178,8 @@ def resolve_all(b: Any, pairs: Any, dt: float, wake: float) -> tuple[Any, Any]:
     record, points, gaps = empty((most, RECORD)), empty((most, POINTS, 3)), empty((most, POINTS))
     counts = zeros(most, int64)
     found = find_contacts(b, pairs, dt, axes, half, centre, sweep, line, radius, bound, record, points, gaps, counts)
+    if found == 0:
+        return zeros((9, m)), record[:0]
     velocity, light, wanted = empty((m + 1, 6)), empty((m + 1, 2)), empty((most, POINTS))
     for i in range(m):
         for j in range(6):

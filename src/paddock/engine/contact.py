@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from paddock.compute.math import atan2
-from paddock.compute.quaternion import rotate
 from paddock.compute.twin import vectorised
-from paddock.contact.bodies import ROW, bounds, obstacle_table
+from paddock.contact.bodies import ROW, bounds, obstacle_table, posed
 from paddock.contact.candidates import Candidates
 from paddock.contact.solver import SLOP, WAKE_SPEED, resolve
 from paddock.contact.touches import GROUND, Contact
@@ -37,6 +36,7 @@ TIPPED = 0.3  # cosine of the tilt beyond which a drone on the ground lies on it
 TIP_RATE = 4.0  # Hz at which drones on the ground are checked for that
 LAST = column_index(LastContact)
 UPRIGHT = 0.94  # cosine of the tilt, about 20 degrees, up to which a cone stands
+GATHERED = 2000  # vehicles: up to here the poses of all are gathered in every tick, of more only those needed
 STANDS = 0.5  # share of its radius: rays do not see a cone of the world that has been moved further
 
 
@@ -83,8 +83,13 @@ class Roster:
                             for a, i in zip(layers, ignored, strict=True)])  # fmt: skip
         sizes = [part.n for part in self.parts] + [obstacles.shape[1]]
         fleet = np.repeat(np.arange(len(sizes)), sizes)
-        self.candidates = Candidates(bounds(self.constants), fleet, ignores, obstacles.shape[1], dt)
+        quaternion = obstacles[ROW.qx : ROW.qx + 4]
+        cosine, sine = 1.0 - 2.0 * quaternion[2] ** 2, 2.0 * quaternion[2] * quaternion[3]
+        solid = np.concatenate([obstacles[ROW.half : ROW.half + 3], [cosine, sine]])
+        self.candidates = Candidates(bounds(self.constants), fleet, ignores, solid, dt)
         self.falls = any(part.falls for part in self.parts)
+        self.falling = np.repeat([*(part.falls for part in self.parts), False], sizes)
+        self._gathered = self.constants[:13].copy() if first <= GATHERED else None
         self.disarmable = [p.program for p in self.parts if ARMED in column_index(p.program.model.command)]
 
     def split(self, bodies: Ints) -> Iterator[tuple[Part, slice, Ints]]:
@@ -94,12 +99,18 @@ class Roster:
             if high > low:
                 yield part, slice(int(low), int(high)), bodies[low:high] - part.first
 
+    def gather(self, tick: int) -> Floats | None:
+        """Return the poses (13, n) of all bodies, valid until the next call; None if there are too many for that."""
+        if self._gathered is not None:
+            for part in self.parts:
+                self._gathered[:, part.first : part.first + part.n] = part.program.pose_block(tick)[:, : part.n]
+        return self._gathered
+
     def poses(self, bodies: Ints, tick: int) -> Floats:
-        """Return the poses (13, k) of some bodies, ascending; the body rates are turned into world axes."""
-        poses = self.constants[:13, bodies].copy()
+        """Return the poses (13, k) of some bodies, ascending."""
+        poses = self.constants[:13, bodies]
         for part, places, rows in self.split(bodies):
             poses[:, places] = part.program.poses_of(rows, tick)
-        poses[10:13] = vectorised(rotate)(*poses[3:7], *poses[10:13])
         return poses
 
     def name(self, body: int) -> str:
@@ -233,18 +244,21 @@ class ContactStage:
         self._cones.look(self.programs, tick)
 
     def _touch(self, roster: Roster, tick: int) -> None:
-        pairs = self._pairs(roster, tick)
-        resting = self._falling(roster, tick)
+        gathered = roster.gather(tick)
+        pairs = self._pairs(roster, gathered, tick)
+        resting = self._falling(roster, gathered, tick)
         if roster.disarmable and every(tick, max(1, round(self.world.clock.rate / TIP_RATE))) == tick:
             self._find_tipped(roster, tick)
         self.contacts = self.contacts[:0]
         if not pairs.shape[1] and not len(resting):
             return
         bodies = np.unique(np.concatenate([pairs.reshape(-1), resting]))
-        table = self._table(roster, bodies, resting, tick)
+        table = self._table(roster, bodies, resting, gathered, tick)
         numbered = np.searchsorted(bodies, pairs)
         dt, gravity = self.world.clock.dt, float(self.world.environment[0])
         bump, found = resolve(table, numbered, dt, max(WAKE_SPEED, 3.0 * gravity * dt))
+        if not len(found):
+            return
         self._apply(roster, bodies, bump)
         touched = (found[:, 8] > 0.0) & (found[:, 1] != GROUND)
         self.contacts = found[touched]
@@ -253,27 +267,34 @@ class ContactStage:
             self._record(roster, tick)
             self._crash(roster, bodies, bump, tick)
 
-    def _pairs(self, roster: Roster, tick: int) -> Ints:
+    def _pairs(self, roster: Roster, gathered: Floats | None, tick: int) -> Ints:
         """Return the pairs that may touch in this tick."""
         candidates = roster.candidates
         holds = candidates.advance()
-        for part in roster.parts if holds else ():
-            state = part.program.fleet.state
-            holds = holds and candidates.holds(part.first, *(state[row, : part.n] for row in part.xyz))
+        if holds and gathered is not None:
+            holds = candidates.holds(0, *gathered[:3, : roster.moving])
+        elif holds:
+            for part in roster.parts:
+                state = part.program.fleet.state
+                holds = holds and candidates.holds(part.first, *(state[row, : part.n] for row in part.xyz))
         if not holds:
-            poses = roster.poses(np.arange(candidates.n), tick)
+            poses = roster.poses(np.arange(candidates.n), tick) if gathered is None else gathered
             candidates.search(poses[:3], poses[7:10])
         if not candidates.pairs.shape[1] and not candidates.crowded:
             return candidates.pairs
+        if gathered is not None:
+            return candidates.chosen(gathered[:3], gathered[7:10])
         bodies = np.arange(candidates.n) if candidates.crowded else np.unique(candidates.pairs)
         poses = roster.poses(bodies, tick)
-        place, speed = np.zeros((3, candidates.n)), np.zeros(candidates.n)
-        place[:, bodies], speed[bodies] = poses[:3], np.sqrt((poses[7:10] ** 2).sum(axis=0))
-        return candidates.chosen(place, speed)
+        place, velocity = np.zeros((2, 3, candidates.n))
+        place[:, bodies], velocity[:, bodies] = poses[:3], poses[7:10]
+        return candidates.chosen(place, velocity)
 
-    def _falling(self, roster: Roster, tick: int) -> Ints:
+    def _falling(self, roster: Roster, gathered: Floats | None, tick: int) -> Ints:
         """Return the bodies that the ground may hold and that are not asleep."""
         found = [np.zeros(0, np.int64)]
+        if gathered is not None and roster.falls:
+            return np.flatnonzero((gathered[7:13] != 0.0).any(axis=0) & roster.falling)
         for part in roster.parts if roster.falls else ():
             if part.falls:
                 poses = part.program.pose_block(tick)[:, : part.n]
@@ -281,13 +302,11 @@ class ContactStage:
                 found.append(awake + part.first)
         return np.concatenate(found)
 
-    def _table(self, roster: Roster, bodies: Ints, resting: Ints, tick: int) -> Floats:
+    def _table(self, roster: Roster, bodies: Ints, resting: Ints, gathered: Floats | None, tick: int) -> Floats:
         """Return the table of the bodies that take part."""
-        table = roster.constants[:, bodies].copy()
-        table[:13] = roster.poses(bodies, tick)
-        for part, where, _ in roster.split(bodies) if roster.falls else ():
-            if part.falls:
-                table[ROW.asleep, where] = ~(table[7:13, where] != 0.0).any(axis=0)
+        poses = roster.poses(bodies, tick) if gathered is None else gathered
+        columns = np.arange(len(bodies)) if gathered is None else bodies
+        table = posed(roster.constants, bodies, poses, columns, roster.falling)
         places = np.searchsorted(bodies, resting)
         if len(places):
             height, slope_x, slope_y, mu = self._ground(*table[:2, places])
@@ -417,11 +436,12 @@ class ContactStage:
             return
         roster = self.roster
         bodies = np.arange(roster.constants.shape[1])
-        place, none = roster.poses(bodies, self.world.clock.tick), np.zeros(len(bodies))
-        roster.candidates.search(place[:3], np.zeros_like(place[:3]))
-        pairs = roster.candidates.chosen(place[:3], none)
+        place = roster.poses(bodies, self.world.clock.tick)[:3]
+        still = np.zeros_like(place)
+        roster.candidates.search(place, still)
+        pairs = roster.candidates.chosen(place, still)
         roster.candidates.forget()
-        table = self._table(roster, bodies, np.zeros(0, np.int64), self.world.clock.tick)
+        table = self._table(roster, bodies, np.zeros(0, np.int64), None, self.world.clock.tick)
         table[7:13], table[ROW.asleep] = 0.0, 0.0
         _, found = resolve(table, pairs, self.world.clock.dt, WAKE_SPEED)
         deep = found[found[:, 10] > 10.0 * SLOP]

@@ -1,4 +1,4 @@
-"""Contact: the share of a tick that it takes while nothing touches, against pairs from SciPy's cKDTree, and crowds."""
+"""Contact: its share of a tick while nothing touches, against pairs from SciPy's cKDTree; crowds, cars, the race."""
 
 from collections.abc import Iterator
 from statistics import median
@@ -16,7 +16,7 @@ CLEARANCE = 0.5  # m: distance of two drones that count as a pair for the tree, 
 
 
 def run(quick: bool) -> Iterator[Result]:
-    """Measure a swarm in flight, a crowd, and a field of cars."""
+    """Measure a swarm in flight, a crowd, a field of cars, and the race."""
     drones = DRONES // 20 if quick else DRONES
     yield from _swarm(drones, 30 if quick else 240)
     crowd = CROWD // 10 if quick else CROWD
@@ -26,6 +26,17 @@ def run(quick: bool) -> Iterator[Result]:
     rows = {"grid": {"spacing": 7, "columns": 4}}
     sim = _loaded({"name": "cars", "model": "car.bicycle", "count": CARS, "spawn": rows, "speed": 20})
     yield measured("contact", f"{CARS} cars side by side", 1e6 * _stage_time(sim, 240), "us per tick")
+    yield from _race(100 if quick else 1000)
+
+
+def _race(ticks: int) -> Iterator[Result]:
+    """Race: 21 cars of eleven fleets and four levels between walls, 16 cones asleep."""
+    sim = Simulation(load_scenario("race"))
+    sim.step(50)  # all that is compiled has run
+    each = _stage_time(sim, ticks)
+    total = sum(stage.nanoseconds for stage in sim.engine.pipeline.times.values()) * 1e-9 / ticks
+    yield measured("contact", "the race", 1e6 * each, "us per tick")
+    yield measured("contact", "the race: share of the tick", each / total, "")
 
 
 def _loaded(entry: dict[str, Any], **settings: Any) -> Simulation:
@@ -70,4 +81,4 @@ def _swarm(n: int, ticks: int) -> Iterator[Result]:
     )
 
 
-BENCH = Bench("contact of vehicles: idle swarm, crowd, cars", run)
+BENCH = Bench("contact of vehicles: idle swarm, crowd, cars, race", run)
