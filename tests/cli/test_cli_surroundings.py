@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from paddock.cli.main import DeletedFolderError, _refuse_relative
 from paddock.compute import cache
 
 COMMAND = [sys.executable, "-m", "paddock", "schema"]
@@ -55,6 +56,22 @@ def test_a_deleted_current_folder(tmp_path: Path) -> None:
         found = run(f"cd {gone} && rmdir {gone} && PYTHONPATH={path} {COMMAND[0]} -m paddock {arguments}")
         assert (found.returncode, found.stderr) == (2 if problem else 0, line)
     assert not any(os.path.exists(one) for one in (gone, "/a", "/rec", "/mission_0_plan"))
+
+
+def test_paths_relative_to_an_open_folder_are_valid_where_the_current_one_was_deleted() -> None:
+    """As those with which a folder of temporary files is removed."""
+    for event, arguments in (
+        ("open", ("inner", None, os.O_RDONLY)),
+        ("open", (3, "r", 0)),
+        ("open", ("/etc/hosts", "r", 0)),
+        ("os.mkdir", ("inner", 0o777, 3)),
+        ("os.scandir", (3,)),
+        ("compile", (b"inner", "file")),
+    ):
+        _refuse_relative(event, arguments)
+    for event, arguments in (("open", (Path("a/b"), "r", 0)), ("os.mkdir", ("a", 0o777, -1)), ("os.listdir", (".",))):
+        with pytest.raises(DeletedFolderError, match=r"the current folder was deleted: '.*' needs an absolute path"):
+            _refuse_relative(event, arguments)
 
 
 @pytest.fixture

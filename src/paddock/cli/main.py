@@ -26,7 +26,7 @@ VERBS = {
     "validate": "Drive standard manoeuvres with a car; compare levels and formulas.",
     "bench": "Measure the simulator's speed.",
 }
-PATH_EVENTS = ("open", "os.mkdir", "os.listdir", "os.scandir", "os.rename", "os.remove", "glob.glob", "sqlite3.connect")
+PATH_EVENTS = ("open", "os.mkdir", "os.listdir", "os.scandir")
 """Audit events of Python whose first argument is a path."""
 EPILOGUE = "Exit codes: 0 success, 1 a check failed, 2 usage error, 130 interrupted, 141 broken pipe."
 
@@ -67,12 +67,15 @@ class DeletedFolderError(PaddockError, FileNotFoundError):
 
 
 def _refuse_relative(event: str, arguments: tuple[object, ...]) -> None:
-    """Refuse to open, create or list what lies relative to a folder that is no more."""
-    if event in PATH_EVENTS and isinstance(path := arguments[0], str | bytes | os.PathLike):
-        name = os.fsdecode(path)
-        if not os.path.isabs(name) and (event, name) != ("os.mkdir", os.curdir):  # the kernel refuses that one
-            problem = f"the current folder was deleted: {name!r} needs an absolute path"
-            raise DeletedFolderError(errno.ENOENT, problem)
+    """Refuse to open, create or list what lies relative to a folder that is no more; the system would say less."""
+    if event not in PATH_EVENTS or not isinstance(path := arguments[0], str | bytes | os.PathLike):
+        return
+    name = os.fsdecode(path)
+    of_system = event == "open" and arguments[1] is None  # os.open, perhaps relative to another folder
+    inside = event == "os.mkdir" and (arguments[2] != -1 or name == os.curdir)
+    if not (os.path.isabs(name) or of_system or inside):
+        problem = f"the current folder was deleted: {name!r} needs an absolute path"
+        raise DeletedFolderError(errno.ENOENT, problem)
 
 
 def exit_code(arguments: Sequence[str]) -> int:

@@ -173,11 +173,9 @@ class FleetSensor:
     def restore(self, saved: dict[str, Any], tick: int) -> None:
         """Restore the result of `save` at that tick."""
         memory, samples, ticks = (np.asarray(saved[name]) for name in ("memory", "samples", "ticks"))
-        kinds = [one.dtype.name for one in (memory, samples, ticks)]
-        if kinds != ["float64", "float64", "int64"]:
-            raise InvalidValueError(
-                f"saved sensor {self.sensor.name!r} has memory, samples and ticks of type {', '.join(kinds)}"
-            )
+        if memory.dtype != np.float64 or samples.dtype != np.float64 or ticks.dtype != np.int64:
+            kinds = f"{memory.dtype}, {samples.dtype} and {ticks.dtype}"
+            raise InvalidValueError(f"saved sensor {self.sensor.name!r} has memory, samples and ticks of type {kinds}")
         n, taken, arrived = (
             whole(saved[name], f"{name} of sensor {self.sensor.name!r}") for name in ("n", "taken", "arrived")
         )
