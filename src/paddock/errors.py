@@ -132,7 +132,7 @@ class OldSpellings:
     """A simulation whose attributes can also be read and set by earlier names, with a DeprecationWarning."""
 
     _RENAMED: ClassVar[Mapping[str, str]] = {
-        **{name: f"clock.{name}" for name in ("pace", "paused", "pause", "resume", "running", "stop")},
+        **{name: f"clock.{name}" for name in ("pace", "paused", "pause", "resume", "stop")},
         "routes": "behaviours.routes",
         "order": "behaviours.override",
         "orders": "behaviours.overrides",

@@ -299,6 +299,7 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
     "uavs of a file": (["far.yaml", "--uavs", "3"],
                        "--uavs applies to generated missions only; edit the scenario file instead"),
     "uavs": (["--uavs", "0"], "--uavs must be in 1..10,000, not 0"),
+    "no tasks": (["--tasks", "0"], "--tasks must be in 1.."),
     "tasks": (["--tasks", "1.5"], "invalid value for --tasks: must be an integer, not '1.5'"),
     "seed": (["--seed", "-1"], "--seed must be in 0..2^64-1, not -1"),
     "film": (["far.yaml", "--animate", "a.avi"], "an animation is a .mp4 or a .gif file, not 'a.avi'"),
@@ -323,7 +324,8 @@ EMPTY = "vehicles: []\nmission: {method: greedy, tasks: [{point: {at: [50, 0]}},
 
 
 def test_no_tasks_and_no_vehicles(ask: Ask, tmp_path: Path) -> None:
-    numbers: dict[str, Any] = json.loads(ask("--tasks", "0", "--uavs", "2", "--json", "--output", "a")[1])
+    (tmp_path / "idle.yaml").write_text("vehicles: [{name: u, model: fixed_wing}]\nmission: {tasks: []}\n")
+    numbers: dict[str, Any] = json.loads(ask("idle.yaml", "--json", "--output", "a")[1])
     assert (numbers["tasks"], numbers["done"], numbers["undone"]) == (0, 0, [])
     (tmp_path / "empty.yaml").write_text(EMPTY)
     numbers = json.loads(ask("empty.yaml", "--json", "--output", "b")[1])

@@ -383,8 +383,12 @@ def test_watch_running_and_show_have_their_local_names(serve: Any) -> None:
         with sim.clock.running(until=sim.time + 0.5):
             _until(lambda: sim.tick >= stopped + 200)
         assert sim.tick == stopped + 200
-        with pytest.warns(DeprecationWarning, match=r"use sim\.clock\.running$"), sim.running(until=1e6):
+        with sim.running(until=1e6):
             pass
+        local = paddock.load({"vehicles": []})
+        assert set(dir(local.clock)) <= set(dir(sim.clock))
+        shared = {"command", "log", "on_event", "on_state", "place", "run", "running", "show", "step", "watch"}
+        assert shared <= set(dir(local)) & set(dir(sim))
         assert sim.clock.paused
         page = sim.show(height=300)
         assert page.url == f"http://127.0.0.1:{served.host.addresses['web']['port']}/?token=open%20sesame"

@@ -52,7 +52,7 @@ def test_the_state_uses_no_functions_that_differ_between_processors() -> None:
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.ImportFrom) and node.module == "math" and LIBM & {n.name for n in node.names}:
                 found.add(module)
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-                if node.attr in {"np": NUMPY, "math": LIBM}.get(node.value.id, ()):
-                    found.add(module)
+            owner = node.value if isinstance(node, ast.Attribute) else None
+            if isinstance(owner, ast.Name) and node.attr in {"np": NUMPY, "math": LIBM}.get(owner.id, ()):  # type: ignore[attr-defined]
+                found.add(module)
     assert found == set(OUTPUT)

@@ -52,9 +52,7 @@ def test_the_clock_has_its_earlier_spelling(load: Load) -> None:
         sim.pause()
     with pytest.warns(DeprecationWarning, match=r"use sim\.clock\.paused$"):
         assert sim.paused
-    with pytest.warns(DeprecationWarning, match=r"use sim\.clock\.running$"):
-        background = sim.running()
-    with background:
+    with sim.running():
         with pytest.warns(DeprecationWarning, match=r"use sim\.clock\.resume$"):
             sim.resume()
         with pytest.warns(DeprecationWarning, match=r"use sim\.clock\.stop$"):

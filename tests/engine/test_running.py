@@ -391,3 +391,21 @@ def test_a_paced_run_continues_at_once_from_a_restored_tick() -> None:
 
         sim.run(pace=1.0, heartbeat=beat)
     assert seen[1] > 600_000 and 1000 < seen[2] < 600_000
+
+
+def test_callbacks_have_the_names_of_a_remote_simulation() -> None:
+    sim = Simulation(load_scenario({"clock": {"rate": 100}, "vehicles": [{"name": "dot", "model": "point"}]}))
+    ticks: list[int] = []
+    kinds: list[str] = []
+    end_states = sim.on_state(lambda snapshot: ticks.append(snapshot.tick), every=5)
+    end_events = sim.on_event(lambda event: kinds.append(event.kind))
+    sim.step(10)
+    sim.spawn(name="other", model="point")
+    assert ticks == [5, 10] and kinds == ["spawned"]
+    end_states()
+    end_events()
+    sim.step(10)
+    sim.remove("other")
+    assert ticks == [5, 10] and kinds == ["spawned"]
+    with pytest.raises(PaddockError, match="a callback is a function of an event, not 3"):
+        sim.on_event(3)  # type: ignore[arg-type]

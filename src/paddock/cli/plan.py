@@ -98,7 +98,8 @@ class PlanOptions:
             raise unknown_name("objective", self.objective, OBJECTIVES, "--objective")
         if self.seed is not None and not 0 <= self.seed < SEED_END:
             raise InvalidValueError(f"--seed must be in 0..2^64-1, not {self.seed}")
-        for flag, count, least, most in (("--uavs", self.uavs, 1, 10_000), ("--tasks", self.tasks, 0, 100_000)):
+        fewest = 1 if self.import_tasks is None else 0  # generated tasks, beside those of a file
+        for flag, count, least, most in (("--uavs", self.uavs, 1, 10_000), ("--tasks", self.tasks, fewest, 100_000)):
             if count is not None and not least <= count <= most:
                 raise InvalidValueError(f"{flag} must be in {least}..{most:,}, not {count}")
         if self.output is not None and self.no_files:

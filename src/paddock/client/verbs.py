@@ -301,6 +301,10 @@ class RemoteVerbs(Verbs, OldSpellings, part=""):
         """The same as `on_state`, under the name of a local simulation."""
         return self.on_state(watcher, every)
 
+    def running(self, until: float | None = None, pace: float | None = None) -> Any:
+        """Let time run while a `with` block lasts; `clock.running` under a shorter name."""
+        return self.clock.running(until, pace)
+
     def show(self, height: int = 600) -> Any:
         """Return the server's page for a notebook cell, `height` pixels high; `.url` opens it elsewhere."""
         asked = request("metadata")

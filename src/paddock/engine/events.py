@@ -32,7 +32,7 @@ class EventLog:
     def __init__(self) -> None:
         self._kept: deque[Event] = deque(maxlen=KEPT)
         self.count = 0
-        self.listeners: list[Callable[[Event], None]] = []
+        self.listeners: list[Callable[[Event], object]] = []
 
     def report(self, tick: int, kind: str, subject: str, detail: str = "") -> None:
         """Add an event and notify the listeners."""

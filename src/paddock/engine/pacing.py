@@ -83,6 +83,10 @@ class Pacer:
         self._sleeping = False  # the running thread sleeps because time is stopped
         self._substituted = False  # another thread advances meanwhile
 
+    def __dir__(self) -> list[str]:
+        """List the members for users, which a remote clock has too; the others are for the engine and endpoints."""
+        return ["pace", "pause", "paused", "resume", "running", "stop"]
+
     # from any thread -------------------------------------------------------------------------------------------------
 
     @property

@@ -1,6 +1,7 @@
 """A simulation: the small stable API for notebooks, servers and tests. `Simulation.engine` has the internals."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -9,6 +10,7 @@ from paddock.engine.barrier import Claim, OnRequest
 from paddock.engine.behaviours import PlannedRoute, road_trees
 from paddock.engine.commands import refuse_driven
 from paddock.engine.engine import Engine, whole_number
+from paddock.engine.events import Event
 from paddock.engine.overrides import BehaviourOverride, fleet_routes
 from paddock.engine.publishing import Watcher
 from paddock.errors import InvalidValueError, OldSpellings, PaddockError
@@ -159,6 +161,22 @@ class Simulation(OldSpellings):
         entry = (period, watcher)
         watchers.append(entry)
         return lambda: watchers.remove(entry) if entry in watchers else None
+
+    def on_state(self, callback: Watcher, every: int | None = None) -> Callable[[], None]:
+        """The same as `watch`, under the name of a remote simulation."""
+        return self.watch(callback, every)
+
+    def on_event(self, callback: Callable[[Event], object]) -> Callable[[], None]:
+        """Call `callback(event)` for every event, from within its tick; return a function that ends it."""
+        if not callable(callback):
+            raise PaddockError(f"a callback is a function of an event, not {callback!r}")
+        listeners = self.engine.events.listeners
+        listeners.append(callback)
+        return lambda: listeners.remove(callback) if callback in listeners else None
+
+    def running(self, until: float | None = None, pace: float | None = None) -> AbstractContextManager[None]:
+        """Run in another thread while a `with` block lasts; `clock.running` under a shorter name."""
+        return self.clock.running(until, pace)
 
     def sensors(self, target: str | int) -> dict[str, dict[str, Any]]:
         """Return the last readings of a vehicle's or fleet's sensors: sensor -> reading -> value or (n,) array."""
