@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 
 from paddock.compute.math import absolute, atan, hypot, maximum, select, sincos, tan
 from paddock.compute.quaternion import euler_quaternion
-from paddock.vehicles.model import Desire, Placement, VehicleModel
+from paddock.vehicles.model import Body, Bump, Desire, Placement, VehicleModel
 from paddock.vehicles.parts.car import (
     Command,
     Parameters,
@@ -441,6 +441,23 @@ def energy(s: State, p: Parameters, w: Environment) -> float:
     return 0.5 * (moving + tilting + p.wheel_inertia * spinning) + p.mass * w.gravity * s.z
 
 
+def solid(p: Parameters) -> Body:
+    """Return the box of the car, which an impact can lift, roll and pitch."""
+    flat = car_body(p)
+    return flat._replace(inertia_x=p.inertia_x, inertia_y=p.inertia_y, planar=0.0, mass_z=p.cg_height)
+
+
+def bumped(s: State, p: Parameters, b: Bump) -> State:
+    """Change position and all velocities of the body; its wheels follow through the suspension."""
+    (sine, cosine), (sp, cp) = sincos(s.yaw), sincos(s.pitch)
+    rolled = (b.dwx * cosine + b.dwy * sine) * (1.0 / maximum(cp, 0.1))
+    after = car_bumped(s, p, b._replace(dwz=b.dwz + rolled * sp))
+    pitched = b.dwy * cosine - b.dwx * sine
+    return after._replace(  # type: ignore[no-any-return]
+        z=s.z + b.dz, vz=s.vz + b.dvz, roll_rate=s.roll_rate + rolled, pitch_rate=s.pitch_rate + pitched
+    )
+
+
 def problem(p: Parameters) -> str:
     """Return why these parameters are impossible together; "" if they are not."""
     wheels = 2.0 * (p.unsprung_front + p.unsprung_rear)
@@ -470,6 +487,6 @@ MODEL = VehicleModel(
     report_type=Report,
     problem=problem,
     subsystems=SUBSYSTEMS,
-    body=car_body,
-    bumped=car_bumped,
+    body=solid,
+    bumped=bumped,
 )
