@@ -32,8 +32,11 @@ def lay_down(sim: Simulation, name: str, yaw: float, z: float) -> None:
     program = sim.engine.programs[name]
     half = np.sqrt(0.5)
     program.fleet.state[2, 0] = z
-    program.fleet.state[6:10, 0] = -half * sin(0.5 * yaw), half * cos(0.5 * yaw), half * sin(0.5 * yaw), half * cos(
-        0.5 * yaw
+    program.fleet.state[6:10, 0] = (
+        -half * sin(0.5 * yaw),
+        half * cos(0.5 * yaw),
+        half * sin(0.5 * yaw),
+        half * cos(0.5 * yaw),
     )
     program.forget_poses()
     sim.engine.contact.forget()
