@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import cos, sin
 from typing import Any
 
@@ -102,7 +103,7 @@ def test_a_cone_that_is_hit_flies_as_far_as_a_thrown_body() -> None:
                     flight.append((*cone.position[[0, 2]], *cone.velocity[[0, 2]]))
             heights.append(highest)
             assert flight or speed < 15.0
-            for before, after in zip(flight, flight[1:], strict=False):
+            for before, after in pairwise(flight):
                 if abs(after[0] - before[0]) < 1.5 * speed / RATE and after[3] < before[3]:
                     drag = 0.08 / 3.5 * np.hypot(before[2], before[3])
                     assert before[3] - after[3] == pytest.approx((G + drag * before[3]) / RATE, rel=0.15)

@@ -307,7 +307,7 @@ class ContactStage:
         """Return the table of the bodies that take part."""
         poses = roster.poses(bodies, tick) if gathered is None else gathered
         columns = np.arange(len(bodies)) if gathered is None else bodies
-        table = posed(roster.constants, bodies, poses, columns, roster.falling)
+        table: Floats = posed(roster.constants, bodies, poses, columns, roster.falling)
         places = np.searchsorted(bodies, resting)
         if len(places):
             height, slope_x, slope_y, mu = self._ground(*table[:2, places])
