@@ -157,15 +157,19 @@ def test_cones_are_knocked_over_fly_and_come_to_rest() -> None:
     )
     sim.step(90)
     assert upright(sim, "cones") == pytest.approx(1.0)
-    sim.step(1680)
-    lying = upright(sim, "cones")
-    assert np.abs(lying[:2]).max() < 0.6
-    assert lying[2] == pytest.approx(1.0)
+    least = upright(sim, "cones")
+    for k in range(84):
+        if k == 10:
+            assert sim.snapshot()["red"].velocity[0] > 15.0
+            sim.command("red", brake=1.0)  # or it would push them along
+        sim.step(20)
+        least = np.minimum(least, upright(sim, "cones"))
+    assert least[:2].max() < 0.3  # one may come to rest on its base again
+    assert least[2] == pytest.approx(1.0)
     after = sim.snapshot().fleet("cones")
     assert after.position[:2, 0].min() > 12.0
     assert after.position[:, 2].max() < 0.3
     assert np.abs(after.block[7:10]).max() == 0.0
-    assert sim.snapshot()["red"].velocity[0] > 15.0
 
 
 def test_sleeping_props_cost_nothing() -> None:

@@ -14,6 +14,7 @@ from paddock.engine.simulation import Simulation
 from paddock.record import Recorder, verify
 from paddock.scenario import load_scenario
 
+SLOW = pytest.mark.slow
 THIN = {"wall": {"points": [[20, -9], [20, 9]], "height": 9, "thickness": 0.05}}
 CONE = {"name": "cone", "cone": {"center": [20, 0], "radius": 0.114, "height": 0.325, "mass": 0.45}}
 
@@ -65,15 +66,16 @@ def test_drones_do_not_pass_through_each_other_at_100_m_s_each() -> None:
             assert touched(sim) == 1
 
 
-def test_a_heap_of_crates_and_cones_never_gains_energy() -> None:
+@pytest.mark.parametrize(("crates_in", "cones_in", "ticks"), [(8, 3, 300), pytest.param(14, 6, 750, marks=SLOW)])
+def test_a_heap_of_crates_and_cones_never_gains_energy(crates_in: int, cones_in: int, ticks: int) -> None:
     """Kinetic and potential energy of all of them together, in every tick of a fall into a heap and its settling."""
     box = {"low": [-0.8, -0.8, 0.4], "high": [0.8, 0.8, 5.0]}
-    crates = {"name": "crates", "model": "prop.crate", "count": 14, "spawn": {"random": box}}
-    cones = {"name": "cones", "model": "prop.cone", "count": 6, "spawn": {"random": box}}
+    crates = {"name": "crates", "model": "prop.crate", "count": crates_in, "spawn": {"random": box}}
+    cones = {"name": "cones", "model": "prop.cone", "count": cones_in, "spawn": {"random": box}}
     with launched(crates, cones, contact={"overlap": "resolve", "friction": 0.4}, clock={"rate": 500}) as sim:
         sim.step(250)  # those that overlapped have moved apart
         energies = []
-        for _ in range(750):
+        for _ in range(ticks):
             sim.step()
             energies.append(sum(total_energy(sim, name) for name in ("crates", "cones")))
     gain = np.diff(energies)
@@ -104,20 +106,19 @@ def pile_up(order: int = 1) -> Simulation:
     return paddock.load(tree)
 
 
-def test_the_race_is_the_same_with_any_threads_grouping_and_declaration() -> None:
+@pytest.mark.parametrize("ticks", [120, pytest.param(400, marks=SLOW)])
+def test_the_race_is_the_same_with_any_threads_grouping_and_declaration(ticks: int) -> None:
     hashes = {}
     for name, threads, order, groups in (
-        ("plain", None, 1, (400,)),
-        ("one thread", 1, 1, (400,)),
-        ("two threads", 2, 1, (400,)),
-        ("groups", None, 1, (1, 2, 47, 50, 99, 201)),
-        ("order", None, -1, (400,)),
+        ("one thread", 1, 1, (ticks,)),
+        ("two threads", 2, 1, (ticks,)),
+        ("groups and order", None, -1, (1, 2, 47, 50, ticks - 100)),
     ):
         try:
             limit_threads(threads)
             with pile_up(order) as sim:
-                for ticks in groups:
-                    sim.step(ticks)
+                for count in groups:
+                    sim.step(count)
                 hashes[name] = sim.state_hash()
                 assert touched(sim) >= 3
         finally:
@@ -125,16 +126,17 @@ def test_the_race_is_the_same_with_any_threads_grouping_and_declaration() -> Non
     assert len(set(hashes.values())) == 1, hashes
 
 
-def test_the_race_is_restored_in_mid_collision_and_verified(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ticks", [60, pytest.param(150, marks=SLOW)])
+def test_the_race_is_restored_in_mid_collision_and_verified(tmp_path: Path, ticks: int) -> None:
     with pile_up() as sim:
         with Recorder(sim, tmp_path / "race.mcap", rate=50):
             while not len(sim.engine.contact.contacts):
                 sim.step()
             blob = sim.save()
-            sim.step(150)
+            sim.step(ticks)
             expected = sim.state_hash()
         sim.restore(blob)
-        sim.step(100)
+        sim.step(ticks - 50)
         sim.step(50)
         assert sim.state_hash() == expected
     assert verify(tmp_path / "race.mcap").same

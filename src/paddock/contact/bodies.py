@@ -37,13 +37,14 @@ class BodyRow(NamedTuple):
     restitution: int = 25
     asleep: int = 26
     ground: int = 27  # height under the pose, normal x, y, z and friction factor; normal 0: the ground does not hold it
-    size: int = 32
+    mass_z: int = 32  # height of the centre of mass above the pose; x and the columns after it are of that centre
+    size: int = 33
 
 
 ROW = BodyRow()
 HALF_ROW, SHAPE_ROW, GROUND_ROW = ROW.half, ROW.shape, ROW.ground
 FRICTION_ROW, RESTITUTION_ROW, ASLEEP_ROW = ROW.friction, ROW.restitution, ROW.asleep
-LIGHTNESS_ROW, TURNING_ROW = ROW.lightness, ROW.turning
+LIGHTNESS_ROW, TURNING_ROW, MASS_ROW = ROW.lightness, ROW.turning, ROW.mass_z
 
 
 def prepare(b: Any, dt: float, axes: Any, centre: Any, sweep: Any, line: Any, radius: Any, inertia: Any) -> None:
@@ -94,6 +95,7 @@ def posed_table(constants: Any, bodies: Any, poses: Any, columns: Any, falls: An
         i, c = bodies[k], columns[k]
         for row in range(10):
             table[row, k] = poses[row, c]
+        table[2, k] += constants[MASS_ROW, i] * (1.0 - 2.0 * (poses[3, c] * poses[3, c] + poses[4, c] * poses[4, c]))
         table[10, k], table[11, k], table[12, k] = rotate(
             poses[3, c], poses[4, c], poses[5, c], poses[6, c], poses[10, c], poses[11, c], poses[12, c]
         )
@@ -137,4 +139,4 @@ def bounds(table: Floats) -> Floats:
     half, shape = table[ROW.half : ROW.half + 3], table[ROW.shape]
     solid = np.sqrt((half * half).sum(axis=0))
     size = np.where(shape == SPHERE, half[0], np.where(shape == CAPSULE, np.maximum(half[0], half[1]), solid))
-    return np.asarray(size + np.sqrt(table[ROW.centre_x] ** 2 + table[ROW.centre_z] ** 2))
+    return np.asarray(size + np.sqrt(table[ROW.centre_x] ** 2 + (table[ROW.centre_z] + table[ROW.mass_z]) ** 2))

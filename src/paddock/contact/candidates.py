@@ -349,6 +349,7 @@ class Candidates:
 
     def chosen(self, place: Floats, velocity: Floats) -> Ints:
         """Return the pairs that may touch in this tick, of the candidates or in a crowd of all, in ascending order."""
+        found: Ints
         if self.crowded:
             sweep = np.sqrt((velocity * velocity).sum(axis=0)) * self.dt
             given = self.n, self.moving, place, self.radius, sweep, self.fleet, self.ignores

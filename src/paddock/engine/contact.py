@@ -133,7 +133,8 @@ def _constants(program: FleetProgram, settings: ContactSection) -> tuple[Floats,
     table[ROW.lightness], table[ROW.lightness + 1] = 1.0 / body.mass, (1.0 - body.planar) / body.mass
     table[ROW.turning : ROW.turning + 3] = 1.0 / np.stack([body.inertia_x, body.inertia_y, body.inertia_z])
     table[ROW.half : ROW.half + 3] = body.half_length, body.half_width, body.half_height
-    table[ROW.centre_x], table[ROW.centre_z], table[ROW.shape] = body.centre_x, body.centre_z, body.shape
+    table[ROW.centre_x], table[ROW.centre_z], table[ROW.shape] = body.centre_x, body.centre_z - body.mass_z, body.shape
+    table[ROW.mass_z] = body.mass_z
     table[ROW.friction] = settings.friction if chosen.friction is None else chosen.friction
     table[ROW.restitution] = settings.restitution if chosen.restitution is None else chosen.restitution
     return table, bool(np.any(body.falls))
@@ -306,12 +307,12 @@ class ContactStage:
         """Return the table of the bodies that take part."""
         poses = roster.poses(bodies, tick) if gathered is None else gathered
         columns = np.arange(len(bodies)) if gathered is None else bodies
-        table = posed(roster.constants, bodies, poses, columns, roster.falling)
+        table: Floats = posed(roster.constants, bodies, poses, columns, roster.falling)
         places = np.searchsorted(bodies, resting)
         if len(places):
             height, slope_x, slope_y, mu = self._ground(*table[:2, places])
             up = 1.0 / np.sqrt(1.0 + slope_x * slope_x + slope_y * slope_y)
-            table[ROW.ground :, places] = height, -slope_x * up, -slope_y * up, up, mu
+            table[ROW.ground : ROW.ground + 5, places] = height, -slope_x * up, -slope_y * up, up, mu
         return table
 
     def _ground(self, x: Floats, y: Floats) -> Floats:

@@ -111,6 +111,7 @@ class Body(NamedTuple):
     centre_x: Annotated[float, Column("m", "shape's centre ahead of the pose")] = 0.0
     planar: Annotated[float, Column("0/1", "1: on wheels, without vertical motion, roll and pitch")] = 0.0
     falls: Annotated[float, Column("0/1", "1: the contact stage keeps it above the ground, not its own step")] = 0.0
+    mass_z: Annotated[float, Column("m", "height of the centre of mass above the pose: what a bump shifts")] = 0.0
 
 
 class Bump(NamedTuple):

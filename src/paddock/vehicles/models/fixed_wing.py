@@ -33,6 +33,9 @@ BANK_GAIN = 1.2  # rad of bank per rad of heading error, when guided: well dampe
 GRAVITY = 9.80665  # m/s2: gravity assumed when banking for a bend of the path
 TAKE_OFF = 0.1  # m/s of climb with which an aircraft on the ground accelerates, when guided
 SLOPE_MAX = 0.7  # the steepest climb as a share of the airspeed, beside `climb_max`
+BREAKS = 4.0  # m/s: change of the velocity by a touch that breaks it
+TUMBLING = 0.07  # 1/m: drag over mass and speed squared of a wreck, which falls at about 12 m/s
+SLIDING = 0.5  # friction of a wreck on the ground
 ROLLING = 0.05  # rolling resistance of the wheels on short grass, share of the weight
 
 
@@ -55,6 +58,7 @@ class State(NamedTuple):
     charge: Annotated[float, Column("", "battery charge, 1 full, 0 empty")]
     voltage: Annotated[float, Column("V", "battery voltage under load")]
     current: Annotated[float, Column("A", "battery current")]
+    broken: Annotated[float, Column("0/1", "1: a touch has broken it, it falls")]
 
 
 class Command(NamedTuple):
@@ -92,7 +96,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     """Integrate first-order lags exactly; the air path is an arc with the tick's mean speed and turn rate.
 
     On the ground it rolls straight ahead and lifts off at its slowest airspeed; slower, it accelerates only to climb,
-    and stops otherwise. With a nearly empty battery it climbs less; with an empty one it glides.
+    and stops otherwise. With a nearly empty battery it climbs less; with an empty one it glides. Broken, it falls.
     """
     rolls = (s.z <= surface(s.x, s.y, w).height) & (s.climb <= 0.0)
     sine_now, cosine_now = sincos(s.yaw)
@@ -140,24 +144,57 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     z = select(follows, ground.height, z)
     rise = select(is_sloped(ground), ground.slope_x * vx + ground.slope_y * vy, 0.0)
     vz = select(follows, rise, vz)
+    broken, fall = s.broken != 0.0, _fallen(s, w, dt)
     return State(
-        x=x,
-        y=y,
-        z=maximum(z, ground.height),
-        vx=vx,
-        vy=vy,
-        vz=select(z < ground.height, maximum(vz, rise), vz),
-        yaw=yaw,
-        airspeed=airspeed,
-        bank=bank,
-        climb=climb,
-        turn_rate=turn_rate,
-        bank_rate=(bank_wanted - bank) / p.roll_time,
-        pitch_rate=path_rate(airspeed, climb, airspeed_wanted - airspeed, climb_missing) / p.speed_time,
-        charge=battery.charge,
-        voltage=battery.voltage,
-        current=battery.current,
+        x=select(broken, fall.x, x),
+        y=select(broken, fall.y, y),
+        z=select(broken, fall.z, maximum(z, ground.height)),
+        vx=select(broken, fall.vx, vx),
+        vy=select(broken, fall.vy, vy),
+        vz=select(broken, fall.vz, select(z < ground.height, maximum(vz, rise), vz)),
+        yaw=select(broken, s.yaw, yaw),
+        airspeed=select(broken, fall.airspeed, airspeed),
+        bank=select(broken, s.bank, bank),
+        climb=select(broken, fall.vz, climb),
+        turn_rate=select(broken, 0.0, turn_rate),
+        bank_rate=select(broken, 0.0, (bank_wanted - bank) / p.roll_time),
+        pitch_rate=select(
+            broken, 0.0, path_rate(airspeed, climb, airspeed_wanted - airspeed, climb_missing) / p.speed_time
+        ),
+        charge=select(broken, s.charge, battery.charge),
+        voltage=select(broken, s.voltage, battery.voltage),
+        current=select(broken, 0.0, battery.current),
+        broken=s.broken,
     )
+
+
+class Fall(NamedTuple):
+    """Motion of a wreck."""
+
+    x: float
+    y: float
+    z: float
+    vx: float
+    vy: float
+    vz: float
+    airspeed: float
+
+
+def _fallen(s: State, w: Environment, dt: float) -> Fall:
+    """Return the motion of a wreck after dt: it falls with drag, and slides to a stop on the ground."""
+    rx, ry, rz = s.vx - w.wind_x, s.vy - w.wind_y, s.vz - w.wind_z
+    slow = 1.0 / (1.0 + dt * TUMBLING * sqrt(rx * rx + ry * ry + rz * rz))
+    vx, vy, vz = w.wind_x + rx * slow, w.wind_y + ry * slow, w.wind_z + (rz - dt * w.gravity) * slow
+    here = surface(s.x, s.y, w)
+    lies = s.z <= here.height
+    speed = sqrt(s.vx * s.vx + s.vy * s.vy)
+    grip = maximum(1.0 - dt * SLIDING * w.gravity / maximum(speed, 1e-9), 0.0)
+    vx, vy = select(lies, s.vx * grip, vx), select(lies, s.vy * grip, vy)
+    x, y, z = s.x + dt * vx, s.y + dt * vy, s.z + dt * vz
+    ground = surface(x, y, w).height
+    lands = z <= ground
+    vz = select(lands, select(lies, 0.0, vz), vz)  # at the touchdown it keeps its speed: the engine reports a crash
+    return Fall(x, y, select(lands, ground, z), vx, vy, vz, sqrt(vx * vx + vy * vy + vz * vz))
 
 
 def _discharged(
@@ -261,6 +298,7 @@ def place(at: Placement, p: Parameters, w: Environment) -> State:
         charge=1.0,
         voltage=select(p.capacity > 0.0, p.cells * FULL_CELL, 0.0),
         current=none,
+        broken=none,
     )
 
 
@@ -301,14 +339,20 @@ def solid(p: Parameters) -> Body:
 
 
 def bumped(s: State, p: Parameters, b: Bump) -> State:
-    """Change position and velocity; airspeed, heading and climb follow, and the autopilot keeps the wings stable."""
+    """Change position and velocity; airspeed, heading and climb follow, and the autopilot keeps the wings stable.
+
+    A hard touch breaks it.
+    """
     sine, cosine = sincos(s.yaw)
     level = level_speed(s.airspeed, s.climb)
     vx, vy = level * cosine + b.dvx, level * sine + b.dvy
     climb = s.climb + b.dvz
+    hard = b.dvx * b.dvx + b.dvy * b.dvy + b.dvz * b.dvz >= BREAKS * BREAKS
+    broken = select(hard, 1.0, s.broken)
     return s._replace(
         x=s.x + b.dx, y=s.y + b.dy, z=s.z + b.dz, vx=s.vx + b.dvx, vy=s.vy + b.dvy, vz=s.vz + b.dvz,
-        yaw=course(vx, vy, s.yaw), airspeed=sqrt(vx * vx + vy * vy + climb * climb), climb=climb,
+        yaw=select(broken != 0.0, s.yaw, course(vx, vy, s.yaw)),
+        airspeed=sqrt(vx * vx + vy * vy + climb * climb), climb=climb, broken=broken,
     )  # fmt: skip
 
 

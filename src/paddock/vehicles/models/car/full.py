@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 
 from paddock.compute.math import absolute, atan, clamp, hypot, maximum, select, sincos, tan
 from paddock.compute.quaternion import euler_quaternion
-from paddock.vehicles.model import Desire, Placement, VehicleModel
+from paddock.vehicles.model import Body, Bump, Desire, Placement, VehicleModel
 from paddock.vehicles.parts.car import (
     Command,
     Parameters,
@@ -431,6 +431,23 @@ def energy(s: State, p: Parameters, w: Environment) -> float:
     return 0.5 * (moving + tilting + p.wheel_inertia * spinning) + p.mass * w.gravity * raised
 
 
+def solid(p: Parameters) -> Body:
+    """Return the box of the car, which an impact can lift, roll and pitch."""
+    flat = car_body(p)
+    return flat._replace(inertia_x=p.inertia_x, inertia_y=p.inertia_y, planar=0.0, mass_z=p.cg_height)
+
+
+def bumped(s: State, p: Parameters, b: Bump) -> State:
+    """Change position and all velocities of the body; its wheels follow through the suspension."""
+    (sine, cosine), (sp, cp) = sincos(s.yaw), sincos(s.pitch)
+    rolled = (b.dwx * cosine + b.dwy * sine) * (1.0 / maximum(cp, 0.1))
+    after = car_bumped(s, p, b._replace(dwz=b.dwz + rolled * sp))
+    pitched = b.dwy * cosine - b.dwx * sine
+    return after._replace(  # type: ignore[no-any-return]
+        z=s.z + b.dz, vz=s.vz + b.dvz, roll_rate=s.roll_rate + rolled, pitch_rate=s.pitch_rate + pitched
+    )
+
+
 MODEL = VehicleModel(
     kind="car",
     summary="Full car: heave, roll, pitch, four unsprung masses on springs and dampers, and all of double_track",
@@ -452,6 +469,6 @@ MODEL = VehicleModel(
     problem=full_car_problem,
     subsystems=SUBSYSTEMS,
     spares=SPARES,
-    body=car_body,
-    bumped=car_bumped,
+    body=solid,
+    bumped=bumped,
 )
