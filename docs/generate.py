@@ -1,18 +1,22 @@
 """Writes the tables of the documentation from the code: `python docs/generate.py`.
 
 A page has `<!-- generated: NAME -->` before a table and `<!-- end -->` after it; everything else is written by hand.
+`python docs/generate.py --measured` drives cars and writes the tables of docs/validation.md (minutes); the comparison
+with CommonRoad is kept where its models are not installed (`make bench-peers`).
 """
 
 from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from math import isinf
 from pathlib import Path
 from typing import Any
 
 from paddock.behaviour.rule import Rule, find_rule, rule_names
+from paddock.errors import MissingFeatureError
 from paddock.planning.methods import find_method, method_names
 from paddock.record.channels import CHANNELS
 from paddock.scenario import demo_names, demo_path, load_preset, load_scenario, preset_description, preset_names
@@ -604,6 +608,54 @@ def keys(shown: str) -> str:
     return " ".join(f"`{key}`" for key in shown.split())
 
 
+def validation_table() -> str:
+    """Return the figures of the sedan at every level, as `paddock validate sedan` finds them, and its checks."""
+    from paddock.record.validation.proving_ground import TestCar
+    from paddock.record.validation.report import CHECK_HEADS, LEVELS, check_rows, validate
+
+    found = validate("sedan", [TestCar(f"car.{level}", "sedan") for level in LEVELS])
+    figures = table(("figure", "unit", *found.levels), found.rows())
+    remarks = "".join(f"- {line}\n" for line in found.remarks())
+    return f"{figures}\n{remarks}\n{table(CHECK_HEADS, check_rows(found))}"
+
+
+def preset_limits() -> str:
+    """Return the limits of every preset at the levels with tyres."""
+    from paddock.record.validation.manoeuvres import FIGURES
+    from paddock.record.validation.proving_ground import TestCar
+    from paddock.record.validation.report import CHANGE, SKIDPAD, TURNS, validate
+
+    keys = ("understeer", "lateral_max", "skidpad", "lane_change_speed", "lane_change_open")
+    heads = [f"{FIGURES[key].label}, {FIGURES[key].unit}" for key in keys]
+    rows, remarks = [], []
+    for preset in preset_names("car"):
+        cars = [TestCar(f"car.{level}", preset) for level in ("bicycle", "double_track", "full")]
+        found = validate(preset, cars, (TURNS, CHANGE, SKIDPAD))
+        wrong = {(check.what, check.level) for check in found.checks if not check.ok}
+        remarks += [f"- {preset}: {line}\n" for line in [*found.remarks(), *(f"{a} fails ({b})" for a, b in wrong)]]
+        shown = [[FIGURES[key].shown(found.figure(level, key)) for level in found.levels] for key in keys]
+        rows.append([preset, *(" / ".join(values) for values in shown)])
+    return table(("preset", *heads), rows) + ("\n" + "".join(remarks) if remarks else "")
+
+
+def commonroad_table() -> str:
+    """Return the yaw rates of CommonRoad's models and of ours, driven by the same inputs."""
+    from paddock.bench.suites.cars import PEER_NAMES, TURNS, yaw_rates
+
+    levels = ("car.bicycle", "car.double_track", "car.full")
+    rows = [[f"{speed:g} m/s, {steer:g} rad", *(f"{rate:.4f}" for rate in yaw_rates(speed, steer, levels).values())]
+            for speed, steer in TURNS]  # fmt: skip
+    return table(("speed, angle", *(f"CommonRoad {name}" for name in PEER_NAMES.values()), *levels), rows)
+
+
+MEASURED: dict[str, Callable[[], str]] = {
+    "validation": validation_table,
+    "validation-presets": preset_limits,
+    "validation-commonroad": commonroad_table,
+}
+"""Tables of docs/validation.md."""
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "scenario": scenario_tables,
     "models": model_tables,
@@ -639,8 +691,21 @@ def refreshed(text: str) -> str:
     return REGION.sub(lambda match: f"{match[1]}{PARTS[match['name']]()}{match[3]}", text)
 
 
+def measured(match: re.Match[str]) -> str:
+    """Return a measured table; the old one where the programs it compares with are not installed."""
+    try:
+        return f"{match[1]}{MEASURED[match['name']]()}{match[3]}"
+    except MissingFeatureError as error:
+        print(f"{match['name']} is kept: {error}", file=sys.stderr)
+        return match[0]
+
+
 def main() -> None:
     """Write all pages."""
+    if "--measured" in sys.argv[1:]:
+        path = ROOT / "docs/validation.md"
+        path.write_text(REGION.sub(measured, path.read_text(encoding="utf-8")), encoding="utf-8")
+        return
     for page in PAGES:
         path = ROOT / page
         path.write_text(refreshed(path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -14,15 +14,18 @@ from paddock.cli.main import exit_code
 from paddock.errors import PaddockError
 from paddock.record.validation.lane_change import Course, cone_hits, hit_cones
 from paddock.record.validation.manoeuvres import (
+    FIGURES,
     braking,
     coast_down,
     coasting_speed,
     formulas,
+    split_friction,
     steady_turns,
     step_response,
     step_steer,
 )
 from paddock.record.validation.proving_ground import TestCar, checked_car, linear_bicycle
+from paddock.record.validation.skidpad import agreement, skidpad
 
 G = 9.80665
 PLAIN = {"tyre_load_sensitivity": 0.0, "lift_front": 0.0, "lift_rear": 0.0}
@@ -113,6 +116,48 @@ def test_lane_change_at_two_speeds() -> None:
     assert hits[1].min() >= 3.0
 
 
+@pytest.mark.parametrize("preset", ["sedan", "formula"])
+def test_the_skidpad_agrees_with_steady_turns(preset: str) -> None:
+    car = TestCar("car.bicycle", preset)
+    turns, circle = steady_turns(car), skidpad(car)
+    limit, found = turns.figures["lateral_max"], circle.figures["skidpad"]
+    p = car.values
+    load = {v: p.mass * G + 0.5 * 1.225 * p.frontal_area * (p.lift_front + p.lift_rear) * v * v
+            for v in (80.0 / 3.6, sqrt(found * 50.0))}  # fmt: skip
+    first, second = load.values()
+    # grip grows with the load, less the load sensitivity of the tyres
+    assert found == pytest.approx(limit * second / first, rel=0.08)
+    assert [check.ok for check in agreement(car, circle, turns)] == [True]
+
+
+def test_power_ends_before_the_grip_of_the_driverless_car() -> None:
+    circle = skidpad(TestCar("car.bicycle", "driverless"))
+    assert circle.remark == "limited by the power of the car, not by its tyres"
+    assert agreement(TestCar("car.bicycle", "driverless"), circle, steady_turns(TestCar("car.bicycle", "sedan"))) == []
+
+
+def test_a_kinematic_car_has_no_understeer_and_no_limit() -> None:
+    car = TestCar("car.kinematic", "sedan")
+    figures = steady_turns(car).figures
+    assert figures["understeer"] == pytest.approx(0.0, abs=1e-3)
+    assert figures["understeer_least"] == pytest.approx(0.0, abs=1e-2)
+    assert figures["lateral_max"] is None
+    assert split_friction(car).skipped.startswith("not applicable")
+    assert skidpad(car).remark.startswith("no limit")
+
+
+def test_figures_in_the_documentation() -> None:
+    """One level of the table, at once: the others come from the same command."""
+    page = (Path(__file__).parents[2] / "docs" / "validation.md").read_text(encoding="utf-8")
+    car = TestCar("car.bicycle", "sedan")
+    found = step_steer(car).figures | steady_turns(car).figures | coast_down(car).figures
+    for key, value in found.items():
+        row = next(line for line in page.splitlines() if line.startswith(f"| {FIGURES[key].label} |"))
+        assert row.split(" | ")[3] == FIGURES[key].shown(value), (
+            f"{key}: run python docs/generate.py --measured"
+        )
+
+
 def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "report"
     given = ["validate", "sedan", "--level", "bicycle", "--only", "4138", "--only", "formulas", "--report", str(folder)]
@@ -136,6 +181,7 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["sedan", "--preset", "race"], "two presets are given"),
         (["sedan", "--only", "skid-pad"], "--only: unknown manoeuvre 'skid-pad'"),
         (["car.full", "--preset", "sedann"], "did you mean 'sedan'?"),
+        (["sedn"], "unknown car 'sedn'; did you mean 'sedan'?"),
     ],
 )
 def test_mistakes(arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -100,8 +100,10 @@ CASES = [
     (ONE + "spawn: {circle: {radius: 2, heading: 1}}\n", "3:40: heading needs face: fixed, not face: tangent"),
     (ONE + "spawn: {random: {low: [0, 2, 0], high: [1, 1, 1]}}\n",
      "3:29: low must not exceed high: y from 2 to 1"),
-    (ONE + "spawn: {line: {start: [0, 0], end: [0, 0, 0]}}\n",
-     "3:25: vehicles[0].spawn.line.start must be [x, y, z], not [0, 0]"),
+    (ONE + "spawn: {line: {start: [0], end: [0, 0, 0]}}\n",
+     "3:25: vehicles[0].spawn.line.start must be [x, y] or [x, y, z], not [0]"),
+    ("vehicles: []\nworld: {obstacles: [{wall: {points: [[0, 0]]}}]}\n",
+     "2:37: world.obstacles[0].wall.points must be a list of at least 2 items, not [[0, 0]]"),
     # behaviour and sensors
     (ONE + "behaviour: {flock: {}, hold: {}}\n",
      "3:14: a behaviour is one name with its options, not 2 keys (flock, hold)"),

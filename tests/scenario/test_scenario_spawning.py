@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from paddock.scenario import load_scenario, spawn_poses
+from paddock.scenario import ScenarioError, load_scenario, spawn_poses
 from paddock.scenario.spawning import Floats
 
 PI = np.pi
@@ -68,6 +68,20 @@ def test_circle(face: dict[str, Any], yaw: list[float]) -> None:
     found = poses(count=4, spawn={"circle": {"radius": 2, "z": 5, "center": [1, 1], **face}})
     assert_allclose(found[:, :3], [[3, 1, 5], [1, 3, 5], [-1, 1, 5], [1, -1, 5]], atol=1e-12)
     assert_allclose(found[:, 3], yaw, atol=1e-12)
+
+
+def test_lines_and_boxes_on_the_ground() -> None:
+    ends = {"start": [0, 0], "end": [4, 4]}
+    found = poses(count=3, spawn={"line": ends}, ground_z=7.0)
+    assert_allclose(found, [[0, 0, 7, PI / 4], [2, 2, 7, PI / 4], [4, 4, 7, PI / 4]])
+    box = poses(count=50, spawn={"random": {"low": [1, 2], "high": [3, 5]}}, ground_z=7.0)
+    flying = poses(count=50, spawn={"random": {"low": [1, 2, 0], "high": [3, 5, 1]}})
+    assert_array_equal(box[:, [0, 1, 3]], flying[:, [0, 1, 3]])
+    assert (box[:, 2] == 7.0).all()
+    with pytest.raises(ScenarioError, match=r"start and end must both be \[x, y\] \(on the ground\) or both"):
+        poses(count=2, spawn={"line": {"start": [0, 0], "end": [1, 1, 0]}})
+    with pytest.raises(ScenarioError, match=r"low and high must both be"):
+        poses(count=2, spawn={"random": {"low": [0, 0, 0], "high": [1, 1]}})
 
 
 def test_line() -> None:

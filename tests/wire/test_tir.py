@@ -41,7 +41,7 @@ def test_versions(kind: int, version: int) -> None:
         ("FITTYP = 61", "FITTYP = 70", "[MODEL] FITTYP is 70; valid: 5, 6, 21, 52 (MF 5.2) and 60, 61, 62 (MF 6.1)"),
         ("FITTYP = 61", "", "[MODEL] FITTYP is missing; valid: 5"),
         ("[VERTICAL]", "[VERTIKAL]", "the section [VERTICAL] is missing; did you mean 'VERTIKAL'?"),
-        ("PKY1 = -15.324", "PKYY = -15.324", "[LATERAL_COEFFICIENTS] PKY1 is missing; did you mean"),
+        ("PKY1 = -15.324", "PKYY = -15.324", "[LATERAL_COEFFICIENTS] PKY1 is missing; did you mean 'PKYY'?"),
         ("PKY1 = -15.324", "PKY1 = soft", "a.tir:50: [LATERAL_COEFFICIENTS] PKY1 must be a number, not 'soft'"),
         ("PKY1 = -15.324", "PKY1 = nan", "a.tir:50: [LATERAL_COEFFICIENTS] PKY1 must be a finite number, not 'nan'"),
         ("PKY1 = -15.324", "PKY1 = 0", "a.tir:50: [LATERAL_COEFFICIENTS] PKY1 must not be 0"),
@@ -56,6 +56,21 @@ def test_errors_name_line_section_and_key(old: str, new: str, message: str) -> N
     with pytest.raises(TirError, match=re.escape(message)) as caught:
         parse_tir(TEXT.replace(old, new), "a.tir")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (r"^PDX1 .*\n", "a.tir: [LONGITUDINAL_COEFFICIENTS] PDX1 is missing"),
+        (r"^\[LATERAL_COEFFICIENTS\][^\[]*", "a.tir: the section [LATERAL_COEFFICIENTS] is missing"),
+    ],
+)
+def test_other_names_of_the_format_are_not_suggested(lines: str, message: str) -> None:
+    text, count = re.subn(lines, "", TEXT, flags=re.MULTILINE)
+    assert count == 1
+    with pytest.raises(TirError) as caught:
+        parse_tir(text, "a.tir")
+    assert str(caught.value) == message
 
 
 def test_a_missing_file_is_one_line(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from paddock.cli.options import Flag
 from paddock.cli.progress import bar
-from paddock.errors import PaddockError, unknown_name
+from paddock.errors import PaddockError, UnknownNameError, unknown_name
 
 if TYPE_CHECKING:
     from paddock.record.validation.proving_ground import TestCar
@@ -32,7 +32,7 @@ def validate(
 ) -> int:
     """Drive ISO 7401, ISO 4138, ISO 3888-2, skidpad, acceleration, braking and coast-down; compare levels and formulas.
 
-    Exits with 1 if a level differs from an analytic check by more than its tolerance.
+    Exits with 1 if a figure differs from a formula, or from another figure, by more than the tolerance of the check.
 
     Parameters
     ----------
@@ -97,6 +97,10 @@ def _cars(car: str, level: tuple[str, ...], preset: str | None) -> list[TestCar]
         return [checked_car(model, preset, entries[0]) for model in models]
     if level:
         raise PaddockError(f"--level needs car, a preset or a scenario, not the model {car!r}")
+    try:
+        find_model(car)
+    except UnknownNameError:
+        raise unknown_name("car", car, ["car", *(f"car.{one}" for one in LEVELS), *preset_names("car")]) from None
     return [checked_car(car, preset)]
 
 
@@ -122,5 +126,5 @@ def _print(found: Validation) -> None:
         mark = "[green]ok[/]" if check.ok else "[red]failed[/]"
         difference = f"{100.0 * (check.measured / check.expected - 1.0):+.2f} %" if check.expected else ""
         console.print(f"{mark} {check.level}: {check.what}: {difference} of {check.formula}", highlight=False)
-    for line in found.skipped():
+    for line in found.remarks():
         console.print(line, highlight=False)

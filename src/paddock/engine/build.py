@@ -117,7 +117,8 @@ def arrival(world: World, program: FleetProgram, entry: VehicleEntry, place: Pla
     where = place("spawn" if entry.spawn else "pose")
     if not (np.abs(poses[:, :3]) <= FARTHEST).all():
         raise InvalidValueError(f"{where}: vehicles start within {FARTHEST:g} m of the origin")
-    refuse_below(world, poses, f"{where}: vehicles start")
+    advice = "; leave z out to start on the ground" if world.uneven is not None else ""
+    refuse_below(world, poses, f"{where}: vehicles start", advice)
     if abs(entry.speed) > FASTEST:
         raise InvalidValueError(f"{place('speed')}: the speed is at most {FASTEST:g} m/s, not {entry.speed:g}")
     inputs = checked_inputs(program.model, entry.commands, lambda name: place("commands", name))
@@ -126,15 +127,15 @@ def arrival(world: World, program: FleetProgram, entry: VehicleEntry, place: Pla
     return Arrival(fleet.next_member, state, inputs, varied)
 
 
-def refuse_below(world: World, poses: Floats, who: str) -> None:
-    """Raise InvalidValueError if one of the poses (n, 4) is below the ground."""
+def refuse_below(world: World, poses: Floats, who: str, advice: str = "") -> None:
+    """Raise InvalidValueError if one of the poses (n, 4) is below the ground; `advice` ends the message."""
     ground = world.heights(poses[:, 0], poses[:, 1])
     below = np.flatnonzero(poses[:, 2] < ground - 1e-9)
     if len(below):
         worst = below[np.argmin(poses[below, 2] - ground[below])]
         x, y, z = poses[worst, :3].tolist()
         at = f" at ({x:g}, {y:g})" if world.uneven is not None else ""
-        raise InvalidValueError(f"{who} at or above the ground, z >= {ground[worst]:g} m{at}, not {z:g}")
+        raise InvalidValueError(f"{who} at or above the ground, z >= {ground[worst]:g} m{at}, not {z:g}{advice}")
 
 
 def admit(

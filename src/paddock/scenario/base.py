@@ -93,6 +93,10 @@ def _within(low: float, high: float, index: int, what: str) -> AfterValidator:
 
 Vector2 = Annotated[tuple[Number, Number], has_length(2, form="[x, y]")]
 Vector3 = Annotated[tuple[Number, Number, Number], has_length(3, form="[x, y, z]")]
+GroundOrVector3 = Annotated[
+    tuple[Number, ...], Field(min_length=2, max_length=3), has_length(2, 3, form="[x, y] or [x, y, z]")
+]
+"""`[x, y]` (on the ground) or `[x, y, z]`: metres, world frame ENU."""
 Pose = Annotated[
     tuple[Number, ...], Field(min_length=3, max_length=4), has_length(3, 4, form="[x, y, yaw] or [x, y, z, yaw]")
 ]

@@ -36,9 +36,9 @@ def spawn_poses(entry: VehicleEntry, uniform: Uniform, ground: Ground = flat, ma
     elif spawn.circle:
         poses = _circle(spawn.circle, count, ground, maths)
     elif spawn.random:
-        poses = _random(spawn.random, count, uniform)
+        poses = _random(spawn.random, count, uniform, ground)
     elif spawn.line:
-        poses = _line(spawn.line, count, maths)
+        poses = _line(spawn.line, count, ground, maths)
     else:
         poses = _listed(spawn.poses or (), ground)
     yaw = poses[:, 3]
@@ -75,21 +75,27 @@ def _circle(circle: CirclePattern, count: int, ground: Ground, maths: Any) -> Fl
     return _stacked(x, y, ground(x, y) if circle.z is None else circle.z, yaw)
 
 
-def _random(box: RandomPattern, count: int, uniform: Uniform) -> Floats:
+def _random(box: RandomPattern, count: int, uniform: Uniform, ground: Ground) -> Floats:
     drawn = np.asarray(uniform(count, RANDOM_COLUMNS), dtype=np.float64)
     low, high = np.array(box.low), np.array(box.high)
-    position = low + drawn[:, :3] * (high - low)
+    position = low + drawn[:, : len(low)] * (high - low)
     yaw = 2 * np.pi * drawn[:, 3] - np.pi if box.heading is None else box.heading
-    return _stacked(position[:, 0], position[:, 1], position[:, 2], yaw)
+    return _stacked(*_placed(position, ground), yaw)
 
 
-def _line(line: LinePattern, count: int, maths: Any) -> Floats:
+def _line(line: LinePattern, count: int, ground: Ground, maths: Any) -> Floats:
     start, end = np.array(line.start), np.array(line.end)
     along = np.linspace(0.0, 1.0, count)[:, None]
     position = start * (1 - along) + end * along
-    east, north, _ = end - start
+    east, north = (end - start)[:2]
     yaw = maths.arctan2(north, east) if line.heading is None else line.heading
-    return _stacked(position[:, 0], position[:, 1], position[:, 2], yaw)
+    return _stacked(*_placed(position, ground), yaw)
+
+
+def _placed(position: Floats, ground: Ground) -> tuple[Floats, Floats, Floats]:
+    """Return x, y and z of places (n, 2 or 3); those without z are on the ground."""
+    x, y = position[:, 0], position[:, 1]
+    return x, y, position[:, 2] if position.shape[1] == 3 else ground(x, y)
 
 
 def _stacked(x: Floats, y: Floats, z: Floats | float, yaw: Floats | float) -> Floats:

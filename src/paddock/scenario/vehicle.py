@@ -17,6 +17,7 @@ from pydantic import (
 from paddock.scenario.base import (
     Behaviour,
     BehaviourChoice,
+    GroundOrVector3,
     Inputs,
     Name,
     NotNegative,
@@ -29,7 +30,6 @@ from paddock.scenario.base import (
     Sensor,
     Text,
     Vector2,
-    Vector3,
     Whole,
     invalid,
 )
@@ -47,6 +47,12 @@ PART_FILES = (".tir",)  # endings of files that describe a subsystem
 WIDEST_SPREAD = 0.33  # three standard deviations below a value remain above 0
 LONGEST_PART = 1 << 18  # characters of such a file
 _GROUND = "null is the ground."
+
+
+def refuse_mixed(one: Sequence[float], other: Sequence[float], name: str, other_name: str) -> None:
+    """Raise an error if only one of two places has a height."""
+    if len(one) != len(other):
+        raise invalid(f"{name} and {other_name} must both be [x, y] (on the ground) or both [x, y, z]", (other_name,))
 
 
 class GridPattern(Section):
@@ -81,13 +87,14 @@ class CirclePattern(Section):
 class RandomPattern(Section):
     """Uniform in a box, drawn from the scenario's seed."""
 
-    low: Vector3 = Field(description="Lowest corner of the box [x, y, z], in m.")
-    high: Vector3 = Field(description="Highest corner of the box [x, y, z], in m.")
+    low: GroundOrVector3 = Field(description="Lowest corner of the box [x, y, z], or [x, y] on the ground, in m.")
+    high: GroundOrVector3 = Field(description="Highest corner of the box [x, y, z], or [x, y] on the ground, in m.")
     heading: Number | None = Field(default=None, description="Yaw of every vehicle, in rad; null draws it at random.")
 
     @model_validator(mode="after")
     def _low_below_high(self) -> Self:
-        for axis, low, high in zip((0, 1, 2), self.low, self.high, strict=True):
+        refuse_mixed(self.low, self.high, "low", "high")
+        for axis, (low, high) in enumerate(zip(self.low, self.high, strict=True)):
             if low > high:
                 raise invalid(f"low must not exceed high: {'xyz'[axis]} from {low:g} to {high:g}", ("low", axis))
         return self
@@ -96,9 +103,14 @@ class RandomPattern(Section):
 class LinePattern(Section):
     """Evenly spaced from start to end, both included; a single vehicle is at the start."""
 
-    start: Vector3 = Field(description="First vehicle [x, y, z], in m.")
-    end: Vector3 = Field(description="Last vehicle [x, y, z], in m.")
+    start: GroundOrVector3 = Field(description="First vehicle [x, y, z], or [x, y] on the ground, in m.")
+    end: GroundOrVector3 = Field(description="Last vehicle [x, y, z], or [x, y] on the ground, in m.")
     heading: Number | None = Field(default=None, description="Yaw of every vehicle, in rad; null faces along the line.")
+
+    @model_validator(mode="after")
+    def _both_on_the_ground(self) -> Self:
+        refuse_mixed(self.start, self.end, "start", "end")
+        return self
 
 
 class SpawnSection(OneOf):

@@ -7,10 +7,11 @@ of other programs are kept, not checked.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from math import isfinite
 from pathlib import Path
 
-from paddock.errors import PaddockError, suggestion
+from paddock.errors import PaddockError
 
 MOST_BYTES = 1 << 20
 SECTION = re.compile(r"\[\s*([A-Za-z0-9_ ]+?)\s*\]$")
@@ -37,6 +38,12 @@ RANGES = {  # of values that would make the curves meaningless
     "PKY1": (-1e3, 1e3),
     "PKY2": (-100.0, 100.0),
 }
+
+
+STANDARD = ("MODEL", "UNITS", "DIMENSION", "VERTICAL", "LONGITUDINAL", "LATERAL", "ALIGNING", "OVERTURNING", "ROLLING")
+STANDARD += ("SCALING", "TURNSLIP")
+COEFFICIENT = re.compile(r"[PQRS][A-Z]{1,3}\d$")
+"""Names of sections begin with one of these words, names of coefficients look like this: others may be misspelled."""
 
 
 class TirError(PaddockError):
@@ -119,6 +126,12 @@ def _version(name: str, numbers: Mapping[str, Mapping[str, float]], texts: Mappi
     return VERSIONS[int(given)]
 
 
+def _near(name: str, others: list[str]) -> str:
+    """Return a question for the name that is most like a missing one, among names that the format does not have."""
+    near = get_close_matches(name, others, n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
 def _check(file: TirFile, lines: Mapping[tuple[str, str], int]) -> None:
     for key, unit in UNITS.items():
         given = file.texts.get("UNITS", {}).get(key, unit).lower()
@@ -128,11 +141,12 @@ def _check(file: TirFile, lines: Mapping[tuple[str, str], int]) -> None:
     for section, keys in REQUIRED.items():
         known = file.numbers.get(section)
         if known is None:
-            hint = suggestion(section, sorted(file.numbers))
-            raise TirError(f"{file.name}: the section [{section}] is missing; {hint}")
+            others = [other for other in file.numbers if other.split("_")[0] not in STANDARD]
+            raise TirError(f"{file.name}: the section [{section}] is missing{_near(section, others)}")
         for key in keys:
             if key not in known:
-                raise TirError(f"{file.name}: [{section}] {key} is missing; {suggestion(key, sorted(known))}")
+                others = [other for other in known if not COEFFICIENT.match(other)]
+                raise TirError(f"{file.name}: [{section}] {key} is missing{_near(key, others)}")
     for section, values in file.numbers.items():
         for key, value in values.items():
             low, high = RANGES.get(key, (-1e12, 1e12))

@@ -1,6 +1,6 @@
 """Cars at every level: car-steps per second, one car stepped from Python, CommonRoad's models with the same inputs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -116,12 +116,17 @@ def _commanded(seconds: float) -> float:
 def _turns() -> Iterator[Result]:
     """Yield the steady yaw rate after a step of the steering: CommonRoad's three models, and three levels of ours."""
     for speed, steer in TURNS:
-        case = f"yaw rate at {speed:g} m/s, {steer:g} rad"
-        for peer, name in PEER_NAMES.items():
-            rates = run_peer("run_commonroad.py", "turn", peer, str(speed), str(steer))["yaw_rate"]
-            yield measured("cars", f"{case}: CommonRoad {name}", float(np.mean(rates[-50:])), "rad/s")
-        for model in ("car.bicycle", "car.double_track", "car.full"):
-            yield measured("cars", f"{case}: {model}", float(turned(model, speed, steer)[-50:].mean()), "rad/s")
+        for name, rate in yaw_rates(speed, steer, ("car.bicycle", "car.double_track", "car.full")).items():
+            yield measured("cars", f"yaw rate at {speed:g} m/s, {steer:g} rad: {name}", rate, "rad/s")
+
+
+def yaw_rates(speed: float, steer: float, models: Sequence[str]) -> dict[str, float]:
+    """Return the yaw rate (rad/s) after 3.5 to 4 s of CommonRoad's models and of ours, driven by the same inputs."""
+    found = {}
+    for peer, name in PEER_NAMES.items():
+        rates = run_peer("run_commonroad.py", "turn", peer, str(speed), str(steer))["yaw_rate"]
+        found[f"CommonRoad {name}"] = float(np.mean(rates[-50:]))
+    return found | {model: float(turned(model, speed, steer)[-50:].mean()) for model in models}
 
 
 def turned(model: str, speed: float, steer: float) -> Any:

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
+from paddock.compute import arrays
 from paddock.record.validation.proving_ground import (
     AIR_DENSITY,
     DECIDE,
@@ -15,6 +15,7 @@ from paddock.record.validation.proving_ground import (
     Sample,
     TestCar,
     drive,
+    lateral_grip,
     linear_bicycle,
     speed_pedals,
 )
@@ -23,6 +24,7 @@ from paddock.world.columns import Floats
 KMH = 1.0 / 3.6
 PERIOD = DECIDE / RATE  # s between samples
 Curve = tuple[Floats, Floats]
+NOT_REACHED = "-"
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,10 @@ class Figure:
     unit: str
     digits: int = 2
 
+    def shown(self, value: float | None) -> str:
+        """Return a value as reports show it."""
+        return NOT_REACHED if value is None else f"{round(value, self.digits) + 0.0:.{self.digits}f}"  # 0, never -0
+
 
 @dataclass
 class ManoeuvreResult:
@@ -42,6 +48,7 @@ class ManoeuvreResult:
     curves: dict[str, Curve] = field(default_factory=dict)
     checks: list["Check"] = field(default_factory=list)
     skipped: str = ""  # the reason
+    remark: str = ""  # what a figure means, or why there is none
 
 
 @dataclass(frozen=True)
@@ -67,7 +74,7 @@ STEP_START, STEP_RISE, STEP_END = 0.5, 0.1, 5.0  # s
 
 def step_steer(car: TestCar) -> ManoeuvreResult:
     """ISO 7401: at 80 km/h, a step of the road wheels within 0.1 s to a lateral acceleration of 4 m/s2."""
-    speed = STEP_SPEED if _reaches(car, STEP_SPEED) else 0.7 * _top_speed(car)
+    speed = STEP_SPEED if reaches(car, STEP_SPEED) else 0.7 * top_speed(car)
     about = linear_bicycle(car, speed).steer_for(STEP_LATERAL, speed)
     for _ in range(2):  # the second fleet is close around the angle of the first
         angles = about * np.linspace(0.8, 1.25, 10)
@@ -91,12 +98,12 @@ def step_steer(car: TestCar) -> ManoeuvreResult:
 def _step_driver(car: TestCar, angles: Floats, speed: float) -> Callable[[Sample], Inputs]:
     def decide(now: Sample) -> Inputs:
         share = min(max((now.time + PERIOD - STEP_START) / STEP_RISE, 0.0), 1.0)
-        return {"steer": share * angles, **speed_pedals(car, speed, now.speed, _bend_drag(car, now))}
+        return {"steer": share * angles, **speed_pedals(car, speed, now.speed, bend_drag(car, now))}
 
     return decide
 
 
-def _bend_drag(car: TestCar, now: Sample) -> Floats:
+def bend_drag(car: TestCar, now: Sample) -> Floats:
     """Return the force (N) along the car of the turned front wheels' side force."""
     p = car.values
     front = p.mass * p.cg_to_rear / (p.cg_to_front + p.cg_to_rear)
@@ -149,15 +156,15 @@ LINEAR = (0.5, 2.5)  # m/s2: lateral accelerations of the understeer gradient
 
 def steady_turns(car: TestCar) -> ManoeuvreResult:
     """ISO 4138, constant speed: 48 cars hold 80 km/h with different steering angles until they turn steadily."""
-    speed = STEP_SPEED if _reaches(car, STEP_SPEED) else 0.7 * _top_speed(car)
+    speed = STEP_SPEED if reaches(car, STEP_SPEED) else 0.7 * top_speed(car)
     linear = linear_bicycle(car, speed)
     p = car.values
-    largest = min(p.steer_max, 2.0 * linear.steer_for(1.3 * p.tyre_mu * p.tyre_d_lat * GRAVITY, speed))
-    angles = largest * np.linspace(0.0, 1.0, CARS + 1)[1:] ** 1.5
+    largest = min(p.steer_max, 4.0 * linear.steer_for(lateral_grip(car, speed), speed))
+    angles = largest * np.linspace(0.0, 1.0, CARS + 1)[1:] ** 2
 
     def decide(now: Sample) -> Inputs:
         share = min((now.time + PERIOD) / RAMP, 1.0)
-        return {"steer": share * angles, **speed_pedals(car, speed, now.speed, _bend_drag(car, now))}
+        return {"steer": share * angles, **speed_pedals(car, speed, now.speed, bend_drag(car, now))}
 
     traces = drive(car, np.full(CARS, speed), HOLD, decide)
     lateral = traces.lateral[-50:].mean(axis=0)
@@ -166,20 +173,21 @@ def steady_turns(car: TestCar) -> ManoeuvreResult:
     steady &= np.abs(traces.body_slip[-1]) < 0.5
     if steady.sum() < 4:
         return ManoeuvreResult(skipped="no steady turns at this speed")
-    lateral, angles, slip = lateral[steady], angles[steady], traces.body_slip[-1][steady]
-    rise = np.argmax(lateral) + 1
-    lateral, angles, slip = lateral[:rise], angles[:rise], slip[:rise]
+    kept = np.flatnonzero(steady)
+    kept = kept[: np.argmax(lateral[kept]) + 1]
+    lateral, angles, slip = lateral[kept], angles[kept], traces.body_slip[-1][kept]
+    speeds, rates = (traces[name][-50:].mean(axis=0)[kept] for name in ("speed", "yaw_rate"))
     within = (lateral > LINEAR[0]) & (lateral < LINEAR[1])
     within = within if within.sum() >= 3 else np.arange(len(lateral)) < 4
-    slope = float(np.polyfit(lateral[within], angles[within], 1)[0])
-    gradient = slope - linear.base / speed**2
-    excess = angles - linear.base * lateral / speed**2  # Ackermann angle removed
+    excess = angles - arrays.arctan2(linear.base * rates, speeds)  # without slip the car needs the Ackermann angle
+    gradient = float(np.polyfit(lateral[within], excess[within], 1)[0])
     most = float(lateral.max())
     tangents = np.gradient(excess, lateral)[lateral < 0.9 * most]
+    rising = np.gradient(lateral, angles)
     figures: dict[str, float | None] = {
         "understeer": float(np.degrees(gradient) * GRAVITY),
         "understeer_least": float(np.degrees(tangents.min()) * GRAVITY) if len(tangents) else None,
-        "lateral_max": most,
+        "lateral_max": most if rising[-1] < 0.2 * rising[0] else None,  # else more steering would turn it faster
         "slip_gradient": float(np.degrees(np.polyfit(lateral[within], slip[within], 1)[0]) * GRAVITY),
     }
     curves = {"understeer": (lateral, np.degrees(angles)), "understeer_slip": (lateral, np.degrees(slip))}
@@ -211,7 +219,7 @@ def acceleration(car: TestCar) -> ManoeuvreResult:
 
 def braking(car: TestCar) -> ManoeuvreResult:
     """Stop from 100 km/h (or 0.8 of the top speed) with 16 constant pedals, up to the full pedal."""
-    speed, pedals = min(100.0 * KMH, 0.8 * _top_speed(car)), np.linspace(0.1, 1.0, 16)
+    speed, pedals = min(100.0 * KMH, 0.8 * top_speed(car)), np.linspace(0.1, 1.0, 16)
 
     def driver(now: Sample) -> Inputs:
         return {"brake": pedals, "gear": 0.0}
@@ -237,7 +245,7 @@ PLAIN = (
 def formulas(car: TestCar) -> ManoeuvreResult:
     """Compare a gentle turn and braking with formulas, without resistance and with open differentials."""
     plain = replace(car, parameters={**car.parameters, **dict.fromkeys(PLAIN, 0.0)})
-    speed = min(STEP_SPEED, 0.6 * _top_speed(car))
+    speed = min(STEP_SPEED, 0.6 * top_speed(car))
     linear = linear_bicycle(plain, speed)
     angle = linear.steer_for(0.5, speed)
     turns = drive(plain, [speed], 4.0, lambda now: {"steer": angle, "gear": 0.0})
@@ -261,7 +269,7 @@ def formulas(car: TestCar) -> ManoeuvreResult:
 
 def coast_down(car: TestCar) -> ManoeuvreResult:
     """Roll in neutral from 100 km/h (or 0.8 of the top speed) for 30 s; compare with the solution of the equation."""
-    p, speed = car.values, min(100.0 * KMH, 0.8 * _top_speed(car))
+    p, speed = car.values, min(100.0 * KMH, 0.8 * top_speed(car))
     traces = drive(car, [speed], 30.0, lambda now: {"gear": 0.0}, every=0.1)
     spinning = 4.0 * p.wheel_inertia / p.wheel_radius**2 if car.level in ("double_track", "full") else 0.0
     drag = p.drag_coefficient + p.rolling_resistance * (p.lift_front + p.lift_rear)
@@ -286,61 +294,15 @@ def coasting_speed(speed: float, k: float, rolling: float, time: float) -> float
     return float(ratio * np.tan(angle)) if angle > 0.0 else 0.0
 
 
-SKIDPAD = 50.0  # m
-
-
-def skidpad(car: TestCar) -> ManoeuvreResult:
-    """Drive round a circle of 50 m radius; the fastest of 24 cars that stays within 0.5 m of it counts."""
-    p = car.values
-    radius = SKIDPAD if p.cg_to_front + p.cg_to_rear > 1.2 else 10.0
-    guess = float(np.sqrt(p.tyre_mu * p.tyre_d_lat * GRAVITY * radius))
-    top = 0.95 * _top_speed(car)
-    low, high = min(0.6 * guess, 0.5 * top), min(1.6 * guess, top)
-    best = np.nan
-    for _ in range(2):
-        speeds = np.linspace(low, high, 24)
-        held = _holds_circle(car, speeds, radius)
-        fastest = int(np.flatnonzero(held)[-1]) if held.any() else -1
-        if fastest < 0:
-            break
-        best, low, high = speeds[fastest], speeds[fastest], speeds[min(fastest + 1, 23)]
-    limited = best < 0.999 * min(1.6 * guess, top)
-    return ManoeuvreResult({"skidpad": float(best**2 / radius) if limited and not np.isnan(best) else None})
-
-
-def _holds_circle(car: TestCar, speeds: Floats, radius: float) -> Any:
-    """Return which cars hold the circle, tangential at its start; they gain their speed from 70 % of it."""
-    linear = [linear_bicycle(car, float(speed)) for speed in speeds]
-    feed = np.array(
-        [one.base / radius + max(one.gradient, 0.0) * v**2 / radius for one, v in zip(linear, speeds, strict=True)]
-    )
-    gain = np.array([one.base / v**2 for one, v in zip(linear, speeds, strict=True)])
-
-    def decide(now: Sample) -> Inputs:
-        dx, dy = now.x, now.y - radius
-        distance = np.sqrt(dx * dx + dy * dy)
-        off = distance - radius  # outside positive
-        outwards = (now.course_x * dx + now.course_y * dy) / distance
-        wanted = speeds * min(0.7 + 0.3 * now.time / 8.0, 1.0)
-        share = np.square(np.minimum(now.speed / speeds, 1.0))
-        correction = (gain + feed * radius / speeds**2) * (4.0 * off + 4.0 * outwards)
-        steer = np.clip(share * (feed - linear[0].base / radius) + linear[0].base / radius + correction, -0.6, 0.6)
-        return {"steer": steer, **speed_pedals(car, wanted, now.speed, _bend_drag(car, now))}
-
-    traces = drive(car, 0.7 * speeds, 14.0, decide, every=0.02)
-    last = slice(-150, None)
-    off = np.sqrt(np.square(traces["x"][last]) + np.square(traces["y"][last] - radius)) - radius
-    slow = np.abs(traces["speed"][last] / speeds - 1.0).max(axis=0)
-    return (np.abs(off).max(axis=0) < 0.5) & (slow < 0.03)
-
-
 SLIPPERY = 0.3
 
 
 def split_friction(car: TestCar) -> ManoeuvreResult:
     """Brake from 80 km/h with the left wheels on a friction of 0.3, hands on a straight wheel and with a correction."""
+    if car.level in ("kinematic", "bicycle"):
+        return ManoeuvreResult(skipped="not applicable: one wheel on each axle, on the centre line")
     ground = {"patches": [{"half_plane": {"point": [0.0, 0.0], "heading": 0.0}, "mu": SLIPPERY}]}
-    speed = min(80.0 * KMH, 0.8 * _top_speed(car))
+    speed = min(80.0 * KMH, 0.8 * top_speed(car))
     corrects = np.array([0.0, 1.0])
 
     def decide(now: Sample) -> Inputs:
@@ -363,11 +325,12 @@ def split_friction(car: TestCar) -> ManoeuvreResult:
     )
 
 
-def _reaches(car: TestCar, speed: float) -> bool:
-    return _top_speed(car) > 1.1 * speed
+def reaches(car: TestCar, speed: float) -> bool:
+    """Return whether a car drives faster than a speed (m/s), with something to spare."""
+    return top_speed(car) > 1.1 * speed
 
 
-def _top_speed(car: TestCar) -> float:
+def top_speed(car: TestCar) -> float:
     """Return about the largest speed (m/s): power against air drag and rolling resistance, and the rev limit."""
     p = car.values
     speeds = np.linspace(1.0, 120.0, 1191)
@@ -392,6 +355,7 @@ FIGURES: Mapping[str, Figure] = {
     "slip_gradient": Figure("ISO 4138: body slip gradient", "deg/g", 2),
     "lateral_max": Figure("ISO 4138: largest lateral acceleration", "m/s2", 2),
     "lane_change_speed": Figure("ISO 3888-2: highest entry speed without a cone hit", "km/h", 1),
+    "lane_change_open": Figure("ISO 3888-2: the same with open differentials", "km/h", 1),
     "lane_change_cones": Figure("ISO 3888-2: cones hit 5 km/h above it, best driver", "", 0),
     "skidpad": Figure("Skidpad: largest lateral acceleration", "m/s2", 2),
     "zero_to_100": Figure("Acceleration: 0 to 100 km/h", "s", 2),

@@ -233,16 +233,24 @@ def linear_bicycle(car: TestCar, speed: float) -> LinearBicycle:
     base = p.cg_to_front + p.cg_to_rear
     if car.model == "car.kinematic":
         return LinearBicycle(base, 0.0)
-    air = 0.5 * AIR_DENSITY * p.frontal_area * speed * speed
-    front = p.mass * GRAVITY * p.cg_to_rear / base + air * p.lift_front
-    rear = p.mass * GRAVITY * p.cg_to_front / base + air * p.lift_rear
-    slope_front, slope_rear = _axle_slope(front, 1.0, p), _axle_slope(rear, p.grip_rear, p)
+    slope_front, slope_rear = (p.tyre_b_lat * p.tyre_c_lat * peak for peak in _axle_peaks(p, speed))
     gradient = p.mass / base * (p.cg_to_rear / slope_front - p.cg_to_front / slope_rear)
     return LinearBicycle(base, gradient)
 
 
-def _axle_slope(load: float, grip: float, p: Parameters) -> float:
-    """Return the cornering stiffness of an axle, N/rad."""
+def lateral_grip(car: TestCar, speed: float) -> float:
+    """Return the lateral acceleration (m/s2) of both axles at their peaks, with the down-force of a speed (m/s)."""
+    return sum(_axle_peaks(car.values, speed)) / car.values.mass
+
+
+def _axle_peaks(p: Parameters, speed: float) -> tuple[float, float]:
+    """Return the largest lateral forces of the front and of the rear axle, N, at static load and down-force."""
+    base, air = p.cg_to_front + p.cg_to_rear, 0.5 * AIR_DENSITY * p.frontal_area * speed * speed
+    front = p.mass * GRAVITY * p.cg_to_rear / base + air * p.lift_front
+    rear = p.mass * GRAVITY * p.cg_to_front / base + air * p.lift_rear
+    return _axle_peak(front, 1.0, p), _axle_peak(rear, p.grip_rear, p)
+
+
+def _axle_peak(load: float, grip: float, p: Parameters) -> float:
     loss = p.tyre_load_sensitivity * (0.5 * load - p.tyre_load) / p.tyre_load
-    peak = p.tyre_d_lat * p.tyre_mu * grip * max(0.3, 1.0 - loss) * load
-    return p.tyre_b_lat * p.tyre_c_lat * peak
+    return p.tyre_d_lat * p.tyre_mu * grip * max(0.3, 1.0 - loss) * load

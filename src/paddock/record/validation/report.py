@@ -10,27 +10,31 @@ from paddock.errors import MissingFeatureError, PaddockError
 from paddock.record.mission_report.html import CSS, cards, picture, table, text
 from paddock.record.mission_report.map_figure import ALARM, SOFT, colour, dress, styled, svg
 from paddock.record.validation.lane_change import Course, lane_change
+from paddock.record.validation.lane_change import agreement as lane_change_agreement
 from paddock.record.validation.manoeuvres import (
     FIGURES,
+    NOT_REACHED,
     Check,
     ManoeuvreResult,
     acceleration,
     braking,
     coast_down,
     formulas,
-    skidpad,
     split_friction,
     steady_turns,
     step_steer,
 )
 from paddock.record.validation.proving_ground import TestCar
+from paddock.record.validation.skidpad import agreement as skidpad_agreement
+from paddock.record.validation.skidpad import skidpad
 
 LEVELS = ("kinematic", "bicycle", "double_track", "full")
+TURNS, CHANGE, SKIDPAD = "ISO 4138 steady turns", "ISO 3888-2 double lane change", "skidpad"
 MANOEUVRES: dict[str, Callable[[TestCar], ManoeuvreResult]] = {
     "ISO 7401 step steer": step_steer,
-    "ISO 4138 steady turns": steady_turns,
-    "ISO 3888-2 double lane change": lane_change,
-    "skidpad": skidpad,
+    TURNS: steady_turns,
+    CHANGE: lane_change,
+    SKIDPAD: skidpad,
     "acceleration": acceleration,
     "braking": braking,
     "split friction": split_friction,
@@ -49,7 +53,6 @@ PLOTS = {
     "split_mu_corrected": ("Split friction, corrected: heading", "time, s", "heading, deg"),
     "coast_down": ("Coast-down in neutral", "time, s", "speed, km/h"),
 }
-NOT_REACHED = "-"
 
 
 @dataclass(frozen=True)
@@ -67,8 +70,18 @@ class Validation:
 
     @property
     def checks(self) -> list[Check]:
-        """All checks against formulas."""
-        return [check for one in self.outcomes.values() for outcome in one.values() for check in outcome.checks]
+        """All checks against formulas, and of figures against each other."""
+        found = [check for one in self.outcomes.values() for outcome in one.values() for check in outcome.checks]
+        circle, turns, change = (self._driven(key) for key in (SKIDPAD, TURNS, CHANGE))
+        for car in self.cars:
+            if car.level in circle and car.level in turns:
+                found += skidpad_agreement(car, circle[car.level], turns[car.level])
+        changed = [car for car in self.cars if car.level in change]
+        return found + lane_change_agreement(changed, [change[car.level] for car in changed])
+
+    def _driven(self, manoeuvre: str) -> dict[str, ManoeuvreResult]:
+        """Return the outcomes of a manoeuvre by level."""
+        return {level: one[manoeuvre] for level, one in self.outcomes.items() if manoeuvre in one}
 
     def figure(self, level: str, key: str) -> float | None:
         """Return a figure at a level; None if it was not reached."""
@@ -83,17 +96,17 @@ class Validation:
         for key, figure in FIGURES.items():
             values = [self.figure(level, key) for level in self.levels]
             if any(value is not None for value in values):
-                shown = [NOT_REACHED if value is None else f"{value:.{figure.digits}f}" for value in values]
-                rows.append([figure.label, figure.unit, *shown])
+                rows.append([figure.label, figure.unit, *(figure.shown(value) for value in values)])
         return rows
 
-    def skipped(self) -> list[str]:
-        """Return one line for each manoeuvre that was not driven."""
+    def remarks(self) -> list[str]:
+        """Return one line for each manoeuvre that was not driven or whose figures need a word, with its levels."""
         reasons: dict[str, list[str]] = {}
         for level, outcomes in self.outcomes.items():
             for name, one in outcomes.items():
-                if one.skipped:
-                    reasons.setdefault(f"{name}: skipped: {one.skipped}", []).append(level)
+                if one.skipped or one.remark:
+                    line = f"{name}: skipped: {one.skipped}" if one.skipped else f"{name}: {one.remark}"
+                    reasons.setdefault(line, []).append(level)
         everywhere = len(self.cars)
         return [
             reason if len(levels) == everywhere else f"{reason} ({', '.join(levels)})"
@@ -113,7 +126,7 @@ class Validation:
         }
         units = {key: figure.unit for key, figure in FIGURES.items()}
         names = {"car": self.name, "preset": self.cars[0].preset, "levels": self.levels}
-        return {**names, "figures": figures, "units": units, "checks": checks, "skipped": self.skipped()}
+        return {**names, "figures": figures, "units": units, "checks": checks, "remarks": self.remarks()}
 
 
 def validate(
@@ -149,7 +162,8 @@ def write_report(found: Validation, folder: Path) -> list[Path]:
     return [folder / name for name in contents]
 
 
-def _check_rows(found: Validation) -> list[list[str]]:
+def check_rows(found: Validation) -> list[list[str]]:
+    """Return the table of checks, under CHECK_HEADS."""
     return [
         [c.what, c.level, c.formula, f"{c.measured:.5g}", f"{c.expected:.5g}", _difference(c), "yes" if c.ok else "NO"]
         for c in found.checks
@@ -170,8 +184,8 @@ def markdown(found: Validation) -> str:
         return [f"| {' | '.join(row)} |" for row in (heads, ["---"] * len(heads), *rows)]
 
     parts = [f"# Validation of {found.name}", "", *lines(("figure", "unit", *found.levels), found.rows()), ""]
-    parts += ["## Analytic checks", "", *lines(CHECK_HEADS, _check_rows(found)), ""]
-    parts += [*(f"- {line}" for line in found.skipped()), ""] if found.skipped() else []
+    parts += ["## Checks", "", *lines(CHECK_HEADS, check_rows(found)), ""]
+    parts += [*(f"- {line}" for line in found.remarks()), ""] if found.remarks() else []
     return "\n".join([*parts, f"`{NOT_REACHED}`: not reached, or no limit at this level.", ""])
 
 
@@ -184,14 +198,14 @@ def page(found: Validation, drawings: dict[str, str], missing: str) -> str:
         f"<title>{text(found.name)}: validation</title>",
         f"<style>\n{CSS.read_text(encoding='utf-8')}</style>\n</head>\n<body>\n<main>",
         f"<h1>Validation of {text(found.name)}</h1>",
-        cards([(f"{passed} of {len(found.checks)}", "analytic checks passed"), (str(len(found.cars)), "levels")]),
+        cards([(f"{passed} of {len(found.checks)}", "checks passed"), (str(len(found.cars)), "levels")]),
     ]
     columns = range(2, 2 + len(found.levels))
     rows = [[text(cell) for cell in row] for row in found.rows()]
     head.append(f'<h2>Figures</h2>\n<div class="sheet">{table(("figure", "unit", *found.levels), rows, columns)}</div>')
-    checked = [[text(cell) for cell in row] for row in _check_rows(found)]
-    head.append(f'<h2>Analytic checks</h2>\n<div class="sheet">{table(CHECK_HEADS, checked, range(3, 6))}</div>')
-    head += [f'<p class="soft">{text(line)}</p>' for line in [*found.skipped(), *filter(None, [missing])]]
+    checked = [[text(cell) for cell in row] for row in check_rows(found)]
+    head.append(f'<h2>Checks</h2>\n<div class="sheet">{table(CHECK_HEADS, checked, range(3, 6))}</div>')
+    head += [f'<p class="soft">{text(line)}</p>' for line in [*found.remarks(), *filter(None, [missing])]]
     head += [picture(drawing, name, PLOTS[name][0]) for name, drawing in drawings.items()]
     return "\n".join([*head, "</main>\n</body>\n</html>\n"])
 
