@@ -63,7 +63,7 @@ def can_be_flown(path: Path, radius: float) -> None:
 def test_a_polygon_is_covered_by_a_path_that_can_be_flown(
     rings: tuple[Points, list[Points]], spacing: float, radius: float
 ) -> None:
-    shape = PolygonShape(*rings, spacing)
+    shape = PolygonShape(*rings, spacing, turns="outside")
     path = shape.path(radius, z=60.0)
     whole = Polygon(*rings)
     near = shapely.union_all(shapely.buffer(shapely.linestrings(shape.swaths), 0.5 * spacing, quad_segs=64))
@@ -95,7 +95,7 @@ def test_swaths_lie_in_the_polygon_and_never_cross_a_hole(
 @settings(max_examples=settings.default.max_examples // 8)
 @given(polygons(), st.sampled_from([10.0, 60.0]))
 def test_every_swath_is_flown_once(rings: tuple[Points, list[Points]], radius: float) -> None:
-    shape = PolygonShape(rings[0], (), 40.0)  # near holes, rows end as far from them as turns need
+    shape = PolygonShape(rings[0], (), 40.0, turns="outside")  # near holes, rows end as far from them as turns need
     straight = [s for s in shape.path(radius).segments if s.curvature == 0.0]
     flown = np.array([(*sorted([(s.x, s.y), ends_at(s)[:2]]),) for s in straight])
     swaths = np.array([sorted(map(tuple, swath)) for swath in shape.swaths.tolist()])

@@ -10,7 +10,7 @@ GeoJSON features:
 | line task | LineString of two positions; more make a task each | |
 | circle task, `kind: circle` | Point on the circle | `heading_deg`, `radius_m`, `turn` |
 | area task, `kind: area` | LineString, the first pass | `spacing_m`, `passes`, `side` |
-| polygon task | Polygon, with holes | `spacing_m` or `camera`; `angle_deg`, `margin_m` |
+| polygon task | Polygon, with holes | `spacing_m` or `camera`; `angle_deg`, `margin_m`, `turns` |
 | no-fly zone, `zone: true` | Polygon, or Point | `radius_m` of a point, `floor_m`, `ceiling_m` |
 | base, `kind: base` | Point | `heading_deg` |
 | route, `kind: route` | LineString with heights above the ellipsoid | |
@@ -138,7 +138,7 @@ USED = {  # properties of each kind of feature besides the common ones
     "line": set[str](),
     "circle": {"heading_deg", "radius_m", "turn"},
     "area": {"spacing_m", "passes", "side"},
-    "polygon": {"spacing_m", "camera", "angle_deg", "margin_m"},
+    "polygon": {"spacing_m", "camera", "angle_deg", "margin_m", "turns"},
     "zone": {"radius_m", "floor_m", "ceiling_m"},
     "base": {"heading_deg"},
     "route": set[str](),
@@ -215,6 +215,8 @@ class _GeojsonReader:
                 polygon["camera"] = dict(self.doc.mapping(properties["camera"], given.path))
             if properties.get("angle_deg") is not None:
                 polygon["angle"] = heading(self._number(given, "angle_deg"))
+            if properties.get("turns") is not None:
+                polygon["turns"] = properties["turns"]
             if "spacing" not in polygon and "camera" not in polygon:
                 self.doc.refuse(given.path, "a polygon task needs the property spacing_m or camera (or zone: true)")
             yield polygon
@@ -334,6 +336,7 @@ def _task_feature(task: TaskEntry, origin: Origin) -> dict[str, Any]:
             "camera": polygon.camera and polygon.camera.model_dump(),
             "angle_deg": None if polygon.angle is None else round(90.0 - degrees(polygon.angle), 6),
             "margin_m": polygon.margin or None,
+            "turns": None if polygon.turns == "auto" else polygon.turns,
         }
         properties |= {key: value for key, value in own.items() if value is not None}
         rings = [_closed(polygon.outline, origin), *(_closed(hole, origin, outer=False) for hole in polygon.holes)]

@@ -238,7 +238,7 @@ def shape_of(section: TaskSection, mission: MissionSection) -> TaskShape:
     if camera is not None:  # from its footprint and its side overlap
         height = mission.altitude if section.altitude is None else section.altitude
         spacing = camera.sensor_width_mm / camera.focal_length_mm * height * (1.0 - camera.side_overlap)
-    return PolygonShape(s.outline, s.holes, spacing, s.angle, s.margin)
+    return PolygonShape(s.outline, s.holes, spacing, s.angle, s.margin, turns=s.turns)
 
 
 def zone_of(section: NoFlyZone) -> Zone:

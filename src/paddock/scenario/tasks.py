@@ -105,6 +105,11 @@ class PolygonTask(OneOf):
     margin: NotNegative = Field(
         default=0.0, le=FARTHEST, description="Width of the strip along outline and holes that is not covered, in m."
     )
+    turns: Literal["auto", "inside", "outside"] = Field(
+        default="auto",
+        description="Where turns are: always `inside` the outline, or `outside` where that covers more; "
+        "`auto` is inside if at least half can be covered so.",
+    )
 
 
 def _ordered(window: tuple[float, float]) -> tuple[float, float]:

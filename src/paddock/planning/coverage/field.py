@@ -1,14 +1,16 @@
 """The path of a vehicle over a field: every swath once, and turns between them that avoid holes and no-fly zones.
 
-A turn is the shortest Dubins path if that is clear, otherwise a detour (`obstacles/around.py`). Turns stay inside the
-field if its margin is as wide as the turn radius: each swath ends where a full circle to one side fits inside, and in a
-convex field the hull of two such circles, which contains the turn, is inside. Otherwise they stay as close to it as
-possible. In such a field swaths also end where they would leave it, as beside a concave corner. Turns are computed for
-tours that are tried only: a tour is ordered by the known lengths, its turns are checked, and it is ordered again.
+A turn is the shortest Dubins path if that is clear, otherwise a detour (`obstacles/around.py`). In a field whose turns
+stay inside, each swath ends where a full circle to one side fits inside: in a convex field the hull of two such
+circles, which contains the turn, is inside. Swaths also end where they would leave the field, as beside a concave
+corner, and those that no turn inside connects are left out. In other fields turns stay as close to it as possible.
+Turns are computed for tours that are tried only: a tour is ordered by the known lengths, its turns are checked, and it
+is ordered again.
 """
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import pairwise
 from math import pi, sqrt
 
@@ -60,10 +62,19 @@ class ObstructedField:
     """An outline with its obstacles: holes and no-fly zones."""
 
     def __init__(
-        self, outline: Polygon, holes: Sequence[Polygon], margin: float, zones: Sequence[Zone], clearance: float
+        self,
+        outline: Polygon,
+        holes: Sequence[Polygon],
+        margin: float,
+        zones: Sequence[Zone],
+        clearance: float,
+        inside: bool = False,
     ) -> None:
-        """Swaths keep `margin` (m) from holes; swaths and turns keep `clearance` (m) from zones."""
-        self.outline, self.margin = outline, margin
+        """Swaths keep `margin` (m) from holes; swaths and turns keep `clearance` (m) from zones.
+
+        `inside`: swaths and turns never leave the outline. Otherwise they may, where the margin is too narrow.
+        """
+        self.outline, self.margin, self.inside = outline, margin, inside
         own = [PolygonZone(f"hole {k}", points_on(hole)) for k, hole in enumerate(holes)]
         self.barriers = (*own, *zones)  # no path crosses them
         self.kept = (0.0,) * len(own) + (clearance,) * len(zones)  # m, from each
@@ -72,8 +83,8 @@ class ObstructedField:
         self.walls, self.stops = cut | self.closed, cut.buffer(margin, join_style="mitre") | self.closed
 
     def confines(self, radius: float) -> bool:
-        """Return whether the margin has room for turns of a radius (m), so that they stay inside the outline."""
-        return self.margin >= radius > 0.0
+        """Return whether swaths end where turns of a radius (m) have room inside the outline."""
+        return self.inside or self.margin >= radius > 0.0
 
     def limits(self, radius: float) -> Limits:
         """Return what swaths with turns of a radius (m) avoid: obstacles, and what is outside if the field confines."""
@@ -84,6 +95,8 @@ class ObstructedField:
 
     def rooms(self, radius: float, least: float, spacing: float) -> list[Polygon]:
         """Return areas in which turns of that radius (m) should stay, the best first; `least` (m) of room is needed."""
+        if self.inside:
+            return [Polygon(self.outline.buffer(TOUCH).exterior)]
         past = 0.0 if self.confines(radius) else PAST * spacing
         reaches = ([past] if self.margin >= least > 0.0 else []) + [max(past, TURN_ROOM * radius)]
         grown = (self.outline.buffer(max(reach - self.margin, 0.0) + TOUCH) for reach in reaches)
@@ -106,8 +119,11 @@ def around(area: Polygon) -> tuple[Zone, ...]:
 class Turns:
     """The turns between swaths given by their ends (n, 2, 2), computed on demand."""
 
-    def __init__(self, field: ObstructedField, lines: Floats, radius: float, drift: Drift, spacing: float) -> None:
-        self.field, self.radius, self.drift = field, radius, drift
+    def __init__(
+        self, field: ObstructedField, lines: Floats, radius: float, drift: Drift, spacing: float, detours: bool = True
+    ) -> None:
+        """`detours`: also search ways around what blocks a turn."""
+        self.field, self.radius, self.drift, self.detours = field, radius, drift, detours
         self.starts, self.ends = poses_of(lines)
         self.drifts = drift != CALM and drift.radius > 0.0
         tightest = drift.radius if self.drifts else radius
@@ -130,6 +146,10 @@ class Turns:
             self.lengths[one, other] = self.lengths[other ^ 1, one ^ 1] = cost
         return bool(longer)
 
+    def possible(self, swath: int) -> int:
+        """Return how many more of the known turns from and to a swath exist than do not."""
+        return sum(1 if way else -1 for pair, way in self.known.items() if swath in (pair[0] // 2, pair[1] // 2))
+
     def _found(self, start: tuple[float, float, float], goal: tuple[float, float, float]) -> tuple[int, Path | None]:
         """Return the index of the first room that holds a turn, and the turn as flown."""
         field = self.field
@@ -140,13 +160,15 @@ class Turns:
         clear = [way for way in ways if blocked_by(way, field.barriers, field.kept) is None]
         clear.sort(key=lambda way: way.flown)
         lines = [LineString([*points, points[-1]]) for points in map(self._points, clear)]
-        for rank, room in enumerate((*self._rooms, None)):
+        for rank, room in enumerate(self._rooms if field.inside else (*self._rooms, None)):
             for way, along in zip(clear, lines, strict=True):
                 if room is None or room.covers(along):
                     return rank, way
-            if rank or len(self._rooms) == 1 or field.margin >= self.radius:
+            if self.detours and (rank or len(self._rooms) == 1 or field.margin >= self.radius):
                 with suppress(InfeasibleError):
-                    return rank, self.held(self._map(rank).transit(start, goal))
+                    way = self._map(rank).transit(start, goal)
+                    if not field.inside or self._rooms[rank].covers(LineString(self._points(way))):
+                        return rank, self.held(way)
         return 0, None
 
     def held(self, path: Path) -> Path:
@@ -164,19 +186,19 @@ class Turns:
         return self._maps[rank]
 
 
-def flown_over(field: ObstructedField, sweep: Sweep, radius: float, drift: Drift, spacing: float, first: int) -> Path:
+def flown_over(turns: Turns, sweep: Sweep, first: int) -> Path:
     """Return the path over all reachable swaths as flown, level at height 0, from the node `first`."""
-    lines = sweep.to_world(lines_of(sweep.swaths))
-    turns, cells = Turns(field, lines, radius, drift, spacing), sweep.cells
+    cells = sweep.cells
     while True:
         tour = _ordered(turns, cells, first)
-        links = list(pairwise(tour.tolist()))
-        cut = next((pair for pair in links if turns.known[pair] is None), None)
-        if cut is None:
+        cuts = [(one // 2, other // 2) for one, other in pairwise(tour.tolist()) if turns.known[one, other] is None]
+        if not cuts:
             break
-        ends = [node // 2 for node in cut if node != first]
-        lost = min(ends, key=lambda k: sweep.swaths[k].right - sweep.swaths[k].left)
-        cells = [rest for cell in cells if (rest := [k for k in cell if k != lost])]
+        worth = {k: (turns.possible(k), sweep.swaths[k].right - sweep.swaths[k].left) for pair in cuts for k in pair}
+        lost = {min(pair, key=worth.__getitem__) for pair in cuts}
+        cells = [rest for cell in cells if (rest := [k for k in cell if k not in lost])]
+        if first // 2 in lost:
+            first = corner_near(replace(sweep, cells=cells), *turns.starts[first, :2].tolist())
     segments: list[Segment] = []
     for before, node in zip([None, *tour.tolist()[:-1]], tour.tolist(), strict=True):
         segments += () if before is None else turns.known[before, node].segments  # type: ignore[union-attr]

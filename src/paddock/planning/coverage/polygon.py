@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, pairwise
 from math import isfinite, nan, pi
-from typing import ClassVar
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 import shapely
@@ -18,8 +18,9 @@ from shapely.geometry.base import BaseGeometry
 from shapely.validation import explain_validity
 
 from paddock.compute import arrays
+from paddock.compute.math import cos, sin
 from paddock.errors import InvalidValueError
-from paddock.planning.coverage.field import ObstructedField, corner_near, flown_over, polygons_of, zone_area
+from paddock.planning.coverage.field import ObstructedField, Turns, corner_near, flown_over, polygons_of, zone_area
 from paddock.planning.coverage.shapes import (
     CALM,
     AreaShape,
@@ -39,7 +40,11 @@ from paddock.world.columns import Floats
 
 FARTHEST_TURN = 12.0  # turn radii: zones farther away from a field cannot block a turn
 BEYOND = 1e7  # m: larger than any field
+BETTER = 0.005  # share of a field by which another sweep must cover more
+ENOUGH = 0.5  # share of a field that must be covered without leaving it, unless that is demanded
 Points = tuple[tuple[float, float], ...]
+Turning = Literal["auto", "inside", "outside"]
+"""On which side of the outline turns may be; auto: inside where that covers enough."""
 
 
 def points_of(what: str, points: Sequence[Sequence[float]]) -> Points:
@@ -95,8 +100,9 @@ def _place(where: BaseGeometry) -> str:
 class PolygonShape:
     """Parallel swaths that come within half a spacing of every point of a polygon with holes.
 
-    At slanted edges swaths extend beyond the outline by up to three quarters of a spacing. Swaths and turns avoid
-    holes; places without room for turns, and narrow slivers of up to 0.02 % of the area, stay uncovered.
+    Swaths and turns avoid holes, and stay inside the outline if at least half of the area can be covered so; places
+    without room for turns, and narrow slivers of up to 0.02 % of the area, stay uncovered. Otherwise, and for vehicles
+    that turn on the spot, swaths extend beyond slanted edges by up to three quarters of a spacing.
     """
 
     kind: ClassVar[str] = "polygon"
@@ -107,6 +113,7 @@ class PolygonShape:
     angle: float | None = None  # rad ccw from east, of the swaths; None: the best
     margin: float = 0.0  # m excluded along the outline and around holes
     start: tuple[float, float] | None = None  # m: the sweep begins at the corner nearest to this; None: the best
+    turns: Turning = "auto"
     band: tuple[float, float] | None = None  # m across the swaths, from its first point; None: the whole polygon
 
     def __post_init__(self) -> None:
@@ -114,6 +121,8 @@ class PolygonShape:
         check_finite("polygon", angle=self.angle or 0.0)
         if not (isfinite(self.margin) and self.margin >= 0.0):
             raise InvalidValueError(f"polygon: margin is {self.margin!r}; it must be a number of at least 0 m")
+        if self.turns not in get_args(Turning):
+            raise InvalidValueError(f"polygon: turns is {self.turns!r}; valid: {', '.join(get_args(Turning))}")
         if self.start is not None:
             check_finite("polygon", **{"start's x": self.start[0], "start's y": self.start[1]})
             object.__setattr__(self, "start", (float(self.start[0]), float(self.start[1])))
@@ -168,9 +177,37 @@ class PolygonShape:
         near = tuple(zone for zone in zones if zone_area(zone, reach).intersects(self.area))
         key = radius, z, near, clearance, drift
         if key not in self._paths:
-            path = self._over(self._field(near, clearance), radius, drift)
+            path = self._inside(near, clearance, radius, drift) or self._over(
+                self._field(near, clearance), radius, drift
+            )
             self._paths[key] = Path([segment._replace(z=z) for segment in path.segments], rows=path.rows)
         return self._paths[key]
+
+    def _inside(self, zones: tuple[Zone, ...], clearance: float, radius: float, drift: Drift) -> Path | None:
+        """Return the path that covers most of it without leaving the outline; None if it is to be left."""
+        if self.turns == "outside" or radius == 0.0:
+            return None
+        field = self._field(zones, clearance, inside=True)
+        region = polygons_of(self.region - field.closed)
+        if region.is_empty:
+            return None
+        rooms = [(radius, angle) for angle in self._angles]
+        if drift != CALM:  # rows across the wind: turns that drift upwind need less room
+            across = max(self._angles, key=lambda angle: abs(drift.x * sin(angle) - drift.y * cos(angle)))
+            rooms.append((drift.radius, across))
+        ways = [(best_sweep(region, field.limits(room), self.spacing, [angle]), room) for room, angle in rooms]
+        best, most = None, 0.0
+        for sweep, room in sorted(ways, key=lambda way: way[0].missed):
+            if not sweep.swaths or 1.0 - sweep.missed / region.area < most + BETTER:
+                continue
+            path = self._along(sweep, field, radius, drift, detours=room == radius)
+            rows = np.empty((0, 2, 2)) if path.rows is None else path.rows
+            share = region.intersection(covered_by(rows, self.spacing)).area / region.area
+            if share > most + BETTER:
+                best, most = path, share
+        if self.turns == "inside" and best is None:
+            raise InfeasibleError(f"no row with turns of {radius:.3g} m fits inside its outline")
+        return best if self.turns == "inside" or most >= ENOUGH else None
 
     def _over(self, field: ObstructedField, radius: float, drift: Drift) -> Path:
         sweep = self.sweep
@@ -178,8 +215,7 @@ class PolygonShape:
             region = polygons_of(self.region - field.closed)
             if region.is_empty:
                 raise InfeasibleError(f"it lies in the no-fly zone {field.barriers[-1].name!r}")
-            angles = [sweep.angle] if self.angle is not None else [sweep.angle, sweep.angle + 0.5 * pi]
-            sweep = best_sweep(region, field.limits(radius), self.spacing, angles)
+            sweep = best_sweep(region, field.limits(radius), self.spacing, self._angles)
             if not sweep.swaths:
                 raise InfeasibleError(f"its holes and the no-fly zones leave no room for turns of {radius:.3g} m")
         path = self._along(sweep, field, radius, drift)
@@ -191,9 +227,15 @@ class PolygonShape:
         across = self._along(other, field, radius, drift) if other.swaths else path
         return across if self.beyond(across) < outside else path
 
-    def _along(self, sweep: Sweep, field: ObstructedField, radius: float, drift: Drift) -> Path:
+    def _along(self, sweep: Sweep, field: ObstructedField, radius: float, drift: Drift, detours: bool = True) -> Path:
         first = corner_near(sweep, *(self.start or self.entry[:2]))
-        return flown_over(field, sweep, radius, drift, self.spacing, first)
+        lines = sweep.to_world(lines_of(sweep.swaths))
+        return flown_over(Turns(field, lines, radius, drift, self.spacing, detours), sweep, first)
+
+    @property
+    def _angles(self) -> list[float]:
+        """Directions of rows (rad) to try beside obstacles and in wind."""
+        return [self.sweep.angle] if self.angle is not None else [self.sweep.angle, self.sweep.angle + 0.5 * pi]
 
     def beyond(self, path: Path) -> float:
         """Return how far (m) a path leaves the outline."""
@@ -231,8 +273,9 @@ class PolygonShape:
     def _paths(self) -> dict[tuple[float, float, tuple[Zone, ...], float, Drift], Path]:
         return {}
 
-    def _field(self, zones: tuple[Zone, ...], clearance: float) -> ObstructedField:
-        return ObstructedField(Polygon(self.outer), list(map(Polygon, self.holes)), self.margin, zones, clearance)
+    def _field(self, zones: tuple[Zone, ...], clearance: float, inside: bool = False) -> ObstructedField:
+        holes = list(map(Polygon, self.holes))
+        return ObstructedField(Polygon(self.outer), holes, self.margin, zones, clearance, inside)
 
     def _part_of(self, area: BaseGeometry) -> BaseGeometry:
         """Return the part of an area that lies in the band."""

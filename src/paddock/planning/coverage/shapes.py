@@ -225,7 +225,7 @@ class AreaShape(HeadedShape):
         from paddock.planning.coverage.polygon import PolygonShape  # here: it needs this module
 
         outline = tuple((x, y) for x, y in self.outline()[:-1].tolist())
-        return PolygonShape(outline, (), self.spacing, self.heading, 0.0, (self.x, self.y))
+        return PolygonShape(outline, (), self.spacing, self.heading, 0.0, (self.x, self.y), "outside")
 
     def path(
         self, radius: float, z: float = 0.0, zones: tuple[Zone, ...] = (), clearance: float = 0.0, drift: Drift = CALM

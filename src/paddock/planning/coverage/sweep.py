@@ -26,6 +26,7 @@ from paddock.world.columns import Floats
 MOST_SWATHS = 1000  # maximum per region: their order is searched in a matrix of all turns
 SHORTEST = 0.5  # spacings: shorter pieces of a row are left to its neighbours, or to patches
 SPECK = 1e-6  # square spacings: smaller parts of a region in a band are rounding
+LEAST = 1e-6  # m: shorter parts of a row between two blocks are rounding, and have no direction
 Interval = tuple[float, float]
 
 
@@ -103,11 +104,11 @@ def merged(intervals: list[Interval], gap: float = 0.0, blocks: Sequence[Interva
 
 
 def without(intervals: list[Interval], blocks: list[Interval]) -> list[Interval]:
-    """Return the parts of intervals outside the blocks."""
+    """Return the parts of intervals outside the blocks, except those without a length."""
     for low, high in blocks:
         parts = [((left, min(right, low)), (max(left, high), right)) for left, right in intervals]
-        intervals = [part for pair in parts for part in pair if part[1] > part[0]]
-    return intervals
+        intervals = [part for pair in parts for part in pair]
+    return [(left, right) for left, right in intervals if right - left > LEAST]
 
 
 def lines_of(swaths: list[Swath]) -> Floats:
@@ -201,11 +202,12 @@ def _steps(region: MultiPolygon, spacing: float) -> list[float]:
 LEFT_OVER = 2e-4  # share of the region that may stay uncovered in slivers
 SLIVER = 0.02  # square spacings: smaller pieces are covered only if the share requires it
 ROUNDS, HEIGHTS = 24, 7
-WORTH = 0.1  # square spacings that a patch near a wall must cover
+WORTH = 0.1  # square spacings, and spacings times turn radii, that a patch near a wall must cover
 
 
 def patched(region: MultiPolygon, limits: Limits, swaths: list[Swath], spacing: float) -> list[Swath]:
     """Return the swaths, with patches that cover the rest except slivers and places without room for turns."""
+    vain: set[bytes] = set()  # pieces that no patch covers
     for _ in range(ROUNDS):
         missed = shapely.get_parts(region.difference(covered_by(lines_of(swaths), spacing)))
         areas = shapely.area(missed)
@@ -214,9 +216,11 @@ def patched(region: MultiPolygon, limits: Limits, swaths: list[Swath], spacing: 
         pieces = [
             missed[k]
             for k, rest in zip(order, still, strict=True)
-            if areas[k] > SLIVER * spacing**2 or rest > LEFT_OVER * region.area
+            if (areas[k] > SLIVER * spacing**2 or rest > LEFT_OVER * region.area) and missed[k].wkb not in vain
         ]
-        more = [patch for piece in pieces if (patch := _patch(piece, limits, spacing))]
+        found = [_patch(piece, limits, spacing) for piece in pieces]
+        vain.update(piece.wkb for piece, patch in zip(pieces, found, strict=True) if patch is None)
+        more = [patch for patch in found if patch is not None]
         if not more or len(swaths) + len(more) > MOST_SWATHS:
             break
         swaths = swaths + more
@@ -237,7 +241,7 @@ def _patch(piece: Polygon, limits: Limits, spacing: float) -> Swath | None:
         found = with_room(found + _lying(piece, limits, atan2(north, east)), limits)
     reached = shapely.buffer(shapely.linestrings(lines_of(found)), 0.5 * spacing)
     gains = shapely.area(shapely.intersection([piece], reached))
-    least = WORTH * spacing**2 if limits.radius > 0.0 else 0.0
+    least = WORTH * spacing * max(spacing, limits.radius) if limits.radius > 0.0 else 0.0
     return found[int(np.argmax(gains))] if found and max(gains) > least else None
 
 
@@ -348,6 +352,8 @@ def swept(region: MultiPolygon, limits: Limits, spacing: float, angle: float, wa
 
 def best_sweep(region: MultiPolygon, limits: Limits, spacing: float, angles: Sequence[float] = ()) -> Sweep:
     """Return the sweep at the angle with the lowest cost among these (rad), or among the most promising ones."""
+    if len(angles) == 1:
+        return swept(region, limits, spacing, angles[0])
     even = [swept(region, limits, spacing, angle, 1) for angle in angles or promising_angles(region, spacing)]
     even.sort(key=lambda sweep: round(sweep.cost(spacing), 6))
     return _cheapest(
