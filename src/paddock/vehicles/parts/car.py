@@ -185,16 +185,16 @@ def brake_forces(u: Command, p: Parameters) -> tuple[float, float]:
 
 
 def transmitted(drive: float, brake: float, direction: float, grip: float) -> tuple[float, float]:
-    """Return the drive (N) and the resistance (N >= 0) of which the tyres transmit the difference, at most `grip`.
+    """Return the parts of a drive and a brake force (N) that the tyres transmit: a push and a resistance >= 0.
 
-    Wheels pass on what remains of the drive's torque after their brakes, so drive above friction overcomes brakes.
+    Wheels pass on what remains of the drive's torque after their brakes, and friction limits the remainder to `grip`.
     `direction` is the sign of the car's speed; 0 while it stands.
     """
-    spare = select(direction == 0.0, minimum(brake, grip), brake)
-    ahead, behind = select(direction >= 0.0, spare, 0.0), select(direction <= 0.0, spare, 0.0)
-    push = clamp(drive, -(grip + behind), grip + ahead)
-    limit = select(direction == 0.0, grip, maximum(0.0, grip + direction * push))
-    return push, minimum(brake, limit)
+    standing = select(absolute(drive) > brake, sign(drive) * brake, 0.0)  # a weaker drive leaves the brake its hold
+    moving = direction * clamp(direction * drive, 0.0, brake)
+    overcome = select(direction == 0.0, standing, moving)
+    push = clamp(drive - overcome, -grip, grip)
+    return push, minimum(brake - absolute(overcome), maximum(0.0, grip + direction * push))
 
 
 def holding(speed: float, push: float, resistance: float) -> float:

@@ -201,6 +201,9 @@ def drive_speed(spins: Wheels, p: Parameters) -> float:
     return p.drive_front * front + (1.0 - p.drive_front) * rear
 
 
+LEAST_SPIN = 1e-9  # rad/s: slower wheels stand, e.g. one that a differential holds by the brake of the other wheel
+
+
 class Spun(NamedTuple):
     """Wheels after a step: speeds (rad/s), and the torques that their drive shafts and their brakes gave (N m)."""
 
@@ -233,18 +236,23 @@ def spun(
     lock_front = select(p.drive_front > 0.0, dt * differential(drive.front, p), 0.0)
     lock_rear = select(p.drive_front < 1.0, dt * differential(drive.rear, p), 0.0)
     per_front, per_rear = 1.0 / (i_fl + i_fr), 1.0 / (i_rl + i_rr)
-    front = _coupling(fl_slow, fr_slow, i_fl * i_fr * per_front, lock_front)
-    rear = _coupling(rl_slow, rr_slow, i_rl * i_rr * per_rear, lock_rear)
+    left = Wheels(
+        *(loss.fl - absolute(fl_lost), loss.fr - absolute(fr_lost)),
+        *(loss.rl - absolute(rl_lost), loss.rr - absolute(rr_lost)),
+    )
+    yield_front = _yielding(fl_slow, left.fl, per_fl) + _yielding(fr_slow, left.fr, per_fr)
+    yield_rear = _yielding(rl_slow, left.rl, per_rl) + _yielding(rr_slow, left.rr, per_rr)
+    front = _coupling(fl_slow, fr_slow, 1.0 / yield_front, lock_front)
+    rear = _coupling(rl_slow, rr_slow, 1.0 / yield_rear, lock_rear)
     fl_slow, fr_slow = fl_slow - front * per_fl, fr_slow + front * per_fr
     rl_slow, rr_slow = rl_slow - rear * per_rl, rr_slow + rear * per_rr
-    both = p.drive_front * (1.0 - p.drive_front) > 0.0
-    lock = select(both, dt * p.centre_preload, 0.0)
+    lock = select(p.drive_front * (1.0 - p.drive_front) > 0.0, dt * p.centre_preload, 0.0)
     centre = _coupling(0.5 * (fl_slow + fr_slow), 0.5 * (rl_slow + rr_slow), 1.0 / (per_front + per_rear), lock)
     to_front, to_rear = centre * per_front, centre * per_rear
-    fl_end, fl_held = slowed(fl_slow - to_front, loss.fl - absolute(fl_lost))
-    fr_end, fr_held = slowed(fr_slow - to_front, loss.fr - absolute(fr_lost))
-    rl_end, rl_held = slowed(rl_slow + to_rear, loss.rl - absolute(rl_lost))
-    rr_end, rr_held = slowed(rr_slow + to_rear, loss.rr - absolute(rr_lost))
+    fl_end, fl_held = slowed(fl_slow - to_front, maximum(left.fl, LEAST_SPIN))
+    fr_end, fr_held = slowed(fr_slow - to_front, maximum(left.fr, LEAST_SPIN))
+    rl_end, rl_held = slowed(rl_slow + to_rear, maximum(left.rl, LEAST_SPIN))
+    rr_end, rr_held = slowed(rr_slow + to_rear, maximum(left.rr, LEAST_SPIN))
     rate = 1.0 / dt
     return Spun(
         Wheels(fl_end, fr_end, rl_end, rr_end),
@@ -261,6 +269,11 @@ def spun(
             0.0 - rate * (rr_lost + rr_held) * i_rr,
         ),
     )
+
+
+def _yielding(speed: float, left: float, per_impulse: float) -> float:
+    """Return the change of a wheel's speed per impulse; hardly any if its brake has stopped it and can do more."""
+    return per_impulse * select((speed == 0.0) & (left > 0.0), 1e-9, 1.0)
 
 
 def _coupling(a: float, b: float, inertia: float, most: float) -> float:
