@@ -6,6 +6,7 @@ from math import acos, degrees, radians
 from typing import Any
 
 import numpy as np
+
 import paddock
 from paddock.scenario.loading import load_preset
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
