@@ -182,24 +182,3 @@ def test_a_copter_that_never_takes_off_disarms(rig: Any) -> None:
     assert not craft.autopilot.armed
     assert craft.state.z < 0.02
     assert degrees(craft.yaw) == pytest.approx(0.0, abs=0.1)
-
-
-def landing(craft: Any) -> tuple[float, float]:
-    """Land from 6 m; s until it has disarmed, and the largest load meanwhile, g."""
-    craft.take_off(6.0)
-    assert craft.autopilot.set_mode(9).accepted
-    log = craft.run(60.0, lambda: not craft.autopilot.armed)
-    assert not craft.autopilot.armed
-    climb = log[:, 6]
-    return len(log) * 0.004, float(np.abs(np.diff(climb)).max()) / 0.004 / 9.80665 + 1.0
-
-
-def test_landing_in_wind_takes_no_longer_than_in_still_air(rig: Any) -> None:
-    calm, load = landing(rig("iris"))
-    assert load < 4.0
-    for wind in (5.0, 12.0):
-        craft = rig("iris", wind=(wind, 0.0))
-        windy, load = landing(craft)
-        assert abs(windy - calm) < 1.0 and load < 4.0
-        rest = craft.run(2.0)
-        assert np.ptp(rest[250:, 1]) == 0.0 and np.ptp(rest[250:, 2]) == 0.0 and np.abs(rest[250:, 4:7]).max() == 0.0

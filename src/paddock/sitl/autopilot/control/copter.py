@@ -66,7 +66,8 @@ LEAN_ROLL, LEAN_PITCH = 16, 17  # rad, the pilot's lean, smoothed
 COLLECTIVE = 18  # share applied
 SINK = 19  # target descent rate, m/s
 WANTED_ROLL, WANTED_PITCH = 20, 21  # rad, for display
-MEMORY_WIDTH = 22
+TOUCHED = 22  # share, 0 in the air to 1: how far control is released after a touchdown
+MEMORY_WIDTH = 23
 
 GROUND, RISING, AIRBORNE = 0.0, 1.0, 2.0
 
@@ -147,11 +148,14 @@ def drive(
     roll = gains[ROLL_P] * p + memory[I_ROLL] - gains[ROLL_D] * damped(memory, SMOOTH_P, estimate[E_P], time, dt)
     pitch = gains[PITCH_P] * q + memory[I_PITCH] - gains[PITCH_D] * damped(memory, SMOOTH_Q, estimate[E_Q], time, dt)
     yaw = gains[YAW_P] * r + memory[I_YAW] - gains[YAW_D] * damped(memory, SMOOTH_R, estimate[E_R], time, dt)
-    mixed = mix(collective, roll, -pitch, -yaw)  # the mixer's axes are front-left-up
-    most, free = gains[INTEGRAL_MAX], mixed.tilt_scale >= 1.0
+    # in the air the collective rises to make room for roll and pitch; on the ground that would pivot it on a leg
+    touched, demand = memory[TOUCHED] > 0.0, absolute(roll) + absolute(pitch)
+    cut = select(touched, minimum(collective / maximum(demand, 1e-9), 1.0), 1.0)
+    mixed = mix(collective, cut * roll, -cut * pitch, -yaw)  # the mixer's axes are front-left-up
+    most, free = gains[INTEGRAL_MAX], mixed.tilt_scale >= 1.0 and not touched
     integrate(memory, I_ROLL, gains[ROLL_I] * p * dt, most, free)
     integrate(memory, I_PITCH, gains[PITCH_I] * q * dt, most, free)
-    integrate(memory, I_YAW, gains[YAW_I] * r * dt, most, mixed.yaw_cut == 0.0)
+    integrate(memory, I_YAW, gains[YAW_I] * r * dt, most, mixed.yaw_cut == 0.0 and not touched)
     motors[0], motors[1], motors[2], motors[3] = mixed.motor_1, mixed.motor_2, mixed.motor_3, mixed.motor_4
 
 
@@ -170,6 +174,11 @@ LIFT_MAX, DROP_MAX = 8.0, 6.0  # m/s2
 UPRIGHT = 0.985  # cosine of the largest lean at which thrust is learned
 CALM = 0.6  # m/s: fastest climb at which it is
 SETTLE = 0.1  # m/s: faster descents may end on the ground, where nothing can be learned
+CARRIED = 2.0  # m/s2: support beyond that of the motors, in a descent, which only the ground can give
+STOPPED = 0.5  # m/s: fastest descent of a copter on the ground
+FOLLOWED = 0.8  # share of the target descent rate: a copter that follows it is in the air
+RELEASE_TIME = 0.3  # s from touchdown to level, with idle thrust
+FORGET_TIME = 0.2  # s: decay of the I terms after that
 
 
 def fly(setpoint: Floats, gains: Floats, memory: Floats, estimate: Floats, dt: float, motors: Floats) -> None:
@@ -180,6 +189,7 @@ def fly(setpoint: Floats, gains: Floats, memory: Floats, estimate: Floats, dt: f
     move_on(setpoint, dt)
     if memory[PHASE] == GROUND:
         begin_rise(setpoint, memory)
+    feel_ground(setpoint, memory, estimate, dt)
     zn, ze, zd = direction(setpoint, gains, memory, estimate, dt)
     show_lean(memory, zn, ze, zd, estimate[E_YAW])
     collective = lift(setpoint, gains, memory, estimate, dt)
@@ -218,6 +228,24 @@ def begin_rise(setpoint: Floats, memory: Floats) -> None:
     memory[SLOW_SHARE], memory[SLOW_FORCE] = memory[HOVER], GRAVITY
 
 
+def feel_ground(setpoint: Floats, memory: Floats, estimate: Floats, dt: float) -> None:
+    """Release thrust, lean and I terms of a descending copter that the ground carries, and take them back in the air.
+
+    On the ground position and attitude errors cannot be corrected: a copter that tries to slides, or pivots on a leg.
+    """
+    descends = memory[PHASE] == AIRBORNE and setpoint[VERTICAL] != THRUST and memory[SINK] > SETTLE
+    if not descends or estimate[E_VD] > minimum(STOPPED, FOLLOWED * memory[SINK]):
+        memory[TOUCHED] = 0.0
+        return
+    lifted = GRAVITY * memory[COLLECTIVE] / maximum(memory[HOVER], 0.03) * upright(estimate)[2]
+    carried = GRAVITY - estimate[E_AD] - lifted
+    step = select(carried > CARRIED, dt, -dt) / RELEASE_TIME
+    memory[TOUCHED] = clamp(memory[TOUCHED] + step, 0.0, 1.0)
+    if memory[TOUCHED] == 1.0:
+        for term in (I_NORTH, I_EAST, I_ROLL, I_PITCH, I_YAW):
+            memory[term] *= 1.0 - minimum(dt / FORGET_TIME, 1.0)
+
+
 def direction(setpoint: Floats, gains: Floats, memory: Floats, estimate: Floats, dt: float) -> Three:
     """Return the direction of the down axis: for the setpoint's path, or for a lean; level without a position."""
     known = estimate[E_POSITION_OK] > 0.5
@@ -226,6 +254,8 @@ def direction(setpoint: Floats, gains: Floats, memory: Floats, estimate: Floats,
         memory[I_EAST] *= 1.0 - minimum(dt, 1.0)
         return leaning(setpoint, gains, memory, estimate[E_YAW], dt)
     an, ae = along(setpoint, gains, memory, estimate, dt)
+    held = 1.0 - memory[TOUCHED]
+    an, ae = held * an, held * ae
     size = sqrt(an * an + ae * ae + GRAVITY * GRAVITY)
     return -an / size, -ae / size, GRAVITY / size
 
@@ -240,7 +270,7 @@ def along(setpoint: Floats, gains: Floats, memory: Floats, estimate: Floats, dt:
     an = setpoint[AN] + gains[VELOCITY_P] * en + memory[I_NORTH]
     ae = setpoint[AE] + gains[VELOCITY_P] * ee + memory[I_EAST]
     largest = GRAVITY * tan(gains[ANGLE_MAX])
-    free = an * an + ae * ae <= largest * largest
+    free = an * an + ae * ae <= largest * largest and memory[TOUCHED] == 0.0
     integrate(memory, I_NORTH, gains[VELOCITY_I] * en * dt, TRIM_MAX, free)
     integrate(memory, I_EAST, gains[VELOCITY_I] * ee * dt, TRIM_MAX, free)
     return limited(an, ae, largest)
@@ -263,8 +293,10 @@ def lift(setpoint: Floats, gains: Floats, memory: Floats, estimate: Floats, dt: 
     tilt = maximum(upright(estimate)[2], 0.5)
     share = memory[HOVER] * (GRAVITY - down) / (GRAVITY * tilt)
     error = memory[SINK] - estimate[E_VD]
-    integrate(memory, I_DOWN, gains[CLIMB_I] * error * dt, TRIM_MAX, least < share < most)
-    return clamp(share, least, most)
+    touched = memory[TOUCHED] > 0.0
+    integrate(memory, I_DOWN, gains[CLIMB_I] * error * dt, TRIM_MAX, least < share < most and not touched)
+    released = select(touched, memory[HOVER] * (1.0 - memory[TOUCHED]), most)
+    return clamp(minimum(share, released), least, most)
 
 
 def sinking(setpoint: Floats, gains: Floats, memory: Floats, estimate: Floats) -> float:
