@@ -55,7 +55,9 @@ class State(NamedTuple):
     turn_rate: Annotated[float, Column("rad/s", "rate of the heading, left positive")]
     bank_rate: Annotated[float, Column("rad/s", "rate of the bank")]
     pitch_rate: Annotated[float, Column("rad/s", "rate of the path's angle of climb, nose up")]
-    charge: Annotated[float, Column("", "battery charge, 1 full, 0 empty; -1 torn off: a touch has broken it, it falls")]
+    charge: Annotated[
+        float, Column("", "battery charge, 1 full, 0 empty; -1 torn off: a touch has broken it, it falls")
+    ]
     voltage: Annotated[float, Column("V", "battery voltage under load")]
     current: Annotated[float, Column("A", "battery current")]
 
