@@ -37,6 +37,7 @@ TIP_RATE = 4.0  # Hz at which drones on the ground are checked for that
 LAST = column_index(LastContact)
 UPRIGHT = 0.94  # cosine of the tilt, about 20 degrees, up to which a cone stands
 GATHERED = 2000  # vehicles: up to here the poses of all are gathered in every tick, of more only those needed
+FEW_FLEETS = 4  # whose states are compared with the list of candidates one by one, without gathering
 STANDS = 0.5  # share of its radius: rays do not see a cone of the world that has been moved further
 
 
@@ -89,7 +90,8 @@ class Roster:
         self.candidates = Candidates(bounds(self.constants), fleet, ignores, solid, dt)
         self.falls = any(part.falls for part in self.parts)
         self.falling = np.repeat([*(part.falls for part in self.parts), False], sizes)
-        self._gathered = self.constants[:13].copy() if first <= GATHERED else None
+        gathers = first <= GATHERED and len(self.parts) > FEW_FLEETS
+        self._gathered = self.constants[:13].copy() if gathers else None
         self.disarmable = [p.program for p in self.parts if ARMED in column_index(p.program.model.command)]
 
     def split(self, bodies: Ints) -> Iterator[tuple[Part, slice, Ints]]:
@@ -100,7 +102,7 @@ class Roster:
                 yield part, slice(int(low), int(high)), bodies[low:high] - part.first
 
     def gather(self, tick: int) -> Floats | None:
-        """Return the poses (13, n) of all bodies, valid until the next call; None if there are too many for that."""
+        """Return the poses (13, n) of all bodies, valid until the next call; None where that does not pay."""
         if self._gathered is not None:
             for part in self.parts:
                 self._gathered[:, part.first : part.first + part.n] = part.program.pose_block(tick)[:, : part.n]

@@ -55,10 +55,11 @@ class State(NamedTuple):
     turn_rate: Annotated[float, Column("rad/s", "rate of the heading, left positive")]
     bank_rate: Annotated[float, Column("rad/s", "rate of the bank")]
     pitch_rate: Annotated[float, Column("rad/s", "rate of the path's angle of climb, nose up")]
-    charge: Annotated[float, Column("", "battery charge, 1 full, 0 empty")]
+    charge: Annotated[
+        float, Column("", "battery charge, 1 full, 0 empty; -1 torn off: a touch has broken it, it falls")
+    ]
     voltage: Annotated[float, Column("V", "battery voltage under load")]
     current: Annotated[float, Column("A", "battery current")]
-    broken: Annotated[float, Column("0/1", "1: a touch has broken it, it falls")]
 
 
 class Command(NamedTuple):
@@ -144,7 +145,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     z = select(follows, ground.height, z)
     rise = select(is_sloped(ground), ground.slope_x * vx + ground.slope_y * vy, 0.0)
     vz = select(follows, rise, vz)
-    broken, fall = s.broken != 0.0, _fallen(s, w, dt)
+    broken, fall = s.charge < 0.0, _fallen(s, w, dt)
     return State(
         x=select(broken, fall.x, x),
         y=select(broken, fall.y, y),
@@ -162,9 +163,8 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
             broken, 0.0, path_rate(airspeed, climb, airspeed_wanted - airspeed, climb_missing) / p.speed_time
         ),
         charge=select(broken, s.charge, battery.charge),
-        voltage=select(broken, s.voltage, battery.voltage),
+        voltage=select(broken, 0.0, battery.voltage),
         current=select(broken, 0.0, battery.current),
-        broken=s.broken,
     )
 
 
@@ -298,7 +298,6 @@ def place(at: Placement, p: Parameters, w: Environment) -> State:
         charge=1.0,
         voltage=select(p.capacity > 0.0, p.cells * FULL_CELL, 0.0),
         current=none,
-        broken=none,
     )
 
 
@@ -348,11 +347,11 @@ def bumped(s: State, p: Parameters, b: Bump) -> State:
     vx, vy = level * cosine + b.dvx, level * sine + b.dvy
     climb = s.climb + b.dvz
     hard = b.dvx * b.dvx + b.dvy * b.dvy + b.dvz * b.dvz >= BREAKS * BREAKS
-    broken = select(hard, 1.0, s.broken)
+    charge = select(hard, -1.0, s.charge)
     return s._replace(
         x=s.x + b.dx, y=s.y + b.dy, z=s.z + b.dz, vx=s.vx + b.dvx, vy=s.vy + b.dvy, vz=s.vz + b.dvz,
-        yaw=select(broken != 0.0, s.yaw, course(vx, vy, s.yaw)),
-        airspeed=sqrt(vx * vx + vy * vy + climb * climb), climb=climb, broken=broken,
+        yaw=select(charge < 0.0, s.yaw, course(vx, vy, s.yaw)),
+        airspeed=sqrt(vx * vx + vy * vy + climb * climb), climb=climb, charge=charge,
     )  # fmt: skip
 
 
