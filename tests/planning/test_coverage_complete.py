@@ -105,7 +105,7 @@ def test_every_swath_is_flown_once(rings: tuple[Points, list[Points]], radius: f
 
 def test_slivers_beside_shallow_edges_of_a_hole_are_patched() -> None:
     hole = [(100, 120), (500, 140), (480, 180), (120, 150)]
-    shape = PolygonShape([(0, 0), (600, 0), (600, 300), (0, 300)], [hole], 30.0, 0.0)
+    shape = PolygonShape([(0, 0), (600, 0), (600, 300), (0, 300)], [hole], 30.0, 0.0, turns="outside")
     assert covered_share(shape, shape.path(0.0), 30.0) >= 0.9998
     assert covered_share(shape, shape.path(15.0), 30.0) >= 0.999
     rows = shape.swaths[np.array([swath.row >= 0 for swath in shape.sweep.swaths])]

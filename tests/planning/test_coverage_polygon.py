@@ -44,13 +44,13 @@ def test_a_rectangle_is_swept_along_its_long_side(angle: float) -> None:
 
 
 def test_a_rectangle_with_turns_that_just_fit_is_four_swaths_and_three_semicircles() -> None:
-    path = PolygonShape([(0, 0), (300, 0), (300, 120), (0, 120)], spacing=30.0).path(15.0, z=40.0)
+    path = PolygonShape([(0, 0), (300, 0), (300, 120), (0, 120)], spacing=30.0, turns="outside").path(15.0, z=40.0)
     assert path.length == pytest.approx(4 * 300.0 + 3 * pi * 15.0, abs=1e-6)
     assert path.start[2] == path.end[2] == 40.0
 
 
 def test_wide_turns_are_flown_in_another_order_than_narrow_ones() -> None:
-    shape = PolygonShape([(0, 0), (300, 0), (300, 240), (0, 240)], spacing=30.0, angle=0.0)
+    shape = PolygonShape([(0, 0), (300, 0), (300, 240), (0, 240)], spacing=30.0, angle=0.0, turns="outside")
     bulb = 30.0 * (pi + 4.0 * np.arccos(0.75))  # between neighbours 30 m apart, with turns of 30 m (analytic)
     assert shape.path(30.0).length < 8 * 300.0 + 7 * bulb - 100.0
     assert shape.path(30.0).length >= 8 * 300.0 + 7 * pi * 30.0  # no turn around is shorter than a semicircle
@@ -120,7 +120,7 @@ def test_the_sweep_begins_at_the_corner_nearest_to_the_start(
     "radius", [0.0, 15.0, *(pytest.param(far, marks=pytest.mark.slow) for far in (5.0, 40.0, 120.0))]
 )
 def test_the_entry_is_the_same_for_every_radius(radius: float) -> None:
-    shape = PolygonShape(SQUARE, [HOLE], 30.0)
+    shape = PolygonShape(SQUARE, [HOLE], 30.0, turns="outside")
     assert Entry(*shape.path(radius).sample(1e3)[0]) == pytest.approx(shape.entry)
     assert shape.path(radius) is shape.path(radius)
 
