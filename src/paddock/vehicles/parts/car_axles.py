@@ -202,7 +202,8 @@ def locked_axle(rate: float, speed: float, a: Axle, mu: float, track: float, p: 
     pushed = magic_tyre(kappa, a.slip, 0.5 * a.load, mu, p).along
     more = a.drive * a.moved / maximum(a.load, 1e-9)
     most = differential(a.drive * p.wheel_radius, p) * (1.0 / p.wheel_radius)
-    slope = track * absolute(pushed) / maximum(absolute(rate), 1e-9)
+    holds = absolute(pushed - more) < most  # beyond the locking torque, the moment is constant
+    slope = select(holds, track * absolute(pushed) / maximum(absolute(rate), 1e-9), 0.0)
     return Lock(-track * clamp(pushed - more, -most, most), slope)
 
 
