@@ -631,7 +631,7 @@ def preset_limits() -> str:
     for preset in preset_names("car"):
         cars = [TestCar(f"car.{level}", preset) for level in ("bicycle", "double_track", "full")]
         found = validate(preset, cars, (TURNS, CHANGE, SKIDPAD))
-        wrong = {(check.what, check.level) for check in found.checks if not check.ok}
+        wrong = [(check.what, check.level) for check in found.checks if not check.ok]
         remarks += [f"- {preset}: {line}\n" for line in [*found.remarks(), *(f"{a} fails ({b})" for a, b in wrong)]]
         shown = [[FIGURES[key].shown(found.figure(level, key)) for level in found.levels] for key in keys]
         rows.append([preset, *(" / ".join(values) for values in shown)])
