@@ -1,8 +1,8 @@
 """Writes the tables of the documentation from the code: `python docs/generate.py`.
 
 A page has `<!-- generated: NAME -->` before a table and `<!-- end -->` after it; everything else is written by hand.
-`python docs/generate.py --measured` drives cars and writes the tables of docs/validation.md (minutes); the comparison
-with CommonRoad is kept where its models are not installed (`make bench-peers`).
+`python docs/generate.py --measured [NAME...]` drives cars and writes the tables of docs/validation.md, or those named
+(minutes); the comparison with CommonRoad is kept where its models are not installed (`make bench-peers`).
 """
 
 from __future__ import annotations
@@ -631,7 +631,7 @@ def preset_limits() -> str:
     for preset in preset_names("car"):
         cars = [TestCar(f"car.{level}", preset) for level in ("bicycle", "double_track", "full")]
         found = validate(preset, cars, (TURNS, CHANGE, SKIDPAD))
-        wrong = {(check.what, check.level) for check in found.checks if not check.ok}
+        wrong = [(check.what, check.level) for check in found.checks if not check.ok]
         remarks += [f"- {preset}: {line}\n" for line in [*found.remarks(), *(f"{a} fails ({b})" for a, b in wrong)]]
         shown = [[FIGURES[key].shown(found.figure(level, key)) for level in found.levels] for key in keys]
         rows.append([preset, *(" / ".join(values) for values in shown)])
@@ -691,20 +691,26 @@ def refreshed(text: str) -> str:
     return REGION.sub(lambda match: f"{match[1]}{PARTS[match['name']]()}{match[3]}", text)
 
 
-def measured(match: re.Match[str]) -> str:
-    """Return a measured table; the old one where the programs it compares with are not installed."""
+def measure(name: str) -> None:
+    """Measure a table of docs/validation.md; keep the old one where the programs it compares with are not installed."""
     try:
-        return f"{match[1]}{MEASURED[match['name']]()}{match[3]}"
+        content = MEASURED[name]()
     except MissingFeatureError as error:
-        print(f"{match['name']} is kept: {error}", file=sys.stderr)
-        return match[0]
+        print(f"{name} is kept: {error}", file=sys.stderr)
+        return
+    path = ROOT / "docs/validation.md"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(
+        REGION.sub(lambda match: f"{match[1]}{content}{match[3]}" if match["name"] == name else match[0], text),
+        encoding="utf-8",
+    )
 
 
 def main() -> None:
     """Write all pages."""
-    if "--measured" in sys.argv[1:]:
-        path = ROOT / "docs/validation.md"
-        path.write_text(REGION.sub(measured, path.read_text(encoding="utf-8")), encoding="utf-8")
+    if sys.argv[1:2] == ["--measured"]:
+        for name in sys.argv[2:] or MEASURED:
+            measure(name)
         return
     for page in PAGES:
         path = ROOT / page

@@ -153,9 +153,7 @@ def test_figures_in_the_documentation() -> None:
     found = step_steer(car).figures | steady_turns(car).figures | coast_down(car).figures
     for key, value in found.items():
         row = next(line for line in page.splitlines() if line.startswith(f"| {FIGURES[key].label} |"))
-        assert row.split(" | ")[3] == FIGURES[key].shown(value), (
-            f"{key}: run python docs/generate.py --measured"
-        )
+        assert row.split(" | ")[3] == FIGURES[key].shown(value), f"{key}: run python docs/generate.py --measured"
 
 
 def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

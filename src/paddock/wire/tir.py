@@ -40,8 +40,10 @@ RANGES = {  # of values that would make the curves meaningless
 }
 
 
-STANDARD = ("MODEL", "UNITS", "DIMENSION", "VERTICAL", "LONGITUDINAL", "LATERAL", "ALIGNING", "OVERTURNING", "ROLLING")
-STANDARD += ("SCALING", "TURNSLIP")
+STANDARD = (
+    *("MODEL", "UNITS", "DIMENSION", "VERTICAL", "LONGITUDINAL", "LATERAL"),
+    *("ALIGNING", "OVERTURNING", "ROLLING", "SCALING", "TURNSLIP"),
+)
 COEFFICIENT = re.compile(r"[PQRS][A-Z]{1,3}\d$")
 """Names of sections begin with one of these words, names of coefficients look like this: others may be misspelled."""
 
