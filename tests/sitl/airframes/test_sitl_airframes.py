@@ -137,7 +137,8 @@ def test_a_copter_climbs_with_more_than_the_weight_and_rolls_right(driven: Any) 
     adapter = driven("copter")
     share = 1.5 * 9.80665 / (4 * 9.68)
     up = after(adapter, 1.0, [1.1 * share] * 4)
-    assert -1.1 < up.true_vd < -0.5  # about 10 % of g for 1 s, less the lag of motors and battery
+    # about 10 % of g for 1 s, less the lag of motors and battery, plus what the unloading legs give back
+    assert -1.25 < up.true_vd < -0.5
     rolled = after(adapter, 0.1, [1.1 * share - 0.02, 1.1 * share + 0.02, 1.1 * share + 0.02, 1.1 * share - 0.02])
     assert rolled.true_qx > 0.01 and abs(rolled.true_qy) < 1e-3  # right wing down, with the nose north
 
