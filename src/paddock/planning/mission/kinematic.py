@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from paddock.errors import InvalidValueError
 from paddock.planning.mission.mission import Mission
-from paddock.planning.mission.saving import drawn_from, values_of
+from paddock.planning.mission.saving import drawn_from, drawn_values
 from paddock.planning.mission.vehicles import STATUSES, Drawn, MissionVehicle, drawn_again
 from paddock.planning.paths.path import Pose
 from paddock.planning.routes import Route
@@ -65,7 +65,7 @@ class KinematicRun:
 
     def save(self) -> dict[str, Any]:
         """Return the state of the run and of its mission, as plain values and arrays."""
-        history = [[f.row, f.since, values_of(f.drawn), bool(f.route.legs)] for f in self.history]
+        history = [[f.row, f.since, drawn_values(f.drawn), bool(f.route.legs)] for f in self.history]
         return {"mission": self.mission.save(), "time": self.time, "before": self._before.copy(), "history": history}
 
     def restore(self, saved: Mapping[str, Any]) -> None:

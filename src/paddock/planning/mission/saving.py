@@ -35,11 +35,11 @@ def saved_state(state: MissionData) -> dict[str, Any]:
         "tasks": _indexed(state.known, tasks),
         "jobs": {name: values_of(job) for name, job in state.tasks.items()},
         "zones": _indexed(state.chart, zones),
-        "closed": list(state.closed),
+        **({} if _counted(state.closed) == len(state.chart) else {"closed": list(state.closed)}),
         "agents": _indexed([vehicle.spec for vehicle in fleet.list], vehicles),
         "members": [
             {name: getattr(vehicle, name) for name in ("status", "leg", "spent")}
-            | {"drawn": values_of(vehicle.drawn), "legs": bool(vehicle.route.legs)}
+            | {"drawn": drawn_values(vehicle.drawn), "legs": bool(vehicle.route.legs)}
             for vehicle in fleet.list
         ],
         "arrays": {name: getattr(fleet, name).copy() for name in ARRAYS},
@@ -126,8 +126,21 @@ def drawn_from(row: Mapping[str, Any]) -> Drawn:
     return Drawn(_spec(row["agent"]), typed(tuple[int, ...], row["order"], "order"), _indices(row["zones"]), rest)
 
 
+def drawn_values(drawn: Drawn) -> dict[str, Any]:
+    """Return the inputs of a route as a mapping, from which `drawn_from` makes them again."""
+    row: dict[str, Any] = {**values_of(drawn), "zones": _counted(drawn.zones)}
+    if drawn.rest is not None and drawn.rest.zones:
+        row["rest"]["zones"] = _counted(drawn.rest.zones)
+    return row
+
+
+def _counted(zones: Sequence[int]) -> int | list[int]:
+    """Return the number of zones if they are the first ones, as long as none was opened again, else their indices."""
+    return len(zones) if list(zones) == list(range(len(zones))) else list(zones)
+
+
 def _indices(zones: Any) -> tuple[int, ...]:
-    """Return indices of zones; earlier versions saved how many of the first ones."""
+    """Return the indices of zones from a count or a list."""
     found: tuple[int, ...] = typed(tuple[int, ...], list(range(zones)) if isinstance(zones, int) else zones, "zones")
     return found
 
