@@ -625,7 +625,7 @@ def preset_limits() -> str:
     from paddock.record.validation.proving_ground import TestCar
     from paddock.record.validation.report import CHANGE, SKIDPAD, TURNS, validate
 
-    keys = ("understeer", "lateral_max", "skidpad", "lane_change_speed", "lane_change_open")
+    keys = ("understeer", "lateral_max", "skidpad", "lane_change_speed")
     heads = [f"{FIGURES[key].label}, {FIGURES[key].unit}" for key in keys]
     rows, remarks = [], []
     for preset in preset_names("car"):

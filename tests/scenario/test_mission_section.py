@@ -174,7 +174,8 @@ CASES = [
     ("mission: {zones: [{circle: {at: [0, 0], radius: -3}}]}\n",
      "1:49: mission.zones[0].circle.radius must be > 0, not -3"),
     # events
-    ("mission: {events: [{at: 3}]}\n", "1:20: an event needs exactly one of task, damage, vehicle, zone, remove_zone; it has none"),
+    ("mission: {events: [{at: 3}]}\n",
+     "1:20: an event needs exactly one of task, damage, vehicle, zone, remove_zone; it has none"),
     ("mission: {events: [{at: -3, damage: uav}]}\n", "1:25: mission.events[0].at must be >= 0, not -3"),
     ("mission: {events: [{at: 3, damage: 'uav[x]'}]}\n",
      "1:36: a vehicle is written name or name[number], e.g. uav[1], not 'uav[x]'"),

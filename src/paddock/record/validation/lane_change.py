@@ -1,7 +1,7 @@
 """ISO 3888-2: the double lane change (obstacle avoidance), driven by a preview driver, with cones."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -28,7 +28,6 @@ SPEEDS = 10  # entry speeds of one fleet
 HELD = 1.0  # km/h: a run counts if the car enters this close to the entry speed
 DRIVERS = tuple(product((0.2, 0.3, 0.4, 0.5, 0.6), (1.0, 1.7, 2.5), (0.0, 1.5), (0.1, 0.3)))
 """Drivers: preview (s), gain, begin of a change before the end of a lane (m), cut of the side lane (m)."""
-LOCKS = ("diff_preload", "diff_locking", "centre_preload")
 AGREEMENT = 0.2  # of the pass speeds of two levels
 FORESIGHT = 0.9  # share of the present turn that the preview takes into account
 
@@ -74,35 +73,7 @@ def _smooth(share: Floats) -> Floats:
 
 
 def lane_change(car: TestCar) -> ManoeuvreResult:
-    """Find the highest entry speed at which one of the drivers hits no cone; the throttle is closed from the entry.
-
-    Cars whose differentials lock also drive with open ones, as level 2 has none.
-    """
-    outcome = _fastest_pass(car)
-    if car.level in ("double_track", "full") and any(getattr(car.values, name) > 0.0 for name in LOCKS):
-        opened = _fastest_pass(replace(car, parameters={**car.parameters, **dict.fromkeys(LOCKS, 0.0)}))
-        outcome.figures["lane_change_open"] = opened.figures["lane_change_speed"]
-    return outcome
-
-
-def agreement(cars: Sequence[TestCar], outcomes: Sequence[ManoeuvreResult]) -> list[Check]:
-    """Compare the pass speeds of the levels with tyres with that of the single track, open differentials for all."""
-    speeds = {
-        car.level: outcome.figures.get("lane_change_open", outcome.figures.get("lane_change_speed"))
-        for car, outcome in zip(cars, outcomes, strict=True)
-        if not outcome.remark
-    }
-    expected = speeds.pop("bicycle", None)
-    speeds.pop("kinematic", None)
-    formula = "speed of the bicycle level, open differentials"
-    return [
-        Check("ISO 3888-2 speed", level, speed, expected, AGREEMENT, formula)
-        for level, speed in speeds.items()
-        if speed is not None and expected is not None
-    ]
-
-
-def _fastest_pass(car: TestCar) -> ManoeuvreResult:
+    """Find the highest entry speed at which one of the drivers hits no cone; the throttle is closed from the entry."""
     course = Course(2.0 * car.outline()[1])
     top = min(TOP, 0.95 * top_speed(car) / KMH)
     low, high, passed = min(SLOWEST, 0.5 * top), top, 0.0
@@ -130,6 +101,23 @@ def _fastest_pass(car: TestCar) -> ManoeuvreResult:
     limit = "the car is hardly faster" if top < TOP else "the fastest entry that is tried"
     figures = {"lane_change_speed": passed, "lane_change_cones": above}
     return ManoeuvreResult(figures, curves, remark=f"{limit}: {top:.0f} km/h" if above is None else "")
+
+
+def agreement(cars: Sequence[TestCar], outcomes: Sequence[ManoeuvreResult]) -> list[Check]:
+    """Compare the pass speeds of the levels with tyres with that of the single track."""
+    speeds = {
+        car.level: outcome.figures.get("lane_change_speed")
+        for car, outcome in zip(cars, outcomes, strict=True)
+        if not outcome.remark
+    }
+    expected = speeds.pop("bicycle", None)
+    speeds.pop("kinematic", None)
+    formula = "speed of the bicycle level"
+    return [
+        Check("ISO 3888-2 speed", level, speed, expected, AGREEMENT, formula)
+        for level, speed in speeds.items()
+        if speed is not None and expected is not None
+    ]
 
 
 def _fewest_hits(car: TestCar, course: Course, speed: float) -> float:

@@ -355,7 +355,6 @@ FIGURES: Mapping[str, Figure] = {
     "slip_gradient": Figure("ISO 4138: body slip gradient", "deg/g", 2),
     "lateral_max": Figure("ISO 4138: largest lateral acceleration", "m/s2", 2),
     "lane_change_speed": Figure("ISO 3888-2: highest entry speed without a cone hit", "km/h", 1),
-    "lane_change_open": Figure("ISO 3888-2: the same with open differentials", "km/h", 1),
     "lane_change_cones": Figure("ISO 3888-2: cones hit 5 km/h above it, best driver", "", 0),
     "skidpad": Figure("Skidpad: largest lateral acceleration", "m/s2", 2),
     "zero_to_100": Figure("Acceleration: 0 to 100 km/h", "s", 2),
