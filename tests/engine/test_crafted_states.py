@@ -269,7 +269,23 @@ def test_a_refusal_shows_no_control_characters(load: Load) -> None:
         sim.restore(pack(tree))
 
 
-@pytest.mark.parametrize("value", [1e9, -5.0, np.nan, np.inf])
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e300])
+def test_memories_that_are_not_finite_are_refused(load: Load, value: float) -> None:
+    sim = crew(load)
+    before = sim.state_hash()
+    for behaviour in ("waypoints", "patrol", "pure_pursuit"):
+        tree = unpack(sim.save())
+        for group in tree["orders"]["crew"]["squads"].values():
+            if behaviour in group["behaviour"]:
+                group["memory"][0] = value
+        with pytest.raises(
+            PaddockError, match=f"overrides of 'crew' have memories of '{behaviour}' that are not finite"
+        ):
+            sim.restore(pack(tree))
+    assert sim.state_hash() == before
+
+
+@pytest.mark.parametrize("value", [1e9, -5.0])
 def test_a_position_on_a_path_that_does_not_exist_is_its_beginning(load: Load, value: float) -> None:
     """The index in the memory is unchecked data to a rule: a run goes on as from the first point."""
     sim = crew(load)

@@ -176,6 +176,7 @@ class Served:
     def __init__(self, scenario: Any, port: int = 0, **fields: Any) -> None:
         with ExitStack() as stack:
             self.sim = stack.enter_context(paddock.load(scenario))
+            self.sim.engine.prepare()  # kernels may take a minute to compile, for which no page waits
             web = {"web": {"port": port}, **fields}
             self.host: Host = stack.enter_context(paddock.share(self.sim, lambda line: None, **web))
             self._open = stack.pop_all()

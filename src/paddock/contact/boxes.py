@@ -11,7 +11,7 @@ from typing import Any
 AXES = 16  # rows of scratch for axes: 3 faces of each, 9 pairs of edges
 NONE = -1  # no touch
 EDGES = 6  # the code of the first pair of edges; smaller ones are faces: 0 to 2 of the first body, 3 to 5 of the second
-TOUCH = 5e-3  # m: points within this distance of the touching plane belong to the contact
+TOUCH = 1e-2  # m: points within this distance of the touching plane belong to the contact
 FACE_FIRST = 1e-3  # m: an edge must be this much better than a face to give the normal
 POINTS = 4  # of one contact
 

@@ -33,7 +33,7 @@ from paddock.scenario import BehaviourChoice
 from paddock.scenario.base import Behaviour
 from paddock.scenario.vehicle import EXTERNAL
 from paddock.world.columns import Floats, column_index, defaults_of
-from paddock.world.fleet import NEVER, Fleet, Ints
+from paddock.world.fleet import LARGEST_MEMORY, NEVER, Fleet, Ints
 from paddock.world.world import World
 
 MOST_OVERRIDES = 1000  # limit of different overrides in one fleet: those of paths and formations are decided one by one
@@ -420,6 +420,9 @@ class FleetOverrides:
         for number, (choice, setup) in sorted(setups.items()):
             group = OverrideGroup(choice, setup, np.flatnonzero(self.marks == number))
             group.memory[:] = saved["squads"][str(number)]["memory"]
+            if not (np.abs(group.memory) <= LARGEST_MEMORY).all():  # also NaN
+                fleet = self.program.fleet.name
+                raise PaddockError(f"saved overrides of {fleet!r} have memories of {choice.name!r} that are not finite")
             self._add(number, group)
 
 

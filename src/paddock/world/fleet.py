@@ -54,6 +54,10 @@ def _largest(column: Column) -> float:
     return min(limits, LARGEST.get(column.unit, LARGEST_OTHER))
 
 
+LARGEST_MEMORY = 1e18
+"""Largest value of any column of a saved vehicle, those of users' behaviours included."""
+
+
 class Fleet:
     """Arrays of one fleet. Tables are (columns, capacity); vectors are (capacity,)."""
 
@@ -192,7 +196,12 @@ class Fleet:
             raise PaddockError(f"fleet {self.name!r} has random streams that are not those of its members")
 
     def check_values(self) -> None:
-        """Refuse states and commands that are not finite, and states beyond physics, which would end a run."""
+        """Refuse values that are not finite, and states beyond physics, which would end a run."""
+        for name, table in self.tables.items():
+            used = table[..., : self.n]
+            if table.dtype == np.float64 and not (np.abs(used) <= LARGEST_MEMORY).all():
+                vehicle = int(np.nonzero(~(np.abs(used) <= LARGEST_MEMORY))[-1][0])
+                raise PaddockError(f"the saved {name} of {self.vehicle_name(vehicle)!r} has values that are not finite")
         for name, fields in (("state", self.state_fields), ("command", self.command_fields)):
             table = self.tables[name][:, : self.n]
             most = [_largest(column) for column in columns_of(fields)]

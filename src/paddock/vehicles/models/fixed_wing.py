@@ -34,6 +34,7 @@ GRAVITY = 9.80665  # m/s2: gravity assumed when banking for a bend of the path
 TAKE_OFF = 0.1  # m/s of climb with which an aircraft on the ground accelerates, when guided
 SLOPE_MAX = 0.7  # the steepest climb as a share of the airspeed, beside `climb_max`
 BREAKS = 4.0  # m/s: change of the velocity by a touch that breaks it
+TORN = -0.5  # charges below it: the battery is torn off, while that of an empty one may be a little below 0
 TUMBLING = 0.07  # 1/m: drag over mass and speed squared of a wreck, which falls at about 12 m/s
 SLIDING = 0.5  # friction of a wreck on the ground
 ROLLING = 0.05  # rolling resistance of the wheels on short grass, share of the weight
@@ -145,7 +146,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     z = select(follows, ground.height, z)
     rise = select(is_sloped(ground), ground.slope_x * vx + ground.slope_y * vy, 0.0)
     vz = select(follows, rise, vz)
-    broken, fall = s.charge < 0.0, _fallen(s, w, dt)
+    broken, fall = s.charge < TORN, _fallen(s, w, dt)
     return State(
         x=select(broken, fall.x, x),
         y=select(broken, fall.y, y),
@@ -350,7 +351,7 @@ def bumped(s: State, p: Parameters, b: Bump) -> State:
     charge = select(hard, -1.0, s.charge)
     return s._replace(
         x=s.x + b.dx, y=s.y + b.dy, z=s.z + b.dz, vx=s.vx + b.dvx, vy=s.vy + b.dvy, vz=s.vz + b.dvz,
-        yaw=select(charge < 0.0, s.yaw, course(vx, vy, s.yaw)),
+        yaw=select(charge < TORN, s.yaw, course(vx, vy, s.yaw)),
         airspeed=sqrt(vx * vx + vy * vy + climb * climb), climb=climb, charge=charge,
     )  # fmt: skip
 

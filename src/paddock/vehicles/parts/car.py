@@ -184,8 +184,9 @@ def brake_forces(u: Command, p: Parameters) -> tuple[float, float]:
     return pedal * p.brake_bias, maximum(pedal * (1.0 - p.brake_bias), handbrake)
 
 
-def transmitted(drive: float, brake: float, direction: float, grip: float) -> tuple[float, float]:
-    """Return the parts of a drive and a brake force (N) that the tyres transmit: a push and a resistance >= 0.
+def transmitted(drive: float, brake: float, direction: float, grip: float) -> tuple[float, float, float]:
+    """Return the parts of a drive and a brake force (N) that the tyres transmit, a push and a resistance >= 0, and
+    the force of the engine that they bear.
 
     Wheels pass on what remains of the drive's torque after their brakes, and friction limits the remainder to `grip`.
     `direction` is the sign of the car's speed; 0 while it stands.
@@ -194,7 +195,7 @@ def transmitted(drive: float, brake: float, direction: float, grip: float) -> tu
     moving = direction * clamp(direction * drive, 0.0, brake)
     overcome = select(direction == 0.0, standing, moving)
     push = clamp(drive - overcome, -grip, grip)
-    return push, minimum(brake - absolute(overcome), maximum(0.0, grip + direction * push))
+    return push, minimum(brake - absolute(overcome), maximum(0.0, grip + direction * push)), push + overcome
 
 
 def holding(speed: float, push: float, resistance: float) -> float:

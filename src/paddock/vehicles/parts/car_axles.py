@@ -49,7 +49,7 @@ class Axle(NamedTuple):
     drive: float  # N, forward; friction transmits it less the resistance
     resistance: float  # N >= 0, against the motion, within friction
     side: float  # N, to the left
-    power: float  # W: of the engine
+    engine: float  # of the engine: force in N of rolling wheels, power in W of spinning ones
 
 
 class AxleGround(NamedTuple):
@@ -105,7 +105,7 @@ def wheel_speeds(speed: float, front: Axle, rear: Axle, p: Parameters) -> tuple[
 
 def engine_power(speed: float, front: Axle, rear: Axle) -> float:
     """Return the mechanical power (W) of the drive at a speed of the car (m/s)."""
-    return (front.drive + rear.drive) * speed
+    return (front.engine + rear.engine) * speed
 
 
 def halted(speed: float, forward: float, front: Axle, rear: Axle) -> bool:
@@ -174,12 +174,13 @@ def _axle(
     load, moved = loads
     limit = axle_friction(load, mu, p.tyre_load, p.tyre_load_sensitivity, moved)
     cosine, longest = cosine_of_slip(slip), limit * p.tyre_d_long
-    drive, resistance = transmitted(drive, brake + p.rolling_resistance * load, direction, longest * cosine)
+    resisting = brake + p.rolling_resistance * load
+    drive, resistance, engine = transmitted(drive, resisting, direction, longest * cosine)
     even = friction(0.5 * load, mu, p.tyre_load, p.tyre_load_sensitivity)
     pure = magic_tyre(0.0, slip + lead, 0.5 * load, mu, p).across * (limit / maximum(even, 1e-9))
     along = drive - direction * resistance
     side = combined_side_force(pure, along, longest, p.tyre_d_lat / p.tyre_d_long, slip, cosine)
-    return Axle(slip, 0.0, 0.0, load, clamp(moved, -0.5 * load, 0.5 * load), drive, resistance, side, 0.0)
+    return Axle(slip, 0.0, 0.0, load, clamp(moved, -0.5 * load, 0.5 * load), drive, resistance, side, engine)
 
 
 # differentials
@@ -268,7 +269,7 @@ def spinning_wheel_speeds(speed: float, front: Axle, rear: Axle, p: Parameters) 
 
 def spinning_power(speed: float, front: Axle, rear: Axle) -> float:
     """Return the mechanical power (W) of the drive."""
-    return front.power + rear.power
+    return front.engine + rear.engine
 
 
 def spinning_halted(speed: float, forward: float, front: Axle, rear: Axle) -> bool:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 from itertools import pairwise
-from math import tan
 
+from paddock.compute.scalars import tan
 from paddock.vehicles.parts.car import Parameters
 
 LEAST_INERTIA = 0.05  # of the mass times the lever arms of its axles; road cars have about 1

@@ -54,7 +54,8 @@ class CarPlant:
 
     def __init__(self, preset: str, heading: float) -> None:
         self.parameters = CarParameters(**load_preset("car.kinematic", preset))
-        self.state = kinematic.State(0.0, 0.0, 0.0, 0.5 * pi - heading, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 16.8, 0.0)
+        still = kinematic.State(*[0.0] * len(kinematic.State._fields))
+        self.state = still._replace(yaw=0.5 * pi - heading, charge=1.0, voltage=16.8)
         self.rate = 0.0
 
     def step(self, row: Floats) -> None:

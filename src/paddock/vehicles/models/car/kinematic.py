@@ -82,12 +82,12 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     at = sincos(s.yaw)
     ground = surface(s.x, s.y, w)
     slope = ground.slope_x * at[1] + ground.slope_y * at[0], ground.slope_y * at[1] - ground.slope_x * at[0]
-    push, resistance, drive = _along(s, u, pedal, p, w, at, ground)
+    push, resistance, engine = _along(s, u, pedal, p, w, at, ground)
     push = push - _pull(slope, p, w)
     impulse = dt * (1.0 / p.mass)  # change of speed per force; the quotient of constants leaves the loop
     vx, _ = slowed(s.vx + impulse * push, impulse * resistance)
     speed = 0.5 * (s.vx + vx)
-    battery = powered(s.charge, drive * speed, p, dt)
+    battery = powered(s.charge, engine * speed, p, dt)
     side, rate = _turning(speed, steer, p)
     half = 0.5 * rate * dt
     sine, cosine = sincos(s.yaw + half)
@@ -109,7 +109,7 @@ def _pull(slope: tuple[float, float], p: Parameters, w: Environment) -> float:
 def _along(
     s: State, u: Command, pedal: float, p: Parameters, w: Environment, heading: tuple[float, float], ground: Surface
 ) -> tuple[float, float, float]:
-    """Return the push forward, the largest resistance to the motion, and the drive's share of the push, N."""
+    """Return the push forward, the largest resistance to the motion, and the force of the engine, N."""
     ux, uy = air_speed(s.vx, _turning(s.vx, s.steer, p)[0], heading[0], heading[1], w)
     down_front, down_rear = down_forces(ux, p, w)
     load = p.mass * w.gravity + down_front + down_rear
@@ -119,8 +119,8 @@ def _along(
     rear_grip = grip * (p.cg_to_front / (p.cg_to_front + p.cg_to_rear))
     brake = front + minimum(rear, rear_grip) + p.rolling_resistance * load
     wanted = drive_force(pedal, u.gear, s.vx, s.charge, p)
-    drive, resistance = transmitted(wanted, brake, sign(s.vx), grip)
-    return drive + air_drag(ux, uy, p, w)[0], resistance, drive
+    push, resistance, engine = transmitted(wanted, brake, sign(s.vx), grip)
+    return push + air_drag(ux, uy, p, w)[0], resistance, engine
 
 
 def _turning(vx: float, steer: float, p: Parameters) -> tuple[float, float]:
