@@ -34,7 +34,8 @@ spawn = st.one_of(
     st.builds(lambda value: {"line": value}, line),
 )
 fields: dict[str, Any] = {
-    "preset": text, "parameters": numbers, "spread": st.dictionaries(text, st.floats(0, 0.33), max_size=2), "speed": number,
+    "preset": text, "parameters": numbers,
+    "spread": st.dictionaries(text, st.floats(0, 0.33), max_size=2), "speed": number,
     "commands": numbers, "timeout": small, "failsafe": numbers, "sensors": st.lists(choice, max_size=3),
 }  # fmt: skip
 single = st.fixed_dictionaries({"model": word}, optional={**fields, "pose": pose, "driver": choice})
