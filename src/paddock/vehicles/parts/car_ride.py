@@ -78,7 +78,7 @@ class Skids(NamedTuple):
     stiffness: Stiffness
 
 
-class Plane(NamedTuple):
+class GroundPlane(NamedTuple):
     """The ground under the car: its height relative to the centre of gravity, slopes in its axes, friction."""
 
     height: float
@@ -113,17 +113,17 @@ def _both(a: Stiffness, b: Stiffness) -> Stiffness:
 # a body on the ground
 
 
-def plane_under(fl: Corner, fr: Corner, rl: Corner, rr: Corner) -> Plane:
+def plane_under(fl: Corner, fr: Corner, rl: Corner, rr: Corner) -> GroundPlane:
     """Return the mean of the ground under the wheels."""
     forward = 0.25 * ((fl.forward + fr.forward) + (rl.forward + rr.forward))
     left = 0.25 * ((fl.left + fr.left) + (rl.left + rr.left))
     height = 0.25 * ((fl.z + fr.z) + (rl.z + rr.z))
     x, y = 0.25 * ((fl.x + fr.x) + (rl.x + rr.x)), 0.25 * ((fl.y + fr.y) + (rl.y + rr.y))
     mu = 0.25 * ((fl.mu + fr.mu) + (rl.mu + rr.mu))
-    return Plane(height - (forward * x + left * y), forward, left, mu)
+    return GroundPlane(height - (forward * x + left * y), forward, left, mu)
 
 
-def skids(b: BodyMotion, ground: Plane, p: Parameters, dt: float) -> Skids:
+def skids(b: BodyMotion, ground: GroundPlane, p: Parameters, dt: float) -> Skids:
     """Return the forces on the corners of the roof, and on the lower sill, at the height of the hubs."""
     box = car_body(p)
     front, rear, side = box.centre_x + box.half_length, box.centre_x - box.half_length, box.half_width
@@ -139,7 +139,7 @@ def _joined(a: Skids, b: Skids) -> Skids:
     return Skids(added(a.pull, b.pull), _both(a.stiffness, b.stiffness))
 
 
-def _skid(b: BodyMotion, ahead: float, side: float, up: float, ground: Plane, p: Parameters, dt: float) -> Skids:
+def _skid(b: BodyMotion, ahead: float, side: float, up: float, ground: GroundPlane, p: Parameters, dt: float) -> Skids:
     """Return the force on a point of the body: a spring and a damper while it is in the ground, and friction."""
     (sr, cr), (sp, cp) = b.roll, b.pitch
     x, y = cp * ahead + sp * (sr * side + cr * up), cr * side - sr * up
