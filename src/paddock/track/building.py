@@ -18,10 +18,10 @@ from paddock.track.lines import (
     leftwards,
     lengths,
     smooth_curve,
-    smoothed,
 )
 from paddock.track.locating import line_blocks, locate_places
 from paddock.track.ordering import EITHER, LEFT, NEITHER, RIGHT, TrackShapeError, order_cones
+from paddock.track.shaping import smooth_points
 from paddock.track.skidpad import find_skidpad, skidpad_shape
 from paddock.track.track import CONE_COLOURS, Gate, Track
 from paddock.wire.tracks import Cone, Start, TrackFile
@@ -31,8 +31,10 @@ SPACING = 0.5  # m between points of the middle line
 COARSE = 1.0  # m, of tracks longer than LONG
 LONG = 1500.0  # m
 SECTORS = 3
-REFINEMENTS = 6
+REFINEMENTS = 4
 PASSES = 12  # of smoothing
+LEAST_STEP = 0.05  # m between middles of opposite cones
+Place = tuple[float, ...]
 _SIDE_OF = {"blue": LEFT, "yellow": RIGHT, "orange": EITHER, "big_orange": EITHER, "unknown": NEITHER}
 
 
@@ -172,46 +174,56 @@ def middle_line(lefts: Floats, rights: Floats, left: Floats, right: Floats, clos
     length = float(distances(rough, closed)[-1])
     spacing = COARSE if length > LONG else SPACING
     centre = evenly(smooth_curve(rough, closed) if len(rough) > 2 else rough, spacing, closed)
+    left_blocks, right_blocks = line_blocks(left, closed), line_blocks(right, closed)
     for _ in range(REFINEMENTS):
-        centre = 0.5 * (_nearest(centre, left, closed) + _nearest(centre, right, closed))
-        centre = evenly(smoothed(centre, closed, PASSES), spacing, closed)
+        centre = 0.5 * (_nearest(centre, left, left_blocks, closed) + _nearest(centre, right, right_blocks, closed))
+        centre = evenly(smooth_points(centre, closed, PASSES), spacing, closed)
     return centre
 
 
-def _middles(lefts: Floats, rights: Floats, closed: bool) -> Floats:
+def _middles(left_cones: Floats, right_cones: Floats, closed: bool) -> Floats:
     """Return the middles between opposite cones: of the two next cones, that which is nearer to the other side."""
-    i = j = 0
-    found = []
     if closed:  # the opposite cone of the first one on the left
-        gaps = ((rights - lefts[0]) ** 2).sum(axis=1)
-        rights = np.roll(rights, -int(np.argmin(gaps)), axis=0)
-        lefts, rights = np.concatenate([lefts, lefts[:1]]), np.concatenate([rights, rights[:1]])
-    while True:
-        found.append(0.5 * (lefts[i] + rights[j]))
-        ahead_left = ((lefts[i + 1] - rights[j]) ** 2).sum() if i + 1 < len(lefts) else np.inf
-        ahead_right = ((lefts[i] - rights[j + 1]) ** 2).sum() if j + 1 < len(rights) else np.inf
-        if i + 1 >= len(lefts) and j + 1 >= len(rights):
-            break
-        if ahead_left <= ahead_right:
+        gaps = ((right_cones - left_cones[0]) ** 2).sum(axis=1)
+        right_cones = np.roll(right_cones, -int(np.argmin(gaps)), axis=0)
+    lefts, rights = ([tuple(one) for one in side.tolist()] for side in (left_cones, right_cones))
+    if closed:
+        lefts, rights = [*lefts, lefts[0]], [*rights, rights[0]]
+    i = j = 0
+    found = [_middle(lefts[0], rights[0])]
+    while i + 1 < len(lefts) or j + 1 < len(rights):
+        across_left = _squared(lefts[i + 1], rights[j]) if i + 1 < len(lefts) else math.inf
+        across_right = _squared(lefts[i], rights[j + 1]) if j + 1 < len(rights) else math.inf
+        if across_left <= across_right:
             i += 1
         else:
             j += 1
+        found.append(_middle(lefts[i], rights[j]))
     points = np.array(found[:-1] if closed else found)
-    apart = np.concatenate([[True], lengths(np.diff(points, axis=0)) > 0.05])
+    apart = np.concatenate([[True], lengths(np.diff(points, axis=0)) > LEAST_STEP])
     return np.asarray(points[apart])
 
 
-def _nearest(points: Floats, line: Floats, closed: bool) -> Floats:
+def _middle(a: Place, b: Place) -> Place:
+    return 0.5 * (a[0] + b[0]), 0.5 * (a[1] + b[1])
+
+
+def _squared(a: Place, b: Place) -> float:
+    dx, dy = a[0] - b[0], a[1] - b[1]
+    return dx * dx + dy * dy
+
+
+def _nearest(points: Floats, line: Floats, blocks: Floats, closed: bool) -> Floats:
     """Return the nearest point of a line to each point."""
     x, y = np.ascontiguousarray(points[:, 0]), np.ascontiguousarray(points[:, 1])
-    found = locate_places(x, y, np.ascontiguousarray(line), line_blocks(line, closed), closed)
+    found = locate_places(x, y, line, blocks, closed)
     k, t = found[:, 0].astype(np.int64), found[:, 1:]
     return np.asarray(line[k] + t * (line[(k + 1) % len(line)] - line[k]))
 
 
 def _gaps(points: Floats, line: Floats, closed: bool) -> Floats:
     """Return the distance of each point from a line, m."""
-    return lengths(_nearest(points, line, closed) - points)
+    return lengths(_nearest(points, line, line_blocks(line, closed), closed) - points)
 
 
 def _from_start(centre: Floats, start: tuple[float, float, float]) -> Floats:

@@ -10,7 +10,8 @@ from paddock.compute.twin import vectorised
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.track.building import from_file
 from paddock.track.cone_rows import cone_rows
-from paddock.track.lines import Floats, distances, evenly, lengths, neighbours, signed_curvature, smooth_curve
+from paddock.track.lines import Floats, lengths, signed_curvature, smooth_curve
+from paddock.track.shaping import meets_itself, opened
 from paddock.track.track import Track
 from paddock.wire.tracks import TrackFile
 
@@ -42,7 +43,7 @@ def generate_file(seed: int = 0, width: float = 3.5, length: tuple[float, float]
     wish = _checked(seed, width, length)
     for attempt in range(ATTEMPTS):
         line = _candidate(seed, attempt, wish)
-        if line is not None and _keeps_rules(line, wish):
+        if len(line) and _keeps_rules(line, wish):
             start = _start(line)
             return cone_rows(line, np.full(len(line), wish.width + MARGIN), start=start)
     raise PaddockError(f"no track of {wish.low:g} to {wish.high:g} m and a width of {width:g} m found for seed {seed}")
@@ -59,18 +60,17 @@ def _checked(seed: int, width: float, length: tuple[float, float]) -> _Wish:
     return _Wish(float(width), float(low), float(high))
 
 
-def _candidate(seed: int, attempt: int, wish: _Wish) -> Floats | None:
-    """Return a closed line (k, 2) with points of about 1 m, or None."""
+def _candidate(seed: int, attempt: int, wish: _Wish) -> Floats:
+    """Return a closed line (k, 2) with points about 1 m apart; none where its bends stay too tight."""
     u, v = vectorised(uniforms)(seed, STREAM, SHAPE, attempt * CORNERS + np.arange(CORNERS))
     size, corners = (float(one[0]) for one in vectorised(uniforms)(seed, STREAM, SIZE, attempt + np.arange(1)))
     count = 8 + int(corners * 8)
+    turn = 1.0 if v[-1] < 0.5 else -1.0  # driven to the left or to the right
     angle = (np.arange(count) + 0.7 * (u[:count] - 0.5)) * (2.0 * np.pi / count)
     radius = 0.35 + 0.9 * v[:count]
-    points = np.column_stack([radius * arrays.cos(angle), radius * arrays.sin(angle)])
-    line = smooth_curve(points, closed=True)
+    points = np.column_stack([radius * arrays.cos(angle), turn * radius * arrays.sin(angle)])
     goal = wish.low + size * (wish.high - wish.low)
-    line = evenly(line * (goal / distances(line, closed=True)[-1]), 1.0, closed=True)
-    return _relaxed(line, goal, least_radius(wish.width) * 1.05)
+    return opened(smooth_curve(points, closed=True), goal, least_radius(wish.width) * 1.05)
 
 
 def least_radius(width: float) -> float:
@@ -78,35 +78,10 @@ def least_radius(width: float) -> float:
     return max(0.5 * (HAIRPIN - width) + 0.5, width + 0.4)
 
 
-def _relaxed(line: Floats, goal: float, radius: float) -> Floats | None:
-    """Return the line with its bends opened to a least radius; None where that does not succeed."""
-    for _ in range(60):
-        bend = np.abs(signed_curvature(line, closed=True))
-        tight = bend > 1.0 / radius
-        if not tight.any():
-            return line
-        near = tight.copy()
-        for step in range(1, 5):
-            near |= np.roll(tight, step) | np.roll(tight, -step)
-        for _ in range(6):
-            before, after = neighbours(line, closed=True)
-            line = np.where(near[:, None], line + 0.5 * (0.5 * (before + after) - line), line)
-        line = evenly(line * (goal / distances(line, closed=True)[-1]), 1.0, closed=True)
-    return None
-
-
 def _keeps_rules(line: Floats, wish: _Wish) -> bool:
     """Return whether a line keeps its distance from itself and has no long straight."""
-    step = 2
-    points = line[::step]
-    count = len(points)
-    gap_x, gap_y = points[:, None, 0] - points[None, :, 0], points[:, None, 1] - points[None, :, 1]
-    apart = np.abs(np.arange(count)[:, None] - np.arange(count)[None])
-    along = np.minimum(apart, count - apart) * float(step)
     limit = 2.0 * (wish.width + MARGIN) + 0.5
-    if ((gap_x * gap_x + gap_y * gap_y < limit * limit) & (along > 1.6 * limit)).any():
-        return False
-    return longest_straight(line) <= STRAIGHT - 5.0
+    return not meets_itself(line, limit, 1.6 * limit) and longest_straight(line) <= STRAIGHT - 5.0
 
 
 def longest_straight(line: Floats) -> float:
