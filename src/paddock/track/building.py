@@ -20,7 +20,7 @@ from paddock.track.lines import (
     smooth_curve,
 )
 from paddock.track.locating import line_blocks, locate_places
-from paddock.track.ordering import EITHER, LEFT, NEITHER, RIGHT, TrackShapeError, order_cones
+from paddock.track.ordering import EITHER, LEFT, NEITHER, RIGHT, TrackShapeError, order_cones, refuse_crossing
 from paddock.track.shaping import smooth_points
 from paddock.track.skidpad import find_skidpad, skidpad_shape
 from paddock.track.track import CONE_COLOURS, Gate, Track
@@ -34,6 +34,7 @@ SECTORS = 3
 REFINEMENTS = 4
 PASSES = 12  # of smoothing
 LEAST_STEP = 0.05  # m between middles of opposite cones
+TOGETHER = 5.0  # m between cones of one timing line
 Place = tuple[float, ...]
 _SIDE_OF = {"blue": LEFT, "yellow": RIGHT, "orange": EITHER, "big_orange": EITHER, "unknown": NEITHER}
 
@@ -135,6 +136,7 @@ def _ordered_shape(file: TrackFile, places: Floats, start: tuple[float, float, f
         sides = np.where(sides == LEFT, RIGHT, np.where(sides == RIGHT, LEFT, sides)).astype(np.int8)
     found = order_cones(places, sides, start, names)
     closed = found.closed
+    refuse_crossing(places, found, names)
     left, right = smooth_curve(places[found.left], closed), smooth_curve(places[found.right], closed)
     centre = middle_line(places[found.left], places[found.right], left, right, closed)
     if closed:
@@ -239,31 +241,43 @@ def _gates(
     along = distances(centre, closed)
     length = float(along[-1])
     side = leftwards(directions(centre, closed))
+    columns = np.column_stack([centre + left[:, None] * side, centre - right[:, None] * side])
+    columns = np.concatenate([columns, columns[:1]]) if closed else columns
 
     def gate(name: str, at: float) -> Gate:
-        k = int(np.argmin(np.abs(along[: len(centre)] - at)))
-        (ax, ay), (bx, by) = (centre[k] + left[k] * side[k]).tolist(), (centre[k] - right[k] * side[k]).tolist()
-        return Gate(name, (ax, ay), (bx, by), float(along[k]))
+        at = at % length if closed else at
+        ax, ay, bx, by = (float(np.interp(at, along, columns[:, k])) for k in range(4))
+        return Gate(name, (ax, ay), (bx, by), at)
 
-    lines = _timing_lines(file, centre, along[: len(centre)], start)
-    first = lines[0] if lines else _nearest_along(start[0], start[1], centre, along[: len(centre)])
+    begins = float(_along(np.array([start[:2]]), centre, along, closed)[0])
+    lines = _timing_lines(file, centre, along, closed)
     if closed:
-        ends = [(first + k * length / SECTORS) % length for k in range(1, SECTORS)]
+        offsets = [(line - begins + 0.5 * length) % length - 0.5 * length for line in lines]
+        first = begins + min(offsets, key=abs, default=0.0)
+        ends = [first + k * length / SECTORS for k in range(1, SECTORS)]
         return gate("start", first), *(gate(f"sector {k + 1}", at) for k, at in enumerate(ends))
-    last = lines[-1] if len(lines) > 1 else length
+    first, last = (lines[0] if lines else begins), (lines[-1] if len(lines) > 1 else length)
     between = [first + k * (last - first) / SECTORS for k in range(1, SECTORS)]
     return gate("start", first), *(gate(f"sector {k + 1}", at) for k, at in enumerate(between)), gate("finish", last)
 
 
-def _nearest_along(x: float, y: float, centre: Floats, along: Floats) -> float:
-    return float(along[int(np.argmin((centre[:, 0] - x) ** 2 + (centre[:, 1] - y) ** 2))])
+def _along(places: Floats, centre: Floats, along: Floats, closed: bool) -> Floats:
+    """Return the distance along a line of the point nearest to each place, m."""
+    x, y = np.ascontiguousarray(places[:, 0]), np.ascontiguousarray(places[:, 1])
+    found = locate_places(x, y, centre, line_blocks(centre, closed), closed)
+    k, t = found[:, 0].astype(np.int64), found[:, 1]
+    return np.asarray(along[k] + t * (along[k + 1] - along[k]))
 
 
-def _timing_lines(file: TrackFile, centre: Floats, along: Floats, start: tuple[float, float, float]) -> list[float]:
+def _timing_lines(file: TrackFile, centre: Floats, along: Floats, closed: bool) -> list[float]:
     """Return the positions along of the timing lines: of timing devices, or of groups of large orange cones."""
     places = [(p.x, p.y) for p in file.timing] or [(c.x, c.y) for c in file.cones if c.colour == "big_orange"]
-    at = np.sort(np.array([_nearest_along(x, y, centre, along) for x, y in places]))
-    if not len(at):
+    if not places:
         return []
-    groups = np.split(at, np.flatnonzero(np.diff(at) > 5.0) + 1)
-    return [float(group.mean()) for group in groups]
+    length = float(along[-1])
+    at = np.sort(_along(np.array(places, np.float64), centre, along, closed))
+    if closed:  # begin with the widest gap, so that no group is divided
+        widest = int(np.argmax(np.diff(np.append(at, at[0] + length))))
+        at = np.concatenate([at[widest + 1 :] - length, at[: widest + 1]]) if widest + 1 < len(at) else at
+    groups = np.split(at, np.flatnonzero(np.diff(at) > TOGETHER) + 1)
+    return [float(0.5 * (group[0] + group[-1])) for group in groups]

@@ -19,7 +19,8 @@ SHORTEST, LONGEST = 200.0, 500.0  # m, of a lap
 NARROWEST, WIDEST = 3.0, 8.0  # m
 STRAIGHT = 80.0  # m at most
 HAIRPIN = 9.0  # m, outside diameter at least
-NEARLY_STRAIGHT = 1.0 / 250.0  # 1/m
+NEARLY_STRAIGHT = 0.01  # 1/m, curvature averaged over STRETCH
+STRETCH = 5.0  # m
 MARGIN = 0.12  # m added to the width: straight lines between cones cut bends
 ATTEMPTS = 4000
 STREAM = 0x7261636B  # of random draws
@@ -86,12 +87,20 @@ def _keeps_rules(line: Floats, wish: _Wish) -> bool:
 
 def longest_straight(line: Floats) -> float:
     """Return the length (m) of the longest stretch of a closed line that is nearly straight."""
-    straight = np.abs(signed_curvature(line, closed=True)) < NEARLY_STRAIGHT
+    return straightest(signed_curvature(line, closed=True), float(lengths(line[1:2] - line[:1])[0]), closed=True)
+
+
+def straightest(bend: Floats, cell: float, closed: bool) -> float:
+    """Return the length (m) of the longest nearly straight stretch, of the curvature at points `cell` m apart."""
+    reach = round(0.5 * STRETCH / cell)
+    around = np.pad(bend, reach, mode="wrap" if closed else "edge")
+    mean = np.convolve(around, np.full(2 * reach + 1, 1.0 / (2 * reach + 1)), mode="valid")
+    straight = np.abs(mean) < NEARLY_STRAIGHT
     if straight.all():
-        return float("inf")
+        return float(len(bend) * cell)
     bends = np.flatnonzero(~straight)
-    gaps = np.diff(np.append(bends, bends[0] + len(line))) - 1
-    return float(gaps.max() * lengths(line[1:2] - line[:1])[0])
+    ends = [bends, [bends[0] + len(bend)]] if closed else [[-1], bends, [len(bend)]]
+    return float(np.diff(np.concatenate(ends)).max() - 1) * cell
 
 
 def _start(line: Floats) -> int:

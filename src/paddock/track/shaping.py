@@ -112,4 +112,30 @@ def _meets_itself(line: Floats, limit: float, apart: float) -> bool:
     return False
 
 
+def side_of(ax: float, ay: float, bx: float, by: float, px: float, py: float) -> float:
+    """Return on which side of the line from a to b a point is: positive on the left."""
+    return (bx - ax) * (py - ay) - (by - ay) * (px - ax)
+
+
+def _first_crossing(one: Floats, two: Floats, closed: bool, same: bool) -> int:
+    """Return the number of the first segment of `one` that crosses a segment of `two`; -1: none.
+
+    `same`: both are the same line, whose neighbouring segments meet at their common point.
+    """
+    many, more = one.shape[0], two.shape[0]
+    for k in range(many if closed else many - 1):
+        ax, ay, bx, by = one[k, 0], one[k, 1], one[(k + 1) % many, 0], one[(k + 1) % many, 1]
+        for i in range(k + 2 if same else 0, more if closed else more - 1):
+            if same and (i + 1) % more == k:
+                continue
+            cx, cy, dx, dy = two[i, 0], two[i, 1], two[(i + 1) % more, 0], two[(i + 1) % more, 1]
+            if maximum(cx, dx) < minimum(ax, bx) or maximum(ax, bx) < minimum(cx, dx):
+                continue
+            apart = side_of(ax, ay, bx, by, cx, cy) * side_of(ax, ay, bx, by, dx, dy) <= 0.0
+            if apart and side_of(cx, cy, dx, dy, ax, ay) * side_of(cx, cy, dx, dy, bx, by) <= 0.0:
+                return k
+    return -1
+
+
 smooth_points, opened, meets_itself = routine(_smoothed), routine(_opened), routine(_meets_itself)
+first_crossing = routine(_first_crossing)
