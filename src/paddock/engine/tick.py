@@ -65,7 +65,7 @@ def assemble_tick(scenario: Scenario, applier: Applier, mailbox: Mailbox, thread
     behave = BehaveStage(world, programs, poses, events, scenario.every.behaviour, move)
     guard = GuardStage(programs, move, events, applier, scenario.on_nan)
     sense = SenseStage(world, programs, poses)
-    contact = applier.contact
+    contact, rules = applier.contact, applier.rules
     before = (
         guard,  # refuse the tick if the run has ended
         barrier,  # wait for autopilots and for clients with claims; their commands enter the mailbox
@@ -79,6 +79,7 @@ def assemble_tick(scenario: Scenario, applier: Applier, mailbox: Mailbox, thread
         guard,  # report crashes and states that are not finite; remove the vehicle, or end the run
         *((mission,) if mission.kinematic else ()),  # set poses along the routes
         *(() if contact.settings is None else (contact,)),  # vehicles touch each other, obstacles and the ground
+        *((rules,) if rules.active else ()),  # cars are timed; cones, off course, finish
         sense,  # sensors sample the new state
         publish,  # watchers get a snapshot
     )
