@@ -98,6 +98,8 @@ def crossing(d0: float, d1: float, v0: float, v1: float) -> float:
     for _ in range(LOOKS):
         a, b = 2.0 * (d0 - d1) + v0 + v1, 3.0 * (d1 - d0) - 2.0 * v0 - v1
         value = ((a * s + b) * s + v0) * s + d0
+        if value == 0.0:
+            break
         if value < 0.0:
             low = s
         else:
@@ -108,7 +110,7 @@ def crossing(d0: float, d1: float, v0: float, v1: float) -> float:
             following = 0.5 * (low + high)
         moved = absolute(following - s)
         s = following
-        if moved <= 1e-16 or value == 0.0:
+        if moved <= 1e-16:
             break
     return s
 
