@@ -62,6 +62,11 @@ def events(sim: Simulation, *kinds: str) -> list[tuple[str, str, str]]:
     return [(one.kind, one.subject, one.detail) for one in sim.events.since() if one.kind in kinds]
 
 
+def place(sim: Simulation, pose: list[float]) -> None:
+    x, y, yaw = pose
+    sim.place("red", [x, y, 0.0, yaw], 10.0)
+
+
 def lap_of(speed: float, radius: float = RADIUS) -> float:
     return 2 * pi * radius / speed
 
@@ -128,7 +133,8 @@ def test_skidpad_score() -> None:
         assert row.lap_times[1] == pytest.approx(wanted, abs=1e-8)
         assert row.lap_times[3] == pytest.approx(wanted, abs=1e-8)
         assert row.result == pytest.approx(wanted, abs=1e-8)
-        assert 8.0**2 / 9.125 == pytest.approx((2 * pi / row.result) ** 2 * 9.125, rel=1e-8)  # v^2/r
+        lateral = (2 * pi / row.result) ** 2 * 9.125
+        assert lateral == pytest.approx(8.0**2 / 9.125, rel=1e-8)  # v^2/r
         assert row.time != pytest.approx(sum(row.lap_times) / 4, abs=1e-3)
 
 
@@ -169,12 +175,12 @@ def test_off_course(round_track: str, penalty: float | str, status: str) -> None
             assert sim.race.standings()["red"].reason == "left the course"
             assert sim.snapshot()["red"]["race.status"] == 5.0
             return
-        sim.place("red", car("red", 10.0, angle=2.5)["pose"], 10.0)
+        place(sim, car("red", 10.0, angle=2.5)["pose"])
         sim.command("red", steer=steer_for(RADIUS))
         sim.step(1300)
         row = sim.race.standings()["red"]
         assert (row.status, row.off_course) == ("finished", 1)
-        assert row.result == pytest.approx(row.time + 10.0, abs=1e-12)
+        assert row.result == pytest.approx(row.time + 10.0 + 2.0 * row.cones, abs=1e-12)
 
 
 def test_limits(round_track: str) -> None:
@@ -200,8 +206,10 @@ def test_race_order_gaps_and_flag(round_track: str) -> None:
         assert [row.name for row in sim.race.standings().rows] == ["a", "c", "b"]
         sim.step(2599)
         rows = sim.race.standings()
-        nose = atan((REAR + NOSE) / RADIUS)  # the angle of the foremost point ahead of the rear axle
-        first = {name: (-angle - nose) * RADIUS / speed for name, speed, angle in
+        left_x, left_y = sim.track.gates[0].left
+        line = atan(left_y / left_x)  # the angle of the start line
+        nose = atan((REAR + NOSE) / RADIUS) - atan(REAR / RADIUS)  # of the foremost point ahead of the pose
+        first = {name: (line - angle - nose) * RADIUS / speed for name, speed, angle in
                  (("a", 10.0, -0.2), ("b", 12.0, -0.5), ("c", 8.0, -0.35))}  # fmt: skip
         # on the circle through the foremost point all angles grow at the rate of the rear axle
         wanted = {name: first[name] + 2 * lap_of(speed) for name, speed in (("a", 10.0), ("b", 12.0))}
@@ -212,14 +220,14 @@ def test_race_order_gaps_and_flag(round_track: str) -> None:
         sim.step(700)
         rows = sim.race.standings()
         assert rows["b"].status == "finished"
-        assert rows["b"].result == pytest.approx(first["b"] + 3 * lap_of(12.0), abs=1e-6)
+        assert rows["b"].result == pytest.approx(first["b"] + 3 * lap_of(12.0), abs=1e-4)
         assert wanted["b"] < wanted["a"]
         sim.step(800)
         rows = sim.race.standings()
         assert [(row.name, row.laps, row.status) for row in rows.rows] == [
             ("b", 3, "finished"), ("a", 3, "finished"), ("c", 2, "finished"),
         ]  # fmt: skip
-        assert rows["a"].gap == pytest.approx(first["a"] + 3 * lap_of(10.0) - rows["b"].result, abs=1e-6)
+        assert rows["a"].gap == pytest.approx(first["a"] + 3 * lap_of(10.0) - rows["b"].result, abs=1e-4)
         snapshot = sim.snapshot()
         assert [snapshot[name]["race.position"] for name in "abc"] == [2.0, 1.0, 3.0]
 
@@ -323,7 +331,7 @@ def test_removed_and_broken_cars(round_track: str) -> None:
 def test_a_jump_crosses_no_gate(round_track: str) -> None:
     with paddock.load(scenario(round_track, "trackdrive", car("red", 10.0))) as sim:
         sim.step(5)
-        sim.place("red", car("red", 10.0, angle=0.5)["pose"], 10.0)
+        place(sim, car("red", 10.0, angle=0.5)["pose"])
         sim.step(20)
         assert sim.race.standings()["red"].status == "waiting"
 

@@ -51,7 +51,7 @@ def drive(
 ) -> tuple[list[tuple[int, int, float]], np.ndarray]:
     """Follow one car; return what is found (kind, number, time), and the table."""
     table, hit = np.zeros((timing.TABLE_ROWS, 1)), np.zeros(len(course.cones), np.uint8)
-    table[timing.STATUS] = status
+    table[timing.STATUS], table[timing.POINT] = status, NOSE
     found = np.zeros((most_found(1, len(course.gates), len(course.cones)), timing.FOUND_COLUMNS))
     all_found = []
     for tick in range(ticks + 1):

@@ -19,8 +19,8 @@ from paddock.scenario import Scenario
 from paddock.scenario.rules import DNF, Rules
 from paddock.scenario.vehicle import CONE
 from paddock.track import race_log, timing
-from paddock.track.course import check_discipline, course_of, shapes_of
-from paddock.track.loading import load
+from paddock.track.course import check_discipline, course_of, shapes_of, timing_points
+from paddock.track.from_scenario import declared_fleets, world_with_track
 from paddock.track.race_log import LogEntry, check_log, entries_of, entry_text
 from paddock.track.standings import SHOWN, ScoredRules, Standings, order_of
 from paddock.track.timing import FINISHED, OUT, RUNNING, STOPPED, UNSAFE_STOP, WAITING
@@ -34,12 +34,11 @@ FULL_CIRCLE = 1.5 * np.pi  # rad about the centre of a circle that a lap of a sk
 HIDDEN = -1.0  # status of vehicles of a fleet that do not take part
 
 
-def fitting_track(scenario: Scenario) -> Track:
+def fitting_track(scenario: Scenario, track: Track) -> Track:
     """Return the track of a scenario with rules; an error at its mark if the discipline cannot be driven there."""
-    assert scenario.track is not None and scenario.rules is not None
-    track, discipline = load(scenario.track), scenario.rules.discipline
+    assert scenario.rules is not None
     try:
-        check_discipline(track, discipline)
+        check_discipline(track, scenario.rules.discipline)
     except PaddockError as error:
         raise type(error)(f"{scenario.at('rules', 'discipline')}: {error}") from None
     return track
@@ -51,12 +50,12 @@ class ConeBodies:
     def __init__(self, scenario: Scenario) -> None:
         self.fleets = {
             one.entry.name: np.array([pose[:2] for pose in one.entry.spawn.poses])
-            for one in scenario.declared
+            for one in declared_fleets(scenario)
             if scenario.contact is not None and one.entry.model == CONE and one.entry.spawn and one.entry.spawn.poses
         }
         self._radius = {
             one.entry.name: 0.5 * one.entry.parameters["length"]
-            for one in scenario.declared
+            for one in declared_fleets(scenario)
             if one.entry.name in self.fleets
         }
         self.touched_by: dict[int, int] = {}  # id of a cone -> car, of cones that are not counted
@@ -109,11 +108,11 @@ class RulesStage:
         self.active = scenario.rules is not None
         if scenario.rules is None:
             return
-        self.track = track = fitting_track(scenario)
+        self.track = track = fitting_track(scenario, world.track)
         self.rules: Rules = scenario.rules.resolved
         self.scoring = ScoredRules(self.rules)
-        bodies = scenario.contact is not None
-        self.course, self._cone_names = course_of(track, self.rules.discipline, scenario.world.obstacles or (), bodies)
+        cones = () if scenario.contact is not None else world_with_track(scenario).obstacles  # else bodies of their own
+        self.course, self._cone_names = course_of(track, self.rules.discipline, cones or ())
         self._sectors = len(self.course.gates) - (0 if track.closed else 1)
         self._limits = timing.Limits(
             self.rules.stop_distance or np.inf,
@@ -296,13 +295,18 @@ class RulesStage:
             self._version = (-1, -1)
 
     def _take_up(self, cars: Ints) -> None:
-        """Note where cars are that are not followed yet."""
+        """Note where cars are that are not followed yet, and at which point they are timed."""
         if len(cars):
             poses, table = self._gather(self.world.clock.tick)[:, cars].copy(), self.table[:, cars].copy()
+            before = table[timing.STATUS] == WAITING
+            points = timing_points(poses, self._shapes[:, cars], self.course)
+            table[timing.POINT, before] = points[before]
+            if self._racing:
+                table[timing.POINT] = self._shapes[timing.NOSE, cars]
             hit, time = np.ones_like(self.hit), self.world.clock.time
             given = poses, self._shapes[:, cars].copy(), table, self.course, self._limits
             timing.look_at_cars(*given, hit, time, self.world.clock.dt, self._found)
-            rows = [*range(timing.PROGRESS + 1)]
+            rows = [*range(timing.PROGRESS + 1), timing.POINT]
             self.table[np.ix_(rows, cars)] = table[rows]
 
     def _gather(self, tick: int) -> Floats:

@@ -20,7 +20,7 @@ from paddock.track.timing import (
     SHAPE_ROWS,
     Course,
 )
-from paddock.track.track import CONE_COLOURS, CONE_SIZES, Track
+from paddock.track.track import Track
 
 CIRCLES_APART = 18.25  # m between the centres of the circles of a skidpad
 
@@ -36,11 +36,8 @@ def check_discipline(track: Track, discipline: str) -> None:
         raise InvalidValueError(f"track {track.name!r} has no {'finish' if track.gates else 'start'} line")
 
 
-def course_of(track: Track, discipline: str, obstacles: Sequence[Any], bodies: bool) -> tuple[Course, list[str]]:
-    """Return the course, and the names of its cones.
-
-    `obstacles` are those of the world, of which cones count. With `bodies`, contact knows all cones: none is listed.
-    """
+def course_of(track: Track, discipline: str, obstacles: Sequence[Any]) -> tuple[Course, list[str]]:
+    """Return the course, and the names of its cones: those of `obstacles`, as a scenario has them."""
     ends = np.array([[*gate.left, *gate.right] for gate in track.gates])
     across = ends[:, 2:] - ends[:, :2]
     width = np.sqrt((across * across).sum(axis=1))
@@ -49,16 +46,9 @@ def course_of(track: Track, discipline: str, obstacles: Sequence[Any], bodies: b
     if discipline == "skidpad":
         middle, unit = 0.5 * (ends[0, :2] + ends[0, 2:]), gates[0, 2:4]
         circles = np.stack([middle - 0.5 * CIRCLES_APART * unit, middle + 0.5 * CIRCLES_APART * unit])
-    cones, names = np.zeros((0, 3)), list[str]()
-    if not bodies:
-        colours = [CONE_COLOURS[k] for k in track.colours.tolist()]
-        radii = [0.5 * CONE_SIZES[colour][0] for colour in colours]
-        others = [(one.name, one.cone) for one in obstacles if one.cone is not None]
-        places = [(x, y, radius) for (x, y), radius in zip(track.cones.tolist(), radii, strict=True)]
-        places += [(*cone.center[:2], cone.radius) for _, cone in others]
-        cones = np.array(places, np.float64).reshape(-1, 3)
-        names = [f"{colour} cone {k}" for k, colour in enumerate(colours)]
-        names += [name or f"cone {len(colours) + k}" for k, (name, _) in enumerate(others)]
+    listed = [(one.name, one.cone) for one in obstacles if one.cone is not None]
+    cones = np.array([(*cone.center[:2], cone.radius) for _, cone in listed], np.float64).reshape(-1, 3)
+    names = [f"{name or 'cone'} {k}" for k, (name, _) in enumerate(listed)]
     points = track.centre
     along = np.concatenate([track.along, [track.length]]) if track.closed else track.along
     blocks, widths = line_blocks(points, track.closed), (track.left_width, track.right_width)
@@ -87,3 +77,14 @@ def shapes_of(body: Any, parameters: Any, n: int) -> Floats:
         if name in known:
             shape[row] = share * np.asarray(known[name])
     return shape
+
+
+def timing_points(poses: Floats, shapes: Floats, course: Course) -> Floats:
+    """Return how far ahead of its pose each car is timed, m: its foremost point, 0 if it stands over the start line."""
+    lx, ly, ux, uy, width = course.gates[0]
+    cosine, sine = 1.0 - 2.0 * (poses[4] ** 2 + poses[5] ** 2), 2.0 * (poses[6] * poses[5] + poses[3] * poses[4])
+    before = (poses[0] - lx) * -uy + (poses[1] - ly) * ux
+    ahead = before + shapes[NOSE] * (cosine * -uy + sine * ux)
+    across = (poses[0] - lx) * ux + (poses[1] - ly) * uy
+    over = (before < 0.0) & (ahead >= 0.0) & (across >= -shapes[HALF_WIDTH]) & (across <= width + shapes[HALF_WIDTH])
+    return np.where(over, 0.0, shapes[NOSE])

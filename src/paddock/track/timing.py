@@ -1,7 +1,8 @@
 """Timing of cars, compiled: crossings of gates between two ticks, progress, wheels outside the track, cones, stops.
 
-A car is timed by its foremost point, as a light barrier sees it. Between two ticks that point follows the cubic through
-its places with its velocities (Hermite): exact for constant velocity and constant acceleration.
+A car is timed by its foremost point, as a light barrier sees it (by its pose if it stands over the line before its
+start). Between two ticks that point follows the cubic through its places with its velocities (Hermite): exact for
+constant velocity and constant acceleration.
 
 `look` updates the table of cars (see its rows below) and writes what has happened in this tick as rows of (kind, car,
 number, share of the tick). It decides nothing: the rules are applied to what it has found.
@@ -49,7 +50,8 @@ OUTSIDE = 20  # 1: all wheels are outside the boundaries
 LEFT_TURN, RIGHT_TURN = 21, 22  # rad about the centres of the circles since the line was crossed
 AFTER = 23  # m driven after the finish
 TIME = 24  # s: of a car that has finished, without penalties
-TABLE_ROWS = 25
+POINT = 25  # m: of the point at which it is timed, ahead of the pose
+TABLE_ROWS = 26
 
 # rows of the table of shapes of cars, in their body axes, m
 NOSE = 0  # foremost point ahead of the pose
@@ -191,7 +193,7 @@ def look(
             cos, sin = cos / level, sin / level
         else:
             cos, sin = 1.0, 0.0
-        nose = shape[NOSE, i]
+        nose = table[POINT, i]
         px, py = x + nose * cos, y + nose * sin
         vx, vy = poses[7, i] - poses[12, i] * nose * sin, poses[8, i] + poses[12, i] * nose * cos
         ox, oy = table[X, i], table[Y, i]
