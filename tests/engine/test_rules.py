@@ -195,7 +195,7 @@ def test_limits(round_track: str) -> None:
 
 
 def race(track: str, **sections: Any) -> dict[str, Any]:
-    cars = [car(name, speed, angle) for name, speed, angle in (("a", 10.0, -0.2), ("b", 12.0, -0.5), ("c", 8.0, -0.35))]
+    cars = [car(name, speed, angle) for name, speed, angle in (("a", 10.0, -0.2), ("b", 12.0, -0.5), ("c", 8.0, -0.4))]
     return scenario(track, {"discipline": "race", "laps": 3}, *cars, **sections)
 
 
@@ -210,7 +210,7 @@ def test_race_order_gaps_and_flag(round_track: str) -> None:
         line = atan(left_y / left_x)  # the angle of the start line
         nose = atan((REAR + NOSE) / RADIUS) - atan(REAR / RADIUS)  # of the foremost point ahead of the pose
         first = {name: (line - angle - nose) * RADIUS / speed for name, speed, angle in
-                 (("a", 10.0, -0.2), ("b", 12.0, -0.5), ("c", 8.0, -0.35))}  # fmt: skip
+                 (("a", 10.0, -0.2), ("b", 12.0, -0.5), ("c", 8.0, -0.4))}  # fmt: skip
         # on the circle through the foremost point all angles grow at the rate of the rear axle
         wanted = {name: first[name] + 2 * lap_of(speed) for name, speed in (("a", 10.0), ("b", 12.0))}
         assert [row.name for row in rows.rows] == ["b", "a", "c"]
