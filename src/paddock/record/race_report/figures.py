@@ -31,7 +31,7 @@ def draw_speed(figure_class: Any, cars: Sequence[CarTrace], title: str) -> Any:
         look = {"color": tone, "linewidth": 2.0 if bold else 1.1, "zorder": 4 if bold else 3}
         above.plot(lap.distance, KMH * lap.speed, label=label, **look)
         if best is not None:
-            behind = lap.time - np.interp(lap.distance, best.distance, best.time)
+            behind = lap.time - np.interp(lap.distance, best.distance, best.time, np.nan, np.nan)
             below.plot(lap.distance, behind, **look)
     dress(above, f"{title} · speed", "all laps" if len(cars) == 1 else "best lap of each car")
     above.set_ylabel("speed, km/h")
