@@ -29,7 +29,8 @@ def test_no_unknown_keys_and_everything_described() -> None:
         "Generate", "GridPattern", "GroundSection", "HalfPlane", "HeightMap", "LinePattern", "LineTask", "Mavlink",
         "MetricsEndpoint", "MissionEvent", "MissionSection", "NoFlyZone", "Obstacle", "PointTask", "PolygonTask",
         "RandomPattern", "RecordSection", "RectanglePatch", "RoundObstacle", "RulesSection", "SeparationSection",
-        "Serve", "ShmEndpoint", "Sitl", "SpawnSection", "StreamEndpoint", "Sync", "TaskEntry", "TaskMix", "TrackPattern",
+        "Serve", "ShmEndpoint", "Sitl",
+        "SpawnSection", "StreamEndpoint", "Sync", "TaskEntry", "TaskMix", "TrackPattern",
         "TrackSection", "TrackSurface", "Vds1Endpoint", "VehicleEntry",
         "WallObstacle", "WebEndpoint", "WorldSection", "ZmqEndpoint", "ZoneCircle",
     }  # fmt: skip
