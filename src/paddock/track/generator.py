@@ -21,7 +21,7 @@ STRAIGHT = 80.0  # m at most
 HAIRPIN = 9.0  # m, outside diameter at least
 NEARLY_STRAIGHT = 0.01  # 1/m, curvature averaged over STRETCH
 STRETCH = 5.0  # m
-MARGIN = 0.12  # m added to the width: straight lines between cones cut bends
+MARGIN = 0.2  # m added to the width: straight lines between cones cut bends
 ATTEMPTS = 4000
 STREAM = 0x7261636B  # of random draws
 CORNERS = 24  # at most
@@ -99,8 +99,8 @@ def straightest(bend: Floats, cell: float, closed: bool) -> float:
     if straight.all():
         return float(len(bend) * cell)
     bends = np.flatnonzero(~straight)
-    ends = [bends, [bends[0] + len(bend)]] if closed else [[-1], bends, [len(bend)]]
-    return float(np.diff(np.concatenate(ends)).max() - 1) * cell
+    ends = np.append(bends, bends[0] + len(bend)) if closed else np.concatenate([[-1], bends, [len(bend)]])
+    return float(np.diff(ends).max() - 1) * cell
 
 
 def _start(line: Floats) -> int:
