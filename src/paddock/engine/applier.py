@@ -26,6 +26,7 @@ from paddock.engine.overrides import apply_override, check_override, plain_targe
 from paddock.engine.pipeline import NEVER_DUE
 from paddock.engine.program import FleetProgram
 from paddock.engine.publishing import PublishStage
+from paddock.engine.race.stage import RulesStage
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.scenario.vehicle import EXTERNAL
 from paddock.world.fleet import Ints
@@ -55,6 +56,7 @@ class Applier:
     mission: "MissionStage"
     publisher: PublishStage
     contact: ContactStage
+    rules: RulesStage
 
     def __post_init__(self) -> None:
         self.programs = self.fleets.programs
@@ -219,6 +221,7 @@ class Applier:
         action = check_place(program, rows, action)
         place_vehicle(program, rows, action, self.world)
         self.contact.repair(program, rows)
+        self.rules.placed(program, rows)
         many = np.ndim(action.pose) > 1
         detail = f"{len(rows)} vehicles" if many else "at {:g}, {:g}, {:g}".format(*action.pose)
         self.events.report(self.world.clock.tick, "placed", program.fleet.names_of(rows), detail)

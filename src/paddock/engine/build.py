@@ -19,6 +19,7 @@ from paddock.engine.program import COLLIDED_FOR, CONTACT, VARYING, FleetProgram,
 from paddock.errors import CodeError, InvalidValueError, PaddockError, users_code
 from paddock.scenario import Scenario, VehicleEntry, load_preset, spawn_poses
 from paddock.scenario.contact import FleetContact
+from paddock.scenario.rules import takes_part
 from paddock.sensing.sensor import Sensor, find_sensor
 from paddock.sensing.site import site_at
 from paddock.sensing.suite import FleetSensor
@@ -91,6 +92,7 @@ def build_program(
         program.timeout_ticks = max(1, world.clock.ticks(entry.timeout))
     for name, value in checked_inputs(model, entry.failsafe, lambda name: place("failsafe", name)).items():
         program.failsafe[column_index(model.command)[name]] = value
+    program.races = takes_part(scenario.rules, entry.name, model.kind)
     _contact(program, world, scenario, entry, place)
     _behaviour(program, entry, place, world.track)
     _sensors(program, world, scenario, entry, place)
@@ -354,6 +356,13 @@ def build_problems(scenario: Scenario) -> list[str]:
         try:
             check_members(scenario, world)
             setup_of(scenario, divide=False)
+        except PaddockError as error:
+            problems.append(str(error))
+    if scenario.rules is not None:
+        from paddock.engine.race.stage import fitting_track  # which imports this module's fleets
+
+        try:
+            fitting_track(scenario, world.track)
         except PaddockError as error:
             problems.append(str(error))
     declared = sorted(declared_fleets(scenario), key=lambda one: (one.entry.id is None, one.entry.name))  # as in a run

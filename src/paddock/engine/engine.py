@@ -26,6 +26,7 @@ from paddock.engine.overrides import FleetOverrides, saved_setups
 from paddock.engine.pacing import Pacer
 from paddock.engine.program import MOTIONS
 from paddock.engine.publishing import PublishStage
+from paddock.engine.race.stage import RulesStage
 from paddock.engine.tick import MissionStage, assemble_tick
 from paddock.errors import InvalidValueError, NotFiniteError, PaddockError, printable, unknown_name
 from paddock.scenario import Scenario
@@ -38,7 +39,7 @@ if TYPE_CHECKING:  # planning is imported for a mission only
 AUTOPILOTS, FMUS = "autopilots", "fmus"  # keys of a saved state
 STATE_KEYS = frozenset(
     {"scenario", "rate", "entries", "world", "mailbox", "events", "lost_targets", "sensors"}
-    | {"orders", "mission", "failure", "contact", AUTOPILOTS, FMUS}  # where the run has them
+    | {"orders", "mission", "failure", "contact", "race", AUTOPILOTS, FMUS}  # where the run has them
 )
 
 STATE_TYPES = ("bool", "int64", "float64", "uint8")  # of its arrays; bytes are those of FMUs
@@ -72,13 +73,15 @@ class Engine:
         self.mission_stage = MissionStage(world.clock, kinematic, scenario.every.behaviour)
         self.fleets = Fleets(scenario, world, self.events, device, self.mission_stage.fleet_built)
         self.programs = self.fleets.programs
-        self.publisher = PublishStage(world, self.programs, scenario.every.snapshot)
+        self.contact = ContactStage(scenario, world, self.programs, self.events)
+        self.rules = RulesStage(scenario, world, self.programs, self.events, self.contact)
+        self.publisher = PublishStage(world, self.programs, scenario.every.snapshot, self.rules.show)
         self.poses = self.publisher.poses
         self.autopilots = Autopilots()
         self.claims = Claims(self.autopilots)
-        self.contact = ContactStage(scenario, world, self.programs, self.events)
         self.applier = Applier(
-            world, self.fleets, self.events, self.log, self.claims, self.mission_stage, self.publisher, self.contact
+            *(world, self.fleets, self.events, self.log, self.claims),
+            *(self.mission_stage, self.publisher, self.contact, self.rules),
         )
         self.thread = ClockThread(self.claims.wake)
         self.stages = assemble_tick(scenario, self.applier, self.mailbox, self.thread)
@@ -210,6 +213,7 @@ class Engine:
             **({} if self.mission is None else {"mission": self.mission.save()}),
             **({"failure": failure} if failure else {}),
             **({} if self.contact.settings is None else {"contact": self.contact.save()}),
+            **({"race": self.rules.save()} if self.rules.active else {}),
             "rate": self.world.clock.rate,
             "entries": {name: program.entry_text for name, program in programs.items()},
             "world": self.world.save(),
@@ -288,6 +292,7 @@ class Engine:
             self.stages.behave.lost = twin.stages.behave.lost
             self.stages.guard.failure = twin.stages.guard.failure
             self.contact.take_over(twin.contact)
+            self.rules.take_over(twin.rules)
             self.mission_stage.mission = twin.mission
             if twin.mission is not None:
                 twin.mission.attach(self.world, self.fleets, self.events, self.poses)
@@ -348,6 +353,8 @@ class Engine:
         self.stages.guard.failure = tree.get("failure", "")
         if self.contact.settings is not None:
             self.contact.restore(tree["contact"])
+        if self.rules.active:
+            self.rules.restore(tree["race"])
         for program in self.programs.values():
             program.expires_from = next_timeout(program)
         for name, sensors in tree["sensors"].items():
@@ -374,7 +381,7 @@ class Engine:
             world.roster_version += 1
             world.environment[:] = environment_values(self.scenario)
             world.transforms = TransformTree()
-            for part in (self.mailbox, self.events, self.log, self.applier.prepared, self.contact):
+            for part in (self.mailbox, self.events, self.log, self.applier.prepared, self.contact, self.rules):
                 part.clear()
             self._populate(prepared=True)
             for listener in self.on_restart:
@@ -416,6 +423,7 @@ class Engine:
         if any(program.sensors for program in self.programs.values()):
             self._compile(progress)
         self.contact.check_start()
+        self.rules.begin()
         self.stages.sense.run(self.world.clock.tick)
         self._prepared = True
 

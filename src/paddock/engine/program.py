@@ -14,6 +14,7 @@ from paddock.engine.behaviours import MEMORY, FleetBehaviour, broken_value, read
 from paddock.errors import unknown_name
 from paddock.scenario.contact import FleetContact
 from paddock.sensing.suite import FleetSensor
+from paddock.track.standings import SHOWN
 from paddock.vehicles.model import BATTERY_COLUMNS, VehicleModel
 from paddock.world.columns import Column, Floats, checked, column_index, columns_of, defaults_of
 from paddock.world.fleet import NEVER, Fleet, Ints
@@ -182,6 +183,8 @@ class FleetProgram:
         self.carried = False  # the mission sets the poses: no dynamics
         self.sensors: dict[str, FleetSensor] = {}
         self.contact: FleetContact | None = None  # None: others cannot touch it
+        self.races = False  # whether its vehicles take part in the race of the scenario's rules
+        self.race: Floats | None = None  # columns of the race, (columns, n), written when a snapshot is made
         self.collided_ticks = 1  # for which a vehicle counts as collided after a touch
         self.timeout_ticks: int | None = None
         self.expires_from = NEVER  # no command of the fleet times out before this tick
@@ -281,7 +284,7 @@ class FleetProgram:
         self._poses_tick = -1
 
     def write_block(self, block: Floats, environment: Floats, tick: int) -> None:
-        """Fill a snapshot's block (columns, n): pose, telemetry, report, commands, sensor readings."""
+        """Fill a snapshot's block (columns, n): pose, telemetry, report, commands, contact, readings, race."""
         n, state = self.fleet.n, self.fleet.state
         after_pose = len(POSE_COLUMNS)
         after_telemetry = after_pose + len(self._telemetry)
@@ -313,11 +316,13 @@ class FleetProgram:
                     block[row + k] = values
                 row += len(readings) + 1
                 block[row - 1] = sensor.sample_tick
+            if self.race_columns:
+                block[row:] = 0.0 if self.race is None else self.race
 
     def layout(self) -> FleetLayout:
         """Return the layout of this fleet's block in a snapshot."""
         fleet, model = self.fleet, self.model
-        readings = *self.contact_columns, *self.reading_columns
+        readings = *self.contact_columns, *self.reading_columns, *self.race_columns
         columns = (*POSE_COLUMNS, *self.telemetry, *self.report_columns, *self.command_columns, *readings)
         return FleetLayout(fleet.name, model.kind, model.name, columns, fleet.n, fleet.ids, fleet.members, fleet.single)
 
@@ -337,6 +342,11 @@ class FleetProgram:
         """`contact.collided` and, except in large fleets, the last contact; none where others cannot touch it."""
         names = SHOWN_CONTACT if self.fleet.n <= COMMANDS_SHOWN else SHOWN_CONTACT[:1]
         return () if self.contact is None else tuple(f"contact.{name}" for name in names)
+
+    @property
+    def race_columns(self) -> tuple[str, ...]:
+        """`race.lap`, ...: of a fleet that takes part in a race."""
+        return tuple(f"race.{name}" for name in SHOWN) if self.races else ()
 
     @property
     def reading_columns(self) -> tuple[str, ...]:

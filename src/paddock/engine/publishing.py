@@ -21,8 +21,12 @@ class PublishStage:
 
     name = "publish"
 
-    def __init__(self, world: World, programs: dict[str, FleetProgram], period: int | None) -> None:
+    def __init__(
+        self, world: World, programs: dict[str, FleetProgram], period: int | None, race: Callable[[], None]
+    ) -> None:
+        """`race` brings the columns of the race up to date."""
         self.world = world
+        self._show_race = race
         self.programs = programs
         self.period = period
         self.watchers: list[tuple[int, Watcher]] = []
@@ -56,6 +60,7 @@ class PublishStage:
         if self._latest is not None and self._latest.tick == tick:
             return self._latest
         self._latest = None  # return its buffer to the pool before taking one
+        self._show_race()
         blocks, finish = self.writer.begin(self.layout(), tick, self.world.clock.time, self.world.run)
         for program, block in zip(self.programs.values(), blocks, strict=True):
             program.write_block(block, self.world.environment, tick)

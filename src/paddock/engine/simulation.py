@@ -17,6 +17,7 @@ from paddock.errors import InvalidValueError, OldSpellings, PaddockError
 from paddock.scenario import Scenario
 from paddock.scenario.vehicle import with_files
 from paddock.track.from_scenario import scenery_with_track
+from paddock.track.standings import Standings
 from paddock.track.track import Track
 from paddock.world.archive import digest, pack
 from paddock.world.columns import Floats
@@ -60,6 +61,11 @@ class Simulation(OldSpellings):
     def mission(self) -> "MissionControl | None":
         """The mission: its state as attributes, and verbs to change it; None without one."""
         return None if self.engine.mission is None else MissionControl(self.engine)
+
+    @property
+    def race(self) -> "RaceControl | None":
+        """The race of the section `rules`: `standings()`; None without one."""
+        return RaceControl(self.engine) if self.engine.rules.active else None
 
     @property
     def track(self) -> Track | None:
@@ -341,6 +347,18 @@ class MissionControl:
     def remove_task(self, task: str, *, at_tick: int | None = None) -> None:
         """Remove a task."""
         self.apply("remove_task", at_tick=at_tick, task=task)
+
+
+class RaceControl:
+    """The race of a simulation, `sim.race`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def standings(self) -> Standings:
+        """Return the standings at this tick: a row per car, the first one first, with laps, sectors and penalties."""
+        self._engine.thread.refuse_elsewhere("race")
+        return self._engine.rules.standings()
 
 
 def replayed(scenario: Scenario, log: Sequence[Any], ticks: int, seed: int | None = None) -> Simulation:

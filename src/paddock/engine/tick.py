@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 MISSION_RATE = 10.0  # Hz of simulated time at which the mission is updated
 REWOUND_VALUES = 100_000  # size limit of the states that are copied before a stride of several ticks
 TRIED_STEPS = 100_000  # limit of steps of vehicles in the trial of a restored state: a few ms
+NAMED = 8  # vehicles of a client in the event of a late reply
 ALARMS_SHOWN = 100  # events of one fleet at one tick; a last one counts the rest
 SPREAD_RATE = 1.0  # Hz at which vehicles in the same height layer are checked
 
@@ -65,7 +66,7 @@ def assemble_tick(scenario: Scenario, applier: Applier, mailbox: Mailbox, thread
     behave = BehaveStage(world, programs, poses, events, scenario.every.behaviour, move)
     guard = GuardStage(programs, move, events, applier, scenario.on_nan)
     sense = SenseStage(world, programs, poses)
-    contact = applier.contact
+    contact, rules = applier.contact, applier.rules
     before = (
         guard,  # refuse the tick if the run has ended
         barrier,  # wait for autopilots and for clients with claims; their commands enter the mailbox
@@ -79,6 +80,7 @@ def assemble_tick(scenario: Scenario, applier: Applier, mailbox: Mailbox, thread
         guard,  # report crashes and states that are not finite; remove the vehicle, or end the run
         *((mission,) if mission.kinematic else ()),  # set poses along the routes
         *(() if contact.settings is None else (contact,)),  # vehicles touch each other, obstacles and the ground
+        *((rules,) if rules.active else ()),  # cars are timed; cones, off course, finish
         sense,  # sensors sample the new state
         publish,  # watchers get a snapshot
     )
@@ -149,7 +151,9 @@ class BarrierStage:
     def _late(self, claim: Claim, tick: int) -> list[Checked] | None:
         """Apply the policy for a missing reply."""
         policy = self.sync.on_timeout
-        self.applier.report("barrier_timeout", claim.name, f"no reply within {self.sync.timeout:g} s: {policy}")
+        names = ", ".join(claim.vehicles[:NAMED]) + (", ..." if len(claim.vehicles) > NAMED else "")
+        detail = f"no reply within {self.sync.timeout:g} s: {policy} ({names})"
+        self.applier.report("barrier_timeout", claim.name, detail)
         if policy == "pause":  # time stops until the client replies or releases the claim
             self._request(claim, tick, float("inf"))
             return claim.collect(float("inf"), self.thread)

@@ -13,6 +13,7 @@ from paddock.scenario.contact import ContactSection, check_contact, expanded
 from paddock.scenario.marked_yaml import dump_yaml
 from paddock.scenario.mission import EVENTS, MissionSection, check_different, check_fleet, default_fleet
 from paddock.scenario.problems import Marks, Step
+from paddock.scenario.rules import DISCIPLINES, RulesSection, check_rules
 from paddock.scenario.scenery import FrictionPatch, GroundSection, Obstacle, Obstacles
 from paddock.scenario.serve import ENDPOINTS, Serve
 from paddock.scenario.sitl import Sitl, check_sitl
@@ -149,6 +150,9 @@ class Scenario(Section):
     contact: ContactSection | None = Field(
         default=None, description="How vehicles touch each other and obstacles: a mapping, or true; null: they do not."
     )
+    rules: RulesSection | None = Field(
+        default=None, description="The discipline that cars drive on the track: its name, or a mapping."
+    )
     on_nan: Literal["stop", "remove"] = Field(
         default="stop",
         description="When a vehicle's state is NaN or infinite: stop the run, or remove the vehicle.",
@@ -195,6 +199,8 @@ class Scenario(Section):
             check_fleet(self.mission, self.vehicles)
         if self.sitl is not None:
             check_sitl(self.sitl, self.vehicles)
+        if self.rules is not None:
+            check_rules(self.rules, self.track is not None, self.vehicles)
         return self
 
     def _check_track(self) -> None:
@@ -285,6 +291,7 @@ def scenario_schema() -> dict[str, Any]:
     schema["properties"]["track"]["anyOf"].append({"type": "string", "minLength": 1})
     schema["properties"]["record"]["anyOf"].append({"type": "string", "minLength": 1})
     schema["properties"]["contact"]["anyOf"].append({"type": "boolean"})
+    schema["properties"]["rules"]["anyOf"].append({"enum": list(DISCIPLINES)})
     parts["VehicleEntry"]["properties"]["contact"]["anyOf"].append({"type": "boolean"})
     derived = {"ClockSection": "dt", "VehicleEntry": "name", "TaskEntry": "name", "NoFlyZone": "name"}
     for part, key in {**derived, "AdapterEntry": "name"}.items():  # derived from other fields

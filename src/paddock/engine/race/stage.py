@@ -1,0 +1,478 @@
+"""The rules of a discipline in a run: times cars over the gates of the track, counts cones and times off course.
+
+`paddock.track.timing` follows all cars in compiled code; this stage applies the rules to what it finds, reports events,
+and keeps the log from which standings are made. Cars are numbered in the order in which they joined; a car that is
+removed keeps its number. The stage runs after contact, at every tick while a car is active.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paddock.engine.contact import ContactStage
+from paddock.engine.events import EventLog
+from paddock.engine.pipeline import NEVER_DUE
+from paddock.engine.program import FleetProgram
+from paddock.engine.race.cone_bodies import ConeBodies
+from paddock.engine.race.saved import check_saved_race
+from paddock.errors import InvalidValueError, PaddockError
+from paddock.scenario import Scenario
+from paddock.scenario.rules import DNF, Rules
+from paddock.track import race_log, timing
+from paddock.track.course import check_discipline, course_of, sectors_of, shapes_of, timing_points
+from paddock.track.from_scenario import world_with_track
+from paddock.track.race_log import LogEntry, entries_of, entry_text
+from paddock.track.standings import SHOWN, ScoredRules, Standings, order_of
+from paddock.track.timing import FINISHED, OUT, RUNNING, STOPPED, UNSAFE_STOP, WAITING
+from paddock.track.track import Track
+from paddock.world.columns import Floats
+from paddock.world.fleet import Ints
+from paddock.world.world import World
+
+FULL_CIRCLE = 1.5 * np.pi  # rad about the centre of a circle that a lap of a skidpad has turned at least
+HIDDEN = -1.0  # status of vehicles of a fleet that do not take part
+
+
+def fitting_track(scenario: Scenario, track: Track) -> Track:
+    """Return the track of a scenario with rules; an error at its mark if the discipline cannot be driven there."""
+    assert scenario.rules is not None
+    try:
+        check_discipline(track, scenario.rules.discipline)
+    except PaddockError as error:
+        raise type(error)(f"{scenario.at('rules', 'discipline')}: {error}") from None
+    return track
+
+
+class RulesStage:
+    """Times cars and applies the rules of the scenario's discipline."""
+
+    name = "rules"
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        world: World,
+        programs: dict[str, FleetProgram],
+        events: EventLog,
+        contact: ContactStage,
+    ) -> None:
+        """Without a section `rules` the stage is never due."""
+        self.scenario, self.world, self.programs, self.events, self.contact = scenario, world, programs, events, contact
+        self.active = scenario.rules is not None
+        if scenario.rules is None:
+            return
+        self.track = track = fitting_track(scenario, world.track)
+        self.rules: Rules = scenario.rules.resolved
+        self.scoring = ScoredRules(self.rules)
+        cones = () if scenario.contact is not None else world_with_track(scenario).obstacles  # else bodies of their own
+        self.course, self.cone_names = course_of(track, self.rules.discipline, cones or ())
+        self._sectors = sectors_of(track, self.rules.discipline)
+        self._limits = timing.Limits(
+            self.rules.stop_distance or np.inf,
+            np.inf if self.rules.time_limit is None or self._racing else self.rules.time_limit,
+            self.rules.start_limit or np.inf,
+        )
+        self.clear()
+
+    @property
+    def _racing(self) -> bool:
+        return self.rules.discipline == "race"
+
+    # the state --------------------------------------------------------------------------------------------------------
+
+    def clear(self) -> None:
+        """Start a new run, without cars."""
+        if not self.active:
+            return
+        self.names: list[str] = []
+        self.ids: Ints = np.zeros(0, np.int64)
+        self.table: Floats = np.zeros((timing.TABLE_ROWS, 0))
+        self._log: Floats = np.zeros((race_log.COLUMNS, 64))
+        self._logged = 0
+        self.first_at: list[float] = []  # s after the start at which the first car passed each gate of each lap
+        self.hit: NDArray[np.uint8] = np.zeros(len(self.course.cones), np.uint8)
+        self.cones = ConeBodies(self.scenario)
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget where cars are found, after a change of the fleets."""
+        self._version: tuple[int, int] = (-1, -1)
+
+    def save(self) -> dict[str, Any]:
+        """Return everything that changes."""
+        cones = self.cones
+        return {
+            "names": list(self.names),
+            "ids": self.ids,
+            "table": self.table,
+            "log": self._log[:, : self._logged],
+            "first_at": np.array(self.first_at),
+            "hit": self.hit,
+            "touched": np.array(sorted(cones.touched_by.items()), np.int64).reshape(-1, 2),
+            "counted": np.array(sorted(cones.counted), np.int64),
+        }
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Load what `save` returned; PaddockError for what it cannot have returned."""
+        check_saved_race(self, saved, {number: name for number, name, _ in self._vehicles()})
+        self.names, self.ids = list(saved["names"]), saved["ids"]
+        self.table, self.hit = saved["table"].copy(), saved["hit"].copy()
+        self._log, self._logged = saved["log"].copy(), saved["log"].shape[1]
+        self.first_at = saved["first_at"].tolist()
+        self.cones.touched_by = dict(saved["touched"].tolist())
+        self.cones.counted = set(saved["counted"].tolist())
+        self.forget()
+
+    def take_over(self, other: "RulesStage") -> None:
+        """Replace the state by that of another stage."""
+        if not self.active:
+            return
+        self.names, self.ids, self.table, self.hit = other.names, other.ids, other.table, other.hit
+        self._log, self._logged, self.first_at = other._log, other._logged, other.first_at
+        self.cones = other.cones
+        self.forget()
+
+    # cars -------------------------------------------------------------------------------------------------------------
+
+    def _vehicles(self) -> list[tuple[int, str, FleetProgram]]:
+        """Return id, name and program of the vehicles that take part now."""
+        assert self.scenario.rules is not None
+        chosen = self.scenario.rules.vehicles
+        found = []
+        for program in self.programs.values():
+            if not program.races:
+                continue
+            fleet = program.fleet
+            whole = chosen is None or fleet.name in chosen
+            for row, number in enumerate(fleet.ids.tolist()):
+                name = fleet.vehicle_name(row)
+                if whole or name in (chosen or ()):
+                    found.append((number, name, program))
+        return found
+
+    def begin(self) -> None:
+        """Take up the cars of the scenario; InvalidValueError if it has vehicles, but none takes part."""
+        self.enrol()
+        if self.active and not len(self.ids) and self.scenario.vehicles:
+            where = self.scenario.at("rules")
+            raise InvalidValueError(f"{where}: no vehicle takes part: there is no car; name others in rules.vehicles")
+
+    def enrol(self) -> None:
+        """Find the cars in the fleets; those that have joined take part from now on."""
+        if not self.active or self._version == (self.world.run, self.world.roster_version):
+            return
+        self._version = self.world.run, self.world.roster_version
+        vehicles = self._vehicles()
+        known = set(self.ids.tolist())
+        new = [(number, name) for number, name, _ in vehicles if number not in known]
+        if new:
+            self._join(new)
+        place = {number: k for k, number in enumerate(self.ids.tolist())}
+        self._place = place
+        self._parts: list[tuple[FleetProgram, Ints, Ints]] = []  # program, its rows, numbers of the cars
+        self._shapes = np.zeros((timing.SHAPE_ROWS, len(self.ids)))
+        for program in self.programs.values():
+            if not program.races:
+                continue
+            ids = program.fleet.ids
+            rows = np.array([row for row, number in enumerate(ids.tolist()) if number in place], np.int64)
+            cars = np.array([place[number] for number in ids[rows].tolist()], np.int64)
+            self._parts.append((program, rows, cars))
+            self._shapes[:, cars] = shapes_of(program.model.body, program.parameter_tuple(), program.fleet.n)[:, rows]
+            program.race = np.zeros((len(SHOWN), program.fleet.n))
+        self._present = np.isin(self.ids, [number for number, _, _ in vehicles])
+        self._poses = np.full((13, len(self.ids)), np.nan)
+        gates, cones = len(self.course.gates), len(self.course.cones)
+        self._found = np.zeros((timing.most_found(len(self.ids), gates, cones), timing.FOUND_COLUMNS))
+        self._cone_ids = self.cones.ids(self.programs)
+        self._take_up(np.flatnonzero((self.table[timing.KNOWN] == 0.0) & self._present))
+
+    def _join(self, new: list[tuple[int, str]]) -> None:
+        columns = np.zeros((timing.TABLE_ROWS, len(new)))
+        if self._racing:  # the start is a signal for all
+            columns[timing.STATUS] = RUNNING
+            columns[[timing.STARTED, timing.LAP_BEGAN, timing.SECTOR_BEGAN]] = self.world.clock.time
+        columns[timing.GATE] = 1 % len(self.course.gates) if self._racing else 0
+        self.table = np.concatenate([self.table, columns], axis=1)
+        self.ids = np.concatenate([self.ids, np.array([number for number, _ in new], np.int64)])
+        self.names += [name for _, name in new]
+
+    def placed(self, program: FleetProgram, rows: Ints) -> None:
+        """Follow vehicles that were placed from there on: a jump crosses no gate."""
+        if self.active and program.races:
+            cars = np.flatnonzero(np.isin(self.ids, program.fleet.ids[rows]))
+            self.table[timing.KNOWN, cars] = 0.0
+            self._version = (-1, -1)
+
+    def _take_up(self, cars: Ints) -> None:
+        """Note where cars are that are not followed yet, and at which point they are timed."""
+        if len(cars):
+            poses, table = self._gather(self.world.clock.tick)[:, cars].copy(), self.table[:, cars].copy()
+            before = table[timing.STATUS] == WAITING
+            points = timing_points(poses, self._shapes[:, cars], self.course)
+            table[timing.POINT, before] = points[before]
+            if self._racing:
+                table[timing.POINT] = self._shapes[timing.NOSE, cars]
+            hit, time = np.ones_like(self.hit), self.world.clock.time
+            given = poses, self._shapes[:, cars].copy(), table, self.course, self._limits
+            timing.look_at_cars(*given, hit, time, self.world.clock.dt, self._found)
+            rows = [*range(timing.PROGRESS + 1), timing.POINT]
+            self.table[np.ix_(rows, cars)] = table[rows]
+
+    def _gather(self, tick: int) -> Floats:
+        """Return the poses (13, n) of all cars, NaN for those that are gone."""
+        for program, rows, cars in self._parts:
+            block = program.pose_block(tick)
+            if len(rows) == program.fleet.n and len(cars) and cars[-1] - cars[0] == len(cars) - 1:
+                self._poses[:, cars[0] : cars[-1] + 1] = block[:, : len(rows)]
+            else:
+                self._poses[:, cars] = block[:, rows]
+        return self._poses
+
+    # the tick ---------------------------------------------------------------------------------------------------------
+
+    def due(self, tick: int) -> int:
+        """Return this tick while a car takes part."""
+        if not self.active:
+            return NEVER_DUE
+        self.enrol()
+        return tick if (self.table[timing.STATUS] < STOPPED).any() else NEVER_DUE
+
+    def run(self, tick: int) -> None:
+        """Follow all cars, and apply the rules to what has happened in this tick."""
+        clock = self.world.clock
+        given = self._gather(tick), self._shapes, self.table, self.course, self._limits
+        count = timing.look_at_cars(*given, self.hit, clock.time, clock.dt, self._found)
+        if self.cones.homes:
+            self._look_at_cones(tick)
+        if count:
+            found = self._found[:count]
+            for k in np.lexsort((found[:, 1], found[:, 0], found[:, 3])).tolist():
+                kind, car, number = (int(value) for value in found[k, :3].tolist())
+                if self.table[timing.STATUS, car] < STOPPED:
+                    self._apply(kind, car, number, (tick - 1 + float(found[k, 3])) / clock.rate, tick)
+
+    def _apply(self, kind: int, car: int, number: int, time: float, tick: int) -> None:
+        match kind:
+            case timing.CROSSED:
+                self._crossed(car, number, time, tick)
+            case timing.LEFT_TRACK:
+                self.table[timing.OFF_COURSE, car] += 1
+                self._note(race_log.OFF_COURSE, car, time, tick)
+                if self.rules.off_course_penalty == DNF:
+                    self._retire(car, race_log.LEFT_COURSE, time, tick)
+            case timing.CONE_TOUCHED:
+                self._hit(car, number, time, tick)
+            case timing.AT_REST:
+                self.table[timing.STATUS, car] = STOPPED
+                self._note(race_log.STOPPED, car, time, tick, value=self.table[timing.AFTER, car])
+            case timing.TOO_FAR:
+                self.table[timing.STATUS, car] = UNSAFE_STOP
+                self._note(race_log.UNSAFE_STOP, car, time, tick, value=self.table[timing.AFTER, car])
+                if self.rules.unsafe_stop_penalty == DNF:
+                    self._retire(car, race_log.UNSAFE, time, tick)
+            case timing.LATE:
+                waiting = self.table[timing.STATUS, car] == WAITING
+                self._retire(car, race_log.NO_START if waiting else race_log.TIME_LIMIT, time, tick)
+            case timing.BROKEN if self.table[timing.STATUS, car] < FINISHED:
+                present = bool(self._present[car])
+                self._retire(car, race_log.NOT_FINITE if present else race_log.REMOVED, time, tick)
+            case timing.BROKEN:  # removed after the finish
+                self.table[timing.STATUS, car] = STOPPED
+
+    def _crossed(self, car: int, gate: int, time: float, tick: int) -> None:
+        table, status = self.table, self.table[timing.STATUS, car]
+        if gate == 0 and status == WAITING:
+            table[timing.STATUS, car] = RUNNING
+            table[timing.STARTED, car] = time
+            self._note(race_log.STARTED, car, time, tick)
+            self._begin_lap(car, time)
+        elif status == RUNNING and self.rules.discipline == "skidpad":
+            if gate == 0:
+                self._crossed_skidpad(car, time, tick)
+        elif status == RUNNING and gate == self._last_gate:
+            if not self.track.closed or table[timing.PROGRESS, car] > table[timing.LAP_BASE, car] + 0.5 * self._length:
+                self._end_lap(car, time, tick)
+        elif status == RUNNING and gate >= table[timing.GATE, car] > 0:
+            if gate == table[timing.GATE, car]:
+                self._end_sector(car, gate, time, tick)
+            table[timing.SECTOR_BEGAN, car], table[timing.GATE, car] = time, (gate + 1) % len(self.course.gates)
+            self._measure_gap(car, gate, time)
+
+    @property
+    def _last_gate(self) -> int:
+        return 0 if self.track.closed else len(self.course.gates) - 1
+
+    @property
+    def _length(self) -> float:
+        return float(self.course.along[-1])
+
+    def _crossed_skidpad(self, car: int, time: float, tick: int) -> None:
+        """End a lap of a skidpad, if a circle has been driven: the first two to the right, the others to the left."""
+        left, right = self.table[[timing.LEFT_TURN, timing.RIGHT_TURN], car]
+        to_left, to_right = left > FULL_CIRCLE, right < -FULL_CIRCLE
+        if not to_left and not to_right:
+            return
+        if to_right != (self.table[timing.LAPS, car] < 2):
+            self._retire(car, race_log.WRONG_CIRCLE, time, tick)
+        else:
+            self._end_lap(car, time, tick)
+
+    def _begin_lap(self, car: int, time: float) -> None:
+        table = self.table
+        table[[timing.LAP_BEGAN, timing.SECTOR_BEGAN], car] = time
+        table[timing.GATE, car] = 1 % len(self.course.gates)
+        table[[timing.LEFT_TURN, timing.RIGHT_TURN], car] = 0.0
+        table[timing.LAP_BASE, car] = round(table[timing.PROGRESS, car] / self._length) * self._length
+
+    def _end_sector(self, car: int, number: int, time: float, tick: int) -> None:
+        if self._sectors:
+            value = time - self.table[timing.SECTOR_BEGAN, car]
+            self._note(race_log.SECTOR, car, time, tick, number, value)
+
+    def _end_lap(self, car: int, time: float, tick: int) -> None:
+        table, rules = self.table, self.rules
+        if table[timing.GATE, car] == self._last_gate:
+            self._end_sector(car, self._sectors, time, tick)
+        lap_time = time - table[timing.LAP_BEGAN, car]
+        self._note(race_log.LAP, car, time, tick, value=lap_time)
+        table[timing.LAPS, car] += 1
+        table[timing.LAST_LAP, car] = lap_time
+        best = table[timing.BEST_LAP, car]
+        table[timing.BEST_LAP, car] = lap_time if best == 0.0 else min(best, lap_time)
+        self._measure_gap(car, 0, time)
+        self._begin_lap(car, time)
+        if table[timing.LAPS, car] >= rules.laps or (self._racing and time > self._flag(time)):
+            self._finish(car, time, tick)
+
+    def _flag(self, time: float) -> float:
+        """Return when the flag was shown: the winner of a race has finished, or its time is over; s."""
+        done = self.table[timing.ENDED][self.table[timing.STATUS] >= FINISHED]
+        done = done[self.table[timing.LAPS][self.table[timing.STATUS] >= FINISHED] >= self.rules.laps]
+        limit = np.inf if self.rules.time_limit is None else self.rules.time_limit
+        return float(min(done.min(initial=np.inf), limit))
+
+    def _finish(self, car: int, time: float, tick: int) -> None:
+        table = self.table
+        table[timing.STATUS, car], table[timing.ENDED, car] = FINISHED, time
+        total = time - table[timing.STARTED, car]
+        mine = (self._log[0, : self._logged] == race_log.LAP) & (self._log[1, : self._logged] == car)
+        table[timing.TIME, car] = self.scoring.time(self._log[5, : self._logged][mine].tolist(), total)
+        end = tick / self.world.clock.rate  # the way from the line to here
+        table[timing.AFTER, car] = (end - time) * float(np.sqrt((table[timing.VX : timing.VY + 1, car] ** 2).sum()))
+        self._note(race_log.FINISHED, car, time, tick, value=total, lap=int(table[timing.LAPS, car]))
+
+    def _retire(self, car: int, reason: int, time: float, tick: int) -> None:
+        self._note(race_log.DNF, car, time, tick, reason)
+        self.table[timing.STATUS, car], self.table[timing.ENDED, car] = OUT, time
+
+    def _measure_gap(self, car: int, gate: int, time: float) -> None:
+        """Note how much later than the first car this one has passed a gate."""
+        place = int(self.table[timing.LAPS, car]) * len(self.course.gates) + gate
+        self.first_at += [-1.0] * (place + 1 - len(self.first_at))
+        since = time - self.table[timing.STARTED, car]
+        first = self.first_at[place]
+        self.first_at[place] = since if first < 0.0 else min(first, since)
+        self.table[timing.GAP, car] = since - self.first_at[place]
+
+    # cones ------------------------------------------------------------------------------------------------------------
+
+    def _look_at_cones(self, tick: int) -> None:
+        """Count the cones that contact has knocked over or out of their places."""
+        contacts = self.contact.contacts
+        if len(contacts):
+            roster = self.contact.roster
+            moving = (contacts[:, :2] >= 0.0).all(axis=1) & (contacts[:, :2] < roster.moving).all(axis=1)
+            pairs = roster.ids[contacts[moving, :2].astype(np.int64)]
+            self.cones.touch(pairs, self._place, self._cone_ids)
+        for car, cone in self.cones.fallen(self.programs, tick):
+            if self.table[timing.STATUS, car] < STOPPED:
+                self._hit(car, cone, tick / self.world.clock.rate, tick)
+
+    def _hit(self, car: int, cone: int, time: float, tick: int) -> None:
+        self.table[timing.CONES, car] += 1
+        self._note(race_log.CONE_HIT, car, time, tick, cone)
+
+    def _cone_name(self, number: int) -> str:
+        return self.cones.name(number, self.programs) if self.cones.homes else self.cone_names[number]
+
+    # the log, standings -----------------------------------------------------------------------------------------------
+
+    def _note(
+        self, kind: int, car: int, time: float, tick: int, number: int = 0, value: float = 0.0, lap: int | None = None
+    ) -> None:
+        """Add an entry to the log and report its event."""
+        if lap is None:
+            laps, status = int(self.table[timing.LAPS, car]), self.table[timing.STATUS, car]
+            lap = 0 if status == WAITING else laps + 1 if status == RUNNING else laps
+        if self._logged == self._log.shape[1]:
+            self._log = np.concatenate([self._log, np.zeros((race_log.COLUMNS, max(64, self._logged)))], axis=1)
+        self._log[:, self._logged] = kind, car, time, lap, number, value
+        self._logged += 1
+        hit = kind == race_log.CONE_HIT
+        cone = self._cone_name(number) if hit else ""
+        entry = LogEntry(race_log.KINDS[kind], self.names[car], time, lap, 0 if hit else number, float(value), cone)
+        self.events.report(tick, entry.kind, entry.car, entry_text(entry))
+
+    def columns(self) -> dict[str, Floats]:
+        """Return the public columns (see SHOWN) of all cars at this tick."""
+        t, now = self.table, self.world.clock.time
+        status, laps = t[timing.STATUS], t[timing.LAPS]
+        running = status == RUNNING
+        unsafe = np.zeros(len(self.ids), np.bool_)
+        log = self._log[:, : self._logged]
+        unsafe[log[1, log[0] == race_log.UNSAFE_STOP].astype(np.int64)] = True
+        result = t[timing.TIME] + self.scoring.penalty(t[timing.CONES], t[timing.OFF_COURSE], unsafe)
+        order = order_of(status, laps, t[timing.PROGRESS], result, self._racing)
+        position = np.empty(len(order))
+        position[order] = np.arange(1, len(order) + 1)
+        done = (status >= FINISHED) & (status < OUT)
+        gap = t[timing.GAP].copy()
+        if done.any():
+            level = laps == laps[done].max()  # of cars with fewer laps, the gap at the last gate
+            best = result[done & level].min()
+            gap[done & level] = result[done & level] - best
+        sector = np.where(t[timing.GATE] == 0.0, float(max(self._sectors, 1)), t[timing.GATE])
+        return {
+            "lap": np.where(running, laps + 1.0, laps),
+            "lap_time": np.where(running, now - t[timing.LAP_BEGAN], 0.0),
+            "last_lap": t[timing.LAST_LAP],
+            "best_lap": t[timing.BEST_LAP],
+            "sector": np.where(running, sector, 0.0),
+            "progress": t[timing.PROGRESS],
+            "position": position,
+            "gap": gap,
+            "cones": t[timing.CONES],
+            "off_course": t[timing.OFF_COURSE],
+            "status": status,
+        }
+
+    def show(self) -> None:
+        """Write the public columns into the tables from which snapshots are made."""
+        if not self.active:
+            return
+        self.enrol()
+        columns = self.columns()
+        values = np.stack([columns[name] for name in SHOWN])
+        for program, rows, cars in self._parts:
+            shown = program.race
+            assert shown is not None
+            shown[-1] = HIDDEN
+            shown[:, rows] = values[:, cars]
+
+    def standings(self) -> Standings:
+        """Return the standings at this tick."""
+        return self.standings_later()()
+
+    def standings_later(self) -> Callable[[], Standings]:
+        """Return a function that computes the standings at this tick, for any thread to call."""
+        self.enrol()
+        cars, now = list(zip(self.names, self.ids.tolist(), strict=True)), self.world.clock.time
+        columns = {name: column.copy() for name, column in self.columns().items()}
+        hits = self._log[4, : self._logged][self._log[0, : self._logged] == race_log.CONE_HIT]
+        cones = {number: self._cone_name(number) for number in set(hits.astype(np.int64).tolist())}
+        log, names, track = self._log[:, : self._logged].copy(), list(self.names), self.track
+        sectors = sectors_of(track, self.rules.discipline)
+        return lambda: self.scoring.table(track.name, now, sectors, cars, columns, entries_of(log, names, cones))

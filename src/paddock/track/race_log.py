@@ -1,0 +1,122 @@
+"""What happens to cars in a race, as entries of a log: numbers in the state of a run, texts in its events.
+
+An entry is written in one place and read in one place, so that the results of a recording are those of the run.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from paddock.errors import PaddockError
+from paddock.track.locating import Floats
+
+KINDS = ("started", "sector", "lap", "cone_hit", "off_course", "finished", "stopped", "unsafe_stop", "dnf")
+"""Kinds of entries, and of the events of a run that report them."""
+STARTED, SECTOR, LAP, CONE_HIT, OFF_COURSE, FINISHED, STOPPED, UNSAFE_STOP, DNF = range(len(KINDS))
+REASONS = (
+    "time limit",
+    "did not start in time",
+    "left the course",
+    "wrong circle",
+    "state not finite",
+    "removed",
+    "unsafe stop",
+)
+"""Why a car did not finish."""
+TIME_LIMIT, NO_START, LEFT_COURSE, WRONG_CIRCLE, NOT_FINITE, REMOVED, UNSAFE = range(len(REASONS))
+COLUMNS = 6
+
+
+class LogEntry(NamedTuple):
+    """One thing that happened to a car."""
+
+    kind: str  # of KINDS
+    car: str
+    time: float  # s of simulation time
+    lap: int = 0  # number of the lap, from 1; 0 before the start; of `finished`: laps driven
+    number: int = 0  # of the sector, from 1; of the reason of a DNF
+    value: float = 0.0  # s of a sector, a lap or all laps; m driven after the finish
+    cone: str = ""  # of a cone hit
+
+    @property
+    def reason(self) -> str:
+        """Why the car did not finish."""
+        return REASONS[self.number] if self.kind == "dnf" else ""
+
+
+_TIME = r"(-?\d+\.\d+)"
+_TEXTS = {
+    "started": ("", r""),
+    "sector": ("sector {0.number} of lap {0.lap} in {0.value:.9f} s ", rf"sector (\d+) of lap (\d+) in {_TIME} s "),
+    "lap": ("lap {0.lap} in {0.value:.9f} s ", rf"lap (\d+) in {_TIME} s "),
+    "cone_hit": ("{0.cone} in lap {0.lap} ", r"(.*) in lap (\d+) "),
+    "off_course": ("in lap {0.lap} ", r"in lap (\d+) "),
+    "finished": ("laps 1 to {0.lap} in {0.value:.9f} s ", rf"laps 1 to (\d+) in {_TIME} s "),
+    "stopped": ("after {0.value:.9f} m ", rf"after {_TIME} m "),
+    "unsafe_stop": ("not stopped after {0.value:.9f} m ", rf"not stopped after {_TIME} m "),
+    "dnf": ("{0.reason} in lap {0.lap} ", rf"({'|'.join(REASONS)}) in lap (\d+) "),
+}
+_FIELDS = {
+    "sector": ("number", "lap", "value"),
+    "lap": ("lap", "value"),
+    "cone_hit": ("cone", "lap"),
+    "off_course": ("lap",),
+    "finished": ("lap", "value"),
+    "stopped": ("value",),
+    "unsafe_stop": ("value",),
+    "dnf": ("number", "lap"),
+}
+
+
+def entry_text(entry: LogEntry) -> str:
+    """Return the text of the event that reports an entry."""
+    return f"{_TEXTS[entry.kind][0].format(entry)}at {entry.time:.9f} s"
+
+
+def read_entry(kind: str, car: str, text: str) -> LogEntry | None:
+    """Return the entry that an event reports; None for events of other kinds, and for other texts."""
+    found = re.fullmatch(f"{_TEXTS[kind][1]}at {_TIME} s", text) if kind in _TEXTS else None
+    if found is None:
+        return None
+    *values, time = found.groups()
+    fields: dict[str, str | int | float] = {}
+    for name, value in zip(_FIELDS.get(kind, ()), values, strict=True):
+        if name == "value":
+            fields[name] = float(value)
+        elif name == "cone":
+            fields[name] = value
+        else:
+            fields[name] = REASONS.index(value) if kind == "dnf" and name == "number" else int(value)
+    return LogEntry(kind, car, float(time), **fields)  # type: ignore[arg-type]
+
+
+def entries_of(log: Floats, cars: list[str], cones: dict[int, str]) -> list[LogEntry]:
+    """Return the entries of a log (COLUMNS, k): kind, car, time, lap, number, value; `cones`: names by number."""
+    entries = []
+    for kind, car, time, lap, number, value in log.T.tolist():
+        name = KINDS[int(kind)]
+        hit = name == "cone_hit"
+        cone = cones.get(int(number), f"cone {int(number)}") if hit else ""
+        entries.append(LogEntry(name, cars[int(car)], time, int(lap), 0 if hit else int(number), value, cone))
+    return entries
+
+
+def check_log(log: Floats, cars: int, cones: Iterable[int], now: float) -> None:
+    """Refuse a log that no run writes."""
+    if not isinstance(log, np.ndarray) or log.dtype != np.float64 or log.shape[:-1] != (COLUMNS,):
+        raise PaddockError(f"the saved race log is not an array of {COLUMNS} columns")
+    kind, car, time, lap, number, value = log
+    known = np.array(sorted(cones), np.float64)
+    whole = (log[[0, 1, 3, 4]] == np.floor(log[[0, 1, 3, 4]])).all()
+    valid = (
+        bool(whole)
+        and bool(((kind >= 0) & (kind < len(KINDS)) & (car >= 0) & (car < cars)).all())
+        and bool(((time >= 0.0) & (time <= now) & (lap >= 0.0) & (lap <= 1e9)).all())
+        and bool(((value >= 0.0) & (value <= 1e12)).all())
+        and bool(np.isin(number[kind == CONE_HIT], known).all())
+        and bool(((number >= 0) & ((number < len(REASONS)) | (kind != DNF))).all())
+    )
+    if not valid:
+        raise PaddockError("the saved race log has entries that no run writes")

@@ -1,0 +1,277 @@
+"""Timing of cars, compiled: crossings of gates between two ticks, progress, wheels outside the track, cones, stops.
+
+A car is timed by its foremost point, as a light barrier sees it (by its pose if it stands over the line before its
+start). Between two ticks that point follows the cubic through its places with its velocities (Hermite): exact for
+constant velocity and constant acceleration.
+
+`look` updates the table of cars (see its rows below) and writes what has happened in this tick as rows of (kind, car,
+number, share of the tick). It decides nothing: the rules are applied to what it has found.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paddock.compute.math import absolute, atan2, clamp, nearest, sqrt
+from paddock.compute.routine import routine
+from paddock.track.locating import nearest_segment, segment_near
+
+Floats = NDArray[np.float64]
+
+WAITING, RUNNING, FINISHED, STOPPED, UNSAFE_STOP, OUT = range(6)
+STATUSES = ("waiting", "running", "finished", "stopped", "unsafe_stop", "dnf")
+"""Names of the states of a car: finished ones are still moving, or have no rule to stop."""
+CROSSED, LEFT_TRACK, CONE_TOUCHED, AT_REST, TOO_FAR, LATE, BROKEN = range(7)
+"""Kinds of what `look` finds."""
+FOUND_COLUMNS = 4
+
+
+# rows of the table of cars
+X, Y = 0, 1  # m: the foremost point at the last tick
+VX, VY = 2, 3  # m/s: its velocity
+KNOWN = 4  # 1: the rows before are those of the last tick
+SEGMENT = 5  # of the middle line, nearest to that point
+PROGRESS = 6  # m along the track since the start line, laps added up
+STATUS = 7  # see STATUSES
+LAPS = 8  # completed
+GATE = 9  # number of the next gate
+STARTED = 10  # s of simulation time
+LAP_BEGAN = 11  # s
+SECTOR_BEGAN = 12  # s
+LAP_BASE = 13  # m: progress at the line where the lap began
+LAST_LAP = 14  # s, 0: none
+BEST_LAP = 15  # s, 0: none
+ENDED = 16  # s: of the finish, or of the retirement
+GAP = 17  # s behind the first car at the last gate
+CONES = 18
+OFF_COURSE = 19
+OUTSIDE = 20  # 1: all wheels are outside the boundaries
+LEFT_TURN, RIGHT_TURN = 21, 22  # rad about the centres of the circles since the line was crossed
+AFTER = 23  # m driven after the finish
+TIME = 24  # s: of a car that has finished, without penalties
+POINT = 25  # m: of the point at which it is timed, ahead of the pose
+TABLE_ROWS = 26
+
+# rows of the table of shapes of cars, in their body axes, m
+NOSE = 0  # foremost point ahead of the pose
+HALF_LENGTH, HALF_WIDTH = 1, 2
+CENTRE = 3  # of the body, ahead of the pose
+FRONT, REAR = 4, 5  # front axle ahead of the pose, rear axle behind it
+FRONT_TRACK, REAR_TRACK = 6, 7  # half of them
+SHAPE_ROWS = 8
+
+REACH = 3.0  # m, and the way driven in a tick, before and after the last place in which the middle line is searched
+LOST = 2.0  # m outside the boundaries: beyond it, the whole line is searched
+AT_REST_SPEED = 0.05  # m/s: a slower car has stopped
+LOOKS = 80  # most steps of the search for the moment of a crossing
+
+
+class Course(NamedTuple):
+    """The track as `look` needs it."""
+
+    gates: Floats  # (g, 5): x, y of the left end, unit vector to the right end, width
+    points: Floats  # (k, 2) m, the middle line
+    blocks: Floats  # circles around its blocks
+    along: Floats  # (k + 1,) m for a closed line, else (k,)
+    left_width: Floats  # (k,) m
+    right_width: Floats
+    closed: bool
+    line: float  # m: where the start line crosses the middle line
+    circles: Floats  # (2, 2) m: centres of the left and the right circle of a skidpad; (0, 2) for others
+    cones: Floats  # (c, 3) m: x, y, radius of the base, of cones that are not bodies of their own
+
+
+class Limits(NamedTuple):
+    """Numbers of the rules that `look` compares with; infinite where there is no such rule."""
+
+    stop_distance: float  # m
+    time_limit: float  # s after the start
+    start_limit: float  # s of simulation time
+
+
+def crossing(d0: float, d1: float, v0: float, v1: float) -> float:
+    """Return where (0..1) the cubic with ends d0 < 0 <= d1 and slopes v0, v1 is 0.
+
+    Newton's method inside a bracket: an interval that always contains a crossing is halved where Newton would leave it.
+    """
+    low, high = 0.0, 1.0
+    s = d0 / (d0 - d1)
+    for _ in range(LOOKS):
+        a, b = 2.0 * (d0 - d1) + v0 + v1, 3.0 * (d1 - d0) - 2.0 * v0 - v1
+        value = ((a * s + b) * s + v0) * s + d0
+        if value == 0.0:
+            break
+        if value < 0.0:
+            low = s
+        else:
+            high = s
+        slope = (3.0 * a * s + 2.0 * b) * s + v0
+        following = s - value / slope if absolute(slope) > 1e-300 else 0.5 * (low + high)
+        if not low <= following <= high:
+            following = 0.5 * (low + high)
+        moved = absolute(following - s)
+        s = following
+        if moved <= 1e-16:
+            break
+    return s
+
+
+def place_between(p0: float, p1: float, v0: float, v1: float, s: float) -> float:
+    """Return the cubic through two places with these slopes, at the share s."""
+    a, b = 2.0 * (p0 - p1) + v0 + v1, 3.0 * (p1 - p0) - 2.0 * v0 - v1
+    return ((a * s + b) * s + v0) * s + p0
+
+
+def turned(x0: float, y0: float, x1: float, y1: float, cx: float, cy: float) -> float:
+    """Return the angle (rad, left positive) that a point has turned about a centre."""
+    ax, ay, bx, by = x0 - cx, y0 - cy, x1 - cx, y1 - cy
+    return atan2(ax * by - ay * bx, ax * bx + ay * by)
+
+
+def beside(x: float, y: float, points: Floats, k: int, t: float) -> float:
+    """Return the offset (m, left positive) of a place from the line through segment k."""
+    following = k + 1 if k + 1 < points.shape[0] else 0
+    ux, uy = points[following, 0] - points[k, 0], points[following, 1] - points[k, 1]
+    length = sqrt(ux * ux + uy * uy)
+    offset: float = (ux * (y - points[k, 1] - t * uy) - uy * (x - points[k, 0] - t * ux)) / length
+    return offset
+
+
+def is_outside(x: float, y: float, c: Course, k: int, reach: int) -> bool:
+    """Return whether a wheel is outside the boundaries, near segment k of the middle line."""
+    j, t = segment_near(x, y, c.points, k - reach, 2 * reach + 1, c.closed)
+    following = j + 1 if j + 1 < c.points.shape[0] else 0
+    offset = beside(x, y, c.points, j, t)
+    left = c.left_width[j] + t * (c.left_width[following] - c.left_width[j])
+    right = c.right_width[j] + t * (c.right_width[following] - c.right_width[j])
+    return bool(offset > left or offset < -right)
+
+
+def all_outside(x: float, y: float, cos: float, sin: float, shape: Any, i: int, c: Course, k: int, cell: float) -> bool:
+    """Return whether all four wheels of a car are outside the boundaries."""
+    for wheel in range(4):
+        side = 1.0 if wheel % 2 == 0 else -1.0
+        if wheel < 2:
+            ahead, left = shape[FRONT, i], side * shape[FRONT_TRACK, i]
+        else:
+            ahead, left = -shape[REAR, i], side * shape[REAR_TRACK, i]
+        reach = int((absolute(ahead) + absolute(left) + shape[NOSE, i]) / cell) + 3
+        if not is_outside(x + ahead * cos - left * sin, y + ahead * sin + left * cos, c, k, reach):
+            return False
+    return True
+
+
+def note(found: Any, count: int, kind: int, car: int, number: int, share: float) -> int:
+    """Write a row of what was found; return the number of rows."""
+    found[count, 0], found[count, 1], found[count, 2], found[count, 3] = kind, car, number, share
+    return count + 1
+
+
+def look(
+    poses: Any, shape: Any, table: Any, c: Course, limits: Limits, hit: Any, time: float, dt: float, found: Any
+) -> int:
+    """Follow all cars from the last tick to this one; return the number of rows of `found`.
+
+    `poses` (13, n) have the rows of Pose, NaN for cars that are not there; `hit` (c,) marks cones that were touched.
+    """
+    count, segments = 0, c.points.shape[0] if c.closed else c.points.shape[0] - 1
+    length = c.along[c.along.shape[0] - 1]
+    cell = length / segments
+    for i in range(table.shape[1]):
+        status = table[STATUS, i]
+        if status >= STOPPED:
+            continue
+        x, y, qx, qy, qz, qw = poses[0, i], poses[1, i], poses[3, i], poses[4, i], poses[5, i], poses[6, i]
+        cos, sin = 1.0 - 2.0 * (qy * qy + qz * qz), 2.0 * (qw * qz + qx * qy)
+        level = sqrt(cos * cos + sin * sin)
+        speed = poses[7, i] + poses[8, i] + poses[12, i]
+        if not absolute(x + y + level + speed) < 1e18:
+            count = note(found, count, BROKEN, i, 0, 1.0)
+            continue
+        if level > 1e-9:
+            cos, sin = cos / level, sin / level
+        else:
+            cos, sin = 1.0, 0.0
+        nose = table[POINT, i]
+        px, py = x + nose * cos, y + nose * sin
+        vx, vy = poses[7, i] - poses[12, i] * nose * sin, poses[8, i] + poses[12, i] * nose * cos
+        ox, oy = table[X, i], table[Y, i]
+        old = int(table[SEGMENT, i])
+        known = table[KNOWN, i] > 0.0
+        lost = not known
+        k, t = old, 0.0
+        if known:
+            window = min(int((REACH + absolute(px - ox) + absolute(py - oy)) / cell) + 2, segments // 2)
+            k, t = segment_near(px, py, c.points, old - window, 2 * window + 1, c.closed)
+            offset = beside(px, py, c.points, k, t)
+            lost = offset > c.left_width[k] + LOST or offset < -c.right_width[k] - LOST
+        if lost:
+            k, t = nearest_segment(px, py, c.points, c.blocks, c.closed)
+        along = c.along[k] + t * (c.along[k + 1] - c.along[k]) - c.line
+        if c.closed:
+            before = table[PROGRESS, i] if known else select_start(along, length)
+            along = along + length * nearest((before - along) / length)
+        table[SEGMENT, i], table[PROGRESS, i] = k, along
+        if known:
+            hx, hy, gx, gy = dt * table[VX, i], dt * table[VY, i], dt * vx, dt * vy
+            for g in range(c.gates.shape[0]):
+                lx, ly, ux, uy, width = c.gates[g, 0], c.gates[g, 1], c.gates[g, 2], c.gates[g, 3], c.gates[g, 4]
+                d0, d1 = (ox - lx) * -uy + (oy - ly) * ux, (px - lx) * -uy + (py - ly) * ux
+                if d0 < 0.0 <= d1:
+                    share = crossing(d0, d1, hx * -uy + hy * ux, gx * -uy + gy * ux)
+                    at_x, at_y = place_between(ox, px, hx, gx, share), place_between(oy, py, hy, gy, share)
+                    across = (at_x - lx) * ux + (at_y - ly) * uy
+                    if -shape[HALF_WIDTH, i] <= across <= width + shape[HALF_WIDTH, i]:
+                        count = note(found, count, CROSSED, i, g, share)
+            if c.circles.shape[0] > 1:
+                table[LEFT_TURN, i] += turned(ox, oy, px, py, c.circles[0, 0], c.circles[0, 1])
+                table[RIGHT_TURN, i] += turned(ox, oy, px, py, c.circles[1, 0], c.circles[1, 1])
+            if status == FINISHED:
+                table[AFTER, i] += sqrt((px - ox) * (px - ox) + (py - oy) * (py - oy))
+        table[X, i], table[Y, i], table[VX, i], table[VY, i], table[KNOWN, i] = px, py, vx, vy, 1.0
+        if status == FINISHED:
+            if vx * vx + vy * vy < AT_REST_SPEED * AT_REST_SPEED:
+                count = note(found, count, AT_REST, i, 0, 1.0)
+            elif table[AFTER, i] > limits.stop_distance:
+                count = note(found, count, TOO_FAR, i, 0, 1.0)
+        if status == RUNNING:
+            far = absolute(beside(x, y, c.points, k, t)) + absolute(shape[FRONT, i]) + absolute(shape[REAR, i])
+            inside = far + shape[FRONT_TRACK, i] < c.left_width[k] and far + shape[FRONT_TRACK, i] < c.right_width[k]
+            out = not inside and all_outside(x, y, cos, sin, shape, i, c, k, cell)
+            if out and table[OUTSIDE, i] == 0.0:
+                count = note(found, count, LEFT_TRACK, i, 0, 1.0)
+            table[OUTSIDE, i] = 1.0 if out else 0.0
+            if time - table[STARTED, i] > limits.time_limit:
+                count = note(found, count, LATE, i, 0, 1.0)
+        if status == WAITING and time > limits.start_limit:
+            count = note(found, count, LATE, i, 0, 1.0)
+        if status <= FINISHED:
+            bx, by, radius = (
+                x + shape[CENTRE, i] * cos,
+                y + shape[CENTRE, i] * sin,
+                shape[HALF_LENGTH, i] + shape[HALF_WIDTH, i],
+            )
+            for j in range(c.cones.shape[0]):
+                dx, dy, base = c.cones[j, 0] - bx, c.cones[j, 1] - by, c.cones[j, 2]
+                if hit[j] == 0 and absolute(dx) <= radius + base and absolute(dy) <= radius + base:
+                    ahead, left = dx * cos + dy * sin, dy * cos - dx * sin
+                    ahead -= clamp(ahead, -shape[HALF_LENGTH, i], shape[HALF_LENGTH, i])
+                    left -= clamp(left, -shape[HALF_WIDTH, i], shape[HALF_WIDTH, i])
+                    if ahead * ahead + left * left <= base * base:
+                        hit[j] = 1
+                        count = note(found, count, CONE_TOUCHED, i, j, 1.0)
+    return count
+
+
+def select_start(along: float, length: float) -> float:
+    """Return the first progress of a car on a closed track: negative where it stands before the line."""
+    return along - length * nearest(along / length)
+
+
+look_at_cars = routine(look)
+
+
+def most_found(cars: int, gates: int, cones: int) -> int:
+    """Return how many rows `look` may write in a tick."""
+    return cars * (gates + 4) + cones
