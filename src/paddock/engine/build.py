@@ -19,9 +19,9 @@ from paddock.engine.program import COLLIDED_FOR, CONTACT, VARYING, FleetProgram,
 from paddock.errors import CodeError, InvalidValueError, PaddockError, users_code
 from paddock.scenario import Scenario, VehicleEntry, load_preset, spawn_poses
 from paddock.scenario.contact import FleetContact
+from paddock.sensing.array_suite import fleet_sensor
 from paddock.sensing.sensor import Sensor, find_sensor
 from paddock.sensing.site import site_at
-from paddock.sensing.suite import FleetSensor
 from paddock.vehicles.fmu.imported import open_fmu
 from paddock.vehicles.fmu.vehicle import FmuMapping, FmuVehicle, fmu_vehicle, identifier
 from paddock.vehicles.model import PartFile, PartFunction, Placement, VehicleModel, find_model, over
@@ -268,7 +268,7 @@ def _sensors(program: FleetProgram, world: World, scenario: Scenario, entry: Veh
         site = _at(where, lambda: site_at(Origin(*scenario.world.origin), scenario.world.date))
         options = {**_from_vehicle(program, sensor, chosen.options, where), **chosen.options}
         tables = () if world.scenery is None else world.scenery.tables
-        program.sensors[name] = FleetSensor(
+        program.sensors[name] = fleet_sensor(
             sensor, options, world.clock.rate, site, program.fleet.capacity, index, where, tables
         )
 
