@@ -326,7 +326,9 @@ class Engine:
         return tree
 
     def _load(self, tree: dict[str, Any]) -> None:
-        overrides = {name: (saved, saved_setups(saved)) for name, saved in tree.get("orders", {}).items()}
+        overrides = {
+            name: (saved, saved_setups(saved, self.world.track)) for name, saved in tree.get("orders", {}).items()
+        }
         mission = self.new_mission(tree["world"]["seed"])
         if mission is not None:
             mission.expect(tree["mission"])

@@ -17,7 +17,6 @@ from paddock.scenario.vehicle import CONE as CONE_MODEL
 from paddock.sensing.rays import near_of
 from paddock.sensing.view import (
     BOX,
-    COLOURS,
     CONE,
     FRUSTUM,
     NO_CONES,
@@ -26,11 +25,12 @@ from paddock.sensing.view import (
     ROUND_BALL,
     ROUND_BAR,
     SOLID,
-    UNKNOWN,
     Around,
     Cones,
     Near,
 )
+from paddock.track.from_scenario import declared_fleets
+from paddock.track.track import CONE_COLOURS, UNKNOWN
 from paddock.vehicles import model as vehicle_model
 from paddock.world.columns import Floats
 from paddock.world.fleet import Ints
@@ -42,8 +42,9 @@ SHAPES = {
     vehicle_model.SPHERE: ROUND_BALL,
     vehicle_model.CAPSULE: ROUND_BAR,
 }
-VEHICLE_CONES = 1_000_000
-"""Added to the id of a cone that is a vehicle of its own, to number it; cones of the world have their index there."""
+OBSTACLE_CONES, VEHICLE_CONES = 100_000, 1_000_000
+"""A cone of the track has its number there. These are added to the index of a cone of `world.obstacles`, and to the id of
+one that is a vehicle of its own."""
 
 
 def place_solids(pose: Any, constants: Any, first: int, solids: Any) -> None:
@@ -120,10 +121,10 @@ def obstacle_solids(world: World, without: set[int]) -> Floats:
     return solids
 
 
-def colour_of(cone: Any) -> int:
-    """Return the index of a cone's colour."""
-    colour = str(getattr(cone, "colour", None) or "unknown")
-    return COLOURS.index(colour) if colour in COLOURS else UNKNOWN
+def colour_named(name: str) -> int:
+    """Return the index of the colour that a name is or ends with, as `blue` and `cones_blue`; else that of unknown."""
+    fitting = [colour for colour in CONE_COLOURS if name == colour or name.endswith(f"_{colour}")]
+    return CONE_COLOURS.index(max(fitting, key=len)) if fitting else UNKNOWN
 
 
 def cone_key(cone: Any) -> int:
@@ -138,6 +139,7 @@ class Surroundings:
     def __init__(self, scenario: Scenario, world: World, programs: Mapping[str, FleetProgram]) -> None:
         self.world, self.programs = world, programs
         self._scenario = scenario
+        self._of_track = 0  # obstacles before those of the track
         self._known: tuple[Any, ...] = ()  # run, roster, scenery and programs of what is kept
         self._fixed: tuple[Floats, Near] = NO_SOLIDS, NOWHERE
         self._constants: dict[str, Floats] = {}
@@ -158,7 +160,8 @@ class Surroundings:
     def _prepare(self) -> None:
         scenery = self.world.scenery
         obstacles = () if scenery is None else scenery.obstacles.entries
-        declared = {one.entry.name: one.obstacles for one in self._scenario.declared if one.obstacles}
+        declared = {one.entry.name: one.obstacles for one in declared_fleets(self._scenario) if one.obstacles}
+        self._of_track = len(self._scenario.world.obstacles or ())
         fixed = obstacle_solids(self.world, {k for places in declared.values() for k in places})
         self._fixed = fixed, near_of(fixed) if len(fixed) else NOWHERE
         found = {name: body_constants(program) for name, program in self.programs.items()}
@@ -170,6 +173,10 @@ class Surroundings:
             if program.model.name == CONE_MODEL:
                 self._moving.append(self._cone_fleet(program, declared.get(name, ()), obstacles))
 
+    def _number(self, k: int) -> int:
+        """Return the number of the cone that is obstacle `k` of the world with its track."""
+        return k - self._of_track if k >= self._of_track else OBSTACLE_CONES + k
+
     def _still_cones(self, obstacles: Any) -> Cones:
         """Return the cones of the world that cannot move."""
         assert self.world.scenery is None or self.world.scenery.obstacles.entries is obstacles
@@ -177,7 +184,7 @@ class Surroundings:
         rounds = () if self.world.scenery is None else self.world.scenery.obstacles.rounds.tolist()
         for x, y, low, high, _, _, k in rounds:
             if (cone := obstacles[int(k)].cone) is not None:
-                rows.append((x, y, low, colour_of(cone), k, high - low))
+                rows.append((x, y, low, colour_named(obstacles[int(k)].name), self._number(int(k)), high - low))
                 keys.append(cone_key(cone))
         return Cones(np.array(rows, np.float64).reshape(-1, CONE.size), np.array(keys, np.int64))
 
@@ -185,11 +192,12 @@ class Surroundings:
         """Return the cones of a fleet: name, table and keys."""
         fleet = program.fleet
         table, keys = np.zeros((fleet.n, CONE.size)), fleet.tables["streams"][: fleet.n].copy()
-        table[:, CONE.colour], table[:, CONE.number] = UNKNOWN, VEHICLE_CONES + fleet.ids
+        table[:, CONE.colour], table[:, CONE.number] = colour_named(fleet.name), VEHICLE_CONES + fleet.ids
         for row, member in enumerate(fleet.members.tolist()):
             if member < len(places):
                 cone = obstacles[places[member]].cone
-                table[row, CONE.colour], table[row, CONE.number] = colour_of(cone), places[member]
+                table[row, CONE.colour] = colour_named(obstacles[places[member]].name)
+                table[row, CONE.number] = self._number(places[member])
                 keys[row] = cone_key(cone)
         table[:, CONE.height] = 2.0 * self._constants[fleet.name][:, SOLID.half + 2]
         return fleet.name, table, keys

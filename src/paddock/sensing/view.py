@@ -34,16 +34,13 @@ class ConeColumn(NamedTuple):
     """Columns of a table of cones (n, 6)."""
 
     x: int = 0  # m, foot of the cone, and the next two
-    colour: int = 3  # index in COLOURS
-    number: int = 4  # of the cone: see `Cones.keys`
+    colour: int = 3  # index in CONE_COLOURS of paddock.track
+    number: int = 4  # of the cone, for people and the ground truth
     height: int = 5  # m
     size: int = 6
 
 
 CONE = ConeColumn()
-COLOURS = ("blue", "yellow", "orange", "big_orange", "unknown")
-"""Colours of cones, by index."""
-UNKNOWN = COLOURS.index("unknown")
 
 
 class Cones(NamedTuple):
