@@ -97,7 +97,7 @@ def test_a_slow_client_is_not_waited_for(serve: Any, steps: list[int]) -> None:
         events = [event for event in sim.events(0) if event.kind == "barrier_timeout"]
         assert events[0].tick == 1
         assert events[0].subject == "slow (zmq 1)"
-        assert events[0].detail == "no reply within 0.6 s: brake"
+        assert events[0].detail == "no reply within 0.6 s: brake (red)"
         assert sim.controls.late >= 1
 
 

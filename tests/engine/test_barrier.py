@@ -102,7 +102,7 @@ def test_the_policy_replaces_a_missing_reply(
     assert (command["throttle"], command["brake"], command["steer"]) == (throttle, brake, steer)
     assert sim.inspect("blue")["command"]["throttle"] == 0.5  # not claimed
     found = [(event.tick, event.kind, event.subject, event.detail) for event in sim.events.since()]
-    detail = f"no reply within 0.01 s: {policy}"
+    detail = f"no reply within 0.01 s: {policy} (red)"
     assert found == [(0, "barrier_timeout", "client", detail), (4, "barrier_timeout", "client", detail)]
     with pytest.raises(PaddockError, match="the reply for tick 4 comes too late; open request: none"):
         source.reply(4, {"red": {"steer": 0.0}})

@@ -62,7 +62,7 @@ def drive(
     return all_found, table
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.floats(0.5, 90.0), st.floats(-0.7, 0.7), st.floats(-0.9, 0.9), st.floats(0.0, 0.01))
 def test_uniform_motion(speed: float, angle: float, offset: float, phase: float) -> None:
     """A car at constant speed crosses a gate, square or not, at the time of its formula."""
@@ -72,7 +72,7 @@ def test_uniform_motion(speed: float, angle: float, offset: float, phase: float)
     assert [time for kind, _, time in found if kind == timing.CROSSED] == [pytest.approx(0.03 + phase, abs=1e-9)]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.floats(-15.0, 15.0), st.floats(5.0, 40.0), st.floats(0.02, 0.2))
 def test_constant_acceleration(acceleration: float, speed: float, wanted: float) -> None:
     """The cubic between two ticks is exact for constant acceleration."""

@@ -65,6 +65,9 @@ class RunOptions:
     record_rate: float | None = None
     "Samples per simulated second in the recording; default: 30."
 
+    report: str | None = None
+    "Write a report of the race (section rules) to this folder; records to run.mcap there unless --record is given."
+
     @property
     def quiet(self) -> bool:
         """Whether nothing is shown during the run."""
@@ -80,6 +83,8 @@ class RunOptions:
             raise InvalidValueError(f"--seed must be in 0..2^64-1, not {self.seed}")
         if self.record == "":
             raise InvalidValueError("--record takes a file name, not ''")
+        if self.report == "":
+            raise InvalidValueError("--report takes a folder, not ''")
         if self.record_rate is not None and not (isfinite(self.record_rate) and self.record_rate > 0):
             raise InvalidValueError(f"--record-rate must be a positive number of Hz, not {self.record_rate:g}")
         if self.pace is not None:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 BAR = "bold #101418 on #58c4ff"
 TITLE, FAINT, STRONG, FRAME = "bold #58c4ff", "#8a94a0", "bold", "#4a5562"
 BLOCKS = " ▏▎▍▌▋▊▉█"
+OUT = 5  # status of a car that did not finish
+RACE_TONES = (FAINT, "default", "#7ce07a", "#7ce07a", "#ffb03b", "#ff6f91")
+"""Colours of cars in a race by their status: waiting, running, finished, stopped, unsafe stop, did not finish."""
 WINDOW = 1.5  # wall-clock s over which rates are averaged
 
 
@@ -126,6 +129,33 @@ def fleet_lines(snapshot: Snapshot, width: int, rows: int) -> list[Text]:
         lines.append(line.append(f"{short(fleet.model, 11):<11} {count:>6} {speed:>5.1f} {height:>5.1f}", "default"))
     if len(shown) < len(fleets):
         lines.append(Text(f"and {len(fleets) - len(shown)} more", style=FAINT))
+    return [fitted(line, width) for line in lines]
+
+
+def race_lines(snapshot: Snapshot, width: int, rows: int) -> list[Text]:
+    """Return the first cars of a race: position, name, lap, last lap, gap, cones; none without a race."""
+    found: list[tuple[float, str, float, float, float, float, int]] = []
+    for fleet in snapshot:
+        if "race.status" in fleet.columns:
+            columns = (
+                fleet[f"race.{key}"].tolist() for key in ("position", "lap", "last_lap", "gap", "cones", "status")
+            )
+            for name, (position, lap, last, gap, cones, status) in zip(
+                fleet.names, zip(*columns, strict=True), strict=True
+            ):
+                if status >= 0:
+                    found.append((position, name, lap, last, gap, cones, int(status)))
+    if not found:
+        return []
+    found.sort()
+    name_width = min(max(width - 38, 5), 16)
+    lines = [Text(f"{'':>3} {'car':<{name_width}} {'lap':>4} {'last':>8} {'gap':>8} {'cones':>5}", style=TITLE)]
+    for position, name, lap, last, gap, cones, status in found[: max(rows - 1, 1)]:
+        tone = RACE_TONES[status]
+        line = Text(f"{position:>3.0f} ", style=STRONG).append(f"{short(name, name_width):<{name_width}} ", style=tone)
+        behind = "dnf" if status == OUT else "" if position == 1 else f"+{gap:.3f}"
+        line.append(f"{lap:>4.0f} {f'{last:.3f}' if last else '-':>8} {behind:>8} {cones:>5.0f}", style="default")
+        lines.append(line)
     return [fitted(line, width) for line in lines]
 
 

@@ -32,6 +32,7 @@ def replay(
     *,
     verify: Flag = False,
     metrics: Flag = False,
+    report: str | None = None,
     pace: float = 1.0,
     from_: Annotated[float, Parameter(name="--from")] = 0.0,
     seconds: float | None = None,
@@ -50,6 +51,8 @@ def replay(
         Simulate again from the recorded commands and compare state hashes; exit code 1 if they differ.
     metrics
         Print distances, speeds, heights and events instead of playing.
+    report
+        Write a report of the race to this folder instead of playing: Markdown, JSON, speed, g-g diagram, racing line.
     pace
         Recorded seconds per wall-clock second, 0.05 to 100; 0: as fast as possible.
     from_
@@ -63,8 +66,17 @@ def replay(
     allow_imports
         Import modules that the recording names, such as your own models, also if they are not installed.
     """
-    if verify and metrics:
-        raise PaddockError("--verify and --metrics are mutually exclusive")
+    asked = {"--verify": verify, "--metrics": metrics, "--report": report is not None}
+    chosen = [name for name, given in asked.items() if given]
+    if len(chosen) > 1:
+        raise PaddockError(f"{' and '.join(chosen)} are mutually exclusive")
+    if report is not None:
+        from paddock.record.race_report.report import write_race_report
+
+        with bar("report"), installed_only(not allow_imports):
+            names = write_race_report(file, report or ".")
+        print(json.dumps({"folder": report, "files": names}) if json_ else "\n".join(names))
+        return 0
     if verify:
         from paddock.record import verify as verify_run
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 import threading
@@ -15,7 +16,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from paddock.cli.options import RunOptions, ServeOptions
-from paddock.cli.progress import COMPILING, Notices, compiling
+from paddock.cli.progress import COMPILING, Notices, bar, compiling
 from paddock.cli.serving import Served, serving
 from paddock.cli.summary import Tally, counted, process_age, summary_lines
 from paddock.errors import NotFiniteError, PaddockError
@@ -38,6 +39,8 @@ def run_scenario(scenario: Scenario, options: RunOptions, serve: ServeOptions | 
     A client may load another scenario: it then runs with the same options at the same addresses.
     """
     options.check()
+    if options.report is not None and scenario.rules is None:
+        raise PaddockError(f"--report is about a race: {scenario.name} has no section `rules`")
     if options.seed is not None:
         scenario = scenario.model_copy(update={"seed": options.seed})
     served = (serve or ServeOptions()).over(scenario.serve, page=not options.quiet)
@@ -118,6 +121,8 @@ class Runs:
                     for row in autopilots.status()
                 ]
         recorded = self._report(numbers, recorder)
+        if recorder is not None and self.options.report is not None:
+            self._report_race(recorder.path, self.options.report)
         if failure:
             print(f"paddock: {failure}", file=sys.stderr, flush=True)
         return 128 + caught[0] if caught else int(bool(failure) or not recorded)
@@ -130,8 +135,17 @@ class Runs:
             self.notices.add(f"{self.wanted.name} was loaded without {sections}")
         if self.options.record is not None:
             self.notices.add(f"{self.options.record} contains only the first run; {self.wanted.name} is not recorded")
-        self.options = replace(self.options, record=None, record_rate=None)
+        self.options = replace(self.options, record=None, record_rate=None, report=None)
         return self.wanted
+
+    def _report_race(self, recording: str, folder: str) -> None:
+        """Write the report of a recorded race, and print where it is."""
+        from paddock.record.race_report.report import write_race_report
+
+        with bar("report"):
+            names = write_race_report(recording, folder)
+        if not self.options.json:
+            print(f"  report: {', '.join(os.path.join(folder, name) for name in names)}", flush=True)
 
     def _report(self, numbers: dict[str, Any], recorder: Recorder | None) -> bool:
         """Print the summary; return whether the recording, if any, is complete."""
@@ -203,6 +217,9 @@ def _recorder(sim: Simulation, options: RunOptions, notices: Notices, progress: 
     """Return a recorder from the first tick on, if the scenario or the command line asks for one."""
     own = sim.scenario.record
     file = options.record or (own.file if own else None)
+    if file is None and options.report is not None:
+        file = os.path.join(options.report, "run.mcap")
+        _make_folder(options.report)
     if file is None:
         if options.record_rate is not None:
             raise PaddockError("--record-rate requires --record")
@@ -212,6 +229,13 @@ def _recorder(sim: Simulation, options: RunOptions, notices: Notices, progress: 
     sim.engine.prepare(progress)  # a recording starts with the state of tick 0
     rate = options.record_rate or (own.rate if own else RATE)
     return Recorder(sim, file, rate=rate, precision=own.precision if own else "auto", on_failure=notices.add)
+
+
+def _make_folder(folder: str) -> None:
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise PaddockError(f"--report: cannot make the folder {folder}: {error.strerror or error}") from None
 
 
 Runner = Callable[["Simulation", Tally, float | None, Callable[[], bool], str, "SitlHost | None"], None]

@@ -87,6 +87,7 @@ class Tally:
             "events": dict(sorted(self.events.items())),
             "discarded": sim.engine.stages.guard.discarded,  # vehicles removed because of `on_nan: remove`
             **self._mission(),
+            **({} if sim.race is None else {"race": sim.race.standings().to_dict()}),
             "state_hash": sim.state_hash(),
             "first_tick_seconds": None if self.first_tick_seconds is None else round(self.first_tick_seconds, 3),
             "peak_memory_mb": round(peak_memory_mb(), 1),
@@ -126,6 +127,7 @@ def summary_lines(numbers: dict[str, Any]) -> list[str]:
         *stages,
         f"  events: {events}",
         *(_mission_lines(numbers["mission"]) if "mission" in numbers else []),
+        *(_race_lines(numbers["race"]) if "race" in numbers else []),
         *([f"  autopilots: {len(autopilots)}, {armed} armed{refused}"] if autopilots is not None else []),
         f"  {start}peak memory {numbers['peak_memory_mb']:.0f} MB",
         f"  seed {numbers['seed']}, state hash {numbers['state_hash']}",
@@ -141,6 +143,20 @@ def _mission_lines(figures: dict[str, Any]) -> list[str]:
     way = f"{figures['travelled'] / 1000.0:.1f} km travelled"
     line = f"  mission: {', '.join(part for part in (tasks, back, way) if part)}"
     return [line, *(f"    {one['task']} not done: {one['reason']}" for one in figures["undone"])]
+
+
+CARS_SHOWN = 20  # in the summary
+
+
+def _race_lines(race: dict[str, Any]) -> list[str]:
+    """Format the standings: a line per car."""
+    from paddock.track.standings import leaderboard, standings_from
+
+    rows = leaderboard(standings_from(race))
+    more = len(rows) - 1 - CARS_SHOWN
+    shown = [f"    {line}" for line in rows[: CARS_SHOWN + 1]] + ([f"    and {more} more"] if more > 0 else [])
+    laps = f"{race['laps']} lap{'' if race['laps'] == 1 else 's'}"
+    return [f"  {race['discipline']} on {race['track']}, {laps}:", *shown]
 
 
 def counted(count: int, noun: str) -> str:

@@ -139,7 +139,7 @@ class RunView(LiveView):
         self.meter = panels.Meter(sim)
         self.request = ""
         self._next_draw = self._next_update = 0.0
-        self._fleets: list[Text] = []
+        self._fleets: list[Text] = []  # of the race and the fleets
         self._picture: list[Text] = []
         self._drawn_size = (0, 0)
         self._roster = -1
@@ -210,7 +210,9 @@ class RunView(LiveView):
         snapshot = self.sim.snapshot()
         self._next_update = now + (UPDATE_EVERY if len(snapshot) > MANY and not self.sim.clock.paused else 0.0)
         self._drawn_size = (width, height)
-        self._fleets = panels.fleet_lines(snapshot, side, rows)
+        race = panels.race_lines(snapshot, side, max(rows // 2, 3))
+        race += [Text("")] if race else []
+        self._fleets = [*race, *panels.fleet_lines(snapshot, side, max(rows - len(race), 3))]
         if snapshot.roster != self._roster:  # the paths that fleets follow, each with the index of its fleet
             behaviours = [program.behaviour for program in self.sim.engine.programs.values()]
             guided = [(k, b.path) for k, b in enumerate(behaviours) if b is not None and b.rule.needs_path]
@@ -241,7 +243,10 @@ class PlaybackView(LiveView):
         side = width if width < NARROW else min(max(SIDE, width * 2 // 5), 54)
         snapshot, events = player.snapshot(), player.events()
         shown = panels.event_lines(len(events), [(f"{event.tick:>8,}", event) for event in events[-6:]], side)
-        body = [*panels.fleet_lines(snapshot, side, max(rows - len(shown) - 1, 3)), Text(""), *shown]
+        race = panels.race_lines(snapshot, side, max(rows // 2, 3))
+        race += [Text("")] if race else []
+        fleets = panels.fleet_lines(snapshot, side, max(rows - len(race) - len(shown) - 1, 3))
+        body = [*race, *fleets, Text(""), *shown]
         if width >= NARROW and rows > 2:
             body = panels.beside(self.picture(snapshot, width - side - 1, rows), body, width - side)
         numbers = f" {player.position:.1f} of {player.duration:.1f} s  tick {player.tick:,}  {player.pace:g}x"

@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar
 from paddock.client.channel import Call, Callbacks
 from paddock.client.control import Commands, Controls, RemoteControlRequest
 from paddock.client.requests import ClientRequest, claim, request
-from paddock.client.verbs import SNAPSHOT, SNAPSHOT_WITH_ROSTER, ClockVerbs, MissionVerbs, RemoteVerbs
+from paddock.client.verbs import SNAPSHOT, SNAPSHOT_WITH_ROSTER, ClockVerbs, MissionVerbs, RemoteRace, RemoteVerbs
 from paddock.errors import PaddockError
 from paddock.world.snapshot import Snapshot
 
@@ -62,6 +62,7 @@ class AsyncRemoteSimulation(RemoteVerbs):
         super().__init__(url, token, name, timeout, Callbacks(self._deliver), controls)
         self.clock = AsyncRemoteClock(self)
         self.mission = AsyncRemoteMission(self)
+        self.race = RemoteRace(self)
 
     @classmethod
     async def connected(cls, url: str, token: str | None, name: str | None, timeout: float) -> Self:

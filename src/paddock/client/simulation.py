@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar, overload
 from paddock.client.channel import Callbacks
 from paddock.client.control import Controls, Handler, RemoteClaim
 from paddock.client.requests import ClientRequest, request
-from paddock.client.verbs import SNAPSHOT, SNAPSHOT_WITH_ROSTER, ClockVerbs, MissionVerbs, RemoteVerbs
+from paddock.client.verbs import SNAPSHOT, SNAPSHOT_WITH_ROSTER, ClockVerbs, MissionVerbs, RemoteRace, RemoteVerbs
 from paddock.errors import PaddockError
 from paddock.planning.mission.views import VIEW_NAMES, MissionView
 from paddock.wire.messages.requests import Direct
@@ -82,6 +82,12 @@ class RemoteSimulation(RemoteVerbs):
         """The mission: its fields, and verbs that change it; None without one."""
         mission = RemoteMission(self)
         return None if mission.view() is None else mission
+
+    @property
+    def race(self) -> RemoteRace | None:
+        """The race of the section `rules`: `standings()`; None without one."""
+        race = RemoteRace(self)
+        return None if race.standings() is None else race
 
     def step(self, ticks: int = 1) -> None:
         """Advance by exactly this many ticks, then return. This client then owns the clock."""

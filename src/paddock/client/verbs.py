@@ -25,6 +25,7 @@ from paddock.client.session import Session
 from paddock.client.states import EVENT, MARKERS, STATE
 from paddock.errors import InvalidValueError, OldSpellings, PaddockError
 from paddock.planning.mission.views import view_from
+from paddock.track.standings import standings_from
 from paddock.wire.messages.markers import MarkerCommand
 from paddock.wire.messages.recordings import ActionMessage, EventMessage
 from paddock.wire.messages.replies import ResultMessage
@@ -73,6 +74,7 @@ RESULTS: dict[str, Callable[[Any], Any]] = {
     "placed_markers": lambda found: [_placed(one) for one in found],
     "transform": lambda found: Transform(found["position"], found["quaternion"]),
     "track": lambda found: None if found is None else _track(found),
+    "standings": lambda found: standings_from(found) if found else None,
     "mission_view": lambda found: view_from(found) if found else None,
 }
 """Operation -> function that converts its result to the type that a local simulation returns."""
@@ -199,6 +201,10 @@ class RemoteLog(RemotePart, part="log"):
     def entries(self) -> Any:
         """The actions that the server still has, in order."""
         return self._value(lambda: self.complete(False))
+
+
+class RemoteRace(RemotePart, part="race"):
+    """`sim.race`: `standings()`."""
 
 
 class MissionVerbs(RemotePart, part="mission"):

@@ -5,6 +5,7 @@ and keeps the log from which standings are made. Cars are numbered in the order 
 removed keeps its number. The stage runs after contact, at every tick while a car is active.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from paddock.scenario import Scenario
 from paddock.scenario.rules import DNF, Rules
 from paddock.scenario.vehicle import CONE
 from paddock.track import race_log, timing
-from paddock.track.course import check_discipline, course_of, shapes_of, timing_points
+from paddock.track.course import check_discipline, course_of, sectors_of, shapes_of, timing_points
 from paddock.track.from_scenario import declared_fleets, world_with_track
 from paddock.track.race_log import LogEntry, check_log, entries_of, entry_text
 from paddock.track.standings import SHOWN, ScoredRules, Standings, order_of
@@ -113,7 +114,7 @@ class RulesStage:
         self.scoring = ScoredRules(self.rules)
         cones = () if scenario.contact is not None else world_with_track(scenario).obstacles  # else bodies of their own
         self.course, self._cone_names = course_of(track, self.rules.discipline, cones or ())
-        self._sectors = len(self.course.gates) - (0 if track.closed else 1)
+        self._sectors = sectors_of(track, self.rules.discipline)
         self._limits = timing.Limits(
             self.rules.stop_distance or np.inf,
             np.inf if self.rules.time_limit is None or self._racing else self.rules.time_limit,
@@ -416,13 +417,13 @@ class RulesStage:
         table[timing.LAP_BASE, car] = round(table[timing.PROGRESS, car] / self._length) * self._length
 
     def _end_sector(self, car: int, number: int, time: float, tick: int) -> None:
-        if self._sectors > 1:
+        if self._sectors:
             value = time - self.table[timing.SECTOR_BEGAN, car]
             self._note(race_log.SECTOR, car, time, tick, number, value)
 
     def _end_lap(self, car: int, time: float, tick: int) -> None:
         table, rules = self.table, self.rules
-        if table[timing.GATE, car] == self._last_gate and rules.discipline != "skidpad":
+        if table[timing.GATE, car] == self._last_gate:
             self._end_sector(car, self._sectors, time, tick)
         lap_time = time - table[timing.LAP_BEGAN, car]
         self._note(race_log.LAP, car, time, tick, value=lap_time)
@@ -513,12 +514,6 @@ class RulesStage:
         entry = LogEntry(race_log.KINDS[kind], self.names[car], time, lap, 0 if hit else number, float(value), cone)
         self.events.report(tick, entry.kind, entry.car, entry_text(entry))
 
-    def entries(self) -> list[LogEntry]:
-        """Return the log."""
-        hits = self._log[4, : self._logged][self._log[0, : self._logged] == race_log.CONE_HIT]
-        names = {number: self._cone_name(number) for number in set(hits.astype(np.int64).tolist())}
-        return entries_of(self._log[:, : self._logged], self.names, names)
-
     def columns(self) -> dict[str, Floats]:
         """Return the public columns (see SHOWN) of all cars at this tick."""
         t, now = self.table, self.world.clock.time
@@ -537,7 +532,7 @@ class RulesStage:
             level = laps == laps[done].max()  # of cars with fewer laps, the gap at the last gate
             best = result[done & level].min()
             gap[done & level] = result[done & level] - best
-        sector = np.where(t[timing.GATE] == 0.0, float(self._sectors), t[timing.GATE])
+        sector = np.where(t[timing.GATE] == 0.0, float(max(self._sectors, 1)), t[timing.GATE])
         return {
             "lap": np.where(running, laps + 1.0, laps),
             "lap_time": np.where(running, now - t[timing.LAP_BEGAN], 0.0),
@@ -567,8 +562,15 @@ class RulesStage:
 
     def standings(self) -> Standings:
         """Return the standings at this tick."""
+        return self.standings_later()()
+
+    def standings_later(self) -> Callable[[], Standings]:
+        """Return a function that computes the standings at this tick, for any thread to call."""
         self.enrol()
-        cars = list(zip(self.names, self.ids.tolist(), strict=True))
-        now, sectors = self.world.clock.time, self._sectors if self._sectors > 1 else 0
-        sectors = 0 if self.rules.discipline == "skidpad" else sectors
-        return self.scoring.table(self.track.name, now, sectors, cars, self.columns(), self.entries())
+        cars, now = list(zip(self.names, self.ids.tolist(), strict=True)), self.world.clock.time
+        columns = {name: column.copy() for name, column in self.columns().items()}
+        hits = self._log[4, : self._logged][self._log[0, : self._logged] == race_log.CONE_HIT]
+        cones = {number: self._cone_name(number) for number in set(hits.astype(np.int64).tolist())}
+        log, names, track = self._log[:, : self._logged].copy(), list(self.names), self.track
+        sectors = sectors_of(track, self.rules.discipline)
+        return lambda: self.scoring.table(track.name, now, sectors, cars, columns, entries_of(log, names, cones))

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 MISSION_RATE = 10.0  # Hz of simulated time at which the mission is updated
 REWOUND_VALUES = 100_000  # size limit of the states that are copied before a stride of several ticks
 TRIED_STEPS = 100_000  # limit of steps of vehicles in the trial of a restored state: a few ms
+NAMED = 8  # vehicles of a client in the event of a late reply
 ALARMS_SHOWN = 100  # events of one fleet at one tick; a last one counts the rest
 SPREAD_RATE = 1.0  # Hz at which vehicles in the same height layer are checked
 
@@ -151,7 +152,9 @@ class BarrierStage:
     def _late(self, claim: Claim, tick: int) -> list[Checked] | None:
         """Apply the policy for a missing reply."""
         policy = self.sync.on_timeout
-        self.applier.report("barrier_timeout", claim.name, f"no reply within {self.sync.timeout:g} s: {policy}")
+        names = ", ".join(claim.vehicles[:NAMED]) + (", ..." if len(claim.vehicles) > NAMED else "")
+        detail = f"no reply within {self.sync.timeout:g} s: {policy} ({names})"
+        self.applier.report("barrier_timeout", claim.name, detail)
         if policy == "pause":  # time stops until the client replies or releases the claim
             self._request(claim, tick, float("inf"))
             return claim.collect(float("inf"), self.thread)

@@ -15,6 +15,7 @@ from paddock.engine.behaviours import entry_routes, entry_setups, road_trees
 from paddock.engine.events import Event
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.record.player import Player
+from paddock.record.race import recorded_standings
 from paddock.record.surroundings import recorded_looks, recorded_roads
 from paddock.serve.describe import RECORDING, Described, fleet_tree, recorded_fleets, recorded_tree
 from paddock.serve.host import ClockOwner, Push
@@ -183,6 +184,10 @@ class ReplaySource:
         scenario = self.player.scenario
         found = track_of(scenario.track)
         return None if found is None else track_tree(found, scenario.contact is not None)
+
+    def standings(self, client: str) -> dict[str, Any] | None:
+        found = recorded_standings(self.player.scenario, self.player.snapshot(), self.player.events())
+        return None if found is None else found.to_dict()
 
     def mission(self, client: str) -> None:
         """Return None: recordings have no mission."""

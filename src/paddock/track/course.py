@@ -36,6 +36,12 @@ def check_discipline(track: Track, discipline: str) -> None:
         raise InvalidValueError(f"track {track.name!r} has no {'finish' if track.gates else 'start'} line")
 
 
+def sectors_of(track: Track, discipline: str) -> int:
+    """Return the number of sectors that are timed; 0 where a lap has only one."""
+    sectors = len(track.gates) - (0 if track.closed else 1)
+    return 0 if discipline == "skidpad" or sectors < 2 else sectors
+
+
 def course_of(track: Track, discipline: str, obstacles: Sequence[Any]) -> tuple[Course, list[str]]:
     """Return the course, and the names of its cones: those of `obstacles`, as a scenario has them."""
     ends = np.array([[*gate.left, *gate.right] for gate in track.gates])

@@ -186,3 +186,30 @@ def _fastest(times: Sequence[tuple[float, str, int]]) -> tuple[str, int, float] 
     """Return car, lap and time of the least time; of equal ones, that of the car in front."""
     best = min(times, key=lambda one: one[0], default=None)
     return None if best is None else (best[1], best[2], best[0])
+
+
+def leaderboard(standings: Standings) -> list[str]:
+    """Return the standings as lines of text, the first one with the names of the columns."""
+    width = max([*(len(row.name) for row in standings.rows), len("car")])
+    title = f"{'':>3} {'car':<{width}} {'laps':>4} {'best lap':>9} {'cones':>5} {'off':>3}"
+    lines = [f"{title} {'result':>10} {'gap':>9}  status"]
+    for row in standings.rows:
+        best, result = (("-" if value is None else f"{value:.3f}") for value in (row.best_lap, row.result))
+        counts = f"{row.cones:>5} {row.off_course:>3}"
+        status = f"dnf: {row.reason}" if row.status == "dnf" else row.status.replace("_", " ")
+        gap = gap_text(row, standings)
+        lines.append(
+            f"{row.position:>3} {row.name:<{width}} {row.laps:>4} {best:>9} {counts} {result:>10} {gap:>9}  {status}"
+        )
+    return lines
+
+
+def gap_text(row: Standing, standings: Standings) -> str:
+    """Return how far a car is behind the first one: a time, or laps in a race that it has finished."""
+    first = standings.rows[0]
+    if row is first or row.status in ("waiting", "dnf"):
+        return ""
+    behind = first.laps - row.laps
+    if standings.discipline == "race" and behind > 0 and row.status != "running":
+        return f"{behind} lap{'' if behind == 1 else 's'}"
+    return f"+{row.gap:.3f}"

@@ -50,6 +50,14 @@ def scenery(run: LiveSource, client: str, side: int = 128) -> Later:
     return Later(partial(run.sim.scenery, side))
 
 
+def standings(run: LiveSource, client: str) -> Later | None:
+    rules = run.sim.engine.rules
+    if not rules.active:
+        return None
+    later = rules.standings_later()
+    return Later(lambda: later().to_dict())
+
+
 def track(run: LiveSource, client: str) -> Later:
     scenario = run.sim.scenario
 

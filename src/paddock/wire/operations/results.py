@@ -242,6 +242,42 @@ class RoadTree(TypedDict):
     closed: bool
 
 
+FastestTree = tuple[str, int, float]  # car, lap, s
+
+
+class StandingTree(TypedDict):
+    """A car in a race; times in s, distances in m. `result` is null until it has finished, and after a DNF."""
+
+    position: int
+    name: str
+    id: int
+    status: str  # waiting, running, finished, stopped, unsafe_stop or dnf
+    laps: int
+    progress: float
+    gap: float
+    lap_times: list[float]
+    sector_times: list[list[float | None]]
+    best_lap: float | None
+    cones: int
+    off_course: int
+    penalty: float
+    time: float | None
+    result: float | None
+    reason: str
+
+
+class StandingsTree(TypedDict):
+    """A race at a time (s of simulation time); `laps` are those of the discipline."""
+
+    discipline: str
+    track: str
+    laps: int
+    time: float
+    rows: list[StandingTree]
+    fastest_lap: FastestTree | None
+    fastest_sectors: list[FastestTree | None]
+
+
 class GateTree(TypedDict):
     """A line across a track: its ends (m), and where it crosses the middle line (m along it)."""
 

@@ -296,6 +296,10 @@ class Operations(Protocol):
     def track(self) -> r.TrackTree | None:
         """Return the race track: cones, boundaries, middle line, gates; null without one."""
 
+    @entry("read", rpc="get_standings", zmq="Call", answer="standings", client="race.standings")
+    def standings(self) -> r.StandingsTree | None:
+        """Return the race: cars in their order, with laps, sectors, penalties and gaps; null without rules."""
+
     @entry("read", zmq="Call")
     def snapshot(self, roster: Annotated[bool, "send the roster even if the client has it"] = False) -> dict[str, Any]:
         """Publish the present state to every endpoint. ZeroMQ answers with the state."""

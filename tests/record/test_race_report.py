@@ -1,0 +1,179 @@
+"""A race in recordings: verification, standings at any time, the report, and drivers that fail."""
+
+import json
+import re
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import paddock
+from paddock.cli.main import exit_code
+from paddock.errors import InvalidValueError, PaddockError
+from paddock.record import Recorder, open_run, verify
+from paddock.record.race import recorded_standings
+from paddock.record.race_report.report import write_race_report
+from paddock.record.race_report.traces import car_traces
+from paddock.track import load
+
+DRIVE = {"pure_pursuit": {"path": "track", "speed": 16, "lateral": 9, "lookahead": 2.5, "lookahead_time": 0.2}}
+CARS = [
+    {"name": "red", "model": "car.kinematic", "preset": "driverless", "behaviour": DRIVE},
+    {"name": "lost", "model": "car.kinematic", "preset": "driverless", "spawn": {"track": {"first": 2}},
+     "speed": 8, "commands": {"throttle": 0.3}},
+]  # fmt: skip
+SCENARIO: dict[str, Any] = {
+    "name": "evening",
+    "clock": {"rate": 60, "pace": 0},
+    "track": "autocross",
+    "contact": True,
+    "rules": {"discipline": "autocross", "off_course_penalty": "dnf"},
+    "vehicles": CARS,
+}
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    """A recorded lap of a car on the track and the short way of another off it, and the standings of the run."""
+    path = tmp_path_factory.mktemp("race") / "run.mcap"
+    with paddock.load(SCENARIO) as sim:
+        with Recorder(sim, path, rate=20):
+            sim.step(60 * 48)
+        return path, sim.race.standings()
+
+
+def test_the_run(recording: tuple[Path, Any]) -> None:
+    """The red car completes the lap; the other one leaves the course, over cones."""
+    red, lost = recording[1]["red"], recording[1]["lost"]
+    assert red.laps == 1 and red.cones == 0 and red.off_course == 0
+    assert (lost.status, lost.reason) == ("dnf", "left the course")
+    assert lost.cones > 0
+
+
+def test_verified(recording: tuple[Path, Any]) -> None:
+    result = verify(recording[0])
+    assert result.same, result.lines()
+    assert result.hashes > 10
+
+
+def test_standings_of_a_recording(recording: tuple[Path, Any]) -> None:
+    """At the end they are those of the run; before, no lap is known."""
+    path, wanted = recording
+    with open_run(path) as run:
+        found = recorded_standings(run.scenario, run.sample(-1), run.events())
+        assert found is not None
+        assert [row.name for row in found.rows] == [row.name for row in wanted.rows]
+        for name in ("red", "lost"):
+            one, other = found[name], wanted[name]
+            assert one.lap_times == pytest.approx(other.lap_times, abs=1e-9)
+            for sectors, wanted_sectors in zip(one.sector_times, other.sector_times, strict=True):
+                assert sectors == pytest.approx(wanted_sectors, abs=1e-9)
+            same = ("position", "id", "status", "laps", "cones", "off_course", "penalty", "reason", "progress", "gap")
+            assert [getattr(one, key) for key in same] == [getattr(other, key) for key in same]
+        early = recorded_standings(run.scenario, run.sample(100), [e for e in run.events() if e.tick <= 300])
+        assert early is not None and early["red"].laps == 0 and early["red"].status == "running"
+
+
+def test_traces_of_a_lap(recording: tuple[Path, Any]) -> None:
+    """The distance of a lap is that of the track, and the speed over it takes the time of the lap."""
+    path, standings = recording
+    track = load("autocross")
+    with open_run(path) as run:
+        red = next(car for car in car_traces(run, standings, track, 2) if car.name == "red")
+    lap = red.best
+    assert lap is not None and lap.seconds == pytest.approx(standings["red"].lap_times[0])
+    assert lap.distance[-1] == pytest.approx(track.length, abs=1.5)  # a sample before the line
+    assert lap.time[-1] == pytest.approx(lap.seconds, abs=0.051)
+    way = np.sum(0.5 * (lap.speed[1:] + lap.speed[:-1]) * np.diff(lap.time))
+    assert way == pytest.approx(track.length, rel=0.02)
+    course = np.unwrap(np.arctan2(np.gradient(lap.y), np.gradient(lap.x)))
+    sideways = lap.speed * np.gradient(course, lap.time) / 9.80665  # of the path through the recorded places
+    assert np.median(np.abs(sideways - lap.left)) < 0.05
+    assert np.abs(lap.left).max() > 0.5
+
+
+def test_report(recording: tuple[Path, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, wanted = recording
+    folder = tmp_path / "report"
+    assert exit_code(("replay", str(path), "--report", str(folder))) == 0
+    names = capsys.readouterr().out.split()
+    assert names == ["report.md", "results.json", "speed.png", "gg.png", "line.png"]
+    for name in names[2:]:
+        data = (folder / name).read_bytes()
+        assert data[:8] == b"\x89PNG\r\n\x1a\n" and len(data) > 10_000
+    text = (folder / "report.md").read_text()
+    assert f"{wanted['red'].lap_times[0]:.3f}" in text
+    assert "DNF: left the course" in text and "cone: cones\\_" in text
+    numbers = json.loads((folder / "results.json").read_text())
+    assert numbers["rows"][0]["name"] == "red"
+    assert numbers["rows"][0]["lap_times"] == pytest.approx(list(wanted["red"].lap_times), abs=1e-9)
+    assert sum(entry["kind"] == "cone_hit" for entry in numbers["log"]) == wanted["lost"].cones
+
+
+def test_mistakes_of_the_verb(recording: tuple[Path, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code(("replay", str(recording[0]), "--report", "x", "--metrics")) != 0
+    assert "--metrics and --report are mutually exclusive" in capsys.readouterr().err
+
+
+def test_run_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run with --report records, reports and prints the leaderboard."""
+    path = tmp_path / "race.yaml"
+    path.write_text(
+        "name: short\nclock: {rate: 60}\ntrack: acceleration\nrules: acceleration\nvehicles:\n"
+        "  - {name: red, model: car.kinematic, preset: driverless, commands: {throttle: 1.0}}\n"
+    )
+    out = tmp_path / "out"
+    assert exit_code(("run", str(path), "--headless", "--seconds", "8", "--report", str(out))) == 0
+    text = capsys.readouterr().out
+    assert "acceleration on acceleration, 1 lap:" in text
+    assert re.search(r"1 red +1 +\d\.\d{3} +0 +0", text)
+    assert (out / "report.md").exists() and (out / "run.mcap").exists()
+    path.write_text("vehicles:\n  - {name: red, model: car.kinematic}\n")
+    assert exit_code(("run", str(path), "--headless", "--seconds", "1", "--report", str(out))) != 0
+    assert "has no section `rules`" in capsys.readouterr().err
+
+
+def test_no_race_to_report(small: Any, tmp_path: Path) -> None:
+    with small, Recorder(small, tmp_path / "run.mcap"):
+        small.step(10)
+    with pytest.raises(PaddockError, match="has no race to report"):
+        write_race_report(tmp_path / "run.mcap", tmp_path)
+
+
+def test_a_driver_that_fails(tmp_path: Path) -> None:
+    """NaN is refused with one line, a late reply has one line, the car brakes, and the report says so."""
+    single = {"name": "red", "model": "car.kinematic", "preset": "driverless", "speed": 5.0}
+    sync = {"every": 20, "timeout": 0.2, "on_timeout": "brake"}
+    given = {**SCENARIO, "contact": False, "vehicles": [single], "clock": {"rate": 60, "pace": 0, "sync": sync}}
+    refused: list[str] = []
+    with paddock.load(given) as sim:
+        claim = sim.claim("red", source="team")
+
+        def drive() -> None:
+            while (request := claim.wait(5.0)) is not None:
+                try:
+                    claim.reply(request.tick, {"red": {"throttle": float("nan") if request.tick >= 40 else 0.2}})
+                except InvalidValueError as error:
+                    refused.append(str(error))
+                    claim.release()
+
+        thread = threading.Thread(target=drive)
+        thread.start()
+        with Recorder(sim, tmp_path / "run.mcap"):
+            sim.step(45)
+            thread.join(10.0)
+            silent = sim.claim("red", source="silent")
+            sim.step(21)
+            silent.release()
+        events = [(event.kind, event.subject, event.detail) for event in sim.events.since()]
+        assert sim.inspect("red")["command"]["brake"] == 1.0
+    assert len(refused) == 1 and "\n" not in refused[0] and "throttle" in refused[0] and "nan" in refused[0]
+    late = ("barrier_timeout", "silent", "no reply within 0.2 s: brake (red)")
+    assert events.count(late) == 1
+    write_race_report(tmp_path / "run.mcap", tmp_path / "report")
+    text = (tmp_path / "report" / "report.md").read_text()
+    assert "- silent: barrier_timeout: no reply within 0.2 s: brake (red)" in text
+    assert "still on track" in text or "did not start" in text
+    assert verify(tmp_path / "run.mcap").same
