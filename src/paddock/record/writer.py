@@ -187,7 +187,9 @@ class RecordingWriter:
         automatic = "double" if len(snapshot) <= EXACT else "single"
         precision = automatic if self.precision == "auto" else self.precision
         blocks = tuple(fleet.block for fleet in snapshot)
-        state = states.State(snapshot.tick, snapshot.time, snapshot.run, snapshot.roster, blocks, precision)
+        arrays = tuple(array for fleet in snapshot for array in fleet.blocks.values())
+        about = snapshot.tick, snapshot.time, snapshot.run, snapshot.roster
+        state = states.State(*about, blocks, precision, arrays=arrays)
         self.writer.write(channels.STATE, log_time, wall_time, states.encode_state(state))
         self.samples += 1
         self.vehicle_samples += len(snapshot)
