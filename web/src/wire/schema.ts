@@ -328,6 +328,37 @@ export interface RoadTree {
   closed: boolean;
 }
 
+/** A car in a race; times in s, distances in m. `result` is null until it has finished, and after a DNF. */
+export interface StandingTree {
+  position: number;
+  name: string;
+  id: number;
+  status: string;
+  laps: number;
+  progress: number;
+  gap: number;
+  lap_times: readonly number[];
+  sector_times: readonly (readonly (number | null)[])[];
+  best_lap: number | null;
+  cones: number;
+  off_course: number;
+  penalty: number;
+  time: number | null;
+  result: number | null;
+  reason: string;
+}
+
+/** A race at a time (s of simulation time); `laps` are those of the discipline. */
+export interface StandingsTree {
+  discipline: string;
+  track: string;
+  laps: number;
+  time: number;
+  rows: readonly StandingTree[];
+  fastest_lap: readonly [string, number, number] | null;
+  fastest_sectors: readonly (readonly [string, number, number] | null)[];
+}
+
 /** A line across a track: its ends (m), and where it crosses the middle line (m along it). */
 export interface GateTree {
   name: string;
@@ -642,6 +673,8 @@ export interface Methods {
     params: { vehicle_id?: number; vehicle?: string | number; columns: readonly string[] };
     result: SeriesTree;
   };
+  /** Return the race: cars in their order, with laps, sectors, penalties and gaps; null without rules. */
+  get_standings: { params: Empty; result: { standings: StandingsTree | null } };
   /** Return the pose and the other public columns of one vehicle. */
   get_state: { params: { vehicle_id?: number; vehicle?: string | number; frame?: FrameName }; result: StateTree };
   /** Return the race track: cones, boundaries, middle line, gates; null without one. */
