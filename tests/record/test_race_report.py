@@ -143,7 +143,7 @@ def test_no_race_to_report(small: Any, tmp_path: Path) -> None:
 
 
 def test_a_driver_that_fails(tmp_path: Path) -> None:
-    """NaN is refused with one line, a late reply has one line, the car brakes, and the report says so."""
+    """NaN is refused with one line, a late reply has one line, the car brakes, and the report has both."""
     single = {"name": "red", "model": "car.kinematic", "preset": "driverless", "speed": 5.0}
     sync = {"every": 20, "timeout": 0.2, "on_timeout": "brake"}
     given = {**SCENARIO, "contact": False, "vehicles": [single], "clock": {"rate": 60, "pace": 0, "sync": sync}}

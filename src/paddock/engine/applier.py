@@ -26,7 +26,7 @@ from paddock.engine.overrides import apply_override, check_override, plain_targe
 from paddock.engine.pipeline import NEVER_DUE
 from paddock.engine.program import FleetProgram
 from paddock.engine.publishing import PublishStage
-from paddock.engine.rules import RulesStage
+from paddock.engine.race.stage import RulesStage
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.scenario.vehicle import EXTERNAL
 from paddock.world.fleet import Ints

@@ -11,22 +11,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.engine.contact import UPRIGHT, ContactStage
+from paddock.engine.contact import ContactStage
 from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE
 from paddock.engine.program import FleetProgram
+from paddock.engine.race.cone_bodies import ConeBodies
+from paddock.engine.race.saved import check_saved_race
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.scenario import Scenario
 from paddock.scenario.rules import DNF, Rules
-from paddock.scenario.vehicle import CONE
 from paddock.track import race_log, timing
 from paddock.track.course import check_discipline, course_of, sectors_of, shapes_of, timing_points
-from paddock.track.from_scenario import declared_fleets, world_with_track
-from paddock.track.race_log import LogEntry, check_log, entries_of, entry_text
+from paddock.track.from_scenario import world_with_track
+from paddock.track.race_log import LogEntry, entries_of, entry_text
 from paddock.track.standings import SHOWN, ScoredRules, Standings, order_of
 from paddock.track.timing import FINISHED, OUT, RUNNING, STOPPED, UNSAFE_STOP, WAITING
 from paddock.track.track import Track
-from paddock.world.archive import typed
 from paddock.world.columns import Floats
 from paddock.world.fleet import Ints
 from paddock.world.world import World
@@ -43,52 +43,6 @@ def fitting_track(scenario: Scenario, track: Track) -> Track:
     except PaddockError as error:
         raise type(error)(f"{scenario.at('rules', 'discipline')}: {error}") from None
     return track
-
-
-class ConeBodies:
-    """The cones that contact can knock over: which car has touched them, and which are counted."""
-
-    def __init__(self, scenario: Scenario) -> None:
-        self.fleets = {
-            one.entry.name: np.array([pose[:2] for pose in one.entry.spawn.poses])
-            for one in declared_fleets(scenario)
-            if scenario.contact is not None and one.entry.model == CONE and one.entry.spawn and one.entry.spawn.poses
-        }
-        self._radius = {
-            one.entry.name: 0.5 * one.entry.parameters["length"]
-            for one in declared_fleets(scenario)
-            if one.entry.name in self.fleets
-        }
-        self.touched_by: dict[int, int] = {}  # id of a cone -> car, of cones that are not counted
-        self.counted: set[int] = set()
-
-    def touch(self, ids: Ints, others: Ints, cars: dict[int, int], cones: set[int]) -> None:
-        """Remember which car has touched which cone; a cone that touches another passes its car on."""
-        for first, second in zip(ids.tolist(), others.tolist(), strict=True):
-            for one, other in ((first, second), (second, first)):
-                if one in cones and one not in self.counted:
-                    if other in cars:
-                        self.touched_by[one] = cars[other]
-                    elif other in self.touched_by and one not in self.touched_by:
-                        self.touched_by[one] = self.touched_by[other]
-
-    def fallen(self, programs: dict[str, FleetProgram], tick: int) -> list[tuple[int, int]]:
-        """Return car and cone of those that lie, or whose base has left its place, since the last call."""
-        found = []
-        for name, homes in self.fleets.items() if self.touched_by else ():
-            if name not in programs:
-                continue
-            fleet = programs[name].fleet
-            rows = np.flatnonzero(np.isin(fleet.ids, list(self.touched_by)) & (fleet.members < len(homes)))
-            if not len(rows):
-                continue
-            pose, home = programs[name].poses_of(rows, tick), homes[fleet.members[rows]]
-            moved = ((pose[:2].T - home) ** 2).sum(axis=1) > (2.0 * self._radius[name]) ** 2
-            lies = 1.0 - 2.0 * (pose[3] ** 2 + pose[4] ** 2) < UPRIGHT
-            for cone in fleet.ids[rows[moved | lies]].tolist():
-                found.append((self.touched_by.pop(cone), cone))
-                self.counted.add(cone)
-        return found
 
 
 class RulesStage:
@@ -113,7 +67,7 @@ class RulesStage:
         self.rules: Rules = scenario.rules.resolved
         self.scoring = ScoredRules(self.rules)
         cones = () if scenario.contact is not None else world_with_track(scenario).obstacles  # else bodies of their own
-        self.course, self._cone_names = course_of(track, self.rules.discipline, cones or ())
+        self.course, self.cone_names = course_of(track, self.rules.discipline, cones or ())
         self._sectors = sectors_of(track, self.rules.discipline)
         self._limits = timing.Limits(
             self.rules.stop_distance or np.inf,
@@ -162,47 +116,13 @@ class RulesStage:
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Load what `save` returned; PaddockError for what it cannot have returned."""
-        names = typed(list[str], saved["names"], "names of cars in the race")
-        n, gates = len(names), len(self.course.gates)
-        shapes = {"ids": (n,), "table": (timing.TABLE_ROWS, n), "hit": self.hit.shape}
-        for key, shape in shapes.items():
-            own, given = getattr(self, key), saved[key]
-            if not isinstance(given, np.ndarray) or given.dtype != own.dtype or given.shape != shape:
-                raise PaddockError(f"the saved {key} of the race is not {own.dtype} of shape {shape}")
-        table, now = saved["table"], self.world.clock.time
-        counts = table[[timing.STATUS, timing.LAPS, timing.GATE, timing.SEGMENT, timing.CONES, timing.OFF_COURSE]]
-        most = np.array([OUT, 1e9, max(gates - 1, 0), len(self.course.points) - 1, 1e9, 1e9])[:, None]
-        times = table[[timing.STARTED, timing.LAP_BEGAN, timing.SECTOR_BEGAN, timing.ENDED]]
-        flags = table[[timing.KNOWN, timing.OUTSIDE]]
-        if not (np.abs(table) <= 1e12).all() or not ((counts >= 0) & (counts <= most)).all():
-            raise PaddockError("the saved race has values that no run has")
-        if (counts != np.floor(counts)).any() or ((times < 0.0) | (times > now)).any() or (flags * (1 - flags)).any():
-            raise PaddockError("the saved race has values that no run has")
-        cone_ids = self._cone_ids()
-        check_log(saved["log"], n, range(len(self._cone_names)) if not self.cones.fleets else cone_ids, now)
-        kinds, cars = saved["log"][0], saved["log"][1].astype(np.int64)
-        for row, kind in ((timing.LAPS, race_log.LAP), (timing.CONES, race_log.CONE_HIT)):
-            if (np.bincount(cars[kinds == kind], minlength=n) != table[row]).any():
-                raise PaddockError("the saved race has other laps or cones than its log")
-        passed = saved["first_at"]
-        if not isinstance(passed, np.ndarray) or passed.dtype != np.float64 or passed.ndim != 1 or len(passed) > 1e7:
-            raise PaddockError("the saved times at gates are not an array of numbers")
-        if not ((passed == -1.0) | ((passed >= 0.0) & (passed <= now))).all():
-            raise PaddockError("the saved times at gates lie in the future")
-        touched = typed(list[tuple[int, int]], saved["touched"].tolist(), "touched cones")
-        counted = typed(list[int], saved["counted"].tolist(), "counted cones")
-        known = set(cone_ids)
-        if any(cone not in known or not 0 <= car < n for cone, car in touched) or not set(counted) <= known:
-            raise PaddockError("the saved race has touched cones that do not exist")
-        present = {number: name for number, name, _ in self._vehicles()}
-        ids = saved["ids"].tolist()
-        named = dict(zip(ids, names, strict=True))
-        if len(named) != n or any(named.get(number) != name for number, name in present.items()):
-            raise PaddockError("the saved race has other cars than the saved world")
-        self.names, self.ids, self.table, self.hit = names, saved["ids"], table.copy(), saved["hit"].copy()
+        check_saved_race(self, saved, {number: name for number, name, _ in self._vehicles()})
+        self.names, self.ids = list(saved["names"]), saved["ids"]
+        self.table, self.hit = saved["table"].copy(), saved["hit"].copy()
         self._log, self._logged = saved["log"].copy(), saved["log"].shape[1]
-        self.first_at = passed.tolist()
-        self.cones.touched_by, self.cones.counted = dict(touched), set(counted)
+        self.first_at = saved["first_at"].tolist()
+        self.cones.touched_by = dict(saved["touched"].tolist())
+        self.cones.counted = set(saved["counted"].tolist())
         self.forget()
 
     def take_over(self, other: "RulesStage") -> None:
@@ -231,12 +151,6 @@ class RulesStage:
                 if whole or name in (chosen or ()):
                     found.append((number, name, program))
         return found
-
-    def _cone_ids(self) -> list[int]:
-        """Return the ids of cones that are, or have been, in the world: those of their fleets' members."""
-        found = [number for name in self.cones.fleets if name in self.programs
-                 for number in self.programs[name].fleet.ids.tolist()]  # fmt: skip
-        return sorted({*found, *self.cones.counted})
 
     def begin(self) -> None:
         """Take up the cars of the scenario; InvalidValueError if it has vehicles, but none takes part."""
@@ -272,10 +186,7 @@ class RulesStage:
         self._poses = np.full((13, len(self.ids)), np.nan)
         gates, cones = len(self.course.gates), len(self.course.cones)
         self._found = np.zeros((timing.most_found(len(self.ids), gates, cones), timing.FOUND_COLUMNS))
-        self._cone_set = {
-            number for name in self.cones.fleets if name in self.programs
-            for number in self.programs[name].fleet.ids.tolist()
-        }  # fmt: skip
+        self._cone_ids = self.cones.ids(self.programs)
         self._take_up(np.flatnonzero((self.table[timing.KNOWN] == 0.0) & self._present))
 
     def _join(self, new: list[tuple[int, str]]) -> None:
@@ -334,7 +245,7 @@ class RulesStage:
         clock = self.world.clock
         given = self._gather(tick), self._shapes, self.table, self.course, self._limits
         count = timing.look_at_cars(*given, self.hit, clock.time, clock.dt, self._found)
-        if self.cones.fleets:
+        if self.cones.homes:
             self._look_at_cones(tick)
         if count:
             found = self._found[:count]
@@ -475,8 +386,7 @@ class RulesStage:
             roster = self.contact.roster
             moving = (contacts[:, :2] >= 0.0).all(axis=1) & (contacts[:, :2] < roster.moving).all(axis=1)
             pairs = roster.ids[contacts[moving, :2].astype(np.int64)]
-            cars = {number: car for number, car in self._place.items() if self.table[timing.STATUS, car] < STOPPED}
-            self.cones.touch(pairs[:, 0], pairs[:, 1], cars, self._cone_set)
+            self.cones.touch(pairs, self._place, self._cone_ids)
         for car, cone in self.cones.fallen(self.programs, tick):
             if self.table[timing.STATUS, car] < STOPPED:
                 self._hit(car, cone, tick / self.world.clock.rate, tick)
@@ -486,15 +396,7 @@ class RulesStage:
         self._note(race_log.CONE_HIT, car, time, tick, cone)
 
     def _cone_name(self, number: int) -> str:
-        if not self.cones.fleets:
-            return self._cone_names[number]
-        for name in self.cones.fleets:
-            if name in self.programs:
-                fleet = self.programs[name].fleet
-                row = np.flatnonzero(fleet.ids == number)
-                if len(row):
-                    return fleet.vehicle_name(int(row[0]))
-        return f"cone {number}"
+        return self.cones.name(number, self.programs) if self.cones.homes else self.cone_names[number]
 
     # the log, standings -----------------------------------------------------------------------------------------------
 
