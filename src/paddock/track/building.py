@@ -34,8 +34,10 @@ SECTORS = 3
 REFINEMENTS = 4
 PASSES = 12  # of smoothing
 LEAST_STEP = 0.05  # m between middles of opposite cones
+FINE = 4  # points between two of the middle line, where it is divided again
 TOGETHER = 5.0  # m between cones of one timing line
 Place = tuple[float, ...]
+_LISTED = {"left": LEFT, "right": RIGHT}
 _SIDE_OF = {"blue": LEFT, "yellow": RIGHT, "orange": EITHER, "big_orange": EITHER, "unknown": NEITHER}
 
 
@@ -147,8 +149,8 @@ def _ordered_shape(file: TrackFile, places: Floats, start: tuple[float, float, f
 
 
 def _side(cone: Cone) -> int:
-    if cone.side:
-        return {"left": LEFT, "right": RIGHT, "unknown": NEITHER}[cone.side]
+    if cone.side in _LISTED:
+        return _LISTED[cone.side]
     return NEITHER if cone.invisible else _SIDE_OF[cone.colour]
 
 
@@ -229,9 +231,13 @@ def _gaps(points: Floats, line: Floats, closed: bool) -> Floats:
 
 
 def _from_start(centre: Floats, start: tuple[float, float, float]) -> Floats:
-    """Return a closed line whose first point is the nearest one to the start."""
-    gaps = ((centre - np.array(start[:2])) ** 2).sum(axis=1)
-    return np.roll(centre, -int(np.argmin(gaps)), axis=0)
+    """Return a closed line whose first point is the nearest one to the start, with points of equal distance."""
+    spacing = float(lengths(centre[1:2] - centre[:1])[0])
+    fine = smooth_curve(centre, closed=True, parts=FINE)
+    k, t = locate_places(np.array([start[0]]), np.array([start[1]]), fine, line_blocks(fine, True), True)[0].tolist()
+    after = np.roll(fine, -int(k) - 1, axis=0)
+    first = after[-1] + t * (after[0] - after[-1])
+    return evenly(np.concatenate([first[None], after]), spacing, closed=True)
 
 
 def _gates(
@@ -246,6 +252,7 @@ def _gates(
 
     def gate(name: str, at: float) -> Gate:
         at = at % length if closed else at
+        at = 0.0 if closed and length - at < 1e-6 else at
         ax, ay, bx, by = (float(np.interp(at, along, columns[:, k])) for k in range(4))
         return Gate(name, (ax, ay), (bx, by), at)
 

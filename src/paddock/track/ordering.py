@@ -211,12 +211,15 @@ class _Walk:
             apart = self.points[own][:, None] - self.points[own][None]
             gaps = (apart * apart).sum(axis=2)
             np.fill_diagonal(gaps, np.inf)
+            usual = 4.0 * float(np.median(gaps.min(axis=1)))  # squared: twice the usual distance
             for k, near in enumerate(np.argsort(gaps, axis=1, kind="stable")[:, :2].tolist()):
-                links += [(int(own[k]), int(own[other])) for other in near if gaps[k, other] < FARTHEST_STEP**2]
+                links += [(int(own[k]), int(own[other])) for other in near if gaps[k, other] < usual]
         unique = sorted({(min(one), max(one)) for one in links})
+        linked = set(unique)
         for k, (a, b) in enumerate(unique):
             for c, d in unique[k + 1 :]:
-                if len({a, b, c, d}) == 4 and segments_cross(*(self.points[n] for n in (a, b, c, d))):
+                apart = not linked & {(min(m, n), max(m, n)) for m in (a, b) for n in (c, d)}  # not of one bend
+                if apart and len({a, b, c, d}) == 4 and segments_cross(*(self.points[n] for n in (a, b, c, d))):
                     return a
         return None
 
