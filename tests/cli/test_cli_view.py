@@ -146,3 +146,20 @@ def test_a_lost_vehicle_does_not_stop_the_map() -> None:
     plan.draw([(places, np.full((3, 3), np.nan))], 20, 10)
     plan.draw([(np.zeros((0, 3)), np.zeros((0, 3)))], 20, 10)
     assert plan.scale_bar(8)[1] > 0
+
+
+def test_leaderboard() -> None:
+    """Cars of a race in their order, with laps and gaps; nothing without a race."""
+    from paddock.cli.panels import race_lines
+
+    cars = [
+        {"name": name, "model": "car.kinematic", "pose": [x, 0.5, 0], "speed": 10.0}
+        for name, x in (("red", -9.0), ("blue", -4.0))
+    ]
+    given = {"track": "acceleration", "rules": {"discipline": "acceleration", "stop_distance": 0}, "vehicles": cars}
+    with paddock.load(given) as sim:
+        sim.step(240)
+        lines = [str(line) for line in race_lines(sim.snapshot(), 60, 10)]
+    assert [line.split()[:2] for line in lines[1:]] == [["1", "blue"], ["2", "red"]]
+    with paddock.load({"vehicles": [{"name": "red", "model": "car.kinematic"}]}) as sim:
+        assert race_lines(sim.snapshot(), 60, 10) == []

@@ -106,6 +106,20 @@ def test_acceleration_from_a_rolling_start() -> None:
         assert (row.status, row.reason, row.result) == ("dnf", "unsafe stop", None)
 
 
+def test_acceleration_from_the_staging_line() -> None:
+    """Without a pose the car is staged 0.30 m before the line: at a constant acceleration, times are square roots."""
+    single = {"name": "red", **CAR, "commands": {"throttle": 0.5}}
+    with paddock.load(scenario("acceleration", "acceleration", single)) as sim:
+        assert sim.snapshot()["red"].position[0] == pytest.approx(-0.3)
+        sim.step(100)
+        acceleration = sim.snapshot()["red"].speed
+        assert acceleration > 0.5
+        sim.step(1400)
+        row = sim.race.standings()["red"]
+        wanted = (2 * 75.3 / acceleration) ** 0.5 - (2 * 0.3 / acceleration) ** 0.5
+        assert row.time == pytest.approx(wanted, abs=1e-6)
+
+
 def skidpad(sim: Simulation, first: int = -1) -> None:
     """Drive two circles to one side, two to the other, and stop; commands change as the rear axle is at the line."""
     speed, radius = 8.0, 9.125
@@ -365,3 +379,30 @@ def test_open_track_needs_another_discipline(tmp_path: Path) -> None:
     )
     with pytest.raises(PaddockError, match=r"open\.yaml:3:15: race needs a closed track"):
         paddock.load(path)
+
+
+def test_fleets_members_and_others(round_track: str) -> None:
+    """Named members of a fleet take part, the others are hidden; threads and other vehicles change no time."""
+    grid = {"name": "cars", **CAR, "count": 3, "spawn": {"circle": {"radius": 20}}, "commands": {"throttle": 0.1}}
+    rules = {"discipline": "race", "laps": 1, "vehicles": ["cars[1]", "red"]}
+    with paddock.load(scenario(round_track, rules, car("red", 10.0), grid)) as sim:
+        sim.step(700)
+        assert sim.snapshot().fleet("cars")["race.status"].tolist() == [-1.0, 1.0, -1.0]
+        assert sorted(row.name for row in sim.race.standings().rows) == ["cars[1]", "red"]
+        alone = sim.race.standings()["red"]
+    with paddock.load(scenario(round_track, {**rules, "vehicles": ["red"]}, car("red", 10.0))) as sim:
+        sim.step(700)
+        assert sim.race.standings()["red"].sector_times == alone.sector_times
+
+
+def test_cars_that_join_later(round_track: str) -> None:
+    with paddock.load(race(round_track)) as sim:
+        sim.step(200)
+        sim.spawn(**car("d", 10.0))
+        sim.step(100)
+        row = sim.race.standings()["d"]
+        assert row.status == "running" and row.position == 4
+        blob, wanted = sim.save(), sim.race.standings()
+        sim.step(300)
+        sim.restore(blob)
+        assert sim.race.standings() == wanted
