@@ -61,7 +61,7 @@ function Car({ row, race }: { row: StandingTree; race: StandingsTree }) {
         <span class="number" title="Last lap">
           {formatLap(row.lap_times.at(-1))}
         </span>
-        <span class={`number situation ${row.status}`} title={row.reason || "Distance to the leader"}>
+        <span class={`number situation ${row.status}`} title={row.reason || "Behind the leader, s"}>
           {situationOf(row)}
         </span>
         <Penalties row={row} />

@@ -26,9 +26,9 @@ export function formatLap(seconds: number | null | undefined): string {
   return minutes > 0 ? `${minutes}:${rest.padStart(6, "0")}` : rest;
 }
 
-/** What is shown in place of the gap: its distance, or why the car does not drive. */
+/** The gap to the leader in s, or why the car does not drive. */
 export function situationOf({ status, gap, position }: StandingTree): string {
-  return NOTES[status] ?? (position === 1 ? "leader" : `+${gap.toFixed(0)} m`);
+  return NOTES[status] ?? (position === 1 ? "leader" : `+${gap.toFixed(gap < 100 ? 2 : 0)}`);
 }
 
 /** Sector times of the newest lap that has some, and for each whether it is the fastest of the race. */

@@ -20,8 +20,8 @@ test("lap times have minutes from 60 s on", () => {
   expect(formatLap(null)).toBe("–");
 });
 
-test("a running car shows its distance, another one its status", () => {
-  expect(situationOf(ROW)).toBe("+12 m");
+test("a running car shows its gap, another one its status", () => {
+  expect(situationOf(ROW)).toBe("+12.40");
   expect(situationOf({ ...ROW, position: 1 })).toBe("leader");
   expect(situationOf({ ...ROW, status: "dnf" })).toBe("DNF");
 });
