@@ -134,7 +134,7 @@ def lemniscate() -> tuple[Floats, list[str]]:
     return np.concatenate([line + 2.0 * side, line - 2.0 * side]), ["blue"] * 120 + ["yellow"] * 120
 
 
-def test_what_is_not_a_track_says_so_and_where() -> None:
+def test_what_is_not_a_track_is_refused_with_the_place() -> None:
     given = track.load("autocross")
     cones, colours = given.cones, given.colours
     with pytest.raises(TrackShapeError, match=r"eight: the track crosses itself (at|near) the blue cone"):
