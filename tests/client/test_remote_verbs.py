@@ -12,7 +12,15 @@ import pytest
 import paddock
 from paddock.client.asynchronous import AsyncRemoteMission, AsyncRemoteSimulation
 from paddock.client.simulation import RemoteClock, RemoteMission, RemoteSimulation
-from paddock.client.verbs import ClockVerbs, RemoteBehaviours, RemoteEvents, RemoteFrames, RemoteLog, RemoteMarkers
+from paddock.client.verbs import (
+    ClockVerbs,
+    RemoteBehaviours,
+    RemoteEvents,
+    RemoteFrames,
+    RemoteLog,
+    RemoteMarkers,
+    RemoteRace,
+)
 from paddock.errors import InvalidValueError, UnknownNameError
 from paddock.record import Player, Recorder
 from paddock.serve.host import Host
@@ -29,6 +37,7 @@ PARTS = {
     "frames": (RemoteFrames,),
     "events": (RemoteEvents,),
     "log": (RemoteLog,),
+    "race": (RemoteRace,),
 }
 
 

@@ -14,7 +14,8 @@ def test_head() -> None:
     assert SCHEMA["title"] == "Paddock scenario"
     assert "$id" not in SCHEMA
     assert SCHEMA["anyOf"] == [{"required": ["vehicles"]}, {"required": ["mission"]}]
-    sections = ["clock", "world", "track", "vehicles", "mission", "sitl", "contact", "on_nan", "every", "record"]
+    sections = ["clock", "world", "track", "vehicles", "mission", "sitl", "contact", "rules"]
+    sections += ["on_nan", "every", "record"]
     assert list(SCHEMA["properties"]) == ["name", "description", "seed", *sections, "serve"]
     assert json.loads(json.dumps(SCHEMA)) == SCHEMA
 
@@ -27,8 +28,9 @@ def test_no_unknown_keys_and_everything_described() -> None:
         "FleetContact", "FmuSection", "FrictionMap", "FrictionPatch", "GeneratedTrack",
         "Generate", "GridPattern", "GroundSection", "HalfPlane", "HeightMap", "LinePattern", "LineTask", "Mavlink",
         "MetricsEndpoint", "MissionEvent", "MissionSection", "NoFlyZone", "Obstacle", "PointTask", "PolygonTask",
-        "RandomPattern", "RecordSection", "RectanglePatch", "RoundObstacle", "SeparationSection", "Serve",
-        "ShmEndpoint", "Sitl", "SpawnSection", "StreamEndpoint", "Sync", "TaskEntry", "TaskMix", "TrackPattern",
+        "RandomPattern", "RecordSection", "RectanglePatch", "RoundObstacle", "RulesSection", "SeparationSection",
+        "Serve", "ShmEndpoint", "Sitl",
+        "SpawnSection", "StreamEndpoint", "Sync", "TaskEntry", "TaskMix", "TrackPattern",
         "TrackSection", "TrackSurface", "Vds1Endpoint", "VehicleEntry",
         "WallObstacle", "WebEndpoint", "WorldSection", "ZmqEndpoint", "ZoneCircle",
     }  # fmt: skip
