@@ -10,6 +10,7 @@ from paddock.errors import UnknownNameError
 from paddock.serve.describe import fleet_trees
 from paddock.serve.subscribers.subscription import ColumnChoice, ColumnReader, refuse_too_many, refuse_unknown_columns
 from paddock.wire.stream.columns import Block, decode_columns, encode_columns
+from paddock.wire.stream.frames import HEADER
 
 CAR = {"model": "car.kinematic", "sensors": [{"lidar": {"beams": 24}}, {"cones": {"max_detections": 5, "delay": 0.0}}]}
 SCENARIO: dict[str, Any] = {
@@ -41,7 +42,7 @@ def test_an_array_takes_as_many_rows_as_it_has_values(sim: Any) -> None:
     np.testing.assert_array_equal(rows[1:25].T, pack["lidar.ranges"])
     np.testing.assert_array_equal(rows[25:45].T.reshape(2, 5, 4), pack["cones.truth"])
     np.testing.assert_array_equal(rows[45], pack["lidar.sample_tick"])
-    sent = decode_columns(bytes(encode_columns(7, [Block(0, rows)]))).blocks[0].values
+    sent = decode_columns(bytes(encode_columns(7, [Block(0, rows)])[HEADER.size :])).blocks[0].values
     np.testing.assert_array_equal(sent, rows)
 
 
