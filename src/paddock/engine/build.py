@@ -20,9 +20,9 @@ from paddock.errors import CodeError, InvalidValueError, PaddockError, users_cod
 from paddock.scenario import Scenario, VehicleEntry, load_preset, spawn_poses
 from paddock.scenario.contact import FleetContact
 from paddock.scenario.rules import takes_part
+from paddock.sensing.array_suite import fleet_sensor
 from paddock.sensing.sensor import Sensor, find_sensor
 from paddock.sensing.site import site_at
-from paddock.sensing.suite import FleetSensor
 from paddock.track.from_scenario import declared_fleets, track_of, world_with_track
 from paddock.track.track import Track
 from paddock.vehicles.fmu.imported import open_fmu
@@ -287,9 +287,10 @@ def _sensors(program: FleetProgram, world: World, scenario: Scenario, entry: Veh
         counts[chosen.name] = index + 1
         name = chosen.name if index == 0 else f"{chosen.name}_{index + 1}"
         site = _at(where, lambda: site_at(Origin(*scenario.world.origin), scenario.world.date))
+        _at(where, program.sources, sensor)
         options = {**_from_vehicle(program, sensor, chosen.options, where), **chosen.options}
         tables = () if world.scenery is None else world.scenery.tables
-        program.sensors[name] = FleetSensor(
+        program.sensors[name] = fleet_sensor(
             sensor, options, world.clock.rate, site, program.fleet.capacity, index, where, tables
         )
 

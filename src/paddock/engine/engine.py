@@ -42,7 +42,7 @@ STATE_KEYS = frozenset(
     | {"orders", "mission", "failure", "contact", "race", AUTOPILOTS, FMUS}  # where the run has them
 )
 
-STATE_TYPES = ("bool", "int64", "float64", "uint8")  # of its arrays; bytes are those of FMUs
+STATE_TYPES = ("bool", "int64", "float32", "float64", "uint8")  # float32: arrays of sensors; bytes are those of FMUs
 
 
 class PreparedRun(NamedTuple):

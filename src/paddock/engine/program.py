@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
@@ -11,15 +12,16 @@ from numpy.typing import NDArray
 from paddock.compute.kernel import BLOCK, CompiledKernels, Kernel, KernelSpec, kernel
 from paddock.compute.threads import DirectCall
 from paddock.engine.behaviours import MEMORY, FleetBehaviour, broken_value, read_only
-from paddock.errors import unknown_name
+from paddock.errors import InvalidValueError, unknown_name
 from paddock.scenario.contact import FleetContact
+from paddock.sensing.sensor import Sensor
 from paddock.sensing.suite import FleetSensor
 from paddock.track.standings import SHOWN
 from paddock.vehicles.model import BATTERY_COLUMNS, VehicleModel
 from paddock.world.columns import Column, Floats, checked, column_index, columns_of, defaults_of
 from paddock.world.fleet import NEVER, Fleet, Ints
 from paddock.world.ground import surface_of
-from paddock.world.layout import FleetLayout
+from paddock.world.layout import ArrayColumn, FleetLayout
 from paddock.world.pose import Pose
 
 if TYPE_CHECKING:
@@ -53,6 +55,15 @@ class LastContact(NamedTuple):
 
 SHOWN_CONTACT = ("collided", *column_index(LastContact))
 COLLIDED_FOR = 0.5  # s: a vehicle counts as collided for this long after a touch
+
+
+class ColumnSource(NamedTuple):
+    """Where a sensor finds a value of its vehicle."""
+
+    kind: str  # state, report, command, parameter or default
+    row: int
+    name: str
+    default: float = 0.0
 
 
 class Alarm(NamedTuple):
@@ -182,6 +193,7 @@ class FleetProgram:
         self.substeps = 1  # of the dynamics in a tick
         self.carried = False  # the mission sets the poses: no dynamics
         self.sensors: dict[str, FleetSensor] = {}
+        self._sources: dict[str, tuple[ColumnSource, ...]] = {}  # of each kind of sensor
         self.contact: FleetContact | None = None  # None: others cannot touch it
         self.races = False  # whether its vehicles take part in the race of the scenario's rules
         self.race: Floats | None = None  # columns of the race, (columns, n), written when a snapshot is made
@@ -235,7 +247,8 @@ class FleetProgram:
         """Yield the kernels that a run of this fleet calls, each with the number of vehicles it is called for."""
         sensing = (sensor.kernel for sensor in self.sensors.values())
         deciding = self.behaviour.kernels if self.behaviour is not None else ()
-        report = self._report if self.report_columns else None
+        needed = any(source.kind == "report" for used in self._sources.values() for source in used)
+        report = self._report if self.report_columns or needed else None
         for kernels in (self._motion.kernel, self._pose, report, *sensing, *deciding):
             if isinstance(kernels, CompiledKernels):
                 yield kernels, self.fleet.n
@@ -283,8 +296,64 @@ class FleetProgram:
         """Discard cached poses, after a change of the state outside a tick."""
         self._poses_tick = -1
 
-    def write_block(self, block: Floats, environment: Floats, tick: int) -> None:
-        """Fill a snapshot's block (columns, n): pose, telemetry, report, commands, contact, readings, race."""
+    def sources(self, sensor: Sensor) -> tuple[ColumnSource, ...]:
+        """Return where a sensor finds what it reads of its vehicles; InvalidValueError for what they do not have."""
+        if sensor.name not in self._sources:
+            model = self.model
+            tables = {
+                "state": column_index(model.state),
+                "report": {} if model.report_type is None else column_index(model.report_type),
+                "command": {f"command.{name}": row for name, row in column_index(model.command).items()},
+                "parameter": column_index(model.parameters),
+            }
+            found = []
+            for column in columns_of(sensor.seen) if sensor.seen is not None else ():
+                names = sensor.from_columns[column.name]
+                places = [
+                    ColumnSource(kind, rows[name], name)
+                    for name in names
+                    for kind, rows in tables.items()
+                    if name in rows
+                ]
+                if not places and column.name not in sensor.seen._field_defaults:  # type: ignore[union-attr]
+                    needs = f"sensor {sensor.name!r} needs the column {' or '.join(map(repr, names))}"
+                    raise InvalidValueError(f"{needs}, which model {model.name!r} does not have")
+                found.append(places[0] if places else ColumnSource("default", 0, "", float(column.default or 0.0)))
+            self._sources[sensor.name] = tuple(found)
+        return self._sources[sensor.name]
+
+    def seen(self, sensor: FleetSensor, environment: Floats) -> Floats | None:
+        """Return what a sensor reads of its vehicles besides the pose, (columns, n); None for most sensors."""
+        if sensor.sensor.seen is None:
+            return None
+        sources, n = self.sources(sensor.sensor), self.fleet.n
+        report: Floats | None = None
+        values = np.empty((len(sources), n))
+        for k, (kind, row, name, default) in enumerate(sources):
+            if kind == "report":
+                if report is None:
+                    report = self._reported(environment)
+                values[k] = report[row]
+            elif kind == "parameter":
+                values[k] = self.parameter_column(name)
+            elif kind == "default":
+                values[k] = default
+            else:
+                values[k] = self.fleet.tables[kind][row, :n] if kind == "command" else self.fleet.state[row, :n]
+        return values
+
+    def _reported(self, environment: Floats) -> Floats:
+        """Return the report of all vehicles, (columns, n)."""
+        assert self._report is not None
+        report = np.empty((len(self.model.report_columns), self.fleet.n))
+        constants = *self.parameters, environment, *self.ground
+        self._report(self.fleet.n, 1, self.fleet.state, self.fleet.tables["command"], *constants, report)
+        return report
+
+    def write_block(
+        self, block: Floats, environment: Floats, tick: int, arrays: Mapping[str, Any] = MappingProxyType({})
+    ) -> None:
+        """Fill a snapshot's block (columns, n): pose, telemetry, report, commands, contact, readings, race; its arrays."""
         n, state = self.fleet.n, self.fleet.state
         after_pose = len(POSE_COLUMNS)
         after_telemetry = after_pose + len(self._telemetry)
@@ -309,13 +378,15 @@ class FleetProgram:
                 block[row] = (last[0] >= 0.0) & (tick - last[0] < self.collided_ticks)
                 block[row + 1 : row + len(self.contact_columns)] = last[: len(self.contact_columns) - 1]
                 row += len(self.contact_columns)
-            for sensor in self.sensors.values():
+            for name, sensor in self.sensors.items():
                 sensor.arrive(tick)
                 readings = list(sensor.readings().values())
                 for k, values in enumerate(readings):
                     block[row + k] = values
                 row += len(readings) + 1
-                block[row - 1] = sensor.sample_tick
+                block[row - 1] = sensor.sample_ticks if sensor.arrays else sensor.sample_tick
+                for reading in sensor.arrays:
+                    arrays[f"{name}.{reading}"][:] = sensor.array(reading)
             if self.race_columns:
                 block[row:] = 0.0 if self.race is None else self.race
 
@@ -324,7 +395,8 @@ class FleetProgram:
         fleet, model = self.fleet, self.model
         readings = *self.contact_columns, *self.reading_columns, *self.race_columns
         columns = (*POSE_COLUMNS, *self.telemetry, *self.report_columns, *self.command_columns, *readings)
-        return FleetLayout(fleet.name, model.kind, model.name, columns, fleet.n, fleet.ids, fleet.members, fleet.single)
+        given = fleet.name, model.kind, model.name, columns, fleet.n, fleet.ids, fleet.members, fleet.single
+        return FleetLayout(*given, self.array_columns)
 
     @property
     def report_columns(self) -> tuple[str, ...]:
@@ -354,6 +426,15 @@ class FleetProgram:
         names = {name: (*column_index(sensor.sensor.reading), "sample_tick") for name, sensor in self.sensors.items()}
         return tuple(f"{sensor}.{reading}" for sensor, readings in names.items() for reading in readings)
 
+    @property
+    def array_columns(self) -> tuple[ArrayColumn, ...]:
+        """`lidar.ranges`, ...: the arrays of sensors, in the order of a snapshot."""
+        return tuple(
+            ArrayColumn(f"{name}.{array.name}", array.shape, array.dtype)
+            for name, sensor in self.sensors.items()
+            for array in sensor.arrays.values()
+        )
+
     def inspect(self, row: int) -> dict[str, dict[str, Any]]:
         """Return the state, command and parameter values of one vehicle, and the substeps that a tick takes."""
         fleet, model = self.fleet, self.model
@@ -371,9 +452,21 @@ class FleetProgram:
         for name, sensor in self.sensors.items():
             sensor.arrive(tick)
             columns = sensor.readings()
-            values = {key: float(column[rows[0]]) if one else column[rows].copy() for key, column in columns.items()}
-            result[name] = {**values, "sample_tick": sensor.sample_tick}
+            values: dict[str, Any] = {
+                key: float(column[rows[0]]) if one else column[rows].copy() for key, column in columns.items()
+            }
+            for key in sensor.arrays:
+                values[key] = sensor.array(key)[rows[0] if one else rows].copy()
+            result[name] = {**values, "sample_tick": self._sampled(sensor, rows, one)}
         return result
+
+    @staticmethod
+    def _sampled(sensor: FleetSensor, rows: Ints, one: bool) -> Any:
+        """Return the tick of the readings; of a sensor with arrays, one for each vehicle of a fleet."""
+        if not sensor.arrays:
+            return sensor.sample_tick
+        ticks = sensor.sample_ticks[rows].astype(np.int64)
+        return int(ticks[0]) if one else ticks
 
     def appearance(self) -> dict[str, Any]:
         """Return the preset and the dimensions (m), for viewers."""

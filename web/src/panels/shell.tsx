@@ -1,8 +1,7 @@
 // The page layout: which panel is where.
 import { useSignal } from "@preact/signals";
-import { type ComponentChildren, type ComponentType, h } from "preact";
-import { useEffect, useState } from "preact/hooks";
-import { reasonOf } from "../net/rpc";
+import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
 import { withLateStyles } from "../state/files";
 import { mission } from "../state/mission";
 import { showNotice } from "../state/store";
@@ -28,34 +27,7 @@ import { HelpSheet } from "./shortcuts";
 import { TimelineStrip } from "./timeline";
 import { TopBar } from "./topbar";
 import { Viewport } from "./viewport";
-import { Boundary, Button, Empty, type Tab, Tabs } from "./widgets";
-
-/** A component that is loaded on first use. */
-function lazy<P extends object>(name: string, load: () => Promise<ComponentType<P>>): ComponentType<P> {
-  let loaded: ComponentType<P> | null = null;
-  return function Lazy(props: P) {
-    const [, redraw] = useState(0);
-    const [failure, fail] = useState("");
-    useEffect(() => {
-      if (loaded !== null) return;
-      load().then(
-        (component) => {
-          loaded = component;
-          redraw((count) => count + 1);
-        },
-        (error: unknown) => fail(reasonOf(error)),
-      );
-    }, []);
-    if (loaded !== null) return h(loaded, props);
-    if (failure !== "")
-      return (
-        <Empty icon="warn" title={`Cannot load ${name.toLowerCase()}`}>
-          {failure}
-        </Empty>
-      );
-    return <Empty icon="info" title={`Loading ${name.toLowerCase()}`} />;
-  };
-}
+import { Boundary, Button, lazy, type Tab, Tabs } from "./widgets";
 
 // drag and drop ------------------------------------------------------------------------------------------------------
 

@@ -7,13 +7,17 @@ import { rampCss, rampGradient } from "../scene/colour-ramp";
 import { createMinimap } from "../scene/minimap";
 import { shownFriction } from "../scene/scenery";
 import { scalars } from "../state/colouring";
+import { withLateStyles } from "../state/files";
+import { standings } from "../state/race";
 import { camera, colouring, layers, preparing, roster, source, theme } from "../state/store";
 import { galleryOpener, stage, stageFailure } from "./actions";
 import { Icon } from "./icons";
 import { showRight } from "./layout";
 import { Toasts } from "./notices";
 import { ToolBar } from "./toolbar";
-import { Boundary, Button } from "./widgets";
+import { Boundary, Button, lazy } from "./widgets";
+
+const RaceStrip = lazy("Race", async () => (await withLateStyles(import("./race"))).RaceStrip);
 
 function Legend() {
   // as text, so that it is rendered only on changes
@@ -123,6 +127,7 @@ export function Viewport({ host }: { host: HTMLElement }) {
         <div class="legends">
           <Legend />
           <FrictionLegend />
+          {standings.value && <RaceStrip />}
         </div>
       </Boundary>
       <Boundary name="Driving display">

@@ -1,6 +1,14 @@
 // Buttons, tabs, switches, menus and other widgets that panels share.
-import { Component, type ComponentChildren, type TargetedKeyboardEvent, type TargetedMouseEvent } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import {
+  Component,
+  type ComponentChildren,
+  type ComponentType,
+  h,
+  type TargetedKeyboardEvent,
+  type TargetedMouseEvent,
+} from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { reasonOf } from "../net/rpc";
 import { Icon, type IconName } from "./icons";
 
 interface ButtonProps {
@@ -205,4 +213,31 @@ export class Boundary extends Component<Props, State> {
       </div>
     );
   }
+}
+
+/** A component that is loaded on first use. */
+export function lazy<P extends object>(name: string, load: () => Promise<ComponentType<P>>): ComponentType<P> {
+  let loaded: ComponentType<P> | null = null;
+  return function Lazy(props: P) {
+    const [, redraw] = useState(0);
+    const [failure, fail] = useState("");
+    useEffect(() => {
+      if (loaded !== null) return;
+      load().then(
+        (component) => {
+          loaded = component;
+          redraw((count) => count + 1);
+        },
+        (error: unknown) => fail(reasonOf(error)),
+      );
+    }, []);
+    if (loaded !== null) return h(loaded, props);
+    if (failure !== "")
+      return (
+        <Empty icon="warn" title={`Cannot load ${name.toLowerCase()}`}>
+          {failure}
+        </Empty>
+      );
+    return <Empty icon="info" title={`Loading ${name.toLowerCase()}`} />;
+  };
 }

@@ -11,7 +11,7 @@ import {
 import type { ObstacleTree } from "../wire/schema";
 import { CASTS, lightOf, SUN, SUNLIGHT, shadowUniforms } from "./light";
 import { ShapeBuilder } from "./shapes/builder";
-import { coneShape } from "./shapes/cone";
+import { CONE_PAINTS, coneShape } from "./shapes/cone";
 import type { ViewState } from "./view";
 
 type Kind = ObstacleTree["kind"];
@@ -40,8 +40,12 @@ const SHAPES: Readonly<Record<Kind, () => BufferGeometry>> = {
       .paint("#c3cbd2")
       .disc([0, 0, 1.001], 1, "z", 24)
       .build(),
-  cone: () => coneShape({ length: 2, width: 2, height: 1, balance: 0 }),
+  cone: () => coneOf("orange"),
 };
+
+function coneOf(colour: string): BufferGeometry {
+  return coneShape({ length: 2, width: 2, height: 1, balance: 0 }, 16, CONE_PAINTS[colour]);
+}
 
 const VERTEX = /* glsl */ `precision highp float;
 in vec3 position;
@@ -93,10 +97,14 @@ export class ObstacleLayer {
   readonly group = new Group();
   private readonly light = { skyLight: { value: [1, 1, 1] }, groundLight: { value: [0.5, 0.5, 0.5] } };
 
-  constructor(obstacles: readonly ObstacleTree[]) {
+  /** `coloured`: cones of a track, by the names of their colours. */
+  constructor(obstacles: readonly ObstacleTree[], coloured: Readonly<Record<string, readonly ObstacleTree[]>> = {}) {
     for (const kind of Object.keys(SHAPES) as Kind[]) {
       const alike = obstacles.filter((one) => one.kind === kind);
-      if (alike.length > 0) this.group.add(this.mesh(kind, alike));
+      if (alike.length > 0) this.group.add(this.mesh(SHAPES[kind](), alike));
+    }
+    for (const [colour, cones] of Object.entries(coloured)) {
+      if (cones.length > 0) this.group.add(this.mesh(coneOf(colour), cones));
     }
   }
 
@@ -113,9 +121,11 @@ export class ObstacleLayer {
     }
   }
 
-  private mesh(kind: Kind, obstacles: readonly ObstacleTree[]): Mesh<InstancedBufferGeometry, RawShaderMaterial> {
+  private mesh(
+    { attributes }: BufferGeometry,
+    obstacles: readonly ObstacleTree[],
+  ): Mesh<InstancedBufferGeometry, RawShaderMaterial> {
     const geometry = new InstancedBufferGeometry();
-    const { attributes } = SHAPES[kind]();
     for (const name of ["position", "normal", "paint"]) geometry.setAttribute(name, attributes[name] as never);
     const { stand, extent } = instancesOf(obstacles);
     geometry.setAttribute("stand", new InstancedBufferAttribute(stand, 4));

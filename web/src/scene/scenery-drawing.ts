@@ -1,4 +1,4 @@
-// Draws terrain, roads, friction and obstacles of one scenery.
+// Draws terrain, roads, track, friction and obstacles of one scenery.
 import { Group } from "three";
 import type { Relief } from "../state/scenery";
 import type { Layers } from "../state/store";
@@ -7,6 +7,7 @@ import { frictionImage } from "./friction";
 import { ObstacleLayer } from "./obstacles";
 import { RoadLayer } from "./roads";
 import { Terrain } from "./terrain";
+import { TrackLayer, trackCones } from "./track";
 import type { ViewState } from "./view";
 
 export class SceneryDrawing {
@@ -16,16 +17,19 @@ export class SceneryDrawing {
   private readonly terrain: Terrain | null;
   private readonly obstacles: ObstacleLayer;
   private readonly roads: RoadLayer;
+  private readonly track: TrackLayer | null;
 
   constructor(tree: SceneryTree, relief: Relief | null, section: Readonly<Record<string, unknown>>) {
     const image = frictionImage(tree, section);
     this.uneven = relief !== null;
     this.friction = image && { low: image.least, high: image.most, mu: image.mu };
     this.terrain = relief || image ? new Terrain(relief, tree.ground_z, image) : null;
-    this.obstacles = new ObstacleLayer(tree.obstacles);
+    const height = (x: number, y: number) => relief?.heightAt(x, y) ?? tree.ground_z;
+    this.obstacles = new ObstacleLayer(tree.obstacles, tree.track ? trackCones(tree.track, height) : {});
+    this.track = tree.track && new TrackLayer(tree.track, relief, tree.ground_z);
     this.roads = new RoadLayer(tree.roads, relief, tree.ground_z);
     if (this.terrain) this.group.add(this.terrain.mesh);
-    this.group.add(this.obstacles.group, ...this.roads.meshes);
+    this.group.add(this.obstacles.group, ...this.roads.meshes, ...(this.track?.meshes ?? []));
   }
 
   view(view: ViewState, { grid, friction, obstacles, roads }: Layers): void {
@@ -33,11 +37,13 @@ export class SceneryDrawing {
     this.obstacles.group.visible = obstacles;
     this.obstacles.view(view);
     this.roads.view(view, roads);
+    this.track?.view(view, roads);
   }
 
   dispose(): void {
     this.terrain?.dispose();
     this.obstacles.dispose();
     this.roads.dispose();
+    this.track?.dispose();
   }
 }

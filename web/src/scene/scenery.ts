@@ -26,7 +26,8 @@ export class SceneryLayer {
 
   /** Whether there are obstacles that cast shadows. */
   get casts(): boolean {
-    return layers.peek().obstacles && (this.drawn[0]?.obstacles.length ?? 0) > 0;
+    const tree = this.drawn[0];
+    return layers.peek().obstacles && tree !== null && (tree.obstacles.length > 0 || (tree.track ?? null) !== null);
   }
 
   draw(view: ViewState): void {
@@ -41,7 +42,7 @@ export class SceneryLayer {
   }
 
   private replace(tree: SceneryTree | null, section: Readonly<Record<string, unknown>>): void {
-    const needed = tree !== null && (tree.ground !== null || tree.obstacles.length > 0 || tree.roads.length > 0);
+    const needed = tree !== null && isShown(tree);
     if (needed && !this.requested) void this.load();
     if (needed && !loaded) return; // again when the code is there
     this.drawing?.dispose();
@@ -57,6 +58,10 @@ export class SceneryLayer {
     loaded = (await import("./scenery-drawing")).SceneryDrawing;
     sceneryLoaded.value += 1;
   }
+}
+
+function isShown({ ground, obstacles, roads, track }: SceneryTree): boolean {
+  return ground !== null || obstacles.length > 0 || roads.length > 0 || (track ?? null) !== null;
 }
 
 let loaded: typeof SceneryDrawing | null = null;

@@ -10,6 +10,7 @@ import { addEvents, clearEvents } from "./events";
 import { applyMarkers } from "./markers";
 import { applyMission, clearPendingTasks } from "./mission";
 import { setTransforms } from "./poses";
+import { applyStandings } from "./race";
 import { vehiclesReplaced, watchRemoved } from "./removed-vehicles";
 import { drawnCount, enterRoster, frames, markers, onDrawn, runRestarted, showServed, takeFrame } from "./run";
 import { applyScenery, SIDE } from "./scenery";
@@ -111,6 +112,7 @@ export class Session {
     if (!due) return;
     this.subscription.pacing.update(performance.now(), document.hidden);
     if (metadata.peek()?.scenario?.["sitl"]) void this.requestAutopilots();
+    if (metadata.peek()?.scenario?.["rules"]) void this.requestStandings();
   }
 
   private events(events: readonly EventTree[]): void {
@@ -161,6 +163,7 @@ export class Session {
     void this.requestMission();
     void this.requestPlans();
     void this.requestAutopilots();
+    void this.requestStandings();
     void optional(async () => applyScenery((await this.server.request("get_scenery", { side: SIDE })).scenery));
     void optional(async () => setTransforms((await this.server.request("get_frames", {})).frames));
   }
@@ -194,6 +197,10 @@ export class Session {
 
   private requestAutopilots(): Promise<void> {
     return optional(async () => applyAutopilots((await this.server.request("get_autopilots", {})).autopilots));
+  }
+
+  private requestStandings(): Promise<void> {
+    return optional(async () => applyStandings((await this.server.request("get_standings", {})).standings));
   }
 
   private requestPlansSoon(): void {

@@ -1,7 +1,7 @@
 // Bodies of cars by preset, of other vehicles, and of cones and crates. Loaded when there are any.
 import { type CarPlan, type CarStyle, carPlan, type Dimensions } from "../../state/appearance";
 import { aircraftBlur, detailedAircraft, simpleAircraft } from "./aircraft";
-import { coneShape, crateShape, type PropSize } from "./cone";
+import { CONE_PAINTS, coneShape, crateShape, type PropSize } from "./cone";
 import type { Shape } from "./index";
 import { detailedBuggy, detailedSingleSeater, simpleBuggy, simpleSingleSeater } from "./open-wheel";
 import { raceCar, saloon, simpleRoadCar, sportsCar } from "./road-cars";
@@ -28,8 +28,8 @@ export function shapeOf(kind: string, style: string, size: Dimensions): Shape {
   const other = OTHERS[kind];
   if (other) return other;
   if (kind === "cone") {
-    const cone = { ...CONE, ...size };
-    return { detailed: () => coneShape(cone), simple: () => coneShape(cone, 6) };
+    const [cone, paint] = [{ ...CONE, ...size }, CONE_PAINTS[style]];
+    return { detailed: () => coneShape(cone, 16, paint), simple: () => coneShape(cone, 6, paint) };
   }
   if (kind === "crate") {
     const crate = () => crateShape({ ...CRATE, ...size });

@@ -13,8 +13,29 @@ const SIDES = 16;
 const FOOT = 0.06; // height of the base plate, share
 const TIP = 0.16; // radius of the top, share
 
-/** An orange cone with a white band on a dark base plate. */
-export function coneShape({ length, width, height, balance }: PropSize, sides = SIDES): BufferGeometry {
+/** Colours of a cone and its bands. */
+export interface ConePaint {
+  body: string;
+  band: string;
+  bands: number;
+}
+
+/** Cones of Formula Student tracks, by the names of their colours; others look like road cones. */
+export const CONE_PAINTS: Readonly<Record<string, ConePaint>> = {
+  blue: { body: "#1d6fdc", band: "#f4f4f0", bands: 1 },
+  yellow: { body: "#f5c400", band: "#1c1f23", bands: 1 },
+  orange: { body: "#f26a1b", band: "#f4f4f0", bands: 1 },
+  big_orange: { body: "#f26a1b", band: "#f4f4f0", bands: 2 },
+  unknown: { body: "#9aa4ae", band: "#e6e9ec", bands: 1 },
+};
+const ROAD_CONE = CONE_PAINTS["orange"] as ConePaint;
+
+/** A cone with one or two bands on a base plate. */
+export function coneShape(
+  { length, width, height, balance }: PropSize,
+  sides = SIDES,
+  { body, band, bands }: ConePaint = ROAD_CONE,
+): BufferGeometry {
   const b = new ShapeBuilder();
   const low = -balance * height;
   const ring = (share: number): P3[] => {
@@ -27,9 +48,11 @@ export function coneShape({ length, width, height, balance }: PropSize, sides = 
   };
   const plate: P3 = [0.5 * length, 0.5 * width, low + FOOT * height];
   b.paint("#2a2f35").box([-plate[0], -plate[1], low], plate);
-  b.paint("#f26a1b").bridge(ring(FOOT), ring(0.42));
-  b.paint("#f4f4f0").bridge(ring(0.42), ring(0.68));
-  return b.paint("#f26a1b").bridge(ring(0.68), ring(1)).cap(ring(1)).build();
+  const edges = bands === 2 ? [FOOT, 0.3, 0.45, 0.6, 0.75, 1] : [FOOT, 0.42, 0.68, 1];
+  edges.slice(1).forEach((edge, k) => {
+    b.paint(k % 2 === 0 ? body : band).bridge(ring(edges[k] as number), ring(edge));
+  });
+  return b.paint(body).cap(ring(1)).build();
 }
 
 /** A crate of boards in the vehicle's colour on its edges. */

@@ -46,6 +46,7 @@ export interface Body {
   shape: Shape;
 }
 
+const TRACK_CONES = /^cones_/; // fleets of a track's cones: `cones_blue`
 const BODIES: ReadonlySet<string> = new Set(["car", "rover", "aircraft", "cone", "crate"]);
 /** Incremented when bodies have been loaded. */
 export const bodiesLoaded = signal(0);
@@ -59,13 +60,13 @@ export function bodyOf({ kind, name }: Pick<Fleet, "kind" | "name">): Body {
   if (!BODIES.has(kind)) return { name: shape ? kind : "agent", shape: shape ?? AGENT };
   if (!requested) void loadBodies();
   if (!shapeOf) return { name: `${kind}?`, shape: PLAIN };
-  return made(shapeOf, kind, appearances.peek().get(name));
+  return made(shapeOf, kind, name, appearances.peek().get(name));
 }
 
-function made(of: NonNullable<typeof shapeOf>, kind: string, look: Appearance | undefined): Body {
+function made(of: NonNullable<typeof shapeOf>, kind: string, name: string, look: Appearance | undefined): Body {
   const size = look?.dimensions ?? {};
-  const style = kind === "car" ? carStyle(look) : kind;
-  const key = `${style} ${Object.values(size).join(" ")}`;
+  const style = kind === "car" ? carStyle(look) : kind === "cone" ? name.replace(TRACK_CONES, "") : kind;
+  const key = `${kind} ${style} ${Object.values(size).join(" ")}`;
   const body = known.get(key) ?? { name: key, shape: of(kind, style, size) };
   known.set(key, body);
   return body;
