@@ -29,6 +29,6 @@ __getattr__ = renamed_names(
     },
 )
 
-from paddock.envs.registration import register_tasks  # noqa: E402  # after the check
+from paddock.envs.registration import register_tasks
 
 register_tasks()

@@ -1,7 +1,8 @@
 """A batch of worlds: their vehicles, actions, rewards and observations as arrays, stepped by compiled code.
 
-Vehicle i is number i % size of world i // size; the first `players` of a world take actions and observe. A world's episode is a function of its seed and of its actions only:
-the number of worlds, the other worlds and the number of threads do not change a bit of it.
+Vehicle i is number i % size of world i // size; the first `players` of a world take actions and observe. A world's
+episode is a function of its seed and of its actions only: the number of worlds, the other worlds and the number of
+threads do not change a bit of it.
 """
 
 from collections.abc import Mapping
@@ -253,7 +254,7 @@ def _store_actions(given: Floats, rows: Ints, table: Floats) -> int:
     for i in range(given.shape[0]):
         for k in range(columns):
             if not -1.0 <= given[i, k] <= 1.0:
-                return i * columns + k
+                return int(i * columns + k)
     for i in range(given.shape[0]):
         for k in range(columns):
             table[k, rows[i]] = given[i, k]

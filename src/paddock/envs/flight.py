@@ -85,5 +85,3 @@ def hover_share(batch: Any) -> float:
     index, values = column_index(batch.model.parameters), batch.program.parameter_values
     gravity = batch.world.environment[column_index(Environment)["gravity"]]
     return float(values[index["mass"]] * gravity / (4.0 * values[index["thrust_max"]]))
-
-

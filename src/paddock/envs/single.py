@@ -1,6 +1,6 @@
 """A Gymnasium environment of one world."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -28,7 +28,7 @@ class PaddockEnv(gymnasium.Env[Observation, Observation]):
     Without `max_episode_steps` an episode has no end by time: `gymnasium.make` adds that of the task.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": list(RENDER_MODES), "render_fps": 50}
+    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 50}  # noqa: RUF012
 
     def __init__(
         self, task: str, render_mode: str | None = None, max_episode_steps: int | None = None, **given: Any
@@ -36,7 +36,8 @@ class PaddockEnv(gymnasium.Env[Observation, Observation]):
         self.batch = Batch(find_task(task), 1, **given)
         self.render_mode = checked_render_mode(render_mode)
         self.metadata = {**self.metadata, "render_fps": round(1.0 / self.batch.step_time)}
-        self.action_space, self.observation_space = action_space(self.batch), observation_space(self.batch)
+        self.action_space: Any = action_space(self.batch)
+        self.observation_space: Any = observation_space(self.batch)
         self._most = checked_steps(max_episode_steps)
         self._seeded = self._running = False
 

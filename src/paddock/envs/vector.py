@@ -1,6 +1,6 @@
 """A Gymnasium vector environment: N worlds in one compiled batch."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
@@ -29,7 +29,7 @@ Bools = NDArray[np.bool_]
 class PaddockVectorEnv(VectorEnv[Any, Any, Any]):
     """N worlds of a task; keywords as of `Batch`. World k of seed s is the single environment of seed s + k."""
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": list(RENDER_MODES), "render_fps": 50}
+    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 50}  # noqa: RUF012
 
     def __init__(
         self,

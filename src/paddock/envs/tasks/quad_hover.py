@@ -83,9 +83,7 @@ def judge(
     return Memory(distance), Verdict(select(lost, -o.crash, reward), select(lost, 1.0, 0.0))
 
 
-def observe(
-    at: Pose, m: Memory, a: FlightAction, o: Options, course: Floats, poses: Floats, row: int
-) -> Observation:
+def observe(at: Pose, m: Memory, a: FlightAction, o: Options, course: Floats, poses: Floats, row: int) -> Observation:
     """Return the way to the point and the motion."""
     b = body_motion(at)
     gap = unrotate(at.qx, at.qy, at.qz, at.qw, -at.x, -at.y, HEIGHT - at.z)
