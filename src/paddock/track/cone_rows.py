@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from paddock.compute.math import atan2
 from paddock.track.lines import directions, distances, leftwards, lengths, signed_curvature, smoothed
 from paddock.wire.tracks import Cone, Start, TrackFile
 
@@ -39,8 +40,6 @@ def cone_rows(line: Floats, width: Floats, farthest: float = 4.6, start: int = 0
     at = (along[start] - BEHIND) % along[-1]
     x, y = (float(np.interp(at, along, np.append(line[:, k], line[0, k]))) for k in (0, 1))
     k = int(np.searchsorted(along, at, side="right")) - 1
-    from paddock.compute.math import atan2
-
     tidy = tuple(c._replace(x=round(float(c.x), 3), y=round(float(c.y), 3)) for c in found)
     yaw = atan2(float(ahead[k, 1]), float(ahead[k, 0]))
     return TrackFile(tidy, Start(round(x, 3), round(y, 3), round(yaw, 6)))
@@ -52,7 +51,7 @@ def _steps(edge: Floats, bend: Floats, farthest: float) -> Floats:
     tight = np.maximum(bend, np.minimum(own, 1.0))
     step = np.clip(np.sqrt(8.0 * SAGITTA / np.maximum(tight, 1e-6)), CLOSEST, farthest)
     column = np.column_stack([step, step])
-    return np.minimum(step, smoothed(column, closed=True, passes=20)[:, 0])
+    return np.asarray(np.minimum(step, smoothed(column, closed=True, passes=20)[:, 0]))
 
 
 def _spread(edge: Floats, step: Floats) -> Floats:

@@ -8,7 +8,7 @@ from paddock.errors import suggestion
 from paddock.track.building import from_file
 from paddock.track.standard import STANDARD, standard
 from paddock.track.track import Track
-from paddock.wire.tracks import FORMATS, TrackFileError, parse_track, read_track, write_track
+from paddock.wire.tracks import FORMATS, TrackFile, TrackFileError, parse_track, read_track, write_track
 
 
 def load(
@@ -31,6 +31,11 @@ def load(
             raise TrackFileError(f"{name}: no such track file or track of the catalog; {suggestion(name, STANDARD)}")
         file = read_track(source, format)
     return from_file(file.swapped() if swap_colours else file, name, start)
+
+
+def parse_file(text: str, name: str) -> TrackFile:
+    """Return the contents of the text of a file; `name` is its name in errors."""
+    return parse_track(text, name)
 
 
 def parse(text: str, name: str = "track", format: str | None = None, swap_colours: bool = False) -> Track:

@@ -47,9 +47,9 @@ def order_cones(
     for side, word in ((LEFT, "left"), (RIGHT, "right")):
         if np.count_nonzero(sides == side) < 2 and np.count_nonzero(sides == EITHER) < 4:
             colour = "blue" if side == LEFT else "yellow"
-            found = int(np.count_nonzero(sides == side))
+            count = int(np.count_nonzero(sides == side))
             raise TrackShapeError(
-                f"the {word} boundary has {found} cones: a track has two boundaries ({colour} is the {word} one)"
+                f"the {word} boundary has {count} cones: a track has two boundaries ({colour} is the {word} one)"
             )
     walk = _Walk(cones[used], sides[used].copy(), [names[k] for k in used])
     found = walk.from_start(*start)

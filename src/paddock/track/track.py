@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from paddock.compute import arrays
 from paddock.errors import InvalidValueError
-from paddock.track.lines import directions, distances, headings, leftwards, signed_curvature
+from paddock.track.lines import directions, distances, evenly, headings, leftwards, signed_curvature
 from paddock.track.locating import line_blocks, locate_places, locate_places_near
 
 Floats = NDArray[np.float64]
@@ -69,7 +69,7 @@ class Track:
 
     @cached_property
     def _distances(self) -> Floats:
-        return _fixed(distances(self.centre, self.closed), np.float64)
+        return _fixed_floats(distances(self.centre, self.closed))
 
     @property
     def along(self) -> Floats:
@@ -84,17 +84,17 @@ class Track:
     @cached_property
     def heading(self) -> Floats:
         """Direction of the middle line at its points (k,), rad."""
-        return _fixed(headings(self.centre, self.closed), np.float64)
+        return _fixed_floats(headings(self.centre, self.closed))
 
     @cached_property
     def curvature(self) -> Floats:
         """Curvature of the middle line at its points (k,), 1/m, left positive."""
-        return _fixed(signed_curvature(self.centre, self.closed), np.float64)
+        return _fixed_floats(signed_curvature(self.centre, self.closed))
 
     @cached_property
     def width(self) -> Floats:
         """Width at the points of the middle line (k,), m."""
-        return _fixed(self.left_width + self.right_width, np.float64)
+        return _fixed_floats(self.left_width + self.right_width)
 
     @cached_property
     def _blocks(self) -> Floats:
@@ -102,7 +102,7 @@ class Track:
 
     @cached_property
     def _left_vectors(self) -> Floats:
-        return _fixed(leftwards(directions(self.centre, self.closed)), np.float64)
+        return _fixed_floats(leftwards(directions(self.centre, self.closed)))
 
     def locate(self, x: Any, y: Any, near: Any = None) -> tuple[Any, Any]:
         """Return along and offset (m) of places: of the nearest point of the middle line, arrays of one shape.
@@ -159,11 +159,42 @@ class Track:
         """Return the distances (m) to the left and the right boundary at positions along the middle line."""
         return self._between(along, self.left_width)[()], self._between(along, self.right_width)[()]
 
+    def grid(self, count: int, gap: float = 8.0, lanes: int = 1, first: int = 0) -> Floats:
+        """Return start poses (count, 3), x, y (m) and yaw (rad): rows of `lanes` cars, `gap` m apart.
+
+        The first row is at the start pose, the others behind it, along the track; `first` places are left free.
+        """
+        place = np.arange(first, first + count)
+        row, lane = place // lanes, place % lanes
+        back = row * float(gap)
+        at, aside = self.locate(self.start[0], self.start[1])
+        if self.closed and back.max(initial=0.0) > self.length - gap:
+            raise InvalidValueError(
+                f"{count} cars in rows of {lanes}, {gap:g} m apart, take {back.max():.0f} m; "
+                f"{self.name} is {self.length:.0f} m long"
+            )
+        along = at - back
+        left, right = self.widths_at(along)
+        offset = left - (lane + 0.5) * (left + right) / lanes if lanes > 1 else np.full(count, aside)
+        yaw = np.asarray(self.heading_at(along)).copy()
+        where = self.point_at(along, offset)
+        if not self.closed:  # rows before the first point stand on the straight line through it
+            short = np.minimum(along, 0.0)
+            where = where + short[:, None] * np.column_stack([arrays.cos(yaw), arrays.sin(yaw)])
+        if lanes == 1:  # exactly the start pose
+            where[row == 0], yaw[row == 0] = self.start[:2], self.start[2]
+        return np.column_stack([where, yaw])
+
+    def path(self) -> Floats:
+        """Return the middle line (m, 3) for behaviours: points 1 to 3 m apart, fewer on long tracks; z is 0."""
+        points = evenly(self.centre, min(max(self.length / 1000.0, 1.0), 3.0), self.closed)
+        return np.column_stack([points, np.zeros(len(points))])
+
     def of_colour(self, colour: str) -> Floats:
         """Return the places (m, 2) of the cones of a colour."""
         if colour not in CONE_COLOURS:
             raise InvalidValueError(f"unknown colour {colour!r} of cones; valid: {', '.join(CONE_COLOURS)}")
-        return self.cones[self.colours == CONE_COLOURS.index(colour)]
+        return np.asarray(self.cones[self.colours == CONE_COLOURS.index(colour)])
 
 
 def _fixed(values: Any, kind: Any) -> Any:
@@ -171,4 +202,9 @@ def _fixed(values: Any, kind: Any) -> Any:
     if fixed.flags.writeable:
         fixed = fixed.copy()
         fixed.flags.writeable = False
+    return fixed
+
+
+def _fixed_floats(values: Floats) -> Floats:
+    fixed: Floats = _fixed(values, np.float64)
     return fixed

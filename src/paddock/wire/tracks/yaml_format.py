@@ -65,7 +65,8 @@ def read_lists(text: str, name: str) -> TrackFile:
     cones: list[Cone] = []
     for key, colour in LISTS.items():
         for k, place in enumerate(doc.items(doc.root.get(key), (key,))):
-            cones.append(Cone(colour, *doc.numbers(place, (key, k), "x, y", 2)))
+            x, y = doc.numbers(place, (key, k), "x, y", 2)
+            cones.append(Cone(colour, x, y))
     timing = [
         Point(*doc.numbers(place, ("tk_device", k), "x, y", 2))
         for k, place in enumerate(doc.items(doc.root.get("tk_device"), ("tk_device",)))
@@ -75,7 +76,8 @@ def read_lists(text: str, name: str) -> TrackFile:
         raise doc.error((given[1],), f"give {given[0]} or {given[1]}, not both", key=True)
     start = None
     if given:
-        start = Start(*doc.numbers(doc.root[given[0]], (given[0],), "x, y, yaw", 3), reference=STARTS[given[0]])
+        x, y, yaw = doc.numbers(doc.root[given[0]], (given[0],), "x, y, yaw", 3)
+        start = Start(x, y, yaw, reference=STARTS[given[0]])
     return TrackFile(tuple(cones), start, tuple(timing))
 
 
