@@ -7,6 +7,7 @@ import numpy as np
 
 from paddock.compute.math import atan2, maximum, select, sqrt, whole
 from paddock.compute.philox import uniforms
+from paddock.envs.lidar_view import BEAMS, lidar_senses
 from paddock.envs.picture import BLUE, DARK, Picture
 from paddock.envs.task import Course, Task, Verdict
 from paddock.envs.track_view import checked_observation, chosen_track, cone_senses, course_table, track_senses
@@ -142,11 +143,13 @@ def prepare(settings: Mapping[str, Any], batch: Any) -> Course:
     parameters = batch.model.parameters(*batch.program.parameter_values.tolist())
     body = batch.model.body(parameters)
     values = {"steer": parameters.steer_max, "half_width": body.half_width, "spacing": spacing, "closed": track.closed}
-    if seen == "cones":
+    if seen == "lidar":
+        senses, count, largest = lidar_senses(track, settings.get("beams", BEAMS), body)
+    elif seen == "cones":
         senses, count, largest = cone_senses(track)
     else:
         senses, count, largest = track_senses(table, spacing, column_index(Memory)["segment"])
-    return Course(table, values, senses, -largest, largest, count, track)
+    return Course(table, values, senses, 0.0 if seen == "lidar" else -largest, largest, count, track)
 
 
 def draw(picture: Picture, course: Course, poses: Floats, memory: Floats) -> None:
@@ -175,7 +178,7 @@ TASK = Task(
     rate=200.0,
     ticks=10,
     steps=1000,
-    settings=("track", "observation"),
+    settings=("track", "observation", "beams"),
     prepare=prepare,
     agents=4,
     agent_name="car",
