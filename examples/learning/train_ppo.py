@@ -44,7 +44,8 @@ def main(name: str = "hover", parts: int = 8) -> None:
     worlds = gymnasium.make_vec(task, num_envs=WORLDS, autoreset_mode="SameStep", **options)
     training = VecNormalize(PaddockVecEnv(worlds))
     judging = gymnasium.make_vec(task, num_envs=EVALUATED, max_episode_steps=horizon, **options)
-    model = PPO("MlpPolicy", training, n_steps=128, batch_size=1024, gamma=0.99, n_epochs=8, seed=1, device="cpu")
+    settings = {"n_steps": 128, "batch_size": 1024, "n_epochs": 8, "gamma": 0.99, "policy_kwargs": {"log_std_init": -1.0}}
+    model = PPO("MlpPolicy", training, seed=1, device="cpu", **settings)
     began = time.perf_counter()
     print(f"{task}: {steps} steps in {WORLDS} worlds")
     print(f"      0 steps: return {evaluated(model, training, judging, horizon):8.2f}")

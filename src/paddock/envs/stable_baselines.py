@@ -22,19 +22,20 @@ class PaddockVecEnv(VecEnv):  # type: ignore[misc]
     def __init__(self, envs: PaddockVectorEnv) -> None:
         if envs.autoreset_mode != AutoresetMode.SAME_STEP:
             raise PaddockError('Stable-Baselines3 resets in the same step: make_vec(..., autoreset_mode="SameStep")')
+        self.envs, self.render_mode = envs, envs.render_mode  # the base class asks for the render mode
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
-        self.envs, self._actions, self._seed = envs, np.zeros(0), None
-        self.render_mode = envs.render_mode
+        self._actions: Any = np.zeros(0)
+        self._next_seed: int | None = None
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
         """Keep the seed of the next reset; world k gets seed + k."""
-        self._seed = seed
+        self._next_seed = seed
         return [None if seed is None else seed + k for k in range(self.num_envs)]
 
     def reset(self) -> Any:
         """Begin an episode in all worlds."""
-        observations, _ = self.envs.reset(seed=self._seed)
-        self._seed = None
+        observations, _ = self.envs.reset(seed=self._next_seed)
+        self._next_seed = None
         return observations
 
     def step_async(self, actions: Any) -> None:

@@ -26,8 +26,8 @@ class Options(NamedTuple):
     away: Annotated[float, Column("m", "distance of the start from the point, in each axis, at most", 0.0, 1.5)] = 1.0
     speed: Annotated[float, Column("m/s", "speed at the start, at most", 0.0, 10.0)] = 0.5
     bounds: Annotated[float, Column("m", "an episode ends at this distance from the point", 0.1, 1e3)] = 4.0
-    effort: Annotated[float, Column("", "cost of an action's square", 0.0, 10.0)] = 0.02
-    spin: Annotated[float, Column("s2/rad2", "cost of the squared body rates", 0.0, 10.0)] = 0.002
+    effort: Annotated[float, Column("", "cost of an action's square", 0.0, 10.0)] = 0.01
+    spin: Annotated[float, Column("s2/rad2", "cost of the squared body rates", 0.0, 10.0)] = 0.0005
     crash: Annotated[float, Column("", "cost of a crash or of leaving", 0.0, 1e4)] = 5.0
     hover: Annotated[float, Column("", "share of full thrust that carries it: set from the vehicle", 0.0, 1.0)] = 0.2
 
@@ -78,7 +78,7 @@ def judge(
     lost = (alarm != 0.0) | (at.z < 0.05) | (distance > o.bounds)
     spin = at.wx * at.wx + at.wy * at.wy + at.wz * at.wz
     effort = a.roll * a.roll + a.pitch * a.pitch + a.yaw * a.yaw + a.thrust * a.thrust
-    near = 0.5 * exp(-distance) + 0.5 * exp(-8.0 * distance * distance)
+    near = 0.5 * (1.0 - distance / o.bounds) + 0.5 * exp(-8.0 * distance * distance)
     reward = near - o.effort * effort - o.spin * spin
     return Memory(distance), Verdict(select(lost, -o.crash, reward), select(lost, 1.0, 0.0))
 
