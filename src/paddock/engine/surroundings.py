@@ -43,8 +43,8 @@ SHAPES = {
     vehicle_model.CAPSULE: ROUND_BAR,
 }
 OBSTACLE_CONES, VEHICLE_CONES = 100_000, 1_000_000
-"""A cone of the track has its number there. These are added to the index of a cone of `world.obstacles`, and to the id of
-one that is a vehicle of its own."""
+"""A cone of the track has its number there. These are added to the index of a cone of `world.obstacles`, and to the id
+of one that is a vehicle of its own."""
 
 
 def place_solids(pose: Any, constants: Any, first: int, solids: Any) -> None:

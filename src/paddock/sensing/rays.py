@@ -13,7 +13,7 @@ from numpy import empty, int64
 from paddock.compute.math import PI, absolute, atan2, floor, maximum, minimum, select, sqrt, table_index, whole
 from paddock.compute.routine import parallel_range, parallel_routine, routine
 from paddock.compute.twin import rebound, shared_code
-from paddock.sensing.view import BOX, FRUSTUM, ROUND_BALL, Ints, Near
+from paddock.sensing.view import BOX, FRUSTUM, ROUND_BALL, SOLID, Ints, Near
 from paddock.world.columns import Floats
 from paddock.world.ground import has_grip, never, none, patch_count
 from paddock.world.obstacles import NOTHING, ray_frustum
@@ -28,14 +28,14 @@ ROUNDING_BEAMS = 1e-6  # beams by which an interval is widened against rounding
 ROUNDING_SINE = 1e-9  # the same for sines of elevations
 
 
-def sort_into_cells(table: Any, cell: float) -> tuple[Any, Any, Any]:
-    """Return the arrays of `Near` for a table of solids; `cell` is the least size of a cell, m."""
-    n = table.shape[0]
+def sort_into_cells(x: Any, y: Any, reach: Any, cell: float) -> tuple[Any, Any, Any]:
+    """Return cells, starts and items of `Near` for places with a radius, m; `cell` is the least size of a cell."""
+    n = x.size
     low_x, low_y, high_x, high_y = NOTHING, NOTHING, -NOTHING, -NOTHING
     for k in range(n):
-        if absolute(table[k, 0]) < NOTHING and absolute(table[k, 1]) < NOTHING:
-            low_x, high_x = min(low_x, table[k, 0]), max(high_x, table[k, 0])
-            low_y, high_y = min(low_y, table[k, 1]), max(high_y, table[k, 1])
+        if absolute(x[k]) < NOTHING and absolute(y[k]) < NOTHING:
+            low_x, high_x = min(low_x, x[k]), max(high_x, x[k])
+            low_y, high_y = min(low_y, y[k]), max(high_y, y[k])
     if low_x > high_x:
         low_x = low_y = high_x = high_y = 0.0
     size = cell
@@ -47,9 +47,9 @@ def sort_into_cells(table: Any, cell: float) -> tuple[Any, Any, Any]:
     starts, items, of = empty(columns * rows + 1, dtype=int64), empty(n, dtype=int64), empty(n, dtype=int64)
     starts[:] = 0
     for k in range(n):
-        i = table_index(floor((table[k, 0] - low_x) / size), columns)
-        j = table_index(floor((table[k, 1] - low_y) / size), rows)
-        of[k] = j * columns + i if table[k, 18] <= size else columns * rows
+        i = table_index(floor((x[k] - low_x) / size), columns)
+        j = table_index(floor((y[k] - low_y) / size), rows)
+        of[k] = j * columns + i if reach[k] <= size else columns * rows
         if of[k] < columns * rows:
             starts[of[k] + 1] += 1
     for c in range(columns * rows):
@@ -62,12 +62,13 @@ def sort_into_cells(table: Any, cell: float) -> tuple[Any, Any, Any]:
     return cells, starts, items
 
 
-sort_solids = routine(sort_into_cells)
+sort_places = routine(sort_into_cells)
 
 
 def near_of(table: Floats, cell: float = CELL) -> Near:
     """Return the solids of a table by place."""
-    return Near(*sort_solids(table, cell))
+    x, y, reach = (np.ascontiguousarray(table[:, column]) for column in (SOLID.x, SOLID.x + 1, SOLID.reach))
+    return Near(*sort_places(x, y, reach, cell))
 
 
 def mounted(pose: Any, i: int, mount: Any) -> Any:
