@@ -36,12 +36,20 @@ class BodyMotion(NamedTuple):
 
 
 def thrust_share(action: float, hover: float) -> float:
-    """Return the share of full thrust: none at -1, what carries the weight at 0, full at 1."""
-    return select(action < 0.0, hover * (1.0 + action), hover + (1.0 - hover) * action)
+    """Return the share of full thrust: none at -1, what carries the weight at 0, full at 1.
+
+    Equally steep on both sides of 0, so that small random actions carry the weight on average.
+    """
+    rest = select(action > 0.0, (1.0 - 2.0 * hover) * action * action * action, 0.0)
+    return hover * (1.0 + action) + rest
 
 
-def flown(a: FlightAction, at: Pose, form: float, hover: float) -> Command:
-    """Return the command of an action; `form`: place in ACTIONS; `hover`: share of full thrust that carries it."""
+def flown(a: FlightAction, at: Pose, form: float, sticks: float, hover: float) -> Command:
+    """Return the command of an action.
+
+    `form`: place in ACTIONS; `sticks`: deflection of the sticks at an action of 1; `hover`: share of full thrust that
+    carries the weight.
+    """
     # level axes of the heading, for velocities
     fx = 1.0 - 2.0 * (at.qy * at.qy + at.qz * at.qz)
     fy = 2.0 * (at.qx * at.qy + at.qw * at.qz)
@@ -50,9 +58,9 @@ def flown(a: FlightAction, at: Pose, form: float, hover: float) -> Command:
     return Command(
         armed=1.0,
         mode=select(form == RATES, ACRO, select(form == MOTOR, MOTORS, VELOCITY)),
-        roll=a.roll,
-        pitch=a.pitch,
-        yaw=a.yaw,
+        roll=sticks * a.roll,
+        pitch=sticks * a.pitch,
+        yaw=sticks * a.yaw,
         throttle=thrust_share(a.thrust, hover),
         x=0.0,
         y=0.0,

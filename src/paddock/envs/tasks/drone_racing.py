@@ -23,6 +23,7 @@ class Options(NamedTuple):
     """Gates, starts, and the weights of the reward."""
 
     action: Annotated[float, Column("", "what actions mean", choices=ACTIONS)] = 0.0
+    sticks: Annotated[float, Column("", "rates: deflection of the sticks at an action of 1", 0.0, 1.0)] = 0.8
     half: Annotated[float, Column("m", "half the inner width and height of a gate", 0.1, 10.0)] = 0.75
     frame: Annotated[float, Column("m", "width of a gate's frame", 0.0, 10.0)] = 0.4
     laps: Annotated[float, Column("", "laps of a race; 0: any number", 0.0, 1e6)] = 0.0
@@ -85,7 +86,7 @@ def start(seed: int, agent: int, episode: int, o: Options, course: Floats) -> tu
 
 def act(a: FlightAction, at: Pose, m: Memory, o: Options) -> Command:
     """Fly as the option `action` says."""
-    return flown(a, at, o.action, o.hover)
+    return flown(a, at, o.action, o.sticks, o.hover)
 
 
 def judge(

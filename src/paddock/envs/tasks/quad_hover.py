@@ -23,6 +23,7 @@ class Options(NamedTuple):
     """What makes it easy or hard, and the weights of the reward."""
 
     action: Annotated[float, Column("", "what actions mean", choices=ACTIONS)] = 0.0
+    sticks: Annotated[float, Column("", "rates: deflection of the sticks at an action of 1", 0.0, 1.0)] = 0.4
     away: Annotated[float, Column("m", "distance of the start from the point, in each axis, at most", 0.0, 1.5)] = 1.0
     speed: Annotated[float, Column("m/s", "speed at the start, at most", 0.0, 10.0)] = 0.5
     bounds: Annotated[float, Column("m", "an episode ends at this distance from the point", 0.1, 1e3)] = 4.0
@@ -66,7 +67,7 @@ def start(seed: int, agent: int, episode: int, o: Options, course: Floats) -> tu
 
 def act(a: FlightAction, at: Pose, m: Memory, o: Options) -> Command:
     """Fly as the option `action` says."""
-    return flown(a, at, o.action, o.hover)
+    return flown(a, at, o.action, o.sticks, o.hover)
 
 
 def judge(
