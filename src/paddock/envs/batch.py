@@ -16,6 +16,7 @@ from paddock.compute.philox import normals, signed
 from paddock.compute.routine import routine
 from paddock.compute.twin import vectorised
 from paddock.engine.build import SPREAD_PURPOSE, build_program, new_world
+from paddock.envs.contact import TouchingMotion
 from paddock.envs.task import Course, Task, Verdict
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.scenario import Scenario, load_scenario
@@ -43,7 +44,7 @@ class Outcome(NamedTuple):
 
 def scenario_of(task: Task, model: str, worlds: int, rate: float, given: Mapping[str, Any]) -> Scenario:
     """Return the scenario of the vehicles of a batch, as a simulation of them would have."""
-    entry = {"name": FLEET, "count": worlds, "model": model, "spawn": {"grid": {"spacing": 1.0}}}
+    entry = {"name": FLEET, "count": worlds, "model": model, "spawn": {"grid": {"spacing": 10.0}}}
     if task.preset is not None:
         entry["preset"] = task.preset
     entry |= {key: given[key] for key in VEHICLE_KEYS if given.get(key) is not None}
@@ -54,8 +55,8 @@ def scenario_of(task: Task, model: str, worlds: int, rate: float, given: Mapping
 class Batch:
     """Worlds of one task, of `players` vehicles each and those that the task flies itself.
 
-    `given`: model, preset, parameters, spread, subsystems and world as in a scenario; ticks and rate; the rest are the
-    task's settings and options.
+    `given`: model, preset, parameters, spread, subsystems and world as in a scenario; ticks and rate; `contact` of one
+    world's vehicles; the rest are the task's settings and options.
     """
 
     def __init__(self, task: Task, worlds: int, players: int = 1, **given: Any) -> None:
@@ -77,6 +78,8 @@ class Batch:
         self.world = new_world(self.scenario)
         self.program = build_program(self.world, self.scenario, self.scenario.vehicles[0], _place)
         self.model = self.program.model
+        contact = bool(given.pop("contact", False))
+        self.touching = TouchingMotion(task, self) if contact else None
         settings = {name: given.pop(name) for name in task.settings if name in given}
         self.course: Course = task.prepare(settings, self)
         counts = {"size": self.size, "players": players}
@@ -159,6 +162,8 @@ class Batch:
         self.command[:, rows] = defaults_of(self.model.command)[:, None]
         self.action[:, rows] = 0.0
         self._alarms[rows] = 0.0
+        if self.touching is not None:
+            self.touching.place(self)
 
     def _varied(self, seeds: Ints, agents: Ints, episodes: Ints) -> Floats:
         """Draw the parameters that differ between worlds: normal about their value, clipped to their range."""
@@ -207,6 +212,9 @@ class Batch:
 
     def move(self, environment: Floats) -> None:
         """Advance the vehicles by the ticks of a step; crashes are noted."""
+        if self.touching is not None:
+            self.touching.move(self)
+            return
         self._progress[0], self._progress[1], self._progress[2] = 0, self.n, 0  # known alarms stop nothing
         substeps = self.program.substeps
         dt = 1.0 / (self.rate * substeps)  # the bits of a simulation's clock
@@ -240,7 +248,9 @@ class Batch:
     def retire(self, rows: Ints) -> None:
         """Take vehicles out of their world, far away from all others."""
         for table, columns in ((self.state, self.model.state), (self.pose, Pose)):
-            table[column_index(columns)["x"], rows] = FAR + rows
+            table[column_index(columns)["x"], rows] = FAR + 100.0 * rows
+        if self.touching is not None:
+            self.touching.place(self)
 
 
 def _place(*path: str | int) -> str:

@@ -21,7 +21,7 @@ class LinearPolicy:
 
     def __call__(self, observations: Any) -> NDArray[np.float32]:
         """Return the actions (..., actions) for observations (..., values)."""
-        return np.tanh(np.asarray(observations) @ self.weights[:-1] + self.weights[-1]).astype(np.float32)
+        return np.asarray(np.tanh(np.asarray(observations) @ self.weights[:-1] + self.weights[-1]), np.float32)
 
 
 @dataclass

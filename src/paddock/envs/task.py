@@ -80,6 +80,7 @@ class Task:
     agents: int = 1  # vehicles with actions in a world of the multi-agent form; 1: there is none
     scripted: int = 0  # further vehicles of a world, the last ones, that `act` flies from its memory
     agent_name: str = "agent"
+    touches: bool = False  # vehicles of a world may touch each other: the option `contact`
     scores: tuple[str, ...] = ()  # columns of the memory that `info` reports
     draw: "Callable[[Picture, Course, Floats, Floats], None] | None" = None  # (.., poses (13, k), memory) of a world
     name: str = ""

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.errors import InvalidValueError, unknown_name
+from paddock.sensing.cone_detection import look_for_cones
+from paddock.sensing.sensors.cones import Options
+from paddock.sensing.view import CONE, Around, Cones, FleetView
 from paddock.track import Track, generate, load
 from paddock.track.track import BLUE, YELLOW
 from paddock.world.columns import Floats
@@ -18,7 +21,8 @@ Ints = NDArray[np.int64]
 Float32s = NDArray[np.float32]
 X, Y, COSINE, SINE, LEFT, RIGHT, CURVATURE = range(7)
 """Columns of a course: a point of the middle line (m), its direction, the widths (m), the curvature (1/m)."""
-OBSERVATIONS = ("lidar", "cones", "track")
+OBSERVATIONS = ("lidar", "cones", "detections", "track")
+DETECTIONS_SEEN = 16  # the nearest
 AHEAD = (2.0, 4.0, 7.0, 10.0, 14.0, 18.0, 24.0, 30.0)  # m: points of the middle line that "track" shows
 CONES_SEEN = 8  # of each side
 CONE_RANGE = 30.0  # m
@@ -114,6 +118,42 @@ def cone_senses(track: Track) -> tuple[Senses, int, float]:
         return out
 
     return seen, 4 * CONES_SEEN, 1.0
+
+
+def detection_senses(track: Track) -> tuple[Senses, int, float]:
+    """Return the view of the sensor of cones at its defaults: x and y over 45 m, 1 for blue, -1 for yellow, else 0.
+
+    In every step there is a frame without delay, of the nearest 16 detections; the rest is 0.
+    """
+    options = Options(max_detections=float(DETECTIONS_SEEN), occlusion=0.0)
+    table = np.zeros((len(track.cones), CONE.size))
+    table[:, :2], table[:, CONE.colour], table[:, CONE.number] = track.cones, track.colours, np.arange(len(table))
+    around = Around(cones=Cones(table, np.arange(len(table))))
+
+    def seen(batch: Any, rows: Ints) -> Float32s:
+        n, worlds = len(rows), rows // batch.size
+        moment = mixed(batch.episodes[worlds] * 1_000_003 + batch.elapsed[worlds])
+        streams = (mixed(batch.seeds[worlds]) ^ moment) + rows % batch.size  # of the world alone, not of the batch
+        poses = batch.pose if n == batch.n else np.ascontiguousarray(batch.pose[:, rows])
+        arrays = {"detections": np.empty((n, DETECTIONS_SEEN, 8), np.float32)}
+        arrays["truth"] = np.empty((n, DETECTIONS_SEEN, 4), np.float32)
+        view = FleetView(n, poses, rows, streams, options, batch.world.environment, around, 0, 0, 0)
+        look_for_cones(view, arrays, np.empty((2, n)))
+        found = arrays["detections"][:, :, :3]
+        colour = found[:, :, 2]
+        sides = np.where(colour == BLUE, 1.0, np.where(colour == YELLOW, -1.0, 0.0))
+        out = np.concatenate([np.nan_to_num(found[:, :, :2]) / options.range_max, sides[:, :, None]], axis=2)
+        return np.asarray(np.clip(out, -1.2, 1.2).reshape(n, -1), np.float32)
+
+    return seen, 3 * DETECTIONS_SEEN, 1.2
+
+
+def mixed(values: Ints) -> Ints:
+    """Return whole numbers whose bits are mixed: near ones become unlike each other."""
+    bits = values.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return (bits ^ (bits >> np.uint64(31))).view(np.int64)
 
 
 def checked_observation(given: Any) -> str:

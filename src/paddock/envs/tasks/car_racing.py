@@ -10,7 +10,14 @@ from paddock.compute.philox import uniforms
 from paddock.envs.lidar_view import BEAMS, lidar_senses
 from paddock.envs.picture import BLUE, DARK, Picture
 from paddock.envs.task import Course, Task, Verdict
-from paddock.envs.track_view import checked_observation, chosen_track, cone_senses, course_table, track_senses
+from paddock.envs.track_view import (
+    checked_observation,
+    chosen_track,
+    cone_senses,
+    course_table,
+    detection_senses,
+    track_senses,
+)
 from paddock.track.locating import segment_near
 from paddock.vehicles.model import Placement
 from paddock.vehicles.parts.car import Command
@@ -147,6 +154,8 @@ def prepare(settings: Mapping[str, Any], batch: Any) -> Course:
         senses, count, largest = lidar_senses(track, settings.get("beams", BEAMS), body)
     elif seen == "cones":
         senses, count, largest = cone_senses(track)
+    elif seen == "detections":
+        senses, count, largest = detection_senses(track)
     else:
         senses, count, largest = track_senses(table, spacing, column_index(Memory)["segment"])
     return Course(table, values, senses, 0.0 if seen == "lidar" else -largest, largest, count, track)
@@ -179,6 +188,7 @@ TASK = Task(
     ticks=10,
     steps=1000,
     settings=("track", "observation", "beams"),
+    touches=True,
     prepare=prepare,
     agents=4,
     agent_name="car",
