@@ -12,7 +12,6 @@ import torch
 from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import VecNormalize
 
-import paddock.envs  # registers the ids
 from paddock.envs.stable_baselines import PaddockVecEnv
 
 TASKS = {
@@ -44,7 +43,13 @@ def main(name: str = "hover", parts: int = 8) -> None:
     worlds = gymnasium.make_vec(task, num_envs=WORLDS, autoreset_mode="SameStep", **options)
     training = VecNormalize(PaddockVecEnv(worlds))
     judging = gymnasium.make_vec(task, num_envs=EVALUATED, max_episode_steps=horizon, **options)
-    settings = {"n_steps": 128, "batch_size": 1024, "n_epochs": 8, "gamma": 0.99, "policy_kwargs": {"log_std_init": -1.0}}
+    settings = {
+        "n_steps": 128,
+        "batch_size": 1024,
+        "n_epochs": 8,
+        "gamma": 0.99,
+        "policy_kwargs": {"log_std_init": -1.0},
+    }
     model = PPO("MlpPolicy", training, seed=1, device="cpu", **settings)
     began = time.perf_counter()
     print(f"{task}: {steps} steps in {WORLDS} worlds")

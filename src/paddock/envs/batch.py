@@ -124,15 +124,16 @@ class Batch:
     @property
     def observation_size(self) -> int:
         """Values of the observation of one vehicle."""
-        return len(self.low) + self.course.sense_count
+        return len(self.low) + (0 if self.course.view is None else self.course.view.values)
 
     @property
     def observation_bounds(self) -> tuple[Float32s, Float32s]:
         """Smallest and largest values of an observation."""
-        extra, c = self.course.sense_count, self.course
-        low = np.concatenate([self.low, np.full(extra, c.sense_low)]).astype(np.float32)
-        high = np.concatenate([self.high, np.full(extra, c.sense_high)]).astype(np.float32)
-        return low, high
+        low, high, view = self.low, self.high, self.course.view
+        if view is not None:
+            low = np.append(low, np.full(view.values, view.low))
+            high = np.append(high, np.full(view.values, view.high))
+        return low.astype(np.float32), high.astype(np.float32)
 
     def seed(self, seeds: Any, worlds: Ints | None = None) -> None:
         """Give worlds their seeds; their next episodes are their first ones."""
@@ -163,7 +164,7 @@ class Batch:
         self.action[:, rows] = 0.0
         self._alarms[rows] = 0.0
         if self.touching is not None:
-            self.touching.place(self)
+            self.touching.place(self, rows)
 
     def _varied(self, seeds: Ints, agents: Ints, episodes: Ints) -> Floats:
         """Draw the parameters that differ between worlds: normal about their value, clipped to their range."""
@@ -236,8 +237,8 @@ class Batch:
         """Return the observations of `rows`, which are `columns` of the table: an array of their own."""
         found = np.empty((len(rows), self.observation_size), np.float32)
         store_observations(table, rows if columns is None else columns, self.low, self.high, found)
-        if self.course.senses is not None:
-            found[:, len(table) :] = self.course.senses(self, rows)
+        if self.course.view is not None:
+            found[:, len(table) :] = self.course.view.sense(self, rows)
         return found
 
     def scores(self) -> dict[str, Floats]:
@@ -250,7 +251,7 @@ class Batch:
         for table, columns in ((self.state, self.model.state), (self.pose, Pose)):
             table[column_index(columns)["x"], rows] = FAR + 100.0 * rows
         if self.touching is not None:
-            self.touching.place(self)
+            self.touching.place(self, rows)
 
 
 def _place(*path: str | int) -> str:

@@ -12,7 +12,7 @@ from paddock.scenario.contact import ContactSection
 from paddock.world.columns import defaults_of
 
 if TYPE_CHECKING:
-    from paddock.envs.batch import Batch
+    from paddock.envs.batch import Batch, Bools, Ints
 
 
 class TouchingMotion:
@@ -27,11 +27,11 @@ class TouchingMotion:
         self.simulation = Simulation(scenario)
         self.program = self.simulation.engine.programs[batch.program.fleet.name]
 
-    def place(self, batch: "Batch") -> None:
-        """Put the vehicles where those of the batch are, untouched."""
+    def place(self, batch: "Batch", rows: "Ints") -> None:
+        """Put vehicles where those of the batch are, untouched."""
         fleet, n = self.program.fleet, batch.n
-        fleet.state[:, :n] = batch.state
-        fleet.tables[CONTACT][:, :n] = defaults_of(LastContact)[:, None]
+        fleet.state[:, rows] = batch.state[:, rows]
+        fleet.tables[CONTACT][:, rows] = defaults_of(LastContact)[:, None]
         if self.program.varying:
             fleet.tables[VARYING][:, :n] = batch.varying
         self.program.forget_poses()
@@ -43,6 +43,6 @@ class TouchingMotion:
         self.simulation.step(batch.ticks)
         batch.state[:] = np.asarray(fleet.state[:, :n])
 
-    def touched(self, batch: "Batch") -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+    def touched(self, batch: "Batch") -> "Bools":
         """Return which vehicles have touched another one in this episode."""
         return np.asarray(self.program.fleet.tables[CONTACT][0, : batch.n] >= 0.0)

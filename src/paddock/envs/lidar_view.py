@@ -1,12 +1,12 @@
 """What a lidar sees of a track with walls along its boundaries, and of the other cars of the world."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from paddock.compute.threads import thread_count
+from paddock.envs.task import SensedView
 from paddock.errors import InvalidValueError
 from paddock.sensing.rays import near_of, scan
 from paddock.sensing.scanner import MANY_BEAMS, beams_of
@@ -61,7 +61,7 @@ def car_boxes(poses: Floats, body: Body) -> Floats:
     return boxes
 
 
-def lidar_senses(track: Track, count: Any, body: Body) -> tuple[Callable[[Any, Ints], Float32s], int, float]:
+def lidar_view(track: Track, count: Any, body: Body) -> SensedView:
     """Return the view of a lidar of 270 degrees: distances over 30 m, 1 without a return, from right to left."""
     if isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= 16384:
         raise InvalidValueError(f"beams must be a whole number from 2 to 16384, not {count!r}")
@@ -78,4 +78,4 @@ def lidar_senses(track: Track, count: Any, body: Body) -> tuple[Callable[[Any, I
         found = scan(poses, rows, beams, REACH, FLAT, ((walls, near), (bodies, near_bodies)), (), many)
         return np.minimum(found[:, 0] * (1.0 / REACH), 1.0).astype(np.float32)
 
-    return seen, count, 1.0
+    return SensedView(seen, count, 0.0, 1.0)

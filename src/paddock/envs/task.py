@@ -5,6 +5,7 @@ They are compiled like vehicle models: one pass over all worlds per step. Files 
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
@@ -31,15 +32,21 @@ class Verdict(NamedTuple):
     terminated: Annotated[float, Column("0/1", "the task has ended: solved, crashed or lost")]
 
 
+class SensedView(NamedTuple):
+    """What vehicles sense beside the observation that the task computes."""
+
+    sense: "Callable[[Batch, NDArray[np.int64]], NDArray[np.float32]]"  # (batch, rows) -> (rows, values)
+    values: int  # for each vehicle
+    low: float
+    high: float
+
+
 class Course(NamedTuple):
     """What a task prepares from its settings when an environment is made."""
 
     table: Floats  # (rows, columns): passed to the functions
-    options: Mapping[str, float] = {}  # values of options that follow from the settings
-    senses: "Callable[[Batch, NDArray[np.int64]], NDArray[np.float32]] | None" = None  # of rows: (k, sense_count)
-    sense_low: float = 0.0
-    sense_high: float = 1.0
-    sense_count: int = 0  # values that `senses` adds to the observation of each vehicle
+    options: Mapping[str, float] = MappingProxyType({})  # values of options that follow from the settings
+    view: SensedView | None = None
     drawing: Any = None  # for `draw`
 
 

@@ -1,28 +1,32 @@
 """What a racing car sees of a track: points of the middle line ahead, cones, or the beams of a lidar."""
 
 import os
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy import empty
 from numpy.typing import NDArray
 
+from paddock.compute.math import maximum, sqrt
 from paddock.compute.routine import parallel_range, parallel_routine
+from paddock.envs.task import SensedView
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.sensing.cone_detection import look_for_cones
 from paddock.sensing.sensors.cones import Options
 from paddock.sensing.view import CONE, Around, Cones, FleetView
 from paddock.track import Track, generate, load
+from paddock.track.locating import segment_near
 from paddock.track.track import BLUE, YELLOW
 from paddock.world.columns import Floats
 
 Ints = NDArray[np.int64]
 Float32s = NDArray[np.float32]
-X, Y, COSINE, SINE, LEFT, RIGHT, CURVATURE = range(7)
-"""Columns of a course: a point of the middle line (m), its direction, the widths (m), the curvature (1/m)."""
+X, Y, COSINE, SINE, LEFT, RIGHT, CURVATURE, ALONG = range(8)
+"""Columns of a course: a point of the middle line (m), its direction, the widths (m), the curvature (1/m), the
+position along it (m)."""
 OBSERVATIONS = ("lidar", "cones", "detections", "track")
 DETECTIONS_SEEN = 16  # the nearest
+WINDOW = 20  # points of a course before and after a known one that are searched
 AHEAD = (2.0, 4.0, 7.0, 10.0, 14.0, 18.0, 24.0, 30.0)  # m: points of the middle line that "track" shows
 CONES_SEEN = 8  # of each side
 CONE_RANGE = 30.0  # m
@@ -41,10 +45,24 @@ def chosen_track(given: Any) -> Track:
 
 
 def course_table(track: Track) -> Floats:
-    """Return the middle line of a track as a course (k, 7)."""
+    """Return the middle line of a track as a course (k, 8)."""
     heading = track.heading
     columns = track.centre, np.cos(heading), np.sin(heading), track.left_width, track.right_width, track.curvature
-    return np.ascontiguousarray(np.column_stack(columns))
+    return np.ascontiguousarray(np.column_stack([*columns, track.along]))
+
+
+def located(x: float, y: float, near: int, closed: bool, course: Floats) -> tuple[int, float, float, float]:
+    """Return the segment of a course nearest to a place, around a known one, and the place on it.
+
+    That is: the position along (m), the distance to the left of the middle line, and the distance from it.
+    """
+    k, share = segment_near(x, y, course, near - WINDOW, 2 * WINDOW, closed)
+    n = k + 1 if k + 1 < course.shape[0] else 0
+    dx, dy = course[n, 0] - course[k, 0], course[n, 1] - course[k, 1]
+    gx, gy = x - course[k, 0] - share * dx, y - course[k, 1] - share * dy
+    part = sqrt(dx * dx + dy * dy)
+    offset = (dx * gy - dy * gx) / maximum(part, 1e-9)
+    return k, course[k, 7] + share * part, offset, sqrt(gx * gx + gy * gy)
 
 
 def _points_ahead(poses: Floats, rows: Ints, segments: Floats, course: Floats, step: float, out: Float32s) -> None:
@@ -90,21 +108,20 @@ def _cones_ahead(poses: Floats, rows: Ints, cones: Floats, sides: Ints, out: Flo
 
 
 points_ahead, cones_ahead = parallel_routine(_points_ahead), parallel_routine(_cones_ahead)
-Senses = Callable[[Any, Ints], Float32s]
 
 
-def track_senses(course: Floats, step: float, segment_row: int) -> tuple[Senses, int, float]:
-    """Return the view of the middle line ahead, its number of values and their largest magnitude."""
+def line_view(course: Floats, step: float, segment_row: int) -> SensedView:
+    """Return the view of the middle line ahead."""
 
     def seen(batch: Any, rows: Ints) -> Float32s:
         out = np.empty((len(rows), 2 * len(AHEAD)), np.float32)
         points_ahead(batch.pose, rows, batch.memory[segment_row], course, step, out)
         return out
 
-    return seen, 2 * len(AHEAD), 4.0
+    return SensedView(seen, 2 * len(AHEAD), -4.0, 4.0)
 
 
-def cone_senses(track: Track) -> tuple[Senses, int, float]:
+def cone_view(track: Track) -> SensedView:
     """Return the view of the cones ahead: the nearest blue and yellow ones within 30 m and 60 degrees to each side."""
     if not len(track.cones):
         raise InvalidValueError(f"track {track.name!r} has no cones: choose another observation")
@@ -117,10 +134,10 @@ def cone_senses(track: Track) -> tuple[Senses, int, float]:
         cones_ahead(batch.pose, rows, cones, sides, out)
         return out
 
-    return seen, 4 * CONES_SEEN, 1.0
+    return SensedView(seen, 4 * CONES_SEEN, -1.0, 1.0)
 
 
-def detection_senses(track: Track) -> tuple[Senses, int, float]:
+def detection_view(track: Track) -> SensedView:
     """Return the view of the sensor of cones at its defaults: x and y over 45 m, 1 for blue, -1 for yellow, else 0.
 
     In every step there is a frame without delay, of the nearest 16 detections; the rest is 0.
@@ -145,7 +162,7 @@ def detection_senses(track: Track) -> tuple[Senses, int, float]:
         out = np.concatenate([np.nan_to_num(found[:, :, :2]) / options.range_max, sides[:, :, None]], axis=2)
         return np.asarray(np.clip(out, -1.2, 1.2).reshape(n, -1), np.float32)
 
-    return seen, 3 * DETECTIONS_SEEN, 1.2
+    return SensedView(seen, 3 * DETECTIONS_SEEN, -1.2, 1.2)
 
 
 def mixed(values: Ints) -> Ints:

@@ -34,7 +34,7 @@ def env_rate(task: str, worlds: int, seconds: float, **given: Any) -> float:
 
     envs = gymnasium.make_vec(env_id(task), num_envs=worlds, **given)
     envs.reset(seed=0)
-    action = np.zeros(envs.action_space.shape, np.float32)
+    action = np.zeros((worlds, *(envs.single_action_space.shape or ())), np.float32)
     envs.step(action)
     return worlds / best_time(lambda: envs.step(action), seconds)
 

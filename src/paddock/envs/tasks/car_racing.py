@@ -5,27 +5,26 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from paddock.compute.math import atan2, maximum, select, sqrt, whole
+from paddock.compute.math import atan2, maximum, select, whole
 from paddock.compute.philox import uniforms
-from paddock.envs.lidar_view import BEAMS, lidar_senses
+from paddock.envs.lidar_view import BEAMS, lidar_view
 from paddock.envs.picture import BLUE, DARK, Picture
 from paddock.envs.task import Course, Task, Verdict
 from paddock.envs.track_view import (
     checked_observation,
     chosen_track,
-    cone_senses,
+    cone_view,
     course_table,
-    detection_senses,
-    track_senses,
+    detection_view,
+    line_view,
+    located,
 )
-from paddock.track.locating import segment_near
 from paddock.vehicles.model import Placement
 from paddock.vehicles.parts.car import Command
 from paddock.world.columns import Column, Floats, column_index
 from paddock.world.pose import Pose
 
 PLACE_DRAW, TURN_DRAW = 1, 2  # purposes of draws
-WINDOW = 12  # points of the middle line around the last nearest one that are searched
 
 
 class Options(NamedTuple):
@@ -35,6 +34,8 @@ class Options(NamedTuple):
     steer: Annotated[float, Column("rad", "road-wheel angle of an action of 1: set from the vehicle", 0.01, 1.5)] = 0.4
     half_width: Annotated[float, Column("m", "half the width of the car: set from the vehicle", 0.0, 10.0)] = 0.6
     spacing: Annotated[float, Column("m", "between points of the middle line: set from the track", 1e-3, 1e3)] = 1.0
+    length: Annotated[float, Column("m", "length of the track: set from the track", 1e-3, 1e7)] = 100.0
+    begin: Annotated[float, Column("", "point of the start: set from the track", 0.0, 1e9)] = 0.0
     closed: Annotated[float, Column("0/1", "the track is a loop: set from the track", 0.0, 1.0)] = 1.0
     anywhere: Annotated[float, Column("0/1", "an episode begins anywhere, not at the start", 0.0, 1.0)] = 1.0
     speed: Annotated[float, Column("m/s", "speed at the start, at most", 0.0, 100.0)] = 5.0
@@ -81,7 +82,7 @@ def start(seed: int, agent: int, episode: int, o: Options, course: Floats) -> tu
     draw, pace = uniforms(seed, 0, PLACE_DRAW, episode)
     side, turn = uniforms(seed, agent, TURN_DRAW, episode)
     back = whole(6.0 * (agent + 1.0 - select(o.size < 1.5, 1.0, 0.0)) / o.spacing)
-    first = whole(select(o.anywhere > 0.5, draw * count, 0.0))
+    first = whole(select(o.anywhere > 0.5, draw * count, o.begin))
     k = (first + count - back % count) % count
     sine, cosine = course[k, 3], course[k, 2]
     room = maximum(0.5 * (course[k, 4] + course[k, 5]) - o.half_width, 0.0)
@@ -89,7 +90,8 @@ def start(seed: int, agent: int, episode: int, o: Options, course: Floats) -> tu
     offset = 0.5 * (course[k, 4] - course[k, 5]) + column * room
     yaw = atan2(sine, cosine) + 0.2 * (turn - 0.5)
     x, y = course[k, 0] - offset * sine, course[k, 1] + offset * cosine
-    return Placement(x, y, 0.0, yaw, o.speed * pace), Memory(0.0, k + 0.0, k * o.spacing, offset, 0.0, 0.0)
+    segment, along, offset, _ = located(x, y, k, o.closed > 0.5, course)
+    return Placement(x, y, 0.0, yaw, o.speed * pace), Memory(0.0, segment + 0.0, along, offset, 0.0, 0.0)
 
 
 def act(a: Action, at: Pose, m: Memory, o: Options) -> Command:
@@ -102,17 +104,12 @@ def judge(
 ) -> tuple[Memory, Verdict]:
     """Reward metres along the track; leaving it ends the episode."""
     closed = o.closed > 0.5
-    k, share = segment_near(at.x, at.y, course, whole(m.segment) - WINDOW, 2 * WINDOW, closed)
-    n = k + 1 if k + 1 < course.shape[0] else 0
-    dx, dy = course[n, 0] - course[k, 0], course[n, 1] - course[k, 1]
-    gx, gy = at.x - course[k, 0] - share * dx, at.y - course[k, 1] - share * dy
-    offset = (dx * gy - dy * gx) / maximum(sqrt(dx * dx + dy * dy), 1e-9)
-    along, length = (k + share) * o.spacing, course.shape[0] * o.spacing
-    moved = along - m.along
+    k, along, offset, apart = located(at.x, at.y, whole(m.segment), closed, course)
+    length, moved = o.length, along - m.along
     moved = select(closed & (moved > 0.5 * length), moved - length, moved)
     moved = select(closed & (moved < -0.5 * length), moved + length, moved)
     left, right = course[k, 4] + o.margin - o.half_width, course[k, 5] + o.margin - o.half_width
-    away = gx * gx + gy * gy > (course[k, 4] + course[k, 5]) * (course[k, 4] + course[k, 5])
+    away = apart > course[k, 4] + course[k, 5] + o.margin
     ends = (not closed) & (along > length - 3.0 * o.spacing)
     out = (alarm != 0.0) | (offset > left) | (-offset > right) | away
     distance = m.distance + moved
@@ -149,16 +146,16 @@ def prepare(settings: Mapping[str, Any], batch: Any) -> Course:
     table, spacing = course_table(track), track.length / (len(track.centre) - (not track.closed))
     parameters = batch.model.parameters(*batch.program.parameter_values.tolist())
     body = batch.model.body(parameters)
+    begin = round(track.locate(*track.start[:2])[0] / spacing) % len(table)
     values = {"steer": parameters.steer_max, "half_width": body.half_width, "spacing": spacing, "closed": track.closed}
+    values |= {"length": track.length, "begin": begin}
     if seen == "lidar":
-        senses, count, largest = lidar_senses(track, settings.get("beams", BEAMS), body)
-    elif seen == "cones":
-        senses, count, largest = cone_senses(track)
-    elif seen == "detections":
-        senses, count, largest = detection_senses(track)
+        view = lidar_view(track, settings.get("beams", BEAMS), body)
+    elif seen == "track":
+        view = line_view(table, spacing, column_index(Memory)["segment"])
     else:
-        senses, count, largest = track_senses(table, spacing, column_index(Memory)["segment"])
-    return Course(table, values, senses, 0.0 if seen == "lidar" else -largest, largest, count, track)
+        view = cone_view(track) if seen == "cones" else detection_view(track)
+    return Course(table, values, view, track)
 
 
 def draw(picture: Picture, course: Course, poses: Floats, memory: Floats) -> None:
