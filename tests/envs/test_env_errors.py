@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -94,6 +96,29 @@ def test_an_environment_that_cannot_be_made_says_why(make: Callable[[], Any], ki
     with pytest.raises(kind) as caught:
         make()
     assert text in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("missing", "module", "text"),
+    [
+        ("gymnasium", "paddock.envs", "paddock.envs needs Gymnasium: pip install 'paddock[envs]'"),
+        ("pettingzoo", "paddock.envs.parallel", "paddock.envs.parallel needs PettingZoo: pip install 'paddock[envs]'"),
+        (
+            "stable_baselines3",
+            "paddock.envs.stable_baselines",
+            "paddock.envs.stable_baselines needs Stable-Baselines3: pip install 'paddock[rl]'",
+        ),
+    ],
+)
+def test_a_missing_extra_is_named(missing: str, module: str, text: str) -> None:
+    program = f"""
+import importlib.util
+real = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *more: None if name == {missing!r} else real(name, *more)
+import {module}
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1] == f"paddock.errors.MissingFeatureError: {text}"
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,12 @@
 """PettingZoo parallel environments: several vehicles with actions in one world."""
 
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 from gymnasium.utils.seeding import np_random
 from numpy.typing import NDArray
-from pettingzoo import ParallelEnv
 
 from paddock.envs.batch import Batch
 from paddock.envs.spaces import (
@@ -20,7 +20,12 @@ from paddock.envs.spaces import (
     rendered,
 )
 from paddock.envs.task import Task, find_task, task_names
-from paddock.errors import InvalidValueError, unknown_name
+from paddock.errors import InvalidValueError, MissingFeatureError, unknown_name
+
+if find_spec("pettingzoo") is None:
+    raise MissingFeatureError("paddock.envs.parallel needs PettingZoo: pip install 'paddock[envs]'")
+
+from pettingzoo import ParallelEnv
 
 Observation = NDArray[np.float32]
 
