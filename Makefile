@@ -78,8 +78,8 @@ soak: $(VENV)/.installed-dev page ## run the long tests, and the property tests 
 bench: $(VENV)/.installed ## measure the simulator's speed
 	$(bin)/paddock bench
 
-bench-peers: $(VENV)/.installed $(PEERS)/.installed ## compare with other simulators and OR-Tools, in a separate venv
-	$(bin)/paddock bench peers cars planning
+bench-peers: $(VENV)/.installed-dev $(PEERS)/.installed ## compare with other simulators and OR-Tools, in a separate venv
+	$(bin)/paddock bench peers cars planning driverless
 
 docs: $(VENV)/.installed-dev ## build the documentation into docs/_build
 	$(bin)/python -m pip install --quiet --disable-pip-version-check -r docs/requirements.txt
@@ -109,7 +109,10 @@ $(VENV)/.node: $(VENV)/.installed-dev
 	@touch $@
 
 $(PEERS)/.installed: Makefile | $(PEERS)/bin/python
-	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check crazyflow commonroad-vehicle-models ortools
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check crazyflow commonroad-vehicle-models ortools pybullet
+	@for peer in utiasDSL/gym-pybullet-drones f1tenth/f1tenth_gym; do \
+	    $(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps git+https://github.com/$$peer || \
+	    echo "$$peer cannot be installed: it is not compared"; done
 	@touch $@
 
 %/bin/python:

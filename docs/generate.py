@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from paddock.behaviour.rule import Rule, find_rule, rule_names
+from paddock.envs import env_id, find_task, task_names
 from paddock.errors import MissingFeatureError
 from paddock.planning.methods import find_method, method_names
 from paddock.record.channels import CHANNELS
@@ -59,6 +60,7 @@ PAGES = (
     "docs/models.md",
     "docs/behaviours.md",
     "docs/sensors.md",
+    "docs/learning.md",
     "docs/recording.md",
     "docs/page.md",
     "docs/planning.md",
@@ -326,6 +328,29 @@ def sensor_tables() -> str:
         )
         options = option_table(map(option_row, columns_of(sensor.options)))
         parts.append(f"## `{name}`\n\n{sensor.summary}.\n\n{readings}\n{array_tables(sensor)}{options}")
+    return "\n".join(parts)
+
+
+def task_overview() -> str:
+    """One line for each environment."""
+    rows = []
+    for task in map(find_task, task_names()):
+        several = f'`parallel_env("{task.name}")`' if task.agents > 1 else ""
+        step = f"{task.ticks / task.rate:g} s"
+        rows.append([f"`{env_id(task.name)}`", task.summary, f"`{task.model}`, `{task.preset}`", step, several])
+    return table(["id", "task", "vehicle", "step", "several vehicles"], rows)
+
+
+def task_tables() -> str:
+    """Every action, observation and option of every environment."""
+    parts = []
+    for task in map(find_task, task_names()):
+        actions = [[f"`{c.name}`", c.meaning] for c in columns_of(task.action)]
+        seen = [[f"`{c.name}`", c.unit, c.meaning, span(c)] for c in columns_of(task.observation)]
+        options = option_table(map(option_row, columns_of(task.options)))
+        shown = table(["action (-1 to 1)", "meaning"], actions)
+        shown += "\n" + table(["observation", "unit", "meaning", "range"], seen)
+        parts.append(f"## `{env_id(task.name)}`\n\n{task.summary}.\n\n{shown}\n{options}")
     return "\n".join(parts)
 
 
@@ -679,6 +704,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "behaviour-overview": behaviour_overview,
     "sensors": sensor_tables,
     "sensor-overview": sensor_overview,
+    "tasks": task_tables,
+    "task-overview": task_overview,
     "methods": method_tables,
     "demo-overview": demo_overview,
     "sitl-crafts": craft_table,

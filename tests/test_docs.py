@@ -43,6 +43,7 @@ def generator() -> ModuleType:
         "docs/models.md",
         "docs/behaviours.md",
         "docs/sensors.md",
+        "docs/learning.md",
         "docs/planning.md",
         "docs/sitl.md",
         "docs/wire-stream.md",

@@ -14,7 +14,12 @@ ROOT = Path(__file__).parent.parent
 pytest.importorskip("hatchling", reason="hatchling builds wheels; pip install '.[dev]'")
 
 
-IMPORTED_AS = {"pyzmq": "zmq", "imageio-ffmpeg": "imageio_ffmpeg", "numba-cuda": "numba_cuda"}
+IMPORTED_AS = {
+    "pyzmq": "zmq",
+    "imageio-ffmpeg": "imageio_ffmpeg",
+    "numba-cuda": "numba_cuda",
+    "stable-baselines3": "stable_baselines3",
+}
 
 
 def test_every_extra_has_a_user() -> None:

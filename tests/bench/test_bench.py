@@ -34,6 +34,7 @@ def test_names_and_suggestions() -> None:
         "clients",
         "contact",
         "cuda",
+        "driverless",
         "kernels",
         "peers",
         "planning",

@@ -23,7 +23,7 @@ from paddock.compute.kernel import Argument, Each, KernelSpec, Rows, Shared, fie
 from paddock.compute.twin import reached
 from paddock.errors import CodeError, PaddockError, code_error, code_place, reason, suggestion
 
-PATH = np.array([[10.0 * k, 0.0, 0.0, 1.0, *([0.0] * 8)] for k in range(4)])
+PATH = np.array([[10.0 * k, 0.0, 0.0, 1.0, *([0.0] * 8)] for k in range(16)])
 """Stands for a table: a straight path of x, y, z in m and speed in m/s, and columns that a rule may add."""
 NOISE = re.compile(r"(Failed in|\s*$)")
 PLACE = re.compile(r'^\s*File "([^"\n]+)", line (\d+)', re.M)

@@ -1,0 +1,108 @@
+"""Driverless and learning: vectorised environments, one car with a lidar, many cars; against peers where installed."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from paddock.bench.result import Bench, Result, best_time, measured
+from paddock.bench.suites.peers import PYTHON, run_peer
+from paddock.errors import MissingFeatureError
+
+WORLDS = 4096
+BEAMS = 1080
+CARS = 1000
+
+
+def run(quick: bool) -> Iterator[Result]:
+    """Measure the environments with constant actions, through Gymnasium's interface."""
+    seconds = 0.5 if quick else 4.0
+    yield from _quads(256 if quick else WORLDS, seconds, quick)
+    yield from _lidar_car(seconds, quick)
+    yield from _cars(100 if quick else CARS, seconds, quick)
+
+
+def _goal(quick: bool, target: str) -> str | None:
+    return None if quick else target
+
+
+def env_rate(task: str, worlds: int, seconds: float, **given: Any) -> float:
+    """Return env-steps per second of a vector environment, resets included."""
+    import gymnasium
+
+    from paddock.envs import env_id
+
+    envs = gymnasium.make_vec(env_id(task), num_envs=worlds, **given)
+    envs.reset(seed=0)
+    action = np.zeros((worlds, *(envs.single_action_space.shape or ())), np.float32)
+    envs.step(action)
+    return worlds / best_time(lambda: envs.step(action), seconds)
+
+
+def _quads(worlds: int, seconds: float, quick: bool) -> Iterator[Result]:
+    """Compare the hover environment: crazyflow with ten substeps of 2 ms, gym-pybullet-drones with eight of 1/240 s."""
+    for rate, ticks in ((500, 10), (240, 8)):
+        ours = env_rate("quad_hover", worlds, seconds, preset="crazyflie", rate=rate, ticks=ticks)
+        case = f"{worlds} quad worlds, {ticks} substeps"
+        yield measured("driverless", f"{case}: paddock", ours / 1e6, "M env-steps/s")
+        if not PYTHON.exists():
+            continue
+        if rate == 500:
+            theirs = run_peer("run_crazyflow_env.py", str(worlds), str(ticks), str(seconds))
+            name, target = "crazyflow (float32, CPU)", ">= 2"
+        else:
+            theirs = run_peer("run_pybullet_drone.py", str(ticks), str(seconds))
+            name, target = f"{theirs['name']} (one world, one core)", ">= 5"
+        per_second = float(theirs["steps_per_second"])
+        yield measured("driverless", f"{case}: {name}", per_second / 1e6, "M env-steps/s")
+        yield measured("driverless", f"{case}: over {name}", ours / per_second, "x", _goal(quick, target))
+
+
+def _lidar_car(seconds: float, quick: bool) -> Iterator[Result]:
+    """One car at 100 Hz with a lidar in every step: a single environment, and worlds of a batch."""
+    from paddock.envs import PaddockEnv
+
+    env = PaddockEnv("car_racing", observation="lidar", beams=BEAMS, rate=100, ticks=1, speed=0.0)
+    env.reset(seed=0)
+    action = np.zeros(2, np.float32)
+
+    def work() -> None:
+        for _ in range(100):
+            env.step(action)
+
+    work()
+    ours = 100.0 / best_time(work, seconds)
+    yield measured("driverless", f"one car with {BEAMS} beams: paddock", ours, "steps/s")
+    worlds = 8 if quick else 100
+    given = {"observation": "lidar", "beams": BEAMS, "rate": 100, "ticks": 1, "speed": 0.0}
+    many = env_rate("car_racing", worlds, seconds, **given)
+    yield measured("driverless", f"{worlds} cars with {BEAMS} beams: paddock", many, "car-steps/s")
+    if PYTHON.exists():
+        try:
+            theirs = float(run_peer("run_f1tenth.py", str(seconds))["steps_per_second"])
+        except MissingFeatureError:
+            return  # it is in no registry
+        yield measured("driverless", f"one car with {BEAMS} beams: f1tenth_gym", theirs, "steps/s")
+        yield measured("driverless", f"one car with {BEAMS} beams: ratio", ours / theirs, "x", _goal(quick, ">= 20"))
+
+
+def _cars(count: int, seconds: float, quick: bool) -> Iterator[Result]:
+    """Drive cars at 100 Hz, new commands in every tick: simulated seconds per second."""
+    from paddock import load
+
+    fleet = {"name": "cars", "count": count, "model": "car.bicycle", "preset": "driverless", "speed": 10.0}
+    fleet |= {"spawn": {"grid": {"spacing": 10}}}
+    with load({"clock": {"rate": 100}, "vehicles": [fleet]}) as sim:
+        steer, throttle = np.full(count, 0.02), np.full(count, 0.1)
+
+        def work() -> None:
+            for _ in range(10):
+                sim.command("cars", steer=steer, throttle=throttle)
+                sim.step()
+
+        work()
+        factor = 0.1 / best_time(work, seconds)
+    yield measured("driverless", f"{count} cars at 100 Hz, command() and step()", factor, "x real time", ">= 1")
+
+
+BENCH = Bench("environments for learning and driverless cars, against peers", run, by_default=False)

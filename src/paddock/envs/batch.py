@@ -1,0 +1,284 @@
+"""A batch of worlds: their vehicles, actions, rewards and observations as arrays, stepped by compiled code.
+
+Vehicle i is number i % size of world i // size; the first `players` of a world take actions and observe. A world's
+episode is a function of its seed and of its actions only: the number of worlds, the other worlds and the number of
+threads do not change a bit of it.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paddock.compute.kernel import BLOCK, Kernel, KernelSpec, Rows, Shared, kernel
+from paddock.compute.philox import normals, signed
+from paddock.compute.routine import routine
+from paddock.compute.twin import vectorised
+from paddock.engine.build import SPREAD_PURPOSE, build_program, new_world
+from paddock.envs.contact import TouchingMotion
+from paddock.envs.task import Course, Task, Verdict
+from paddock.errors import InvalidValueError, unknown_name
+from paddock.scenario import Scenario, load_scenario
+from paddock.scenario.problems import dotted
+from paddock.vehicles.model import Placement
+from paddock.world.columns import Floats, column_index, columns_of, defaults_of
+from paddock.world.ground import LEVEL
+from paddock.world.pose import Pose
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Float32s = NDArray[np.float32]
+FLEET = "vehicles"
+FAR = 1e6  # m: where vehicles are that have left their world
+VEHICLE_KEYS = ("preset", "parameters", "spread", "subsystems")
+
+
+class Outcome(NamedTuple):
+    """What a step returns, per vehicle that takes actions."""
+
+    observations: Float32s  # (k, values)
+    rewards: Floats  # (k,)
+    terminated: Bools  # (k,)
+
+
+def scenario_of(task: Task, model: str, worlds: int, rate: float, given: Mapping[str, Any]) -> Scenario:
+    """Return the scenario of the vehicles of a batch, as a simulation of them would have."""
+    entry = {"name": FLEET, "count": worlds, "model": model, "spawn": {"grid": {"spacing": 10.0}}}
+    if task.preset is not None:
+        entry["preset"] = task.preset
+    entry |= {key: given[key] for key in VEHICLE_KEYS if given.get(key) is not None}
+    world = {} if given.get("world") is None else {"world": dict(given["world"])}
+    return load_scenario({"clock": {"rate": rate}, **world, "vehicles": [entry]})
+
+
+class Batch:
+    """Worlds of one task, of `players` vehicles each and those that the task flies itself.
+
+    `given`: model, preset, parameters, spread, subsystems and world as in a scenario; ticks and rate; `contact` of one
+    world's vehicles; the rest are the task's settings and options.
+    """
+
+    def __init__(self, task: Task, worlds: int, players: int = 1, **given: Any) -> None:
+        if not isinstance(worlds, int) or worlds < 1:
+            raise InvalidValueError(f"the number of worlds must be a whole number >= 1, not {worlds!r}")
+        self.task, self.worlds, self.players = task, worlds, players
+        self.size = players + task.scripted  # vehicles of a world
+        self.n = worlds * self.size
+        model = given.pop("model", None) or task.model
+        if model not in (task.model, *task.levels):
+            raise unknown_name(f"model of {task.name}", str(model), (task.model, *task.levels))
+        self.rate = float(given.pop("rate", None) or task.rate)
+        self.ticks = int(given.pop("ticks", None) or task.ticks)
+        if not (self.rate > 0.0 and self.ticks >= 1):
+            wrong = f"{self.ticks} at {self.rate:g} Hz"
+            raise InvalidValueError(f"a step takes at least one tick, at a rate above 0 Hz, not {wrong}")
+        entry = {key: given.pop(key, None) for key in (*VEHICLE_KEYS, "world")}
+        self.scenario = scenario_of(task, model, self.n, self.rate, entry)
+        self.world = new_world(self.scenario)
+        self.program = build_program(self.world, self.scenario, self.scenario.vehicles[0], _place)
+        self.model = self.program.model
+        contact = bool(given.pop("contact", False))
+        self.touching = TouchingMotion(task, self) if contact else None
+        settings = {name: given.pop(name) for name in task.settings if name in given}
+        self.course: Course = task.prepare(settings, self)
+        counts = {"size": self.size, "players": players}
+        derived = {name: value for name, value in counts.items() if name in column_index(task.options)}
+        self.options = task.option_values({**derived, **self.course.options, **given})
+        self._allocate()
+        self._compile()
+
+    @property
+    def step_time(self) -> float:
+        """Simulated seconds of a step."""
+        return self.ticks / self.rate
+
+    def _allocate(self) -> None:
+        task, n = self.task, self.n
+        self.state = np.zeros((len(column_index(self.model.state)), n))
+        self.command = np.repeat(defaults_of(self.model.command)[:, None], n, axis=1)
+        self.pose = np.zeros((len(column_index(Pose)), n))
+        self.memory = np.zeros((len(column_index(task.memory)), n))
+        self.action = np.zeros((len(column_index(task.action)), n))
+        self.verdict = np.zeros((len(column_index(Verdict)), n))
+        self.observation = np.zeros((len(column_index(task.observation)), n))
+        self.varying = np.zeros((len(self.program.varying), n))
+        self.rows: Ints = np.arange(n)
+        self.player_rows: Ints = self.rows[self.rows % self.size < self.players]
+        self.seeds: Ints = np.zeros(self.worlds, np.int64)
+        self.episodes: Ints = np.full(self.worlds, -1)
+        self.elapsed: Ints = np.zeros(self.worlds, np.int64)  # steps of the episode
+        self._alarms, self._progress = np.zeros(n), np.zeros((3, -(-n // BLOCK)), np.int64)
+        columns = columns_of(task.observation)
+        self.low, self.high = (np.array([getattr(c, key) for c in columns]) for key in ("low", "high"))
+
+    def _compile(self) -> None:
+        program, model = self.program, self.model
+        self._start, self._act, self._judge, self._observe = (kernel(spec) for spec in self.task.specs())
+        self._step = kernel(model.step_spec(program.varying, parameters=program.parameter_values))
+        self._pose = kernel(model.pose_spec(program.varying))
+        arguments = Rows("at", Placement), Shared("parameters", model.parameters, program.varying), LEVEL
+        placing = KernelSpec(f"{model.name}-place", model.place, (*arguments, Rows("state", model.state, "write")))
+        self._place: Kernel = kernel(placing)
+
+    @property
+    def observation_size(self) -> int:
+        """Values of the observation of one vehicle."""
+        return len(self.low) + (0 if self.course.view is None else self.course.view.values)
+
+    @property
+    def observation_bounds(self) -> tuple[Float32s, Float32s]:
+        """Smallest and largest values of an observation."""
+        low, high, view = self.low, self.high, self.course.view
+        if view is not None:
+            low = np.append(low, np.full(view.values, view.low))
+            high = np.append(high, np.full(view.values, view.high))
+        return low.astype(np.float32), high.astype(np.float32)
+
+    def seed(self, seeds: Any, worlds: Ints | None = None) -> None:
+        """Give worlds their seeds; their next episodes are their first ones."""
+        chosen = slice(None) if worlds is None else worlds
+        self.seeds[chosen] = [signed(int(one)) for one in seeds]
+        self.episodes[chosen] = -1
+
+    def reset(self, worlds: Ints | None = None) -> None:
+        """Begin the next episode of some worlds, or of all."""
+        chosen = np.arange(self.worlds) if worlds is None else worlds
+        self.episodes[chosen] += 1
+        self.elapsed[chosen] = 0
+        rows = (chosen[:, None] * self.size + np.arange(self.size)).ravel()
+        k, at = len(rows), rows // self.size
+        draws = self.seeds[at], rows % self.size, self.episodes[at]
+        placement, memory = np.zeros((len(column_index(Placement)), k)), np.zeros((len(self.memory), k))
+        self._start(k, 1, *draws, self.options, self.course.table, placement, memory)
+        parameters: tuple[Floats, ...] = (self.program.parameter_values,)
+        if self.program.varying:
+            varied = self._varied(*draws)
+            self.varying[:, rows] = varied
+            parameters = *parameters, varied
+        state, pose = np.zeros((len(self.state), k)), np.zeros((len(self.pose), k))
+        self._place(k, 1, placement, *parameters, self.world.environment, state)
+        self._pose(k, 1, state, *parameters, pose)
+        self.state[:, rows], self.memory[:, rows], self.pose[:, rows] = state, memory, pose
+        self.command[:, rows] = defaults_of(self.model.command)[:, None]
+        self.action[:, rows] = 0.0
+        self._alarms[rows] = 0.0
+        if self.touching is not None:
+            self.touching.place(self, rows)
+
+    def _varied(self, seeds: Ints, agents: Ints, episodes: Ints) -> Floats:
+        """Draw the parameters that differ between worlds: normal about their value, clipped to their range."""
+        columns, spread = columns_of(self.model.parameters), self.scenario.vehicles[0].spread
+        made = []
+        for name in self.program.varying:
+            row = column_index(self.model.parameters)[name]
+            draw = vectorised(normals)(seeds, agents, SPREAD_PURPOSE + row, episodes)[0]
+            value = self.program.parameter_values[row] * (1.0 + spread[name] * draw)
+            made.append(np.clip(value, columns[row].low, columns[row].high))
+        return np.ascontiguousarray(made)
+
+    @property
+    def parameters(self) -> tuple[Floats, ...]:
+        """The parameter arguments of the model's kernels."""
+        values = self.program.parameter_values
+        return (values, self.varying) if self.program.varying else (values,)
+
+    def take_actions(self, actions: Any) -> None:
+        """Check actions (players, columns) and keep them; an error names the first outside the action space."""
+        given = np.asarray(actions)
+        wanted = (len(self.player_rows), len(self.action))
+        if given.shape != wanted or given.dtype.kind not in "fiu":
+            kind = f"{given.dtype} of shape {given.shape}"
+            raise InvalidValueError(f"actions are numbers of shape {wanted}, not {kind}")
+        wrong = store_actions(np.ascontiguousarray(given, np.float64), self.player_rows, self.action)
+        if wrong >= 0:
+            i, k = divmod(wrong, len(self.action))
+            name, who = list(column_index(self.task.action))[k], f"world {i // self.players}"
+            who = f"{self.task.agent_name}_{i % self.players} of {who}" if self.players > 1 else who
+            raise InvalidValueError(f"action of {who}: {name} must lie in -1 to 1, not {given[i, k]:g}")
+
+    def step(self) -> Outcome:
+        """Advance all worlds by one step with the actions taken."""
+        n, course, environment = self.n, self.course.table, self.world.environment
+        self._act(n, 1, self.action, self.pose, self.memory, self.options, self.command)
+        self.move(environment)
+        self._pose(n, 1, self.state, *self.parameters, self.pose)
+        self._judge(
+            *(n, 1, self.pose, self.memory, self.action, self._alarms, self.options, course, self.pose, self.rows),
+            *(self.verdict, self.observation),
+        )
+        self.elapsed += 1
+        rows = self.player_rows
+        return Outcome(self._flat(self.observation, rows), self.verdict[0, rows], self.verdict[1, rows] > 0.5)
+
+    def move(self, environment: Floats) -> None:
+        """Advance the vehicles by the ticks of a step; crashes are noted."""
+        if self.touching is not None:
+            self.touching.move(self)
+            return
+        self._progress[0], self._progress[1], self._progress[2] = 0, self.n, 0  # known alarms stop nothing
+        substeps = self.program.substeps
+        dt = 1.0 / (self.rate * substeps)  # the bits of a simulation's clock
+        given = self.state, self.command, *self.parameters, environment, dt, substeps, self._alarms, self._progress
+        self._step.watch(self.n, self.ticks, *given)
+
+    def observe(self, worlds: Ints | None = None) -> Float32s:
+        """Return the observations (k, values) of the players of some worlds, or of all, as they are now."""
+        rows = self.player_rows
+        if worlds is not None:
+            rows = (worlds[:, None] * self.size + np.arange(self.players)).ravel()
+        at, memory, action = (np.ascontiguousarray(table[:, rows]) for table in (self.pose, self.memory, self.action))
+        observation = np.zeros((len(self.observation), len(rows)))
+        given = at, memory, action, self.options, self.course.table, self.pose, rows, observation
+        self._observe(len(rows), 1, *given)
+        return self._flat(observation, rows, np.arange(len(rows)))
+
+    def _flat(self, table: Floats, rows: Ints, columns: Ints | None = None) -> Float32s:
+        """Return the observations of `rows`, which are `columns` of the table: an array of their own."""
+        found = np.empty((len(rows), self.observation_size), np.float32)
+        store_observations(table, rows if columns is None else columns, self.low, self.high, found)
+        if self.course.view is not None:
+            found[:, len(table) :] = self.course.view.sense(self, rows)
+        return found
+
+    def scores(self) -> dict[str, Floats]:
+        """Return the columns of the memory that `info` reports, by name."""
+        index = column_index(self.task.memory)
+        return {name: self.memory[index[name], self.player_rows] for name in self.task.scores}
+
+    def retire(self, rows: Ints) -> None:
+        """Take vehicles out of their world, far away from all others."""
+        for table, columns in ((self.state, self.model.state), (self.pose, Pose)):
+            table[column_index(columns)["x"], rows] = FAR + 100.0 * rows
+        if self.touching is not None:
+            self.touching.place(self, rows)
+
+
+def _place(*path: str | int) -> str:
+    """Return the place of a value, for errors: as the user wrote it, an argument of the environment."""
+    return dotted(path)
+
+
+def _store_actions(given: Floats, rows: Ints, table: Floats) -> int:
+    """Copy actions (k, columns) to rows of a table (columns, n); return the first not within -1 and 1, or -1."""
+    columns = table.shape[0]
+    for i in range(given.shape[0]):
+        for k in range(columns):
+            if not -1.0 <= given[i, k] <= 1.0:
+                return int(i * columns + k)
+    for i in range(given.shape[0]):
+        for k in range(columns):
+            table[k, rows[i]] = given[i, k]
+    return -1
+
+
+def _store_observations(table: Floats, rows: Ints, low: Floats, high: Floats, found: Float32s) -> None:
+    """Copy rows of a table (columns, n) into observations (k, columns or more), limited; NaN becomes `low`."""
+    for i in range(rows.shape[0]):
+        for k in range(table.shape[0]):
+            value = table[k, rows[i]]
+            value = value if value > low[k] else low[k]
+            found[i, k] = value if value < high[k] else high[k]
+
+
+store_actions, store_observations = routine(_store_actions), routine(_store_observations)

@@ -1,0 +1,1 @@
+"""Tasks: one file each; the file's name is the task's name."""

@@ -1,0 +1,167 @@
+"""Drone racing: fly through gates in their order, as fast as possible."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from paddock.compute.math import absolute, floor, select, sincos, sqrt, whole
+from paddock.compute.quaternion import unrotate
+from paddock.envs.flight import ACTIONS, FlightAction, body_motion, flown, hover_share, spread_draws
+from paddock.envs.gates import GATE_COLUMNS, gate_course
+from paddock.envs.picture import DARK, Picture
+from paddock.envs.task import Course, Task, Verdict
+from paddock.vehicles.model import Placement
+from paddock.vehicles.parts.quad import Command
+from paddock.world.columns import Column, Floats
+from paddock.world.pose import Pose
+
+GATE_DRAW, PLACE_DRAW, HEIGHT_DRAW = 1, 2, 3  # purposes of draws
+
+
+class Options(NamedTuple):
+    """Gates, starts, and the weights of the reward."""
+
+    action: Annotated[float, Column("", "what actions mean", choices=ACTIONS)] = 0.0
+    sticks: Annotated[float, Column("", "rates: deflection of the sticks at an action of 1", 0.0, 1.0)] = 0.8
+    half: Annotated[float, Column("m", "half the inner width and height of a gate", 0.1, 10.0)] = 0.75
+    frame: Annotated[float, Column("m", "width of a gate's frame", 0.0, 10.0)] = 0.4
+    laps: Annotated[float, Column("", "laps of a race; 0: any number", 0.0, 1e6)] = 0.0
+    anywhere: Annotated[float, Column("0/1", "an episode begins before any gate, not the first", 0.0, 1.0)] = 1.0
+    speed: Annotated[float, Column("m/s", "speed at the start", 0.0, 50.0)] = 2.0
+    passed: Annotated[float, Column("", "reward of a gate", 0.0, 1e4)] = 5.0
+    progress: Annotated[float, Column("1/m", "reward of a metre towards the gate", 0.0, 1e4)] = 1.0
+    spin: Annotated[float, Column("s2/rad2", "cost of the squared body rates", 0.0, 10.0)] = 0.001
+    crash: Annotated[float, Column("", "cost of a crash or of getting lost", 0.0, 1e4)] = 5.0
+    lost: Annotated[float, Column("m", "an episode ends at this distance from the gate", 1.0, 1e4)] = 25.0
+    hover: Annotated[float, Column("", "share of full thrust that carries it: set from the vehicle", 0.0, 1.0)] = 0.2
+
+
+class Memory(NamedTuple):
+    """The next gate and the position before the step."""
+
+    gate: Annotated[float, Column("", "number of the next gate")]
+    gates: Annotated[float, Column("", "gates passed")]
+    x: Annotated[float, Column("m", "position before the step, east")]
+    y: Annotated[float, Column("m", "north")]
+    z: Annotated[float, Column("m", "up")]
+
+
+class Observation(NamedTuple):
+    """All in body axes."""
+
+    gap_x: Annotated[float, Column("m", "way to the gate, forward", -50.0, 50.0)]
+    gap_y: Annotated[float, Column("m", "to the left", -50.0, 50.0)]
+    gap_z: Annotated[float, Column("m", "up", -50.0, 50.0)]
+    normal_x: Annotated[float, Column("", "direction through the gate, forward", -1.1, 1.1)]
+    normal_y: Annotated[float, Column("", "to the left", -1.1, 1.1)]
+    normal_z: Annotated[float, Column("", "up", -1.1, 1.1)]
+    next_x: Annotated[float, Column("m", "way from the gate to the next one, forward", -50.0, 50.0)]
+    next_y: Annotated[float, Column("m", "to the left", -50.0, 50.0)]
+    next_z: Annotated[float, Column("m", "up", -50.0, 50.0)]
+    vx: Annotated[float, Column("m/s", "velocity forward", -40.0, 40.0)]
+    vy: Annotated[float, Column("m/s", "to the left", -40.0, 40.0)]
+    vz: Annotated[float, Column("m/s", "up", -40.0, 40.0)]
+    up_x: Annotated[float, Column("", "the world's up direction", -1.1, 1.1)]
+    up_y: Annotated[float, Column("", "its part to the left", -1.1, 1.1)]
+    up_z: Annotated[float, Column("", "its part up", -1.1, 1.1)]
+    wx: Annotated[float, Column("rad/s", "roll rate", -40.0, 40.0)]
+    wy: Annotated[float, Column("rad/s", "pitch rate", -40.0, 40.0)]
+    wz: Annotated[float, Column("rad/s", "yaw rate", -40.0, 40.0)]
+
+
+def start(seed: int, agent: int, episode: int, o: Options, course: Floats) -> tuple[Placement, Memory]:
+    """Begin two to four metres before a gate, flying towards it."""
+    chosen, back = spread_draws(seed, agent, GATE_DRAW, episode)
+    side, turn = spread_draws(seed, agent, PLACE_DRAW, episode)
+    lift, _ = spread_draws(seed, agent, HEIGHT_DRAW, episode)
+    g = whole(select(o.anywhere > 0.5, floor(0.5 * (chosen + 1.0) * course.shape[0]), 0.0))
+    yaw = course[g, 3]
+    sine, cosine = sincos(yaw)
+    back, side = 3.0 + back, 0.5 * side
+    x, y = course[g, 0] - back * cosine - side * sine, course[g, 1] - back * sine + side * cosine
+    z = course[g, 2] + 0.3 * lift
+    return Placement(x, y, z, yaw + 0.2 * turn, o.speed), Memory(g + 0.0, 0.0, x, y, z)
+
+
+def act(a: FlightAction, at: Pose, m: Memory, o: Options) -> Command:
+    """Fly as the option `action` says."""
+    return flown(a, at, o.action, o.sticks, o.hover)
+
+
+def judge(
+    at: Pose, m: Memory, a: FlightAction, alarm: float, o: Options, course: Floats, poses: Floats, row: int
+) -> tuple[Memory, Verdict]:
+    """Reward metres towards the gate and passing it; a touched frame is a crash."""
+    g = whole(m.gate)
+    sine, cosine = sincos(course[g, 3])
+    ax, ay, az = m.x - course[g, 0], m.y - course[g, 1], m.z - course[g, 2]
+    bx, by, bz = at.x - course[g, 0], at.y - course[g, 1], at.z - course[g, 2]
+    before, after = ax * cosine + ay * sine, bx * cosine + by * sine
+    crossed = (before < 0.0) & (after >= 0.0)
+    share = select(crossed, before / select(crossed, before - after, 1.0), 0.0)  # of the step until the plane
+    across = (1.0 - share) * (ay * cosine - ax * sine) + share * (by * cosine - bx * sine)
+    height = (1.0 - share) * az + share * bz
+    off = select(absolute(across) > absolute(height), absolute(across), absolute(height))
+    passed, hit = crossed & (off < o.half), crossed & (off >= o.half) & (off < o.half + o.frame)
+    distance = sqrt(bx * bx + by * by + bz * bz)
+    closer = sqrt(ax * ax + ay * ay + az * az) - distance
+    gates = m.gates + select(passed, 1.0, 0.0)
+    following = select(g + 1 < course.shape[0], m.gate + 1.0, 0.0)
+    done = (o.laps > 0.0) & (gates >= o.laps * course.shape[0])
+    lost = (alarm != 0.0) | hit | (distance > o.lost) | (at.z < 0.05)
+    spin = at.wx * at.wx + at.wy * at.wy + at.wz * at.wz
+    reward = o.progress * closer + select(passed, o.passed, 0.0) - o.spin * spin
+    memory = Memory(select(passed, following, m.gate), gates, at.x, at.y, at.z)
+    return memory, Verdict(select(lost, -o.crash, reward), select(lost | done, 1.0, 0.0))
+
+
+def observe(at: Pose, m: Memory, a: FlightAction, o: Options, course: Floats, poses: Floats, row: int) -> Observation:
+    """Return the way to the gate and from there to the next one, and the motion."""
+    g = whole(m.gate)
+    n = g + 1 if g + 1 < course.shape[0] else 0
+    sine, cosine = sincos(course[g, 3])
+    gap = unrotate(at.qx, at.qy, at.qz, at.qw, course[g, 0] - at.x, course[g, 1] - at.y, course[g, 2] - at.z)
+    normal = unrotate(at.qx, at.qy, at.qz, at.qw, cosine, sine, 0.0)
+    dx, dy, dz = course[n, 0] - course[g, 0], course[n, 1] - course[g, 1], course[n, 2] - course[g, 2]
+    onward = unrotate(at.qx, at.qy, at.qz, at.qw, dx, dy, dz)
+    b = body_motion(at)
+    return Observation(*gap, *normal, *onward, b.vx, b.vy, b.vz, b.up_x, b.up_y, b.up_z, at.wx, at.wy, at.wz)
+
+
+def prepare(settings: Mapping[str, Any], batch: Any) -> Course:
+    """Return the gates of the setting `gates`."""
+    gates = gate_course(settings.get("gates", "oval"))
+    return Course(gates, {"hover": hover_share(batch)})
+
+
+def draw(picture: Picture, course: Course, poses: Floats, memory: Floats) -> None:
+    """Draw the gates, the next one in green, and the quadrotor, from above and from the side."""
+    gates = course.table
+    middle = 0.5 * (gates[:, :3].min(axis=0) + gates[:, :3].max(axis=0))
+    reach = float(np.abs(gates[:, :2] - middle[:2]).max()) + 3.0
+    for view in picture.above_and_beside(middle, reach):
+        for k, (x, y, z, yaw) in enumerate(gates[:, :GATE_COLUMNS].tolist()):
+            side = 0.75 * np.array([-np.sin(yaw), np.cos(yaw), 0.0])
+            corners = [(x, y, z) + a * side + (0.0, 0.0, b * 0.75) for a, b in ((1, 1), (1, -1), (-1, -1), (-1, 1))]
+            view.line(corners, (46, 160, 67) if k == int(memory[0, 0]) else DARK, closed=True)
+        view.quad(poses[:, 0], size=0.5)
+
+
+TASK = Task(
+    summary="Fly a quadrotor through gates",
+    model="quad",
+    preset="race",
+    action=FlightAction,
+    observation=Observation,
+    memory=Memory,
+    options=Options,
+    start=start,
+    act=act,
+    judge=judge,
+    observe=observe,
+    settings=("gates",),
+    prepare=prepare,
+    scores=("gates",),
+    draw=draw,
+)

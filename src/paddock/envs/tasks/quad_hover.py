@@ -1,0 +1,121 @@
+"""Hover: fly to a point and stay there, whatever the start and the heading."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from paddock.compute.math import PI, exp, select, sqrt
+from paddock.compute.quaternion import unrotate
+from paddock.envs.flight import ACTIONS, FlightAction, body_motion, flown, hover_share, spread_draws
+from paddock.envs.picture import Picture
+from paddock.envs.task import Course, Task, Verdict
+from paddock.vehicles.model import Placement
+from paddock.vehicles.parts.quad import Command
+from paddock.world.columns import Column, Floats
+from paddock.world.pose import Pose
+
+HEIGHT = 2.0  # m: of the point over the ground
+START, TURN, SPEED_DRAW = 1, 2, 3  # purposes of draws
+
+
+class Options(NamedTuple):
+    """What makes it easy or hard, and the weights of the reward."""
+
+    action: Annotated[float, Column("", "what actions mean", choices=ACTIONS)] = 0.0
+    sticks: Annotated[float, Column("", "rates: deflection of the sticks at an action of 1", 0.0, 1.0)] = 0.4
+    away: Annotated[float, Column("m", "distance of the start from the point, in each axis, at most", 0.0, 1.5)] = 1.0
+    speed: Annotated[float, Column("m/s", "speed at the start, at most", 0.0, 10.0)] = 0.5
+    bounds: Annotated[float, Column("m", "an episode ends at this distance from the point", 0.1, 1e3)] = 4.0
+    effort: Annotated[float, Column("", "cost of an action's square", 0.0, 10.0)] = 0.01
+    spin: Annotated[float, Column("s2/rad2", "cost of the squared body rates", 0.0, 10.0)] = 0.0005
+    crash: Annotated[float, Column("", "cost of a crash or of leaving", 0.0, 1e4)] = 5.0
+    hover: Annotated[float, Column("", "share of full thrust that carries it: set from the vehicle", 0.0, 1.0)] = 0.2
+
+
+class Memory(NamedTuple):
+    """The last distance."""
+
+    distance: Annotated[float, Column("m", "distance to the point")]
+
+
+class Observation(NamedTuple):
+    """All in body axes."""
+
+    gap_x: Annotated[float, Column("m", "way to the point, forward", -10.0, 10.0)]
+    gap_y: Annotated[float, Column("m", "to the left", -10.0, 10.0)]
+    gap_z: Annotated[float, Column("m", "up", -10.0, 10.0)]
+    vx: Annotated[float, Column("m/s", "velocity forward", -20.0, 20.0)]
+    vy: Annotated[float, Column("m/s", "to the left", -20.0, 20.0)]
+    vz: Annotated[float, Column("m/s", "up", -20.0, 20.0)]
+    up_x: Annotated[float, Column("", "the world's up direction", -1.1, 1.1)]
+    up_y: Annotated[float, Column("", "its part to the left", -1.1, 1.1)]
+    up_z: Annotated[float, Column("", "its part up", -1.1, 1.1)]
+    wx: Annotated[float, Column("rad/s", "roll rate", -40.0, 40.0)]
+    wy: Annotated[float, Column("rad/s", "pitch rate", -40.0, 40.0)]
+    wz: Annotated[float, Column("rad/s", "yaw rate", -40.0, 40.0)]
+
+
+def start(seed: int, agent: int, episode: int, o: Options, course: Floats) -> tuple[Placement, Memory]:
+    """Begin around the point, at any heading."""
+    x, y = spread_draws(seed, agent, START, episode)
+    z, yaw = spread_draws(seed, agent, TURN, episode)
+    speed, _ = spread_draws(seed, agent, SPEED_DRAW, episode)
+    x, y, z = o.away * x, o.away * y, o.away * z
+    return Placement(x, y, HEIGHT + z, PI * yaw, o.speed * speed), Memory(sqrt(x * x + y * y + z * z))
+
+
+def act(a: FlightAction, at: Pose, m: Memory, o: Options) -> Command:
+    """Fly as the option `action` says."""
+    return flown(a, at, o.action, o.sticks, o.hover)
+
+
+def judge(
+    at: Pose, m: Memory, a: FlightAction, alarm: float, o: Options, course: Floats, poses: Floats, row: int
+) -> tuple[Memory, Verdict]:
+    """Reward being near and calm: at most 1 in a step."""
+    gz = at.z - HEIGHT
+    distance = sqrt(at.x * at.x + at.y * at.y + gz * gz)
+    lost = (alarm != 0.0) | (at.z < 0.05) | (distance > o.bounds)
+    spin = at.wx * at.wx + at.wy * at.wy + at.wz * at.wz
+    effort = a.roll * a.roll + a.pitch * a.pitch + a.yaw * a.yaw + a.thrust * a.thrust
+    near = 0.5 * (1.0 - distance / o.bounds) + 0.5 * exp(-8.0 * distance * distance)
+    reward = near - o.effort * effort - o.spin * spin
+    return Memory(distance), Verdict(select(lost, -o.crash, reward), select(lost, 1.0, 0.0))
+
+
+def observe(at: Pose, m: Memory, a: FlightAction, o: Options, course: Floats, poses: Floats, row: int) -> Observation:
+    """Return the way to the point and the motion."""
+    b = body_motion(at)
+    gap = unrotate(at.qx, at.qy, at.qz, at.qw, -at.x, -at.y, HEIGHT - at.z)
+    return Observation(*gap, b.vx, b.vy, b.vz, b.up_x, b.up_y, b.up_z, at.wx, at.wy, at.wz)
+
+
+def prepare(settings: Mapping[str, Any], batch: Any) -> Course:
+    """Take the thrust of hovering from the vehicle."""
+    return Course(np.zeros((1, 1)), {"hover": hover_share(batch)})
+
+
+def draw(picture: Picture, course: Course, poses: Floats, memory: Floats) -> None:
+    """Draw the point and the quadrotor, from above and from the side."""
+    for view in picture.above_and_beside(centre=(0.0, 0.0, HEIGHT), reach=4.0):
+        view.disc((0.0, 0.0, HEIGHT), 0.12, (46, 160, 67))
+        view.quad(poses[:, 0])
+
+
+TASK = Task(
+    summary="Fly a quadrotor to a point and hover there",
+    model="quad",
+    preset="race",
+    action=FlightAction,
+    observation=Observation,
+    memory=Memory,
+    options=Options,
+    start=start,
+    act=act,
+    judge=judge,
+    observe=observe,
+    prepare=prepare,
+    scores=("distance",),
+    draw=draw,
+)

@@ -1,0 +1,180 @@
+"""What a racing car sees of a track: points of the middle line ahead, cones, or the beams of a lidar."""
+
+import os
+from typing import Any
+
+import numpy as np
+from numpy import empty
+from numpy.typing import NDArray
+
+from paddock.compute.math import maximum, sqrt
+from paddock.compute.routine import parallel_range, parallel_routine
+from paddock.envs.task import SensedView
+from paddock.errors import InvalidValueError, unknown_name
+from paddock.sensing.cone_detection import look_for_cones
+from paddock.sensing.sensors.cones import Options
+from paddock.sensing.view import CONE, Around, Cones, FleetView
+from paddock.track import Track, generate, load
+from paddock.track.locating import segment_near
+from paddock.track.track import BLUE, YELLOW
+from paddock.world.columns import Floats
+
+Ints = NDArray[np.int64]
+Float32s = NDArray[np.float32]
+X, Y, COSINE, SINE, LEFT, RIGHT, CURVATURE, ALONG = range(8)
+"""Columns of a course: a point of the middle line (m), its direction, the widths (m), the curvature (1/m), the
+position along it (m)."""
+OBSERVATIONS = ("lidar", "cones", "detections", "track")
+DETECTIONS_SEEN = 16  # the nearest
+WINDOW = 20  # points of a course before and after a known one that are searched
+AHEAD = (2.0, 4.0, 7.0, 10.0, 14.0, 18.0, 24.0, 30.0)  # m: points of the middle line that "track" shows
+CONES_SEEN = 8  # of each side
+CONE_RANGE = 30.0  # m
+CONE_ANGLE = 1.0471975511965976  # rad: to each side
+
+
+def chosen_track(given: Any) -> Track:
+    """Return the track of a setting: a Track, the name of one, a file, or the seed of a generated one."""
+    if isinstance(given, Track):
+        return given
+    if isinstance(given, int | np.integer) and not isinstance(given, bool):
+        return generate(int(given))
+    if isinstance(given, str | os.PathLike):
+        return load(given)
+    raise InvalidValueError(f"track: a name, a file, a seed or a Track, not {type(given).__name__}")
+
+
+def course_table(track: Track) -> Floats:
+    """Return the middle line of a track as a course (k, 8)."""
+    heading = track.heading
+    columns = track.centre, np.cos(heading), np.sin(heading), track.left_width, track.right_width, track.curvature
+    return np.ascontiguousarray(np.column_stack([*columns, track.along]))
+
+
+def located(x: float, y: float, near: int, closed: bool, course: Floats) -> tuple[int, float, float, float]:
+    """Return the segment of a course nearest to a place, around a known one, and the place on it.
+
+    That is: the position along (m), the distance to the left of the middle line, and the distance from it.
+    """
+    k, share = segment_near(x, y, course, near - WINDOW, 2 * WINDOW, closed)
+    n = k + 1 if k + 1 < course.shape[0] else 0
+    dx, dy = course[n, 0] - course[k, 0], course[n, 1] - course[k, 1]
+    gx, gy = x - course[k, 0] - share * dx, y - course[k, 1] - share * dy
+    part = sqrt(dx * dx + dy * dy)
+    offset = (dx * gy - dy * gx) / maximum(part, 1e-9)
+    return k, course[k, 7] + share * part, offset, sqrt(gx * gx + gy * gy)
+
+
+def _points_ahead(poses: Floats, rows: Ints, segments: Floats, course: Floats, step: float, out: Float32s) -> None:
+    """Write the middle line's points at the distances of AHEAD in the car's axes, over that distance."""
+    for i in parallel_range(rows.shape[0]):
+        r = rows[i]
+        qz, qw = poses[5, r], poses[6, r]
+        cosine, sine = 1.0 - 2.0 * qz * qz, 2.0 * qw * qz
+        for j in range(len(AHEAD)):
+            k = (int(segments[r]) + int(AHEAD[j] / step + 0.5)) % course.shape[0]
+            dx, dy = course[k, 0] - poses[0, r], course[k, 1] - poses[1, r]
+            out[i, 2 * j] = min(max((dx * cosine + dy * sine) / AHEAD[j], -4.0), 4.0)
+            out[i, 2 * j + 1] = min(max((dy * cosine - dx * sine) / AHEAD[j], -4.0), 4.0)
+
+
+def _cones_ahead(poses: Floats, rows: Ints, cones: Floats, sides: Ints, out: Float32s) -> None:
+    """Write the nearest cones of each side in the car's axes, nearest first, over CONE_RANGE; 0 where there is none."""
+    for i in parallel_range(rows.shape[0]):
+        r = rows[i]
+        qz, qw = poses[5, r], poses[6, r]
+        cosine, sine = 1.0 - 2.0 * qz * qz, 2.0 * qw * qz
+        best = empty((2, CONES_SEEN))
+        best[:] = CONE_RANGE * CONE_RANGE
+        out[i, :] = 0.0
+        for c in range(cones.shape[0]):
+            dx, dy = cones[c, 0] - poses[0, r], cones[c, 1] - poses[1, r]
+            square = dx * dx + dy * dy
+            side = sides[c]
+            if square >= best[side, CONES_SEEN - 1]:
+                continue
+            forward, left = dx * cosine + dy * sine, dy * cosine - dx * sine
+            if forward <= 0.0 or abs(left) > 1.7320508075688772 * forward:  # beyond CONE_ANGLE
+                continue
+            place = CONES_SEEN - 1
+            while place > 0 and best[side, place - 1] > square:
+                best[side, place] = best[side, place - 1]
+                for part in range(2):
+                    out[i, 2 * (side * CONES_SEEN + place) + part] = out[i, 2 * (side * CONES_SEEN + place - 1) + part]
+                place -= 1
+            best[side, place] = square
+            out[i, 2 * (side * CONES_SEEN + place)] = forward / CONE_RANGE
+            out[i, 2 * (side * CONES_SEEN + place) + 1] = left / CONE_RANGE
+
+
+points_ahead, cones_ahead = parallel_routine(_points_ahead), parallel_routine(_cones_ahead)
+
+
+def line_view(course: Floats, step: float, segment_row: int) -> SensedView:
+    """Return the view of the middle line ahead."""
+
+    def seen(batch: Any, rows: Ints) -> Float32s:
+        out = np.empty((len(rows), 2 * len(AHEAD)), np.float32)
+        points_ahead(batch.pose, rows, batch.memory[segment_row], course, step, out)
+        return out
+
+    return SensedView(seen, 2 * len(AHEAD), -4.0, 4.0)
+
+
+def cone_view(track: Track) -> SensedView:
+    """Return the view of the cones ahead: the nearest blue and yellow ones within 30 m and 60 degrees to each side."""
+    if not len(track.cones):
+        raise InvalidValueError(f"track {track.name!r} has no cones: choose another observation")
+    of_side = (track.colours == BLUE) | (track.colours == YELLOW)
+    cones = np.ascontiguousarray(track.cones[of_side])
+    sides = (track.colours[of_side] == YELLOW).astype(np.int64)
+
+    def seen(batch: Any, rows: Ints) -> Float32s:
+        out = np.empty((len(rows), 4 * CONES_SEEN), np.float32)
+        cones_ahead(batch.pose, rows, cones, sides, out)
+        return out
+
+    return SensedView(seen, 4 * CONES_SEEN, -1.0, 1.0)
+
+
+def detection_view(track: Track) -> SensedView:
+    """Return the view of the sensor of cones at its defaults: x and y over 45 m, 1 for blue, -1 for yellow, else 0.
+
+    In every step there is a frame without delay, of the nearest 16 detections; the rest is 0.
+    """
+    options = Options(max_detections=float(DETECTIONS_SEEN), occlusion=0.0)
+    table = np.zeros((len(track.cones), CONE.size))
+    table[:, :2], table[:, CONE.colour], table[:, CONE.number] = track.cones, track.colours, np.arange(len(table))
+    around = Around(cones=Cones(table, np.arange(len(table))))
+
+    def seen(batch: Any, rows: Ints) -> Float32s:
+        n, worlds = len(rows), rows // batch.size
+        moment = mixed(batch.episodes[worlds] * 1_000_003 + batch.elapsed[worlds])
+        streams = (mixed(batch.seeds[worlds]) ^ moment) + rows % batch.size  # of the world alone, not of the batch
+        poses = batch.pose if n == batch.n else np.ascontiguousarray(batch.pose[:, rows])
+        arrays = {"detections": np.empty((n, DETECTIONS_SEEN, 8), np.float32)}
+        arrays["truth"] = np.empty((n, DETECTIONS_SEEN, 4), np.float32)
+        view = FleetView(n, poses, rows, streams, options, batch.world.environment, around, 0, 0, 0)
+        look_for_cones(view, arrays, np.empty((2, n)))
+        found = arrays["detections"][:, :, :3]
+        colour = found[:, :, 2]
+        sides = np.where(colour == BLUE, 1.0, np.where(colour == YELLOW, -1.0, 0.0))
+        out = np.concatenate([np.nan_to_num(found[:, :, :2]) / options.range_max, sides[:, :, None]], axis=2)
+        return np.asarray(np.clip(out, -1.2, 1.2).reshape(n, -1), np.float32)
+
+    return SensedView(seen, 3 * DETECTIONS_SEEN, -1.2, 1.2)
+
+
+def mixed(values: Ints) -> Ints:
+    """Return whole numbers whose bits are mixed: near ones become unlike each other."""
+    bits = values.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return (bits ^ (bits >> np.uint64(31))).view(np.int64)
+
+
+def checked_observation(given: Any) -> str:
+    """Return what a racing car observes; an error if there is no such observation."""
+    if given not in OBSERVATIONS:
+        raise unknown_name("observation", str(given), OBSERVATIONS)
+    return str(given)

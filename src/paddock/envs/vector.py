@@ -1,0 +1,157 @@
+"""A Gymnasium vector environment: N worlds in one compiled batch."""
+
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from paddock.envs.batch import Batch
+from paddock.envs.spaces import (
+    RENDER_MODES,
+    NotResetError,
+    action_space,
+    checked_render_mode,
+    checked_seed,
+    checked_steps,
+    observation_space,
+    rendered,
+)
+from paddock.envs.task import find_task
+from paddock.errors import InvalidValueError, unknown_name
+
+Floats = NDArray[np.float64]
+Float32s = NDArray[np.float32]
+Bools = NDArray[np.bool_]
+
+
+class PaddockVectorEnv(VectorEnv[Any, Any, Any]):
+    """N worlds of a task; keywords as of `Batch`. World k of seed s is the single environment of seed s + k."""
+
+    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 50}  # noqa: RUF012
+
+    def __init__(
+        self,
+        task: str,
+        num_envs: int = 1,
+        render_mode: str | None = None,
+        max_episode_steps: int | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        **given: Any,
+    ) -> None:
+        found = find_task(task)
+        self.batch = Batch(found, num_envs, **given)
+        self.num_envs = num_envs
+        self.render_mode = checked_render_mode(render_mode)
+        self.autoreset_mode = _autoreset(autoreset_mode)
+        fps = round(1.0 / self.batch.step_time)
+        self.metadata = {**self.metadata, "render_fps": fps, "autoreset_mode": self.autoreset_mode}
+        self.single_action_space = action_space(self.batch)
+        self.single_observation_space = observation_space(self.batch)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self._most = checked_steps(max_episode_steps) or found.steps
+        self._ended: Bools = np.ones(num_envs, np.bool_)  # worlds whose episode is over
+        self._seeded = False
+
+    def reset(
+        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Float32s, dict[str, Any]]:
+        """Begin an episode in all worlds, or in those of `options["reset_mask"]`, (num_envs,) of bool.
+
+        `seed`: a number, to which world k adds k, or a list with one for each world.
+        """
+        super().reset(seed=checked_seed(seed) if isinstance(seed, int | np.integer) else None)
+        mask = self._mask(options)
+        chosen = np.flatnonzero(mask)
+        seeds, worlds = self._seeds(seed)
+        if not self._seeded:
+            unseeded = np.setdiff1d(np.arange(self.num_envs), worlds)
+            self.batch.seed(self.np_random.integers(1 << 62, size=len(unseeded)), unseeded)
+            chosen, self._seeded = np.arange(self.num_envs), True  # a world that has never begun is begun, too
+        held = np.isin(worlds, chosen)
+        self.batch.seed(np.array(seeds, object)[held], worlds[held])
+        self.batch.reset(chosen)
+        self._ended[chosen] = False
+        return self.batch.observe(), self._info(self.batch.scores(), mask)
+
+    def step(self, actions: Any) -> tuple[Float32s, Floats, Bools, Bools, dict[str, Any]]:
+        """Advance all worlds by one step; an action outside the action space is an error."""
+        if not self._seeded:
+            raise NotResetError("there is no episode yet: call reset() before step()")
+        before = self._ended
+        if self.autoreset_mode == AutoresetMode.DISABLED and before.any():
+            which = f"the episode of world {int(np.argmax(before))} has ended"
+            raise NotResetError(f'{which}: call reset(options={{"reset_mask": mask}}) before step()')
+        self.batch.take_actions(actions)
+        observations, rewards, terminated = self.batch.step()
+        truncated = (self.batch.elapsed >= self._most) & ~terminated
+        info: dict[str, Any] = {}
+        if self.autoreset_mode == AutoresetMode.NEXT_STEP and before.any():
+            self._begin(np.flatnonzero(before), observations)
+            rewards[before] = 0.0
+            terminated[before] = truncated[before] = False
+        ended = terminated | truncated
+        everywhere = np.ones(self.num_envs, np.bool_)
+        if self.autoreset_mode == AutoresetMode.SAME_STEP and ended.any():
+            final, rows = self._info(self.batch.scores(), ended), np.flatnonzero(ended)
+            info = {"final_obs": _scattered(observations[rows], rows, self.num_envs), "_final_obs": ended.copy()}
+            info |= {"final_info": final, "_final_info": ended.copy()}
+            self._begin(rows, observations)
+        self._ended = ended if self.autoreset_mode != AutoresetMode.SAME_STEP else np.zeros_like(ended)
+        return observations, rewards, terminated, truncated, {**info, **self._info(self.batch.scores(), everywhere)}
+
+    def _begin(self, worlds: NDArray[np.int64], observations: Float32s) -> None:
+        """Begin the next episode of worlds and put its first observations in their place."""
+        self.batch.reset(worlds)
+        observations[worlds] = self.batch.observe(worlds)
+
+    def _seeds(self, seed: Any) -> tuple[list[int], NDArray[np.int64]]:
+        """Return the seeds that are given, and the worlds that they are for."""
+        if seed is None:
+            return [], np.zeros(0, np.int64)
+        if isinstance(seed, int | np.integer):
+            return [int(seed) + k for k in range(self.num_envs)], np.arange(self.num_envs)
+        given = list(seed)
+        if len(given) != self.num_envs:
+            raise InvalidValueError(f"seeds: a list of {self.num_envs}, one for each world, not of {len(given)}")
+        worlds = [k for k, one in enumerate(given) if one is not None]
+        return [checked_seed(given[k]) for k in worlds], np.array(worlds, np.int64)
+
+    def _mask(self, options: dict[str, Any] | None) -> Bools:
+        if not options or "reset_mask" not in options:
+            return np.ones(self.num_envs, np.bool_)
+        mask = np.asarray(options["reset_mask"])
+        if mask.shape != (self.num_envs,) or mask.dtype != np.bool_ or not mask.any():
+            wanted = f"bool of shape ({self.num_envs},), at least one of them True"
+            raise InvalidValueError(f"reset_mask: {wanted}, not {mask.dtype} of shape {mask.shape}")
+        return mask
+
+    def _info(self, scores: dict[str, Floats], mask: Bools) -> dict[str, Any]:
+        """Return the scores of worlds as Gymnasium does: an array and a mask for each."""
+        info: dict[str, Any] = {}
+        for name, values in scores.items():
+            info[name], info[f"_{name}"] = np.where(mask, values, 0.0), mask.copy()
+        return info
+
+    def render(self) -> tuple[Any, ...] | None:
+        """Return a picture of every world if the render mode is "rgb_array"."""
+        if self.render_mode is None:
+            return None
+        return tuple(rendered(self.batch, world) for world in range(self.num_envs))
+
+
+def _autoreset(mode: AutoresetMode | str) -> AutoresetMode:
+    names = [one.value for one in AutoresetMode]
+    try:
+        return mode if isinstance(mode, AutoresetMode) else AutoresetMode(mode)
+    except ValueError:
+        raise unknown_name("autoreset mode", str(mode), names) from None
+
+
+def _scattered(values: Float32s, rows: NDArray[np.int64], count: int) -> NDArray[np.object_]:
+    """Return an array of objects with a value in each of the rows, None elsewhere."""
+    found = np.full(count, None, dtype=object)
+    found[rows] = np.fromiter(values, object, len(values))
+    return found
