@@ -202,13 +202,15 @@ def _doubtful(steps: list[_Walk], count: int = 3) -> list[int]:
 
 def _first_walks(mesh: _Cones, pose: tuple[float, float, float], reach: float) -> list[_Walk]:
     """Return walks of one edge: the nearest few plausible ones, entered from behind."""
-    walks = []
-    for distance, left, right in mesh.first_edges(pose, reach):
-        cost = mesh.edge_cost(left, right) + 0.1 * distance
-        if cost < WRONG_SIDE and len(walks) < 4:
-            behind = mesh.behind(left, right)
-            walks.append(_Walk(left, right, behind, None, None, (left, right), 0, -cost, 0.0, None))
-    return sorted(walks, key=lambda walk: -walk.score)
+    walks: dict[tuple[int, int], _Walk] = {}
+    x, y, yaw = pose
+    for aside in (0.0, 0.35, -0.35):  # in a tight bend, the track ahead is beside the ray ahead
+        for distance, left, right in mesh.first_edges((x, y, yaw + aside), reach):
+            cost = mesh.edge_cost(left, right) + 0.1 * distance + abs(aside)
+            if cost < WRONG_SIDE and (left, right) not in walks:
+                behind = mesh.behind(left, right)
+                walks[left, right] = _Walk(left, right, behind, None, None, (left, right), 0, -cost, 0.0, None)
+    return sorted(walks.values(), key=lambda walk: -walk.score)[:6]
 
 
 def centreline(cones: Floats, found: Boundaries, step: float = 1.0, stiffness: float = 2.0) -> Floats:

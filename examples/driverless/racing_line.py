@@ -94,7 +94,7 @@ def least_curvature(
 def corner_speed(curvature: Floats, car: Car, use: float, top: float) -> Floats:
     """Return the speeds (m/s) at which a turn takes `use` of the grip; downforce makes some turns flat out."""
     still = use * car.grip(0.0)
-    gain = (use * car.grip(1.0) - still)  # grip grows with the square of the speed
+    gain = use * car.grip(1.0) - still  # grip grows with the square of the speed
     bend = np.abs(curvature) - gain
     return np.where(bend > still / top**2, np.sqrt(still / np.maximum(bend, 1e-9)), top)
 
