@@ -323,6 +323,6 @@ class GraphSlam:
 
     def _optimise(self) -> None:
         """Solve the graph from the present estimate, and look up the covariances around the last keyframe."""
-        self.poses, self.cones, factors = solve(self.graph, self.poses, self.cones, most=4)
+        self.poses, self.cones, factors = solve(self.graph, self.poses, self.cones, most=2)
         self.near = np.flatnonzero(np.hypot(*(self.cones - self.poses[-1, :2]).T) < VIEW)
         self.joint = factors.covariance(len(self.poses) - 1, self.near)
