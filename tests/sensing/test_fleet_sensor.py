@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from paddock.compute.threads import limit_threads
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
-from paddock.sensing.sensor import find_sensor, sensor_names
+from paddock.sensing.sensor import ArraySensor, find_sensor, sensor_names
 from paddock.sensing.site import Site
 from paddock.sensing.suite import FleetSensor
 from paddock.world.columns import Floats, columns_of, defaults_of
 from paddock.world.pose import Environment, Pose
 
-NAMES = sensor_names()
+NAMES = [name for name in sensor_names() if not isinstance(find_sensor(name), ArraySensor)]
 
 
 def wandering(n: int, tick: int, width: int | None = None) -> Floats:

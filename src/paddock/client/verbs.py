@@ -59,6 +59,12 @@ def _placed(tree: dict[str, Any]) -> PlacedMarker:
     return PlacedMarker(marker, tree["since"], inf if tree["expires"] is None else tree["expires"], tree["source"])
 
 
+def _track(tree: dict[str, Any]) -> Any:
+    from paddock.track.viewing import track_from  # takes long to import
+
+    return track_from(tree)
+
+
 RESULTS: dict[str, Callable[[Any], Any]] = {
     "orders": lambda found: [RemoteOverride(**one) for one in found],
     "routes": lambda found: [RemoteRoute(**one) for one in found],
@@ -66,6 +72,7 @@ RESULTS: dict[str, Callable[[Any], Any]] = {
     "log": lambda found: [ActionMessage(**one) for one in found],
     "placed_markers": lambda found: [_placed(one) for one in found],
     "transform": lambda found: Transform(found["position"], found["quaternion"]),
+    "track": lambda found: None if found is None else _track(found),
     "mission_view": lambda found: view_from(found) if found else None,
 }
 """Operation -> function that converts its result to the type that a local simulation returns."""
@@ -269,6 +276,11 @@ class RemoteVerbs(Verbs, OldSpellings, part=""):
         asked = request("metadata")
         found = asked._replace(read=lambda reply: load_scenario(value(reply)["scenario"]))
         return self._value(lambda: self._ask(found))
+
+    @property
+    def track(self) -> Any:
+        """The race track of the scenario; None without one."""
+        return self._value(self.get_track)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.session.url}{' (closed)' if self._closed else ''}>"

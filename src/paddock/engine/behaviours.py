@@ -12,6 +12,8 @@ from paddock.compute.kernel import CompiledKernels, kernel
 from paddock.compute.neighbours import NeighbourGrid
 from paddock.errors import InvalidValueError, UnknownNameError, unknown_name, users_code
 from paddock.scenario import Scenario
+from paddock.track.from_scenario import track_of
+from paddock.track.track import Track
 from paddock.vehicles.model import Desire, VehicleModel
 from paddock.vehicles.parts.prop import Command as PropCommand
 from paddock.world.columns import Floats, checked, column_index, columns_of, defaults_of, filled
@@ -21,6 +23,7 @@ from paddock.world.snapshot import Snapshot
 from paddock.world.world import World
 
 MEMORY = "memory"
+TRACK_PATH = "track"  # the path that is the middle line of the scenario's track
 STREAM = "stream"  # the memory column with a random number of the vehicle
 STREAM_PURPOSE, STREAMS = 768, 2**52  # purpose of its draw, and how many there are: exact as a float
 POSE_ROWS = len(column_index(Pose))
@@ -69,11 +72,35 @@ class RuleSetup:
             return self.rule.road(self.rule.options(*self.of_first().options.tolist()), self.path)
 
 
-def set_up_rule(rule: Rule, given: Mapping[str, Any], where: Where, count: int | None = None) -> RuleSetup:
-    """Check the options that the user wrote; with `count`, an option may be a list of one value per vehicle."""
+def set_up_rule(
+    rule: Rule, given: Mapping[str, Any], where: Where, count: int | None = None, track: Track | None = None
+) -> RuleSetup:
+    """Check the options that the user wrote; with `count`, an option may be a list of one value per vehicle.
+
+    `path: track` is the middle line of `track`, the scenario's.
+    """
+    given = _on_track(rule, given, where, track)
     target = _target(rule, given, where)
     options = _options(rule, given, target, where, count)
     return RuleSetup(rule, target, options, _path(rule, given, options, where))
+
+
+def _on_track(rule: Rule, given: Mapping[str, Any], where: Where, track: Track | None) -> Mapping[str, Any]:
+    """Replace `path: track` by points, with whether it is closed and its width for rules that have these options."""
+    if not rule.needs_path or not isinstance(given.get("path"), str):
+        return given
+    if given["path"] != TRACK_PATH:
+        raise InvalidValueError(
+            f"{where('path')}: a path is a list of points, a shape or {TRACK_PATH!r}, not {given['path']!r:.60}"
+        )
+    if track is None:
+        raise InvalidValueError(f"{where('path')}: 'path: track' needs a section `track` in the scenario")
+    known = column_index(rule.options)
+    if "width" in known and "closed" not in known and not track.closed:
+        raise InvalidValueError(f"{where('path')}: {rule.name} needs a closed track; {track.name} is open")
+    width = 2.0 * float(min(track.left_width.min(), track.right_width.min()))
+    found = {"closed": float(track.closed), "width": width}
+    return {**{name: value for name, value in found.items() if name in known}, **given, "path": track.path()}
 
 
 def _target(rule: Rule, given: Mapping[str, Any], where: Where) -> str | None:
@@ -382,7 +409,8 @@ def entry_setups(scenario: Scenario) -> Iterator[tuple[str, RuleSetup]]:
     for entry in scenario.vehicles:
         chosen = entry.controller
         if chosen is not None and chosen.name in rule_names():
-            yield entry.name, set_up_rule(find_rule(chosen.name), chosen.options, str)
+            rule, track = find_rule(chosen.name), track_of(scenario.track)
+            yield entry.name, set_up_rule(rule, chosen.options, str, track=track)
 
 
 def entry_routes(scenario: Scenario, snapshot: Snapshot) -> Iterator[PlannedRoute]:

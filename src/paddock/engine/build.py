@@ -19,9 +19,11 @@ from paddock.engine.program import COLLIDED_FOR, CONTACT, VARYING, FleetProgram,
 from paddock.errors import CodeError, InvalidValueError, PaddockError, users_code
 from paddock.scenario import Scenario, VehicleEntry, load_preset, spawn_poses
 from paddock.scenario.contact import FleetContact
+from paddock.sensing.array_suite import fleet_sensor
 from paddock.sensing.sensor import Sensor, find_sensor
 from paddock.sensing.site import site_at
-from paddock.sensing.suite import FleetSensor
+from paddock.track.from_scenario import declared_fleets, track_of, world_with_track
+from paddock.track.track import Track
 from paddock.vehicles.fmu.imported import open_fmu
 from paddock.vehicles.fmu.vehicle import FmuMapping, FmuVehicle, fmu_vehicle, identifier
 from paddock.vehicles.model import PartFile, PartFunction, Placement, VehicleModel, find_model, over
@@ -54,10 +56,11 @@ def environment_values(scenario: Scenario) -> Floats:
 def new_world(scenario: Scenario) -> World:
     """Return the world of a scenario without fleets; an error names a value out of range."""
     values = environment_values(scenario)
-    scenery = _at(scenario.at("world"), scenery_of, scenario.world)
-    if scenario.contact is not None and any(one.obstacles for one in scenario.declared):
+    track = _at(scenario.at("track"), track_of, scenario.track)
+    scenery = _at(scenario.at("world"), scenery_of, world_with_track(scenario))
+    if scenario.contact is not None and any(one.obstacles for one in declared_fleets(scenario)):
         scenery = scenery.with_own_rounds()  # others share it; cones that are knocked over are removed from it
-    return World(scenario.clock.rate, values, scenario.seed, scenery)
+    return World(scenario.clock.rate, values, scenario.seed, scenery, track)
 
 
 def build_program(
@@ -89,7 +92,7 @@ def build_program(
     for name, value in checked_inputs(model, entry.failsafe, lambda name: place("failsafe", name)).items():
         program.failsafe[column_index(model.command)[name]] = value
     _contact(program, world, scenario, entry, place)
-    _behaviour(program, entry, place)
+    _behaviour(program, entry, place, world.track)
     _sensors(program, world, scenario, entry, place)
     return program
 
@@ -113,7 +116,7 @@ def arrival(world: World, program: FleetProgram, entry: VehicleEntry, place: Pla
         return draw_uniforms(world.seed, streams, SPAWN_PURPOSE, columns)
 
     with np.errstate(over="ignore", invalid="ignore"):  # an overflow is refused in the next line
-        poses = _at(place("spawn"), spawn_poses, entry, uniform, world.heights, arrays)
+        poses = _at(place("spawn"), spawn_poses, entry, uniform, world.heights, arrays, world.track)
     where = place("spawn" if entry.spawn else "pose")
     if not (np.abs(poses[:, :3]) <= FARTHEST).all():
         raise InvalidValueError(f"{where}: vehicles start within {FARTHEST:g} m of the origin")
@@ -240,7 +243,7 @@ def _contact(program: FleetProgram, world: World, scenario: Scenario, entry: Veh
     program.fleet.add_table(CONTACT, len(column_index(LastContact)), defaults_of(LastContact))
 
 
-def _behaviour(program: FleetProgram, entry: VehicleEntry, place: Place) -> None:
+def _behaviour(program: FleetProgram, entry: VehicleEntry, place: Place, track: Track | None) -> None:
     chosen = entry.controller
     if chosen is None:
         return
@@ -253,7 +256,7 @@ def _behaviour(program: FleetProgram, entry: VehicleEntry, place: Place) -> None
         return place(key, chosen.name, option) if option else place(key)
 
     rule = _at(place(key), find_rule, chosen.name)
-    setup = set_up_rule(rule, chosen.options, where)
+    setup = set_up_rule(rule, chosen.options, where, track=track)
     program.behaviour = _at(place(key), FleetBehaviour, setup, program.model, program.fleet, program.varying)
 
 
@@ -268,7 +271,7 @@ def _sensors(program: FleetProgram, world: World, scenario: Scenario, entry: Veh
         site = _at(where, lambda: site_at(Origin(*scenario.world.origin), scenario.world.date))
         options = {**_from_vehicle(program, sensor, chosen.options, where), **chosen.options}
         tables = () if world.scenery is None else world.scenery.tables
-        program.sensors[name] = FleetSensor(
+        program.sensors[name] = fleet_sensor(
             sensor, options, world.clock.rate, site, program.fleet.capacity, index, where, tables
         )
 
@@ -337,7 +340,7 @@ def build_problems(scenario: Scenario) -> list[str]:
             setup_of(scenario, divide=False)
         except PaddockError as error:
             problems.append(str(error))
-    declared = sorted(scenario.declared, key=lambda one: (one.entry.id is None, one.entry.name))  # as in a run
+    declared = sorted(declared_fleets(scenario), key=lambda one: (one.entry.id is None, one.entry.name))  # as in a run
     for entry, where, _ in declared:
         place = partial(scenario.at, *where)
         try:

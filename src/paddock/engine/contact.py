@@ -22,6 +22,7 @@ from paddock.engine.program import CONTACT, FleetProgram, LastContact
 from paddock.errors import InvalidValueError, PaddockError, users_code
 from paddock.scenario import Scenario
 from paddock.scenario.contact import OBSTACLES, ContactSection
+from paddock.track.from_scenario import declared_fleets
 from paddock.vehicles.model import Body, Bump
 from paddock.world.columns import Floats, column_index
 from paddock.world.fleet import Ints
@@ -155,7 +156,7 @@ class ConesOfWorld:
             return
         self._given = self._obstacles.rounds.copy()
         row_of = {int(k): row for row, k in enumerate(self._given[:, -1])}
-        for one in scenario.declared:
+        for one in declared_fleets(scenario):
             if one.obstacles:
                 self._fleets.append((one.entry.name, np.array([row_of[k] for k in one.obstacles])))
         self._hidden = np.zeros(len(self._given), np.bool_)
@@ -462,7 +463,7 @@ class ContactStage:
     def _place_of(self, body: int, roster: Roster) -> str:
         """Return where the user wrote the start of a body."""
         name, at = roster.name(body).partition("[")[0], self.scenario.at
-        for entry, place, cones in self.scenario.declared:
+        for entry, place, cones in declared_fleets(self.scenario):
             if entry.name == name:
                 key = "spawn" if entry.spawn else "pose" if entry.pose else "name"
                 return at(*place) if cones else at(*place, key)

@@ -41,7 +41,7 @@ STATE_KEYS = frozenset(
     | {"orders", "mission", "failure", "contact", AUTOPILOTS, FMUS}  # where the run has them
 )
 
-STATE_TYPES = ("bool", "int64", "float64", "uint8")  # of its arrays; bytes are those of FMUs
+STATE_TYPES = ("bool", "int64", "float32", "float64", "uint8")  # float32: arrays of sensors; bytes are those of FMUs
 
 
 class PreparedRun(NamedTuple):
@@ -326,7 +326,9 @@ class Engine:
         return tree
 
     def _load(self, tree: dict[str, Any]) -> None:
-        overrides = {name: (saved, saved_setups(saved)) for name, saved in tree.get("orders", {}).items()}
+        overrides = {
+            name: (saved, saved_setups(saved, self.world.track)) for name, saved in tree.get("orders", {}).items()
+        }
         mission = self.new_mission(tree["world"]["seed"])
         if mission is not None:
             mission.expect(tree["mission"])

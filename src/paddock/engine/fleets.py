@@ -17,6 +17,7 @@ from paddock.errors import PaddockError
 from paddock.scenario import Scenario, VehicleEntry
 from paddock.scenario.marked_yaml import plain
 from paddock.scenario.problems import Marks, dotted, validated
+from paddock.track.from_scenario import declared_fleets
 from paddock.world.fleet import Ints
 from paddock.world.world import World
 
@@ -50,7 +51,7 @@ class Fleets:
 
     def populate(self) -> None:
         """Add all vehicles of the scenario. Ids are assigned by name, so the order of declaration has no effect."""
-        declared = [(one.entry, partial(self.scenario.at, *one.place)) for one in self.scenario.declared]
+        declared = [(one.entry, partial(self.scenario.at, *one.place)) for one in declared_fleets(self.scenario)]
         refuse_beyond_machine(self.world, self.scenario, declared)
         for entry, place in sorted(declared, key=lambda item: (item[0].id is None, item[0].name)):
             self._add(entry, place)

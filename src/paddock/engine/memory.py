@@ -2,13 +2,16 @@
 
 from collections.abc import Iterable
 from contextlib import suppress
+from math import prod
 from pathlib import Path
+
+import numpy as np
 
 from paddock.engine.build import Place, build_program
 from paddock.engine.program import FleetProgram
 from paddock.errors import PaddockError
 from paddock.scenario import Scenario, VehicleEntry
-from paddock.sensing.sensor import find_sensor
+from paddock.sensing.sensor import ArraySensor, find_sensor
 from paddock.world.columns import column_index, defaults_of
 from paddock.world.pose import Pose
 from paddock.world.world import World
@@ -30,7 +33,8 @@ def vehicle_bytes(program: FleetProgram) -> int:
     tables: int = sum(table.itemsize * (table.size // table.shape[-1]) for table in fleet.tables.values())
     sensing = sum(sensor.nbytes // sensor.capacity for sensor in sensors)
     poses = WORD * (len(column_index(Pose)) + SEARCH)
-    public = WORD * len(program.layout().columns) * SNAPSHOTS
+    layout = program.layout()
+    public = (WORD * len(layout.columns) + sum(array.nbytes(1) for array in layout.arrays)) * SNAPSHOTS
     placing = WORD * PLACING * len(column_index(program.model.state))
     return tables + sensing + poses + public + placing
 
@@ -51,9 +55,15 @@ def delayed_bytes(world: World, entry: VehicleEntry) -> int:
         with suppress(PaddockError, TypeError, ValueError):  # reported when the fleet is built
             sensor = find_sensor(chosen.name)
             known = dict(zip(column_index(sensor.options), defaults_of(sensor.options).tolist(), strict=True))
-            delay, rate = (float(chosen.options.get(name, known[name])) for name in ("delay", "rate"))
+            given = {**known, **chosen.options}
+            delay, rate = float(np.max(given["delay"])), float(given["rate"])
             samples = min(delay, LONGEST_DELAY) * min(rate, world.clock.rate)
             total += int(WORD * len(column_index(sensor.reading)) * max(samples, 0.0))
+            if isinstance(sensor, ArraySensor):
+                values = {**known, **{k: float(v) for k, v in chosen.options.items() if k in known and k != "delay"}}
+                arrays = sensor.arrays(sensor.options(**values))
+                size = sum(WORD * prod(array.shape) for array in arrays)
+                total += int(size * (max(samples, 0.0) + 1.0 + SNAPSHOTS))
     return total
 
 

@@ -32,6 +32,7 @@ from paddock.errors import InvalidValueError, PaddockError
 from paddock.scenario import BehaviourChoice
 from paddock.scenario.base import Behaviour
 from paddock.scenario.vehicle import EXTERNAL
+from paddock.track.track import Track
 from paddock.world.columns import Floats, column_index, defaults_of
 from paddock.world.fleet import LARGEST_MEMORY, NEVER, Fleet, Ints
 from paddock.world.world import World
@@ -96,7 +97,7 @@ def check_override(world: World, programs: Mapping[str, FleetProgram], action: O
     for name, _, _ in parts:
         if programs[name].fmus is not None:
             raise PaddockError(f"override: {name!r} is an FMU, which no behaviour can drive; send commands")
-    setup = _setup(choice, named)
+    setup = _setup(choice, named, world.track)
     if setup.per_vehicle and sum(len(rows) for _, rows, _ in parts) < named:
         raise InvalidValueError("override: a vehicle is named twice, but takes one value of a list")
     if setup.target is not None:
@@ -135,13 +136,15 @@ def _choice(behaviour: Any) -> BehaviourChoice | None:
     return choice
 
 
-def _setup(choice: BehaviourChoice, count: int) -> RuleSetup:
+def _setup(choice: BehaviourChoice, count: int, track: Track | None) -> RuleSetup:
     """Check the rule and its options for that many vehicles."""
     try:
         rule = find_rule(choice.name)
     except PaddockError as error:
         raise type(error)(f"override: {error}") from None
-    return set_up_rule(rule, choice.options, lambda option: f"override.{choice.name}.{option}".rstrip("."), count)
+    return set_up_rule(
+        rule, choice.options, lambda option: f"override.{choice.name}.{option}".rstrip("."), count, track
+    )
 
 
 def _choice_of(choice: BehaviourChoice, setup: RuleSetup, places: Ints) -> BehaviourChoice:
@@ -426,12 +429,14 @@ class FleetOverrides:
             self._add(number, group)
 
 
-def saved_setups(saved: Mapping[str, Any]) -> dict[int, tuple[BehaviourChoice, RuleSetup]]:
+def saved_setups(saved: Mapping[str, Any], track: Track | None) -> dict[int, tuple[BehaviourChoice, RuleSetup]]:
     """Return number -> behaviour of saved overrides."""
     written = {int(number): _choice(tree["behaviour"]) for number, tree in saved["squads"].items()}
     counts = {number: int(np.count_nonzero(saved["marks"] == number)) for number in written}
     return {
-        number: (choice, _setup(choice, counts[number])) for number, choice in written.items() if choice is not None
+        number: (choice, _setup(choice, counts[number], track))
+        for number, choice in written.items()
+        if choice is not None
     }
 
 

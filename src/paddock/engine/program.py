@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from paddock.vehicles.model import BATTERY_COLUMNS, VehicleModel
 from paddock.world.columns import Column, Floats, checked, column_index, columns_of, defaults_of
 from paddock.world.fleet import NEVER, Fleet, Ints
 from paddock.world.ground import surface_of
-from paddock.world.layout import FleetLayout
+from paddock.world.layout import ArrayColumn, FleetLayout
 from paddock.world.pose import Pose
 
 if TYPE_CHECKING:
@@ -280,8 +281,14 @@ class FleetProgram:
         """Discard cached poses, after a change of the state outside a tick."""
         self._poses_tick = -1
 
-    def write_block(self, block: Floats, environment: Floats, tick: int) -> None:
-        """Fill a snapshot's block (columns, n): pose, telemetry, report, commands, sensor readings."""
+    def seen(self, sensor: FleetSensor, tick: int) -> Floats | None:
+        """Return what a sensor reads of its vehicles besides the pose, (columns, capacity); None for most sensors."""
+        return None
+
+    def write_block(
+        self, block: Floats, environment: Floats, tick: int, arrays: Mapping[str, Any] = MappingProxyType({})
+    ) -> None:
+        """Fill a snapshot's block (columns, n): pose, telemetry, report, commands, sensor readings; and its arrays."""
         n, state = self.fleet.n, self.fleet.state
         after_pose = len(POSE_COLUMNS)
         after_telemetry = after_pose + len(self._telemetry)
@@ -306,20 +313,23 @@ class FleetProgram:
                 block[row] = (last[0] >= 0.0) & (tick - last[0] < self.collided_ticks)
                 block[row + 1 : row + len(self.contact_columns)] = last[: len(self.contact_columns) - 1]
                 row += len(self.contact_columns)
-            for sensor in self.sensors.values():
+            for name, sensor in self.sensors.items():
                 sensor.arrive(tick)
                 readings = list(sensor.readings().values())
                 for k, values in enumerate(readings):
                     block[row + k] = values
                 row += len(readings) + 1
-                block[row - 1] = sensor.sample_tick
+                block[row - 1] = sensor.sample_ticks if sensor.arrays else sensor.sample_tick
+                for reading in sensor.arrays:
+                    arrays[f"{name}.{reading}"][:] = sensor.array(reading)
 
     def layout(self) -> FleetLayout:
         """Return the layout of this fleet's block in a snapshot."""
         fleet, model = self.fleet, self.model
         readings = *self.contact_columns, *self.reading_columns
         columns = (*POSE_COLUMNS, *self.telemetry, *self.report_columns, *self.command_columns, *readings)
-        return FleetLayout(fleet.name, model.kind, model.name, columns, fleet.n, fleet.ids, fleet.members, fleet.single)
+        given = fleet.name, model.kind, model.name, columns, fleet.n, fleet.ids, fleet.members, fleet.single
+        return FleetLayout(*given, self.array_columns)
 
     @property
     def report_columns(self) -> tuple[str, ...]:
@@ -344,6 +354,15 @@ class FleetProgram:
         names = {name: (*column_index(sensor.sensor.reading), "sample_tick") for name, sensor in self.sensors.items()}
         return tuple(f"{sensor}.{reading}" for sensor, readings in names.items() for reading in readings)
 
+    @property
+    def array_columns(self) -> tuple[ArrayColumn, ...]:
+        """`lidar.ranges`, ...: the arrays of sensors, in the order of a snapshot."""
+        return tuple(
+            ArrayColumn(f"{name}.{array.name}", array.shape, array.dtype)
+            for name, sensor in self.sensors.items()
+            for array in sensor.arrays.values()
+        )
+
     def inspect(self, row: int) -> dict[str, dict[str, Any]]:
         """Return the state, command and parameter values of one vehicle, and the substeps that a tick takes."""
         fleet, model = self.fleet, self.model
@@ -361,9 +380,21 @@ class FleetProgram:
         for name, sensor in self.sensors.items():
             sensor.arrive(tick)
             columns = sensor.readings()
-            values = {key: float(column[rows[0]]) if one else column[rows].copy() for key, column in columns.items()}
-            result[name] = {**values, "sample_tick": sensor.sample_tick}
+            values: dict[str, Any] = {
+                key: float(column[rows[0]]) if one else column[rows].copy() for key, column in columns.items()
+            }
+            for key in sensor.arrays:
+                values[key] = sensor.array(key)[rows[0] if one else rows].copy()
+            result[name] = {**values, "sample_tick": self._sampled(sensor, rows, one)}
         return result
+
+    @staticmethod
+    def _sampled(sensor: FleetSensor, rows: Ints, one: bool) -> Any:
+        """Return the tick of the readings; of a sensor with arrays, one for each vehicle of a fleet."""
+        if not sensor.arrays:
+            return sensor.sample_tick
+        ticks = sensor.sample_ticks[rows].astype(np.int64)
+        return int(ticks[0]) if one else ticks
 
     def appearance(self) -> dict[str, Any]:
         """Return the preset and the dimensions (m), for viewers."""

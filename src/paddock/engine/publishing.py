@@ -56,9 +56,9 @@ class PublishStage:
         if self._latest is not None and self._latest.tick == tick:
             return self._latest
         self._latest = None  # return its buffer to the pool before taking one
-        blocks, finish = self.writer.begin(self.layout(), tick, self.world.clock.time, self.world.run)
-        for program, block in zip(self.programs.values(), blocks, strict=True):
-            program.write_block(block, self.world.environment, tick)
+        blocks, arrays, finish = self.writer.begin_all(self.layout(), tick, self.world.clock.time, self.world.run)
+        for program, block, more in zip(self.programs.values(), blocks, arrays, strict=True):
+            program.write_block(block, self.world.environment, tick, more)
         self._latest = self._published = finish()
         return self._latest
 

@@ -16,9 +16,10 @@ from paddock.engine.publishing import Watcher
 from paddock.errors import InvalidValueError, OldSpellings, PaddockError
 from paddock.scenario import Scenario
 from paddock.scenario.vehicle import with_files
+from paddock.track.from_scenario import scenery_with_track
+from paddock.track.track import Track
 from paddock.world.archive import digest, pack
 from paddock.world.columns import Floats
-from paddock.world.scenery import scenery_tree
 from paddock.world.snapshot import Snapshot
 
 if TYPE_CHECKING:  # planning is imported for a mission only
@@ -59,6 +60,12 @@ class Simulation(OldSpellings):
     def mission(self) -> "MissionControl | None":
         """The mission: its state as attributes, and verbs to change it; None without one."""
         return None if self.engine.mission is None else MissionControl(self.engine)
+
+    @property
+    def track(self) -> Track | None:
+        """The race track of the scenario; None without one."""
+        found: Track | None = self.engine.world.track
+        return found
 
     @property
     def tick(self) -> int:
@@ -202,7 +209,7 @@ class Simulation(OldSpellings):
         """Return the ground, on a grid of at most `side` values per side, static obstacles, and roads. Any thread."""
         programs = list(self.engine.programs.values())
         roads = road_trees(one.behaviour.setup for one in programs if one.behaviour is not None)
-        return {**scenery_tree(self.scenario.world, side, self.scenario.contact is None), "roads": roads}
+        return {**scenery_with_track(self.scenario, side), "roads": roads}
 
     def show(self, height: int = 600) -> Any:
         """Return the page of this simulation for a notebook cell, `height` pixels high; `.url` opens it elsewhere.

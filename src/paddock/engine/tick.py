@@ -27,6 +27,7 @@ from paddock.engine.mailbox import Mailbox
 from paddock.engine.pipeline import NEVER_DUE, HaltedError, Pipeline, every
 from paddock.engine.program import CRASHED, FAILED, NOT_FINITE, Alarm, FleetProgram
 from paddock.engine.publishing import PublishStage
+from paddock.engine.surroundings import Surroundings
 from paddock.errors import PaddockError
 from paddock.scenario import Scenario, Sync
 from paddock.world.columns import Floats
@@ -64,7 +65,7 @@ def assemble_tick(scenario: Scenario, applier: Applier, mailbox: Mailbox, thread
     move = MoveStage(world, programs, rewinds=scenario.on_nan == "stop" and applier.fleets.device == "cpu")
     behave = BehaveStage(world, programs, poses, events, scenario.every.behaviour, move)
     guard = GuardStage(programs, move, events, applier, scenario.on_nan)
-    sense = SenseStage(world, programs, poses)
+    sense = SenseStage(world, programs, poses, Surroundings(scenario, world, programs))
     contact = applier.contact
     before = (
         guard,  # refuse the tick if the run has ended
@@ -404,6 +405,7 @@ class SenseStage:
     world: World
     programs: dict[str, FleetProgram]
     poses: PoseBlocks
+    surroundings: Surroundings
     name = "sense"
 
     def due(self, tick: int) -> int:
@@ -419,10 +421,14 @@ class SenseStage:
     def run(self, tick: int) -> None:
         """Sample every sensor that is due."""
         environment, seed = self.world.environment, self.world.seed
+        around = None
         for program in self.programs.values():
             fleet = program.fleet
             due = [sensor for sensor in program.sensors.values() if not tick % sensor.period]
             if due:
                 poses, streams = self.poses(fleet.name), fleet.tables["streams"]
                 for sensor in due:
-                    sensor.sample(tick, poses, fleet.n, streams, environment, seed)
+                    seen = program.seen(sensor, tick)
+                    if around is None and sensor.arrays:
+                        around = self.surroundings.at(tick)
+                    sensor.sample(tick, poses, fleet.n, streams, environment, seed, seen, around, fleet.ids)

@@ -28,6 +28,7 @@ from paddock.scenario import Scenario, VehicleEntry, load_preset, load_scenario,
 from paddock.scenario.mission import MissionSection as MissionSection
 from paddock.scenario.tasks import NoFlyZone
 from paddock.scenario.tasks import TaskEntry as TaskSection
+from paddock.track.from_scenario import track_of, world_with_track
 from paddock.vehicles.model import find_model
 from paddock.world.columns import column_index, defaults_of
 from paddock.world.fleet import draw_uniforms, stream_ids
@@ -93,7 +94,7 @@ def vehicles_of(scenario: Scenario, mission: MissionSection, entry: VehicleEntry
             f"{can.tightest:g} m, not {radius:g} m"
         )
     range_ = inf if mission.range is None else mission.range - mission.reserve
-    heights = ground_heights(scenario.world)
+    heights = ground_heights(world_with_track(scenario))
     x, y, heading = mission.base[0], mission.base[1], mission.base[-1]
     ground = float(heights(np.array([x]), np.array([y]))[0])
     height = ground if can.moves == "ground" else mission.altitude
@@ -101,7 +102,11 @@ def vehicles_of(scenario: Scenario, mission: MissionSection, entry: VehicleEntry
     names = [entry.name] if entry.count == 1 else [f"{entry.name}[{k}]" for k in range(entry.count)]
     streams = stream_ids(entry.name, np.arange(entry.count))
     poses = spawn_poses(
-        entry, lambda _, n: draw_uniforms(scenario.seed, streams, SPAWN_PURPOSE, n), heights, arrays
+        entry,
+        lambda _, n: draw_uniforms(scenario.seed, streams, SPAWN_PURPOSE, n),
+        heights,
+        arrays,
+        track_of(scenario.track),
     ).tolist()
     return [
         Vehicle(
@@ -138,7 +143,7 @@ def setup_of(scenario: Scenario, divide: bool = True) -> MissionSetup:
     for task, place in zip(tasks, where, strict=True):
         _at(place, refuse_tight, task, vehicles)
     zones = [_at(scenario.at("mission", "zones", k), zone_of, zone) for k, zone in enumerate(mission.zones)]
-    scenery = scenery_of(scenario.world)
+    scenery = scenery_of(world_with_track(scenario))
     if mission.obstacle_margin is not None and scenery is not None:
         margin, taken = mission.obstacle_margin, [zone.name for zone in zones]
         zones += _at(scenario.at("world", "obstacles"), zones_of_obstacles, scenery.obstacles, margin, taken)
@@ -304,7 +309,7 @@ def plan(
 def check_heights(scenario: Scenario, routes: Sequence[Route], vehicles: Sequence[Vehicle]) -> None:
     """Raise if routes come nearer to the ground than the scenario's mission allows."""
     if scenario.mission is not None and scenario.mission.ground_clearance is not None:
-        place, heights = scenario.at("mission", "ground_clearance"), ground_heights(scenario.world)
+        place, heights = scenario.at("mission", "ground_clearance"), ground_heights(world_with_track(scenario))
         _at(place, refuse_low, routes, vehicles, heights, scenario.mission.ground_clearance)
 
 

@@ -17,7 +17,8 @@ from paddock.scenario.scenery import FrictionPatch, GroundSection, Obstacle, Obs
 from paddock.scenario.serve import ENDPOINTS, Serve
 from paddock.scenario.sitl import Sitl, check_sitl
 from paddock.scenario.tasks import KINDS, numbered
-from paddock.scenario.vehicle import Declared, VehicleEntry, cone_fleets
+from paddock.scenario.track import TrackChoice
+from paddock.scenario.vehicle import VehicleEntry
 
 RATE_MIN, RATE_MAX = 1e-3, 1e6
 PACE_MIN, PACE_MAX = 0.05, 100.0
@@ -141,6 +142,7 @@ class Scenario(Section):
     seed: Whole = Field(default=0, ge=0, lt=SEED_END, description="Seed of every random draw; same seed, same bytes.")
     clock: ClockSection = Field(default=ClockSection(), description="How time passes.")
     world: WorldSection = Field(default=WorldSection(), description="Ground, air, gravity and position on Earth.")
+    track: TrackChoice | None = Field(default=None, description="A race track: a name, a file, or a mapping.")
     vehicles: Entries = Field(description="Vehicles and fleets; may be empty, and omitted with a mission.")
     mission: MissionSection | None = Field(default=None, description="The tasks of a fleet and their planning.")
     sitl: Sitl | None = Field(default=None, description="Autopilots in the loop and the vehicles they fly.")
@@ -188,11 +190,21 @@ class Scenario(Section):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         check_contact(self.contact, [entry.contact for entry in self.vehicles])
+        self._check_track()
         if self.mission is not None:
             check_fleet(self.mission, self.vehicles)
         if self.sitl is not None:
             check_sitl(self.sitl, self.vehicles)
         return self
+
+    def _check_track(self) -> None:
+        """Refuse vehicles on a track that does not exist, and two maps of friction."""
+        if self.track is None:
+            for k, entry in enumerate(self.vehicles):
+                if entry.spawn is not None and entry.spawn.track is not None:
+                    raise invalid("spawn.track needs a section track", ("vehicles", k, "spawn", "track"))
+        elif self.track.surface is not None and self.world.ground is not None and self.world.ground.friction_map:
+            raise invalid("give track.surface or world.ground.friction_map, not both", ("track", "surface"))
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -211,14 +223,6 @@ class Scenario(Section):
     def at_key(self, *path: Step) -> str:
         """Return the location of a key, for errors about the key rather than its value."""
         return self._marks.at_key(path)
-
-    @property
-    def declared(self) -> tuple[Declared, ...]:
-        """The fleets of a run: the entries of `vehicles` and, with contact, the cones of the world."""
-        written = tuple(Declared(entry, ("vehicles", k)) for k, entry in enumerate(self.vehicles))
-        if self.contact is None or not self.world.obstacles:
-            return written
-        return written + cone_fleets(self.world.obstacles, {entry.name for entry in self.vehicles})
 
     def with_vehicles(self, vehicles: Entries) -> Self:
         """Return a copy with other vehicle entries at the same locations."""
@@ -278,6 +282,7 @@ def scenario_schema() -> dict[str, Any]:
     for name in ENDPOINTS:  # short forms: the port, the name, or true
         short = {"type": "string"} if name == "shm" else {"type": "integer"}
         parts["Serve"]["properties"][name]["anyOf"] += [short, {"const": True}]
+    schema["properties"]["track"]["anyOf"].append({"type": "string", "minLength": 1})
     schema["properties"]["record"]["anyOf"].append({"type": "string", "minLength": 1})
     schema["properties"]["contact"]["anyOf"].append({"type": "boolean"})
     parts["VehicleEntry"]["properties"]["contact"]["anyOf"].append({"type": "boolean"})

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from paddock.errors import InvalidValueError
 from paddock.scenario.vehicle import CirclePattern, GridPattern, LinePattern, RandomPattern, VehicleEntry
 
 Floats = NDArray[np.float64]
@@ -23,14 +24,22 @@ def flat(x: Floats, y: Floats) -> Floats:
     return np.zeros(len(x))
 
 
-def spawn_poses(entry: VehicleEntry, uniform: Uniform, ground: Ground = flat, maths: Any = np) -> Floats:
+def spawn_poses(
+    entry: VehicleEntry, uniform: Uniform, ground: Ground = flat, maths: Any = np, track: Any = None
+) -> Floats:
     """Return (count, 4): x, y, z in m (by default on the ground), yaw in rad within (-pi, pi], world frame ENU.
 
-    `maths` has NumPy's `sin`, `cos` and `arctan2`, or equivalents with the same bits on every CPU.
+    `maths` has NumPy's `sin`, `cos` and `arctan2`, or equivalents with the same bits on every CPU. `track` is that of
+    the scenario.
     """
     spawn, count = entry.spawn, entry.count
     if spawn is None:
-        poses = _listed((entry.pose or (0.0, 0.0, 0.0),), ground)
+        poses = _listed((entry.pose or ((0.0, 0.0, 0.0) if track is None else track.start),), ground)
+    elif spawn.track:
+        if track is None:
+            raise InvalidValueError("spawn.track needs a track: the scenario has none")
+        places = track.grid(count, spawn.track.gap, spawn.track.lanes, spawn.track.first)
+        poses = _stacked(places[:, 0], places[:, 1], ground(places[:, 0], places[:, 1]), places[:, 2])
     elif spawn.grid:
         poses = _grid(spawn.grid, count, ground)
     elif spawn.circle:

@@ -42,7 +42,7 @@ ID_MAX = 2**31 - 1
 COUNT_MAX = 10_000_000
 EXTERNAL = "external"  # the driver that is not a behaviour: commands come from outside
 FMU = "fmu"  # the model whose vehicles are moved by an FMU
-PATTERNS = ("poses", "grid", "circle", "random", "line")
+PATTERNS = ("poses", "grid", "circle", "random", "line", "track")
 PART_FILES = (".tir",)  # endings of files that describe a subsystem
 WIDEST_SPREAD = 0.33  # three standard deviations below a value remain above 0
 LONGEST_PART = 1 << 18  # characters of such a file
@@ -113,6 +113,14 @@ class LinePattern(Section):
         return self
 
 
+class TrackPattern(Section):
+    """A start grid on the scenario's track: rows of cars behind the start pose, heading along the track."""
+
+    gap: Positive = Field(default=8.0, le=1e3, description="Distance between rows, in m.")
+    lanes: Whole = Field(default=1, ge=1, le=100, description="Cars per row, from the left.")
+    first: Whole = Field(default=0, ge=0, le=100_000, description="Place of the first car; the places before are free.")
+
+
 class SpawnSection(OneOf):
     """Exactly one of the patterns."""
 
@@ -125,6 +133,7 @@ class SpawnSection(OneOf):
     circle: CirclePattern | None = Field(default=None, description="A circle.")
     random: RandomPattern | None = Field(default=None, description="At random in a box.")
     line: LinePattern | None = Field(default=None, description="A straight line.")
+    track: TrackPattern | None = Field(default=None, description="A start grid on the track.")
 
 
 class FmuSection(Section):
@@ -247,7 +256,7 @@ class VehicleEntry(Section):
     pose: Pose | None = Field(
         default=None,
         description="Start of a single vehicle: [x, y, yaw] (on the ground) or [x, y, z, yaw], in m and rad; "
-        "null is [0, 0, 0].",
+        "null is [0, 0, 0], or the start pose of the track.",
     )
     spawn: SpawnSection | None = Field(default=None, description="Start of the vehicles, as exactly one pattern.")
     speed: Number = Field(default=0.0, description="Forward speed at the start, in m/s.")
@@ -315,8 +324,11 @@ CONE_SHELL = 3.5 / (0.18 * 0.75)  # kg/m2: mass of a cone over radius times heig
 CONE_DRAG = 0.08 / (0.36 * 0.75)  # N s2/m4: drag over its silhouette
 
 
-def cone_fleets(obstacles: Sequence[Obstacle], taken: set[str]) -> tuple[Declared, ...]:
-    """Return the cones of a world as fleets, one for each name and size; `taken` are names in use."""
+def cone_fleets(obstacles: Sequence[Obstacle], taken: set[str], of_track: int | None = None) -> tuple[Declared, ...]:
+    """Return the cones of a world as fleets, one for each name and size; `taken` are names in use.
+
+    The obstacles from number `of_track` on are those of the track.
+    """
     groups: dict[tuple[Any, ...], list[int]] = {}
     for k, obstacle in enumerate(obstacles):
         if obstacle.cone is not None:
@@ -329,7 +341,9 @@ def cone_fleets(obstacles: Sequence[Obstacle], taken: set[str]) -> tuple[Declare
         name = numbered(plain, index, used) if plain in used else plain
         used.add(name)
         cones = [cone for k in places if (cone := obstacles[k].cone) is not None]
-        found.append(Declared(_cones(name, cones), ("world", "obstacles", places[0]), tuple(places)))
+        written = of_track is None or places[0] < of_track
+        place: KeyPath = ("world", "obstacles", places[0]) if written else ("track",)
+        found.append(Declared(_cones(name, cones), place, tuple(places)))
     return tuple(found)
 
 

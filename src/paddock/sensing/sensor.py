@@ -2,12 +2,14 @@
 
 `measure` contains no `if` and no loop, so that the same source runs as Python and as packed code for a whole fleet. It
 draws only from its key, stream, purposes and tick: the readings of a vehicle never depend on other vehicles.
+
+A sensor whose readings are arrays, such as a lidar, is an `ArraySensor`: its `look` fills the arrays of a whole fleet.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import xxhash
 
@@ -20,10 +22,13 @@ from paddock.errors import PaddockError
 from paddock.plugins import PluginFolder
 from paddock.sensing import sensors
 from paddock.sensing.site import Site
-from paddock.world.columns import check_fields, column_index
+from paddock.world.columns import Column, check_fields, column_index, columns_of
 from paddock.world.ground import LEVEL, surface, uneven_surface
 from paddock.world.pose import Pose
 from paddock.world.scenery import SCENIC, cast, cast_scenery
+
+if TYPE_CHECKING:
+    from paddock.sensing.view import FleetView
 
 PURPOSES = 16  # purposes per sensor; the next sensor of its kind on a vehicle starts after them
 
@@ -73,11 +78,17 @@ class Sensor:
     # `interval`: seconds since the sample before; purposes `purpose` to `purpose + PURPOSES - 1` are the sensor's own
     from_vehicle: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     # option -> parameters of the vehicle; the first one that exists is the default
+    seen: type | None = None  # a named tuple of what it reads of the vehicle besides the pose: `measure` gets it second
+    from_columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # field of `seen` -> columns of snapshots (states, reports, commands) or parameters; the first one that exists is
+    # read. One without a default that does not exist is an error.
     name: str = ""  # set by `find_sensor`
 
     def __post_init__(self) -> None:
         """Require fields of their types and the common options."""
         check_fields(self)
+        if self.seen is not None and set(self.from_columns) != set(column_index(self.seen)):
+            raise PaddockError(f"sensor {self.summary!r}: from_columns needs the fields of `seen`")
         missing = [name for name in COMMON_OPTIONS if name not in column_index(self.options)]
         if missing:
             raise PaddockError(f"sensor {self.summary!r}: its options have no {missing[0]!r}")
@@ -97,6 +108,7 @@ class Sensor:
         arguments = (
             Rows("reading", self.reading, "write"),
             Rows("pose", Pose, fixed=True),
+            *(() if self.seen is None else (Rows("seen", self.seen),)),
             Rows("memory", self.memory, "update"),
             Shared("options", self.options),
             environment,
@@ -112,6 +124,49 @@ class Sensor:
     def specs(self) -> tuple[KernelSpec, ...]:
         """Return a kernel for each function of the contract."""
         return (self.spec(),)
+
+
+class NoMemory(NamedTuple):
+    """The memory of a sensor without one."""
+
+    primed: Annotated[float, Column("0/1", "not used")]
+
+
+def no_measure() -> None:
+    """Stand for the scalar function that an ArraySensor does not have."""
+    raise NotImplementedError
+
+
+class ArrayReading(NamedTuple):
+    """An array of a reading."""
+
+    name: str  # `ranges`
+    shape: tuple[int, ...]  # of one vehicle
+    dtype: str  # float32 or float64
+    unit: str
+    meaning: str
+    fields: tuple[Column, ...] = ()  # of the last axis, where it has several meanings
+
+
+@dataclass(frozen=True)
+class ArraySensor(Sensor):
+    """A kind of sensor whose readings are arrays of a fixed shape per vehicle, and a few numbers.
+
+    `look` writes both for a whole fleet, as a function of poses, surroundings and draws: it has no memory. Its options
+    may have `delay_max`: the delay of each sample of each vehicle is then drawn between `delay` and `delay_max`.
+    """
+
+    memory: type = NoMemory
+    measure: Callable[..., Any] = no_measure
+    arrays: Callable[..., tuple[ArrayReading, ...]] = field(default=lambda options: ())  # (options) -> its arrays
+    look: Callable[["FleetView", Mapping[str, Any], Any], None] = field(default=lambda view, arrays, reading: None)
+    # (view, name -> (n, *shape), (columns of the reading, n)): fills the arrays and the reading
+    problem: Callable[[Any], str] = field(default=lambda options: "")  # (options) -> what is impossible, "" if nothing
+
+    def specs(self) -> tuple[KernelSpec, ...]:
+        """Return no kernel: `look` calls compiled routines."""
+        columns_of(self.reading)
+        return ()
 
 
 SENSORS = PluginFolder("sensor", sensors, "paddock.sensors", "SENSOR", Sensor, check_functions)

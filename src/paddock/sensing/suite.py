@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.compute.kernel import kernel
+from paddock.compute.kernel import CompiledKernels, kernel
 from paddock.compute.threads import DirectCall
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.sensing.sensor import PURPOSES, Sensor
+from paddock.sensing.sensor import PURPOSES, ArrayReading, Sensor
 from paddock.sensing.site import Site
+from paddock.sensing.view import Around
 from paddock.world.archive import whole
 from paddock.world.columns import Floats, column_index, filled
 
@@ -44,19 +45,26 @@ class FleetSensor:
         self.tick_rate = tick_rate
         self.options = filled(sensor.options, options, f"option of sensor {sensor.name!r}", where)
         self.period = self._period(where)
-        self.delay = round(self._option("delay") * tick_rate)
+        self.delay = self.delay_max = round(self._option("delay") * tick_rate)
+        if "delay_max" in column_index(sensor.options):
+            self.delay_max = max(self.delay, round(self._option("delay_max") * tick_rate))
         self.purpose = index * PURPOSES
         self._site = np.array(Site() if site is None else site, dtype=np.float64)
         self._memory = np.zeros((len(column_index(sensor.memory)), capacity))
-        slots = self._slots = -(-self.delay // self.period) + 1  # samples in transit, and the newest delivered one
+        slots = self._slots = -(-self.delay_max // self.period) + 1  # samples in transit, and the newest delivered one
         self._samples: Floats = np.full((slots, len(column_index(sensor.reading)), capacity), np.nan)
         self._ticks = [NEVER] * slots
         self.taken = self.arrived = 0  # samples so far; while they are equal, only a new one changes the readings
         self._seed, self._key = -1, 0  # of the random draws; the key belongs to the seed
-        spec = sensor.spec(bool(scenery))
-        self.kernel = kernel(spec)
-        self._scenery = scenery if spec != sensor.spec() else ()
-        self._measure = DirectCall(self.kernel)
+        self.kernel: CompiledKernels | None = None
+        self._compile(scenery)
+
+    def _compile(self, scenery: tuple[Floats, ...]) -> None:
+        """Find the kernel."""
+        spec = self.sensor.spec(bool(scenery))
+        found = self.kernel = kernel(spec)
+        self._scenery = scenery if spec != self.sensor.spec() else ()
+        self._measure = DirectCall(found)
 
     @property
     def capacity(self) -> int:
@@ -73,9 +81,22 @@ class FleetSensor:
         return -(-tick // self.period) * self.period
 
     def sample(
-        self, tick: int, pose: Floats, n: int, streams: NDArray[np.int64], environment: Floats, seed: int
+        self,
+        tick: int,
+        pose: Floats,
+        n: int,
+        streams: NDArray[np.int64],
+        environment: Floats,
+        seed: int,
+        seen: Floats | None = None,
+        around: Around | None = None,
+        ids: NDArray[np.int64] | None = None,
     ) -> None:
-        """Measure the first `n` vehicles; `pose` is (13, capacity), `streams` their name hashes (int64)."""
+        """Measure the first `n` vehicles; `pose` is (13, capacity), `streams` their name hashes (int64).
+
+        `seen` (columns, capacity) is what the sensor reads of its vehicles besides the pose. Sensors with arrays look
+        at what is `around`, except for the vehicle itself, known by its number in `ids`.
+        """
         before = self._tick(self.taken)
         if tick <= before or tick % self.period:
             raise PaddockError(
@@ -93,13 +114,29 @@ class FleetSensor:
         self.taken += 1
         if seed != self._seed:
             self._seed, self._key = seed, self.sensor.key(seed)
-        constants = self.options, environment, *self._scenery, self._site
-        draws = self._key, streams, self.purpose, tick
-        self._measure((n, 1, self._samples[slot], pose, self._memory, *constants, *draws, interval))
-        if self.delay:
+        self._take(slot, tick, pose, streams, environment, interval, seen, around or Around(), ids)
+        if self.delay_max:
             self.arrive(tick)
         else:
             self.arrived = self.taken
+
+    def _take(
+        self,
+        slot: int,
+        tick: int,
+        pose: Floats,
+        streams: NDArray[np.int64],
+        environment: Floats,
+        interval: float,
+        seen: Floats | None,
+        around: Around,
+        ids: NDArray[np.int64] | None,
+    ) -> None:
+        """Write the readings of this tick into a slot."""
+        constants = self.options, environment, *self._scenery, self._site
+        draws = self._key, streams, self.purpose, tick
+        given = (pose,) if seen is None else (pose, seen)
+        self._measure((self.n, 1, self._samples[slot], *given, self._memory, *constants, *draws, interval))
 
     def arrive(self, tick: int) -> None:
         """Publish every sample whose delay has elapsed at this tick."""
@@ -110,6 +147,11 @@ class FleetSensor:
     def sample_tick(self) -> int:
         """The tick at which the published readings were measured; -1 before the first arrives."""
         return self._tick(self.arrived)
+
+    @property
+    def sample_ticks(self) -> Floats:
+        """(n,) the same for each vehicle, as in snapshots; -1 for one without a reading in a sensor with arrays."""
+        return np.full(self.n, float(self.sample_tick))
 
     def _tick(self, number: int) -> int:
         """Return the tick of a sample, counted from 1; -1 for 0."""
@@ -204,8 +246,17 @@ class FleetSensor:
         found = ticks[kept].astype(np.int64)
         ordered = (np.diff(found, prepend=-1, append=now + 1) > 0).all() and not (found % self.period).any()
         unused = np.delete(ticks, kept)
-        here = int(np.count_nonzero(found + self.delay > now))  # samples in transit
+        here = int(np.count_nonzero(found + self.delay_max > now))  # samples in transit
         return bool(ordered and (unused == NEVER).all() and taken <= now + 1 and taken - arrived == here)
+
+    @property
+    def arrays(self) -> dict[str, ArrayReading]:
+        """The arrays of its reading, by name; none of most sensors."""
+        return {}
+
+    def array(self, name: str) -> NDArray[np.floating]:
+        """Return a published array (n, *shape), read-only, valid until the next sample; NaN without a reading."""
+        raise PaddockError(f"sensor {self.sensor.name!r} has no array {name!r}")
 
     def _option(self, name: str) -> float:
         return float(self.options[column_index(self.sensor.options)[name]])

@@ -9,6 +9,7 @@ from paddock.errors import PaddockError
 from paddock.scenario import Scenario, VehicleEntry
 from paddock.scenario.problems import dotted
 from paddock.scenario.serve import ClientLimits
+from paddock.track.from_scenario import declared_fleets
 
 if TYPE_CHECKING:
     from paddock.engine.simulation import Simulation
@@ -30,7 +31,7 @@ def refuse_spawn(sim: "Simulation", limits: ClientLimits, entries: Sequence[Mapp
     """Refuse vehicles beyond the limits, before anything of them is allocated; errors in entries are reported, too."""
     from paddock.engine.memory import GIB, available_bytes, entry_bytes, refuse_more_than_fit, vehicle_bytes
 
-    engine, declared = sim.engine, {one.entry.name: one.entry.count for one in sim.scenario.declared}
+    engine, declared = sim.engine, {one.entry.name: one.entry.count for one in declared_fleets(sim.scenario)}
     read = [engine.fleets.read(fields) for fields in entries]
     programs = list(engine.programs.values())
     added = {program: max(0, program.fleet.n - declared.get(program.fleet.name, 0)) for program in programs}
@@ -66,7 +67,7 @@ def refuse_state(
         later_tasks = sum(one["kind"] == "mission" and one["action"]["verb"] == "add_task" for one in mail)
         _refuse_tasks(sim, limits, len(plan["jobs"]) + len(plan["queue"]) + later_tasks)
 
-    declared = {one.entry.name: one.entry.count for one in sim.scenario.declared}
+    declared = {one.entry.name: one.entry.count for one in declared_fleets(sim.scenario)}
     present = sum(int(fleet["n"]) for fleet in tree["world"]["fleets"].values())
     later = list[VehicleEntry]()
     for fields in queued:

@@ -21,10 +21,11 @@ from paddock.serve.host import ClockOwner, Push
 from paddock.serve.mirror import FIELDS
 from paddock.serve.operations.world import client_metadata, metadata_tree
 from paddock.serve.subscribers.subscription import ColumnChoice, ColumnReader
+from paddock.track.from_scenario import scenery_with_track, track_of
+from paddock.track.viewing import track_tree
 from paddock.wire.messages.markers import ClearMarkers, DeleteMarkers, MarkerCommand, PutMarkers, ShowMarkers
 from paddock.wire.operations import OPERATIONS
 from paddock.wire.operations.results import InspectedTree, MetadataTree, SeriesTree
-from paddock.world.scenery import scenery_tree
 from paddock.world.snapshot import Snapshot
 
 MOST_POINTS = 10_000  # samples of a series: 5.5 minutes at 30 Hz; longer recordings are thinned out
@@ -176,7 +177,12 @@ class ReplaySource:
         scenario, roads = self.player.scenario, recorded_roads(self.player.recording.metadata)
         if roads is None:
             roads = road_trees(setup for _, setup in entry_setups(scenario))
-        return {**scenery_tree(scenario.world, side, scenario.contact is None), "roads": roads}
+        return {**scenery_with_track(scenario, side), "roads": roads}
+
+    def track(self, client: str) -> dict[str, Any] | None:
+        scenario = self.player.scenario
+        found = track_of(scenario.track)
+        return None if found is None else track_tree(found, scenario.contact is not None)
 
     def mission(self, client: str) -> None:
         """Return None: recordings have no mission."""

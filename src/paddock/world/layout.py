@@ -1,14 +1,16 @@
 """The layout of a snapshot's bytes: its fleets, their columns, and the vehicle in each row.
 
 A layout is valid until vehicles are added or removed; thousands of snapshots share one. Each fleet has one float64
-block of (columns, n) in C order, at an offset that is a multiple of 64 bytes.
+block of (columns, n) in C order, and after it one block (n, *shape) for each array of its sensors. Every block has an
+offset that is a multiple of 64 bytes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from operator import index
-from typing import Any, SupportsIndex, overload
+from typing import Any, NamedTuple, SupportsIndex, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +22,36 @@ from paddock.world.pool import ALIGNMENT, Bytes
 from paddock.world.pose import Pose
 
 Ints = NDArray[np.int64]
+Values = NDArray[np.floating]
 POSE: tuple[str, ...] = Pose._fields  # the first columns of every block
+ARRAY_TYPES = ("float32", "float64")
+MOST_AXES = 3
+MOST_ARRAY_VALUES = 1 << 24  # of one array of one vehicle
+
+
+class ArrayColumn(NamedTuple):
+    """An array that every vehicle of a fleet has, such as the ranges of a lidar."""
+
+    name: str  # `lidar.ranges`
+    shape: tuple[int, ...]  # of one vehicle
+    dtype: str = "float32"  # or float64
+
+    @property
+    def size(self) -> int:
+        """Values of one vehicle."""
+        return prod(self.shape)
+
+    def nbytes(self, n: int) -> int:
+        """Bytes of the arrays of `n` vehicles."""
+        return n * self.size * (4 if self.dtype == "float32" else 8)
+
+    def problem(self) -> str:
+        """Return what is wrong with the description, "" if nothing."""
+        if self.dtype not in ARRAY_TYPES:
+            return f"array {self.name!r:.60} has the type {self.dtype!r:.20}, not {' or '.join(ARRAY_TYPES)}"
+        if not 1 <= len(self.shape) <= MOST_AXES or min(self.shape) < 1 or self.size > MOST_ARRAY_VALUES:
+            return f"array {self.name!r:.60} has the shape {self.shape!s:.60}"
+        return ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +66,7 @@ class FleetLayout:
     ids: Ints  # (n,) unique in the world
     members: Ints  # (n,) the k of each vehicle's name fleet[k]
     single: bool  # one vehicle with the name of the fleet
+    arrays: tuple[ArrayColumn, ...] = ()  # of its sensors
 
     def __post_init__(self) -> None:
         """Check the shapes; make read-only copies of the arrays."""
@@ -42,6 +74,11 @@ class FleetLayout:
             raise PaddockError(f"fleet {self.name!r}: columns must differ and start with {', '.join(POSE)}")
         if self.single and self.n > 1:
             raise PaddockError(f"fleet {self.name!r}: a single vehicle cannot be {self.n} vehicles")
+        for array in self.arrays:
+            if problem := array.problem():
+                raise PaddockError(f"fleet {self.name!r}: {problem}")
+        if len({*self.columns, *self.array_names}) != len(self.columns) + len(self.arrays):
+            raise PaddockError(f"fleet {self.name!r}: arrays must differ from each other and from the columns")
         for field in ("ids", "members"):
             object.__setattr__(self, field, _numbers(getattr(self, field), self.n, f"fleet {self.name!r}: {field}"))
 
@@ -49,6 +86,11 @@ class FleetLayout:
     def nbytes(self) -> int:
         """Bytes of the block."""
         return 8 * len(self.columns) * self.n
+
+    @cached_property
+    def array_names(self) -> tuple[str, ...]:
+        """The names of the arrays."""
+        return tuple(array.name for array in self.arrays)
 
     @cached_property
     def _rows(self) -> dict[str, int]:
@@ -61,7 +103,7 @@ class FleetLayout:
     def column(self, name: str) -> int:
         """Return the row of a column in the block."""
         if name not in self._rows:
-            raise unknown_name("column", name, self.columns, f"fleet {self.name!r}")
+            raise unknown_name("column", name, (*self.columns, *self.array_names), f"fleet {self.name!r}")
         return self._rows[name]
 
     def vehicle_name(self, row: int) -> str:
@@ -121,7 +163,8 @@ class Layout:
         """Offset of each fleet's block, and the end of the last one, in bytes; all multiples of 64."""
         ends = [0]
         for fleet in self.fleets:
-            ends.append(ends[-1] - (-fleet.nbytes // ALIGNMENT) * ALIGNMENT)
+            sizes = fleet.nbytes, *(array.nbytes(fleet.n) for array in fleet.arrays)
+            ends.append(ends[-1] + sum(map(_aligned, sizes)))
         return tuple(ends)
 
     @property
@@ -143,6 +186,19 @@ class Layout:
         """Return a fleet's (columns, n) view of a buffer (nbytes,)."""
         layout, start = self.fleets[fleet], self.offsets[fleet]
         return buffer[start : start + layout.nbytes].view(np.float64).reshape(len(layout.columns), layout.n)
+
+    def arrays(self, buffer: Bytes, fleet: int) -> dict[str, Values]:
+        """Return a fleet's arrays by name, each a view (n, *shape) of a buffer (nbytes,)."""
+        layout = self.fleets[fleet]
+        if not layout.arrays:
+            return {}
+        start, found = self.offsets[fleet] + _aligned(layout.nbytes), {}
+        for array in layout.arrays:
+            nbytes = array.nbytes(layout.n)
+            values = buffer[start : start + nbytes].view(array.dtype)
+            found[array.name] = values.reshape(layout.n, *array.shape)
+            start += _aligned(nbytes)
+        return found
 
     def fleet_index(self, name: str) -> int:
         """Return the index of a fleet."""
@@ -174,7 +230,10 @@ class Layout:
         """Return the layout from the bytes of `to_bytes`; PaddockError if they are damaged."""
         tree = unpack(blob)
         try:
-            fleets = [FleetLayout(**{**f, "columns": tuple(f["columns"])}) for f in tree["fleets"]]
+            fleets = [
+                FleetLayout(**{**f, "columns": tuple(f["columns"]), "arrays": array_columns(f.get("arrays", ()))})
+                for f in tree["fleets"]
+            ]
             return Layout(tuple(fleets), int(tree["roster"]))
         except (TypeError, KeyError, ValueError) as error:
             raise PaddockError(f"not a layout of a snapshot: {error}") from None
@@ -190,7 +249,11 @@ class Layout:
     @cached_property
     def _bytes(self) -> bytes:
         names = ("name", "kind", "model", "columns", "n", "ids", "members", "single")
-        return pack({"roster": self.roster, "fleets": [{k: getattr(f, k) for k in names} for f in self.fleets]})
+        trees = [{k: getattr(f, k) for k in names} for f in self.fleets]
+        for tree, fleet in zip(trees, self.fleets, strict=True):
+            if fleet.arrays:
+                tree["arrays"] = [[array.name, list(array.shape), array.dtype] for array in fleet.arrays]
+        return pack({"roster": self.roster, "fleets": trees})
 
     @cached_property
     def _fleet_index(self) -> dict[str, int]:
@@ -215,6 +278,15 @@ class Layout:
             example = self.fleets[fleet].vehicle_name(0)
             raise UnknownNameError(f"{name!r} is a fleet, not a vehicle; its first vehicle is {example!r}")
         raise unknown_name("vehicle", name, [f.name if f.single else f.name + member for f in self.fleets if f.n])
+
+
+def array_columns(trees: Iterable[Any]) -> tuple[ArrayColumn, ...]:
+    """Return descriptions of arrays from (name, shape, type) of each."""
+    return tuple(ArrayColumn(str(name), tuple(map(int, shape)), str(dtype)) for name, shape, dtype in trees)
+
+
+def _aligned(nbytes: int) -> int:
+    return -(-nbytes // ALIGNMENT) * ALIGNMENT
 
 
 def _fleet_and_row(fleets: Sequence[FleetLayout], position: int) -> tuple[int, int]:

@@ -91,7 +91,17 @@ def ray_box(x: float, y: float, z: float, dx: float, dy: float, dz: float, boxes
 def ray_round(x: float, y: float, z: float, dx: float, dy: float, dz: float, rounds: Any, k: int) -> float:
     """Return the distance along a ray to a cylinder or a (blunt) cone, NOTHING if it misses."""
     px, py, base, top = x - rounds[k, 0], y - rounds[k, 1], rounds[k, 2], rounds[k, 3]
-    radius, taper = rounds[k, 4], (rounds[k, 4] - rounds[k, 5]) / (top - base)
+    return ray_frustum(px, py, z, dx, dy, dz, base, top, rounds[k, 4], rounds[k, 5])
+
+
+def ray_frustum(
+    px: float, py: float, z: float, dx: float, dy: float, dz: float, base: float, top: float, wide: float, narrow: float
+) -> float:
+    """Return the distance along a ray to a frustum about the z axis, NOTHING if it misses.
+
+    It stands from `base` to `top` (m), with the radius `wide` below and `narrow` above.
+    """
+    radius, taper = wide, (wide - narrow) / (top - base)
     here, change = radius - taper * (z - base), -taper * dz  # the radius at the height of the ray, and its change
     low, high = _slab(z, dz, base, top, 0.0, NOTHING)
     # |p + t d|^2 <= (here + t change)^2: inside between the roots, or outside them where the cone closes faster

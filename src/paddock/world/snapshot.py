@@ -1,23 +1,26 @@
 """The state of the world at one tick, immutable: `snap["red"].position`, `snap.fleet("scouts").position`.
 
+Readings of sensors are columns (`snap["red"]["imu.ax"]`) or arrays (`snap["red"]["lidar.ranges"]`).
+
 All arrays are read-only views of the snapshot's buffer: they are cheap to create, and each of them keeps the whole
 buffer from being reused. Copy data that you keep for long.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import SupportsIndex
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, SupportsIndex
 
 import numpy as np
 
 from paddock.errors import PaddockError, suggestion
 from paddock.world.columns import Floats
-from paddock.world.layout import FleetLayout, Ints, Layout, VehicleNames
+from paddock.world.layout import FleetLayout, Ints, Layout, Values, VehicleNames
 from paddock.world.pool import BufferPool, Bytes, frozen
 from paddock.world.rotation import euler_from_quaternion
 
 POSITION, ORIENTATION, VELOCITY, ANGULAR_VELOCITY = slice(0, 3), slice(3, 7), slice(7, 10), slice(10, 13)
 """Rows of a block, in the order of Pose's fields."""
+NO_ARRAYS: Mapping[str, Values] = {}
 
 
 class _Suggesting:
@@ -57,8 +60,13 @@ class _Moving(_Suggesting):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns available in square brackets."""
+        """The columns of numbers available in square brackets."""
         return self.layout.columns
+
+    @property
+    def arrays(self) -> tuple[str, ...]:
+        """The arrays available in square brackets: readings of sensors with many values."""
+        return self.layout.array_names
 
     @property
     def position(self) -> Floats:
@@ -84,7 +92,7 @@ class _Moving(_Suggesting):
         raise NotImplementedError
 
     def _keys(self) -> tuple[str, ...]:
-        return self.columns
+        return (*self.columns, *self.arrays)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -94,6 +102,7 @@ class VehicleSnapshot(_Moving):
     layout: FleetLayout
     block: Floats  # (columns, n) of its fleet
     row: int
+    blocks: Mapping[str, Values] = field(default_factory=lambda: NO_ARRAYS)  # array -> (n, *shape) of its fleet
 
     @property
     def name(self) -> str:
@@ -115,8 +124,10 @@ class VehicleSnapshot(_Moving):
         """Heading, rad, counter-clockwise from east."""
         return float(euler_from_quaternion(self.orientation)[2])
 
-    def __getitem__(self, column: str) -> float:
-        """Return the value of a column, in its unit."""
+    def __getitem__(self, column: str) -> Any:
+        """Return the value of a column, in its unit; an array (*shape) of a sensor that has one."""
+        if column in self.blocks:
+            return self.blocks[column][self.row]
         return float(self.block[self.layout.column(column), self.row])
 
     def __repr__(self) -> str:
@@ -133,6 +144,7 @@ class FleetSnapshot(_Moving):
 
     layout: FleetLayout
     block: Floats  # (columns, n)
+    blocks: Mapping[str, Values] = field(default_factory=lambda: NO_ARRAYS)  # array -> (n, *shape)
 
     @property
     def name(self) -> str:
@@ -154,14 +166,15 @@ class FleetSnapshot(_Moving):
         """(n,) the names, made on access."""
         return VehicleNames((self.layout,))
 
-    def __getitem__(self, column: str) -> Floats:
-        """Return a column (n,), in its unit."""
-        values: Floats = self.block[self.layout.column(column)]
-        return values
+    def __getitem__(self, column: str) -> Any:
+        """Return a column (n,), in its unit; an array (n, *shape) of a sensor that has one."""
+        if column in self.blocks:
+            return self.blocks[column]
+        return self.block[self.layout.column(column)]
 
     def __iter__(self) -> Iterator[VehicleSnapshot]:
         """Iterate over the vehicles; for many, use the columns."""
-        return (VehicleSnapshot(self.layout, self.block, row) for row in range(self.layout.n))
+        return (VehicleSnapshot(self.layout, self.block, row, self.blocks) for row in range(self.layout.n))
 
     def __len__(self) -> int:
         return self.layout.n
@@ -204,7 +217,10 @@ class Snapshot(_Suggesting):
     def __getitem__(self, vehicle: str | SupportsIndex) -> VehicleSnapshot:
         """Return a vehicle by its name (`red`, `scouts[17]`) or its id."""
         fleet, row = self.layout.find(vehicle)
-        return VehicleSnapshot(self.layout.fleets[fleet], self.layout.block(self.buffer, fleet), row)
+        layout = self.layout
+        return VehicleSnapshot(
+            layout.fleets[fleet], layout.block(self.buffer, fleet), row, layout.arrays(self.buffer, fleet)
+        )
 
     def __contains__(self, vehicle: object) -> bool:
         try:
@@ -227,7 +243,8 @@ class Snapshot(_Suggesting):
         return f"<snapshot of tick {self.tick} ({self.time:.3f} s): {len(self)} vehicles in {len(self.fleets)} fleets>"
 
     def _fleet(self, fleet: int) -> FleetSnapshot:
-        return FleetSnapshot(self.layout.fleets[fleet], self.layout.block(self.buffer, fleet))
+        layout = self.layout
+        return FleetSnapshot(layout.fleets[fleet], layout.block(self.buffer, fleet), layout.arrays(self.buffer, fleet))
 
     def _keys(self) -> tuple[str, ...]:
         return self.fleets
@@ -244,6 +261,14 @@ class SnapshotWriter:
 
         Drop the blocks after calling `finish`: they can still write to the snapshot.
         """
+        blocks, _, finish = self.begin_all(layout, tick, time, run)
+        return blocks, finish
+
+    def begin_all(
+        self, layout: Layout, tick: int, time: float, run: int
+    ) -> tuple[list[Floats], list[dict[str, Values]], Callable[[], Snapshot]]:
+        """Return the same, and between them the arrays (n, *shape) of each fleet by name."""
         buffer = self.pool.take(layout.nbytes)
         blocks = [layout.block(buffer, fleet) for fleet in range(len(layout.fleets))]
-        return blocks, lambda: Snapshot(tick, time, run, layout, frozen(buffer))
+        arrays = [layout.arrays(buffer, fleet) for fleet in range(len(layout.fleets))]
+        return blocks, arrays, lambda: Snapshot(tick, time, run, layout, frozen(buffer))

@@ -91,10 +91,13 @@ SAVED = {"tick": 2**53, "seed": 2**64 - 1, "run": 2**53, "roster": 2**53, "next_
 class World:
     """The state of the world. Fleets are sorted by name, independent of the order of declaration."""
 
-    def __init__(self, rate: float, environment: Floats, seed: int, scenery: Scenery | None = None) -> None:
+    def __init__(
+        self, rate: float, environment: Floats, seed: int, scenery: Scenery | None = None, track: Any = None
+    ) -> None:
         self.clock = Clock(rate)
         self.environment = environment  # values of Environment
         self.scenery = scenery  # uneven ground and static obstacles
+        self.track = track  # the race track (paddock.track.Track), None without one
         self.seed = seed
         self.run = 0  # +1 per reset
         self.roster_version = 0  # +1 when vehicles are added or removed
@@ -204,6 +207,7 @@ class World:
         self.next_id, self.used_ids = other.next_id, other.used_ids
         self.environment[:] = other.environment
         self.transforms, self.fleets, self.scenery = other.transforms, other.fleets, other.scenery
+        self.track = other.track
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Restore exactly what was saved; the fleets must exist. On an error, nothing has changed."""

@@ -316,6 +316,34 @@ export interface RoadTree {
   closed: boolean;
 }
 
+/** A line across a track: its ends (m), and where it crosses the middle line (m along it). */
+export interface GateTree {
+  name: string;
+  left: readonly [number, number];
+  right: readonly [number, number];
+  along: number;
+}
+
+/** A race track; positions are [x, y] in m. `colours` are places in `colour_names`. `movable`: the cones are vehicles, of the fleets `cones_blue` and so on. `left_cones` and `right_cones` are the numbers of the cones of each boundary, in their order. */
+export interface TrackTree {
+  name: string;
+  closed: boolean;
+  length: number;
+  start: Point;
+  cones: readonly (readonly [number, number])[];
+  colours: readonly number[];
+  colour_names: readonly string[];
+  movable: boolean;
+  centre: readonly (readonly [number, number])[];
+  left_width: readonly number[];
+  right_width: readonly number[];
+  left: readonly (readonly [number, number])[];
+  right: readonly (readonly [number, number])[];
+  left_cones: readonly number[];
+  right_cones: readonly number[];
+  gates: readonly GateTree[];
+}
+
 /** What never moves; `ground` is null where it is flat, at `ground_z`. */
 export interface SceneryTree {
   ground_z: number;
@@ -323,6 +351,7 @@ export interface SceneryTree {
   ground: GroundTree | null;
   obstacles: readonly ObstacleTree[];
   roads: readonly RoadTree[];
+  track: TrackTree | null;
 }
 
 /** An override in effect. */
@@ -603,6 +632,8 @@ export interface Methods {
   };
   /** Return the pose and the other public columns of one vehicle. */
   get_state: { params: { vehicle_id?: number; vehicle?: string | number; frame?: FrameName }; result: StateTree };
+  /** Return the race track: cones, boundaries, middle line, gates; null without one. */
+  get_track: { params: Empty; result: { track: TrackTree | null } };
   /** Override the behaviour of vehicles. */
   give_order: {
     params: { vehicles: readonly (string | number)[]; behaviour: string | Readonly<Record<string, unknown>> | null };

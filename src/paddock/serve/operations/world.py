@@ -14,6 +14,8 @@ from paddock.serve.live import Later
 from paddock.serve.mirror import marker_from_tree, placed_tree
 from paddock.serve.trust import foreign_names
 from paddock.serve.trust import known_names as names_in_use
+from paddock.track.from_scenario import track_of
+from paddock.track.viewing import track_tree
 from paddock.wire.operations.results import InspectedTree, MetadataTree, ScenarioText, SeriesTree
 from paddock.world.archive import copied, digest, pack
 from paddock.world.columns import column_index
@@ -46,6 +48,16 @@ def metadata(run: LiveSource, client: str, page: bool = False) -> Later:
 
 def scenery(run: LiveSource, client: str, side: int = 128) -> Later:
     return Later(partial(run.sim.scenery, side))
+
+
+def track(run: LiveSource, client: str) -> Later:
+    scenario = run.sim.scenario
+
+    def describe() -> dict[str, Any] | None:
+        found = track_of(scenario.track)
+        return None if found is None else track_tree(found, scenario.contact is not None)
+
+    return Later(describe)
 
 
 def metadata_tree(

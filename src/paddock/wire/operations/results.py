@@ -4,6 +4,7 @@ from typing import Any, Literal, TypedDict
 
 Range = tuple[int, int]  # first and count of consecutive numbers
 Point = tuple[float, float, float]  # x, y, z in m
+Place = tuple[float, float]  # x, y in m
 Quaternion = tuple[float, float, float, float]  # x, y, z, w
 
 
@@ -241,6 +242,40 @@ class RoadTree(TypedDict):
     closed: bool
 
 
+class GateTree(TypedDict):
+    """A line across a track: its ends (m), and where it crosses the middle line (m along it)."""
+
+    name: str
+    left: Place
+    right: Place
+    along: float
+
+
+class TrackTree(TypedDict):
+    """A race track; positions are [x, y] in m. `colours` are places in `colour_names`.
+
+    `movable`: the cones are vehicles, of the fleets `cones_blue` and so on. `left_cones` and `right_cones` are the
+    numbers of the cones of each boundary, in their order.
+    """
+
+    name: str
+    closed: bool
+    length: float
+    start: Point
+    cones: list[Place]
+    colours: list[int]
+    colour_names: list[str]
+    movable: bool
+    centre: list[Place]
+    left_width: list[float]
+    right_width: list[float]
+    left: list[Place]
+    right: list[Place]
+    left_cones: list[int]
+    right_cones: list[int]
+    gates: list[GateTree]
+
+
 class SceneryTree(TypedDict):
     """What never moves; `ground` is null where it is flat, at `ground_z`."""
 
@@ -249,6 +284,7 @@ class SceneryTree(TypedDict):
     ground: GroundTree | None
     obstacles: list[ObstacleTree]
     roads: list[RoadTree]
+    track: TrackTree | None
 
 
 class OrderTree(TypedDict):
@@ -259,7 +295,6 @@ class OrderTree(TypedDict):
     options: dict[str, Any]
 
 
-Place = tuple[float, float]  # x, y in m
 TaskState = Literal["unassigned", "assigned", "started", "completed", "undone"]
 MemberStatus = Literal["idle", "transit", "busy", "damaged", "returning", "home", "diverted"]
 

@@ -292,6 +292,10 @@ class Operations(Protocol):
     def scenery(self, side: Annotated[int, Ge(2), Le(512), "values per side of the ground"] = 128) -> r.SceneryTree:
         """Return the ground, on a grid, static obstacles, and roads."""
 
+    @entry("read", rpc="get_track", zmq="Call", answer="track", client="get_track")
+    def track(self) -> r.TrackTree | None:
+        """Return the race track: cones, boundaries, middle line, gates; null without one."""
+
     @entry("read", zmq="Call")
     def snapshot(self, roster: Annotated[bool, "send the roster even if the client has it"] = False) -> dict[str, Any]:
         """Publish the present state to every endpoint. ZeroMQ answers with the state."""

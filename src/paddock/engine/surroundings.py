@@ -1,0 +1,226 @@
+"""What sensors with arrays look at: obstacles, the bodies of vehicles and the cones, at the present tick."""
+
+from collections.abc import Mapping
+from operator import is_not
+from typing import Any
+
+import numpy as np
+import xxhash
+
+from paddock.compute.philox import signed
+from paddock.compute.routine import routine
+from paddock.compute.twin import vectorised
+from paddock.engine.program import FleetProgram
+from paddock.errors import users_code
+from paddock.scenario import Scenario
+from paddock.scenario.vehicle import CONE as CONE_MODEL
+from paddock.sensing.rays import near_of
+from paddock.sensing.view import (
+    BOX,
+    CONE,
+    FRUSTUM,
+    NO_CONES,
+    NO_SOLIDS,
+    NOWHERE,
+    ROUND_BALL,
+    ROUND_BAR,
+    SOLID,
+    Around,
+    Cones,
+    Near,
+)
+from paddock.track.from_scenario import declared_fleets
+from paddock.track.track import CONE_COLOURS, UNKNOWN
+from paddock.vehicles import model as vehicle_model
+from paddock.world.columns import Floats
+from paddock.world.fleet import Ints
+from paddock.world.world import World
+
+SHAPES = {
+    vehicle_model.BOX: BOX,
+    vehicle_model.CONE: FRUSTUM,
+    vehicle_model.SPHERE: ROUND_BALL,
+    vehicle_model.CAPSULE: ROUND_BAR,
+}
+OBSTACLE_CONES, VEHICLE_CONES = 100_000, 1_000_000
+"""A cone of the track has its number there. These are added to the index of a cone of `world.obstacles`, and to the id
+of one that is a vehicle of its own."""
+
+
+def place_solids(pose: Any, constants: Any, first: int, solids: Any) -> None:
+    """Write the solids of a fleet from row `first` on; `constants` are solids at the origin, not turned."""
+    for i in range(constants.shape[0]):
+        x, y, z, w = pose[3, i], pose[4, i], pose[5, i], pose[6, i]
+        row = solids[first + i]
+        row[3], row[4], row[5] = 1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)
+        row[6], row[7], row[8] = 2.0 * (x * y - w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + w * x)
+        row[9], row[10], row[11] = 2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)
+        ahead, up = constants[i, 0], constants[i, 2]
+        for j in range(3):
+            row[j] = pose[j, i] + ahead * row[3 + j] + up * row[9 + j]
+        if constants[i, 3] == 0.0:  # it lies across: its first axis points to the left
+            for j in range(3):
+                row[3 + j], row[6 + j] = row[6 + j], -row[3 + j]
+        for j in range(12, 20):
+            row[j] = constants[i, j]
+
+
+placed = routine(place_solids)
+
+
+def body_constants(program: FleetProgram) -> Floats | None:
+    """Return the bodies (n, 20) of a fleet at the origin; None for a model without a body."""
+    if program.model.body is None or not program.fleet.n:
+        return None
+    with users_code():
+        given = vectorised(program.model.body)(program.parameter_tuple())
+    n = program.fleet.n
+    columns: Any = [np.broadcast_to(np.asarray(value, np.float64), (n,)) for value in given]
+    body: Any = vehicle_model.Body(*columns)
+    table = np.zeros((n, SOLID.size))
+    table[:, 0], table[:, 2], table[:, SOLID.axes] = body.centre_x, body.centre_z, 1.0
+    half = np.stack([body.half_length, body.half_width, body.half_height], axis=1)
+    shape = np.vectorize(SHAPES.__getitem__)(body.shape)
+    across = (shape == ROUND_BAR) & (half[:, 1] > half[:, 0])
+    table[across, SOLID.axes] = 0.0
+    half[across] = half[across][:, [1, 0, 2]]
+    half[shape == ROUND_BALL] = half[shape == ROUND_BALL][:, :1]
+    half[shape == FRUSTUM, 1] = half[shape == FRUSTUM, 0]
+    bar = shape == ROUND_BAR
+    half[bar, 1] = half[bar, 2]
+    table[:, SOLID.half : SOLID.half + 3], table[:, SOLID.shape] = half, shape
+    table[:, SOLID.base] = np.where(shape == FRUSTUM, half[:, 0], 0.0)
+    table[:, SOLID.reach] = np.sqrt((half * half).sum(axis=1))
+    table[:, SOLID.number] = program.fleet.ids
+    return table
+
+
+def obstacle_solids(world: World, without: set[int]) -> Floats:
+    """Return the obstacles of a world as solids, except for the cones in `without`, by index in `world.obstacles`."""
+    if world.scenery is None:
+        return NO_SOLIDS
+    obstacles = world.scenery.obstacles
+    boxes = np.zeros((len(obstacles.boxes), SOLID.size))
+    x, y, low, high, c, s, length, width, _ = obstacles.boxes.T
+    boxes[:, :3] = np.stack([x, y, 0.5 * (low + high)], axis=1)
+    zero, one = np.zeros_like(c), np.ones_like(c)
+    boxes[:, SOLID.axes : SOLID.half] = np.stack([c, s, zero, -s, c, zero, zero, zero, one], axis=1)
+    boxes[:, SOLID.half : SOLID.shape] = np.stack([length, width, 0.5 * (high - low)], axis=1)
+    boxes[:, SOLID.shape] = BOX
+    kept = obstacles.rounds[[int(owner) not in without for owner in obstacles.rounds[:, -1]]]
+    rounds = np.zeros((len(kept), SOLID.size))
+    x, y, low, high, base, top, _ = kept.T
+    rounds[:, :3] = np.stack([x, y, 0.5 * (low + high)], axis=1)
+    rounds[:, SOLID.axes : SOLID.half] = np.eye(3).reshape(-1)
+    wide = np.maximum(base, top)
+    rounds[:, SOLID.half : SOLID.shape] = np.stack([wide, wide, 0.5 * (high - low)], axis=1)
+    rounds[:, SOLID.shape], rounds[:, SOLID.base], rounds[:, SOLID.top] = FRUSTUM, base, top
+    solids = np.concatenate([boxes, rounds])
+    solids[:, SOLID.reach] = np.sqrt((solids[:, SOLID.half : SOLID.shape] ** 2).sum(axis=1))
+    solids[:, SOLID.number] = -1.0
+    return solids
+
+
+def colour_named(name: str) -> int:
+    """Return the index of the colour that a name is or ends with, as `blue` and `cones_blue`; else that of unknown."""
+    fitting = [colour for colour in CONE_COLOURS if name == colour or name.endswith(f"_{colour}")]
+    return CONE_COLOURS.index(max(fitting, key=len)) if fitting else UNKNOWN
+
+
+def cone_key(cone: Any) -> int:
+    """Return the identity of a cone of the world: where it was put."""
+    x, y = cone.center[:2]
+    return signed(xxhash.xxh3_64_intdigest(np.array([x, y, cone.height], "<f8").tobytes()))
+
+
+class Surroundings:
+    """Makes what sensors look at; obstacles and shapes are kept until the vehicles change."""
+
+    def __init__(self, scenario: Scenario, world: World, programs: Mapping[str, FleetProgram]) -> None:
+        self.world, self.programs = world, programs
+        self._scenario = scenario
+        self._of_track = 0  # obstacles before those of the track
+        self._known: tuple[Any, ...] = ()  # run, roster, scenery and programs of what is kept
+        self._fixed: tuple[Floats, Near] = NO_SOLIDS, NOWHERE
+        self._constants: dict[str, Floats] = {}
+        self._still = NO_CONES  # cones that are obstacles
+        self._moving: list[tuple[str, Floats, Ints]] = []  # fleet, table and keys of cones that are vehicles
+
+    def at(self, tick: int) -> Around:
+        """Return what is around the vehicles at the present tick."""
+        known = self.world.run, self.world.roster_version, self.world.scenery, *self.programs.values()
+        old = self._known
+        if len(known) != len(old) or known[:2] != old[:2] or any(map(is_not, known[2:], old[2:])):
+            self._prepare()
+            self._known = known
+        bodies, uneven = self._bodies(tick), self.world.uneven
+        near = near_of(bodies) if len(bodies) else NOWHERE
+        return Around(*self._fixed, bodies, near, self._cones(tick), () if uneven is None else uneven.tables)
+
+    def _prepare(self) -> None:
+        scenery = self.world.scenery
+        obstacles = () if scenery is None else scenery.obstacles.entries
+        declared = {one.entry.name: one.obstacles for one in declared_fleets(self._scenario) if one.obstacles}
+        self._of_track = len(self._scenario.world.obstacles or ())
+        fixed = obstacle_solids(self.world, {k for places in declared.values() for k in places})
+        self._fixed = fixed, near_of(fixed) if len(fixed) else NOWHERE
+        found = {name: body_constants(program) for name, program in self.programs.items()}
+        self._constants = {name: table for name, table in found.items() if table is not None}
+        self._still = self._still_cones(obstacles) if not declared else NO_CONES
+        self._moving = []
+        for name in self._constants:
+            program = self.programs[name]
+            if program.model.name == CONE_MODEL:
+                self._moving.append(self._cone_fleet(program, declared.get(name, ()), obstacles))
+
+    def _number(self, k: int) -> int:
+        """Return the number of the cone that is obstacle `k` of the world with its track."""
+        return k - self._of_track if k >= self._of_track else OBSTACLE_CONES + k
+
+    def _still_cones(self, obstacles: Any) -> Cones:
+        """Return the cones of the world that cannot move."""
+        assert self.world.scenery is None or self.world.scenery.obstacles.entries is obstacles
+        rows, keys = [], []
+        rounds = () if self.world.scenery is None else self.world.scenery.obstacles.rounds.tolist()
+        for x, y, low, high, _, _, k in rounds:
+            if (cone := obstacles[int(k)].cone) is not None:
+                rows.append((x, y, low, colour_named(obstacles[int(k)].name), self._number(int(k)), high - low))
+                keys.append(cone_key(cone))
+        return Cones(np.array(rows, np.float64).reshape(-1, CONE.size), np.array(keys, np.int64))
+
+    def _cone_fleet(self, program: FleetProgram, places: tuple[int, ...], obstacles: Any) -> tuple[str, Floats, Ints]:
+        """Return the cones of a fleet: name, table and keys."""
+        fleet = program.fleet
+        table, keys = np.zeros((fleet.n, CONE.size)), fleet.tables["streams"][: fleet.n].copy()
+        table[:, CONE.colour], table[:, CONE.number] = colour_named(fleet.name), VEHICLE_CONES + fleet.ids
+        for row, member in enumerate(fleet.members.tolist()):
+            if member < len(places):
+                cone = obstacles[places[member]].cone
+                table[row, CONE.colour] = colour_named(obstacles[places[member]].name)
+                table[row, CONE.number] = self._number(places[member])
+                keys[row] = cone_key(cone)
+        table[:, CONE.height] = 2.0 * self._constants[fleet.name][:, SOLID.half + 2]
+        return fleet.name, table, keys
+
+    def _bodies(self, tick: int) -> Floats:
+        """Return the bodies of all vehicles."""
+        total = sum(map(len, self._constants.values()))
+        if not total:
+            return NO_SOLIDS
+        solids, first = np.empty((total, SOLID.size)), 0
+        for name, constants in self._constants.items():
+            placed(self.programs[name].pose_block(tick), constants, first, solids)
+            first += len(constants)
+        return solids
+
+    def _cones(self, tick: int) -> Cones:
+        """Return all cones where they are now."""
+        if not self._moving:
+            return self._still
+        tables, keys = [self._still.table], [self._still.keys]
+        for name, table, identity in self._moving:
+            at = table.copy()
+            at[:, :3] = self.programs[name].pose_block(tick)[:3, : len(table)].T
+            tables.append(at)
+            keys.append(identity)
+        return Cones(np.concatenate(tables), np.concatenate(keys))

@@ -1,0 +1,369 @@
+"""Detection of cones: which are visible, which of them are detected, where and as what, and false detections.
+
+Each stage draws from its own purpose, and the draws of a cone from its own identity: another cone, or another vehicle,
+changes nothing about the rest. Work is done stage by stage over the cones near a vehicle, so that it vectorises.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy import empty, int64
+
+from paddock.compute.math import floor, maximum, minimum, select, sincos, sqrt, table_index, whole
+from paddock.compute.philox import normals, uniforms
+from paddock.compute.quaternion import heading
+from paddock.compute.routine import parallel_range, parallel_routine, routine
+from paddock.compute.threads import thread_count
+from paddock.compute.twin import shared_code
+from paddock.sensing.rays import ray_ball, ray_bar, ray_cuboid, sort_places
+from paddock.sensing.sensor import ArrayReading
+from paddock.sensing.view import BOX, CONE, FRUSTUM, ROUND_BALL, FleetView
+from paddock.track.track import UNKNOWN
+from paddock.world.columns import Column, Floats
+
+DETECT, MISS, POLAR, PLANE, COLOUR, CLUTTER, CLUTTER_PLACE, CLUTTER_COLOUR = range(8)
+"""Purposes of the stages."""
+MOST_CLUTTER = 32  # false detections of one frame
+KNOWN = 4  # colours that can be seen
+CONE_CELL = 24.0  # m: size of the cells in which cones are found
+MANY_CONES = 20_000  # pairs of vehicles and cones from which vehicles are shared among threads
+CLOSE_BY = 8.0  # m: bodies nearer than this are tested first
+MARGIN = 1e-6  # m by which a solid must be nearer than a cone to hide it
+
+DETECTION = (
+    Column("m", "forward of the vehicle's pose, in the level frame with its heading", name="x"),
+    Column("m", "left of it", name="y"),
+    Column("", "0 blue, 1 yellow, 2 orange, 3 big orange, 4 unknown", name="colour"),
+    Column("", "probability that a cone at this distance is detected", name="confidence"),
+    Column("", "probability of the colour; 0 if it is unknown", name="colour_confidence"),
+    Column("m2", "variance of x", name="xx"),
+    Column("m2", "covariance of x and y", name="xy"),
+    Column("m2", "variance of y", name="yy"),
+)
+TRUTH = (
+    Column("m", "forward of the vehicle's pose", name="x"),
+    Column("m", "left of it", name="y"),
+    Column("", "colour, as in detections", name="colour"),
+    Column("", "number of the cone: its place in `sim.track.cones`; obstacles from 100,000 on", name="number"),
+)
+
+
+def probability(distance: float, p0: float, p1: float, p2: float, least: float) -> float:
+    """Return the probability of detection at a distance, m."""
+    return minimum(maximum(p0 + distance * (p1 + distance * p2), least), 1.0)
+
+
+@shared_code
+def hidden(px: float, py: float, pz: float, qx: float, qy: float, qz: float, bodies: Any, k: int) -> bool:
+    """Return whether solid `k` is between two points."""
+    dx, dy, dz = qx - px, qy - py, qz - pz
+    away = maximum(sqrt(dx * dx + dy * dy + dz * dz), 1e-9)
+    dx, dy, dz = dx / away, dy / away, dz / away
+    x, y, z = px - bodies[k, 0], py - bodies[k, 1], pz - bodies[k, 2]
+    ox = bodies[k, 3] * x + bodies[k, 4] * y + bodies[k, 5] * z
+    oy = bodies[k, 6] * x + bodies[k, 7] * y + bodies[k, 8] * z
+    oz = bodies[k, 9] * x + bodies[k, 10] * y + bodies[k, 11] * z
+    ux = bodies[k, 3] * dx + bodies[k, 4] * dy + bodies[k, 5] * dz
+    uy = bodies[k, 6] * dx + bodies[k, 7] * dy + bodies[k, 8] * dz
+    uz = bodies[k, 9] * dx + bodies[k, 10] * dy + bodies[k, 11] * dz
+    hx, hy, hz = bodies[k, 12], bodies[k, 13], bodies[k, 14]
+    if bodies[k, 15] == BOX:
+        hit = ray_cuboid(ox, oy, oz, ux, uy, uz, hx, hy, hz, away)
+    elif bodies[k, 15] == ROUND_BALL:
+        hit = ray_ball(ox, oy, oz, ux, uy, uz, hx)
+    else:
+        hit = ray_bar(ox, oy, oz, ux, uy, uz, hx - hz, hz)
+    return hit < away - MARGIN
+
+
+def order_rows(keys: Any, order: Any, count: int) -> None:
+    """Write the rows in ascending order of their keys; quick where they are nearly sorted."""
+    for k in range(count):
+        key, at = keys[k], k
+        while at > 0 and keys[order[at - 1]] > key:
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = k
+
+
+def poisson(mean: float, u: float) -> int:
+    """Return the number of events of a Poisson process, by inversion of a uniform number; at most MOST_CLUTTER."""
+    term, scale = 1.0, 1.0
+    for k in range(1, MOST_CLUTTER + 1):
+        term = term * mean / k
+        scale += term
+    total, term, count = 1.0, 1.0, 0
+    for k in range(1, MOST_CLUTTER + 1):
+        if u * scale < total:
+            return count
+        term = term * mean / k
+        total += term
+        count = k
+    return count
+
+
+def see_cones(
+    pose: Any, ids: Any, streams: Any, o: Any, key: int, purpose: int, tick: int,
+    cones: Any, keys: Any, cells: Any, starts: Any, bodies: Any, body_cells: Any, body_starts: Any, body_items: Any,
+    detections: Any, truth: Any, reading: Any,
+) -> None:  # fmt: skip
+    """Fill detections (n, most, 8), truth (n, most, 4) and the numbers of both (2, n).
+
+    `cones` (6, count) are sorted by cell, `keys` with them; `o` are the options.
+    """
+    for i in parallel_range(ids.size):
+        # the sensor, in the level frame with the vehicle's heading
+        sine, cosine = sincos(heading(pose[3, i], pose[4, i], pose[5, i], pose[6, i]))
+        px, py = pose[0, i] + cosine * o.x - sine * o.y, pose[1, i] + sine * o.x + cosine * o.y
+        pz = pose[2, i] + o.z
+        turn_sine, turn_cosine = sincos(o.yaw_deg * 0.017453292519943295)
+        ahead_x, ahead_y = cosine * turn_cosine - sine * turn_sine, sine * turn_cosine + cosine * turn_sine
+        half = sincos(o.fov_deg * 0.008726646259971648)[1]
+        everywhere = o.fov_deg >= 360.0
+        found = visible_cones(
+            px, py, ahead_x, ahead_y, half, everywhere, o.range_min, o.range_max, cones, cells, starts
+        )
+        count = found.size
+        if o.occlusion > 0.0 and bodies.shape[0] > 1:
+            count = not_hidden(px, py, pz, cones, found, count, ids[i], bodies, body_cells, body_starts, body_items)
+        # what is visible, nearest first
+        distance, order = empty(count + 1), empty(count + 1, dtype=int64)
+        for k in range(count):
+            dx, dy = cones[0, found[k]] - px, cones[1, found[k]] - py
+            distance[k] = sqrt(dx * dx + dy * dy)
+        order_rows(distance, order, count)
+        most = truth.shape[1]
+        for m in range(minimum_count(count, most)):
+            c = found[order[m]]
+            dx, dy = cones[0, c] - pose[0, i], cones[1, c] - pose[1, i]
+            truth[i, m, 0], truth[i, m, 1] = cosine * dx + sine * dy, cosine * dy - sine * dx
+            truth[i, m, 2], truth[i, m, 3] = cones[3, c], cones[4, c]
+        for m in range(minimum_count(count, most), most):
+            for f in range(4):
+                truth[i, m, f] = float("nan")
+        reading[1, i] = 1.0 * count
+        # which of them are detected
+        stream, seen = streams[i], 0
+        keyed, lucky = empty(count, dtype=int64), empty(count)
+        for k in range(count):
+            keyed[k] = key ^ keys[found[order[k]]]
+        for k in range(count):
+            lucky[k] = uniforms(keyed[k], stream, purpose + DETECT, tick)[0]
+        for k in range(count):
+            away = distance[order[k]]
+            lucky[k] -= probability(away, o.detection_0, o.detection_1, o.detection_2, o.detection_floor)
+        if o.miss > 0.0:
+            for k in range(count):
+                u = uniforms(keyed[k], stream, purpose + MISS, tick)[0]
+                lucky[k] = select(u < o.miss, 1.0, lucky[k])
+        for k in range(count):
+            order[seen], keyed[seen] = order[k], keyed[k]
+            seen += lucky[k] < 0.0
+        # where, and as what: a loop for each stage, because such loops vectorise
+        rows = empty((6, seen + MOST_CLUTTER))  # distance and direction as measured, x, y, colour
+        draws, truly = empty((6, seen)), empty((4, seen))
+        measured, ux, uy, at_x, at_y, colours = rows[0], rows[1], rows[2], rows[3], rows[4], rows[5]
+        draw_pairs(keyed, seen, stream, purpose + POLAR, tick, draws[0], draws[1])
+        draw_pairs(keyed, seen, stream, purpose + PLANE, tick, draws[2], draws[3])
+        confuse, other = draws[4], draws[5]
+        for k in range(seen):
+            confuse[k], other[k] = uniforms(keyed[k], stream, purpose + COLOUR, tick)
+        for k in range(seen):
+            c = found[order[k]]
+            truly[0, k], truly[1, k], truly[2, k] = cones[0, c] - px, cones[1, c] - py, cones[3, c]
+            truly[3, k] = distance[order[k]]
+        east, north, colour, away = truly[0], truly[1], truly[2], truly[3]
+        near, aside, wide, tall = draws[0], draws[1], draws[2], draws[3]
+        for k in range(seen):
+            dx, dy = east[k] / away[k], north[k] / away[k]
+            along, across = cosine * dx + sine * dy, cosine * dy - sine * dx
+            s, co = sincos(o.noise_bearing * aside[k])
+            far = maximum(away[k] + o.noise_range * near[k], 0.0)
+            measured[k], ux[k], uy[k] = far, along * co - across * s, across * co + along * s
+        for k in range(seen):
+            at_x[k] = o.x + measured[k] * ux[k] + o.noise_xy * wide[k]
+            at_y[k] = o.y + measured[k] * uy[k] + o.noise_xy * tall[k]
+            another = floor(other[k] * (KNOWN - 1.0))
+            another = another + select(another >= colour[k], 1.0, 0.0)
+            wrong = select(colour[k] >= KNOWN, floor(other[k] * KNOWN), another)
+            named = select(confuse[k] < o.colour_confusion, wrong, colour[k])
+            colours[k] = select(measured[k] <= o.colour_range, named, 1.0 * UNKNOWN)
+        seen += add_clutter(o, key, stream, purpose, tick, cosine, sine, ahead_x, ahead_y, rows, seen)
+        write_detections(o, rows, seen, detections[i])
+        reading[0, i] = 1.0 * minimum_count(seen, most)
+
+
+def draw_pairs(keyed: Any, count: int, stream: int, purpose: int, tick: int, one: Any, two: Any) -> None:
+    """Write two normal numbers for each key."""
+    for k in range(count):
+        one[k], two[k] = normals(keyed[k], stream, purpose, tick)
+
+
+def minimum_count(a: int, b: int) -> int:
+    """Return the smaller of two numbers."""
+    return a if a < b else b
+
+
+def visible_cones(
+    px: float, py: float, ahead_x: float, ahead_y: float, half: float, everywhere: bool, low: float, high: float,
+    cones: Any, cells: Any, starts: Any,
+) -> Any:  # fmt: skip
+    """Return the columns of the cones within range and field of view."""
+    columns, rows, rate = whole(cells[3]), whole(cells[4]), cells[2]
+    bound, wide = 1e15, high * rate
+    u, v = (px - cells[0]) * rate, (py - cells[1]) * rate
+    left, right = floor(maximum(minimum(u - wide, bound), -bound)), floor(maximum(minimum(u + wide, bound), -bound))
+    down, up = floor(maximum(minimum(v - wide, bound), -bound)), floor(maximum(minimum(v + wide, bound), -bound))
+    if not (right >= 0.0 and left < columns and up >= 0.0 and down < rows):
+        return empty(0, dtype=int64)
+    i0, i1 = table_index(left, columns), table_index(right, columns)
+    j0, j1 = table_index(down, rows), table_index(up, rows)
+    room = 0
+    for j in range(j0, j1 + 1):
+        room += starts[j * columns + i1 + 1] - starts[j * columns + i0]
+    found, count = empty(room + 1, dtype=int64), 0
+    xs, ys = cones[0], cones[1]
+    nearest, farthest = low * low, high * high
+    for j in range(j0, j1 + 1):
+        for c in range(starts[j * columns + i0], starts[j * columns + i1 + 1]):
+            dx, dy = xs[c] - px, ys[c] - py
+            square = dx * dx + dy * dy
+            inside = (dx * ahead_x + dy * ahead_y >= half * sqrt(square)) | everywhere
+            found[count] = c
+            count += (square >= nearest) & (square <= farthest) & (square > 1e-12) & inside
+    return found[:count]
+
+
+@shared_code
+def not_hidden(
+    px: float, py: float, pz: float, cones: Any, found: Any, count: int, own: int,
+    bodies: Any, cells: Any, starts: Any, items: Any,
+) -> int:  # fmt: skip
+    """Keep the cones that no body of another vehicle hides; return how many there are."""
+    farthest = 0.0
+    for k in range(count):
+        dx, dy = cones[0, found[k]] - px, cones[1, found[k]] - py
+        farthest = maximum(farthest, dx * dx + dy * dy)
+    farthest = sqrt(farthest)
+    columns, rows, rate = whole(cells[3]), whole(cells[4]), cells[2]
+    wide, bound = (farthest + 1.0 / rate) * rate, 1e15
+    u, v = (px - cells[0]) * rate, (py - cells[1]) * rate
+    left, right = floor(maximum(minimum(u - wide, bound), -bound)), floor(maximum(minimum(u + wide, bound), -bound))
+    down, up = floor(maximum(minimum(v - wide, bound), -bound)), floor(maximum(minimum(v + wide, bound), -bound))
+    j0, j1 = table_index(down, rows), table_index(up, rows)
+    i0, i1 = table_index(left, columns), table_index(right, columns)
+    if not (right >= 0.0 and left < columns and up >= 0.0 and down < rows):
+        j1 = j0 - 1
+    left_over = count
+    for lap in range(2):  # near bodies first: they hide most
+        for j in range(j0, j1 + 2):
+            begin, end = starts[columns * rows], items.size  # the large ones
+            if j <= j1:
+                begin, end = starts[j * columns + i0], starts[j * columns + i1 + 1]
+            for place in range(begin, end):
+                b = items[place]
+                bx, by, reach = bodies[b, 0] - px, bodies[b, 1] - py, bodies[b, 18]
+                apart = sqrt(bx * bx + by * by) - reach
+                if (apart <= CLOSE_BY) != (lap == 0) or apart > farthest:
+                    continue
+                if bodies[b, 19] == own or bodies[b, 15] == FRUSTUM:  # cones do not hide each other
+                    continue
+                k = 0
+                while k < left_over:
+                    c = found[k]
+                    dx, dy = cones[0, c] - px, cones[1, c] - py
+                    # how far the line of sight passes the body's centre
+                    past, along, away = dx * by - dy * bx, dx * bx + dy * by, dx * dx + dy * dy
+                    near = (past * past <= reach * reach * away) & (along > -reach * sqrt(away))
+                    z = cones[2, c] + 0.5 * cones[5, c]
+                    if near and hidden(px, py, pz, cones[0, c], cones[1, c], z, bodies, b):
+                        left_over -= 1
+                        found[k] = found[left_over]
+                    else:
+                        k += 1
+                if left_over == 0:
+                    return 0
+    return left_over
+
+
+def add_clutter(
+    o: Any, key: int, stream: int, purpose: int, tick: int, cosine: float, sine: float, ahead_x: float, ahead_y: float,
+    rows: Any, seen: int,
+) -> int:  # fmt: skip
+    """Add false detections, spread evenly over the field of view; return how many there are."""
+    if not o.clutter > 0.0:
+        return 0
+    count = poisson(o.clutter, uniforms(key, stream, purpose + CLUTTER, tick)[0])
+    along, across = cosine * ahead_x + sine * ahead_y, cosine * ahead_y - sine * ahead_x
+    low, high = o.range_min * o.range_min, o.range_max * o.range_max
+    for k in range(count):
+        u, v = uniforms(key ^ k, stream, purpose + CLUTTER_PLACE, tick)
+        measured = sqrt(low + u * (high - low))
+        s, c = sincos((v - 0.5) * o.fov_deg * 0.017453292519943295)
+        ux, uy = along * c - across * s, across * c + along * s
+        colour = floor(KNOWN * uniforms(key ^ k, stream, purpose + CLUTTER_COLOUR, tick)[0])
+        at = seen + k
+        rows[0, at], rows[1, at], rows[2, at] = measured, ux, uy
+        rows[3, at], rows[4, at] = o.x + measured * ux, o.y + measured * uy
+        rows[5, at] = select(measured <= o.colour_range, colour, 1.0 * UNKNOWN)
+    return count
+
+
+def write_detections(o: Any, rows: Any, seen: int, out: Any) -> None:
+    """Write the detections of a vehicle, nearest first, with their covariances."""
+    order = empty(seen + 1, dtype=int64)
+    order_rows(rows[0], order, seen)
+    most = out.shape[0]
+    for m in range(minimum_count(seen, most)):
+        k = order[m]
+        measured, ux, uy = rows[0, k], rows[1, k], rows[2, k]
+        radial, lateral = o.noise_range * o.noise_range, measured * o.noise_bearing
+        lateral = lateral * lateral
+        plane = o.noise_xy * o.noise_xy
+        out[m, 0], out[m, 1], out[m, 2] = rows[3, k], rows[4, k], rows[5, k]
+        out[m, 3] = probability(measured, o.detection_0, o.detection_1, o.detection_2, o.detection_floor)
+        out[m, 4] = select(rows[5, k] < KNOWN, 1.0 - o.colour_confusion, 0.0)
+        out[m, 5] = radial * ux * ux + lateral * uy * uy + plane
+        out[m, 6] = (radial - lateral) * ux * uy
+        out[m, 7] = radial * uy * uy + lateral * ux * ux + plane
+    for m in range(minimum_count(seen, most), most):
+        for f in range(out.shape[1]):
+            out[m, f] = float("nan")
+
+
+see_few, see_many = routine(see_cones, inline=True), parallel_routine(see_cones, inline=True)
+
+
+def look_for_cones(view: FleetView, arrays: Any, reading: Floats) -> None:
+    """Fill the detections of a fleet."""
+    around, table = view.around, view.around.cones.table
+    x, y = np.ascontiguousarray(table[:, CONE.x]), np.ascontiguousarray(table[:, CONE.x + 1])
+    cells, starts, order = sort_places(x, y, np.zeros(len(x)), CONE_CELL)
+    cones, keys = np.ascontiguousarray(table[order].T), around.cones.keys[order]
+    bodies = around.bodies, *around.bodies_near
+    draws = view.key, view.purpose, view.tick
+    many = view.n > 1 and thread_count() > 1 and view.n * max(len(table), 1) >= MANY_CONES
+    (see_many if many else see_few)(
+        *(view.pose, view.ids, view.streams, view.options, *draws, cones, keys, cells, starts, *bodies),
+        *(arrays["detections"], arrays["truth"], reading),
+    )
+
+
+def cone_arrays(options: Any) -> tuple[ArrayReading, ...]:
+    """Return the arrays of the sensor."""
+    most = round(options.max_detections)
+    found = "a row for each detection, nearest first; NaN in unused rows"
+    real = "a row for each visible cone as it is, nearest first; NaN in unused rows"
+    return (
+        ArrayReading("detections", (most, len(DETECTION)), "float32", "", found, DETECTION),
+        ArrayReading("truth", (most, len(TRUTH)), "float32", "", real, TRUTH),
+    )
+
+
+def cones_problem(options: Any) -> str:
+    """Return what is impossible about the options."""
+    if options.range_min >= options.range_max:
+        return f"range_min, {options.range_min:g} m, must be less than range_max, {options.range_max:g} m"
+    if options.max_detections != round(options.max_detections):
+        return f"option 'max_detections' is a whole number, not {options.max_detections:g}"
+    return ""

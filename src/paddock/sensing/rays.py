@@ -1,0 +1,413 @@
+"""Rays of a lidar against solids and the ground: for each solid only the beams that can meet it are tested.
+
+Beams form a grid of rings (elevations) and azimuths in the sensor's axes. A solid covers an interval of azimuths and of
+elevations; the beams inside it are intersected with the solid in the solid's own axes, where a box is three pairs of
+planes. Vehicles are independent of each other, and the result does not depend on the order of solids.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy import empty, int64
+
+from paddock.compute.math import PI, absolute, atan2, floor, maximum, minimum, select, sqrt, table_index, whole
+from paddock.compute.routine import parallel_range, parallel_routine, routine
+from paddock.compute.twin import rebound, shared_code
+from paddock.sensing.view import BOX, FRUSTUM, ROUND_BALL, SOLID, Ints, Near
+from paddock.world.columns import Floats
+from paddock.world.ground import has_grip, never, none, patch_count
+from paddock.world.obstacles import NOTHING, ray_frustum
+from paddock.world.scenery import GRAZING, cast_ground
+
+CELL = 16.0  # m: size of the cells in which solids are found
+MOST_CELLS = 1 << 16
+TINY = 1e-300  # stands for 0 in a division
+TURN = 2.0 * PI
+WHOLE_TURN = 10.0  # rad: more than any interval of azimuths
+ROUNDING_BEAMS = 1e-6  # beams by which an interval is widened against rounding
+ROUNDING_SINE = 1e-9  # the same for sines of elevations
+
+
+def sort_into_cells(x: Any, y: Any, reach: Any, cell: float) -> tuple[Any, Any, Any]:
+    """Return cells, starts and items of `Near` for places with a radius, m; `cell` is the least size of a cell."""
+    n = x.size
+    low_x, low_y, high_x, high_y = NOTHING, NOTHING, -NOTHING, -NOTHING
+    for k in range(n):
+        if absolute(x[k]) < NOTHING and absolute(y[k]) < NOTHING:
+            low_x, high_x = min(low_x, x[k]), max(high_x, x[k])
+            low_y, high_y = min(low_y, y[k]), max(high_y, y[k])
+    if low_x > high_x:
+        low_x = low_y = high_x = high_y = 0.0
+    size = cell
+    while (floor((high_x - low_x) / size) + 1.0) * (floor((high_y - low_y) / size) + 1.0) > MOST_CELLS:
+        size = 2.0 * size
+    columns, rows = whole(floor((high_x - low_x) / size)) + 1, whole(floor((high_y - low_y) / size)) + 1
+    cells = empty(5)
+    cells[0], cells[1], cells[2], cells[3], cells[4] = low_x, low_y, 1.0 / size, 1.0 * columns, 1.0 * rows
+    starts, items, of = empty(columns * rows + 1, dtype=int64), empty(n, dtype=int64), empty(n, dtype=int64)
+    starts[:] = 0
+    for k in range(n):
+        i = table_index(floor((x[k] - low_x) / size), columns)
+        j = table_index(floor((y[k] - low_y) / size), rows)
+        of[k] = j * columns + i if reach[k] <= size else columns * rows
+        if of[k] < columns * rows:
+            starts[of[k] + 1] += 1
+    for c in range(columns * rows):
+        starts[c + 1] += starts[c]
+    filled = empty(columns * rows + 1, dtype=int64)
+    filled[:] = starts
+    for k in range(n):
+        items[filled[of[k]]] = k
+        filled[of[k]] += 1
+    return cells, starts, items
+
+
+sort_places = routine(sort_into_cells)
+
+
+def near_of(table: Floats, cell: float = CELL) -> Near:
+    """Return the solids of a table by place."""
+    x, y, reach = (np.ascontiguousarray(table[:, column]) for column in (SOLID.x, SOLID.x + 1, SOLID.reach))
+    return Near(*sort_places(x, y, reach, cell))
+
+
+def mounted(pose: Any, i: int, mount: Any) -> Any:
+    """Return origin (3) and axes (9, row by row from sensor to world) of a sensor on vehicle `i`.
+
+    `mount` (12,) are origin and axes of the sensor on the vehicle.
+    """
+    at = empty(12)
+    x, y, z, w = pose[3, i], pose[4, i], pose[5, i], pose[6, i]
+    r00, r01, r02 = 1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)
+    r10, r11, r12 = 2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)
+    r20, r21, r22 = 2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)
+    at[0] = pose[0, i] + (r00 * mount[0] + r01 * mount[1] + r02 * mount[2])
+    at[1] = pose[1, i] + (r10 * mount[0] + r11 * mount[1] + r12 * mount[2])
+    at[2] = pose[2, i] + (r20 * mount[0] + r21 * mount[1] + r22 * mount[2])
+    for c in range(3):
+        m0, m1, m2 = mount[3 + c], mount[6 + c], mount[9 + c]
+        at[3 + c] = r00 * m0 + r01 * m1 + r02 * m2
+        at[6 + c] = r10 * m0 + r11 * m1 + r12 * m2
+        at[9 + c] = r20 * m0 + r21 * m1 + r22 * m2
+    return at
+
+
+def azimuths(cx: float, cy: float, ax: float, ay: float, bx: float, by: float, ex: float, ey: float) -> Any:
+    """Return the azimuths (lowest, highest) of a box seen from the origin, rad; WHOLE_TURN if it surrounds the origin.
+
+    (cx, cy) is its centre, (ax, ay), (bx, by) and (ex, ey) are its half axes, all projected on the sensor's plane.
+    """
+    low, high = 0.0, 0.0
+    flat = (ex == 0.0) & (ey == 0.0)
+    for corner in range(4 if flat else 8):
+        s, t, u = 1.0 - 2.0 * (corner & 1), 1.0 - 2.0 * ((corner >> 1) & 1), 1.0 - 2.0 * ((corner >> 2) & 1)
+        qx, qy = cx + s * ax + t * bx + u * ex, cy + s * ay + t * by + u * ey
+        angle = atan2(cx * qy - cy * qx, cx * qx + cy * qy)
+        low, high = minimum(low, angle), maximum(high, angle)
+    middle = atan2(cy, cx)
+    if not high - low < PI - 1e-6:
+        return -WHOLE_TURN, WHOLE_TURN
+    return middle + low, middle + high
+
+
+@shared_code
+def scan_solid(
+    at: Any, solids: Any, k: int, directions: Any, rises: Any, first: float, step: float, reach: float, found: Any
+) -> None:
+    """Shorten the beams of one sensor that meet solid `k`.
+
+    `directions` (2, beams) are cosine and sine of the azimuths, `rises` (2, rings) those of the elevations; `found`
+    (rings, beams) are the distances so far, m.
+    """
+    p0, p1, p2 = at[0] - solids[k, 0], at[1] - solids[k, 1], at[2] - solids[k, 2]
+    a0, a1, a2 = solids[k, 3], solids[k, 4], solids[k, 5]
+    b0, b1, b2 = solids[k, 6], solids[k, 7], solids[k, 8]
+    c0, c1, c2 = solids[k, 9], solids[k, 10], solids[k, 11]
+    hx, hy, hz = solids[k, 12], solids[k, 13], solids[k, 14]
+    # the sensor in the solid's axes, and how far the solid is
+    ox, oy, oz = a0 * p0 + a1 * p1 + a2 * p2, b0 * p0 + b1 * p1 + b2 * p2, c0 * p0 + c1 * p1 + c2 * p2
+    gx, gy, gz = maximum(absolute(ox) - hx, 0.0), maximum(absolute(oy) - hy, 0.0), maximum(absolute(oz) - hz, 0.0)
+    closest = sqrt(gx * gx + gy * gy + gz * gz)
+    if not closest <= reach:  # NaN too
+        return
+    # from the sensor's axes to the solid's
+    m00, m01, m02 = (
+        a0 * at[3] + a1 * at[6] + a2 * at[9],
+        a0 * at[4] + a1 * at[7] + a2 * at[10],
+        a0 * at[5] + a1 * at[8] + a2 * at[11],
+    )
+    m10, m11, m12 = (
+        b0 * at[3] + b1 * at[6] + b2 * at[9],
+        b0 * at[4] + b1 * at[7] + b2 * at[10],
+        b0 * at[5] + b1 * at[8] + b2 * at[11],
+    )
+    m20, m21, m22 = (
+        c0 * at[3] + c1 * at[6] + c2 * at[9],
+        c0 * at[4] + c1 * at[7] + c2 * at[10],
+        c0 * at[5] + c1 * at[8] + c2 * at[11],
+    )
+    # its centre and extent in the sensor's axes
+    cz = -(m02 * ox + m12 * oy + m22 * oz)
+    tall = absolute(m02) * hx + absolute(m12) * hy + absolute(m22) * hz
+    low_z, high_z = cz - tall, cz + tall
+    fx, fy, fz = absolute(ox) + hx, absolute(oy) + hy, absolute(oz) + hz
+    farthest = sqrt(fx * fx + fy * fy + fz * fz)
+    near = maximum(closest, 1e-12)
+    highest = high_z / select(high_z > 0.0, near, farthest) + ROUNDING_SINE
+    lowest = low_z / select(low_z < 0.0, near, farthest) - ROUNDING_SINE
+    rings, beams = found.shape
+    seen = False
+    for r in range(rings):
+        seen |= (rises[1, r] >= lowest) & (rises[1, r] <= highest)
+    if not seen:
+        return
+    cx, cy = -(m00 * ox + m10 * oy + m20 * oz), -(m01 * ox + m11 * oy + m21 * oz)
+    left, right = azimuths(cx, cy, m00 * hx, m01 * hx, m10 * hy, m11 * hy, m20 * hz, m21 * hz)
+    turns = 3 if beams > 1 and right - left < TURN else 1
+    for turn in range(turns):
+        begin, end = 0, beams
+        if turns == 3:
+            shift = TURN * (turn - 1.0) - first
+            begin = maximum_index(-floor(-((left + shift) / step - ROUNDING_BEAMS)), beams)
+            end = maximum_index(floor((right + shift) / step + ROUNDING_BEAMS) + 1.0, beams)
+        if begin >= end:
+            continue
+        for r in range(rings):
+            rise = rises[1, r]
+            if rise < lowest or rise > highest:
+                continue
+            flat = rises[0, r]
+            x0, x1, x2 = m00 * flat, m01 * flat, m02 * rise
+            y0, y1, y2 = m10 * flat, m11 * flat, m12 * rise
+            z0, z1, z2 = m20 * flat, m21 * flat, m22 * rise
+            line, cosines, sines = found[r], directions[0], directions[1]
+            if solids[k, 15] == BOX:
+                for b in range(begin, end):
+                    dx, dy, dz = (
+                        x0 * cosines[b] + x1 * sines[b] + x2,
+                        y0 * cosines[b] + y1 * sines[b] + y2,
+                        z0 * cosines[b] + z1 * sines[b] + z2,
+                    )
+                    line[b] = minimum(line[b], ray_cuboid(ox, oy, oz, dx, dy, dz, hx, hy, hz, reach))
+            else:
+                for b in range(begin, end):
+                    dx, dy, dz = (
+                        x0 * cosines[b] + x1 * sines[b] + x2,
+                        y0 * cosines[b] + y1 * sines[b] + y2,
+                        z0 * cosines[b] + z1 * sines[b] + z2,
+                    )
+                    if solids[k, 15] == FRUSTUM:
+                        hit = ray_frustum(ox, oy, oz, dx, dy, dz, -hz, hz, solids[k, 16], solids[k, 17])
+                    elif solids[k, 15] == ROUND_BALL:
+                        hit = ray_ball(ox, oy, oz, dx, dy, dz, hx)
+                    else:
+                        hit = ray_bar(ox, oy, oz, dx, dy, dz, hx - hz, hz)
+                    line[b] = minimum(line[b], select(hit <= reach, hit, NOTHING))
+
+
+def maximum_index(x: float, size: int) -> int:
+    """Return `x` as a whole number from 0 to `size`."""
+    return whole(minimum(maximum(x, 0.0), 1.0 * size))
+
+
+def ray_cuboid(
+    ox: float, oy: float, oz: float, dx: float, dy: float, dz: float, hx: float, hy: float, hz: float, reach: float
+) -> float:
+    """Return the distance along a ray to a box about the origin, NOTHING if it is missed within reach."""
+    ix = 1.0 / select(absolute(dx) < TINY, TINY, dx)
+    iy = 1.0 / select(absolute(dy) < TINY, TINY, dy)
+    iz = 1.0 / select(absolute(dz) < TINY, TINY, dz)
+    ax, bx, ay, by, az, bz = (
+        (-hx - ox) * ix, (hx - ox) * ix, (-hy - oy) * iy, (hy - oy) * iy, (-hz - oz) * iz, (hz - oz) * iz
+    )  # fmt: skip
+    enters = maximum(maximum(minimum(ax, bx), minimum(ay, by)), maximum(minimum(az, bz), 0.0))
+    leaves = minimum(minimum(maximum(ax, bx), maximum(ay, by)), minimum(maximum(az, bz), reach))
+    return select(enters <= leaves, enters, NOTHING)
+
+
+def ray_ball(ox: float, oy: float, oz: float, dx: float, dy: float, dz: float, radius: float) -> float:
+    """Return the distance along a ray to a sphere about the origin, NOTHING if it misses."""
+    b, c = ox * dx + oy * dy + oz * dz, ox * ox + oy * oy + oz * oz - radius * radius
+    root = b * b - c
+    near = -b - sqrt(maximum(root, 0.0))
+    return select(c <= 0.0, 0.0, select((root >= 0.0) & (near >= 0.0), near, NOTHING))
+
+
+def ray_bar(ox: float, oy: float, oz: float, dx: float, dy: float, dz: float, half: float, radius: float) -> float:
+    """Return the distance along a ray to all points within `radius` of the segment from -half to half along x."""
+    a, b = dy * dy + dz * dz, oy * dy + oz * dz
+    c = oy * oy + oz * oz - radius * radius
+    root = b * b - a * c
+    near = (-b - sqrt(maximum(root, 0.0))) / maximum(a, TINY)
+    side = (root >= 0.0) & (near >= 0.0) & (absolute(ox + near * dx) <= half) & (c > 0.0)
+    inside = (c <= 0.0) & (absolute(ox) <= half)
+    ends = minimum(ray_ball(ox - half, oy, oz, dx, dy, dz, radius), ray_ball(ox + half, oy, oz, dx, dy, dz, radius))
+    return minimum(ends, select(inside, 0.0, select(side, near, NOTHING)))
+
+
+def scan_near(
+    at: Any,
+    own: int,
+    solids: Any,
+    cells: Any,
+    starts: Any,
+    items: Any,
+    directions: Any,
+    rises: Any,
+    first: float,
+    step: float,
+    reach: float,
+    found: Any,
+) -> None:
+    """Shorten the beams of one sensor that meet solids, except those of vehicle `own`."""
+    columns, rows, size = whole(cells[3]), whole(cells[4]), 1.0 / cells[2]
+    wide = (reach + size) * cells[2]
+    u, v = (at[0] - cells[0]) * cells[2], (at[1] - cells[1]) * cells[2]
+    bound = 1e15
+    left, right = floor(maximum(minimum(u - wide, bound), -bound)), floor(maximum(minimum(u + wide, bound), -bound))
+    down, up = floor(maximum(minimum(v - wide, bound), -bound)), floor(maximum(minimum(v + wide, bound), -bound))
+    if right >= 0.0 and left < columns and up >= 0.0 and down < rows:
+        i0, i1 = table_index(left, columns), table_index(right, columns)
+        for j in range(table_index(down, rows), table_index(up, rows) + 1):
+            for place in range(starts[j * columns + i0], starts[j * columns + i1 + 1]):
+                k = items[place]
+                if solids[k, 19] != own:
+                    scan_solid(at, solids, k, directions, rises, first, step, reach, found)
+    for place in range(starts[columns * rows], items.size):
+        k = items[place]
+        if solids[k, 19] != own:
+            scan_solid(at, solids, k, directions, rises, first, step, reach, found)
+
+
+def scan_flat(at: Any, ground: float, directions: Any, rises: Any, reach: float, found: Any) -> None:
+    """Shorten the beams of one sensor that meet flat ground at a height, m."""
+    above = maximum(at[2] - ground, 0.0)
+    for r in range(found.shape[0]):
+        z0, z1, z2 = at[9] * rises[0, r], at[10] * rises[0, r], at[11] * rises[1, r]
+        if sqrt(z0 * z0 + z1 * z1) - z2 <= GRAZING:
+            continue
+        line, cosines, sines = found[r], directions[0], directions[1]
+        for b in range(line.size):
+            down = -(z0 * cosines[b] + z1 * sines[b] + z2)
+            hit = above / maximum(down, GRAZING)
+            line[b] = minimum(line[b], select((down > GRAZING) & (hit <= reach), hit, NOTHING))
+
+
+def scan_fleet(
+    pose: Any,
+    ids: Any,
+    mount: Any,
+    directions: Any,
+    rises: Any,
+    first: float,
+    step: float,
+    reach: float,
+    ground: float,
+    fixed: Any,
+    fixed_cells: Any,
+    fixed_starts: Any,
+    fixed_items: Any,
+    bodies: Any,
+    body_cells: Any,
+    body_starts: Any,
+    body_items: Any,
+    found: Any,
+) -> None:
+    """Write the distances (n, rings, beams) of all vehicles, NOTHING without a hit; `ground` is NaN if uneven."""
+    for i in parallel_range(ids.size):
+        at, mine = mounted(pose, i, mount), found[i]
+        mine[:] = NOTHING
+        if ground == ground:
+            scan_flat(at, ground, directions, rises, reach, mine)
+        beams = directions, rises, first, step, reach, mine
+        scan_near(at, -2, fixed, fixed_cells, fixed_starts, fixed_items, *beams)
+        scan_near(at, ids[i], bodies, body_cells, body_starts, body_items, *beams)
+
+
+class GroundTuple(NamedTuple):
+    """The tables of uneven ground, where rays are cast outside the kernels of fleets."""
+
+    ground_z: Any
+    mu: Any
+    terrain: Any
+    relief: Any
+    rough: Any
+    grip: Any
+    patches: Any
+    corners: Any
+    bounds: Any
+
+
+cast_relief = rebound(cast_ground, {has_grip: never, patch_count: none})  # friction does not matter to a ray
+
+
+def scan_uneven(
+    pose: Any,
+    mount: Any,
+    directions: Any,
+    rises: Any,
+    reach: float,
+    ground: float,
+    terrain: Any,
+    relief: Any,
+    rough: Any,
+    nothing: Any,
+    bounds: Any,
+    found: Any,
+) -> None:
+    """Shorten the beams of all vehicles that meet uneven ground; `nothing` (1, 9) stands for unused tables."""
+    for i in parallel_range(found.shape[0]):
+        at = mounted(pose, i, mount)
+        w = GroundTuple(ground, 1.0, terrain, relief, rough, nothing, nothing, nothing, bounds)
+        for r in range(found.shape[1]):
+            for b in range(found.shape[2]):
+                ux, uy, uz = rises[0, r] * directions[0, b], rises[0, r] * directions[1, b], rises[1, r]
+                dx, dy = at[3] * ux + at[4] * uy + at[5] * uz, at[6] * ux + at[7] * uy + at[8] * uz
+                dz = at[9] * ux + at[10] * uy + at[11] * uz
+                far = minimum(found[i, r, b], reach)
+                hit = cast_relief(at[0], at[1], at[2], dx, dy, dz, far, w)
+                found[i, r, b] = minimum(found[i, r, b], hit)
+
+
+scan_few, scan_many = routine(scan_fleet, inline=True), parallel_routine(scan_fleet, inline=True)
+scan_relief = parallel_routine(scan_uneven)
+
+
+class Beams(NamedTuple):
+    """The beams of a lidar."""
+
+    mount: Floats  # (12,) origin (m) and axes of the sensor on the vehicle
+    directions: Floats  # (2, beams) cosine and sine of the azimuths
+    rises: Floats  # (2, rings) cosine and sine of the elevations
+    first: float  # azimuth of the first beam, rad
+    step: float  # between two beams, rad
+
+
+def scan(
+    pose: Floats,
+    ids: Ints,
+    beams: Beams,
+    reach: float,
+    ground_z: float,
+    solids: tuple[tuple[Floats, Near], tuple[Floats, Near]],
+    relief: tuple[Floats, ...] = (),
+    many: bool = False,
+) -> Floats:
+    """Return the distances (n, rings, beams) of each vehicle's beams, m, NOTHING without a hit within `reach`.
+
+    `solids` are tables with their cells, first those that never move; `relief` the tables of uneven ground; `many`
+    shares the vehicles among threads.
+    """
+    found = np.empty((len(ids), beams.rises.shape[1], beams.directions.shape[1]))
+    (fixed, fixed_near), (bodies, body_near) = solids
+    flat = np.nan if relief else ground_z
+    run = scan_many if many else scan_few
+    run(pose, ids, *beams, reach, flat, fixed, *fixed_near, bodies, *body_near, found)
+    if relief:
+        terrain, bumps, rough = relief[:3]
+        nothing = np.zeros((1, 9))
+        scan_relief(
+            *(pose, beams.mount, beams.directions, beams.rises, reach, ground_z),
+            *(terrain, bumps, rough, nothing, relief[6], found),
+        )
+    return found

@@ -1,0 +1,48 @@
+"""Tracks: cones, boundaries, middle line, gates; loaded from files, generated, or of the catalog.
+
+from paddock import track
+
+t = track.load("autocross")
+along, offset = t.locate(x, y)
+"""
+
+from typing import TYPE_CHECKING
+
+from paddock.errors import renamed_names
+from paddock.track.track import CONE_COLOURS, CONE_SIZES, Gate, Track
+
+if TYPE_CHECKING:
+    from paddock.track.building import from_cones
+    from paddock.track.generator import generate
+    from paddock.track.loading import dump, formats, load, parse
+    from paddock.track.ordering import TrackShapeError
+    from paddock.track.standard import names
+    from paddock.wire.tracks import TrackFileError
+
+__all__ = [
+    "CONE_COLOURS",
+    "CONE_SIZES",
+    "Gate",
+    "Track",
+    "TrackFileError",
+    "TrackShapeError",
+    "dump",
+    "formats",
+    "from_cones",
+    "generate",
+    "load",
+    "names",
+    "parse",
+]
+_HOMES = {
+    "TrackFileError": "loading",
+    "TrackShapeError": "ordering",
+    "dump": "loading",
+    "formats": "loading",
+    "from_cones": "building",
+    "generate": "generator",
+    "load": "loading",
+    "names": "standard",
+    "parse": "loading",
+}
+__getattr__ = renamed_names(__name__, _HOMES)  # imported on first use: the geometry of cones needs SciPy

@@ -1,0 +1,257 @@
+"""Build a track from cones: boundaries, middle line, widths and gates."""
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from paddock.compute.math import sincos
+from paddock.errors import InvalidValueError, suggestion
+from paddock.track.lines import (
+    directions,
+    distances,
+    evenly,
+    leftwards,
+    lengths,
+    smooth_curve,
+    smoothed,
+)
+from paddock.track.locating import line_blocks, locate_places
+from paddock.track.ordering import EITHER, LEFT, NEITHER, RIGHT, TrackShapeError, order_cones
+from paddock.track.skidpad import find_skidpad, skidpad_shape
+from paddock.track.track import CONE_COLOURS, Gate, Track
+from paddock.wire.tracks import Cone, Start, TrackFile
+
+Floats = NDArray[np.float64]
+SPACING = 0.5  # m between points of the middle line
+COARSE = 1.0  # m, of tracks longer than LONG
+LONG = 1500.0  # m
+SECTORS = 3
+REFINEMENTS = 6
+PASSES = 12  # of smoothing
+_SIDE_OF = {"blue": LEFT, "yellow": RIGHT, "orange": EITHER, "big_orange": EITHER, "unknown": NEITHER}
+
+
+def from_cones(
+    cones: ArrayLike,
+    colours: ArrayLike | Sequence[str],
+    start: Sequence[float],
+    name: str = "track",
+    covariances: ArrayLike | None = None,
+) -> Track:
+    """Return the track of cones (n, 2) m with colours (names or places in CONE_COLOURS) and a start (x, y, yaw)."""
+    places = np.asarray(cones, np.float64)
+    if places.ndim != 2 or places.shape[1] != 2 or not np.isfinite(places).all():
+        raise InvalidValueError(f"cones must be finite numbers of the shape (n, 2), not of {places.shape}")
+    named = [_colour(one) for one in np.asarray(colours).tolist()]
+    if len(named) != len(places):
+        raise InvalidValueError(f"there are {len(places)} cones and {len(named)} colours")
+    spread = np.zeros((len(places), 3)) if covariances is None else np.asarray(covariances, np.float64)
+    if spread.shape != (len(places), 3):
+        raise InvalidValueError(f"covariances must have the shape ({len(places)}, 3), not {spread.shape}")
+    x, y, yaw = _start(start)
+    rows = zip(named, places.tolist(), spread.tolist(), strict=True)
+    made = tuple(Cone(c, p[0], p[1], 0.0, 0.0, s[0], s[1], s[2]) for c, p, s in rows)
+    file = TrackFile(made, Start(x, y, yaw))
+    return from_file(file, name)
+
+
+def _colour(value: Any) -> str:
+    if isinstance(value, str):
+        if value not in CONE_COLOURS:
+            raise InvalidValueError(f"unknown colour {value!r} of a cone; {suggestion(value, CONE_COLOURS)}")
+        return value
+    if not isinstance(value, int) or not 0 <= value < len(CONE_COLOURS):
+        raise InvalidValueError(
+            f"a colour is one of {', '.join(CONE_COLOURS)} or its place in this list, not {value!r}"
+        )
+    return CONE_COLOURS[value]
+
+
+def _start(given: Sequence[float]) -> tuple[float, float, float]:
+    values = tuple(float(value) for value in given)
+    if len(values) != 3 or not all(map(math.isfinite, values)):
+        raise InvalidValueError(f"a start pose is (x, y, yaw) in m and rad, not {given!r}")
+    return values[0], values[1], values[2]
+
+
+def from_file(file: TrackFile, name: str, start: Sequence[float] | None = None) -> Track:
+    """Return the track of the contents of a file; errors begin with `name`."""
+    if start is not None:
+        x, y, yaw = _start(start)
+        file = replace(file, start=Start(x, y, yaw))
+    shown = os.path.splitext(os.path.basename(name))[0] or name
+    try:
+        return _built(file, shown)
+    except TrackShapeError as error:
+        raise TrackShapeError(f"{name}: {error}") from None
+
+
+def _built(file: TrackFile, name: str) -> Track:
+    if file.start is None:
+        raise TrackShapeError("the track has no start pose: add a car_start to the file, or give start=(x, y, yaw)")
+    start = file.start.x, file.start.y, file.start.yaw
+    places = np.array([(cone.x, cone.y) for cone in file.cones], np.float64).reshape(-1, 2)
+    standing = np.array([not cone.invisible for cone in file.cones], np.bool_)
+    number = np.where(standing, np.cumsum(standing) - 1, -1)
+    colours = np.array([CONE_COLOURS.index(cone.colour) for cone in file.cones], np.int8)
+    spread = np.array([cone[5:8] for cone in file.cones], np.float64).reshape(-1, 3)[standing]
+    frame = find_skidpad(places[standing], colours[standing])
+    shape = _ordered_shape(file, places, start) if frame is None else skidpad_shape(frame, colours)
+    centre, left_width, right_width, left, right, closed, lefts, rights, gates = shape
+    return Track(
+        name=name,
+        closed=closed,
+        cones=places[standing],
+        colours=colours[standing],
+        start=start,
+        centre=centre,
+        left_width=left_width,
+        right_width=right_width,
+        left=left,
+        right=right,
+        gates=gates,
+        covariances=spread if spread.any() else None,
+        left_cones=number[lefts][number[lefts] >= 0],
+        right_cones=number[rights][number[rights] >= 0],
+        source=file,
+    )
+
+
+Shape = tuple[Floats, Floats, Floats, Floats, Floats, bool, Any, Any, tuple[Gate, ...]]
+
+
+def _ordered_shape(file: TrackFile, places: Floats, start: tuple[float, float, float]) -> Shape:
+    """Return middle line, widths, boundaries, whether closed, cones of each side, and gates."""
+    sides = np.array([_side(cone) for cone in file.cones], np.int8)
+    names = [f"the {c.colour} cone {k + 1} at ({c.x:g}, {c.y:g})" for k, c in enumerate(file.cones)]
+    if _blue_is_right(places, sides, start):  # files with yellow cones on the left
+        sides = np.where(sides == LEFT, RIGHT, np.where(sides == RIGHT, LEFT, sides)).astype(np.int8)
+    found = order_cones(places, sides, start, names)
+    closed = found.closed
+    left, right = smooth_curve(places[found.left], closed), smooth_curve(places[found.right], closed)
+    centre = middle_line(places[found.left], places[found.right], left, right, closed)
+    if closed:
+        centre = _from_start(centre, start)
+    left_width, right_width = _gaps(centre, left, closed), _gaps(centre, right, closed)
+    gates = _gates(file, centre, left_width, right_width, start, closed)
+    return centre, left_width, right_width, left, right, closed, found.left, found.right, gates
+
+
+def _side(cone: Cone) -> int:
+    if cone.side:
+        return {"left": LEFT, "right": RIGHT, "unknown": NEITHER}[cone.side]
+    return NEITHER if cone.invisible else _SIDE_OF[cone.colour]
+
+
+def _blue_is_right(places: Floats, sides: NDArray[np.int8], start: tuple[float, float, float]) -> bool:
+    """Return whether the cones nearest to the start show yellow on the left of its direction."""
+    sine, cosine = sincos(start[2])
+    dx, dy = places[:, 0] - start[0], places[:, 1] - start[1]
+    across, along, gap = cosine * dy - sine * dx, cosine * dx + sine * dy, dx * dx + dy * dy
+    votes = 0.0
+    for side, sign in ((LEFT, 1.0), (RIGHT, -1.0)):
+        near = np.flatnonzero((sides == side) & (along > -5.0))
+        if len(near):
+            nearest = near[np.argsort(gap[near], kind="stable")[:2]]
+            votes += sign * float(np.sign(across[nearest]).sum())
+    return votes < 0.0
+
+
+def middle_line(lefts: Floats, rights: Floats, left: Floats, right: Floats, closed: bool) -> Floats:
+    """Return the line halfway between the boundaries, with points of equal distance.
+
+    It begins as the line through the middles of opposite cones; every point is then moved repeatedly to the middle of
+    the nearest points of both boundaries.
+    """
+    rough = _middles(lefts, rights, closed)
+    length = float(distances(rough, closed)[-1])
+    spacing = COARSE if length > LONG else SPACING
+    centre = evenly(smooth_curve(rough, closed) if len(rough) > 2 else rough, spacing, closed)
+    for _ in range(REFINEMENTS):
+        centre = 0.5 * (_nearest(centre, left, closed) + _nearest(centre, right, closed))
+        centre = evenly(smoothed(centre, closed, PASSES), spacing, closed)
+    return centre
+
+
+def _middles(lefts: Floats, rights: Floats, closed: bool) -> Floats:
+    """Return the middles between opposite cones: of the two next cones, that which is nearer to the other side."""
+    i = j = 0
+    found = []
+    if closed:  # the opposite cone of the first one on the left
+        gaps = ((rights - lefts[0]) ** 2).sum(axis=1)
+        rights = np.roll(rights, -int(np.argmin(gaps)), axis=0)
+        lefts, rights = np.concatenate([lefts, lefts[:1]]), np.concatenate([rights, rights[:1]])
+    while True:
+        found.append(0.5 * (lefts[i] + rights[j]))
+        ahead_left = ((lefts[i + 1] - rights[j]) ** 2).sum() if i + 1 < len(lefts) else np.inf
+        ahead_right = ((lefts[i] - rights[j + 1]) ** 2).sum() if j + 1 < len(rights) else np.inf
+        if i + 1 >= len(lefts) and j + 1 >= len(rights):
+            break
+        if ahead_left <= ahead_right:
+            i += 1
+        else:
+            j += 1
+    points = np.array(found[:-1] if closed else found)
+    apart = np.concatenate([[True], lengths(np.diff(points, axis=0)) > 0.05])
+    return np.asarray(points[apart])
+
+
+def _nearest(points: Floats, line: Floats, closed: bool) -> Floats:
+    """Return the nearest point of a line to each point."""
+    x, y = np.ascontiguousarray(points[:, 0]), np.ascontiguousarray(points[:, 1])
+    found = locate_places(x, y, np.ascontiguousarray(line), line_blocks(line, closed), closed)
+    k, t = found[:, 0].astype(np.int64), found[:, 1:]
+    return np.asarray(line[k] + t * (line[(k + 1) % len(line)] - line[k]))
+
+
+def _gaps(points: Floats, line: Floats, closed: bool) -> Floats:
+    """Return the distance of each point from a line, m."""
+    return lengths(_nearest(points, line, closed) - points)
+
+
+def _from_start(centre: Floats, start: tuple[float, float, float]) -> Floats:
+    """Return a closed line whose first point is the nearest one to the start."""
+    gaps = ((centre - np.array(start[:2])) ** 2).sum(axis=1)
+    return np.roll(centre, -int(np.argmin(gaps)), axis=0)
+
+
+def _gates(
+    file: TrackFile, centre: Floats, left: Floats, right: Floats, start: tuple[float, float, float], closed: bool
+) -> tuple[Gate, ...]:
+    """Return the start line and the ends of the sectors; an open track has a finish line besides."""
+    along = distances(centre, closed)
+    length = float(along[-1])
+    side = leftwards(directions(centre, closed))
+
+    def gate(name: str, at: float) -> Gate:
+        k = int(np.argmin(np.abs(along[: len(centre)] - at)))
+        (ax, ay), (bx, by) = (centre[k] + left[k] * side[k]).tolist(), (centre[k] - right[k] * side[k]).tolist()
+        return Gate(name, (ax, ay), (bx, by), float(along[k]))
+
+    lines = _timing_lines(file, centre, along[: len(centre)], start)
+    first = lines[0] if lines else _nearest_along(start[0], start[1], centre, along[: len(centre)])
+    if closed:
+        ends = [(first + k * length / SECTORS) % length for k in range(1, SECTORS)]
+        return gate("start", first), *(gate(f"sector {k + 1}", at) for k, at in enumerate(ends))
+    last = lines[-1] if len(lines) > 1 else length
+    between = [first + k * (last - first) / SECTORS for k in range(1, SECTORS)]
+    return gate("start", first), *(gate(f"sector {k + 1}", at) for k, at in enumerate(between)), gate("finish", last)
+
+
+def _nearest_along(x: float, y: float, centre: Floats, along: Floats) -> float:
+    return float(along[int(np.argmin((centre[:, 0] - x) ** 2 + (centre[:, 1] - y) ** 2))])
+
+
+def _timing_lines(file: TrackFile, centre: Floats, along: Floats, start: tuple[float, float, float]) -> list[float]:
+    """Return the positions along of the timing lines: of timing devices, or of groups of large orange cones."""
+    places = [(p.x, p.y) for p in file.timing] or [(c.x, c.y) for c in file.cones if c.colour == "big_orange"]
+    at = np.sort(np.array([_nearest_along(x, y, centre, along) for x, y in places]))
+    if not len(at):
+        return []
+    groups = np.split(at, np.flatnonzero(np.diff(at) > 5.0) + 1)
+    return [float(group.mean()) for group in groups]
