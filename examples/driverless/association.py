@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 Ints = NDArray[np.int64]
-COLOURS = 5  # unknown, blue, yellow, orange, big orange
+UNKNOWN = 4  # colours: 0 blue, 1 yellow, 2 orange, 3 big orange, 4 unknown
 GATE = 13.8  # squared Mahalanobis distance of 2 values that 99.9 % of the true pairs keep
 NEW_GATE = 30.0  # a new cone lies beyond this from all others,
 NEW_DISTANCE = 0.8  # and at least this far, m
@@ -42,7 +42,8 @@ def match(
     x, y = apart[..., 0], apart[..., 1]
     distance = (c * x * x - 2.0 * b * x * y + a * y * y) / (a * c - b * b)
     near = (distance < NEW_GATE) | (np.hypot(x, y) < NEW_DISTANCE)
-    differ = (cone_colours[None] > 0) & (colours[:, None] > 0) & (cone_colours[None] != colours[:, None])
+    differ = cone_colours[None] != colours[:, None]
+    differ &= (cone_colours[None] != UNKNOWN) & (colours[:, None] != UNKNOWN)
     cost = np.where(distance < GATE, distance + COLOUR_COST * differ, 1e3)
     unsure = np.trace(spread, axis1=1, axis2=2) > UNCERTAIN
     if unsure.any():
@@ -75,14 +76,15 @@ class Tally:
     """What was seen of each cone of the map: votes for colours, detections, and frames in which it was missing."""
 
     def __init__(self) -> None:
-        self.votes = np.zeros((0, COLOURS))
+        self.votes = np.zeros((0, UNKNOWN + 1))
         self.hits = np.zeros(0, dtype=np.int64)
         self.misses = np.zeros(0, dtype=np.int64)
 
     @property
     def colours(self) -> Ints:
-        """Return the most frequent known colour of each cone, 0 if there is none."""
-        return np.where(self.votes[:, 1:].any(axis=1), 1 + self.votes[:, 1:].argmax(axis=1), 0)
+        """Return the most frequent known colour of each cone."""
+        known = self.votes[:, :UNKNOWN]
+        return np.where(known.any(axis=1), known.argmax(axis=1), UNKNOWN)
 
     @property
     def confirmed(self) -> NDArray[np.bool_]:
@@ -91,7 +93,7 @@ class Tally:
 
     def add(self, colours: Ints, hits: int = 1) -> None:
         """Append cones."""
-        votes = np.zeros((len(colours), COLOURS))
+        votes = np.zeros((len(colours), UNKNOWN + 1))
         votes[np.arange(len(colours)), colours] = hits
         self.votes = np.vstack([self.votes, votes])
         self.hits = np.append(self.hits, np.full(len(colours), hits))

@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from math import cos, sin
 from typing import NamedTuple
 
+import numpy as np
+from line import Floats
+
 GRAVITY, AIR_DENSITY = 9.80665, 1.225
 
 
@@ -41,7 +44,7 @@ class Car(NamedTuple):
     engine_drag: float = 178.0  # N without throttle
     brake_force: float = 2912.0  # N at full pedal
     mu: float = 1.5  # peak friction of the front tyres, 1.58, less a reserve
-    stiffness: float = 21.4  # 1/rad, B C D of the magic formula: side force per load and slip angle
+    tyre: tuple[float, float, float] = (9.63, 1.39, 1.6)  # B, C, D of the magic formula; E is 1
     rear_grip: float = 1.1  # of the rear tyres relative to the front
     lift_front: float = 1.6  # m2, lift coefficient times area, + down
     lift_rear: float = 2.1  # m2
@@ -60,7 +63,15 @@ class Car(NamedTuple):
     def axle_stiffness(self, speed: float) -> tuple[float, float]:
         """Return the cornering stiffness of both axles, N/rad."""
         front, rear = self.loads(speed)
-        return self.stiffness * front, self.stiffness * self.rear_grip * rear
+        slope = self.tyre[0] * self.tyre[1] * self.tyre[2]
+        return slope * front, slope * self.rear_grip * rear
+
+    def side_force(self, slip: Floats) -> tuple[Floats, Floats]:
+        """Return side force per load at slip angles (rad), and its slope: the magic formula with E = 1."""
+        b, c, d = self.tyre
+        inner = np.arctan(b * slip)
+        angle = c * np.arctan(inner)
+        return d * np.sin(angle), d * np.cos(angle) * c / (1.0 + inner**2) * b / (1.0 + (b * slip) ** 2)
 
     def resistance(self, speed: float) -> float:
         """Return the deceleration of the coasting car, m/s2, without its engine."""

@@ -15,7 +15,7 @@ from line import Floats, resampled, smoothed
 from numpy.typing import NDArray
 from scipy.spatial import Delaunay, QhullError
 
-UNKNOWN, BLUE, YELLOW, ORANGE, BIG_ORANGE = range(5)
+BLUE, YELLOW, ORANGE, BIG_ORANGE, UNKNOWN = range(5)  # as in Paddock's tracks and detections
 Ints = NDArray[np.int64]
 
 BEAM = 24  # walks kept at each step

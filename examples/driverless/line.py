@@ -52,6 +52,13 @@ class Line(NamedTuple):
         left = ((y - start[i, 1]) * step[i, 0] - (x - start[i, 0]) * step[i, 1]) / gap
         return float(self.along[i] + min(max(share[i], 0.0), 1.0) * gap), float(left)
 
+    def acceleration(self, along: float, speed: float, time: float = 0.25) -> float:
+        """Return the acceleration (m/s2) that leads from a speed to the wanted one within a time (s), at least 1 m."""
+        way = max(speed * time, 1.0)
+        end = along + way if self.closed else min(along + way, self.length)
+        wanted = float(self.at(end)[3])
+        return (wanted * wanted - speed * speed) / (2.0 * way)
+
 
 def line_of(points: ArrayLike, closed: bool = False, speed: ArrayLike = 0.0) -> Line:
     """Return the line through points (n, 2) with the speeds (m/s) wanted there; a closed one needs no last point."""

@@ -36,7 +36,10 @@ class Odometry:
         self.samples: deque[tuple[float, float, float, float]] = deque()  # time, vx, vy, yaw rate
 
     def sense(self, time: float, wheels: Floats, imu: tuple[float, float, float]) -> None:
-        """Estimate the speeds from four wheels (surface speed, m/s: fl, fr, rl, rr) and imu (ax, ay, yaw rate)."""
+        """Estimate the speeds from the surface speeds of wheels (m/s, left and right alike) and imu: ax, ay, yaw rate.
+
+        Driven wheels turn faster than the car moves, braked ones slower: by the slip that the force `ax` needs.
+        """
         ax, ay, rate = imu
         rolling = float(np.mean(wheels))  # left and right cancel the turn
         slip = ax / (LONG_STIFFNESS * sum(self.car.loads(rolling)) / self.car.mass)
