@@ -175,19 +175,12 @@ class Mpc:
 
     def _solve(self) -> tuple[float, float]:
         self.solver.update(q=self.linear, l=self.low, u=self.high, Ax=self.values[self.order])
-        if self.plan is not None:
-            self.solver.warm_start(x=self._shifted())
-        result = self.solver.solve(raise_error=False)
-        if not np.isfinite(result.x).all() or result.x[0] is None:
+        result = self.solver.solve(raise_error=False)  # starts from the last solution
+        n = self.n
+        if not np.isfinite(result.x).all():
             self.plan = None
             return 0.0, 0.0
-        n = self.n
-        self.solution = result.x
         self.plan = result.x[: STATES * (n + 1)].reshape(n + 1, STATES).copy()
         self.inputs = result.x[STATES * (n + 1) : STATES * (n + 1) + INPUTS * n].reshape(n, INPUTS).copy()
         self.iterations, self.seconds = result.info.iter, result.info.run_time
         return float(self.inputs[0, STEERING]), float(self.inputs[0, PULL])
-
-    def _shifted(self) -> Floats:
-        """Return the last solution; at control rates above 1 / dt, the next one is closer to it than to its shift."""
-        return self.solution
