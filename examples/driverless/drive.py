@@ -22,11 +22,11 @@ from car import Car, Motion
 from cone_path import boundaries, centreline, widths
 from ekf_slam import EkfSlam
 from graph_slam import GraphSlam
-from line import Floats, Line, line_of, resampled
+from line import Floats, Line, line_of, resampled, smoothed
 from lqr import Lqr
 from mpc import Mpc
 from odometry import Odometry
-from racing_line import racing_line, speed_profile
+from racing_line import corner_speed, racing_line, speed_profile
 
 import paddock
 from paddock import track
@@ -37,7 +37,7 @@ CONTROLLERS = ("pure_pursuit", "stanley", "lqr", "mpc")
 SLAMS = {"ekf": EkfSlam, "graph": GraphSlam}
 STAGED = 6.0  # m: autocross and trackdrive start this far before the line
 WAIT = 0.8  # s: the first frames arrive
-CAUTIOUS, TOP = 0.45, 11.0  # grip used and m/s while the track is unknown
+CAUTIOUS, TOP = 0.55, 13.0  # grip used and m/s while the track is unknown
 
 
 @dataclass
@@ -252,8 +252,9 @@ def skidpad_line(car: Car, use: float) -> Line:
     right = radius * np.column_stack([np.sin(angle), np.cos(angle) - 1.0])
     circles = np.vstack([right, right * [1.0, -1.0]])
     points = np.vstack([[[-15.0, 0.0]], circles, [[0.0, 0.0], [20.0, 0.0]]])
-    line = line_of(resampled(points, 0.5))
-    return line._replace(speed=speed_profile(line, car, use, end=0.0))
+    line = line_of(smoothed(resampled(points, 0.5), 15.0))  # a car cannot turn its steering in no time
+    top = 1.02 * float(corner_speed(np.array([1.0 / radius]), car, use, 30.0)[0])
+    return line._replace(speed=speed_profile(line, car, use, top, end=0.0))
 
 
 @dataclass

@@ -40,7 +40,8 @@ class Mpc:
         self.weights = weights or Weights()
         self.plan: Floats | None = None  # (n + 1, 6) states of the last solution
         self.inputs = np.zeros((horizon, INPUTS))
-        self.iterations = self.seconds = 0.0
+        self.iterations = self.failures = 0
+        self.seconds = 0.0
         self._build()
 
     def _build(self) -> None:
@@ -174,13 +175,19 @@ class Mpc:
             self.low[row], self.high[row] = -min(spare, 14.0) - car.resistance(v), min(spare, car.pull(v))
 
     def _solve(self) -> tuple[float, float]:
-        self.solver.update(q=self.linear, l=self.low, u=self.high, Ax=self.values[self.order])
-        result = self.solver.solve(raise_error=False)  # starts from the last solution
+        """Solve from the last solution; if that ends badly, once more from nothing."""
         n = self.n
-        if not np.isfinite(result.x).all():
-            self.plan = None
-            return 0.0, 0.0
-        self.plan = result.x[: STATES * (n + 1)].reshape(n + 1, STATES).copy()
-        self.inputs = result.x[STATES * (n + 1) : STATES * (n + 1) + INPUTS * n].reshape(n, INPUTS).copy()
+        self.solver.update(q=self.linear, l=self.low, u=self.high, Ax=self.values[self.order])
+        result = self.solver.solve(raise_error=False)
+        if result.info.status != "solved":
+            self.failures += 1
+            self.solver.update_settings(rho=0.1)
+            self.solver.warm_start(x=np.zeros(len(self.linear)), y=np.zeros(len(self.low)))
+            result = self.solver.solve(raise_error=False)
+        good = np.isfinite(result.x).all()
+        states = result.x[: STATES * (n + 1)].reshape(n + 1, STATES).copy()
+        inputs = result.x[STATES * (n + 1) : STATES * (n + 1) + INPUTS * n].reshape(n, INPUTS).copy()
+        self.plan = states if result.info.status == "solved" else None
+        self.inputs = inputs if good else np.zeros((n, INPUTS))
         self.iterations, self.seconds = result.info.iter, result.info.run_time
         return float(self.inputs[0, STEERING]), float(self.inputs[0, PULL])
