@@ -42,7 +42,7 @@ class Odometry:
         """
         ax, ay, rate = imu
         rolling = float(np.mean(wheels))  # left and right cancel the turn
-        slip = ax / (LONG_STIFFNESS * sum(self.car.loads(rolling)) / self.car.mass)
+        slip = ax / (LONG_STIFFNESS * sum(self.car.loads(rolling)) / self.car.mass) if self.slipping else 0.0
         vx = rolling / (1.0 + slip) if rolling > 0.5 else rolling
         settled = self.car.side_speed(vx, rate) if vx > 1.0 else 0.0
         vy = settled
