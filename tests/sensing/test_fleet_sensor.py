@@ -15,7 +15,9 @@ from paddock.sensing.suite import FleetSensor
 from paddock.world.columns import Floats, columns_of, defaults_of
 from paddock.world.pose import Environment, Pose
 
-NAMES = [name for name in sensor_names() if not isinstance(find_sensor(name), ArraySensor)]
+NAMES = [
+    name for name in sensor_names() if not isinstance(find_sensor(name), ArraySensor) and find_sensor(name).seen is None
+]
 
 
 def wandering(n: int, tick: int, width: int | None = None) -> Floats:

@@ -13,7 +13,7 @@ from paddock.wire.error import WireError
 from paddock.wire.messages import states
 from paddock.wire.messages.markers import decode_marker_command
 from paddock.wire.messages.recordings import decode_event
-from paddock.world.layout import FleetLayout, Layout
+from paddock.world.layout import FleetLayout, Layout, array_columns
 from paddock.world.pool import BufferPool, frozen
 from paddock.world.snapshot import Snapshot
 
@@ -31,7 +31,10 @@ class StateReader:
 
     def learn(self, roster: states.RosterMessage) -> None:
         """Use a roster."""
-        fleets = [FleetLayout(f.name, f.kind, f.model, f.columns, len(f.ids), *f[4:]) for f in roster.fleets]
+        fleets = [
+            FleetLayout(f.name, f.kind, f.model, f.columns, len(f.ids), *f[4:7], array_columns(f.arrays))
+            for f in roster.fleets
+        ]
         layout = Layout(tuple(fleets), roster.number)
         if layout != self._layout:
             self._roster, self._layout = roster, layout
@@ -46,11 +49,17 @@ class StateReader:
         buffer = self._pool.take(layout.nbytes)
         for k, block in enumerate(states.arranged(state.blocks, roster)):
             np.copyto(layout.block(buffer, k), block)
+        for k, arrays in enumerate(states.arranged_arrays(state.arrays, roster)):
+            for name, into in layout.arrays(buffer, k).items():
+                np.copyto(into, arrays[name])
         return Snapshot(state.tick, state.sim_time, state.run, layout, frozen(buffer))
 
 
 def sensors_of(snapshot: Snapshot, target: str) -> dict[str, dict[str, Any]]:
-    """Return the sensor readings of a vehicle or a fleet in a snapshot: sensor -> reading -> value or (n,) array."""
+    """Return the sensor readings of a vehicle or a fleet in a snapshot: sensor -> reading -> value or (n,) array.
+
+    Arrays of sensors are (*shape), of a fleet (n, *shape); their fleets have one tick per vehicle.
+    """
     readings: dict[str, dict[str, Any]] = {}
     whole = target in snapshot.fleets and target not in snapshot
     found: Any = snapshot.fleet(target) if whole else snapshot[target]
@@ -58,9 +67,16 @@ def sensors_of(snapshot: Snapshot, target: str) -> dict[str, dict[str, Any]]:
         sensor, dot, reading = column.partition(".")
         if dot and f"{sensor}.sample_tick" in found.columns:  # commands have a dot too
             readings.setdefault(sensor, {})[reading] = found[column]
-    for values in readings.values():
+    for array in found.arrays:
+        sensor, _, reading = array.partition(".")
+        readings[sensor][reading] = found[array]
+    with_arrays = {array.partition(".")[0] for array in found.arrays}
+    for sensor, values in readings.items():
         tick = values["sample_tick"]
-        values["sample_tick"] = int(tick[0] if whole and len(tick) else tick)
+        if whole and sensor in with_arrays:
+            values["sample_tick"] = tick.astype(np.int64)
+        else:
+            values["sample_tick"] = int(tick[0] if whole and len(tick) else tick)
     return readings
 
 

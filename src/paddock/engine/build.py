@@ -269,6 +269,7 @@ def _sensors(program: FleetProgram, world: World, scenario: Scenario, entry: Veh
         counts[chosen.name] = index + 1
         name = chosen.name if index == 0 else f"{chosen.name}_{index + 1}"
         site = _at(where, lambda: site_at(Origin(*scenario.world.origin), scenario.world.date))
+        _at(where, program.sources, sensor)
         options = {**_from_vehicle(program, sensor, chosen.options, where), **chosen.options}
         tables = () if world.scenery is None else world.scenery.tables
         program.sensors[name] = fleet_sensor(

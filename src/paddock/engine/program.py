@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from paddock.compute.kernel import BLOCK, CompiledKernels, Kernel, KernelSpec, kernel
 from paddock.compute.threads import DirectCall
 from paddock.engine.behaviours import MEMORY, FleetBehaviour, broken_value, read_only
-from paddock.errors import unknown_name
+from paddock.errors import InvalidValueError, unknown_name
 from paddock.scenario.contact import FleetContact
+from paddock.sensing.sensor import Sensor
 from paddock.sensing.suite import FleetSensor
 from paddock.vehicles.model import BATTERY_COLUMNS, VehicleModel
 from paddock.world.columns import Column, Floats, checked, column_index, columns_of, defaults_of
@@ -53,6 +54,15 @@ class LastContact(NamedTuple):
 
 SHOWN_CONTACT = ("collided", *column_index(LastContact))
 COLLIDED_FOR = 0.5  # s: a vehicle counts as collided for this long after a touch
+
+
+class ColumnSource(NamedTuple):
+    """Where a sensor finds a value of its vehicle."""
+
+    kind: str  # state, report, command, parameter or default
+    row: int
+    name: str
+    default: float = 0.0
 
 
 class Alarm(NamedTuple):
@@ -182,6 +192,7 @@ class FleetProgram:
         self.substeps = 1  # of the dynamics in a tick
         self.carried = False  # the mission sets the poses: no dynamics
         self.sensors: dict[str, FleetSensor] = {}
+        self._sources: dict[str, tuple[ColumnSource, ...]] = {}  # of each kind of sensor
         self.contact: FleetContact | None = None  # None: others cannot touch it
         self.collided_ticks = 1  # for which a vehicle counts as collided after a touch
         self.timeout_ticks: int | None = None
@@ -233,7 +244,8 @@ class FleetProgram:
         """Yield the kernels that a run of this fleet calls, each with the number of vehicles it is called for."""
         sensing = (sensor.kernel for sensor in self.sensors.values())
         deciding = self.behaviour.kernels if self.behaviour is not None else ()
-        report = self._report if self.report_columns else None
+        needed = any(source.kind == "report" for used in self._sources.values() for source in used)
+        report = self._report if self.report_columns or needed else None
         for kernels in (self._motion.kernel, self._pose, report, *sensing, *deciding):
             if isinstance(kernels, CompiledKernels):
                 yield kernels, self.fleet.n
@@ -281,9 +293,59 @@ class FleetProgram:
         """Discard cached poses, after a change of the state outside a tick."""
         self._poses_tick = -1
 
-    def seen(self, sensor: FleetSensor, tick: int) -> Floats | None:
-        """Return what a sensor reads of its vehicles besides the pose, (columns, capacity); None for most sensors."""
-        return None
+    def sources(self, sensor: Sensor) -> tuple[ColumnSource, ...]:
+        """Return where a sensor finds what it reads of its vehicles; InvalidValueError for what they do not have."""
+        if sensor.name not in self._sources:
+            model = self.model
+            tables = {
+                "state": column_index(model.state),
+                "report": {} if model.report_type is None else column_index(model.report_type),
+                "command": {f"command.{name}": row for name, row in column_index(model.command).items()},
+                "parameter": column_index(model.parameters),
+            }
+            found = []
+            for column in columns_of(sensor.seen) if sensor.seen is not None else ():
+                names = sensor.from_columns[column.name]
+                places = [
+                    ColumnSource(kind, rows[name], name)
+                    for name in names
+                    for kind, rows in tables.items()
+                    if name in rows
+                ]
+                if not places and column.name not in sensor.seen._field_defaults:  # type: ignore[union-attr]
+                    needs = f"sensor {sensor.name!r} needs the column {' or '.join(map(repr, names))}"
+                    raise InvalidValueError(f"{needs}, which model {model.name!r} does not have")
+                found.append(places[0] if places else ColumnSource("default", 0, "", float(column.default or 0.0)))
+            self._sources[sensor.name] = tuple(found)
+        return self._sources[sensor.name]
+
+    def seen(self, sensor: FleetSensor, environment: Floats) -> Floats | None:
+        """Return what a sensor reads of its vehicles besides the pose, (columns, n); None for most sensors."""
+        if sensor.sensor.seen is None:
+            return None
+        sources, n = self.sources(sensor.sensor), self.fleet.n
+        report: Floats | None = None
+        values = np.empty((len(sources), n))
+        for k, (kind, row, name, default) in enumerate(sources):
+            if kind == "report":
+                if report is None:
+                    report = self._reported(environment)
+                values[k] = report[row]
+            elif kind == "parameter":
+                values[k] = self.parameter_column(name)
+            elif kind == "default":
+                values[k] = default
+            else:
+                values[k] = self.fleet.tables[kind][row, :n] if kind == "command" else self.fleet.state[row, :n]
+        return values
+
+    def _reported(self, environment: Floats) -> Floats:
+        """Return the report of all vehicles, (columns, n)."""
+        assert self._report is not None
+        report = np.empty((len(self.model.report_columns), self.fleet.n))
+        constants = *self.parameters, environment, *self.ground
+        self._report(self.fleet.n, 1, self.fleet.state, self.fleet.tables["command"], *constants, report)
+        return report
 
     def write_block(
         self, block: Floats, environment: Floats, tick: int, arrays: Mapping[str, Any] = MappingProxyType({})

@@ -428,7 +428,7 @@ class SenseStage:
             if due:
                 poses, streams = self.poses(fleet.name), fleet.tables["streams"]
                 for sensor in due:
-                    seen = program.seen(sensor, tick)
+                    seen = program.seen(sensor, environment)
                     if around is None and sensor.arrays:
                         around = self.surroundings.at(tick)
                     sensor.sample(tick, poses, fleet.n, streams, environment, seed, seen, around, fleet.ids)

@@ -1,6 +1,6 @@
 """Export a recording as a table, one row per vehicle and sample: Arrow, Parquet, CSV or JSON lines.
 
-Rows are read in batches, so that any run fits in memory.
+Rows are read in batches, so that any run fits in memory. Arrays of sensors are lists, which CSV does not have.
 """
 
 import csv
@@ -51,6 +51,7 @@ class Batch:
 
     keys: dict[str, Any]  # name -> array or list of text, for each of KEYS
     values: Floats  # (columns, rows)
+    arrays: dict[str, list[Any]]  # name -> an array for each row, None for a vehicle that lacks it
 
     def __len__(self) -> int:
         return len(self.keys["time"])
@@ -63,6 +64,9 @@ class RunTable:
         self.run, self.fleet = run, fleet
         layouts = run.fleet_layouts(fleet)
         self.columns = tuple(dict.fromkeys(column for layout in layouts for column in layout.columns))
+        found = {array.name: array for layout in layouts for array in layout.arrays}
+        self.arrays = {name: (len(array.shape), array.dtype) for name, array in found.items()}  # axes and type
+        self._batch_rows = max(64, BATCH // (1 + sum(array.size for array in found.values()) // 32))
         self._rows = {column: row for row, column in enumerate(self.columns)}
         self._known: dict[int, tuple[FleetLayout, Ints, list[str]]] = {}
 
@@ -74,7 +78,7 @@ class RunTable:
                 snapshot = self.run.sample(k)
                 shown = (fleet for fleet in snapshot if self.fleet in (None, fleet.name))
                 pieces += [(snapshot, section.number, fleet) for fleet in shown]
-                if sum(len(fleet) for *_, fleet in pieces) >= BATCH:
+                if sum(len(fleet) for *_, fleet in pieces) >= self._batch_rows:
                     yield self._batch(pieces)
                     pieces = []
         if pieces:
@@ -93,7 +97,10 @@ class RunTable:
         keys = {name: np.repeat(column, counts) for name, column in zip(KEYS, zip(*times, strict=True), strict=False)}
         names = [name for fleet in fleets for name in (fleet.name,) * len(fleet)]
         ids = np.concatenate([fleet.ids for fleet in fleets])
-        return Batch({**keys, "fleet": names, "vehicle": vehicles, "id": ids}, values)
+        arrays: dict[str, list[Any]] = {}
+        for name in self.arrays:
+            arrays[name] = [row for fleet in fleets for row in fleet.blocks.get(name, [None] * len(fleet))]
+        return Batch({**keys, "fleet": names, "vehicle": vehicles, "id": ids}, values, arrays)
 
     def _look_up(self, layout: FleetLayout) -> tuple[Ints, list[str]]:
         """Return the rows of a layout's columns and the names of its vehicles; cached."""
@@ -116,9 +123,10 @@ def _to_json(table: RunTable, path: Path, progress: Progress) -> int:
 
     def lines(batch: Batch) -> Iterator[str]:
         """Yield objects without the values that a vehicle does not have."""
-        for record in _records(batch, None):
+        for k, record in enumerate(_records(batch, None)):
             present = {name: value for name, value in zip(names, record, strict=True) if value is not None}
-            yield encode(present) + "\n"
+            lists = {name: _listed(rows[k]) for name, rows in batch.arrays.items() if rows[k] is not None}
+            yield encode(present | lists) + "\n"
 
     with path.open("w", encoding="utf-8") as file:
         return _written(table, progress, lambda batch: file.writelines(lines(batch)))
@@ -150,6 +158,13 @@ def _records(batch: Batch, missing: Any) -> Iterator[tuple[Any, ...]]:
     return zip(*keys, *values.tolist(), strict=True)
 
 
+def _listed(array: Any) -> Any:
+    """Return an array as lists, with None for what is not finite."""
+    values = array.astype(object)
+    values[~np.isfinite(array)] = None
+    return values.tolist()
+
+
 FORMATS: dict[str, Callable[[RunTable, Path, Progress], int]] = {
     "parquet": _to_parquet,
     "csv": _to_csv,
@@ -173,6 +188,11 @@ def _arrow_schema(table: RunTable) -> Any:
     kinds = dict(zip(KEYS, (pa.float64(), pa.int64(), pa.int32(), text, text, pa.int64()), strict=True))
     fields = [pa.field(name, kind) for name, kind in kinds.items()]
     fields += [pa.field(name, pa.float64()) for name in table.columns]
+    for name, (axes, dtype) in table.arrays.items():
+        kind = pa.float32() if dtype == "float32" else pa.float64()
+        for _ in range(axes):
+            kind = pa.list_(kind)
+        fields.append(pa.field(name, kind))
     metadata = table.run.metadata
     about = {f"paddock.{key}": metadata[key] for key in ("name", "seed", "rate", "paddock") if key in metadata}
     return pa.schema(fields, metadata=about)
@@ -187,7 +207,23 @@ def _arrow_batch(batch: Batch, schema: Any) -> Any:
         else:
             arrays.append(pa.array(batch.keys[name], column.type))
     arrays += [pa.array(row, pa.float64(), from_pandas=True) for row in batch.values]  # NaN becomes null
+    for name, rows in batch.arrays.items():
+        arrays.append(_arrow_lists(rows, schema.field(name).type))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _arrow_lists(rows: list[Any], kind: Any) -> Any:
+    """Return arrays of one type, or None, as lists of numbers or of lists."""
+    pa = _pyarrow()
+    present = [row for row in rows if row is not None]
+    ends = np.cumsum([0, *(0 if row is None else len(row) for row in rows)])
+    offsets = [None if k < len(rows) and rows[k] is None else int(end) for k, end in enumerate(ends)]
+    inner = kind.value_type
+    if pa.types.is_list(inner):
+        values = _arrow_lists([part for row in present for part in row], inner)
+    else:
+        values = pa.array(np.concatenate([np.empty(0), *present]), inner)
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
 
 
 def _pyarrow() -> Any:

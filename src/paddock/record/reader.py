@@ -20,7 +20,7 @@ from paddock.scenario import MethodChoice, Scenario, load_scenario
 from paddock.wire.messages import recordings, states
 from paddock.wire.messages.markers import MarkerCommand, decode_marker_command
 from paddock.world.columns import Floats
-from paddock.world.layout import POSE, FleetLayout, Ints, Layout
+from paddock.world.layout import POSE, FleetLayout, Ints, Layout, array_columns
 from paddock.world.pool import BufferPool, frozen
 from paddock.world.snapshot import Snapshot
 
@@ -329,10 +329,15 @@ def _fill(run: RecordedRun, name: str, columns: tuple[str, ...], members: Ints, 
 
 def _layout(data: memoryview) -> Layout:
     roster = states.decode_roster(data)
-    for name in (name for fleet in roster.fleets for name in (fleet.name, *fleet.columns)):
-        if not name.isprintable():
-            raise PaddockError(f"{name!r:.40} is not the name of a fleet or column")
-    return Layout(tuple(FleetLayout(n=len(fleet.ids), **fleet._asdict()) for fleet in roster.fleets), roster.number)
+    for fleet in roster.fleets:
+        for name in (fleet.name, *fleet.columns, *(array.name for array in fleet.arrays)):
+            if not name.isprintable():
+                raise PaddockError(f"{name!r:.40} is not the name of a fleet or column")
+    fleets = [
+        FleetLayout(n=len(fleet.ids), **{**fleet._asdict(), "arrays": array_columns(fleet.arrays)})
+        for fleet in roster.fleets
+    ]
+    return Layout(tuple(fleets), roster.number)
 
 
 def _snapshot(data: memoryview, layout: Layout, pool: BufferPool) -> Snapshot:
@@ -340,9 +345,14 @@ def _snapshot(data: memoryview, layout: Layout, pool: BufferPool) -> Snapshot:
     state = states.decode_state(data)
     if [block.size for block in state.blocks] != [fleet.nbytes // 8 for fleet in layout.fleets]:
         raise PaddockError(f"the state of tick {state.tick} does not match its roster")
-    buffer = pool.take(layout.nbytes)
+    wanted = [array.nbytes(fleet.n) for fleet in layout.fleets for array in fleet.arrays]
+    if [array.nbytes for array in state.arrays] != wanted:
+        raise PaddockError(f"the arrays of tick {state.tick} do not match their roster")
+    buffer, arrays = pool.take(layout.nbytes), iter(state.arrays)
     for k, block in enumerate(state.blocks):
         layout.block(buffer, k).reshape(-1)[:] = block
+        for into in layout.arrays(buffer, k).values():
+            into.reshape(-1)[:] = next(arrays).view(into.dtype.newbyteorder("<"))
     return Snapshot(state.tick, state.sim_time, state.run, layout, frozen(buffer))
 
 

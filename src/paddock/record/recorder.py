@@ -30,6 +30,7 @@ from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.record import channels
 from paddock.record.foxglove import point_cloud
 from paddock.record.mcap_file import McapFile
+from paddock.record.sensed import SensedArray, sensed_arrays
 from paddock.record.surroundings import surroundings_of
 from paddock.record.writer import (
     FLUSH_EVERY,
@@ -43,6 +44,7 @@ from paddock.record.writer import (
 from paddock.scenario import Scenario
 from paddock.wire.messages.recordings import RunStart, StateHash
 from paddock.world.archive import digest
+from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot
 
 RATE = 30.0  # default samples per simulated second, Hz
@@ -113,6 +115,8 @@ class Recorder(AbstractContextManager["Recorder"]):
         self._timeline = Timeline(self._world.clock.rate, started)
         self._timeline_lock = threading.Lock()
         self._last_sample = -1
+        self._layout: Layout | None = None
+        self._sensed: tuple[SensedArray, ...] = ()  # of the layout
         with sim.engine.thread.driving("recording"):
             self._output = RecordingFile.open(path)
             self._writer = self._prepared(precision, started)
@@ -165,7 +169,9 @@ class Recorder(AbstractContextManager["Recorder"]):
         if self._queue.closed:
             return
         real_time = self.sim.clock.active and self.sim.clock.pace > 0
-        job = partial(self._writer.sample, snapshot, self._log_time(snapshot.tick), time_ns())
+        if snapshot.layout is not self._layout:
+            self._layout, self._sensed = snapshot.layout, sensed_arrays(snapshot.layout, self.sim.engine.programs)
+        job = partial(self._writer.sample, snapshot, self._log_time(snapshot.tick), time_ns(), self._sensed)
         if self._queue.offer(job, snapshot.buffer.nbytes, wait=not real_time):
             self._last_sample = snapshot.tick
         elif not self._queue.closed:
@@ -218,7 +224,7 @@ class Recorder(AbstractContextManager["Recorder"]):
             self._output.close()
             raise PaddockError(f"cannot record to {self.path}: {error.strerror or error}") from None
         point_cloud(sim.snapshot(), 0)  # loads its kernel now, not on the writing thread
-        return RecordingWriter(writer, precision)
+        return RecordingWriter(writer, precision, self._world.clock.rate)
 
     def _scenario(self) -> Scenario:
         """Return the scenario without `serve` and `record`, which do not affect the run and may hold a token."""

@@ -19,6 +19,7 @@ from paddock.engine.events import Event
 from paddock.engine.markers import MarkerBoard, MarkerChange
 from paddock.errors import PaddockError
 from paddock.record import channels, foxglove
+from paddock.record.sensed import SensedArray, SensedWriter
 from paddock.wire.messages import markers as wire
 from paddock.wire.messages import recordings, states
 from paddock.world.layout import Layout
@@ -142,6 +143,12 @@ class McapWriter:
         if not self._pending:
             self._written()
 
+    def write_more(self, topic: str, schema: Any, log_time: int, wall_time: int, data: bytes) -> None:
+        """Add a message to a channel of its own, such as that of one sensor; the first one registers it."""
+        if topic not in self._ids:
+            self._ids[topic] = self._register(topic, schema)
+        self.write(topic, log_time, wall_time, data)
+
     def flush_if_due(self) -> None:
         """Write an unfinished chunk that has waited long enough."""
         if self._pending and monotonic() >= self._due:
@@ -166,9 +173,11 @@ class McapWriter:
 class RecordingWriter:
     """Converts snapshots, actions, events, hashes and markers to messages; all times in ns."""
 
-    def __init__(self, writer: McapWriter, precision: str) -> None:
+    def __init__(self, writer: McapWriter, precision: str, rate: float = 1.0) -> None:
+        """`rate` in ticks per simulated s."""
         self.writer = writer
         self.precision = precision
+        self.sensed = SensedWriter(writer, rate)
         self.markers = MarkerWriter(writer)
         self.samples = 0
         self.vehicle_samples = 0
@@ -178,21 +187,25 @@ class RecordingWriter:
     def begin(self, start: recordings.RunStart, log_time: int, wall_time: int) -> None:
         """Write the start of a run, a reset or a restore."""
         self._layout, self._next_view = None, 0
+        self.sensed.begin()
         self.writer.write(channels.RUN, log_time, wall_time, recordings.encode_run_start(start))
 
-    def sample(self, snapshot: Snapshot, log_time: int, wall_time: int) -> None:
-        """Write all vehicles at a tick."""
+    def sample(self, snapshot: Snapshot, log_time: int, wall_time: int, sensed: tuple[SensedArray, ...] = ()) -> None:
+        """Write all vehicles at a tick; `sensed` are the arrays that viewers show."""
         if self._layout is None or snapshot.layout != self._layout:
             self._roster(snapshot.layout, log_time, wall_time)
         automatic = "double" if len(snapshot) <= EXACT else "single"
         precision = automatic if self.precision == "auto" else self.precision
         blocks = tuple(fleet.block for fleet in snapshot)
-        state = states.State(snapshot.tick, snapshot.time, snapshot.run, snapshot.roster, blocks, precision)
+        arrays = tuple(array for fleet in snapshot for array in fleet.blocks.values())
+        about = snapshot.tick, snapshot.time, snapshot.run, snapshot.roster
+        state = states.State(*about, blocks, precision, arrays=arrays)
         self.writer.write(channels.STATE, log_time, wall_time, states.encode_state(state))
         self.samples += 1
         self.vehicle_samples += len(snapshot)
         if log_time >= self._next_view:
             self._view(snapshot, log_time, wall_time)
+        self.sensed.write(snapshot, sensed, log_time, wall_time)
 
     def action(self, posted: Posted, log_time: int, wall_time: int) -> None:
         """Write an action applied to the run."""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from math import isfinite
 from time import time
 from typing import TYPE_CHECKING, Any
 
 from paddock.errors import PaddockError
-from paddock.sensing.sensor import Sensor, find_sensor, sensor_names
+from paddock.sensing.array_suite import fleet_sensor
+from paddock.sensing.sensor import ArraySensor, Sensor, find_sensor, sensor_names
 from paddock.serve.subscribers.subscription import DERIVED
 from paddock.vehicles.model import VehicleModel, find_model, model_names
-from paddock.wire.operations.results import ColumnTree, FleetInfoTree, InspectedTree, ValueTree
+from paddock.wire.operations.results import ArrayTree, ColumnTree, FleetInfoTree, InspectedTree, ValueTree
 from paddock.world.columns import Column, column_index, columns_of
 from paddock.world.layout import FleetLayout, Layout
 from paddock.world.pose import Pose
@@ -141,7 +143,15 @@ def fleet_trees(programs: list[FleetProgram], layouts: Layout, page: bool) -> li
         inputs: list[Any] = column_trees(model.command)
         if page:
             readings = {name: one.sensor for name, one in program.sensors.items()}
-            more: dict[str, Any] = {"columns": fleet_columns(layout.columns, model, readings), **program.appearance()}
+            options = {
+                name: dict(zip(column_index(one.sensor.options), one.options.tolist(), strict=True))
+                for name, one in program.sensors.items()
+            }
+            more: dict[str, Any] = {
+                "columns": fleet_columns(layout.columns, model, readings),
+                "arrays": array_trees(layout, readings, options),
+                **program.appearance(),
+            }
         else:
             inputs = [{key: value for key, value in tree.items() if value is not None} for tree in inputs]
             values = zip(column_index(model.parameters), program.parameter_values.tolist(), strict=True)
@@ -150,13 +160,61 @@ def fleet_trees(programs: list[FleetProgram], layouts: Layout, page: bool) -> li
     return trees
 
 
-def recorded_fleets(snapshot: Snapshot, looks: Mapping[str, Mapping[str, Any]]) -> list[FleetInfoTree]:
+def array_trees(
+    layout: FleetLayout, sensors: Mapping[str, Sensor], options: Mapping[str, Mapping[str, float]]
+) -> list[ArrayTree]:
+    """Return the arrays of a fleet with the sensors that they belong to, and those sensors' options."""
+    trees: list[ArrayTree] = []
+    for array in layout.arrays:
+        name, _, reading = array.name.partition(".")
+        sensor, chosen = sensors.get(name), dict(options.get(name, {}))
+        known = sensor.arrays(sensor.options(**chosen)) if isinstance(sensor, ArraySensor) and chosen else ()
+        about = next((one for one in known if one.name == reading), None)
+        trees.append(
+            {
+                "name": array.name,
+                "shape": list(array.shape),
+                "sensor": "" if sensor is None else sensor.name,
+                "unit": "" if about is None else about.unit,
+                "meaning": "" if about is None else about.meaning,
+                "fields": [] if about is None else [column_tree(column) for column in about.fields],
+                "options": chosen,
+            }
+        )
+    return trees
+
+
+def recorded_options(scenario: Scenario) -> dict[str, dict[str, tuple[Sensor, dict[str, float]]]]:
+    """Return fleet -> sensor -> its kind and options, of the sensors with arrays in a scenario."""
+    found: dict[str, dict[str, tuple[Sensor, dict[str, float]]]] = {}
+    for entry in scenario.vehicles:
+        counts: dict[str, int] = {}
+        for chosen in entry.sensors:
+            counts[chosen.name] = counts.get(chosen.name, 0) + 1
+            name = chosen.name if counts[chosen.name] == 1 else f"{chosen.name}_{counts[chosen.name]}"
+            with suppress(PaddockError):
+                sensor = find_sensor(chosen.name) if chosen.name in sensor_names() else None
+                if isinstance(sensor, ArraySensor):
+                    given = fleet_sensor(sensor, chosen.options, scenario.clock.rate).options.tolist()
+                    options = dict(zip(column_index(sensor.options), given, strict=True))
+                    found.setdefault(entry.name, {})[name] = sensor, options
+    return found
+
+
+def recorded_fleets(
+    snapshot: Snapshot, looks: Mapping[str, Mapping[str, Any]], scenario: Scenario
+) -> list[FleetInfoTree]:
     """Return the fleets of a recorded sample: they have columns but no inputs; `looks` by fleet."""
     trees: list[FleetInfoTree] = []
+    known = recorded_options(scenario) if any(layout.arrays for layout in snapshot.layout.fleets) else {}
     for layout in snapshot.layout.fleets:
         model, sensors = installed(layout)
+        mine = known.get(layout.name, {})
+        sensors |= {name: sensor for name, (sensor, _) in mine.items()}
         columns = fleet_columns(layout.columns, model, sensors)
-        more: dict[str, Any] = {"columns": columns, **looks.get(layout.name, {"preset": None, "dimensions": {}})}
+        arrays = array_trees(layout, sensors, {name: options for name, (_, options) in mine.items()})
+        look = looks.get(layout.name, {"preset": None, "dimensions": {}})
+        more: dict[str, Any] = {"columns": columns, "arrays": arrays, **look}
         trees.append(fleet_tree(layout, RECORDING, inputs=[], sensors=sorted(sensors), **more))
     return trees
 

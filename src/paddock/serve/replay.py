@@ -131,7 +131,7 @@ class ReplaySource:
         start = {"path": Path(recording.path).name, "start": recording.sample(0).time}
         return {
             **found,
-            "fleets": recorded_fleets(snapshot, looks),
+            "fleets": recorded_fleets(snapshot, looks, recording.scenario),
             "recording": {**start, **position, "events": events},
         }
 

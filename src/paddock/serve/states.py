@@ -10,7 +10,8 @@ from paddock.world.snapshot import Snapshot
 
 def roster_of(layout: Layout) -> RosterMessage:
     """Return the roster of a layout."""
-    fleets = [FleetMessage(f.name, f.kind, f.model, f.columns, f.ids, f.members, f.single) for f in layout.fleets]
+    names = FleetMessage._fields
+    fleets = [FleetMessage(*(getattr(fleet, name) for name in names)) for fleet in layout.fleets]
     return RosterMessage(layout.roster, tuple(fleets))
 
 
@@ -19,7 +20,8 @@ def state_of(snapshot: Snapshot, wall_time: float, known: Layout | None) -> Stat
     layout = snapshot.layout
     blocks = tuple(layout.block(snapshot.buffer, k) for k in range(len(layout.fleets)))
     roster = None if layout is known or layout == known else roster_of(layout)
-    return StateUpdate(snapshot.tick, snapshot.time, wall_time, snapshot.run, layout.roster, blocks, roster)
+    arrays = tuple(array for k in range(len(layout.fleets)) for array in layout.arrays(snapshot.buffer, k).values())
+    return StateUpdate(snapshot.tick, snapshot.time, wall_time, snapshot.run, layout.roster, blocks, roster, arrays)
 
 
 class StateEncoder:

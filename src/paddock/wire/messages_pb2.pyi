@@ -2,7 +2,8 @@ from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
@@ -185,7 +186,7 @@ class Step(_message.Message):
     ticks: int
     control: Control
     state: bool
-    def __init__(self, ticks: _Optional[int] = ..., control: _Optional[_Union[Control, _Mapping]] = ..., state: bool = ...) -> None: ...
+    def __init__(self, ticks: _Optional[int] = ..., control: _Optional[_Union[Control, _Mapping]] = ..., state: _Optional[bool] = ...) -> None: ...
 
 class SetPace(_message.Message):
     __slots__ = ("pace",)
@@ -356,7 +357,7 @@ class ControlRequest(_message.Message):
     def __init__(self, tick: _Optional[int] = ..., deadline: _Optional[float] = ..., vehicles: _Optional[_Iterable[str]] = ..., state: _Optional[_Union[StateUpdate, _Mapping]] = ...) -> None: ...
 
 class StateUpdate(_message.Message):
-    __slots__ = ("tick", "sim_time", "wall_time", "run", "roster_number", "roster", "blocks")
+    __slots__ = ("tick", "sim_time", "wall_time", "run", "roster_number", "roster", "blocks", "arrays")
     TICK_FIELD_NUMBER: _ClassVar[int]
     SIM_TIME_FIELD_NUMBER: _ClassVar[int]
     WALL_TIME_FIELD_NUMBER: _ClassVar[int]
@@ -364,6 +365,7 @@ class StateUpdate(_message.Message):
     ROSTER_NUMBER_FIELD_NUMBER: _ClassVar[int]
     ROSTER_FIELD_NUMBER: _ClassVar[int]
     BLOCKS_FIELD_NUMBER: _ClassVar[int]
+    ARRAYS_FIELD_NUMBER: _ClassVar[int]
     tick: int
     sim_time: float
     wall_time: float
@@ -371,7 +373,8 @@ class StateUpdate(_message.Message):
     roster_number: int
     roster: Roster
     blocks: _containers.RepeatedScalarFieldContainer[bytes]
-    def __init__(self, tick: _Optional[int] = ..., sim_time: _Optional[float] = ..., wall_time: _Optional[float] = ..., run: _Optional[int] = ..., roster_number: _Optional[int] = ..., roster: _Optional[_Union[Roster, _Mapping]] = ..., blocks: _Optional[_Iterable[bytes]] = ...) -> None: ...
+    arrays: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, tick: _Optional[int] = ..., sim_time: _Optional[float] = ..., wall_time: _Optional[float] = ..., run: _Optional[int] = ..., roster_number: _Optional[int] = ..., roster: _Optional[_Union[Roster, _Mapping]] = ..., blocks: _Optional[_Iterable[bytes]] = ..., arrays: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class Roster(_message.Message):
     __slots__ = ("number", "fleets")
@@ -382,7 +385,7 @@ class Roster(_message.Message):
     def __init__(self, number: _Optional[int] = ..., fleets: _Optional[_Iterable[_Union[Fleet, _Mapping]]] = ...) -> None: ...
 
 class Fleet(_message.Message):
-    __slots__ = ("name", "kind", "model", "columns", "ids", "members", "single")
+    __slots__ = ("name", "kind", "model", "columns", "ids", "members", "single", "arrays")
     NAME_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
@@ -390,6 +393,7 @@ class Fleet(_message.Message):
     IDS_FIELD_NUMBER: _ClassVar[int]
     MEMBERS_FIELD_NUMBER: _ClassVar[int]
     SINGLE_FIELD_NUMBER: _ClassVar[int]
+    ARRAYS_FIELD_NUMBER: _ClassVar[int]
     name: str
     kind: str
     model: str
@@ -397,7 +401,24 @@ class Fleet(_message.Message):
     ids: _containers.RepeatedScalarFieldContainer[int]
     members: _containers.RepeatedScalarFieldContainer[int]
     single: bool
-    def __init__(self, name: _Optional[str] = ..., kind: _Optional[str] = ..., model: _Optional[str] = ..., columns: _Optional[_Iterable[str]] = ..., ids: _Optional[_Iterable[int]] = ..., members: _Optional[_Iterable[int]] = ..., single: bool = ...) -> None: ...
+    arrays: _containers.RepeatedCompositeFieldContainer[Array]
+    def __init__(self, name: _Optional[str] = ..., kind: _Optional[str] = ..., model: _Optional[str] = ..., columns: _Optional[_Iterable[str]] = ..., ids: _Optional[_Iterable[int]] = ..., members: _Optional[_Iterable[int]] = ..., single: _Optional[bool] = ..., arrays: _Optional[_Iterable[_Union[Array, _Mapping]]] = ...) -> None: ...
+
+class Array(_message.Message):
+    __slots__ = ("name", "shape", "type")
+    class Type(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        FLOAT32: _ClassVar[Array.Type]
+        FLOAT64: _ClassVar[Array.Type]
+    FLOAT32: Array.Type
+    FLOAT64: Array.Type
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    SHAPE_FIELD_NUMBER: _ClassVar[int]
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    shape: _containers.RepeatedScalarFieldContainer[int]
+    type: Array.Type
+    def __init__(self, name: _Optional[str] = ..., shape: _Optional[_Iterable[int]] = ..., type: _Optional[_Union[Array.Type, str]] = ...) -> None: ...
 
 class Marker(_message.Message):
     __slots__ = ("namespace", "id", "kind", "color", "scale", "position", "quaternion", "frame", "text", "points", "ttl")
@@ -463,7 +484,7 @@ class ShowMarkers(_message.Message):
     VISIBLE_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     visible: bool
-    def __init__(self, namespace: _Optional[str] = ..., visible: bool = ...) -> None: ...
+    def __init__(self, namespace: _Optional[str] = ..., visible: _Optional[bool] = ...) -> None: ...
 
 class Action(_message.Message):
     __slots__ = ("tick", "sequence", "source", "kind", "json", "arrays")
@@ -492,7 +513,7 @@ class StateHash(_message.Message):
     def __init__(self, tick: _Optional[int] = ..., run: _Optional[int] = ..., hash: _Optional[str] = ...) -> None: ...
 
 class State(_message.Message):
-    __slots__ = ("tick", "sim_time", "run", "roster_number", "roster", "precision", "blocks")
+    __slots__ = ("tick", "sim_time", "run", "roster_number", "roster", "precision", "blocks", "arrays")
     class Precision(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         DOUBLE: _ClassVar[State.Precision]
@@ -506,6 +527,7 @@ class State(_message.Message):
     ROSTER_FIELD_NUMBER: _ClassVar[int]
     PRECISION_FIELD_NUMBER: _ClassVar[int]
     BLOCKS_FIELD_NUMBER: _ClassVar[int]
+    ARRAYS_FIELD_NUMBER: _ClassVar[int]
     tick: int
     sim_time: float
     run: int
@@ -513,7 +535,8 @@ class State(_message.Message):
     roster: Roster
     precision: State.Precision
     blocks: _containers.RepeatedScalarFieldContainer[bytes]
-    def __init__(self, tick: _Optional[int] = ..., sim_time: _Optional[float] = ..., run: _Optional[int] = ..., roster_number: _Optional[int] = ..., roster: _Optional[_Union[Roster, _Mapping]] = ..., precision: _Optional[_Union[State.Precision, str]] = ..., blocks: _Optional[_Iterable[bytes]] = ...) -> None: ...
+    arrays: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, tick: _Optional[int] = ..., sim_time: _Optional[float] = ..., run: _Optional[int] = ..., roster_number: _Optional[int] = ..., roster: _Optional[_Union[Roster, _Mapping]] = ..., precision: _Optional[_Union[State.Precision, str]] = ..., blocks: _Optional[_Iterable[bytes]] = ..., arrays: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class RunStart(_message.Message):
     __slots__ = ("run", "seed", "scenario_json", "versions_json", "reason", "state")

@@ -147,6 +147,17 @@ export interface ValueTree {
   value: number | null;
 }
 
+/** An array that each vehicle of a fleet has: a reading of a sensor, with that sensor's kind and options. `shape` is that of one vehicle; `fields` are the columns of the last axis, where they differ. */
+export interface ArrayTree {
+  name: string;
+  shape: readonly number[];
+  sensor: string;
+  unit: string;
+  meaning: string;
+  fields: readonly ColumnTree[];
+  options: Readonly<Record<string, number>>;
+}
+
 /** A fleet with its inputs and columns; `dimensions` are the parameters (m) that say what it looks like. */
 export interface FleetInfoTree {
   name: string;
@@ -159,6 +170,7 @@ export interface FleetInfoTree {
   driven_by: string | null;
   inputs: readonly ColumnTree[];
   columns: readonly ColumnTree[];
+  arrays: readonly ArrayTree[];
   sensors: readonly string[];
 }
 

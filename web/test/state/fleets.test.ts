@@ -40,6 +40,7 @@ it("knows manual control, overrides and disarmed vehicles", () => {
     single: false,
     inputs: [],
     columns: [],
+    arrays: [],
     sensors: [],
     preset: null,
     dimensions: {},

@@ -1,10 +1,10 @@
 """Subscriptions: which vehicles, columns and kinds of frames, in which axes, at which rate."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,7 +117,10 @@ DERIVED: dict[str, tuple[Callable[[Floats], Floats], Column]] = {
 
 
 class ColumnReader:
-    """Reads columns of snapshots with one layout; remembers where they are."""
+    """Reads columns of snapshots with one layout; remembers where they are.
+
+    An array of a sensor takes as many rows as it has values, in C order.
+    """
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
@@ -125,19 +128,27 @@ class ColumnReader:
 
     def read(self, snapshot: Snapshot, want: ColumnChoice) -> Floats:
         """Return values (columns, vehicles): NaN where a vehicle lacks a column; no vehicles if the name is unknown."""
-        parts = self._found(want.of)
-        found = np.full((len(want.columns), sum(count for _, _, count in parts)), np.nan)
+        parts, widths = self._found(want.of), self.widths(want)
+        found = np.full((sum(widths), sum(count for _, _, count in parts)), np.nan)
         at = 0
         for fleet, rows, count in parts:
-            block = self._layout.block(snapshot.buffer, fleet)
+            block, arrays = self._layout.block(snapshot.buffer, fleet), self._layout.arrays(snapshot.buffer, fleet)
             with np.errstate(all="ignore"):  # NaN stays NaN
-                _fill(found[:, at : at + count], self._layout.fleets[fleet], block, rows, want.columns)
+                _fill(found[:, at : at + count], self._layout.fleets[fleet], block, arrays, rows, want.columns, widths)
             at += count
         return found
 
+    def widths(self, want: ColumnChoice) -> list[int]:
+        """Return the rows of each column: 1, or the size of an array; of the largest where fleets differ."""
+        fleets = [self._layout.fleets[fleet] for fleet, _, _ in self._found(want.of)]
+        sizes: dict[str, int] = {}
+        for array in (array for fleet in fleets for array in fleet.arrays):
+            sizes[array.name] = max(array.size, sizes.get(array.name, 0))
+        return [sizes.get(name, 1) for name in want.columns]
+
     def values(self, want: ColumnChoice) -> int:
         """Return the number of values of a choice."""
-        return len(want.columns) * sum(count for _, _, count in self._found(want.of))
+        return sum(self.widths(want)) * sum(count for _, _, count in self._found(want.of))
 
     def _found(self, of: str | int | None) -> tuple[tuple[int, Ints | None, int], ...]:
         """Return (fleet, its rows or None for all, number of vehicles) for a name or an id."""
@@ -148,17 +159,30 @@ class ColumnReader:
         return self._parts[of]
 
 
-def _fill(found: Floats, fleet: FleetLayout, block: Floats, rows: Ints | None, columns: tuple[str, ...]) -> None:
+def _fill(
+    found: Floats,
+    fleet: FleetLayout,
+    block: Floats,
+    arrays: Mapping[str, Any],
+    rows: Ints | None,
+    columns: tuple[str, ...],
+    widths: list[int],
+) -> None:
     """Write the columns of one fleet's vehicles."""
-    pose = None
-    for k, name in enumerate(columns):
-        if name in fleet.columns:
+    pose, k = None, 0
+    for name, width in zip(columns, widths, strict=True):
+        if name in arrays:
+            values = arrays[name] if rows is None else arrays[name][rows]
+            flat = values.reshape(len(values), -1).T
+            found[k : k + len(flat)] = flat
+        elif name in fleet.columns:
             values = block[fleet.column(name)]
             found[k] = values if rows is None else values[rows]
         elif name in DERIVED:
             if pose is None:
                 pose = block[: len(POSE)] if rows is None else block[: len(POSE), rows]
             found[k] = DERIVED[name][0](pose)
+        k += width
 
 
 def refuse_too_many(layout: Layout, wants: Iterable[ColumnChoice]) -> None:
@@ -171,7 +195,8 @@ def refuse_too_many(layout: Layout, wants: Iterable[ColumnChoice]) -> None:
 
 def refuse_unknown_columns(layout: Layout, wants: Iterable[ColumnChoice]) -> None:
     """Raise UnknownNameError for the first unknown column."""
-    known = {*POSE, *DERIVED, *(name for fleet in layout.fleets for name in fleet.columns)}
+    fleets = layout.fleets
+    known = {*POSE, *DERIVED, *(name for fleet in fleets for name in (*fleet.columns, *fleet.array_names))}
     for want in wants:
         for name in want.columns:
             if name not in known:

@@ -20,6 +20,17 @@ from paddock.wire.messages.values import Codec, Ids, enumerated, finite, from_id
 Block = NDArray[np.floating]
 PRECISIONS = {"double": "<f8", "single": "<f4"}
 """The NumPy types of recorded states, by the names of the enum."""
+ARRAY_TYPES = ("float32", "float64")
+LITTLE = {"float32": "<f4", "float64": "<f8"}
+MOST_AXES, MOST_VALUES = 3, 1 << 24  # of one array of one vehicle
+
+
+class ArrayMessage(NamedTuple):
+    """An array of the vehicles of a fleet, with the fields of an ArrayColumn."""
+
+    name: str
+    shape: tuple[int, ...]  # of one vehicle
+    dtype: str  # float32 or float64
 
 
 class FleetMessage(NamedTuple):
@@ -32,6 +43,7 @@ class FleetMessage(NamedTuple):
     ids: Ids  # (n,)
     members: Ids  # (n,) the k of each vehicle's name fleet[k]
     single: bool  # one vehicle with the name of the fleet
+    arrays: tuple[ArrayMessage, ...] = ()
 
 
 class RosterMessage(NamedTuple):
@@ -62,6 +74,7 @@ class StateUpdate(NamedTuple):
     roster_number: int
     blocks: tuple[Block, ...]  # one per fleet; (columns, n) for sending, flat after receiving: see `arranged`
     roster: RosterMessage | None = None  # None if the receiver has it
+    arrays: tuple[Block, ...] = ()  # one per array of each fleet; flat after receiving: see `arranged_arrays`
 
 
 class State(NamedTuple):
@@ -74,6 +87,7 @@ class State(NamedTuple):
     blocks: tuple[Block, ...]  # as in a StateUpdate; float32 or float64, by the precision
     precision: str = "double"  # or single
     roster: RosterMessage | None = None
+    arrays: tuple[Block, ...] = ()  # as in a StateUpdate, whatever the precision
 
 
 def arranged(blocks: Sequence[Block], roster: RosterMessage) -> tuple[Block, ...]:
@@ -89,11 +103,46 @@ def arranged(blocks: Sequence[Block], roster: RosterMessage) -> tuple[Block, ...
     return tuple(result)
 
 
+def arranged_arrays(arrays: Sequence[Block], roster: RosterMessage) -> tuple[dict[str, Block], ...]:
+    """Return received arrays by name for each fleet, each as a view (n, *shape) with its type."""
+    count = sum(len(fleet.arrays) for fleet in roster.fleets)
+    if len(arrays) != count:
+        raise WireError("count", f"state: {len(arrays)} arrays, but the fleets have {count}")
+    result, rest = [], iter(arrays)
+    for fleet in roster.fleets:
+        found: dict[str, Block] = {}
+        for array in fleet.arrays:
+            values: Block = np.frombuffer(next(rest), np.uint8)
+            shape, kind = (len(fleet.ids), *array.shape), np.dtype(LITTLE[array.dtype])
+            if values.nbytes != math.prod(shape) * kind.itemsize:
+                raise WireError(
+                    "length", f"state: {values.nbytes} bytes for array {array.name[:40]!r} of shape {shape}"
+                )
+            found[array.name] = values.view(kind).reshape(shape)
+        result.append(found)
+    return tuple(result)
+
+
+def _array_fields(array: ArrayMessage) -> dict[str, Any]:
+    if array.dtype not in ARRAY_TYPES:
+        raise InvalidValueError(f"an array has the type {' or '.join(ARRAY_TYPES)}, not {array.dtype!r}")
+    return {"name": array.name, "shape": list(array.shape), "type": array.dtype.upper()}
+
+
+def _array(message: pb.Array) -> ArrayMessage:
+    dtype = enumerated(message.type, ARRAY_TYPES, "array: type")
+    shape = tuple(message.shape)
+    if not 1 <= len(shape) <= MOST_AXES or min(shape) < 1 or math.prod(shape) > MOST_VALUES:
+        raise WireError("value", f"array {message.name[:40]!r}: shape {shape!s:.60}")
+    return ArrayMessage(message.name, shape, dtype)
+
+
 def _fleet_fields(fleet: FleetMessage) -> dict[str, Any]:
     ids, members = to_ids(fleet.ids, "ids"), to_ids(fleet.members, "members")
     if len(ids) != len(members):
         raise InvalidValueError(f"fleet {fleet.name!r}: {len(ids)} ids, but {len(members)} members")
-    return {**fleet._asdict(), "ids": ids, "members": members, "single": bool(fleet.single)}
+    arrays = [ARRAY.message(array) for array in fleet.arrays]
+    return {**fleet._asdict(), "ids": ids, "members": members, "single": bool(fleet.single), "arrays": arrays}
 
 
 def _fleet(message: pb.Fleet) -> FleetMessage:
@@ -102,9 +151,11 @@ def _fleet(message: pb.Fleet) -> FleetMessage:
     columns = tuple(message.columns)
     if len(ids) != len(members):
         raise WireError("count", f"{what}: {len(ids)} ids, but {len(members)} members")
-    if len(set(columns)) != len(columns) or (message.single and len(ids) > 1):
+    arrays = tuple(map(ARRAY.value, message.arrays))
+    names = *columns, *(array.name for array in arrays)
+    if len(set(names)) != len(names) or (message.single and len(ids) > 1):
         raise WireError("value", f"{what}: columns must differ, and a single vehicle is alone")
-    return FleetMessage(message.name, message.kind, message.model, columns, ids, members, message.single)
+    return FleetMessage(message.name, message.kind, message.model, columns, ids, members, message.single, arrays)
 
 
 def _roster_fields(roster: RosterMessage) -> dict[str, Any]:
@@ -120,13 +171,14 @@ def _roster(message: pb.Roster) -> RosterMessage:
 
 def _update_fields(update: StateUpdate) -> dict[str, Any]:
     times = {name: finite(getattr(update, name), name) for name in ("sim_time", "wall_time")}
-    return {**update._asdict(), **times, "roster": _roster_beside(update), "blocks": _packed(update.blocks, "<f8")}
+    packed = {"blocks": _packed(update.blocks, "<f8"), "arrays": _packed_arrays(update.arrays)}
+    return {**update._asdict(), **times, "roster": _roster_beside(update), **packed}
 
 
 def _update(message: pb.StateUpdate) -> StateUpdate:
     roster, blocks = _contents(message, "<f8")
     times = finite(message.sim_time, "state: sim_time"), finite(message.wall_time, "state: wall_time")
-    return StateUpdate(message.tick, *times, message.run, message.roster_number, blocks, roster)
+    return StateUpdate(message.tick, *times, message.run, message.roster_number, blocks, roster, _raw(message))
 
 
 def _state_fields(state: State) -> dict[str, Any]:
@@ -135,14 +187,14 @@ def _state_fields(state: State) -> dict[str, Any]:
     blocks = _packed(state.blocks, PRECISIONS[state.precision])
     time, precision = finite(state.sim_time, "sim_time"), state.precision.upper()
     given = {"sim_time": time, "precision": precision, "roster": _roster_beside(state), "blocks": blocks}
-    return {**state._asdict(), **given}
+    return {**state._asdict(), **given, "arrays": _packed_arrays(state.arrays)}
 
 
 def _state(message: pb.State) -> State:
     precision = enumerated(message.precision, tuple(PRECISIONS), "state: precision")
     roster, blocks = _contents(message, PRECISIONS[precision])
     time = finite(message.sim_time, "state: sim_time")
-    return State(message.tick, time, message.run, message.roster_number, blocks, precision, roster)
+    return State(message.tick, time, message.run, message.roster_number, blocks, precision, roster, _raw(message))
 
 
 def _roster_beside(state: StateUpdate | State) -> pb.Roster | None:
@@ -163,6 +215,16 @@ def _packed(blocks: Sequence[Block], dtype: str) -> list[bytes]:
         return [np.ascontiguousarray(block, dtype).tobytes() for block in blocks]
 
 
+def _packed_arrays(arrays: Sequence[Block]) -> list[bytes]:
+    """Return arrays as bytes, each in its own type."""
+    return [np.ascontiguousarray(array, LITTLE[array.dtype.name]).tobytes() for array in arrays]
+
+
+def _raw(message: pb.StateUpdate | pb.State) -> tuple[Block, ...]:
+    """Return the bytes of the arrays, whose types are those of the roster."""
+    return tuple(np.frombuffer(array, np.uint8) for array in message.arrays)
+
+
 def _contents(message: pb.StateUpdate | pb.State, dtype: str) -> tuple[RosterMessage | None, tuple[Block, ...]]:
     size = np.dtype(dtype).itemsize
     if wrong := [len(block) for block in message.blocks if len(block) % size]:
@@ -174,9 +236,11 @@ def _contents(message: pb.StateUpdate | pb.State, dtype: str) -> tuple[RosterMes
     if roster.number != message.roster_number:
         raise WireError("value", f"state: of roster {message.roster_number}, but with roster {roster.number}")
     arranged(blocks, roster)
+    arranged_arrays(_raw(message), roster)
     return roster, blocks
 
 
+ARRAY = Codec(ArrayMessage, pb.Array, _array_fields, _array)
 FLEET = Codec(FleetMessage, pb.Fleet, _fleet_fields, _fleet)
 ROSTER = Codec(RosterMessage, pb.Roster, _roster_fields, _roster, "roster")
 STATE_UPDATE = Codec(StateUpdate, pb.StateUpdate, _update_fields, _update, "state")

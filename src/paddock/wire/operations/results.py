@@ -59,6 +59,21 @@ class ValueTree(ColumnTree):
     value: float | None
 
 
+class ArrayTree(TypedDict):
+    """An array that each vehicle of a fleet has: a reading of a sensor, with that sensor's kind and options.
+
+    `shape` is that of one vehicle; `fields` are the columns of the last axis, where they differ.
+    """
+
+    name: str
+    shape: list[int]
+    sensor: str
+    unit: str
+    meaning: str
+    fields: list[ColumnTree]
+    options: dict[str, float]
+
+
 class FleetInfoTree(TypedDict):
     """A fleet with its inputs and columns; `dimensions` are the parameters (m) that say what it looks like."""
 
@@ -72,6 +87,7 @@ class FleetInfoTree(TypedDict):
     driven_by: str | None
     inputs: list[ColumnTree]
     columns: list[ColumnTree]
+    arrays: list[ArrayTree]
     sensors: list[str]
 
 

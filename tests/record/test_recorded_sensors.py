@@ -1,0 +1,121 @@
+"""Arrays of sensors in a recording: read back, in Foxglove's schemas, exported, replayed and verified."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from mcap.reader import make_reader
+from mcap_protobuf.decoder import DecoderFactory
+
+import paddock
+from paddock.record.reader import open_run
+from paddock.record.recorder import Recorder
+from paddock.record.verification import verify
+
+RINGS = {"beams": 36, "rings": 4, "z": 1.0, "noise": 0.0, "range_max": 60}
+SENSORS = [
+    {"lidar": {"beams": 91, "fov_deg": 90, "noise": 0.0, "x": 1.0, "z": 0.6, "yaw_deg": 10}},
+    {"lidar_3d": RINGS},
+    {"cones": {"delay": [0.02, 0.06], "clutter": 1.0}},
+]
+SCENARIO = {
+    "clock": {"rate": 500},
+    "world": {"obstacles": [{"box": {"center": [12, 0], "size": [1, 200, 4]}}]},
+    "track": "acceleration",
+    "vehicles": [{"name": "red", "model": "car.kinematic", "speed": 5, "pose": [0, 0, 0], "sensors": SENSORS}],
+}
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: Any) -> tuple[Path, Any]:
+    path = tmp_path_factory.mktemp("sensed") / "run.mcap"
+    with paddock.load(SCENARIO) as sim:
+        with Recorder(sim, path, rate=50):
+            sim.step(300)
+        return path, sim.snapshot()
+
+
+def decoded(path: Path, topic: str) -> list[Any]:
+    with path.open("rb") as file:
+        reader = make_reader(file, decoder_factories=[DecoderFactory()])
+        found = reader.iter_decoded_messages(topics=[topic])
+        return [(schema.name if schema else "", message) for schema, _, _, message in found]
+
+
+def test_the_last_sample_has_the_arrays_of_the_simulation(recorded: Any) -> None:
+    path, last = recorded
+    with open_run(path) as run:
+        found = run.sample(-1)
+        for fleet in last:
+            assert found.fleet(fleet.name).arrays == fleet.arrays
+            for array in fleet.arrays:
+                assert found.fleet(fleet.name)[array].dtype == fleet[array].dtype
+                np.testing.assert_array_equal(found.fleet(fleet.name)[array], fleet[array])
+
+
+def test_a_scan_in_a_plane_is_a_laser_scan(recorded: Any) -> None:
+    path, _ = recorded
+    messages = decoded(path, "/sensors/red/lidar")
+    assert {name for name, _ in messages} == {"foxglove.LaserScan"}
+    assert 20 <= len(messages) <= 31  # 40 Hz in 0.6 s, recorded at 50 Hz
+    scan = messages[0][1]
+    assert scan.frame_id == "red" and len(scan.ranges) == 91
+    assert (scan.start_angle, scan.end_angle) == pytest.approx((-np.pi / 4, np.pi / 4))
+    assert (scan.pose.position.x, scan.pose.position.z) == (1.0, pytest.approx(0.6))
+    yaw = 2.0 * np.arctan2(scan.pose.orientation.z, scan.pose.orientation.w)
+    assert yaw == pytest.approx(np.radians(10))
+    # the wall is 10.5 m ahead of the scanner; a beam at the angle a meets it at 10.5 / cos(a)
+    angle = np.radians(np.linspace(-45, 45, 91) + 10)
+    np.testing.assert_allclose(np.array(scan.ranges), 10.5 / np.cos(angle), rtol=1e-6)
+
+
+def test_a_scan_with_rings_is_a_point_cloud(recorded: Any) -> None:
+    path, _ = recorded
+    messages = decoded(path, "/sensors/red/lidar_3d")
+    assert {name for name, _ in messages} == {"foxglove.PointCloud"}
+    cloud = messages[0][1]
+    assert [field.name for field in cloud.fields] == ["x", "y", "z"]
+    points = np.frombuffer(cloud.data, "<f4").reshape(-1, 3)
+    ground = points[np.abs(points[:, 2] + 1.0) < 1e-4]  # the scanner is 1 m above it
+    wall = points[np.abs(points[:, 0] - 11.5) < 1e-4]
+    assert len(ground) > 30 and len(wall) > 5
+
+
+def test_cones_are_bodies_of_a_scene(recorded: Any) -> None:
+    path, last = recorded
+    messages = decoded(path, "/sensors/red/cones")
+    assert {name for name, _ in messages} == {"foxglove.SceneUpdate"}
+    bodies = messages[-1][1].entities[0].cylinders
+    seen = last["red"]["cones.detections"]
+    seen = seen[np.isfinite(seen[:, 0])]
+    assert len(bodies) == len(seen) > 3
+    np.testing.assert_allclose([[b.pose.position.x, b.pose.position.y] for b in bodies], seen[:, :2], rtol=1e-6)
+
+
+def test_exports_have_the_arrays_where_the_format_can_hold_them(recorded: Any, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path, last = recorded
+    with open_run(path) as run:
+        for kind in ("parquet", "json", "csv"):
+            export(run, kind, tmp_path)
+    table = parquet.read_table(tmp_path / "run.parquet")
+    np.testing.assert_array_equal(np.array(table["lidar.ranges"][-1].as_py(), np.float32), last["red"]["lidar.ranges"])
+    rows = [json.loads(line) for line in (tmp_path / "run.json").read_text().splitlines()]
+    found = np.array([[np.nan if v is None else v for v in row] for row in rows[-1]["cones.truth"]])
+    np.testing.assert_allclose(found, last["red"]["cones.truth"], rtol=1e-6)
+    header = (tmp_path / "run.csv").read_text().splitlines()[0].split(",")
+    assert "lidar.returns" in header and "lidar.ranges" not in header
+
+
+def export(run: Any, kind: str, folder: Path) -> None:
+    from paddock.record.export import export as write
+
+    write(run, kind, folder / f"run.{kind}", "red")
+
+
+def test_the_recording_verifies(recorded: Any) -> None:
+    path, _ = recorded
+    found = verify(path)
+    assert found.same and found.hashes >= 5
