@@ -77,8 +77,8 @@ class Driver:
     def sense(self, readings: dict, tick: int) -> None:
         """Take the sensors' readings at a tick."""
         self.time = tick / RATE
-        wheels, imu, cones = readings["wheel_speed"], readings["imu"], readings["cones"]
-        self.odometry.sense(self.time, np.array([wheels["left"], wheels["right"]]), (imu["ax"], imu["ay"], imu["wz"]))
+        wheels, imu, cones = readings["wheel_speeds"], readings["imu"], readings["cones"]
+        self.odometry.sense(self.time, np.array([wheels["rl"], wheels["rr"]]), (imu["ax"], imu["ay"], imu["wz"]))
         if cones["sample_tick"] > self.frame_tick >= -1 and cones["sample_tick"] >= 0:
             self.frame_tick = cones["sample_tick"]
             seen = cones["detections"][: int(cones["detected"])].astype(float)
@@ -301,7 +301,7 @@ def run(
     layout: str | None = None,
 ) -> tuple[Score, Driver]:  # fmt: skip
     """Drive an event until the car has stopped, or for `limit` s."""
-    sensors = ["cones", "imu", {"wheel_speed": {"rate": 100}}]
+    sensors = ["cones", "imu", "wheel_speeds", "steering_angle"]
     car = {"name": "car", "model": model, "preset": "driverless", "spawn": {"track": {}}, "sensors": sensors}
     scenario = {"seed": seed, "clock": {"rate": RATE}, "track": layout or event, "vehicles": [car]}
     course, score, ticks = track.load(layout or event), Score(), round(RATE * PERIOD)

@@ -36,13 +36,13 @@ class Odometry:
         self.samples: deque[tuple[float, float, float, float]] = deque()  # time, vx, vy, yaw rate
 
     def sense(self, time: float, wheels: Floats, imu: tuple[float, float, float]) -> None:
-        """Estimate the speeds from the surface speeds of wheels (m/s, left and right alike) and imu: ax, ay, yaw rate.
+        """Estimate the speeds from the rotation of the rear wheels (rad/s) and imu: ax, ay (m/s2), yaw rate.
 
         Driven wheels turn faster than the car moves, braked ones slower: by the slip that the force `ax` needs.
         """
         ax, ay, rate = imu
-        rolling = float(np.mean(wheels))  # left and right cancel the turn
-        slip = ax / (LONG_STIFFNESS * sum(self.car.loads(rolling)) / self.car.mass) if self.slipping else 0.0
+        rolling = self.car.wheel_radius * float(np.mean(wheels))  # left and right cancel the turn
+        slip = ax / (LONG_STIFFNESS * sum(self.car.loads(rolling)) / self.car.mass)
         vx = rolling / (1.0 + slip) if rolling > 0.5 else rolling
         settled = self.car.side_speed(vx, rate) if vx > 1.0 else 0.0
         vy = settled
