@@ -9,7 +9,7 @@ from math import atan2, cos, hypot, sin
 from car import Car, Motion
 from line import Line
 
-TIME, SHORTEST = 0.45, 2.5  # s and m: the point ahead is at speed x time, but not nearer
+TIME, SHORTEST = 0.28, 2.2  # s and m: the point ahead is at speed x time, but not nearer
 
 
 def steer(line: Line, m: Motion, car: Car, near: float | None = None) -> float:
