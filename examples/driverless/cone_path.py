@@ -7,7 +7,7 @@ that one wrong colour, a missing cone or a false one does not mislead it. Blue c
 
 from collections.abc import Iterator
 from itertools import pairwise
-from math import hypot, pi, remainder
+from math import atan2, cos, hypot, pi, remainder, sin
 from typing import NamedTuple
 
 import numpy as np
@@ -74,7 +74,7 @@ class _Cones:
     def first_edges(self, pose: tuple[float, float, float], reach: float) -> list[tuple[float, int, int]]:
         """Return (distance, left, right) of the edges that the ray ahead of a pose crosses."""
         x, y, yaw = pose
-        c, s = np.cos(yaw), np.sin(yaw)
+        c, s = cos(yaw), sin(yaw)
         px, py = np.array(self.x) - x, np.array(self.y) - y
         ahead, beside = c * px + s * py, c * py - s * px
         found = []
@@ -102,6 +102,11 @@ class _Cones:
         cost = 2.0 * max(WIDTH[0] - width, 0.0) + 0.7 * max(width - WIDTH[1], 0.0)
         return cost + WRONG_SIDE * ((self.colour[left] == YELLOW) + (self.colour[right] == BLUE))
 
+    def across_share(self, left: int, right: int, course: float) -> float:
+        """Return the sine of the angle from an edge to a course: 1 straight across the track, 0 along it."""
+        dx, dy = self.x[right] - self.x[left], self.y[right] - self.y[left]
+        return float(sin(course) * dx - cos(course) * dy) / max(hypot(dx, dy), 1e-9)
+
     def next_steps(self, walk: _Walk) -> Iterator[_Walk]:
         """Yield the walks that the third cone of the triangle behind the last edge allows."""
         edge = min(walk.left, walk.right), max(walk.left, walk.right)
@@ -115,12 +120,14 @@ class _Cones:
         for side in (0, 1):
             start, course = (walk.left, walk.course_left) if side == 0 else (walk.right, walk.course_right)
             dx, dy = self.x[third] - self.x[start], self.y[third] - self.y[start]
-            gap, after = hypot(dx, dy), float(np.arctan2(dy, dx))
+            gap, after = hypot(dx, dy), atan2(dy, dx)
             left, right = (third, walk.right) if side == 0 else (walk.left, third)
             cost = self.edge_cost(left, right) + 0.6 * max(gap - GAP, 0.0)
             if course is not None:
                 bend = abs(remainder(after - course, 2.0 * pi))
                 cost += 1.5 * max(bend - 0.5, 0.0) ** 2
+            other = walk.course_right if side == 0 else walk.course_left
+            cost += 5.0 * max(0.55 - self.across_share(left, right, after if other is None else other), 0.0)
             courses = (after, walk.course_right) if side == 0 else (walk.course_left, after)
             score, length = walk.score + 0.5 + 0.25 * min(gap, GAP) - cost, walk.length + 0.5 * gap
             yield _Walk(left, right, triangle, *courses, walk.start, walk.seen | 1 << third, score, length, walk)
