@@ -115,6 +115,15 @@ def test_a_start_grid_and_racing_with_the_width_of_the_track() -> None:
         assert sim.snapshot()["late"].position[:2] == pytest.approx(t.start[:2])
 
 
+def test_a_car_is_staged_with_its_front_before_the_line() -> None:
+    car = {"name": "car", "model": "car.bicycle", "preset": "formula"}
+    with paddock.load(scenario("acceleration", car, contact=True)) as sim:
+        x, y, _ = sim.snapshot()["car"].position
+        body = sim.engine.programs["car"].model.body(sim.engine.programs["car"].parameter_tuple())
+        assert y == 0.0 and x + body.half_length + body.centre_x == pytest.approx(-0.30)
+        assert x < -1.0
+
+
 def test_overrides_on_the_track_are_saved() -> None:
     with paddock.load(scenario("autocross")) as sim:
         sim.behaviours.override("car", {"pure_pursuit": {"path": "track", "speed": 5}})

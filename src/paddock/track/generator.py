@@ -99,8 +99,8 @@ def straightest(bend: Floats, cell: float, closed: bool) -> float:
     if straight.all():
         return float(len(bend) * cell)
     bends = np.flatnonzero(~straight)
-    ends = [bends, [bends[0] + len(bend)]] if closed else [[-1], bends, [len(bend)]]
-    return float(np.diff(np.concatenate(ends)).max() - 1) * cell
+    ends = np.append(bends, bends[0] + len(bend)) if closed else np.concatenate([[-1], bends, [len(bend)]])
+    return float(np.diff(ends).max() - 1) * cell
 
 
 def _start(line: Floats) -> int:

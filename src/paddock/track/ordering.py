@@ -23,6 +23,7 @@ LEFT, RIGHT, EITHER, NEITHER = 0, 1, 2, 3
 WIDEST = 40.0  # m between the sides at the start
 FARTHEST_STEP = 15.0  # m between neighbours of one side
 DETOUR = 4.0  # m by which a cone beside the way may lengthen its boundary
+MOST_INSERTED, MOST_EXAMINED = 100, 2000  # cones, so that a file with many errors is refused quickly
 FARTHEST_START = 60.0  # m from the start pose to the first cones
 _SIDES = ("left", "right")
 
@@ -174,6 +175,8 @@ class _Walk:
     def inserted(self, found: list[int], missing: list[int], closed: bool) -> list[int]:
         """Insert cones where the boundary becomes the least longer; return those that are too far from it."""
         left_out = []
+        if len(missing) > MOST_INSERTED:
+            return missing
         for cone in missing:
             steps = list(pairwise([*found, found[0]] if closed else found))
             if not steps:
@@ -205,7 +208,9 @@ class _Walk:
 
     def crossing(self) -> int | None:
         """Return a cone near which lines between neighbouring cones of one side cross other such lines."""
-        links = []
+        links: list[tuple[int, int]] = []
+        if len(self.points) > MOST_EXAMINED:
+            return None
         for side in (LEFT, RIGHT):
             own = np.flatnonzero(self.sides == side)
             apart = self.points[own][:, None] - self.points[own][None]
@@ -218,16 +223,16 @@ class _Walk:
         linked = set(unique)
         for k, (a, b) in enumerate(unique):
             for c, d in unique[k + 1 :]:
-                apart = not linked & {(min(m, n), max(m, n)) for m in (a, b) for n in (c, d)}  # not of one bend
-                if apart and len({a, b, c, d}) == 4 and segments_cross(*(self.points[n] for n in (a, b, c, d))):
+                distant = not linked & {(min(m, n), max(m, n)) for m in (a, b) for n in (c, d)}  # not of one bend
+                if distant and len({a, b, c, d}) == 4 and segments_cross(*(self.points[n] for n in (a, b, c, d))):
                     return a
         return None
 
 
 def segments_cross(a: Floats, b: Floats, c: Floats, d: Floats) -> bool:
     """Return whether the segments from a to b and from c to d cross."""
-    first = side_of(*a, *b, *c) * side_of(*a, *b, *d)
-    return bool(first < 0.0 and side_of(*c, *d, *a) * side_of(*c, *d, *b) < 0.0)
+    sides = side_of(*a, *b, *c) * side_of(*a, *b, *d)
+    return bool(sides < 0.0 and side_of(*c, *d, *a) * side_of(*c, *d, *b) < 0.0)
 
 
 def _once(side: list[int]) -> list[int]:

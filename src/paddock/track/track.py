@@ -76,6 +76,11 @@ class Track:
         return _fixed_floats(distances(self.centre, self.closed))
 
     @property
+    def starts_at_front(self) -> bool:
+        """Whether the start pose is that of a car's front rather than of its centre of mass."""
+        return self.source is not None and self.source.start.reference == "front_wing"
+
+    @property
     def along(self) -> Floats:
         """Distance along the middle line of each of its points (k,), m."""
         return self._distances[: len(self.centre)]
