@@ -38,7 +38,8 @@ SLAMS = {"ekf": EkfSlam, "graph": GraphSlam}
 STAGED = 6.0  # m: autocross and trackdrive start this far before the line
 WAIT = 0.8  # s: the first frames arrive
 CAUTIOUS, TOP = 0.55, 13.0  # grip used and m/s while the track is unknown
-MARGIN = 0.45  # m between the racing line's car and the cones: errors of map and control, a sliding tail
+PACE = {"pure_pursuit": (0.5, 0.6), "stanley": (0.55, 0.55), "lqr": (0.65, 0.45), "mpc": (0.65, 0.45)}
+"""Share of the grip that the known track allows, and m between car and cones: for errors and a sliding tail."""
 
 
 @dataclass
@@ -56,9 +57,14 @@ class Driver:
 
     def __init__(
         self, event: str, start: Floats, controller: str = "mpc", slam: str = "ekf", laps: int | None = None,
-        line: str = "racing", use: float = 0.65,
+        line: str = "racing", use: float | None = None,
     ) -> None:  # fmt: skip
-        self.event, self.controller, self.line_kind, self.use = event, controller, line, use
+        self.event, self.controller, self.line_kind, self.use = (
+            event,
+            controller,
+            line,
+            PACE[controller][0] if use is None else use,
+        )
         self.laps = LAPS[event] if laps is None else laps
         self.car, self.start = Car(), start
         self.odometry = Odometry(self.car)
@@ -73,7 +79,7 @@ class Driver:
         if event == "skidpad":  # its cones are prescribed by the rules
             known = track.load("skidpad")
             self.slam.know(np.array(known.cones), known.colours.astype(np.int64))
-            self.plan = Plan(skidpad_line(self.car, use), along=0.0)
+            self.plan = Plan(skidpad_line(self.car, self.use), along=0.0)
 
     def sense(self, readings: dict, tick: int) -> None:
         """Take the sensors' readings at a tick."""
@@ -229,7 +235,7 @@ class Driver:
         middle = centreline(cones, found)
         left, right = widths(middle, cones, found)
         if self.line_kind == "racing":
-            line, room = racing_line(middle, left, right, self.car, margin=MARGIN, use=self.use), 0.3
+            line, room = racing_line(middle, left, right, self.car, margin=PACE[self.controller][1], use=self.use), 0.3
         else:
             line, room = line_of(middle, closed=True), 0.6
             line = line._replace(speed=speed_profile(line, self.car, self.use))
@@ -298,7 +304,7 @@ def crossing(gate: track.Gate, before: Floats, after: Floats) -> float | None:
 
 def run(
     event: str, controller: str = "mpc", slam: str = "ekf", seed: int = 1, laps: int | None = None,
-    line: str = "racing", use: float = 0.65, limit: float = 600.0, model: str = "car.double_track",
+    line: str = "racing", use: float | None = None, limit: float = 600.0, model: str = "car.double_track",
     layout: str | None = None,
 ) -> tuple[Score, Driver]:  # fmt: skip
     """Drive an event until the car has stopped, or for `limit` s."""
@@ -343,13 +349,15 @@ def main() -> None:
     parser.add_argument("--line", choices=("racing", "centre"), default="racing")
     parser.add_argument("--laps", type=int)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--use", type=float, default=0.65, help="share of the grip that the racing line uses")
+    parser.add_argument("--use", type=float, help="share of the grip to use where the track is known")
     a = parser.parse_args()
     score, driver = run(a.event, a.controller, a.slam, a.seed, a.laps, a.line, a.use)
     if score.finished is not None:
         print(f"75 m in {score.finished - score.crossed[0]:.3f} s")
     print("laps", " ".join(f"{lap:.2f}" for lap in score.laps), "s")
-    print(f"cones hit: {len(score.hits)}; {'stopped at' if score.stop else 'NOT stopped by'} {score.trace[-1][0]:.1f} s")
+    print(
+        f"cones hit: {len(score.hits)}; {'stopped at' if score.stop else 'NOT stopped by'} {score.trace[-1][0]:.1f} s"
+    )
     print(f"top speed {max(row[4] for row in score.trace):.1f} m/s; pose within {score.offset:.2f} m")
     for name, seconds in driver.seconds.items():
         if seconds:
