@@ -55,8 +55,7 @@ def test_closest_point_of_a_circle(angle: float, aside: float) -> None:
 
 
 def test_closest_point_stays_on_its_part_of_a_figure_of_eight(example: Example) -> None:
-    drive = example("drive")
-    way = drive.skidpad_line(example("car").Car(), 0.6)
+    way = example("driver").skidpad_line(example("car").Car(), 0.6)
     assert way.length == pytest.approx(15.0 + 4.0 * 2.0 * pi * 9.125 + 20.0, rel=0.01)
     for lap in range(4):  # the crossing, once per lap
         near = 15.0 + lap * 2.0 * pi * 9.125
