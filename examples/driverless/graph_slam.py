@@ -222,7 +222,8 @@ class GraphSlam:
         if np.hypot(*travel.step[:2]) < KEYFRAME_WAY and len(self.poses) > 1 and not self._sees_new(found, detected):
             self._localise(covariance, found, detected, noise)
             return
-        self._add_keyframe(travel, time, guess)
+        if time > self.key_time:
+            self._add_keyframe(travel, time, guess)
         self._add(found, detected, noise, colours)
         self._forget(self.tally.false())
         self._optimise()

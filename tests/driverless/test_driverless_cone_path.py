@@ -81,15 +81,15 @@ def test_view_ahead(example: Example, name: str) -> None:
     assert np.median(lengths) > 10.0
 
 
-def test_one_wrong_colour_changes_nothing(example: Example) -> None:
+def test_a_wrong_colour_costs_that_cone_at_most(example: Example) -> None:
     path, course = example("cone_path"), track.load("autocross")
     colours = course.colours.astype(np.int64)
-    right = path.boundaries(np.array(course.cones), colours, course.start, closed=True)
-    colours[course.left_cones[30]] = 1
-    colours[course.right_cones[80]] = 0
-    again = path.boundaries(np.array(course.cones), colours, course.start, closed=True)
-    assert again is not None and right is not None
-    assert set(again.left) == set(right.left) and set(again.right) == set(right.right)
+    wrong = {int(course.left_cones[30]), int(course.right_cones[80])}
+    colours[course.left_cones[30]], colours[course.right_cones[80]] = 1, 0
+    found = path.boundaries(np.array(course.cones), colours, course.start, closed=True)
+    assert found is not None
+    assert set(course.left_cones) - set(found.left) <= wrong and set(found.left) <= set(course.left_cones)
+    assert set(course.right_cones) - set(found.right) <= wrong and set(found.right) <= set(course.right_cones)
 
 
 def test_too_few_cones_and_cones_on_one_line_give_nothing(example: Example) -> None:
