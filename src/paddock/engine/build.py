@@ -29,6 +29,7 @@ from paddock.world.columns import Floats, checked, column_index, columns_of, def
 from paddock.world.fleet import Fleet, Ints, draw_uniforms, stream_ids
 from paddock.world.geodesy import Origin
 from paddock.world.ground import UNEVEN
+from paddock.world.lane_change import course_cones
 from paddock.world.pose import FARTHEST, Environment
 from paddock.world.scenery import scenery_of
 from paddock.world.world import World
@@ -113,7 +114,7 @@ def arrival(world: World, program: FleetProgram, entry: VehicleEntry, place: Pla
         return draw_uniforms(world.seed, streams, SPAWN_PURPOSE, columns)
 
     with np.errstate(over="ignore", invalid="ignore"):  # an overflow is refused in the next line
-        poses = _at(place("spawn"), spawn_poses, entry, uniform, world.heights, arrays)
+        poses = _at(place("spawn"), spawn_poses, entry, uniform, world.heights, arrays, course_cones)
     where = place("spawn" if entry.spawn else "pose")
     if not (np.abs(poses[:, :3]) <= FARTHEST).all():
         raise InvalidValueError(f"{where}: vehicles start within {FARTHEST:g} m of the origin")

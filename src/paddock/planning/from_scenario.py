@@ -31,6 +31,7 @@ from paddock.scenario.tasks import TaskEntry as TaskSection
 from paddock.vehicles.model import find_model
 from paddock.world.columns import column_index, defaults_of
 from paddock.world.fleet import draw_uniforms, stream_ids
+from paddock.world.lane_change import course_cones
 from paddock.world.scenery import ground_heights, scenery_of
 
 SPAWN_PURPOSE = 1  # as in the engine: both draw the same positions
@@ -101,7 +102,7 @@ def vehicles_of(scenario: Scenario, mission: MissionSection, entry: VehicleEntry
     names = [entry.name] if entry.count == 1 else [f"{entry.name}[{k}]" for k in range(entry.count)]
     streams = stream_ids(entry.name, np.arange(entry.count))
     poses = spawn_poses(
-        entry, lambda _, n: draw_uniforms(scenario.seed, streams, SPAWN_PURPOSE, n), heights, arrays
+        entry, lambda _, n: draw_uniforms(scenario.seed, streams, SPAWN_PURPOSE, n), heights, arrays, course_cones
     ).tolist()
     return [
         Vehicle(

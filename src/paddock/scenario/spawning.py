@@ -6,7 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.scenario.vehicle import CirclePattern, GridPattern, LinePattern, RandomPattern, VehicleEntry
+from paddock.scenario.vehicle import (
+    CirclePattern,
+    GridPattern,
+    LaneChangePattern,
+    LinePattern,
+    RandomPattern,
+    VehicleEntry,
+)
 
 Floats = NDArray[np.float64]
 Uniform = Callable[[int, int], NDArray[Any]]
@@ -16,6 +23,8 @@ Ground = Callable[[Floats, Floats], Floats]
 
 RANDOM_COLUMNS = 4
 """Numbers drawn per vehicle: x, y, z, yaw; always all four, so that a fixed heading does not change positions."""
+Cones = Callable[[float, float], Floats]
+"""`cones(width, radius)` returns the places (30, 2) of the cones of a double lane change, its entry at 0, 0, in m."""
 
 
 def flat(x: Floats, y: Floats) -> Floats:
@@ -23,7 +32,9 @@ def flat(x: Floats, y: Floats) -> Floats:
     return np.zeros(len(x))
 
 
-def spawn_poses(entry: VehicleEntry, uniform: Uniform, ground: Ground = flat, maths: Any = np) -> Floats:
+def spawn_poses(
+    entry: VehicleEntry, uniform: Uniform, ground: Ground = flat, maths: Any = np, cones: Cones | None = None
+) -> Floats:
     """Return (count, 4): x, y, z in m (by default on the ground), yaw in rad within (-pi, pi], world frame ENU.
 
     `maths` has NumPy's `sin`, `cos` and `arctan2`, or equivalents with the same bits on every CPU.
@@ -39,6 +50,9 @@ def spawn_poses(entry: VehicleEntry, uniform: Uniform, ground: Ground = flat, ma
         poses = _random(spawn.random, count, uniform, ground)
     elif spawn.line:
         poses = _line(spawn.line, count, ground, maths)
+    elif spawn.lane_change:
+        assert cones is not None
+        poses = _lane_change(spawn.lane_change, cones, ground)
     else:
         poses = _listed(spawn.poses or (), ground)
     yaw = poses[:, 3]
@@ -90,6 +104,11 @@ def _line(line: LinePattern, count: int, ground: Ground, maths: Any) -> Floats:
     east, north = (end - start)[:2]
     yaw = maths.arctan2(north, east) if line.heading is None else line.heading
     return _stacked(*_placed(position, ground), yaw)
+
+
+def _lane_change(course: LaneChangePattern, cones: Cones, ground: Ground) -> Floats:
+    position = np.array(course.entry) + cones(course.width, course.radius)
+    return _stacked(*_placed(position, ground), 0.0)
 
 
 def _placed(position: Floats, ground: Ground) -> tuple[Floats, Floats, Floats]:

@@ -42,8 +42,9 @@ ID_MAX = 2**31 - 1
 COUNT_MAX = 10_000_000
 EXTERNAL = "external"  # the driver that is not a behaviour: commands come from outside
 FMU = "fmu"  # the model whose vehicles are moved by an FMU
-PATTERNS = ("poses", "grid", "circle", "random", "line")
+PATTERNS = ("poses", "grid", "circle", "random", "line", "lane_change")
 PART_FILES = (".tir",)  # endings of files that describe a subsystem
+LANE_CHANGE_CONES = 30  # five on each side of three lanes
 WIDEST_SPREAD = 0.33  # three standard deviations below a value remain above 0
 LONGEST_PART = 1 << 18  # characters of such a file
 _GROUND = "null is the ground."
@@ -113,6 +114,14 @@ class LinePattern(Section):
         return self
 
 
+class LaneChangePattern(Section):
+    """The cones of ISO 3888-2, 30 of them, on both sides of the three lanes; the course leads along x."""
+
+    width: Positive = Field(description="Width of the car for which the lanes are laid out, in m.")
+    entry: Vector2 = Field(default=(0.0, 0.0), description="Middle of the first gate [x, y], in m.")
+    radius: NotNegative = Field(default=0.18, description="From the edge of a lane to the middle of a cone, in m.")
+
+
 class SpawnSection(OneOf):
     """Exactly one of the patterns."""
 
@@ -125,6 +134,7 @@ class SpawnSection(OneOf):
     circle: CirclePattern | None = Field(default=None, description="A circle.")
     random: RandomPattern | None = Field(default=None, description="At random in a box.")
     line: LinePattern | None = Field(default=None, description="A straight line.")
+    lane_change: LaneChangePattern | None = Field(default=None, description="The cones of a double lane change.")
 
 
 class FmuSection(Section):
@@ -297,6 +307,8 @@ class VehicleEntry(Section):
             raise invalid(f"count is {self.count}: add spawn with the start positions", ("count",))
         if self.spawn and self.spawn.poses is not None and len(self.spawn.poses) != self.count:
             raise invalid(f"count is {self.count} but there are {len(self.spawn.poses)} poses", ("spawn", "poses"))
+        if self.spawn and self.spawn.lane_change and self.count != LANE_CHANGE_CONES:
+            raise invalid(f"a double lane change has {LANE_CHANGE_CONES} cones: count is {self.count}", ("count",))
         if self.id is not None and self.id + self.count - 1 > ID_MAX:
             raise invalid(f"ids {self.id} to {self.id + self.count - 1} exceed {ID_MAX}", ("id",))
         return self
