@@ -219,7 +219,8 @@ def parameter_values(model: VehicleModel, entry: VehicleEntry, place: Place) -> 
         filled(model.parameters, {**stand_ins, name: value}, what, place("parameters", name))
     values = filled(model.parameters, {**known, **entry.parameters}, what, place("model"))
     if model.problem is not None and (problem := model.problem(model.parameters(*values.tolist()))):
-        raise InvalidValueError(f"{place('parameters')}: {problem}")
+        key = problem.partition(" ")[0]  # the text begins with the parameter
+        raise InvalidValueError(f"{place('parameters', *((key,) if key in entry.parameters else ()))}: {problem}")
     return values
 
 
