@@ -117,8 +117,8 @@ def _both(a: Stiffness, b: Stiffness) -> Stiffness:
 def plane_under(fl: Corner, fr: Corner, rl: Corner, rr: Corner) -> GroundPlane:
     """Return the plane through the ground under the wheels.
 
-    Its slopes fit the heights of the contacts: slopes at single points of rough ground say little about the ground under
-    a whole car. They count only as far as the contacts are close together, as those of a car on its side are.
+    Its slopes fit the heights of the contacts: slopes at single points of rough ground say little about the ground
+    under a car. They count only as far as the contacts are close together, as those of a car on its side are.
     """
     x, y = 0.25 * ((fl.x + fr.x) + (rl.x + rr.x)), 0.25 * ((fl.y + fr.y) + (rl.y + rr.y))
     height = 0.25 * ((fl.z + fr.z) + (rl.z + rr.z))
