@@ -68,7 +68,8 @@ def build_program(
     chosen = None if entry.fmu is None else _at(place("fmu"), _fmu, scenario, entry)
     model = _at(place("model"), find_model, entry.model) if chosen is None else chosen.model
     for name, choice in entry.subsystems.items():
-        path = PartFunction(choice.name, choice.parameters) if choice.parameters else choice.name
+        own = choice.parameters or choice.memory
+        path = PartFunction(choice.name, choice.parameters, choice.memory) if own else choice.name
         part = path if choice.text is None else PartFile(choice.name, choice.text)
         model = _at(place("subsystems", name), model.fitted, {name: part})
     parameters = parameter_values(model, entry if chosen is None else _by_column(entry), place)

@@ -165,17 +165,20 @@ class FmuSection(Section):
 class SubsystemChoice(Section):
     """A subsystem: the name of a choice, the dotted path of a function, or a file, whose text the scenario keeps.
 
-    A function may have parameters of its own: {function: my_package.my_brake, parameters: {fade: 0.2}}.
+    A function may have parameters of its own: {function: my_package.my_brake, parameters: {fade: 0.2}}; actuators
+    also a memory, with its values at the start: {function: my_package.lag, memory: {torque: 0}}.
     """
 
     name: Text = Field(min_length=1, max_length=1000, description="Its name, or that of the file.")
     text: Text | None = Field(default=None, max_length=LONGEST_PART, description="Text of the file.")
     parameters: Numbers = Field(default_factory=dict, description="Values of the function's own parameters.")
+    memory: Numbers = Field(default_factory=dict, description="Memory of the function: its values at the start.")
 
     @model_serializer
     def _short_form(self) -> str | dict[str, Any]:
-        if self.parameters:
-            return {"function": self.name, "parameters": dict(self.parameters)}
+        own = {"parameters": dict(self.parameters), "memory": dict(self.memory)}
+        if self.parameters or self.memory:
+            return {"function": self.name, **{name: values for name, values in own.items() if values}}
         return self.name if self.text is None else {"file": self.name, "text": self.text}
 
     @classmethod
@@ -183,10 +186,8 @@ class SubsystemChoice(Section):
         """Describe what users write, and the form of recordings."""
         texts = {name: {"type": "string", "minLength": 1} for name in ("file", "text")}
         packed = {"type": "object", "required": ["file", "text"], "properties": texts, "additionalProperties": False}
-        named = {
-            "function": texts["file"],
-            "parameters": {"type": "object", "additionalProperties": {"type": "number"}},
-        }
+        numbers = {"type": "object", "additionalProperties": {"type": "number"}}
+        named = {"function": texts["file"], "parameters": numbers, "memory": numbers}
         own = {"type": "object", "required": ["function"], "properties": named, "additionalProperties": False}
         return {"description": cls.__doc__, "anyOf": [{"type": "string", "minLength": 1}, packed, own]}
 
@@ -196,10 +197,13 @@ def _subsystem(value: Any, info: ValidationInfo) -> Any:
     if isinstance(value, SubsystemChoice):
         return value
     if isinstance(value, dict):
-        if "function" in value and value.keys() <= {"function", "parameters"}:
-            return {"name": value["function"], "parameters": value.get("parameters", {})}
+        if "function" in value and value.keys() <= {"function", "parameters", "memory"}:
+            return {"name": value["function"], **{key: part for key, part in value.items() if key != "function"}}
         if value.keys() != {"file", "text"}:
-            raise invalid("a subsystem is {function: PATH, parameters: {NAME: VALUE}} or {file: NAME, text: TEXT}")
+            raise invalid(
+                "a subsystem is {function: PATH, parameters: {NAME: VALUE}, memory: {NAME: VALUE}} "
+                "or {file: NAME, text: TEXT}"
+            )
         return {"name": value["file"], "text": value["text"]}
     if not isinstance(value, str):
         raise invalid(f"a subsystem is a name, a dotted path or a file, not {value!r:.60}")

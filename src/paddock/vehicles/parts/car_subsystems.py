@@ -7,7 +7,7 @@ function for it (`SUBSYSTEMS`), which is compiled into the kernel of its fleet i
 from typing import NamedTuple
 
 from paddock.compute.math import absolute, clamp, floor, maximum, minimum, select, sign
-from paddock.vehicles.model import BATTERY_COLUMNS, Spare, Subsystem
+from paddock.vehicles.model import ACTUATORS, BATTERY_COLUMNS, Spare, Subsystem
 from paddock.vehicles.parts.battery import drive_strength, full_strength
 from paddock.vehicles.parts.car import Command, Parameters, powered, unpowered
 from paddock.vehicles.parts.tyre import (
@@ -307,6 +307,7 @@ SUBSYSTEMS: dict[str, Subsystem] = {
     "suspension": Subsystem(suspension),
     "traction": Subsystem(traction_control),
     "stability": Subsystem(stability_control),
+    "actuators": ACTUATORS,
 }
 
 SPARES = (

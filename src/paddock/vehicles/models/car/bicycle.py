@@ -301,7 +301,7 @@ def energy(s: State, p: Parameters, w: Environment) -> float:
     return 0.5 * moving + p.mass * w.gravity * s.z
 
 
-AXLE_PARTS = ("tyre", "steering", "drivetrain", "gearbox", "brake", "traction", "differential")
+AXLE_PARTS = ("tyre", "steering", "drivetrain", "gearbox", "brake", "traction", "differential", "actuators")
 
 
 MODEL = VehicleModel(
