@@ -189,3 +189,15 @@ def test_threads_grouping_and_restoring_do_not_change_a_bit_on_rough_ground(coun
     finally:
         limit_threads(None)
     assert len(set(hashes)) == 1
+
+
+@pytest.mark.parametrize("roughness", ["F", "H"])
+def test_a_parked_car_gains_no_energy_on_rough_ground(roughness: str) -> None:
+    """Only the springs of the start pose give energy, less than 10 kJ; then the car comes to rest."""
+    sim = on({"roughness": roughness}, {"name": "car", "model": "car.full", "commands": {"gear": 0}})
+    lifted, start = [], state(sim, "car")["z"]
+    for _ in range(16):
+        sim.step(50)
+        lifted.append(state(sim, "car")["z"] - start)
+    assert max(lifted) < 10e3 / (1500.0 * G)
+    assert np.ptp(lifted[-4:]) < 0.02

@@ -662,7 +662,7 @@ export interface Methods {
   get_routes: { params: Empty; result: { routes: readonly RouteTree[] } };
   /** Return the YAML text of the running scenario; the original text if it was loaded from a file. */
   get_running_scenario: { params: Empty; result: ScenarioText };
-  /** Return the YAML text of a demo. */
+  /** Return the YAML text of a bundled scenario. */
   get_scenario: { params: { name: string }; result: ScenarioText };
   /** Return the ground, on a grid, static obstacles, and roads. */
   get_scenery: { params: { side?: number }; result: { scenery: SceneryTree } };
@@ -690,7 +690,7 @@ export interface Methods {
   let_go: { params: Empty; result: Moment };
   /** Return the models of which vehicles can be added, with presets (the default first) and inputs. */
   list_models: { params: Empty; result: { models: readonly ModelTree[] } };
-  /** Return the demo scenarios: description, number of vehicles, picture. */
+  /** Return the bundled scenarios, demos and manoeuvres: description, number of vehicles, picture. */
   list_scenarios: { params: Empty; result: { scenarios: readonly ScenarioCardTree[] } };
   /** End the run and start another on the same addresses; clients reconnect. Refused if it has errors. */
   load_scenario: { params: { text?: string | null; name?: string | null }; result: Empty };

@@ -486,11 +486,11 @@ class Operations(Protocol):
 
     @entry("hub", rpc="list_scenarios", answer="scenarios")
     def list_scenarios(self) -> list[r.ScenarioCardTree]:
-        """Return the demo scenarios: description, number of vehicles, picture."""
+        """Return the bundled scenarios, demos and manoeuvres: description, number of vehicles, picture."""
 
     @entry("hub", rpc="get_scenario")
-    def get_scenario(self, name: Annotated[a.Text, "name of a demo"]) -> r.ScenarioText:
-        """Return the YAML text of a demo."""
+    def get_scenario(self, name: Annotated[a.Text, "name of a demo or manoeuvre"]) -> r.ScenarioText:
+        """Return the YAML text of a bundled scenario."""
 
     @entry("post", rpc="get_running_scenario")
     def running_scenario(self) -> r.ScenarioText:
@@ -517,7 +517,7 @@ class Operations(Protocol):
             Annotated[str, Len(1, a.LONGEST_SCENARIO)] | None,
             "a scenario in YAML; its sections `serve` and `record` are ignored",
         ] = None,
-        name: Annotated[a.Text | None, "or the name of a demo"] = None,
+        name: Annotated[a.Text | None, "or the name of a demo or manoeuvre"] = None,
     ) -> r.Empty:
         """End the run and start another on the same addresses; clients reconnect. Refused if it has errors."""
 
