@@ -95,6 +95,13 @@ def quick_hubs() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="module")
+def young_heap() -> None:
+    """Exempt what exists from garbage collection, so that the passes of a file are short."""
+    gc.collect()  # first: garbage would never be freed
+    gc.freeze()
+
+
 @pytest.fixture
 def udp_block() -> Callable[[int], int]:
     """`udp_block(n)`: the first of n consecutive free UDP ports."""
