@@ -67,7 +67,9 @@ def test_it_stops_holds_and_reverses(dt: float) -> None:
     assert car.go(2.0, dt=dt, throttle=0.5, gear=-1.0).vx == pytest.approx(-8.99, abs=0.05)
 
 
-@pytest.mark.parametrize("preset", ["sedan", "sports", "formula", "race", pytest.param("driverless", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "preset", ["sedan", "sports", "formula", "race", pytest.param("driverless", marks=pytest.mark.slow)]
+)
 def test_road_cars_survive_the_step_of_the_steering(preset: str) -> None:
     car = spinning(80.0 / 3.6, preset=preset)
     assert np.abs(car.trace(4.0, lambda c: c.body_slip_deg, steer=radians(6.0))).max() < 12.0
