@@ -42,7 +42,7 @@ METHODS = {
     "clustered_greedy": {},
     "local_search": {},
 }
-LONG = ("annealing", "routing", "cbba")  # compiled for wind here only
+LONG = ("annealing", "routing", "cbba", "hungarian")  # compiled for wind here only
 
 
 def aircraft(name: str = "a", range_: float = 11_000.0, z: float = 100.0) -> Vehicle:
