@@ -131,6 +131,7 @@ def test_the_skidpad_agrees_with_steady_turns(preset: str) -> None:
     assert [check.ok for check in agreement(car, circle, turns)] == [True]
 
 
+@pytest.mark.slow
 def test_the_rev_limit_ends_before_the_grip_of_the_driverless_car() -> None:
     circle = skidpad(TestCar("car.bicycle", "driverless"))
     assert circle.remark == "no limit: the car holds the circle at its top speed"

@@ -182,6 +182,7 @@ def test_the_go_tool_sends_the_selection(serve: Any, open_page: Any) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_selected_vehicle_can_be_removed(serve: Any, open_page: Any) -> None:
     served = serve(SCENARIO, running=True)
     window = open_page(served.url).ready()
