@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from paddock import load
@@ -35,6 +35,7 @@ def flown_through(before: tuple[float, float, float], after: tuple[float, float,
 def test_a_gate_is_passed_inside_its_frame_only(y: float, z: float, back: float, on: float) -> None:
     memory, verdict = flown_through((10.0 - back, y, z), (10.0 + on, y, z))
     off = max(abs(y), abs(z - 2.0))
+    assume(min(abs(off - 1.0), abs(off - 1.2)) > 1e-9)  # at an edge, rounding decides
     passed, hit = off < 1.0, 1.0 <= off < 1.2
     assert (memory.gate, memory.gates) == ((1.0, 1.0) if passed else (0.0, 0.0))
     assert verdict.terminated == hit
