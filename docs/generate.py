@@ -21,7 +21,7 @@ from paddock.planning.methods import find_method, method_names
 from paddock.record.channels import CHANNELS
 from paddock.scenario import demo_names, demo_path, load_preset, load_scenario, preset_description, preset_names
 from paddock.scenario.scenario import scenario_schema
-from paddock.sensing.sensor import find_sensor, sensor_names
+from paddock.sensing.sensor import ArraySensor, Sensor, find_sensor, sensor_names
 from paddock.serve.endpoints.vds1.endpoint import AXLES, PLAIN, WHEELS, sources
 from paddock.sitl.adapter import adapter_types, find_adapter
 from paddock.sitl.ardupilot.frames import FRAMES
@@ -300,6 +300,21 @@ def sensor_overview() -> str:
     return table(["sensor", "what it measures"], [[f"`{name}`", find_sensor(name).summary] for name in sensor_names()])
 
 
+def array_tables(sensor: Sensor) -> str:
+    """The arrays of a sensor with its default options, and the columns of their last axes."""
+    if not isinstance(sensor, ArraySensor):
+        return ""
+    arrays = sensor.arrays(sensor.options())
+    shapes = [", ".join(map(str, array.shape)) for array in arrays]
+    rows = [[f"`{a.name}`", shape, a.dtype, a.unit, a.meaning] for a, shape in zip(arrays, shapes, strict=True)]
+    text = table(["array", "shape by default", "type", "unit", "meaning"], rows) + "\n"
+    for array in arrays:
+        if array.fields:
+            named = [[str(k), f"`{c.name}`", c.unit, c.meaning] for k, c in enumerate(array.fields)]
+            text += table([f"column of `{array.name}`", "name", "unit", "meaning"], named) + "\n"
+    return text
+
+
 def sensor_tables() -> str:
     """Every reading and option of every sensor."""
     parts = []
@@ -310,7 +325,7 @@ def sensor_tables() -> str:
             [[f"`{column.name}`", column.unit, column.meaning] for column in columns_of(sensor.reading)],
         )
         options = option_table(map(option_row, columns_of(sensor.options)))
-        parts.append(f"## `{name}`\n\n{sensor.summary}.\n\n{readings}\n{options}")
+        parts.append(f"## `{name}`\n\n{sensor.summary}.\n\n{readings}\n{array_tables(sensor)}{options}")
     return "\n".join(parts)
 
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import paddock
-from paddock.behaviour.paths import circle, curvature, oval, path_points, shifted, speed_profile
+from paddock.behaviour.paths import circle, oval, path_points
+from paddock.track.lines import curvature, shifted, speed_profile
 
 Watch = Callable[..., Any]
 STRAIGHT, RADIUS = 200.0, 50.0

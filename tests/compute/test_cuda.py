@@ -20,12 +20,11 @@ import pytest
 
 import paddock
 from paddock.bench.fleets import bare_fleet
-from paddock.bench.suites.cuda import _sensor_agreement
+from paddock.bench.suites.cuda import _sensor_agreement, scalar_sensors
 from paddock.compute.cuda import alarm_arrays, cuda_kernel, find_gpu, to_device
 from paddock.compute.kernel import KernelSpec, Rows, Shared, Value, kernel
 from paddock.compute.math import maximum
 from paddock.errors import MissingFeatureError, UnknownNameError
-from paddock.sensing.sensor import sensor_names
 
 CHEAP, FULL = ("point", "acceleration_max", "point"), ("quad", "mass", "car.bicycle")
 """A model that is commanded, its parameter that varies, and a model with a behaviour."""
@@ -245,7 +244,7 @@ def test_an_unknown_device_is_refused_by_name() -> None:
         paddock.load({"vehicles": []}, device="cudo")
 
 
-@pytest.mark.parametrize("names", [SENSORS, pytest.param(tuple(sensor_names()), marks=pytest.mark.slow)], ids=len)
+@pytest.mark.parametrize("names", [SENSORS, pytest.param(tuple(scalar_sensors()), marks=pytest.mark.slow)], ids=len)
 def test_sensors_draw_the_same_noise_on_the_device(names: tuple[str, ...]) -> None:
     call = ("sensors", *names)
     assert in_simulator(*(ONCE if call in ONCE else (call,)))[call] == [0.0] * len(names)

@@ -31,7 +31,7 @@ CASES = [
     # keys
     ("seed: 1\n", "1:1: missing key 'vehicles' in scenario"),
     ("vehicles: []\nzzz: {}\n", "2:1: unknown key 'zzz' in scenario; valid: clock, contact, description, every, "
-     "mission, name, on_nan, record and 5 more"),
+     "mission, name, on_nan, record and 6 more"),
     ("vehicles:\n  - modle: quad\n    model: quad\n", "2:5: unknown key 'modle' in vehicles[0]; did you mean 'model'?"),
     ("vehicles: []\nclock: {rat: 3}\n", "2:9: unknown key 'rat' in clock; did you mean 'rate'?"),
     ("vehicles: []\nclock: {sync: {evry: 3}}\n", "2:16: unknown key 'evry' in clock.sync; did you mean 'every'?"),
@@ -90,9 +90,9 @@ CASES = [
     (ONE + "pose: [0, 0, .inf]\n", "3:16: '.inf' is not a finite number"),
     (ONE + "pose: [0, 0, 0]\n  count: 2\n", "3:9: pose is for one vehicle and count is 2; use spawn"),
     (ONE + "pose: [0, 0, 0]\n  spawn: {grid: {spacing: 1}}\n", "3:9: give pose or spawn, not both"),
-    (ONE + "spawn: {}\n", "3:10: spawn needs exactly one of poses, grid, circle, random, line; it has none"),
+    (ONE + "spawn: {}\n", "3:10: spawn needs exactly one of poses, grid, circle, random, line, track; it has none"),
     (ONE + "spawn: {grid: {spacing: 1}, circle: {radius: 1}}\n",
-     "3:39: spawn needs exactly one of poses, grid, circle, random, line; it has grid and circle"),
+     "3:39: spawn needs exactly one of poses, grid, circle, random, line, track; it has grid and circle"),
     (ONE + "spawn: {grid: {spacing: 0}}\n", "3:27: vehicles[0].spawn.grid.spacing must be > 0, not 0"),
     (ONE + "spawn: {grid: {}}\n", "3:17: missing key 'spacing' in vehicles[0].spawn.grid"),
     (ONE + "spawn: {poses: [[0, 0, 0], [1, 1, 1]]}\n", "3:18: count is 1 but there are 2 poses"),
@@ -174,7 +174,7 @@ def cyclic() -> dict[str, Any]:
          "vehicles[1].name: name 'a' is already used at vehicles[0].name"),
         ({"vehicles": [], "a\nb": 1},
          "a\\nb: unknown key 'a\\nb' in scenario; valid: clock, contact, description, every, mission, name, "
-         "on_nan, record and 5 more"),
+         "on_nan, record and 6 more"),
         (5, "a scenario is a path, a demo's name, YAML text or a dict, not int"),
     ],
 )  # fmt: skip

@@ -14,8 +14,8 @@ def test_head() -> None:
     assert SCHEMA["title"] == "Paddock scenario"
     assert "$id" not in SCHEMA
     assert SCHEMA["anyOf"] == [{"required": ["vehicles"]}, {"required": ["mission"]}]
-    sections = ["clock", "world", "vehicles", "mission", "sitl", "contact", "on_nan", "every", "record", "serve"]
-    assert list(SCHEMA["properties"]) == ["name", "description", "seed", *sections]
+    sections = ["clock", "world", "track", "vehicles", "mission", "sitl", "contact", "on_nan", "every", "record"]
+    assert list(SCHEMA["properties"]) == ["name", "description", "seed", *sections, "serve"]
     assert json.loads(json.dumps(SCHEMA)) == SCHEMA
 
 
@@ -24,12 +24,13 @@ def test_no_unknown_keys_and_everything_described() -> None:
     assert set(PARTS) == choices | {
         "AdapterEntry", "AreaTask", "AutopilotEntry", "BoxObstacle", "CameraSection", "CirclePatch", "CirclePattern",
         "CircleTask", "ClientLimits", "ClockSection", "ConeObstacle", "ContactSection", "Dial", "Every",
-        "FleetContact", "FmuSection", "FrictionMap", "FrictionPatch",
+        "FleetContact", "FmuSection", "FrictionMap", "FrictionPatch", "GeneratedTrack",
         "Generate", "GridPattern", "GroundSection", "HalfPlane", "HeightMap", "LinePattern", "LineTask", "Mavlink",
         "MetricsEndpoint", "MissionEvent", "MissionSection", "NoFlyZone", "Obstacle", "PointTask", "PolygonTask",
         "RandomPattern", "RecordSection", "RectanglePatch", "RoundObstacle", "SeparationSection", "Serve",
-        "ShmEndpoint", "Sitl", "SpawnSection", "StreamEndpoint", "Sync", "TaskEntry", "TaskMix", "Vds1Endpoint",
-        "VehicleEntry", "WallObstacle", "WebEndpoint", "WorldSection", "ZmqEndpoint", "ZoneCircle",
+        "ShmEndpoint", "Sitl", "SpawnSection", "StreamEndpoint", "Sync", "TaskEntry", "TaskMix", "TrackPattern",
+        "TrackSection", "TrackSurface", "Vds1Endpoint", "VehicleEntry",
+        "WallObstacle", "WebEndpoint", "WorldSection", "ZmqEndpoint", "ZoneCircle",
     }  # fmt: skip
     for name, part in [("Scenario", SCHEMA), *PARTS.items()]:
         assert part["description"], name

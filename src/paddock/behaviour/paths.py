@@ -1,4 +1,4 @@
-"""Paths: listed points or a shape, and the speed that each point allows."""
+"""Paths: listed points, or a shape."""
 
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
@@ -8,6 +8,7 @@ import numpy as np
 
 from paddock.compute import arrays
 from paddock.errors import InvalidValueError, unknown_name
+from paddock.track.lines import evenly, smooth_curve
 from paddock.world.columns import Floats
 from paddock.world.pose import FARTHEST
 
@@ -79,21 +80,7 @@ def circuit(corners: Floats, spacing: float) -> Floats:
 
     Catmull-Rom splines with centripetal parameters: without loops and cusps, however far apart the corners are.
     """
-    before, after, then = (np.roll(corners, shift, axis=0) for shift in (1, -1, -2))
-    steps = np.sqrt(np.linalg.norm(after - corners, axis=1))  # of the parameter, between a corner and the next
-    first, last = np.roll(steps, 1)[:, None], np.roll(steps, -1)[:, None]
-    step = steps[:, None]
-    leave = step * ((corners - before) / first - (after - before) / (first + step)) + after - corners
-    reach = step * ((then - after) / last - (then - corners) / (step + last)) + after - corners
-    share = np.linspace(0.0, 1.0, 64, endpoint=False)[None, :, None]
-    a, b = 2.0 * (corners - after) + leave + reach, 3.0 * (after - corners) - 2.0 * leave - reach
-    fine = (((a[:, None] * share + b[:, None]) * share + leave[:, None]) * share + corners[:, None]).reshape(-1, 3)
-    gaps = np.linalg.norm(np.roll(fine, -1, axis=0) - fine, axis=1)
-    along = np.concatenate([[0.0], np.cumsum(gaps)])
-    count = max(8, round(along[-1] / spacing))
-    at = np.arange(count) * (along[-1] / count)
-    closed = np.concatenate([fine, fine[:1]])
-    return np.stack([np.interp(at, along, closed[:, k]) for k in range(3)], axis=1)
+    return evenly(smooth_curve(corners, closed=True, parts=64), spacing, closed=True)
 
 
 def _listed(given: Any, place: str) -> Floats:
@@ -158,57 +145,3 @@ SHAPES: dict[str, tuple[Callable[..., Floats], dict[str, float]]] = {
 def constant_speed(points: Floats, options: Any) -> Floats:
     """Return the points (k, 4) with the option `speed` (m/s) at each."""
     return np.column_stack([points, np.full(len(points), options.speed)])
-
-
-def shifted(points: Floats, offset: float, closed: bool) -> Floats:
-    """Return the path moved to its left by `offset` metres."""
-    ahead = np.roll(points, -1, axis=0) - np.roll(points, 1, axis=0)
-    if not closed:
-        ahead[0], ahead[-1] = points[1] - points[0], points[-1] - points[-2]
-    normal = np.stack([-ahead[:, 1], ahead[:, 0]], axis=1)
-    normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-12)
-    moved = points.copy()
-    moved[:, :2] += offset * normal
-    return moved
-
-
-def curvature(points: Floats, closed: bool) -> Floats:
-    """Return the curvature (1/m) at each point, from the circle through it and its neighbours (Menger)."""
-    before, after = np.roll(points, 1, axis=0), np.roll(points, -1, axis=0)
-    a, b, c = points - before, after - points, after - before
-    cross = np.abs(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0])
-    lengths = np.linalg.norm(a[:, :2], axis=1) * np.linalg.norm(b[:, :2], axis=1) * np.linalg.norm(c[:, :2], axis=1)
-    bend: Floats = 2.0 * cross / np.maximum(lengths, 1e-12)
-    if not closed:
-        bend[0] = bend[-1] = 0.0
-    return bend
-
-
-def speed_profile(
-    points: Floats,
-    closed: bool,
-    top: float,
-    lateral: float,
-    accelerate: float,
-    brake: float,
-    most: Floats | None = None,
-) -> Floats:
-    """Return the speed (m/s) at each point, within the limits of lateral acceleration, acceleration and braking.
-
-    `most`: the speed limit at each point, besides.
-    """
-    speed = np.minimum(top, np.sqrt(lateral / np.maximum(curvature(points, closed), 1e-9)))
-    if most is not None:
-        speed = np.minimum(speed, most)
-    gap = np.linalg.norm(np.roll(points, -1, axis=0) - points, axis=1)
-    if not closed:
-        speed[-1] = 0.0  # the path ends there
-    count = len(points)
-    laps = 2 if closed else 1
-    for k in range(laps * count - 1):  # runs once per path, when it is built
-        i, j = k % count, (k + 1) % count
-        speed[j] = min(speed[j], arrays.root_of_sum(speed[i], 2.0 * accelerate * gap[i]))
-    for k in range(laps * count - 1, 0, -1):
-        i, j = (k - 1) % count, k % count
-        speed[i] = min(speed[i], arrays.root_of_sum(speed[j], 2.0 * brake * gap[i]))
-    return speed

@@ -9,9 +9,9 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy import empty
 
-from paddock.behaviour.track import beside, between, find_segment, track_length
 from paddock.compute.math import absolute, clamp, floor, maximum, minimum, select, sqrt
 from paddock.compute.routine import routine
+from paddock.track.racing_line import beside, between, find_segment, track_length
 from paddock.world.columns import Column, Floats
 
 LINES = 9  # the own line, and shifts to both sides

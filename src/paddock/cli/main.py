@@ -21,6 +21,7 @@ VERBS = {
     "sitl": "Run vehicles with built-in or external autopilots for ground stations.",
     "replay": "Play a recording, verify it, or print its summary.",
     "export": "Export a recording (Parquet, CSV, JSON, plots), a model (FMU), or a tyre's curves.",
+    "track": "Show, convert, draw or generate a race track.",
     "schema": "Print the JSON schema of scenario files.",
     "doctor": "Check the installation and show how to add missing features.",
     "validate": "Drive standard manoeuvres with a car; compare levels and formulas.",

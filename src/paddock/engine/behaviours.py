@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paddock.behaviour.avoid import avoidance_of
+from paddock.behaviour.paths import path_points
 from paddock.behaviour.rule import NO_TARGET, Road, RouteLine, Rule, Urge, find_rule, rule_names
 from paddock.compute.kernel import CompiledKernels, kernel
 from paddock.compute.neighbours import NeighbourGrid
@@ -87,7 +88,7 @@ def set_up_rule(
 
 def _on_track(rule: Rule, given: Mapping[str, Any], where: Where, track: Track | None) -> Mapping[str, Any]:
     """Replace `path: track` by points, with whether it is closed and its width for rules that have these options."""
-    if not rule.needs_path or not isinstance(given.get("path"), str):
+    if not rule.needs_path or rule.read_path is not path_points or not isinstance(given.get("path"), str):
         return given
     if given["path"] != TRACK_PATH:
         raise InvalidValueError(

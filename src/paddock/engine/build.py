@@ -117,6 +117,7 @@ def arrival(world: World, program: FleetProgram, entry: VehicleEntry, place: Pla
 
     with np.errstate(over="ignore", invalid="ignore"):  # an overflow is refused in the next line
         poses = _at(place("spawn"), spawn_poses, entry, uniform, world.heights, arrays, world.track)
+    poses = _staged(world, program, entry, poses)
     where = place("spawn" if entry.spawn else "pose")
     if not (np.abs(poses[:, :3]) <= FARTHEST).all():
         raise InvalidValueError(f"{where}: vehicles start within {FARTHEST:g} m of the origin")
@@ -128,6 +129,21 @@ def arrival(world: World, program: FleetProgram, entry: VehicleEntry, place: Pla
     varied = _varied(program, entry, world.seed, streams)
     state = placed_states(program, poses, entry.speed, world, varied)
     return Arrival(fleet.next_member, state, inputs, varied)
+
+
+def _staged(world: World, program: FleetProgram, entry: VehicleEntry, poses: Floats) -> Floats:
+    """Move vehicles back where the start pose of the track is that of their front."""
+    track, body = world.track, program.model.body
+    on_track = entry.pose is None if entry.spawn is None else entry.spawn.track is not None
+    if not on_track or track is None or body is None or not track.starts_at_front:
+        return poses
+    shape = vectorised(body)(program.parameter_tuple())
+    front = float(np.max(shape.half_length)) + float(np.max(shape.centre_x))
+    moved = poses.copy()
+    moved[:, 0] -= front * arrays.cos(poses[:, 3])
+    moved[:, 1] -= front * arrays.sin(poses[:, 3])
+    moved[:, 2] += world.heights(moved[:, 0], moved[:, 1]) - world.heights(poses[:, 0], poses[:, 1])
+    return moved
 
 
 def refuse_below(world: World, poses: Floats, who: str, advice: str = "") -> None:

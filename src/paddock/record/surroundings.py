@@ -29,7 +29,7 @@ def surroundings_of(sim: Simulation) -> dict[str, str]:
         "looks": json.dumps(looks),
     }
     scenery = sim.scenery(SIDE)
-    if scenery["ground"] is not None or scenery["obstacles"] or scenery["roads"] or scenery["ground_z"]:
+    if scenery["ground"] is not None or any(scenery[key] for key in ("obstacles", "roads", "ground_z", "track")):
         text = json.dumps({**scenery, "section": _section(sim.scenario.to_dict())}, separators=(",", ":"))
         found["scenery"] = b64encode(zlib.compress(text.encode(), 6)).decode("ascii")
     return found

@@ -17,7 +17,7 @@ from paddock.scenario.scenery import FrictionPatch, GroundSection, Obstacle, Obs
 from paddock.scenario.serve import ENDPOINTS, Serve
 from paddock.scenario.sitl import Sitl, check_sitl
 from paddock.scenario.tasks import KINDS, numbered
-from paddock.scenario.track import TrackChoice
+from paddock.scenario.track import SOURCES, TrackChoice
 from paddock.scenario.vehicle import VehicleEntry
 
 RATE_MIN, RATE_MAX = 1e-3, 1e6
@@ -275,7 +275,7 @@ def scenario_schema() -> dict[str, Any]:
     for part, names in (
         ("TaskEntry", KINDS), ("NoFlyZone", ("circle", "polygon")), ("MissionEvent", EVENTS),
         ("PolygonTask", ("spacing", "camera")), ("FrictionPatch", FrictionPatch.ONE_OF[1]),
-        ("Obstacle", Obstacle.ONE_OF[1]),
+        ("Obstacle", Obstacle.ONE_OF[1]), ("TrackSection", SOURCES),
     ):  # fmt: skip
         parts[part]["oneOf"] = [{"required": [name]} for name in names]
     schema["anyOf"] = [{"required": [name]} for name in (*schema.pop("required"), "mission")]

@@ -12,6 +12,7 @@ from paddock.scenario.problems import ScenarioError
 from paddock.scenario.scenery import FILES
 
 LONGEST_TRACK = 4 << 20  # bytes of a track file
+SOURCES = ("name", "file", "generate")  # where a track comes from: exactly one of them
 ENDINGS = (".csv", ".txt", ".yaml", ".yml")
 
 
@@ -58,10 +59,10 @@ class TrackSection(Section):
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
-        given = [key for key in ("name", "file", "generate") if getattr(self, key) is not None]
+        given = [key for key in SOURCES if getattr(self, key) is not None]
         if len(given) != 1:
             has = f"it has {' and '.join(given) or 'none'}"
-            raise invalid(f"a track needs exactly one of name, file, generate; {has}", tuple(given[1:2]))
+            raise invalid(f"a track needs exactly one of {', '.join(SOURCES)}; {has}", tuple(given[1:2]))
         if self.text is not None and self.file is None:
             raise invalid("text is that of a file: give its name as file", ("text",))
         return self

@@ -47,18 +47,20 @@ class FleetArraySensor(FleetSensor):
         where: str = "",
         scenery: tuple[Floats, ...] = (),
     ) -> None:
-        """Take the arguments of FleetSensor; the option `delay` may be two numbers, [shortest, longest]."""
+        """Take the arguments of FleetSensor; the option `delay` may be two numbers, [shortest, longest], s."""
         place = f"{where}: " if where else ""
-        given = dict(options)
+        given, varies = dict(options), "delay_max" in column_index(sensor.options)
         spread = given.get("delay")
-        if isinstance(spread, list | tuple) and "delay_max" in column_index(sensor.options):
+        if isinstance(spread, list | tuple) and varies:
             if len(spread) != 2:
                 raise InvalidValueError(f"{place}option 'delay' is a time, or [shortest, longest], not {spread!r:.60}")
             given["delay"], given["delay_max"] = spread
+        elif "delay" in given and varies:  # one number is the delay of every sample
+            given.setdefault("delay_max", 0.0)
         super().__init__(sensor, given, tick_rate, site, capacity, index, where, scenery)
         self.chosen = sensor.options(*self.options.tolist())
-        shortest, longest = self._option("delay"), self._longest()
-        if "delay_max" in given and longest < shortest:
+        shortest, longest = self._option("delay"), self._option("delay_max") if varies else 0.0
+        if longest < shortest and (longest > 0.0 or isinstance(spread, list | tuple)):
             raise InvalidValueError(
                 f"{place}option 'delay' of sensor {sensor.name!r}: the shortest, {shortest:g} s, is longer than the "
                 f"longest, {longest:g} s"
@@ -74,9 +76,6 @@ class FleetArraySensor(FleetSensor):
 
     def _compile(self, scenery: tuple[Floats, ...]) -> None:
         """Do nothing: the routines of `look` are compiled when they are first called."""
-
-    def _longest(self) -> float:
-        return self._option("delay_max") if "delay_max" in column_index(self.sensor.options) else self._option("delay")
 
     @cached_property
     def arrays(self) -> dict[str, ArrayReading]:

@@ -102,95 +102,105 @@ def poisson(mean: float, u: float) -> int:
     return count
 
 
+def see_cones_of(
+    i: int, pose: Any, ids: Any, streams: Any, o: Any, key: int, purpose: int, tick: int,
+    cones: Any, keys: Any, cells: Any, starts: Any, bodies: Any, body_cells: Any, body_starts: Any, body_items: Any,
+    detections: Any, truth: Any, reading: Any,
+) -> None:  # fmt: skip
+    """Fill detections (n, most, 8), truth (n, most, 4) and the numbers of both (2, n) of vehicle `i`.
+
+    `cones` (6, count) are sorted by cell, `keys` with them; `o` are the options.
+    """
+    # the sensor, in the level frame with the vehicle's heading
+    sine, cosine = sincos(heading(pose[3, i], pose[4, i], pose[5, i], pose[6, i]))
+    px, py = pose[0, i] + cosine * o.x - sine * o.y, pose[1, i] + sine * o.x + cosine * o.y
+    pz = pose[2, i] + o.z
+    turn_sine, turn_cosine = sincos(o.yaw_deg * 0.017453292519943295)
+    ahead_x, ahead_y = cosine * turn_cosine - sine * turn_sine, sine * turn_cosine + cosine * turn_sine
+    half = sincos(o.fov_deg * 0.008726646259971648)[1]
+    everywhere = o.fov_deg >= 360.0
+    found = visible_cones(px, py, ahead_x, ahead_y, half, everywhere, o.range_min, o.range_max, cones, cells, starts)
+    count = found.size
+    if o.occlusion > 0.0 and bodies.shape[0] > 1:
+        count = not_hidden(px, py, pz, cones, found, count, ids[i], bodies, body_cells, body_starts, body_items)
+    # what is visible, nearest first
+    distance, order = empty(count + 1), empty(count + 1, dtype=int64)
+    for k in range(count):
+        dx, dy = cones[0, found[k]] - px, cones[1, found[k]] - py
+        distance[k] = sqrt(dx * dx + dy * dy)
+    order_rows(distance, order, count)
+    most = truth.shape[1]
+    for m in range(minimum_count(count, most)):
+        c = found[order[m]]
+        dx, dy = cones[0, c] - pose[0, i], cones[1, c] - pose[1, i]
+        truth[i, m, 0], truth[i, m, 1] = cosine * dx + sine * dy, cosine * dy - sine * dx
+        truth[i, m, 2], truth[i, m, 3] = cones[3, c], cones[4, c]
+    for m in range(minimum_count(count, most), most):
+        for f in range(4):
+            truth[i, m, f] = float("nan")
+    reading[1, i] = 1.0 * count
+    # which of them are detected
+    stream, seen = streams[i], 0
+    keyed, lucky = empty(count, dtype=int64), empty(count)
+    for k in range(count):
+        keyed[k] = key ^ keys[found[order[k]]]
+    for k in range(count):
+        lucky[k] = uniforms(keyed[k], stream, purpose + DETECT, tick)[0]
+    for k in range(count):
+        away = distance[order[k]]
+        lucky[k] -= probability(away, o.detection_0, o.detection_1, o.detection_2, o.detection_floor)
+    if o.miss > 0.0:
+        for k in range(count):
+            u = uniforms(keyed[k], stream, purpose + MISS, tick)[0]
+            lucky[k] = select(u < o.miss, 1.0, lucky[k])
+    for k in range(count):
+        order[seen], keyed[seen] = order[k], keyed[k]
+        seen += lucky[k] < 0.0
+    # where, and as what: a loop for each stage, because such loops vectorise
+    rows = empty((6, seen + MOST_CLUTTER))  # distance and direction as measured, x, y, colour
+    draws, truly = empty((6, seen)), empty((4, seen))
+    measured, ux, uy, at_x, at_y, colours = rows[0], rows[1], rows[2], rows[3], rows[4], rows[5]
+    draw_pairs(keyed, seen, stream, purpose + POLAR, tick, draws[0], draws[1])
+    draw_pairs(keyed, seen, stream, purpose + PLANE, tick, draws[2], draws[3])
+    confuse, other = draws[4], draws[5]
+    for k in range(seen):
+        confuse[k], other[k] = uniforms(keyed[k], stream, purpose + COLOUR, tick)
+    for k in range(seen):
+        c = found[order[k]]
+        truly[0, k], truly[1, k], truly[2, k] = cones[0, c] - px, cones[1, c] - py, cones[3, c]
+        truly[3, k] = distance[order[k]]
+    east, north, colour, away = truly[0], truly[1], truly[2], truly[3]
+    near, aside, wide, tall = draws[0], draws[1], draws[2], draws[3]
+    for k in range(seen):
+        dx, dy = east[k] / away[k], north[k] / away[k]
+        along, across = cosine * dx + sine * dy, cosine * dy - sine * dx
+        s, co = sincos(o.noise_bearing * aside[k])
+        far = maximum(away[k] + o.noise_range * near[k], 0.0)
+        measured[k], ux[k], uy[k] = far, along * co - across * s, across * co + along * s
+    for k in range(seen):
+        at_x[k] = o.x + measured[k] * ux[k] + o.noise_xy * wide[k]
+        at_y[k] = o.y + measured[k] * uy[k] + o.noise_xy * tall[k]
+        another = floor(other[k] * (KNOWN - 1.0))
+        another = another + select(another >= colour[k], 1.0, 0.0)
+        wrong = select(colour[k] >= KNOWN, floor(other[k] * KNOWN), another)
+        named = select(confuse[k] < o.colour_confusion, wrong, colour[k])
+        colours[k] = select(measured[k] <= o.colour_range, named, 1.0 * UNKNOWN)
+    seen += add_clutter(o, key, stream, purpose, tick, cosine, sine, ahead_x, ahead_y, rows, seen)
+    write_detections(o, rows, seen, detections[i])
+    reading[0, i] = 1.0 * minimum_count(seen, most)
+
+
 def see_cones(
     pose: Any, ids: Any, streams: Any, o: Any, key: int, purpose: int, tick: int,
     cones: Any, keys: Any, cells: Any, starts: Any, bodies: Any, body_cells: Any, body_starts: Any, body_items: Any,
     detections: Any, truth: Any, reading: Any,
 ) -> None:  # fmt: skip
-    """Fill detections (n, most, 8), truth (n, most, 4) and the numbers of both (2, n).
-
-    `cones` (6, count) are sorted by cell, `keys` with them; `o` are the options.
-    """
+    """Do so for all vehicles."""
     for i in parallel_range(ids.size):
-        # the sensor, in the level frame with the vehicle's heading
-        sine, cosine = sincos(heading(pose[3, i], pose[4, i], pose[5, i], pose[6, i]))
-        px, py = pose[0, i] + cosine * o.x - sine * o.y, pose[1, i] + sine * o.x + cosine * o.y
-        pz = pose[2, i] + o.z
-        turn_sine, turn_cosine = sincos(o.yaw_deg * 0.017453292519943295)
-        ahead_x, ahead_y = cosine * turn_cosine - sine * turn_sine, sine * turn_cosine + cosine * turn_sine
-        half = sincos(o.fov_deg * 0.008726646259971648)[1]
-        everywhere = o.fov_deg >= 360.0
-        found = visible_cones(
-            px, py, ahead_x, ahead_y, half, everywhere, o.range_min, o.range_max, cones, cells, starts
-        )
-        count = found.size
-        if o.occlusion > 0.0 and bodies.shape[0] > 1:
-            count = not_hidden(px, py, pz, cones, found, count, ids[i], bodies, body_cells, body_starts, body_items)
-        # what is visible, nearest first
-        distance, order = empty(count + 1), empty(count + 1, dtype=int64)
-        for k in range(count):
-            dx, dy = cones[0, found[k]] - px, cones[1, found[k]] - py
-            distance[k] = sqrt(dx * dx + dy * dy)
-        order_rows(distance, order, count)
-        most = truth.shape[1]
-        for m in range(minimum_count(count, most)):
-            c = found[order[m]]
-            dx, dy = cones[0, c] - pose[0, i], cones[1, c] - pose[1, i]
-            truth[i, m, 0], truth[i, m, 1] = cosine * dx + sine * dy, cosine * dy - sine * dx
-            truth[i, m, 2], truth[i, m, 3] = cones[3, c], cones[4, c]
-        for m in range(minimum_count(count, most), most):
-            for f in range(4):
-                truth[i, m, f] = float("nan")
-        reading[1, i] = 1.0 * count
-        # which of them are detected
-        stream, seen = streams[i], 0
-        keyed, lucky = empty(count, dtype=int64), empty(count)
-        for k in range(count):
-            keyed[k] = key ^ keys[found[order[k]]]
-        for k in range(count):
-            lucky[k] = uniforms(keyed[k], stream, purpose + DETECT, tick)[0]
-        for k in range(count):
-            away = distance[order[k]]
-            lucky[k] -= probability(away, o.detection_0, o.detection_1, o.detection_2, o.detection_floor)
-        if o.miss > 0.0:
-            for k in range(count):
-                u = uniforms(keyed[k], stream, purpose + MISS, tick)[0]
-                lucky[k] = select(u < o.miss, 1.0, lucky[k])
-        for k in range(count):
-            order[seen], keyed[seen] = order[k], keyed[k]
-            seen += lucky[k] < 0.0
-        # where, and as what: a loop for each stage, because such loops vectorise
-        rows = empty((6, seen + MOST_CLUTTER))  # distance and direction as measured, x, y, colour
-        draws, truly = empty((6, seen)), empty((4, seen))
-        measured, ux, uy, at_x, at_y, colours = rows[0], rows[1], rows[2], rows[3], rows[4], rows[5]
-        draw_pairs(keyed, seen, stream, purpose + POLAR, tick, draws[0], draws[1])
-        draw_pairs(keyed, seen, stream, purpose + PLANE, tick, draws[2], draws[3])
-        confuse, other = draws[4], draws[5]
-        for k in range(seen):
-            confuse[k], other[k] = uniforms(keyed[k], stream, purpose + COLOUR, tick)
-        for k in range(seen):
-            c = found[order[k]]
-            truly[0, k], truly[1, k], truly[2, k] = cones[0, c] - px, cones[1, c] - py, cones[3, c]
-            truly[3, k] = distance[order[k]]
-        east, north, colour, away = truly[0], truly[1], truly[2], truly[3]
-        near, aside, wide, tall = draws[0], draws[1], draws[2], draws[3]
-        for k in range(seen):
-            dx, dy = east[k] / away[k], north[k] / away[k]
-            along, across = cosine * dx + sine * dy, cosine * dy - sine * dx
-            s, co = sincos(o.noise_bearing * aside[k])
-            far = maximum(away[k] + o.noise_range * near[k], 0.0)
-            measured[k], ux[k], uy[k] = far, along * co - across * s, across * co + along * s
-        for k in range(seen):
-            at_x[k] = o.x + measured[k] * ux[k] + o.noise_xy * wide[k]
-            at_y[k] = o.y + measured[k] * uy[k] + o.noise_xy * tall[k]
-            another = floor(other[k] * (KNOWN - 1.0))
-            another = another + select(another >= colour[k], 1.0, 0.0)
-            wrong = select(colour[k] >= KNOWN, floor(other[k] * KNOWN), another)
-            named = select(confuse[k] < o.colour_confusion, wrong, colour[k])
-            colours[k] = select(measured[k] <= o.colour_range, named, 1.0 * UNKNOWN)
-        seen += add_clutter(o, key, stream, purpose, tick, cosine, sine, ahead_x, ahead_y, rows, seen)
-        write_detections(o, rows, seen, detections[i])
-        reading[0, i] = 1.0 * minimum_count(seen, most)
+        see_cones_of(
+            i, pose, ids, streams, o, key, purpose, tick, cones, keys, cells, starts, bodies, body_cells, body_starts,
+            body_items, detections, truth, reading,
+        )  # fmt: skip
 
 
 def draw_pairs(keyed: Any, count: int, stream: int, purpose: int, tick: int, one: Any, two: Any) -> None:

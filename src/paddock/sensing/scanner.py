@@ -44,41 +44,50 @@ def beams_of(options: Any) -> Beams:
     return Beams(mount, directions, rises, float(first), float(step))
 
 
+def disturb_scan(
+    line: Any, key: int, stream: int, purpose: int, tick: int, noise: float, lost: float, low: float, high: float,
+    out: Any,
+) -> tuple[float, float]:  # fmt: skip
+    """Turn the distances (beams,) of a scan into ranges with noise; return the number of returns and the nearest one.
+
+    A range is infinite without a return, and minus infinite nearer than `low`.
+    """
+    pairs = line.size // 2
+    if noise > 0.0:
+        for j in range(pairs):
+            a, b = normals(key ^ j, stream, purpose + NOISE, tick)
+            line[2 * j] += noise * a
+            line[2 * j + 1] += noise * b
+        if line.size > 2 * pairs:
+            a, b = normals(key ^ pairs, stream, purpose + NOISE, tick)
+            line[2 * pairs] += noise * a
+    if lost > 0.0:
+        for j in range(pairs):
+            a, b = uniforms(key ^ j, stream, purpose + LOST, tick)
+            line[2 * j] = select(a < lost, NOTHING, line[2 * j])
+            line[2 * j + 1] = select(b < lost, NOTHING, line[2 * j + 1])
+        if line.size > 2 * pairs:
+            a, b = uniforms(key ^ pairs, stream, purpose + LOST, tick)
+            line[2 * pairs] = select(a < lost, NOTHING, line[2 * pairs])
+    returns, nearest = 0, INFINITE
+    for j in range(line.size):
+        seen = select(line[j] > high, INFINITE, select(line[j] < low, -INFINITE, line[j]))
+        out[j] = seen
+        valid = (seen >= low) & (seen <= high)
+        returns += valid
+        nearest = select(valid & (seen < nearest), seen, nearest)
+    return 1.0 * returns, nearest
+
+
 def disturb_scans(
     found: Any, key: int, streams: Any, purpose: int, tick: int, noise: float, lost: float, low: float, high: float,
     ranges: Any, reading: Any,
 ) -> None:  # fmt: skip
-    """Turn distances (n, beams) into ranges with noise: infinite without a return, minus infinite nearer than `low`.
-
-    `reading` (2, n) gets the number of returns and the nearest one.
-    """
+    """Turn the distances (n, beams) of all vehicles into ranges, and write the summary (2, n)."""
     for i in parallel_range(found.shape[0]):
-        line, out, stream = found[i], ranges[i], streams[i]
-        pairs = line.size // 2
-        if noise > 0.0:
-            for j in range(pairs):
-                a, b = normals(key ^ j, stream, purpose + NOISE, tick)
-                line[2 * j] += noise * a
-                line[2 * j + 1] += noise * b
-            if line.size > 2 * pairs:
-                a, b = normals(key ^ pairs, stream, purpose + NOISE, tick)
-                line[2 * pairs] += noise * a
-        if lost > 0.0:
-            for j in range(pairs):
-                a, b = uniforms(key ^ j, stream, purpose + LOST, tick)
-                line[2 * j] = select(a < lost, NOTHING, line[2 * j])
-                line[2 * j + 1] = select(b < lost, NOTHING, line[2 * j + 1])
-            if line.size > 2 * pairs:
-                a, b = uniforms(key ^ pairs, stream, purpose + LOST, tick)
-                line[2 * pairs] = select(a < lost, NOTHING, line[2 * pairs])
-        returns, nearest = 0, INFINITE
-        for j in range(line.size):
-            seen = select(line[j] > high, INFINITE, select(line[j] < low, -INFINITE, line[j]))
-            out[j] = seen
-            valid = (seen >= low) & (seen <= high)
-            returns += valid
-            nearest = select(valid & (seen < nearest), seen, nearest)
-        reading[0, i], reading[1, i] = 1.0 * returns, nearest
+        reading[0, i], reading[1, i] = disturb_scan(
+            found[i], key, streams[i], purpose, tick, noise, lost, low, high, ranges[i]
+        )
 
 
 disturb_few = routine(disturb_scans, inline=True)

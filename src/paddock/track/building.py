@@ -18,10 +18,10 @@ from paddock.track.lines import (
     leftwards,
     lengths,
     smooth_curve,
-    smoothed,
 )
 from paddock.track.locating import line_blocks, locate_places
-from paddock.track.ordering import EITHER, LEFT, NEITHER, RIGHT, TrackShapeError, order_cones
+from paddock.track.ordering import EITHER, LEFT, NEITHER, RIGHT, TrackShapeError, order_cones, refuse_crossing
+from paddock.track.shaping import smooth_points
 from paddock.track.skidpad import find_skidpad, skidpad_shape
 from paddock.track.track import CONE_COLOURS, Gate, Track
 from paddock.wire.tracks import Cone, Start, TrackFile
@@ -31,8 +31,13 @@ SPACING = 0.5  # m between points of the middle line
 COARSE = 1.0  # m, of tracks longer than LONG
 LONG = 1500.0  # m
 SECTORS = 3
-REFINEMENTS = 6
+REFINEMENTS = 4
 PASSES = 12  # of smoothing
+LEAST_STEP = 0.05  # m between middles of opposite cones
+FINE = 4  # points between two of the middle line, where it is divided again
+TOGETHER = 5.0  # m between cones of one timing line
+Place = tuple[float, ...]
+_LISTED = {"left": LEFT, "right": RIGHT}
 _SIDE_OF = {"blue": LEFT, "yellow": RIGHT, "orange": EITHER, "big_orange": EITHER, "unknown": NEITHER}
 
 
@@ -133,6 +138,7 @@ def _ordered_shape(file: TrackFile, places: Floats, start: tuple[float, float, f
         sides = np.where(sides == LEFT, RIGHT, np.where(sides == RIGHT, LEFT, sides)).astype(np.int8)
     found = order_cones(places, sides, start, names)
     closed = found.closed
+    refuse_crossing(places, found, names)
     left, right = smooth_curve(places[found.left], closed), smooth_curve(places[found.right], closed)
     centre = middle_line(places[found.left], places[found.right], left, right, closed)
     if closed:
@@ -143,8 +149,8 @@ def _ordered_shape(file: TrackFile, places: Floats, start: tuple[float, float, f
 
 
 def _side(cone: Cone) -> int:
-    if cone.side:
-        return {"left": LEFT, "right": RIGHT, "unknown": NEITHER}[cone.side]
+    if cone.side in _LISTED:
+        return _LISTED[cone.side]
     return NEITHER if cone.invisible else _SIDE_OF[cone.colour]
 
 
@@ -172,52 +178,66 @@ def middle_line(lefts: Floats, rights: Floats, left: Floats, right: Floats, clos
     length = float(distances(rough, closed)[-1])
     spacing = COARSE if length > LONG else SPACING
     centre = evenly(smooth_curve(rough, closed) if len(rough) > 2 else rough, spacing, closed)
+    left_blocks, right_blocks = line_blocks(left, closed), line_blocks(right, closed)
     for _ in range(REFINEMENTS):
-        centre = 0.5 * (_nearest(centre, left, closed) + _nearest(centre, right, closed))
-        centre = evenly(smoothed(centre, closed, PASSES), spacing, closed)
+        centre = 0.5 * (_nearest(centre, left, left_blocks, closed) + _nearest(centre, right, right_blocks, closed))
+        centre = evenly(smooth_points(centre, closed, PASSES), spacing, closed)
     return centre
 
 
-def _middles(lefts: Floats, rights: Floats, closed: bool) -> Floats:
+def _middles(left_cones: Floats, right_cones: Floats, closed: bool) -> Floats:
     """Return the middles between opposite cones: of the two next cones, that which is nearer to the other side."""
-    i = j = 0
-    found = []
     if closed:  # the opposite cone of the first one on the left
-        gaps = ((rights - lefts[0]) ** 2).sum(axis=1)
-        rights = np.roll(rights, -int(np.argmin(gaps)), axis=0)
-        lefts, rights = np.concatenate([lefts, lefts[:1]]), np.concatenate([rights, rights[:1]])
-    while True:
-        found.append(0.5 * (lefts[i] + rights[j]))
-        ahead_left = ((lefts[i + 1] - rights[j]) ** 2).sum() if i + 1 < len(lefts) else np.inf
-        ahead_right = ((lefts[i] - rights[j + 1]) ** 2).sum() if j + 1 < len(rights) else np.inf
-        if i + 1 >= len(lefts) and j + 1 >= len(rights):
-            break
-        if ahead_left <= ahead_right:
+        gaps = ((right_cones - left_cones[0]) ** 2).sum(axis=1)
+        right_cones = np.roll(right_cones, -int(np.argmin(gaps)), axis=0)
+    lefts, rights = ([tuple(one) for one in side.tolist()] for side in (left_cones, right_cones))
+    if closed:
+        lefts, rights = [*lefts, lefts[0]], [*rights, rights[0]]
+    i = j = 0
+    found = [_middle(lefts[0], rights[0])]
+    while i + 1 < len(lefts) or j + 1 < len(rights):
+        across_left = _squared(lefts[i + 1], rights[j]) if i + 1 < len(lefts) else math.inf
+        across_right = _squared(lefts[i], rights[j + 1]) if j + 1 < len(rights) else math.inf
+        if across_left <= across_right:
             i += 1
         else:
             j += 1
+        found.append(_middle(lefts[i], rights[j]))
     points = np.array(found[:-1] if closed else found)
-    apart = np.concatenate([[True], lengths(np.diff(points, axis=0)) > 0.05])
+    apart = np.concatenate([[True], lengths(np.diff(points, axis=0)) > LEAST_STEP])
     return np.asarray(points[apart])
 
 
-def _nearest(points: Floats, line: Floats, closed: bool) -> Floats:
+def _middle(a: Place, b: Place) -> Place:
+    return 0.5 * (a[0] + b[0]), 0.5 * (a[1] + b[1])
+
+
+def _squared(a: Place, b: Place) -> float:
+    dx, dy = a[0] - b[0], a[1] - b[1]
+    return dx * dx + dy * dy
+
+
+def _nearest(points: Floats, line: Floats, blocks: Floats, closed: bool) -> Floats:
     """Return the nearest point of a line to each point."""
     x, y = np.ascontiguousarray(points[:, 0]), np.ascontiguousarray(points[:, 1])
-    found = locate_places(x, y, np.ascontiguousarray(line), line_blocks(line, closed), closed)
+    found = locate_places(x, y, line, blocks, closed)
     k, t = found[:, 0].astype(np.int64), found[:, 1:]
     return np.asarray(line[k] + t * (line[(k + 1) % len(line)] - line[k]))
 
 
 def _gaps(points: Floats, line: Floats, closed: bool) -> Floats:
     """Return the distance of each point from a line, m."""
-    return lengths(_nearest(points, line, closed) - points)
+    return lengths(_nearest(points, line, line_blocks(line, closed), closed) - points)
 
 
 def _from_start(centre: Floats, start: tuple[float, float, float]) -> Floats:
-    """Return a closed line whose first point is the nearest one to the start."""
-    gaps = ((centre - np.array(start[:2])) ** 2).sum(axis=1)
-    return np.roll(centre, -int(np.argmin(gaps)), axis=0)
+    """Return a closed line whose first point is the nearest one to the start, with points of equal distance."""
+    spacing = float(lengths(centre[1:2] - centre[:1])[0])
+    fine = smooth_curve(centre, closed=True, parts=FINE)
+    k, t = locate_places(np.array([start[0]]), np.array([start[1]]), fine, line_blocks(fine, True), True)[0].tolist()
+    after = np.roll(fine, -int(k) - 1, axis=0)
+    first = after[-1] + t * (after[0] - after[-1])
+    return evenly(np.concatenate([first[None], after]), spacing, closed=True)
 
 
 def _gates(
@@ -227,31 +247,44 @@ def _gates(
     along = distances(centre, closed)
     length = float(along[-1])
     side = leftwards(directions(centre, closed))
+    columns = np.column_stack([centre + left[:, None] * side, centre - right[:, None] * side])
+    columns = np.concatenate([columns, columns[:1]]) if closed else columns
 
     def gate(name: str, at: float) -> Gate:
-        k = int(np.argmin(np.abs(along[: len(centre)] - at)))
-        (ax, ay), (bx, by) = (centre[k] + left[k] * side[k]).tolist(), (centre[k] - right[k] * side[k]).tolist()
-        return Gate(name, (ax, ay), (bx, by), float(along[k]))
+        at = at % length if closed else at
+        at = 0.0 if closed and length - at < 1e-6 else at
+        ax, ay, bx, by = (float(np.interp(at, along, columns[:, k])) for k in range(4))
+        return Gate(name, (ax, ay), (bx, by), at)
 
-    lines = _timing_lines(file, centre, along[: len(centre)], start)
-    first = lines[0] if lines else _nearest_along(start[0], start[1], centre, along[: len(centre)])
+    begins = float(_along(np.array([start[:2]]), centre, along, closed)[0])
+    lines = _timing_lines(file, centre, along, closed)
     if closed:
-        ends = [(first + k * length / SECTORS) % length for k in range(1, SECTORS)]
+        offsets = [(line - begins + 0.5 * length) % length - 0.5 * length for line in lines]
+        first = begins + min(offsets, key=abs, default=0.0)
+        ends = [first + k * length / SECTORS for k in range(1, SECTORS)]
         return gate("start", first), *(gate(f"sector {k + 1}", at) for k, at in enumerate(ends))
-    last = lines[-1] if len(lines) > 1 else length
+    first, last = (lines[0] if lines else begins), (lines[-1] if len(lines) > 1 else length)
     between = [first + k * (last - first) / SECTORS for k in range(1, SECTORS)]
     return gate("start", first), *(gate(f"sector {k + 1}", at) for k, at in enumerate(between)), gate("finish", last)
 
 
-def _nearest_along(x: float, y: float, centre: Floats, along: Floats) -> float:
-    return float(along[int(np.argmin((centre[:, 0] - x) ** 2 + (centre[:, 1] - y) ** 2))])
+def _along(places: Floats, centre: Floats, along: Floats, closed: bool) -> Floats:
+    """Return the distance along a line of the point nearest to each place, m."""
+    x, y = np.ascontiguousarray(places[:, 0]), np.ascontiguousarray(places[:, 1])
+    found = locate_places(x, y, centre, line_blocks(centre, closed), closed)
+    k, t = found[:, 0].astype(np.int64), found[:, 1]
+    return np.asarray(along[k] + t * (along[k + 1] - along[k]))
 
 
-def _timing_lines(file: TrackFile, centre: Floats, along: Floats, start: tuple[float, float, float]) -> list[float]:
+def _timing_lines(file: TrackFile, centre: Floats, along: Floats, closed: bool) -> list[float]:
     """Return the positions along of the timing lines: of timing devices, or of groups of large orange cones."""
     places = [(p.x, p.y) for p in file.timing] or [(c.x, c.y) for c in file.cones if c.colour == "big_orange"]
-    at = np.sort(np.array([_nearest_along(x, y, centre, along) for x, y in places]))
-    if not len(at):
+    if not places:
         return []
-    groups = np.split(at, np.flatnonzero(np.diff(at) > 5.0) + 1)
-    return [float(group.mean()) for group in groups]
+    length = float(along[-1])
+    at = np.sort(_along(np.array(places, np.float64), centre, along, closed))
+    if closed:  # begin with the widest gap, so that no group is divided
+        widest = int(np.argmax(np.diff(np.append(at, at[0] + length))))
+        at = np.concatenate([at[widest + 1 :] - length, at[: widest + 1]]) if widest + 1 < len(at) else at
+    groups = np.split(at, np.flatnonzero(np.diff(at) > TOGETHER) + 1)
+    return [float(0.5 * (group[0] + group[-1])) for group in groups]

@@ -4,7 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.compute.math import atan2
-from paddock.track.lines import directions, distances, leftwards, lengths, signed_curvature, smoothed
+from paddock.track.lines import directions, distances, leftwards, lengths, signed_curvature
+from paddock.track.shaping import smooth_points
 from paddock.wire.tracks import Cone, Start, TrackFile
 
 Floats = NDArray[np.float64]
@@ -51,7 +52,7 @@ def _steps(edge: Floats, bend: Floats, farthest: float) -> Floats:
     tight = np.maximum(bend, np.minimum(own, 1.0))
     step = np.clip(np.sqrt(8.0 * SAGITTA / np.maximum(tight, 1e-6)), CLOSEST, farthest)
     column = np.column_stack([step, step])
-    return np.asarray(np.minimum(step, smoothed(column, closed=True, passes=20)[:, 0]))
+    return np.asarray(np.minimum(step, smooth_points(column, True, 20)[:, 0]))
 
 
 def _spread(edge: Floats, step: Floats) -> Floats:

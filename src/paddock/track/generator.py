@@ -10,7 +10,8 @@ from paddock.compute.twin import vectorised
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.track.building import from_file
 from paddock.track.cone_rows import cone_rows
-from paddock.track.lines import Floats, distances, evenly, lengths, neighbours, signed_curvature, smooth_curve
+from paddock.track.lines import Floats, lengths, signed_curvature, smooth_curve
+from paddock.track.shaping import meets_itself, opened
 from paddock.track.track import Track
 from paddock.wire.tracks import TrackFile
 
@@ -18,8 +19,9 @@ SHORTEST, LONGEST = 200.0, 500.0  # m, of a lap
 NARROWEST, WIDEST = 3.0, 8.0  # m
 STRAIGHT = 80.0  # m at most
 HAIRPIN = 9.0  # m, outside diameter at least
-NEARLY_STRAIGHT = 1.0 / 250.0  # 1/m
-MARGIN = 0.12  # m added to the width: straight lines between cones cut bends
+NEARLY_STRAIGHT = 0.01  # 1/m, curvature averaged over STRETCH
+STRETCH = 5.0  # m
+MARGIN = 0.2  # m added to the width: straight lines between cones cut bends
 ATTEMPTS = 4000
 STREAM = 0x7261636B  # of random draws
 CORNERS = 24  # at most
@@ -42,7 +44,7 @@ def generate_file(seed: int = 0, width: float = 3.5, length: tuple[float, float]
     wish = _checked(seed, width, length)
     for attempt in range(ATTEMPTS):
         line = _candidate(seed, attempt, wish)
-        if line is not None and _keeps_rules(line, wish):
+        if len(line) and _keeps_rules(line, wish):
             start = _start(line)
             return cone_rows(line, np.full(len(line), wish.width + MARGIN), start=start)
     raise PaddockError(f"no track of {wish.low:g} to {wish.high:g} m and a width of {width:g} m found for seed {seed}")
@@ -59,18 +61,17 @@ def _checked(seed: int, width: float, length: tuple[float, float]) -> _Wish:
     return _Wish(float(width), float(low), float(high))
 
 
-def _candidate(seed: int, attempt: int, wish: _Wish) -> Floats | None:
-    """Return a closed line (k, 2) with points of about 1 m, or None."""
+def _candidate(seed: int, attempt: int, wish: _Wish) -> Floats:
+    """Return a closed line (k, 2) with points about 1 m apart; none where its bends stay too tight."""
     u, v = vectorised(uniforms)(seed, STREAM, SHAPE, attempt * CORNERS + np.arange(CORNERS))
     size, corners = (float(one[0]) for one in vectorised(uniforms)(seed, STREAM, SIZE, attempt + np.arange(1)))
     count = 8 + int(corners * 8)
+    turn = 1.0 if v[-1] < 0.5 else -1.0  # driven to the left or to the right
     angle = (np.arange(count) + 0.7 * (u[:count] - 0.5)) * (2.0 * np.pi / count)
     radius = 0.35 + 0.9 * v[:count]
-    points = np.column_stack([radius * arrays.cos(angle), radius * arrays.sin(angle)])
-    line = smooth_curve(points, closed=True)
+    points = np.column_stack([radius * arrays.cos(angle), turn * radius * arrays.sin(angle)])
     goal = wish.low + size * (wish.high - wish.low)
-    line = evenly(line * (goal / distances(line, closed=True)[-1]), 1.0, closed=True)
-    return _relaxed(line, goal, least_radius(wish.width) * 1.05)
+    return opened(smooth_curve(points, closed=True), goal, least_radius(wish.width) * 1.05)
 
 
 def least_radius(width: float) -> float:
@@ -78,45 +79,28 @@ def least_radius(width: float) -> float:
     return max(0.5 * (HAIRPIN - width) + 0.5, width + 0.4)
 
 
-def _relaxed(line: Floats, goal: float, radius: float) -> Floats | None:
-    """Return the line with its bends opened to a least radius; None where that does not succeed."""
-    for _ in range(60):
-        bend = np.abs(signed_curvature(line, closed=True))
-        tight = bend > 1.0 / radius
-        if not tight.any():
-            return line
-        near = tight.copy()
-        for step in range(1, 5):
-            near |= np.roll(tight, step) | np.roll(tight, -step)
-        for _ in range(6):
-            before, after = neighbours(line, closed=True)
-            line = np.where(near[:, None], line + 0.5 * (0.5 * (before + after) - line), line)
-        line = evenly(line * (goal / distances(line, closed=True)[-1]), 1.0, closed=True)
-    return None
-
-
 def _keeps_rules(line: Floats, wish: _Wish) -> bool:
     """Return whether a line keeps its distance from itself and has no long straight."""
-    step = 2
-    points = line[::step]
-    count = len(points)
-    gap_x, gap_y = points[:, None, 0] - points[None, :, 0], points[:, None, 1] - points[None, :, 1]
-    apart = np.abs(np.arange(count)[:, None] - np.arange(count)[None])
-    along = np.minimum(apart, count - apart) * float(step)
     limit = 2.0 * (wish.width + MARGIN) + 0.5
-    if ((gap_x * gap_x + gap_y * gap_y < limit * limit) & (along > 1.6 * limit)).any():
-        return False
-    return longest_straight(line) <= STRAIGHT - 5.0
+    return not meets_itself(line, limit, 1.6 * limit) and longest_straight(line) <= STRAIGHT - 5.0
 
 
 def longest_straight(line: Floats) -> float:
     """Return the length (m) of the longest stretch of a closed line that is nearly straight."""
-    straight = np.abs(signed_curvature(line, closed=True)) < NEARLY_STRAIGHT
+    return straightest(signed_curvature(line, closed=True), float(lengths(line[1:2] - line[:1])[0]), closed=True)
+
+
+def straightest(bend: Floats, cell: float, closed: bool) -> float:
+    """Return the length (m) of the longest nearly straight stretch, of the curvature at points `cell` m apart."""
+    reach = round(0.5 * STRETCH / cell)
+    around = np.pad(bend, reach, mode="wrap" if closed else "edge")
+    mean = np.convolve(around, np.full(2 * reach + 1, 1.0 / (2 * reach + 1)), mode="valid")
+    straight = np.abs(mean) < NEARLY_STRAIGHT
     if straight.all():
-        return float("inf")
+        return float(len(bend) * cell)
     bends = np.flatnonzero(~straight)
-    gaps = np.diff(np.append(bends, bends[0] + len(line))) - 1
-    return float(gaps.max() * lengths(line[1:2] - line[:1])[0])
+    ends = np.append(bends, bends[0] + len(bend)) if closed else np.concatenate([[-1], bends, [len(bend)]])
+    return float(np.diff(ends).max() - 1) * cell
 
 
 def _start(line: Floats) -> int:

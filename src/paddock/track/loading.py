@@ -3,12 +3,13 @@
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 
 from paddock.errors import suggestion
 from paddock.track.building import from_file
 from paddock.track.standard import STANDARD, standard
 from paddock.track.track import Track
-from paddock.wire.tracks import FORMATS, TrackFile, TrackFileError, parse_track, read_track, write_track
+from paddock.wire.tracks import FORMATS, Cone, TrackFile, TrackFileError, parse_track, read_track, write_track
 
 
 def load(
@@ -51,8 +52,20 @@ def dump(track: Track, format: str = "csv", swap_colours: bool = False) -> str:
     """
     file = track.source.swapped() if swap_colours else track.source
     if format == "lanes":
-        file = replace(file, version=file.version or "1.0", closed=track.closed if file.closed is None else file.closed)
+        closed = track.closed if file.closed is None else file.closed
+        file = replace(file, version=file.version or "1.0", closed=closed, cones=_with_sides(track, file.cones))
     return write_track(file, format)
+
+
+def _with_sides(track: Track, cones: tuple[Cone, ...]) -> tuple[Cone, ...]:
+    """Return cones with the boundary on which the track has them; those with a side keep it."""
+    sides = dict.fromkeys(track.left_cones.tolist(), "left") | dict.fromkeys(track.right_cones.tolist(), "right")
+    standing = count(0)
+    numbers = [-1 if cone.invisible else next(standing) for cone in cones]
+    return tuple(
+        cone if cone.side else cone._replace(side=sides.get(k, "unknown"))
+        for cone, k in zip(cones, numbers, strict=True)
+    )
 
 
 def formats() -> list[str]:

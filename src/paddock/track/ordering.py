@@ -5,6 +5,7 @@ through the two edges that join the sides. The triangles therefore form a chain;
 the cones of each side in their order. Orange cones belong to the side of the driving direction on which they stand.
 """
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from scipy.spatial import Delaunay, QhullError
 
 from paddock.compute.math import sincos
 from paddock.errors import PaddockError
+from paddock.track.shaping import first_crossing, side_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -20,6 +22,8 @@ LEFT, RIGHT, EITHER, NEITHER = 0, 1, 2, 3
 """Side of a cone: known, to be found, or not part of a boundary."""
 WIDEST = 40.0  # m between the sides at the start
 FARTHEST_STEP = 15.0  # m between neighbours of one side
+DETOUR = 4.0  # m by which a cone beside the way may lengthen its boundary
+MOST_INSERTED, MOST_EXAMINED = 100, 2000  # cones, so that a file with many errors is refused quickly
 FARTHEST_START = 60.0  # m from the start pose to the first cones
 _SIDES = ("left", "right")
 
@@ -44,12 +48,12 @@ def order_cones(
     `names` describe the cones in errors.
     """
     used = np.flatnonzero(sides != NEITHER)
-    for side, word in ((LEFT, "left"), (RIGHT, "right")):
-        if np.count_nonzero(sides == side) < 2 and np.count_nonzero(sides == EITHER) < 4:
-            colour = "blue" if side == LEFT else "yellow"
-            count = int(np.count_nonzero(sides == side))
+    known = [int(np.count_nonzero(sides == side)) for side in (LEFT, RIGHT)]
+    for side, colour in ((LEFT, "blue"), (RIGHT, "yellow")):
+        if known[side] < 2 and (known[1 - side] >= 2 or np.count_nonzero(sides == EITHER) < 4):
+            boundary = f"the {_SIDES[side]} boundary"
             raise TrackShapeError(
-                f"the {word} boundary has {count} cones: a track has two boundaries ({colour} is the {word} one)"
+                f"{boundary} has {known[side]} cones: a track has two boundaries, {colour} is the {_SIDES[side]} one"
             )
     walk = _Walk(cones[used], sides[used].copy(), [names[k] for k in used])
     found = walk.from_start(*start)
@@ -70,6 +74,8 @@ class _Walk:
         except QhullError:
             raise TrackShapeError("all cones stand on one line: a track has two boundaries") from None
         self.corners = triangles.simplices
+        self.course = np.zeros(2)  # of the start pose
+        self.stop: tuple[int, int] | None = None  # the last cone of a side, and the next one, which is too far away
         self.edges: dict[tuple[int, int], list[int]] = {}
         for number, (a, b, c) in enumerate(self.corners.tolist()):
             for one, two in ((a, b), (b, c), (c, a)):
@@ -87,7 +93,7 @@ class _Walk:
         if not closed:
             back_left, back_right, _ = self.follow(left, right, ahead=False)
             lefts, rights = back_left[:0:-1] + lefts, back_right[:0:-1] + rights
-        self.check(lefts, rights)
+        self.check(lefts, rights, closed)
         return Boundaries(np.array(lefts, np.int64), np.array(rights, np.int64), closed)
 
     def first_edge(self, x: float, y: float, yaw: float) -> tuple[int, int]:
@@ -123,6 +129,7 @@ class _Walk:
                 side = LEFT if self.is_left(apex, lefts, rights, ahead) else RIGHT
             before = left if side == LEFT else right
             if self.gap(apex, before) > FARTHEST_STEP:
+                self.stop = self.stop or (before, apex)
                 break
             if side == LEFT:
                 left = apex
@@ -154,23 +161,89 @@ class _Walk:
                 return number
         return None
 
-    def check(self, lefts: list[int], rights: list[int]) -> None:
-        """Refuse cones that are passed twice or not at all."""
+    def check(self, lefts: list[int], rights: list[int], closed: bool) -> None:
+        """Add cones that stand beside the way found; refuse those that are passed twice or not at all."""
         for found, side in ((lefts, LEFT), (rights, RIGHT)):
             seen = set(found)
-            missing = [k for k in np.flatnonzero(self.sides == side).tolist() if k not in seen]
-            if missing:
-                last = found[-1]
-                nearest = min(missing, key=lambda k: self.gap(k, last))
-                raise TrackShapeError(
-                    f"the {_SIDES[side]} boundary cannot be followed beyond {self.names[last]}: "
-                    f"{len(missing)} cones are not reached, the nearest is {self.names[nearest]}, "
-                    f"{self.gap(nearest, last):.1f} m away"
-                )
             if len(seen) < len(found):
                 twice = next(k for k in found if found.count(k) > 1)
-                raise TrackShapeError(f"the track crosses itself at {self.names[twice]}")
+                raise TrackShapeError(f"the track crosses itself at {self.names[twice]}; only the skidpad may")
+            missing = [k for k in np.flatnonzero(self.sides == side).tolist() if k not in seen]
+            if missing and (left_out := self.inserted(found, missing, closed)):
+                raise self.unreachable(found, side, left_out)
+
+    def inserted(self, found: list[int], missing: list[int], closed: bool) -> list[int]:
+        """Insert cones where the boundary becomes the least longer; return those that are too far from it."""
+        left_out = []
+        if len(missing) > MOST_INSERTED:
+            return missing
+        for cone in missing:
+            steps = list(pairwise([*found, found[0]] if closed else found))
+            if not steps:
+                return missing
+            longer = [self.gap(one, cone) + self.gap(cone, two) - self.gap(one, two) for one, two in steps]
+            k = int(np.argmin(longer))
+            if longer[k] > DETOUR or self.gap(steps[k][0], cone) > FARTHEST_STEP:
+                left_out.append(cone)
+            else:
+                found.insert(k + 1, cone)
+        return left_out
+
+    def unreachable(self, found: list[int], side: int, missing: list[int]) -> TrackShapeError:
+        """Return the error about a boundary that does not reach all of its cones."""
+        if (crossing := self.crossing()) is not None:
+            return TrackShapeError(f"the track crosses itself near {self.names[crossing]}; only the skidpad may")
+        if self.stop is not None:
+            one, two = self.stop
+            return TrackShapeError(
+                f"the {_SIDES[self.sides[one] if self.sides[one] != EITHER else side]} boundary has a gap of "
+                f"{self.gap(one, two):.1f} m after {self.names[one]}: neighbours are at most {FARTHEST_STEP:g} m apart"
+            )
+        last = found[-1]
+        nearest = min(missing, key=lambda k: self.gap(k, last))
+        return TrackShapeError(
+            f"the {_SIDES[side]} boundary cannot be followed beyond {self.names[last]}: {len(missing)} cones are not "
+            f"reached, the nearest is {self.names[nearest]}, {self.gap(nearest, last):.1f} m away"
+        )
+
+    def crossing(self) -> int | None:
+        """Return a cone near which lines between neighbouring cones of one side cross other such lines."""
+        links: list[tuple[int, int]] = []
+        if len(self.points) > MOST_EXAMINED:
+            return None
+        for side in (LEFT, RIGHT):
+            own = np.flatnonzero(self.sides == side)
+            apart = self.points[own][:, None] - self.points[own][None]
+            gaps = (apart * apart).sum(axis=2)
+            np.fill_diagonal(gaps, np.inf)
+            usual = 4.0 * float(np.median(gaps.min(axis=1)))  # squared: twice the usual distance
+            for k, near in enumerate(np.argsort(gaps, axis=1, kind="stable")[:, :2].tolist()):
+                links += [(int(own[k]), int(own[other])) for other in near if gaps[k, other] < usual]
+        unique = sorted({(min(one), max(one)) for one in links})
+        linked = set(unique)
+        for k, (a, b) in enumerate(unique):
+            for c, d in unique[k + 1 :]:
+                distant = not linked & {(min(m, n), max(m, n)) for m in (a, b) for n in (c, d)}  # not of one bend
+                if distant and len({a, b, c, d}) == 4 and segments_cross(*(self.points[n] for n in (a, b, c, d))):
+                    return a
+        return None
+
+
+def segments_cross(a: Floats, b: Floats, c: Floats, d: Floats) -> bool:
+    """Return whether the segments from a to b and from c to d cross."""
+    sides = side_of(*a, *b, *c) * side_of(*a, *b, *d)
+    return bool(sides < 0.0 and side_of(*c, *d, *a) * side_of(*c, *d, *b) < 0.0)
 
 
 def _once(side: list[int]) -> list[int]:
     return side[:-1] if len(side) > 1 and side[-1] == side[0] else side
+
+
+def refuse_crossing(cones: Floats, found: Boundaries, names: list[str]) -> None:
+    """Raise TrackShapeError where straight lines between neighbouring cones of the boundaries cross."""
+    lines = [np.ascontiguousarray(cones[side]) for side in (found.left, found.right)]
+    for one, two in ((0, 0), (1, 1), (0, 1)):
+        k = int(first_crossing(lines[one], lines[two], found.closed, one == two))
+        if k >= 0:
+            cone = (found.left, found.right)[one][k]
+            raise TrackShapeError(f"the track crosses itself near {names[cone]}; only the skidpad may")

@@ -38,7 +38,7 @@ class Gate:
     along: float = 0.0  # m, where it crosses the middle line
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Track:
     """A track. Arrays are read-only; `track.load`, `track.generate` and `track.from_cones` make one."""
 
@@ -56,7 +56,7 @@ class Track:
     covariances: Floats | None = None  # (n, 3) m2: of x, of y, between them
     left_cones: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))  # numbers of cones, in order
     right_cones: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    source: Any = field(default=None, repr=False)  # the TrackFile that it was made from
+    source: Any = None  # the TrackFile that it was made from
 
     def __post_init__(self) -> None:
         for name in ("cones", "centre", "left_width", "right_width", "left", "right"):
@@ -67,9 +67,18 @@ class Track:
         if self.covariances is not None:
             object.__setattr__(self, "covariances", _fixed(self.covariances, np.float64))
 
+    def __repr__(self) -> str:
+        kind = "closed" if self.closed else "open"
+        return f"<Track {self.name!r}: {kind}, {self.length:.1f} m, {len(self.cones)} cones>"
+
     @cached_property
     def _distances(self) -> Floats:
         return _fixed_floats(distances(self.centre, self.closed))
+
+    @property
+    def starts_at_front(self) -> bool:
+        """Whether the start pose is that of a car's front rather than of its centre of mass."""
+        return self.source is not None and self.source.start.reference == "front_wing"
 
     @property
     def along(self) -> Floats:

@@ -1,7 +1,7 @@
 // What is drawn besides the samples, from the metadata of a recording; none or parts of it in files of earlier versions.
 import type { Appearance } from "../state/appearance";
 import type { RecordedScenery } from "../state/source";
-import type { GroundTree, ObstacleTree, RoadTree, RouteTree } from "../wire/schema";
+import type { GroundTree, ObstacleTree, RoadTree, RouteTree, TrackTree } from "../wire/schema";
 
 type Metadata = ReadonlyMap<string, string> | null;
 type Tree = Record<string, unknown>;
@@ -35,7 +35,8 @@ async function sceneryIn(text: string): Promise<RecordedScenery | null> {
   if (ground !== null && !isGround(ground)) return null;
   const obstacles = list(found["obstacles"]).filter(isObstacle) as unknown as ObstacleTree[];
   const roads = list(found["roads"]).filter(isRoad) as unknown as RoadTree[];
-  return { ground_z, mu, ground, obstacles, roads, section: tree(found["section"]) };
+  const track = isTrack(tree(found["track"])) ? (found["track"] as TrackTree) : null;
+  return { ground_z, mu, ground, obstacles, roads, track, section: tree(found["section"]) };
 }
 
 function isGround({ x, y, cell, rows, columns, heights, friction }: GroundTree): boolean {
@@ -59,6 +60,22 @@ function isObstacle(one: Tree): boolean {
 function isRoad({ points, width }: Tree): boolean {
   const isPoint = (point: unknown): boolean => Array.isArray(point) && point.length === 3 && point.every(isNumber);
   return isNumber(width) && Array.isArray(points) && points.length > 1 && points.every(isPoint);
+}
+
+function isTrack({ name, start, cones, colours, centre, left_width, right_width, left, right, gates }: Tree): boolean {
+  const isPlace = (place: unknown): boolean => Array.isArray(place) && place.length === 2 && place.every(isNumber);
+  const places = (line: unknown): number => (Array.isArray(line) && line.every(isPlace) ? line.length : -1);
+  const numbers = (row: unknown): number => (Array.isArray(row) && row.every(isNumber) ? row.length : -1);
+  return (
+    typeof name === "string" &&
+    numbers(start) === 3 &&
+    places(cones) >= 0 &&
+    numbers(colours) === places(cones) &&
+    places(centre) > 1 &&
+    [left_width, right_width].every((row) => numbers(row) === places(centre)) &&
+    [left, right].every((line) => places(line) > 1) &&
+    list(gates).every((gate) => isPlace(gate["left"]) && isPlace(gate["right"]))
+  );
 }
 
 function lookOf({ preset, dimensions }: Tree): Appearance {

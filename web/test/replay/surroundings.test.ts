@@ -17,7 +17,17 @@ const ROAD = {
     [0, 10, 0],
   ],
 };
-const SCENERY = { ground_z: 0.5, mu: 0.9, ground: GROUND, obstacles: [BOX], roads: [ROAD], section: { grade: 0.1 } };
+const LINE = [
+  [0, 0],
+  [1, 1],
+];
+const TRACK = {
+  ...{ name: "t", closed: false, length: 1.4, start: [0, 0, 0], cones: [[0, 2]], colours: [0], colour_names: ["blue"] },
+  ...{ movable: false, centre: LINE, left_width: [1, 1], right_width: [1, 1], left: LINE, right: LINE },
+  ...{ left_cones: [0], right_cones: [], gates: [{ name: "start", left: [0, 1], right: [0, -1], along: 0 }] },
+};
+const GIVEN = { ground_z: 0.5, mu: 0.9, ground: GROUND, obstacles: [BOX], roads: [ROAD], track: TRACK };
+const SCENERY = { ...GIVEN, section: { grade: 0.1 } };
 const read = (entries: Record<string, string>) => surroundingsIn(new Map(Object.entries(entries)));
 
 test("scenery, routes and looks", async () => {
@@ -38,6 +48,16 @@ test.each([
   ["no height", packed({ ...SCENERY, ground_z: null })],
 ])("%s: no scenery", async (_, scenery) => {
   expect(await read({ scenery, looks: "[", routes: "3" })).toEqual({ scenery: null, looks: new Map(), routes: [] });
+});
+
+test.each([
+  ["none, in earlier files", undefined],
+  ["a colour too few", { ...TRACK, colours: [] }],
+  ["cones in text", { ...TRACK, cones: ["here"] }],
+  ["widths that end early", { ...TRACK, left_width: [1] }],
+  ["a gate without ends", { ...TRACK, gates: [{ name: "start" }] }],
+])("track: %s", async (_, track) => {
+  expect((await read({ scenery: packed({ ...SCENERY, track }) })).scenery?.track).toBeNull();
 });
 
 test("odd obstacles and roads are left out", async () => {

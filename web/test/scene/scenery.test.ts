@@ -133,7 +133,7 @@ test("later patches cover earlier ones, with their transitions", () => {
 
 test("a friction map is drawn over its area, and nothing without patches or a map", () => {
   const ground = { ...grid(() => 0), friction: grid((x) => (x < 0 ? 0.3 : 1.2)).heights };
-  const tree = { ground_z: 0, mu: 1, ground, obstacles: [], roads: [] };
+  const tree = { ground_z: 0, mu: 1, ground, obstacles: [], roads: [], track: null };
   const image = frictionImage(tree, { friction_map: {} }) as FrictionImage;
   expect(image.at(-8, 0)).toBeCloseTo(0.3, 5);
   expect(image.at(8, 3)).toBeCloseTo(1.2, 5);

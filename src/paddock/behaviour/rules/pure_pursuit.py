@@ -4,10 +4,10 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from paddock.behaviour.paths import shifted, speed_profile
 from paddock.behaviour.rule import Floats, RouteLine, Rule, Urge, index_in
 from paddock.compute.arrays import norm
 from paddock.compute.math import clamp, maximum, select, sqrt
+from paddock.track.lines import shifted, speed_profile
 from paddock.vehicles.model import Desire
 from paddock.world.columns import Column
 from paddock.world.pose import Pose

@@ -3,9 +3,9 @@
 from typing import Annotated, NamedTuple
 
 from paddock.behaviour.rule import Floats, Road, RouteLine, Rule, index_in
-from paddock.behaviour.track import Pace, between, build_track, find_segment
 from paddock.behaviour.traffic import Sight, Space, look_around
 from paddock.compute.math import absolute, clamp, maximum, minimum, select, sqrt
+from paddock.track.racing_line import Pace, between, build_track, find_segment
 from paddock.vehicles.model import Desire
 from paddock.world.columns import Column
 from paddock.world.pose import Pose

@@ -10,7 +10,7 @@ from paddock.bench.fleets import BareFleet, bare_fleet
 from paddock.bench.result import Bench, Result, best_time, measured
 from paddock.compute.cuda import cuda_module, find_gpu
 from paddock.compute.kernel import kernel
-from paddock.sensing.sensor import find_sensor, sensor_names
+from paddock.sensing.sensor import ArraySensor, find_sensor, sensor_names
 from paddock.sensing.site import Site
 from paddock.vehicles.model import model_names
 from paddock.world.columns import column_index, defaults_of
@@ -26,7 +26,7 @@ def run(quick: bool) -> Iterator[Result]:
         return
     for name in model_names():
         yield _agreement(bare_fleet(name, 100 if quick else 1000), 20 if quick or gpu.simulated else 1000)
-    for name in sensor_names():
+    for name in scalar_sensors():
         yield _sensor_agreement(name, 100 if quick else 1000)
     if not gpu.simulated:
         for n in (100_000, 1_000_000) if quick else (100_000, 1_000_000, 10_000_000):
@@ -47,6 +47,11 @@ def _agreement(fleet: BareFleet, steps: int) -> Result:
     return measured("cuda", case, float(deviation.max()), "relative", "<= 1e-9")
 
 
+def scalar_sensors() -> list[str]:
+    """Return the sensors that have kernels: those without arrays."""
+    return [name for name in sensor_names() if not isinstance(find_sensor(name), ArraySensor)]
+
+
 def _sensor_agreement(name: str, n: int) -> Result:
     """Return the largest deviation of a sensor's readings, including random draws."""
     from paddock.compute.cuda import cuda_kernel
@@ -60,9 +65,10 @@ def _sensor_agreement(name: str, n: int) -> Result:
         pose.flags.writeable = make is not kernel  # the CPU kernel declares it read-only
         reading, memory = (np.zeros((len(column_index(fields)), n)) for fields in (sensor.reading, sensor.memory))
         constants = [defaults_of(fields).copy() for fields in (sensor.options, Environment, Site)]
+        seen = () if sensor.seen is None else (rng.uniform(0.5, 2.0, size=(len(column_index(sensor.seen)), n)),)
         for tick in (5, 10, 15):
             draws = (sensor.key(5), stream_ids("fleet", np.arange(n)), 0, tick)
-            make(sensor.spec())(n, 1, reading, pose, memory, *constants, *draws, 0.01)
+            make(sensor.spec())(n, 1, reading, pose, *seen, memory, *constants, *draws, 0.01)
         readings.append(reading)
     deviation = np.abs(readings[0] - readings[1]) / np.maximum(1.0, np.abs(readings[0]))
     return measured("cuda", f"{name}: deviation from the CPU, noise included", deviation.max(), "relative", "<= 1e-9")

@@ -1,4 +1,4 @@
-"""A closed track: its middle line with a width, the line of least curvature within it, and the speeds that it allows.
+"""The racing line of a closed track: the line of least curvature within it, and the speeds that it allows.
 
 Positions on it are the distance along the middle line and the offset to its left, both in m.
 """
@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paddock.behaviour.paths import curvature, shifted, speed_profile
 from paddock.compute.math import clamp, maximum, sqrt
+from paddock.track.lines import shifted, signed_curvature, speed_profile
 from paddock.world.columns import Floats
 
 SWEEPS = 4000
@@ -44,18 +44,12 @@ def build_track(middle: Floats, room: float, share: float, pace: Pace) -> Floats
     line[:, :2] += offset[:, None] * left
     speed = speed_profile(line, True, *pace)
     # the tightest parallel line: the inner side of each bend
-    signed = curvature(middle, closed=True) * turning(middle)
+    signed = signed_curvature(middle, closed=True)
     inner = np.maximum(1.0 / np.maximum(np.abs(signed), 1e-9) - room, 0.5)
     narrow = np.minimum(speed, np.sqrt(pace.lateral * inner))
     narrow = speed_profile(middle, True, pace.top, 1e9, pace.accelerate, pace.brake, narrow)
-    bend = curvature(line, closed=True) * turning(line)
+    bend = signed_curvature(line, closed=True)
     return np.column_stack([middle, speed, left, along, offset, narrow, bend])
-
-
-def turning(points: Floats) -> Floats:
-    """Return at each point of a closed line 1 where it turns left and -1 where it turns right."""
-    before, after = points - np.roll(points, 1, axis=0), np.roll(points, -1, axis=0) - points
-    return np.where(before[:, 0] * after[:, 1] - before[:, 1] * after[:, 0] < 0.0, -1.0, 1.0)
 
 
 @lru_cache(maxsize=32)
