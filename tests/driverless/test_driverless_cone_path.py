@@ -66,7 +66,7 @@ def test_generated_map_with_clutter_and_without_most_colours(example: Example, s
 def test_view_ahead(example: Example, name: str) -> None:
     path, course = example("cone_path"), track.load(name)
     errors, lengths = [], []
-    for k, along in enumerate(np.arange(0.0, course.length, 4.0)):
+    for k, along in enumerate(np.arange(0.0, course.length, 8.0)):
         cones, colours = seen_from(course, float(along), k)
         pose = (*course.point_at(along).tolist(), float(course.heading_at(along)))
         found = path.boundaries(cones, colours, pose, length=18.0)
@@ -75,8 +75,8 @@ def test_view_ahead(example: Example, name: str) -> None:
         middle = path.centreline(cones, found)
         errors.append(farthest(course, middle))
         lengths.append(example("line").line_of(middle).length)
-    places = course.length / 4.0
-    assert len(errors) > 0.97 * places  # one frame alone shows no track at few places
+    places = course.length / 8.0
+    assert len(errors) > 0.95 * places  # one frame alone shows no track at few places
     assert np.quantile(errors, 0.9) < 0.4
     assert np.median(lengths) > 10.0
 
