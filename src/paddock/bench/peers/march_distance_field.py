@@ -1,7 +1,8 @@
 """Run by Paddock's Python: scans per second by the method of f1tenth_gym. Arguments: beams, seconds.
 
-No registry has that package. A scan marches each beam through the distance transform of an image of the track, 5 cm per pixel, compiled by Numba. Its
-vehicle dynamics and its checks for collisions come on top: this is an upper bound of its rate.
+No registry has that package. A scan marches each beam through the distance transform of an image of the track, 5 cm
+per pixel, compiled by Numba. Its vehicle dynamics and its checks for collisions come on top: this is an upper bound of
+its rate.
 """
 
 import json
