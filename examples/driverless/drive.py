@@ -113,8 +113,9 @@ def draw(score: Score, event: str, path: str) -> None:
     course, way = track.load(event), np.array(score.trace)
     figure, axes = plt.subplots(figsize=(10, 8), layout="constrained")
     paint = np.array(["tab:blue", "gold", "orange", "orangered", "grey"])
-    axes.scatter(*course.cones.T, c=paint[course.colours], s=10)
-    axes.scatter(*course.cones[sorted(score.hits)].T, c="black", marker="x")
+    axes.scatter(course.cones[:, 0], course.cones[:, 1], c=paint[course.colours], s=10)
+    hit = course.cones[sorted(score.hits)]
+    axes.scatter(hit[:, 0], hit[:, 1], c="black", marker="x")
     dots = axes.scatter(way[:, 1], way[:, 2], c=way[:, 4], s=2, cmap="viridis")
     figure.colorbar(dots, label="speed, m/s")
     axes.set(xlabel="x, m", ylabel="y, m", aspect="equal", title=f"{event}: {len(score.hits)} cones hit")

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from odometry import Odometry, Travel, composed, composed_jacobians, rotation
 from scipy.linalg import cho_factor, cho_solve
 
-KEYFRAME_WAY = 3.0  # m between keyframes
-KEYFRAMES = 150  # from here on, the map stays when ten frames show no new cone
+KEYFRAME_WAY = 4.0  # m between keyframes
+KEYFRAMES = 140  # from here on, the map stays when ten frames show no new cone
 VIEW = 30.0  # m: cones this near can be matched
 HUBER = 3.0  # standard deviations, beyond which a detection pulls with constant force
 
