@@ -12,6 +12,7 @@ import { controlCamera } from "./camera-controls";
 import { DrawLoop } from "./loop";
 import { missionLoaded } from "./mission";
 import { sceneryBasis } from "./scenery";
+import { sensingLoaded } from "./sensing";
 import { bodiesLoaded } from "./shapes";
 import { onPlane, rowAt, rowsIn, toScreen, traitsOf } from "./view";
 import { World } from "./world";
@@ -146,6 +147,8 @@ export interface Stage {
   readonly shadowed: boolean;
   /** Number of contacts that are marked now. */
   readonly contactsShown: number;
+  /** Drawn points of lidars, cone detections, and true cones. */
+  readonly sensed: Readonly<Record<"points" | "detections" | "truth", number>>;
   /** Draw frames without and with shadows, each until the graphics card has finished; ms per frame. */
   measureFrames(count?: number): Promise<FrameTimes>;
   dispose(): void;
@@ -260,6 +263,10 @@ class WorldStage implements Stage {
 
   get contactsShown(): number {
     return this.world.contactsShown;
+  }
+
+  get sensed(): Stage["sensed"] {
+    return this.world.sensing.shown;
   }
 
   async measureFrames(count = 20): Promise<FrameTimes> {
@@ -394,6 +401,7 @@ class WorldStage implements Stage {
         () => void [mission.value, chosenTask.value, pendingTasks.value, missionLoaded.value, this.loop.invalidate()],
       ),
       effect(() => void [sceneryBasis(), bodiesLoaded.value, store.shadows.value, this.loop.invalidate()]),
+      effect(() => void [sensingLoaded.value, this.loop.invalidate()]),
       effect(() => void [store.source.value?.markers.version.value, transforms.value, this.loop.invalidate()]),
     );
   }

@@ -20,6 +20,7 @@ import { coherent, PreciseState } from "./poses";
 import { type Rgba, type Ringed, Rings } from "./ribbons";
 import { RouteLayer } from "./routes";
 import { SceneryLayer, sceneryLoaded } from "./scenery";
+import { SensingLayer } from "./sensing";
 import type { ShadowMap } from "./shadows";
 import { readSkin, type Skin } from "./skin";
 import { Trails } from "./trails";
@@ -41,6 +42,7 @@ export class World {
   private readonly scene = new Scene();
   readonly mission = new MissionLayer(this.scene);
   readonly scenery = new SceneryLayer(this.scene);
+  readonly sensing = new SensingLayer(this.scene);
   private readonly contacts = new ContactMarks();
   private shadows: ShadowMap | null = null;
   private shadowsRequested = false;
@@ -147,6 +149,7 @@ export class World {
       this.contacts,
       this.mission,
       this.scenery,
+      this.sensing,
       this.dome,
       this.ground,
     ]) {
@@ -179,6 +182,7 @@ export class World {
     this.drawTrails(sample, layers.trails);
     this.rings.update(this.view, this.ringed());
     this.contacts.update(source, sample, this.view, layers.contacts);
+    this.sensing.draw(this.view, timeOf(sample));
     this.drawRoutes(layers.routes);
     this.mission.draw(this.view, source.kind !== "recording"); // missions are not recorded
     this.markers.group.visible = layers.markers;

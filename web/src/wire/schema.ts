@@ -467,10 +467,11 @@ export interface ModelTree {
   inputs: readonly ColumnTree[];
 }
 
-/** Columns of a vehicle, a fleet, or (null) of all vehicles. */
+/** Columns of a vehicle, a fleet, or (null) of all vehicles; `rate`: at most so many times per second. */
 export interface WantedColumns {
   of: string | number | null;
   columns: readonly string[];
+  rate?: number | null;
 }
 
 /** The answer to `subscribe`. */

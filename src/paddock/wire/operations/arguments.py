@@ -136,13 +136,14 @@ Behaviour = Annotated[
 
 
 class ColumnList(BaseModel):
-    """Columns of a vehicle, of a fleet, or (null) of all vehicles."""
+    """Columns of a vehicle, of a fleet, or (null) of all vehicles; `rate`: at most so many times per wall second."""
 
     model_config = STRICT
     columns: Annotated[
         list[Text], Len(0, MOST_COLUMNS), FIRST, Expected(f"a list of up to {MOST_COLUMNS} names of columns")
     ]
     of: Text | Id | None = None
+    rate: Annotated[float, Ge(0.01)] | None = None
 
 
 class Robot(BaseModel):

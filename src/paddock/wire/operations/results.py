@@ -1,6 +1,6 @@
 """Results of operations and contents of notifications in JSON-RPC; the page's types are generated from them."""
 
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 Range = tuple[int, int]  # first and count of consecutive numbers
 Point = tuple[float, float, float]  # x, y, z in m
@@ -422,10 +422,11 @@ class ModelTree(TypedDict):
 
 
 class WantedColumns(TypedDict):
-    """Columns of a vehicle, a fleet, or (null) of all vehicles."""
+    """Columns of a vehicle, a fleet, or (null) of all vehicles; `rate`: at most so many times per second."""
 
     of: str | int | None
     columns: list[str]
+    rate: NotRequired[float | None]
 
 
 class Subscribed(RosterTree):
