@@ -328,6 +328,14 @@ class TrackTree(TypedDict):
     gates: list[GateTree]
 
 
+class TrackCheckTree(TypedDict):
+    """An edited track: null if its cones form none, with the reason in `problems`; `warnings` are broken rules."""
+
+    track: TrackTree | None
+    problems: list[str]
+    warnings: list[str]
+
+
 class SceneryTree(TypedDict):
     """What never moves; `ground` is null where it is flat, at `ground_z`."""
 
