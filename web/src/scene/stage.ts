@@ -15,7 +15,7 @@ import { sceneryBasis } from "./scenery";
 import { sensingLoaded } from "./sensing";
 import { bodiesLoaded } from "./shapes";
 import { onPlane, rowAt, rowsIn, toScreen, traitsOf } from "./view";
-import { World } from "./world";
+import { type Attached, World } from "./world";
 
 function restoreLostContext(canvas: HTMLCanvasElement, restored: () => void): () => void {
   const over = new AbortController();
@@ -137,6 +137,8 @@ export interface Stage {
   setDraft(points: readonly (readonly [number, number, number])[]): void;
   /** Translucent runs drawn beside the source instead of store.ghosts; null: store.ghosts. */
   setGhosts(ghosts: readonly FrameSource[] | null): void;
+  /** Draw something more; returns a function that removes it. */
+  attach(one: Attached): () => void;
   invalidate(): void;
   capturePng(): Promise<Blob>;
   captureStream(fps: number): MediaStream;
@@ -320,6 +322,15 @@ class WorldStage implements Stage {
   setGhosts(ghosts: readonly FrameSource[] | null): void {
     this.world.ghostSources = ghosts;
     this.invalidate();
+  }
+
+  attach(one: Attached): () => void {
+    const detach = this.world.attach(one);
+    this.invalidate();
+    return () => {
+      detach();
+      this.invalidate();
+    };
   }
 
   invalidate(): void {

@@ -80,7 +80,7 @@ export const hovered = signal<number | null>(null);
 export type CameraMode = "orbit" | "chase" | "top" | "fpv";
 export const camera = signal<CameraMode>("orbit");
 
-export type Tool = "select" | "box" | "go" | "route" | "spawn" | "task";
+export type Tool = "select" | "box" | "go" | "route" | "spawn" | "task" | "track";
 export const tool = signal<Tool>("select");
 
 export type ColouringKind = "fleet" | "speed" | "battery" | "altitude" | "signal" | "state";
