@@ -387,6 +387,13 @@ export interface TrackTree {
   gates: readonly GateTree[];
 }
 
+/** An edited track: null if its cones form none, with the reason in `problems`; `warnings` are broken rules. */
+export interface TrackCheckTree {
+  track: TrackTree | null;
+  problems: readonly string[];
+  warnings: readonly string[];
+}
+
 /** What never moves; `ground` is null where it is flat, at `ground_z`. */
 export interface SceneryTree {
   ground_z: number;
@@ -467,10 +474,11 @@ export interface ModelTree {
   inputs: readonly ColumnTree[];
 }
 
-/** Columns of a vehicle, a fleet, or (null) of all vehicles. */
+/** Columns of a vehicle, a fleet, or (null) of all vehicles; `rate`: at most so many times per second. */
 export interface WantedColumns {
   of: string | number | null;
   columns: readonly string[];
+  rate?: number | null;
 }
 
 /** The answer to `subscribe`. */
@@ -608,6 +616,15 @@ export interface Methods {
   authenticate: { params: { token: string }; result: Empty };
   /** Return the errors of a scenario, with line and column, without running it. */
   check_scenario: { params: { text: string }; result: { problems: readonly ProblemTree[] } };
+  /** Return the track of cones, or why they form none, and the rules of Formula Student that it breaks. */
+  check_track: {
+    params: {
+      cones: readonly (readonly number[])[];
+      colours: readonly ("blue" | "yellow" | "orange" | "big_orange" | "unknown")[];
+      start: readonly number[];
+    };
+    result: { check: TrackCheckTree };
+  };
   /** Remove all vehicles; return how many there were. */
   clear_all_robots: { params: Empty; result: Removed };
   /** Remove everything drawn in the namespace `debug`. */
@@ -792,6 +809,16 @@ export interface Methods {
   };
   /** Stop sending frames. */
   unsubscribe: { params: Empty; result: Empty };
+  /** Return the text of a track file with these cones; `lanes` needs cones that form a track. */
+  write_track: {
+    params: {
+      cones: readonly (readonly number[])[];
+      colours: readonly ("blue" | "yellow" | "orange" | "big_orange" | "unknown")[];
+      start: readonly number[];
+      format?: "csv" | "csv4" | "cones" | "lanes";
+    };
+    result: { text: string };
+  };
 }
 
 /** Methods that may take arbitrarily long: they wait, plan or compile. */
@@ -799,6 +826,7 @@ export const SLOW_METHODS: ReadonlySet<string> = new Set([
   "add_task",
   "add_zone",
   "check_scenario",
+  "check_track",
   "damage_vehicle",
   "give_order",
   "load_scenario",
@@ -808,4 +836,5 @@ export const SLOW_METHODS: ReadonlySet<string> = new Set([
   "reset",
   "simulation_step",
   "spawn_robots",
+  "write_track",
 ]);

@@ -4,7 +4,7 @@ To add one: write its entry here and its handler in `paddock.serve.operations` (
 `paddock.serve.methods`). Validation, JSON-RPC, the page's types and the documentation follow from the entry.
 """
 
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 from annotated_types import Ge, Le, Len
 from pydantic import AllowInfNan
@@ -509,6 +509,20 @@ class Operations(Protocol):
         self, text: Annotated[str, Len(1, a.LONGEST_SCENARIO), "a scenario in YAML"]
     ) -> list[r.ProblemTree]:
         """Return the errors of a scenario, with line and column, without running it."""
+
+    @entry("hub", rpc="check_track", answer="check", slow=True)
+    def check_track(self, cones: a.Cones, colours: a.ConeColours, start: a.StartPose) -> r.TrackCheckTree:
+        """Return the track of cones, or why they form none, and the rules of Formula Student that it breaks."""
+
+    @entry("hub", rpc="write_track", answer="text", slow=True)
+    def write_track(
+        self,
+        cones: a.Cones,
+        colours: a.ConeColours,
+        start: a.StartPose,
+        format: Annotated[Literal["csv", "csv4", "cones", "lanes"], "format of the file"] = "csv",
+    ) -> str:
+        """Return the text of a track file with these cones; `lanes` needs cones that form a track."""
 
     @entry("hub", rpc="load_scenario", slow=True)
     def load_scenario(
