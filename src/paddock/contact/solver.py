@@ -191,6 +191,27 @@ def resolve_all(b: Any, pairs: Any, dt: float, wake: float) -> tuple[Any, Any]:
     return bump, record[:found]
 
 
+def count_contacts(found: int, b: Any, record: Any, split: Any, stacked: Any) -> int:
+    """Count the contacts of every body in `split`, and mark those of stacks in `stacked`; return how many these are.
+
+    A stack: something on the ground has more than one contact.
+    """
+    for c in range(found):
+        a, other = int(record[c, 0]), int(record[c, 1])
+        split[a] += 1.0
+        if other != GROUND:
+            split[other] += 1.0
+    heaped = 0
+    for c in range(found):
+        a, other = int(record[c, 0]), int(record[c, 1])
+        held = b[GROUND_ROW + 3, a] != 0.0 and split[a] > 1.0
+        if other != GROUND:
+            held = held or (b[GROUND_ROW + 3, other] != 0.0 and split[other] > 1.0)
+        stacked[c] = 1 if held else 0
+        heaped += stacked[c]
+    return heaped
+
+
 def solve(
     found: int, b: Any, dt: float, record: Any, counts: Any, wanted: Any, arms: Any, velocity: Any, light: Any,
     inertia: Any, bump: Any,
@@ -205,19 +226,8 @@ def solve(
         if light[i, 0] == 0.0 and light[i, 1] == 0.0:
             for j in range(9):
                 inertia[i, j // 3, j % 3] = 0.0
-    for c in range(found):
-        a, other = int(record[c, 0]), int(record[c, 1])
-        split[a] += 1.0
-        if other != GROUND:
-            split[other] += 1.0
-    stacked, heaped = zeros(max(found, 1), int64), 0
-    for c in range(found):
-        a, other = int(record[c, 0]), int(record[c, 1])
-        held = b[GROUND_ROW + 3, a] != 0.0 and split[a] > 1.0
-        if other != GROUND:
-            held = held or (b[GROUND_ROW + 3, other] != 0.0 and split[other] > 1.0)
-        stacked[c] = 1 if held else 0
-        heaped += stacked[c]
+    stacked = zeros(max(found, 1), int64)
+    heaped = count_contacts(found, b, record, split, stacked)
     more = min(STACK_SWEEPS, STACK_WORK // heaped) if heaped else 0
     for sweep in range(SWEEPS + more):
         for i in range(m):

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from paddock.engine.contact import UPRIGHT
+from paddock.engine.contact_bodies import UPRIGHT
 from paddock.engine.program import FleetProgram
 from paddock.scenario import Scenario
 from paddock.scenario.vehicle import CONE

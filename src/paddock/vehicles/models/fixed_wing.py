@@ -146,26 +146,35 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     z = select(follows, ground.height, z)
     rise = select(is_sloped(ground), ground.slope_x * vx + ground.slope_y * vy, 0.0)
     vz = select(follows, rise, vz)
+    flown = State(
+        *(x, y, maximum(z, ground.height), vx, vy, select(z < ground.height, maximum(vz, rise), vz)),
+        *(yaw, airspeed, bank, climb, turn_rate, (bank_wanted - bank) / p.roll_time),
+        path_rate(airspeed, climb, airspeed_wanted - airspeed, climb_missing) / p.speed_time,
+        *(battery.charge, battery.voltage, battery.current),
+    )
+    return _unless_broken(s, flown, w, dt)
+
+
+def _unless_broken(s: State, flown: State, w: Environment, dt: float) -> State:
+    """Return the state after a tick in the air or on wheels, or that of a broken aircraft, which falls."""
     broken, fall = s.charge < TORN, _fallen(s, w, dt)
     return State(
-        x=select(broken, fall.x, x),
-        y=select(broken, fall.y, y),
-        z=select(broken, fall.z, maximum(z, ground.height)),
-        vx=select(broken, fall.vx, vx),
-        vy=select(broken, fall.vy, vy),
-        vz=select(broken, fall.vz, select(z < ground.height, maximum(vz, rise), vz)),
-        yaw=select(broken, s.yaw, yaw),
-        airspeed=select(broken, fall.airspeed, airspeed),
-        bank=select(broken, s.bank, bank),
-        climb=select(broken, fall.vz, climb),
-        turn_rate=select(broken, 0.0, turn_rate),
-        bank_rate=select(broken, 0.0, (bank_wanted - bank) / p.roll_time),
-        pitch_rate=select(
-            broken, 0.0, path_rate(airspeed, climb, airspeed_wanted - airspeed, climb_missing) / p.speed_time
-        ),
-        charge=select(broken, s.charge, battery.charge),
-        voltage=select(broken, 0.0, battery.voltage),
-        current=select(broken, 0.0, battery.current),
+        x=select(broken, fall.x, flown.x),
+        y=select(broken, fall.y, flown.y),
+        z=select(broken, fall.z, flown.z),
+        vx=select(broken, fall.vx, flown.vx),
+        vy=select(broken, fall.vy, flown.vy),
+        vz=select(broken, fall.vz, flown.vz),
+        yaw=select(broken, s.yaw, flown.yaw),
+        airspeed=select(broken, fall.airspeed, flown.airspeed),
+        bank=select(broken, s.bank, flown.bank),
+        climb=select(broken, fall.vz, flown.climb),
+        turn_rate=select(broken, 0.0, flown.turn_rate),
+        bank_rate=select(broken, 0.0, flown.bank_rate),
+        pitch_rate=select(broken, 0.0, flown.pitch_rate),
+        charge=select(broken, s.charge, flown.charge),
+        voltage=select(broken, 0.0, flown.voltage),
+        current=select(broken, 0.0, flown.current),
     )
 
 

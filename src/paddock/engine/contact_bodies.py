@@ -1,0 +1,165 @@
+"""Bodies of a run: those of all fleets and obstacles, numbered by fleet name and row, and the cones of the world."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from paddock.compute.twin import vectorised
+from paddock.contact.bodies import ROW, bounds
+from paddock.contact.candidates import Candidates
+from paddock.contact.touches import GROUND
+from paddock.engine.program import FleetProgram
+from paddock.errors import users_code
+from paddock.scenario import Scenario
+from paddock.scenario.contact import OBSTACLES, ContactSection
+from paddock.track.from_scenario import declared_fleets
+from paddock.vehicles.model import Body
+from paddock.world.columns import Floats, column_index
+from paddock.world.fleet import Ints
+from paddock.world.world import World
+
+UPRIGHT = 0.94  # cosine of the tilt, about 20 degrees, up to which a cone stands
+GATHERED = 2000  # vehicles: up to here the poses of all are gathered in every tick, of more only those needed
+FEW_FLEETS = 4  # whose states are compared with the list of candidates one by one, without gathering
+STANDS = 0.5  # share of its radius: rays do not see a cone of the world that has been moved further
+ARMED = "armed"  # the command of vehicles that a crash disarms
+
+
+@dataclass(frozen=True)
+class Part:
+    """The bodies of one fleet in the table."""
+
+    program: FleetProgram
+    first: int
+    n: int
+    falls: bool
+    xyz: tuple[int, int, int]  # rows of the state
+
+
+class Roster:
+    """The bodies of all fleets and obstacles, as long as no vehicle joins or leaves."""
+
+    def __init__(
+        self,
+        programs: dict[str, FleetProgram],
+        settings: ContactSection,
+        obstacles: Floats,
+        names: list[str],
+        dt: float,
+    ) -> None:
+        self.obstacle_names = names
+        self.parts: list[Part] = []
+        tables, layers, ignored, first = [], [], [], 0
+        for program in programs.values():
+            if program.contact is None or program.carried or not program.fleet.n:
+                continue
+            table, falls = _constants(program, settings)
+            rows = column_index(program.model.state)
+            self.parts.append(Part(program, first, program.fleet.n, falls, (rows["x"], rows["y"], rows["z"])))
+            tables.append(table)
+            layers.append(program.contact.layer)
+            ignored.append(set(program.contact.ignores))
+            first += program.fleet.n
+        self.moving = first
+        self.constants = np.concatenate([np.zeros((ROW.size, 0)), *tables, obstacles], axis=1)
+        self.ids = np.concatenate([np.zeros(0, np.int64), *(part.program.fleet.ids for part in self.parts)])
+        layers, ignored = [*layers, OBSTACLES], [*ignored, set()]
+        ignores = np.array([[b in i or a in j for b, j in zip(layers, ignored, strict=True)]
+                            for a, i in zip(layers, ignored, strict=True)])  # fmt: skip
+        sizes = [part.n for part in self.parts] + [obstacles.shape[1]]
+        fleet = np.repeat(np.arange(len(sizes)), sizes)
+        quaternion = obstacles[ROW.qx : ROW.qx + 4]
+        cosine, sine = 1.0 - 2.0 * quaternion[2] ** 2, 2.0 * quaternion[2] * quaternion[3]
+        solid = np.concatenate([obstacles[ROW.half : ROW.half + 3], [cosine, sine]])
+        self.candidates = Candidates(bounds(self.constants), fleet, ignores, solid, dt)
+        self.falls = any(part.falls for part in self.parts)
+        self.falling = np.repeat([*(part.falls for part in self.parts), False], sizes)
+        gathers = first <= GATHERED and len(self.parts) > FEW_FLEETS
+        self._gathered = self.constants[:13].copy() if gathers else None
+        self.disarmable = [p.program for p in self.parts if ARMED in column_index(p.program.model.command)]
+
+    def split(self, bodies: Ints) -> Iterator[tuple[Part, slice, Ints]]:
+        """Yield each fleet with bodies among these (ascending), their places in the array and their rows."""
+        for part in self.parts:
+            low, high = np.searchsorted(bodies, (part.first, part.first + part.n))
+            if high > low:
+                yield part, slice(int(low), int(high)), bodies[low:high] - part.first
+
+    def gather(self, tick: int) -> Floats | None:
+        """Return the poses (13, n) of all bodies, valid until the next call; None where that does not pay."""
+        if self._gathered is not None:
+            for part in self.parts:
+                self._gathered[:, part.first : part.first + part.n] = part.program.pose_block(tick)[:, : part.n]
+        return self._gathered
+
+    def poses(self, bodies: Ints, tick: int) -> Floats:
+        """Return the poses (13, k) of some bodies, ascending."""
+        poses = np.take(self.constants[:13], bodies, axis=1)  # indexing would return another layout
+        for part, places, rows in self.split(bodies):
+            poses[:, places] = part.program.poses_of(rows, tick)
+        return poses
+
+    def name(self, body: int) -> str:
+        """Return the name of a vehicle or an obstacle."""
+        for part in self.parts:
+            if part.first <= body < part.first + part.n:
+                return part.program.fleet.vehicle_name(body - part.first)
+        return "the ground" if body == GROUND else self.obstacle_names[body - self.moving]
+
+
+def _constants(program: FleetProgram, settings: ContactSection) -> tuple[Floats, bool]:
+    """Return the columns of the table of bodies that do not change, and whether the bodies fall."""
+    assert program.model.body is not None and program.contact is not None
+    with users_code():
+        given = vectorised(program.model.body)(program.parameter_tuple())
+    n, chosen = program.fleet.n, program.contact
+    columns: Any = [np.broadcast_to(np.asarray(value, np.float64), (n,)) for value in given]
+    body: Any = Body(*columns)
+    table = np.zeros((ROW.size, n))
+    table[ROW.lightness], table[ROW.lightness + 1] = 1.0 / body.mass, (1.0 - body.planar) / body.mass
+    table[ROW.turning : ROW.turning + 3] = 1.0 / np.stack([body.inertia_x, body.inertia_y, body.inertia_z])
+    table[ROW.half : ROW.half + 3] = body.half_length, body.half_width, body.half_height
+    table[ROW.centre_x], table[ROW.centre_z], table[ROW.shape] = body.centre_x, body.centre_z - body.mass_z, body.shape
+    table[ROW.mass_z] = body.mass_z
+    table[ROW.friction] = settings.friction if chosen.friction is None else chosen.friction
+    table[ROW.restitution] = settings.restitution if chosen.restitution is None else chosen.restitution
+    return table, bool(np.any(body.falls))
+
+
+class ConesOfWorld:
+    """The cones of `world.obstacles`, which are vehicles: rays see those that stand where they were put, and no others.
+
+    What rays see follows from the present state, so that it needs no saving.
+    """
+
+    def __init__(self, scenario: Scenario, world: World) -> None:
+        self._obstacles = None if world.scenery is None else world.scenery.obstacles
+        self._fleets: list[tuple[str, Ints]] = []  # name, and the row in `rounds` of each member
+        if self._obstacles is None or scenario.contact is None:
+            return
+        self._given = self._obstacles.rounds.copy()
+        row_of = {int(k): row for row, k in enumerate(self._given[:, -1])}
+        for one in declared_fleets(scenario):
+            if one.obstacles:
+                self._fleets.append((one.entry.name, np.array([row_of[k] for k in one.obstacles])))
+        self._hidden = np.zeros(len(self._given), np.bool_)
+
+    def look(self, programs: dict[str, FleetProgram], tick: int) -> None:
+        """Hide the cones that have been knocked over, pushed away or removed."""
+        if not self._fleets or self._obstacles is None:
+            return
+        hidden = np.zeros(len(self._given), np.bool_)
+        for name, rows in self._fleets:
+            hidden[rows] = True
+            if name in programs:
+                fleet = programs[name].fleet
+                known = np.flatnonzero(fleet.members < len(rows))
+                at, pose = rows[fleet.members[known]], programs[name].pose_block(tick)[:, known]
+                moved = ((pose[:2].T - self._given[at, :2]) ** 2).sum(axis=1)
+                upright = 1.0 - 2.0 * (pose[3] ** 2 + pose[4] ** 2) > UPRIGHT
+                hidden[at] = ~upright | (moved > (STANDS * self._given[at, 4]) ** 2)
+        if not np.array_equal(hidden, self._hidden):
+            self._hidden = hidden
+            self._obstacles.hide(np.flatnonzero(hidden), self._given)
