@@ -7,7 +7,7 @@ import { frictionImage } from "./friction";
 import { ObstacleLayer } from "./obstacles";
 import { RoadLayer } from "./roads";
 import { Terrain } from "./terrain";
-import { TrackLayer, trackCones } from "./track";
+import { isTrackRoad, TrackLayer, trackCones } from "./track";
 import type { ViewState } from "./view";
 
 export class SceneryDrawing {
@@ -27,7 +27,9 @@ export class SceneryDrawing {
     const height = (x: number, y: number) => relief?.heightAt(x, y) ?? tree.ground_z;
     this.obstacles = new ObstacleLayer(tree.obstacles, tree.track ? trackCones(tree.track, height) : {});
     this.track = tree.track && new TrackLayer(tree.track, relief, tree.ground_z);
-    this.roads = new RoadLayer(tree.roads, relief, tree.ground_z);
+    const { track } = tree;
+    const roads = track ? tree.roads.filter((road) => !isTrackRoad(road, track)) : tree.roads;
+    this.roads = new RoadLayer(roads, relief, tree.ground_z);
     if (this.terrain) this.group.add(this.terrain.mesh);
     this.group.add(this.obstacles.group, ...this.roads.meshes, ...(this.track?.meshes ?? []));
   }

@@ -1,7 +1,7 @@
 // The track: asphalt between its boundaries with painted edges, gates, and cones by colour; draped over hills.
 import { BufferAttribute, BufferGeometry, GLSL3, Mesh, RawShaderMaterial } from "three";
 import type { Relief } from "../state/scenery";
-import type { ObstacleTree, TrackTree } from "../wire/schema";
+import type { ObstacleTree, RoadTree, TrackTree } from "../wire/schema";
 import { SUN, SUNLIGHT, shadowUniforms } from "./light";
 import { UNDERNEATH } from "./ribbons";
 import { raw } from "./skin";
@@ -11,6 +11,7 @@ const SHOULDER = 1; // m of asphalt beyond the boundaries
 const PAINT = 0.12; // m, width of the painted edges
 const LIFT = 0.03; // m above uneven ground
 const ACROSS = 6; // cells across on uneven ground
+const SAME = 2; // m between a road and the middle line of a track
 const CHEQUER = 0.5; // m, squares of the start line
 const START = 1; // m, thickness of the start line
 const SECTOR = 0.2; // m, of the other gates
@@ -75,6 +76,14 @@ export function trackCones({ cones, colours, colour_names, movable }: TrackTree,
     found[colour] = [...(found[colour] ?? []), { ...cone, length: null, width: null }];
   });
   return found;
+}
+
+/** Whether a road is the track itself: the asphalt is drawn already. */
+export function isTrackRoad({ points }: RoadTree, { centre }: TrackTree): boolean {
+  const step = Math.max(1, Math.floor(points.length / 40));
+  return points.every(([x, y], k) => {
+    return k % step > 0 || centre.some(([cx, cy]) => Math.hypot(cx - x, cy - y) < SAME);
+  });
 }
 
 export type ColouredCones = Readonly<Record<string, readonly ObstacleTree[]>>;

@@ -59,6 +59,7 @@ function reset(to: TrackDraft): void {
   draft.value = to;
   past.value = future.value = [];
   check.value = null;
+  subject += 1;
 }
 
 // edits --------------------------------------------------------------------------------------------------------------
@@ -132,6 +133,7 @@ function round(value: number): number {
 // check --------------------------------------------------------------------------------------------------------------
 
 let checking = false;
+let subject = 0; // counts the tracks that were opened
 const checked = signal<TrackDraft | null>(null);
 /** Whether the check of the present draft is awaited. */
 export const unchecked = computed(() => checked.value !== draft.value);
@@ -142,14 +144,11 @@ async function verify(): Promise<void> {
   checking = true;
   try {
     while (checked.peek() !== draft.peek() && draftTrack.peek() !== null) {
-      const now = draft.peek();
-      try {
-        check.value = (await call("check_track", requestOf(now))).check;
-        checkFailure.value = "";
-      } catch (error) {
-        checkFailure.value = reasonOf(error);
-        check.value = null;
-      }
+      const [now, of] = [draft.peek(), subject];
+      const answer = await call("check_track", requestOf(now)).catch(reasonOf);
+      if (of !== subject) continue; // about another track
+      checkFailure.value = typeof answer === "string" ? answer : "";
+      check.value = typeof answer === "string" ? null : answer.check;
       checked.value = now;
       show();
     }

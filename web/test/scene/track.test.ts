@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { gateQuads, trackCones, trackStrip } from "../../src/scene/track";
-import type { TrackTree } from "../../src/wire/schema";
+import { gateQuads, isTrackRoad, trackCones, trackStrip } from "../../src/scene/track";
+import type { RoadTree, TrackTree } from "../../src/wire/schema";
 
 const STRAIGHT: TrackTree = {
   name: "straight",
@@ -61,4 +61,11 @@ test("cones are obstacles by colour, unless they are vehicles", () => {
   expect(Object.keys(cones)).toEqual(["blue", "yellow", "big_orange"]);
   expect(cones["big_orange"]?.[0]).toMatchObject({ x: 20, y: 2, base: 1, top: 1.505, radius: 0.1425 });
   expect(trackCones({ ...STRAIGHT, movable: true }, flat)).toEqual({});
+});
+
+test("a road along the middle line is the track itself, and a track without lines has no strip", () => {
+  const along = (y: number): RoadTree => ({ width: 3, closed: false, points: [[0, y, 0], [10, y, 0], [20, y, 0]] }); // biome-ignore format: a table
+  expect([along(0.5), along(6)].map((road) => isTrackRoad(road, STRAIGHT))).toEqual([true, false]);
+  const none = { ...STRAIGHT, closed: true, centre: [], left_width: [], right_width: [] };
+  expect(trackStrip(none, 0.5, 0, flat, 1)).toMatchObject({ places: new Float32Array(0), index: new Uint32Array(0) });
 });
