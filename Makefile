@@ -110,9 +110,6 @@ $(VENV)/.node: $(VENV)/.installed-dev
 
 $(PEERS)/.installed: Makefile | $(PEERS)/bin/python
 	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check crazyflow commonroad-vehicle-models ortools pybullet
-	@for peer in utiasDSL/gym-pybullet-drones f1tenth/f1tenth_gym; do \
-	    $(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps git+https://github.com/$$peer || \
-	    echo "$$peer cannot be installed: it is not compared"; done
 	@touch $@
 
 %/bin/python:

@@ -20,7 +20,15 @@ from paddock.envs import env_id, find_task, task_names
 from paddock.errors import MissingFeatureError
 from paddock.planning.methods import find_method, method_names
 from paddock.record.channels import CHANNELS
-from paddock.scenario import demo_names, demo_path, load_preset, load_scenario, preset_description, preset_names
+from paddock.scenario import (
+    bundled_path,
+    demo_names,
+    load_preset,
+    load_scenario,
+    manoeuvre_names,
+    preset_description,
+    preset_names,
+)
 from paddock.scenario.scenario import scenario_schema
 from paddock.sensing.sensor import ArraySensor, Sensor, find_sensor, sensor_names
 from paddock.serve.endpoints.vds1.endpoint import AXLES, PLAIN, WHEELS, sources
@@ -366,8 +374,14 @@ def method_tables() -> str:
 
 def demo_overview() -> str:
     """One line for each demo."""
-    rows = [[f"`paddock demo {name}`", load_scenario(demo_path(name)).description] for name in demo_names()]
+    rows = [[f"`paddock demo {name}`", load_scenario(bundled_path(name)).description] for name in demo_names()]
     return table(["demo", "what it shows"], rows)
+
+
+def manoeuvre_overview() -> str:
+    """One line for each manoeuvre."""
+    rows = [[f"`paddock run {name}`", load_scenario(bundled_path(name)).description] for name in manoeuvre_names()]
+    return table(["manoeuvre", "what it shows"], rows)
 
 
 # autopilots ----------------------------------------------------------------------------------------------------------
@@ -708,6 +722,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "task-overview": task_overview,
     "methods": method_tables,
     "demo-overview": demo_overview,
+    "manoeuvre-overview": manoeuvre_overview,
     "sitl-crafts": craft_table,
     "sitl-modes": mode_tables,
     "sitl-parameters": setting_tables,

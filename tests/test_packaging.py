@@ -24,7 +24,7 @@ IMPORTED_AS = {
 
 def test_every_extra_has_a_user() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    code = "\n".join(file.read_text() for file in (ROOT / "src").rglob("*.py"))
+    code = "\n".join(file.read_text() for folder in ("src", "examples") for file in (ROOT / folder).rglob("*.py"))
     for extra, packages in extras.items():
         for package in packages if extra not in ("all", "dev") else ():
             name = re.split(r"[<>=\[]", package)[0]

@@ -81,7 +81,8 @@ def interface(kind: Any) -> str:
     members = get_type_hints(kind)
     if not members:
         return f"{_comment(kind)}\nexport type {kind.__name__} = {EMPTY};\n"
-    lines = [f"  {name}: {written(one)};" for name, one in members.items()]
+    optional = kind.__optional_keys__
+    lines = [f"  {name}{'?' if name in optional else ''}: {written(one)};" for name, one in members.items()]
     return "\n".join([_comment(kind), f"export interface {kind.__name__} {{", *lines, "}", ""])
 
 

@@ -13,6 +13,7 @@ GATE = 13.8  # squared Mahalanobis distance of 2 values that 99.9 % of the true 
 NEW_GATE = 30.0  # a new cone lies beyond this from all others,
 NEW_DISTANCE = 0.8  # and at least this far, m
 UNCERTAIN = 0.1  # m2: cones whose variance is larger, as where a lap closes, are matched together
+SUPPORT = 4  # pairs that the shift must explain
 SHIFT_TOLERANCE = 0.6  # m: of cones that one shift of the map must explain
 COLOUR_COST = 5.0  # of different colours, as a squared distance: detectors confuse them at times
 
@@ -67,9 +68,9 @@ def _shifted_together(
     if len(shifts) == 0:
         return possible
     explained = (np.hypot(*np.moveaxis(pairs[None] - shifts[:, None, None], 3, 0)) < SHIFT_TOLERANCE) & possible
-    support = explained.any(axis=2).sum(axis=1) - 0.1 * cost[possible]
-    best = int(np.argmax(support))
-    return explained[best] & (explained[best].any(axis=1).sum() >= 2)
+    support = np.minimum(explained.any(axis=2).sum(axis=1), explained.any(axis=1).sum(axis=1))
+    best = int(np.argmax(support - 0.2 * cost[possible]))
+    return explained[best] & (support[best] >= SUPPORT)
 
 
 class Tally:

@@ -10,6 +10,8 @@ from line import Floats
 from numpy.typing import NDArray
 from odometry import Odometry, composed, composed_jacobians, rotation
 
+DOUBT = 4.0  # an EKF underestimates its errors over a lap: gates are twice as wide as it says
+
 
 class EkfSlam:
     """A map of cones and the pose in it.
@@ -61,7 +63,7 @@ class EkfSlam:
             return
         self._move(time)
         expected, spread = self._expected()
-        found = match(expected, spread, detected, noise, self.colours, colours)
+        found = match(expected, DOUBT * spread, detected, noise, self.colours, colours)
         self.tally.see(found.cone, colours[found.detection], expected)
         if len(found.cone):
             self._update(found.cone, detected[found.detection] - expected[found.cone], noise[found.detection])

@@ -2,8 +2,8 @@
 
 Each keyframe adds a pose; Levenberg-Marquardt on the sparse normal equations moves all of them, so that a lap that
 closes corrects the whole map. The same factorisation gives the covariances by which detections are matched to cones.
-Frames are placed at the time of their sample; `pose` adds the way since by odometry. The oldest keyframes are dropped:
-the graph covers about one lap and does not grow.
+Frames are placed at the time of their sample; `pose` adds the way since by odometry. After more than a lap the map is
+complete: it stays, and further frames only find the pose in it, so that the graph does not grow.
 """
 
 from typing import NamedTuple
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from odometry import Odometry, Travel, composed, composed_jacobians, rotation
 from scipy.linalg import cho_factor, cho_solve
 
-KEYFRAME_WAY = 3.0  # m between keyframes
-KEYFRAMES = 170  # kept at most
+KEYFRAME_WAY = 4.0  # m between keyframes
+KEYFRAMES = 140  # from here on, the map stays when ten frames show no new cone
 VIEW = 30.0  # m: cones this near can be matched
 HUBER = 3.0  # standard deviations, beyond which a detection pulls with constant force
 
@@ -172,16 +172,16 @@ class GraphSlam:
         self.odometry, self.time = odometry, time
         self.now = np.array(pose, dtype=float)  # pose at `time`
         self.poses = self.now[None].copy()
-        self.key_time = time
+        self.base, self.base_time = self.now.copy(), time  # the pose that odometry starts from
         self.cones = np.zeros((0, 2))
         self.graph = Graph(
             self.now.copy(), np.diag([1e3, 1e3, 1e4]), np.zeros((0, 3)), np.zeros((0, 3, 3)),
             np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros((0, 2)), np.zeros((0, 2, 2)),
         )  # fmt: skip
-        self.known = np.zeros((0, 2, 2))
         self.tally = Tally()
-        self.late = 0
-        self.near = np.zeros(0, dtype=np.int64)  # cones in view of the last keyframe,
+        self.late = self.settled = 0  # frames ignored; frames since the last new cone
+        self.complete = False
+        self.near = np.zeros(0, dtype=np.int64)  # cones in view of the base,
         self.joint = np.diag([1e-6, 1e-6, 1e-8])  # and the covariance of its pose and theirs
 
     @property
@@ -211,22 +211,28 @@ class GraphSlam:
         if time < self.time:
             self.late += 1
             return
-        travel = self.odometry.travel(self.key_time, time)
-        guess = composed(self.poses[-1], travel.step)
+        travel = self.odometry.travel(self.base_time, time)
+        guess = composed(self.base, travel.step)
         expected, spread, covariance = self._expected(guess, travel)
         found = match(expected, spread, detected, noise, self.colours[self.near], colours)
         found = Matches(found.detection, self.near[found.cone], found.new)
         everywhere = (self.cones - guess[:2]) @ rotation(guess[2])
         self.tally.see(found.cone, colours[found.detection], everywhere)
         self.now, self.time = guess, time
-        if np.hypot(*travel.step[:2]) < KEYFRAME_WAY and len(self.poses) > 1 and not self._sees_new(found, detected):
-            self._localise(covariance, found, detected, noise)
+        self.settled = 0 if len(found.new) else self.settled + 1
+        self.complete |= len(self.poses) >= KEYFRAMES and self.settled >= 10
+        short = np.hypot(*travel.step[:2]) < KEYFRAME_WAY and len(self.poses) > 1
+        if self.complete or (short and not self._sees_new(found, detected)):
+            after = self._localise(covariance, found, detected, noise)
+            if self.complete:
+                self._start_from(self.now, after)
             return
-        self._add_keyframe(travel, time, guess)
+        if time > self.base_time:
+            self._add_keyframe(travel, guess)
         self._add(found, detected, noise, colours)
         self._forget(self.tally.false())
         self._optimise()
-        self.now = self.poses[-1].copy()
+        self.now = self.base.copy()
 
     @staticmethod
     def _sees_new(found: Matches, detected: Floats) -> bool:
@@ -235,7 +241,7 @@ class GraphSlam:
 
     def _expected(self, pose: Floats, travel: Travel) -> tuple[Floats, Floats, Floats]:
         """Return the near cones in the car's axes, their covariances, and that of the pose, after a way."""
-        by_pose, by_step = composed_jacobians(self.poses[-1], travel.step)
+        by_pose, by_step = composed_jacobians(self.base, travel.step)
         p = self.joint.copy()
         p[:3] = by_pose @ p[:3]
         p[:, :3] = p[:, :3] @ by_pose.T
@@ -251,10 +257,10 @@ class GraphSlam:
         spread = slope @ p[:3, :3] @ slope.transpose(0, 2, 1) + cross + cross.transpose(0, 2, 1) + own
         return seen, spread, p[:3, :3]
 
-    def _localise(self, covariance: Floats, found: Matches, detected: Floats, noise: Floats) -> None:
-        """Correct the pose between keyframes, by cones that stay where they are."""
+    def _localise(self, covariance: Floats, found: Matches, detected: Floats, noise: Floats) -> Floats:
+        """Correct the pose by cones that stay where they are; return its covariance."""
         if len(found.cone) == 0:
-            return
+            return covariance
         turn = rotation(self.now[2])
         seen = (self.cones[found.cone] - self.now[:2]) @ turn
         slope = np.empty((len(seen), 2, 3))
@@ -264,26 +270,22 @@ class GraphSlam:
         pull = (slope.transpose(0, 2, 1) @ weight @ (detected[found.detection] - seen)[:, :, None]).sum(axis=0)[:, 0]
         information = (slope.transpose(0, 2, 1) @ weight @ slope).sum(axis=0) + np.linalg.inv(covariance)
         self.now = self.now + np.linalg.solve(information, pull)
+        return np.asarray(np.linalg.inv(information))
 
-    def _add_keyframe(self, travel: Travel, time: float, pose: Floats) -> None:
+    def _start_from(self, pose: Floats, covariance: Floats) -> None:
+        """Continue from a pose in a map that stays: its cones are known to 3 cm."""
+        self.base, self.base_time = pose.copy(), self.time
+        self.near = np.flatnonzero(np.hypot(*(self.cones - pose[:2]).T) < VIEW)
+        self.joint = np.eye(3 + 2 * len(self.near)) * 0.03**2
+        self.joint[:3, :3] = covariance
+
+    def _add_keyframe(self, travel: Travel, pose: Floats) -> None:
         g = self.graph
         root = np.linalg.cholesky(np.linalg.inv(travel.covariance)).T
         self.graph = g._replace(
             steps=np.vstack([g.steps, travel.step]), step_roots=np.concatenate([g.step_roots, root[None]])
         )
-        self.poses, self.key_time = np.vstack([self.poses, pose]), time
-        if len(self.poses) > KEYFRAMES:
-            self._drop_oldest()
-
-    def _drop_oldest(self) -> None:
-        """Drop the first keyframe; the next one becomes the anchor where it is."""
-        g = self.graph
-        kept = g.frame > 0
-        self.poses = self.poses[1:]
-        self.graph = Graph(
-            self.poses[0].copy(), np.diag([50.0, 50.0, 500.0]), g.steps[1:], g.step_roots[1:],
-            g.frame[kept] - 1, g.cone[kept], g.seen[kept], g.seen_roots[kept],
-        )  # fmt: skip
+        self.poses = np.vstack([self.poses, pose])
 
     def _see(self, frame: int, cones: Ints, seen: Floats, noise: Floats | float) -> None:
         """Add detections of cones from a keyframe; `noise` is a covariance each, or one standard deviation."""
@@ -324,5 +326,6 @@ class GraphSlam:
     def _optimise(self) -> None:
         """Solve the graph from the present estimate, and look up the covariances around the last keyframe."""
         self.poses, self.cones, factors = solve(self.graph, self.poses, self.cones, most=2)
-        self.near = np.flatnonzero(np.hypot(*(self.cones - self.poses[-1, :2]).T) < VIEW)
+        self.base, self.base_time = self.poses[-1].copy(), self.time
+        self.near = np.flatnonzero(np.hypot(*(self.cones - self.base[:2]).T) < VIEW)
         self.joint = factors.covariance(len(self.poses) - 1, self.near)

@@ -77,7 +77,7 @@ def least_curvature(
             polishing=True,
             verbose=False,
         )
-        moved = np.clip(offset + np.clip(solver.solve().x, step_low, step_high), low, high)
+        moved = np.clip(offset + np.clip(solver.solve(raise_error=False).x, step_low, step_high), low, high)
         after, _ = bends(centre + moved[:, None] * normal, normal, closed)
         if after @ after > cost:  # the linearisation reached too far
             reach *= 0.25

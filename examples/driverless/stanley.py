@@ -12,7 +12,8 @@ DAMPING = 0.08  # s: steering against a yaw rate that the line does not ask for
 def steer(line: Line, m: Motion, car: Car, near: float | None = None) -> float:
     """Return the steering angle, rad, positive to the left; `near` as in `Line.closest`."""
     along, _ = line.closest(m.x, m.y, near)
-    _, heading, bend, _ = (float(v) if v.ndim == 0 else v for v in line.at(along))
+    _, headings, bends, _ = line.at(along)
+    heading, bend = float(headings), float(bends)
     x, y = m.x + car.front * cos(m.yaw), m.y + car.front * sin(m.yaw)  # the front axle
     _, offset = line.closest(x, y, near)
     # in a steady turn the car's heading differs from its course: that is no error

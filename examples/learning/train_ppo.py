@@ -17,7 +17,7 @@ from paddock.envs.stable_baselines import PaddockVecEnv
 TASKS = {
     "hover": ("paddock/QuadHover-v0", {}, 400_000, 500),
     "racing": ("paddock/CarRacing-v0", {"observation": "lidar"}, 400_000, 500),
-    "gates": ("paddock/DroneRacing-v0", {}, 1_000_000, 500),
+    "gates": ("paddock/DroneRacing-v0", {}, 800_000, 500),
 }
 """Name -> id, options, steps of training, steps of an evaluation."""
 WORLDS, EVALUATED = 64, 32

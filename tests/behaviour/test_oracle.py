@@ -26,6 +26,7 @@ BEHAVIOURS: dict[str, dict[str, Any]] = {
     "pure_pursuit": {"path": PATH},
     "human": {"path": PATH},
     "manoeuvre": {"steer": 0.1, "start": 0.0},
+    "preview": {"path": PATH, "lift": 10.0},
     "playback": {"path": [[0.0, 0.1, 0.5], [0.1, -0.1, 0.2, 0.3]]},
     "racing": {"path": PATH},
 }
@@ -52,7 +53,7 @@ MODELS = [
     "plane",
 ]
 RULES = sorted(BEHAVIOURS)
-DRIVERS = ("human", "manoeuvre", "playback")  # give the inputs of cars themselves
+DRIVERS = ("human", "manoeuvre", "playback", "preview")  # give the inputs of cars themselves
 EVERY_PAIR = [(model, rule) for model in MODELS for rule in RULES if rule not in DRIVERS or model.startswith("car.")]
 ANY = [rule for rule in RULES if rule not in DRIVERS]
 PAIRS = sorted([(MODELS[k % len(MODELS)], rule) for k, rule in enumerate(ANY)] + [("car.bicycle", r) for r in DRIVERS])
@@ -64,7 +65,7 @@ def test_every_model_and_every_rule_is_among_the_pairs() -> None:
     assert (
         {model for model, _ in PAIRS} == set(MODELS) == {name for name in model_names() if not name.startswith("prop.")}
     )
-    assert len(PAIRS) == len(RULES) == 14
+    assert len(PAIRS) == len(RULES) == 15
 
 
 @pytest.mark.parametrize(

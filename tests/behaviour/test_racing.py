@@ -103,7 +103,14 @@ def test_queues_behind_a_slower_car_where_the_track_is_too_narrow() -> None:
         assert not [event for event in sim.events.since() if event.kind == "contact"]
 
 
-@pytest.mark.parametrize("model", ["car.kinematic", "car.bicycle", "car.double_track", "car.full"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        "car.kinematic",
+        "car.full",
+        *(pytest.param(f"car.{m}", marks=pytest.mark.slow) for m in ("bicycle", "double_track")),
+    ],
+)
 def test_turns_round_and_leaves_a_wall(model: str) -> None:
     walls = [{"wall": {"points": [[-80, y], [80, y]], "thickness": 0.4}} for y in (-46.6, -33.4)]
     wrong, stuck = car("wrong", [0, -40, 3.0], model), car("stuck", [30, -43.8, -1.2], model)

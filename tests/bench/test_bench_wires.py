@@ -14,6 +14,7 @@ def test_worlds_have_the_size_and_rate_of_their_cases() -> None:
     assert [entry["id"] for entry in cars(3, 1000)["vehicles"]] == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_encoding_is_compared_with_json_of_the_same_data() -> None:
     results = [*encoding(True), *shared_memory(True)]
     assert [result.unit for result in results] == ["ms", "x", "x", "per s"]

@@ -9,7 +9,7 @@ import paddock
 from paddock.behaviour.paths import path_points
 from paddock.cli.main import exit_code
 from paddock.engine.simulation import Simulation
-from paddock.scenario import Scenario, demo_names, load_scenario
+from paddock.scenario import Scenario, bundled_names, demo_names, load_scenario
 
 
 def small_demo(name: str | Scenario) -> Simulation:
@@ -22,7 +22,8 @@ def small_demo(name: str | Scenario) -> Simulation:
 def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code(["demo", "--list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == demo_names() == ["mixed", "race", "sitl", "survey", "swarm"]
+    assert [line.split()[0] for line in lines] == bundled_names()
+    assert demo_names() == ["mixed", "race", "sitl", "survey", "swarm"]
     assert all(line.endswith(".") for line in lines)
 
 

@@ -230,6 +230,7 @@ def test_token_and_lock(tmp_path: Path, small: Path) -> None:
         run.end()
 
 
+@pytest.mark.slow
 def test_a_run_that_starts_paused(tmp_path: Path, small: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]

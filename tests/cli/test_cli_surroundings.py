@@ -34,27 +34,36 @@ def test_outputs_that_are_closed_or_full(redirection: str, code: int, error: str
     assert (found.returncode, found.stderr) == (code, error)
 
 
-def test_a_deleted_current_folder(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ("run {there} --headless --seconds 0.1", ""),
+        ("run red.yaml --headless", "red.yaml: no such scenario file or demo; {deleted}: give an absolute path"),
+        ("run {there} --record=a/b", "cannot record to a/b: {deleted}: 'a/b' needs an absolute path"),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (
+                ("run red --headless", "red: no such scenario file or demo; {deleted}: give an absolute path"),
+                ("run {there} --record rec", "cannot record to rec: {deleted}: 'rec' needs an absolute path"),
+                ("replay rec", "cannot read rec: {deleted}: 'rec' needs an absolute path"),
+                (
+                    "plan --uavs 1 --tasks 1",
+                    "cannot write to mission_0_plan: {deleted}: 'mission_0_plan' needs an absolute path",
+                ),
+            )
+        ),
+    ],
+)
+def test_a_deleted_current_folder(tmp_path: Path, arguments: str, problem: str) -> None:
     """Absolute paths work; whatever would be read or written relative is refused, default names as well."""
     gone, there = tmp_path / "gone", tmp_path / "red.yaml"
     there.write_text("vehicles: [{name: red, model: rover}]\n")
     path = os.pathsep.join(os.path.abspath(one) for one in sys.path if one)
-    for arguments, problem in (
-        (f"run {there} --headless --seconds 0.1", ""),
-        ("run red.yaml --headless", "red.yaml: no such scenario file or demo; {deleted}: give an absolute path"),
-        ("run red --headless", "red: no such scenario file or demo; {deleted}: give an absolute path"),
-        (f"run {there} --record=a/b", "cannot record to a/b: {deleted}: 'a/b' needs an absolute path"),
-        (f"run {there} --record rec", "cannot record to rec: {deleted}: 'rec' needs an absolute path"),
-        ("replay rec", "cannot read rec: {deleted}: 'rec' needs an absolute path"),
-        (
-            "plan --uavs 1 --tasks 1",
-            "cannot write to mission_0_plan: {deleted}: 'mission_0_plan' needs an absolute path",
-        ),
-    ):
-        line = f"paddock: error: {problem.format(deleted='the current folder was deleted')}\n" if problem else ""
-        gone.mkdir()
-        found = run(f"cd {gone} && rmdir {gone} && PYTHONPATH={path} {COMMAND[0]} -m paddock {arguments}")
-        assert (found.returncode, found.stderr) == (2 if problem else 0, line)
+    line = f"paddock: error: {problem.format(deleted='the current folder was deleted')}\n" if problem else ""
+    gone.mkdir()
+    command = f"PYTHONPATH={path} {COMMAND[0]} -m paddock {arguments.format(there=there)}"
+    found = run(f"cd {gone} && rmdir {gone} && {command}")
+    assert (found.returncode, found.stderr) == (2 if problem else 0, line)
     assert not any(os.path.exists(one) for one in (gone, "/a", "/rec", "/mission_0_plan"))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import paddock
 from paddock.record import Player, Recorder
+from paddock.serve.describe import snapshot_columns
 from paddock.serve.host import Host
 from paddock.serve.live import serve_options
 from paddock.serve.replay import ReplaySource
@@ -36,6 +37,11 @@ def test_standings_are_those_of_the_simulation(serve: Any) -> None:
             return await sim.race.standings()
 
     assert asyncio.run(read()) == served.sim.race.standings()
+
+
+def test_columns_have_meanings() -> None:
+    found = snapshot_columns(["race.gap", "race.status"], None, {})
+    assert found["race.gap"].unit == "s" and found["race.status"].choices[-1] == "dnf"
 
 
 def test_no_race(shared: Any) -> None:

@@ -204,6 +204,7 @@ def test_two_processes_compile_a_kernel_once(tmp_path: Path) -> None:
     assert sorted(map(result, both)) == [(2.0, 0, 1), (2.0, 1, 0)]
 
 
+@pytest.mark.slow
 def test_without_a_writable_cache_a_second_process_compiles_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

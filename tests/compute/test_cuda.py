@@ -194,7 +194,7 @@ OTHERS = (
 )
 SENSORS = ("barometer",)
 ONCE = (*REPRESENTATIVES, ("simulation", "cuda", *CHEAP), ("sensors", *SENSORS), ("alarms", "cuda", "point"))
-ONCE = (*ONCE, ("slope",), ("uneven", "cuda"))
+ONCE = (*ONCE, ("slope",))
 
 
 @pytest.mark.parametrize("calls", [REPRESENTATIVES, pytest.param(OTHERS, marks=pytest.mark.slow)], ids=["one", "rest"])
@@ -226,8 +226,9 @@ def test_a_table_and_the_ground_of_alarms_on_the_device() -> None:
     assert cpu == [alarms, ticks] and equal
 
 
+@pytest.mark.slow
 def test_uneven_ground_on_the_device() -> None:
-    assert in_simulator(*ONCE)["uneven", "cuda"] == run_uneven("cpu")
+    assert in_simulator(("uneven", "cuda"))["uneven", "cuda"] == run_uneven("cpu")
 
 
 def test_without_a_gpu_there_is_a_message() -> None:

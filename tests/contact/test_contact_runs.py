@@ -182,6 +182,19 @@ def test_sleeping_props_cost_nothing() -> None:
     assert roster.candidates.searches == searches
 
 
+@pytest.mark.parametrize("fleets", [1, 9])
+def test_poses_of_few_and_of_many_fleets_have_one_layout(fleets: int) -> None:
+    """Another layout would compile the search and the solver a second time, in the middle of a run."""
+    crew = {"model": "point", "count": 4}
+    vehicles = [{**crew, "name": f"f{k}", "spawn": {"line": {"start": [0, k], "end": [9, k]}}} for k in range(fleets)]
+    with paddock.load({"contact": {}, "vehicles": vehicles}) as sim:
+        roster = sim.engine.contact.roster
+        gathered, chosen = roster.gather(0), roster.poses(np.arange(4 * fleets), 0)
+        assert (gathered is None) == (fleets == 1)
+        assert all(poses.flags.c_contiguous for poses in (chosen, gathered) if poses is not None)
+        np.testing.assert_array_equal(chosen[0], np.tile([0.0, 3.0, 6.0, 9.0], fleets))
+
+
 # obstacles -----------------------------------------------------------------------------------------------------------
 
 

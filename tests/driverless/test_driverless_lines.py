@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import hypot, pi, sqrt
+from math import exp, hypot, pi, sqrt
 from types import ModuleType
 
 import numpy as np
@@ -55,8 +55,7 @@ def test_closest_point_of_a_circle(angle: float, aside: float) -> None:
 
 
 def test_closest_point_stays_on_its_part_of_a_figure_of_eight(example: Example) -> None:
-    drive = example("drive")
-    way = drive.skidpad_line(example("car").Car(), 0.6)
+    way = example("driver").skidpad_line(example("car").Car(), 0.6)
     assert way.length == pytest.approx(15.0 + 4.0 * 2.0 * pi * 9.125 + 20.0, rel=0.01)
     for lap in range(4):  # the crossing, once per lap
         near = 15.0 + lap * 2.0 * pi * 9.125
@@ -98,7 +97,7 @@ def test_least_curvature_of_a_right_angle_agrees_with_another_solver(example: Ex
     # it cuts the corner: inside at its middle, outside before and behind
     middle = len(found) // 2
     assert found[middle] == pytest.approx(1.2, abs=1e-3)
-    assert found.min() < -0.3
+    assert found.min() < -0.2
 
 
 def test_speeds_on_a_circle_follow_from_grip_and_downforce(example: Example) -> None:
@@ -116,9 +115,10 @@ def test_speeds_on_a_straight_follow_from_power_and_brakes(example: Example) -> 
     racing, line, car = example("racing_line"), example("line"), example("car").Car()
     way = line.line_of(np.column_stack([np.arange(0.0, 200.0, 0.25), np.zeros(800)]))
     speed = racing.speed_profile(way, car, use=0.8, top=100.0, start=0.0, end=0.0)
-    # at low speed the tyres limit, 0.8 mu g at first; drag and power later
-    early = int(np.searchsorted(way.along, 4.0))
-    assert speed[early] ** 2 / (2.0 * way.along[early]) == pytest.approx(0.8 * 1.5 * 9.80665, rel=0.05)
+    # at low speed the tyres limit: v' v = a + c v^2 with downforce c, so v^2 = a / c (exp(2 c s) - 1)
+    at, c = 0.8 * 1.5 * 9.80665, 0.8 * 1.5 * 0.5 * 1.225 * 3.7 / 178.0
+    exact = sqrt(at / c * (exp(2.0 * c * 4.0) - 1.0))
+    assert float(np.interp(4.0, way.along, speed)) == pytest.approx(exact, rel=0.01)
     late = way.length - 2.0
     braking = float(np.interp(late, way.along, speed)) ** 2 / (2.0 * 2.0)
     assert braking == pytest.approx(0.8 * 1.5 * 9.80665 + 0.015 * 9.80665, rel=0.05)

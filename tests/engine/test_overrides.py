@@ -369,7 +369,7 @@ def test_the_log_replays_overrides(commanded: Load) -> None:
     assert again.state_hash() == sim.state_hash()
 
 
-@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("count", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_threads_do_not_matter(load: Load, threads: Any, count: int) -> None:
     swarm = {"name": "swarm", "count": 1500, "model": "point", "spawn": {"grid": {"spacing": 2, "z": 9}}}
     sim = load({**swarm, "behaviour": "flock"})

@@ -110,7 +110,7 @@ def test_acceleration_from_the_staging_line() -> None:
     """Without a pose the car is staged 0.30 m before the line: at a constant acceleration, times are square roots."""
     single = {"name": "red", **CAR, "commands": {"throttle": 0.5}}
     with paddock.load(scenario("acceleration", "acceleration", single)) as sim:
-        assert sim.snapshot()["red"].position[0] == pytest.approx(-0.3)
+        assert sim.snapshot()["red"].position[0] + NOSE == pytest.approx(-0.3)
         sim.step(100)
         acceleration = sim.snapshot()["red"].speed
         assert acceleration > 0.5
@@ -118,6 +118,16 @@ def test_acceleration_from_the_staging_line() -> None:
         row = sim.race.standings()["red"]
         wanted = (2 * 75.3 / acceleration) ** 0.5 - (2 * 0.3 / acceleration) ** 0.5
         assert row.time == pytest.approx(wanted, abs=1e-6)
+
+
+@pytest.mark.parametrize(("ahead", "point"), [(-NOSE - 0.5, NOSE), (-0.5, 0.0), (0.5, -NOSE)])
+def test_the_point_that_is_timed(ahead: float, point: float) -> None:
+    """A car before the line is timed by its front; one over it by its pose, or its rear, so that it starts, too."""
+    single = {"name": "red", **CAR, "pose": [ahead, 0.0, 0.0], "speed": 20.0}
+    with paddock.load(scenario("acceleration", "acceleration", single)) as sim:
+        sim.step(500)
+        assert events(sim, "started")[0][2] == f"at {-(ahead + point) / 20.0:.9f} s"
+        assert sim.race.standings()["red"].lap_times == pytest.approx([3.75], abs=1e-9)
 
 
 def skidpad(sim: Simulation, first: int = -1) -> None:

@@ -141,13 +141,16 @@ def hill(folder: Path) -> None:
     np.save(folder / "hill.npy", 2.0 * np.sin(0.5 * x) * np.cos(0.4 * y))
 
 
-def test_threads_grouping_and_restoring_do_not_change_a_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("count", [100, pytest.param(400, marks=pytest.mark.slow)])  # on one thread and on several
+def test_threads_grouping_and_restoring_do_not_change_a_bit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
     hill(tmp_path)
     monkeypatch.chdir(tmp_path)
     hashes, z = [], np.zeros(0)
     for threads, strides in ((1, (150, 90)), (None, (1,) * 5 + (235,))):
         limit_threads(threads)
-        with paddock.load(scenario(CREW, **ROUGH)) as sim:
+        with paddock.load(scenario([{**CREW[0], "count": count}, CREW[1]], **ROUGH)) as sim:
             saved = sim.save()
             for ticks in strides:
                 sim.step(ticks)

@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from paddock import load
@@ -35,11 +35,12 @@ def flown_through(before: tuple[float, float, float], after: tuple[float, float,
 def test_a_gate_is_passed_inside_its_frame_only(y: float, z: float, back: float, on: float) -> None:
     memory, verdict = flown_through((10.0 - back, y, z), (10.0 + on, y, z))
     off = max(abs(y), abs(z - 2.0))
-    passed, hit = off < 0.75, 0.75 <= off < 1.15
+    assume(min(abs(off - 1.0), abs(off - 1.2)) > 1e-9)  # at an edge, rounding decides
+    passed, hit = off < 1.0, 1.0 <= off < 1.2
     assert (memory.gate, memory.gates) == ((1.0, 1.0) if passed else (0.0, 0.0))
     assert verdict.terminated == hit
     closer = np.hypot(np.hypot(back, y), z - 2.0) - np.hypot(np.hypot(on, y), z - 2.0)
-    assert verdict.reward == pytest.approx(-5.0 if hit else closer + 5.0 * passed, abs=1e-12)
+    assert verdict.reward == pytest.approx(-1.0 if hit else closer + 10.0 * passed, abs=1e-12)
 
 
 def test_a_gate_counts_in_its_direction_only_and_laps_end_the_race() -> None:

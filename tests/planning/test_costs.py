@@ -42,7 +42,7 @@ METHODS = {
     "clustered_greedy": {},
     "local_search": {},
 }
-LONG = ("annealing", "routing", "cbba")  # compiled for wind here only
+LONG = ("annealing", "routing", "cbba", "hungarian")  # compiled for wind here only
 
 
 def aircraft(name: str = "a", range_: float = 11_000.0, z: float = 100.0) -> Vehicle:
@@ -246,8 +246,12 @@ def tour_beside_zones(seed: int, wind: tuple[float, float], free: bool = False) 
     return costs if free else costs.headed(chosen_headings(costs, [order])), order
 
 
+CALM, STORM, *OTHERS = [(0.0, 0.0), (-4.58, -10.0), (4.78, 1.48), (-3.69, 3.38), (7.66, 7.89)]
+WINDS = [CALM, STORM, *(pytest.param(wind, marks=pytest.mark.slow) for wind in OTHERS)]
+
+
 @pytest.mark.parametrize("count", [12, pytest.param(200, marks=pytest.mark.soak)])
-@pytest.mark.parametrize("wind", [(0.0, 0.0), (4.78, 1.48), (-3.69, 3.38), (7.66, 7.89), (-4.58, -10.0)])
+@pytest.mark.parametrize("wind", WINDS)
 def test_the_cost_of_any_tour_is_that_of_its_path(wind: tuple[float, float], count: int) -> None:
     """Turns of up to 212 m over the ground beside zones; metres through the air are those of the places on the path."""
     done = 0

@@ -145,7 +145,7 @@ def test_more_swaths_than_can_be_ordered_are_refused() -> None:
 
 
 def test_equal_polygons_have_equal_paths() -> None:
-    one, other = (PolygonShape(SQUARE, [HOLE], 30.0) for _ in range(2))
+    one, other = (PolygonShape(SQUARE, [HOLE], 60.0) for _ in range(2))
     assert one == other and hash(one) == hash(other)
     assert (one.path(40.0).table == other.path(40.0).table).all()
 

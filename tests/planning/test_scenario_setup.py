@@ -179,6 +179,7 @@ def test_plan_accepts_every_form_of_a_scenario(tmp_path: Path) -> None:
         plan("race")
 
 
+@pytest.mark.slow
 def test_the_demo_is_planned_and_flown_to_its_end() -> None:
     """Everything can be done at first; after a new task, damage and a new zone still nothing is left."""
     run = simulate("survey")

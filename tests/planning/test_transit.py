@@ -16,11 +16,11 @@ from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.errors import InvalidValueError
 from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.obstacles.around import ZoneMap
-from paddock.planning.obstacles.bends import Start
+from paddock.planning.obstacles.bends import Start, ends
 from paddock.planning.obstacles.crossing import arc_entry, blocked_by, inside, known_walls, line_entry, within
 from paddock.planning.obstacles.zones import CircleZone, PolygonZone, Walls, Zone
 from paddock.planning.paths.dubins import STRAIGHT, dubins, dubins_lengths, shortest, turns_left
-from paddock.planning.paths.path import Path, ends_at
+from paddock.planning.paths.path import Path, ends_at, radii
 from paddock.world.columns import Floats
 
 Pose = tuple[float, float, float]
@@ -349,3 +349,14 @@ def test_a_dense_roadmap_finds_nothing_much_shorter(seed: int) -> None:
     zones, start, goal = scene(100 + seed, 1500.0)
     found = around(start, goal, 60.0, zones).length
     assert found <= 1.01 * roadmap_length(zones, start, goal, 60.0, 300, seed)
+
+
+@pytest.mark.parametrize(("heading", "radius"), [(0, 50), (None, 50), (None, 0)])
+def test_whole_numbers_need_no_kernels_of_their_own(heading: int | None, radius: int) -> None:
+    from numba import typeof
+
+    exact = ends((0.0, 0.0, 0.0), (0.0, 20.0, None if heading is None else 0.0), float(radius), True)
+    given = ends((0, 0, 0), (0, 20, heading), radius, True, (0, 0))
+    assert typeof(given) == typeof(exact)
+    assert all(np.array_equal(one, two, equal_nan=True) for one, two in zip(given, exact, strict=True))
+    assert typeof(radii(radius, 1)) == typeof(radii([50.0], 1)) == typeof(radii(50.0, 3))

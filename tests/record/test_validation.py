@@ -12,7 +12,7 @@ from scipy.integrate import solve_ivp
 
 from paddock.cli.main import exit_code
 from paddock.errors import PaddockError
-from paddock.record.validation.lane_change import Course, cone_hits, hit_cones
+from paddock.record.validation.lane_change import cone_hits, hit_cones
 from paddock.record.validation.manoeuvres import (
     FIGURES,
     braking,
@@ -26,6 +26,7 @@ from paddock.record.validation.manoeuvres import (
 )
 from paddock.record.validation.proving_ground import TestCar, checked_car, linear_bicycle
 from paddock.record.validation.skidpad import agreement, skidpad
+from paddock.world.lane_change import Course
 
 G = 9.80665
 PLAIN = {"tyre_load_sensitivity": 0.0, "lift_front": 0.0, "lift_rear": 0.0}
@@ -130,6 +131,7 @@ def test_the_skidpad_agrees_with_steady_turns(preset: str) -> None:
     assert [check.ok for check in agreement(car, circle, turns)] == [True]
 
 
+@pytest.mark.slow
 def test_the_rev_limit_ends_before_the_grip_of_the_driverless_car() -> None:
     circle = skidpad(TestCar("car.bicycle", "driverless"))
     assert circle.remark == "no limit: the car holds the circle at its top speed"

@@ -8,8 +8,8 @@ import pytest
 from paddock.errors import UnknownNameError
 from paddock.scenario import (
     ScenarioError,
+    bundled_path,
     demo_names,
-    demo_path,
     load_preset,
     load_scenario,
     preset_description,
@@ -172,10 +172,10 @@ def test_mistakes_in_a_preset_file(tmp_path: Path) -> None:
 
 def test_demos() -> None:
     for name in demo_names():
-        assert demo_path(name).is_file()
+        assert bundled_path(name).is_file()
         assert load_scenario(name).vehicles is not None
     with pytest.raises(UnknownNameError, match=r"^unknown demo 'no_such_demo'; "):
-        demo_path("no_such_demo")
+        bundled_path("no_such_demo")
 
 
 def test_no_demos_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -263,3 +263,21 @@ def test_options_are_taken_inside_their_range_and_refused_outside(name: str, dat
     else:
         with pytest.raises(InvalidValueError, match=column.name):
             FleetSensor(kind, {column.name: value}, 1e6)
+
+
+@pytest.mark.parametrize("name", [name for name in sensor_names() if find_sensor(name).seen is not None])
+def test_kernels_that_read_columns_equal_plain_python_bit_for_bit(bench: Any, name: str) -> None:
+    n, kind = 4, find_sensor(name)
+    assert kind.seen is not None
+    seen = np.random.default_rng(5).uniform(0.5, 3.0, (len(columns_of(kind.seen)), n))
+    if name == "wheel_speeds":
+        seen[1:5, 1], seen[1:, 2] = np.nan, np.nan  # axles only, and neither
+    sensor, block = bench.sensor(name), wandering(n, 0)
+    environment = defaults_of(Environment).copy()
+    sensor.sample(0, block, n, bench.streams(n), environment, 99, seen)
+    options, blank = kind.options(*sensor.options.tolist()), [0.0] * len(columns_of(kind.memory))
+    for i, stream in enumerate(bench.streams(n).tolist()):
+        given = Pose(*block[:, i].tolist()), kind.seen(*seen[:, i].tolist()), kind.memory(*blank), options
+        draw = (kind.key(99), stream, 0, 0, sensor.period / 1000.0)
+        reading, _ = kind.measure(*given, Environment(*environment.tolist()), Site(), *draw)
+        np.testing.assert_array_equal(table(sensor)[:, i], reading)

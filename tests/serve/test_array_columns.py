@@ -8,7 +8,14 @@ import pytest
 import paddock
 from paddock.errors import UnknownNameError
 from paddock.serve.describe import fleet_trees
-from paddock.serve.subscribers.subscription import ColumnChoice, ColumnReader, refuse_too_many, refuse_unknown_columns
+from paddock.serve.subscribers.subscription import (
+    ColumnChoice,
+    ColumnReader,
+    Subscription,
+    View,
+    refuse_too_many,
+    refuse_unknown_columns,
+)
 from paddock.wire.stream.columns import Block, decode_columns, encode_columns
 from paddock.wire.stream.frames import HEADER
 
@@ -71,3 +78,16 @@ def test_metadata_describes_arrays_with_their_fields_and_options(sim: Any) -> No
     assert (scan["options"]["beams"], scan["options"]["fov_deg"]) == (24.0, 270.0)
     assert [field["name"] for field in found["fields"]][:3] == ["x", "y", "colour"]
     assert truth["shape"] == [5, 4]
+
+
+def test_columns_with_a_rate_of_their_own_are_sent_less_often() -> None:
+    choices = ColumnChoice("red", ("x",)), ColumnChoice("red", ("lidar.ranges",), 10.0), ColumnChoice("red", ("y",), 25.0)
+    subscription = Subscription(View(columns=choices), 60.0)
+    times = np.arange(0.0, 10.0, 1.0 / 60.0)
+    held = [subscription.due_view(float(now)).held for now in 1000.0 + times]
+    assert held[0] == frozenset()  # all at first
+    sent = [sum(k not in one for one in held) for k in range(3)]
+    assert sent[0] == len(times) and abs(sent[1] - 100) <= 1 and abs(sent[2] - 250) <= 1
+    changed = (*choices[:2], ColumnChoice("red", ("z",), 25.0))
+    subscription.change(View(columns=changed), 60.0)
+    assert subscription.due_view(1010.0).held == frozenset()  # a new list begins with all columns

@@ -492,6 +492,7 @@ def test_the_cost_of_an_operation_covers_all_that_the_ticking_thread_does(monkey
     assert reported[-1] == pytest.approx(0.002)
 
 
+@pytest.mark.slow
 def test_sixteen_clients_take_at_most_a_twentieth_of_the_ticking_threads_time(
     served: tuple[paddock.Simulation, Host], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -278,6 +278,7 @@ def test_zmq_limits_what_all_connections_together_send_without_an_end(
         assert not select.select(links[:1], [], [], 0.2)[0]
 
 
+@pytest.mark.slow
 def test_zmq_does_not_end_clients_that_send_much() -> None:
     """States of some MB, one after the other, and more than a limit's worth of small requests."""
     rovers = {"name": "rovers", "model": "rover", "count": 3000, "spawn": {"grid": {"spacing": 3}}}

@@ -368,7 +368,7 @@ def spots(tree: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
     yield ("vehicles",), {}
 
 
-SAMPLES = [401, pytest.param(7, marks=pytest.mark.slow)]  # of ten values at each place: one or two at all places
+SAMPLES = [1201, pytest.param(7, marks=pytest.mark.slow)]  # of ten values at each place: one or two at all places
 
 
 @pytest.mark.parametrize("every", SAMPLES)

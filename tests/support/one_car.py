@@ -21,11 +21,12 @@ class Car:
         self.p, self.w = Parameters(**{**values, **given}), Environment(**(world or {}))
         start = self.model.place(Placement(0.0, 0.0, 0.0, 0.0, speed), self.p, self.w)
         self.rows = np.array(start, dtype=float).reshape(-1, 1)
+        self.spares = True  # the kernel contains parts that the car does not have; without: the kernel of simulations
 
     def go(self, seconds: float, dt: float = 1e-3, **command: float) -> "Car":
         """Drive with these commands."""
         commands = np.array(Command(**command), dtype=float).reshape(-1, 1)
-        run = kernel(self.model.step_spec())
+        run = kernel(self.model.step_spec(parameters=None if self.spares else self.p))
         run(1, round(seconds / dt), self.rows, commands, np.array(self.p), np.array(self.w), dt)
         return self
 

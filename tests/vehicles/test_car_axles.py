@@ -17,7 +17,7 @@ SPINNING = find_model("car.bicycle").fitted({"wheels": "spinning"})
 
 def spinning(speed: float = 0.0, **given: Any) -> Car:
     car = Car("car.bicycle", speed, **given)
-    car.model = SPINNING
+    car.model, car.spares = SPINNING, False
     return car
 
 
@@ -67,19 +67,21 @@ def test_it_stops_holds_and_reverses(dt: float) -> None:
     assert car.go(2.0, dt=dt, throttle=0.5, gear=-1.0).vx == pytest.approx(-8.99, abs=0.05)
 
 
-@pytest.mark.parametrize("preset", ["sedan", "sports", "formula", "race", "driverless"])
+@pytest.mark.parametrize(
+    "preset", ["sedan", "sports", "formula", "race", pytest.param("driverless", marks=pytest.mark.slow)]
+)
 def test_road_cars_survive_the_step_of_the_steering(preset: str) -> None:
     car = spinning(80.0 / 3.6, preset=preset)
     assert np.abs(car.trace(4.0, lambda c: c.body_slip_deg, steer=radians(6.0))).max() < 12.0
 
 
 def test_the_kernel_follows_the_python_code_and_the_scenario_chooses_it() -> None:
-    car = spinning(12.0, preset="sports").go(0.05, steer=0.1, throttle=1.0)
+    car = spinning(12.0, preset="sedan").go(0.05, steer=0.1, throttle=1.0)
     state = SPINNING.place(Placement(0.0, 0.0, 0.0, 0.0, 12.0), car.p, car.w)
     for _ in range(50):
         state = SPINNING.step(state, Command(steer=0.1, throttle=1.0), car.p, car.w, 1e-3)
     assert tuple(state) == tuple(car.state)
-    entry = {"name": "car", "model": "car.bicycle", "preset": "sports", "subsystems": {"wheels": "spinning"}}
+    entry = {"name": "car", "model": "car.bicycle", "preset": "sedan", "subsystems": {"wheels": "spinning"}}
     with paddock.load({"vehicles": [{**entry, "commands": {"throttle": 1.0}}]}) as sim:
         sim.step(200)
         assert float(sim.snapshot().fleet("car")["slip_ratio_rear"][0]) > 0.02

@@ -33,16 +33,20 @@ def each(name: str, y: float = 0.0, yaw: float = 0.0, **entry: Any) -> list[dict
 
 
 CRUISE = {"throttle": 0.12}
+FAR = {"circle": {"center": [-5000, 0], "radius": 1}, "mu": 1.0}  # no car reaches it
+BOTH_KERNELS = pytest.mark.parametrize("patches", [[FAR], pytest.param([], marks=pytest.mark.slow)], ids=["any", "own"])
+"""With a patch, the kernel for any ground, which the tests share; without, the faster one for this kind of ground."""
 
 
 def state(sim: Simulation, name: str) -> Any:
     return sim.inspect(name)["state"]
 
 
-def test_cars_park_on_8_percent_with_brakes_and_roll_back_without() -> None:
+@BOTH_KERNELS
+def test_cars_park_on_8_percent_with_brakes_and_roll_back_without(patches: list[Any]) -> None:
     parked, free = {"commands": {"brake": 0.5}}, {"commands": {"gear": 0}, "parameters": {"drag_coefficient": 0.0}}
     cars = (*each("held", **parked), *each("across", 10.0, 0.5 * pi, **parked), *each("free", 20.0, **free))
-    with on({"grade": 0.08}, *cars) as sim:
+    with on({"grade": 0.08, "patches": patches}, *cars) as sim:
         sim.step(1)
         for car in cars:  # spawned on the slope and parallel to it
             start = sim.snapshot()[car["name"]]
@@ -66,9 +70,10 @@ def test_cars_park_on_8_percent_with_brakes_and_roll_back_without() -> None:
         assert all(abs(sim.snapshot()[name].position[0] - x) < 1e-4 for name, x in before.items())  # no creep
 
 
+@BOTH_KERNELS
 @pytest.mark.parametrize(("slope", "angle"), [("grade", 5.0), ("bank", 6.0)])
-def test_static_pitch_and_roll_match_grade_and_bank(slope: str, angle: float) -> None:
-    with on({slope: tan(radians(angle))}, *each("car", commands={"brake": 1.0})) as sim:
+def test_static_pitch_and_roll_match_grade_and_bank(slope: str, angle: float, patches: list[Any]) -> None:
+    with on({slope: tan(radians(angle)), "patches": patches}, *each("car", commands={"brake": 1.0})) as sim:
         sim.step(800)
         moment = SPRUNG * G * 0.55 * sin(radians(angle))  # N m: the wheels carry their own weight
         lean = degrees(moment / ((PITCH if slope == "grade" else ROLL) - SPRUNG * G * 0.55))
@@ -123,14 +128,15 @@ def wheel_load_deviation(roughness: float, speed: float) -> float:
     return float(np.sqrt(np.sum(density) * (n[1] - n[0])))
 
 
-def test_wheel_loads_on_rough_roads_follow_the_quarter_car_and_double_with_the_class() -> None:
+@BOTH_KERNELS
+def test_wheel_loads_on_rough_roads_follow_the_quarter_car_and_double_with_the_class(patches: list[Any]) -> None:
     deviations = []
     for name, roughness in (("A", 16e-6), ("B", 64e-6), ("C", 256e-6)):
         cars = [
             {"name": f"car{k}", "model": "car.full", "pose": [13 * k, 17 * k, 0.7 * k], "speed": 20, "commands": CRUISE}
             for k in range(6)
         ]
-        with on({"roughness": name}, *cars) as sim:
+        with on({"roughness": name, "patches": patches}, *cars) as sim:
             sim.step(100)
             loads = []
             for _ in range(300):
@@ -189,3 +195,15 @@ def test_threads_grouping_and_restoring_do_not_change_a_bit_on_rough_ground(coun
     finally:
         limit_threads(None)
     assert len(set(hashes)) == 1
+
+
+@pytest.mark.parametrize("roughness", ["F", "H"])
+def test_a_parked_car_gains_no_energy_on_rough_ground(roughness: str) -> None:
+    """Only the springs of the start pose give energy, less than 10 kJ; then the car comes to rest."""
+    sim = on({"roughness": roughness}, {"name": "car", "model": "car.full", "commands": {"gear": 0}})
+    lifted, start = [], state(sim, "car")["z"]
+    for _ in range(16):
+        sim.step(50)
+        lifted.append(state(sim, "car")["z"] - start)
+    assert max(lifted) < 10e3 / (1500.0 * G)
+    assert np.ptp(lifted[-4:]) < 0.02

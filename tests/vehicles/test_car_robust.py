@@ -153,7 +153,7 @@ def random_commands(rng: np.random.Generator, n: int) -> np.ndarray:
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_python_numpy_and_kernel_agree_to_the_bit(level: str) -> None:
-    model, rng, n = find_model(level), np.random.default_rng(3), 40
+    model, rng, n = find_model(level), np.random.default_rng(3), 12
     p, w = Parameters(), Environment(wind_x=3.0, wind_y=-2.0, mu=0.9)
     rows = np.zeros((len(model.state._fields), n))  # type: ignore[attr-defined]
     rows[4] = rng.uniform(-5.0, 30.0, n)

@@ -94,7 +94,9 @@ def test_parameters_that_cannot_be_together_are_refused(given: dict[str, float],
     entry = {"name": "red", "model": "car.full", "parameters": given}
     with pytest.raises(PaddockError) as caught:
         paddock.load({"vehicles": [entry]})
-    assert str(caught.value).startswith(f"vehicles[0].parameters: {problem}")
+    key = problem.partition(" ")[0]
+    place = f"vehicles[0].parameters.{key}" if key in given else "vehicles[0].parameters"
+    assert str(caught.value).startswith(f"{place}: {problem}")
     assert "\n" not in str(caught.value)
 
 

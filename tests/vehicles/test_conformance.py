@@ -19,8 +19,8 @@ from paddock.vehicles.models.point import step as point_step
 from paddock.world.columns import Column
 from paddock.world.pose import Environment, Pose
 
-LONG = ("quad", "car.bicycle", "car.double_track", "car.full", "plane")
-"""Models whose float32 twin takes seconds to compile."""
+LONG = ("quad", "car.kinematic", "car.bicycle", "car.double_track", "car.full", "plane", "fixed_wing", "prop.crate")
+"""Models whose kernels and float32 twin take seconds to compile."""
 
 
 @pytest.mark.parametrize(

@@ -95,9 +95,14 @@ def simulated(path: str, given: dict[str, np.ndarray], height: float, speed: flo
 
 @pytest.mark.parametrize(
     ("model", "fmi", "height", "speed"),
-    [("car.kinematic", 2, 0.0, 12.0), ("car.bicycle", 2, 0.0, 12.0), ("car.bicycle", 3, 0.0, 12.0),
-     ("quad", 2, 20.0, 0.0), ("plane", 3, 80.0, 20.0)],
-)  # fmt: skip
+    [
+        ("car.kinematic", 2, 0.0, 12.0),
+        pytest.param("car.bicycle", 2, 0.0, 12.0, marks=pytest.mark.slow),
+        pytest.param("car.bicycle", 3, 0.0, 12.0, marks=pytest.mark.slow),
+        ("quad", 2, 20.0, 0.0),
+        ("plane", 3, 80.0, 20.0),
+    ],
+)
 def test_an_fmu_runs_like_the_model(folder: Path, model: str, fmi: int, height: float, speed: float) -> None:
     given = inputs(model, 20.0)
     expected = native(model, given, height, speed)
@@ -120,7 +125,14 @@ def test_fmpys_own_simulation_gives_the_same_braking_distance(folder: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("model", "fmi"), [("car.kinematic", 2), ("car.bicycle", 2), ("car.bicycle", 3), ("quad", 2), ("plane", 3)]
+    ("model", "fmi"),
+    [
+        ("car.kinematic", 2),
+        pytest.param("car.bicycle", 2, marks=pytest.mark.slow),
+        pytest.param("car.bicycle", 3, marks=pytest.mark.slow),
+        ("quad", 2),
+        ("plane", 3),
+    ],
 )
 def test_fmpy_finds_no_problem_in_the_description(folder: Path, model: str, fmi: int) -> None:
     assert validate_fmu(exported(folder, model, fmi)) == []

@@ -9,11 +9,11 @@ import pytest
 from paddock.compute.kernel import kernel
 from paddock.compute.quaternion import rotate
 from paddock.scenario.loading import load_preset
-from paddock.vehicles.model import Placement
-from paddock.vehicles.models.quad import MODEL
+from paddock.vehicles.model import Placement, find_model
 from paddock.vehicles.parts.quad import MOTORS, Command, Parameters, State
 from paddock.world.pose import Environment
 
+MODEL = find_model("quad")
 G = 9.80665
 P = Parameters(**load_preset("quad", "iris"))
 PRESETS = ("race", "freestyle", "micro", "long_range", "crazyflie", "iris")

@@ -87,6 +87,7 @@ def test_an_invalid_recording_is_reported(serve: Any, open_page: Any, tmp_path: 
     assert window.signal("source.kind") == "live"
 
 
+@pytest.mark.slow
 def test_a_replay_shows_what_the_opened_file_shows(
     tmp_path: Path, page_folder: Path, open_page: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

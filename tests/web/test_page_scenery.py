@@ -111,6 +111,7 @@ def test_friction_and_obstacles_are_drawn_and_can_be_hidden(seen: Seen, pictures
     seen.until(lambda: np.abs(seen.at(0, 0, 5.0) - hut).max() < 3)
 
 
+@pytest.mark.slow
 def test_the_hut_casts_a_shadow_away_from_the_sun(seen: Seen) -> None:
     seen.choose("s.camera.value = 'top'; s.shadows.value = 'off'")
     before, opposite = seen.at(*BEHIND_HUT), seen.at(1.35, -3.1)

@@ -65,6 +65,7 @@ def test_pause_step_and_reset(serve: Any, open_page: Any) -> None:
     window.until(lambda: not sim.clock.paused and sim.tick > 20)
 
 
+@pytest.mark.slow
 def test_space_pauses_wherever_the_last_click_was(serve: Any, open_page: Any) -> None:
     served = serve(SCENARIO, running=True)
     window = open_page(served.url).ready()

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.scenario import demo_path
+from paddock.scenario import bundled_path
 from paddock.wire.vds1 import Command, State, decode, encode_command
 
 Image = pytest.importorskip("PIL.Image", reason="the package pillow is not installed")
@@ -182,6 +182,7 @@ def test_the_go_tool_sends_the_selection(serve: Any, open_page: Any) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_selected_vehicle_can_be_removed(serve: Any, open_page: Any) -> None:
     served = serve(SCENARIO, running=True)
     window = open_page(served.url).ready()
@@ -226,7 +227,7 @@ def test_a_phone_shows_everything_within_its_width(serve: Any, open_page: Any) -
 
 
 def test_a_guest_joins_the_race_from_the_page_and_over_udp(serve: Any, open_page: Any) -> None:
-    served = serve(demo_path("race"), running=True, vds1={"port": 0, "state": None})
+    served = serve(bundled_path("race"), running=True, vds1={"port": 0, "state": None})
     sim, window = served.sim, open_page(served.url).ready()
     lines = window.page.get_by_role("treeitem")
     window.until(lambda: lines.count() == 12 and lines.last.inner_text().split()[:2] == ["all", "props"])

@@ -137,6 +137,7 @@ def test_sound_requests_only_hold_finite_numbers() -> None:
     assert read > 250
 
 
+@pytest.mark.usefixtures("young_heap")
 @pytest.mark.parametrize("name", ["request", "reply", "markers"])
 def test_refusals_keep_no_memory(name: str, keeps_no_memory: Callable[[Callable[[], object]], bool]) -> None:
     decoder, valid = DECODERS[name]

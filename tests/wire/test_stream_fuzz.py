@@ -194,6 +194,7 @@ def _memory(target: Any, inputs: list[bytes]) -> tuple[int, int]:
         tracemalloc.stop()
 
 
+@pytest.mark.usefixtures("young_heap")
 @pytest.mark.parametrize("name", TARGETS)
 def test_decoders_allocate_little_and_keep_nothing(name: str) -> None:
     target, rng = TARGETS[name], np.random.default_rng(7)

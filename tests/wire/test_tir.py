@@ -86,3 +86,25 @@ def test_any_text_is_read_or_refused_in_one_line(text: str) -> None:
     except TirError as error:
         found = str(error)
     assert found is None or "\n" not in found
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("LMUY = 0", "[SCALING_COEFFICIENTS] LMUY must lie in 0.01 to 100, not 0"),
+        ("PKX3 = 500", "[LONGITUDINAL_COEFFICIENTS] PKX3 must lie in -10 to 10, not 500"),
+        ("[SCALING_COEFFICIENTS]\nLFZO = -1", "[SCALING_COEFFICIENTS] LFZO must lie in 0.01 to 100, not -1"),
+        ("[LONG_SLIP_RANGE]\nKPUMIN = -1.5\nKPUMAX = 0", "[LONG_SLIP_RANGE] KPUMAX must be above 0.01, not 0"),
+        ("[SLIP_ANGLE_RANGE]\nALPMAX = 0", "[SLIP_ANGLE_RANGE] ALPMAX must be above 0.01, not 0"),
+        (
+            "[VERTICAL_FORCE_RANGE]\nFZMIN = 9000\nFZMAX = 5000",
+            "[VERTICAL_FORCE_RANGE] FZMAX must be above 9000, not 5000",
+        ),
+    ],
+)
+def test_values_without_a_usable_curve_name_section_and_key(given: str, message: str) -> None:
+    key = given.partition(" ")[0]
+    text, count = re.subn(rf"^{re.escape(key)} *=.*", given, TEXT, flags=re.MULTILINE)
+    with pytest.raises(TirError) as caught:
+        parse_tir(text if count else f"{TEXT}\n{given}\n", "a.tir")
+    assert re.sub(r":\d+:", ":", str(caught.value)) == f"a.tir: {message}"

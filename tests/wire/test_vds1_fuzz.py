@@ -106,6 +106,7 @@ def test_damaged_batches_of_states() -> None:
     assert outcomes.keys() == {"length", "magic", "version", "type", "crc", "value read"}
 
 
+@pytest.mark.usefixtures("young_heap")
 def test_refusals_keep_no_memory(keeps_no_memory: Callable[[Callable[[], object]], bool]) -> None:
     inputs = [row.tobytes() for row in mutated(VALID[0], 800, np.random.default_rng(8))]
     assert keeps_no_memory(lambda: tried(decode, inputs))

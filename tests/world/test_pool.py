@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import NamedTuple
 from weakref import ref
@@ -66,6 +67,7 @@ def test_a_dropped_buffer_is_reused() -> None:
     assert pool.counts() == Counts(allocated=2, reused=1, in_use=0, idle=2)
 
 
+@pytest.mark.usefixtures("young_heap")
 @pytest.mark.parametrize(
     "keep",
     [
@@ -145,6 +147,7 @@ def test_threads_never_share_a_buffer() -> None:
 
 
 def test_a_segment_closes_cleanly_while_arrays_refer_to_it() -> None:
+    resource_tracker.ensure_running()  # its pipe is none of the segment's files
     segment = SharedSegment.create(f"paddock.test{os.getpid()}", 4096)
     words = segment.words
     before = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 1

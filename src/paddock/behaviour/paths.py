@@ -10,6 +10,7 @@ from paddock.compute import arrays
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.track.lines import evenly, smooth_curve
 from paddock.world.columns import Floats
+from paddock.world.lane_change import SECTIONS, Course
 from paddock.world.pose import FARTHEST
 
 MOST_POINTS = 100_000
@@ -45,10 +46,11 @@ def _shape(name: str, options: Any, where: str) -> Floats:
         if abs(value) > FARTHEST:
             raise InvalidValueError(f"{where}: path {name!r}: {key} must lie within {FARTHEST:g}, not {value:g}")
         values[key] = float(value)
-    for key in ("radius", "spacing"):
-        if values[key] <= 0:
+    for key in ("radius", "spacing", "width"):
+        if values.get(key, 1.0) <= 0:
             raise InvalidValueError(f"{where}: path {name!r}: {key} must be positive, not {values[key]:g}")
-    points = (2.0 * abs(values.get("straight", 0.0)) + 2.0 * np.pi * values["radius"]) / values["spacing"]
+    straights = (values.get(key, 0.0) for key in ("straight", "straight", "run_up", "run_out"))
+    points = (sum(map(abs, straights)) + 2.0 * np.pi * values.get("radius", 0.0)) / values["spacing"]
     if points > MOST_POINTS:
         raise InvalidValueError(f"{where}: path {name!r}: a path has at most {MOST_POINTS:,} points, not {points:,.0f}")
     return build(**values)
@@ -133,12 +135,29 @@ def circle(radius: float, x: float, y: float, z: float, spacing: float) -> Float
     return np.stack([x + radius * arrays.cos(angle), y + radius * arrays.sin(angle), np.full(count, z)], axis=1)
 
 
+def lane_change(
+    width: float, x: float, y: float, z: float, run_up: float, run_out: float, early: float, cut: float, spacing: float
+) -> Floats:
+    """Return the line of a double lane change (ISO 3888-2) along x, from `run_up` before to `run_out` behind it, m.
+
+    The entry is at x, y; the lanes are those of a car `width` m wide.
+    """
+    length = sum(SECTIONS)
+    along = np.linspace(-abs(run_up), length + abs(run_out), max(8, round((length + run_up + run_out) / spacing)) + 1)
+    return np.stack([x + along, y + Course(width).line(along, early, cut), np.full_like(along, z)], axis=1)
+
+
 SHAPES: dict[str, tuple[Callable[..., Floats], dict[str, float]]] = {
     "oval": (
         oval,
         {"straight": 200.0, "radius": 50.0, "x": 0.0, "y": 0.0, "z": 0.0, "heading": 0.0, "spacing": 2.0},
     ),
     "circle": (circle, {"radius": 50.0, "x": 0.0, "y": 0.0, "z": 0.0, "spacing": 2.0}),
+    "lane_change": (
+        lane_change,
+        {"width": 1.8, "x": 0.0, "y": 0.0, "z": 0.0, "run_up": 30.0, "run_out": 60.0, "early": 0.0, "cut": 0.2}
+        | {"spacing": 1.0},
+    ),
 }
 
 

@@ -15,7 +15,7 @@ from paddock.errors import PaddockError, printable, unknown_name
 OK, FAILED, USAGE_ERROR, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
 
 VERBS = {
-    "demo": "Run one of the bundled demos.",
+    "demo": "Run one of the bundled demos or manoeuvres.",
     "run": "Run a scenario, or a single vehicle.",
     "plan": "Plan a mission: assign tasks to vehicles and compute their routes.",
     "sitl": "Run vehicles with built-in or external autopilots for ground stations.",

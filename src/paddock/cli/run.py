@@ -38,7 +38,7 @@ def run(
     Parameters
     ----------
     scenario
-        A scenario file (YAML), or the name of a demo.
+        A scenario file (YAML), or the name of a demo or manoeuvre (paddock demo --list).
     model
         Instead of a file: one vehicle of this model, e.g. car.bicycle.
     preset

@@ -40,7 +40,7 @@ def validate(
         car (every level), a level (car.full), your own model with the parameters of cars, a preset (sports), or a
         scenario file, whose first car is taken with its parameters and subsystems.
     level
-        Level to drive: kinematic, bicycle, double_track or full; may be repeated; default: all.
+        Level to drive: kinematic, bicycle, double_track or full, or 1 to 4; may be repeated; default: all.
     preset
         Named set of parameters, e.g. sports.
     only
@@ -80,6 +80,7 @@ def _cars(car: str, level: tuple[str, ...], preset: str | None) -> list[TestCar]
     from paddock.scenario import load_scenario, preset_names
     from paddock.vehicles.model import find_model
 
+    level = tuple(LEVELS[int(one) - 1] if one in ("1", "2", "3", "4") else one for one in level)
     for one in level:
         if one not in LEVELS:
             raise unknown_name("level", one, LEVELS, "--level")

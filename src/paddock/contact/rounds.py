@@ -15,6 +15,10 @@ ADVANCES = 24  # towards the first touch; each at least halves what is left in a
 CLOSE = 1e-9  # m: a gap that counts as a touch
 PROJECTIONS = 16  # between a segment and a solid, to find the nearest pair of points
 GOLDEN_ANGLE = 2.399963229728653  # rad
+BUMPER = 0.3  # height of a vehicle's bumper, share of the height of its box
+OVERHANG, BESIDE = 0.9, 0.95  # length and width of what is below the bumper, shares of those of the box
+STEEP = 0.7  # vertical part of a normal: the touch is under the nose
+NEAR_TOP = 0.75  # of the height of a cone, above the lower side of the box: there a higher bumper touches it
 BASE_POINTS = 12  # around the base of a cone that lies on the ground
 
 
@@ -144,6 +148,36 @@ def round_touch(
         if share > 1.0:
             return -1.0, 0.0, 0.0
     return -1.0, 0.0, 0.0
+
+
+def bumper_touch(
+    start: Any, move: Any, line: Any, radius: float, height: float, axes: Any, half: Any, normal: Any, scratch: Any,
+    part: Any,
+) -> tuple[float, float, float]:  # fmt: skip
+    """Find the touch of a cone (of a height, m) and a vehicle on wheels, as `round_touch`.
+
+    A bumper lies ahead of what is below it: the vehicle is its box above the bumper, and a shorter box below. So a cone
+    that leans away is pushed at the bumper, not at its foot. A cone lower than the bumper is touched near its top.
+    """
+    high = min(2.0 * BUMPER * half[2], NEAR_TOP * height)  # of the bumper, above the lower side of the box
+    best, depth, s = -1.0, 0.0, 0.0
+    way, found = part[2], part[3]
+    for upper in range(2):
+        lift = 0.5 * high if upper == 1 else 0.5 * high - half[2]
+        part[0, 0], part[0, 1] = (half[0], half[1]) if upper == 1 else (OVERHANG * half[0], BESIDE * half[1])
+        part[0, 2] = half[2] - 0.5 * high if upper == 1 else 0.5 * high
+        for j in range(3):
+            way[j] = start[j] + lift * axes[2, j]
+        share, deep, at = round_touch(
+            way, move, line, radius, line, 0.0, axes, part[0], BOX, 0.0, found, scratch
+        )  # fmt: skip
+        if share >= 0.0 and (best < 0.0 or share < best or (share == best and deep > depth)):
+            best, depth, s = share, deep, at
+            for j in range(3):
+                normal[j] = found[j]
+    if best >= 0.0 and normal[2] > STEEP:  # it rises under the nose: thrown forwards, not pressed onto the ground
+        return round_touch(start, move, line, radius, line, 0.0, axes, half, BOX, 0.0, normal, scratch)
+    return best, depth, s
 
 
 def ground_points(

@@ -6,8 +6,8 @@ from numpy import empty
 
 from paddock.contact.bodies import ASLEEP_ROW, GROUND_ROW, LIGHTNESS_ROW, SHAPE_ROW
 from paddock.contact.boxes import AXES, NONE, box_points, cylinder_points, dot, first_touch, keep_four
-from paddock.contact.rounds import ground_points, lowest_points, round_touch
-from paddock.vehicles.model import BOX, CYLINDER
+from paddock.contact.rounds import bumper_touch, ground_points, lowest_points, round_touch
+from paddock.vehicles.model import BOX, CONE, CYLINDER
 
 GROUND = -1  # in place of a second body
 RECORD = 13  # columns of a contact: see Contact
@@ -54,9 +54,15 @@ def touch(
         if rounded:
             return cylinder_points(code, normal, at_a, axes[a], half[a], at_c, half[c], poly, depths), share
         return box_points(code, normal, at_a, axes[a], half[a], at_c, axes[c], half[c], poly, other, depths), share
-    share, depth, s = round_touch(
-        start, move, line[a], radius[a], line[c], radius[c], axes[c], half[c], shape_c, float(a + 2 * c), normal, small
-    )
+    if shape_a == CONE and shape_c == BOX and b[LIGHTNESS_ROW, c] > 0.0 and b[LIGHTNESS_ROW + 1, c] == 0.0:
+        share, depth, s = bumper_touch(
+            start, move, line[a], radius[a], 2.0 * half[a, 2], axes[c], half[c], normal, small, poly
+        )
+    else:
+        share, depth, s = round_touch(
+            *(start, move, line[a], radius[a], line[c], radius[c], axes[c], half[c], shape_c, float(a + 2 * c)),
+            *(normal, small),
+        )
     if share < 0.0:
         return 0, 0.0
     for j in range(3):

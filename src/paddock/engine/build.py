@@ -32,6 +32,7 @@ from paddock.world.columns import Floats, checked, column_index, columns_of, def
 from paddock.world.fleet import Fleet, Ints, draw_uniforms, stream_ids
 from paddock.world.geodesy import Origin
 from paddock.world.ground import UNEVEN
+from paddock.world.lane_change import course_cones
 from paddock.world.pose import FARTHEST, Environment
 from paddock.world.scenery import scenery_of
 from paddock.world.world import World
@@ -71,7 +72,8 @@ def build_program(
     chosen = None if entry.fmu is None else _at(place("fmu"), _fmu, scenario, entry)
     model = _at(place("model"), find_model, entry.model) if chosen is None else chosen.model
     for name, choice in entry.subsystems.items():
-        path = PartFunction(choice.name, choice.parameters) if choice.parameters else choice.name
+        own = choice.parameters or choice.memory
+        path = PartFunction(choice.name, choice.parameters, choice.memory) if own else choice.name
         part = path if choice.text is None else PartFile(choice.name, choice.text)
         model = _at(place("subsystems", name), model.fitted, {name: part})
     parameters = parameter_values(model, entry if chosen is None else _by_column(entry), place)
@@ -118,7 +120,8 @@ def arrival(world: World, program: FleetProgram, entry: VehicleEntry, place: Pla
         return draw_uniforms(world.seed, streams, SPAWN_PURPOSE, columns)
 
     with np.errstate(over="ignore", invalid="ignore"):  # an overflow is refused in the next line
-        poses = _at(place("spawn"), spawn_poses, entry, uniform, world.heights, arrays, world.track)
+        given = entry, uniform, world.heights, arrays, world.track, course_cones
+        poses = _at(place("spawn"), spawn_poses, *given)
     poses = _staged(world, program, entry, poses)
     where = place("spawn" if entry.spawn else "pose")
     if not (np.abs(poses[:, :3]) <= FARTHEST).all():
@@ -239,7 +242,8 @@ def parameter_values(model: VehicleModel, entry: VehicleEntry, place: Place) -> 
         filled(model.parameters, {**stand_ins, name: value}, what, place("parameters", name))
     values = filled(model.parameters, {**known, **entry.parameters}, what, place("model"))
     if model.problem is not None and (problem := model.problem(model.parameters(*values.tolist()))):
-        raise InvalidValueError(f"{place('parameters')}: {problem}")
+        key = problem.partition(" ")[0]  # the text begins with the parameter
+        raise InvalidValueError(f"{place('parameters', *((key,) if key in entry.parameters else ()))}: {problem}")
     return values
 
 

@@ -111,7 +111,7 @@ class Roster:
 
     def poses(self, bodies: Ints, tick: int) -> Floats:
         """Return the poses (13, k) of some bodies, ascending."""
-        poses = self.constants[:13, bodies]
+        poses = np.take(self.constants[:13], bodies, axis=1)  # indexing would return another layout
         for part, places, rows in self.split(bodies):
             poses[:, places] = part.program.poses_of(rows, tick)
         return poses

@@ -42,7 +42,8 @@ STATE_KEYS = frozenset(
     | {"orders", "mission", "failure", "contact", "race", AUTOPILOTS, FMUS}  # where the run has them
 )
 
-STATE_TYPES = ("bool", "int64", "float32", "float64", "uint8")  # float32: arrays of sensors; bytes are those of FMUs
+STATE_TYPES = ("bool", "int64", "float64", "uint8")  # of its arrays; bytes are those of FMUs
+SENSED_TYPES = ("float32", "float64")  # of the arrays of sensors
 
 
 class PreparedRun(NamedTuple):
@@ -317,7 +318,9 @@ class Engine:
         if not isinstance(saved, bytes | bytearray | memoryview | dict):
             raise PaddockError(f"restore() takes what save() returned, not {type(saved).__name__}")
         tree, rate = saved if isinstance(saved, dict) else unpack(saved), self.world.clock.rate
-        check_types(tree, STATE_TYPES, "saved state")
+        sensed, rest = _apart(tree)
+        check_types(rest, STATE_TYPES, "saved state")
+        check_types(sensed, SENSED_TYPES, "saved state, sensors")
         if tree.get("rate") != rate:
             raise PaddockError(f"saved with ticks at {tree.get('rate')!r} Hz, this simulation has {rate:g}")
         if tree.get("scenario") != self._scenario_digest():
@@ -442,6 +445,21 @@ class Engine:
         """Return the simulation time, s, after waiting for a reset that is going on."""
         with self.applier.rebuilding:
             return self.world.clock.time
+
+
+def _apart(tree: Any) -> tuple[dict[str, Any], Any]:
+    """Return the arrays of the sensors of a saved state, by fleet and sensor, and the state without them."""
+    if not isinstance(tree, dict) or not isinstance(tree.get("sensors"), dict):
+        return {}, tree
+    sensed: dict[str, Any] = {}
+    others: dict[str, Any] = {}
+    for fleet, sensors in tree["sensors"].items():
+        known = sensors if isinstance(sensors, dict) else {}
+        saved = {name: one for name, one in known.items() if isinstance(one, dict) and "arrays" in one}
+        sensed[fleet] = {name: one["arrays"] for name, one in saved.items()}
+        bare = {name: {key: one[key] for key in one if key != "arrays"} for name, one in saved.items()}
+        others[fleet] = {**known, **bare} if known else sensors
+    return sensed, {**tree, "sensors": others}
 
 
 def scenario_digest(scenario: Scenario, links: bool = False) -> str:

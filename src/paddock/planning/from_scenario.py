@@ -32,6 +32,7 @@ from paddock.track.from_scenario import track_of, world_with_track
 from paddock.vehicles.model import find_model
 from paddock.world.columns import column_index, defaults_of
 from paddock.world.fleet import draw_uniforms, stream_ids
+from paddock.world.lane_change import course_cones
 from paddock.world.scenery import ground_heights, scenery_of
 
 SPAWN_PURPOSE = 1  # as in the engine: both draw the same positions
@@ -107,6 +108,7 @@ def vehicles_of(scenario: Scenario, mission: MissionSection, entry: VehicleEntry
         heights,
         arrays,
         track_of(scenario.track),
+        course_cones,
     ).tolist()
     return [
         Vehicle(

@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING
 from paddock.errors import renamed_names
 from paddock.scenario.base import BehaviourChoice, MethodChoice, SensorChoice
 from paddock.scenario.loading import (
+    bundled_names,
+    bundled_path,
     demo_names,
-    demo_path,
     load_preset,
     load_scenario,
+    manoeuvre_names,
     preset_description,
     preset_names,
     scenario_from_text,
@@ -40,11 +42,13 @@ __all__ = [
     "Sync",
     "VehicleEntry",
     "WorldSection",
+    "bundled_names",
+    "bundled_path",
     "demo_names",
-    "demo_path",
     "load_preset",
     "load_scenario",
     "located",
+    "manoeuvre_names",
     "preset_description",
     "preset_names",
     "scenario_from_text",
@@ -61,4 +65,5 @@ __getattr__ = renamed_names(
     Record=RecordSection,
     Spawn=SpawnSection,
     World=WorldSection,
+    demo_path=bundled_path,
 )

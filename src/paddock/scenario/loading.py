@@ -23,7 +23,7 @@ Source = str | os.PathLike[str] | Mapping[str, Any] | Scenario
 
 
 def load_scenario(source: Source, files: bool = True) -> Scenario:
-    """Load a scenario from a file, the name of a demo, YAML text (a string of several lines), or a dict.
+    """Load a scenario from a file, the name of a demo or manoeuvre, YAML text (a string of several lines), or a dict.
 
     Without `files` a path to another file in it is an error.
     """
@@ -62,12 +62,12 @@ def _checked(values: dict[str, Any], marks: Marks, files: bool = True) -> Scenar
 
 
 def _find(source: str | os.PathLike[str]) -> Path:
-    """Return the scenario file: a path first, then the name of a demo."""
+    """Return the scenario file: a path first, then the name of a demo or manoeuvre."""
     name = os.fspath(source)
     if os.path.isfile(name):
         return Path(name)
-    if name in demo_names():
-        return demo_path(name)
+    if name in bundled_names():
+        return bundled_path(name)
     what = "is a folder, not a scenario file" if os.path.isdir(name) else "no such scenario file or demo"
     shown = name if 0 < len(name) <= 200 and name.isprintable() else repr(name[:200])
     raise ScenarioError(f"{shown}: {what}; {_advice(name)}")
@@ -82,20 +82,34 @@ def _advice(name: str) -> str:
         deleted = "the current folder was deleted: give an absolute path"
         return f"there is no folder {folder[:200]!r}" if folder else deleted
     choices = [os.path.join(folder, file) for file in files] + ([] if folder else demo_names())
-    near = get_close_matches(name, choices, n=3, cutoff=0.6) if last else []
+    near = get_close_matches(name, choices + ([] if folder else manoeuvre_names()), n=3, cutoff=0.6) if last else []
     return f"did you mean {' or '.join(map(repr, near))}?" if near else suggestion("", choices)
 
 
 def demo_names() -> list[str]:
     """Return the names of the demo scenarios, sorted."""
-    return sorted(path.stem for path in (FOLDER / "demos").glob("*.yaml"))
+    return _names("demos")
 
 
-def demo_path(name: str) -> Path:
-    """Return the scenario file of a demo."""
-    if name not in (names := demo_names()):
+def manoeuvre_names() -> list[str]:
+    """Return the names of the manoeuvres of `paddock validate` as scenarios, sorted."""
+    return _names("manoeuvres")
+
+
+def bundled_names() -> list[str]:
+    """Return the names of all bundled scenarios: demos, then manoeuvres."""
+    return demo_names() + manoeuvre_names()
+
+
+def bundled_path(name: str) -> Path:
+    """Return the file of a demo or manoeuvre."""
+    if name not in (names := bundled_names()):
         raise unknown_name("demo", name, names)
-    return FOLDER / "demos" / f"{name}.yaml"
+    return FOLDER / ("demos" if name in demo_names() else "manoeuvres") / f"{name}.yaml"
+
+
+def _names(folder: str) -> list[str]:
+    return sorted(path.stem for path in (FOLDER / folder).glob("*.yaml"))
 
 
 class Preset(Section):

@@ -2,6 +2,7 @@
 
 import base64
 import zlib
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
@@ -259,6 +260,15 @@ class WallObstacle(Section):
     height: Positive = Field(default=1.0, description="Height above the ground, in m.")
     thickness: Positive = Field(default=0.2, description="Thickness, in m.")
     closed: Flag = Field(default=False, description="Whether the last corner is joined to the first.")
+
+    @model_validator(mode="after")
+    def _different_corners(self) -> Self:
+        corners = [*self.points, *(self.points[:1] if self.closed else ())]
+        for k, (one, other) in enumerate(pairwise(corners)):
+            if one == other:
+                at = (k + 1) % len(self.points)
+                raise invalid(f"two corners in a row are equal, [{one[0]:g}, {one[1]:g}]", ("points", at))
+        return self
 
 
 class RoundObstacle(Section):

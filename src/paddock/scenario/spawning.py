@@ -7,7 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.errors import InvalidValueError
-from paddock.scenario.vehicle import CirclePattern, GridPattern, LinePattern, RandomPattern, VehicleEntry
+from paddock.scenario.vehicle import (
+    CirclePattern,
+    GridPattern,
+    LaneChangePattern,
+    LinePattern,
+    RandomPattern,
+    VehicleEntry,
+)
 
 Floats = NDArray[np.float64]
 Uniform = Callable[[int, int], NDArray[Any]]
@@ -17,6 +24,8 @@ Ground = Callable[[Floats, Floats], Floats]
 
 RANDOM_COLUMNS = 4
 """Numbers drawn per vehicle: x, y, z, yaw; always all four, so that a fixed heading does not change positions."""
+Cones = Callable[[float, float], Floats]
+"""`cones(width, radius)` returns the places (30, 2) of the cones of a double lane change, its entry at 0, 0, in m."""
 
 
 def flat(x: Floats, y: Floats) -> Floats:
@@ -25,7 +34,12 @@ def flat(x: Floats, y: Floats) -> Floats:
 
 
 def spawn_poses(
-    entry: VehicleEntry, uniform: Uniform, ground: Ground = flat, maths: Any = np, track: Any = None
+    entry: VehicleEntry,
+    uniform: Uniform,
+    ground: Ground = flat,
+    maths: Any = np,
+    track: Any = None,
+    cones: Cones | None = None,
 ) -> Floats:
     """Return (count, 4): x, y, z in m (by default on the ground), yaw in rad within (-pi, pi], world frame ENU.
 
@@ -48,6 +62,9 @@ def spawn_poses(
         poses = _random(spawn.random, count, uniform, ground)
     elif spawn.line:
         poses = _line(spawn.line, count, ground, maths)
+    elif spawn.lane_change:
+        assert cones is not None
+        poses = _lane_change(spawn.lane_change, cones, ground)
     else:
         poses = _listed(spawn.poses or (), ground)
     yaw = poses[:, 3]
@@ -99,6 +116,11 @@ def _line(line: LinePattern, count: int, ground: Ground, maths: Any) -> Floats:
     east, north = (end - start)[:2]
     yaw = maths.arctan2(north, east) if line.heading is None else line.heading
     return _stacked(*_placed(position, ground), yaw)
+
+
+def _lane_change(course: LaneChangePattern, cones: Cones, ground: Ground) -> Floats:
+    position = np.array(course.entry) + cones(course.width, course.radius)
+    return _stacked(*_placed(position, ground), 0.0)
 
 
 def _placed(position: Floats, ground: Ground) -> tuple[Floats, Floats, Floats]:

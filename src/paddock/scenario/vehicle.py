@@ -42,8 +42,9 @@ ID_MAX = 2**31 - 1
 COUNT_MAX = 10_000_000
 EXTERNAL = "external"  # the driver that is not a behaviour: commands come from outside
 FMU = "fmu"  # the model whose vehicles are moved by an FMU
-PATTERNS = ("poses", "grid", "circle", "random", "line", "track")
+PATTERNS = ("poses", "grid", "circle", "random", "line", "track", "lane_change")
 PART_FILES = (".tir",)  # endings of files that describe a subsystem
+LANE_CHANGE_CONES = 30  # five on each side of three lanes
 WIDEST_SPREAD = 0.33  # three standard deviations below a value remain above 0
 LONGEST_PART = 1 << 18  # characters of such a file
 _GROUND = "null is the ground."
@@ -121,6 +122,14 @@ class TrackPattern(Section):
     first: Whole = Field(default=0, ge=0, le=100_000, description="Place of the first car; the places before are free.")
 
 
+class LaneChangePattern(Section):
+    """The cones of ISO 3888-2, 30 of them, on both sides of the three lanes; the course leads along x."""
+
+    width: Positive = Field(description="Width of the car for which the lanes are laid out, in m.")
+    entry: Vector2 = Field(default=(0.0, 0.0), description="Middle of the first gate [x, y], in m.")
+    radius: NotNegative = Field(default=0.18, description="From the edge of a lane to the middle of a cone, in m.")
+
+
 class SpawnSection(OneOf):
     """Exactly one of the patterns."""
 
@@ -134,6 +143,7 @@ class SpawnSection(OneOf):
     random: RandomPattern | None = Field(default=None, description="At random in a box.")
     line: LinePattern | None = Field(default=None, description="A straight line.")
     track: TrackPattern | None = Field(default=None, description="A start grid on the track.")
+    lane_change: LaneChangePattern | None = Field(default=None, description="The cones of a double lane change.")
 
 
 class FmuSection(Section):
@@ -164,17 +174,20 @@ class FmuSection(Section):
 class SubsystemChoice(Section):
     """A subsystem: the name of a choice, the dotted path of a function, or a file, whose text the scenario keeps.
 
-    A function may have parameters of its own: {function: my_package.my_brake, parameters: {fade: 0.2}}.
+    A function may have parameters of its own: {function: my_package.my_brake, parameters: {fade: 0.2}}; actuators
+    also a memory, with its values at the start: {function: my_package.lag, memory: {torque: 0}}.
     """
 
     name: Text = Field(min_length=1, max_length=1000, description="Its name, or that of the file.")
     text: Text | None = Field(default=None, max_length=LONGEST_PART, description="Text of the file.")
     parameters: Numbers = Field(default_factory=dict, description="Values of the function's own parameters.")
+    memory: Numbers = Field(default_factory=dict, description="Memory of the function: its values at the start.")
 
     @model_serializer
     def _short_form(self) -> str | dict[str, Any]:
-        if self.parameters:
-            return {"function": self.name, "parameters": dict(self.parameters)}
+        own = {"parameters": dict(self.parameters), "memory": dict(self.memory)}
+        if self.parameters or self.memory:
+            return {"function": self.name, **{name: values for name, values in own.items() if values}}
         return self.name if self.text is None else {"file": self.name, "text": self.text}
 
     @classmethod
@@ -182,10 +195,8 @@ class SubsystemChoice(Section):
         """Describe what users write, and the form of recordings."""
         texts = {name: {"type": "string", "minLength": 1} for name in ("file", "text")}
         packed = {"type": "object", "required": ["file", "text"], "properties": texts, "additionalProperties": False}
-        named = {
-            "function": texts["file"],
-            "parameters": {"type": "object", "additionalProperties": {"type": "number"}},
-        }
+        numbers = {"type": "object", "additionalProperties": {"type": "number"}}
+        named = {"function": texts["file"], "parameters": numbers, "memory": numbers}
         own = {"type": "object", "required": ["function"], "properties": named, "additionalProperties": False}
         return {"description": cls.__doc__, "anyOf": [{"type": "string", "minLength": 1}, packed, own]}
 
@@ -195,10 +206,13 @@ def _subsystem(value: Any, info: ValidationInfo) -> Any:
     if isinstance(value, SubsystemChoice):
         return value
     if isinstance(value, dict):
-        if "function" in value and value.keys() <= {"function", "parameters"}:
-            return {"name": value["function"], "parameters": value.get("parameters", {})}
+        if "function" in value and value.keys() <= {"function", "parameters", "memory"}:
+            return {"name": value["function"], **{key: part for key, part in value.items() if key != "function"}}
         if value.keys() != {"file", "text"}:
-            raise invalid("a subsystem is {function: PATH, parameters: {NAME: VALUE}} or {file: NAME, text: TEXT}")
+            raise invalid(
+                "a subsystem is {function: PATH, parameters: {NAME: VALUE}, memory: {NAME: VALUE}} "
+                "or {file: NAME, text: TEXT}"
+            )
         return {"name": value["file"], "text": value["text"]}
     if not isinstance(value, str):
         raise invalid(f"a subsystem is a name, a dotted path or a file, not {value!r:.60}")
@@ -306,6 +320,8 @@ class VehicleEntry(Section):
             raise invalid(f"count is {self.count}: add spawn with the start positions", ("count",))
         if self.spawn and self.spawn.poses is not None and len(self.spawn.poses) != self.count:
             raise invalid(f"count is {self.count} but there are {len(self.spawn.poses)} poses", ("spawn", "poses"))
+        if self.spawn and self.spawn.lane_change and self.count != LANE_CHANGE_CONES:
+            raise invalid(f"a double lane change has {LANE_CHANGE_CONES} cones: count is {self.count}", ("count",))
         if self.id is not None and self.id + self.count - 1 > ID_MAX:
             raise invalid(f"ids {self.id} to {self.id + self.count - 1} exceed {ID_MAX}", ("id",))
         return self

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy import empty, int64
 
-from paddock.compute.math import floor, maximum, minimum, select, sincos, sqrt, table_index, whole
+from paddock.compute.math import absolute, floor, maximum, minimum, select, sincos, sqrt, table_index, whole
 from paddock.compute.philox import normals, uniforms
 from paddock.compute.quaternion import heading
 from paddock.compute.routine import parallel_range, parallel_routine, routine
@@ -24,10 +24,12 @@ from paddock.world.columns import Column, Floats
 DETECT, MISS, POLAR, PLANE, COLOUR, CLUTTER, CLUTTER_PLACE, CLUTTER_COLOUR = range(8)
 """Purposes of the stages."""
 MOST_CLUTTER = 32  # false detections of one frame
+BINS = 64  # of distances, by which cones are sorted
 KNOWN = 4  # colours that can be seen
 CONE_CELL = 24.0  # m: size of the cells in which cones are found
 MANY_CONES = 20_000  # pairs of vehicles and cones from which vehicles are shared among threads
 CLOSE_BY = 8.0  # m: bodies nearer than this are tested first
+NAN = float("nan")
 MARGIN = 1e-6  # m by which a solid must be nearer than a cone to hide it
 
 DETECTION = (
@@ -77,13 +79,29 @@ def hidden(px: float, py: float, pz: float, qx: float, qy: float, qz: float, bod
 
 
 def order_rows(keys: Any, order: Any, count: int) -> None:
-    """Write the rows in ascending order of their keys; quick where they are nearly sorted."""
-    for k in range(count):
-        key, at = keys[k], k
-        while at > 0 and keys[order[at - 1]] > key:
+    """Put rows, given in `order`, in ascending order of their keys; quick where they nearly are."""
+    for k in range(1, count):
+        row, at = order[k], k
+        while at > 0 and keys[order[at - 1]] > keys[row]:
             order[at] = order[at - 1]
             at -= 1
-        order[at] = k
+        order[at] = row
+
+
+def order_by_distance(keys: Any, order: Any, count: int, farthest: float) -> None:
+    """Write the rows in ascending order of their keys, from 0 to `farthest`: into bins first, then within them."""
+    bins = empty(BINS + 1, dtype=int64)
+    bins[:] = 0
+    scale = BINS / farthest
+    for k in range(count):
+        bins[table_index(keys[k] * scale, BINS) + 1] += 1
+    for k in range(BINS):
+        bins[k + 1] += bins[k]
+    for k in range(count):
+        at = table_index(keys[k] * scale, BINS)
+        order[bins[at]] = k
+        bins[at] += 1
+    order_rows(keys, order, count)
 
 
 def poisson(mean: float, u: float) -> int:
@@ -128,16 +146,14 @@ def see_cones_of(
     for k in range(count):
         dx, dy = cones[0, found[k]] - px, cones[1, found[k]] - py
         distance[k] = sqrt(dx * dx + dy * dy)
-    order_rows(distance, order, count)
+    order_by_distance(distance, order, count, o.range_max)
     most = truth.shape[1]
     for m in range(minimum_count(count, most)):
         c = found[order[m]]
         dx, dy = cones[0, c] - pose[0, i], cones[1, c] - pose[1, i]
         truth[i, m, 0], truth[i, m, 1] = cosine * dx + sine * dy, cosine * dy - sine * dx
         truth[i, m, 2], truth[i, m, 3] = cones[3, c], cones[4, c]
-    for m in range(minimum_count(count, most), most):
-        for f in range(4):
-            truth[i, m, f] = float("nan")
+    truth[i, minimum_count(count, most) :] = NAN
     reading[1, i] = 1.0 * count
     # which of them are detected
     stream, seen = streams[i], 0
@@ -157,8 +173,8 @@ def see_cones_of(
         order[seen], keyed[seen] = order[k], keyed[k]
         seen += lucky[k] < 0.0
     # where, and as what: a loop for each stage, because such loops vectorise
-    rows = empty((6, seen + MOST_CLUTTER))  # distance and direction as measured, x, y, colour
-    draws, truly = empty((6, seen)), empty((4, seen))
+    room = empty((16, seen + MOST_CLUTTER))
+    rows, draws, truly = room[:6], room[6:12], room[12:]  # rows: distance and direction as measured, x, y, colour
     measured, ux, uy, at_x, at_y, colours = rows[0], rows[1], rows[2], rows[3], rows[4], rows[5]
     draw_pairs(keyed, seen, stream, purpose + POLAR, tick, draws[0], draws[1])
     draw_pairs(keyed, seen, stream, purpose + PLANE, tick, draws[2], draws[3])
@@ -233,12 +249,13 @@ def visible_cones(
         room += starts[j * columns + i1 + 1] - starts[j * columns + i0]
     found, count = empty(room + 1, dtype=int64), 0
     xs, ys = cones[0], cones[1]
-    nearest, farthest = low * low, high * high
+    nearest, farthest, narrow = low * low, high * high, half * absolute(half)
     for j in range(j0, j1 + 1):
         for c in range(starts[j * columns + i0], starts[j * columns + i1 + 1]):
             dx, dy = xs[c] - px, ys[c] - py
             square = dx * dx + dy * dy
-            inside = (dx * ahead_x + dy * ahead_y >= half * sqrt(square)) | everywhere
+            along = dx * ahead_x + dy * ahead_y
+            inside = (along * absolute(along) >= narrow * square) | everywhere  # squared, with the sign
             found[count] = c
             count += (square >= nearest) & (square <= farthest) & (square > 1e-12) & inside
     return found[:count]
@@ -322,6 +339,8 @@ def add_clutter(
 def write_detections(o: Any, rows: Any, seen: int, out: Any) -> None:
     """Write the detections of a vehicle, nearest first, with their covariances."""
     order = empty(seen + 1, dtype=int64)
+    for k in range(seen):
+        order[k] = k
     order_rows(rows[0], order, seen)
     most = out.shape[0]
     for m in range(minimum_count(seen, most)):
@@ -336,9 +355,7 @@ def write_detections(o: Any, rows: Any, seen: int, out: Any) -> None:
         out[m, 5] = radial * ux * ux + lateral * uy * uy + plane
         out[m, 6] = (radial - lateral) * ux * uy
         out[m, 7] = radial * uy * uy + lateral * ux * ux + plane
-    for m in range(minimum_count(seen, most), most):
-        for f in range(out.shape[1]):
-            out[m, f] = float("nan")
+    out[minimum_count(seen, most) :] = NAN
 
 
 see_few, see_many = routine(see_cones, inline=True), parallel_routine(see_cones, inline=True)

@@ -1,4 +1,4 @@
-"""Validates scenarios from clients in a separate process, which is killed on a timeout."""
+"""Validates scenarios and tracks from clients in a separate process, which is killed on a timeout."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ PATIENCE = 30.0  # s for one check, including the start of the process
 MOST_WAITING = 64  # checks that may wait
 MOST_OF_ONE = 4  # checks of one client at a time, waiting ones included
 QUOTA, SHARE = 30.0, 0.25  # s of checking that a client may use at once, and s that it gets back per s
-LONGEST_ANSWER = 1 << 20  # bytes
+LONGEST_ANSWER = 8 << 20  # bytes
 
 
 class CheckTurns:
@@ -99,8 +99,18 @@ class Checker:
 
         `known` are the models, behaviours and sensors that it may name; None: those of installed plug-ins.
         """
+        request = {"text": text, "known": known, "limits": limits.model_dump(mode="json")}
         async with self._turns.take(client):
-            return await self._checked({"text": text, "known": known, "limits": limits.model_dump(mode="json")})
+            problems: list[dict[str, Any]] = (await self._checked(request))["problems"]
+            return problems
+
+    async def track(self, request: dict[str, Any], client: str = "-") -> dict[str, Any]:
+        """Return the answer of `paddock.serve.track_checks` about an edited track; PaddockError if it refuses."""
+        async with self._turns.take(client):
+            answer = await self._checked({"track": request})
+        if "refused" in answer:
+            raise PaddockError(answer["refused"])
+        return answer
 
     async def close(self) -> None:
         """End the process."""
@@ -109,7 +119,7 @@ class Checker:
             process.kill()
             await process.wait()
 
-    async def _checked(self, request: dict[str, Any]) -> list[dict[str, Any]]:
+    async def _checked(self, request: dict[str, Any]) -> dict[str, Any]:
         try:
             async with asyncio.timeout(PATIENCE):
                 line = await self._ask((json.dumps(request) + "\n").encode())
@@ -119,8 +129,8 @@ class Checker:
         except BaseException:  # cancelled, or the process died: its answer must not reach the next caller
             await self.close()
             raise
-        problems: list[dict[str, Any]] = json.loads(line)["problems"]
-        return problems
+        answer: dict[str, Any] = json.loads(line)
+        return answer
 
     async def _ask(self, line: bytes) -> bytes:
         process = await self._running()
@@ -203,12 +213,16 @@ def problems_of(text: str, known: "Known", limits: ClientLimits) -> list[Scenari
 
 def main() -> None:
     """Answer requests until stdin ends."""
+    from paddock.serve.track_checks import answer_about
     from paddock.serve.trust import installed_names
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers, sys.stdout = sys.stdout, sys.stderr  # an imported model may print
     for line in sys.stdin:
         request = json.loads(line)
+        if "track" in request:
+            print(json.dumps(answer_about(request["track"])), file=answers, flush=True)
+            continue
         limits = ClientLimits.model_validate(request["limits"])
         found = problems_of(request["text"], request["known"] or installed_names(), limits)
         print(json.dumps({"problems": [problem._asdict() for problem in found]}), file=answers, flush=True)

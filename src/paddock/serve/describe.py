@@ -13,6 +13,7 @@ from paddock.errors import PaddockError
 from paddock.sensing.array_suite import fleet_sensor
 from paddock.sensing.sensor import ArraySensor, Sensor, find_sensor, sensor_names
 from paddock.serve.subscribers.subscription import DERIVED
+from paddock.track.standings import RaceColumns
 from paddock.vehicles.model import VehicleModel, find_model, model_names
 from paddock.wire.operations.results import ArrayTree, ColumnTree, FleetInfoTree, InspectedTree, ValueTree
 from paddock.world.columns import Column, column_index, columns_of
@@ -62,6 +63,7 @@ def snapshot_columns(
         known |= {name: state[name] for name in model.telemetry}
         known |= {c.name: c for c in (columns_of(model.report_type) if model.report_type is not None else ())}
         known |= {COMMAND + column.name: column for column in columns_of(model.command)}
+    known |= {f"race.{column.name}": column for column in columns_of(RaceColumns)}
     for name, sensor in sensors.items():
         known |= {f"{name}.{column.name}": column for column in (*columns_of(sensor.reading), SAMPLE_TICK)}
     return {name: replace(known[name], name=name) if name in known else Column("", "", name=name) for name in names}

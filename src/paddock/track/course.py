@@ -86,11 +86,16 @@ def shapes_of(body: Any, parameters: Any, n: int) -> Floats:
 
 
 def timing_points(poses: Floats, shapes: Floats, course: Course) -> Floats:
-    """Return how far ahead of its pose each car is timed, m: its foremost point, 0 if it stands over the start line."""
+    """Return how far ahead of its pose each car is timed, m: at its foremost point.
+
+    A car that stands over the start line is timed at its pose if that is before the line, else at its rearmost point:
+    so that it can cross the line.
+    """
     lx, ly, ux, uy, width = course.gates[0]
     cosine, sine = 1.0 - 2.0 * (poses[4] ** 2 + poses[5] ** 2), 2.0 * (poses[6] * poses[5] + poses[3] * poses[4])
-    before = (poses[0] - lx) * -uy + (poses[1] - ly) * ux
-    ahead = before + shapes[NOSE] * (cosine * -uy + sine * ux)
+    beyond, rate = (poses[0] - lx) * -uy + (poses[1] - ly) * ux, cosine * -uy + sine * ux  # m, and per m ahead
     across = (poses[0] - lx) * ux + (poses[1] - ly) * uy
-    over = (before < 0.0) & (ahead >= 0.0) & (across >= -shapes[HALF_WIDTH]) & (across <= width + shapes[HALF_WIDTH])
-    return np.where(over, 0.0, shapes[NOSE])
+    between = (across >= -shapes[HALF_WIDTH]) & (across <= width + shapes[HALF_WIDTH])
+    nose, tail = shapes[NOSE], shapes[CENTRE] - shapes[HALF_LENGTH]
+    over = between & (beyond + nose * rate >= 0.0) & (beyond + tail * rate < 0.0)
+    return np.where(over, np.where(beyond < 0.0, 0.0, tail), nose)

@@ -3,19 +3,33 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from html import escape
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from paddock.track.locating import Floats
 from paddock.track.race_log import LogEntry
 from paddock.track.timing import FINISHED, OUT, RUNNING, STATUSES, STOPPED, UNSAFE_STOP, WAITING
+from paddock.world.columns import Column, column_index
 
-SHOWN = (
-    *("lap", "lap_time", "last_lap", "best_lap", "sector", "progress", "position", "gap"),
-    *("cones", "off_course", "status"),
-)
-"""Columns of a snapshot for each car, after `race.`; 0 where there is no value yet, status -1: does not take part."""
+
+class RaceColumns(NamedTuple):
+    """Columns of a snapshot for each car, after `race.`; 0 where there is no value yet."""
+
+    lap: Annotated[float, Column("", "number of the lap, from 1")]
+    lap_time: Annotated[float, Column("s", "time in this lap")]
+    last_lap: Annotated[float, Column("s", "time of the last lap")]
+    best_lap: Annotated[float, Column("s", "time of the best lap")]
+    sector: Annotated[float, Column("", "number of the sector, from 1")]
+    progress: Annotated[float, Column("m", "distance along the track since the start line, all laps")]
+    position: Annotated[float, Column("", "place in the standings, from 1")]
+    gap: Annotated[float, Column("s", "time behind the first car at the last gate")]
+    cones: Annotated[float, Column("", "cones that are down or out")]
+    off_course: Annotated[float, Column("", "times off course")]
+    status: Annotated[float, Column("", "-1: does not take part", choices=STATUSES)]
+
+
+SHOWN = tuple(column_index(RaceColumns))
 HEADS = ("", "car", "laps", "best lap", "cones", "off", "result", "gap", "status")
 DISTANT = 1e18  # sorts behind every time
 

@@ -1,8 +1,8 @@
 """Timing of cars, compiled: crossings of gates between two ticks, progress, wheels outside the track, cones, stops.
 
-A car is timed by its foremost point, as a light barrier sees it (by its pose if it stands over the line before its
-start). Between two ticks that point follows the cubic through its places with its velocities (Hermite): exact for
-constant velocity and constant acceleration.
+A car is timed by its foremost point, as a light barrier sees it (`course.timing_points`: another one if it stands over
+the line before its start). Between two ticks that point follows the cubic through its places with its velocities
+(Hermite): exact for constant velocity and constant acceleration.
 
 `look` updates the table of cars (see its rows below) and writes what has happened in this tick as rows of (kind, car,
 number, share of the tick). It decides nothing: the rules are applied to what it has found.

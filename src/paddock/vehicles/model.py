@@ -19,6 +19,7 @@ from paddock.compute.twin import bound, rebound
 from paddock.errors import CodeError, PaddockError, unknown_name, users_place
 from paddock.plugins import PluginFolder, find_function
 from paddock.vehicles import models
+from paddock.vehicles.actuators import actuated_model, checked_actuators
 from paddock.vehicles.subsystem import checked_part
 from paddock.world.columns import Column, Floats, check_fields, column_index, columns_of
 from paddock.world.ground import LEVEL, UNEVEN, Surface, slope_attitude, surface, uneven_surface
@@ -61,10 +62,11 @@ class PartFile(NamedTuple):
 
 
 class PartFunction(NamedTuple):
-    """A function that replaces a part: its dotted path, and the values of parameters of its own."""
+    """A function that replaces a part: it or its dotted path, values of its own parameters, its memory at the start."""
 
-    path: str
-    parameters: Mapping[str, float]
+    path: str | Callable[..., Any]
+    parameters: Mapping[str, float] = MappingProxyType({})
+    memory: Mapping[str, float] = MappingProxyType({})
 
 
 class Subsystem(NamedTuple):
@@ -73,6 +75,18 @@ class Subsystem(NamedTuple):
     function: Callable[..., Any]
     choices: Mapping[str, Mapping[Callable[..., Any], Callable[..., Any]]] = MappingProxyType({})
     read: Callable[[str, str], Fitting] | None = None  # (text, name) of a file that describes one
+
+
+def pass_commands(u: Any, s: Any, p: Any, dt: float) -> Any:
+    """Return the commands as they are: a model without actuators of its own."""
+    return u
+
+
+ACTUATORS = Subsystem(pass_commands)  # the part of models whose commands may pass through a user's function
+
+
+def _without(chosen: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in chosen.items() if key != name}
 
 
 class Spare(NamedTuple):
@@ -203,10 +217,29 @@ class VehicleModel:
                 what, given = f"{name} of {self.name}", choice.parameters if isinstance(choice, PartFunction) else {}
                 path = choice.path if isinstance(choice, PartFunction) else choice
                 found = find_function(what, path, part.choices) if isinstance(path, str) else path
+                memory = choice.memory if isinstance(choice, PartFunction) else {}
+                if part is ACTUATORS:
+                    return self._actuated(found, what, given, memory).fitted(_without(chosen, name))
+                if memory:
+                    raise PaddockError(f"{what} has no memory: only actuators have one")
                 others[part.function] = checked_part(found, part.function, what, given)
         names = ("step", "pose", "place", "guide", "energy", *(() if self.report is None else ("report",)))
         functions: dict[str, Any] = {name: rebound(getattr(self, name), others) for name in names}
         model = replace(self, **functions, fixed_parameters=parameters)
+        check_functions(model)
+        return model
+
+    def _actuated(
+        self, function: Callable[..., Any], what: str, given: Mapping[str, float], memory: Mapping[str, float]
+    ) -> "VehicleModel":
+        """Return the model with a function between its commands and its step."""
+        taken = dict.fromkeys(self.report_columns)
+        types = self.state, self.command, self.parameters
+        fitted = checked_actuators(function, *types, taken, what, given, memory)
+        own = actuated_model(self.state, self.step, self.place, self.report, fitted, tuple(memory.items()))
+        others = {name: part for name, part in self.subsystems.items() if part is not ACTUATORS}
+        telemetry = (*self.telemetry, *memory)
+        model = replace(self, **own._asdict(), telemetry=telemetry, subsystems=others)
         check_functions(model)
         return model
 

@@ -1,7 +1,7 @@
 """Functions of users as subsystems of a model: checked before anything is compiled, with parameters of their own."""
 
 import dis
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from inspect import Parameter, signature
 from types import FunctionType
@@ -21,8 +21,16 @@ def checked_part(
     Further arguments with defaults are its own parameters; `given` are their values. They are constants of the compiled
     code: fleets with other values have kernels of their own.
     """
+    changed = checked_arguments(function, list(signature(stands_for).parameters), what, given)
+    _check_result(changed, stands_for, what)
+    return changed
+
+
+def checked_arguments(
+    function: Callable[..., Any], wanted: Sequence[str], what: str, given: Mapping[str, float]
+) -> Callable[..., Any]:
+    """Return a function that takes the `wanted` arguments and has no branches, with its own parameters `given`."""
     assert isinstance(function, FunctionType)
-    wanted = list(signature(stands_for).parameters)
     taken = signature(function).parameters
     own = list(taken.values())[len(wanted) :]
     if len(taken) < len(wanted) or any(one.default is Parameter.empty for one in own):
@@ -36,9 +44,7 @@ def checked_part(
         if name not in [one.name for one in own]:
             raise unknown_name(f"parameter of {function.__name__}()", name, [one.name for one in own])
     _refuse_branches(function)
-    changed = _with_defaults(function, tuple(sorted(given.items()))) if given else function
-    _check_result(changed, stands_for, what)
-    return changed
+    return _with_defaults(function, tuple(sorted(given.items()))) if given else function
 
 
 @cache

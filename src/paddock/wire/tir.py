@@ -35,8 +35,18 @@ RANGES = {  # of values that would make the curves meaningless
     "PCY1": (0.1, 5.0),
     "PDY1": (-10.0, 10.0),
     "PKX1": (0.1, 1e4),
+    "PKX3": (-10.0, 10.0),
     "PKY1": (-1e3, 1e3),
     "PKY2": (-100.0, 100.0),
+    **dict.fromkeys(("PEX1", "PEY1"), (-100.0, 10.0)),
+    **dict.fromkeys(("LFZO", "LCX", "LMUX", "LKX", "LCY", "LMUY", "LKY"), (0.01, 100.0)),
+    **dict.fromkeys(("NOMPRES", "INFLPRES"), (1e4, 1e7)),  # Pa
+}
+SPANS = {  # section -> lowest and highest value of a range; what the highest one is at least
+    "LONG_SLIP_RANGE": ("KPUMIN", "KPUMAX", 0.01),
+    "SLIP_ANGLE_RANGE": ("ALPMIN", "ALPMAX", 0.01),
+    "INCLINATION_ANGLE_RANGE": ("CAMMIN", "CAMMAX", 0.0),
+    "VERTICAL_FORCE_RANGE": ("FZMIN", "FZMAX", 1.0),
 }
 
 
@@ -155,6 +165,12 @@ def _check(file: TirFile, lines: Mapping[tuple[str, str], int]) -> None:
             if not low <= value <= high:
                 place = f"{file.name}:{lines[section, key]}"
                 raise TirError(f"{place}: [{section}] {key} must lie in {low:g} to {high:g}, not {value:g}")
+    for section, (low_key, high_key, least) in SPANS.items():
+        known = file.numbers.get(section, {})
+        least = max(least, known.get(low_key, least))
+        if known.get(high_key, 1e12) < least or known.get(low_key) == known.get(high_key, 1e12):
+            place = f"{file.name}:{lines[section, high_key]}"
+            raise TirError(f"{place}: [{section}] {high_key} must be above {least:g}, not {known[high_key]:g}")
     for key in ("PKY1", "PKY2", "PDY1"):
         if file.numbers["LATERAL_COEFFICIENTS"][key] == 0.0:
             place = f"{file.name}:{lines['LATERAL_COEFFICIENTS', key]}"

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from paddock.compute.math import absolute, floor, maximum, minimum, select, sincos, sqrt, table_index, whole
 from paddock.compute.routine import parallel_range, parallel_routine, routine
 from paddock.compute.twin import shared_code
-from paddock.errors import InvalidValueError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -269,8 +268,6 @@ def _wall(k: int, wall: Any, ground: list[float]) -> list[tuple[float, ...]]:
     parts: list[tuple[float, ...]] = []
     for ((ax, ay), z_a), ((bx, by), z_b) in pairwise([*corners, *(corners[:1] if wall.closed else ())]):
         length = sqrt((bx - ax) ** 2 + (by - ay) ** 2)
-        if length == 0.0:
-            raise InvalidValueError(f"world.obstacles[{k}].wall.points: two corners in a row are equal, [{ax}, {ay}]")
         place = 0.5 * (ax + bx), 0.5 * (ay + by), min(z_a, z_b), max(z_a, z_b) + wall.height
         parts.append((*place, (bx - ax) / length, (by - ay) / length, 0.5 * length, 0.5 * wall.thickness, k))
     return parts

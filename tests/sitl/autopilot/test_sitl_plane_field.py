@@ -261,6 +261,7 @@ def test_a_lost_link_does_not_interrupt_a_take_off(own_links: Links, tmp_path: P
     ]  # FAILSAFE_RADIO: short and long one occurred; both cleared by disarming
 
 
+@pytest.mark.slow
 def test_a_plane_returns_into_the_fence_and_circles_inside(own_links: Links) -> None:
     with plane(own_links(1), FENCE_TYPE=2, FENCE_RADIUS=115, WP_LOITER_RAD=90) as rig:
         autopilot, texts = rig.autopilot, rig.texts

@@ -88,6 +88,7 @@ def away(rows: Floats, centre: Floats) -> Floats:
     return np.linalg.norm(rows[:, 1:3] - centre, axis=1)
 
 
+@pytest.mark.slow
 def test_it_is_armed_in_the_air_and_holds_heading_and_height(own_links: Links, tmp_path: Path) -> None:
     with plane(own_links(1), wind=(4.0, 0.0, 0.0)) as rig:
         rig.autopilot.log = OnboardLog(rig.autopilot, tmp_path)

@@ -119,7 +119,8 @@ def operated(model: str, links: dict[str, Any]) -> Iterator[Operator]:
             operator.link.close()
 
 
-@pytest.mark.parametrize(("model", "off"), [("plane", 15.0), pytest.param("fixed_wing", 40.0, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("model", "off"), [("plane", 15.0), ("fixed_wing", 40.0)])
 def test_it_flies_take_off_survey_and_landing_pattern(
     own_links: Callable[[int], dict[str, Any]], model: str, off: float
 ) -> None:

@@ -179,6 +179,7 @@ function toggle(): boolean {
 }
 
 function onToolKey(event: KeyboardEvent, route: RouteTool | null): boolean {
+  if (tool.value === "track") return false; // it has its own keys
   if (event.code === "Delete" && selection.value.size > 0) {
     void removeSelected();
     return true;

@@ -23,6 +23,20 @@ export function cancelDragged(): boolean {
   return cancel !== null;
 }
 
+/** A tool that takes over clicks and drags on the world, set by code that is loaded later. */
+export interface CanvasTool {
+  /** The drag that begins at a point; null: the camera moves. */
+  dragFrom(x: number, y: number): Drag | null;
+  click(x: number, y: number): void;
+  hover(x: number, y: number): void;
+}
+
+let canvasTool: CanvasTool | null = null;
+
+export function setCanvasTool(one: CanvasTool | null): void {
+  canvasTool = one;
+}
+
 // selection box ------------------------------------------------------------------------------------------------------
 
 class BoxDrag {
@@ -71,7 +85,7 @@ export function corners(a: readonly [number, number], b: readonly [number, numbe
 const STILL = 4; // px that a click may move
 const HOVER_EVERY = 60; // ms
 
-interface Drag {
+export interface Drag {
   move(x: number, y: number): void;
   drop(): void | Promise<void>;
   cancel(): void;
@@ -158,6 +172,7 @@ class Pointer {
   }
 
   private dragFrom(event: PointerEvent, x: number, y: number): Drag | null {
+    if (canvasTool) return canvasTool.dragFrom(x, y);
     if (tool.value === "box" || event.altKey) return new BoxDrag(this.stage, [x, y], adds(event));
     if (tool.value === "spawn" || tool.value === "task") return null;
     const handle = this.stage.pickHandle(x, y);
@@ -167,7 +182,8 @@ class Pointer {
   }
 
   private click(event: PointerEvent, x: number, y: number): void {
-    if (tool.value === "go") void goTo(this.stage, x, y);
+    if (canvasTool) canvasTool.click(x, y);
+    else if (tool.value === "go") void goTo(this.stage, x, y);
     else if (tool.value === "route") this.route.add(x, y);
     else if (tool.value === "spawn") void spawnAt(this.stage, x, y);
     else if (tool.value === "task") void addTaskAt(this.stage, x, y);
@@ -187,6 +203,7 @@ class Pointer {
     const now = performance.now();
     if (now - this.looked < HOVER_EVERY) return;
     this.looked = now;
+    if (canvasTool) return canvasTool.hover(x, y);
     const id = this.stage.pick(x, y);
     if (id !== hovered.value) hovered.value = id;
   }

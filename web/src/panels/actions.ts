@@ -12,6 +12,9 @@ export const editorOpener = signal<Opener>(null);
 export const galleryOpener = signal<Opener>(null);
 export const recordingOpener = signal<((file: File) => Promise<void>) | null>(null);
 
+/** Whether the track editor begins with an empty track. */
+export const newTrack = signal(false);
+
 export const stage = signal<Stage | null>(null);
 export const stageFailure = signal("");
 

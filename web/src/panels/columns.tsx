@@ -6,6 +6,7 @@ import { blockedReason } from "../state/controllers";
 import { formatCompass, formatUnit, formatValue } from "../state/format";
 import type { InspectedTree, ValueTree } from "../wire/schema";
 import { attempt } from "./actions";
+import { SensorArrays } from "./arrays";
 import { Icon } from "./icons";
 import { columnName, currentValue, liveColumns, type Section } from "./inspected";
 import { addSeries, isPlotted, removeSeries } from "./plot-list";
@@ -143,7 +144,10 @@ function LiveWheels({ tree }: { tree: InspectedTree }) {
     <Wheels
       id={tree.id}
       columns={[...known.keys()]}
-      read={(name) => currentValue("state", known.get(name) as ValueTree) ?? Number.NaN}
+      read={(name) => {
+        const value = known.get(name); // not every model has the peaks of each slip
+        return (value && currentValue("state", value)) ?? Number.NaN;
+      }}
       unitOf={(name) => known.get(name)?.unit ?? ""}
       meaningOf={(name) => known.get(name)?.meaning ?? ""}
     />
@@ -210,6 +214,9 @@ function SectionOf({ part, tree, live, open }: SectionProps) {
         const carried = live.has(column) ? column : null;
         return <ValueRow key={column} section={part.section} value={value} id={tree.id} column={carried} />;
       })}
+      {typeof part.section === "object" && (
+        <SensorArrays id={tree.id} sensor={part.section.sensor} fleet={tree.fleet} />
+      )}
     </details>
   );
 }

@@ -8,9 +8,9 @@ import { linkTo } from "../editor/share";
 import { call, connection } from "../net/connection";
 import { reasonOf } from "../net/rpc";
 import { formatVehicles } from "../state/format";
-import { metadata, notices, showNotice } from "../state/store";
+import { live, metadata, notices, showNotice, tool } from "../state/store";
 import type { ScenarioCardTree } from "../wire/schema";
-import { chooseRecording, recordingOpener } from "./actions";
+import { chooseRecording, newTrack, recordingOpener } from "./actions";
 import { Button, Empty } from "./widgets";
 
 type Cards =
@@ -140,6 +140,17 @@ function Foot() {
       <span class="grow faint" role="status">
         {starting === null ? notice : `Starting ${starting}; the page reconnects automatically`}
       </span>
+      <Button
+        icon="track"
+        label="Draw a new track"
+        text="New track"
+        disabled={!live.value}
+        onClick={() => {
+          closeGallery();
+          newTrack.value = true;
+          tool.value = "track";
+        }}
+      />
       <Button
         icon="open"
         label="Open a recording"

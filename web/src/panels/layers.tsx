@@ -5,6 +5,7 @@ import { formatCount } from "../state/format";
 import { skippedMarkers } from "../state/markers";
 import { mission } from "../state/mission";
 import { scenery } from "../state/scenery";
+import { hasSensor } from "../state/sensing";
 import { ghosts, type Layers, layers, live, type Shadows, shadows, source } from "../state/store";
 import { attempt } from "./actions";
 import { Button, Switch } from "./widgets";
@@ -24,6 +25,10 @@ const NAMES: Readonly<Record<keyof Layers, string>> = {
   friction: "Friction of the ground",
   obstacles: "Obstacles",
   contacts: "Contacts",
+  scans: "Lidar scans",
+  clouds: "Lidar clouds by height",
+  detections: "Cone detections",
+  truth: "Visible cones as they are",
 };
 
 /** Layers that are offered only if there is something to show. */
@@ -33,6 +38,10 @@ const ONLY: Readonly<Partial<Record<keyof Layers, () => boolean>>> = {
   roads: () => (scenery.value?.roads.length ?? 0) > 0,
   friction: () => shownFriction.value !== null,
   obstacles: () => (scenery.value?.obstacles.length ?? 0) > 0,
+  scans: () => hasSensor("scan"),
+  clouds: () => hasSensor("cloud"),
+  detections: () => hasSensor("cones"),
+  truth: () => hasSensor("cones"),
 };
 
 export function LayersPanel() {

@@ -17,12 +17,12 @@ import {
   stepSample,
   stepShown,
 } from "./timeline-model";
-import { chooseTool } from "./toolbar";
+import { chooseTool, toggleTrackEditor } from "./toolbar";
 import { paceAt, placeOf } from "./transport";
 import { Button } from "./widgets";
 
 interface Shortcut {
-  group: "Time" | "Camera" | "Tools" | "Panels" | "Driving";
+  group: "Time" | "Camera" | "Tools" | "Panels" | "Driving" | "Track editor";
   /** KeyboardEvent.key; "" if handled elsewhere and only listed here. */
   key: string;
   shown: string; // displayed; keys separated by spaces
@@ -62,6 +62,7 @@ export const SHORTCUTS: readonly Shortcut[] = [
   { group: "Tools", key: "t", shown: "T", meaning: "go to a place", act: () => chooseTool("go") },
   { group: "Tools", key: "r", shown: "R", meaning: "draw a route (Enter to send)", act: () => chooseTool("route") },
   { group: "Tools", key: "n", shown: "N", meaning: "spawn vehicles", act: () => chooseTool("spawn") },
+  { group: "Tools", key: "y", shown: "Y", meaning: "edit the track", act: toggleTrackEditor },
   { group: "Tools", key: "", shown: "Shift click", meaning: "add to the selection" },
   { group: "Tools", key: "", shown: "Delete", meaning: "remove the selected vehicles" },
   {
@@ -81,6 +82,12 @@ export const SHORTCUTS: readonly Shortcut[] = [
   { group: "Panels", key: "m", shown: "M", meaning: "minimap", act: () => setLayer("minimap") },
   { group: "Panels", key: "\\", shown: "\\", meaning: "collapse or restore all panels", act: foldAll },
   { group: "Panels", key: "k", shown: "K", meaning: "dark or light theme", act: otherTheme },
+
+  { group: "Track editor", key: "", shown: "Click", meaning: "place a cone, choose one; drag moves it" },
+  { group: "Track editor", key: "", shown: "1 2 3 4 5", meaning: "blue, yellow, orange, large orange, unknown" },
+  { group: "Track editor", key: "", shown: "S", meaning: "set the start pose: click, or drag ahead" },
+  { group: "Track editor", key: "", shown: "Delete", meaning: "remove the chosen cone" },
+  { group: "Track editor", key: "", shown: "Ctrl Z", meaning: "undo; with Shift, redo" },
 
   { group: "Driving", key: "", shown: "G", meaning: "drive the selected vehicle, or stop driving" },
   { group: "Driving", key: "", shown: "W A S D", meaning: "drive, steer; tilt a drone (or arrow keys)" },
@@ -188,7 +195,7 @@ function isPressable(target: EventTarget | null): boolean {
 
 // help dialog --------------------------------------------------------------------------------------------------------
 
-const GROUPS: readonly Shortcut["group"][] = ["Time", "Camera", "Tools", "Driving", "Panels"];
+const GROUPS: readonly Shortcut["group"][] = ["Time", "Camera", "Tools", "Driving", "Track editor", "Panels"];
 
 export function HelpSheet() {
   const dialog = useRef<HTMLDialogElement>(null);

@@ -2,6 +2,7 @@
 import { exportPng, recordingVideo, startVideo, stopVideo } from "../control/controls";
 import { canColour } from "../state/colouring";
 import { blockedAmong } from "../state/controllers";
+import { scenery } from "../state/scenery";
 import {
   type CameraMode,
   type ColouringKind,
@@ -74,6 +75,17 @@ export function ToolBar() {
             onClick={() => chooseTool(name)}
           />
         ))}
+        {(scenery.value?.track ?? null) !== null && (
+          <Button
+            look="bare"
+            icon="track"
+            label="Edit the track"
+            title={readOnlyReason.value !== "" ? `Edit the track: ${readOnlyReason.value}` : "Edit the track (Y)"}
+            pressed={tool.value === "track"}
+            disabled={!live.value}
+            onClick={toggleTrackEditor}
+          />
+        )}
       </div>
       <span class="rule" />
       <ColouringSelect />
@@ -91,7 +103,12 @@ function needsLive(name: Tool): boolean {
 function refusal(name: Tool): string {
   if (!needsLive(name)) return "";
   if (readOnlyReason.value !== "") return readOnlyReason.value;
-  return name === "spawn" ? "" : blockedAmong(selection.value);
+  return name === "spawn" || name === "track" ? "" : blockedAmong(selection.value);
+}
+
+export function toggleTrackEditor(): void {
+  if (tool.value === "track") tool.value = "select";
+  else if (scenery.value?.track) chooseTool("track");
 }
 
 /** The spawn tool needs its panel. */

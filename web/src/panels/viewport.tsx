@@ -9,7 +9,7 @@ import { shownFriction } from "../scene/scenery";
 import { scalars } from "../state/colouring";
 import { withLateStyles } from "../state/files";
 import { standings } from "../state/race";
-import { camera, colouring, layers, preparing, roster, source, theme } from "../state/store";
+import { camera, colouring, layers, preparing, roster, source, theme, tool } from "../state/store";
 import { galleryOpener, stage, stageFailure } from "./actions";
 import { Icon } from "./icons";
 import { showRight } from "./layout";
@@ -17,6 +17,7 @@ import { Toasts } from "./notices";
 import { ToolBar } from "./toolbar";
 import { Boundary, Button, lazy } from "./widgets";
 
+const TrackPanel = lazy("Track editor", async () => (await withLateStyles(import("./track-panel"))).TrackPanel);
 const RaceStrip = lazy("Race", async () => (await withLateStyles(import("./race"))).RaceStrip);
 
 function Legend() {
@@ -127,7 +128,7 @@ export function Viewport({ host }: { host: HTMLElement }) {
         <div class="legends">
           <Legend />
           <FrictionLegend />
-          {standings.value && <RaceStrip />}
+          {tool.value === "track" ? <TrackPanel /> : standings.value && <RaceStrip />}
         </div>
       </Boundary>
       <Boundary name="Driving display">

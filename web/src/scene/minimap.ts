@@ -1,7 +1,7 @@
 // The minimap: a dot per vehicle and the outline of the view. A click moves the camera, Enter frames everything.
 import { groundAt, scenery } from "../state/scenery";
 import * as store from "../state/store";
-import type { ObstacleTree } from "../wire/schema";
+import type { ObstacleTree, TrackTree } from "../wire/schema";
 import { bytes } from "./ribbons";
 import { cssOf } from "./skin";
 import { type Current, current } from "./stage";
@@ -104,9 +104,14 @@ class Map2d {
     const { blend } = now.world.vehicles;
     this.frame = mapFrame(blend.positions, blend.count, this.frame);
     const image = this.blank(pen, side, now);
-    if (this.frame) this.dots(image, side, now);
+    const track = scenery.peek()?.track ?? null;
+    if (this.frame && !track) this.dots(image, side, now);
     pen.putImageData(image, 0, 0);
     if (!this.frame) return;
+    if (track) {
+      drawTrack(pen, track, this.frame, side, cssOf(now.world.view.skin.faint, 0.35));
+      drawCars(pen, this.frame, side, now);
+    }
     const obstacles = store.layers.peek().obstacles ? (scenery.peek()?.obstacles ?? []) : [];
     drawObstacles(pen, obstacles, this.frame, side, cssOf(now.world.view.skin.faint, 0.9));
     this.view(pen, side, this.frame, now);
@@ -179,6 +184,48 @@ class Map2d {
     const selected = store.selection.peek();
     const ink = cssOf(world.view.skin.text);
     if (selected.size <= RINGS) for (const id of selected) ring(pen, world.place(id), frame, side, ink);
+  }
+}
+
+const CONES = ["#3d8bff", "#f5c400", "#f26a1b", "#f26a1b", "#9aa4ae"] as const;
+
+/** Asphalt as a band, and cones in their colours. */
+function drawTrack(
+  pen: CanvasRenderingContext2D,
+  { centre, left_width, right_width, closed, cones, colours }: TrackTree,
+  frame: MapFrame,
+  side: number,
+  asphalt: string,
+): void {
+  const scale = side / (2 * frame.half);
+  const wide = (left_width[0] ?? 0) + (right_width[0] ?? 0);
+  pen.strokeStyle = asphalt;
+  pen.lineWidth = Math.max(wide * scale, 2 * (globalThis.devicePixelRatio || 1));
+  pen.lineJoin = "round";
+  pen.beginPath();
+  for (const [x, y] of centre) pen.lineTo(...toMap(frame, side, x, y));
+  if (closed) pen.closePath();
+  pen.stroke();
+  const dot = Math.max(0.5 * scale, 1.2 * (globalThis.devicePixelRatio || 1));
+  cones.forEach(([x, y], k) => {
+    const [mx, my] = toMap(frame, side, x, y);
+    pen.fillStyle = CONES[colours[k] ?? 4] ?? CONES[4];
+    pen.fillRect(mx - dot / 2, my - dot / 2, dot, dot);
+  });
+}
+
+/** Vehicles in the colours of the view, without the cones of the track. */
+function drawCars(pen: CanvasRenderingContext2D, frame: MapFrame, side: number, { world }: Current): void {
+  const { vehicles } = world;
+  const size = 5 * (globalThis.devicePixelRatio || 1);
+  for (const { kind, first, count } of vehicles.roster?.fleets ?? []) {
+    for (let row = kind === "cone" ? first + count : first; row < first + count; row++) {
+      const at = vehicles.blend.position(row);
+      if (!at) continue;
+      const [mx, my] = toMap(frame, side, at[0], at[1]);
+      pen.fillStyle = `rgb(${vehicles.colours.subarray(4 * row, 4 * row + 3).join(" ")})`;
+      pen.fillRect(mx - size / 2, my - size / 2, size, size);
+    }
   }
 }
 

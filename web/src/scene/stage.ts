@@ -12,9 +12,10 @@ import { controlCamera } from "./camera-controls";
 import { DrawLoop } from "./loop";
 import { missionLoaded } from "./mission";
 import { sceneryBasis } from "./scenery";
+import { sensingLoaded } from "./sensing";
 import { bodiesLoaded } from "./shapes";
 import { onPlane, rowAt, rowsIn, toScreen, traitsOf } from "./view";
-import { World } from "./world";
+import { type Attached, World } from "./world";
 
 function restoreLostContext(canvas: HTMLCanvasElement, restored: () => void): () => void {
   const over = new AbortController();
@@ -136,6 +137,8 @@ export interface Stage {
   setDraft(points: readonly (readonly [number, number, number])[]): void;
   /** Translucent runs drawn beside the source instead of store.ghosts; null: store.ghosts. */
   setGhosts(ghosts: readonly FrameSource[] | null): void;
+  /** Draw something more; returns a function that removes it. */
+  attach(one: Attached): () => void;
   invalidate(): void;
   capturePng(): Promise<Blob>;
   captureStream(fps: number): MediaStream;
@@ -146,6 +149,8 @@ export interface Stage {
   readonly shadowed: boolean;
   /** Number of contacts that are marked now. */
   readonly contactsShown: number;
+  /** Drawn points of lidars, cone detections, and true cones. */
+  readonly sensed: Readonly<Record<"points" | "detections" | "truth", number>>;
   /** Draw frames without and with shadows, each until the graphics card has finished; ms per frame. */
   measureFrames(count?: number): Promise<FrameTimes>;
   dispose(): void;
@@ -262,6 +267,10 @@ class WorldStage implements Stage {
     return this.world.contactsShown;
   }
 
+  get sensed(): Stage["sensed"] {
+    return this.world.sensing.shown;
+  }
+
   async measureFrames(count = 20): Promise<FrameTimes> {
     const sample = store.source.peek()?.sample(performance.now()) ?? null;
     const gl = this.world.renderer.getContext();
@@ -313,6 +322,15 @@ class WorldStage implements Stage {
   setGhosts(ghosts: readonly FrameSource[] | null): void {
     this.world.ghostSources = ghosts;
     this.invalidate();
+  }
+
+  attach(one: Attached): () => void {
+    const detach = this.world.attach(one);
+    this.invalidate();
+    return () => {
+      detach();
+      this.invalidate();
+    };
   }
 
   invalidate(): void {
@@ -394,6 +412,7 @@ class WorldStage implements Stage {
         () => void [mission.value, chosenTask.value, pendingTasks.value, missionLoaded.value, this.loop.invalidate()],
       ),
       effect(() => void [sceneryBasis(), bodiesLoaded.value, store.shadows.value, this.loop.invalidate()]),
+      effect(() => void [sensingLoaded.value, this.loop.invalidate()]),
       effect(() => void [store.source.value?.markers.version.value, transforms.value, this.loop.invalidate()]),
     );
   }

@@ -27,7 +27,7 @@ export interface Surface {
 /** A strip along the middle line that ends `beyond` m outside the boundaries (negative: inside them). */
 export function trackStrip(track: TrackTree, beyond: number, kind: number, height: Height, across: number): Surface {
   const { centre, left_width, right_width, closed } = track;
-  const rows = closed ? centre.length + 1 : centre.length;
+  const rows = centre.length < 2 ? 0 : closed ? centre.length + 1 : centre.length;
   const [places, spots]: [number[], number[]] = [[], []];
   for (let row = 0; row < rows; row++) {
     const k = row % centre.length;

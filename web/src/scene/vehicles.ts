@@ -120,7 +120,7 @@ interface VehicleLook {
   headings: boolean;
   emphasised: ReadonlySet<number>; // rows
   budget: Budget;
-  hidden?: number | undefined; // row that is not drawn: first person camera
+  hidden?: ReadonlySet<number>; // rows that are not drawn
   faded?: boolean; // a ghost whose recording has ended
 }
 
@@ -212,7 +212,7 @@ export class VehicleLayer {
     this.set("strength", look.faded ? FADED : 1);
     this.light(view, this.blend.count);
     const fresh = this.tint(sample, roster, view, look);
-    if (look.hidden !== undefined) this.levels[look.hidden] = POINT;
+    for (const row of look.hidden ?? []) this.levels[row] = POINT;
     this.fillMeshes(sample, roster, look);
     this.points.show(
       this.blend.count,
@@ -303,7 +303,7 @@ export class VehicleLayer {
     for (const { first, count, size } of fleets) {
       const code = Math.max(1, Math.min(255, Math.round(10 * size)));
       for (let row = first; row < first + count; row++) {
-        const next = this.levels[row] === POINT && row !== look.hidden ? code : 0;
+        const next = this.levels[row] === POINT && !look.hidden?.has(row) ? code : 0;
         if (bytes[4 * row + 3] !== next) {
           bytes[4 * row + 3] = next;
           fresh = true;

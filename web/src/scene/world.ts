@@ -1,9 +1,10 @@
 // The scene: draws one frame from a sample of the source and the user's choices.
-import { Color, Scene, SRGBColorSpace, type WebGLRenderer } from "three";
+import { Color, type Object3D, Scene, SRGBColorSpace, type WebGLRenderer } from "three";
 import { shownRoutes } from "../state/controllers";
 import { fleetColour } from "../state/palette";
 import { timeOf } from "../state/poses";
-import { groundAt } from "../state/scenery";
+import type { Roster } from "../state/roster";
+import { draftTrack, groundAt } from "../state/scenery";
 import type { FrameSource, Sample } from "../state/source";
 import * as store from "../state/store";
 import type { OrderTree } from "../wire/schema";
@@ -20,6 +21,7 @@ import { coherent, PreciseState } from "./poses";
 import { type Rgba, type Ringed, Rings } from "./ribbons";
 import { RouteLayer } from "./routes";
 import { SceneryLayer, sceneryLoaded } from "./scenery";
+import { SensingLayer } from "./sensing";
 import type { ShadowMap } from "./shadows";
 import { readSkin, type Skin } from "./skin";
 import { Trails } from "./trails";
@@ -28,6 +30,14 @@ import { type Size, traitsOf, type ViewState } from "./view";
 
 const NO_ROWS: ReadonlySet<number> = new Set();
 const NO_OVERRIDES: readonly OrderTree[] = [];
+const CONE_FLEETS = "cones_"; // names of the fleets of a track's cones
+
+/** Something drawn by another part of the page. */
+export interface Attached {
+  object: Object3D;
+  update(view: ViewState): void;
+  dispose(): void;
+}
 
 export class World {
   readonly rig = new CameraRig();
@@ -41,7 +51,9 @@ export class World {
   private readonly scene = new Scene();
   readonly mission = new MissionLayer(this.scene);
   readonly scenery = new SceneryLayer(this.scene);
+  readonly sensing = new SensingLayer(this.scene);
   private readonly contacts = new ContactMarks();
+  private readonly attached = new Set<Attached>();
   private shadows: ShadowMap | null = null;
   private shadowsRequested = false;
   private readonly dome = new Sky();
@@ -101,6 +113,7 @@ export class World {
     this.dome.view(this.view);
     this.scenery.draw(this.view);
     this.ground.view(this.view, store.layers.peek().grid && !this.scenery.uneven);
+    for (const one of this.attached) one.update(this.view);
     this.overlay.begin(this.view.size);
     if (sample && source) this.drawSource(source, sample);
     else this.vehicles.clear();
@@ -108,6 +121,17 @@ export class World {
     this.drawShadows(shadowed);
     this.renderer.render(this.scene, this.rig.camera);
     this.overlay.end();
+  }
+
+  /** Draw something more; return a function that removes it. */
+  attach(one: Attached): () => void {
+    this.attached.add(one);
+    this.scene.add(one.object);
+    return () => {
+      this.attached.delete(one);
+      this.scene.remove(one.object);
+      one.dispose();
+    };
   }
 
   get contactsShown(): number {
@@ -147,6 +171,7 @@ export class World {
       this.contacts,
       this.mission,
       this.scenery,
+      this.sensing,
       this.dome,
       this.ground,
     ]) {
@@ -173,18 +198,31 @@ export class World {
       headings: layers.headings,
       emphasised: new Set(hovered === undefined ? [] : [hovered]),
       budget: { detailed: 160, simple: 1200 },
-      hidden: this.rig.shown === "fpv" ? this.rowOf(store.focus.peek()) : undefined,
+      hidden: this.hiddenRows(roster),
     };
     this.vehicles.update(sample, roster, this.view, look);
     this.drawTrails(sample, layers.trails);
     this.rings.update(this.view, this.ringed());
     this.contacts.update(source, sample, this.view, layers.contacts);
+    this.sensing.draw(this.view, timeOf(sample));
     this.drawRoutes(layers.routes);
     this.mission.draw(this.view, source.kind !== "recording"); // missions are not recorded
     this.markers.group.visible = layers.markers;
     if (layers.markers) this.markers.update(source.markers, sample, roster, this.view);
     this.axes.update(this.view, sample, roster, layers.axes ? this.rowOf(store.focus.peek()) : null);
     this.drawOverlay(sample);
+  }
+
+  /** The vehicle of the first-person camera, and cones while their track is edited. */
+  private hiddenRows(roster: Roster): ReadonlySet<number> {
+    const rows = new Set<number>();
+    const aboard = this.rig.shown === "fpv" ? this.rowOf(store.focus.peek()) : undefined;
+    if (aboard !== undefined) rows.add(aboard);
+    if (draftTrack.peek() === null) return rows;
+    for (const { name, first, count } of roster.fleets) {
+      if (name.startsWith(CONE_FLEETS)) for (let k = 0; k < count; k++) rows.add(first + k);
+    }
+    return rows;
   }
 
   private drawOverlay(sample: Sample): void {

@@ -59,6 +59,14 @@ export class History {
     return [from, time <= from.time ? from : (this.frames[at + 1] ?? from)];
   }
 
+  /** Frames from one time to another, at most so far as they are kept; oldest first. */
+  between(from: number, to: number): readonly Frame[] {
+    const last = this.indexBefore(to);
+    let first = last;
+    while (first > 0 && (this.frames[first - 1] as Frame).time >= from) first -= 1;
+    return this.frames.slice(first, last + 1);
+  }
+
   private indexBefore(time: number): number {
     let low = 0;
     let high = this.frames.length - 1;

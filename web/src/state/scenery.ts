@@ -1,6 +1,6 @@
 // What never moves, from the server: heights of the ground, friction, obstacles, roads.
 import { computed, signal } from "@preact/signals";
-import type { GroundTree, SceneryTree } from "../wire/schema";
+import type { GroundTree, SceneryTree, TrackTree } from "../wire/schema";
 import { groundHeight } from "./mission";
 import { metadata, source } from "./store";
 
@@ -15,10 +15,14 @@ export function applyScenery(tree: SceneryTree): void {
   received.value = tree;
 }
 
+/** The track that is being edited, shown in place of that of the run; null: none. */
+export const draftTrack = signal<TrackTree | null>(null);
+
 /** The scenery of the shown source; null: unknown, as that of recordings of earlier versions. */
 export const scenery = computed<SceneryTree | null>(() => {
   const shown = source.value;
-  return shown?.routes === undefined ? received.value : (shown.scenery ?? null);
+  const tree = shown?.routes === undefined ? received.value : (shown.scenery ?? null);
+  return tree && draftTrack.value ? { ...tree, track: draftTrack.value } : tree;
 });
 
 /** The ground if it is not level. */

@@ -14,6 +14,7 @@ import { applyStandings } from "./race";
 import { vehiclesReplaced, watchRemoved } from "./removed-vehicles";
 import { drawnCount, enterRoster, frames, markers, onDrawn, runRestarted, showServed, takeFrame } from "./run";
 import { applyScenery, SIDE } from "./scenery";
+import { startSensing } from "./sensing";
 import { expose, figures, metadata, overrides, routes, showNotice } from "./store";
 import { Subscription } from "./subscription";
 
@@ -29,6 +30,7 @@ export function startSession(url: string): void {
   session.begin(new Worker(worker, { type: "module", name: "paddock-net" }), url);
   startColouring();
   watchRemoved();
+  startSensing();
   expose({
     measureDecode: (count: number) => server.measureDecode(count),
     setRate: (rate: number | null) => session.subscription.pacing.setRate(rate),

@@ -80,7 +80,7 @@ export const hovered = signal<number | null>(null);
 export type CameraMode = "orbit" | "chase" | "top" | "fpv";
 export const camera = signal<CameraMode>("orbit");
 
-export type Tool = "select" | "box" | "go" | "route" | "spawn" | "task";
+export type Tool = "select" | "box" | "go" | "route" | "spawn" | "task" | "track";
 export const tool = signal<Tool>("select");
 
 export type ColouringKind = "fleet" | "speed" | "battery" | "altitude" | "signal" | "state";
@@ -101,6 +101,10 @@ export interface Layers {
   friction: boolean;
   obstacles: boolean;
   contacts: boolean;
+  scans: boolean;
+  clouds: boolean;
+  detections: boolean;
+  truth: boolean;
 }
 
 export const layers = signal<Layers>({
@@ -118,6 +122,10 @@ export const layers = signal<Layers>({
   friction: true,
   obstacles: true,
   contacts: true,
+  scans: true,
+  clouds: true,
+  detections: true,
+  truth: false,
 });
 
 /** Shadows; auto: unless rendering is done in software or is slow. */

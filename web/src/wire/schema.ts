@@ -387,6 +387,13 @@ export interface TrackTree {
   gates: readonly GateTree[];
 }
 
+/** An edited track: null if its cones form none, with the reason in `problems`; `warnings` are broken rules. */
+export interface TrackCheckTree {
+  track: TrackTree | null;
+  problems: readonly string[];
+  warnings: readonly string[];
+}
+
 /** What never moves; `ground` is null where it is flat, at `ground_z`. */
 export interface SceneryTree {
   ground_z: number;
@@ -467,10 +474,11 @@ export interface ModelTree {
   inputs: readonly ColumnTree[];
 }
 
-/** Columns of a vehicle, a fleet, or (null) of all vehicles. */
+/** Columns of a vehicle, a fleet, or (null) of all vehicles; `rate`: at most so many times per second. */
 export interface WantedColumns {
   of: string | number | null;
   columns: readonly string[];
+  rate?: number | null;
 }
 
 /** The answer to `subscribe`. */
@@ -608,6 +616,15 @@ export interface Methods {
   authenticate: { params: { token: string }; result: Empty };
   /** Return the errors of a scenario, with line and column, without running it. */
   check_scenario: { params: { text: string }; result: { problems: readonly ProblemTree[] } };
+  /** Return the track of cones, or why they form none, and the rules of Formula Student that it breaks. */
+  check_track: {
+    params: {
+      cones: readonly (readonly number[])[];
+      colours: readonly ("blue" | "yellow" | "orange" | "big_orange" | "unknown")[];
+      start: readonly number[];
+    };
+    result: { check: TrackCheckTree };
+  };
   /** Remove all vehicles; return how many there were. */
   clear_all_robots: { params: Empty; result: Removed };
   /** Remove everything drawn in the namespace `debug`. */
@@ -662,7 +679,7 @@ export interface Methods {
   get_routes: { params: Empty; result: { routes: readonly RouteTree[] } };
   /** Return the YAML text of the running scenario; the original text if it was loaded from a file. */
   get_running_scenario: { params: Empty; result: ScenarioText };
-  /** Return the YAML text of a demo. */
+  /** Return the YAML text of a bundled scenario. */
   get_scenario: { params: { name: string }; result: ScenarioText };
   /** Return the ground, on a grid, static obstacles, and roads. */
   get_scenery: { params: { side?: number }; result: { scenery: SceneryTree } };
@@ -690,7 +707,7 @@ export interface Methods {
   let_go: { params: Empty; result: Moment };
   /** Return the models of which vehicles can be added, with presets (the default first) and inputs. */
   list_models: { params: Empty; result: { models: readonly ModelTree[] } };
-  /** Return the demo scenarios: description, number of vehicles, picture. */
+  /** Return the bundled scenarios, demos and manoeuvres: description, number of vehicles, picture. */
   list_scenarios: { params: Empty; result: { scenarios: readonly ScenarioCardTree[] } };
   /** End the run and start another on the same addresses; clients reconnect. Refused if it has errors. */
   load_scenario: { params: { text?: string | null; name?: string | null }; result: Empty };
@@ -792,6 +809,16 @@ export interface Methods {
   };
   /** Stop sending frames. */
   unsubscribe: { params: Empty; result: Empty };
+  /** Return the text of a track file with these cones; `lanes` needs cones that form a track. */
+  write_track: {
+    params: {
+      cones: readonly (readonly number[])[];
+      colours: readonly ("blue" | "yellow" | "orange" | "big_orange" | "unknown")[];
+      start: readonly number[];
+      format?: "csv" | "csv4" | "cones" | "lanes";
+    };
+    result: { text: string };
+  };
 }
 
 /** Methods that may take arbitrarily long: they wait, plan or compile. */
@@ -799,6 +826,7 @@ export const SLOW_METHODS: ReadonlySet<string> = new Set([
   "add_task",
   "add_zone",
   "check_scenario",
+  "check_track",
   "damage_vehicle",
   "give_order",
   "load_scenario",
@@ -808,4 +836,5 @@ export const SLOW_METHODS: ReadonlySet<string> = new Set([
   "reset",
   "simulation_step",
   "spawn_robots",
+  "write_track",
 ]);

@@ -2,7 +2,11 @@
 // The wheels of a car: columns per wheel and per axle, friction circles, sliding.
 import { render } from "preact";
 import { expect, it } from "vitest";
+import { summaryOf } from "../../src/panels/arrays";
+import { InspectorColumns } from "../../src/panels/columns";
 import { brief, quantitiesOf, Wheels, wheelColumns, wheelOf } from "../../src/panels/wheels";
+import type { ValueTree } from "../../src/wire/schema";
+import { inspectedRed, makeWorld } from "./world";
 
 const ENDS = ["fl", "fr", "rl", "rr"];
 const NAMES = ["load", "force_x", "force_y", "slip_ratio", "slip_angle", "mu_peak", "alpha_peak", "kappa_peak"];
@@ -57,4 +61,27 @@ it("writes three digits", () => {
     "0",
     "–",
   ]);
+});
+
+it("shows axles of which the model has no peaks, as those of the bicycle model", async () => {
+  const host = document.createElement("div");
+  const bicycle = ["slip_angle_front", "slip_angle_rear", "force_y_front", "force_y_rear"];
+  const columns = bicycle.map((name) => ({ ...(inspectedRed.columns[0] as ValueTree), name, value: 0.25 }));
+  makeWorld();
+  render(<InspectorColumns tree={{ ...inspectedRed, columns }} />, host);
+  expect([...host.querySelectorAll(".wheels td:not(.unit)")].map((one) => one.textContent).filter(Boolean)).toEqual([
+    "0.250",
+    "0.250",
+    "0.250",
+    "0.250",
+  ]);
+  expect(host.querySelector("td.slides")).toBeNull();
+});
+
+it("summarises arrays of sensors", () => {
+  const array = { name: "lidar.ranges", shape: [4], sensor: "lidar", unit: "m", meaning: "", fields: [], options: {} };
+  expect(summaryOf(array, [2, Number.POSITIVE_INFINITY, 7.25, Number.NEGATIVE_INFINITY])).toBe("2 of 4, 2.0 to 7.3 m");
+  expect(summaryOf(array, [1, 2])).toBe("–"); // of another roster
+  const fields = ["x", "y"].map((name) => ({ name, unit: "m", meaning: "", low: null, high: null, choices: [] }));
+  expect(summaryOf({ ...array, shape: [2, 2], fields }, [1, 2, Number.NaN, Number.NaN])).toBe("1 of 2 rows");
 });

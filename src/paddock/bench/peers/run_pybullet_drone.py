@@ -1,31 +1,12 @@
 """Run by the peers' Python: env-steps per second of gym-pybullet-drones. Arguments: substeps, seconds.
 
-Without the package, which no registry has (`pip install git+https://github.com/utiasDSL/gym-pybullet-drones`), only the
-calls of PyBullet that a step of its hover environment makes are measured: an upper bound of its rate.
+No registry has the package, so only the calls of PyBullet that a step of its hover environment makes are measured: an
+upper bound of its rate.
 """
 
 import json
 import sys
 import time
-
-import numpy as np
-
-
-def its_environment(substeps: int) -> object:
-    """Return a function that steps its hover environment."""
-    from gym_pybullet_drones.envs.HoverAviary import HoverAviary
-    from gym_pybullet_drones.utils.enums import ActionType, ObservationType
-
-    env = HoverAviary(pyb_freq=240, ctrl_freq=240 // substeps, obs=ObservationType.KIN, act=ActionType.RPM)
-    env.reset(seed=0)
-    action = np.zeros((1, 4), np.float32)
-
-    def work() -> None:
-        _, _, terminated, truncated, _ = env.step(action)
-        if terminated or truncated:
-            env.reset()
-
-    return work
 
 
 def calls_alone(substeps: int) -> object:
@@ -57,10 +38,7 @@ def calls_alone(substeps: int) -> object:
 def main() -> None:
     """Print one JSON object."""
     substeps, seconds = int(sys.argv[1]), float(sys.argv[2])
-    try:
-        work, name = its_environment(substeps), "gym-pybullet-drones"
-    except ImportError:
-        work, name = calls_alone(substeps), "PyBullet's part of gym-pybullet-drones"
+    work, name = calls_alone(substeps), "PyBullet's part of gym-pybullet-drones"
     best, calls, end = float("inf"), 0, time.perf_counter() + seconds
     while calls < 3 or time.perf_counter() < end:
         started = time.perf_counter()

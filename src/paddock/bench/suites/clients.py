@@ -39,6 +39,8 @@ ASKED: dict[str, dict[str, Any]] = {
     "transform": {"target": "world", "source": "scouts[7]"},
     "clock": {},
     "scenery": {},
+    "track": {},
+    "standings": {},
     "placed_markers": {},
     "marker_namespaces": {},
     "command": {"target": "red", "inputs": {"steer": 0.1}},

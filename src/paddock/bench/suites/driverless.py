@@ -1,13 +1,14 @@
-"""Driverless and learning: vectorised environments, one car with a lidar, many cars; against peers where installed."""
+"""Driverless and learning: environments, a car with a lidar, many cars, perception and control; against peers."""
 
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from paddock.bench.result import Bench, Result, best_time, measured
+from paddock.bench.result import Bench, Result, best_time, best_times, measured
 from paddock.bench.suites.peers import PYTHON, run_peer
-from paddock.errors import MissingFeatureError
 
 WORLDS = 4096
 BEAMS = 1080
@@ -20,6 +21,8 @@ def run(quick: bool) -> Iterator[Result]:
     yield from _quads(256 if quick else WORLDS, seconds, quick)
     yield from _lidar_car(seconds, quick)
     yield from _cars(100 if quick else CARS, seconds, quick)
+    yield from _perception(100 if quick else CARS, seconds, quick)
+    yield from _control(seconds, quick)
 
 
 def _goal(quick: bool, target: str) -> str | None:
@@ -77,13 +80,10 @@ def _lidar_car(seconds: float, quick: bool) -> Iterator[Result]:
     given = {"observation": "lidar", "beams": BEAMS, "rate": 100, "ticks": 1, "speed": 0.0}
     many = env_rate("car_racing", worlds, seconds, **given)
     yield measured("driverless", f"{worlds} cars with {BEAMS} beams: paddock", many, "car-steps/s")
-    if PYTHON.exists():
-        try:
-            theirs = float(run_peer("run_f1tenth.py", str(seconds))["steps_per_second"])
-        except MissingFeatureError:
-            return  # it is in no registry
-        yield measured("driverless", f"one car with {BEAMS} beams: f1tenth_gym", theirs, "steps/s")
-        yield measured("driverless", f"one car with {BEAMS} beams: ratio", ours / theirs, "x", _goal(quick, ">= 20"))
+    peer = run_peer("march_distance_field.py", str(BEAMS), str(seconds), python=Path(sys.executable))
+    theirs, name = float(peer["scans_per_second"]), "the scan of f1tenth_gym's method alone"
+    yield measured("driverless", f"one car with {BEAMS} beams: {name}", theirs, "scans/s")
+    yield measured("driverless", f"one car with {BEAMS} beams: over {name}", ours / theirs, "x")
 
 
 def _cars(count: int, seconds: float, quick: bool) -> Iterator[Result]:
@@ -103,6 +103,37 @@ def _cars(count: int, seconds: float, quick: bool) -> Iterator[Result]:
         work()
         factor = 0.1 / best_time(work, seconds)
     yield measured("driverless", f"{count} cars at 100 Hz, command() and step()", factor, "x real time", ">= 1")
+
+
+def _perception(count: int, seconds: float, quick: bool) -> Iterator[Result]:
+    """A frame of cone detections of every car on a track: ticks with frames against ticks without."""
+    from paddock import load
+
+    gap = 420.0 / count
+    fleet = {"name": "cars", "count": count, "model": "car.kinematic", "spawn": {"track": {"gap": gap}}}
+    given = {"clock": {"rate": 10}, "track": "trackdrive"}
+    sensor = {"cones": {"rate": 10, "delay": 0.0, "occlusion": 0}}
+    with (
+        load({**given, "vehicles": [fleet]}) as plain,
+        load({**given, "vehicles": [fleet | {"sensors": [sensor]}]}) as seeing,
+    ):
+        cones = len(seeing.track.cones) if seeing.track is not None else 0
+        for sim in (plain, seeing):
+            sim.step(2)
+        times = best_times({"plain": plain.step, "seeing": seeing.step}, seconds)
+    frame = 1e3 * (times["seeing"] - times["plain"])
+    case = f"cones seen by {count} cars on a track of {cones}, a frame"
+    yield measured("driverless", case, frame, "ms", _goal(quick, "<= 2"))
+
+
+def _control(seconds: float, quick: bool) -> Iterator[Result]:
+    """A step of the MPC of the examples along a bend, where the examples are (a clone of the repository)."""
+    folder = Path(__file__).parents[4] / "examples" / "driverless"
+    if not (folder / "mpc.py").exists():
+        return
+    found = run_peer("time_mpc.py", str(folder), str(20 if quick else 400), python=Path(sys.executable))
+    median = 1e3 * float(found["median"])
+    yield measured("driverless", "MPC step of the examples, median", median, "ms", _goal(quick, "<= 5"))
 
 
 BENCH = Bench("environments for learning and driverless cars, against peers", run, by_default=False)

@@ -40,12 +40,12 @@ def _rate(program: str, *arguments: str) -> float:
     return float(run_peer(program, *arguments)["steps_per_second"])
 
 
-def run_peer(program: str, *arguments: str, given: str = "") -> dict[str, Any]:
-    """Return what a peer's program prints last, a JSON object; `given` on its stdin."""
-    if not PYTHON.exists():
+def run_peer(program: str, *arguments: str, given: str = "", python: Path = PYTHON) -> dict[str, Any]:
+    """Return what a peer's program prints last, a JSON object; `given` on its stdin, `python` that of the peers."""
+    if not python.exists():
         raise MissingFeatureError("the peers are not installed: run `make bench-peers` in the repository")
     path = Path(next(iter(peer_programs.__path__))) / program
-    command = [str(PYTHON.absolute()), str(path), *arguments]
+    command = [str(python.absolute()), str(path), *arguments]
     with TemporaryDirectory() as folder:  # some write a log file to the current folder
         result = subprocess.run(command, input=given, capture_output=True, text=True, check=False, cwd=folder)
     if result.returncode:

@@ -23,16 +23,16 @@ class Options(NamedTuple):
     """Gates, starts, and the weights of the reward."""
 
     action: Annotated[float, Column("", "what actions mean", choices=ACTIONS)] = 0.0
-    sticks: Annotated[float, Column("", "rates: deflection of the sticks at an action of 1", 0.0, 1.0)] = 0.8
-    half: Annotated[float, Column("m", "half the inner width and height of a gate", 0.1, 10.0)] = 0.75
-    frame: Annotated[float, Column("m", "width of a gate's frame", 0.0, 10.0)] = 0.4
+    sticks: Annotated[float, Column("", "rates: deflection of the sticks at an action of 1", 0.0, 1.0)] = 0.4
+    half: Annotated[float, Column("m", "half the inner width and height of a gate", 0.1, 10.0)] = 1.0
+    frame: Annotated[float, Column("m", "width of a gate's frame", 0.0, 10.0)] = 0.2
     laps: Annotated[float, Column("", "laps of a race; 0: any number", 0.0, 1e6)] = 0.0
     anywhere: Annotated[float, Column("0/1", "an episode begins before any gate, not the first", 0.0, 1.0)] = 1.0
     speed: Annotated[float, Column("m/s", "speed at the start", 0.0, 50.0)] = 2.0
-    passed: Annotated[float, Column("", "reward of a gate", 0.0, 1e4)] = 5.0
+    passed: Annotated[float, Column("", "reward of a gate", 0.0, 1e4)] = 10.0
     progress: Annotated[float, Column("1/m", "reward of a metre towards the gate", 0.0, 1e4)] = 1.0
-    spin: Annotated[float, Column("s2/rad2", "cost of the squared body rates", 0.0, 10.0)] = 0.001
-    crash: Annotated[float, Column("", "cost of a crash or of getting lost", 0.0, 1e4)] = 5.0
+    spin: Annotated[float, Column("s2/rad2", "cost of the squared body rates", 0.0, 10.0)] = 0.0002
+    crash: Annotated[float, Column("", "cost of a crash or of getting lost", 0.0, 1e4)] = 1.0
     lost: Annotated[float, Column("m", "an episode ends at this distance from the gate", 1.0, 1e4)] = 25.0
     hover: Annotated[float, Column("", "share of full thrust that carries it: set from the vehicle", 0.0, 1.0)] = 0.2
 
@@ -142,8 +142,8 @@ def draw(picture: Picture, course: Course, poses: Floats, memory: Floats) -> Non
     reach = float(np.abs(gates[:, :2] - middle[:2]).max()) + 3.0
     for view in picture.above_and_beside(middle, reach):
         for k, (x, y, z, yaw) in enumerate(gates[:, :GATE_COLUMNS].tolist()):
-            side = 0.75 * np.array([-np.sin(yaw), np.cos(yaw), 0.0])
-            corners = [(x, y, z) + a * side + (0.0, 0.0, b * 0.75) for a, b in ((1, 1), (1, -1), (-1, -1), (-1, 1))]
+            side = np.array([-np.sin(yaw), np.cos(yaw), 0.0])
+            corners = [(x, y, z) + a * side + (0.0, 0.0, b) for a, b in ((1, 1), (1, -1), (-1, -1), (-1, 1))]
             view.line(corners, (46, 160, 67) if k == int(memory[0, 0]) else DARK, closed=True)
         view.quad(poses[:, 0], size=0.5)
 

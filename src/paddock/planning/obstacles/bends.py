@@ -240,11 +240,12 @@ class WayEnds(NamedTuple):
 
 def ends(start: Start, goal: Goal, radius: float, many: bool, wind: tuple[float, float] = (0.0, 0.0)) -> WayEnds:
     """Return the turns at the start and the goal; a free heading is a point, with `many` also turns through it."""
-    x, y, heading = goal
+    x, y, heading = float(goal[0]), float(goal[1]), goal[2]  # whole numbers would be compiled again
+    leaving, (wx, wy) = float(start[2]), map(float, wind)
     starts = [_turn(*start, radius, way) for way in (1.0, -1.0)]
     if radius == 0.0:
         point = np.array([_turn(x, y, 0.0, 0.0, 1.0)])
-        return WayEnds(np.array(starts[:1]), start[2], point, np.array([np.nan]), x, y, *wind)
+        return WayEnds(np.array(starts[:1]), leaving, point, np.array([np.nan]), x, y, wx, wy)
     if heading is not None:
         headings = [heading]
         goals, arrivals = [], []
@@ -254,7 +255,7 @@ def ends(start: Start, goal: Goal, radius: float, many: bool, wind: tuple[float,
     for arrival in headings:
         goals += [_turn(x, y, arrival, radius, way) for way in (1.0, -1.0)]
         arrivals += [arrival, arrival]
-    return WayEnds(np.array(starts), start[2], np.array(goals), np.array(arrivals), x, y, *wind)
+    return WayEnds(np.array(starts), leaving, np.array(goals), np.array(arrivals, np.float64), x, y, wx, wy)
 
 
 def _turn(x: float, y: float, heading: float, radius: float, way: float) -> tuple[float, ...]:

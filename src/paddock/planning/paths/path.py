@@ -279,4 +279,4 @@ def radii(radius: ArrayLike, n: int) -> Floats:
         raise InvalidValueError(f"radius has to be one number or one for each of {n} starts, not {given.shape}")
     if not (np.isfinite(given) & (given >= 0.0)).all():
         raise InvalidValueError("radius has to be a number >= 0, not " + repr(np.atleast_1d(given).min().item()))
-    return np.ascontiguousarray(np.broadcast_to(given, (n,)))
+    return np.broadcast_to(given, (n,)).copy()  # a view of one start would be read-only: compiled again

@@ -51,7 +51,7 @@ def _compared(cars: Sequence[CarTrace]) -> list[tuple[str, Any, LapTrace]]:
         from matplotlib import colormaps
 
         laps = cars[0].laps[-MOST_LAPS:]
-        tones = colormaps["viridis"](np.linspace(0.0, 0.85, max(len(laps), 1)))
+        tones = colormaps["viridis"](np.linspace(0.0, 0.85, len(laps)))
         return [(_lap_label(lap), tone, lap) for lap, tone in zip(laps, tones, strict=True)]
     best = [(car.name, colour(k), car.best) for k, car in enumerate(cars)]
     return [(f"{name}, {_lap_label(lap)}", tone, lap) for name, tone, lap in best if lap is not None]

@@ -1,11 +1,11 @@
 """ISO 3888-2: the double lane change (obstacle avoidance), driven by a preview driver, with cones."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 
+from paddock.behaviour.rules.preview import FORESIGHT, preview_curvature
 from paddock.record.validation.manoeuvres import KMH, Check, ManoeuvreResult, top_speed
 from paddock.record.validation.proving_ground import (
     Inputs,
@@ -13,14 +13,14 @@ from paddock.record.validation.proving_ground import (
     TestCar,
     Traces,
     drive,
+    driver_options,
     linear_bicycle,
     speed_pedals,
 )
 from paddock.world.columns import Floats
+from paddock.world.lane_change import SECTIONS, Course
 
-SECTIONS = (12.0, 13.5, 11.0, 12.5, 12.0)  # m: entry lane, change, side lane, change, exit lane
-APART = 1.0  # m between the left edge of the entry lane and the right edge of the side lane
-RUN_UP = 30.0  # m
+RUN_UP = driver_options("iso_3888_2")["path"]["lane_change"]["run_up"]  # m
 ABOVE = 5.0  # km/h above the pass speed at which hit cones are counted
 TOP = 160.0  # km/h, the fastest entry that is tried
 SLOWEST = 40.0  # km/h
@@ -29,47 +29,6 @@ HELD = 1.0  # km/h: a run counts if the car enters this close to the entry speed
 DRIVERS = tuple(product((0.2, 0.3, 0.4, 0.5, 0.6), (1.0, 1.7, 2.5), (0.0, 1.5), (0.1, 0.3)))
 """Drivers: preview (s), gain, begin of a change before the end of a lane (m), cut of the side lane (m)."""
 AGREEMENT = 0.2  # of the pass speeds of two levels
-FORESIGHT = 0.9  # share of the present turn that the preview takes into account
-
-
-@dataclass(frozen=True)
-class Course:
-    """The lanes for a car of one width; x = 0 is the entry, y = 0 the middle of the entry lane."""
-
-    width: float  # m, of the car
-
-    @property
-    def lanes(self) -> tuple[tuple[float, float, float, float], ...]:
-        """First and last x, right and left edge of the three lanes, m."""
-        entry = 0.5 * (1.1 * self.width + 0.25)
-        side, leave = self.width + 1.0, max(1.3 * self.width + 0.25, 3.0)
-        ends = np.cumsum((0.0, *SECTIONS)).tolist()
-        return (
-            (ends[0], ends[1], -entry, entry),
-            (ends[2], ends[3], entry + APART, entry + APART + side),
-            (ends[4], ends[5], entry - leave, entry),
-        )
-
-    @property
-    def cones(self) -> Floats:
-        """The inner edges (k, 2) of the cones: five on each side of a lane, m."""
-        return np.array(
-            [(x, y) for first, last, *edges in self.lanes for y in edges for x in np.linspace(first, last, 5).tolist()]
-        )
-
-    def line(self, x: Floats, early: Floats, cut: Floats) -> Floats:
-        """Return the y of the line that the driver aims at: the lanes, cut short, joined smoothly."""
-        (_, a, *one), (b, c, *two), (d, _, *three) = self.lanes
-        middles = [0.5 * sum(edges) for edges in (one, two, three)]
-        out = np.clip((x - (a - early)) / (b - a + early), 0.0, 1.0)
-        back = np.clip((x - (c - early)) / (d - c + early), 0.0, 1.0)
-        side, leave = middles[1] - cut, middles[2]
-        return middles[0] + (side - middles[0]) * _smooth(out) + (leave - side) * _smooth(back)
-
-
-def _smooth(share: Floats) -> Floats:
-    """Return a rise from 0 to 1 without a step of curvature."""
-    return np.asarray(share**3 * (10.0 + share * (6.0 * share - 15.0)))
 
 
 def lane_change(car: TestCar) -> ManoeuvreResult:
@@ -139,7 +98,7 @@ def cone_hits(car: TestCar, course: Course, speeds: Floats) -> tuple[Floats, Tra
         bending = FORESIGHT * now.yaw_rate / np.maximum(now.speed, 1.0)
         reach = np.maximum(now.speed * preview, 1.0)
         off = wanted - (now.y + now.course_y * preview + 0.5 * bending * reach * reach)
-        curvature = bending + 2.0 * gain * off / (reach * reach)
+        curvature = preview_curvature(bending, off, reach, gain)
         inside = now.x > RUN_UP
         steer = np.clip(angle * curvature, -p.steer_max, p.steer_max)
         pedals = speed_pedals(car, entry, now.speed)

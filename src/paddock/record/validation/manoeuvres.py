@@ -14,7 +14,9 @@ from paddock.record.validation.proving_ground import (
     Inputs,
     Sample,
     TestCar,
+    bundled_manoeuvre,
     drive,
+    driver_options,
     lateral_grip,
     linear_bicycle,
     speed_pedals,
@@ -68,8 +70,9 @@ class Check:
         return bool(abs(self.measured - self.expected) <= self.tolerance * abs(self.expected))
 
 
-STEP_SPEED, STEP_LATERAL = 80.0 * KMH, 4.0  # m/s and m/s2, of ISO 7401
-STEP_START, STEP_RISE, STEP_END = 0.5, 0.1, 5.0  # s
+STEP = driver_options("iso_7401")
+STEP_SPEED, STEP_LATERAL = STEP["speed"], 4.0  # m/s and m/s2
+STEP_START, STEP_RISE, STEP_END = STEP["start"], STEP["rise"], 5.0  # s
 
 
 def step_steer(car: TestCar) -> ManoeuvreResult:
@@ -151,12 +154,13 @@ def _crossing(x: Floats, y: Floats, level: float) -> float:
 
 CARS, HOLD = 48, 6.0  # cars and seconds of a steady turn
 RAMP = 2.0  # s
+TURN_SPEED = driver_options("iso_4138")["speed"]  # m/s
 LINEAR = (0.5, 2.5)  # m/s2: lateral accelerations of the understeer gradient
 
 
 def steady_turns(car: TestCar) -> ManoeuvreResult:
     """ISO 4138, constant speed: 48 cars hold 80 km/h with different steering angles until they turn steadily."""
-    speed = STEP_SPEED if reaches(car, STEP_SPEED) else 0.7 * top_speed(car)
+    speed = TURN_SPEED if reaches(car, TURN_SPEED) else 0.7 * top_speed(car)
     linear = linear_bicycle(car, speed)
     p = car.values
     largest = min(p.steer_max, 4.0 * linear.steer_for(lateral_grip(car, speed), speed))
@@ -294,15 +298,12 @@ def coasting_speed(speed: float, k: float, rolling: float, time: float) -> float
     return float(ratio * np.tan(angle)) if angle > 0.0 else 0.0
 
 
-SLIPPERY = 0.3
-
-
 def split_friction(car: TestCar) -> ManoeuvreResult:
     """Brake from 80 km/h with the left wheels on a friction of 0.3, hands on a straight wheel and with a correction."""
     if car.level in ("kinematic", "bicycle"):
         return ManoeuvreResult(skipped="not applicable: one wheel on each axle, on the centre line")
-    ground = {"patches": [{"half_plane": {"point": [0.0, 0.0], "heading": 0.0}, "mu": SLIPPERY}]}
-    speed = min(80.0 * KMH, 0.8 * top_speed(car))
+    defined = bundled_manoeuvre("split_mu")
+    speed = min(defined.vehicles[0].speed, 0.8 * top_speed(car))
     corrects = np.array([0.0, 1.0])
 
     def decide(now: Sample) -> Inputs:
@@ -312,7 +313,9 @@ def split_friction(car: TestCar) -> ManoeuvreResult:
     def done(now: Sample) -> bool:
         return bool((now.course_x**2 + now.course_y**2 < 0.01).all())
 
-    traces = drive(car, np.full(2, speed), 25.0, decide, world={"ground": ground}, spacing=(400.0, 0.0), until=done)
+    traces = drive(
+        car, np.full(2, speed), 25.0, decide, world=defined.to_dict()["world"], spacing=(400.0, 0.0), until=done
+    )
     yaw = np.degrees(np.unwrap(np.arctan2(traces["heading_y"], traces["heading_x"]), axis=0))
     second = min(int(1.0 / PERIOD), len(traces.time) - 1)
     figures: dict[str, float | None] = {

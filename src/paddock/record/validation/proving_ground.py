@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import sqrt
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from paddock.compute import arrays
 from paddock.engine.simulation import Simulation
 from paddock.errors import InvalidValueError
-from paddock.scenario import Scenario, VehicleEntry, load_preset, load_scenario
+from paddock.scenario import Scenario, VehicleEntry, bundled_path, load_preset, load_scenario
 from paddock.vehicles.model import find_model
 from paddock.vehicles.parts.car import Command, Parameters, car_body
 from paddock.world.columns import Floats, filled
@@ -111,6 +111,19 @@ class Traces:
     def body_slip(self) -> Floats:
         """Angle between the heading and the course, rad."""
         return np.asarray(arrays.arctan2(self["side"], self["speed"]))
+
+
+@lru_cache(maxsize=16)
+def bundled_manoeuvre(name: str) -> Scenario:
+    """Return the scenario of a manoeuvre from the catalog, which defines its speeds, times and ground."""
+    return load_scenario(bundled_path(name))
+
+
+def driver_options(name: str) -> dict[str, Any]:
+    """Return the options of the first driver of a manoeuvre from the catalog."""
+    driver = bundled_manoeuvre(name).vehicles[0].controller
+    assert driver is not None
+    return dict(driver.options)
 
 
 def scenario_of(car: TestCar, count: int, world: Mapping[str, Any] | None = None) -> Scenario:

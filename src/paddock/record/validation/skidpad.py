@@ -3,19 +3,21 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.record.validation.manoeuvres import STEP_SPEED, Check, ManoeuvreResult, bend_drag, reaches, top_speed
+from paddock.record.validation.manoeuvres import TURN_SPEED, Check, ManoeuvreResult, bend_drag, reaches, top_speed
 from paddock.record.validation.proving_ground import (
     Inputs,
     Sample,
     TestCar,
     drive,
+    driver_options,
     lateral_grip,
     linear_bicycle,
     speed_pedals,
 )
 from paddock.world.columns import Floats
 
-RADIUS, SMALL_RADIUS = 50.0, 10.0  # m; small: cars with a wheelbase below 1.2 m
+RADIUS = driver_options("skidpad")["path"]["circle"]["radius"]  # m
+SMALL_RADIUS = 10.0  # m, of cars with a wheelbase below 1.2 m
 CARS = 24
 EVERY = 0.02  # s between two decisions
 RISE, DRIVEN, JUDGED = 10.0, 20.0, 3.0  # s: to the full speed, in all, at the end
@@ -90,7 +92,7 @@ def agreement(car: TestCar, circle: ManoeuvreResult, turns: ManoeuvreResult) -> 
     if measured is None or limit is None or circle.remark:
         return []
     radius = RADIUS if car.values.cg_to_front + car.values.cg_to_rear > 1.2 else SMALL_RADIUS
-    speed = STEP_SPEED if reaches(car, STEP_SPEED) else 0.7 * top_speed(car)
+    speed = TURN_SPEED if reaches(car, TURN_SPEED) else 0.7 * top_speed(car)
     expected = limit * lateral_grip(car, (measured * radius) ** 0.5) / lateral_grip(car, speed)
     formula = "limit of ISO 4138 with the down-force of this speed"
     return [Check("limit on the skidpad", car.level, measured, expected, AGREEMENT, formula)]

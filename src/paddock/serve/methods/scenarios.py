@@ -1,4 +1,4 @@
-"""Methods about scenarios: the demos, the running one, one that a client wrote, and the schema for editors."""
+"""Methods about scenarios: the bundled ones, the running one, one that a client wrote, and the schema for editors."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -7,7 +7,7 @@ from typing import Any
 
 from paddock.behaviour.rule import Rule, find_rule, rule_names
 from paddock.errors import PaddockError
-from paddock.scenario import demo_names, demo_path, scenario_schema
+from paddock.scenario import bundled_names, bundled_path, scenario_schema
 from paddock.scenario import load_scenario as loaded
 from paddock.scenario.marked_yaml import read_text
 from paddock.sensing.sensor import find_sensor, sensor_names
@@ -21,12 +21,12 @@ SHOWN_PROBLEMS = 3  # errors that a refusal repeats; `check_scenario` returns al
 
 
 async def list_scenarios(client: Client) -> list[ScenarioCardTree]:
-    """Return a card for each demo; each file is read once."""
-    return [_card(name) for name in demo_names()]
+    """Return a card for each demo and manoeuvre; each file is read once."""
+    return [_card(name) for name in bundled_names()]
 
 
 async def get_scenario(client: Client, name: str) -> ScenarioText:
-    return {"name": name, "text": read_text(demo_path(name))}
+    return {"name": name, "text": read_text(bundled_path(name))}
 
 
 async def get_schema(client: Client) -> dict[str, Any]:
@@ -40,8 +40,8 @@ async def check_scenario(client: Client, text: str) -> list[ProblemTree]:
 async def load_scenario(client: Client, text: str | None, name: str | None) -> Empty:
     """Check the scenario, then run the operation `switch_scenario`."""
     if (text is None) == (name is None):
-        raise PaddockError("load_scenario: give 'text', a scenario in YAML, or 'name', that of a demo")
-    wanted = read_text(demo_path(str(name))) if text is None else text
+        raise PaddockError("load_scenario: give 'text', a scenario in YAML, or 'name', that of a demo or manoeuvre")
+    wanted = read_text(bundled_path(str(name))) if text is None else text
     if problems := await _problems(client, wanted):
         lines = [f"line {one['line']}, column {one['column']}: {one['message']}" for one in problems[:SHOWN_PROBLEMS]]
         more = [f"and {len(problems) - len(lines)} more"] if len(problems) > len(lines) else []
@@ -61,7 +61,7 @@ async def _problems(client: Client, text: str) -> list[ProblemTree]:
 
 @lru_cache(maxsize=64)
 def _card(name: str) -> ScenarioCardTree:
-    scenario = loaded(demo_path(name))
+    scenario = loaded(bundled_path(name))
     picture = f"/pictures/{name}.webp"
     return {
         "name": name,

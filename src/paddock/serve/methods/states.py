@@ -175,4 +175,4 @@ async def unsubscribe(client: Client) -> r.Empty:
 
 
 def _lists(columns: list[ColumnList]) -> tuple[subscription.ColumnChoice, ...]:
-    return tuple(subscription.ColumnChoice(one.of, tuple(one.columns)) for one in columns)
+    return tuple(subscription.ColumnChoice(one.of, tuple(one.columns), one.rate) for one in columns)

@@ -241,7 +241,9 @@ class SubscriberEndpoint(Endpoint):
     def _offers(self, due: list[Viewer], snapshot: Snapshot, wall_time: float) -> Callable[[], None]:
         """Encode the groups of a snapshot; returns the function that sends them."""
         subscribed = [(viewer, viewer.subscription) for viewer in due if viewer.subscription is not None]
-        groups = self._encoder.groups(snapshot, wall_time, [subscription.view for _, subscription in subscribed])
+        now = monotonic()
+        views = [subscription.due_view(now) for _, subscription in subscribed]
+        groups = self._encoder.groups(snapshot, wall_time, views)
 
         def offer() -> None:
             for (viewer, subscription), group in zip(subscribed, groups, strict=True):

@@ -136,6 +136,8 @@ class GroupEncoder:
         assert self._reader is not None
         blocks, left = [], 2 * MOST_VALUES  # the fleet may have grown since the subscription, within limits
         for k, want in enumerate(view.columns):
+            if k in view.held:
+                continue
             left -= self._reader.values(want)
             if left >= 0 and want not in self._values:
                 self._values[want] = self._reader.read(snapshot, want)
@@ -161,7 +163,7 @@ def _tick(snapshot: Snapshot, wall_time: float, into: Target | None = None) -> m
 def _key(kind: str, view: View) -> tuple[object, ...]:
     """Return the key of a frame: everything it depends on besides the snapshot."""
     if kind == "columns":
-        return kind, view.columns, view.wanted
+        return kind, view.columns, view.wanted, view.held
     return kind, NATIVE if kind == "telemetry" else view.frame, None if kind in DRAWN else view.vehicles
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -74,6 +74,7 @@ class ColumnChoice(NamedTuple):
 
     of: str | int | None
     columns: tuple[str, ...]
+    rate: float | None = None  # most times per wall second; None: with every group
 
 
 def speed(pose: Floats) -> Floats:
@@ -218,6 +219,7 @@ class View:
     tick: bool = True  # whether a tick frame precedes the group
     columns: tuple[ColumnChoice, ...] = ()  # content of the columns frame; empty: none
     wanted: int = 0  # number of that list of columns
+    held: frozenset[int] = frozenset()  # places in `columns` that are left out, because their own rate is lower
 
     @property
     def in_groups(self) -> tuple[str, ...]:
@@ -239,6 +241,7 @@ class Subscription:
         self.rate = rate
         self.behind = True  # whether a snapshot has not been sent yet
         self._due = 0.0
+        self._columns_due: dict[int, float] = {}  # place in the list of columns with a rate of its own -> time
 
     def take(self, now: float) -> bool:
         """Return whether to send a snapshot now (s, monotonic)."""
@@ -251,8 +254,23 @@ class Subscription:
         self._due = max(self._due, now - 0.5 * period) + period
         return True
 
+    def due_view(self, now: float) -> View:
+        """Return the view of a group that is sent now (s, monotonic): without columns whose own rate is lower."""
+        held = []
+        for k, choice in enumerate(self.view.columns):
+            if choice.rate is None:
+                continue
+            due, period = self._columns_due.get(k, now), 1.0 / choice.rate
+            if now < due - 0.25 / self.rate:
+                held.append(k)
+            else:
+                self._columns_due[k] = max(due, now - 0.5 * period) + period
+        return replace(self.view, held=frozenset(held)) if held else self.view
+
     def change(self, view: View, rate: float) -> None:
         """Change view and rate; the present state is sent again as soon as the rate allows."""
+        if view.columns != self.view.columns:
+            self._columns_due.clear()
         if rate != self.rate:
             self._due = min(self._due, self._due - 1.0 / self.rate + 1.0 / rate)
         self.view, self.rate, self.behind = view, rate, True

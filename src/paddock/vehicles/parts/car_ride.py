@@ -14,6 +14,7 @@ REST_SPEED = 1e-9  # m/s, rad/s
 BODY_FREQUENCY = 40.0  # rad/s: of a car on four points of its body, which yield 6 mm
 BODY_DAMPING = 0.7  # damping ratio of that: sheet metal hardly rebounds
 BODY_FRICTION = 0.45  # of sheet metal on dry road: cars slide on their roofs at 0.4 to 0.5 g
+NEAR = 0.04  # m2: contacts closer together than this say less about slopes than the ground at their places
 BODY_STICK = 0.05  # m/s: below this speed friction falls, so that the body comes to rest
 
 
@@ -114,13 +115,36 @@ def _both(a: Stiffness, b: Stiffness) -> Stiffness:
 
 
 def plane_under(fl: Corner, fr: Corner, rl: Corner, rr: Corner) -> GroundPlane:
-    """Return the mean of the ground under the wheels."""
+    """Return the plane through the ground under the wheels.
+
+    Its slopes fit the heights of the contacts: slopes at single points of rough ground say little about the ground
+    under a car. They count only as far as the contacts are close together, as those of a car on its side are.
+    """
+    x, y = 0.25 * ((fl.x + fr.x) + (rl.x + rr.x)), 0.25 * ((fl.y + fr.y) + (rl.y + rr.y))
+    height = 0.25 * ((fl.z + fr.z) + (rl.z + rr.z))
+    mu = 0.25 * ((fl.mu + fr.mu) + (rl.mu + rr.mu))
     forward = 0.25 * ((fl.forward + fr.forward) + (rl.forward + rr.forward))
     left = 0.25 * ((fl.left + fr.left) + (rl.left + rr.left))
-    height = 0.25 * ((fl.z + fr.z) + (rl.z + rr.z))
-    x, y = 0.25 * ((fl.x + fr.x) + (rl.x + rr.x)), 0.25 * ((fl.y + fr.y) + (rl.y + rr.y))
-    mu = 0.25 * ((fl.mu + fr.mu) + (rl.mu + rr.mu))
+    # least squares of the difference to the mean slopes, which is 0 on a plane
+    front = _over(fl, x, y, height, forward, left), _over(fr, x, y, height, forward, left)
+    back = _over(rl, x, y, height, forward, left), _over(rr, x, y, height, forward, left)
+    xx = (
+        NEAR + ((fl.x - x) * (fl.x - x) + (fr.x - x) * (fr.x - x)) + ((rl.x - x) * (rl.x - x) + (rr.x - x) * (rr.x - x))
+    )
+    yy = (
+        NEAR + ((fl.y - y) * (fl.y - y) + (fr.y - y) * (fr.y - y)) + ((rl.y - y) * (rl.y - y) + (rr.y - y) * (rr.y - y))
+    )
+    xy = ((fl.x - x) * (fl.y - y) + (fr.x - x) * (fr.y - y)) + ((rl.x - x) * (rl.y - y) + (rr.x - x) * (rr.y - y))
+    xz = ((fl.x - x) * front[0] + (fr.x - x) * front[1]) + ((rl.x - x) * back[0] + (rr.x - x) * back[1])
+    yz = ((fl.y - y) * front[0] + (fr.y - y) * front[1]) + ((rl.y - y) * back[0] + (rr.y - y) * back[1])
+    per = 1.0 / (xx * yy - xy * xy)
+    forward, left = forward + per * (yy * xz - xy * yz), left + per * (xx * yz - xy * xz)
     return GroundPlane(height - (forward * x + left * y), forward, left, mu)
+
+
+def _over(c: Corner, x: float, y: float, height: float, forward: float, left: float) -> float:
+    """Return the height (m) of a contact over the plane of given slopes through (x, y, height)."""
+    return (c.z - height) - (forward * (c.x - x) + left * (c.y - y))
 
 
 def skids(b: BodyMotion, ground: GroundPlane, p: Parameters, dt: float) -> Skids:

@@ -7,7 +7,7 @@ function for it (`SUBSYSTEMS`), which is compiled into the kernel of its fleet i
 from typing import NamedTuple
 
 from paddock.compute.math import absolute, clamp, floor, maximum, minimum, select, sign
-from paddock.vehicles.model import BATTERY_COLUMNS, Spare, Subsystem
+from paddock.vehicles.model import ACTUATORS, BATTERY_COLUMNS, Spare, Subsystem
 from paddock.vehicles.parts.battery import drive_strength, full_strength
 from paddock.vehicles.parts.car import Command, Parameters, powered, unpowered
 from paddock.vehicles.parts.tyre import (
@@ -158,11 +158,14 @@ def gear_ratio(gear: float, p: Parameters) -> float:
 
 
 def shifted(box: Gearbox, speed: float, p: Parameters, dt: float) -> Gearbox:
-    """Return the gearbox after dt at a speed of the driven wheels (rad/s); a shift follows only a completed one."""
+    """Return the gearbox after dt at a speed of the driven wheels (rad/s); a shift follows only a completed one.
+
+    Backwards there is one gear, the first.
+    """
     engine = absolute(speed) * p.final_drive * gear_ratio(box.gear, p)
     ready = (box.clock <= 0.0) & (p.gears >= 2.0)
-    up = ready & (engine > p.shift_up) & (box.gear < p.gears - 0.5)
-    down = ready & (engine < p.shift_down) & (box.gear > 1.5)
+    up = ready & (speed > 0.0) & (engine > p.shift_up) & (box.gear < p.gears - 0.5)
+    down = ready & ((engine < p.shift_down) | (speed < 0.0)) & (box.gear > 1.5)
     gear = box.gear + select(up, 1.0, 0.0) - select(down, 1.0, 0.0)
     return Gearbox(gear, select(up | down, p.shift_time, maximum(box.clock - dt, 0.0)))
 
@@ -304,6 +307,7 @@ SUBSYSTEMS: dict[str, Subsystem] = {
     "suspension": Subsystem(suspension),
     "traction": Subsystem(traction_control),
     "stability": Subsystem(stability_control),
+    "actuators": ACTUATORS,
 }
 
 SPARES = (

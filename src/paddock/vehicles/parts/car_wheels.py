@@ -249,10 +249,10 @@ def spun(
     lock = select(p.drive_front * (1.0 - p.drive_front) > 0.0, dt * p.centre_preload, 0.0)
     centre = _coupling(0.5 * (fl_slow + fr_slow), 0.5 * (rl_slow + rr_slow), 1.0 / (per_front + per_rear), lock)
     to_front, to_rear = centre * per_front, centre * per_rear
-    fl_end, fl_held = slowed(fl_slow - to_front, maximum(left.fl, LEAST_SPIN))
-    fr_end, fr_held = slowed(fr_slow - to_front, maximum(left.fr, LEAST_SPIN))
-    rl_end, rl_held = slowed(rl_slow + to_rear, maximum(left.rl, LEAST_SPIN))
-    rr_end, rr_held = slowed(rr_slow + to_rear, maximum(left.rr, LEAST_SPIN))
+    fl_end, fl_held = _held(fl_slow - to_front, left.fl)
+    fr_end, fr_held = _held(fr_slow - to_front, left.fr)
+    rl_end, rl_held = _held(rl_slow + to_rear, left.rl)
+    rr_end, rr_held = _held(rr_slow + to_rear, left.rr)
     rate = 1.0 / dt
     return Spun(
         Wheels(fl_end, fr_end, rl_end, rr_end),
@@ -269,6 +269,12 @@ def spun(
             0.0 - rate * (rr_lost + rr_held) * i_rr,
         ),
     )
+
+
+def _held(speed: float, loss: float) -> tuple[float, float]:
+    """Return as `slowed`; what is left of a speed below LEAST_SPIN is 0, also at the limit of the brake."""
+    after, change = slowed(speed, loss)
+    return select(absolute(after) <= LEAST_SPIN, 0.0, after), change
 
 
 def _yielding(speed: float, left: float, per_impulse: float) -> float:

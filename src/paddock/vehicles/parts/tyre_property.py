@@ -5,6 +5,7 @@ of a file, so that they are constants of the compiled kernel. Cars use the tyre 
 steer), because one function serves both sides; `property_forces` has them.
 """
 
+from collections.abc import Mapping
 from functools import lru_cache
 from math import copysign
 from typing import NamedTuple
@@ -14,7 +15,8 @@ from paddock.compute.twin import bound, shared_code
 from paddock.vehicles.model import Fitting
 from paddock.vehicles.parts.car import Parameters
 from paddock.vehicles.parts.tyre import Peaks, TyreForce, magic_formula, magic_peak, magic_peaks, magic_tyre
-from paddock.wire.tir import TirFile, parse_tir
+from paddock.wire.tir import TirError, TirFile, parse_tir
+from paddock.world.columns import columns_of
 
 LEAST_LOAD = 1.0  # N: the stiffness per load of a wheel in the air
 
@@ -285,4 +287,28 @@ def tyre_of_text(text: str, name: str) -> Fitting:
     }  # fmt: skip
     parameters |= {"relaxation_longitudinal": along} if along else {}
     parameters |= {"relaxation_lateral": across} if across else {}
+    _check_curves(name, parameters)
     return Fitting({magic_tyre: tyre, magic_peaks: peaks}, parameters)
+
+
+ORIGINS = {  # parameter -> section, keys and meaning
+    "tyre_b_long": (LONG, "PKX1, PKX2, PCX1, PDX1", "a stiffness factor B"),
+    "tyre_d_long": (LONG, "PDX1", "a ratio of longitudinal to lateral friction"),
+    "tyre_e_long": (LONG, "PEX1", "a curvature factor E"),
+    "tyre_b_lat": (LAT, "PKY1, PKY2, PCY1, PDY1", "a stiffness factor B"),
+    "tyre_e_lat": (LAT, "PEY1", "a curvature factor E"),
+    "tyre_mu": (LAT, "PDY1", "a friction coefficient"),
+    "relaxation_longitudinal": (LONG, "PTX1 or LONGITUDINAL_STIFFNESS", "a relaxation length (m)"),
+    "relaxation_lateral": (LAT, "PTY1 or LATERAL_STIFFNESS", "a relaxation length (m)"),
+}
+
+
+def _check_curves(name: str, parameters: Mapping[str, float]) -> None:
+    """Raise TirError if a curve at the nominal load is outside what a car's tyre may have."""
+    ranges = {column.name: (column.low, column.high) for column in columns_of(Parameters)}
+    for parameter, (section, keys, meaning) in ORIGINS.items():
+        low, high = ranges[parameter]
+        value = parameters.get(parameter, low)
+        if not low <= value <= high:
+            give = f"[{section}] {keys} and their scaling factors give {meaning} of {value:.3g} at the nominal load"
+            raise TirError(f"{name}: {give}; it must lie in {low:g} to {high:g}")

@@ -25,6 +25,7 @@ MOST_NAMES = 10_000  # vehicles named one by one in a request; name a fleet for 
 MOST_ROBOTS = 20_000
 MOST_LISTS = 256  # lists of columns in one subscription
 MOST_COLUMNS = 256  # columns in one list
+MOST_CONES = 5000  # of an edited track
 MOST_FIELDS = 1000  # members of one object; more are refused before any is validated
 SHOWN_VALUE = 60  # characters of an invalid value shown in its error
 STRICT = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True, protected_namespaces=())
@@ -136,13 +137,14 @@ Behaviour = Annotated[
 
 
 class ColumnList(BaseModel):
-    """Columns of a vehicle, of a fleet, or (null) of all vehicles."""
+    """Columns of a vehicle, of a fleet, or (null) of all vehicles; `rate`: at most so many times per wall second."""
 
     model_config = STRICT
     columns: Annotated[
         list[Text], Len(0, MOST_COLUMNS), FIRST, Expected(f"a list of up to {MOST_COLUMNS} names of columns")
     ]
     of: Text | Id | None = None
+    rate: Annotated[float, Ge(0.01)] | None = None
 
 
 class Robot(BaseModel):
@@ -159,6 +161,13 @@ class Robot(BaseModel):
     yaw: Annotated[float, "heading, rad"] = 0.0
 
 
+Cones = Annotated[
+    list[Annotated[list[Finite], Len(2, 2)]], Len(0, MOST_CONES), FIRST, "positions [x, y] of the cones, m"
+]
+ConeColours = Annotated[
+    list[Literal["blue", "yellow", "orange", "big_orange", "unknown"]], Len(0, MOST_CONES), FIRST, "colour of each cone"
+]
+StartPose = Annotated[Annotated[list[Finite], Len(3, 3)], "start pose [x, y, yaw], m and rad"]
 ColumnLists = Annotated[list[ColumnList], Len(0, MOST_LISTS), FIRST, "columns to send in frames 0x15 (ENU, SI units)"]
 
 

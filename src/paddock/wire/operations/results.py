@@ -1,6 +1,6 @@
 """Results of operations and contents of notifications in JSON-RPC; the page's types are generated from them."""
 
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 Range = tuple[int, int]  # first and count of consecutive numbers
 Point = tuple[float, float, float]  # x, y, z in m
@@ -328,6 +328,14 @@ class TrackTree(TypedDict):
     gates: list[GateTree]
 
 
+class TrackCheckTree(TypedDict):
+    """An edited track: null if its cones form none, with the reason in `problems`; `warnings` are broken rules."""
+
+    track: TrackTree | None
+    problems: list[str]
+    warnings: list[str]
+
+
 class SceneryTree(TypedDict):
     """What never moves; `ground` is null where it is flat, at `ground_z`."""
 
@@ -422,10 +430,11 @@ class ModelTree(TypedDict):
 
 
 class WantedColumns(TypedDict):
-    """Columns of a vehicle, a fleet, or (null) of all vehicles."""
+    """Columns of a vehicle, a fleet, or (null) of all vehicles; `rate`: at most so many times per second."""
 
     of: str | int | None
     columns: list[str]
+    rate: NotRequired[float | None]
 
 
 class Subscribed(RosterTree):

@@ -4,7 +4,7 @@ To add one: write its entry here and its handler in `paddock.serve.operations` (
 `paddock.serve.methods`). Validation, JSON-RPC, the page's types and the documentation follow from the entry.
 """
 
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 from annotated_types import Ge, Le, Len
 from pydantic import AllowInfNan
@@ -486,11 +486,11 @@ class Operations(Protocol):
 
     @entry("hub", rpc="list_scenarios", answer="scenarios")
     def list_scenarios(self) -> list[r.ScenarioCardTree]:
-        """Return the demo scenarios: description, number of vehicles, picture."""
+        """Return the bundled scenarios, demos and manoeuvres: description, number of vehicles, picture."""
 
     @entry("hub", rpc="get_scenario")
-    def get_scenario(self, name: Annotated[a.Text, "name of a demo"]) -> r.ScenarioText:
-        """Return the YAML text of a demo."""
+    def get_scenario(self, name: Annotated[a.Text, "name of a demo or manoeuvre"]) -> r.ScenarioText:
+        """Return the YAML text of a bundled scenario."""
 
     @entry("post", rpc="get_running_scenario")
     def running_scenario(self) -> r.ScenarioText:
@@ -510,6 +510,20 @@ class Operations(Protocol):
     ) -> list[r.ProblemTree]:
         """Return the errors of a scenario, with line and column, without running it."""
 
+    @entry("hub", rpc="check_track", answer="check", slow=True)
+    def check_track(self, cones: a.Cones, colours: a.ConeColours, start: a.StartPose) -> r.TrackCheckTree:
+        """Return the track of cones, or why they form none, and the rules of Formula Student that it breaks."""
+
+    @entry("hub", rpc="write_track", answer="text", slow=True)
+    def write_track(
+        self,
+        cones: a.Cones,
+        colours: a.ConeColours,
+        start: a.StartPose,
+        format: Annotated[Literal["csv", "csv4", "cones", "lanes"], "format of the file"] = "csv",
+    ) -> str:
+        """Return the text of a track file with these cones; `lanes` needs cones that form a track."""
+
     @entry("hub", rpc="load_scenario", slow=True)
     def load_scenario(
         self,
@@ -517,7 +531,7 @@ class Operations(Protocol):
             Annotated[str, Len(1, a.LONGEST_SCENARIO)] | None,
             "a scenario in YAML; its sections `serve` and `record` are ignored",
         ] = None,
-        name: Annotated[a.Text | None, "or the name of a demo"] = None,
+        name: Annotated[a.Text | None, "or the name of a demo or manoeuvre"] = None,
     ) -> r.Empty:
         """End the run and start another on the same addresses; clients reconnect. Refused if it has errors."""
 

@@ -216,6 +216,8 @@ def _speeds(
     left = ay - steep * stand.left
     # the steered outer wheel carries more load, so its side force turns the car outwards
     outer = front.side * sine * p.track_front * (front.moved / maximum(front.load, 1e-9))
+    # and so does its rolling resistance
+    outer -= used * p.rolling_resistance * (front.moved * p.track_front + rear.moved * p.track_rear)
     lock = locked_axles(s.yaw_rate, s.vx, front, rear, stand, p)
     moment = p.cg_to_front * side_front - p.cg_to_rear * rear.side - outer + lock.moment
     turn = moment * (1.0 / (p.inertia_z + dt * lock.slope))  # implicit: stable at any speed
@@ -299,7 +301,7 @@ def energy(s: State, p: Parameters, w: Environment) -> float:
     return 0.5 * moving + p.mass * w.gravity * s.z
 
 
-AXLE_PARTS = ("tyre", "steering", "drivetrain", "gearbox", "brake", "traction", "differential")
+AXLE_PARTS = ("tyre", "steering", "drivetrain", "gearbox", "brake", "traction", "differential", "actuators")
 
 
 MODEL = VehicleModel(

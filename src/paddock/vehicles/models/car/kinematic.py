@@ -10,7 +10,7 @@ from typing import Annotated, NamedTuple
 
 from paddock.compute.math import absolute, atan, minimum, select, sign, sin, sincos, tan
 from paddock.compute.quaternion import euler_quaternion
-from paddock.vehicles.model import Bump, Desire, Placement, VehicleModel
+from paddock.vehicles.model import ACTUATORS, Bump, Desire, Placement, Subsystem, VehicleModel
 from paddock.vehicles.parts.car import (
     Command,
     Parameters,
@@ -207,6 +207,12 @@ MODEL = VehicleModel(
     report=report,
     report_type=Report,
     problem=car_problem,
+    subsystems={
+        "steering": Subsystem(steered),
+        "drivetrain": Subsystem(drive_force),
+        "brake": Subsystem(brake_forces),
+        "actuators": ACTUATORS,
+    },
     spares=SPARES,
     body=car_body,
     bumped=bumped,

@@ -1,0 +1,18 @@
+"""Methods about edited tracks; another process does the work, so that frames are not delayed."""
+
+from paddock.serve.subscribers.client import Client
+from paddock.wire.operations.results import TrackCheckTree
+
+
+async def check_track(
+    client: Client, cones: list[list[float]], colours: list[str], start: list[float]
+) -> TrackCheckTree:
+    found = await client.hub.checker.track({"cones": cones, "colours": colours, "start": start}, client.name)
+    return {"track": found["track"], "problems": found["problems"], "warnings": found["warnings"]}
+
+
+async def write_track(
+    client: Client, cones: list[list[float]], colours: list[str], start: list[float], format: str
+) -> str:
+    request = {"cones": cones, "colours": colours, "start": start, "format": format}
+    return str((await client.hub.checker.track(request, client.name))["text"])

@@ -1,0 +1,79 @@
+"""Edited tracks: checks with one clear line for each error, files that are read again, in the checking process."""
+
+import asyncio
+from math import hypot, pi
+from typing import Any
+
+import numpy as np
+import pytest
+
+from paddock import track
+from paddock.errors import PaddockError
+from paddock.serve.checker import Checker
+from paddock.serve.track_checks import answer_about
+
+
+def ring(radius: float, colour: str, count: int = 24) -> tuple[list[list[float]], list[str]]:
+    angles = np.arange(count) * 2 * pi / count
+    return np.column_stack([radius * np.cos(angles), radius * np.sin(angles)]).tolist(), [colour] * count
+
+
+def circle() -> dict[str, Any]:
+    """Return a track driven counter-clockwise, with the blue cones inside, at radii of 13 and 17 m."""
+    (left, blue), (right, yellow) = ring(13.0, "blue"), ring(17.0, "yellow")
+    return {"cones": left + right, "colours": blue + yellow, "start": [15.0, 0.0, pi / 2]}
+
+
+def test_a_track_of_cones() -> None:
+    found = answer_about(circle())
+    assert found["problems"] == [] and found["track"]["closed"]
+    assert found["track"]["length"] == pytest.approx(2 * pi * 15.0, rel=0.01)
+    assert all(hypot(x, y) == pytest.approx(15.0, abs=0.1) for x, y in found["track"]["centre"])
+    assert found["warnings"] and "lap of 94 m" in " ".join(found["warnings"])  # the rules want 200 to 500 m
+
+
+def test_what_is_wrong_with_cones() -> None:
+    assert answer_about({"cones": [], "colours": [], "start": [0, 0, 0]})["problems"] == ["there are no cones yet"]
+    one_side = circle()
+    one_side = {**one_side, "cones": one_side["cones"][:24], "colours": one_side["colours"][:24]}
+    (problem,) = answer_about(one_side)["problems"]
+    assert problem.startswith("the right boundary has 0 cones")
+    assert answer_about({**circle(), "colours": ["blue"]})["refused"] == "there are 48 cones and 1 colours"
+
+
+@pytest.mark.parametrize("format", ["csv", "csv4", "cones", "lanes"])
+def test_files_have_the_same_cones(format: str) -> None:
+    asked = circle()
+    text = answer_about({**asked, "format": format})["text"]
+    start = None if format in ("csv", "lanes") else asked["start"]
+    swap = format == "cones"  # its left cones are yellow
+    read = track.parse(text, f"x.{format}", format) if start is None else _loaded(text, format, start)
+    assert sorted(map(tuple, np.round(read.cones, 6))) == sorted(map(tuple, np.round(asked["cones"], 6))), swap
+
+
+def _loaded(text: str, format: str, start: list[float]) -> track.Track:
+    from paddock.track.building import from_file
+    from paddock.wire.tracks import parse_track
+
+    return from_file(parse_track(text, "x", format), "x", start)
+
+
+def test_an_unfinished_track_has_a_file_but_no_lanes() -> None:
+    asked = {"cones": [[0.0, 1.5], [4.0, 1.5]], "colours": ["blue", "blue"], "start": [0.0, 0.0, 0.0]}
+    assert "blue" in answer_about({**asked, "format": "csv"})["text"]
+    assert answer_about({**asked, "format": "lanes"})["refused"].startswith("the right boundary has 0 cones")
+
+
+def test_the_checking_process_answers_about_tracks() -> None:
+    async def ask() -> tuple[dict[str, Any], str]:
+        checker = Checker()
+        try:
+            found = await checker.track(circle())
+            with pytest.raises(PaddockError, match="48 cones and 1 colours") as refused:
+                await checker.track({**circle(), "colours": ["blue"]})
+            return found, str(refused.value)
+        finally:
+            await checker.close()
+
+    found, _ = asyncio.run(ask())
+    assert found["track"]["length"] == pytest.approx(2 * pi * 15.0, rel=0.01)

@@ -1,0 +1,208 @@
+// The track editor: cones and start pose with undo, checked by the server. Loaded when a track is edited.
+import { computed, signal } from "@preact/signals";
+import { call } from "../net/connection";
+import { reasonOf } from "../net/rpc";
+import type { TrackCheckTree, TrackTree } from "../wire/schema";
+import { draftTrack, scenery } from "./scenery";
+
+export const CONE_COLOURS = ["blue", "yellow", "orange", "big_orange", "unknown"] as const;
+export type ConeColour = (typeof CONE_COLOURS)[number];
+export type TrackFormat = "csv" | "csv4" | "cones" | "lanes";
+type Place = readonly [number, number];
+
+/** Cones and start pose; positions in m, yaw in rad. */
+export interface TrackDraft {
+  cones: readonly Place[];
+  colours: readonly ConeColour[];
+  start: readonly [number, number, number];
+}
+
+const EMPTY: TrackDraft = { cones: [], colours: [], start: [0, 0, 0] };
+const MOST_STEPS = 200; // that can be undone
+const NO_LINES = { centre: [], left_width: [], right_width: [], left: [], right: [], left_cones: [], right_cones: [] };
+
+export const draft = signal<TrackDraft>(EMPTY);
+export const colour = signal<ConeColour>("blue"); // of the next cone
+export const chosenCone = signal<number | null>(null);
+export const placingStart = signal(false); // the next click sets the start pose
+export const check = signal<TrackCheckTree | null>(null); // of the newest draft that was checked
+export const checkFailure = signal("");
+const past = signal<readonly TrackDraft[]>([]);
+const future = signal<readonly TrackDraft[]>([]);
+export const canUndo = computed(() => past.value.length > 0);
+export const canRedo = computed(() => future.value.length > 0);
+
+/** Edit the run's track, the draft from before, or an empty one; `fresh`: a new, empty track. */
+export function openDraft(fresh = false): void {
+  const shown = scenery.peek()?.track ?? null;
+  if (fresh) reset(EMPTY);
+  else if (!canUndo.peek() && shown) {
+    reset(draftOf(shown));
+    check.value = { track: shown, problems: [], warnings: [] }; // until it is checked
+  }
+  show();
+  void verify();
+}
+
+export function closeDraft(): void {
+  draftTrack.value = null;
+  chosenCone.value = null;
+  placingStart.value = false;
+}
+
+export function draftOf({ cones, colours, colour_names, start }: TrackTree): TrackDraft {
+  const named = colours.map((k) => (colour_names[k] ?? "unknown") as ConeColour);
+  return { cones, colours: named, start };
+}
+
+function reset(to: TrackDraft): void {
+  draft.value = to;
+  past.value = future.value = [];
+  check.value = null;
+}
+
+// edits --------------------------------------------------------------------------------------------------------------
+
+/** Replace the draft; `from`: the state to return to, if it differs from the present one (after a drag). */
+export function edit(next: TrackDraft, from: TrackDraft = draft.peek()): void {
+  past.value = [...past.peek(), from].slice(-MOST_STEPS);
+  future.value = [];
+  apply(next);
+}
+
+/** Show a draft during a drag, without a step to undo. */
+export function apply(next: TrackDraft): void {
+  draft.value = next;
+  if ((chosenCone.peek() ?? -1) >= next.cones.length) chosenCone.value = null;
+  show();
+  void verify();
+}
+
+export function undo(): void {
+  const before = past.peek().at(-1);
+  if (before === undefined) return;
+  past.value = past.peek().slice(0, -1);
+  future.value = [...future.peek(), draft.peek()];
+  apply(before);
+}
+
+export function redo(): void {
+  const next = future.peek().at(-1);
+  if (next === undefined) return;
+  future.value = future.peek().slice(0, -1);
+  past.value = [...past.peek(), draft.peek()];
+  apply(next);
+}
+
+export function placeCone(x: number, y: number): void {
+  const { cones, colours, start } = draft.peek();
+  edit({ cones: [...cones, [round(x), round(y)]], colours: [...colours, colour.peek()], start });
+  chosenCone.value = cones.length;
+}
+
+export function movedCone(from: TrackDraft, k: number, x: number, y: number): TrackDraft {
+  return { ...from, cones: from.cones.map((one, at) => (at === k ? [round(x), round(y)] : one)) };
+}
+
+export function removeCone(k: number): void {
+  const { cones, colours, start } = draft.peek();
+  if (k >= cones.length) return;
+  chosenCone.value = null;
+  edit({ cones: cones.filter((_, at) => at !== k), colours: colours.filter((_, at) => at !== k), start });
+}
+
+/** The colour of the next cone, and of the chosen one. */
+export function chooseColour(next: ConeColour): void {
+  colour.value = next;
+  placingStart.value = false;
+  const [k, now] = [chosenCone.peek(), draft.peek()];
+  if (k !== null && now.colours[k] !== next) {
+    edit({ ...now, colours: now.colours.map((one, at) => (at === k ? next : one)) });
+  }
+}
+
+export function startAt(from: TrackDraft, x: number, y: number, yaw: number): TrackDraft {
+  return { ...from, start: [round(x), round(y), Math.round(yaw * 1e4) / 1e4] };
+}
+
+function round(value: number): number {
+  return Math.round(value * 1000) / 1000;
+}
+
+// check --------------------------------------------------------------------------------------------------------------
+
+let checking = false;
+const checked = signal<TrackDraft | null>(null);
+/** Whether the check of the present draft is awaited. */
+export const unchecked = computed(() => checked.value !== draft.value);
+
+/** Ask the server about the newest draft; one request at a time. */
+async function verify(): Promise<void> {
+  if (checking) return;
+  checking = true;
+  try {
+    while (checked.peek() !== draft.peek() && draftTrack.peek() !== null) {
+      const now = draft.peek();
+      try {
+        check.value = (await call("check_track", requestOf(now))).check;
+        checkFailure.value = "";
+      } catch (error) {
+        checkFailure.value = reasonOf(error);
+        check.value = null;
+      }
+      checked.value = now;
+      show();
+    }
+  } finally {
+    checking = false;
+  }
+}
+
+export function requestOf({ cones, colours, start }: TrackDraft): {
+  cones: readonly Place[];
+  colours: readonly ConeColour[];
+  start: readonly number[];
+} {
+  return { cones, colours, start };
+}
+
+/** Cones as they are now, boundaries of the newest check. */
+function show(): void {
+  const { cones, colours, start } = draft.peek();
+  const known = check.peek()?.track;
+  const lines = known ?? { name: "draft", closed: false, length: 0, gates: [], ...NO_LINES };
+  draftTrack.value = {
+    ...lines,
+    start,
+    cones,
+    colours: colours.map((one) => CONE_COLOURS.indexOf(one)),
+    colour_names: CONE_COLOURS,
+    movable: false,
+  };
+}
+
+/** The text of a track file. */
+export async function trackText(format: TrackFormat): Promise<string> {
+  return (await call("write_track", { ...requestOf(draft.peek()), format })).text;
+}
+
+/** A scenario's text with its section `track` replaced; `surface`: its friction, if it has one. */
+export function withTrack(scenario: string, file: string, text: string, surface: unknown = null): string {
+  const block = [
+    "track:",
+    `  file: ${JSON.stringify(file)}`,
+    ...(surface === null || surface === undefined ? [] : [`  surface: ${JSON.stringify(surface)}`]),
+    "  text: |",
+    ...text
+      .trimEnd()
+      .split("\n")
+      .map((line) => `    ${line}`),
+  ];
+  const lines = scenario.trimEnd().split("\n");
+  const first = lines.findIndex((line) => /^track\s*:/.test(line));
+  if (first < 0) return `${[...lines, ...block].join("\n")}\n`;
+  const rest = lines.slice(first + 1);
+  const length = rest.findIndex((line) => /^[^\s#}\]]/.test(line));
+  const after = length < 0 ? [] : rest.slice(length);
+  return `${[...lines.slice(0, first), ...block, ...after].join("\n")}\n`;
+}
