@@ -1,5 +1,6 @@
 """Usage errors: one line that names the error, its place and the valid values; and names that have changed."""
 
+import linecache
 import os
 import sys
 import warnings
@@ -13,10 +14,21 @@ from typing import TYPE_CHECKING, Any, ClassVar
 SYNONYMS = {"gpu": "cuda", "nvidia": "cuda"}  # by their letters alone, 'gpu' would be 'cpu'
 SHOWN = 8
 """Number of valid names that an error lists; it counts the rest."""
+PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 class PaddockError(Exception):
     """A usage error; the command line prints it without a traceback and exits with 2."""
+
+    def _render_traceback_(self) -> list[str]:
+        """Return what a notebook shows in place of the traceback: the calls of the user's code, and the message."""
+        lines, below = [], self.__traceback__
+        while below is not None:
+            name, number = below.tb_frame.f_code.co_filename, below.tb_lineno
+            if not name.startswith(PACKAGE) and "IPython" not in name:
+                lines.append(f"line {number}: {linecache.getline(name, number).strip()}")
+            below = below.tb_next
+        return [*lines, f"{type(self).__name__}: {self}"]
 
 
 class UnknownNameError(PaddockError, KeyError):

@@ -44,6 +44,22 @@ class CommandRequest:
 
 OnRequest = Callable[["Claim", CommandRequest], None]
 """Called by the ticking thread for each request of a claim; must not block."""
+Handler = Callable[[CommandRequest], Mapping[str, Mapping[str, Any]] | None]
+"""Returns the commands of a request: vehicle -> input -> value; inputs that are not named keep their values."""
+
+
+def answering(handler: Handler) -> OnRequest:
+    """Return what replies to requests with the result of a handler, which the ticking thread calls.
+
+    A result after the deadline is discarded: the policy applies. An error ends the step before the tick begins.
+    """
+
+    def answer(claim: Claim, request: CommandRequest) -> None:
+        commands = handler(request) or {}
+        if monotonic() <= request.deadline:
+            claim.reply(request.tick, commands)
+
+    return answer
 
 
 @dataclass(eq=False, repr=False)

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from paddock.engine import actions, services
-from paddock.engine.barrier import Claim, OnRequest
+from paddock.engine.barrier import Claim, Handler, OnRequest, answering
 from paddock.engine.behaviours import PlannedRoute, road_trees
 from paddock.engine.commands import refuse_driven
 from paddock.engine.engine import Engine, whole_number
@@ -155,6 +155,25 @@ class Simulation(OldSpellings):
                 ids.update(program.fleet.ids[rows].tolist())
         claim = Claim(source, vehicles, frozenset(ids), applier.checked_now, on_request)
         return self.engine.claims.add(claim, instead_of)
+
+    @overload
+    def on_control_request(self, *vehicles: str, handler: None = None) -> Callable[[Handler], Handler]: ...
+    @overload
+    def on_control_request(self, *vehicles: str, handler: Handler) -> Callable[[], None]: ...
+    def on_control_request(self, *vehicles: str, handler: Handler | None = None) -> Callable[..., Any]:
+        """Have `step` and `run` wait for these vehicles' commands, which `handler(request)` returns.
+
+        It returns {vehicle: {input: value}}; inputs that are not named keep their values. Also a decorator. Returns a
+        function that ends it. The thread that ticks calls the handler, and gets its errors.
+        """
+        if handler is not None:
+            return self.claim(*vehicles, on_request=answering(handler)).release
+
+        def decorate(function: Handler) -> Handler:
+            self.claim(*vehicles, on_request=answering(function))
+            return function
+
+        return decorate
 
     def snapshot(self) -> Snapshot:
         """Return the present state, immutable. Any thread may call this."""

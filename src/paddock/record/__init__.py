@@ -1,6 +1,7 @@
 """Recordings: record a run to MCAP, read, replay, verify and export it, and compute metrics.
 
 record.Recorder(sim, "run.mcap")     # records while the simulation runs
+record.write_run(sim, "run.mcap")    # records a run afterwards, also that of a remote simulation
 record.open_run("run.mcap")          # reads it: snapshots, columns, events, actions
 record.verify("run.mcap")            # simulates it again and compares
 record.Player("run.mcap")            # plays it like a live run
@@ -13,28 +14,40 @@ from paddock.errors import renamed_names
 if TYPE_CHECKING:
     from paddock.record.export import recorded_inputs
     from paddock.record.player import Player
+    from paddock.record.race_report.report import write_race_report
+    from paddock.record.race_report.traces import CarTrace, LapTrace, laps
     from paddock.record.reader import FleetHistory, RecordedRun, open_run
     from paddock.record.recorder import Recorder, RecordingReport
+    from paddock.record.rerun import write_run
     from paddock.record.run_metrics import metrics
+    from paddock.record.track_figure import plot_track
     from paddock.record.verification import Verification, verify
 
 __all__ = [
+    "CarTrace",
     "FleetHistory",
+    "LapTrace",
     "Player",
     "RecordedRun",
     "Recorder",
     "RecordingReport",
     "Verification",
+    "laps",
     "metrics",
     "open_run",
+    "plot_track",
     "recorded_inputs",
     "verify",
+    "write_race_report",
+    "write_run",
 ]
 
 _HOMES = {
     **dict.fromkeys(("FleetHistory", "RecordedRun", "open_run"), "reader"),
     **dict.fromkeys(("Recorder", "RecordingReport"), "recorder"),
     **dict.fromkeys(("Verification", "verify"), "verification"),
+    **dict.fromkeys(("CarTrace", "LapTrace", "laps"), "race_report.traces"),
+    **{"plot_track": "track_figure", "write_race_report": "race_report.report", "write_run": "rerun"},
     **{"Player": "player", "metrics": "run_metrics", "recorded_inputs": "export"},
 }
 __getattr__ = renamed_names(__name__, _HOMES, Run="RecordedRun")  # reading a recording imports no simulation

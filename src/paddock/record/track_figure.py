@@ -1,4 +1,4 @@
-"""A track from above, as a PNG: asphalt, boundaries, cones by colour, gates, start pose and direction."""
+"""A track from above: asphalt, boundaries, cones by colour, gates; as a PNG with start pose and direction."""
 
 import os
 from pathlib import Path
@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 
 from paddock.errors import PaddockError
-from paddock.record.mission_report.map_figure import styled
+from paddock.record.mission_report.map_figure import INK, SOFT, styled
 from paddock.track.lines import Floats, directions, leftwards
 from paddock.track.track import CONE_COLOURS, Track
 
 GRASS, ASPHALT, EDGE, MIDDLE = "#e9ede6", "#50555b", "#f4f4f4", "#b9bec4"
 COLOURS = {"blue": "#1f6fe5", "yellow": "#ffd21f", "orange": "#ff8a1f", "big_orange": "#ff5a00", "unknown": "#9aa0a6"}
+PAPER_ASPHALT, PAPER_EDGE = "#eceff2", "#9aa5b1"
+PAPER_CONES = {**COLOURS, "blue": "#1f6fd6", "yellow": "#e3b505", "orange": "#f07c12", "big_orange": "#e0570b"}
+"""On a white background, under other lines."""
 SIZE = 9.0  # inches, of the longer side
 MARGIN = 4.0  # m around the track, at least
 
@@ -51,6 +54,37 @@ def draw_track(track: Track, output: str | os.PathLike[str]) -> Path:
         except OSError as error:
             raise PaddockError(f"cannot write {target}: {error.strerror or error}") from None
     return target
+
+
+def plot_track(track: Track, axes: Any = None) -> Any:
+    """Draw asphalt, boundaries, cones and gates, in quiet colours, on axes of matplotlib, or on new ones; return them.
+
+    Needs the extra `plots`.
+    """
+    if axes is None:
+        with styled():
+            from matplotlib import pyplot
+
+            axes = pyplot.figure(figsize=(9.0, 6.0), layout="constrained").add_subplot()
+    left, right = (np.concatenate([line, line[:1]]) if track.closed else line for line in (track.left, track.right))
+    if track.closed:
+        axes.fill(*np.concatenate([left, right[::-1]]).T, color=PAPER_ASPHALT, linewidth=0.0, zorder=1)
+    for line in (left, right):
+        axes.plot(*line.T, color=PAPER_EDGE, linewidth=0.8, zorder=2)
+    for name in CONE_COLOURS:
+        places = track.of_colour(name)
+        if len(places):
+            axes.plot(*places.T, "o", color=PAPER_CONES[name], markersize=2.2, markeredgewidth=0.0, zorder=3)
+    for k, gate in enumerate(track.gates):
+        ends = np.array([gate.left, gate.right]).T
+        axes.plot(*ends, color=INK if k == 0 else SOFT, linewidth=1.8 if k == 0 else 1.0, zorder=4)
+        if k == 0:
+            axes.annotate("start", gate.left, xytext=(3, 3), textcoords="offset points", fontsize=7.5, color=INK)
+    axes.set_aspect("equal")
+    axes.margins(0.04)
+    axes.set_xlabel("east, m")
+    axes.set_ylabel("north, m")
+    return axes
 
 
 def _ribbon(axes: Any, track: Track) -> None:

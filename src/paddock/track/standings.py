@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from html import escape
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -29,6 +30,7 @@ class RaceColumns(NamedTuple):
 
 
 SHOWN = tuple(column_index(RaceColumns))
+HEADS = ("", "car", "laps", "best lap", "cones", "off", "result", "gap", "status")
 DISTANT = 1e18  # sorts behind every time
 
 
@@ -78,6 +80,15 @@ class Standings:
             if row.name == name:
                 return row
         raise unknown_name("car in this race", name, [row.name for row in self.rows])
+
+    def __str__(self) -> str:
+        return "\n".join(leaderboard(self))
+
+    def _repr_html_(self) -> str:
+        """The standings as a table, for a notebook."""
+        lines = ["".join(f"<th>{head}</th>" for head in HEADS)]
+        lines += ["".join(f"<td>{escape(cell)}</td>" for cell in _cells(row, self)) for row in self.rows]
+        return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
 
 
 def standings_from(tree: Mapping[str, Any]) -> Standings:
@@ -204,18 +215,17 @@ def _fastest(times: Sequence[tuple[float, str, int]]) -> tuple[str, int, float] 
 
 def leaderboard(standings: Standings) -> list[str]:
     """Return the standings as lines of text, the first one with the names of the columns."""
-    width = max([*(len(row.name) for row in standings.rows), len("car")])
-    title = f"{'':>3} {'car':<{width}} {'laps':>4} {'best lap':>9} {'cones':>5} {'off':>3}"
-    lines = [f"{title} {'result':>10} {'gap':>9}  status"]
-    for row in standings.rows:
-        best, result = (("-" if value is None else f"{value:.3f}") for value in (row.best_lap, row.result))
-        counts = f"{row.cones:>5} {row.off_course:>3}"
-        status = f"dnf: {row.reason}" if row.status == "dnf" else row.status.replace("_", " ")
-        gap = gap_text(row, standings)
-        lines.append(
-            f"{row.position:>3} {row.name:<{width}} {row.laps:>4} {best:>9} {counts} {result:>10} {gap:>9}  {status}"
-        )
-    return lines
+    rows = [HEADS, *(_cells(row, standings) for row in standings.rows)]
+    car = max(len(row[1]) for row in rows)
+    return ["{:>3} {:<{car}} {:>4} {:>9} {:>5} {:>3} {:>10} {:>9}  {}".format(*row, car=car) for row in rows]
+
+
+def _cells(row: Standing, standings: Standings) -> tuple[str, ...]:
+    """Return the texts of a row, as in HEADS."""
+    best, result = (("-" if value is None else f"{value:.3f}") for value in (row.best_lap, row.result))
+    status = f"dnf: {row.reason}" if row.status == "dnf" else row.status.replace("_", " ")
+    counts = str(row.cones), str(row.off_course)
+    return str(row.position), row.name, str(row.laps), best, *counts, result, gap_text(row, standings), status
 
 
 def gap_text(row: Standing, standings: Standings) -> str:

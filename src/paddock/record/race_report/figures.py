@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from paddock.record.mission_report.map_figure import INK, SOFT, colour, dress
+from paddock.record.mission_report.map_figure import SOFT, colour, dress
 from paddock.record.race_report.traces import CarTrace, LapTrace
-from paddock.track.track import CONE_COLOURS, Track
+from paddock.record.track_figure import PAPER_EDGE as EDGE
+from paddock.record.track_figure import plot_track
+from paddock.track.track import Track
 
 KMH = 3.6  # km/h per m/s
-ASPHALT, EDGE = "#eceff2", "#9aa5b1"
-CONES = {"blue": "#1f6fd6", "yellow": "#e3b505", "orange": "#f07c12", "big_orange": "#e0570b", "unknown": "#8a94a0"}
 LINES = 4  # most panels of racing lines
 MOST_LAPS = 30  # drawn of one car
 
@@ -108,7 +108,7 @@ def draw_lines(figure_class: Any, cars: Sequence[CarTrace], track: Track, title:
     low, high = (min(map(np.min, speeds)), max(map(np.max, speeds))) if speeds else (0.0, 1.0)
     norm, drawn = Normalize(low, max(high, low + 1.0)), None
     for axes, car in zip(panels, shown, strict=False):
-        draw_track(axes, track)
+        plot_track(track, axes)
         lap = car.best
         if lap is not None:
             points = np.column_stack([lap.x, lap.y])
@@ -124,26 +124,3 @@ def draw_lines(figure_class: Any, cars: Sequence[CarTrace], track: Track, title:
     if drawn is not None:
         figure.colorbar(drawn, ax=list(panels), label="speed, km/h", shrink=0.75, aspect=28)
     return figure
-
-
-def draw_track(axes: Any, track: Track) -> None:
-    """Draw asphalt, boundaries, cones and gates."""
-    left, right = (np.concatenate([line, line[:1]]) if track.closed else line for line in (track.left, track.right))
-    if track.closed:
-        outline = np.concatenate([left, right[::-1]])
-        axes.fill(*outline.T, color=ASPHALT, linewidth=0.0, zorder=1)
-    for line in (left, right):
-        axes.plot(*line.T, color=EDGE, linewidth=0.8, zorder=2)
-    for k, name in enumerate(CONE_COLOURS):
-        chosen = track.cones[track.colours == k]
-        if len(chosen):
-            axes.plot(*chosen.T, "o", color=CONES[name], markersize=2.2, markeredgewidth=0.0, zorder=3)
-    for k, gate in enumerate(track.gates):
-        ends = np.array([gate.left, gate.right]).T
-        axes.plot(*ends, color=INK if k == 0 else SOFT, linewidth=1.8 if k == 0 else 1.0, zorder=4)
-        if k == 0:
-            axes.annotate("start", gate.left, xytext=(3, 3), textcoords="offset points", fontsize=7.5, color=INK)
-    axes.set_aspect("equal")
-    axes.margins(0.04)
-    axes.set_xlabel("east, m")
-    axes.set_ylabel("north, m")

@@ -10,12 +10,11 @@ from typing import Any
 from paddock.engine.events import Event
 from paddock.errors import MissingFeatureError, PaddockError
 from paddock.record.mission_report.map_figure import png, styled
-from paddock.record.race import race_entries, recorded_standings
+from paddock.record.race import race_entries
 from paddock.record.race_report.figures import draw_gg, draw_lines, draw_speed
-from paddock.record.race_report.traces import car_traces
+from paddock.record.race_report.traces import car_traces, race_of
 from paddock.record.reader import RecordedRun, open_run
 from paddock.scenario.rules import Rules
-from paddock.track.from_scenario import track_of
 from paddock.track.race_log import LogEntry
 from paddock.track.standings import Standing, Standings, gap_text
 
@@ -46,14 +45,10 @@ def write_race_report(source: str | os.PathLike[str] | RecordedRun, folder: str 
 
 
 def _contents(run: RecordedRun) -> dict[str, bytes]:
-    section = run.sections[-1]
-    if not len(section.samples):
-        raise PaddockError(f"{run.path} holds no samples to report")
-    events, scenario = run.events(section.number), run.scenario
-    standings = recorded_standings(scenario, run.sample(section.samples[-1]), events)
-    track = track_of(scenario.track)
-    if standings is None or track is None or scenario.rules is None:
-        raise PaddockError(f"{run.path} has no race to report: its scenario has no section `rules`")
+    standings, track = race_of(run)
+    section, scenario = run.sections[-1], run.scenario
+    events = run.events(section.number)
+    assert scenario.rules is not None  # a race has rules
     figures: dict[str, bytes] = {}
     missing = ""
     try:

@@ -1,11 +1,14 @@
 """What the figures of a race show: the motion of each car in a recording, split into laps."""
 
+import os
 from dataclasses import dataclass
 
 import numpy as np
 
-from paddock.record.race import race_entries
-from paddock.record.reader import FleetHistory, RecordedRun
+from paddock.errors import PaddockError
+from paddock.record.race import race_entries, recorded_standings
+from paddock.record.reader import FleetHistory, RecordedRun, open_run
+from paddock.track.from_scenario import track_of
 from paddock.track.standings import Standings
 from paddock.track.timing import RUNNING
 from paddock.track.track import Track
@@ -42,6 +45,29 @@ class CarTrace:
         """The fastest lap; if none is completed, the first one."""
         done = [lap for lap in self.laps if lap.seconds is not None]
         return min(done, key=lambda lap: lap.seconds or 0.0) if done else next(iter(self.laps), None)
+
+
+def laps(source: str | os.PathLike[str] | RecordedRun) -> dict[str, CarTrace]:
+    """Return the laps of every car of a recorded race, in the order of the standings: speed, accelerations, places."""
+    run = source if isinstance(source, RecordedRun) else open_run(source)
+    try:
+        standings, track = race_of(run)
+        return {car.name: car for car in car_traces(run, standings, track, len(standings.rows))}
+    finally:
+        if run is not source:
+            run.close()
+
+
+def race_of(run: RecordedRun) -> tuple[Standings, Track]:
+    """Return the standings at the end of a recording, and its track; PaddockError without a race."""
+    section, scenario = run.sections[-1], run.scenario
+    if not len(section.samples):
+        raise PaddockError(f"{run.path} holds no samples to report")
+    standings = recorded_standings(scenario, run.sample(section.samples[-1]), run.events(section.number))
+    track = track_of(scenario.track)
+    if standings is None or track is None:
+        raise PaddockError(f"{run.path} has no race to report: its scenario has no section `rules`")
+    return standings, track
 
 
 def car_traces(run: RecordedRun, standings: Standings, track: Track, most: int) -> list[CarTrace]:
