@@ -206,7 +206,7 @@ def test_a_wrong_detection_hardly_moves_the_graph(example: Example) -> None:
 def test_association_prefers_colours_and_gives_each_cone_once(example: Example) -> None:
     association = example("association")
     expected = np.array([[5.0, 1.0], [5.0, -1.0], [9.0, 1.0]])
-    spread, noise = np.tile(0.3**2 * np.eye(2), (3, 1, 1)), np.tile(0.1**2 * np.eye(2), (3, 1, 1))
+    spread, noise = np.tile(0.2**2 * np.eye(2), (3, 1, 1)), np.tile(0.1**2 * np.eye(2), (3, 1, 1))
     detected = np.array([[5.1, 0.9], [5.2, 0.8], [20.0, 5.0]])
     found = association.match(expected, spread, detected, noise, np.array([0, 1, 0]), np.array([4, 0, 1]))
     assert len(set(found.cone)) == len(found.cone) == 1 and found.cone[0] == 0
