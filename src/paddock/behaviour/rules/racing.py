@@ -31,7 +31,7 @@ class Options(NamedTuple):
     lookahead: Annotated[float, Column("m", "shortest distance to look ahead", 0.5, 1e3)] = 5.0
     lookahead_time: Annotated[float, Column("s", "plus the distance travelled in this time", 0.0, 10.0)] = 0.35
     sight: Annotated[float, Column("m", "distance at which others ahead are seen", 1.0, 1e3)] = 60.0
-    clearance: Annotated[float, Column("m", "gap to keep beside others", 0.0, 1e2)] = 0.7
+    clearance: Annotated[float, Column("m", "gap to keep beside others", 0.0, 1e2)] = 1.0
     car_length: Annotated[float, Column("m", "length of a car", 0.1, 1e2)] = 4.6
     car_width: Annotated[float, Column("m", "width of a car", 0.1, 1e2)] = 1.9
     sidestep: Annotated[float, Column("m/s", "speed of a change of line", 0.1, 1e2)] = 3.5
