@@ -645,7 +645,7 @@ def channel_table() -> str:
     return table(["channel", "message", "content", "when"], rows)
 
 
-SHORTCUT = re.compile(r'group: "(\w+)",\s+key: "[^"]*",\s+shown: "([^"]+)",\s+meaning: "([^"]+)"')
+SHORTCUT = re.compile(r'group: "([\w ]+)",\s+key: "[^"]*",\s+shown: "([^"]+)",\s+meaning: "([^"]+)"')
 
 
 def shortcut_table() -> str:

@@ -81,8 +81,11 @@ def test_metadata_describes_arrays_with_their_fields_and_options(sim: Any) -> No
 
 
 def test_columns_with_a_rate_of_their_own_are_sent_less_often() -> None:
-    columns = ("x", None), ("lidar.ranges", 10.0), ("y", 25.0)
-    choices = tuple(ColumnChoice("red", (name,), rate) for name, rate in columns)
+    choices = (
+        ColumnChoice("red", ("x",)),
+        ColumnChoice("red", ("lidar.ranges",), 10.0),
+        ColumnChoice("red", ("y",), 25.0),
+    )
     subscription = Subscription(View(columns=choices), 60.0)
     times = np.arange(0.0, 10.0, 1.0 / 60.0)
     held = [subscription.due_view(float(now)).held for now in 1000.0 + times]

@@ -353,7 +353,7 @@ class FleetProgram:
     def write_block(
         self, block: Floats, environment: Floats, tick: int, arrays: Mapping[str, Any] = MappingProxyType({})
     ) -> None:
-        """Fill a block (columns, n): pose, telemetry, report, commands, contact, readings, race; and its arrays."""
+        """Fill a snapshot's block (columns, n), from pose to race, and its arrays."""
         n, state = self.fleet.n, self.fleet.state
         after_pose = len(POSE_COLUMNS)
         after_telemetry = after_pose + len(self._telemetry)

@@ -42,5 +42,6 @@ def track_text(cones: list[list[float]], colours: list[str], start: list[float],
     """Return the text of a file; unfinished tracks have one, too, except in the format `lanes`."""
     if format == "lanes":
         return dump(from_cones(cones, colours, start, NAME), format)
-    rows = zip(colours, cones, strict=True)
-    return write_track(TrackFile(tuple(Cone(c, x, y) for c, (x, y) in rows), Start(*start)), format)
+    made = tuple(Cone(colour, x, y) for colour, (x, y) in zip(colours, cones, strict=True))
+    x, y, yaw = start
+    return write_track(TrackFile(made, Start(x, y, yaw)), format)

@@ -6,16 +6,27 @@ import { roster, select, selection } from "../state/store";
 import type { StandingsTree, StandingTree } from "../wire/schema";
 import { Button } from "./widgets";
 
+const NARROW = 700; // px: the strip begins collapsed in narrower windows
 const SHOWN = 8; // cars before the strip is expanded
 
 export function RaceStrip() {
   const all = useSignal(false);
+  const open = useSignal(window.innerWidth >= NARROW);
   const race = standings.value;
   if (race === null) return null;
   const rows = all.value ? race.rows : race.rows.slice(0, SHOWN);
   return (
     <section class="floating legend race" aria-label="Race">
       <header>
+        <span class={open.value ? "turned" : ""}>
+          <Button
+            look="bare small"
+            icon="chevron"
+            label={open.value ? "Collapse the race" : "Expand the race"}
+            expanded={open.value}
+            onClick={() => (open.value = !open.value)}
+          />
+        </span>
         <b>{race.discipline}</b>
         <span class="faint ellipsis">{race.track}</span>
         {race.fastest_lap && (
@@ -24,12 +35,14 @@ export function RaceStrip() {
           </span>
         )}
       </header>
-      <ol>
-        {rows.map((row) => (
-          <Car key={row.id} row={row} race={race} />
-        ))}
-      </ol>
-      {race.rows.length > SHOWN && (
+      {open.value && (
+        <ol>
+          {rows.map((row) => (
+            <Car key={row.id} row={row} race={race} />
+          ))}
+        </ol>
+      )}
+      {open.value && race.rows.length > SHOWN && (
         <Button
           look="bare small"
           label={all.value ? "Show the first cars only" : "Show all cars"}

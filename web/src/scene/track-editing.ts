@@ -2,6 +2,7 @@
 import { groundAt } from "../state/scenery";
 import { check, chosenCone, draft } from "../state/track-draft";
 import { bytes, type Rgba, Ribbons } from "./ribbons";
+import { CONE_PAINTS } from "./shapes/cone";
 import { raw } from "./skin";
 import type { ViewState } from "./view";
 
@@ -20,14 +21,15 @@ export class TrackEditDrawing {
 
   update(view: ViewState): void {
     const { skin } = view;
-    const { cones, start } = draft.peek();
+    const { cones, colours, start } = draft.peek();
     const track = check.peek()?.track;
     this.ribbons.clear();
     if (track) {
-      this.line(track.left, track.closed, 2, bytes(LEFT, 220));
-      this.line(track.right, track.closed, 2, bytes(RIGHT, 220));
+      this.line(track.left, track.closed, 1.4, bytes(LEFT, 150));
+      this.line(track.right, track.closed, 1.4, bytes(RIGHT, 150));
       this.dashes(track.centre, bytes(skin.text, 120));
     }
+    cones.forEach((cone, k) => this.mark(cone, colours[k]));
     const at = chosenCone.peek();
     if (at !== null && cones[at]) this.ring(cones[at], 0.45, 2.6, bytes(skin.accent, 255));
     const near = this.hovered;
@@ -39,6 +41,13 @@ export class TrackEditDrawing {
 
   dispose(): void {
     this.ribbons.dispose();
+  }
+
+  /** A stroke that is visible from afar, where the cone is smaller than a pixel. */
+  private mark(cone: Place, colour = "unknown"): void {
+    const [x, y, z] = up(cone);
+    const ink = bytes(raw(CONE_PAINTS[colour]?.body ?? "#9aa4ae"), 255);
+    this.ribbons.add([x, y, z], [x, y, z + 0.45], 3, ink);
   }
 
   private line(points: readonly Place[], closed: boolean, width: number, ink: Rgba): void {

@@ -80,6 +80,7 @@ it("opens with metadata and subscription, then the rest; an unknown method is no
     "get_mission",
     "get_routes",
     "get_autopilots",
+    "get_standings",
     "get_scenery",
     "get_frames",
     "get_orders",
