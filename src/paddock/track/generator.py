@@ -13,7 +13,6 @@ from paddock.track.cone_rows import cone_rows
 from paddock.track.lines import Floats, lengths, signed_curvature, smooth_curve
 from paddock.track.shaping import meets_itself, opened
 from paddock.track.track import Track
-from paddock.wire.tracks import TrackFile
 
 SHORTEST, LONGEST = 200.0, 500.0  # m, of a lap
 NARROWEST, WIDEST = 3.0, 8.0  # m
