@@ -34,16 +34,18 @@ VIEW = 30.0  # m: farther detections are ignored
 STAGED = 6.0  # m: autocross and trackdrive start this far before the line
 WAIT = 0.8  # s for the first frames to arrive
 SPRINT, STOP_WAY = 75.0, 60.0  # m: of the acceleration, and to stop in after it
+STOP, BRAKING = 24.0, 60.0  # m: autocross and trackdrive stop this far behind the line (rule: 30 m), planned before it
 
 
 @dataclass
 class Plan:
-    """What to drive: a line, how far MPC may leave it (m), where the car is on it (m), and whether it is of the map."""
+    """What to drive: a line, how far MPC may leave it (m), where the car is on it (m); of the map? To its stop?"""
 
     line: Line
     room: float = 0.6
     along: float | None = None
     mapped: bool = False
+    last: bool = False
 
 
 class Driver:
@@ -115,7 +117,7 @@ class Driver:
         spare = max(grip * grip - bend * bend, 4.0) ** 0.5
         self.acceleration = min(max(pull, -spare), spare)
         throttle, brake = self.car.pedals(self.acceleration, m.vx)
-        if not line.closed and plan.along > line.length - 0.7:  # the end
+        if self.stopped or (not line.closed and plan.along > line.length - 0.7):  # the end
             throttle, brake = 0.0, 1.0
         self.sent.append(min(max(steer, -self.car.steer_max), self.car.steer_max))
         self.seconds["control"].append(wall.perf_counter() - clock)
@@ -151,11 +153,11 @@ class Driver:
     def _look_ahead(self) -> None:
         """Plan after a frame."""
         mapped = self.plan is not None and self.plan.mapped
-        if self.event == "skidpad":
+        if self.event == "skidpad" or (self.plan is not None and self.plan.last):
             return
         if self.event == "acceleration":
             self._plan_sprint()
-        elif self.crossings > self.laps:
+        elif self.crossings > self.laps or (mapped and self.crossings == self.laps and self._to_finish() < BRAKING):
             self._plan_stop()
         elif self.crossings >= 2 and not mapped:
             self._plan_map()
@@ -227,16 +229,30 @@ class Driver:
         here = line.closest(*self.slam.pose(self.time)[:2])[0]
         self.plan = Plan(line, 0.3 if self.kind == "racing" else 0.6, here, mapped=True)
 
+    def _to_finish(self) -> float:
+        """Return how far the line is ahead along the plan, m; behind the car, negative on an open plan."""
+        assert self.plan is not None
+        line = self.plan.line
+        here, _ = line.closest(*self.slam.pose(self.time)[:2], self.plan.along)
+        ahead = line.closest(*(self.start[:2] + STAGED * np.array([cos(self.start[2]), sin(self.start[2])])))[0] - here
+        return ahead % line.length if line.closed else ahead
+
     def _plan_stop(self) -> None:
-        """Stop on the present line, behind the finish."""
-        if self.plan is None or (not self.plan.line.closed and self.plan.line.speed[-1] == 0.0):
+        """Drive the present line to its end behind the finish.
+
+        Its end is fixed, whenever this is planned. With a map that is before the finish: where the way behind it is too
+        short for the brakes, the car is slower at the finish. Without one, the car can stop in view.
+        """
+        if self.plan is None:
             return
-        old = self.plan.line
-        along, _ = old.closest(*self.slam.pose(self.time)[:2])
-        end = along + 26.0 if old.closed else min(along + 26.0, old.length)
-        line = line_of(old.at(np.arange(max(along - 4.0, along - 4.0 if old.closed else 0.0), end, 0.5))[0])
-        speed = speed_profile(line, self.car, self.use, end=0.0)
-        self.plan = Plan(line._replace(speed=speed), self.plan.room, min(4.0, along))
+        old, ahead = self.plan.line, self._to_finish()
+        here, _ = old.closest(*self.slam.pose(self.time)[:2], self.plan.along)
+        first = here - 4.0 if old.closed else max(here - 4.0, 0.0)
+        last = here + ahead + STOP if old.closed else min(here + ahead + STOP, old.length)
+        points, _, _, speed = old.at(np.arange(first, last, 0.5))
+        line = line_of(points)
+        speed = np.minimum(speed, speed_profile(line, self.car, self.use, end=0.0))
+        self.plan = Plan(line._replace(speed=speed), self.plan.room, here - first, last=True)
 
 
 def skidpad_line(car: Car, use: float) -> Line:
