@@ -91,6 +91,13 @@ class RecordedRun(AbstractContextManager["RecordedRun"]):
         except PaddockError as error:
             raise PaddockError(f"{self.path} holds an invalid scenario: {str(error).splitlines()[0]}") from None
 
+    @cached_property
+    def track(self) -> Any:
+        """The race track of the scenario, as `Simulation.track`; None without one."""
+        from paddock.track.from_scenario import track_of  # takes long to import
+
+        return track_of(self.scenario.track)
+
     @property
     def rate(self) -> float:
         """Ticks per simulated second, Hz."""

@@ -39,6 +39,6 @@ def write_run(
             report = recorder.close()
     if found != expected:
         raise PaddockError(
-            f"{report.path}: the log does not lead to the state of tick {tick}: pause the clock, or record with a Recorder"
+            f"{report.path}: the log does not lead to the state of tick {tick}: pause the clock, or use a Recorder"
         )
     return report

@@ -8,7 +8,6 @@ import numpy as np
 from paddock.errors import PaddockError
 from paddock.record.race import race_entries, recorded_standings
 from paddock.record.reader import FleetHistory, RecordedRun, open_run
-from paddock.track.from_scenario import track_of
 from paddock.track.standings import Standings
 from paddock.track.timing import RUNNING
 from paddock.track.track import Track
@@ -64,10 +63,9 @@ def race_of(run: RecordedRun) -> tuple[Standings, Track]:
     if not len(section.samples):
         raise PaddockError(f"{run.path} holds no samples to report")
     standings = recorded_standings(scenario, run.sample(section.samples[-1]), run.events(section.number))
-    track = track_of(scenario.track)
-    if standings is None or track is None:
+    if standings is None or run.track is None:
         raise PaddockError(f"{run.path} has no race to report: its scenario has no section `rules`")
-    return standings, track
+    return standings, run.track
 
 
 def car_traces(run: RecordedRun, standings: Standings, track: Track, most: int) -> list[CarTrace]:
