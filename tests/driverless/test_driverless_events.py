@@ -107,7 +107,7 @@ def test_trackdrive(example: Example, controller: str, slam: str) -> None:
     check(score, laps=10)
     assert max(score.laps[1:]) < 0.7 * score.laps[0]
     assert np.mean(score.laps[2:]) < 29.0
-    assert np.std(score.laps[2:]) < 0.3
+    assert np.std(score.laps[2:-1]) < 0.3  # the last one ends in braking
     assert score.apart < 0.6
     assert score.result.result == pytest.approx(sum(score.laps))
 
@@ -116,8 +116,8 @@ def test_trackdrive(example: Example, controller: str, slam: str) -> None:
 def test_the_racing_line_beats_the_centreline(example: Example) -> None:
     times = {}
     for line in ("racing", "centre"):
-        score, _ = example("drive").run("trackdrive", "lqr", "ekf", laps=3, line=line, limit=200.0)
-        check(score, laps=3)
+        score, _ = example("drive").run("trackdrive", "lqr", "ekf", laps=4, line=line, limit=200.0)
+        check(score, laps=4)
         times[line] = score.laps[2]
     assert times["racing"] < 0.9 * times["centre"]
 
