@@ -140,7 +140,7 @@ def test_a_speed_profile_respects_every_limit() -> None:
         ([1, 2, 3], "each point of a path is [x, y] or [x, y, z]"),
         (["ab", "cd"], "each point of a path is [x, y] or [x, y, z]"),
         ({"ovel": {}}, "unknown path shape 'ovel'; did you mean 'oval'?"),
-        ({"oval": {}, "circle": {}}, "a path names exactly one shape: oval, circle, circuit"),
+        ({"oval": {}, "circle": {}}, "a path names exactly one shape: oval, circle, lane_change, circuit"),
         ({"oval": {"radios": 5}}, "unknown option 'radios' of path 'oval'; did you mean 'radius'?"),
         ({"oval": {"radius": -5}}, "path 'oval': radius must be positive, not -5"),
         ({"circle": {"x": "a"}}, "path 'circle': x must be a finite number, not 'a'"),

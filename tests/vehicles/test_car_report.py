@@ -102,6 +102,9 @@ def test_forces_of_the_report_are_those_of_the_next_step() -> None:
     # the more loaded front wheel has the larger part of the side force, half a track beside the centre
     share = (report.load_fr - report.load_fl) / (report.load_fr + report.load_fl)
     outer = report.force_y_front * sin(state.steer) * share * 0.5 * p.track_front
+    # and the loaded wheels roll with more resistance
+    outer += p.rolling_resistance * 0.5 * p.track_front * (report.load_fr - report.load_fl)
+    outer += p.rolling_resistance * 0.5 * p.track_rear * (report.load_rr - report.load_rl)
     assert lateral_front * FRONT - report.force_y_rear * REAR - outer == pytest.approx(turn, rel=1e-3)
 
 

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import Delaunay, QhullError
 
 from paddock.compute.math import sincos
 from paddock.errors import PaddockError
@@ -69,6 +68,8 @@ class _Walk:
         for k, (x, y) in enumerate(points.tolist()):
             if (first := same.setdefault((x, y), k)) != k:
                 raise TrackShapeError(f"{names[k]} and {names[first]} stand at one place ({x:g}, {y:g})")
+        from scipy.spatial import Delaunay, QhullError  # slow to import, and few runs have cones to order
+
         try:
             triangles = Delaunay(points)
         except QhullError:
