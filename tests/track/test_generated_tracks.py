@@ -9,7 +9,7 @@ from shapely import LinearRing, LineString, Polygon
 
 from paddock import track
 from paddock.errors import InvalidValueError
-from paddock.track.generator import generate_file
+from paddock.track.inspection import problems
 from paddock.wire.tracks import TrackFile, write_track
 
 Floats = NDArray[np.float64]
@@ -65,36 +65,36 @@ def check_rules(file: TrackFile, width: float = 3.5) -> None:
             assert circle_diameter(a, b, c) >= 9.0
 
 
-def test_200_seeds_keep_every_rule() -> None:
-    for seed in range(200):
-        check_rules(generate_file(seed))
+def test_120_seeds_keep_every_rule() -> None:
+    for seed in (*range(117), 174, 195, 2**63):  # smoothed, the lines of 174 and 195 once had long straights
+        made = track.generate(seed)
+        check_rules(made.source)
+        assert problems(made) == []
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3000)
 def test_10000_seeds_keep_every_rule() -> None:
     for seed in range(10_000):
-        file = generate_file(seed)
-        check_rules(file)
-        if seed % 10 == 0:
-            made = track.building.from_file(file, "x")
-            assert made.closed and 200.0 <= made.length <= 500.0
+        made = track.generate(seed)
+        check_rules(made.source)
+        assert problems(made) == []
 
 
 @pytest.mark.parametrize("width", [3.0, 5.0, 8.0])
 def test_other_widths_and_lengths(width: float) -> None:
     for seed in range(8):
-        check_rules(generate_file(seed, width), width)
+        check_rules(track.generate(seed, width).source, width)
         made = track.generate(seed, width, (400.0, 420.0))
         assert 395.0 <= made.length <= 425.0 and made.width.min() >= width
 
 
 def test_the_same_seed_gives_the_same_bytes() -> None:
-    text = "".join(write_track(generate_file(seed)) for seed in range(5))
-    assert text == "".join(write_track(generate_file(seed)) for seed in range(5))
+    text = "".join(write_track(track.generate(seed).source) for seed in range(5))
+    assert text == "".join(write_track(track.generate(seed).source) for seed in range(5))
     assert hashlib.sha256(text.encode()).hexdigest()[:16] == "f6b647b9ab933b4d"  # on every machine
-    assert write_track(generate_file(1)) != write_track(generate_file(2))
-    assert generate_file(2**64 - 1).cones
+    assert write_track(track.generate(1).source) != write_track(track.generate(2).source)
+    assert len(track.generate(2**64 - 1).cones)
 
 
 def test_tracks_turn_both_ways_and_a_rebuilt_track_is_the_same() -> None:

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from paddock.compute.kernel import shared_tuple
 from paddock.compute.routine import routine
 from paddock.compute.threads import limit_threads
-from paddock.errors import InvalidValueError
+from paddock.errors import PaddockError
 from paddock.scenario import load_scenario
 from paddock.world.obstacles import Obstacles, ray_box, ray_round
 from paddock.world.pose import Environment
@@ -115,7 +115,7 @@ def test_obstacles_stand_on_their_ground() -> None:
     made = scenery(BOX, WALL, CYLINDER, TURNED, grade=0.1).obstacles
     assert_allclose(made.boxes[:, 2:4], [[1.0, 4.0], [-1.0, 1.0], [-2.0, 1.0], [1.0, 3.0]], atol=1e-12)
     assert_allclose(made.rounds[0, 2:4], [0.0, 5.0], atol=1e-12)
-    with pytest.raises(InvalidValueError, match=r"world.obstacles\[0\].wall.points: two corners in a row are equal"):
+    with pytest.raises(PaddockError, match=r"world.obstacles\[0\].wall.points\[1\]: two corners in a row are equal"):
         scenery({"wall": {"points": [[1, 2], [1, 2]]}})
 
 

@@ -50,10 +50,16 @@ class Fleets:
     programs: dict[str, FleetProgram] = field(default_factory=dict)
 
     def populate(self) -> None:
-        """Add all vehicles of the scenario. Ids are assigned by name, so the order of declaration has no effect."""
+        """Add all vehicles of the scenario. Ids are assigned by name, so the order of declaration has no effect.
+
+        Cones of the world and the track come last: with or without contact, vehicles have the same ids.
+        """
         declared = [(one.entry, partial(self.scenario.at, *one.place)) for one in declared_fleets(self.scenario)]
         refuse_beyond_machine(self.world, self.scenario, declared)
-        for entry, place in sorted(declared, key=lambda item: (item[0].id is None, item[0].name)):
+        cones = {one.entry.name for one in declared_fleets(self.scenario) if one.obstacles}
+        for entry, place in sorted(
+            declared, key=lambda item: (item[0].id is None, item[0].name in cones, item[0].name)
+        ):
             self._add(entry, place)
         for entry, place in declared:
             check_target(self.world, entry, self.programs[entry.name], place)

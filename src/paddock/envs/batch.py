@@ -68,8 +68,8 @@ class Batch:
         model = given.pop("model", None) or task.model
         if model not in (task.model, *task.levels):
             raise unknown_name(f"model of {task.name}", str(model), (task.model, *task.levels))
-        self.rate = float(given.pop("rate", None) or task.rate)
-        self.ticks = int(given.pop("ticks", None) or task.ticks)
+        rate, ticks = given.pop("rate", None), given.pop("ticks", None)
+        self.rate, self.ticks = float(task.rate if rate is None else rate), int(task.ticks if ticks is None else ticks)
         if not (self.rate > 0.0 and self.ticks >= 1):
             wrong = f"{self.ticks} at {self.rate:g} Hz"
             raise InvalidValueError(f"a step takes at least one tick, at a rate above 0 Hz, not {wrong}")
@@ -84,7 +84,10 @@ class Batch:
         self.course: Course = task.prepare(settings, self)
         counts = {"size": self.size, "players": players}
         derived = {name: value for name, value in counts.items() if name in column_index(task.options)}
-        self.options = task.option_values({**derived, **self.course.options, **given})
+        derived |= self.course.options
+        if taken := [name for name in given if name in derived]:
+            raise InvalidValueError(f"option {taken[0]!r} of {task.name} follows from track and vehicle: leave it out")
+        self.options = task.option_values({**derived, **given})
         self._allocate()
         self._compile()
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from paddock.compute import arrays
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.world.columns import Floats
 
@@ -13,23 +14,25 @@ GATE_COLUMNS = 4  # x, y, z (m) of the centre, yaw (rad) of the direction throug
 def _around(points: Floats) -> Floats:
     """Return gates at points (k, 3) of a closed course, each across the line from the last to the next one."""
     way = np.roll(points, -1, axis=0) - np.roll(points, 1, axis=0)
-    return np.column_stack([points, np.arctan2(way[:, 1], way[:, 0])])
+    return np.column_stack([points, arrays.arctan2(way[:, 1], way[:, 0])])
 
 
 def _oval() -> Floats:
     angle = np.arange(8) * np.pi / 4.0
-    return _around(np.column_stack([10.0 * np.cos(angle), 6.0 * np.sin(angle), 2.0 + 0.0 * angle]))
+    return _around(np.column_stack([10.0 * arrays.cos(angle), 6.0 * arrays.sin(angle), 2.0 + 0.0 * angle]))
 
 
 def _eight() -> Floats:
     angle = (np.arange(8) + 0.5) * np.pi / 4.0
-    height = 2.5 + 0.5 * np.cos(2.0 * angle)
-    return _around(np.column_stack([12.0 * np.sin(angle), 6.0 * np.sin(2.0 * angle), height]))
+    height = 2.5 + 0.5 * arrays.cos(2.0 * angle)
+    return _around(np.column_stack([12.0 * arrays.sin(angle), 6.0 * arrays.sin(2.0 * angle), height]))
 
 
 def _climb() -> Floats:
     angle = np.arange(6) * np.pi / 3.0
-    return _around(np.column_stack([8.0 * np.cos(angle), 8.0 * np.sin(angle), 3.0 + 1.5 * np.sin(2.0 * angle)]))
+    return _around(
+        np.column_stack([8.0 * arrays.cos(angle), 8.0 * arrays.sin(angle), 3.0 + 1.5 * arrays.sin(2.0 * angle)])
+    )
 
 
 COURSES = {"oval": _oval, "eight": _eight, "climb": _climb}

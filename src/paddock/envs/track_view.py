@@ -7,6 +7,7 @@ import numpy as np
 from numpy import empty
 from numpy.typing import NDArray
 
+from paddock.compute import arrays
 from paddock.compute.math import maximum, sqrt
 from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.envs.task import SensedView
@@ -47,7 +48,14 @@ def chosen_track(given: Any) -> Track:
 def course_table(track: Track) -> Floats:
     """Return the middle line of a track as a course (k, 8)."""
     heading = track.heading
-    columns = track.centre, np.cos(heading), np.sin(heading), track.left_width, track.right_width, track.curvature
+    columns = (
+        track.centre,
+        arrays.cos(heading),
+        arrays.sin(heading),
+        track.left_width,
+        track.right_width,
+        track.curvature,
+    )
     return np.ascontiguousarray(np.column_stack([*columns, track.along]))
 
 
@@ -65,14 +73,17 @@ def located(x: float, y: float, near: int, closed: bool, course: Floats) -> tupl
     return k, course[k, 7] + share * part, offset, sqrt(gx * gx + gy * gy)
 
 
-def _points_ahead(poses: Floats, rows: Ints, segments: Floats, course: Floats, step: float, out: Float32s) -> None:
+def _points_ahead(
+    poses: Floats, rows: Ints, segments: Floats, course: Floats, step: float, closed: bool, out: Float32s
+) -> None:
     """Write the middle line's points at the distances of AHEAD in the car's axes, over that distance."""
     for i in parallel_range(rows.shape[0]):
         r = rows[i]
         qz, qw = poses[5, r], poses[6, r]
         cosine, sine = 1.0 - 2.0 * qz * qz, 2.0 * qw * qz
         for j in range(len(AHEAD)):
-            k = (int(segments[r]) + int(AHEAD[j] / step + 0.5)) % course.shape[0]
+            k = int(segments[r]) + int(AHEAD[j] / step + 0.5)
+            k = k % course.shape[0] if closed else min(k, course.shape[0] - 1)
             dx, dy = course[k, 0] - poses[0, r], course[k, 1] - poses[1, r]
             out[i, 2 * j] = min(max((dx * cosine + dy * sine) / AHEAD[j], -4.0), 4.0)
             out[i, 2 * j + 1] = min(max((dy * cosine - dx * sine) / AHEAD[j], -4.0), 4.0)
@@ -110,12 +121,12 @@ def _cones_ahead(poses: Floats, rows: Ints, cones: Floats, sides: Ints, out: Flo
 points_ahead, cones_ahead = parallel_routine(_points_ahead), parallel_routine(_cones_ahead)
 
 
-def line_view(course: Floats, step: float, segment_row: int) -> SensedView:
+def line_view(course: Floats, step: float, closed: bool, segment_row: int) -> SensedView:
     """Return the view of the middle line ahead."""
 
     def seen(batch: Any, rows: Ints) -> Float32s:
         out = np.empty((len(rows), 2 * len(AHEAD)), np.float32)
-        points_ahead(batch.pose, rows, batch.memory[segment_row], course, step, out)
+        points_ahead(batch.pose, rows, batch.memory[segment_row], course, step, closed, out)
         return out
 
     return SensedView(seen, 2 * len(AHEAD), -4.0, 4.0)

@@ -8,6 +8,7 @@ import numpy as np
 from paddock.compute.twin import vectorised
 from paddock.errors import InvalidValueError, users_code
 from paddock.track.locating import Floats, line_blocks
+from paddock.track.skidpad import find_skidpad
 from paddock.track.timing import (
     CENTRE,
     FRONT,
@@ -28,6 +29,8 @@ CIRCLES_APART = 18.25  # m between the centres of the circles of a skidpad
 def check_discipline(track: Track, discipline: str) -> None:
     """Refuse a track on which a discipline cannot be driven."""
     what = f"track {track.name!r} is {'closed' if track.closed else 'open'}"
+    if discipline == "skidpad" and find_skidpad(track.cones, track.colours) is None:
+        raise InvalidValueError(f"skidpad needs the two circles of a skidpad; track {track.name!r} has another shape")
     if discipline == "acceleration" and track.closed:
         raise InvalidValueError(f"acceleration needs an open track from a start to a finish; {what}")
     if discipline in ("trackdrive", "race") and not track.closed:

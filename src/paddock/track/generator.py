@@ -13,7 +13,6 @@ from paddock.track.cone_rows import cone_rows
 from paddock.track.lines import Floats, lengths, signed_curvature, smooth_curve
 from paddock.track.shaping import meets_itself, opened
 from paddock.track.track import Track
-from paddock.wire.tracks import TrackFile
 
 SHORTEST, LONGEST = 200.0, 500.0  # m, of a lap
 NARROWEST, WIDEST = 3.0, 8.0  # m
@@ -36,17 +35,16 @@ class _Wish(NamedTuple):
 
 def generate(seed: int = 0, width: float = 3.5, length: tuple[float, float] = (220.0, 480.0)) -> Track:
     """Return a random closed track: `width` (m) at least everywhere, a lap of `length` (m, from and to)."""
-    return from_file(generate_file(seed, width, length), f"generated {seed}")
-
-
-def generate_file(seed: int = 0, width: float = 3.5, length: tuple[float, float] = (220.0, 480.0)) -> TrackFile:
-    """Return the cones of a random closed track."""
     wish = _checked(seed, width, length)
     for attempt in range(ATTEMPTS):
         line = _candidate(seed, attempt, wish)
-        if len(line) and _keeps_rules(line, wish):
-            start = _start(line)
-            return cone_rows(line, np.full(len(line), wish.width + MARGIN), start=start)
+        if not (len(line) and _keeps_rules(line, wish)):
+            continue
+        file = cone_rows(line, np.full(len(line), wish.width + MARGIN), start=_start(line))
+        track = from_file(file, f"generated {seed}")
+        # the middle line of the cones is smoother than the line that they were set along
+        if straightest(track) <= STRAIGHT and SHORTEST <= track.length <= LONGEST:
+            return track
     raise PaddockError(f"no track of {wish.low:g} to {wish.high:g} m and a width of {width:g} m found for seed {seed}")
 
 
@@ -82,15 +80,17 @@ def least_radius(width: float) -> float:
 def _keeps_rules(line: Floats, wish: _Wish) -> bool:
     """Return whether a line keeps its distance from itself and has no long straight."""
     limit = 2.0 * (wish.width + MARGIN) + 0.5
-    return not meets_itself(line, limit, 1.6 * limit) and longest_straight(line) <= STRAIGHT - 5.0
+    cell = float(lengths(line[1:2] - line[:1])[0])
+    straight = _straightest(signed_curvature(line, closed=True), cell, closed=True)
+    return not meets_itself(line, limit, 1.6 * limit) and straight <= STRAIGHT - 5.0
 
 
-def longest_straight(line: Floats) -> float:
-    """Return the length (m) of the longest stretch of a closed line that is nearly straight."""
-    return straightest(signed_curvature(line, closed=True), float(lengths(line[1:2] - line[:1])[0]), closed=True)
+def straightest(track: Track) -> float:
+    """Return the length (m) of the longest stretch of a track's middle line that is nearly straight."""
+    return _straightest(track.curvature, track.length / (len(track.centre) - (not track.closed)), track.closed)
 
 
-def straightest(bend: Floats, cell: float, closed: bool) -> float:
+def _straightest(bend: Floats, cell: float, closed: bool) -> float:
     """Return the length (m) of the longest nearly straight stretch, of the curvature at points `cell` m apart."""
     reach = round(0.5 * STRETCH / cell)
     around = np.pad(bend, reach, mode="wrap" if closed else "edge")

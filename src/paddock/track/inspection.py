@@ -23,7 +23,7 @@ def figures(track: Track) -> dict[str, Any]:
         "length": round(track.length, 2),
         "width": [round(float(track.width.min()), 2), round(float(track.width.max()), 2)],
         "tightest_radius": None if bend[tightest] < 1e-6 else round(float(1.0 / bend[tightest]), 2),
-        "longest_straight": round(longest_straight(track), 1),
+        "longest_straight": round(straightest(track), 1),
         "cones": {name: len(track.of_colour(name)) for name in CONE_COLOURS if len(track.of_colour(name))},
         "start": list(track.start),
         "gates": [gate.name for gate in track.gates],
@@ -42,7 +42,7 @@ def problems(track: Track) -> list[str]:
         found += _gaps(track, name, side)
     if track.closed and not SHORTEST <= track.length <= LONGEST:
         found.append(f"lap of {track.length:.0f} m, {SHORTEST:g} to {LONGEST:g} m are allowed")
-    if track.closed and (straight := longest_straight(track)) > STRAIGHT:
+    if track.closed and (straight := straightest(track)) > STRAIGHT:
         found.append(f"straight of {straight:.0f} m, at most {STRAIGHT:g} m")
     outside = outside_diameters(track)
     if outside.min() < HAIRPIN - 2.0 * TOLERANCE:
@@ -75,12 +75,6 @@ def outside_diameters(track: Track) -> Floats:
     outer = np.where(bend > 0.0, track.right_width, track.left_width)
     with np.errstate(divide="ignore"):
         return np.asarray(2.0 * (1.0 / np.abs(bend) + outer))
-
-
-def longest_straight(track: Track) -> float:
-    """Return the length (m) of the longest stretch of the middle line that is nearly straight."""
-    cell = track.length / (len(track.centre) - (0 if track.closed else 1))
-    return straightest(track.curvature, cell, track.closed)
 
 
 def _at(place: Floats) -> str:

@@ -173,6 +173,11 @@ class Track:
 
         The first row is at the start pose, the others behind it, along the track; `first` places are left free.
         """
+        if lanes < 1 or not gap > 0.0 or first < 0:
+            raise InvalidValueError(
+                f"a start grid has at least one lane, a gap above 0 m and places from 0 on, "
+                f"not {lanes} lanes, {gap:g} m and {first}"
+            )
         place = np.arange(first, first + count)
         row, lane = place // lanes, place % lanes
         back = row * float(gap)

@@ -152,7 +152,7 @@ def prepare(settings: Mapping[str, Any], batch: Any) -> Course:
     if seen == "lidar":
         view = lidar_view(track, settings.get("beams", BEAMS), body)
     elif seen == "track":
-        view = line_view(table, spacing, column_index(Memory)["segment"])
+        view = line_view(table, spacing, track.closed, column_index(Memory)["segment"])
     else:
         view = cone_view(track) if seen == "cones" else detection_view(track)
     return Course(table, values, view, track)

@@ -222,6 +222,7 @@ def _speeds(
     slow = (absolute(vx) < CALM_SPEED) & (absolute(vy) < CALM_SPEED) & (absolute(rate) < CALM_SPEED)
     calm = (absolute(forward) < CALM_ACCELERATION) & (absolute(left) < CALM_ACCELERATION)
     rest = still & slow & calm & (absolute(turn) < CALM_ACCELERATION)
+    ax, ay = select(rest, ax - forward, ax), select(rest, ay - left, ay)  # at rest, forces carry the weight on a slope
     return select(rest, 0.0, vx), select(rest, 0.0, vy), select(rest, 0.0, rate), ax, ay
 
 
