@@ -31,7 +31,8 @@ settings.register_profile("soak", **COMMON, max_examples=500)
 settings.load_profile("fixed")
 
 LONGEST = (
-    *("web/", "test_docs.py", "vehicles/test_car_contact.py", "test_examples.py", "compute/test_cuda.py"),
+    *("web/", "test_notebooks.py"),
+    *("test_docs.py", "vehicles/test_car_contact.py", "test_examples.py", "compute/test_cuda.py"),
     *("planning/test_costs.py", "cli/test_cli_page.py", "cli/test_plan_verb.py", "compute/test_prepare.py", "cli/"),
     *("client/", "serve/", "vehicles/test_car_ground.py", "vehicles/test_conf", "bench/", "behaviour/"),
     *("sitl/autopilot/test_sitl_plane", "sitl/mavlink/test_sitl_client", "compute/", "sitl/", "engine/"),

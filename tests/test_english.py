@@ -65,6 +65,7 @@ READERS = (
     (python_text, ("src/**/*.py", "examples/**/*.py", "tests/**/*.py", "*.py", "docs/*.py", "web/*.py")),
     (typescript_text, ("web/src/**/*.ts", "web/src/**/*.tsx", "web/test/**/*.ts", "web/test/**/*.tsx")),
     (lines, ("*.md", "docs/*.md", "web/*.md", "src/**/*.yaml", "src/**/*.proto", "web/index.html", "Makefile")),
+    (lines, ("examples/notebooks/*.ipynb", "examples/notebooks/*.yaml")),
 )
 
 

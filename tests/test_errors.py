@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import paddock
@@ -103,3 +105,15 @@ def test_an_unknown_device_is_refused() -> None:
 def test_the_device_for_a_gpu_is_cuda(device: str) -> None:
     with pytest.raises(UnknownNameError, match=f"unknown device '{device}'; did you mean 'cuda'?"):
         paddock.load({"vehicles": []}, device=device)
+
+
+def test_a_notebook_shows_the_line_and_the_message(tmp_path: Path) -> None:
+    """No frames of the package: IPython calls `_render_traceback_` in place of its own traceback."""
+    script = tmp_path / "cell.py"
+    script.write_text("import paddock\n\npaddock.load('no_such_demo')\n", encoding="utf-8")
+    with pytest.raises(PaddockError) as caught:
+        exec(compile(script.read_text(encoding="utf-8"), str(script), "exec"), {})
+    *lines, message = caught.value._render_traceback_()
+    assert lines[-1] == "line 3: paddock.load('no_such_demo')"
+    assert message == f"{type(caught.value).__name__}: {caught.value}"
+    assert not any("raise" in line for line in lines)

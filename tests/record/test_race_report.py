@@ -3,6 +3,7 @@
 import json
 import re
 import threading
+from dataclasses import replace
 from math import cos, pi, sin
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import paddock
+from paddock import record
 from paddock.cli.main import exit_code
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.record import Recorder, open_run, verify
@@ -191,3 +193,33 @@ def test_a_driver_that_fails(scenario: dict[str, Any], tmp_path: Path) -> None:
     assert "- silent: barrier_timeout: no reply within 0.2 s: brake (red)" in text
     assert "still on track" in text or "did not start" in text
     assert verify(tmp_path / "run.mcap").same
+
+
+def test_laps_of_a_recording(recording: tuple[Path, Any]) -> None:
+    """The lap of the red car lasts as long as in the standings, and its way is once round the middle."""
+    path, wanted = recording
+    laps = record.laps(path)
+    assert list(laps) == [row.name for row in wanted.rows]
+    lap = laps["red"].best
+    assert lap is not None and lap.seconds == pytest.approx(wanted["red"].lap_times[0], abs=1e-9)
+    assert lap.distance[-1] == pytest.approx(2 * pi * RADIUS, rel=0.02)
+    assert np.hypot(lap.x, lap.y) == pytest.approx(RADIUS, abs=1.5)
+    assert np.median(lap.left) == pytest.approx(10.0**2 / RADIUS / 9.81, rel=0.1)
+
+
+def test_a_track_is_drawn_on_axes(recording: tuple[Path, Any]) -> None:
+    with open_run(recording[0]) as run:
+        axes = record.plot_track(run.track)
+    points = np.concatenate([line.get_xydata() for line in axes.get_lines() if line.get_linestyle() == "None"])
+    assert len(points) == 72
+    assert np.hypot(*points.T).round(2).tolist() == [RADIUS - 2.0] * 36 + [RADIUS + 2.0] * 36
+    assert axes.get_aspect() == 1.0
+
+
+def test_standings_in_a_notebook(recording: tuple[Path, Any]) -> None:
+    standings = recording[1]
+    shown = replace(standings, rows=(replace(standings.rows[0], name="<b>red"), *standings.rows[1:]))
+    html = shown._repr_html_()
+    assert html.count("<tr>") == 3 and "<td>&lt;b&gt;red</td>" in html and "<b>red" not in html
+    assert f"<td>{standings['red'].best_lap:.3f}</td>" in html and "dnf: left the course" in html
+    assert str(standings).splitlines()[0].split()[:3] == ["car", "laps", "best"]
