@@ -73,14 +73,16 @@ class RunTable:
     def batches(self) -> Iterator[Batch]:
         """Yield the rows in order of time, then of fleets, then of vehicles."""
         pieces: list[tuple[Snapshot, int, FleetSnapshot]] = []  # with the number of the section
+        rows = 0
         for section in self.run.sections:
             for k in section.samples:
                 snapshot = self.run.sample(k)
-                shown = (fleet for fleet in snapshot if self.fleet in (None, fleet.name))
+                shown = [fleet for fleet in snapshot if self.fleet in (None, fleet.name)]
                 pieces += [(snapshot, section.number, fleet) for fleet in shown]
-                if sum(len(fleet) for *_, fleet in pieces) >= self._batch_rows:
+                rows += sum(map(len, shown))
+                if rows >= self._batch_rows:
                     yield self._batch(pieces)
-                    pieces = []
+                    pieces, rows = [], 0
         if pieces:
             yield self._batch(pieces)
 
