@@ -33,17 +33,19 @@ CAUTIOUS, TOP = 0.55, 13.0  # share of the grip and m/s while the track is unkno
 VIEW = 30.0  # m: farther detections are ignored
 STAGED = 6.0  # m: autocross and trackdrive start this far before the line
 WAIT = 0.8  # s for the first frames to arrive
+STOP = 25.0  # m behind the finish: the rules allow 30
 SPRINT, STOP_WAY = 75.0, 60.0  # m: of the acceleration, and to stop in after it
 
 
 @dataclass
 class Plan:
-    """What to drive: a line, how far MPC may leave it (m), where the car is on it (m), and whether it is of the map."""
+    """What to drive: a line, how far MPC may leave it (m), where the car is on it (m); of the map, of the last lap?"""
 
     line: Line
     room: float = 0.6
     along: float | None = None
     mapped: bool = False
+    last: bool = False
 
 
 class Driver:
@@ -159,6 +161,8 @@ class Driver:
             self._plan_stop()
         elif self.crossings >= 2 and not mapped:
             self._plan_map()
+        elif self.crossings == self.laps and self.plan is not None and mapped and not self.plan.last:
+            self._plan_last_lap(self.plan)
         elif not mapped:
             self._plan_ahead()
 
@@ -227,13 +231,23 @@ class Driver:
         here = line.closest(*self.slam.pose(self.time)[:2])[0]
         self.plan = Plan(line, 0.3 if self.kind == "racing" else 0.6, here, mapped=True)
 
+    def _plan_last_lap(self, plan: Plan) -> None:
+        """Cross the finish at a speed from which the car stops soon enough behind it."""
+        line, (x, y, yaw) = plan.line, self.start
+        finish, _ = line.closest(x + STAGED * cos(yaw), y + STAGED * sin(yaw))
+        behind = line_of(line.at(finish + np.arange(0.0, STOP - 4.0, 0.5))[0])  # 4 m later, it is noticed
+        slow = speed_profile(behind, self.car, self.use, end=0.0)[0]
+        near = np.abs((line.along - finish + 0.5 * line.length) % line.length - 0.5 * line.length) < 1.0
+        speed = speed_profile(line, self.car, self.use, np.where(near, slow, 30.0))
+        self.plan = Plan(line._replace(speed=speed), plan.room, plan.along, mapped=True, last=True)
+
     def _plan_stop(self) -> None:
         """Stop on the present line, behind the finish."""
         if self.plan is None or (not self.plan.line.closed and self.plan.line.speed[-1] == 0.0):
             return
         old = self.plan.line
         along, _ = old.closest(*self.slam.pose(self.time)[:2])
-        end = along + 26.0 if old.closed else min(along + 26.0, old.length)
+        end = along + STOP if old.closed else min(along + STOP, old.length)
         line = line_of(old.at(np.arange(max(along - 4.0, along - 4.0 if old.closed else 0.0), end, 0.5))[0])
         speed = speed_profile(line, self.car, self.use, end=0.0)
         self.plan = Plan(line._replace(speed=speed), self.plan.room, min(4.0, along))

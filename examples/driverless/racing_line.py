@@ -91,7 +91,7 @@ def least_curvature(
     return offset
 
 
-def corner_speed(curvature: Floats, car: Car, use: float, top: float) -> Floats:
+def corner_speed(curvature: Floats, car: Car, use: float, top: float | Floats) -> Floats:
     """Return the speeds (m/s) at which a turn takes `use` of the grip; downforce makes some turns flat out."""
     still = use * car.grip(0.0)
     gain = use * car.grip(1.0) - still  # grip grows with the square of the speed
@@ -100,7 +100,12 @@ def corner_speed(curvature: Floats, car: Car, use: float, top: float) -> Floats:
 
 
 def speed_profile(
-    line: Line, car: Car, use: float = 0.9, top: float = 30.0, start: float | None = None, end: float | None = None
+    line: Line,
+    car: Car,
+    use: float = 0.9,
+    top: float | Floats = 30.0,
+    start: float | None = None,
+    end: float | None = None,
 ) -> Floats:
     """Return the fastest speeds (n,) along a line, m/s, with `use` of the grip; `start`, `end`: those of an open line.
 
