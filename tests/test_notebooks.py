@@ -163,7 +163,7 @@ def check_control(found: list[Any]) -> None:
 def check_cones(found: list[Any]) -> None:
     row, length, report = found
     assert (row["status"], row["cones"], row["off_course"]) == ("stopped", 0, 0)
-    assert length / 12.0 < row["lap_times"][0] < 45.0  # 12 m/s is its limit
+    assert length / 12.0 < row["lap_times"][0] < length / 5.0  # 12 m/s is its limit
     assert sum(row["sector_times"][0]) == pytest.approx(row["lap_times"][0])
     assert f"{row['result']:.3f}" in report and "Penalties" in report
 
@@ -283,6 +283,4 @@ def test_notebook_runs_on_its_own_track(tmp_path: Path, name: str) -> None:
         patch.setenv("PYTHONPATH", str(ROOT / "src"))
         found = own.execute(source(name), *expressions)
     own.close()
-    if name == "03":
-        found[0]["lap_times"][0] *= 222.0 / found[1]  # the limits of the check are those of the short track
     check(found)

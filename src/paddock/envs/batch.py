@@ -83,7 +83,7 @@ class Batch:
         settings = {name: given.pop(name) for name in task.settings if name in given}
         self.course: Course = task.prepare(settings, self)
         counts = {"size": self.size, "players": players}
-        derived = {name: value for name, value in counts.items() if name in column_index(task.options)}
+        derived: dict[str, float] = {n: value for n, value in counts.items() if n in column_index(task.options)}
         derived |= self.course.options
         if taken := [name for name in given if name in derived]:
             raise InvalidValueError(f"option {taken[0]!r} of {task.name} follows from track and vehicle: leave it out")
