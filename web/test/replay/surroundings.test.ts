@@ -34,7 +34,7 @@ test("scenery, routes and looks", async () => {
   const looks = { red: { preset: "sports", dimensions: { cg_to_front: 1.2, odd: "x" } } };
   const routes = [{ fleet: "red", points: [[1, 2, 3]] }, { fleet: "odd" }, null];
   const found = await read({ scenery: packed(SCENERY), looks: JSON.stringify(looks), routes: JSON.stringify(routes) });
-  expect(found.scenery).toEqual({ ...SCENERY, track: null });
+  expect(found.scenery).toEqual(SCENERY);
   expect(found.looks.get("red")).toEqual({ preset: "sports", dimensions: { cg_to_front: 1.2 } });
   expect(found.routes).toEqual([routes[0]]);
 });
