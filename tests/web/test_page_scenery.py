@@ -205,10 +205,13 @@ def test_a_recording_shows_its_own_scenery_and_contacts(serve: Any, open_page: A
         asphalt = all(np.abs(one - bare).max() > 15 for one in road)  # 10 m wide around a radius of 40 m
         return bool(asphalt and all(np.abs(one - bare).max() < 4 for one in inner))
 
+    def icy() -> bool:  # a notice may cover it for some seconds
+        ice = at(0, 30)
+        return bool(ice[2] - ice[0] > bare[2] - bare[0] + 30)  # blue
+
     window.until(drawn)
-    ice = at(0, 30)
-    assert ice[2] - ice[0] > bare[2] - bare[0] + 30  # blue
-    assert np.abs(at(14, 5) - bare).max() > 30  # the wall
+    window.until(icy)
+    window.until(lambda: np.abs(at(14, 5) - bare).max() > 30)  # the wall
 
     def touches() -> Any:
         return window.ask("window.paddock.store.source.value.events.value.filter((e) => e.kind === 'contact')")
