@@ -189,6 +189,8 @@ def test_a_recording_shows_its_own_scenery_and_contacts(serve: Any, open_page: A
     window.ask("window.paddock.stage.lookAtPoint(0, 0, 0, 110)")
 
     def at(x: float, y: float) -> Any:
+        hidden = "for (const one of document.querySelectorAll('.toasts, .legends')) one.style.display = 'none'"
+        window.ask(f"(() => {{ {hidden} }})()")  # notices and legends may cover the place
         inside = window.ask(f"window.paddock.stage.projectPoint({x}, {y}, 0)")
         left, top = window.ask("(({ x, y }) => [x, y])(window.paddock.stage.canvas.getBoundingClientRect())")
         clip = {"x": left + inside[0] - 1, "y": top + inside[1] - 1, "width": 3, "height": 3}
@@ -205,7 +207,7 @@ def test_a_recording_shows_its_own_scenery_and_contacts(serve: Any, open_page: A
         asphalt = all(np.abs(one - bare).max() > 15 for one in road)  # 10 m wide around a radius of 40 m
         return bool(asphalt and all(np.abs(one - bare).max() < 4 for one in inner))
 
-    def icy() -> bool:  # a notice may cover it for some seconds
+    def icy() -> bool:
         ice = at(0, 30)
         return bool(ice[2] - ice[0] > bare[2] - bare[0] + 30)  # blue
 
