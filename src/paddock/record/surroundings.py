@@ -1,7 +1,8 @@
-"""What viewers draw besides the samples, in the metadata of a recording: scenery, routes and the looks of fleets.
+"""What viewers draw besides the samples, in the metadata of a recording: scenery, routes, the looks of fleets,
+and what the arrays of their sensors mean.
 
 A viewer without the models (the page, which opens recordings by itself) has no other way to know them. Files of earlier
-versions have only routes, or nothing.
+versions lack some of it, or all.
 """
 
 import json
@@ -13,6 +14,7 @@ from typing import Any
 
 from paddock.engine.overrides import fleet_routes
 from paddock.engine.simulation import Simulation
+from paddock.sensing.describing import fleet_array_trees
 
 MOST_ROUTES = 200
 SIDE = 200  # values per side of the ground, as the page requests
@@ -20,7 +22,7 @@ LARGEST = 64 * 2**20  # bytes of a scenery
 
 
 def surroundings_of(sim: Simulation) -> dict[str, str]:
-    """Return the metadata: `routes` and `looks` as JSON, `scenery` as compressed JSON in base64."""
+    """Return the metadata: `routes`, `looks` and `arrays` as JSON, `scenery` as compressed JSON in base64."""
     programs = sim.engine.programs.values()
     routes = [route for program in programs for route in fleet_routes(program)][:MOST_ROUTES]
     looks = {program.fleet.name: program.appearance() for program in programs}
@@ -28,6 +30,9 @@ def surroundings_of(sim: Simulation) -> dict[str, str]:
         "routes": json.dumps([{**one._asdict(), "ids": [], "points": one.points.round(3).tolist()} for one in routes]),
         "looks": json.dumps(looks),
     }
+    arrays = {program.fleet.name: fleet_array_trees(program.layout(), program.sensors) for program in programs}
+    if any(arrays.values()):
+        found["arrays"] = json.dumps({name: trees for name, trees in arrays.items() if trees})
     scenery = sim.scenery(SIDE)
     if any(scenery[part] for part in ("ground", "obstacles", "roads", "track", "ground_z")):
         text = json.dumps({**scenery, "section": _section(sim.scenario.to_dict())}, separators=(",", ":"))

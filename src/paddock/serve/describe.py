@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from paddock.errors import PaddockError
 from paddock.sensing.array_suite import fleet_sensor
+from paddock.sensing.describing import array_trees, column_tree, fleet_array_trees
 from paddock.sensing.sensor import ArraySensor, Sensor, find_sensor, sensor_names
 from paddock.serve.subscribers.subscription import DERIVED
 from paddock.track.standings import RaceColumns
 from paddock.vehicles.model import VehicleModel, find_model, model_names
-from paddock.wire.operations.results import ArrayTree, ColumnTree, FleetInfoTree, InspectedTree, ValueTree
+from paddock.wire.operations.results import ColumnTree, FleetInfoTree, InspectedTree, ValueTree
 from paddock.world.columns import Column, column_index, columns_of
 from paddock.world.layout import FleetLayout, Layout
 from paddock.world.pose import Pose
@@ -28,18 +29,6 @@ if TYPE_CHECKING:  # the hub uses this module and has no engine
 
 COMMAND = "command."
 SAMPLE_TICK = Column("", "tick at which the reading was taken", name="sample_tick")
-
-
-def column_tree(column: Column, name: str = "") -> ColumnTree:
-    """Return a column as a tree, under its own or another name."""
-    return {
-        "name": name or column.name,
-        "unit": column.unit,
-        "meaning": column.meaning,
-        "low": column.low if isfinite(column.low) else None,
-        "high": column.high if isfinite(column.high) else None,
-        "choices": list(column.choices),
-    }
 
 
 def column_trees(tuple_class: type) -> list[ColumnTree]:
@@ -145,13 +134,9 @@ def fleet_trees(programs: list[FleetProgram], layouts: Layout, page: bool) -> li
         inputs: list[Any] = column_trees(model.command)
         if page:
             readings = {name: one.sensor for name, one in program.sensors.items()}
-            options = {
-                name: dict(zip(column_index(one.sensor.options), one.options.tolist(), strict=True))
-                for name, one in program.sensors.items()
-            }
             more: dict[str, Any] = {
                 "columns": fleet_columns(layout.columns, model, readings),
-                "arrays": array_trees(layout, readings, options),
+                "arrays": fleet_array_trees(layout, program.sensors),
                 **program.appearance(),
             }
         else:
@@ -159,30 +144,6 @@ def fleet_trees(programs: list[FleetProgram], layouts: Layout, page: bool) -> li
             values = zip(column_index(model.parameters), program.parameter_values.tolist(), strict=True)
             more = {"parameters": dict(values), "varying": list(program.varying)}
         trees.append(fleet_tree(layout, _driver(program), inputs=inputs, sensors=sensors, **more))
-    return trees
-
-
-def array_trees(
-    layout: FleetLayout, sensors: Mapping[str, Sensor], options: Mapping[str, Mapping[str, float]]
-) -> list[ArrayTree]:
-    """Return the arrays of a fleet with the sensors that they belong to, and those sensors' options."""
-    trees: list[ArrayTree] = []
-    for array in layout.arrays:
-        name, _, reading = array.name.partition(".")
-        sensor, chosen = sensors.get(name), dict(options.get(name, {}))
-        known = sensor.arrays(sensor.options(**chosen)) if isinstance(sensor, ArraySensor) and chosen else ()
-        about = next((one for one in known if one.name == reading), None)
-        trees.append(
-            {
-                "name": array.name,
-                "shape": list(array.shape),
-                "sensor": "" if sensor is None else sensor.name,
-                "unit": "" if about is None else about.unit,
-                "meaning": "" if about is None else about.meaning,
-                "fields": [] if about is None else [column_tree(column) for column in about.fields],
-                "options": chosen,
-            }
-        )
     return trees
 
 

@@ -3,8 +3,8 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { onColumns, requestColumns } from "../state/columns";
 import { formatCount, formatUnit } from "../state/format";
-import { type ArraySensor, sensorsIn, sizeOf } from "../state/sensing";
-import { metadata, theme } from "../state/store";
+import { type ArraySensor, fleetArrays, sensorsIn, sizeOf } from "../state/sensing";
+import { theme } from "../state/store";
 import type { ArrayTree } from "../wire/schema";
 
 const RATE = 6; // per s
@@ -12,7 +12,7 @@ const CONES = ["#1d6fdc", "#f5c400", "#f26a1b", "#f26a1b", "#9aa4ae"] as const;
 type Values = ReadonlyMap<string, ArrayLike<number>>;
 
 export function SensorArrays({ id, fleet, sensor }: { id: number; fleet: string; sensor: string }) {
-  const all = metadata.value?.fleets.find(({ name }) => name === fleet)?.arrays ?? [];
+  const all = fleetArrays.value.get(fleet) ?? [];
   const arrays = all.filter(({ name }) => name.startsWith(`${sensor}.`));
   const values = useSignal<Values>(new Map());
   const names = arrays.map(({ name }) => name).join();

@@ -10,6 +10,7 @@ import type { Sample } from "../state/source";
 import { camera, roster, source } from "../state/store";
 import { orientationOf, positionOf } from "../wire/frame";
 import { lookAt, setCamera } from "./actions";
+import { SensorArrays } from "./arrays";
 import { PlotButton } from "./columns";
 import { Icon, KindIcon } from "./icons";
 import { DERIVED, liveColumns, summarise } from "./inspected";
@@ -43,13 +44,15 @@ function recordedSections(sample: Sample, row: number, id: number, columns: read
   return [...parts].map(([title, values]) => ({ title, values }));
 }
 
+const SENSOR = "Sensor: "; // titles of sections
+
 /** The section of a column, and its name there. */
 function placeOf(column: string): [title: string, name: string] {
   if ((DERIVED as readonly string[]).includes(column)) return ["Motion", column];
   const dot = column.indexOf(".");
   if (dot < 0) return ["State", column];
   const [first, rest] = [column.slice(0, dot), column.slice(dot + 1)];
-  return first === "command" ? ["Command", rest] : [`Sensor: ${first}`, rest];
+  return first === "command" ? ["Command", rest] : [`${SENSOR}${first}`, rest];
 }
 
 /** Values from the poses; columns are more precise, but may arrive later. */
@@ -128,6 +131,10 @@ function RecordedWheels({ id, parts }: { id: number; parts: readonly RecordedSec
   );
 }
 
+function fleetOf(id: number): string {
+  return roster.value.fleetAt(roster.value.rowOfId(id) ?? -1)?.name ?? "";
+}
+
 function isRecording(): boolean {
   return source.value?.kind === "recording";
 }
@@ -154,6 +161,9 @@ function Part({ id, part, query }: { id: number; part: RecordedSection; query: s
           <PlotButton id={id} column={column} unit={unitOf(id, column)} />
         </div>
       ))}
+      {isRecording() && part.title.startsWith(SENSOR) && (
+        <SensorArrays id={id} fleet={fleetOf(id)} sensor={part.title.slice(SENSOR.length)} />
+      )}
     </details>
   );
 }

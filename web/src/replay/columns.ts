@@ -1,7 +1,7 @@
 // Columns of a recording: values by vehicle and name, and responses to the panels' column requests.
 import { colourFrame } from "../state/colouring";
 import { type ColumnRequestList, deliver, listColumnRequests, onColumnRequests } from "../state/columns";
-import type { Fleet, Roster } from "../state/roster";
+import type { ArrayLayout, Fleet, Roster } from "../state/roster";
 import type { ColumnBlock, Frame } from "../wire/frame";
 import type { WantedColumns } from "../wire/schema";
 import type { Frames, Recorded } from "./reader-pool";
@@ -81,6 +81,17 @@ function blockOf(frame: Frame, fleet: Fleet): { view: DataView; width: 4 | 8 } |
   return { view: new DataView(columns.data, start, width * fleet.columns.length * fleet.count), width };
 }
 
+/** An array of a vehicle (index in its fleet) in a frame; empty if there is none. */
+function arrayOf(frame: Frame, fleet: Fleet, name: string, at: number): Values {
+  const array = fleet.arrays.find((one) => one.name === name);
+  const { data, sample } = columnsOf.get(frame) ?? {};
+  const start = array && sample?.arrays[array.index];
+  if (data === undefined || start === undefined) return new Float32Array(0);
+  const { size, width } = array as ArrayLayout;
+  const bytes = data.slice(start + at * size * width, start + (at + 1) * size * width); // a copy is aligned
+  return width === 4 ? new Float32Array(bytes) : new Float64Array(bytes);
+}
+
 /** Values of a vehicle (by id) in a frame; NaN for unknown columns. */
 export function columnValues(frame: Frame, roster: Roster, vehicle: number, names: readonly string[]): Float64Array {
   const values = new Float64Array(names.length).fill(Number.NaN);
@@ -107,11 +118,14 @@ export class ColumnResponder {
     return this.list !== null && frame.wanted === this.list.number;
   }
 
+  /** Arrays are delivered, but not kept with the frame: those of all loaded frames would take much memory. */
   answer(frame: Frame, roster: Roster): void {
     this.list ??= listColumnRequests();
-    frame.columns = this.list.columns.map((wanted, request) => answerOne(frame, roster, wanted, request));
-    frame.wanted = this.list.number;
+    const { columns, number } = this.list;
+    frame.columns = columns.map((wanted, request) => answerOne(frame, roster, wanted, request));
+    frame.wanted = number;
     deliver(frame);
+    frame.columns = frame.columns.filter((block) => block.columns === columns[block.request]?.columns.length);
     colourFrame(frame);
   }
 
@@ -120,15 +134,48 @@ export class ColumnResponder {
   }
 }
 
+/** An array takes as many columns as it has values, of the largest where fleets differ. */
 function answerOne(frame: Frame, roster: Roster, wanted: WantedColumns, request: number): ColumnBlock {
   const [first, vehicles] = rowsOf(roster, wanted.of);
-  const columns = wanted.columns.length;
+  const inside = roster.fleets.filter((fleet) => fleet.first < first + vehicles && fleet.first + fleet.count > first);
+  const widths = wanted.columns.map((name) => {
+    const found = inside.flatMap(({ arrays }) => arrays.filter((array) => array.name === name));
+    return Math.max(1, ...found.map(({ size }) => size));
+  });
+  const columns = widths.reduce((sum, width) => sum + width, 0);
   const size = columns * vehicles;
   const values = size <= EXACT ? new Float64Array(size) : new Float32Array(size);
-  wanted.columns.forEach((name, column) => {
-    fillColumn(frame, roster, name, first, values.subarray(column * vehicles, (column + 1) * vehicles));
+  let at = 0;
+  wanted.columns.forEach((name, k) => {
+    const next = at + (widths[k] as number) * vehicles;
+    const into = values.subarray(at, next);
+    if (!fillArray(frame, inside, name, first, vehicles, into)) fillColumn(frame, roster, name, first, into);
+    at = next;
   });
   return { request, vehicles, columns, values };
+}
+
+type Values = ColumnBlock["values"];
+
+/** Fill in an array of the vehicles that have it; false if no fleet has it. */
+function fillArray(
+  frame: Frame,
+  fleets: readonly Fleet[],
+  name: string,
+  first: number,
+  vehicles: number,
+  into: Values,
+): boolean {
+  const owners = fleets.filter(({ arrays }) => arrays.some((array) => array.name === name));
+  if (owners.length > 0) into.fill(Number.NaN);
+  for (const fleet of owners) {
+    const [low, high] = [Math.max(first, fleet.first), Math.min(first + vehicles, fleet.first + fleet.count)];
+    for (let row = low; row < high; row++) {
+      const values = arrayOf(frame, fleet, name, row - fleet.first);
+      for (let k = 0; k < values.length; k++) into[k * vehicles + row - first] = values[k] as number;
+    }
+  }
+  return owners.length > 0;
 }
 
 /** Rows of a fleet or vehicle by name, of a vehicle by id, or all. */
@@ -140,7 +187,7 @@ function rowsOf(roster: Roster, of: WantedColumns["of"]): [first: number, count:
   return row === undefined ? [0, 0] : [row, 1];
 }
 
-function fillColumn(frame: Frame, roster: Roster, name: string, first: number, into: ColumnBlock["values"]): void {
+function fillColumn(frame: Frame, roster: Roster, name: string, first: number, into: Values): void {
   into.fill(Number.NaN);
   for (const fleet of roster.fleets) {
     const low = Math.max(first, fleet.first);

@@ -1,5 +1,5 @@
 // Messages of a recording: run, roster, state, events; packed poses from state columns.
-import type { Roster } from "../state/roster";
+import type { ArrayLayout, Roster } from "../state/roster";
 import type { EventTree, FleetTree, Range, RosterTree } from "../wire/schema";
 import { ENUMS, FIELDS, ProtoReader } from "./protobuf";
 
@@ -17,6 +17,7 @@ export interface State {
   run: number;
   width: 4 | 8; // bytes per value
   blocks: Uint8Array[]; // one per fleet: (columns, vehicles), views into the message
+  arrays: Uint8Array[]; // one per array of each fleet: (vehicles, values)
 }
 
 export function decodeRunStart(data: Uint8Array): RunStart {
@@ -38,18 +39,25 @@ function reasonOf(number: number): Reason {
 /** Decode a roster; its number is assigned by the reader, which counts the rosters of a file. */
 export function decodeRoster(data: Uint8Array, number: number): RosterTree {
   const fleets: FleetTree[] = [];
+  let arrays = 0;
   for (const reader = new ProtoReader(data); reader.next(); ) {
-    if (reader.field === FIELDS.Roster.fleets) fleets.push(decodeFleet(reader.bytes()));
-    else reader.skip();
+    if (reader.field !== FIELDS.Roster.fleets) reader.skip();
+    else {
+      const fleet = decodeFleet(reader.bytes(), arrays);
+      arrays += fleet.arrays.length;
+      fleets.push(fleet);
+    }
   }
   return { roster: number, fleets };
 }
 
-function decodeFleet(data: Uint8Array): FleetTree {
+/** `before`: number of arrays of the fleets before it. */
+function decodeFleet(data: Uint8Array, before: number): FleetTree & { arrays: readonly ArrayLayout[] } {
   const fields = { name: "", kind: "", model: "" };
   const columns: string[] = [];
   const ids: number[] = [];
   const members: number[] = [];
+  const arrays: ArrayLayout[] = [];
   let single = false;
   const field = FIELDS.Fleet;
   for (const reader = new ProtoReader(data); reader.next(); ) {
@@ -60,11 +68,26 @@ function decodeFleet(data: Uint8Array): FleetTree {
     else if (reader.field === field.ids) reader.uints(ids);
     else if (reader.field === field.members) reader.uints(members);
     else if (reader.field === field.single) single = reader.bool();
-    else reader.skip();
+    else if (reader.field === field.arrays) {
+      arrays.push({ ...decodeArray(reader.bytes()), index: before + arrays.length });
+    } else reader.skip();
   }
   const [known, named] = [ids.length, members.length];
   if (known !== named) throw new Error(`fleet ${fields.name}: ${known} ids, ${named} members`);
-  return { ...fields, single, ids: rangesOf(ids), members: rangesOf(members), columns };
+  return { ...fields, single, ids: rangesOf(ids), members: rangesOf(members), columns, arrays };
+}
+
+function decodeArray(data: Uint8Array): ArrayLayout {
+  const array: ArrayLayout = { name: "", index: 0, size: 1, width: 4 };
+  const shape: number[] = [];
+  const field = FIELDS.Array;
+  for (const reader = new ProtoReader(data); reader.next(); ) {
+    if (reader.field === field.name) array.name = reader.string();
+    else if (reader.field === field.shape) reader.uints(shape);
+    else if (reader.field === field.type) array.width = ENUMS.Type[reader.uint()] === "FLOAT64" ? 8 : 4;
+    else reader.skip();
+  }
+  return { ...array, size: shape.reduce((product, one) => product * one, 1) };
 }
 
 /** Numbers as ranges [first, count]. */
@@ -79,7 +102,7 @@ export function rangesOf(numbers: readonly number[]): Range[] {
 }
 
 export function decodeState(data: Uint8Array): State {
-  const state: State = { tick: 0, time: 0, run: 0, width: 8, blocks: [] };
+  const state: State = { tick: 0, time: 0, run: 0, width: 8, blocks: [], arrays: [] };
   const field = FIELDS.State;
   for (const reader = new ProtoReader(data); reader.next(); ) {
     if (reader.field === field.tick) state.tick = reader.uint();
@@ -87,6 +110,7 @@ export function decodeState(data: Uint8Array): State {
     else if (reader.field === field.run) state.run = reader.uint();
     else if (reader.field === field.precision) state.width = ENUMS.Precision[reader.uint()] === "SINGLE" ? 4 : 8;
     else if (reader.field === field.blocks) state.blocks.push(reader.bytes());
+    else if (reader.field === field.arrays) state.arrays.push(reader.bytes());
     else reader.skip();
   }
   return state;
@@ -161,8 +185,11 @@ function packFleet(fields: Uint32Array, floats: Float32Array, first: number, cou
 
 function checkBlocks(state: State, roster: Roster): void {
   const sizes = roster.fleets.map((fleet) => fleet.columns.length * fleet.count * state.width);
-  const fits = sizes.length === state.blocks.length && state.blocks.every((block, k) => block.length === sizes[k]);
-  if (!fits) throw new Error(`the state of tick ${state.tick} does not match its roster`);
+  const arrays = roster.fleets.flatMap(({ arrays, count }) => arrays.map(({ size, width }) => size * width * count));
+  const fit = (blocks: readonly Uint8Array[], wanted: readonly number[]): boolean =>
+    blocks.length === wanted.length && blocks.every((block, k) => block.length === wanted[k]);
+  if (!fit(state.blocks, sizes) || !fit(state.arrays, arrays))
+    throw new Error(`the state of tick ${state.tick} does not match its roster`);
 }
 
 /** A column of a fleet's block, copied because blocks are not aligned; NaN if missing. */

@@ -99,8 +99,9 @@ export class ProtoReader {
 export const FIELDS = {
   RunStart: { run: 1, seed: 2, scenario_json: 3, reason: 5 },
   Roster: { number: 1, fleets: 2 },
-  Fleet: { name: 1, kind: 2, model: 3, columns: 4, ids: 5, members: 6, single: 7 },
-  State: { tick: 1, sim_time: 2, run: 3, roster_number: 4, precision: 6, blocks: 7 },
+  Fleet: { name: 1, kind: 2, model: 3, columns: 4, ids: 5, members: 6, single: 7, arrays: 8 },
+  Array: { name: 1, shape: 2, type: 3 },
+  State: { tick: 1, sim_time: 2, run: 3, roster_number: 4, precision: 6, blocks: 7, arrays: 8 },
   Event: { number: 1, tick: 2, kind: 3, subject: 4, detail: 5 },
   MarkerCommand: { put: 1, delete: 2, clear: 3, visible: 4 },
   MarkerArray: { markers: 1 },
@@ -142,4 +143,5 @@ export const ENUMS = {
   ],
   Reason: ["START", "RESET", "RESTORE"],
   Precision: ["DOUBLE", "SINGLE"],
+  Type: ["FLOAT32", "FLOAT64"],
 } as const;

@@ -38,6 +38,7 @@ export interface Recorded {
   count: number;
   width: 4 | 8;
   blocks: number[]; // offset of each fleet's block
+  arrays: number[]; // of each array of each fleet
   poses: Uint32Array<ArrayBuffer>;
 }
 
@@ -117,8 +118,9 @@ function recorded(state: State, roster: Roster): Recorded | null {
   const { tick, time, run, width } = state;
   const poses = attempt(() => packPoses(state, roster));
   if (poses === null) return null;
-  const blocks = state.blocks.map((block) => block.byteOffset);
-  return { tick, time, run, width, blocks, poses, roster: roster.number, count: roster.size };
+  const offsets = (parts: readonly Uint8Array[]): number[] => parts.map((part) => part.byteOffset);
+  const [blocks, arrays] = [offsets(state.blocks), offsets(state.arrays)];
+  return { tick, time, run, width, blocks, arrays, poses, roster: roster.number, count: roster.size };
 }
 
 function attempt<Thing>(make: () => Thing): Thing | null {

@@ -137,6 +137,14 @@ export class RecordingSource implements FrameSource {
     return this.recording.surroundings.looks;
   }
 
+  get arrays(): Surroundings["arrays"] {
+    return this.recording.surroundings.arrays;
+  }
+
+  get rate(): number {
+    return this.recording.rate;
+  }
+
   /** Positions at which the run restarted. */
   get restarts(): readonly number[] {
     return this.recording.starts.slice(1);
@@ -196,6 +204,17 @@ export class RecordingSource implements FrameSource {
     return columnValues(frame, this.recording.roster(frame.roster) ?? Roster.empty, vehicle, names);
   }
 
+  /** The loaded frames around a simulated time of the shown section. */
+  around(time: number): [Frame, Frame] | null {
+    const section = this.recording.sectionAt(this.timeline.position.peek());
+    const offset = this.offsets.get(section);
+    if (offset === undefined) return null;
+    const [first, end] = this.recording.samplesOf(section);
+    const at = Math.min(Math.max(this.recording.sampleAt(time - offset), first), end - 1);
+    const from = this.frameCache.frame(at);
+    return from && [from, (at + 1 < end && this.frameCache.frame(at + 1)) || from];
+  }
+
   /** A column of a vehicle (present id, or name) over the whole recording. */
   async series(vehicle: number | string, column: string): Promise<Series> {
     const name = typeof vehicle === "string" ? vehicle : this.nameOf(vehicle);
@@ -222,8 +241,10 @@ export class RecordingSource implements FrameSource {
     if (frame !== this.shown.peek()) this.learn(frame, position);
     const simulated = this.simulated(position);
     if (simulated !== null) this.track.moveTo(position, simulated - position);
-    if (roster !== undefined && this.columnResponder?.answered(frame) === false)
-      this.columnResponder.answer(frame, roster);
+    const responder = this.columnResponder;
+    if (responder && roster && (frame !== this.shown.peek() || !responder.answered(frame))) {
+      responder.answer(frame, roster);
+    }
     this.shown.value = frame;
   }
 

@@ -1,7 +1,7 @@
 // What is drawn besides the samples, from the metadata of a recording; none or parts of it in files of earlier versions.
 import type { Appearance } from "../state/appearance";
 import type { RecordedScenery } from "../state/source";
-import type { GroundTree, ObstacleTree, RoadTree, RouteTree, TrackTree } from "../wire/schema";
+import type { ArrayTree, GroundTree, ObstacleTree, RoadTree, RouteTree, TrackTree } from "../wire/schema";
 
 type Metadata = ReadonlyMap<string, string> | null;
 type Tree = Record<string, unknown>;
@@ -10,6 +10,7 @@ export interface Surroundings {
   routes: readonly RouteTree[]; // at the beginning
   scenery: RecordedScenery | null;
   looks: ReadonlyMap<string, Appearance>; // by fleet
+  arrays: ReadonlyMap<string, readonly ArrayTree[]>; // of sensors, by fleet
 }
 
 /** Unreadable parts are left out: the samples can be shown without them. */
@@ -20,6 +21,12 @@ export async function surroundingsIn(metadata: Metadata): Promise<Surroundings> 
     scenery: scenery ? await sceneryIn(scenery).catch(() => null) : null,
     looks: new Map(
       Object.entries(tree(parsed(metadata?.get("looks")))).map(([name, look]) => [name, lookOf(tree(look))]),
+    ),
+    arrays: new Map(
+      Object.entries(tree(parsed(metadata?.get("arrays")))).map(([name, own]) => [
+        name,
+        list(own).filter(isArray) as never,
+      ]),
     ),
   };
 }
@@ -75,6 +82,17 @@ function isTrack({ name, start, cones, colours, centre, left_width, right_width,
     [left_width, right_width].every((row) => numbers(row) === places(centre)) &&
     [left, right].every((line) => places(line) > 1) &&
     list(gates).every((gate) => isPlace(gate["left"]) && isPlace(gate["right"]))
+  );
+}
+
+function isArray({ name, shape, fields, options }: Tree): boolean {
+  return (
+    typeof name === "string" &&
+    Array.isArray(shape) &&
+    shape.every(isNumber) &&
+    Array.isArray(fields) &&
+    list(fields).every((field) => typeof field["name"] === "string") &&
+    Object.values(tree(options)).every(isNumber)
   );
 }
 

@@ -4,6 +4,14 @@ import { fleetColours } from "./palette";
 
 type Range = readonly [first: number, count: number];
 
+/** An array of a sensor in the samples of a recording. */
+export interface ArrayLayout {
+  name: string;
+  index: number; // among the arrays of all fleets
+  size: number; // values of one vehicle
+  width: 4 | 8; // bytes of a value
+}
+
 export interface Fleet {
   index: number; // index among the fleets
   name: string;
@@ -15,6 +23,7 @@ export interface Fleet {
   ids: readonly Range[];
   members: readonly Range[];
   columns: readonly string[];
+  arrays: readonly ArrayLayout[]; // of a recording opened in the page
   colour: number; // palette index
 }
 
@@ -108,10 +117,10 @@ export class Roster {
   }
 }
 
-function fleetOf(tree: FleetTree, index: number, first: number): Omit<Fleet, "colour"> {
-  const { name, kind, model, single, ids, members, columns } = tree;
+function fleetOf(tree: FleetTree & { arrays?: Fleet["arrays"] }, index: number, first: number): Omit<Fleet, "colour"> {
+  const { name, kind, model, single, ids, members, columns, arrays = [] } = tree;
   const count = ids.reduce((sum, range) => sum + range[1], 0);
-  return { index, name, kind, model, single, first, count, ids, members, columns };
+  return { index, name, kind, model, single, first, count, ids, members, columns, arrays };
 }
 
 function nth(ranges: readonly Range[], at: number): number | undefined {

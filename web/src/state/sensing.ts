@@ -64,10 +64,16 @@ function kindOf(name: string, arrays: readonly ArrayTree[]): SensorKind | null {
   return cones ? "cones" : null;
 }
 
+/** The arrays of each fleet of the shown source. */
+export const fleetArrays = computed<ReadonlyMap<string, readonly ArrayTree[]>>(() => {
+  const shown = source.value;
+  if (shown?.routes !== undefined) return shown.arrays ?? new Map(); // a recording opened in the page
+  return new Map((metadata.value?.fleets ?? []).map(({ name, arrays }) => [name, arrays ?? []]));
+});
+
 /** The sensors of each fleet of the shown source. */
 export const sensors = computed<ReadonlyMap<string, readonly ArraySensor[]>>(() => {
-  if (source.value?.routes !== undefined) return new Map(); // a recording opened in the page
-  const found = (metadata.value?.fleets ?? []).map(({ name, arrays }) => [name, sensorsIn(arrays)] as const);
+  const found = [...fleetArrays.value].map(([name, arrays]) => [name, sensorsIn(arrays)] as const);
   return new Map(found.filter(([, own]) => own.length > 0));
 });
 
@@ -173,7 +179,7 @@ export function shownReadings(time: number): readonly Reading[] {
 
 /** Null before the first sample. */
 function readingOf(frame: Frame, vehicle: number, sensor: ArraySensor, data: ArrayLike<number>): Reading | null {
-  const time = (data[0] ?? Number.NaN) / clock.peek().rate;
+  const time = (data[0] ?? Number.NaN) / (source.peek()?.rate ?? clock.peek().rate);
   const sizes = sensor.arrays.map(sizeOf);
   if (!(time >= 0) || data.length !== 1 + sizes.reduce((sum, one) => sum + one, 0)) return null;
   const pose = poseAt(frame, vehicle, time);
@@ -185,7 +191,8 @@ function readingOf(frame: Frame, vehicle: number, sensor: ArraySensor, data: Arr
 
 /** The pose at the time of the measurement, which may be earlier than the frame. */
 function poseAt(frame: Frame, vehicle: number, time: number): BodyPose | null {
-  const [from, to] = history.around(time) ?? [frame, frame];
+  const shown = source.peek();
+  const [from, to] = (shown?.around ? shown.around(time) : history.around(time)) ?? [frame, frame];
   const [a, b] = [poseIn(from, vehicle), poseIn(to, vehicle)];
   if (!a || !b) return a ?? b ?? poseIn(frame, vehicle);
   const share = to.time > from.time ? Math.min(Math.max((time - from.time) / (to.time - from.time), 0), 1) : 1;
@@ -196,8 +203,9 @@ function poseAt(frame: Frame, vehicle: number, time: number): BodyPose | null {
 }
 
 function poseIn(frame: Frame, vehicle: number): BodyPose | null {
-  const values = valuesOf(frame, vehicle);
-  const pose = POSE.map((name) => values.get(name) ?? Number.NaN);
+  const recorded = source.peek()?.columnValues?.(frame, vehicle, POSE);
+  const values = recorded ? null : valuesOf(frame, vehicle);
+  const pose = POSE.map((name, k) => recorded?.[k] ?? values?.get(name) ?? Number.NaN);
   return pose.every(Number.isFinite) ? (pose as unknown as BodyPose) : null;
 }
 

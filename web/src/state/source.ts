@@ -3,7 +3,7 @@ import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import { call } from "../net/connection";
 import { reasonOf } from "../net/rpc";
 import type { Frame } from "../wire/frame";
-import type { EventTree, RecordingTree, RouteTree, SceneryTree } from "../wire/schema";
+import type { ArrayTree, EventTree, RecordingTree, RouteTree, SceneryTree } from "../wire/schema";
 import type { Appearance } from "./appearance";
 import { clockJumped, pause, play, setPace } from "./clock";
 import type { MarkerBoard } from "./markers";
@@ -47,10 +47,16 @@ export interface FrameSource {
   /** Recorded scenery, and what fleets look like, where there are routes. */
   readonly scenery?: RecordedScenery | null;
   readonly looks?: ReadonlyMap<string, Appearance>;
+  /** Arrays of sensors, by fleet, and ticks per simulated s; where there are routes. */
+  readonly arrays?: ReadonlyMap<string, readonly ArrayTree[]>;
+  readonly rate?: number;
   /** State of a ghost that has no data for the main source's time; "": it follows. */
   readonly standing?: ReadonlySignal<Standing>;
   /** What to draw at a time of performance.now(); null before the first frame. */
   sample(now: number): Sample | null;
+  /** The frames around a simulated time, if they are loaded, and values in them (NaN: unknown); where there are routes. */
+  around?(time: number): readonly [Frame, Frame] | null;
+  columnValues?(frame: Frame, vehicle: number, names: readonly string[]): ArrayLike<number>;
   close(): void;
 }
 
