@@ -213,7 +213,7 @@ def problems_of(text: str, known: "Known", limits: ClientLimits) -> list[Scenari
 
 def main() -> None:
     """Answer requests until stdin ends."""
-    from paddock.serve.track_checks import answer_about
+    from paddock.serve.track_checks import answer_about, prepare
     from paddock.serve.trust import installed_names
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -222,6 +222,8 @@ def main() -> None:
         request = json.loads(line)
         if "track" in request:
             print(json.dumps(answer_about(request["track"])), file=answers, flush=True)
+            if not request["track"].get("cones", True):  # a new track: be ready for its first cones
+                prepare()
             continue
         limits = ClientLimits.model_validate(request["limits"])
         found = problems_of(request["text"], request["known"] or installed_names(), limits)

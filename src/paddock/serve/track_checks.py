@@ -1,5 +1,6 @@
-"""Edited tracks: the track of cones with its problems, and its file. Used by the checking process, not by the hub."""
+"""Edited tracks: the track of cones with its problems, and files. Used by the checking process, not by the hub."""
 
+from math import cos, pi, sin
 from typing import Any
 
 from paddock.errors import PaddockError
@@ -8,15 +9,20 @@ from paddock.track.inspection import problems
 from paddock.track.loading import dump
 from paddock.track.ordering import TrackShapeError
 from paddock.track.viewing import track_tree
-from paddock.wire.tracks import Cone, Start, TrackFile, write_track
+from paddock.wire.tracks import Cone, Start, TrackFile, format_of, parse_track, write_track
 
 NAME = "track"
 DIGITS = 3  # of positions in answers, m
 
 
 def answer_about(request: dict[str, Any]) -> dict[str, Any]:
-    """Return the check of a track, or the text of its file if the request names a format; `refused` on an error."""
+    """Return the check of a track, the text of its file if the request names a format, or the contents of a file.
+
+    On an error, `refused` is one line.
+    """
     try:
+        if "file" in request:
+            return file_tree(request["text"], request["file"])
         cones, colours, start = request["cones"], request["colours"], request["start"]
         if len(cones) != len(colours):
             raise PaddockError(f"there are {len(cones)} cones and {len(colours)} colours")
@@ -36,6 +42,38 @@ def check(cones: list[list[float]], colours: list[str], start: list[float]) -> d
     except TrackShapeError as error:
         return {"track": None, "problems": [str(error).removeprefix(f"{NAME}: ")], "warnings": []}
     return {"track": track_tree(track, movable=False, digits=DIGITS), "problems": [], "warnings": problems(track)}
+
+
+def prepare() -> None:
+    """Check a circle of cones: the first check of a process loads compiled code, or compiles it."""
+    turns = [2.0 * pi * k / 16 for k in range(16)]
+    cones = [[radius * cos(turn), radius * sin(turn)] for radius in (8.0, 12.0) for turn in turns]
+    check(cones, ["blue"] * 16 + ["yellow"] * 16, [10.0, 0.0, 0.5 * pi])
+
+
+def file_tree(text: str, name: str) -> dict[str, Any]:
+    """Return the cones and the start pose of a file, and what of it the editor does not keep."""
+    format = format_of(text, name)
+    file = parse_track(text, name, format)
+    cones = [cone for cone in file.cones if not cone.invisible]
+    spread = sum(any(cone[5:8]) for cone in cones)
+    left_out = {
+        "{} boundary point{} without a cone": len(file.cones) - len(cones),
+        "{} timing point{}": len(file.timing),
+        "{} point{} of the middle line": len(file.midpoints),
+        "the covariances of {} cone{}": spread,
+    }
+    notes = [f"left out: {words.format(count, 's'[: count > 1])}" for words, count in left_out.items() if count]
+    if file.start is None:
+        notes.append("the file has no start pose: set it")
+    start = Start(0.0, 0.0, 0.0) if file.start is None else file.start
+    return {
+        "format": format,
+        "cones": [[cone.x, cone.y] for cone in cones],
+        "colours": [cone.colour for cone in cones],
+        "start": [start.x, start.y, start.yaw],
+        "notes": notes,
+    }
 
 
 def track_text(cones: list[list[float]], colours: list[str], start: list[float], format: str) -> str:

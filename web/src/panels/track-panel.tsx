@@ -1,11 +1,10 @@
 // The track editor's panel: colours, start pose, undo, problems, and saving.
-import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { startTrackTool } from "../control/tools/track";
 import { loading, startScenario } from "../editor/files";
 import { call } from "../net/connection";
 import { reasonOf } from "../net/rpc";
-import { download, fileName } from "../state/files";
+import { download, fileName, selectFile } from "../state/files";
 import { groundAt } from "../state/scenery";
 import { metadata, showNotice, tool } from "../state/store";
 import {
@@ -19,6 +18,10 @@ import {
   chosenCone,
   colour,
   draft,
+  fileFailure,
+  fileNotes,
+  format,
+  openTrackFile,
   placingStart,
   redo,
   removeCone,
@@ -140,11 +143,17 @@ function Status() {
       </p>
       {placingStart.value && <p>Click the start, or drag from it in the driving direction.</p>}
       <ul>
+        {fileFailure.value !== "" && <Problem text={`Not opened: ${fileFailure.value}`} look="red" />}
         {problems.map((text) => (
           <Problem key={text} text={text} look="red" />
         ))}
         {(found?.warnings ?? []).map((text) => (
           <Problem key={text} text={text} look="amber" />
+        ))}
+        {fileNotes.value.map((text) => (
+          <li key={text} class="faint">
+            {text}
+          </li>
         ))}
       </ul>
       {unchecked.value && <p class="faint">Checking …</p>}
@@ -172,7 +181,6 @@ function Problem({ text, look }: { text: string; look: "red" | "amber" }) {
 }
 
 function Save() {
-  const format = useSignal<TrackFormat>("csv");
   const blocked = metadata.value?.can_load === false ? "Scenario switching is disabled for this run" : noTrack();
   return (
     <div class="save">
@@ -187,6 +195,13 @@ function Save() {
           </option>
         ))}
       </select>
+      <Button
+        look="small"
+        icon="open"
+        label="Open a track file"
+        title="Open a track file: CSV or YAML"
+        onClick={() => selectFile(".csv,.yaml,.yml,text/csv,text/yaml", (file) => void open(file))}
+      />
       <Button
         look="small"
         icon="download"
@@ -213,6 +228,21 @@ function noTrack(): string {
 
 function trackName(): string {
   return fileName(`${metadata.peek()?.name ?? "track"}-edited`, "track");
+}
+
+async function open(file: File): Promise<void> {
+  if (await openTrackFile(file)) lookAtCones();
+}
+
+function lookAtCones(): void {
+  const { cones } = draft.peek();
+  if (cones.length === 0) return;
+  const [[left, right], [low, high]] = [0, 1].map((axis) => {
+    const places = cones.map((cone) => cone[axis] as number);
+    return [places.reduce((a, b) => Math.min(a, b)), places.reduce((a, b) => Math.max(a, b))];
+  }) as [[number, number], [number, number]];
+  const [x, y] = [(left + right) / 2, (low + high) / 2];
+  stage.value?.lookAtPoint(x, y, groundAt(x, y), Math.max(1.1 * Math.hypot(right - left, high - low), 20));
 }
 
 async function save(format: TrackFormat): Promise<void> {

@@ -20,6 +20,11 @@ import { Boundary, Button, lazy } from "./widgets";
 const TrackPanel = lazy("Track editor", async () => (await withLateStyles(import("./track-panel"))).TrackPanel);
 const RaceStrip = lazy("Race", async () => (await withLateStyles(import("./race"))).RaceStrip);
 
+/** The standings are those of the server, not of a recording opened in the page. */
+function shownRace(): boolean {
+  return standings.value !== null && source.value?.routes === undefined;
+}
+
 function Legend() {
   // as text, so that it is rendered only on changes
   const name = useComputed(() => scalars.value?.label ?? colouring.value).value;
@@ -128,7 +133,7 @@ export function Viewport({ host }: { host: HTMLElement }) {
         <div class="legends">
           <Legend />
           <FrictionLegend />
-          {tool.value === "track" ? <TrackPanel /> : standings.value && <RaceStrip />}
+          {tool.value === "track" ? <TrackPanel /> : shownRace() && <RaceStrip />}
         </div>
       </Boundary>
       <Boundary name="Driving display">

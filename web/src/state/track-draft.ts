@@ -2,12 +2,12 @@
 import { computed, signal } from "@preact/signals";
 import { call } from "../net/connection";
 import { reasonOf } from "../net/rpc";
-import type { TrackCheckTree, TrackTree } from "../wire/schema";
+import type { TrackCheckTree, TrackFileTree, TrackTree } from "../wire/schema";
 import { draftTrack, scenery } from "./scenery";
 
 export const CONE_COLOURS = ["blue", "yellow", "orange", "big_orange", "unknown"] as const;
 export type ConeColour = (typeof CONE_COLOURS)[number];
-export type TrackFormat = "csv" | "csv4" | "cones" | "lanes";
+export type TrackFormat = TrackFileTree["format"];
 type Place = readonly [number, number];
 
 /** Cones and start pose; positions in m, yaw in rad. */
@@ -27,6 +27,9 @@ export const chosenCone = signal<number | null>(null);
 export const placingStart = signal(false); // the next click sets the start pose
 export const check = signal<TrackCheckTree | null>(null); // of the newest draft that was checked
 export const checkFailure = signal("");
+export const format = signal<TrackFormat>("csv"); // of files that are written
+export const fileFailure = signal(""); // why the last file was not opened
+export const fileNotes = signal<readonly string[]>([]); // what of it is left out
 const past = signal<readonly TrackDraft[]>([]);
 const future = signal<readonly TrackDraft[]>([]);
 export const canUndo = computed(() => past.value.length > 0);
@@ -58,8 +61,18 @@ export function draftOf({ cones, colours, colour_names, start }: TrackTree): Tra
 function reset(to: TrackDraft): void {
   draft.value = to;
   past.value = future.value = [];
+  forgetFile();
+  forgetCheck();
+}
+
+function forgetCheck(): void {
   check.value = null;
   subject += 1;
+}
+
+function forgetFile(): void {
+  fileFailure.value = "";
+  fileNotes.value = [];
 }
 
 // edits --------------------------------------------------------------------------------------------------------------
@@ -180,9 +193,41 @@ function show(): void {
   };
 }
 
+// files --------------------------------------------------------------------------------------------------------------
+
+const LARGEST = 1_000_000; // bytes: what a message to the server may have
+
 /** The text of a track file. */
 export async function trackText(format: TrackFormat): Promise<string> {
   return (await call("write_track", { ...requestOf(draft.peek()), format })).text;
+}
+
+/** Replace the draft by the contents of a file, as a step to undo; return false, with `fileFailure`, if it has errors. */
+export async function openTrackFile(file: File): Promise<boolean> {
+  forgetFile();
+  try {
+    const found = await readTrackFile(file);
+    const { cones, colours, start, notes } = found;
+    format.value = found.format;
+    fileNotes.value = notes;
+    chosenCone.value = null;
+    forgetCheck();
+    edit({ cones, colours, start });
+    return true;
+  } catch (error) {
+    const unreadable = error instanceof TypeError; // by TextDecoder
+    fileFailure.value = unreadable ? `${file.name}: not UTF-8 text` : reasonOf(error);
+    return false;
+  }
+}
+
+async function readTrackFile(file: File): Promise<TrackFileTree> {
+  const { name, size } = file;
+  if (size > LARGEST) throw new Error(`${name}: a track file has at most 1 MB here`);
+  const bytes = await file.arrayBuffer();
+  const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes).trimEnd();
+  if (text === "") throw new Error(`${name}: the file is empty`);
+  return (await call("read_track", { text, name: name.slice(-100) })).file;
 }
 
 /** A scenario's text with its section `track` replaced; `surface`: its friction, if it has one. */

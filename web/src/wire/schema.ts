@@ -394,6 +394,15 @@ export interface TrackCheckTree {
   warnings: readonly string[];
 }
 
+/** A track file that was read: its format, cones and start pose; `notes` say what of the file is left out. */
+export interface TrackFileTree {
+  format: "csv" | "csv4" | "cones" | "lanes";
+  cones: readonly (readonly [number, number])[];
+  colours: readonly ("blue" | "yellow" | "orange" | "big_orange" | "unknown")[];
+  start: Point;
+  notes: readonly string[];
+}
+
 /** What never moves; `ground` is null where it is flat, at `ground_z`. */
 export interface SceneryTree {
   ground_z: number;
@@ -719,6 +728,8 @@ export interface Methods {
   ping: { params: Empty; result: Pong };
   /** Show markers (ENU, m) in place of those with the same namespace and id; all or none. */
   put_markers: { params: { markers: readonly Readonly<Record<string, unknown>>[] }; result: Moment };
+  /** Return the cones and the start pose of a track file; an error has line and column. */
+  read_track: { params: { text: string; name?: string }; result: { file: TrackFileTree } };
   /** Remove a task from the mission. */
   remove_task: { params: { name: string }; result: Moment };
   /** Remove a vehicle or a fleet. */
@@ -831,6 +842,7 @@ export const SLOW_METHODS: ReadonlySet<string> = new Set([
   "give_order",
   "load_scenario",
   "move_task",
+  "read_track",
   "remove_task",
   "remove_zone",
   "reset",

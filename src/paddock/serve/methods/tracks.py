@@ -1,7 +1,7 @@
 """Methods about edited tracks; another process does the work, so that frames are not delayed."""
 
 from paddock.serve.subscribers.client import Client
-from paddock.wire.operations.results import TrackCheckTree
+from paddock.wire.operations.results import TrackCheckTree, TrackFileTree
 
 
 async def check_track(
@@ -9,6 +9,17 @@ async def check_track(
 ) -> TrackCheckTree:
     found = await client.hub.checker.track({"cones": cones, "colours": colours, "start": start}, client.name)
     return {"track": found["track"], "problems": found["problems"], "warnings": found["warnings"]}
+
+
+async def read_track(client: Client, text: str, name: str = "track") -> TrackFileTree:
+    found = await client.hub.checker.track({"file": name, "text": text}, client.name)
+    return {
+        "format": found["format"],
+        "cones": found["cones"],
+        "colours": found["colours"],
+        "start": found["start"],
+        "notes": found["notes"],
+    }
 
 
 async def write_track(

@@ -336,6 +336,16 @@ class TrackCheckTree(TypedDict):
     warnings: list[str]
 
 
+class TrackFileTree(TypedDict):
+    """A track file that was read: its format, cones and start pose; `notes` say what of the file is left out."""
+
+    format: Literal["csv", "csv4", "cones", "lanes"]
+    cones: list[tuple[float, float]]
+    colours: list[Literal["blue", "yellow", "orange", "big_orange", "unknown"]]
+    start: tuple[float, float, float]
+    notes: list[str]
+
+
 class SceneryTree(TypedDict):
     """What never moves; `ground` is null where it is flat, at `ground_z`."""
 

@@ -524,6 +524,14 @@ class Operations(Protocol):
     ) -> str:
         """Return the text of a track file with these cones; `lanes` needs cones that form a track."""
 
+    @entry("hub", rpc="read_track", answer="file", slow=True)
+    def read_track(
+        self,
+        text: Annotated[str, Len(1, a.LONGEST_SCENARIO), "contents of a track file, in any format"],
+        name: Annotated[a.Text, "its name, for errors"] = "track",
+    ) -> r.TrackFileTree:
+        """Return the cones and the start pose of a track file; an error has line and column."""
+
     @entry("hub", rpc="load_scenario", slow=True)
     def load_scenario(
         self,

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 from paddock.errors import unknown_name
-from paddock.wire.tracks.csv_format import looks_like_csv, read_csv, write_csv
+from paddock.wire.tracks.csv_format import csv_columns, looks_like_csv, read_csv, write_csv
 from paddock.wire.tracks.document import (
     COLOURS,
     LARGEST,
@@ -30,6 +30,7 @@ __all__ = [
     "Start",
     "TrackFile",
     "TrackFileError",
+    "format_of",
     "parse_track",
     "read_track",
     "read_track_text",
@@ -37,6 +38,7 @@ __all__ = [
 ]
 FORMATS = {"csv": ".csv", "csv4": ".csv", "cones": ".yaml", "lanes": ".yaml"}
 """Name of a format -> ending of its files."""
+SHORT_COLUMNS = 4  # of `csv4`
 
 
 def read_track_text(path: str | os.PathLike[str]) -> str:
@@ -61,13 +63,20 @@ def read_track(path: str | os.PathLike[str], format: str | None = None) -> Track
     return parse_track(read_track_text(path), os.fspath(path), format)
 
 
+def format_of(text: str, name: str = "<text>") -> str:
+    """Return the name of the format of a text; `name` is the file name in errors."""
+    if looks_like_csv(text):
+        return "csv4" if csv_columns(text) == SHORT_COLUMNS else "csv"
+    return yaml_kind(text, name)
+
+
 def parse_track(text: str, name: str = "<text>", format: str | None = None) -> TrackFile:
     """Read the text of a track file; `name` is the file name in errors."""
     if format is not None and format not in FORMATS:
         raise unknown_name("track format", format, FORMATS)
     if format in ("csv", "csv4") or (format is None and looks_like_csv(text)):
         return read_csv(text, name)
-    kind = format or yaml_kind(text, name)
+    kind = format or format_of(text, name)
     return read_lanes(text, name) if kind == "lanes" else read_lists(text, name)
 
 

@@ -17,8 +17,17 @@ _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 def looks_like_csv(text: str) -> bool:
     """Return whether the first line with contents has commas and no YAML key."""
-    first = next((line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")), "")
+    first = _first_line(text)
     return "," in first and not re.match(r"\s*[A-Za-z_]+\s*:", first)
+
+
+def csv_columns(text: str) -> int:
+    """Return the number of columns of the first line with contents."""
+    return _first_line(text).count(",") + 1
+
+
+def _first_line(text: str) -> str:
+    return next((line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")), "")
 
 
 def read_csv(text: str, name: str) -> TrackFile:
