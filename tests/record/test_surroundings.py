@@ -87,3 +87,17 @@ def test_damaged_or_missing_surroundings_are_left_out(text: str) -> None:
     assert recorded_looks({"looks": '{"a": {"preset": 3, "dimensions": {"width": "x", "height": 2}}}'}) == {
         "a": {"preset": None, "dimensions": {"height": 2}}
     }
+
+
+def test_arrays_of_sensors_are_described(tmp_path: Path) -> None:
+    path = tmp_path / "run.mcap"
+    sensors = [{"lidar": {"beams": 90, "fov_deg": 180}}, {"lidar": {"beams": 12}}, "imu"]
+    car = {"name": "car", "model": "car.kinematic", "sensors": sensors}
+    with paddock.load({"vehicles": [car, {"name": "dot", "model": "point"}]}) as sim, Recorder(sim, path):
+        pass
+    described = json.loads(metadata_of(path)["arrays"])
+    assert list(described) == ["car"]
+    first, second = described["car"]
+    assert (first["name"], first["shape"], first["sensor"], first["unit"]) == ("lidar.ranges", [90], "lidar", "m")
+    assert (second["name"], second["shape"]) == ("lidar_2.ranges", [12])
+    assert (first["options"]["fov_deg"], second["options"]["fov_deg"]) == (180.0, 270.0)

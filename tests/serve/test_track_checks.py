@@ -52,6 +52,56 @@ def test_files_have_the_same_cones(format: str) -> None:
     assert format == "lanes" or [colours.count(one) for one in ("blue", "yellow")] == [24, 24]
 
 
+@pytest.mark.parametrize("format", ["csv", "csv4", "cones", "lanes"])
+def test_a_file_is_read_back_with_its_format(format: str) -> None:
+    asked = circle()
+    asked["cones"][0] = [13.125, -0.0625]  # exact in binary
+    text = answer_about({**asked, "format": format})["text"]
+    found = answer_about({"file": "ring", "text": text})
+    assert (found["format"], found["start"], found["notes"]) == (format, asked["start"], [])
+    read = sorted(zip(map(tuple, found["cones"]), found["colours"], strict=True))
+    assert read == sorted(zip(map(tuple, asked["cones"]), asked["colours"], strict=True))
+
+
+def test_what_a_file_has_besides_cones() -> None:
+    text = """track:
+  left:
+  - {position: [0, 2, 0], class: blue}
+  - {position: [5, 2, 0], class: invisible}
+  right:
+  - {position: [0, -2, 0], class: yellow}
+  unknown: []
+  time_keeping:
+  - {position: [1, 2, 0], class: timekeeping}
+  - {position: [1, -2, 0], class: timekeeping}
+"""
+    found = answer_about({"file": "a.yaml", "text": text})
+    assert found["cones"] == [[0, 2], [0, -2]] and found["colours"] == ["blue", "yellow"]
+    assert found["notes"] == [
+        "left out: 1 boundary point without a cone",
+        "left out: 2 timing points",
+        "the file has no start pose: set it",
+    ]
+    spread = answer_about({"file": "b.csv", "text": "blue,1,2,0,0.01,0.01,0\ncar_start,0,0,0.5,0,0,0\n"})
+    assert (spread["format"], spread["start"]) == ("csv", [0.0, 0.0, 0.5])
+    assert spread["notes"] == ["left out: the covariances of 1 cone"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("tag,x,y,yaw\nblue,1,2,0\npurple,1,2,0\n", "f:3:1: unknown tag 'purple'"),
+        ("blue,1,two,0\n", "f:1:8: y must be a number, not 'two'"),
+        ("cones_left:\n- [1, 2, 3]\n", "f:2:3: "),
+        ("track:\n  left: 7\n", "f:2:9: "),
+        ("cars: 3\n", "f:1:1: not a track: unknown key 'cars'"),
+    ],
+)
+def test_errors_of_a_file_are_one_line_with_its_place(text: str, line: str) -> None:
+    refused = answer_about({"file": "f", "text": text})["refused"]
+    assert refused.startswith(line) and "\n" not in refused
+
+
 def test_an_unfinished_track_has_a_file_but_no_lanes() -> None:
     asked = {"cones": [[0.0, 1.5], [4.0, 1.5]], "colours": ["blue", "blue"], "start": [0.0, 0.0, 0.0]}
     assert "blue" in answer_about({**asked, "format": "csv"})["text"]

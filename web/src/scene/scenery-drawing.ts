@@ -3,11 +3,12 @@ import { Group } from "three";
 import type { Relief } from "../state/scenery";
 import type { Layers } from "../state/store";
 import type { SceneryTree } from "../wire/schema";
+import type { AsphaltLayer } from "./asphalt";
 import { frictionImage } from "./friction";
 import { ObstacleLayer } from "./obstacles";
-import { RoadLayer } from "./roads";
+import { roadLayer } from "./roads";
 import { Terrain } from "./terrain";
-import { isTrackRoad, TrackLayer, trackCones } from "./track";
+import { isTrackRoad, trackCones, trackLayer } from "./track";
 import type { ViewState } from "./view";
 
 export class SceneryDrawing {
@@ -16,8 +17,8 @@ export class SceneryDrawing {
   readonly friction: { low: number; high: number; mu: number } | null;
   private readonly terrain: Terrain | null;
   private readonly obstacles: ObstacleLayer;
-  private readonly roads: RoadLayer;
-  private readonly track: TrackLayer | null;
+  private readonly roads: AsphaltLayer;
+  private readonly track: AsphaltLayer | null;
 
   constructor(tree: SceneryTree, relief: Relief | null, section: Readonly<Record<string, unknown>>) {
     const image = frictionImage(tree, section);
@@ -26,10 +27,10 @@ export class SceneryDrawing {
     this.terrain = relief || image ? new Terrain(relief, tree.ground_z, image) : null;
     const height = (x: number, y: number) => relief?.heightAt(x, y) ?? tree.ground_z;
     this.obstacles = new ObstacleLayer(tree.obstacles, tree.track ? trackCones(tree.track, height) : {});
-    this.track = tree.track && new TrackLayer(tree.track, relief, tree.ground_z);
+    this.track = tree.track && trackLayer(tree.track, relief, tree.ground_z);
     const { track } = tree;
     const roads = track ? tree.roads.filter((road) => !isTrackRoad(road, track)) : tree.roads;
-    this.roads = new RoadLayer(roads, relief, tree.ground_z);
+    this.roads = roadLayer(roads, relief, tree.ground_z);
     if (this.terrain) this.group.add(this.terrain.mesh);
     this.group.add(this.obstacles.group, ...this.roads.meshes, ...(this.track?.meshes ?? []));
   }

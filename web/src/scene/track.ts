@@ -1,15 +1,11 @@
 // The track: asphalt between its boundaries with painted edges, gates, and cones by colour; draped over hills.
-import { BufferAttribute, BufferGeometry, GLSL3, Mesh, RawShaderMaterial } from "three";
 import type { Relief } from "../state/scenery";
 import type { ObstacleTree, RoadTree, TrackTree } from "../wire/schema";
-import { SUN, SUNLIGHT, shadowUniforms } from "./light";
-import { UNDERNEATH } from "./ribbons";
+import { AsphaltLayer, gridIndex, type Height, heightOf, type Place, type Surface, type Tints } from "./asphalt";
 import { raw } from "./skin";
-import type { ViewState } from "./view";
 
 const SHOULDER = 1; // m of asphalt beyond the boundaries
 const PAINT = 0.12; // m, width of the painted edges
-const LIFT = 0.03; // m above uneven ground
 const ACROSS = 6; // cells across on uneven ground
 const SAME = 2; // m between a road and the middle line of a track
 const CHEQUER = 0.5; // m, squares of the start line
@@ -19,11 +15,8 @@ const SECTOR = 0.2; // m, of the other gates
 /** Cones of Formula Student: radius of the base and height, m. */
 const CONE_SIZES = { small: [0.114, 0.325], big_orange: [0.1425, 0.505] } as const;
 
-export interface Surface {
-  places: Float32Array; // x, y, z
-  spots: Float32Array; // m inside the left and the right boundary, kind: 0 edge, 1 inner part, 2 start line, 3 gate
-  index: Uint32Array;
-}
+// Spots: m inside the left and the right boundary, kind (0 edge, 1 inner part, 2 start line, 3 gate); on gates, m along
+// and across.
 
 /** A strip along the middle line that ends `beyond` m outside the boundaries (negative: inside them). */
 export function trackStrip(track: TrackTree, beyond: number, kind: number, height: Height, across: number): Surface {
@@ -41,7 +34,7 @@ export function trackStrip(track: TrackTree, beyond: number, kind: number, heigh
       spots.push(left - offset, right + offset, kind);
     }
   }
-  return { places: new Float32Array(places), spots: new Float32Array(spots), index: cells(across, rows) };
+  return { places: new Float32Array(places), spots: new Float32Array(spots), index: gridIndex(across + 1, rows) };
 }
 
 /** A line across the track at each gate; the first one is chequered. */
@@ -87,8 +80,6 @@ export function isTrackRoad({ points }: RoadTree, { centre }: TrackTree): boolea
 }
 
 export type ColouredCones = Readonly<Record<string, readonly ObstacleTree[]>>;
-type Place = readonly [number, number];
-type Height = (x: number, y: number) => number;
 const CORNERS = [[0, -0.5], [1, -0.5], [0, 0.5], [1, 0.5]] as const; // biome-ignore format: a table
 
 /** Unit vector to the left of a line at one of its points. */
@@ -102,125 +93,39 @@ function leftOf(line: readonly Place[], k: number, closed: boolean): Place {
   return [-dy / length, dx / length];
 }
 
-function cells(across: number, rows: number): Uint32Array {
-  const index: number[] = [];
-  for (let row = 0; row + 1 < rows; row++) {
-    for (let i = 0; i < across; i++) {
-      const a = row * (across + 1) + i;
-      index.push(a, a + 1, a + across + 1, a + 1, a + across + 2, a + across + 1);
-    }
-  }
-  return new Uint32Array(index);
-}
-
 // drawing ------------------------------------------------------------------------------------------------------------
 
-const VERTEX = /* glsl */ `precision highp float;
-in vec3 place;
-in vec3 spot;
-uniform mat4 viewMatrix, projectionMatrix;
-out vec3 where;
-out vec3 at;
-void main() {
-  where = place;
-  at = spot;
-  gl_Position = projectionMatrix * viewMatrix * vec4(place, 1.0);
-}`;
-
-const FRAGMENT = /* glsl */ `precision highp float;
-in vec3 where;
-in vec3 at;
-uniform vec3 asphalt, paint, accent;
-uniform float shaded; // 1: uneven ground
-out vec4 shown;
-${SUNLIGHT}
-float band(float value, float low, float high) { // covered share of the pixel
-  float wide = max(fwidth(value), 1e-5);
-  return clamp((min(value + 0.5 * wide, high) - max(value - 0.5 * wide, low)) / wide, 0.0, 1.0);
+const CODE = /* glsl */ `
+uniform vec3 accent;
+float noise(vec2 p) {
+  vec2 cell = floor(p), part = smoothstep(0.0, 1.0, p - cell);
+  vec4 corner = vec4(0.0, 1.0, 157.0, 158.0) + dot(mod(cell, 289.0), vec2(1.0, 157.0));
+  corner = fract(sin(corner) * 43758.5453);
+  return mix(mix(corner.x, corner.y, part.x), mix(corner.z, corner.w, part.x), part.y);
 }
-float grain(vec2 p) { return fract(sin(dot(floor(p * 14.0), vec2(12.9898, 78.233))) * 43758.5453); }
-void main() {
+vec4 surface() {
   float inside = min(at.x, at.y);
   float near = 1.0 - smoothstep(0.02, 0.12, max(fwidth(where.x), fwidth(where.y)));
-  vec3 tar = asphalt * (1.0 + 0.07 * near * (grain(where.xy) - 0.5));
-  vec4 result = vec4(tar, 1.0);
-  if (at.z < 0.5) { // with painted edges and a soft end
-    result.rgb = mix(tar * 0.92, paint, 0.9 * band(inside, 0.0, ${PAINT}));
-    result.a = smoothstep(-${SHOULDER}.0, -0.4 * ${SHOULDER}.0, inside);
-  } else if (at.z > 1.5 && at.z < 2.5) { // start line
-    float square = mod(floor(at.x / ${CHEQUER}) + floor(at.y / ${CHEQUER}), 2.0);
-    float clear = 1.0 - smoothstep(0.2, 0.6, max(fwidth(at.x), fwidth(at.y)));
-    result.rgb = mix(asphalt * 0.4, paint, mix(0.5, square, clear));
-  } else if (at.z > 2.5) {
-    result = vec4(accent, 0.75);
-  }
-  float light = shaded > 0.0 ? 0.42 + 0.58 * mix(0.45, 1.0, sunlight(where, vec3(${SUN.join(", ")}))) : 1.0;
-  shown = vec4(result.rgb * light, result.a);
+  vec3 tar = asphalt * (1.0 + near * (0.05 * noise(where.xy * 23.0) + 0.04 * noise(where.xy * 3.1) - 0.045));
+  if (at.z < 0.5) // with painted edges and a soft end
+    return vec4(mix(tar * 0.92, paint, 0.9 * band(inside, 0.0, ${PAINT})),
+      smoothstep(-${SHOULDER}.0, -0.4 * ${SHOULDER}.0, inside));
+  if (at.z < 1.5) return vec4(tar, 1.0);
+  return at.z < 2.5 ? vec4(chequered(at.xy, ${CHEQUER}, 0.4), 1.0) : vec4(accent, 0.75);
 }`;
 
-const COLOURS = {
+const TINTS: Tints = {
   dark: { asphalt: raw("#2a3138"), paint: raw("#c5ced6"), accent: raw("#3fb6c9") },
   light: { asphalt: raw("#b9bab9"), paint: raw("#ffffff"), accent: raw("#0f8ea1") },
-} as const;
+};
+const ORDER = -9.7; // on roads, below friction and grid
 
-export class TrackLayer {
-  readonly meshes: readonly Mesh<BufferGeometry, RawShaderMaterial>[];
-
-  constructor(track: TrackTree, relief: Relief | null, ground: number) {
-    const height = relief ? (x: number, y: number) => relief.heightAt(x, y) + LIFT : () => ground;
-    const across = relief ? ACROSS : 1;
-    // the inner part covers edges that cross it, where a track meets itself
-    const edge = trackStrip(track, SHOULDER, 0, height, relief ? ACROSS : 4);
-    const surfaces = [edge, trackStrip(track, -PAINT, 1, height, across), gateQuads(track, height)];
-    this.meshes = surfaces.map((surface, k) => {
-      const mesh = new Mesh(geometryOf(surface), materialOf(relief !== null));
-      mesh.frustumCulled = false;
-      mesh.renderOrder = -9.7 + 0.01 * k; // on roads, below friction and grid
-      return mesh;
-    });
-  }
-
-  view({ skin }: ViewState, shown: boolean): void {
-    for (const mesh of this.meshes) {
-      mesh.visible = shown;
-      for (const [name, value] of Object.entries(COLOURS[skin.theme])) {
-        Object.assign(mesh.material.uniforms[name] as object, { value });
-      }
-    }
-  }
-
-  dispose(): void {
-    for (const { geometry, material } of this.meshes) {
-      geometry.dispose();
-      material.dispose();
-    }
-  }
-}
-
-function geometryOf({ places, spots, index }: Surface): BufferGeometry {
-  const geometry = new BufferGeometry();
-  geometry.setAttribute("place", new BufferAttribute(places, 3));
-  geometry.setAttribute("spot", new BufferAttribute(spots, 3));
-  geometry.setIndex(new BufferAttribute(index, 1));
-  return geometry;
-}
-
-function materialOf(uneven: boolean): RawShaderMaterial {
-  return new RawShaderMaterial({
-    glslVersion: GLSL3,
-    vertexShader: VERTEX,
-    fragmentShader: FRAGMENT,
-    uniforms: {
-      ...shadowUniforms,
-      asphalt: { value: null },
-      paint: { value: null },
-      accent: { value: null },
-      shaded: { value: uneven ? 1 : 0 },
-    },
-    side: 2,
-    ...UNDERNEATH,
-    depthTest: uneven,
-    depthWrite: false,
-    ...(uneven ? { polygonOffset: true, polygonOffsetFactor: 0.5, polygonOffsetUnits: 1 } : {}),
-  });
+export function trackLayer(track: TrackTree, relief: Relief | null, ground: number): AsphaltLayer {
+  const layer = new AsphaltLayer({ code: CODE, tints: TINTS, order: ORDER }, relief !== null);
+  const height = heightOf(relief, ground);
+  // the inner part covers edges that cross it, where a track meets itself
+  layer.add(trackStrip(track, SHOULDER, 0, height, relief ? ACROSS : 4));
+  layer.add(trackStrip(track, -PAINT, 1, height, relief ? ACROSS : 1));
+  layer.add(gateQuads(track, height));
+  return layer;
 }

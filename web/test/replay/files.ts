@@ -42,3 +42,21 @@ export function smallExpected(): Expected {
 export function fileOf(bytes: Uint8Array<ArrayBuffer>, name = "small.mcap"): File {
   return new File([bytes], name);
 }
+
+/** A sample of sensed.mcap as Python reads it; numbers that are not finite are text. */
+export interface SensedSample {
+  tick: number;
+  time: number;
+  pose: [number, number, number, number, number, number, number];
+  ticks: { cones: number; lidar: number };
+  "cones.detections": (number | "nan")[];
+  "lidar.ranges": (number | "inf")[];
+}
+
+export function sensedBytes(): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(gunzipSync(readFileSync(join(folder, "sensed.mcap.gz"))));
+}
+
+export function sensedExpected(): { arrays: Record<string, unknown>; samples: SensedSample[] } {
+  return JSON.parse(gunzipSync(readFileSync(join(folder, "sensed.json.gz"))).toString()) as never;
+}

@@ -47,7 +47,8 @@ test.each([
   ["a grid with text", packed({ ...SCENERY, ground: { ...GROUND, heights: [0, 1, 2, 3, 4, "5"] } })],
   ["no height", packed({ ...SCENERY, ground_z: null })],
 ])("%s: no scenery", async (_, scenery) => {
-  expect(await read({ scenery, looks: "[", routes: "3" })).toEqual({ scenery: null, looks: new Map(), routes: [] });
+  const nothing = { scenery: null, looks: new Map(), routes: [], arrays: new Map() };
+  expect(await read({ scenery, looks: "[", routes: "3", arrays: "7" })).toEqual(nothing);
 });
 
 test.each([
@@ -58,6 +59,24 @@ test.each([
   ["a gate without ends", { ...TRACK, gates: [{ name: "start" }] }],
 ])("track: %s", async (_, track) => {
   expect((await read({ scenery: packed({ ...SCENERY, track }) })).scenery?.track).toBeNull();
+});
+
+test("arrays of sensors; odd ones are left out", async () => {
+  const ranges = {
+    name: "lidar.ranges",
+    shape: [90],
+    sensor: "lidar",
+    unit: "m",
+    meaning: "",
+    fields: [],
+    options: {},
+  };
+  const odd = [{ ...ranges, shape: "90" }, { ...ranges, fields: [{}] }, { ...ranges, options: { rate: "x" } }, null];
+  const { arrays } = await read({ arrays: JSON.stringify({ red: [ranges, ...odd], blue: 3 }) });
+  expect([...arrays]).toEqual([
+    ["red", [ranges]],
+    ["blue", []],
+  ]);
 });
 
 test("odd obstacles and roads are left out", async () => {
