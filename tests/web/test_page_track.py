@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from math import cos, pi, sin
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-pytest.importorskip("PIL.Image", reason="the package pillow is not installed")
+import paddock
+from paddock.record import Player, Recorder, open_run
+from paddock.serve.host import Host
+from paddock.serve.live import serve_options
+from paddock.serve.replay import ReplaySource
+from paddock.wire.tracks import Cone, Start, TrackFile, parse_track, write_track
 
 CAR = {"model": "car.bicycle", "preset": "driverless", "sensors": [{"cones": {"delay": 0.0}}, {"lidar": {"beams": 90}}]}
 SCENARIO: dict[str, Any] = {
@@ -42,7 +49,7 @@ def test_a_cone_is_placed_and_removed_and_the_file_has_all_cones(serve: Any, ope
     window.page.keyboard.press("y")
     panel = window.page.get_by_role("region", name="Track editor")
     cones = len(served.sim.track.cones)
-    panel.get_by_text(f"{cones} cones", exact=False).wait_for()
+    panel.get_by_text("1 cone" if cones == 1 else f"{cones} cones", exact=False).wait_for()
     window.settle()
     box = window.page.get_by_label("World view").last.bounding_box()
     window.page.keyboard.press("2")
@@ -62,3 +69,154 @@ def test_a_cone_is_placed_and_removed_and_the_file_has_all_cones(serve: Any, ope
     window.page.keyboard.press("Escape")
     window.page.keyboard.press("Escape")
     window.until(lambda: window.signal("tool") == "select")
+
+
+# recordings ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def drive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The car accelerates and sees cones."""
+    file = tmp_path_factory.mktemp("drive") / "drive.mcap"
+    with paddock.load(SCENARIO) as sim, Recorder(sim, file, rate=20):
+        sim.command("car", throttle=0.5)
+        sim.step(150)
+    return file
+
+
+def seen_at(file: Path, sample: int) -> dict[str, int]:
+    """What a sample of a recording contains, as the layers count it."""
+    with open_run(file) as run:
+        car = run.sample(sample)["car"]
+    found = {"points": int(np.isfinite(car["lidar.ranges"]).sum()), "detections": int(car["cones.detected"])}
+    assert min(found.values()) > 0
+    return {**found, "truth": 0}
+
+
+def test_readings_of_a_recording_are_drawn_opened_or_served(
+    drive: Path, page_folder: Path, open_page: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PADDOCK_PAGE", str(page_folder))
+    with Player(drive) as player, Host(ReplaySource(player), serve_options({"web": {"port": 0}})) as host:
+        player.pause()
+        window = open_page(f"http://127.0.0.1:{host.addresses['web']['port']}/").ready()
+        window.ask("paddock.store.select([1])")
+        host.source.operate("seek", "test", {"position": 0.5})
+        window.until(lambda: window.ask("({...paddock.stage.sensed})") == seen_at(drive, 10))
+        with window.page.expect_file_chooser() as chooser:
+            window.button("Open a recording").click()
+        chooser.value.set_files(str(drive))
+        window.until(lambda: window.ask("'recording' in paddock.store.source.value"))
+        window.until(lambda: window.signal("roster.size") == 1)
+        window.ask("paddock.store.select([1])")
+        for sample in (25, 10, 18):
+            window.ask(f"paddock.store.source.value.seekToSample({sample}).then(() => null)")
+            wanted = seen_at(drive, sample)
+            window.until(lambda wanted=wanted: window.ask("({...paddock.stage.sensed})") == wanted)
+        window.page.get_by_text(f"{wanted['points']} of 90,", exact=False).wait_for()  # in the inspector
+
+
+# the editor ----------------------------------------------------------------------------------------------------------
+
+
+class Editor:
+    """The track editor in a window, seen from above."""
+
+    def __init__(self, window: Any) -> None:
+        self.window, self.page = window, window.page
+        self.panel = self.page.get_by_role("region", name="Track editor")
+        self.panel.wait_for()
+        window.ask("paddock.store.camera.value = 'top'")
+        window.ask("paddock.stage.lookAtPoint(0, 0, 0, 60)")
+        window.settle()
+
+    def at(self, x: float, y: float) -> tuple[float, float]:
+        """Window position of a point on the ground."""
+        inside = self.window.ask(f"paddock.stage.projectPoint({x}, {y}, 0)")
+        left, top = self.window.ask("(({ x, y }) => [x, y])(paddock.stage.canvas.getBoundingClientRect())")
+        return left + inside[0], top + inside[1]
+
+    def drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
+        self.page.mouse.move(*self.at(*start))
+        self.page.mouse.down()
+        for share in (0.5, 1.0):
+            self.page.mouse.move(*self.at(*(a + share * (b - a) for a, b in zip(start, end, strict=True))))
+        self.page.mouse.up()
+
+    def counts(self, cones: int) -> None:
+        """Wait until the panel counts so many cones."""
+        self.panel.get_by_text(f"{cones} cones", exact=False).wait_for()
+
+    def saved(self, format: str) -> str:
+        self.page.get_by_label("Format of the file").select_option(format)
+        with self.page.expect_download() as download:
+            self.window.button("Download the track").click()
+        return str(download.value.path().read_text())
+
+    def open(self, file: Path) -> None:
+        with self.page.expect_file_chooser() as chooser:
+            self.window.button("Open a track file").click()
+        chooser.value.set_files(str(file))
+
+
+def test_a_new_track_is_drawn_saved_and_opened_again(serve: Any, open_page: Any, tmp_path: Path) -> None:
+    window = open_page(serve(SCENARIO).url).ready()
+    window.button("Scenario gallery").click()
+    window.button("Draw a new track").click()
+    editor = Editor(window)
+    editor.panel.get_by_text("there are no cones yet").wait_for()
+    places = [(-6, 3), (4, 3), (-6, -4), (4, -4)]
+    for k, place in enumerate(places):
+        window.page.keyboard.press("1" if place[1] > 0 else "2")
+        window.page.mouse.click(*editor.at(*place))
+        editor.counts(k + 1)
+    editor.drag((4, 3), (9, 5))
+    window.page.mouse.click(*editor.at(-6, -4))
+    window.button("Remove the chosen cone").click()
+    editor.counts(3)
+    window.button("Set the start pose").click()
+    editor.drag((-8, 0), (-8, 6))
+    drawn = parse_track(text := editor.saved("csv4"))
+    assert [cone.colour for cone in drawn.cones] == ["blue", "blue", "yellow"]
+    shown = [(cone.x, cone.y) for cone in drawn.cones]
+    np.testing.assert_allclose(shown, [(-6, 3), (9, 5), (4, -4)], atol=0.2)
+    np.testing.assert_allclose(drawn.start[:3], (-8, 0, pi / 2), atol=0.2)
+    for format, ending in (("csv4", "csv"), ("cones", "yaml"), ("csv", "csv")):
+        file = tmp_path / f"drawn.{ending}"
+        file.write_text(saved := editor.saved(format))
+        window.page.mouse.click(*editor.at(0, 0))
+        editor.counts(4)
+        editor.open(file)
+        editor.counts(3)
+        assert window.page.get_by_label("Format of the file").input_value() == format
+        assert editor.saved(format) == saved
+    (tmp_path / "bad.csv").write_text(text.replace("yellow", "purple"))
+    editor.open(tmp_path / "bad.csv")
+    editor.panel.get_by_text("Not opened: bad.csv:4:1: unknown tag 'purple'", exact=False).wait_for()
+    editor.counts(3)
+
+
+def test_an_opened_track_is_used_in_the_run(
+    serve: Any, servers: dict[str, Any], open_page: Any, tmp_path: Path
+) -> None:
+    served = serve(SCENARIO)
+    wanted: list[Any] = []
+    served.host.source.director = wanted.append
+    window = open_page(served.url, expected_errors="WebSocket|ERR_CONNECTION").ready()
+    window.button("Edit the track").click()
+    editor = Editor(window)
+    rings = [(colour, radius) for colour, radius in (("blue", 13.0), ("yellow", 17.0))]
+    cones = [Cone(name, r * cos(k * pi / 12), r * sin(k * pi / 12)) for name, r in rings for k in range(24)]
+    (tmp_path / "ring.yaml").write_text(write_track(TrackFile(tuple(cones), Start(15.0, 0.0, pi / 2)), "lanes"))
+    editor.open(tmp_path / "ring.yaml")
+    editor.panel.get_by_text("48 cones · 94 m lap").wait_for()  # 2 pi 15 m
+    lanes = parse_track(editor.saved("lanes"))
+    assert {(cone.colour, cone.x, cone.y) for cone in lanes.cones} == {(cone.colour, cone.x, cone.y) for cone in cones}
+    window.button("Use this track in the run").click()
+    window.until(lambda: wanted)
+    servers.popitem()[1].close()
+    started = serve(wanted[0], port=served.port)
+    np.testing.assert_array_equal(sorted(started.sim.track.cones.tolist()), sorted([one.x, one.y] for one in cones))
+    window.until(lambda: window.signal("tool") == "select")
+    window.ready()
+    assert window.ask("paddock.store.metadata.value.scenario.track.file") == "cone_test-edited.csv"

@@ -137,7 +137,7 @@ function Status() {
   return (
     <div class="status" role="status">
       <p class="faint number">
-        {cones.length} cones
+        {cones.length === 1 ? "1 cone" : `${cones.length} cones`}
         {track && ` · ${track.length.toFixed(0)} m ${track.closed ? "lap" : "open"}`}
         {place && ` · ${NAMES[colours[cone as number] ?? "unknown"]} at ${place[0].toFixed(2)}, ${place[1].toFixed(2)}`}
       </p>

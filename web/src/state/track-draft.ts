@@ -111,7 +111,14 @@ export function redo(): void {
 export function placeCone(x: number, y: number): void {
   const { cones, colours, start } = draft.peek();
   edit({ cones: [...cones, [round(x), round(y)]], colours: [...colours, colour.peek()], start });
-  chosenCone.value = cones.length;
+  chosenCone.value = placed = cones.length;
+}
+
+let placed: number | null = null; // the chosen cone, if it was just placed: another colour is then that of the next one
+
+export function chooseCone(k: number): void {
+  placed = null;
+  chosenCone.value = k;
 }
 
 export function movedCone(from: TrackDraft, k: number, x: number, y: number): TrackDraft {
@@ -125,12 +132,13 @@ export function removeCone(k: number): void {
   edit({ cones: cones.filter((_, at) => at !== k), colours: colours.filter((_, at) => at !== k), start });
 }
 
-/** The colour of the next cone, and of the chosen one. */
+/** The colour of the next cone, and of a chosen one. */
 export function chooseColour(next: ConeColour): void {
   colour.value = next;
   placingStart.value = false;
   const [k, now] = [chosenCone.peek(), draft.peek()];
-  if (k !== null && now.colours[k] !== next) {
+  if (k === placed) chosenCone.value = null;
+  else if (k !== null && now.colours[k] !== next) {
     edit({ ...now, colours: now.colours.map((one, at) => (at === k ? next : one)) });
   }
 }

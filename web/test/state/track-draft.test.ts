@@ -7,12 +7,17 @@ import {
   canUndo,
   check,
   chooseColour,
+  chooseCone,
   chosenCone,
   closeDraft,
   draft,
   edit,
+  fileFailure,
+  fileNotes,
+  format,
   movedCone,
   openDraft,
+  openTrackFile,
   placeCone,
   redo,
   removeCone,
@@ -38,6 +43,11 @@ beforeEach(() => {
   asked = [];
   fakeServer((method, params) => {
     asked.push([method, params]);
+    if (method === "read_track") {
+      const { text, name } = params as { text: string; name: string };
+      if (text === "bad") throw new Error(`${name}:1:1: not a track`);
+      return { file: { format: "lanes", cones: [[1, 2]], colours: ["orange"], start: [3, 4, 0.5], notes: ["less"] } };
+    }
     const { cones } = params as { cones: unknown[] };
     return { check: cones.length === 2 ? { track: TRACK, problems: [], warnings: [] } : answer };
   });
@@ -59,7 +69,10 @@ it("places, colours, moves and removes cones, and takes each step back", () => {
   chooseColour("orange");
   placeCone(1.23456, -4);
   expect([draft.value.cones[2], draft.value.colours[2], chosenCone.value]).toEqual([[1.235, -4], "orange", 2]);
-  chooseColour("yellow"); // the chosen cone, too
+  chooseColour("yellow"); // of the next cone, not of the one just placed
+  expect([draft.value.colours[2], chosenCone.value]).toEqual(["orange", null]);
+  chooseCone(2);
+  chooseColour("yellow");
   expect(draft.value.colours[2]).toBe("yellow");
   const before = draft.value;
   apply(movedCone(before, 0, 5, 5));
@@ -107,4 +120,19 @@ it("replaces the section track of a scenario, of any form", () => {
   expect(withTrack(long, "a.csv", text)).toBe(`${block}vehicles:\n  - {name: b}\n`);
   expect(withTrack("vehicles: []\n", "a.csv", text)).toBe(`vehicles: []\n${block}`);
   expect(withTrack("track: park\n", "a.csv", text, { mu: 1 })).toContain('  surface: {"mu":1}\n  text: |');
+});
+
+it("opens a file as one step, and keeps the draft if the file has errors", async () => {
+  const before = draft.value;
+  expect(await openTrackFile(new File(["bad"], "odd.csv"))).toBe(false);
+  expect([draft.value, fileFailure.value]).toEqual([before, "odd.csv:1:1: not a track"]);
+  expect(await openTrackFile(new File([Uint8Array.of(0x62, 0xff)], "odd.csv"))).toBe(false);
+  expect(fileFailure.value).toBe("odd.csv: not UTF-8 text");
+  expect(await openTrackFile(new File([" \n"], "none.csv"))).toBe(false);
+  expect(fileFailure.value).toBe("none.csv: the file is empty");
+  expect(await openTrackFile(new File(["track: {}"], "good.yaml"))).toBe(true);
+  expect(draft.value).toEqual({ cones: [[1, 2]], colours: ["orange"], start: [3, 4, 0.5] });
+  expect([format.value, fileNotes.value, fileFailure.value]).toEqual(["lanes", ["less"], ""]);
+  undo();
+  expect(draft.value).toEqual(before);
 });

@@ -9,6 +9,7 @@ import {
   CONE_COLOURS,
   check,
   chooseColour,
+  chooseCone,
   chosenCone,
   closeDraft,
   draft,
@@ -82,7 +83,7 @@ class TrackTool implements CanvasTool {
     }
     const cone = coneAt(this.stage, draft.peek(), x, y);
     if (cone === null) placeCone(point[0], point[1]);
-    else chosenCone.value = cone;
+    else chooseCone(cone);
   }
 
   hover(x: number, y: number): void {
@@ -103,7 +104,7 @@ class ConeDrag implements Drag {
 
   move(x: number, y: number): void {
     const point = this.stage.groundPoint(x, y);
-    chosenCone.value = this.cone;
+    chooseCone(this.cone);
     if (point) apply(movedCone(this.from, this.cone, point[0], point[1]));
   }
 
