@@ -18,17 +18,31 @@ const work = `${out}.building`; // a failed build keeps the previous one
 // out of the bundle. A material that needs them fails to compile, which the browser tests report.
 const THREE_SHADER = /^(?:var|const) \w+ = "(?:[^"\\\n]|\\.)*\\n(?:[^"\\\n]|\\.)*";$/gm;
 const LEAST_SHADERS = 100; // fewer: three.js has changed
-const withoutShaders = {
-  name: "without the shaders of three.js",
+// Parts of three.js that the page has no use for, and what the renderer needs of them: virtual reality, maps of
+// surroundings, and shadow maps (the page has its own).
+const UNUSED = {
+  "class PMREMGenerator": "{}",
+  "class WebXRManager extends EventDispatcher":
+    "{ enabled = false; isPresenting = false; getEnvironmentBlendMode() {} setAnimationLoop() {} dispose() {} }",
+  "function WebGLShadowMap( renderer, objects, capabilities )": "{ this.enabled = false; this.render = () => {}; }",
+};
+const withoutParts = {
+  name: "without unused parts of three.js",
   setup(build) {
     build.onLoad({ filter: /[/\\]three\.module\.js$/ }, async ({ path }) => {
       let found = 0;
-      const contents = (await readFile(path, "utf8")).replace(THREE_SHADER, (line) => {
+      let contents = (await readFile(path, "utf8")).replace(THREE_SHADER, (line) => {
         found += 1;
         return `${line.slice(0, line.indexOf('"'))}"";`;
       });
       if (found < LEAST_SHADERS)
         throw new Error(`${found} shaders found in ${path}; at least ${LEAST_SHADERS} expected`);
+      for (const [head, rest] of Object.entries(UNUSED)) {
+        const start = contents.indexOf(`\n${head} {\n`);
+        const end = contents.indexOf("\n}\n", start);
+        if (start < 0 || end < 0) throw new Error(`${head} not found in ${path}`);
+        contents = `${contents.slice(0, start)}\n${head} ${rest}${contents.slice(end + 2)}`;
+      }
       return { contents, loader: "js" };
     });
   },
@@ -56,7 +70,7 @@ const options = {
   legalComments: "linked",
   entryNames: "[name]",
   chunkNames: "chunk-[name]-[hash]",
-  plugins: [withoutShaders],
+  plugins: [withoutParts],
   loader: { ".svg": "dataurl", ".glsl": "text" },
   logLevel: "warning",
 };

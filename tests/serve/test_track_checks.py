@@ -95,6 +95,7 @@ def test_what_a_file_has_besides_cones() -> None:
         ("cones_left:\n- [1, 2, 3]\n", "f:2:3: "),
         ("track:\n  left: 7\n", "f:2:9: "),
         ("cars: 3\n", "f:1:1: not a track: unknown key 'cars'"),
+        ("blue,1,2,0\n" * 5001, "f: the file has 5,001 cones; the editor takes at most 5,000"),
     ],
 )
 def test_errors_of_a_file_are_one_line_with_its_place(text: str, line: str) -> None:

@@ -9,6 +9,7 @@ from paddock.track.inspection import problems
 from paddock.track.loading import dump
 from paddock.track.ordering import TrackShapeError
 from paddock.track.viewing import track_tree
+from paddock.wire.operations.arguments import MOST_CONES
 from paddock.wire.tracks import Cone, Start, TrackFile, format_of, parse_track, write_track
 
 NAME = "track"
@@ -56,6 +57,8 @@ def file_tree(text: str, name: str) -> dict[str, Any]:
     format = format_of(text, name)
     file = parse_track(text, name, format)
     cones = [cone for cone in file.cones if not cone.invisible]
+    if len(cones) > MOST_CONES:
+        raise PaddockError(f"{name}: the file has {len(cones):,} cones; the editor takes at most {MOST_CONES:,}")
     spread = sum(any(cone[5:8]) for cone in cones)
     left_out = {
         "{} boundary point{} without a cone": len(file.cones) - len(cones),

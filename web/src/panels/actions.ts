@@ -4,7 +4,18 @@ import { call } from "../net/connection";
 import { type Method, type Params, type Result, reasonOf } from "../net/rpc";
 import type { Stage } from "../scene/stage";
 import { selectFile } from "../state/files";
-import { type CameraMode, camera, focus, roster, select, selection, showNotice, source } from "../state/store";
+import {
+  type CameraMode,
+  camera,
+  focus,
+  type Layers,
+  layers,
+  roster,
+  select,
+  selection,
+  showNotice,
+  source,
+} from "../state/store";
 
 type Opener = (() => void) | null; // null: not available
 
@@ -95,4 +106,8 @@ export function pickIds(ids: readonly number[], add: boolean): void {
 /** All ids of a fleet. */
 export function idsOf(ranges: readonly (readonly [number, number])[]): number[] {
   return ranges.flatMap(([first, count]) => Array.from({ length: count }, (_, at) => first + at));
+}
+
+export function setLayer(name: keyof Layers, on = !layers.value[name]): void {
+  layers.value = { ...layers.value, [name]: on };
 }

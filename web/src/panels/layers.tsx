@@ -7,7 +7,7 @@ import { mission } from "../state/mission";
 import { scenery } from "../state/scenery";
 import { hasSensor } from "../state/sensing";
 import { ghosts, type Layers, layers, live, type Shadows, shadows, source } from "../state/store";
-import { attempt } from "./actions";
+import { attempt, setLayer } from "./actions";
 import { Button, Switch } from "./widgets";
 
 const NAMES: Readonly<Record<keyof Layers, string>> = {
@@ -62,10 +62,6 @@ export function LayersPanel() {
       </div>
     </div>
   );
-}
-
-export function setLayer(name: keyof Layers, on = !layers.value[name]): void {
-  layers.value = { ...layers.value, [name]: on };
 }
 
 const SHADOWS: Readonly<Record<Shadows, string>> = { auto: "if fast enough", on: "always", off: "never" };

@@ -6,9 +6,7 @@ import { withLateStyles } from "../state/files";
 import { mission } from "../state/mission";
 import { showNotice } from "../state/store";
 import { openFile } from "./actions";
-import { EventsPanel } from "./events";
 import { FleetPanel } from "./fleets";
-import { LayersPanel } from "./layers";
 import {
   type BottomTab,
   bottomTab,
@@ -66,6 +64,8 @@ function take(files: readonly File[]): void {
 
 const Inspector = lazy("Inspector", () => import("./inspector").then((module) => module.Inspector));
 const SpawnPanel = lazy("Spawn", () => import("./spawn").then((module) => module.SpawnPanel));
+const LayersPanel = lazy("Layers", async () => (await import("./layers")).LayersPanel);
+const EventsPanel = lazy("Events", async () => (await import("./events")).EventsPanel);
 const PlotsPanel = lazy("Plots", async () => (await withLateStyles(import("./plots"))).PlotsPanel);
 const MissionPanel = lazy("Mission", async () => (await withLateStyles(import("./mission"))).MissionPanel);
 const PerformancePanel = lazy("Performance", async () => {

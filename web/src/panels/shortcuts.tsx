@@ -4,8 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { exportPng } from "../control/controls";
 import { isShortcut, isTyping } from "../control/input";
 import { camera, focus, metadata, roster, select, source, theme } from "../state/store";
-import { lookAtSelection, setCamera, stage } from "./actions";
-import { setLayer } from "./layers";
+import { lookAtSelection, setCamera, setLayer, stage } from "./actions";
 import { fold, helpOpen, showBottom, showRight, toggleHelp } from "./layout";
 import {
   backToLive,

@@ -4,7 +4,6 @@ import { useEffect, useRef } from "preact/hooks";
 import { DrivingHud } from "../control/hud";
 import { connection } from "../net/connection";
 import { rampCss, rampGradient } from "../scene/colour-ramp";
-import { createMinimap } from "../scene/minimap";
 import { shownFriction } from "../scene/scenery";
 import { scalars } from "../state/colouring";
 import { withLateStyles } from "../state/files";
@@ -102,8 +101,11 @@ function Minimap() {
   const ready = stage.value;
   useEffect(() => {
     if (ready === null || canvas.current === null) return undefined;
-    const map = createMinimap(canvas.current);
-    return () => map.dispose();
+    const shown = canvas.current;
+    const loaded = import("../scene/minimap").then(({ createMinimap }) =>
+      shown.isConnected ? createMinimap(shown) : null,
+    );
+    return () => void loaded.then((map) => map?.dispose());
   }, [ready]);
   if (ready === null) return null;
   return (

@@ -390,7 +390,7 @@ export class SensingDrawing {
       const [x, y, z] = at(ends, k);
       const high = z - groundAt(x, y);
       const step = 3 * Math.min(Math.max(Math.round((255 * high) / HIGH), 0), 255);
-      const strength = high < 0.05 ? 0.55 : 1; // the ground
+      const strength = high < 0.05 ? 0.4 : 1; // the ground
       const [r, g, b] = [table[step] as number, table[step + 1] as number, table[step + 2] as number];
       this.cloud.add(x, y, z, r, g, b, Math.round(255 * opacity * strength));
     }

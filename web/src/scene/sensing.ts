@@ -1,13 +1,9 @@
 // Sensor readings in the world view; their drawing code is loaded when there are any.
-import { signal } from "@preact/signals";
 import type { Scene } from "three";
 import { shownReadings } from "../state/sensing";
 import { layers } from "../state/store";
 import type { SensingDrawing } from "./sensing-drawing";
-import type { ViewState } from "./view";
-
-/** Incremented when the drawing code has been loaded. */
-export const sensingLoaded = signal(0);
+import { drawingLoaded, type ViewState } from "./view";
 
 export class SensingLayer {
   private drawing: SensingDrawing | null = null;
@@ -36,6 +32,6 @@ export class SensingLayer {
     const { SensingDrawing } = await import("./sensing-drawing");
     this.drawing = new SensingDrawing();
     this.scene.add(this.drawing.group);
-    sensingLoaded.value += 1;
+    drawingLoaded.value += 1;
   }
 }

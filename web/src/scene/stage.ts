@@ -12,9 +12,8 @@ import { controlCamera } from "./camera-controls";
 import { DrawLoop } from "./loop";
 import { missionLoaded } from "./mission";
 import { sceneryBasis } from "./scenery";
-import { sensingLoaded } from "./sensing";
 import { bodiesLoaded } from "./shapes";
-import { onPlane, rowAt, rowsIn, toScreen, traitsOf } from "./view";
+import { drawingLoaded, onPlane, rowAt, rowsIn, toScreen, traitsOf } from "./view";
 import { type Attached, World } from "./world";
 
 function restoreLostContext(canvas: HTMLCanvasElement, restored: () => void): () => void {
@@ -412,7 +411,7 @@ class WorldStage implements Stage {
         () => void [mission.value, chosenTask.value, pendingTasks.value, missionLoaded.value, this.loop.invalidate()],
       ),
       effect(() => void [sceneryBasis(), bodiesLoaded.value, store.shadows.value, this.loop.invalidate()]),
-      effect(() => void [sensingLoaded.value, this.loop.invalidate()]),
+      effect(() => void [drawingLoaded.value, this.loop.invalidate()]),
       effect(() => void [store.source.value?.markers.version.value, transforms.value, this.loop.invalidate()]),
     );
   }

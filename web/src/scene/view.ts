@@ -1,7 +1,11 @@
 // The camera of the current frame, projection, sizes of vehicle kinds, and picking.
+import { signal } from "@preact/signals";
 import type { PerspectiveCamera } from "three";
 import { type Appearance, appearances, type CarStyle, carPlan, carStyle } from "../state/appearance";
 import type { Skin } from "./skin";
+
+/** Incremented when drawing code has been loaded that the view waits for. */
+export const drawingLoaded = signal(0);
 
 export interface KindTraits {
   size: number; // m: longest side

@@ -13,9 +13,9 @@ import { CameraRig, type Followed } from "./camera-rig";
 import { ContactMarks } from "./contacts";
 import { Framing } from "./framing";
 import { Ground, gridFor, gridHeight, Sky } from "./ground";
-import { MarkerLayer } from "./marker-layer";
+import { MarkerLayer } from "./markers";
 import { MissionLayer } from "./mission";
-import { showOsd } from "./osd";
+import type { showOsd } from "./osd";
 import { gridLabels, Overlay } from "./overlay";
 import { coherent, PreciseState } from "./poses";
 import { type Rgba, type Ringed, Rings } from "./ribbons";
@@ -26,7 +26,7 @@ import type { ShadowMap } from "./shadows";
 import { readSkin, type Skin } from "./skin";
 import { Trails } from "./trails";
 import { VehicleLayer } from "./vehicles";
-import { type Size, traitsOf, type ViewState } from "./view";
+import { drawingLoaded, type Size, traitsOf, type ViewState } from "./view";
 
 const NO_ROWS: ReadonlySet<number> = new Set();
 const NO_OVERRIDES: readonly OrderTree[] = [];
@@ -56,6 +56,8 @@ export class World {
   private readonly attached = new Set<Attached>();
   private shadows: ShadowMap | null = null;
   private shadowsRequested = false;
+  private osd: typeof showOsd | null = null;
+  private osdRequested = false;
   private readonly dome = new Sky();
   private readonly ground = new Ground();
   private readonly trails = new Trails();
@@ -227,12 +229,23 @@ export class World {
 
   private drawOverlay(sample: Sample): void {
     const layers = store.layers.peek();
-    if (this.rig.shown === "fpv") return showOsd(this.overlay, this.view, this.vehicles, this.precise, sample);
+    if (this.rig.shown === "fpv") return this.drawOsd(sample);
     if (layers.grid)
       gridLabels(this.overlay, this.view, gridFor(gridHeight(this.view)).cell, this.rig.target, groundAt);
     this.mission.label(this.overlay, this.view);
     this.contacts.label(this.overlay, this.view);
     drawLabels(this.overlay, this.view, this, sample);
+  }
+
+  private drawOsd(sample: Sample): void {
+    if (!this.osdRequested) void this.loadOsd();
+    this.osd?.(this.overlay, this.view, this.vehicles, this.precise, sample);
+  }
+
+  private async loadOsd(): Promise<void> {
+    this.osdRequested = true;
+    this.osd = (await import("./osd")).showOsd;
+    drawingLoaded.value += 1;
   }
 
   private drawShadows(wanted: boolean): void {

@@ -153,11 +153,12 @@ function dots(values: Float32Array): Points<BufferGeometry, RawShaderMaterial> {
 
 const ONE = new Vector3(1, 1, 1);
 
-export class MarkerLayer {
-  readonly group = new Group();
+export class MarkerDrawing {
   private batches = new Map<string, MarkerBatch>();
   private version = -1;
   private board: MarkerBoard | null = null;
+
+  constructor(private readonly group: Group) {}
 
   /** Draw the board's markers at a sample; return whether they were rebuilt. */
   update(board: MarkerBoard, sample: Sample, roster: Roster, view: ViewState): boolean {
