@@ -16,6 +16,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+# before NumPy is imported: for small matrices, threads of OpenBLAS only spin, several times the processor time
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 from paddock.scenario import Scenario, load_scenario
 from paddock.serve.link import start_process
 
