@@ -268,7 +268,7 @@ def test_race_over_the_network(kernel: Kernel) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["01", "02", *(pytest.param(name, marks=pytest.mark.slow) for name in ("03", "04", "06"))]
+    "name", ["02", *(pytest.param(name, marks=pytest.mark.slow) for name in ("01", "03", "04", "06"))]
 )
 def test_one_line_changes_to_a_server(kernel: Kernel, name: str) -> None:
     notebook = source(name)
