@@ -16,6 +16,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+# before NumPy is imported: for small matrices, threads of OpenBLAS only spin, several times the processor time
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 from paddock.scenario import Scenario, load_scenario
 from paddock.serve.link import start_process
 
@@ -34,8 +37,9 @@ LONGEST = (
     *("web/", "test_notebooks.py"),
     *("test_docs.py", "vehicles/test_car_contact.py", "test_examples.py", "compute/test_cuda.py"),
     *("planning/test_costs.py", "cli/test_cli_page.py", "cli/test_plan_verb.py", "compute/test_prepare.py", "cli/"),
-    *("client/", "serve/", "vehicles/test_car_ground.py", "vehicles/test_conf", "bench/", "behaviour/"),
-    *("sitl/autopilot/test_sitl_plane", "sitl/mavlink/test_sitl_client", "compute/", "sitl/", "engine/"),
+    *("vehicles/test_car_ground.py", "vehicles/test_conf", "contact/", "behaviour/", "planning/", "client/", "serve/"),
+    *("sitl/autopilot/test_sitl_plane", "sitl/mavlink/test_sitl_client", "bench/", "compute/", "sitl/", "engine/"),
+    *("record/", "driverless/", "vehicles/test_car_robust.py", "wire/test_stream_fuzz.py"),
 )
 """Files and folders that are run first, so that at the end no worker is left alone with a long file."""
 

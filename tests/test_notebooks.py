@@ -14,12 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import numpy as np
 import pytest
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_core.utils import run_sync
 from nbclient import NotebookClient
 
 import paddock
+from paddock import track
+from paddock.track.building import from_file
+from paddock.track.cone_rows import cone_rows
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "examples" / "notebooks"
@@ -28,15 +32,12 @@ CHOICE = re.compile(
     r'^sim = paddock\.load\("(\w+\.yaml)"\)\n# (sim = paddock\.connect\("tcp://127\.0\.0\.1:5556"\))$', re.M
 )
 SHORT = {
-    "autocross.yaml": {"track: autocross": "track: {generate: {seed: 5, length: [220, 240]}}", "contact: true": ""},
-    "trackdrive.yaml": {"track: trackdrive": "track: {generate: {seed: 5, length: [220, 240]}}"},
-    "race.yaml": {"track: harbour": "track: {generate: {seed: 5, width: 6, length: [220, 240]}}", "contact: true": ""},
-    "test_day.yaml": {
-        "track: park": "track: {generate: {seed: 5, width: 8, length: [220, 240]}}",
-        "rate: 200": "rate: 100",
-    },
+    "autocross.yaml": {"track: autocross": "track: lap_18_4.csv", "contact: true": ""},
+    "trackdrive.yaml": {"track: trackdrive": "track: lap_24_4.csv"},
+    "race.yaml": {"track: harbour": "track: lap_18_6.csv", "contact: true": ""},
+    "test_day.yaml": {"track: park": "track: lap_18_8.csv", "rate: 200": "rate: 100"},
 }
-"""Replacements in the scenarios: a short track, cones that stay, fewer ticks."""
+"""Replacements in the scenarios: a short track (its radius and width in m), cones that stay, fewer ticks."""
 CLEAN_UP = """
 import subprocess as _subprocess
 for _name, _value in list(globals().items()):
@@ -71,6 +72,14 @@ def free_ports(count: int) -> int:
     raise AssertionError("no free ports")
 
 
+def lap(radius: float, width: float) -> str:
+    """Return a closed track as CSV: a circle that is bent to a triangle with round corners, so that bends differ."""
+    angle = np.linspace(0.0, 2.0 * np.pi, 240, endpoint=False)
+    away = radius * (1.0 + 0.11 * np.cos(3.0 * angle) + 0.08 * np.cos(2.0 * angle))
+    line = away[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    return track.dump(from_file(cone_rows(line, np.full(len(line), width)), "lap"))
+
+
 class Kernel:
     """One kernel in a copy of the examples, for notebook after notebook."""
 
@@ -84,6 +93,8 @@ class Kernel:
                 assert old in text
                 text = text.replace(old, new)
             (self.folder / path.name).write_text(text, encoding="utf-8")
+        for radius, width in ((18, 4), (24, 4), (18, 6), (18, 8)):
+            (self.folder / f"lap_{radius}_{width}.csv").write_text(lap(radius, width), encoding="utf-8")
         self.manager = AsyncKernelManager(kernel_name="python3")
 
     def execute(self, notebook: nbformat.NotebookNode, *expressions: str) -> list[Any]:
@@ -257,7 +268,7 @@ def test_race_over_the_network(kernel: Kernel) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["01", "02", *(pytest.param(name, marks=pytest.mark.slow) for name in ("03", "04", "06"))]
+    "name", ["02", *(pytest.param(name, marks=pytest.mark.slow) for name in ("01", "03", "04", "06"))]
 )
 def test_one_line_changes_to_a_server(kernel: Kernel, name: str) -> None:
     notebook = source(name)

@@ -65,8 +65,8 @@ def check_rules(file: TrackFile, width: float = 3.5) -> None:
             assert circle_diameter(a, b, c) >= 9.0
 
 
-def test_120_seeds_keep_every_rule() -> None:
-    for seed in (*range(117), 174, 195, 2**63):  # smoothed, the lines of 174 and 195 once had long straights
+def test_40_seeds_keep_every_rule() -> None:
+    for seed in (*range(37), 174, 195, 2**63):  # smoothed, the lines of 174 and 195 once had long straights
         made = track.generate(seed)
         check_rules(made.source)
         assert problems(made) == []

@@ -1,7 +1,8 @@
 """Fixtures: a real browser in front of a real server; tests click in the page and check the simulation.
 
-The first page of a browser takes seconds to open, the next ones a fraction of it. Each file has one browser, whose
-windows are used again with empty storage, and one server per scenario, which is reset for each test.
+The first page of a browser takes seconds to open, the next ones a fraction of it. A process has one browser for its
+tests of this folder; each file has windows, which are used again with empty storage, and one server per scenario, which
+is reset for each test.
 """
 
 from __future__ import annotations
@@ -73,20 +74,48 @@ def page_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Chromium, one per test file: its event loop would interfere with other tests."""
+class Chromium:
+    """A browser that is started at its first use, and again if it is used after its end."""
+
+    def __init__(self) -> None:
+        self._open = ExitStack()
+        self._running: Any = None
+
+    def start(self) -> Any:
+        if self._running is None:
+            try:
+                from playwright.sync_api import sync_playwright
+            except ImportError:
+                missing("the package playwright is not installed")
+            found = next(filter(None, map(shutil.which, BROWSERS)), None)
+            if found is None:
+                missing(f"no browser found: {', '.join(BROWSERS)}")
+            driver = self._open.enter_context(sync_playwright())
+            self._running = driver.chromium.launch(executable_path=found, args=ARGUMENTS)
+            self._open.callback(self._running.close)
+        return self._running
+
+    def close(self) -> None:
+        self._running = None
+        self._open.close()
+
+
+CHROMIUM = Chromium()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Iterator[None]:
+    """Close the browser after the last test of this folder: its event loop would interfere with other tests."""
     try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        missing("the package playwright is not installed")
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
-        missing(f"no browser found: {', '.join(BROWSERS)}")
-    with sync_playwright() as driver:
-        running = driver.chromium.launch(executable_path=found, args=ARGUMENTS)
-        yield running
-        running.close()
+        yield
+    finally:
+        if nextitem is None or not nextitem.path.is_relative_to(Path(__file__).parent):
+            CHROMIUM.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Any:
+    return CHROMIUM.start()
 
 
 class Window:
