@@ -13,6 +13,16 @@ from numpy import empty, int64
 from paddock.compute.math import PI, absolute, atan2, floor, maximum, minimum, select, sqrt, table_index, whole
 from paddock.compute.routine import parallel_range, parallel_routine, routine
 from paddock.compute.twin import rebound, shared_code
+from paddock.sensing.level_scan import (
+    SILHOUETTE,
+    find_silhouettes,
+    is_circle,
+    is_level,
+    is_upright,
+    scan_circle,
+    scan_silhouettes,
+    shorten_by_nearness,
+)
 from paddock.sensing.view import BOX, FRUSTUM, ROUND_BALL, SOLID, Ints, Near
 from paddock.world.columns import Floats
 from paddock.world.ground import has_grip, never, none, patch_count
@@ -245,13 +255,38 @@ def ray_bar(ox: float, oy: float, oz: float, dx: float, dy: float, dz: float, ha
     return minimum(ends, select(inside, 0.0, select(side, near, NOTHING)))
 
 
+def choose_near(at: Any, own: int, solids: Any, cells: Any, starts: Any, items: Any, reach: float) -> tuple[Any, int]:
+    """Return rows of solids within reach of a sensor, except those of vehicle `own`, and how many they are."""
+    columns, rows, size = whole(cells[3]), whole(cells[4]), 1.0 / cells[2]
+    wide = (reach + size) * cells[2]
+    u, v = (at[0] - cells[0]) * cells[2], (at[1] - cells[1]) * cells[2]
+    bound = 1e15
+    left, right = floor(maximum(minimum(u - wide, bound), -bound)), floor(maximum(minimum(u + wide, bound), -bound))
+    down, up = floor(maximum(minimum(v - wide, bound), -bound)), floor(maximum(minimum(v + wide, bound), -bound))
+    i0, i1, j0, j1 = 0, -1, 0, -1
+    if right >= 0.0 and left < columns and up >= 0.0 and down < rows:
+        i0, i1 = table_index(left, columns), table_index(right, columns)
+        j0, j1 = table_index(down, rows), table_index(up, rows)
+    most = items.size - starts[columns * rows]
+    for j in range(j0, j1 + 1):
+        most += starts[j * columns + i1 + 1] - starts[j * columns + i0]
+    chosen, count = empty(most, dtype=int64), 0
+    for j in range(j0, j1 + 2):  # at last the large ones, behind the cells
+        begin, end = starts[columns * rows], items.size
+        if j <= j1:
+            begin, end = starts[j * columns + i0], starts[j * columns + i1 + 1]
+        for place in range(begin, end):
+            k = items[place]
+            px, py, pz, far = solids[k, 0] - at[0], solids[k, 1] - at[1], solids[k, 2] - at[2], reach + solids[k, 18]
+            chosen[count] = k
+            count += (px * px + py * py + pz * pz <= far * far) & (solids[k, 19] != own)
+    return chosen, count
+
+
 def scan_near(
     at: Any,
-    own: int,
     solids: Any,
-    cells: Any,
-    starts: Any,
-    items: Any,
+    near: tuple[Any, int],
     directions: Any,
     rises: Any,
     first: float,
@@ -259,24 +294,39 @@ def scan_near(
     reach: float,
     found: Any,
 ) -> None:
-    """Shorten the beams of one sensor that meet solids, except those of vehicle `own`."""
-    columns, rows, size = whole(cells[3]), whole(cells[4]), 1.0 / cells[2]
-    wide = (reach + size) * cells[2]
-    u, v = (at[0] - cells[0]) * cells[2], (at[1] - cells[1]) * cells[2]
-    bound = 1e15
-    left, right = floor(maximum(minimum(u - wide, bound), -bound)), floor(maximum(minimum(u + wide, bound), -bound))
-    down, up = floor(maximum(minimum(v - wide, bound), -bound)), floor(maximum(minimum(v + wide, bound), -bound))
-    if right >= 0.0 and left < columns and up >= 0.0 and down < rows:
-        i0, i1 = table_index(left, columns), table_index(right, columns)
-        for j in range(table_index(down, rows), table_index(up, rows) + 1):
-            for place in range(starts[j * columns + i0], starts[j * columns + i1 + 1]):
-                k = items[place]
-                if solids[k, 19] != own:
-                    scan_solid(at, solids, k, directions, rises, first, step, reach, found)
-    for place in range(starts[columns * rows], items.size):
-        k = items[place]
-        if solids[k, 19] != own:
+    """Shorten the beams of one sensor that meet solids, which `choose_near` has returned."""
+    chosen, count = near
+    for i in range(count):
+        scan_solid(at, solids, chosen[i], directions, rises, first, step, reach, found)
+
+
+def scan_near_level(
+    at: Any,
+    solids: Any,
+    near: tuple[Any, int],
+    directions: Any,
+    rises: Any,
+    first: float,
+    step: float,
+    reach: float,
+    found: Any,
+    nearness: Any,
+) -> None:
+    """Do the same for a level sensor: upright solids raise the nearness (beams,), 1/m, of the beams instead."""
+    chosen, count = near
+    boxes = 0
+    for i in range(count):
+        k = chosen[i]
+        if solids[k, 15] == BOX and is_upright(solids, k):
+            chosen[boxes] = k
+            boxes += absolute(at[2] - solids[k, 2]) <= solids[k, 14]
+        elif is_circle(solids, k):
+            scan_circle(at, solids, k, directions, first, step, reach, nearness)
+        else:
             scan_solid(at, solids, k, directions, rises, first, step, reach, found)
+    table = empty((SILHOUETTE, boxes))
+    find_silhouettes(at, solids, chosen, boxes, first, step, table)
+    scan_silhouettes(table, boxes, directions, step, reach, nearness)
 
 
 def scan_flat(at: Any, ground: float, directions: Any, rises: Any, reach: float, found: Any) -> None:
@@ -320,8 +370,17 @@ def scan_fleet(
         if ground == ground:
             scan_flat(at, ground, directions, rises, reach, mine)
         beams = directions, rises, first, step, reach, mine
-        scan_near(at, -2, fixed, fixed_cells, fixed_starts, fixed_items, *beams)
-        scan_near(at, ids[i], bodies, body_cells, body_starts, body_items, *beams)
+        near_fixed = choose_near(at, -2, fixed, fixed_cells, fixed_starts, fixed_items, reach)
+        near_bodies = choose_near(at, ids[i], bodies, body_cells, body_starts, body_items, reach)
+        if is_level(at, rises, mine.shape[1]):
+            nearness = empty(mine.shape[1])
+            nearness[:] = 0.0
+            scan_near_level(at, fixed, near_fixed, *beams, nearness)
+            scan_near_level(at, bodies, near_bodies, *beams, nearness)
+            shorten_by_nearness(nearness, reach, mine[0])
+        else:
+            scan_near(at, fixed, near_fixed, *beams)
+            scan_near(at, bodies, near_bodies, *beams)
 
 
 class GroundTuple(NamedTuple):
