@@ -5,10 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from paddock.compute.math import minimum
+from paddock.compute.routine import routine
 from paddock.compute.threads import thread_count
 from paddock.envs.task import SensedView
 from paddock.errors import InvalidValueError
-from paddock.sensing.rays import near_of, scan
+from paddock.sensing.rays import near_of, scan_few, scan_many
 from paddock.sensing.scanner import MANY_BEAMS, beams_of
 from paddock.sensing.sensors.lidar import Options
 from paddock.sensing.view import BOX, NO_SOLIDS, NOWHERE, SOLID
@@ -24,6 +26,7 @@ THICK, TALL = 0.02, 0.5  # m: half the thickness and half the height of a wall
 LONGEST = 2.0  # m of a wall's part
 HEIGHT = 0.2  # m: of the lidar over the ground
 FLAT = -1e6  # m: the beams are level and do not see the ground
+CELL = 4.0  # m: size of the cells in which walls are found
 
 
 def boundary_walls(track: Track) -> Floats:
@@ -61,21 +64,35 @@ def car_boxes(poses: Floats, body: Body) -> Floats:
     return boxes
 
 
+def _store_shares(found: Floats, scale: float, out: Float32s) -> None:
+    """Write distances (k, 1, beams) times `scale`, at most 1, as the last columns of observations (k, all values)."""
+    start = out.shape[1] - found.shape[2]
+    for i in range(out.shape[0]):
+        mine, line = out[i, start:], found[i, 0]
+        for b in range(line.size):
+            mine[b] = minimum(line[b] * scale, 1.0)
+
+
+store_shares = routine(_store_shares, inline=True)
+
+
 def lidar_view(track: Track, count: Any, body: Body) -> SensedView:
     """Return the view of a lidar of 270 degrees: distances over 30 m, 1 without a return, from right to left."""
     if isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= 16384:
         raise InvalidValueError(f"beams must be a whole number from 2 to 16384, not {count!r}")
     beams, walls = beams_of(Options(beams=float(count), range_max=REACH, noise=0.0, z=HEIGHT)), boundary_walls(track)
-    near = near_of(walls)
+    given, alone = (*beams, REACH, FLAT, walls, *near_of(walls, CELL)), (NO_SOLIDS, *NOWHERE)
+    scan_one, store = scan_few.direct(), store_shares.direct()
 
-    def seen(batch: Any, rows: Ints) -> Float32s:
-        bodies, near_bodies = NO_SOLIDS, NOWHERE
+    def seen(batch: Any, rows: Ints, out: Float32s) -> None:
+        k, others = len(rows), alone
         if batch.size > 1:
-            bodies = car_boxes(batch.pose, body)
-            near_bodies = near_of(bodies)
-        many = len(rows) > 1 and len(rows) * count >= MANY_BEAMS and thread_count() > 1
-        poses = batch.pose if len(rows) == batch.n else np.ascontiguousarray(batch.pose[:, rows])
-        found = scan(poses, rows, beams, REACH, FLAT, ((walls, near), (bodies, near_bodies)), (), many)
-        return np.minimum(found[:, 0] * (1.0 / REACH), 1.0).astype(np.float32)
+            boxes = car_boxes(batch.pose, body)
+            others = boxes, *near_of(boxes)
+        poses = batch.pose if k == batch.n else np.ascontiguousarray(batch.pose[:, rows])
+        many = k > 1 and k * count >= MANY_BEAMS and thread_count() > 1
+        found = np.empty((k, 1, count))
+        (scan_many if many else scan_one)(poses, rows, *given, *others, found)
+        store(found, 1.0 / REACH, out)
 
     return SensedView(seen, count, 0.0, 1.0)

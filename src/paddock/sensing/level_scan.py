@@ -15,7 +15,7 @@ from paddock.world.obstacles import NOTHING
 TURN = 2.0 * PI
 ROUNDING_BEAMS = 1e-6  # beams by which an interval is widened against rounding
 TOUCHING = float("inf")  # nearness of a solid around the sensor
-SILHOUETTE = 7  # rows of the table of silhouettes
+SILHOUETTE = 15  # rows of the table of silhouettes
 
 
 def is_level(at: Any, rises: Any, beams: int) -> bool:
@@ -35,20 +35,34 @@ def is_circle(solids: Any, k: int) -> bool:
     return (shape == ROUND_BALL) | ((shape == FRUSTUM) & is_upright(solids, k))
 
 
-def find_silhouettes(at: Any, solids: Any, chosen: Any, count: int, first: float, step: float, table: Any) -> None:
-    """Write how a level sensor sees upright boxes, the first `count` of `chosen`: a table (7, count).
+def note_box(at: Any, solids: Any, k: int, place: int, table: Any) -> int:
+    """Write the section of the upright box `k` at a place of a table of silhouettes; return 0 if it is missed, else 1.
 
-    Its rows are the first and the last beam that meet a box (not whole, not limited to the beams there are), cosine and
-    sine terms of the nearness of its edges in front, 1/m (one edge alone is both), and the squared distance, m2.
+    Its first rows are the way from the box to the sensor, m, the first two axes, and half the size along them, m.
     """
-    rights, lefts, gaps = table[0], table[1], table[6]
-    cosines0, sines0, cosines1, sines1 = table[2], table[3], table[4], table[5]
-    x, y, at3, at4, at6, at7 = at[0], at[1], at[3], at[4], at[6], at[7]
+    table[0, place], table[1, place] = at[0] - solids[k, 0], at[1] - solids[k, 1]
+    table[2, place], table[3, place] = solids[k, 3], solids[k, 4]
+    table[4, place], table[5, place] = solids[k, 6], solids[k, 7]
+    table[6, place], table[7, place] = solids[k, 12], solids[k, 13]
+    return 1 if absolute(at[2] - solids[k, 2]) <= solids[k, 14] else 0
+
+
+def find_silhouettes(at: Any, count: int, first: float, step: float, table: Any) -> None:
+    """Write how a level sensor sees boxes, the first `count` of a table (15, boxes), in one loop of vector arithmetic.
+
+    The next rows are the first and the last beam that meet a box (not whole, not limited to the beams there are),
+    cosine and sine terms of the nearness of its edges in front, 1/m (one edge alone is both), and the squared distance.
+    """
+    pxs, pys, a0s, a1s, b0s, b1s, hxs, hys = (
+        table[0], table[1], table[2], table[3], table[4], table[5], table[6], table[7]
+    )  # fmt: skip
+    rights, lefts, gaps = table[8], table[9], table[14]
+    cosines0, sines0, cosines1, sines1 = table[10], table[11], table[12], table[13]
+    at3, at4, at6, at7 = at[3], at[4], at[6], at[7]
     per_step = 1.0 / step
     for i in range(count):
-        k = chosen[i]
-        px, py, hx, hy = x - solids[k, 0], y - solids[k, 1], solids[k, 12], solids[k, 13]
-        a0, a1, b0, b1 = solids[k, 3], solids[k, 4], solids[k, 6], solids[k, 7]
+        px, py, hx, hy = pxs[i], pys[i], hxs[i], hys[i]
+        a0, a1, b0, b1 = a0s[i], a1s[i], b0s[i], b1s[i]
         ox, oy = a0 * px + a1 * py, b0 * px + b1 * py  # the sensor in the box's axes
         gx, gy = maximum(absolute(ox) - hx, 0.0), maximum(absolute(oy) - hy, 0.0)
         front_x, front_y = gx > 0.0, gy > 0.0
@@ -75,7 +89,7 @@ def find_silhouettes(at: Any, solids: Any, chosen: Any, count: int, first: float
 
 def scan_silhouettes(table: Any, count: int, directions: Any, step: float, reach: float, near: Any) -> None:
     """Raise the nearness (beams,) of the beams that meet boxes, 1/m: in each that of the farther one of two edges."""
-    rights, lefts, gaps = table[0], table[1], table[6]
+    rights, lefts, gaps = table[8], table[9], table[14]
     turn, far = TURN / step, reach * reach
     for i in range(count):
         if gaps[i] == 0.0:
@@ -86,7 +100,7 @@ def scan_silhouettes(table: Any, count: int, directions: Any, step: float, reach
             begin, end = covered(rights[i] + k * turn, lefts[i] + k * turn, near.size)
             if begin < end:
                 cosines, sines = directions[0, begin:end], directions[1, begin:end]
-                raise_edges(cosines, sines, table[2, i], table[3, i], table[4, i], table[5, i], near[begin:end])
+                raise_edges(cosines, sines, table[10, i], table[11, i], table[12, i], table[13, i], near[begin:end])
 
 
 def raise_edges(cosines: Any, sines: Any, c0: float, s0: float, c1: float, s1: float, near: Any) -> None:

@@ -19,6 +19,7 @@ from paddock.sensing.level_scan import (
     is_circle,
     is_level,
     is_upright,
+    note_box,
     scan_circle,
     scan_silhouettes,
     shorten_by_nearness,
@@ -314,18 +315,16 @@ def scan_near_level(
 ) -> None:
     """Do the same for a level sensor: upright solids raise the nearness (beams,), 1/m, of the beams instead."""
     chosen, count = near
-    boxes = 0
+    table, boxes = empty((SILHOUETTE, count)), 0
     for i in range(count):
         k = chosen[i]
         if solids[k, 15] == BOX and is_upright(solids, k):
-            chosen[boxes] = k
-            boxes += absolute(at[2] - solids[k, 2]) <= solids[k, 14]
+            boxes += note_box(at, solids, k, boxes, table)
         elif is_circle(solids, k):
             scan_circle(at, solids, k, directions, first, step, reach, nearness)
         else:
             scan_solid(at, solids, k, directions, rises, first, step, reach, found)
-    table = empty((SILHOUETTE, boxes))
-    find_silhouettes(at, solids, chosen, boxes, first, step, table)
+    find_silhouettes(at, boxes, first, step, table)
     scan_silhouettes(table, boxes, directions, step, reach, nearness)
 
 
