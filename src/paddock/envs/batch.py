@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from paddock.compute.kernel import BLOCK, Kernel, KernelSpec, Rows, Shared, kernel
 from paddock.compute.philox import normals, signed
-from paddock.compute.routine import routine
+from paddock.compute.routine import entry_point, routine
 from paddock.compute.threads import SERIAL_BELOW
 from paddock.compute.twin import vectorised
 from paddock.engine.build import SPREAD_PURPOSE, build_program, new_world
@@ -118,7 +118,7 @@ class Batch:
         self.steps = 0  # of the batch
         self.begun: Ints = np.zeros(self.worlds, np.int64)  # the batch's steps before the episode
         self._alarms, self._progress = np.zeros(n), np.zeros((3, -(-n // BLOCK)), np.int64)
-        self._before_step = np.array([[0], [n], [0]])  # before a step: known alarms stop nothing
+        self._taken, self._progress[1] = self._progress[0], n  # ticks taken; known alarms stop nothing
         columns = columns_of(task.observation)
         self.low, self.high = (np.array([getattr(c, key) for c in columns]) for key in ("low", "high"))
         self.observation_size = len(columns) + (0 if self.course.view is None else self.course.view.values)
@@ -131,7 +131,8 @@ class Batch:
         arguments = Rows("at", Placement), Shared("parameters", model.parameters, program.varying), LEVEL
         placing = KernelSpec(f"{model.name}-place", model.place, (*arguments, Rows("state", model.state, "write")))
         self._place: Kernel = kernel(placing)
-        self._store_actions, self._store_observations = store_actions.direct(), store_observations.direct()
+        self._store_actions = store_actions.direct()
+        self._store_observations: Callable[..., None] = store_observations.direct()
 
     @property
     def observation_bounds(self) -> tuple[Float32s, Float32s]:
@@ -224,13 +225,16 @@ class Batch:
         if self.touching is not None:
             self.touching.move(self)
         else:
-            self._progress[:] = self._before_step
+            self._taken.fill(0)
             move()
         pose()
         judge()
         self.steps += 1
         if self.steps == 1:
             self._calls = self._step_calls(direct=True)
+            table, found = self.observation, np.empty((1, self.observation_size), np.float32)
+            store, *given = self._store_observations, self.rows, self.low, self.high, found
+            self._store_observations = entry_point(store, table, *given)
 
     def step(self) -> Outcome:
         """Advance, and return what the vehicles with actions earn and observe."""
@@ -283,7 +287,9 @@ def ready(direct: bool, kernel: Kernel, *given: Any) -> Callable[[], Any]:
 
     A launch takes longer than the work on one vehicle; but the first call compiles, and only a launch explains errors.
     """
-    return partial(kernel.built(False)[0] if direct and given[0] < SERIAL_BELOW else kernel.watch, *given)
+    if direct and given[0] < SERIAL_BELOW:
+        return partial(entry_point(kernel.built(False)[0], *given), *given)
+    return partial(kernel.watch, *given)
 
 
 def _place(*path: str | int) -> str:

@@ -3,14 +3,15 @@
 from typing import Any
 
 import numpy as np
+from numpy import empty
 from numpy.typing import NDArray
 
 from paddock.compute.math import minimum
-from paddock.compute.routine import routine
+from paddock.compute.routine import entry_point, parallel_range, parallel_routine, routine
 from paddock.compute.threads import thread_count
 from paddock.envs.task import SensedView
 from paddock.errors import InvalidValueError
-from paddock.sensing.rays import near_of, scan_few, scan_many
+from paddock.sensing.rays import mounted, near_of, scan_vehicle
 from paddock.sensing.scanner import MANY_BEAMS, beams_of
 from paddock.sensing.sensors.lidar import Options
 from paddock.sensing.view import BOX, NO_SOLIDS, NOWHERE, SOLID
@@ -64,16 +65,40 @@ def car_boxes(poses: Floats, body: Body) -> Floats:
     return boxes
 
 
-def _store_shares(found: Floats, scale: float, out: Float32s) -> None:
-    """Write distances (k, 1, beams) times `scale`, at most 1, as the last columns of observations (k, all values)."""
-    start = out.shape[1] - found.shape[2]
-    for i in range(out.shape[0]):
-        mine, line = out[i, start:], found[i, 0]
-        for b in range(line.size):
-            mine[b] = minimum(line[b] * scale, 1.0)
+def _scan_shares(
+    pose: Any,
+    ids: Any,
+    mount: Any,
+    directions: Any,
+    rises: Any,
+    first: float,
+    step: float,
+    reach: float,
+    ground: float,
+    walls: Any,
+    wall_cells: Any,
+    wall_starts: Any,
+    wall_items: Any,
+    bodies: Any,
+    body_cells: Any,
+    body_starts: Any,
+    body_items: Any,
+    out: Any,
+) -> None:
+    """Write the distances of cars over `reach`, at most 1, as the last columns of observations (n, all values)."""
+    count = directions.shape[1]
+    for i in parallel_range(ids.size):
+        at, beams = mounted(pose, i, mount), (directions, rises, first, step, reach, ground)
+        tables = walls, wall_cells, wall_starts, wall_items, bodies, body_cells, body_starts, body_items
+        found = empty((1, count))
+        scan_vehicle(at, ids[i], *beams, *tables, found)
+        line, shares = found[0], out[i, out.shape[1] - count :]
+        scale = 1.0 / reach
+        for b in range(count):
+            shares[b] = minimum(line[b] * scale, 1.0)
 
 
-store_shares = routine(_store_shares, inline=True)
+share_few, share_many = routine(_scan_shares, inline=True), parallel_routine(_scan_shares, inline=True)
 
 
 def lidar_view(track: Track, count: Any, body: Body) -> SensedView:
@@ -82,17 +107,20 @@ def lidar_view(track: Track, count: Any, body: Body) -> SensedView:
         raise InvalidValueError(f"beams must be a whole number from 2 to 16384, not {count!r}")
     beams, walls = beams_of(Options(beams=float(count), range_max=REACH, noise=0.0, z=HEIGHT)), boundary_walls(track)
     given, alone = (*beams, REACH, FLAT, walls, *near_of(walls, CELL)), (NO_SOLIDS, *NOWHERE)
-    scan_one, store = scan_few.direct(), store_shares.direct()
+    share_one, called = share_few.direct(), False
 
     def seen(batch: Any, rows: Ints, out: Float32s) -> None:
+        nonlocal share_one, called
         k, others = len(rows), alone
         if batch.size > 1:
             boxes = car_boxes(batch.pose, body)
             others = boxes, *near_of(boxes)
         poses = batch.pose if k == batch.n else np.ascontiguousarray(batch.pose[:, rows])
-        many = k > 1 and k * count >= MANY_BEAMS and thread_count() > 1
-        found = np.empty((k, 1, count))
-        (scan_many if many else scan_one)(poses, rows, *given, *others, found)
-        store(found, 1.0 / REACH, out)
+        if k > 1 and k * count >= MANY_BEAMS and thread_count() > 1:
+            share_many(poses, rows, *given, *others, out)
+            return
+        share_one(poses, rows, *given, *others, out)
+        if not called:
+            share_one, called = entry_point(share_one, poses, rows, *given, *others, out), True
 
     return SensedView(seen, count, 0.0, 1.0)

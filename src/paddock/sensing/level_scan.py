@@ -97,8 +97,9 @@ def scan_silhouettes(table: Any, count: int, directions: Any, step: float, reach
         if not gaps[i] <= far:  # NaN too
             continue
         for k in range(-1, 2):
-            begin, end = covered(rights[i] + k * turn, lefts[i] + k * turn, near.size)
-            if begin < end:
+            right, left = rights[i] + k * turn, lefts[i] + k * turn
+            if right < near.size and left >= 0.0:
+                begin, end = covered(right, left, near.size)
                 cosines, sines = directions[0, begin:end], directions[1, begin:end]
                 raise_edges(cosines, sines, table[10, i], table[11, i], table[12, i], table[13, i], near[begin:end])
 
@@ -152,7 +153,8 @@ def raise_circle(cosines: Any, sines: Any, cx: float, cy: float, outside: float,
 
 def covered(right: float, left: float, beams: int) -> tuple[int, int]:
     """Return the first whole beam from `right` on, and one after the last up to `left`, limited to those there are."""
-    begin, end, most = -floor(-right), floor(left) + 1.0, 1.0 * beams
+    begin, most = -floor(-right), 1.0 * beams
+    end = maximum(floor(left) + 1.0, begin)  # none between them
     return whole(minimum(maximum(begin, 0.0), most)), whole(minimum(maximum(end, 0.0), most))
 
 

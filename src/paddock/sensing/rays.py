@@ -342,6 +342,44 @@ def scan_flat(at: Any, ground: float, directions: Any, rises: Any, reach: float,
             line[b] = minimum(line[b], select((down > GRAZING) & (hit <= reach), hit, NOTHING))
 
 
+def scan_vehicle(
+    at: Any,
+    own: int,
+    directions: Any,
+    rises: Any,
+    first: float,
+    step: float,
+    reach: float,
+    ground: float,
+    fixed: Any,
+    fixed_cells: Any,
+    fixed_starts: Any,
+    fixed_items: Any,
+    bodies: Any,
+    body_cells: Any,
+    body_starts: Any,
+    body_items: Any,
+    found: Any,
+) -> None:
+    """Write the distances (rings, beams) of one sensor, of vehicle `own`; the rest as of `scan_fleet`."""
+    found[:] = NOTHING
+    if ground == ground:
+        scan_flat(at, ground, directions, rises, reach, found)
+    beams = directions, rises, first, step, reach, found
+    near_fixed = choose_near(at, -2, fixed, fixed_cells, fixed_starts, fixed_items, reach)
+    near_bodies = choose_near(at, own, bodies, body_cells, body_starts, body_items, reach)
+    if is_level(at, rises, found.shape[1]):
+        nearness = empty(found.shape[1])
+        nearness[:] = 0.0
+        scan_near_level(at, fixed, near_fixed, *beams, nearness)
+        if near_bodies[1] > 0:
+            scan_near_level(at, bodies, near_bodies, *beams, nearness)
+        shorten_by_nearness(nearness, reach, found[0])
+    else:
+        scan_near(at, fixed, near_fixed, *beams)
+        scan_near(at, bodies, near_bodies, *beams)
+
+
 def scan_fleet(
     pose: Any,
     ids: Any,
@@ -364,22 +402,9 @@ def scan_fleet(
 ) -> None:
     """Write the distances (n, rings, beams) of all vehicles, NOTHING without a hit; `ground` is NaN if uneven."""
     for i in parallel_range(ids.size):
-        at, mine = mounted(pose, i, mount), found[i]
-        mine[:] = NOTHING
-        if ground == ground:
-            scan_flat(at, ground, directions, rises, reach, mine)
-        beams = directions, rises, first, step, reach, mine
-        near_fixed = choose_near(at, -2, fixed, fixed_cells, fixed_starts, fixed_items, reach)
-        near_bodies = choose_near(at, ids[i], bodies, body_cells, body_starts, body_items, reach)
-        if is_level(at, rises, mine.shape[1]):
-            nearness = empty(mine.shape[1])
-            nearness[:] = 0.0
-            scan_near_level(at, fixed, near_fixed, *beams, nearness)
-            scan_near_level(at, bodies, near_bodies, *beams, nearness)
-            shorten_by_nearness(nearness, reach, mine[0])
-        else:
-            scan_near(at, fixed, near_fixed, *beams)
-            scan_near(at, bodies, near_bodies, *beams)
+        at, beams = mounted(pose, i, mount), (directions, rises, first, step, reach, ground)
+        tables = fixed, fixed_cells, fixed_starts, fixed_items, bodies, body_cells, body_starts, body_items
+        scan_vehicle(at, ids[i], *beams, *tables, found[i])
 
 
 class GroundTuple(NamedTuple):
