@@ -9,7 +9,7 @@ from typing import Any
 
 from paddock.compute.math import PI, absolute, atan2, floor, maximum, minimum, select, sqrt, whole
 from paddock.compute.twin import shared_code
-from paddock.sensing.view import BOX, FRUSTUM, ROUND_BALL
+from paddock.sensing.view import FRUSTUM, ROUND_BALL
 from paddock.world.obstacles import NOTHING
 
 TURN = 2.0 * PI
@@ -18,18 +18,18 @@ TOUCHING = float("inf")  # nearness of a solid around the sensor
 SILHOUETTE = 15  # rows of the table of silhouettes
 
 
-def is_level(at: Any, rises: Any, beams: int) -> bool:
+def is_level(at: Any, rises: Any, beams: int) -> Any:
     """Return whether the beams of a sensor lie in a horizontal plane, seen from above; `at` as of `rays.mounted`."""
     upright = (at[9] == 0.0) & (at[10] == 0.0) & (at[11] > 0.0)
     return upright & (rises.shape[1] == 1) & (rises[1, 0] == 0.0) & (beams > 1)
 
 
-def is_upright(solids: Any, k: int) -> bool:
+def is_upright(solids: Any, k: int) -> Any:
     """Return whether the third axis of solid `k` is vertical."""
     return (solids[k, 5] == 0.0) & (solids[k, 8] == 0.0)
 
 
-def is_circle(solids: Any, k: int) -> bool:
+def is_circle(solids: Any, k: int) -> Any:
     """Return whether the level sections of solid `k` are circles."""
     shape = solids[k, 15]
     return (shape == ROUND_BALL) | ((shape == FRUSTUM) & is_upright(solids, k))
