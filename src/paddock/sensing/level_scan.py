@@ -94,7 +94,7 @@ def scan_silhouettes(table: Any, count: int, directions: Any, step: float, reach
     for i in range(count):
         if gaps[i] == 0.0:
             near[:] = TOUCHING
-        if not gaps[i] <= far:  # NaN too
+        if not 0.0 < gaps[i] <= far:  # NaN too
             continue
         for k in range(-1, 2):
             right, left = rights[i] + k * turn, lefts[i] + k * turn
@@ -108,7 +108,7 @@ def raise_edges(cosines: Any, sines: Any, c0: float, s0: float, c1: float, s1: f
     """Raise the nearness of beams to that of the farther one of two edges."""
     for b in range(near.size):
         c, s = cosines[b], sines[b]
-        near[b] = maximum(near[b], minimum(c0 * c + s0 * s, c1 * c + s1 * s))
+        near[b] = maximum(minimum(c0 * c + s0 * s, c1 * c + s1 * s), near[b])
 
 
 @shared_code
@@ -148,7 +148,7 @@ def raise_circle(cosines: Any, sines: Any, cx: float, cy: float, outside: float,
         along = cx * cosines[b] + cy * sines[b]
         root = along * along - outside
         hit = (along + sqrt(maximum(root, 0.0))) * scale  # the product of both distances is `outside`
-        near[b] = maximum(near[b], select(root >= 0.0, hit, 0.0))
+        near[b] = maximum(select(root >= 0.0, hit, 0.0), near[b])
 
 
 def covered(right: float, left: float, beams: int) -> tuple[int, int]:
