@@ -194,11 +194,12 @@ class Batch:
     def take_actions(self, actions: Any) -> None:
         """Check actions (players, columns) and keep them; an error names the first outside the action space."""
         given = np.asarray(actions)
-        wanted = self.action_shape
-        if given.shape != wanted or given.dtype.kind not in "fiu":
+        if given.shape != self.action_shape or given.dtype.kind not in "fiu":
             kind = f"{given.dtype} of shape {given.shape}"
-            raise InvalidValueError(f"actions are numbers of shape {wanted}, not {kind}")
-        wrong = self._store_actions(np.ascontiguousarray(given, np.float64), self.player_rows, self.action)
+            raise InvalidValueError(f"actions are numbers of shape {self.action_shape}, not {kind}")
+        plain = given.dtype.char in "fd" and given.flags.c_contiguous
+        numbers = given if plain else np.ascontiguousarray(given, np.float64)
+        wrong = self._store_actions(numbers, self.player_rows, self.action)
         if wrong >= 0:
             i, k = divmod(wrong, len(self.action))
             name, who = list(column_index(self.task.action))[k], f"world {i // self.players}"
