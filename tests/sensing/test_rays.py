@@ -227,6 +227,46 @@ def test_scans_of_random_scenes_equal_brute_force(seed: int, tilted: bool) -> No
     assert grazing <= 1
 
 
+@given(seed=st.integers(0, 2**32 - 1), fov=st.sampled_from([90.0, 270.0, 359.0, 360.0]), lying=st.booleans())
+@settings(max_examples=12, deadline=None)
+def test_level_scans_of_random_scenes_equal_brute_force(seed: int, fov: float, lying: bool) -> None:
+    """One level ring among upright solids, where `lying` adds some that are not, and solids may surround the sensor."""
+    rng = np.random.default_rng(seed)
+    solids = np.concatenate([scene(rng, 20, False), scene(rng, 4, True)[: 4 if lying else 0]])
+    down = rng.random(len(solids)) < 0.3  # upside down: turned by half a turn about the forward axis
+    down[20:] = False
+    solids[down, 6:12] *= -1.0
+    chosen = beams(48, fov, mount=rng.uniform(-1, 1, 3) * (1, 1, 0.2))
+    pose, yaw = poses(1).copy(), rng.uniform(-np.pi, np.pi)
+    pose[:2, 0], pose[5:7, 0] = rng.uniform(-5, 5, 2), (np.sin(0.5 * yaw), np.cos(0.5 * yaw))
+    pose.flags.writeable = False
+    found = cast(solids, chosen, pose)[0, 0]
+    turned = rotation(*pose[3:7, 0])
+    origin = pose[:3, 0] + turned @ chosen.mount[:3]
+    grazing = 0
+    for b in range(48):
+        direction = turned @ np.array([*chosen.directions[:, b], 0.0])
+        expected = min(brute(origin, direction, row) for row in solids)
+        grazing += not abs(found[b] - (expected if expected <= REACH else NOTHING)) <= 1e-9
+    assert grazing <= 1  # a beam that touches an edge may hit or miss it
+
+
+def test_a_level_scan_equals_one_whose_ring_rises_by_next_to_nothing() -> None:
+    """Both ways of scanning agree, also where a sensor stands in the line of a wall or almost touches a box."""
+    turns = [rotation(0, 0, np.sin(k), np.cos(k)) for k in range(-3, 4)]
+    walls = [solid(BOX, (4.0, 3.0 * k, 0.0), (2.0, 0.01, 1.0), turns[k + 3]) for k in range(-3, 4)]
+    walls += [solid(BOX, (0.0, 2.0, 0.0), (1.0, 1.0, 1.0)), solid(BOX, (-3.0, 0.0, 0.0), (1.0, 0.5, 1.0))]
+    pose = poses(4).copy()
+    pose[0], pose[1] = (0.0, 1.5, 1.0 + 1e-7, -0.5), (0.0, 0.0, 1.5, 2.5)  # the last one is inside a box
+    pose.flags.writeable = False
+    level = cast(walls, beams(720, 360.0), pose)
+    general = cast(walls, beams(720, 360.0, (1e-13,)), pose)
+    assert (~(np.abs(level - general) <= 1e-9)).sum() <= 4  # beams that touch an edge
+    assert (level[3] == 0.0).all()
+    assert level[2, 0, 0] == pytest.approx(1e-7, abs=1e-12)  # the beam to the back meets the box
+    assert (level[0] < REACH).sum() > 200
+
+
 def test_many_solids_over_a_large_area_give_the_same_as_a_few_cells() -> None:
     rng = np.random.default_rng(5)
     solids = scene(rng, 300, False)

@@ -5,7 +5,8 @@ episode is a function of its seed and of its actions only: the number of worlds,
 threads do not change a bit of it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,8 @@ from numpy.typing import NDArray
 
 from paddock.compute.kernel import BLOCK, Kernel, KernelSpec, Rows, Shared, kernel
 from paddock.compute.philox import normals, signed
-from paddock.compute.routine import routine
+from paddock.compute.routine import entry_point, routine
+from paddock.compute.threads import SERIAL_BELOW
 from paddock.compute.twin import vectorised
 from paddock.engine.build import SPREAD_PURPOSE, build_program, new_world
 from paddock.envs.contact import TouchingMotion
@@ -90,6 +92,7 @@ class Batch:
         self.options = task.option_values({**derived, **given})
         self._allocate()
         self._compile()
+        self._calls = self._step_calls(direct=False)
 
     @property
     def step_time(self) -> float:
@@ -106,14 +109,19 @@ class Batch:
         self.verdict = np.zeros((len(column_index(Verdict)), n))
         self.observation = np.zeros((len(column_index(task.observation)), n))
         self.varying = np.zeros((len(self.program.varying), n))
+        self.score_rows = {name: column_index(task.memory)[name] for name in task.scores}
         self.rows: Ints = np.arange(n)
         self.player_rows: Ints = self.rows[self.rows % self.size < self.players]
+        self.action_shape = (len(self.player_rows), len(self.action))
         self.seeds: Ints = np.zeros(self.worlds, np.int64)
         self.episodes: Ints = np.full(self.worlds, -1)
-        self.elapsed: Ints = np.zeros(self.worlds, np.int64)  # steps of the episode
+        self.steps = 0  # of the batch
+        self.begun: Ints = np.zeros(self.worlds, np.int64)  # the batch's steps before the episode
         self._alarms, self._progress = np.zeros(n), np.zeros((3, -(-n // BLOCK)), np.int64)
+        self._taken, self._progress[1] = self._progress[0], n  # ticks taken; known alarms stop nothing
         columns = columns_of(task.observation)
         self.low, self.high = (np.array([getattr(c, key) for c in columns]) for key in ("low", "high"))
+        self.observation_size = len(columns) + (0 if self.course.view is None else self.course.view.values)
 
     def _compile(self) -> None:
         program, model = self.program, self.model
@@ -123,11 +131,8 @@ class Batch:
         arguments = Rows("at", Placement), Shared("parameters", model.parameters, program.varying), LEVEL
         placing = KernelSpec(f"{model.name}-place", model.place, (*arguments, Rows("state", model.state, "write")))
         self._place: Kernel = kernel(placing)
-
-    @property
-    def observation_size(self) -> int:
-        """Values of the observation of one vehicle."""
-        return len(self.low) + (0 if self.course.view is None else self.course.view.values)
+        self._store_actions = store_actions.direct()
+        self._store_observations: Callable[..., None] = store_observations.direct()
 
     @property
     def observation_bounds(self) -> tuple[Float32s, Float32s]:
@@ -148,7 +153,7 @@ class Batch:
         """Begin the next episode of some worlds, or of all."""
         chosen = np.arange(self.worlds) if worlds is None else worlds
         self.episodes[chosen] += 1
-        self.elapsed[chosen] = 0
+        self.begun[chosen] = self.steps
         rows = (chosen[:, None] * self.size + np.arange(self.size)).ravel()
         k, at = len(rows), rows // self.size
         draws = self.seeds[at], rows % self.size, self.episodes[at]
@@ -189,41 +194,63 @@ class Batch:
     def take_actions(self, actions: Any) -> None:
         """Check actions (players, columns) and keep them; an error names the first outside the action space."""
         given = np.asarray(actions)
-        wanted = (len(self.player_rows), len(self.action))
-        if given.shape != wanted or given.dtype.kind not in "fiu":
+        if given.shape != self.action_shape or given.dtype.kind not in "fiu":
             kind = f"{given.dtype} of shape {given.shape}"
-            raise InvalidValueError(f"actions are numbers of shape {wanted}, not {kind}")
-        wrong = store_actions(np.ascontiguousarray(given, np.float64), self.player_rows, self.action)
+            raise InvalidValueError(f"actions are numbers of shape {self.action_shape}, not {kind}")
+        plain = given.dtype.char in "fd" and given.flags.c_contiguous
+        numbers = given if plain else np.ascontiguousarray(given, np.float64)
+        wrong = self._store_actions(numbers, self.player_rows, self.action)
         if wrong >= 0:
             i, k = divmod(wrong, len(self.action))
             name, who = list(column_index(self.task.action))[k], f"world {i // self.players}"
             who = f"{self.task.agent_name}_{i % self.players} of {who}" if self.players > 1 else who
             raise InvalidValueError(f"action of {who}: {name} must lie in -1 to 1, not {given[i, k]:g}")
 
-    def step(self) -> Outcome:
-        """Advance all worlds by one step with the actions taken."""
-        n, course, environment = self.n, self.course.table, self.world.environment
-        self._act(n, 1, self.action, self.pose, self.memory, self.options, self.command)
-        self.move(environment)
-        self._pose(n, 1, self.state, *self.parameters, self.pose)
-        self._judge(
-            *(n, 1, self.pose, self.memory, self.action, self._alarms, self.options, course, self.pose, self.rows),
-            *(self.verdict, self.observation),
+    def _step_calls(self, direct: bool) -> tuple[Callable[[], Any], ...]:
+        """Return what a step calls: act, move, pose, judge; `direct` as of `ready`."""
+        n, course, substeps = self.n, self.course.table, self.program.substeps
+        dt = 1.0 / (self.rate * substeps)  # the bits of a simulation's clock
+        moved = self.state, self.command, *self.parameters, self.world.environment, dt, substeps
+        judged = self.pose, self.memory, self.action, self._alarms, self.options, course, self.pose, self.rows
+        return (
+            ready(direct, self._act, n, 1, self.action, self.pose, self.memory, self.options, self.command),
+            ready(direct, self._step, n, self.ticks, *moved, self._alarms, self._progress),
+            ready(direct, self._pose, n, 1, self.state, *self.parameters, self.pose),
+            ready(direct, self._judge, n, 1, *judged, self.verdict, self.observation),
         )
-        self.elapsed += 1
-        rows = self.player_rows
-        return Outcome(self._flat(self.observation, rows), self.verdict[0, rows], self.verdict[1, rows] > 0.5)
 
-    def move(self, environment: Floats) -> None:
-        """Advance the vehicles by the ticks of a step; crashes are noted."""
+    def advance(self) -> None:
+        """Advance all worlds by one step with the actions taken."""
+        act, move, pose, judge = self._calls
+        act()
         if self.touching is not None:
             self.touching.move(self)
-            return
-        self._progress[0], self._progress[1], self._progress[2] = 0, self.n, 0  # known alarms stop nothing
-        substeps = self.program.substeps
-        dt = 1.0 / (self.rate * substeps)  # the bits of a simulation's clock
-        given = self.state, self.command, *self.parameters, environment, dt, substeps, self._alarms, self._progress
-        self._step.watch(self.n, self.ticks, *given)
+        else:
+            self._taken.fill(0)
+            move()
+        pose()
+        judge()
+        self.steps += 1
+        if self.steps == 1:
+            self._calls = self._step_calls(direct=True)
+            table, found = self.observation, np.empty((1, self.observation_size), np.float32)
+            store, *given = self._store_observations, self.rows, self.low, self.high, found
+            self._store_observations = entry_point(store, table, *given)
+
+    def step(self) -> Outcome:
+        """Advance, and return what the vehicles with actions earn and observe."""
+        self.advance()
+        rows = self.player_rows
+        return Outcome(self.observed(), self.verdict[0, rows], self.verdict[1, rows] > 0.5)
+
+    @property
+    def elapsed(self) -> Ints:
+        """(worlds,) steps of the episodes."""
+        return self.steps - self.begun
+
+    def observed(self) -> Float32s:
+        """Return the observations (players, values) after a step."""
+        return self._flat(self.observation, self.player_rows)
 
     def observe(self, worlds: Ints | None = None) -> Float32s:
         """Return the observations (k, values) of the players of some worlds, or of all, as they are now."""
@@ -239,15 +266,14 @@ class Batch:
     def _flat(self, table: Floats, rows: Ints, columns: Ints | None = None) -> Float32s:
         """Return the observations of `rows`, which are `columns` of the table: an array of their own."""
         found = np.empty((len(rows), self.observation_size), np.float32)
-        store_observations(table, rows if columns is None else columns, self.low, self.high, found)
+        self._store_observations(table, rows if columns is None else columns, self.low, self.high, found)
         if self.course.view is not None:
-            found[:, len(table) :] = self.course.view.sense(self, rows)
+            self.course.view.sense(self, rows, found)
         return found
 
     def scores(self) -> dict[str, Floats]:
         """Return the columns of the memory that `info` reports, by name."""
-        index = column_index(self.task.memory)
-        return {name: self.memory[index[name], self.player_rows] for name in self.task.scores}
+        return {name: self.memory[row, self.player_rows] for name, row in self.score_rows.items()}
 
     def retire(self, rows: Ints) -> None:
         """Take vehicles out of their world, far away from all others."""
@@ -255,6 +281,16 @@ class Batch:
             table[column_index(columns)["x"], rows] = FAR + 100.0 * rows
         if self.touching is not None:
             self.touching.place(self, rows)
+
+
+def ready(direct: bool, kernel: Kernel, *given: Any) -> Callable[[], Any]:
+    """Return the call of a kernel with its arguments: a launch, or for few vehicles the compiled function itself.
+
+    A launch takes longer than the work on one vehicle; but the first call compiles, and only a launch explains errors.
+    """
+    if direct and given[0] < SERIAL_BELOW:
+        return partial(entry_point(kernel.built(False)[0], *given), *given)
+    return partial(kernel.watch, *given)
 
 
 def _place(*path: str | int) -> str:

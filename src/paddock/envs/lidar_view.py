@@ -3,12 +3,15 @@
 from typing import Any
 
 import numpy as np
+from numpy import empty
 from numpy.typing import NDArray
 
+from paddock.compute.math import minimum
+from paddock.compute.routine import entry_point, parallel_range, parallel_routine, routine
 from paddock.compute.threads import thread_count
 from paddock.envs.task import SensedView
 from paddock.errors import InvalidValueError
-from paddock.sensing.rays import near_of, scan
+from paddock.sensing.rays import mounted, near_of, scan_vehicle
 from paddock.sensing.scanner import MANY_BEAMS, beams_of
 from paddock.sensing.sensors.lidar import Options
 from paddock.sensing.view import BOX, NO_SOLIDS, NOWHERE, SOLID
@@ -24,6 +27,7 @@ THICK, TALL = 0.02, 0.5  # m: half the thickness and half the height of a wall
 LONGEST = 2.0  # m of a wall's part
 HEIGHT = 0.2  # m: of the lidar over the ground
 FLAT = -1e6  # m: the beams are level and do not see the ground
+CELL = 4.0  # m: size of the cells in which walls are found
 
 
 def boundary_walls(track: Track) -> Floats:
@@ -61,21 +65,62 @@ def car_boxes(poses: Floats, body: Body) -> Floats:
     return boxes
 
 
+def _scan_shares(
+    pose: Any,
+    ids: Any,
+    mount: Any,
+    directions: Any,
+    rises: Any,
+    first: float,
+    step: float,
+    reach: float,
+    ground: float,
+    walls: Any,
+    wall_cells: Any,
+    wall_starts: Any,
+    wall_items: Any,
+    bodies: Any,
+    body_cells: Any,
+    body_starts: Any,
+    body_items: Any,
+    out: Any,
+) -> None:
+    """Write the distances of cars over `reach`, at most 1, as the last columns of observations (n, all values)."""
+    count = directions.shape[1]
+    for i in parallel_range(ids.size):
+        at, beams = mounted(pose, i, mount), (directions, rises, first, step, reach, ground)
+        tables = walls, wall_cells, wall_starts, wall_items, bodies, body_cells, body_starts, body_items
+        found = empty((1, count))
+        scan_vehicle(at, ids[i], *beams, *tables, found)
+        line, shares = found[0], out[i, out.shape[1] - count :]
+        scale = 1.0 / reach
+        for b in range(count):
+            shares[b] = minimum(line[b] * scale, 1.0)
+
+
+share_few, share_many = routine(_scan_shares, inline=True), parallel_routine(_scan_shares, inline=True)
+
+
 def lidar_view(track: Track, count: Any, body: Body) -> SensedView:
     """Return the view of a lidar of 270 degrees: distances over 30 m, 1 without a return, from right to left."""
     if isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= 16384:
         raise InvalidValueError(f"beams must be a whole number from 2 to 16384, not {count!r}")
     beams, walls = beams_of(Options(beams=float(count), range_max=REACH, noise=0.0, z=HEIGHT)), boundary_walls(track)
-    near = near_of(walls)
+    given, alone = (*beams, REACH, FLAT, walls, *near_of(walls, CELL)), (NO_SOLIDS, *NOWHERE)
+    share_one, called = share_few.direct(), False
 
-    def seen(batch: Any, rows: Ints) -> Float32s:
-        bodies, near_bodies = NO_SOLIDS, NOWHERE
+    def seen(batch: Any, rows: Ints, out: Float32s) -> None:
+        nonlocal share_one, called
+        k, others = len(rows), alone
         if batch.size > 1:
-            bodies = car_boxes(batch.pose, body)
-            near_bodies = near_of(bodies)
-        many = len(rows) > 1 and len(rows) * count >= MANY_BEAMS and thread_count() > 1
-        poses = batch.pose if len(rows) == batch.n else np.ascontiguousarray(batch.pose[:, rows])
-        found = scan(poses, rows, beams, REACH, FLAT, ((walls, near), (bodies, near_bodies)), (), many)
-        return np.minimum(found[:, 0] * (1.0 / REACH), 1.0).astype(np.float32)
+            boxes = car_boxes(batch.pose, body)
+            others = boxes, *near_of(boxes)
+        poses = batch.pose if k == batch.n else np.ascontiguousarray(batch.pose[:, rows])
+        if k > 1 and k * count >= MANY_BEAMS and thread_count() > 1:
+            share_many(poses, rows, *given, *others, out)
+            return
+        share_one(poses, rows, *given, *others, out)
+        if not called:
+            share_one, called = entry_point(share_one, poses, rows, *given, *others, out), True
 
     return SensedView(seen, count, 0.0, 1.0)

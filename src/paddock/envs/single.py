@@ -57,16 +57,19 @@ class PaddockEnv(gymnasium.Env[Observation, Observation]):
         if not self._running:
             after = "the episode has ended" if self._seeded else "there is no episode yet"
             raise NotResetError(f"{after}: call reset() before step()")
-        self.batch.take_actions(np.asarray(action)[None])
-        outcome = self.batch.step()
-        terminated = bool(outcome.terminated[0])
-        truncated = not terminated and self._most is not None and int(self.batch.elapsed[0]) >= self._most
+        batch = self.batch
+        batch.take_actions(np.asarray(action)[None])
+        batch.advance()
+        reward, over = batch.verdict[:, 0].tolist()
+        terminated = over > 0.5
+        truncated = not terminated and self._most is not None and int(batch.elapsed[0]) >= self._most
         self._running = not (terminated or truncated)
-        return outcome.observations[0], float(outcome.rewards[0]), terminated, truncated, self._info()
+        return batch.observed()[0], reward, terminated, truncated, self._info()
 
     def render(self) -> Any:
         """Return a picture (height, width, 3) if the render mode is "rgb_array"."""
         return None if self.render_mode is None else rendered(self.batch, 0)
 
     def _info(self) -> dict[str, Any]:
-        return {name: float(values[0]) for name, values in self.batch.scores().items()}
+        memory = self.batch.memory
+        return {name: memory.item(row, 0) for name, row in self.batch.score_rows.items()}

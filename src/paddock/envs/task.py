@@ -35,7 +35,8 @@ class Verdict(NamedTuple):
 class SensedView(NamedTuple):
     """What vehicles sense beside the observation that the task computes."""
 
-    sense: "Callable[[Batch, NDArray[np.int64]], NDArray[np.float32]]"  # (batch, rows) -> (rows, values)
+    # (batch, rows, observations): writes the last `values` columns of observations (rows, all values)
+    sense: "Callable[[Batch, NDArray[np.int64], NDArray[np.float32]], None]"
     values: int  # for each vehicle
     low: float
     high: float

@@ -124,10 +124,8 @@ points_ahead, cones_ahead = parallel_routine(_points_ahead), parallel_routine(_c
 def line_view(course: Floats, step: float, closed: bool, segment_row: int) -> SensedView:
     """Return the view of the middle line ahead."""
 
-    def seen(batch: Any, rows: Ints) -> Float32s:
-        out = np.empty((len(rows), 2 * len(AHEAD)), np.float32)
-        points_ahead(batch.pose, rows, batch.memory[segment_row], course, step, closed, out)
-        return out
+    def seen(batch: Any, rows: Ints, out: Float32s) -> None:
+        points_ahead(batch.pose, rows, batch.memory[segment_row], course, step, closed, out[:, -2 * len(AHEAD) :])
 
     return SensedView(seen, 2 * len(AHEAD), -4.0, 4.0)
 
@@ -140,10 +138,8 @@ def cone_view(track: Track) -> SensedView:
     cones = np.ascontiguousarray(track.cones[of_side])
     sides = (track.colours[of_side] == YELLOW).astype(np.int64)
 
-    def seen(batch: Any, rows: Ints) -> Float32s:
-        out = np.empty((len(rows), 4 * CONES_SEEN), np.float32)
-        cones_ahead(batch.pose, rows, cones, sides, out)
-        return out
+    def seen(batch: Any, rows: Ints, out: Float32s) -> None:
+        cones_ahead(batch.pose, rows, cones, sides, out[:, -4 * CONES_SEEN :])
 
     return SensedView(seen, 4 * CONES_SEEN, -1.0, 1.0)
 
@@ -158,7 +154,7 @@ def detection_view(track: Track) -> SensedView:
     table[:, :2], table[:, CONE.colour], table[:, CONE.number] = track.cones, track.colours, np.arange(len(table))
     around = Around(cones=Cones(table, np.arange(len(table))))
 
-    def seen(batch: Any, rows: Ints) -> Float32s:
+    def seen(batch: Any, rows: Ints, out: Float32s) -> None:
         n, worlds = len(rows), rows // batch.size
         moment = mixed(batch.episodes[worlds] * 1_000_003 + batch.elapsed[worlds])
         streams = (mixed(batch.seeds[worlds]) ^ moment) + rows % batch.size  # of the world alone, not of the batch
@@ -170,8 +166,8 @@ def detection_view(track: Track) -> SensedView:
         found = arrays["detections"][:, :, :3]
         colour = found[:, :, 2]
         sides = np.where(colour == BLUE, 1.0, np.where(colour == YELLOW, -1.0, 0.0))
-        out = np.concatenate([np.nan_to_num(found[:, :, :2]) / options.range_max, sides[:, :, None]], axis=2)
-        return np.asarray(np.clip(out, -1.2, 1.2).reshape(n, -1), np.float32)
+        values = np.concatenate([np.nan_to_num(found[:, :, :2]) / options.range_max, sides[:, :, None]], axis=2)
+        out[:, -3 * DETECTIONS_SEEN :] = np.clip(values, -1.2, 1.2).reshape(n, -1)
 
     return SensedView(seen, 3 * DETECTIONS_SEEN, -1.2, 1.2)
 

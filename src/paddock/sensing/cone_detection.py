@@ -15,8 +15,9 @@ from paddock.compute.quaternion import heading
 from paddock.compute.routine import parallel_range, parallel_routine, routine
 from paddock.compute.threads import thread_count
 from paddock.compute.twin import shared_code
-from paddock.sensing.rays import ray_ball, ray_bar, ray_cuboid, sort_places
+from paddock.sensing.rays import sort_places
 from paddock.sensing.sensor import ArrayReading
+from paddock.sensing.solid_scan import ray_ball, ray_bar, ray_cuboid
 from paddock.sensing.view import BOX, CONE, FRUSTUM, ROUND_BALL, FleetView
 from paddock.track.track import UNKNOWN
 from paddock.world.columns import Column, Floats
@@ -147,19 +148,42 @@ def see_cones_of(
         dx, dy = cones[0, found[k]] - px, cones[1, found[k]] - py
         distance[k] = sqrt(dx * dx + dy * dy)
     order_by_distance(distance, order, count, o.range_max)
-    most = truth.shape[1]
-    for m in range(minimum_count(count, most)):
-        c = found[order[m]]
-        dx, dy = cones[0, c] - pose[0, i], cones[1, c] - pose[1, i]
-        truth[i, m, 0], truth[i, m, 1] = cosine * dx + sine * dy, cosine * dy - sine * dx
-        truth[i, m, 2], truth[i, m, 3] = cones[3, c], cones[4, c]
-    truth[i, minimum_count(count, most) :] = NAN
+    write_truth(cones, found, order, count, pose[0, i], pose[1, i], cosine, sine, truth[i])
     reading[1, i] = 1.0 * count
-    # which of them are detected
-    stream, seen = streams[i], 0
-    keyed, lucky = empty(count, dtype=int64), empty(count)
+    keyed, stream = empty(count, dtype=int64), streams[i]
     for k in range(count):
         keyed[k] = key ^ keys[found[order[k]]]
+    seen = keep_detected(o, keyed, stream, purpose, tick, distance, order, count)
+    room = empty((10, seen + MOST_CLUTTER))
+    rows, truly = room[:6], room[6:]  # rows: distance and direction as measured, x, y, colour
+    for k in range(seen):
+        c = found[order[k]]
+        truly[0, k], truly[1, k], truly[2, k] = cones[0, c] - px, cones[1, c] - py, cones[3, c]
+        truly[3, k] = distance[order[k]]
+    measure_cones(o, keyed, stream, purpose, tick, cosine, sine, truly, seen, rows)
+    seen += add_clutter(o, key, stream, purpose, tick, cosine, sine, ahead_x, ahead_y, rows, seen)
+    write_detections(o, rows, seen, detections[i])
+    reading[0, i] = 1.0 * minimum_count(seen, truth.shape[1])
+
+
+def write_truth(
+    cones: Any, found: Any, order: Any, count: int, x: float, y: float, cosine: float, sine: float, truth: Any
+) -> None:
+    """Write the visible cones, nearest first, in the level frame of the vehicle at (x, y): truth (most, 4)."""
+    shown = minimum_count(count, truth.shape[0])
+    for m in range(shown):
+        c = found[order[m]]
+        dx, dy = cones[0, c] - x, cones[1, c] - y
+        truth[m, 0], truth[m, 1] = cosine * dx + sine * dy, cosine * dy - sine * dx
+        truth[m, 2], truth[m, 3] = cones[3, c], cones[4, c]
+    truth[shown:] = NAN
+
+
+def keep_detected(
+    o: Any, keyed: Any, stream: int, purpose: int, tick: int, distance: Any, order: Any, count: int
+) -> int:
+    """Keep those of the visible cones in `order` and `keyed` that are detected; return how many they are."""
+    lucky, seen = empty(count), 0
     for k in range(count):
         lucky[k] = uniforms(keyed[k], stream, purpose + DETECT, tick)[0]
     for k in range(count):
@@ -172,21 +196,25 @@ def see_cones_of(
     for k in range(count):
         order[seen], keyed[seen] = order[k], keyed[k]
         seen += lucky[k] < 0.0
-    # where, and as what: a loop for each stage, because such loops vectorise
-    room = empty((16, seen + MOST_CLUTTER))
-    rows, draws, truly = room[:6], room[6:12], room[12:]  # rows: distance and direction as measured, x, y, colour
+    return seen
+
+
+def measure_cones(
+    o: Any, keyed: Any, stream: int, purpose: int, tick: int, cosine: float, sine: float, truly: Any, seen: int,
+    rows: Any,
+) -> None:  # fmt: skip
+    """Write where detected cones appear, and as what: a loop for each stage, because such loops vectorise.
+
+    `truly` (4, seen) are east and north of the sensor (m), colour and distance (m); `rows` as of `write_detections`.
+    """
     measured, ux, uy, at_x, at_y, colours = rows[0], rows[1], rows[2], rows[3], rows[4], rows[5]
-    draw_pairs(keyed, seen, stream, purpose + POLAR, tick, draws[0], draws[1])
-    draw_pairs(keyed, seen, stream, purpose + PLANE, tick, draws[2], draws[3])
-    confuse, other = draws[4], draws[5]
+    east, north, colour, away = truly[0], truly[1], truly[2], truly[3]
+    draws = empty((6, seen))
+    near, aside, wide, tall, confuse, other = draws[0], draws[1], draws[2], draws[3], draws[4], draws[5]
+    draw_pairs(keyed, seen, stream, purpose + POLAR, tick, near, aside)
+    draw_pairs(keyed, seen, stream, purpose + PLANE, tick, wide, tall)
     for k in range(seen):
         confuse[k], other[k] = uniforms(keyed[k], stream, purpose + COLOUR, tick)
-    for k in range(seen):
-        c = found[order[k]]
-        truly[0, k], truly[1, k], truly[2, k] = cones[0, c] - px, cones[1, c] - py, cones[3, c]
-        truly[3, k] = distance[order[k]]
-    east, north, colour, away = truly[0], truly[1], truly[2], truly[3]
-    near, aside, wide, tall = draws[0], draws[1], draws[2], draws[3]
     for k in range(seen):
         dx, dy = east[k] / away[k], north[k] / away[k]
         along, across = cosine * dx + sine * dy, cosine * dy - sine * dx
@@ -201,9 +229,6 @@ def see_cones_of(
         wrong = select(colour[k] >= KNOWN, floor(other[k] * KNOWN), another)
         named = select(confuse[k] < o.colour_confusion, wrong, colour[k])
         colours[k] = select(measured[k] <= o.colour_range, named, 1.0 * UNKNOWN)
-    seen += add_clutter(o, key, stream, purpose, tick, cosine, sine, ahead_x, ahead_y, rows, seen)
-    write_detections(o, rows, seen, detections[i])
-    reading[0, i] = 1.0 * minimum_count(seen, most)
 
 
 def see_cones(

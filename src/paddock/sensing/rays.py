@@ -1,8 +1,7 @@
 """Rays of a lidar against solids and the ground: for each solid only the beams that can meet it are tested.
 
-Beams form a grid of rings (elevations) and azimuths in the sensor's axes. A solid covers an interval of azimuths and of
-elevations; the beams inside it are intersected with the solid in the solid's own axes, where a box is three pairs of
-planes. Vehicles are independent of each other, and the result does not depend on the order of solids.
+Beams form a grid of rings (elevations) and azimuths in the sensor's axes. One level ring is scanned by `level_scan`,
+others by `solid_scan`. Vehicles are independent of each other; the result does not depend on the order of solids.
 """
 
 from typing import Any, NamedTuple
@@ -10,22 +9,29 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import empty, int64
 
-from paddock.compute.math import PI, absolute, atan2, floor, maximum, minimum, select, sqrt, table_index, whole
+from paddock.compute.math import absolute, floor, maximum, minimum, select, sqrt, table_index, whole
 from paddock.compute.routine import parallel_range, parallel_routine, routine
-from paddock.compute.twin import rebound, shared_code
-from paddock.sensing.view import BOX, FRUSTUM, ROUND_BALL, SOLID, Ints, Near
+from paddock.compute.twin import rebound
+from paddock.sensing.level_scan import (
+    SILHOUETTE,
+    find_silhouettes,
+    is_circle,
+    is_level,
+    is_upright,
+    note_box,
+    scan_circle,
+    scan_silhouettes,
+    shorten_by_nearness,
+)
+from paddock.sensing.solid_scan import scan_solid
+from paddock.sensing.view import BOX, SOLID, Ints, Near
 from paddock.world.columns import Floats
 from paddock.world.ground import has_grip, never, none, patch_count
-from paddock.world.obstacles import NOTHING, ray_frustum
+from paddock.world.obstacles import NOTHING
 from paddock.world.scenery import GRAZING, cast_ground
 
 CELL = 16.0  # m: size of the cells in which solids are found
 MOST_CELLS = 1 << 16
-TINY = 1e-300  # stands for 0 in a division
-TURN = 2.0 * PI
-WHOLE_TURN = 10.0  # rad: more than any interval of azimuths
-ROUNDING_BEAMS = 1e-6  # beams by which an interval is widened against rounding
-ROUNDING_SINE = 1e-9  # the same for sines of elevations
 
 
 def sort_into_cells(x: Any, y: Any, reach: Any, cell: float) -> tuple[Any, Any, Any]:
@@ -92,166 +98,38 @@ def mounted(pose: Any, i: int, mount: Any) -> Any:
     return at
 
 
-def azimuths(cx: float, cy: float, ax: float, ay: float, bx: float, by: float, ex: float, ey: float) -> Any:
-    """Return the azimuths (lowest, highest) of a box seen from the origin, rad; WHOLE_TURN if it surrounds the origin.
-
-    (cx, cy) is its centre, (ax, ay), (bx, by) and (ex, ey) are its half axes, all projected on the sensor's plane.
-    """
-    low, high = 0.0, 0.0
-    flat = (ex == 0.0) & (ey == 0.0)
-    for corner in range(4 if flat else 8):
-        s, t, u = 1.0 - 2.0 * (corner & 1), 1.0 - 2.0 * ((corner >> 1) & 1), 1.0 - 2.0 * ((corner >> 2) & 1)
-        qx, qy = cx + s * ax + t * bx + u * ex, cy + s * ay + t * by + u * ey
-        angle = atan2(cx * qy - cy * qx, cx * qx + cy * qy)
-        low, high = minimum(low, angle), maximum(high, angle)
-    middle = atan2(cy, cx)
-    if not high - low < PI - 1e-6:
-        return -WHOLE_TURN, WHOLE_TURN
-    return middle + low, middle + high
-
-
-@shared_code
-def scan_solid(
-    at: Any, solids: Any, k: int, directions: Any, rises: Any, first: float, step: float, reach: float, found: Any
-) -> None:
-    """Shorten the beams of one sensor that meet solid `k`.
-
-    `directions` (2, beams) are cosine and sine of the azimuths, `rises` (2, rings) those of the elevations; `found`
-    (rings, beams) are the distances so far, m.
-    """
-    p0, p1, p2 = at[0] - solids[k, 0], at[1] - solids[k, 1], at[2] - solids[k, 2]
-    a0, a1, a2 = solids[k, 3], solids[k, 4], solids[k, 5]
-    b0, b1, b2 = solids[k, 6], solids[k, 7], solids[k, 8]
-    c0, c1, c2 = solids[k, 9], solids[k, 10], solids[k, 11]
-    hx, hy, hz = solids[k, 12], solids[k, 13], solids[k, 14]
-    # the sensor in the solid's axes, and how far the solid is
-    ox, oy, oz = a0 * p0 + a1 * p1 + a2 * p2, b0 * p0 + b1 * p1 + b2 * p2, c0 * p0 + c1 * p1 + c2 * p2
-    gx, gy, gz = maximum(absolute(ox) - hx, 0.0), maximum(absolute(oy) - hy, 0.0), maximum(absolute(oz) - hz, 0.0)
-    closest = sqrt(gx * gx + gy * gy + gz * gz)
-    if not closest <= reach:  # NaN too
-        return
-    # from the sensor's axes to the solid's
-    m00, m01, m02 = (
-        a0 * at[3] + a1 * at[6] + a2 * at[9],
-        a0 * at[4] + a1 * at[7] + a2 * at[10],
-        a0 * at[5] + a1 * at[8] + a2 * at[11],
-    )
-    m10, m11, m12 = (
-        b0 * at[3] + b1 * at[6] + b2 * at[9],
-        b0 * at[4] + b1 * at[7] + b2 * at[10],
-        b0 * at[5] + b1 * at[8] + b2 * at[11],
-    )
-    m20, m21, m22 = (
-        c0 * at[3] + c1 * at[6] + c2 * at[9],
-        c0 * at[4] + c1 * at[7] + c2 * at[10],
-        c0 * at[5] + c1 * at[8] + c2 * at[11],
-    )
-    # its centre and extent in the sensor's axes
-    cz = -(m02 * ox + m12 * oy + m22 * oz)
-    tall = absolute(m02) * hx + absolute(m12) * hy + absolute(m22) * hz
-    low_z, high_z = cz - tall, cz + tall
-    fx, fy, fz = absolute(ox) + hx, absolute(oy) + hy, absolute(oz) + hz
-    farthest = sqrt(fx * fx + fy * fy + fz * fz)
-    near = maximum(closest, 1e-12)
-    highest = high_z / select(high_z > 0.0, near, farthest) + ROUNDING_SINE
-    lowest = low_z / select(low_z < 0.0, near, farthest) - ROUNDING_SINE
-    rings, beams = found.shape
-    seen = False
-    for r in range(rings):
-        seen |= (rises[1, r] >= lowest) & (rises[1, r] <= highest)
-    if not seen:
-        return
-    cx, cy = -(m00 * ox + m10 * oy + m20 * oz), -(m01 * ox + m11 * oy + m21 * oz)
-    left, right = azimuths(cx, cy, m00 * hx, m01 * hx, m10 * hy, m11 * hy, m20 * hz, m21 * hz)
-    turns = 3 if beams > 1 and right - left < TURN else 1
-    for turn in range(turns):
-        begin, end = 0, beams
-        if turns == 3:
-            shift = TURN * (turn - 1.0) - first
-            begin = maximum_index(-floor(-((left + shift) / step - ROUNDING_BEAMS)), beams)
-            end = maximum_index(floor((right + shift) / step + ROUNDING_BEAMS) + 1.0, beams)
-        if begin >= end:
-            continue
-        for r in range(rings):
-            rise = rises[1, r]
-            if rise < lowest or rise > highest:
-                continue
-            flat = rises[0, r]
-            x0, x1, x2 = m00 * flat, m01 * flat, m02 * rise
-            y0, y1, y2 = m10 * flat, m11 * flat, m12 * rise
-            z0, z1, z2 = m20 * flat, m21 * flat, m22 * rise
-            line, cosines, sines = found[r], directions[0], directions[1]
-            if solids[k, 15] == BOX:
-                for b in range(begin, end):
-                    dx, dy, dz = (
-                        x0 * cosines[b] + x1 * sines[b] + x2,
-                        y0 * cosines[b] + y1 * sines[b] + y2,
-                        z0 * cosines[b] + z1 * sines[b] + z2,
-                    )
-                    line[b] = minimum(line[b], ray_cuboid(ox, oy, oz, dx, dy, dz, hx, hy, hz, reach))
-            else:
-                for b in range(begin, end):
-                    dx, dy, dz = (
-                        x0 * cosines[b] + x1 * sines[b] + x2,
-                        y0 * cosines[b] + y1 * sines[b] + y2,
-                        z0 * cosines[b] + z1 * sines[b] + z2,
-                    )
-                    if solids[k, 15] == FRUSTUM:
-                        hit = ray_frustum(ox, oy, oz, dx, dy, dz, -hz, hz, solids[k, 16], solids[k, 17])
-                    elif solids[k, 15] == ROUND_BALL:
-                        hit = ray_ball(ox, oy, oz, dx, dy, dz, hx)
-                    else:
-                        hit = ray_bar(ox, oy, oz, dx, dy, dz, hx - hz, hz)
-                    line[b] = minimum(line[b], select(hit <= reach, hit, NOTHING))
-
-
-def maximum_index(x: float, size: int) -> int:
-    """Return `x` as a whole number from 0 to `size`."""
-    return whole(minimum(maximum(x, 0.0), 1.0 * size))
-
-
-def ray_cuboid(
-    ox: float, oy: float, oz: float, dx: float, dy: float, dz: float, hx: float, hy: float, hz: float, reach: float
-) -> float:
-    """Return the distance along a ray to a box about the origin, NOTHING if it is missed within reach."""
-    ix = 1.0 / select(absolute(dx) < TINY, TINY, dx)
-    iy = 1.0 / select(absolute(dy) < TINY, TINY, dy)
-    iz = 1.0 / select(absolute(dz) < TINY, TINY, dz)
-    ax, bx, ay, by, az, bz = (
-        (-hx - ox) * ix, (hx - ox) * ix, (-hy - oy) * iy, (hy - oy) * iy, (-hz - oz) * iz, (hz - oz) * iz
-    )  # fmt: skip
-    enters = maximum(maximum(minimum(ax, bx), minimum(ay, by)), maximum(minimum(az, bz), 0.0))
-    leaves = minimum(minimum(maximum(ax, bx), maximum(ay, by)), minimum(maximum(az, bz), reach))
-    return select(enters <= leaves, enters, NOTHING)
-
-
-def ray_ball(ox: float, oy: float, oz: float, dx: float, dy: float, dz: float, radius: float) -> float:
-    """Return the distance along a ray to a sphere about the origin, NOTHING if it misses."""
-    b, c = ox * dx + oy * dy + oz * dz, ox * ox + oy * oy + oz * oz - radius * radius
-    root = b * b - c
-    near = -b - sqrt(maximum(root, 0.0))
-    return select(c <= 0.0, 0.0, select((root >= 0.0) & (near >= 0.0), near, NOTHING))
-
-
-def ray_bar(ox: float, oy: float, oz: float, dx: float, dy: float, dz: float, half: float, radius: float) -> float:
-    """Return the distance along a ray to all points within `radius` of the segment from -half to half along x."""
-    a, b = dy * dy + dz * dz, oy * dy + oz * dz
-    c = oy * oy + oz * oz - radius * radius
-    root = b * b - a * c
-    near = (-b - sqrt(maximum(root, 0.0))) / maximum(a, TINY)
-    side = (root >= 0.0) & (near >= 0.0) & (absolute(ox + near * dx) <= half) & (c > 0.0)
-    inside = (c <= 0.0) & (absolute(ox) <= half)
-    ends = minimum(ray_ball(ox - half, oy, oz, dx, dy, dz, radius), ray_ball(ox + half, oy, oz, dx, dy, dz, radius))
-    return minimum(ends, select(inside, 0.0, select(side, near, NOTHING)))
+def choose_near(at: Any, own: int, solids: Any, cells: Any, starts: Any, items: Any, reach: float) -> tuple[Any, int]:
+    """Return rows of solids within reach of a sensor, except those of vehicle `own`, and how many they are."""
+    columns, rows, size = whole(cells[3]), whole(cells[4]), 1.0 / cells[2]
+    wide = (reach + size) * cells[2]
+    u, v = (at[0] - cells[0]) * cells[2], (at[1] - cells[1]) * cells[2]
+    bound = 1e15
+    left, right = floor(maximum(minimum(u - wide, bound), -bound)), floor(maximum(minimum(u + wide, bound), -bound))
+    down, up = floor(maximum(minimum(v - wide, bound), -bound)), floor(maximum(minimum(v + wide, bound), -bound))
+    i0, i1, j0, j1 = 0, -1, 0, -1
+    if right >= 0.0 and left < columns and up >= 0.0 and down < rows:
+        i0, i1 = table_index(left, columns), table_index(right, columns)
+        j0, j1 = table_index(down, rows), table_index(up, rows)
+    most = items.size - starts[columns * rows]
+    for j in range(j0, j1 + 1):
+        most += starts[j * columns + i1 + 1] - starts[j * columns + i0]
+    chosen, count = empty(most, dtype=int64), 0
+    for j in range(j0, j1 + 2):  # at last the large ones, behind the cells
+        begin, end = starts[columns * rows], items.size
+        if j <= j1:
+            begin, end = starts[j * columns + i0], starts[j * columns + i1 + 1]
+        for place in range(begin, end):
+            k = items[place]
+            px, py, pz, far = solids[k, 0] - at[0], solids[k, 1] - at[1], solids[k, 2] - at[2], reach + solids[k, 18]
+            chosen[count] = k
+            count += (px * px + py * py + pz * pz <= far * far) & (solids[k, 19] != own)
+    return chosen, count
 
 
 def scan_near(
     at: Any,
-    own: int,
     solids: Any,
-    cells: Any,
-    starts: Any,
-    items: Any,
+    near: tuple[Any, int],
     directions: Any,
     rises: Any,
     first: float,
@@ -259,24 +137,37 @@ def scan_near(
     reach: float,
     found: Any,
 ) -> None:
-    """Shorten the beams of one sensor that meet solids, except those of vehicle `own`."""
-    columns, rows, size = whole(cells[3]), whole(cells[4]), 1.0 / cells[2]
-    wide = (reach + size) * cells[2]
-    u, v = (at[0] - cells[0]) * cells[2], (at[1] - cells[1]) * cells[2]
-    bound = 1e15
-    left, right = floor(maximum(minimum(u - wide, bound), -bound)), floor(maximum(minimum(u + wide, bound), -bound))
-    down, up = floor(maximum(minimum(v - wide, bound), -bound)), floor(maximum(minimum(v + wide, bound), -bound))
-    if right >= 0.0 and left < columns and up >= 0.0 and down < rows:
-        i0, i1 = table_index(left, columns), table_index(right, columns)
-        for j in range(table_index(down, rows), table_index(up, rows) + 1):
-            for place in range(starts[j * columns + i0], starts[j * columns + i1 + 1]):
-                k = items[place]
-                if solids[k, 19] != own:
-                    scan_solid(at, solids, k, directions, rises, first, step, reach, found)
-    for place in range(starts[columns * rows], items.size):
-        k = items[place]
-        if solids[k, 19] != own:
+    """Shorten the beams of one sensor that meet solids, which `choose_near` has returned."""
+    chosen, count = near
+    for i in range(count):
+        scan_solid(at, solids, chosen[i], directions, rises, first, step, reach, found)
+
+
+def scan_near_level(
+    at: Any,
+    solids: Any,
+    near: tuple[Any, int],
+    directions: Any,
+    rises: Any,
+    first: float,
+    step: float,
+    reach: float,
+    found: Any,
+    nearness: Any,
+) -> None:
+    """Do the same for a level sensor: upright solids raise the nearness (beams,), 1/m, of the beams instead."""
+    chosen, count = near
+    table, boxes = empty((SILHOUETTE, count)), 0
+    for i in range(count):
+        k = chosen[i]
+        if solids[k, 15] == BOX and is_upright(solids, k):
+            boxes += note_box(at, solids, k, boxes, table)
+        elif is_circle(solids, k):
+            scan_circle(at, solids, k, directions, first, step, reach, nearness)
+        else:
             scan_solid(at, solids, k, directions, rises, first, step, reach, found)
+    find_silhouettes(at, boxes, first, step, table)
+    scan_silhouettes(table, boxes, directions, step, reach, nearness)
 
 
 def scan_flat(at: Any, ground: float, directions: Any, rises: Any, reach: float, found: Any) -> None:
@@ -291,6 +182,44 @@ def scan_flat(at: Any, ground: float, directions: Any, rises: Any, reach: float,
             down = -(z0 * cosines[b] + z1 * sines[b] + z2)
             hit = above / maximum(down, GRAZING)
             line[b] = minimum(line[b], select((down > GRAZING) & (hit <= reach), hit, NOTHING))
+
+
+def scan_vehicle(
+    at: Any,
+    own: int,
+    directions: Any,
+    rises: Any,
+    first: float,
+    step: float,
+    reach: float,
+    ground: float,
+    fixed: Any,
+    fixed_cells: Any,
+    fixed_starts: Any,
+    fixed_items: Any,
+    bodies: Any,
+    body_cells: Any,
+    body_starts: Any,
+    body_items: Any,
+    found: Any,
+) -> None:
+    """Write the distances (rings, beams) of one sensor, of vehicle `own`; the rest as of `scan_fleet`."""
+    found[:] = NOTHING
+    if ground == ground:
+        scan_flat(at, ground, directions, rises, reach, found)
+    beams = directions, rises, first, step, reach, found
+    near_fixed = choose_near(at, -2, fixed, fixed_cells, fixed_starts, fixed_items, reach)
+    near_bodies = choose_near(at, own, bodies, body_cells, body_starts, body_items, reach)
+    if is_level(at, rises, found.shape[1]):
+        nearness = empty(found.shape[1])
+        nearness[:] = 0.0
+        scan_near_level(at, fixed, near_fixed, *beams, nearness)
+        if near_bodies[1] > 0:
+            scan_near_level(at, bodies, near_bodies, *beams, nearness)
+        shorten_by_nearness(nearness, reach, found[0])
+    else:
+        scan_near(at, fixed, near_fixed, *beams)
+        scan_near(at, bodies, near_bodies, *beams)
 
 
 def scan_fleet(
@@ -315,13 +244,9 @@ def scan_fleet(
 ) -> None:
     """Write the distances (n, rings, beams) of all vehicles, NOTHING without a hit; `ground` is NaN if uneven."""
     for i in parallel_range(ids.size):
-        at, mine = mounted(pose, i, mount), found[i]
-        mine[:] = NOTHING
-        if ground == ground:
-            scan_flat(at, ground, directions, rises, reach, mine)
-        beams = directions, rises, first, step, reach, mine
-        scan_near(at, -2, fixed, fixed_cells, fixed_starts, fixed_items, *beams)
-        scan_near(at, ids[i], bodies, body_cells, body_starts, body_items, *beams)
+        at, beams = mounted(pose, i, mount), (directions, rises, first, step, reach, ground)
+        tables = fixed, fixed_cells, fixed_starts, fixed_items, bodies, body_cells, body_starts, body_items
+        scan_vehicle(at, ids[i], *beams, *tables, found[i])
 
 
 class GroundTuple(NamedTuple):

@@ -1,7 +1,7 @@
 """Driverless and learning: environments, a car with a lidar, many cars, perception and control; against peers."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from paddock.bench.suites.peers import PYTHON, run_peer
 WORLDS = 4096
 BEAMS = 1080
 CARS = 1000
+TRACK, SPEED = "trackdrive", 6.0  # of the cars with lidars, m/s
 
 
 def run(quick: bool) -> Iterator[Result]:
@@ -61,29 +62,53 @@ def _quads(worlds: int, seconds: float, quick: bool) -> Iterator[Result]:
         yield measured("driverless", f"{case}: over {name}", ours / per_second, "x", _goal(quick, target))
 
 
+def follow(batch: Any, track: Any, speed: float) -> Any:
+    """Return actions (n, 2) that steer the cars of a batch to a point of the middle line 4 m ahead, at a speed, m/s."""
+    x, y, qz, qw, vx, vy = batch.pose[[0, 1, 5, 6, 7, 8]]
+    gap = (track.centre[:, 0] - x[:, None]) ** 2 + (track.centre[:, 1] - y[:, None]) ** 2
+    ahead = max(1, round(4.0 * len(track.centre) / track.length))
+    aim = track.centre[(np.argmin(gap, axis=1) + ahead) % len(track.centre)]
+    turn = np.arctan2(aim[:, 1] - y, aim[:, 0] - x) - 2.0 * np.arctan2(qz, qw)
+    turn = np.mod(turn + np.pi, 2.0 * np.pi) - np.pi
+    drive = 0.5 * (speed - np.hypot(vx, vy))
+    return np.clip(np.column_stack([1.5 * turn, drive]), -1.0, 1.0).astype(np.float32)
+
+
 def _lidar_car(seconds: float, quick: bool) -> Iterator[Result]:
-    """One car at 100 Hz with a lidar in every step: a single environment, and worlds of a batch."""
-    from paddock.envs import PaddockEnv
+    """Cars drive along a track at 100 Hz with a lidar in every step: a single environment, and worlds of a batch."""
+    from paddock.envs import PaddockEnv, PaddockVectorEnv
 
-    env = PaddockEnv("car_racing", observation="lidar", beams=BEAMS, rate=100, ticks=1, speed=0.0)
-    env.reset(seed=0)
-    action = np.zeros(2, np.float32)
-
-    def work() -> None:
-        for _ in range(100):
-            env.step(action)
-
-    work()
-    ours = 100.0 / best_time(work, seconds)
+    given = {"track": TRACK, "observation": "lidar", "beams": BEAMS, "rate": 100, "ticks": 1, "speed": SPEED}
+    env = PaddockEnv("car_racing", **given)
+    steps = 300
+    ours = steps / best_time(_drive(env, env.batch, steps), seconds)
     yield measured("driverless", f"one car with {BEAMS} beams: paddock", ours, "steps/s")
     worlds = 8 if quick else 100
-    given = {"observation": "lidar", "beams": BEAMS, "rate": 100, "ticks": 1, "speed": 0.0}
-    many = env_rate("car_racing", worlds, seconds, **given)
+    envs = PaddockVectorEnv("car_racing", worlds, **given)
+    many = worlds * steps / best_time(_drive(envs, envs.batch, steps), seconds)
     yield measured("driverless", f"{worlds} cars with {BEAMS} beams: paddock", many, "car-steps/s")
-    peer = run_peer("march_distance_field.py", str(BEAMS), str(seconds), python=Path(sys.executable))
+    peer = run_peer("march_distance_field.py", str(BEAMS), str(seconds), TRACK, python=Path(sys.executable))
     theirs, name = float(peer["scans_per_second"]), "the scan of f1tenth_gym's method alone"
     yield measured("driverless", f"one car with {BEAMS} beams: {name}", theirs, "scans/s")
     yield measured("driverless", f"one car with {BEAMS} beams: over {name}", ours / theirs, "x")
+
+
+def _drive(env: Any, batch: Any, steps: int) -> Callable[[], None]:
+    """Drive once, keep the actions, and return a function that resets and takes them again."""
+    track = batch.course.drawing
+    env.reset(seed=0)
+    actions = []
+    for _ in range(steps):
+        chosen = follow(batch, track, SPEED)
+        actions.append(chosen if batch.worlds > 1 else chosen[0])
+        env.step(actions[-1])
+
+    def work() -> None:
+        env.reset(seed=0)
+        for action in actions:
+            env.step(action)
+
+    return work
 
 
 def _cars(count: int, seconds: float, quick: bool) -> Iterator[Result]:
