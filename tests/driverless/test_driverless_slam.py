@@ -140,7 +140,7 @@ def test_late_frames_are_used_at_their_time(example: Example, name: str) -> None
 
 def small_graph(example: Example, seed: int) -> tuple[Any, np.ndarray, np.ndarray]:
     """Return a graph of six poses and eight cones with noisy measurements, and a poor first estimate."""
-    graph, odometry = example("graph_slam"), example("odometry")
+    graph, odometry = example("pose_graph"), example("odometry")
     draw = np.random.default_rng(seed)
     poses = np.zeros((6, 3))
     for k in range(1, 6):
@@ -164,7 +164,7 @@ def small_graph(example: Example, seed: int) -> tuple[Any, np.ndarray, np.ndarra
 
 @pytest.mark.parametrize("seed", range(3))
 def test_graph_reaches_the_optimum_of_another_solver(example: Example, seed: int) -> None:
-    graph = example("graph_slam")
+    graph = example("pose_graph")
     problem, poses, cones = small_graph(example, seed)
 
     def residual(x: np.ndarray) -> np.ndarray:
@@ -181,7 +181,7 @@ def test_graph_reaches_the_optimum_of_another_solver(example: Example, seed: int
 
 
 def test_graph_residuals_are_zero_at_the_truth(example: Example) -> None:
-    graph, odometry = example("graph_slam"), example("odometry")
+    graph, odometry = example("pose_graph"), example("odometry")
     poses = np.array([[1.0, 2.0, 0.5], [3.0, 3.0, 0.9]])
     way = odometry.rotation(0.5).T @ (poses[1, :2] - poses[0, :2])
     cone = np.array([[6.0, 4.0]])
@@ -193,7 +193,7 @@ def test_graph_residuals_are_zero_at_the_truth(example: Example) -> None:
 
 
 def test_a_wrong_detection_hardly_moves_the_graph(example: Example) -> None:
-    graph = example("graph_slam")
+    graph = example("pose_graph")
     problem, poses, cones = small_graph(example, 1)
     right, _, _ = graph.solve(problem, poses, cones, most=50)
     seen = problem.seen.copy()
