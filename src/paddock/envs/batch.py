@@ -186,19 +186,24 @@ class Batch:
         values = self.program.parameter_values
         return (values, self.varying) if self.program.varying else (values,)
 
-    def take_actions(self, actions: Any) -> None:
-        """Check actions (players, columns) and keep them; an error names the first outside the action space."""
+    def take_actions(self, actions: Any, alone: bool = False) -> None:
+        """Check actions (players, columns) and keep them; an error names the first outside the action space.
+
+        `alone`: the user knows one world, and gave one action (columns,) where it has one player.
+        """
         given = np.asarray(actions)
         wanted = (len(self.player_rows), len(self.action))
         if given.shape != wanted or given.dtype.kind not in "fiu":
-            kind = f"{given.dtype} of shape {given.shape}"
-            raise InvalidValueError(f"actions are numbers of shape {wanted}, not {kind}")
+            what = "an action is" if alone else "actions are"
+            shape, right = (given.shape[1:], wanted[1:]) if alone else (given.shape, wanted)
+            raise InvalidValueError(f"{what} numbers of shape {right}, not {given.dtype} of shape {shape}")
         wrong = store_actions(np.ascontiguousarray(given, np.float64), self.player_rows, self.action)
         if wrong >= 0:
             i, k = divmod(wrong, len(self.action))
-            name, who = list(column_index(self.task.action))[k], f"world {i // self.players}"
-            who = f"{self.task.agent_name}_{i % self.players} of {who}" if self.players > 1 else who
-            raise InvalidValueError(f"action of {who}: {name} must lie in -1 to 1, not {given[i, k]:g}")
+            who = [f"{self.task.agent_name}_{i % self.players}"] if self.players > 1 else []
+            who += [] if alone else [f"world {i // self.players}"]
+            action, name = " of ".join(["action", *who]), list(column_index(self.task.action))[k]
+            raise InvalidValueError(f"{action}: {name} must lie in -1 to 1, not {given[i, k]:g}")
 
     def step(self) -> Outcome:
         """Advance all worlds by one step with the actions taken."""

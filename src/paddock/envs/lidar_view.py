@@ -78,4 +78,7 @@ def lidar_view(track: Track, count: Any, body: Body) -> SensedView:
         found = scan(poses, rows, beams, REACH, FLAT, ((walls, near), (bodies, near_bodies)), (), many)
         return np.minimum(found[:, 0] * (1.0 / REACH), 1.0).astype(np.float32)
 
-    return SensedView(seen, count, 0.0, 1.0)
+    def places(values: Float32s) -> Floats:
+        return REACH * values[:, None] * beams.directions.T
+
+    return SensedView(seen, count, 0.0, 1.0, places, beams=True)

@@ -57,7 +57,7 @@ class PaddockEnv(gymnasium.Env[Observation, Observation]):
         if not self._running:
             after = "the episode has ended" if self._seeded else "there is no episode yet"
             raise NotResetError(f"{after}: call reset() before step()")
-        self.batch.take_actions(np.asarray(action)[None])
+        self.batch.take_actions(np.asarray(action)[None], alone=True)
         outcome = self.batch.step()
         terminated = bool(outcome.terminated[0])
         truncated = not terminated and self._most is not None and int(self.batch.elapsed[0]) >= self._most

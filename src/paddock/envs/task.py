@@ -39,6 +39,8 @@ class SensedView(NamedTuple):
     values: int  # for each vehicle
     low: float
     high: float
+    places: "Callable[[NDArray[np.float32]], Floats]"  # values -> points (k, 2) in the vehicle's axes, m, for pictures
+    beams: bool = False  # they are ends of beams
 
 
 class Course(NamedTuple):
@@ -48,6 +50,16 @@ class Course(NamedTuple):
     options: Mapping[str, float] = MappingProxyType({})  # values of options that follow from the settings
     view: SensedView | None = None
     drawing: Any = None  # for `draw`
+
+
+class Scene(NamedTuple):
+    """A world to draw."""
+
+    course: Course
+    options: Any  # of the task
+    poses: Floats  # (13, k) of its vehicles
+    memory: Floats  # (columns, k)
+    seen: Floats  # (m, 2) places that the first vehicle senses, m in its axes
 
 
 def no_course(settings: Mapping[str, Any], vehicle: Any) -> Course:
@@ -89,7 +101,7 @@ class Task:
     agent_name: str = "agent"
     touches: bool = False  # vehicles of a world may touch each other: the option `contact`
     scores: tuple[str, ...] = ()  # columns of the memory that `info` reports
-    draw: "Callable[[Picture, Course, Floats, Floats], None] | None" = None  # (.., poses (13, k), memory) of a world
+    draw: "Callable[[Picture, Scene], None] | None" = None
     name: str = ""
 
     def specs(self) -> tuple[KernelSpec, ...]:

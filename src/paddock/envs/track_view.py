@@ -129,7 +129,10 @@ def line_view(course: Floats, step: float, closed: bool, segment_row: int) -> Se
         points_ahead(batch.pose, rows, batch.memory[segment_row], course, step, closed, out)
         return out
 
-    return SensedView(seen, 2 * len(AHEAD), -4.0, 4.0)
+    def places(values: Float32s) -> Floats:
+        return np.asarray(values.reshape(-1, 2) * np.array(AHEAD)[:, None], np.float64)
+
+    return SensedView(seen, 2 * len(AHEAD), -4.0, 4.0, places)
 
 
 def cone_view(track: Track) -> SensedView:
@@ -145,7 +148,10 @@ def cone_view(track: Track) -> SensedView:
         cones_ahead(batch.pose, rows, cones, sides, out)
         return out
 
-    return SensedView(seen, 4 * CONES_SEEN, -1.0, 1.0)
+    def places(values: Float32s) -> Floats:
+        return CONE_RANGE * values.reshape(-1, 2)[values.reshape(-1, 2).any(axis=1)].astype(np.float64)
+
+    return SensedView(seen, 4 * CONES_SEEN, -1.0, 1.0, places)
 
 
 def detection_view(track: Track) -> SensedView:
@@ -173,7 +179,11 @@ def detection_view(track: Track) -> SensedView:
         out = np.concatenate([np.nan_to_num(found[:, :, :2]) / options.range_max, sides[:, :, None]], axis=2)
         return np.asarray(np.clip(out, -1.2, 1.2).reshape(n, -1), np.float32)
 
-    return SensedView(seen, 3 * DETECTIONS_SEEN, -1.2, 1.2)
+    def places(values: Float32s) -> Floats:
+        found = values.reshape(-1, 3)[:, :2].astype(np.float64)
+        return options.range_max * found[found.any(axis=1)]
+
+    return SensedView(seen, 3 * DETECTIONS_SEEN, -1.2, 1.2, places)
 
 
 def mixed(values: Ints) -> Ints:
