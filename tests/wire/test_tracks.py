@@ -160,6 +160,9 @@ ERRORS = [
     ("track:\n  left:\n  - {position: [1, 2, 0], class: timekeeping}", "t:3:34: the class 'timekeeping' stands"),
     ("track: [", "t:2:1: not valid YAML"),
     ("", "t:1:1: the file is empty"),
+    ("tag;x;y;yaw\nblue;1;2;0", "t:1:4: the columns are separated by semicolons; a track file has commas"),
+    ("# cones\nbig_orange\t1\t2\t0", "t:2:11: the columns are separated by tabs"),
+    ("tag,x,y,yaw\nblue;1,5;2,0;0", "t:2:5: the columns are separated by semicolons"),
 ]  # fmt: skip
 
 
