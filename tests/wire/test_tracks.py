@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from paddock.wire.tracks import (
     FORMATS,
     Cone,
-    Placement,
+    EarthPlacement,
     Point,
     Start,
     TrackFile,
@@ -102,7 +102,7 @@ def test_lanes_read_back_every_bit(
     if start is not None:
         (x, y, z), (roll, pitch, yaw) = start
         begins = Start(x, y, yaw, z, roll, pitch)
-    place_on_earth = None if earth is None else Placement(*earth)
+    place_on_earth = None if earth is None else EarthPlacement(*earth)
     file = TrackFile(tuple(rows), begins, tuple(Point(*one) for one in timing), (), closed, version, place_on_earth)
     text = write_track(file, "lanes")
     assert parse_track(text) == file

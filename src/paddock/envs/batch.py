@@ -17,7 +17,7 @@ from paddock.compute.routine import routine
 from paddock.compute.twin import vectorised
 from paddock.engine.build import SPREAD_PURPOSE, build_program, new_world
 from paddock.envs.contact import TouchingMotion
-from paddock.envs.task import Course, Task, Verdict
+from paddock.envs.task import Task, TaskCourse, Verdict
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.scenario import Scenario, load_scenario
 from paddock.scenario.problems import dotted
@@ -34,7 +34,7 @@ FAR = 1e6  # m: where vehicles are that have left their world
 VEHICLE_KEYS = ("preset", "parameters", "spread", "subsystems")
 
 
-class Outcome(NamedTuple):
+class StepOutcome(NamedTuple):
     """What a step returns, per vehicle that takes actions."""
 
     observations: Float32s  # (k, values)
@@ -81,7 +81,7 @@ class Batch:
         contact = bool(given.pop("contact", False))
         self.touching = TouchingMotion(task, self) if contact else None
         settings = {name: given.pop(name) for name in task.settings if name in given}
-        self.course: Course = task.prepare(settings, self)
+        self.course: TaskCourse = task.prepare(settings, self)
         counts = {"size": self.size, "players": players}
         derived: dict[str, float] = {n: value for n, value in counts.items() if n in column_index(task.options)}
         derived |= self.course.options
@@ -205,7 +205,7 @@ class Batch:
             action, name = " of ".join(["action", *who]), list(column_index(self.task.action))[k]
             raise InvalidValueError(f"{action}: {name} must lie in -1 to 1, not {given[i, k]:g}")
 
-    def step(self) -> Outcome:
+    def step(self) -> StepOutcome:
         """Advance all worlds by one step with the actions taken."""
         n, course, environment = self.n, self.course.table, self.world.environment
         self._act(n, 1, self.action, self.pose, self.memory, self.options, self.command)
@@ -217,7 +217,7 @@ class Batch:
         )
         self.elapsed += 1
         rows = self.player_rows
-        return Outcome(self._flat(self.observation, rows), self.verdict[0, rows], self.verdict[1, rows] > 0.5)
+        return StepOutcome(self._flat(self.observation, rows), self.verdict[0, rows], self.verdict[1, rows] > 0.5)
 
     def move(self, environment: Floats) -> None:
         """Advance the vehicles by the ticks of a step; crashes are noted."""

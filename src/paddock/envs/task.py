@@ -43,7 +43,7 @@ class SensedView(NamedTuple):
     beams: bool = False  # they are ends of beams
 
 
-class Course(NamedTuple):
+class TaskCourse(NamedTuple):
     """What a task prepares from its settings when an environment is made."""
 
     table: Floats  # (rows, columns): passed to the functions
@@ -55,16 +55,16 @@ class Course(NamedTuple):
 class Scene(NamedTuple):
     """A world to draw."""
 
-    course: Course
+    course: TaskCourse
     options: Any  # of the task
     poses: Floats  # (13, k) of its vehicles
     memory: Floats  # (columns, k)
     seen: Floats  # (m, 2) places that the first vehicle senses, m in its axes
 
 
-def no_course(settings: Mapping[str, Any], vehicle: Any) -> Course:
+def no_course(settings: Mapping[str, Any], vehicle: Any) -> TaskCourse:
     """Return the course of a task without one."""
-    return Course(np.zeros((1, 1)))
+    return TaskCourse(np.zeros((1, 1)))
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Task:
     ticks: int = 10  # per step
     steps: int = 500  # of an episode at most
     settings: tuple[str, ...] = ()  # options that are not numbers, for `prepare`
-    prepare: Callable[[Mapping[str, Any], Any], Course] = no_course
+    prepare: Callable[[Mapping[str, Any], Any], TaskCourse] = no_course
     agents: int = 1  # vehicles with actions in a world of the multi-agent form; 1: there is none
     scripted: int = 0  # further vehicles of a world, the last ones, that `act` flies from its memory
     agent_name: str = "agent"

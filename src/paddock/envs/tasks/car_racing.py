@@ -10,7 +10,7 @@ from paddock.compute.philox import uniforms
 from paddock.compute.quaternion import rotate
 from paddock.envs.lidar_view import BEAMS, lidar_view
 from paddock.envs.picture import BLUE, RED, Picture
-from paddock.envs.task import Course, Scene, Task, Verdict
+from paddock.envs.task import Scene, Task, TaskCourse, Verdict
 from paddock.envs.track_view import (
     checked_observation,
     chosen_track,
@@ -143,7 +143,7 @@ def observe(at: Pose, m: Memory, a: Action, o: Options, course: Floats, poses: F
     )
 
 
-def prepare(settings: Mapping[str, Any], batch: Any) -> Course:
+def prepare(settings: Mapping[str, Any], batch: Any) -> TaskCourse:
     """Return the track of the setting `track`, seen as the setting `observation` says."""
     track = chosen_track(settings.get("track", "harbour"))
     seen = checked_observation(settings.get("observation", "lidar"))
@@ -159,7 +159,7 @@ def prepare(settings: Mapping[str, Any], batch: Any) -> Course:
         view = line_view(table, spacing, track.closed, column_index(Memory)["segment"])
     else:
         view = cone_view(track) if seen == "cones" else detection_view(track)
-    return Course(table, values, view, track)
+    return TaskCourse(table, values, view, track)
 
 
 def draw(picture: Picture, scene: Scene) -> None:

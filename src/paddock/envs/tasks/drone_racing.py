@@ -10,7 +10,7 @@ from paddock.compute.math import absolute, floor, select, sincos, sqrt, whole
 from paddock.compute.quaternion import unrotate
 from paddock.envs.flight import ACTIONS, FlightAction, body_motion, flown, hover_share, spread_draws
 from paddock.envs.picture import DARK, GREEN, Picture
-from paddock.envs.task import Course, Scene, Task, Verdict
+from paddock.envs.task import Scene, Task, TaskCourse, Verdict
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.vehicles.model import Placement
 from paddock.vehicles.parts.quad import Command
@@ -175,10 +175,10 @@ def gate_course(given: Any) -> Floats:
     return gates
 
 
-def prepare(settings: Mapping[str, Any], batch: Any) -> Course:
+def prepare(settings: Mapping[str, Any], batch: Any) -> TaskCourse:
     """Return the gates of the setting `gates`."""
     gates = gate_course(settings.get("gates", "oval"))
-    return Course(gates, {"hover": hover_share(batch)})
+    return TaskCourse(gates, {"hover": hover_share(batch)})
 
 
 def draw(picture: Picture, scene: Scene) -> None:

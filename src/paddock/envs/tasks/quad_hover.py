@@ -9,7 +9,7 @@ from paddock.compute.math import PI, exp, select, sqrt
 from paddock.compute.quaternion import unrotate
 from paddock.envs.flight import ACTIONS, FlightAction, body_motion, flown, hover_share, spread_draws
 from paddock.envs.picture import GREEN, Picture
-from paddock.envs.task import Course, Scene, Task, Verdict
+from paddock.envs.task import Scene, Task, TaskCourse, Verdict
 from paddock.vehicles.model import Placement
 from paddock.vehicles.parts.quad import Command
 from paddock.world.columns import Column, Floats
@@ -91,9 +91,9 @@ def observe(at: Pose, m: Memory, a: FlightAction, o: Options, course: Floats, po
     return Observation(*gap, b.vx, b.vy, b.vz, b.up_x, b.up_y, b.up_z, at.wx, at.wy, at.wz)
 
 
-def prepare(settings: Mapping[str, Any], batch: Any) -> Course:
+def prepare(settings: Mapping[str, Any], batch: Any) -> TaskCourse:
     """Take the thrust of hovering from the vehicle."""
-    return Course(np.zeros((1, 1)), {"hover": hover_share(batch)})
+    return TaskCourse(np.zeros((1, 1)), {"hover": hover_share(batch)})
 
 
 def draw(picture: Picture, scene: Scene) -> None:
