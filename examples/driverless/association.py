@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from line import Floats
 from numpy.typing import NDArray
+from odometry import rotation, seen_from
 from scipy.optimize import linear_sum_assignment
 
 Ints = NDArray[np.int64]
@@ -24,6 +25,19 @@ class Matches(NamedTuple):
     detection: Ints
     cone: Ints
     new: Ints
+
+
+def expected_view(pose: Floats, cones: Floats, joint: Floats) -> tuple[Floats, Floats]:
+    """Return cones (n, 2) in the car's axes and their covariances (n, 2, 2), without a detection's noise.
+
+    `joint` (3 + 2 n, 3 + 2 n) is the covariance of pose and cones.
+    """
+    seen, slope = seen_from(pose, cones)
+    turn = rotation(pose[2])
+    at = 3 + 2 * np.arange(len(cones))[:, None] + np.arange(2)  # (n, 2) rows of each cone
+    cross = slope @ joint[:3][:, at].transpose(1, 0, 2) @ turn  # (n, 2, 2)
+    own = turn.T @ joint[at[:, :, None], at[:, None, :]] @ turn
+    return seen, slope @ joint[:3, :3] @ slope.transpose(0, 2, 1) + cross + cross.transpose(0, 2, 1) + own
 
 
 def match(
@@ -112,6 +126,11 @@ class Tally:
     def false(self) -> NDArray[np.bool_]:
         """Return which cones are likely false: missing more often than not."""
         return self.misses > self.hits + 2
+
+    def join(self, one: int, other: int) -> None:
+        """Count what was seen of one cone for another: they are the same."""
+        self.votes[other] += self.votes[one]
+        self.hits[other] += self.hits[one]
 
     def keep(self, which: NDArray[np.bool_]) -> None:
         """Forget the others."""

@@ -5,10 +5,10 @@ therefore no special case: the filter moves by odometry to the frame's sample ti
 """
 
 import numpy as np
-from association import Ints, Tally, match
+from association import Ints, Tally, expected_view, match
 from line import Floats
 from numpy.typing import NDArray
-from odometry import Odometry, composed, composed_jacobians, rotation
+from odometry import Odometry, composed, composed_jacobians, rotation, seen_from
 
 DOUBT = 4.0  # an EKF underestimates its errors over a lap: gates are twice as wide as it says
 
@@ -62,7 +62,7 @@ class EkfSlam:
             self.late += 1
             return
         self._move(time)
-        expected, spread = self._expected()
+        expected, spread = expected_view(self.state[:3], self.cones, self.covariance)
         found = match(expected, DOUBT * spread, detected, noise, self.colours, colours)
         self.tally.see(found.cone, colours[found.detection], expected)
         if len(found.cone):
@@ -83,29 +83,10 @@ class EkfSlam:
         p[:3, :3] = by_pose @ p[:3, :3] @ by_pose.T + by_step @ travel.covariance @ by_step.T
         self.time = time
 
-    def _by_pose(self, cones: Floats) -> Floats:
-        """Return the derivatives (n, 2, 3) of cones in the car's axes by the pose."""
-        turn = rotation(self.state[2])
-        seen = (cones - self.state[:2]) @ turn
-        slope = np.empty((len(cones), 2, 3))
-        slope[:, :, :2] = -turn.T
-        slope[:, 0, 2], slope[:, 1, 2] = seen[:, 1], -seen[:, 0]
-        return slope
-
-    def _expected(self) -> tuple[Floats, Floats]:
-        """Return all cones in the car's axes (n, 2) and their covariances (n, 2, 2), without a detection's noise."""
-        cones, turn, p = self.cones, rotation(self.state[2]), self.covariance
-        slope = self._by_pose(cones)
-        at = 3 + 2 * np.arange(len(cones))[:, None] + np.arange(2)  # (n, 2) rows of each cone
-        own = p[at[:, :, None], at[:, None, :]]
-        cross = slope @ p[:3][:, at].transpose(1, 0, 2) @ turn  # (n, 2, 2)
-        spread = slope @ p[:3, :3] @ slope.transpose(0, 2, 1) + cross + cross.transpose(0, 2, 1) + turn.T @ own @ turn
-        return (cones - self.state[:2]) @ turn, spread
-
     def _update(self, which: Ints, surprise: Floats, noise: Floats) -> None:
         """Correct the state by the differences (m, 2) of detections and expectations."""
         turn, p, count = rotation(self.state[2]), self.covariance, len(which)
-        slope = self._by_pose(self.cones[which])
+        _, slope = seen_from(self.state[:3], self.cones[which])
         at = 3 + 2 * which[:, None] + np.arange(2)
         # P H^T: each detection depends on the pose and on its own cone only
         lever = (p[:, :3] @ slope.reshape(-1, 3).T).reshape(-1, count, 2) + p[:, at] @ turn

@@ -95,3 +95,13 @@ def composed_jacobians(pose: Floats, step: Floats) -> tuple[Floats, Floats]:
     by_pose[:2, 2] = turn @ np.array([-step[1], step[0]])
     by_step[:2, :2] = turn
     return by_pose, by_step
+
+
+def seen_from(pose: Floats, cones: Floats) -> tuple[Floats, Floats]:
+    """Return cones (n, 2) in the axes of a car at a pose, and their derivatives (n, 2, 3) by that pose."""
+    turn = rotation(pose[2])
+    seen = (cones - pose[:2]) @ turn
+    slope = np.empty((len(cones), 2, 3))
+    slope[:, :, :2] = -turn.T
+    slope[:, 0, 2], slope[:, 1, 2] = seen[:, 1], -seen[:, 0]
+    return seen, slope

@@ -370,7 +370,11 @@ def test_a_jump_crosses_no_gate(round_track: str) -> None:
         ({"rules": {"discipline": "race", "vehicles": ["red", "red"]}}, "listed twice"),
         ({"rules": {"discipline": "skidpad", "laps": 3}}, "skidpad has 4 laps, not 3"),
         ({"rules": {"discipline": "race", "cone_penalty": -1}}, "cone_penalty"),
-        ({"rules": {"discipline": "race", "off_course_penalty": "dns"}}, "off_course_penalty"),
+        ({"rules": {"discipline": "race", "off_course_penalty": "dns"}}, "off_course_penalty: a penalty is a number"),
+        (
+            {"rules": {"discipline": "race", "off_course_penalty": "DNF"}},
+            r"a penalty is a number of seconds >= 0, or dnf, not 'DNF' \(did you mean 'dnf'\?\)$",
+        ),
         ({"vehicles": [{"name": "one", "model": "quad", "pose": [0, 0, 5, 0]}]}, "no vehicle takes part"),
     ],
 )

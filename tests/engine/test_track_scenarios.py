@@ -178,11 +178,14 @@ def test_generated_and_swapped_tracks() -> None:
 
 
 NO_TRACK = "no such track file or track of the catalog"
+KINDS_OF_TRACKS = "name (a track of the catalog), file (a track file) or generate (a random track)"
 MISTAKES = [
     ("autocros", f"1:8: autocros: {NO_TRACK}; did you mean 'autocross'?"),
     ("none.csv", "1:8: {folder}/none.csv: cannot be read: No such file or directory"),
     ("bad.csv", "1:8: bad.csv:2:1: unknown tag 'bleu'; did you mean 'blue'?"),
-    ("{name: park, file: bad.csv}", "1:27: a track needs exactly one of name, file, generate; it has name and file"),
+    ("{name: park, file: bad.csv}", f"1:27: the track has both name and file: keep one of {KINDS_OF_TRACKS}"),
+    ("{name: park, file: none.csv}", f"1:27: the track has both name and file: keep one of {KINDS_OF_TRACKS}"),
+    ("{}", f"1:8: the track has no source: give one of {KINDS_OF_TRACKS}"),
     ("{nam: park}", "1:9: unknown key 'nam' in track; did you mean 'name'?"),
     ("{generate: {width: 2}}", "1:27: track.generate.width must be >= 3, not 2"),
     ("{generate: {length: [300, 250]}}", "1:28: length must rise within 200 to 500 m, not [300.0, 250.0]"),

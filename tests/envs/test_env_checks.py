@@ -39,7 +39,7 @@ def test_check_env_passes(name: str, options: dict[str, Any]) -> None:
     check_env(env.unwrapped)
     env.reset(seed=0)
     picture = env.render()
-    assert isinstance(picture, np.ndarray) and picture.shape == (240, 320, 3) and picture.dtype == np.uint8
+    assert isinstance(picture, np.ndarray) and picture.shape == (480, 640, 3) and picture.dtype == np.uint8
     assert len(np.unique(picture.reshape(-1, 3), axis=0)) >= 3  # ground, and at least two colours on it
 
 
@@ -80,4 +80,4 @@ def test_pursuit_passes_the_checks_of_pettingzoo() -> None:
     env = parallel_env("pursuit", agents=2, render_mode="rgb_array")
     observations, infos = env.reset(seed=3)
     assert list(observations) == ["pursuer_0", "pursuer_1"] == list(infos)
-    assert env.render().shape == (240, 320, 3)
+    assert env.render().shape == (480, 640, 3)

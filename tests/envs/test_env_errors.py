@@ -131,11 +131,11 @@ def hover() -> PaddockEnv:
 @pytest.mark.parametrize(
     ("action", "text"),
     [
-        ([0.0, 0.0, 0.0, 1.5], "action of world 0: thrust must lie in -1 to 1, not 1.5"),
-        ([np.nan, 0.0, 0.0, 0.0], "action of world 0: roll must lie in -1 to 1, not nan"),
-        ([0.0, 0.0, 0.0], "actions are numbers of shape (1, 4), not float64 of shape (1, 3)"),
-        (["a", "b", "c", "d"], "actions are numbers of shape (1, 4), not <U1 of shape (1, 4)"),
-        (None, "actions are numbers of shape (1, 4), not object of shape (1,)"),
+        ([0.0, 0.0, 0.0, 1.5], "action: thrust must lie in -1 to 1, not 1.5"),
+        ([np.nan, 0.0, 0.0, 0.0], "action: roll must lie in -1 to 1, not nan"),
+        ([0.0, 0.0, 0.0], "an action is numbers of shape (4,), not float64 of shape (3,)"),
+        (["a", "b", "c", "d"], "an action is numbers of shape (4,), not <U1 of shape (4,)"),
+        (None, "an action is numbers of shape (4,), not object of shape ()"),
     ],
 )
 def test_an_action_outside_its_space_is_refused_and_changes_nothing(hover: PaddockEnv, action: Any, text: str) -> None:
@@ -190,7 +190,7 @@ def test_agents_are_named_in_errors() -> None:
         ({"pursuer_0": good}, "the action of pursuer_1 is missing"),
         ({"pursuer_0": good, "pursuer_9": good}, "unknown agent 'pursuer_9'"),
         ({"pursuer_0": good, "pursuer_1": good[:2]}, r"action of pursuer_1: numbers of shape \(3,\), not float32"),
-        ({"pursuer_0": good, "pursuer_1": 2.0 + good}, "action of pursuer_1 of world 0: vx must lie in -1 to 1, not 2"),
+        ({"pursuer_0": good, "pursuer_1": 2.0 + good}, "action of pursuer_1: vx must lie in -1 to 1, not 2"),
     ):
         with pytest.raises(PaddockError, match=text):
             env.step(actions)

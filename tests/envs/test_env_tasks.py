@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from paddock import load
 from paddock.envs import Batch, PaddockEnv, PaddockVectorEnv, find_task, parallel_env
 from paddock.envs.flight import thrust_share
-from paddock.envs.gates import gate_course
+from paddock.envs.tasks.drone_racing import gate_course
 from paddock.track import load as load_track
 from paddock.world.columns import column_index
 from paddock.world.pose import Pose

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from paddock.compute.threads import limit_threads
+from paddock.errors import InvalidValueError
 from paddock.sensing.array_suite import fleet_sensor
 from paddock.sensing.rays import near_of
 from paddock.sensing.sensor import find_sensor
@@ -166,6 +167,25 @@ def test_the_nearest_are_kept_if_there_are_too_many() -> None:
     distances = np.sort(np.hypot(*np.array([p for p in places if p[0] > 0 and abs(np.arctan2(p[1], p[0])) < 1.04]).T))
     np.testing.assert_allclose(away, distances[:10], rtol=1e-5)
     assert sensor.published()[0, 0] == 10
+
+
+def test_detections_are_sorted_as_they_are_reported() -> None:
+    """With errors of the place that are as large as the gaps between cones, and a sensor ahead of the car's middle."""
+    places = [(8.0 + 0.2 * k, 0.5 * (k % 3)) for k in range(40)]
+    sensor = seen(cones(*places), 50, **{**PERFECT, "noise_xy": 0.3, "clutter": 2.0}, x=1.5, y=-0.5)
+    found = sensor.array("detections")[:, :, :2].astype(float) - (1.5, -0.5)
+    away = np.hypot(found[:, :, 0], found[:, :, 1])
+    count = np.isfinite(away).sum(axis=1)
+    assert (count >= 40).all()
+    for row, n in zip(away, count, strict=True):
+        assert (np.diff(row[:n]) > -1e-5).all()
+
+
+@pytest.mark.parametrize("given", [0.5, 2, -1])
+def test_occlusion_is_on_or_off(given: float) -> None:
+    with pytest.raises(InvalidValueError, match=f"'occlusion' is on or off: 0 or 1, not {given:g}"):
+        seen(cones((5.0, 0.0)), occlusion=given)
+    assert seen(cones((5.0, 0.0)), **PERFECT, occlusion=True).published()[0, 0] == 1
 
 
 def bodies(*places: Any, height: float = 1.4) -> Any:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.errors import PaddockError
-from paddock.track.race_log import COLUMNS, KINDS, REASONS, LogEntry, check_log, entries_of, entry_text, read_entry
+from paddock.track.race_log import COLUMNS, KINDS, REASONS, RaceEntry, check_log, entries_of, entry_text, read_entry
 
 names = st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), min_size=1, max_size=20)
 times = st.floats(0.0, 1e6)
@@ -18,7 +18,7 @@ times = st.floats(0.0, 1e6)
 def test_events_say_what_was_logged(
     kind: str, car: str, time: float, lap: int, number: int, value: float, cone: str
 ) -> None:
-    entry = LogEntry(kind, car, time, lap, number, value, cone if kind == "cone_hit" else "")
+    entry = RaceEntry(kind, car, time, lap, number, value, cone if kind == "cone_hit" else "")
     found = read_entry(kind, car, entry_text(entry))
     assert found is not None
     assert found.time == pytest.approx(time, abs=1e-9)
@@ -41,8 +41,8 @@ def test_other_events_are_no_entries(kind: str, text: str) -> None:
 def test_entries_of_numbers() -> None:
     log = np.array([[2, 1, 80.5, 3, 0, 25.25], [3, 0, 81.0, 2, 7, 0.0]]).T
     assert entries_of(log, ["red", "blue"], {7: "cones[2]"}) == [
-        LogEntry("lap", "blue", 80.5, 3, 0, 25.25),
-        LogEntry("cone_hit", "red", 81.0, 2, 0, 0.0, "cones[2]"),
+        RaceEntry("lap", "blue", 80.5, 3, 0, 25.25),
+        RaceEntry("cone_hit", "red", 81.0, 2, 0, 0.0, "cones[2]"),
     ]
 
 

@@ -10,21 +10,21 @@ from hypothesis import strategies as st
 
 from paddock.track import timing
 from paddock.track.locating import line_blocks
-from paddock.track.timing import Course, Limits, crossing, look, look_at_cars, most_found
+from paddock.track.timing import TimedCourse, TimingLimits, crossing, look, look_at_cars, most_found
 
 DT = 0.01
 Motion = Callable[[float], tuple[float, ...]]  # time -> x, y, yaw, vx, vy, yaw rate
-NO_LIMITS = Limits(np.inf, np.inf, np.inf)
+NO_LIMITS = TimingLimits(np.inf, np.inf, np.inf)
 NOSE, HALF_WIDTH = 1.5, 0.7
 
 
-def lane(gates: list[list[float]], cones: list[list[float]] | None = None) -> Course:
+def lane(gates: list[list[float]], cones: list[list[float]] | None = None) -> TimedCourse:
     """Return a straight lane along x, 3 m wide, from -50 to 250 m."""
     points = np.column_stack([np.arange(-50.0, 250.5, 0.5), np.zeros(601)])
     along, widths = np.arange(601) * 0.5, np.full(601, 1.5)
     listed = np.array(cones or np.zeros((0, 3)), np.float64)
     blocks = line_blocks(points, False)
-    return Course(np.array(gates), points, blocks, along, widths, widths, False, 50.0, np.zeros((0, 2)), listed)
+    return TimedCourse(np.array(gates), points, blocks, along, widths, widths, False, 50.0, np.zeros((0, 2)), listed)
 
 
 def gate(x: float, angle: float = 0.0, half: float = 1.5) -> list[float]:
@@ -42,11 +42,11 @@ def car() -> np.ndarray:
 
 
 def drive(
-    course: Course,
+    course: TimedCourse,
     motion: Motion,
     ticks: int,
     status: int = timing.RUNNING,
-    limits: Limits = NO_LIMITS,
+    limits: TimingLimits = NO_LIMITS,
     run: Callable[..., int] = look_at_cars,
 ) -> tuple[list[tuple[int, int, float]], np.ndarray]:
     """Follow one car; return what is found (kind, number, time), and the table."""
@@ -132,18 +132,18 @@ def test_cone_at_a_corner(gap: float, hit: bool) -> None:
 
 def test_stops() -> None:
     braking = lambda t: (10 * t - 5 * t * t if t < 1 else 5.0, 0, 0, max(10 - 10 * t, 0), 0, 0)  # noqa: E731
-    limits = Limits(4.0, np.inf, np.inf)
+    limits = TimingLimits(4.0, np.inf, np.inf)
     found, _ = drive(lane([gate(100.0)]), braking, 120, timing.FINISHED, limits)
     assert found[0][0] == timing.TOO_FAR
     assert found[0][2] == pytest.approx(1.0 - sqrt(0.2), abs=DT)  # 10 t - 5 t^2 = 4
-    found, table = drive(lane([gate(100.0)]), braking, 120, timing.FINISHED, Limits(6.0, np.inf, np.inf))
+    found, table = drive(lane([gate(100.0)]), braking, 120, timing.FINISHED, TimingLimits(6.0, np.inf, np.inf))
     assert found[0][0] == timing.AT_REST
     assert table[timing.AFTER, 0] == pytest.approx(5.0, abs=1e-3)
 
 
 def test_time_limits() -> None:
     still = lambda t: (-5.0, 0, 0, 0, 0, 0)  # noqa: E731
-    for status, limits in ((timing.RUNNING, Limits(9, 0.1, 9)), (timing.WAITING, Limits(9, 9, 0.1))):
+    for status, limits in ((timing.RUNNING, TimingLimits(9, 0.1, 9)), (timing.WAITING, TimingLimits(9, 9, 0.1))):
         found, _ = drive(lane([gate(0.0)]), still, 15, status, limits)
         assert found[0] == (timing.LATE, 0, pytest.approx(0.11))
 
@@ -158,7 +158,7 @@ def test_turns_about_the_circles() -> None:
     points = np.column_stack([np.arange(-30.0, 30.5, 0.5), np.zeros(121)])
     circles = np.array([[0.0, 9.125], [0.0, -9.125]])
     along, widths = np.arange(121) * 0.5, np.full(121, 1.5)
-    course = Course(
+    course = TimedCourse(
         np.array([gate(0.0)]), points, line_blocks(points, False), along, widths, widths, False, 30.0, circles,
         np.zeros((0, 3)),
     )  # fmt: skip

@@ -156,6 +156,13 @@ def test_what_is_not_a_track_is_refused_with_the_place() -> None:
         track.from_cones([[0.0, 0.0]], ["bleu"], (0, 0, 0))
     with pytest.raises(InvalidValueError, match=r"cones must be finite numbers of the shape \(n, 2\)"):
         track.from_cones([[0.0, np.nan]], ["blue"], (0, 0, 0))
+    for start in ("abc", "123", None, 5, [1, 2], [1, 2, None], [1, 2, np.inf]):
+        with pytest.raises(InvalidValueError, match=r"a start pose is \(x, y, yaw\) in m and rad, not "):
+            track.from_cones(cones, colours, start)
+    with pytest.raises(InvalidValueError, match="cones must be rows of numbers, not 'abc'"):
+        track.from_cones("abc", colours, given.start)
+    with pytest.raises(InvalidValueError, match="covariances must be rows of numbers"):
+        track.from_cones(cones, colours, given.start, covariances=[["x"]])
     with pytest.raises(track.TrackFileError, match="did you mean 'autocross'"):
         track.load("autocros")
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from paddock.wire.tracks import (
     FORMATS,
     Cone,
-    Placement,
+    EarthPlacement,
     Point,
     Start,
     TrackFile,
@@ -102,7 +102,7 @@ def test_lanes_read_back_every_bit(
     if start is not None:
         (x, y, z), (roll, pitch, yaw) = start
         begins = Start(x, y, yaw, z, roll, pitch)
-    place_on_earth = None if earth is None else Placement(*earth)
+    place_on_earth = None if earth is None else EarthPlacement(*earth)
     file = TrackFile(tuple(rows), begins, tuple(Point(*one) for one in timing), (), closed, version, place_on_earth)
     text = write_track(file, "lanes")
     assert parse_track(text) == file
@@ -160,6 +160,9 @@ ERRORS = [
     ("track:\n  left:\n  - {position: [1, 2, 0], class: timekeeping}", "t:3:34: the class 'timekeeping' stands"),
     ("track: [", "t:2:1: not valid YAML"),
     ("", "t:1:1: the file is empty"),
+    ("tag;x;y;yaw\nblue;1;2;0", "t:1:4: the columns are separated by semicolons; a track file has commas"),
+    ("# cones\nbig_orange\t1\t2\t0", "t:2:11: the columns are separated by tabs"),
+    ("tag,x,y,yaw\nblue;1,5;2,0;0", "t:2:5: the columns are separated by semicolons"),
 ]  # fmt: skip
 
 

@@ -76,7 +76,8 @@ class Roster:
         self.candidates = Candidates(bounds(self.constants), fleet, ignores, solid, dt)
         self.falls = any(part.falls for part in self.parts)
         self.falling = np.repeat([*(part.falls for part in self.parts), False], sizes)
-        gathers = first <= GATHERED and len(self.parts) > FEW_FLEETS
+        few = 1 if self.falls else FEW_FLEETS  # poses of bodies that fall are computed in every tick anyway
+        gathers = first <= GATHERED and len(self.parts) > few
         self._gathered = self.constants[:13].copy() if gathers else None
         self.disarmable = [p.program for p in self.parts if ARMED in column_index(p.program.model.command)]
 
@@ -145,10 +146,24 @@ class ConesOfWorld:
             if one.obstacles:
                 self._fleets.append((one.entry.name, np.array([row_of[k] for k in one.obstacles])))
         self._hidden = np.zeros(len(self._given), np.bool_)
+        self._seen: dict[str, tuple[Floats, Ints]] = {}  # places and members of the cones at the last look
+
+    def _stand_still(self, programs: dict[str, FleetProgram], tick: int) -> bool:
+        """Return whether all cones are where they were at the last look, as in most ticks."""
+        same = True
+        for name, _ in self._fleets:
+            places, members = np.zeros((5, 0)), np.zeros(0, np.int64)
+            if name in programs:
+                fleet = programs[name].fleet
+                places, members = programs[name].pose_block(tick)[:5, : fleet.n], fleet.members
+            last = self._seen.get(name)
+            if last is None or not (np.array_equal(places, last[0]) and np.array_equal(members, last[1])):
+                self._seen[name], same = (places.copy(), members.copy()), False
+        return same
 
     def look(self, programs: dict[str, FleetProgram], tick: int) -> None:
         """Hide the cones that have been knocked over, pushed away or removed."""
-        if not self._fleets or self._obstacles is None:
+        if not self._fleets or self._obstacles is None or self._stand_still(programs, tick):
             return
         hidden = np.zeros(len(self._given), np.bool_)
         for name, rows in self._fleets:

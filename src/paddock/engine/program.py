@@ -54,6 +54,7 @@ class LastContact(NamedTuple):
 
 
 SHOWN_CONTACT = ("collided", *column_index(LastContact))
+CONTACT_NAMES = tuple(f"contact.{name}" for name in SHOWN_CONTACT)
 COLLIDED_FOR = 0.5  # s: a vehicle counts as collided for this long after a touch
 
 
@@ -412,8 +413,9 @@ class FleetProgram:
     @property
     def contact_columns(self) -> tuple[str, ...]:
         """`contact.collided` and, except in large fleets, the last contact; none where others cannot touch it."""
-        names = SHOWN_CONTACT if self.fleet.n <= COMMANDS_SHOWN else SHOWN_CONTACT[:1]
-        return () if self.contact is None else tuple(f"contact.{name}" for name in names)
+        if self.contact is None:
+            return ()
+        return CONTACT_NAMES if self.fleet.n <= COMMANDS_SHOWN else CONTACT_NAMES[:1]
 
     @property
     def race_columns(self) -> tuple[str, ...]:

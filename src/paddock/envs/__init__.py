@@ -22,13 +22,28 @@ __getattr__ = renamed_names(
         "Batch": "batch",
         "PaddockEnv": "single",
         "PaddockVectorEnv": "vector",
-        "env_id": "registration",
-        "find_task": "task",
         "parallel_env": "parallel",
-        "task_names": "task",
     },
 )
 
-from paddock.envs.registration import register_tasks
+from gymnasium.envs.registration import register, registry
 
-register_tasks()
+from paddock.envs.task import find_task, task_names
+
+VERSION = 0
+
+
+def env_id(task: str) -> str:
+    """Return the id of a task's environment: `paddock/QuadHover-v0` for the task `quad_hover`."""
+    return f"paddock/{''.join(part.capitalize() for part in task.split('_'))}-v{VERSION}"
+
+
+for _name in task_names():
+    if env_id(_name) not in registry:
+        register(
+            env_id(_name),
+            entry_point="paddock.envs.single:PaddockEnv",
+            vector_entry_point="paddock.envs.vector:PaddockVectorEnv",
+            max_episode_steps=find_task(_name).steps,
+            kwargs={"task": _name},
+        )

@@ -19,7 +19,7 @@ from paddock.compute.threads import SERIAL_BELOW
 from paddock.compute.twin import vectorised
 from paddock.engine.build import SPREAD_PURPOSE, build_program, new_world
 from paddock.envs.contact import TouchingMotion
-from paddock.envs.task import Course, Task, Verdict
+from paddock.envs.task import Task, TaskCourse, Verdict
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.scenario import Scenario, load_scenario
 from paddock.scenario.problems import dotted
@@ -36,7 +36,7 @@ FAR = 1e6  # m: where vehicles are that have left their world
 VEHICLE_KEYS = ("preset", "parameters", "spread", "subsystems")
 
 
-class Outcome(NamedTuple):
+class StepOutcome(NamedTuple):
     """What a step returns, per vehicle that takes actions."""
 
     observations: Float32s  # (k, values)
@@ -83,7 +83,7 @@ class Batch:
         contact = bool(given.pop("contact", False))
         self.touching = TouchingMotion(task, self) if contact else None
         settings = {name: given.pop(name) for name in task.settings if name in given}
-        self.course: Course = task.prepare(settings, self)
+        self.course: TaskCourse = task.prepare(settings, self)
         counts = {"size": self.size, "players": players}
         derived: dict[str, float] = {n: value for n, value in counts.items() if n in column_index(task.options)}
         derived |= self.course.options
@@ -191,20 +191,26 @@ class Batch:
         values = self.program.parameter_values
         return (values, self.varying) if self.program.varying else (values,)
 
-    def take_actions(self, actions: Any) -> None:
-        """Check actions (players, columns) and keep them; an error names the first outside the action space."""
+    def take_actions(self, actions: Any, alone: bool = False) -> None:
+        """Check actions (players, columns) and keep them; an error names the first outside the action space.
+
+        `alone`: the user knows one world, and gave one action (columns,) where it has one player.
+        """
         given = np.asarray(actions)
         if given.shape != self.action_shape or given.dtype.kind not in "fiu":
-            kind = f"{given.dtype} of shape {given.shape}"
-            raise InvalidValueError(f"actions are numbers of shape {self.action_shape}, not {kind}")
+            what = "an action is" if alone else "actions are"
+            wanted = self.action_shape
+            shape, right = (given.shape[1:], wanted[1:]) if alone else (given.shape, wanted)
+            raise InvalidValueError(f"{what} numbers of shape {right}, not {given.dtype} of shape {shape}")
         plain = given.dtype.char in "fd" and given.flags.c_contiguous
         numbers = given if plain else np.ascontiguousarray(given, np.float64)
         wrong = self._store_actions(numbers, self.player_rows, self.action)
         if wrong >= 0:
             i, k = divmod(wrong, len(self.action))
-            name, who = list(column_index(self.task.action))[k], f"world {i // self.players}"
-            who = f"{self.task.agent_name}_{i % self.players} of {who}" if self.players > 1 else who
-            raise InvalidValueError(f"action of {who}: {name} must lie in -1 to 1, not {given[i, k]:g}")
+            who = [f"{self.task.agent_name}_{i % self.players}"] if self.players > 1 else []
+            who += [] if alone else [f"world {i // self.players}"]
+            action, name = " of ".join(["action", *who]), list(column_index(self.task.action))[k]
+            raise InvalidValueError(f"{action}: {name} must lie in -1 to 1, not {given[i, k]:g}")
 
     def _step_calls(self, direct: bool) -> tuple[Callable[[], Any], ...]:
         """Return what a step calls: act, move, pose, judge; `direct` as of `ready`."""
@@ -237,11 +243,11 @@ class Batch:
             store, *given = self._store_observations, self.rows, self.low, self.high, found
             self._store_observations = entry_point(store, table, *given)
 
-    def step(self) -> Outcome:
+    def step(self) -> StepOutcome:
         """Advance, and return what the vehicles with actions earn and observe."""
         self.advance()
         rows = self.player_rows
-        return Outcome(self.observed(), self.verdict[0, rows], self.verdict[1, rows] > 0.5)
+        return StepOutcome(self.observed(), self.verdict[0, rows], self.verdict[1, rows] > 0.5)
 
     @property
     def elapsed(self) -> Ints:

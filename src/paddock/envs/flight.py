@@ -24,7 +24,7 @@ class FlightAction(NamedTuple):
     thrust: Annotated[float, Column("", "0 hovers, 1 is full; motors: rear right; velocity: up", -1.0, 1.0)]
 
 
-class BodyMotion(NamedTuple):
+class FlightMotion(NamedTuple):
     """Velocity and the world's up direction in body axes."""
 
     vx: float
@@ -76,10 +76,10 @@ def flown(a: FlightAction, at: Pose, form: float, sticks: float, hover: float) -
     )
 
 
-def body_motion(at: Pose) -> BodyMotion:
+def body_motion(at: Pose) -> FlightMotion:
     """Return velocity and up direction in body axes."""
     vx, vy, vz = unrotate(at.qx, at.qy, at.qz, at.qw, at.vx, at.vy, at.vz)
-    return BodyMotion(vx, vy, vz, *unrotate(at.qx, at.qy, at.qz, at.qw, 0.0, 0.0, 1.0))
+    return FlightMotion(vx, vy, vz, *unrotate(at.qx, at.qy, at.qz, at.qw, 0.0, 0.0, 1.0))
 
 
 def spread_draws(seed: int, agent: int, purpose: int, episode: int) -> tuple[float, float]:

@@ -123,4 +123,7 @@ def lidar_view(track: Track, count: Any, body: Body) -> SensedView:
         if not called:
             share_one, called = entry_point(share_one, poses, rows, *given, *others, out), True
 
-    return SensedView(seen, count, 0.0, 1.0)
+    def places(values: Float32s) -> Floats:
+        return REACH * values[:, None] * beams.directions.T
+
+    return SensedView(seen, count, 0.0, 1.0, places, beams=True)

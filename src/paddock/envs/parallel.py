@@ -98,7 +98,7 @@ class PaddockParallelEnv(ParallelEnv[str, Observation, Observation]):  # type: i
             table[self._number[name]] = self._checked(name, action)
         if missing := [name for name in present if name not in actions]:
             raise InvalidValueError(f"the action of {missing[0]} is missing: every agent in `agents` takes one")
-        self.batch.take_actions(table)
+        self.batch.take_actions(table, alone=True)
         outcome = self.batch.step()
         late = int(self.batch.elapsed[0]) >= self._most
         rows = [self._number[name] for name in present]

@@ -58,7 +58,7 @@ class PaddockEnv(gymnasium.Env[Observation, Observation]):
             after = "the episode has ended" if self._seeded else "there is no episode yet"
             raise NotResetError(f"{after}: call reset() before step()")
         batch = self.batch
-        batch.take_actions(np.asarray(action)[None])
+        batch.take_actions(np.asarray(action)[None], alone=True)
         batch.advance()
         reward, over = batch.verdict[:, 0].tolist()
         terminated = over > 0.5

@@ -7,6 +7,7 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 
 from paddock.envs.batch import Batch
+from paddock.envs.task import Scene
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.world.columns import column_index
 
@@ -49,11 +50,15 @@ def checked_seed(seed: Any) -> int:
 
 
 def rendered(batch: Batch, world: int) -> Any:
-    """Return a picture (240, 320, 3) of one world."""
+    """Return a picture (480, 640, 3) of one world."""
     from paddock.envs.picture import Picture
 
     picture = Picture()
     assert batch.task.draw is not None
     of = slice(world * batch.size, (world + 1) * batch.size)
-    batch.task.draw(picture, batch.course, batch.pose[:, of], batch.memory[:, of])
+    view, seen = batch.course.view, np.zeros((0, 2))
+    if view is not None:
+        seen = view.places(batch.observe(np.array([world]))[0, -view.values :])
+    options = batch.task.options(*batch.options.tolist())
+    batch.task.draw(picture, Scene(batch.course, options, batch.pose[:, of], batch.memory[:, of], seen))
     return picture.pixels

@@ -40,9 +40,11 @@ class SensedView(NamedTuple):
     values: int  # for each vehicle
     low: float
     high: float
+    places: "Callable[[NDArray[np.float32]], Floats]"  # values -> points (k, 2) in the vehicle's axes, m, for pictures
+    beams: bool = False  # they are ends of beams
 
 
-class Course(NamedTuple):
+class TaskCourse(NamedTuple):
     """What a task prepares from its settings when an environment is made."""
 
     table: Floats  # (rows, columns): passed to the functions
@@ -51,9 +53,19 @@ class Course(NamedTuple):
     drawing: Any = None  # for `draw`
 
 
-def no_course(settings: Mapping[str, Any], vehicle: Any) -> Course:
+class Scene(NamedTuple):
+    """A world to draw."""
+
+    course: TaskCourse
+    options: Any  # of the task
+    poses: Floats  # (13, k) of its vehicles
+    memory: Floats  # (columns, k)
+    seen: Floats  # (m, 2) places that the first vehicle senses, m in its axes
+
+
+def no_course(settings: Mapping[str, Any], vehicle: Any) -> TaskCourse:
     """Return the course of a task without one."""
-    return Course(np.zeros((1, 1)))
+    return TaskCourse(np.zeros((1, 1)))
 
 
 @dataclass(frozen=True)
@@ -84,13 +96,13 @@ class Task:
     ticks: int = 10  # per step
     steps: int = 500  # of an episode at most
     settings: tuple[str, ...] = ()  # options that are not numbers, for `prepare`
-    prepare: Callable[[Mapping[str, Any], Any], Course] = no_course
+    prepare: Callable[[Mapping[str, Any], Any], TaskCourse] = no_course
     agents: int = 1  # vehicles with actions in a world of the multi-agent form; 1: there is none
     scripted: int = 0  # further vehicles of a world, the last ones, that `act` flies from its memory
     agent_name: str = "agent"
     touches: bool = False  # vehicles of a world may touch each other: the option `contact`
     scores: tuple[str, ...] = ()  # columns of the memory that `info` reports
-    draw: "Callable[[Picture, Course, Floats, Floats], None] | None" = None  # (.., poses (13, k), memory) of a world
+    draw: "Callable[[Picture, Scene], None] | None" = None
     name: str = ""
 
     def specs(self) -> tuple[KernelSpec, ...]:

@@ -127,7 +127,10 @@ def line_view(course: Floats, step: float, closed: bool, segment_row: int) -> Se
     def seen(batch: Any, rows: Ints, out: Float32s) -> None:
         points_ahead(batch.pose, rows, batch.memory[segment_row], course, step, closed, out[:, -2 * len(AHEAD) :])
 
-    return SensedView(seen, 2 * len(AHEAD), -4.0, 4.0)
+    def places(values: Float32s) -> Floats:
+        return np.asarray(values.reshape(-1, 2) * np.array(AHEAD)[:, None], np.float64)
+
+    return SensedView(seen, 2 * len(AHEAD), -4.0, 4.0, places)
 
 
 def cone_view(track: Track) -> SensedView:
@@ -141,7 +144,10 @@ def cone_view(track: Track) -> SensedView:
     def seen(batch: Any, rows: Ints, out: Float32s) -> None:
         cones_ahead(batch.pose, rows, cones, sides, out[:, -4 * CONES_SEEN :])
 
-    return SensedView(seen, 4 * CONES_SEEN, -1.0, 1.0)
+    def places(values: Float32s) -> Floats:
+        return CONE_RANGE * values.reshape(-1, 2)[values.reshape(-1, 2).any(axis=1)].astype(np.float64)
+
+    return SensedView(seen, 4 * CONES_SEEN, -1.0, 1.0, places)
 
 
 def detection_view(track: Track) -> SensedView:
@@ -169,7 +175,11 @@ def detection_view(track: Track) -> SensedView:
         values = np.concatenate([np.nan_to_num(found[:, :, :2]) / options.range_max, sides[:, :, None]], axis=2)
         out[:, -3 * DETECTIONS_SEEN :] = np.clip(values, -1.2, 1.2).reshape(n, -1)
 
-    return SensedView(seen, 3 * DETECTIONS_SEEN, -1.2, 1.2)
+    def places(values: Float32s) -> Floats:
+        found = values.reshape(-1, 3)[:, :2].astype(np.float64)
+        return options.range_max * found[found.any(axis=1)]
+
+    return SensedView(seen, 3 * DETECTIONS_SEEN, -1.2, 1.2, places)
 
 
 def mixed(values: Ints) -> Ints:

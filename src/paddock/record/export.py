@@ -46,7 +46,7 @@ def export(
 
 
 @dataclass
-class Batch:
+class RowBatch:
     """Some rows; NaN for values that a vehicle does not have."""
 
     keys: dict[str, Any]  # name -> array or list of text, for each of KEYS
@@ -70,7 +70,7 @@ class RunTable:
         self._rows = {column: row for row, column in enumerate(self.columns)}
         self._known: dict[int, tuple[FleetLayout, Ints, list[str]]] = {}
 
-    def batches(self) -> Iterator[Batch]:
+    def batches(self) -> Iterator[RowBatch]:
         """Yield the rows in order of time, then of fleets, then of vehicles."""
         pieces: list[tuple[Snapshot, int, FleetSnapshot]] = []  # with the number of the section
         rows = 0
@@ -86,7 +86,7 @@ class RunTable:
         if pieces:
             yield self._batch(pieces)
 
-    def _batch(self, pieces: list[tuple[Snapshot, int, FleetSnapshot]]) -> Batch:
+    def _batch(self, pieces: list[tuple[Snapshot, int, FleetSnapshot]]) -> RowBatch:
         fleets = [fleet for *_, fleet in pieces]
         counts = [len(fleet) for fleet in fleets]
         values = np.full((len(self.columns), sum(counts)), np.nan)
@@ -102,7 +102,7 @@ class RunTable:
         arrays: dict[str, list[Any]] = {}
         for name in self.arrays:
             arrays[name] = [row for fleet in fleets for row in fleet.blocks.get(name, [None] * len(fleet))]
-        return Batch({**keys, "fleet": names, "vehicle": vehicles, "id": ids}, values, arrays)
+        return RowBatch({**keys, "fleet": names, "vehicle": vehicles, "id": ids}, values, arrays)
 
     def _look_up(self, layout: FleetLayout) -> tuple[Ints, list[str]]:
         """Return the rows of a layout's columns and the names of its vehicles; cached."""
@@ -123,7 +123,7 @@ def _to_csv(table: RunTable, path: Path, progress: Progress) -> int:
 def _to_json(table: RunTable, path: Path, progress: Progress) -> int:
     names, encode = (*KEYS, *table.columns), json.JSONEncoder(separators=(",", ":")).encode
 
-    def lines(batch: Batch) -> Iterator[str]:
+    def lines(batch: RowBatch) -> Iterator[str]:
         """Yield objects without the values that a vehicle does not have."""
         for k, record in enumerate(_records(batch, None)):
             present = {name: value for name, value in zip(names, record, strict=True) if value is not None}
@@ -143,7 +143,7 @@ def _to_parquet(table: RunTable, path: Path, progress: Progress) -> int:
         return _written(table, progress, lambda batch: writer.write_batch(_arrow_batch(batch, schema)))
 
 
-def _written(table: RunTable, progress: Progress, write: Callable[[Batch], None]) -> int:
+def _written(table: RunTable, progress: Progress, write: Callable[[RowBatch], None]) -> int:
     done = 0
     for batch in table.batches():
         write(batch)
@@ -152,7 +152,7 @@ def _written(table: RunTable, progress: Progress, write: Callable[[Batch], None]
     return done
 
 
-def _records(batch: Batch, missing: Any) -> Iterator[tuple[Any, ...]]:
+def _records(batch: RowBatch, missing: Any) -> Iterator[tuple[Any, ...]]:
     """Return the rows, with `missing` for NaN and infinities, which neither format can represent."""
     keys = [values.tolist() if isinstance(values, np.ndarray) else values for values in batch.keys.values()]
     values = batch.values.astype(object)
@@ -200,7 +200,7 @@ def _arrow_schema(table: RunTable) -> Any:
     return pa.schema(fields, metadata=about)
 
 
-def _arrow_batch(batch: Batch, schema: Any) -> Any:
+def _arrow_batch(batch: RowBatch, schema: Any) -> Any:
     pa = _pyarrow()
     arrays: list[Any] = []
     for name, column in zip(KEYS, schema, strict=False):

@@ -8,14 +8,14 @@ from paddock.engine.events import Event
 from paddock.scenario import Scenario
 from paddock.track.course import sectors_of
 from paddock.track.from_scenario import track_of
-from paddock.track.race_log import LogEntry, read_entry
+from paddock.track.race_log import RaceEntry, read_entry
 from paddock.track.standings import SHOWN, ScoredRules, Standings
 from paddock.track.timing import OUT
 from paddock.world.columns import Floats
 from paddock.world.snapshot import Snapshot
 
 
-def race_entries(events: Sequence[Event]) -> list[LogEntry]:
+def race_entries(events: Sequence[Event]) -> list[RaceEntry]:
     """Return the entries of the race log that events report."""
     found = (read_entry(event.kind, event.subject, event.detail) for event in events)
     return [entry for entry in found if entry is not None]

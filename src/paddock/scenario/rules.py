@@ -3,18 +3,27 @@
 import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from paddock.errors import unknown_name
+from paddock.errors import printable, unknown_name
 from paddock.scenario.base import NotNegative, Positive, Section, Text, Whole, invalid
 from paddock.scenario.vehicle import VehicleEntry
 
 Discipline = Literal["acceleration", "skidpad", "autocross", "trackdrive", "race"]
-Penalty = NotNegative | Literal["dnf"]
 DNF = "dnf"
 MOST_LAPS = 10_000
+
+
+def _penalty(value: Any) -> Any:
+    if isinstance(value, str) and value != DNF:
+        near = " (did you mean 'dnf'?)" if value.strip().lower().replace(".", "") == DNF else ""
+        raise invalid(f"a penalty is a number of seconds >= 0, or dnf, not {printable(value[:60])!r}{near}")
+    return value
+
+
+Penalty = Annotated[NotNegative | Literal["dnf"], BeforeValidator(_penalty)]
 
 
 class Rules(NamedTuple):

@@ -59,10 +59,7 @@ class TrackSection(Section):
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
-        given = [key for key in SOURCES if getattr(self, key) is not None]
-        if len(given) != 1:
-            has = f"it has {' and '.join(given) or 'none'}"
-            raise invalid(f"a track needs exactly one of {', '.join(SOURCES)}; {has}", tuple(given[1:2]))
+        _check_sources([key for key in SOURCES if getattr(self, key) is not None])
         if self.text is not None and self.file is None:
             raise invalid("text is that of a file: give its name as file", ("text",))
         return self
@@ -74,12 +71,21 @@ class TrackSection(Section):
         return found["name"] if set_ == {"name"} else found
 
 
+def _check_sources(given: list[str]) -> None:
+    if len(given) == 1:
+        return
+    has = f"has both {given[0]} and {given[1]}: keep one" if given else "has no source: give one"
+    choices = "name (a track of the catalog), file (a track file) or generate (a random track)"
+    raise invalid(f"the track {has} of {choices}", tuple(given[1:2]))
+
+
 def _track(value: Any, info: ValidationInfo) -> Any:
     """Expand a name or path, and read the file."""
     if isinstance(value, str):
         value = {"file" if is_track_file(value) else "name": value}
     if not isinstance(value, dict) or not isinstance(value.get("file"), str) or value.get("text") is not None:
         return value
+    _check_sources([key for key in SOURCES if value.get(key) is not None])  # before the file is looked for
     folder = (info.context or {}).get(FILES, "")
     if folder is None:
         raise invalid("files are not read for clients: give {file: NAME, text: TEXT}", ("file",))

@@ -362,11 +362,12 @@ def add_clutter(
 
 
 def write_detections(o: Any, rows: Any, seen: int, out: Any) -> None:
-    """Write the detections of a vehicle, nearest first, with their covariances."""
-    order = empty(seen + 1, dtype=int64)
+    """Write the detections of a vehicle, nearest to the sensor first as reported, with their covariances."""
+    order, apart = empty(seen + 1, dtype=int64), empty(seen + 1)
     for k in range(seen):
-        order[k] = k
-    order_rows(rows[0], order, seen)
+        dx, dy = rows[3, k] - o.x, rows[4, k] - o.y
+        order[k], apart[k] = k, dx * dx + dy * dy
+    order_rows(apart, order, seen)
     most = out.shape[0]
     for m in range(minimum_count(seen, most)):
         k = order[m]
@@ -404,8 +405,8 @@ def look_for_cones(view: FleetView, arrays: Any, reading: Floats) -> None:
 def cone_arrays(options: Any) -> tuple[ArrayReading, ...]:
     """Return the arrays of the sensor."""
     most = round(options.max_detections)
-    found = "a row for each detection, nearest first; NaN in unused rows"
-    real = "a row for each visible cone as it is, nearest first; NaN in unused rows"
+    found = "a row for each detection, nearest to the sensor first, as reported; NaN in unused rows"
+    real = "a row for each visible cone as it is, nearest to the sensor first; NaN in unused rows"
     return (
         ArrayReading("detections", (most, len(DETECTION)), "float32", "", found, DETECTION),
         ArrayReading("truth", (most, len(TRUTH)), "float32", "", real, TRUTH),

@@ -49,13 +49,13 @@ def from_cones(
     covariances: ArrayLike | None = None,
 ) -> Track:
     """Return the track of cones (n, 2) m with colours (names or places in CONE_COLOURS) and a start (x, y, yaw)."""
-    places = np.asarray(cones, np.float64)
+    places = _numbers("cones", cones)
     if places.ndim != 2 or places.shape[1] != 2 or not np.isfinite(places).all():
         raise InvalidValueError(f"cones must be finite numbers of the shape (n, 2), not of {places.shape}")
     named = [_colour(one) for one in np.asarray(colours).tolist()]
     if len(named) != len(places):
         raise InvalidValueError(f"there are {len(places)} cones and {len(named)} colours")
-    spread = np.zeros((len(places), 3)) if covariances is None else np.asarray(covariances, np.float64)
+    spread = np.zeros((len(places), 3)) if covariances is None else _numbers("covariances", covariances)
     if spread.shape != (len(places), 3):
         raise InvalidValueError(f"covariances must have the shape ({len(places)}, 3), not {spread.shape}")
     x, y, yaw = _start(start)
@@ -77,9 +77,19 @@ def _colour(value: Any) -> str:
     return CONE_COLOURS[value]
 
 
-def _start(given: Sequence[float]) -> tuple[float, float, float]:
-    values = tuple(float(value) for value in given)
-    if len(values) != 3 or not all(map(math.isfinite, values)):
+def _numbers(what: str, given: Any) -> Floats:
+    try:
+        return np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        raise InvalidValueError(f"{what} must be rows of numbers, not {str(given)[:60]!r}") from None
+
+
+def _start(given: Any) -> tuple[float, float, float]:
+    try:
+        values = tuple(float(value) for value in given)
+    except (TypeError, ValueError):
+        values = ()
+    if isinstance(given, str) or len(values) != 3 or not all(map(math.isfinite, values)):
         raise InvalidValueError(f"a start pose is (x, y, yaw) in m and rad, not {given!r}")
     return values[0], values[1], values[2]
 

@@ -19,7 +19,7 @@ from paddock.track.timing import (
     REAR,
     REAR_TRACK,
     SHAPE_ROWS,
-    Course,
+    TimedCourse,
 )
 from paddock.track.track import Track
 
@@ -45,7 +45,7 @@ def sectors_of(track: Track, discipline: str) -> int:
     return 0 if discipline == "skidpad" or sectors < 2 else sectors
 
 
-def course_of(track: Track, discipline: str, obstacles: Sequence[Any]) -> tuple[Course, list[str]]:
+def course_of(track: Track, discipline: str, obstacles: Sequence[Any]) -> tuple[TimedCourse, list[str]]:
     """Return the course, and the names of its cones: those of `obstacles`, as a scenario has them."""
     ends = np.array([[*gate.left, *gate.right] for gate in track.gates])
     across = ends[:, 2:] - ends[:, :2]
@@ -62,7 +62,7 @@ def course_of(track: Track, discipline: str, obstacles: Sequence[Any]) -> tuple[
     along = np.concatenate([track.along, [track.length]]) if track.closed else track.along
     blocks, widths = line_blocks(points, track.closed), (track.left_width, track.right_width)
     along = np.ascontiguousarray(along)
-    course = Course(gates, points, blocks, along, *widths, track.closed, track.gates[0].along, circles, cones)
+    course = TimedCourse(gates, points, blocks, along, *widths, track.closed, track.gates[0].along, circles, cones)
     return course, names
 
 
@@ -88,7 +88,7 @@ def shapes_of(body: Any, parameters: Any, n: int) -> Floats:
     return shape
 
 
-def timing_points(poses: Floats, shapes: Floats, course: Course) -> Floats:
+def timing_points(poses: Floats, shapes: Floats, course: TimedCourse) -> Floats:
     """Return how far ahead of its pose each car is timed, m: at its foremost point.
 
     A car that stands over the start line is timed at its pose if that is before the line, else at its rearmost point:

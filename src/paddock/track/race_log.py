@@ -29,7 +29,7 @@ TIME_LIMIT, NO_START, LEFT_COURSE, WRONG_CIRCLE, NOT_FINITE, REMOVED, UNSAFE = r
 COLUMNS = 6
 
 
-class LogEntry(NamedTuple):
+class RaceEntry(NamedTuple):
     """One thing that happened to a car."""
 
     kind: str  # of KINDS
@@ -70,12 +70,12 @@ _FIELDS = {
 }
 
 
-def entry_text(entry: LogEntry) -> str:
+def entry_text(entry: RaceEntry) -> str:
     """Return the text of the event that reports an entry."""
     return f"{_TEXTS[entry.kind][0].format(entry)}at {entry.time:.9f} s"
 
 
-def read_entry(kind: str, car: str, text: str) -> LogEntry | None:
+def read_entry(kind: str, car: str, text: str) -> RaceEntry | None:
     """Return the entry that an event reports; None for events of other kinds, and for other texts."""
     found = re.fullmatch(f"{_TEXTS[kind][1]}at {_TIME} s", text) if kind in _TEXTS else None
     if found is None:
@@ -89,17 +89,17 @@ def read_entry(kind: str, car: str, text: str) -> LogEntry | None:
             fields[name] = value
         else:
             fields[name] = REASONS.index(value) if kind == "dnf" and name == "number" else int(value)
-    return LogEntry(kind, car, float(time), **fields)  # type: ignore[arg-type]
+    return RaceEntry(kind, car, float(time), **fields)  # type: ignore[arg-type]
 
 
-def entries_of(log: Floats, cars: list[str], cones: dict[int, str]) -> list[LogEntry]:
+def entries_of(log: Floats, cars: list[str], cones: dict[int, str]) -> list[RaceEntry]:
     """Return the entries of a log (COLUMNS, k): kind, car, time, lap, number, value; `cones`: names by number."""
     entries = []
     for kind, car, time, lap, number, value in log.T.tolist():
         name = KINDS[int(kind)]
         hit = name == "cone_hit"
         cone = cones.get(int(number), f"cone {int(number)}") if hit else ""
-        entries.append(LogEntry(name, cars[int(car)], time, int(lap), 0 if hit else int(number), value, cone))
+        entries.append(RaceEntry(name, cars[int(car)], time, int(lap), 0 if hit else int(number), value, cone))
     return entries
 
 

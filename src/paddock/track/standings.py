@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from paddock.track.locating import Floats
-from paddock.track.race_log import LogEntry
+from paddock.track.race_log import RaceEntry
 from paddock.track.timing import FINISHED, OUT, RUNNING, STATUSES, STOPPED, UNSAFE_STOP, WAITING
 from paddock.world.columns import Column, column_index
 
@@ -152,10 +152,10 @@ class ScoredRules:
         sectors: int,
         cars: Sequence[tuple[str, int]],
         shown: Mapping[str, Floats],
-        entries: Sequence[LogEntry],
+        entries: Sequence[RaceEntry],
     ) -> Standings:
         """Return the standings of cars (name, id) from their columns (see SHOWN) and the entries of the log."""
-        own: dict[str, list[LogEntry]] = {name: [] for name, _ in cars}
+        own: dict[str, list[RaceEntry]] = {name: [] for name, _ in cars}
         for entry in entries:
             if entry.car in own:
                 own[entry.car].append(entry)
@@ -174,7 +174,7 @@ class ScoredRules:
         rules = self.rules.discipline, track, self.rules.laps
         return Standings(*rules, now, tuple(rows), _fastest(laps), tuple(map(_fastest, parts)))
 
-    def _row(self, name: str, number: int, at: Mapping[str, float], log: list[LogEntry], sectors: int) -> Standing:
+    def _row(self, name: str, number: int, at: Mapping[str, float], log: list[RaceEntry], sectors: int) -> Standing:
         lap_times = tuple(entry.value for entry in log if entry.kind == "lap")
         parts: dict[int, list[float | None]] = {}
         for entry in log:

@@ -67,7 +67,7 @@ AT_REST_SPEED = 0.05  # m/s: a slower car has stopped
 LOOKS = 80  # most steps of the search for the moment of a crossing
 
 
-class Course(NamedTuple):
+class TimedCourse(NamedTuple):
     """The track as `look` needs it."""
 
     gates: Floats  # (g, 5): x, y of the left end, unit vector to the right end, width
@@ -82,7 +82,7 @@ class Course(NamedTuple):
     cones: Floats  # (c, 3) m: x, y, radius of the base, of cones that are not bodies of their own
 
 
-class Limits(NamedTuple):
+class TimingLimits(NamedTuple):
     """Numbers of the rules that `look` compares with; infinite where there is no such rule."""
 
     stop_distance: float  # m
@@ -138,7 +138,7 @@ def beside(x: float, y: float, points: Floats, k: int, t: float) -> float:
     return offset
 
 
-def is_outside(x: float, y: float, c: Course, k: int, reach: int) -> bool:
+def is_outside(x: float, y: float, c: TimedCourse, k: int, reach: int) -> bool:
     """Return whether a wheel is outside the boundaries, near segment k of the middle line."""
     j, t = segment_near(x, y, c.points, k - reach, 2 * reach + 1, c.closed)
     following = j + 1 if j + 1 < c.points.shape[0] else 0
@@ -148,7 +148,9 @@ def is_outside(x: float, y: float, c: Course, k: int, reach: int) -> bool:
     return bool(offset > left or offset < -right)
 
 
-def all_outside(x: float, y: float, cos: float, sin: float, shape: Any, i: int, c: Course, k: int, cell: float) -> bool:
+def all_outside(
+    x: float, y: float, cos: float, sin: float, shape: Any, i: int, c: TimedCourse, k: int, cell: float
+) -> bool:
     """Return whether all four wheels of a car are outside the boundaries."""
     for wheel in range(4):
         side = 1.0 if wheel % 2 == 0 else -1.0
@@ -168,16 +170,122 @@ def note(found: Any, count: int, kind: int, car: int, number: int, share: float)
     return count + 1
 
 
+def follow(px: float, py: float, table: Any, i: int, c: TimedCourse, cell: float) -> tuple[int, float]:
+    """Find the foremost point of a car on the middle line, and its progress; return the segment and the share of it."""
+    segments, length = c.points.shape[0] if c.closed else c.points.shape[0] - 1, c.along[c.along.shape[0] - 1]
+    known = table[KNOWN, i] > 0.0
+    lost = not known
+    k, t = int(table[SEGMENT, i]), 0.0
+    if known:
+        moved = absolute(px - table[X, i]) + absolute(py - table[Y, i])
+        window = min(int((REACH + moved) / cell) + 2, segments // 2)
+        k, t = segment_near(px, py, c.points, k - window, 2 * window + 1, c.closed)
+        offset = beside(px, py, c.points, k, t)
+        lost = offset > c.left_width[k] + LOST or offset < -c.right_width[k] - LOST
+    if lost:
+        k, t = nearest_segment(px, py, c.points, c.blocks, c.closed)
+    along = c.along[k] + t * (c.along[k + 1] - c.along[k]) - c.line
+    if c.closed:
+        before = table[PROGRESS, i] if known else select_start(along, length)
+        along = along + length * nearest((before - along) / length)
+    table[SEGMENT, i], table[PROGRESS, i] = k, along
+    return k, t
+
+
+def cross_gates(
+    px: float, py: float, vx: float, vy: float, table: Any, i: int, half: float, c: TimedCourse, dt: float,
+    found: Any, count: int,
+) -> int:  # fmt: skip
+    """Note the gates that a car of half that width has crossed since the last tick, m."""
+    ox, oy = table[X, i], table[Y, i]
+    hx, hy, gx, gy = dt * table[VX, i], dt * table[VY, i], dt * vx, dt * vy
+    for g in range(c.gates.shape[0]):
+        lx, ly, ux, uy, width = c.gates[g, 0], c.gates[g, 1], c.gates[g, 2], c.gates[g, 3], c.gates[g, 4]
+        d0, d1 = (ox - lx) * -uy + (oy - ly) * ux, (px - lx) * -uy + (py - ly) * ux
+        if d0 < 0.0 <= d1:
+            share = crossing(d0, d1, hx * -uy + hy * ux, gx * -uy + gy * ux)
+            at_x, at_y = place_between(ox, px, hx, gx, share), place_between(oy, py, hy, gy, share)
+            across = (at_x - lx) * ux + (at_y - ly) * uy
+            if -half <= across <= width + half:
+                count = note(found, count, CROSSED, i, g, share)
+    return count
+
+
+def add_up(px: float, py: float, table: Any, i: int, c: TimedCourse) -> None:
+    """Add the turns about the circles of a skidpad, and the way after the finish, since the last tick."""
+    ox, oy = table[X, i], table[Y, i]
+    if c.circles.shape[0] > 1:
+        table[LEFT_TURN, i] += turned(ox, oy, px, py, c.circles[0, 0], c.circles[0, 1])
+        table[RIGHT_TURN, i] += turned(ox, oy, px, py, c.circles[1, 0], c.circles[1, 1])
+    if table[STATUS, i] == FINISHED:
+        table[AFTER, i] += sqrt((px - ox) * (px - ox) + (py - oy) * (py - oy))
+
+
+def compare(table: Any, i: int, limits: TimingLimits, time: float, found: Any, count: int) -> int:
+    """Note a car that has stopped, has not stopped in time, or is late."""
+    status = table[STATUS, i]
+    if status == FINISHED:
+        vx, vy = table[VX, i], table[VY, i]
+        if vx * vx + vy * vy < AT_REST_SPEED * AT_REST_SPEED:
+            count = note(found, count, AT_REST, i, 0, 1.0)
+        elif table[AFTER, i] > limits.stop_distance:
+            count = note(found, count, TOO_FAR, i, 0, 1.0)
+    late = status == RUNNING and time - table[STARTED, i] > limits.time_limit
+    if late or (status == WAITING and time > limits.start_limit):
+        count = note(found, count, LATE, i, 0, 1.0)
+    return count
+
+
+def leave(
+    x: float, y: float, cos: float, sin: float, table: Any, shape: Any, i: int, c: TimedCourse, k: int, t: float,
+    cell: float, found: Any, count: int,
+) -> int:  # fmt: skip
+    """Note a car whose last wheel has left the track; most are far from the boundaries."""
+    far = absolute(beside(x, y, c.points, k, t)) + absolute(shape[FRONT, i]) + absolute(shape[REAR, i])
+    inside = far + shape[FRONT_TRACK, i] < c.left_width[k] and far + shape[FRONT_TRACK, i] < c.right_width[k]
+    out = not inside and all_outside(x, y, cos, sin, shape, i, c, k, cell)
+    if out and table[OUTSIDE, i] == 0.0:
+        count = note(found, count, LEFT_TRACK, i, 0, 1.0)
+    table[OUTSIDE, i] = 1.0 if out else 0.0
+    return count
+
+
+def touch_cones(
+    x: float, y: float, cos: float, sin: float, shape: Any, i: int, c: TimedCourse, hit: Any, found: Any, count: int
+) -> int:
+    """Note the cones under the outline of a car that were not touched before."""
+    bx, by = x + shape[CENTRE, i] * cos, y + shape[CENTRE, i] * sin
+    half_length, half_width = shape[HALF_LENGTH, i], shape[HALF_WIDTH, i]
+    radius = half_length + half_width
+    for j in range(c.cones.shape[0]):
+        dx, dy, base = c.cones[j, 0] - bx, c.cones[j, 1] - by, c.cones[j, 2]
+        if hit[j] == 0 and absolute(dx) <= radius + base and absolute(dy) <= radius + base:
+            ahead, left = dx * cos + dy * sin, dy * cos - dx * sin
+            ahead -= clamp(ahead, -half_length, half_length)
+            left -= clamp(left, -half_width, half_width)
+            if ahead * ahead + left * left <= base * base:
+                hit[j] = 1
+                count = note(found, count, CONE_TOUCHED, i, j, 1.0)
+    return count
+
+
 def look(
-    poses: Any, shape: Any, table: Any, c: Course, limits: Limits, hit: Any, time: float, dt: float, found: Any
+    poses: Any,
+    shape: Any,
+    table: Any,
+    c: TimedCourse,
+    limits: TimingLimits,
+    hit: Any,
+    time: float,
+    dt: float,
+    found: Any,
 ) -> int:
     """Follow all cars from the last tick to this one; return the number of rows of `found`.
 
     `poses` (13, n) have the rows of Pose, NaN for cars that are not there; `hit` (c,) marks cones that were touched.
     """
     count, segments = 0, c.points.shape[0] if c.closed else c.points.shape[0] - 1
-    length = c.along[c.along.shape[0] - 1]
-    cell = length / segments
+    cell = c.along[c.along.shape[0] - 1] / segments
     for i in range(table.shape[1]):
         status = table[STATUS, i]
         if status >= STOPPED:
@@ -196,71 +304,15 @@ def look(
         nose = table[POINT, i]
         px, py = x + nose * cos, y + nose * sin
         vx, vy = poses[7, i] - poses[12, i] * nose * sin, poses[8, i] + poses[12, i] * nose * cos
-        ox, oy = table[X, i], table[Y, i]
-        old = int(table[SEGMENT, i])
-        known = table[KNOWN, i] > 0.0
-        lost = not known
-        k, t = old, 0.0
-        if known:
-            window = min(int((REACH + absolute(px - ox) + absolute(py - oy)) / cell) + 2, segments // 2)
-            k, t = segment_near(px, py, c.points, old - window, 2 * window + 1, c.closed)
-            offset = beside(px, py, c.points, k, t)
-            lost = offset > c.left_width[k] + LOST or offset < -c.right_width[k] - LOST
-        if lost:
-            k, t = nearest_segment(px, py, c.points, c.blocks, c.closed)
-        along = c.along[k] + t * (c.along[k + 1] - c.along[k]) - c.line
-        if c.closed:
-            before = table[PROGRESS, i] if known else select_start(along, length)
-            along = along + length * nearest((before - along) / length)
-        table[SEGMENT, i], table[PROGRESS, i] = k, along
-        if known:
-            hx, hy, gx, gy = dt * table[VX, i], dt * table[VY, i], dt * vx, dt * vy
-            for g in range(c.gates.shape[0]):
-                lx, ly, ux, uy, width = c.gates[g, 0], c.gates[g, 1], c.gates[g, 2], c.gates[g, 3], c.gates[g, 4]
-                d0, d1 = (ox - lx) * -uy + (oy - ly) * ux, (px - lx) * -uy + (py - ly) * ux
-                if d0 < 0.0 <= d1:
-                    share = crossing(d0, d1, hx * -uy + hy * ux, gx * -uy + gy * ux)
-                    at_x, at_y = place_between(ox, px, hx, gx, share), place_between(oy, py, hy, gy, share)
-                    across = (at_x - lx) * ux + (at_y - ly) * uy
-                    if -shape[HALF_WIDTH, i] <= across <= width + shape[HALF_WIDTH, i]:
-                        count = note(found, count, CROSSED, i, g, share)
-            if c.circles.shape[0] > 1:
-                table[LEFT_TURN, i] += turned(ox, oy, px, py, c.circles[0, 0], c.circles[0, 1])
-                table[RIGHT_TURN, i] += turned(ox, oy, px, py, c.circles[1, 0], c.circles[1, 1])
-            if status == FINISHED:
-                table[AFTER, i] += sqrt((px - ox) * (px - ox) + (py - oy) * (py - oy))
+        k, t = follow(px, py, table, i, c, cell)
+        if table[KNOWN, i] > 0.0:
+            count = cross_gates(px, py, vx, vy, table, i, shape[HALF_WIDTH, i], c, dt, found, count)
+            add_up(px, py, table, i, c)
         table[X, i], table[Y, i], table[VX, i], table[VY, i], table[KNOWN, i] = px, py, vx, vy, 1.0
-        if status == FINISHED:
-            if vx * vx + vy * vy < AT_REST_SPEED * AT_REST_SPEED:
-                count = note(found, count, AT_REST, i, 0, 1.0)
-            elif table[AFTER, i] > limits.stop_distance:
-                count = note(found, count, TOO_FAR, i, 0, 1.0)
         if status == RUNNING:
-            far = absolute(beside(x, y, c.points, k, t)) + absolute(shape[FRONT, i]) + absolute(shape[REAR, i])
-            inside = far + shape[FRONT_TRACK, i] < c.left_width[k] and far + shape[FRONT_TRACK, i] < c.right_width[k]
-            out = not inside and all_outside(x, y, cos, sin, shape, i, c, k, cell)
-            if out and table[OUTSIDE, i] == 0.0:
-                count = note(found, count, LEFT_TRACK, i, 0, 1.0)
-            table[OUTSIDE, i] = 1.0 if out else 0.0
-            if time - table[STARTED, i] > limits.time_limit:
-                count = note(found, count, LATE, i, 0, 1.0)
-        if status == WAITING and time > limits.start_limit:
-            count = note(found, count, LATE, i, 0, 1.0)
-        if status <= FINISHED:
-            bx, by, radius = (
-                x + shape[CENTRE, i] * cos,
-                y + shape[CENTRE, i] * sin,
-                shape[HALF_LENGTH, i] + shape[HALF_WIDTH, i],
-            )
-            for j in range(c.cones.shape[0]):
-                dx, dy, base = c.cones[j, 0] - bx, c.cones[j, 1] - by, c.cones[j, 2]
-                if hit[j] == 0 and absolute(dx) <= radius + base and absolute(dy) <= radius + base:
-                    ahead, left = dx * cos + dy * sin, dy * cos - dx * sin
-                    ahead -= clamp(ahead, -shape[HALF_LENGTH, i], shape[HALF_LENGTH, i])
-                    left -= clamp(left, -shape[HALF_WIDTH, i], shape[HALF_WIDTH, i])
-                    if ahead * ahead + left * left <= base * base:
-                        hit[j] = 1
-                        count = note(found, count, CONE_TOUCHED, i, j, 1.0)
+            count = leave(x, y, cos, sin, table, shape, i, c, k, t, cell, found, count)
+        count = compare(table, i, limits, time, found, count)
+        count = touch_cones(x, y, cos, sin, shape, i, c, hit, found, count)
     return count
 
 

@@ -142,6 +142,8 @@ def checked(column: Column, value: Any, what: str, where: str = "") -> float:
             raise InvalidValueError(
                 f"{place}{what} {column.name!r} is one of {', '.join(column.choices)}, not {value:g}"
             )
+        if column.unit == "0/1" and value not in (0, 1):
+            raise InvalidValueError(f"{place}{what} {column.name!r} is on or off: 0 or 1, not {value:g}")
         if column.low <= value <= column.high:
             return float(value)
         allowed = f"{column.low:g} to {column.high:g} {column.unit}".rstrip()

@@ -23,7 +23,7 @@ from paddock.scenario.rules import DNF, Rules
 from paddock.track import race_log, timing
 from paddock.track.course import check_discipline, course_of, sectors_of, shapes_of, timing_points
 from paddock.track.from_scenario import world_with_track
-from paddock.track.race_log import LogEntry, entries_of, entry_text
+from paddock.track.race_log import RaceEntry, entries_of, entry_text
 from paddock.track.standings import SHOWN, ScoredRules, Standings, order_of
 from paddock.track.timing import FINISHED, OUT, RUNNING, STOPPED, UNSAFE_STOP, WAITING
 from paddock.track.track import Track
@@ -69,7 +69,7 @@ class RulesStage:
         cones = () if scenario.contact is not None else world_with_track(scenario).obstacles  # else bodies of their own
         self.course, self.cone_names = course_of(track, self.rules.discipline, cones or ())
         self._sectors = sectors_of(track, self.rules.discipline)
-        self._limits = timing.Limits(
+        self._limits = timing.TimingLimits(
             self.rules.stop_distance or np.inf,
             np.inf if self.rules.time_limit is None or self._racing else self.rules.time_limit,
             self.rules.start_limit or np.inf,
@@ -413,7 +413,7 @@ class RulesStage:
         self._logged += 1
         hit = kind == race_log.CONE_HIT
         cone = self._cone_name(number) if hit else ""
-        entry = LogEntry(race_log.KINDS[kind], self.names[car], time, lap, 0 if hit else number, float(value), cone)
+        entry = RaceEntry(race_log.KINDS[kind], self.names[car], time, lap, 0 if hit else number, float(value), cone)
         self.events.report(tick, entry.kind, entry.car, entry_text(entry))
 
     def columns(self) -> dict[str, Floats]:

@@ -7,9 +7,10 @@ import numpy as np
 
 from paddock.compute.math import atan2, maximum, select, whole
 from paddock.compute.philox import uniforms
+from paddock.compute.quaternion import rotate
 from paddock.envs.lidar_view import BEAMS, lidar_view
-from paddock.envs.picture import BLUE, DARK, Picture
-from paddock.envs.task import Course, Task, Verdict
+from paddock.envs.picture import BLUE, RED, Picture
+from paddock.envs.task import Scene, Task, TaskCourse, Verdict
 from paddock.envs.track_view import (
     checked_observation,
     chosen_track,
@@ -25,6 +26,9 @@ from paddock.world.columns import Column, Floats, column_index
 from paddock.world.pose import Pose
 
 PLACE_DRAW, TURN_DRAW = 1, 2  # purposes of draws
+YELLOW = (201, 162, 39)
+CONE_PAINT = (BLUE, YELLOW, (251, 143, 68), (188, 76, 0), (110, 119, 129))  # by the colours of cones
+ROAD, BEAM = (175, 184, 193), (255, 171, 168)
 
 
 class Options(NamedTuple):
@@ -139,7 +143,7 @@ def observe(at: Pose, m: Memory, a: Action, o: Options, course: Floats, poses: F
     )
 
 
-def prepare(settings: Mapping[str, Any], batch: Any) -> Course:
+def prepare(settings: Mapping[str, Any], batch: Any) -> TaskCourse:
     """Return the track of the setting `track`, seen as the setting `observation` says."""
     track = chosen_track(settings.get("track", "harbour"))
     seen = checked_observation(settings.get("observation", "lidar"))
@@ -155,17 +159,33 @@ def prepare(settings: Mapping[str, Any], batch: Any) -> Course:
         view = line_view(table, spacing, track.closed, column_index(Memory)["segment"])
     else:
         view = cone_view(track) if seen == "cones" else detection_view(track)
-    return Course(table, values, view, track)
+    return TaskCourse(table, values, view, track)
 
 
-def draw(picture: Picture, course: Course, poses: Floats, memory: Floats) -> None:
-    """Draw the track and the cars around the first one, from above."""
-    track = course.drawing
-    view = picture.above(poses[:3, 0].tolist(), 30.0)
-    for line, colour in ((track.left, (31, 111, 235)), (track.right, (201, 162, 39))):
-        view.line(np.column_stack([line, np.zeros(len(line))]), colour, closed=track.closed)
+def draw(picture: Picture, scene: Scene) -> None:
+    """Draw the track, the cars around the first one, and what that one senses, from above."""
+    track, poses, view_of_car = scene.course.drawing, scene.poses, scene.course.view
+    at = poses[:, 0]
+    view = picture.above(at[:3].tolist(), 22.0)
+    view.grid(5.0)
+    left, right = (np.column_stack([line, np.zeros(len(line))]) for line in (track.left, track.right))
+    view.fill([left, right] if track.closed else [np.concatenate([left, right[::-1]])], ROAD)
+    for line, colour in ((left, BLUE), (right, YELLOW)):
+        view.line(line, colour, closed=track.closed, width=2.0)
+    x, y, yaw = track.start
+    view.line([(x - np.sin(yaw) * a, y + np.cos(yaw) * a, 0.0) for a in (-1.5, 1.5)], (255, 255, 255), width=4.0)
+    for colour in np.unique(track.colours):
+        cones = track.cones[track.colours == colour]
+        view.disc(np.column_stack([cones, np.zeros(len(cones))]), 0.3, CONE_PAINT[int(colour)])
+    qx, qy, qz, qw = at[3:7].tolist()
+    turned = [rotate(qx, qy, qz, qw, a, b, 0.0) for a, b in scene.seen.tolist()]
+    ends = at[:3] + np.array(turned).reshape(-1, 3)
+    if view_of_car is not None and view_of_car.beams:
+        for end in ends:
+            view.line([at[:3], end], BEAM, width=1.0)
+    view.disc(ends, 0.15, RED)
     for k in range(poses.shape[1]):
-        view.box(poses[:, k], 2.6, 1.4, DARK if k else BLUE)
+        view.car(poses[:, k], 2.6, 1.4, (130, 80, 223) if k else BLUE)
 
 
 TASK = Task(

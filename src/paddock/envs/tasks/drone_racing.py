@@ -5,18 +5,20 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from paddock.compute import arrays
 from paddock.compute.math import absolute, floor, select, sincos, sqrt, whole
 from paddock.compute.quaternion import unrotate
 from paddock.envs.flight import ACTIONS, FlightAction, body_motion, flown, hover_share, spread_draws
-from paddock.envs.gates import GATE_COLUMNS, gate_course
-from paddock.envs.picture import DARK, Picture
-from paddock.envs.task import Course, Task, Verdict
+from paddock.envs.picture import DARK, GREEN, Picture
+from paddock.envs.task import Scene, Task, TaskCourse, Verdict
+from paddock.errors import InvalidValueError, unknown_name
 from paddock.vehicles.model import Placement
 from paddock.vehicles.parts.quad import Command
 from paddock.world.columns import Column, Floats
 from paddock.world.pose import Pose
 
 GATE_DRAW, PLACE_DRAW, HEIGHT_DRAW = 1, 2, 3  # purposes of draws
+GATE_COLUMNS = 4  # of a gate: x, y, z (m) of the centre, yaw (rad) of the direction through it
 
 
 class Options(NamedTuple):
@@ -129,23 +131,73 @@ def observe(at: Pose, m: Memory, a: FlightAction, o: Options, course: Floats, po
     return Observation(*gap, *normal, *onward, b.vx, b.vy, b.vz, b.up_x, b.up_y, b.up_z, at.wx, at.wy, at.wz)
 
 
-def prepare(settings: Mapping[str, Any], batch: Any) -> Course:
+def _around(points: Floats) -> Floats:
+    """Return gates at points (k, 3) of a closed course, each across the line from the last to the next one."""
+    way = np.roll(points, -1, axis=0) - np.roll(points, 1, axis=0)
+    return np.column_stack([points, arrays.arctan2(way[:, 1], way[:, 0])])
+
+
+def _oval() -> Floats:
+    angle = np.arange(8) * np.pi / 4.0
+    return _around(np.column_stack([10.0 * arrays.cos(angle), 6.0 * arrays.sin(angle), 2.0 + 0.0 * angle]))
+
+
+def _eight() -> Floats:
+    angle = (np.arange(8) + 0.5) * np.pi / 4.0
+    height = 2.5 + 0.5 * arrays.cos(2.0 * angle)
+    return _around(np.column_stack([12.0 * arrays.sin(angle), 6.0 * arrays.sin(2.0 * angle), height]))
+
+
+def _climb() -> Floats:
+    angle = np.arange(6) * np.pi / 3.0
+    return _around(
+        np.column_stack([8.0 * arrays.cos(angle), 8.0 * arrays.sin(angle), 3.0 + 1.5 * arrays.sin(2.0 * angle)])
+    )
+
+
+COURSES = {"oval": _oval, "eight": _eight, "climb": _climb}
+
+
+def gate_course(given: Any) -> Floats:
+    """Return gates (k, 4): a named course, or rows of x, y, z (m) and yaw (rad)."""
+    if isinstance(given, str):
+        if given not in COURSES:
+            raise unknown_name("course of gates", given, COURSES)
+        return np.ascontiguousarray(COURSES[given]())
+    try:
+        gates = np.array(given, np.float64)
+    except (TypeError, ValueError):
+        gates = np.zeros(0)
+    if gates.ndim != 2 or gates.shape[1] != GATE_COLUMNS or len(gates) < 2 or not np.isfinite(gates).all():
+        raise InvalidValueError("gates: a name, or at least two rows of x, y, z (m) and yaw (rad), all finite")
+    if (gates[:, 2] <= 0.0).any():
+        raise InvalidValueError(f"gates: the centre of gate {int(np.argmin(gates[:, 2]))} is not above the ground")
+    return gates
+
+
+def prepare(settings: Mapping[str, Any], batch: Any) -> TaskCourse:
     """Return the gates of the setting `gates`."""
     gates = gate_course(settings.get("gates", "oval"))
-    return Course(gates, {"hover": hover_share(batch)})
+    return TaskCourse(gates, {"hover": hover_share(batch)})
 
 
-def draw(picture: Picture, course: Course, poses: Floats, memory: Floats) -> None:
-    """Draw the gates, the next one in green, and the quadrotor, from above and from the side."""
-    gates = course.table
+def draw(picture: Picture, scene: Scene) -> None:
+    """Draw the way through the gates, the next one in green, and the quadrotor, from above and from the side."""
+    gates, half = scene.course.table, scene.options.half
     middle = 0.5 * (gates[:, :3].min(axis=0) + gates[:, :3].max(axis=0))
-    reach = float(np.abs(gates[:, :2] - middle[:2]).max()) + 3.0
-    for view in picture.above_and_beside(middle, reach):
+    wide, deep = (np.abs(gates[:, :2] - middle[:2]).max(axis=0) + 2.0).tolist()
+    for view in picture.above_over_beside(middle, max(deep, 0.5 * wide)):
+        view.grid(2.0)
+        view.line(gates[:, :3], (175, 184, 193), closed=True)
         for k, (x, y, z, yaw) in enumerate(gates[:, :GATE_COLUMNS].tolist()):
-            side = np.array([-np.sin(yaw), np.cos(yaw), 0.0])
-            corners = [(x, y, z) + a * side + (0.0, 0.0, b) for a, b in ((1, 1), (1, -1), (-1, -1), (-1, 1))]
-            view.line(corners, (46, 160, 67) if k == int(memory[0, 0]) else DARK, closed=True)
-        view.quad(poses[:, 0], size=0.5)
+            side, colour = (
+                half * np.array([-np.sin(yaw), np.cos(yaw), 0.0]),
+                GREEN if k == int(scene.memory[0, 0]) else DARK,
+            )
+            frame = [(x, y, z) + a * side + (0.0, 0.0, b * half) for a, b in ((1, 1), (1, -1), (-1, -1), (-1, 1))]
+            view.line(frame, colour, closed=True, width=4.0)
+            view.disc(frame, 0.12, colour)
+        view.quad(scene.poses[:, 0], size=0.4)
 
 
 TASK = Task(

@@ -2,11 +2,13 @@
 
 from typing import Annotated, NamedTuple
 
+import numpy as np
+
 from paddock.compute.math import PI, maximum, minimum, select, sincos, sqrt, whole
 from paddock.compute.philox import uniforms
 from paddock.envs.flight import spread_draws
-from paddock.envs.picture import BLUE, Picture
-from paddock.envs.task import Course, Task, Verdict
+from paddock.envs.picture import DARK, RED, Picture
+from paddock.envs.task import Scene, Task, Verdict
 from paddock.vehicles.model import Placement
 from paddock.vehicles.parts.quad import VELOCITY, Command
 from paddock.world.columns import Column, Floats
@@ -15,7 +17,6 @@ from paddock.world.pose import Pose
 RING, LIFT = 1, 2  # purposes of draws
 HEIGHT = 6.0  # m: middle of the arena over the ground
 LOWEST, HIGHEST = 2.0, 10.0  # m: the fleeing one turns back there
-EVADED = (214, 51, 46)
 
 
 class Options(NamedTuple):
@@ -144,11 +145,16 @@ def observe(at: Pose, m: Memory, a: Action, o: Options, course: Floats, poses: F
     )
 
 
-def draw(picture: Picture, course: Course, poses: Floats, memory: Floats) -> None:
+def draw(picture: Picture, scene: Scene) -> None:
     """Draw all quadrotors, from above and from the side; the fleeing one in red."""
-    for view in picture.above_and_beside((0.0, 0.0, HEIGHT), reach=18.0):
-        for k in range(poses.shape[1]):
-            view.quad(poses[:, k], size=0.8, colour=EVADED if memory[1, k] else BLUE)
+    for view in picture.above_and_beside((0.0, 0.0, HEIGHT), reach=1.3 * scene.options.arena):
+        view.grid(5.0)
+        if view.axes == (0, 1):
+            angle = np.linspace(0.0, 2.0 * np.pi, 90)
+            rim = scene.options.arena * np.column_stack([np.cos(angle), np.sin(angle), 0.0 * angle])
+            view.line(rim, (175, 184, 193))
+        for k in range(scene.poses.shape[1]):
+            view.quad(scene.poses[:, k], size=0.8, colour=RED if scene.memory[1, k] else DARK)
 
 
 TASK = Task(

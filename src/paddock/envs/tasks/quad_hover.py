@@ -8,8 +8,8 @@ import numpy as np
 from paddock.compute.math import PI, exp, select, sqrt
 from paddock.compute.quaternion import unrotate
 from paddock.envs.flight import ACTIONS, FlightAction, body_motion, flown, hover_share, spread_draws
-from paddock.envs.picture import Picture
-from paddock.envs.task import Course, Task, Verdict
+from paddock.envs.picture import GREEN, Picture
+from paddock.envs.task import Scene, Task, TaskCourse, Verdict
 from paddock.vehicles.model import Placement
 from paddock.vehicles.parts.quad import Command
 from paddock.world.columns import Column, Floats
@@ -91,16 +91,18 @@ def observe(at: Pose, m: Memory, a: FlightAction, o: Options, course: Floats, po
     return Observation(*gap, b.vx, b.vy, b.vz, b.up_x, b.up_y, b.up_z, at.wx, at.wy, at.wz)
 
 
-def prepare(settings: Mapping[str, Any], batch: Any) -> Course:
+def prepare(settings: Mapping[str, Any], batch: Any) -> TaskCourse:
     """Take the thrust of hovering from the vehicle."""
-    return Course(np.zeros((1, 1)), {"hover": hover_share(batch)})
+    return TaskCourse(np.zeros((1, 1)), {"hover": hover_share(batch)})
 
 
-def draw(picture: Picture, course: Course, poses: Floats, memory: Floats) -> None:
+def draw(picture: Picture, scene: Scene) -> None:
     """Draw the point and the quadrotor, from above and from the side."""
-    for view in picture.above_and_beside(centre=(0.0, 0.0, HEIGHT), reach=4.0):
-        view.disc((0.0, 0.0, HEIGHT), 0.12, (46, 160, 67))
-        view.quad(poses[:, 0])
+    for view in picture.above_and_beside(centre=(0.0, 0.0, HEIGHT), reach=2.5):
+        view.grid(0.5)
+        view.line([(0.0, 0.0, HEIGHT), scene.poses[:3, 0]], (175, 184, 193))
+        view.disc((0.0, 0.0, HEIGHT), 0.12, GREEN)
+        view.quad(scene.poses[:, 0])
 
 
 TASK = Task(

@@ -15,7 +15,7 @@ from paddock.record.race_report.figures import draw_gg, draw_lines, draw_speed
 from paddock.record.race_report.traces import car_traces, race_of
 from paddock.record.reader import RecordedRun, open_run
 from paddock.scenario.rules import Rules
-from paddock.track.race_log import LogEntry
+from paddock.track.race_log import RaceEntry
 from paddock.track.standings import Standing, Standings, gap_text
 
 CARS = 8  # most cars in figures
@@ -92,7 +92,7 @@ def _markdown(
     name: str,
     standings: Standings,
     rules: Rules,
-    entries: Sequence[LogEntry],
+    entries: Sequence[RaceEntry],
     remarks: Sequence[tuple[str, str, int, str]],
     figures: Sequence[str],
     missing: str,
@@ -174,7 +174,7 @@ def _lap_tables(standings: Standings) -> list[str]:
     return lines
 
 
-def _penalty_list(entries: Sequence[LogEntry]) -> list[str]:
+def _penalty_list(entries: Sequence[RaceEntry]) -> list[str]:
     kinds = {"cone_hit": "cone", "off_course": "off course", "unsafe_stop": "unsafe stop", "dnf": "DNF"}
     found = [entry for entry in entries if entry.kind in kinds]
     if not found:

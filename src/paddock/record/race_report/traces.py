@@ -19,7 +19,7 @@ GRAVITY = 9.80665  # m/s2
 
 @dataclass(frozen=True, eq=False)
 class LapTrace:
-    """A lap of a car, sample by sample."""
+    """A lap of a car, sample by sample, and at its first and last crossing of the line between two samples."""
 
     number: int  # from 1
     seconds: float | None  # None: not completed
@@ -108,7 +108,8 @@ def _laps(time: Floats, columns: Floats, borders: list[float], track: Track) -> 
         start = np.interp(begin, time, progress)
         if track.closed:
             start = round(start / track.length) * track.length
-        kept = (time[inside] - begin, progress[inside] - start)
-        values = (part[inside] for part in (x, y, speed, ahead, left))
-        laps.append(LapTrace(number, None if end is None else end - begin, *kept, *values))
+        edges = [edge for edge in (begin, end) if edge is not None and time[0] <= edge <= time[-1]]
+        at = np.unique(np.concatenate([time[inside], edges]))  # a lap reaches from line to line, between samples too
+        values = (np.interp(at, time, part) for part in (progress - start, x, y, speed, ahead, left))
+        laps.append(LapTrace(number, None if end is None else end - begin, at - begin, *values))
     return tuple(laps)

@@ -18,8 +18,8 @@ class Options(NamedTuple):
     """Stages: visible, detected, measured, coloured, and false detections besides; each with draws of its own."""
 
     rate: Annotated[float, Column("Hz", "frames per second", low=1e-3, high=1e6)] = 10.0
-    delay: Annotated[float, Column("s", "shortest age on arrival; or [shortest, longest]", low=0.0, high=10.0)] = 0.1
-    delay_max: Annotated[float, Column("s", "longest age; 0: as `delay`", low=0.0, high=10.0)] = 0.2
+    delay: Annotated[float, Column("s", "age of a frame on arrival; or [shortest, longest]", low=0.0, high=10.0)] = 0.1
+    delay_max: Annotated[float, Column("s", "longest age; 0, or one number as `delay`: that", low=0.0, high=10.0)] = 0.2
     range_min: Annotated[float, Column("m", "shortest distance of a cone", low=0.0, high=1e3)] = 1.0
     range_max: Annotated[float, Column("m", "longest distance", low=0.1, high=1e4)] = 45.0
     fov_deg: Annotated[float, Column("deg", "field of view, centred ahead", low=0.1, high=360.0)] = 120.0

@@ -16,9 +16,15 @@ _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
 def looks_like_csv(text: str) -> bool:
-    """Return whether the first line with contents has commas and no YAML key."""
+    """Return whether the first line with contents has commas and no YAML key, or a tag before another separator."""
     first = _first_line(text)
-    return "," in first and not re.match(r"\s*[A-Za-z_]+\s*:", first)
+    return ("," in first and not re.match(r"\s*[A-Za-z_]+\s*:", first)) or _other_separator(first) is not None
+
+
+def _other_separator(line: str) -> tuple[str, int] | None:
+    """Return the name and the column of what separates the cells of a line in place of commas."""
+    found = re.match(rf"\s*({'|'.join(('tag', *TAGS))})\s*([;\t|])", line, re.IGNORECASE)
+    return found and ({";": "semicolons", "\t": "tabs", "|": "bars"}[found[2]], found.start(2) + 1)
 
 
 def csv_columns(text: str) -> int:
@@ -41,6 +47,11 @@ def read_csv(text: str, name: str) -> TrackFile:
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         place = f"{name}:{number}"
+        if other := _other_separator(line):
+            raise TrackFileError(
+                f"{place}:{other[1]}: the columns are separated by {other[0]}; a track file has commas between them, "
+                "and points in its numbers"
+            )
         cells = list(_cells(line))
         titles = tuple(cell.lower() for _, cell in cells)
         if not columns and titles[0] == "tag":

@@ -62,7 +62,7 @@ class Point(NamedTuple):
     xy_covariance: float = 0.0
 
 
-class Placement(NamedTuple):
+class EarthPlacement(NamedTuple):
     """Where on Earth the origin is: `earthToTrack` of a lanes file."""
 
     position: tuple[float, float, float]
@@ -79,7 +79,7 @@ class TrackFile:
     midpoints: tuple[Point, ...] = ()
     closed: bool | None = None  # None: the format does not say
     version: str = ""  # of a lanes file
-    earth: Placement | None = None
+    earth: EarthPlacement | None = None
 
     def swapped(self) -> "TrackFile":
         """Return the contents with blue and yellow exchanged; sides stay."""

@@ -6,7 +6,16 @@ from typing import Any
 from paddock.errors import PaddockError, printable, suggestion
 from paddock.scenario.marked_yaml import load_yaml, plain_scalar
 from paddock.scenario.problems import KeyPath, Marks
-from paddock.wire.tracks.document import FARTHEST, MOST_CONES, Cone, Placement, Point, Start, TrackFile, TrackFileError
+from paddock.wire.tracks.document import (
+    FARTHEST,
+    MOST_CONES,
+    Cone,
+    EarthPlacement,
+    Point,
+    Start,
+    TrackFile,
+    TrackFileError,
+)
 
 LISTS = {"cones_left": "yellow", "cones_right": "blue", "cones_orange": "orange", "cones_orange_big": "big_orange"}
 """List of cones -> colour: this format's left cones are yellow."""
@@ -136,7 +145,7 @@ def read_lanes(text: str, name: str) -> TrackFile:
         start = Start(x, y, yaw, z, roll, pitch)
     earth = None
     if tree.get("earthToTrack") is not None:
-        earth = Placement(*_pose(doc, tree["earthToTrack"], (*at, "earthToTrack")))
+        earth = EarthPlacement(*_pose(doc, tree["earthToTrack"], (*at, "earthToTrack")))
     written = "" if version is None else str(version)
     return TrackFile(tuple(cones), start, tuple(timing), (), closed, written, earth)
 

@@ -13,7 +13,7 @@ import zmq
 
 from paddock import __version__
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
-from paddock.serve.endpoints.zmq.port import Doorkeeper, Gate, Port
+from paddock.serve.endpoints.zmq.port import Doorkeeper, Port, TokenGate
 from paddock.serve.endpoints.zmq.publisher import Publisher
 from paddock.serve.hub import Allowance, Endpoint, Hub, LimitedLog, OperationError, OperationOutcome, Send
 from paddock.serve.states import state_of
@@ -48,7 +48,7 @@ class ZmqServer(Endpoint):
         self._router.socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
         self.publisher = Publisher(self, self._context, every)
         guarded = self._router, self.publisher.port
-        self._gate = None if hub.options.token is None else Gate(self._context, self, *guarded)
+        self._gate = None if hub.options.token is None else TokenGate(self._context, self, *guarded)
         self._doors: list[Doorkeeper] = []
         self._timer: Any = None
 

@@ -124,7 +124,7 @@ ZAP = "inproc://zeromq.zap.01"
 ZAP_MOST = 4096  # bytes of a frame of an authentication request
 
 
-class Gate:
+class TokenGate:
     """Answers libzmq's authentication requests (ZAP, RFC 27): user `paddock`, the token as password."""
 
     def __init__(self, context: zmq.Context[Any], endpoint: Endpoint, *guarded: Port) -> None:
