@@ -50,7 +50,7 @@ def test_a_car_and_what_it_senses_are_drawn_on_the_road(observation: str) -> Non
     assert (pixels == RED).all(axis=2).sum() >= 20
     # beams end at the boundary, detections are cones, the line ahead is the middle: nothing is farther than that
     view, course = batch.course.view, batch.course.drawing
-    seen = view.places(view.sense(batch, np.array([0]))[0])
+    seen = view.places(batch.observe(np.array([0]))[0, -view.values :])
     x, y, *_, qz, qw = batch.pose[:7, 0].tolist()
     yaw = 2.0 * np.arctan2(qz, qw)
     turned = seen @ np.array([[np.cos(yaw), np.sin(yaw)], [-np.sin(yaw), np.cos(yaw)]]) + (x, y)
