@@ -11,10 +11,14 @@ from paddock.scenario.base import Flag, Name, NotNegative, Number, Positive, Sec
 from paddock.scenario.problems import KeyPath
 
 DEFAULT_TYPE = "default"
-MODULATIONS = ("bpsk", "qpsk", "qam16", "qam64")
-POLARISATIONS = ("vertical", "horizontal", "circular_left", "circular_right")
-ANTENNAS = ("isotropic", "dipole", "sector", "table")
-MODELS = ("free_space", "two_ray", "log_distance", "cost231_hata", "okumura_hata")
+MODULATIONS = (
+    *("bpsk", "qpsk", "16qam", "64qam", "fsk", "gmsk"),
+    *("lora7", "lora8", "lora9", "lora10", "lora11", "lora12"),
+)
+POLARISATIONS = ("vertical", "horizontal", "left", "right")
+ANTENNAS = ("isotropic", "dipole", "sector", "pattern")
+MODELS = ("free_space", "two_ray", "ground_reflection", "log_distance", "cost231_hata", "okumura_hata")
+HATA = MODELS[4:]
 CITIES = ("small", "large", "suburban", "open")
 FADINGS = ("rayleigh", "rician", "nakagami")
 JAMMERS = ("barrage", "spot", "swept", "pulsed", "follower", "deceptive")
@@ -56,38 +60,57 @@ def _option(what: str, kinds: Sequence[str], number: str = "") -> BeforeValidato
 
 Frequency = Annotated[Positive, Field(ge=LOWEST_FREQUENCY, le=HIGHEST_FREQUENCY)]
 Power = Annotated[Number, Field(ge=-100.0, le=100.0)]
-Modulation = Annotated[Literal["bpsk", "qpsk", "qam16", "qam64"], one_of("modulation", MODULATIONS)]
-Polarisation = Annotated[
-    Literal["vertical", "horizontal", "circular_left", "circular_right"], one_of("polarisation", POLARISATIONS)
-]
+Modulation = Annotated[
+    Literal[
+        "bpsk", "qpsk", "16qam", "64qam", "fsk", "gmsk", "lora7", "lora8", "lora9", "lora10", "lora11", "lora12"
+    ],
+    one_of("modulation", MODULATIONS),
+]  # fmt: skip
+Polarisation = Annotated[Literal["vertical", "horizontal", "left", "right"], one_of("polarisation", POLARISATIONS)]
 
 
 class AntennaSection(Section):
     """An antenna: a kind, or {kind: {options}}. Its axis follows the attitude of the vehicle."""
 
-    kind: Literal["isotropic", "dipole", "sector", "table"] = Field(description="isotropic, dipole, sector or table.")
-    gain: Number | None = Field(
-        default=None, ge=-50.0, le=80.0, description="Largest gain, in dBi; null is that of the kind (sector: 12)."
+    kind: Literal["isotropic", "dipole", "sector", "pattern"] = Field(
+        description="isotropic, dipole, sector or pattern."
     )
-    beamwidth_deg: Positive = Field(
-        default=60.0, le=360.0, description="Of a sector: angle between the directions 3 dB down, in degrees."
+    gain: Number | None = Field(
+        default=None,
+        ge=-50.0,
+        le=80.0,
+        description="Largest gain, in dBi; null: isotropic 0, dipole 2.15, sector: that of its beam without losses.",
+    )
+    beamwidth_deg: Positive | None = Field(
+        default=None, le=360.0, description="Of a sector: width of the beam 3 dB down, in degrees; null is 60."
+    )
+    beamheight_deg: Positive | None = Field(
+        default=None, le=180.0, description="Of a sector: height of the beam 3 dB down, in degrees; null is 60."
     )
     yaw_deg: Number = Field(default=0.0, description="Direction of the beam, to the left of the front, in degrees.")
-    pitch_deg: Number = Field(default=0.0, description="Tilt of the antenna, nose down, in degrees.")
-    pattern: tuple[tuple[Number, Number], ...] | None = Field(
-        default=None,
-        description="Of a table: [angle from the axis in degrees (0 to 180), gain in dBi], ascending angles.",
+    pitch_deg: Number = Field(default=0.0, description="Elevation of the beam above the front, in degrees.")
+    azimuths_deg: tuple[Number, ...] | None = Field(
+        default=None, description="Of a pattern: ascending angles to the left, within 360 degrees."
+    )
+    elevations_deg: tuple[Number, ...] | None = Field(
+        default=None, description="Of a pattern: ascending angles, within -90 to 90 degrees."
+    )
+    gains: tuple[tuple[Number, ...], ...] | None = Field(
+        default=None, description="Of a pattern: a row of gains for each elevation, in dBi, a value for each azimuth."
     )
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        if (self.kind == "table") != (self.pattern is not None):
-            raise invalid("antenna table and its pattern belong together: {table: {pattern: [[0, 8], [180, -10]]}}")
-        angles = [angle for angle, _ in self.pattern or ()]
-        if self.pattern is not None and (
-            len(angles) < 2 or angles[0] != 0.0 or angles[-1] != 180.0 or sorted(set(angles)) != angles
-        ):
-            raise invalid("the angles of a pattern ascend from 0 to 180 degrees, at least two of them", ("pattern",))
+        table = ("azimuths_deg", "elevations_deg", "gains")
+        for names, kind in ((("beamwidth_deg", "beamheight_deg"), "sector"), (table, "pattern")):
+            for name in names:
+                if getattr(self, name) is not None and self.kind != kind:
+                    raise invalid(f"{name} is an option of antenna {kind!r}, not of {self.kind!r}")
+        if self.kind == "pattern":
+            if any(getattr(self, name) is None for name in table):
+                raise invalid(f"antenna 'pattern' needs {', '.join(table)}")
+            if self.gain is not None:
+                raise invalid("the gains of antenna 'pattern' are its table; leave out gain")
         return self
 
 
@@ -104,17 +127,20 @@ class RadioType(Section):
         default=-90.0, ge=-200.0, le=50.0, description="Weakest power that the receiver locks on to, in dBm."
     )
     antenna: Antenna = Field(
-        default=AntennaSection(kind="isotropic"), description="isotropic, dipole, {sector: {...}}, {table: {...}}."
+        default=AntennaSection(kind="isotropic"), description="isotropic, dipole, {sector: {...}}, {pattern: {...}}."
     )
     polarisation: Polarisation = Field(
-        default="vertical", description="vertical, horizontal, circular_left or circular_right."
+        default="vertical",
+        description="vertical, horizontal, left or right (circular); of other than isotropic antennas.",
     )
     channel: Whole = Field(default=0, ge=0, le=10_000, description="Number of the channel.")
     channel_spacing: Positive = Field(default=5e6, description="Distance between channels, in Hz.")
-    modulation: Modulation = Field(default="qpsk", description="bpsk, qpsk, qam16 or qam64.")
+    modulation: Modulation = Field(
+        default="qpsk", description="bpsk, qpsk, 16qam, 64qam, fsk, gmsk, or lora7 to lora12."
+    )
     noise_figure: NotNegative = Field(default=6.0, le=50.0, description="Noise figure of the receiver, in dB.")
     bit_rate: Positive | None = Field(
-        default=None, le=1e12, description="Bits per second; null is 1 bit/s per Hz of bandwidth."
+        default=None, le=1e12, description="Bits per second; null is a symbol per second and Hz of bandwidth."
     )
     duty: NotNegative = Field(
         default=0.1, le=1.0, description="Share of time in which it transmits (no unit), for interference."
@@ -125,11 +151,6 @@ class RadioType(Section):
     def centre(self) -> float:
         """The centre frequency of its channel, Hz."""
         return self.frequency + self.channel * self.channel_spacing
-
-    @property
-    def rate(self) -> float:
-        """Bits per second."""
-        return self.bandwidth if self.bit_rate is None else self.bit_rate
 
 
 class FittedRadio(Section):
@@ -144,7 +165,9 @@ class FittedRadio(Section):
     polarisation: Polarisation | None = Field(default=None, description="Its polarisation.")
     channel: Whole | None = Field(default=None, ge=0, le=10_000, description="Number of the channel.")
     channel_spacing: Positive | None = Field(default=None, description="Distance between channels, in Hz.")
-    modulation: Modulation | None = Field(default=None, description="bpsk, qpsk, qam16 or qam64.")
+    modulation: Modulation | None = Field(
+        default=None, description="bpsk, qpsk, 16qam, 64qam, fsk, gmsk, or lora7 to lora12."
+    )
     noise_figure: NotNegative | None = Field(default=None, le=50.0, description="Noise figure, in dB.")
     bit_rate: Positive | None = Field(default=None, le=1e12, description="Bits per second.")
     duty: NotNegative | None = Field(default=None, le=1.0, description="Share of time in which it transmits.")
@@ -199,9 +222,9 @@ class LinkSettings(Section):
     """How radio waves propagate between two ends."""
 
     model: Annotated[
-        Literal["free_space", "two_ray", "log_distance", "cost231_hata", "okumura_hata"],
+        Literal["free_space", "two_ray", "ground_reflection", "log_distance", "cost231_hata", "okumura_hata"],
         one_of("propagation model", MODELS),
-    ] = Field(default="free_space", description="free_space, two_ray, log_distance, cost231_hata or okumura_hata.")
+    ] = Field(default="free_space", description=f"{', '.join(MODELS[:-1])} or {MODELS[-1]}.")
     exponent: Positive | None = Field(
         default=None, ge=1.0, le=10.0, description="Of log_distance: path-loss exponent (no unit); null is 3."
     )
@@ -236,12 +259,12 @@ class LinkSettings(Section):
 
     @model_validator(mode="after")
     def _fitting(self) -> Self:
-        for names, models in ((("exponent", "reference"), ("log_distance",)), (("city",), MODELS[3:])):
+        for names, models in ((("exponent", "reference"), ("log_distance",)), (("city",), HATA)):
             for name in names:
                 if getattr(self, name) is not None and self.model not in models:
                     raise invalid(f"{name} is an option of {' and '.join(models)}, not of {self.model}", (name,))
-        if self.city in ("suburban", "open") and self.model == "cost231_hata":
-            raise invalid("cost231_hata knows the cities small and large", ("city",))
+        if self.city == "open" and self.model == "cost231_hata":
+            raise invalid("cost231_hata knows small, large and suburban", ("city",))
         return self
 
 
@@ -396,11 +419,14 @@ def check_radio(section: RadioSection | None, fleets: Sequence[tuple[str, int, t
         if radio.type not in section.known_types:
             raise invalid(str(unknown_name("radio type", radio.type, section.known_types)), path)
     taken = set(counts)
-    for key, entries in (("stations", section.stations), ("jammers", section.jammers)):
-        for k, entry in enumerate(entries):
-            if entry.name in taken:
-                raise invalid(f"the name {entry.name!r} is already used", ("radio", key, k, "name"))
-            taken.add(entry.name)
+    placed: list[tuple[str, KeyPath]] = [
+        *((one.name, ("radio", "stations", k, "name")) for k, one in enumerate(section.stations)),
+        *((one.name, ("radio", "jammers", k, "name")) for k, one in enumerate(section.jammers)),
+    ]
+    for name, path in placed:
+        if name in taken:
+            raise invalid(f"the name {name!r} is already used", path)
+        taken.add(name)
     ends = sorted(taken | set(section.known_types))
     for k, one in enumerate(section.links):
         for m, name in enumerate(one.between):
