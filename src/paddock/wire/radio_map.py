@@ -106,9 +106,7 @@ def _problem(arrays: dict[str, Any]) -> str | None:
     shapes = {"splats": ("<f8", (None, COLUMNS)), "prior": ("<f8", (PRIOR,)), "figures": ("<f8", (FIGURES,))}
     for name, (kind, shape) in (shapes | {"samples": ("<f4", (None, 4))}).items():
         array = arrays[name]
-        same = len(array.shape) == len(shape) and all(
-            b in (None, a) for a, b in zip(array.shape, shape, strict=True)
-        )
+        same = len(array.shape) == len(shape) and all(b in (None, a) for a, b in zip(array.shape, shape, strict=True))
         if array.dtype.str != kind or not same:
             return f"{name} has the type {array.dtype.str} and the shape {array.shape}"
         if name != "figures" and not np.isfinite(array).all():

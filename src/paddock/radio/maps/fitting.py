@@ -18,7 +18,7 @@ from scipy.spatial import cKDTree
 from paddock.compute.splats import WIDTH, Floats, Ints, build_grid, evaluate_splats
 from paddock.errors import InvalidValueError
 from paddock.radio.maps.kriging import NEAR, POOL, Metric, frames, krige
-from paddock.radio.maps.prior import fit_prior
+from paddock.radio.maps.prior import fit_prior, prior_power
 from paddock.radio.maps.radio_map import RadioMap
 from paddock.radio.maps.samples import LEAST_SAMPLES, RadioSamples
 from paddock.wire.radio_map import MOST_DRAWN, MapFile
@@ -28,6 +28,7 @@ TRIED = 800  # samples on which metrics are compared
 ALONG, UPWARD, NUGGETS = (1.0, 2.0, 3.0, 4.5, 7.0), (0.35, 0.6, 1.0, 1.6), (0.002, 0.02, 0.08, 0.3)
 SCALE = 20.0  # of the covariance, in median distances to the nearest sample
 START = 0.3  # share of the samples at which splats start
+STEPS = 3  # of the search for the transmitter, at most, of each size
 ROUNDS = 3  # of densification
 MISSED, REPLACED = 0.2, 0.04  # of the leave-one-out error: misses that need a splat; that a splat must make up for
 WIDTH_OF_GAP = 0.6  # standard deviation of a splat, in distances to its RANK-th neighbour
@@ -79,12 +80,12 @@ def fit_map(
         raise InvalidValueError(f"transmitter must be x, y, z in m, not {transmitter}")
     merged = _merged(samples)
     given = None if transmitter is None else np.asarray(transmitter, np.float64)
-    prior = fit_prior(merged.position, merged.dbm, merged.weight, given)
-    bare = RadioMap(MapFile(np.zeros((0, WIDTH)), prior, np.zeros((0, 4), np.float32)))
-    value = merged.dbm - bare.prior(merged.position)
-    field = _Residuals(merged.position, value, 1.0 / merged.weight, cKDTree(merged.position), prior[2:5])
-    order = np.random.default_rng(seed).permutation(len(value))
+    order = np.random.default_rng(seed).permutation(len(merged.dbm))
+    prior, field = _residuals(merged, given)
     metric = _metric(field, merged.weight, order)
+    if given is None and metric.rays:
+        prior, field = _refined(merged, prior, field, metric, order)
+    value = field.value
     error = value - field.kriged(merged.position, metric, 0.0, np.arange(len(value)))[:, 0]
     typical = float(np.sqrt((merged.weight * error**2).sum() / merged.weight.sum()))
     splats = _splats(field, metric, order, prior, typical)
@@ -113,7 +114,9 @@ def _merged(samples: RadioSamples) -> RadioSamples:
     """Return samples with those at one place merged into their weighted mean, and without those of weight 0."""
     used = samples.chosen(samples.weight > 0.0)
     if len(used.dbm) < LEAST_SAMPLES:
-        raise InvalidValueError(f"a radio map needs at least {LEAST_SAMPLES} samples of weight > 0, not {len(used.dbm)}")
+        raise InvalidValueError(
+            f"a radio map needs at least {LEAST_SAMPLES} samples of weight > 0, not {len(used.dbm)}"
+        )
     keys = np.round(used.position / SAME_PLACE)
     _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     group = group.reshape(-1)
@@ -122,6 +125,37 @@ def _merged(samples: RadioSamples) -> RadioSamples:
     scale = np.median(weight)
     at = np.argsort(first, kind="stable")  # in the order of the file
     return RadioSamples(used.position[first][at], dbm[at], np.maximum(weight / scale, 1e-6)[at])
+
+
+def _residuals(merged: RadioSamples, source: Floats | None) -> tuple[Floats, _Residuals]:
+    """Return the prior of a transmitter's position (None: estimated), and the field above it."""
+    prior = fit_prior(merged.position, merged.dbm, merged.weight, source)
+    value = merged.dbm - prior_power(prior, merged.position)
+    return prior, _Residuals(merged.position, value, 1.0 / merged.weight, cKDTree(merged.position), prior[2:5])
+
+
+def _refined(
+    merged: RadioSamples, prior: Floats, field: _Residuals, metric: Metric, order: Ints
+) -> tuple[Floats, _Residuals]:
+    """Move an estimated transmitter to where the shadows point: steps that lower the leave-one-out error."""
+    tried = np.sort(order[: min(TRIED, len(field.value))])
+    size = float(np.ptp(merged.position, axis=0).max())
+
+    def error(one: _Residuals) -> float:
+        missed = one.value[tried] - one.kriged(one.position[tried], metric, 0.0, tried)[:, 0]
+        return float((merged.weight[tried] * missed**2).sum())
+
+    best = error(field)
+    for step in (0.08 * size, 0.04 * size, 0.02 * size, 0.01 * size):
+        for _ in range(STEPS):
+            before = best
+            for direction in np.concatenate([np.eye(3), -np.eye(3)]):
+                moved = _residuals(merged, prior[2:5] + step * direction)
+                if (found := error(moved[1])) < best:
+                    best, (prior, field) = found, moved
+            if best >= before:
+                break
+    return prior, field
 
 
 def _metric(field: _Residuals, weight: Floats, order: Ints) -> Metric:

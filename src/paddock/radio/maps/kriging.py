@@ -41,7 +41,7 @@ def frames(places: Floats, source: Floats, metric: Metric) -> Floats:
         return np.repeat(np.diag(1.0 / lengths)[None], len(places), axis=0)
     ray = places - source
     ground = np.hypot(ray[:, 0], ray[:, 1])
-    ray = np.where((ground < 1e-6)[:, None], ray + [1e-6, 0.0, 0.0], ray)
+    ray = np.where((ground < 1e-6)[:, None], ray + np.array([1e-6, 0.0, 0.0]), ray)
     along = ray / np.sqrt((ray * ray).sum(axis=1))[:, None]
     across = np.stack([-ray[:, 1], ray[:, 0], np.zeros(len(ray))], axis=1)
     across /= np.hypot(ray[:, 0], ray[:, 1])[:, None]

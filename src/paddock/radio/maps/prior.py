@@ -16,6 +16,12 @@ def fit_prior(position: Floats, dbm: Floats, weight: Floats, transmitter: Floats
     return np.array([level, exponent, *source, max(variance, 1e-6)])
 
 
+def prior_power(prior: Floats, places: Floats) -> Floats:
+    """Return the power (dBm) of a prior at places (n, 3)."""
+    decades = 5.0 * np.log10(((places - prior[2:5]) ** 2).sum(axis=1) + 1.0)
+    return np.asarray(prior[0] - prior[1] * decades)
+
+
 def _level(position: Floats, dbm: Floats, weight: Floats, source: Floats) -> tuple[float, float, float]:
     """Return level (dBm at 1 m), exponent and weighted mean square of the residuals for a transmitter."""
     decades = 5.0 * np.log10(((position - source) ** 2).sum(axis=1) + 1.0)

@@ -9,6 +9,7 @@ import numpy as np
 
 from paddock.compute.splats import Floats, SplatGrid, build_grid, evaluate_splats
 from paddock.errors import InvalidValueError
+from paddock.radio.maps.prior import prior_power
 from paddock.wire.radio_map import MapFile, read_map, write_map
 
 
@@ -47,8 +48,7 @@ class RadioMap:
 
     def prior(self, points: Floats) -> Floats:
         """Return the path-loss prior at points (n, 3), dBm."""
-        level, exponent, x, y, z, _ = self.file.prior.tolist()
-        return np.asarray(level - 5.0 * exponent * np.log10(((points - [x, y, z]) ** 2).sum(axis=1) + 1.0))
+        return prior_power(self.file.prior, points)
 
     @property
     def transmitter(self) -> Floats:
