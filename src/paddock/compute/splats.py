@@ -80,14 +80,20 @@ def fill_chunk(
     """Evaluate points order[begin:end], which lie in one cell (-1: outside): value, gradient, variance, samples."""
     # All work is in one array, in columns of CHUNK values: the compiler knows that they do not overlap, and vectorises.
     # Unsigned indices spare it the test for negative ones.
-    t = zeros(13 * CHUNK)
+    t = empty(13 * CHUNK)
     n = uint64(end - begin)
     padded = uint64((end - begin + 7) // 8 * 8)  # whole vectors: the points of the last, unused ones, are at the origin
     y_, z_, s_, v_, u_, c_ = uint64(256), uint64(512), uint64(768), uint64(1024), uint64(1280), uint64(1536)
     sx, sy, sz, vx, vy, vz = uint64(1792), uint64(2048), uint64(2304), uint64(2560), uint64(2816), uint64(3072)
     for i in range(n):
         j = order[uint64(begin) + i]
-        t[i], t[i + y_], t[i + z_] = points[0, j], points[1, j], points[2, j]
+        t[i], t[i + y_], t[i + z_] = points[j, 0], points[j, 1], points[j, 2]
+    for i in range(n, padded):
+        t[i], t[i + y_], t[i + z_] = 0.0, 0.0, 0.0
+    for i in range(padded):
+        t[i + s_], t[i + v_], t[i + u_], t[i + c_] = 0.0, 0.0, 0.0, 0.0
+        t[i + sx], t[i + sy], t[i + sz] = 0.0, 0.0, 0.0
+        t[i + vx], t[i + vy], t[i + vz] = 0.0, 0.0, 0.0
     first, last = 0, 0
     if cell >= 0:
         first, last = grid.starts[cell], grid.starts[cell + 1]
@@ -125,12 +131,12 @@ def fill_chunk(
         p, px, py, pz = prior_at(t[i], t[i + y_], t[i + z_], prior)
         inverse = 1.0 / (t[i + s_] + FLOOR)
         mean = t[i + v_] * inverse
-        out[0, j] = p + mean
-        out[1, j] = px + (t[i + vx] - mean * t[i + sx]) * inverse
-        out[2, j] = py + (t[i + vy] - mean * t[i + sy]) * inverse
-        out[3, j] = pz + (t[i + vz] - mean * t[i + sz]) * inverse
-        out[4, j] = (t[i + u_] * (1.0 + 1.0 / (1.0 + t[i + c_])) + FLOOR * prior[5]) * inverse
-        out[5, j] = t[i + c_]
+        out[j, 0] = p + mean
+        out[j, 1] = px + (t[i + vx] - mean * t[i + sx]) * inverse
+        out[j, 2] = py + (t[i + vy] - mean * t[i + sy]) * inverse
+        out[j, 3] = pz + (t[i + vz] - mean * t[i + sz]) * inverse
+        out[j, 4] = (t[i + u_] * (1.0 + 1.0 / (1.0 + t[i + c_])) + FLOOR * prior[5]) * inverse
+        out[j, 5] = t[i + c_]
 
 
 def cell_of(x: float, y: float, z: float, grid: SplatGrid) -> int:
@@ -145,11 +151,11 @@ def cell_of(x: float, y: float, z: float, grid: SplatGrid) -> int:
 
 
 def cells_of(points: Floats, grid: SplatGrid) -> Ints:
-    """Return the cell of each point (3, n)."""
-    n = points.shape[1]
+    """Return the cell of each point (n, 3)."""
+    n = points.shape[0]
     cells = empty(n, int64)
     for i in parallel_range(n):
-        cells[i] = cell_of(points[0, i], points[1, i], points[2, i], grid)
+        cells[i] = cell_of(points[i, 0], points[i, 1], points[i, 2], grid)
     return cells
 
 
@@ -263,8 +269,8 @@ def build_grid(splats: Floats) -> SplatGrid:
 
 
 def evaluate_splats(points: Floats, splats: Floats, grid: SplatGrid, prior: Floats) -> Floats:
-    """Return a table (6, n) for points (3, n): value, gradient x, y, z, variance, effective number of samples."""
+    """Return a table (n, 6) for points (n, 3): value, gradient x, y, z, variance, effective number of samples."""
     order, chunks = sort_points(cells_of_points(points, grid), len(grid.starts) - 1)
-    out = np.empty((6, points.shape[1]))
+    out = np.empty((len(points), 6))
     evaluate(points, order, chunks, splats, grid, prior, out)
     return out

@@ -223,8 +223,8 @@ def _table(field: _Residuals, at: Ints, full: Floats, turned: Floats, metric: Me
 def _above_prior(table: Floats, position: Floats, prior: Floats) -> tuple[Floats, Floats]:
     """Return the mixture at positions, above the prior, and the sum of its weights."""
     flat = np.array([0.0, 0.0, *prior[2:5], 1.0])
-    found = evaluate_splats(np.ascontiguousarray(position.T), table, build_grid(table), flat)
-    return found[0], found[5]
+    found = evaluate_splats(np.ascontiguousarray(position), table, build_grid(table), flat)
+    return found[:, 0], found[:, 5]
 
 
 def _replaceable(table: Floats, rank: Ints, prior: Floats, tolerance: float) -> Ints:

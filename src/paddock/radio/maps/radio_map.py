@@ -43,8 +43,8 @@ class RadioMap:
         if not np.isfinite(given).all():
             row = int(np.flatnonzero(~np.isfinite(given).all(axis=1))[0])
             raise InvalidValueError(f"points[{row}] is not finite: {given[row].tolist()}")
-        table = evaluate_splats(np.ascontiguousarray(given.T), self.file.splats, self.grid, self.file.prior)
-        return MapValues(table[0], np.ascontiguousarray(table[1:4].T), np.sqrt(table[4]), table[5])
+        table = evaluate_splats(np.ascontiguousarray(given), self.file.splats, self.grid, self.file.prior)
+        return MapValues(table[:, 0].copy(), table[:, 1:4].copy(), np.sqrt(table[:, 4]), table[:, 5].copy())
 
     def prior(self, points: Floats) -> Floats:
         """Return the path-loss prior at points (n, 3), dBm."""
