@@ -76,7 +76,9 @@ def fit(
         raise PaddockError(f"cannot write {target}: folder {target.parent} does not exist")
     given = read_samples(samples)
     found = fit_map(given, at, float("nan") if frequency is None else frequency, seed)
-    held_out = cross_validate(given, at, folds, seed)[0] if folds and len(given.dbm) >= 10 * folds // (folds - 1) + 5 else None
+    held_out = (
+        cross_validate(given, at, folds, seed)[0] if folds and len(given.dbm) >= 10 * folds // (folds - 1) + 5 else None
+    )
     found.map.save(target)
     x, y, z = found.map.transmitter.tolist()
     tree: dict[str, Any] = {
@@ -171,9 +173,7 @@ def query(
 
 
 def _objects(places: Floats, values: MapValues) -> list[str]:
-    rows = zip(
-        places.tolist(), values.power.tolist(), values.deviation.tolist(), values.gradient.tolist(), strict=True
-    )
+    rows = zip(places.tolist(), values.power.tolist(), values.deviation.tolist(), values.gradient.tolist(), strict=True)
     return [
         json_format.dumps({"position": place, "dbm": dbm, "deviation": deviation, "gradient": gradient})
         for place, dbm, deviation, gradient in rows
@@ -226,7 +226,9 @@ def coverage(
     low, high = float(grid.values.min()), float(grid.values.max())
     share = None if threshold is None else grid.covered(threshold)
     if json:
-        print(json_format.dumps({"picture": str(target), "height": height, "least": low, "most": high, "covered": share}))
+        print(
+            json_format.dumps({"picture": str(target), "height": height, "least": low, "most": high, "covered": share})
+        )
         return 0
     reached = "" if share is None else f", {100.0 * share:.1f} % at {threshold:g} {grid.unit} or more"
     print(f"{target}: {grid.quantity} {low:.1f} to {high:.1f} {grid.unit}{reached}")

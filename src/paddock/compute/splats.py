@@ -248,13 +248,13 @@ sort_points, evaluate = routine(sorted_chunks), parallel_routine(evaluate_chunks
 
 
 def build_grid(splats: Floats) -> SplatGrid:
-    """Return the grid of a table of splats (splats, columns): cells of half the typical reach of a splat."""
+    """Return the grid of a table of splats (splats, columns): cells of 0.4 times the typical reach of a splat."""
     precision = np.empty((splats.shape[0], 3, 3))
     for row, (i, j) in enumerate(((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)), 3):
         precision[:, i, j] = precision[:, j, i] = splats[:, row]
     reach = np.sqrt(REACH * np.linalg.inv(precision)[:, [0, 1, 2], [0, 1, 2]])  # (splats, 3)
     low, high = (splats[:, :3] - reach).min(axis=0), (splats[:, :3] + reach).max(axis=0)
-    size = 0.5 * np.median(reach, axis=0)
+    size = 0.4 * np.median(reach, axis=0)
     counts = np.maximum(np.ceil((high - low) / size), 1.0)
     if (excess := counts.prod() / MOST_CELLS) > 1.0:
         size *= excess ** (1.0 / 3.0) * 1.01

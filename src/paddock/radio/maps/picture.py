@@ -36,7 +36,9 @@ class CoverageGrid:
         return float(np.mean(self.values >= threshold))
 
 
-def draw_coverage(grid: CoverageGrid, output: str | os.PathLike[str], title: str, threshold: float | None = None) -> Path:
+def draw_coverage(
+    grid: CoverageGrid, output: str | os.PathLike[str], title: str, threshold: float | None = None
+) -> Path:
     """Write a PNG; needs the extra `plots`."""
     try:
         from matplotlib.figure import Figure
