@@ -20,7 +20,7 @@ radio:
   jammers:
     - {name: red, kind: pulsed, period: 0.1, position: [1, 2, 3], on: [[0, 10], [20, 30]]}
 vehicles:
-  - {name: scouts, count: 4, model: quad, spawn: {grid: {spacing: 3, z: 20}}, radio: [telemetry, {type: beam, power: 3}]}
+  - {name: scouts, count: 4, model: quad, spawn: {grid: {spacing: 3}}, radio: [telemetry, {type: beam, power: 3}]}
 """
 
 
