@@ -476,8 +476,9 @@ def scenario_digest(scenario: Scenario, links: bool = False) -> str:
         del tree["on_nan"]
     tree["vehicles"] = {entry["name"]: entry for entry in tree.get("vehicles", [])}
     for entry in tree["vehicles"].values():
-        if entry.get("fmu") is None:  # as above
-            entry.pop("fmu", None)
+        for later in ("fmu", "radio"):  # as above
+            if not entry.get(later):
+                entry.pop(later, None)
     return digest(tree)
 
 
