@@ -11,6 +11,7 @@ from paddock.radio.network import graph_of
 from paddock.scenario.messages import MessagesSection
 
 STREAM = 7919
+PACKET_BITS = 8192.0  # of the packets to which error rates refer
 
 
 class GivenLinks(NamedTuple):
@@ -54,5 +55,5 @@ def messages_over(
 def connect(messages: Messages, links: GivenLinks, x: Any = None, now: float = 0.0) -> None:
     """Replace the links."""
     at, zero = np.zeros(messages.n) if x is None else np.asarray(x, float), np.zeros(messages.n)
-    paths = Paths(*channel.transposed(*links, at, zero, zero, messages.rules.packet_bits))
+    paths = Paths(*channel.transposed(*links, at, zero, zero, np.full(messages.n, PACKET_BITS)))
     messages.relink(paths, graph_of(links), now)

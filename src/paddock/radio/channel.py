@@ -75,7 +75,6 @@ class Rules(NamedTuple):
     retries: int  # repetitions of a packet that is not acknowledged
     header_bits: float  # of every packet
     ack_bits: float
-    packet_bits: float  # size to which `Paths.bit` refers
     shared: bool  # False: radios neither wait for nor disturb each other
 
 
@@ -668,9 +667,9 @@ def _post(
 
 
 def _transpose(
-    start: Any, peer: Any, power: Any, sinr: Any, per: Any, usable: Any, x: Any, y: Any, z: Any, packet_bits: float
+    start: Any, peer: Any, power: Any, sinr: Any, per: Any, usable: Any, x: Any, y: Any, z: Any, packet_bits: Any
 ) -> tuple[Ints, Ints, Floats, Floats, Floats, Ints, Floats]:  # fmt: skip
-    """Return the arrays of `Paths` from compressed rows by receiver."""
+    """Return the arrays of `Paths` from compressed rows by receiver; `packet_bits` (n,): sizes of `per`."""
     n, m = len(start) - 1, len(peer)
     first, place = zeros(n + 1, int64), zeros(n, int64)
     for entry in range(m):
@@ -688,7 +687,7 @@ def _transpose(
             receivers[at], decodes[at] = i, usable[entry]
             strength[at] = exp(NEPERS * power[entry])
             floors[at] = exp(NEPERS * (power[entry] - sinr[entry]))
-            bits[at] = log1p(-min(per[entry], 1.0 - 1e-15)) / packet_bits
+            bits[at] = log1p(-min(per[entry], 1.0 - 1e-15)) / packet_bits[i]
             dx, dy, dz = x[i] - x[j], y[i] - y[j], z[i] - z[j]
             delays[at] = sqrt(dx * dx + dy * dy + dz * dz) / LIGHT
     return first, receivers, strength, floors, bits, decodes, delays

@@ -37,11 +37,11 @@ class Message(NamedTuple):
     arrived: float  # s
 
 
-def rules_of(section: MessagesSection, seed: int, packet_bits: float) -> Rules:
-    """Return the rules of the channel of a scenario; `packet_bits`: the size to which error rates of links refer."""
+def rules_of(section: MessagesSection, seed: int) -> Rules:
+    """Return the rules of the channel of a scenario."""
     return Rules(
         *(signed(seed), section.slot, 1, 2, *section.window, section.retries),
-        *(float(section.header_bits), float(section.ack_bits), float(packet_bits), section.sharing != "none"),
+        *(float(section.header_bits), float(section.ack_bits), section.sharing != "none"),
     )
 
 
@@ -102,9 +102,9 @@ def reset_radios(air: Air, window: int) -> None:
 class Messages:
     """The messages of a run between the radios of one table."""
 
-    def __init__(self, section: MessagesSection, seed: int = 0, packet_bits: float = 8192.0) -> None:
+    def __init__(self, section: MessagesSection, seed: int = 0) -> None:
         self.section = section
-        self.rules = rules_of(section, seed, packet_bits)
+        self.rules = rules_of(section, seed)
         self.number = 0  # messages sent
         self.contents: dict[int, bytes] = {}
         self.devices = _no_devices()
