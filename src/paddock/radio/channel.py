@@ -48,15 +48,15 @@ REAL_ROWS = 5
  BEACONS_HEARD) = range(12)  # fmt: skip
 COUNTED = ("transmitted", "delivered", "forwarded", "repeated", "queue_full", "no_route", "lost", "ttl", "expired",
            "damaged", "mailbox_full", "beacons_heard")  # fmt: skip
-# whole numbers of a packet: the message, radios of its origin and its goal, hops left, bits, ..., hops taken
-NUMBER, ORIGIN, GOAL, HOPS, BITS, ATTEMPTS, EXPIRES, KIND, NEXT, TAKEN = range(10)
-PACKET_WHOLE = 10
+# whole numbers of a packet: the message, radios of its origin and its goal, hops left, bits, ..., hops taken, count of its numbers
+NUMBER, ORIGIN, GOAL, HOPS, BITS, ATTEMPTS, EXPIRES, KIND, NEXT, TAKEN, NUMBERS = range(11)
+PACKET_WHOLE = 11
 SENT_TIME, VALUES = 0, 1  # real numbers of a packet: time of sending, then values
 VALUE_COUNT = 10
 PACKET_REAL = VALUES + VALUE_COUNT
 # whole and real numbers of a message in a mailbox
-MAIL_NUMBER, MAIL_ORIGIN, MAIL_BITS, MAIL_HOPS = range(4)
-MAIL_WHOLE = 4
+MAIL_NUMBER, MAIL_ORIGIN, MAIL_BITS, MAIL_HOPS, MAIL_NUMBERS = range(5)
+MAIL_WHOLE = 5
 MAIL_SENT, MAIL_ARRIVED, MAIL_VALUES = 0, 1, 2
 MAIL_REAL = MAIL_VALUES + VALUE_COUNT
 HEARD_AGE = 0  # real numbers of a heard state: time of sending, then x, y, z, qx, qy, qz, qw, vx, vy, vz
@@ -409,6 +409,7 @@ def deliver(r: Rules, a: Air, i: int, packet: Any, values: Any, arrived: float) 
     a.counts[DELIVERED, i] += 1
     a.mail[i, at, MAIL_NUMBER], a.mail[i, at, MAIL_ORIGIN] = packet[NUMBER], packet[ORIGIN]
     a.mail[i, at, MAIL_BITS], a.mail[i, at, MAIL_HOPS] = packet[BITS], packet[TAKEN]
+    a.mail[i, at, MAIL_NUMBERS] = packet[NUMBERS]
     a.mail_real[i, at, MAIL_SENT], a.mail_real[i, at, MAIL_ARRIVED] = values[SENT_TIME], arrived
     for k in range(VALUE_COUNT):
         a.mail_real[i, at, MAIL_VALUES + k] = values[VALUES + k]

@@ -174,15 +174,25 @@ class Messages:
 
     def relink(self, paths: Paths | None, graph: Graph | None, now: float = 0.0) -> None:
         """Take the links of an update at a time (s)."""
-        n, slot = self.n, self.slot_at(now)
-        if paths is None or graph is None:
-            none, start = np.zeros(0), np.zeros(n + 1, np.int64)
-            paths = Paths(start, np.zeros(0, np.int64), none, none, none, np.zeros(0, np.int64), none)
-            graph = Graph(start, np.zeros(0, np.int64), none)
-        if n:
+        slot = self.slot_at(now)
+        if self.n:
             c.close_parts(self.rules, self.devices, self.air, slot)
-        self.paths = paths
-        trees = min(TREES, max(n, 1))
+        self.use(paths)
+        self.use_graph(graph)
+        if self.n:
+            c.relink_air(self.rules, self.devices, self.paths, self.air, self._events, slot)
+
+    def use(self, paths: Paths | None) -> None:
+        """Take links that are those of the present state; None: there are none."""
+        none, start = np.zeros(0), np.zeros(self.n + 1, np.int64)
+        no_entries = np.zeros(0, np.int64)
+        self.paths = Paths(start, no_entries, none, none, none, no_entries, none) if paths is None else paths
+
+    def use_graph(self, graph: Graph | None) -> None:
+        """Take the network for routes; None: a network without links."""
+        n, trees = self.n, min(TREES, max(self.n, 1))
+        if graph is None:
+            graph = Graph(np.zeros(n + 1, np.int64), np.zeros(0, np.int64), np.zeros(0))
         self.routes = Routes(
             *graph,
             np.full(n, -1, np.int64),
@@ -190,8 +200,13 @@ class Messages:
             np.full(trees, -1, np.int64),
             np.zeros(1, np.int64),
         )
-        if n:
-            c.relink_air(self.rules, self.devices, self.paths, self.air, self._events, slot)
+
+    @property
+    def routing(self) -> bool:
+        """Whether a packet to one radio is queued, for which routes are needed."""
+        queued, _ = self._live()
+        (order, _), rows = self._ordered(), np.arange(self.n)[:, None]
+        return bool((queued & (self.air.queue[rows, order][:, :, c.GOAL] >= 0)).any())
 
     # time ------------------------------------------------------------------------------------------------------------
 
@@ -226,7 +241,8 @@ class Messages:
         limit = hops if hops is not None else (1 if goal == c.BROADCAST else self.section.hops)
         expires = self.slot_at(time + (self.section.lifetime if lifetime is None else lifetime))
         size = 8 * (len(content) - 1) if bits is None else bits
-        packet = np.array([self.number, source, goal, limit, size, 0, expires, c.DATA, c.BROADCAST, 0], np.int64)
+        whole = self.number, source, goal, limit, size, 0, expires, c.DATA, c.BROADCAST, 0, len(values)
+        packet = np.array(whole, np.int64)
         real = np.zeros(c.PACKET_REAL)
         real[c.SENT_TIME] = time
         real[c.VALUES : c.VALUES + len(values)] = values
@@ -263,7 +279,7 @@ class Messages:
         for k in range(max(0, count - room), count):
             whole, real = air.mail[radio, k % room].tolist(), air.mail_real[radio, k % room]
             if real[c.MAIL_ARRIVED] <= time:
-                number, origin, bits, hops = whole
+                number, origin, bits, hops, _ = whole
                 data = decoded(self.contents[number])
                 sent, arrived = float(real[c.MAIL_SENT]), float(real[c.MAIL_ARRIVED])
                 found.append(Message(number, origin, data, bits, hops, sent, arrived))
@@ -421,7 +437,7 @@ def _check_packets(packets: list[Any], n: int) -> None:
     radios = queue[:, [c.GOAL, c.NEXT]]
     good = bool((radios >= -1).all() and (radios < n).all())
     good = good and bool((queue[:, c.ORIGIN] >= 0).all() and (queue[:, c.ORIGIN] < n).all())
-    counts = queue[:, [c.NUMBER, c.HOPS, c.BITS, c.ATTEMPTS, c.TAKEN, c.EXPIRES]]
+    counts = queue[:, [c.NUMBER, c.HOPS, c.BITS, c.ATTEMPTS, c.TAKEN, c.EXPIRES, c.NUMBERS]]
     good = good and bool((counts >= 0).all() and (counts < 1 << 62).all())
     good = good and bool(np.isin(queue[:, c.KIND], (c.DATA, c.BEACON)).all())
     good = good and bool((mail >= -1).all() and (mail[:, c.MAIL_ORIGIN] < n).all())

@@ -15,6 +15,7 @@ class BeaconSection(Section):
     rate: Positive = Field(default=10.0, le=1e4, description="Beacons of a vehicle per simulated second, in Hz.")
     bits: Whole = Field(default=512, ge=1, le=1_000_000, description="Size of a beacon, in bits.")
     neighbours: Whole = Field(default=16, ge=1, le=256, description="Number of vehicles whose last state is kept.")
+    keep: Positive = Field(default=2.0, le=LONGEST, description="Age at which a heard state no longer counts, in s.")
 
 
 class MessagesSection(Section):
