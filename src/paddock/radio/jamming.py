@@ -20,7 +20,6 @@ from paddock.radio.links import (
     FREQUENCY,
     GROUP,
     MODULATION,
-    NEPERS,
     NOISE,
     OWNER,
     POWER,
@@ -32,7 +31,7 @@ from paddock.radio.links import (
     pair_gain,
 )
 from paddock.radio.radios import COLUMN, Floats, Patterns, RadioGroup, constants, turn
-from paddock.radio.signal import DECIBELS
+from paddock.radio.signal import DECIBELS, NEPERS
 from paddock.scenario.radio import HIGHEST_FREQUENCY, LOWEST_FREQUENCY, JammerSection, RadioType
 from paddock.world.archive import typed
 

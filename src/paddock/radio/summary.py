@@ -2,6 +2,8 @@
 
 from typing import Annotated, Any, NamedTuple
 
+import numpy as np
+
 from paddock.compute.math import clamp
 from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.radio.links import NEEDED, NOISE
@@ -25,7 +27,8 @@ class RadioStatus(NamedTuple):
 STATUS = column_index(RadioStatus)
 SIGNAL, SINR, JAMMED, LINKS, DECEIVED = range(5)
 FIRST_PEER = len(STATUS)
-STATUS_ROWS = FIRST_PEER + 2 * PEERS  # peers and their SINR follow
+NO_STATUS = np.array([*RadioStatus._field_defaults.values(), *[-1.0] * PEERS, *[NO_SINR] * PEERS])
+"""The status of a vehicle without links: the columns, then the ids of its best neighbours and their SINR."""
 
 
 def status_rows(
