@@ -86,8 +86,8 @@ def empty_air(n: int, section: MessagesSection) -> Air:
     return air
 
 
-def reset_radios(air: Air, window: int) -> None:
-    """End all transmissions: radios with packets contend again."""
+def reset_radios(air: Air, window: int, now: int = 0) -> None:
+    """End all transmissions: radios with packets contend again after slot `now`."""
     w = air.whole
     w[[c.SIGNALS, c.HEARD, c.REPLY]] = 0
     w[[c.UNTIL, c.REPLY_AT]] = c.NEVER
@@ -96,7 +96,7 @@ def reset_radios(air: Air, window: int) -> None:
     w[c.WINDOW] = window
     air.real[:] = 0.0
     w[c.PHASE], w[c.LEFT] = np.where(w[c.COUNT] > 0, c.WAITS, c.IDLE), -1
-    w[c.UNTIL] = np.where(w[c.COUNT] > 0, 0, c.NEVER)
+    w[c.UNTIL] = np.where(w[c.COUNT] > 0, now + 1, c.NEVER)
 
 
 class Messages:
@@ -123,8 +123,8 @@ class Messages:
 
     # radios and links ------------------------------------------------------------------------------------------------
 
-    def fit(self, devices: Devices) -> None:
-        """Take another table of radios; those with the same streams keep their queues and mailboxes.
+    def fit(self, devices: Devices, time: float = 0.0) -> None:
+        """Take another table of radios at a time (s); those with the same streams keep their queues and mailboxes.
 
         Transmissions in progress start again. Packets from or to radios that are gone are dropped.
         """
@@ -132,7 +132,7 @@ class Messages:
         self.devices = devices
         if np.array_equal(old, new):
             return
-        place = _places(new, old)  # new index of each old radio, -1: gone
+        place = places_of(new, old)  # new index of each old radio, -1: gone
         before, self.air = self.air, empty_air(len(new), self.section)
         kept = np.flatnonzero(place >= 0)
         to = place[kept]
@@ -145,7 +145,7 @@ class Messages:
         self.air.heard[to] = renumbered[before.heard[kept]]
         self.air.mail[:, :, c.MAIL_ORIGIN] = renumbered[self.air.mail[:, :, c.MAIL_ORIGIN]] if len(old) else 0
         self._drop_orphans(renumbered)
-        reset_radios(self.air, self.section.window[0])
+        reset_radios(self.air, self.section.window[0], self.slot_at(time))
         self._scratch()
 
     def _drop_orphans(self, renumbered: Ints) -> None:
@@ -376,7 +376,7 @@ def _no_devices() -> Devices:
     return Devices(whole, none, none, none, whole, none, whole)
 
 
-def _places(new: Ints, old: Ints) -> Ints:
+def places_of(new: Ints, old: Ints) -> Ints:
     """Return the index in `new` of each stream of `old`, -1 where it is not there."""
     if not len(new):
         return np.full(len(old), -1, np.int64)

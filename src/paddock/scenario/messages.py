@@ -1,12 +1,26 @@
-"""Messages between radios in a scenario: `messages` of the section `radio`."""
+"""Messages between radios and hopping in a scenario: `messages` of the section `radio`, `hopping` of a radio."""
 
 from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from paddock.scenario.base import NotNegative, Number, Positive, Section, Whole, invalid
+from paddock.scenario.base import NotNegative, Number, Positive, Section, Text, Whole, invalid
 
 LONGEST = 1e6  # s
+
+
+class HoppingSection(Section):
+    """Hopping: all radios with one key change their channel together, at random."""
+
+    channels: tuple[Whole, ...] = Field(min_length=2, max_length=1024, description="The channels to hop between.")
+    dwell: Positive = Field(default=1.0, le=LONGEST, description="Time on each channel, in s.")
+    key: Text = Field(default="", description="Radios with equal keys hop together.")
+
+    @model_validator(mode="after")
+    def _different(self) -> Self:
+        if len(set(self.channels)) != len(self.channels) or min(self.channels) < 0 or max(self.channels) > 10_000:
+            raise invalid("channels are different numbers from 0 to 10000", ("channels",))
+        return self
 
 
 class BeaconSection(Section):

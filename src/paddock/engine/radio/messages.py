@@ -4,6 +4,7 @@
 the last links, then takes the new ones. It is due in every tick while a packet is under way or beacons are sent.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -12,12 +13,12 @@ import numpy as np
 from paddock.compute.twin import vectorised
 from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE, every
-from paddock.errors import InvalidValueError, PaddockError
+from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.radio import channel as c
 from paddock.radio.channel import Devices, Paths
 from paddock.radio.heard import FleetHeard
 from paddock.radio.links import BANDWIDTH, BITS, MODULATION, OWNER, SENSITIVITY, SPREAD, Links
-from paddock.radio.messages import EVERYONE, Messages, encoded
+from paddock.radio.messages import EVERYONE, TEXT, Messages, encoded, places_of
 from paddock.radio.network import Graph, Ints, Network, component_labels, graph_of
 from paddock.radio.radios import Radios
 from paddock.radio.signal import power_ratio
@@ -29,6 +30,7 @@ EVENTS_SHOWN = 20  # of splits and joins at one update; a last one counts the re
 FEW = 1000  # radios up to which the network is watched at every update; more: once per second
 BEACON_ROWS = 10  # of a pose: position, quaternion, velocity
 MOST_BITS = 1 << 24  # of one message
+CONTENTS = ("text", "bytes")  # how a log holds the contents of a message
 
 
 class Received(NamedTuple):
@@ -50,6 +52,7 @@ class RadioView(NamedTuple):
     links: Links
     name_of: Callable[[int], str]
     number_of: Callable[[str | int], int]
+    tick: int
 
 
 def devices_of(radios: Radios, section: MessagesSection) -> Devices:
@@ -86,7 +89,7 @@ class MessageStage:
         self.labels: Ints = np.zeros(0, np.int64)  # component of each radio at the last look
         self._place = np.zeros((3, 0))  # m, radios at the last update of the links
         self._radios: Radios | None = None
-        self._links: Links | None = None
+        self._linked = -1  # tick of the links in use, -1: none
         self._routed = False  # whether the routes are those of the links
         self._phases: Ints = np.zeros(0, np.int64)
         self.beacon_period = 0 if section.beacons is None else max(1, round(rate / section.beacons.rate))
@@ -103,39 +106,49 @@ class MessageStage:
         """Run the channel up to now, take new links, and send beacons."""
         view, messages = self._fitted(), self.messages
         messages.advance(tick / self.rate)
-        if view.links is not self._links:
-            self._relink(view, tick)
+        if view.links.tick != self._linked:
+            self._update(view, tick)
         if self.beacon_period:
             self._send_beacons(view.radios, tick)
 
     def begin(self, tick: int) -> None:
         """Take the first links."""
-        view = self._fitted()
-        self._relink(view, tick, quiet=True)
+        self._update(self._fitted(), tick, quiet=True)
 
     def _fitted(self) -> RadioView:
         """Return the radios and links; the messages follow when vehicles come or go."""
         view = self._view()
         if view.radios is not self._radios:
-            before = self.messages.devices.streams
-            self._radios, self._links = view.radios, None
-            self.messages.fit(devices_of(view.radios, self.section))
-            if not np.array_equal(before, view.radios.streams):
+            self._radios, new, old = view.radios, view.radios.streams, self.messages.devices.streams
+            self.messages.fit(devices_of(view.radios, self.section), view.tick / self.rate)
+            if not np.array_equal(old, new):
+                moved, self._linked, self.labels = places_of(new, old), -1, np.zeros(0, np.int64)
+                place, self._place = self._place, np.zeros((3, len(new)))
+                self._place[:, moved[moved >= 0]] = place[:, moved >= 0]
                 self.messages.relink(None, None)
-                self.labels, self._place = np.zeros(0, np.int64), view.radios.table[:3].copy()
-            drawn = draw_uniforms(self._seed(), view.radios.streams, BEACON_PURPOSE, 1)[:, 0]
+                if self.beacon_period or self.messages.busy:
+                    self._connect(view, view.tick)
+            drawn = draw_uniforms(self._seed(), new, BEACON_PURPOSE, 1)[:, 0]
             self._phases = np.floor(drawn * max(1, self.beacon_period)).astype(np.int64)
         return view
 
-    def _relink(self, view: RadioView, tick: int, quiet: bool = False) -> None:
-        self._place = view.radios.table[:3].copy()
+    def _update(self, view: RadioView, tick: int, quiet: bool = False) -> None:
+        """Take the links of an update; while there are no packets, those are looked at when one is sent."""
+        self._linked = -1
+        if view.links.tick == tick:
+            self._place = view.radios.table[:3].copy()
+        if self.beacon_period or self.messages.busy:
+            self._connect(view, tick)
+        seldom = view.radios.n > FEW and tick % max(1, round(self.rate)) >= self.period
+        if view.links.tick == tick and not seldom:
+            self._watch(view, self._graph(view), tick, quiet)
+
+    def _connect(self, view: RadioView, tick: int) -> None:
+        """Let the channel use the links."""
         self._routed = self.messages.routing
         graph = self._graph(view) if self._routed else None
         self.messages.relink(self._paths(view), graph, tick / self.rate)
-        self._links = view.links
-        seldom = view.radios.n > FEW and tick % max(1, round(self.rate)) >= self.period
-        if not seldom:
-            self._watch(view, graph or self._graph(view), tick, quiet)
+        self._linked = view.links.tick
 
     def _paths(self, view: RadioView) -> Paths:
         links, (x, y, z) = view.links, self._place
@@ -180,13 +193,15 @@ class MessageStage:
 
     def checked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of a `send` in plain values; PaddockError if it cannot be sent."""
-        view, known = self._view(), ("source", "to", "data", "bits", "hops", "lifetime")
+        view, known = self._view(), ("source", "to", "bits", "hops", "lifetime")
+        for name in arguments:
+            if name not in (*known, "data", *CONTENTS):
+                raise unknown_name("argument of send", name, (*known, "data"))
         given = {name: arguments.get(name) for name in known}
-        view.number_of(given["source"])
-        if given["to"] != EVERYONE:
-            view.number_of(given["to"])
-        data = given["data"]
-        encoded(data)
+        source = view.number_of(given["source"])
+        if given["to"] != EVERYONE and view.number_of(given["to"]) == source:
+            raise PaddockError(f"send: {given['to']!r} cannot send a message to itself")
+        content = _content(arguments)
         for name, low, high in (("bits", 0, MOST_BITS), ("hops", 1, 255)):
             value = given[name]
             if value is not None and not (type(value) is int and low <= value <= high):
@@ -194,22 +209,19 @@ class MessageStage:
         life = given["lifetime"]
         if life is not None and not (isinstance(life, int | float) and 0.0 < life <= LONGEST):
             raise InvalidValueError(f"send: lifetime is a time in s, > 0 and <= {LONGEST:g}, not {life!r}")
-        if isinstance(data, bytes | bytearray | memoryview):
-            given["data"] = np.frombuffer(bytes(data), np.uint8).copy()  # as logs hold bytes
-        return {name: value for name, value in given.items() if value is not None or name == "data"}
+        return {name: value for name, value in given.items() if value is not None} | content
 
     def send(self, arguments: Mapping[str, Any], tick: int) -> int:
         """Queue a message; return its number."""
         view = self._fitted()
-        data = arguments.get("data")
-        content = bytes(data) if isinstance(data, np.ndarray) else data
         source, to = view.number_of(arguments["source"]), arguments["to"]
         goal = c.BROADCAST if to == EVERYONE else view.number_of(to)
-        if goal == source:
-            raise PaddockError(f"send: {to!r} cannot send a message to itself")
+        content = json.loads(arguments["text"]) if "text" in arguments else bytes(arguments["bytes"])
+        if self._linked != view.links.tick:
+            self._connect(view, tick)
         if goal != c.BROADCAST and not self._routed:
             self._routed = True
-            self.messages.use_graph(self._graph(view) if view.links is self._links else None)
+            self.messages.use_graph(self._graph(view))
         given = {name: arguments.get(name) for name in ("bits", "hops", "lifetime")}
         return self.messages.send(source, goal, content, tick / self.rate, **given)
 
@@ -256,16 +268,41 @@ class MessageStage:
         if labels.dtype != np.int64 or (labels < 0).any():
             raise PaddockError("saved components of the network are not valid")
         self.messages.restore(saved)
-        self._place, self.labels, self._links = place.copy(), labels.copy(), view.links
-        self.messages.use(self._paths(view))
-        self._routed = self.messages.routing
-        self.messages.use_graph(self._graph(view) if self._routed else None)
+        self._place, self.labels, self._linked = place.copy(), labels.copy(), -1
+        if self.beacon_period or self.messages.busy:
+            self._linked = view.links.tick
+            self.messages.use(self._paths(view))
+            self._routed = self.messages.routing
+            self.messages.use_graph(self._graph(view) if self._routed else None)
+
+    def take_over(self, other: "MessageStage") -> None:
+        """Replace the state by that of another stage."""
+        self.messages, self.labels, self._place = other.messages, other.labels, other._place
+        self._radios, self._linked, self._routed = other._radios, other._linked, other._routed
+        self._phases = other._phases
 
     def clear(self) -> None:
         """Start a new run."""
         self.messages = Messages(self.section, self._seed())
-        self._radios = self._links = None
+        self._radios, self._linked = None, -1
         self.labels, self._place = np.zeros(0, np.int64), np.zeros((3, 0))
+
+
+def _content(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the contents of a message as logs hold them: `text` (JSON) or `bytes`."""
+    if "text" in arguments:
+        try:
+            data = json.loads(arguments["text"])
+        except (TypeError, ValueError):
+            raise InvalidValueError("send: text is no JSON") from None
+    elif "bytes" in arguments:
+        data = np.asarray(arguments["bytes"], np.uint8).tobytes()
+    else:
+        data = arguments.get("data")
+    content, _ = encoded(data)
+    if content[0] == TEXT:
+        return {"text": content[1:].decode()}
+    return {"bytes": np.frombuffer(content[1:], np.uint8).copy()}
 
 
 def _parted(before: Ints, now: Ints) -> list[tuple[Ints, int]]:
