@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paddock.radio import channel
-from paddock.radio.channel import Devices, Paths
+from paddock.radio.channel import Devices, AirLinks
 from paddock.radio.messages import Messages
 from paddock.radio.network import graph_of
 from paddock.scenario.messages import MessagesSection
@@ -55,5 +55,5 @@ def messages_over(
 def connect(messages: Messages, links: GivenLinks, x: Any = None, now: float = 0.0) -> None:
     """Replace the links."""
     at, zero = np.zeros(messages.n) if x is None else np.asarray(x, float), np.zeros(messages.n)
-    paths = Paths(*channel.transposed(*links, at, zero, zero, np.full(messages.n, PACKET_BITS)))
+    paths = AirLinks(*channel.transposed(*links, at, zero, zero, np.full(messages.n, PACKET_BITS)))
     messages.relink(paths, graph_of(links), now)

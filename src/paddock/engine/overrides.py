@@ -22,6 +22,7 @@ from paddock.engine.behaviours import (
     PlannedRoute,
     PoseBlocks,
     RuleSetup,
+    check_hearing,
     find_target,
     planned_routes,
     set_up_rule,
@@ -99,6 +100,9 @@ def check_override(world: World, programs: Mapping[str, FleetProgram], action: O
         if programs[name].fmus is not None:
             raise PaddockError(f"override: {name!r} is an FMU, which no behaviour can drive; send commands")
     setup = _setup(choice, named, world.track)
+    for name, _, _ in parts:
+        own = programs[name]
+        check_hearing(setup, bool(own.radio), own.beacons, lambda option: f"override.{choice.name}.{option}".rstrip("."))
     if setup.per_vehicle and sum(len(rows) for _, rows, _ in parts) < named:
         raise InvalidValueError("override: a vehicle is named twice, but takes one value of a list")
     if setup.target is not None:

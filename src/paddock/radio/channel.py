@@ -90,7 +90,7 @@ class Devices(NamedTuple):
     group: Ints  # equal for radios of one vehicle
 
 
-class Paths(NamedTuple):
+class AirLinks(NamedTuple):
     """Who hears a transmitter, compressed rows by transmitter."""
 
     start: Ints  # (n + 1,)
@@ -314,7 +314,7 @@ def resume(r: Rules, a: Air, e: Events, i: int, now: int) -> None:
         schedule(e, a, i)
 
 
-def add_power(r: Rules, d: Devices, paths: Paths, a: Air, e: Events, j: int, now: int) -> None:
+def add_power(r: Rules, d: Devices, paths: AirLinks, a: Air, e: Events, j: int, now: int) -> None:
     """Add a transmission that begins to what others receive and sense."""
     for entry in range(paths.start[j], paths.start[j + 1]):
         i, power = paths.peer[entry], paths.power[entry]
@@ -328,7 +328,7 @@ def add_power(r: Rules, d: Devices, paths: Paths, a: Air, e: Events, j: int, now
                 pause(a, e, i, now)
 
 
-def lock_receivers(paths: Paths, a: Air, j: int, now: int) -> None:
+def lock_receivers(paths: AirLinks, a: Air, j: int, now: int) -> None:
     """Lock listening radios to a transmission that begins, unless they are locked to another or to a stronger one."""
     for entry in range(paths.start[j], paths.start[j + 1]):
         i, power = paths.peer[entry], paths.power[entry]
@@ -349,7 +349,7 @@ def survives(r: Rules, d: Devices, a: Air, j: int, i: int, log_ok: float) -> boo
     return u < exp(log_ok)
 
 
-def remove_power(r: Rules, d: Devices, paths: Paths, a: Air, e: Events, j: int, now: int, got: Any) -> int:
+def remove_power(r: Rules, d: Devices, paths: AirLinks, a: Air, e: Events, j: int, now: int, got: Any) -> int:
     """Remove a transmission that ends; write the radios that received it to `got`, and return how many."""
     found = 0
     for entry in range(paths.start[j], paths.start[j + 1]):
@@ -374,7 +374,7 @@ def remove_power(r: Rules, d: Devices, paths: Paths, a: Air, e: Events, j: int, 
     return found
 
 
-def received_alone(r: Rules, d: Devices, paths: Paths, a: Air, j: int, bits: float, got: Any) -> int:
+def received_alone(r: Rules, d: Devices, paths: AirLinks, a: Air, j: int, bits: float, got: Any) -> int:
     """Write the receivers of a transmission that shares the channel with no other to `got`; return how many."""
     found = 0
     for entry in range(paths.start[j], paths.start[j + 1]):
@@ -483,7 +483,7 @@ def fail(r: Rules, d: Devices, routes: Routes, a: Air, e: Events, j: int, now: i
 
 
 def end_packet(
-    r: Rules, d: Devices, paths: Paths, routes: Routes, a: Air, e: Events, j: int, now: int, got: Any
+    r: Rules, d: Devices, paths: AirLinks, routes: Routes, a: Air, e: Events, j: int, now: int, got: Any
 ) -> None:  # fmt: skip
     """End the transmission of a packet: receivers handle it; the sender awaits the reply or continues."""
     packet = a.queue[j, a.whole[HEAD, j]]
@@ -523,7 +523,7 @@ def end_packet(
 
 
 def end_reply(
-    r: Rules, d: Devices, paths: Paths, routes: Routes, a: Air, e: Events, i: int, now: int, got: Any
+    r: Rules, d: Devices, paths: AirLinks, routes: Routes, a: Air, e: Events, i: int, now: int, got: Any
 ) -> None:  # fmt: skip
     """End an acknowledgement: the sender of the packet, if it received it, is done with the packet."""
     to = a.whole[REPLY_TO, i]
@@ -568,7 +568,7 @@ def begin(r: Rules, d: Devices, routes: Routes, a: Air, e: Events, j: int, now: 
 
 
 def _run(
-    until: int, r: Rules, d: Devices, paths: Paths, routes: Routes, a: Air, e: Events, got: Any
+    until: int, r: Rules, d: Devices, paths: AirLinks, routes: Routes, a: Air, e: Events, got: Any
 ) -> None:  # fmt: skip
     """Handle all events up to a slot, inclusive."""
     w = a.whole
@@ -624,7 +624,7 @@ def _close_parts(r: Rules, d: Devices, a: Air, now: int) -> None:
             settle(r, d, a, i, now)
 
 
-def _relink(r: Rules, d: Devices, paths: Paths, a: Air, e: Events, now: int) -> None:
+def _relink(r: Rules, d: Devices, paths: AirLinks, a: Air, e: Events, now: int) -> None:
     """Set what radios receive and sense from those that transmit, after the links have changed."""
     n = a.whole.shape[1]
     before = a.whole[HEARD].copy()
@@ -670,7 +670,7 @@ def _post(
 def _transpose(
     start: Any, peer: Any, power: Any, sinr: Any, per: Any, usable: Any, x: Any, y: Any, z: Any, packet_bits: Any
 ) -> tuple[Ints, Ints, Floats, Floats, Floats, Ints, Floats]:  # fmt: skip
-    """Return the arrays of `Paths` from compressed rows by receiver; `packet_bits` (n,): sizes of `per`."""
+    """Return the arrays of `AirLinks` from compressed rows by receiver; `packet_bits` (n,): sizes of `per`."""
     n, m = len(start) - 1, len(peer)
     first, place = zeros(n + 1, int64), zeros(n, int64)
     for entry in range(m):

@@ -13,7 +13,7 @@ import numpy as np
 from paddock.compute.philox import signed
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.radio import channel as c
-from paddock.radio.channel import Air, Devices, Events, Paths, Routes, Rules
+from paddock.radio.channel import Air, Devices, Events, AirLinks, Routes, Rules
 from paddock.radio.network import Floats, Graph, Ints
 from paddock.scenario.messages import MessagesSection
 
@@ -172,7 +172,7 @@ class Messages:
         self._events = Events(whole[0], whole[1], whole[2], np.zeros(1, np.int64), whole[3])
         self._got = np.zeros(max(n, 1), np.int64)
 
-    def relink(self, paths: Paths | None, graph: Graph | None, now: float = 0.0) -> None:
+    def relink(self, paths: AirLinks | None, graph: Graph | None, now: float = 0.0) -> None:
         """Take the links of an update at a time (s)."""
         slot = self.slot_at(now)
         if self.n:
@@ -182,11 +182,11 @@ class Messages:
         if self.n:
             c.relink_air(self.rules, self.devices, self.paths, self.air, self._events, slot)
 
-    def use(self, paths: Paths | None) -> None:
+    def use(self, paths: AirLinks | None) -> None:
         """Take links that are those of the present state; None: there are none."""
         none, start = np.zeros(0), np.zeros(self.n + 1, np.int64)
         no_entries = np.zeros(0, np.int64)
-        self.paths = Paths(start, no_entries, none, none, none, no_entries, none) if paths is None else paths
+        self.paths = AirLinks(start, no_entries, none, none, none, no_entries, none) if paths is None else paths
 
     def use_graph(self, graph: Graph | None) -> None:
         """Take the network for routes; None: a network without links."""

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from paddock.engine import actions
+from paddock.engine.radio.message_control import MessageControl
 from paddock.engine.radio.stage import RadioStage
 from paddock.errors import InvalidValueError
 from paddock.radio.budget import LinkBudget, link_budget
@@ -54,7 +55,7 @@ class JammerView(NamedTuple):
     false_frames: float  # that receivers have accepted since the start, of a deceptive jammer
 
 
-class RadioControl:
+class RadioControl(MessageControl):
     """The radio of a simulation."""
 
     def __init__(self, engine: "Engine") -> None:

@@ -15,7 +15,7 @@ from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE, every
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.radio import channel as c
-from paddock.radio.channel import Devices, Paths
+from paddock.radio.channel import Devices, AirLinks
 from paddock.radio.heard import FleetHeard
 from paddock.radio.links import BANDWIDTH, BITS, MODULATION, OWNER, SENSITIVITY, SPREAD, Links
 from paddock.radio.messages import EVERYONE, TEXT, Messages, encoded, places_of
@@ -150,10 +150,10 @@ class MessageStage:
         self.messages.relink(self._paths(view), graph, tick / self.rate)
         self._linked = view.links.tick
 
-    def _paths(self, view: RadioView) -> Paths:
+    def _paths(self, view: RadioView) -> AirLinks:
         links, (x, y, z) = view.links, self._place
         given = links.start, links.peer, links.power, links.sinr, links.per, links.up
-        return Paths(*c.transposed(*given, x, y, z, view.radios.table[BITS]))
+        return AirLinks(*c.transposed(*given, x, y, z, view.radios.table[BITS]))
 
     def _graph(self, view: RadioView) -> Graph:
         return graph_of(view.links, view.radios.table[OWNER].astype(np.int64))

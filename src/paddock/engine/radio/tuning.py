@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
-from paddock.radio.links import BANDWIDTH, DUTY, FREQUENCY, GROUP, Links, LinkUpdate, no_links
+from paddock.radio.links import BANDWIDTH, FREQUENCY, GROUP, Links, LinkUpdate, no_links
 from paddock.radio.radios import Floats, Radios
 from paddock.radio.spectrum import LEAST_INTERFERED, METHODS, HopNetwork, allocated, hop
 from paddock.scenario.radio import HIGHEST_FREQUENCY, LOWEST_FREQUENCY, RadioType
@@ -79,12 +79,13 @@ class Tuning:
         of_group = np.array([owners.index(one.owner) for one in radios.groups], np.int64)
         group, table = of_group[radios.table[GROUP].astype(np.int64)], radios.table
         types = {one.owner: one.radio for one in reversed(radios.groups)}
+        always = np.ones(radios.n)  # as if all transmitted: how much they do is not known
         frequency, waiting, chosen = table[FREQUENCY].copy(), list(arguments["groups"]), {}
         while waiting:
             name, numbers = waiting[0], [owners.index(one) for one in waiting]
             radio = types[name]
             candidates: Floats = radio.frequency + np.array(arguments["channels"]) * radio.channel_spacing
-            given = links, group, frequency, table[BANDWIDTH], table[DUTY], numbers, candidates
+            given = links, group, frequency, table[BANDWIDTH], always, numbers, candidates
             best = allocated(arguments["method"], *given)[0]
             chosen[name] = int(arguments["channels"][best])
             frequency[group == owners.index(name)] = candidates[best]
