@@ -2,11 +2,10 @@
 
 from typing import Any, NamedTuple
 
-from paddock.compute.math import PI
 from paddock.radio.links import (
-    ANTENNA,
     BANDWIDTH,
     BITS,
+    DUTY,
     FREQUENCY,
     GROUP,
     MODEL,
@@ -26,7 +25,7 @@ from paddock.radio.links import (
     pair_gain,
 )
 from paddock.radio.paths import Paths, extra_losses
-from paddock.radio.propagation import LIGHT, MODELS
+from paddock.radio.propagation import MODELS
 from paddock.radio.radios import Classes, Radios
 from paddock.radio.signal import ber, capacity, decibels, per, power_ratio
 
@@ -112,9 +111,9 @@ def link_budget(
     dx, dy, dz = (float(table[k, j] - table[k, i]) for k in (X, Y, Z))
     own = antenna_gain(table, i, dx, dy, dz, radios.patterns)
     other = antenna_gain(table, j, -dx, -dy, -dz, radios.patterns)
-    polarisation = own + other - pair_gain(table, i, table, j, radios.patterns)
-    loss = model_loss(table, i, table, j, classes.table, c)
-    diffraction, obstacles, shadowing, fading = extra_losses(table, i, table, j, classes.table, c, paths)
+    polarisation = own + other - pair_gain(table, i, j, radios.patterns)
+    loss = model_loss(table, i, j, classes.table, c)
+    diffraction, obstacles, shadowing, fading = extra_losses(table, i, j, classes.table, c, paths)
     received = float(table[POWER, j]) + own + other - polarisation - loss - diffraction - obstacles + shadowing + fading
     share = common_band(table[FREQUENCY, i], table[BANDWIDTH, i], table[FREQUENCY, j], table[BANDWIDTH, j])
     own_part = power_ratio(received) * max(share, 0.0) * float(table[DUTY, j])
@@ -122,7 +121,7 @@ def link_budget(
     sinr = power_ratio(received) / (float(table[NOISE, i]) + others + jamming)
     errors = ber(int(table[MODULATION, i]), sinr * float(table[SPREAD, i]))
     return LinkBudget(
-        *(source, to, pair_distance(table, i, table, j), float(table[FREQUENCY, j]), float(table[POWER, j])),
+        *(source, to, pair_distance(table, i, j), float(table[FREQUENCY, j]), float(table[POWER, j])),
         *(other, own, polarisation, MODEL_NAMES[int(classes.table[MODEL, c])], loss),
         *(diffraction, obstacles, shadowing, fading, received, float(table[SENSITIVITY, i])),
         *(decibels(float(table[NOISE, i])), decibels(others), decibels(jamming), decibels(sinr)),

@@ -17,7 +17,7 @@ def far_interference(update: LinkUpdate) -> Floats:
     are within reach as a whole do not count.
     """
     table, n = update.radios.table, update.radios.n
-    place = table[:3]
+    place = table[:3, :n]
     low, high = place.min(axis=1, initial=np.inf), place.max(axis=1, initial=-np.inf)
     size = max(float((high - low).max(initial=0.0)) / CELLS, 1e-6) if n else 1.0
     at = np.floor((place - low[:, None]) / size).astype(np.int64) if n else np.zeros((3, 0), np.int64)
@@ -26,7 +26,7 @@ def far_interference(update: LinkUpdate) -> Floats:
     step = np.abs(cells[:, :, None] - cells[:, None, :])
     nearest = size * np.sqrt((np.maximum(step - 1, 0) ** 2).sum(axis=0))
     farthest = size * np.sqrt(((step + 1) ** 2).sum(axis=0))
-    group = table[GROUP].astype(np.int64)
+    group = table[GROUP, :n].astype(np.int64)
     far = np.zeros(n)
     for g in np.unique(group):
         mine = np.flatnonzero(group == g)

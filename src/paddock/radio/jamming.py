@@ -9,16 +9,16 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy import int64
 
 from paddock.compute.math import absolute, exp, floor, log, maximum, minimum
-from paddock.compute.routine import parallel_range, parallel_routine
+from paddock.compute.routine import parallel_range, parallel_routine, routine
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.radio.links import (
     BANDWIDTH,
     BITS,
     DUTY,
     FREQUENCY,
-    GROUP,
     MODULATION,
     NOISE,
     OWNER,
@@ -26,22 +26,21 @@ from paddock.radio.links import (
     SAME_CHANNEL,
     SPREAD,
     common_band,
-    model_loss,
+    level_db,
     packet_error,
-    pair_gain,
 )
-from paddock.radio.radios import COLUMN, Floats, Patterns, RadioGroup, constants, turn
+from paddock.radio.paths import Paths
+from paddock.radio.radios import Classes, Floats, Radios, jammer_radio, turn
 from paddock.radio.signal import DECIBELS, NEPERS
-from paddock.scenario.radio import HIGHEST_FREQUENCY, LOWEST_FREQUENCY, JammerSection, RadioType
+from paddock.scenario.radio import HIGHEST_FREQUENCY, LOWEST_FREQUENCY, JammerSection
 from paddock.world.archive import typed
 
-BANDWIDTHS = {"barrage": 100e6, "spot": 1e6}
-DEFAULT_BANDWIDTH = 20e6  # Hz, of the others
+WEAK = -200.0  # dBm: terrain and obstacles count for stronger jammers
 PULSE_DUTY, REACTION, HEARS, FRAMES = 0.5, 0.1, -90.0, 100.0  # unless given
 SWEPT_STEPS = 64  # phases at which the overlap of a sweep is averaged
 SETTABLE = ("on", "position", "vehicle", "power", "frequency", "bandwidth")
 LARGEST = 1e9  # m
-ON, LOW, HIGH, PHASE, SPAN, HEARD = range(6)  # rows of the table of what jammers do now
+ON, LOW, HIGH, PHASE, SPAN = range(5)  # rows of the table of what jammers do now
 
 
 @dataclass
@@ -64,25 +63,11 @@ class JammerState:
 class Jammers:
     """The jammers of a run, in the order of their names."""
 
-    def __init__(self, sections: Sequence[JammerSection], patterns: Patterns, first_group: int) -> None:
+    def __init__(self, sections: Sequence[JammerSection], radios: Radios) -> None:
         self.sections = sorted(sections, key=lambda one: one.name)
-        self.groups: list[RadioGroup] = []
-        columns = []
-        for k, one in enumerate(self.sections):
-            radio = RadioType(
-                **{name: getattr(one, name) for name in ("frequency", "power", "antenna", "polarisation")},
-                bandwidth=bandwidth_of(one),
-                modulation=one.modulation or "qpsk",
-                packet_bits=one.packet_bits or 8192,
-                duty=1.0,
-            )
-            self.groups.append(RadioGroup(one.name, one.name, radio))
-            antenna = patterns.antenna(radio.antenna, f"jammer {one.name!r}")
-            columns.append(constants(radio, antenna, first_group + k))
-        self.table: Floats = np.stack(columns, axis=1) if columns else np.zeros((len(COLUMN), 0))
-        self.table[OWNER] = -1.0
+        self.radios = radios
         self.states = [started(one) for one in self.sections]
-        self.present = np.zeros(len(columns), bool)  # those whose vehicle exists
+        self.present = np.zeros(len(self.sections), bool)  # those whose vehicle exists
 
     def __len__(self) -> int:
         return len(self.sections)
@@ -102,18 +87,22 @@ class Jammers:
         """Put a jammer where its vehicle is; without a position, its vehicle has been removed."""
         self.present[k] = position is not None
         if position is not None:
-            self.table[:3, k] = position
-            self.table[OWNER, k] = owner
+            table, at = self.radios.table, self.radios.n + k
+            table[:3, at] = position
+            table[OWNER, at] = owner
             level = np.array([0.0, 0.0, 0.0, 1.0]) if attitude is None else attitude
-            turn(self.table[:, k : k + 1], level[:, None])
+            turn(table[:, at : at + 1], level[:, None])
 
-    def act(self, time: float, interval: float, radios: Floats, classes: Any, of: Any, patterns: Any) -> Floats:
+    def act(self, time: float, interval: float, classes: Classes, paths: Paths) -> Floats:
         """Return what the jammers do from `time` (s) until the next update: rows ON to SPAN."""
-        doing = np.zeros((HEARD, len(self)))
+        doing, table = np.zeros((SPAN + 1, len(self))), self.radios.table
+        followers = any(one.kind == "follower" for one in self.sections)
+        heard = self.levels(classes, paths, heard=True) if followers else np.zeros((0, 0))
         for k, (one, state) in enumerate(zip(self.sections, self.states, strict=True)):
+            at = self.radios.n + k
             share = on_share(one.on, time, interval) if state.on and self.present[k] else 0.0
-            self.table[FREQUENCY, k], self.table[BANDWIDTH, k] = state.frequency, state.bandwidth
-            self.table[POWER, k] = state.power
+            table[FREQUENCY, at], table[BANDWIDTH, at] = state.frequency, state.bandwidth
+            table[POWER, at] = state.power
             if one.kind == "pulsed":
                 assert one.period is not None
                 share *= pulsed_share(time, interval, one.period, PULSE_DUTY if one.duty is None else one.duty)
@@ -123,32 +112,27 @@ class Jammers:
                 doing[PHASE, k] = time / one.period - floor(time / one.period)
                 doing[SPAN, k] = min(interval / one.period, 1.0)
             if one.kind == "follower":
-                self._follow(k, one, state, time, radios, classes, of, patterns)
-                self.table[FREQUENCY, k] = state.tuned or state.frequency
+                self._follow(k, one, state, time, heard)
+                table[FREQUENCY, at] = state.tuned or state.frequency
                 share = share if state.tuned else 0.0
             doing[ON, k] = share
         return doing
 
-    def _follow(
-        self,
-        k: int,
-        one: JammerSection,
-        state: JammerState,
-        time: float,
-        radios: Floats,
-        classes: Any,
-        of: Any,
-        patterns: Any,
-    ) -> None:
+    def levels(self, classes: Classes, paths: Paths, heard: bool = False) -> Floats:
+        """Return the powers (mW) of jammers at all radios, (jammers, n); `heard`: of all radios at the jammers."""
+        radios, found = self.radios, np.zeros((len(self), self.radios.n))
+        given = classes.table, classes.of, radios.patterns, paths
+        jammer_levels(radios.table, radios.n, heard, *given, found)
+        return found
+
+    def _follow(self, k: int, one: JammerSection, state: JammerState, time: float, heard_levels: Floats) -> None:
         """Listen for the strongest transmission; tune to it after the reaction time."""
-        listens = state.on and bool(self.present[k])
-        levels = np.zeros(radios.shape[1])
-        if listens:
-            hear_all(self.table, k, radios, classes, of, patterns, levels)
+        radios, listens = self.radios, state.on and bool(self.present[k])
+        levels = np.where(radios.table[DUTY, : radios.n] > 0.0, heard_levels[k], 0.0) * float(listens)
         best = int(np.argmax(levels)) if len(levels) else -1
         limit = HEARS if one.sensitivity is None else one.sensitivity
-        hears = best >= 0 and levels[best] > 0.0 and DECIBELS * log(levels[best]) >= limit
-        heard = float(radios[FREQUENCY, best]) if hears else 0.0
+        hears = best >= 0 and levels[best] > 0.0 and DECIBELS * log(float(levels[best])) >= limit
+        heard = float(radios.table[FREQUENCY, best]) if hears else 0.0
         if heard != state.heard:
             state.heard, state.since = heard, time
         reaction = REACTION if one.reaction is None else one.reaction
@@ -175,14 +159,9 @@ class Jammers:
         self.states = states
 
 
-def bandwidth_of(one: JammerSection) -> float:
-    """Return the bandwidth of a jammer, Hz."""
-    return BANDWIDTHS.get(one.kind, DEFAULT_BANDWIDTH) if one.bandwidth is None else one.bandwidth
-
-
 def started(one: JammerSection) -> JammerState:
     """Return the state of a jammer at the start of a run."""
-    given = one.enabled, one.position, one.vehicle, one.power, one.frequency, bandwidth_of(one)
+    given = one.enabled, one.position, one.vehicle, one.power, one.frequency, jammer_radio(one).bandwidth
     return JammerState(one.name, *given, 0.0, 0.0, 0.0, 0.0)
 
 
@@ -268,70 +247,57 @@ def swept_share(
     return total / SWEPT_STEPS
 
 
-def level_at(receivers: Any, i: int, jammers: Any, k: int, classes: Any, of: Any, patterns: Any) -> float:
-    """Return the power (mW) of a transmission at a receiver, over all of its band."""
-    c = of[int(receivers[GROUP, i]), int(jammers[GROUP, k])]
-    loss = model_loss(receivers, i, jammers, k, classes, c) - pair_gain(receivers, i, jammers, k, patterns)
-    return exp(NEPERS * (jammers[POWER, k] - loss))
-
-
-def band_share(receivers: Any, i: int, jammers: Any, k: int, doing: Any) -> float:
-    """Return the share of a jammer's power that falls into a receiver's band, in time and frequency."""
-    frequency, bandwidth, width = receivers[FREQUENCY, i], receivers[BANDWIDTH, i], jammers[BANDWIDTH, k]
+def band_share(table: Any, i: int, j: int, k: int, doing: Any) -> float:
+    """Return the share of the power of jammer k (antenna j) in a receiver's band, in time and frequency."""
+    frequency, bandwidth, width = table[FREQUENCY, i], table[BANDWIDTH, i], table[BANDWIDTH, j]
     if doing[HIGH, k] > 0.0:
-        return doing[ON, k] * swept_share(  # type: ignore[no-any-return]
-            frequency, bandwidth, doing[LOW, k], doing[HIGH, k], width, doing[PHASE, k], doing[SPAN, k]
-        )
-    return doing[ON, k] * maximum(common_band(frequency, bandwidth, jammers[FREQUENCY, k], width), 0.0)  # type: ignore[no-any-return]
+        share = swept_share(frequency, bandwidth, doing[LOW, k], doing[HIGH, k], width, doing[PHASE, k], doing[SPAN, k])
+    else:
+        share = maximum(common_band(frequency, bandwidth, table[FREQUENCY, j], width), 0.0)
+    return float(share * doing[ON, k])
 
 
-def jam_rows(receivers: Any, jammers: Any, doing: Any, classes: Any, of: Any, patterns: Any, jamming: Any) -> None:
-    """Compute the power (mW) of all jammers in the band of each receiver."""
-    for i in parallel_range(jamming.size):
+def level_rows(table: Any, n: int, heard: bool, classes: Any, of: Any, patterns: Any, paths: Any, levels: Any) -> None:
+    """Compute the powers (mW) of jammers at all radios, (jammers, n); `heard`: of all radios at the jammers."""
+    for i in parallel_range(n):
+        for k in range(levels.shape[0]):
+            radio: Any = int64(i)  # of one type, so that `level_db` is compiled once
+            jammer: Any = int64(n + k)
+            receiver, transmitter = (jammer, radio) if heard else (radio, jammer)
+            level = level_db(table, receiver, transmitter, classes, of, patterns, paths, WEAK)
+            levels[k, i] = exp(NEPERS * level) if table[OWNER, n + k] != table[OWNER, i] else 0.0
+
+
+def jam_rows(table: Any, doing: Any, levels: Any, jamming: Any) -> None:
+    """Add up the power (mW) of all jammers in the band of each receiver."""
+    n = jamming.size
+    for i in range(n):
         total = 0.0
-        for k in range(jammers.shape[1]):
-            if doing[ON, k] > 0.0 and jammers[OWNER, k] != receivers[OWNER, i]:
-                share = band_share(receivers, i, jammers, k, doing)
-                if share > 0.0:
-                    total += share * level_at(receivers, i, jammers, k, classes, of, patterns)
+        for k in range(doing.shape[1]):
+            if doing[ON, k] > 0.0:
+                total += band_share(table, i, n + k, k, doing) * levels[k, i]
         jamming[i] = total
 
 
 def deceive_rows(
-    receivers: Any,
-    jammers: Any,
-    deceptive: Any,
-    doing: Any,
-    classes: Any,
-    of: Any,
-    patterns: Any,
-    jamming: Any,
-    interference: Any,
-    accepted: Any,
+    table: Any, deceptive: Any, doing: Any, levels: Any, jamming: Any, interference: Any, accepted: Any
 ) -> None:
     """Compute the probability that a receiver accepts a frame of a deceptive jammer, (k, n)."""
-    for i in parallel_range(jamming.size):
+    n = jamming.size
+    for i in range(n):
+        modulation = int(table[MODULATION, i])
         for q in range(deceptive.size):
             k = deceptive[q]
-            same = absolute(jammers[FREQUENCY, k] - receivers[FREQUENCY, i]) <= SAME_CHANNEL * receivers[BANDWIDTH, i]
-            same = same and jammers[MODULATION, k] == receivers[MODULATION, i] and doing[ON, k] > 0.0
+            j = n + k
+            same = absolute(table[FREQUENCY, j] - table[FREQUENCY, i]) <= SAME_CHANNEL * table[BANDWIDTH, i]
             accepted[q, i] = 0.0
-            if same and jammers[OWNER, k] != receivers[OWNER, i]:
-                own = level_at(receivers, i, jammers, k, classes, of, patterns)
-                others = maximum(jamming[i] - band_share(receivers, i, jammers, k, doing) * own, 0.0)
-                ratio = own / (receivers[NOISE, i] + interference[i] + others)
-                modulation = int(receivers[MODULATION, i])
-                good = 1.0 - packet_error(modulation, ratio * receivers[SPREAD, i], jammers[BITS, k])
+            if same and table[MODULATION, j] == modulation and doing[ON, k] > 0.0 and levels[k, i] > 0.0:
+                others = maximum(jamming[i] - band_share(table, i, j, k, doing) * levels[k, i], 0.0)
+                ratio = levels[k, i] / (table[NOISE, i] + interference[i] + others)
+                good = 1.0 - packet_error(modulation, ratio * table[SPREAD, i], table[BITS, j])
                 accepted[q, i] = doing[ON, k] * good
 
 
-def heard_rows(jammers: Any, k: int, radios: Any, classes: Any, of: Any, patterns: Any, levels: Any) -> None:
-    """Compute the powers (mW) at which jammer k hears all radios that transmit."""
-    for j in parallel_range(levels.size):
-        transmits = radios[DUTY, j] > 0.0 and radios[OWNER, j] != jammers[OWNER, k]
-        levels[j] = level_at(jammers, k, radios, j, classes, of, patterns) if transmits else 0.0
-
-
-jam_all = parallel_routine(jam_rows)
-deceive_all = parallel_routine(deceive_rows)
-hear_all = parallel_routine(heard_rows)
+jammer_levels = parallel_routine(level_rows)
+add_jamming = routine(jam_rows)
+add_false_frames = routine(deceive_rows)

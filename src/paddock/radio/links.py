@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from paddock.compute.math import PI, absolute, exp, log, maximum, minimum, sqrt
 from paddock.compute.neighbours import torus_bits
 from paddock.compute.routine import parallel_range, parallel_routine, routine
+from paddock.compute.twin import rebound
 from paddock.radio.antennas import ISOTROPIC, direction, gain_db, polarisation_loss_db, polarisation_share
+from paddock.radio.paths import Paths, blocking, random_gains
 from paddock.radio.propagation import FREE_SPACE, LIGHT, LOG_DISTANCE, loss_db, outside
 from paddock.radio.radios import CLASS, COLUMN, Classes, Floats, Ints, Radios, reaches
 from paddock.radio.signal import DECIBELS, NEPERS, QPSK, ber, erfc, per
@@ -43,7 +45,6 @@ ANTENNA, PEAK, AZIMUTH, ELEVATION, PATTERN = (
 )
 GROUP, OWNER, SENSITIVITY, NEEDED = COLUMN.group, COLUMN.owner, COLUMN.sensitivity, COLUMN.needed
 MODEL, EXPONENT, REFERENCE, CITY = CLASS.model, CLASS.exponent, CLASS.reference, CLASS.city
-PLAIN_FREE, PLAIN_LOG, GENERAL = range(3)  # how losses are computed
 
 
 class Links(NamedTuple):
@@ -74,25 +75,15 @@ def no_links(n: int) -> Links:
 # scalar parts --------------------------------------------------------------------------------------------------------
 
 
-def pair_gain(receivers: Any, i: int, transmitters: Any, j: int, patterns: Any) -> float:
+def pair_gain(table: Any, i: int, j: int, patterns: Any) -> float:
     """Return the gains of both antennas towards each other less the loss of polarisation, dB."""
-    dx = transmitters[X, j] - receivers[X, i]
-    dy = transmitters[Y, j] - receivers[Y, i]
-    dz = transmitters[Z, j] - receivers[Z, i]
-    gain = antenna_gain(receivers, i, dx, dy, dz, patterns) + antenna_gain(transmitters, j, -dx, -dy, -dz, patterns)
-    if receivers[ANTENNA, i] != ISOTROPIC and transmitters[ANTENNA, j] != ISOTROPIC:
+    dx, dy, dz = table[X, j] - table[X, i], table[Y, j] - table[Y, i], table[Z, j] - table[Z, i]
+    gain = antenna_gain(table, i, dx, dy, dz, patterns) + antenna_gain(table, j, -dx, -dy, -dz, patterns)
+    if table[ANTENNA, i] != ISOTROPIC and table[ANTENNA, j] != ISOTROPIC:
         share = polarisation_share(
-            receivers[PX, i],
-            receivers[PY, i],
-            receivers[PZ, i],
-            transmitters[PX, j],
-            transmitters[PY, j],
-            transmitters[PZ, j],
-            dx,
-            dy,
-            dz,
+            table[PX, i], table[PY, i], table[PZ, i], table[PX, j], table[PY, j], table[PZ, j], dx, dy, dz
         )
-        gain -= polarisation_loss_db(int(receivers[POLARISED, i]), int(transmitters[POLARISED, j]), share)
+        gain -= polarisation_loss_db(int(table[POLARISED, i]), int(table[POLARISED, j]), share)
     return gain
 
 
@@ -107,25 +98,36 @@ def antenna_gain(table: Any, k: int, dx: float, dy: float, dz: float, patterns: 
     )
 
 
-def pair_distance(a: Any, i: int, b: Any, j: int) -> float:
+def pair_distance(table: Any, i: int, j: int) -> float:
     """Return the distance (m) between two antennas."""
-    dx, dy, dz = b[X, j] - a[X, i], b[Y, j] - a[Y, i], b[Z, j] - a[Z, i]
+    dx, dy, dz = table[X, j] - table[X, i], table[Y, j] - table[Y, i], table[Z, j] - table[Z, i]
     return sqrt(dx * dx + dy * dy + dz * dz)
 
 
-def model_loss(receivers: Any, i: int, transmitters: Any, j: int, classes: Any, c: int) -> float:
+def model_loss(table: Any, i: int, j: int, classes: Any, c: int) -> float:
     """Return the loss (dB) of the model of a link class."""
-    distance = pair_distance(receivers, i, transmitters, j)
     return loss_db(
         int(classes[MODEL, c]),
-        distance,
-        transmitters[FREQUENCY, j],
-        receivers[HEIGHT, i],
-        transmitters[HEIGHT, j],
+        pair_distance(table, i, j),
+        table[FREQUENCY, j],
+        table[HEIGHT, i],
+        table[HEIGHT, j],
         classes[EXPONENT, c],
         classes[REFERENCE, c],
         int(classes[CITY, c]),
     )
+
+
+def level_db(table: Any, i: int, j: int, classes: Any, of: Any, patterns: Any, paths: Any, least: float) -> float:
+    """Return the power (dBm) of transmitter j at receiver i; terrain and obstacles count from `least` dBm on."""
+    c = of[int(table[GROUP, i]), int(table[GROUP, j])]
+    shadowing, fading = random_gains(table, i, j, classes, c, paths)
+    level = table[POWER, j] + pair_gain(table, i, j, patterns) - model_loss(table, i, j, classes, c)
+    level += shadowing + fading
+    if level >= least:
+        diffraction, blocked = blocking(table, i, j, classes, c, paths)
+        level -= diffraction + blocked
+    return float(level)
 
 
 def common_band(frequency: float, bandwidth: float, other: float, width: float) -> float:
@@ -186,8 +188,7 @@ def update_rows(
     keep: Any,
     jamming: Any,
     patterns: Any,
-    how: int,
-    only: int,
+    paths: Any,
     hysteresis: float,
     cells: Any,
     inverse: float,
@@ -229,16 +230,11 @@ def update_rows(
                 size = 2 * found
                 index, apart, share, mw = empty(size, int32), empty(size), empty(size), empty(size)
             if block >= blocks:
-                near = all_others(table, i, index, apart)
+                near = all_others(table, n, i, index, apart)
             else:
                 near = find_near(table, i, place, k, inverse, cells, start, order, broad, index, apart)
             near = hear(table, i, near, of, reach, index, apart, share)
-            if how == PLAIN_FREE:
-                free_levels(table, i, near, index, apart, mw)
-            elif how == PLAIN_LOG:
-                log_levels(table, i, near, index, apart, classes[EXPONENT, only], classes[REFERENCE, only], mw)
-            else:
-                beyond[i] = general_levels(table, i, near, index, classes, of, patterns, mw)
+            beyond[i] = levels(table, i, near, index, apart, classes, of, patterns, paths, keep[i], mw)
             total = 0.0
             for m in range(near):
                 total += mw[m] * share[m] * table[DUTY, index[m]]
@@ -313,11 +309,11 @@ def find_near(
     return found
 
 
-def all_others(table: Any, i: int, index: Any, apart: Any) -> int:
+def all_others(table: Any, n: int, i: int, index: Any, apart: Any) -> int:
     """Collect all radios but number i; return how many."""
     x, y, z = table[X, i], table[Y, i], table[Z, i]
     found = 0
-    for j in range(table.shape[1]):
+    for j in range(n):
         dx, dy, dz = table[X, j] - x, table[Y, j] - y, table[Z, j] - z
         index[found] = j
         apart[found] = dx * dx + dy * dy + dz * dz
@@ -340,8 +336,47 @@ def hear(table: Any, i: int, near: int, of: Any, reach: Any, index: Any, apart: 
     return kept
 
 
-def free_levels(table: Any, i: int, near: int, index: Any, apart: Any, mw: Any) -> None:
-    """Compute the powers (mW) in free space between isotropic antennas."""
+def levels(
+    table: Any,
+    i: int,
+    near: int,
+    index: Any,
+    apart: Any,
+    classes: Any,
+    of: Any,
+    patterns: Any,
+    paths: Any,
+    least: float,
+    mw: Any,
+) -> int:
+    """Compute the powers (mW) with antennas and link classes; return how many paths are outside their model's range.
+
+    `apart` are squared distances (m2).
+    """
+    wrong = 0
+    for m in range(near):
+        j = index[m]
+        mw[m] = exp(NEPERS * level_db(table, i, j, classes, of, patterns, paths, least))
+        model = int(classes[MODEL, of[int(table[GROUP, i]), int(table[GROUP, j])]])
+        out = outside(model, sqrt(apart[m]), table[FREQUENCY, j], table[HEIGHT, i], table[HEIGHT, j])
+        wrong += int(out != 0)
+    return wrong
+
+
+def free_levels(
+    table: Any,
+    i: int,
+    near: int,
+    index: Any,
+    apart: Any,
+    classes: Any,
+    of: Any,
+    patterns: Any,
+    paths: Any,
+    least: float,
+    mw: Any,
+) -> int:
+    """The same in free space between isotropic antennas."""
     own = table[PEAK, i]
     for m in range(near):
         j = index[m]
@@ -350,13 +385,25 @@ def free_levels(table: Any, i: int, near: int, index: Any, apart: Any, mw: Any) 
         apart[m] = maximum(wave * wave * apart[m], 1.0)
     for m in range(near):
         mw[m] = exp(NEPERS * mw[m]) / apart[m]
+    return 0
 
 
 def log_levels(
-    table: Any, i: int, near: int, index: Any, apart: Any, exponent: float, reference: float, mw: Any
-) -> None:
-    """Compute the powers (mW) of the log-distance model between isotropic antennas."""
-    own = table[PEAK, i]
+    table: Any,
+    i: int,
+    near: int,
+    index: Any,
+    apart: Any,
+    classes: Any,
+    of: Any,
+    patterns: Any,
+    paths: Any,
+    least: float,
+    mw: Any,
+) -> int:
+    """The same with the log-distance model between isotropic antennas; all links are of one class."""
+    own, c = table[PEAK, i], of[int(table[GROUP, i]), int(table[GROUP, i])]
+    exponent, reference = classes[EXPONENT, c], classes[REFERENCE, c]
     for m in range(near):
         j = index[m]
         wave = WAVE * table[FREQUENCY, j]
@@ -365,20 +412,7 @@ def log_levels(
     for m in range(near):
         farther = maximum(apart[m], reference * reference) / (reference * reference)
         mw[m] = exp(mw[m] - 0.5 * exponent * log(farther))
-
-
-def general_levels(table: Any, i: int, near: int, index: Any, classes: Any, of: Any, patterns: Any, mw: Any) -> int:
-    """Compute the powers (mW) with antennas and link classes; return how many paths are outside their model's range."""
-    group, wrong = int(table[GROUP, i]), 0
-    for m in range(near):
-        j = index[m]
-        c = of[group, int(table[GROUP, j])]
-        loss = model_loss(table, i, table, j, classes, c) - pair_gain(table, i, table, j, patterns)
-        mw[m] = exp(NEPERS * (table[POWER, j] - loss))
-        distance = pair_distance(table, i, table, j)
-        out = outside(int(classes[MODEL, c]), distance, table[FREQUENCY, j], table[HEIGHT, i], table[HEIGHT, j])
-        wrong += int(out != 0)
-    return wrong
+    return 0
 
 
 def keep_links(table: Any, i: int, near: int, keep: float, index: Any, apart: Any, share: Any, mw: Any) -> int:
@@ -477,18 +511,22 @@ def join_rows(at: Any, count: Any, start: Any, peer: Any, values: Any, up: Any, 
 
 
 sort_radios = routine(sort_cells)
-compute_rows = parallel_routine(update_rows, inline=True)
+compute_rows = parallel_routine(update_rows)
+compute_free_rows = parallel_routine(rebound(update_rows, {levels: free_levels}), inline=True)
+compute_log_rows = parallel_routine(rebound(update_rows, {levels: log_levels}), inline=True)
 copy_rows = parallel_routine(join_rows)
 
 
 class LinkUpdate:
     """Updates the links of a table of radios; keeps what does not change between updates."""
 
-    def __init__(self, radios: Radios, classes: Classes, hysteresis: float, margin: float, longest: float) -> None:
+    def __init__(
+        self, radios: Radios, classes: Classes, paths: Paths, hysteresis: float, margin: float, longest: float
+    ) -> None:
         """`longest`: m, no link is longer."""
-        self.radios, self.classes = radios, classes
+        self.radios, self.classes, self.paths = radios, classes, paths
         self.hysteresis, self.margin, self.longest = hysteresis, margin, longest
-        self.keep = radios.table[SENSITIVITY] - hysteresis
+        self.keep: Floats = radios.table[SENSITIVITY, : radios.n] - hysteresis
         self._room: Ints = np.zeros(1, np.int64)
         self.refresh()
 
@@ -496,7 +534,7 @@ class LinkUpdate:
         """Compute the reach of all groups again, after a change of frequencies or powers."""
         radios, n = self.radios, self.radios.n
         self.reach = np.minimum(reaches(radios, self.classes, self.keep - self.margin), self.longest)
-        group = radios.table[GROUP].astype(np.int64)
+        group = radios.table[GROUP, :n].astype(np.int64)
         widest = np.maximum(self.reach.max(axis=0, initial=0.0), self.reach.max(axis=1, initial=0.0))
         sizes = np.bincount(group, minlength=len(widest))
         inside = np.ones(len(widest), bool)
@@ -511,18 +549,18 @@ class LinkUpdate:
         members = inside[group] if n else np.zeros(0, bool)
         self.members, self.broad = np.flatnonzero(members), np.flatnonzero(~members)
         self.radius = float(max(self.reach[np.ix_(inside, inside)].max(initial=0.0), 1e-3))
-        self.how, self.only = self._plain()
+        self.rows = self._rows()
 
-    def _plain(self) -> tuple[int, int]:
-        """Return whether all links are of one class that compiled loops without branches can compute, and which."""
-        used = np.unique(self.classes.of)
-        if len(used) != 1 or self.radios.table[ANTENNA].any():
-            return GENERAL, 0
+    def _rows(self) -> Any:
+        """Return the routine for these radios: where all links are of one simple class, one that vectorises."""
+        count = len(self.reach)
+        used = np.unique(self.classes.of[:count, :count])
+        if len(used) != 1 or self.radios.table[ANTENNA, : self.radios.n].any():
+            return compute_rows
         values = self.classes.table[:, used[0]]
         if values[CLASS.sigma] or values[CLASS.fading] or values[CLASS.terrain] or values[CLASS.obstacles]:
-            return GENERAL, 0
-        how = {FREE_SPACE: PLAIN_FREE, LOG_DISTANCE: PLAIN_LOG}.get(int(values[MODEL]), GENERAL)
-        return how, int(used[0])
+            return compute_rows
+        return {FREE_SPACE: compute_free_rows, LOG_DISTANCE: compute_log_rows}.get(int(values[MODEL]), compute_rows)
 
     def run(self, tick: int, jamming: Floats, known: Links) -> Links:
         """Return the links at the present positions; `known` are those of the last update, with their states."""
@@ -545,11 +583,11 @@ class LinkUpdate:
             peer, values, up = np.empty(most, np.int32), np.empty((3, most)), np.empty(most, np.uint8)
             given: Any = (
                 *(table, self.classes.table, self.classes.of, self.reach, self.keep, jamming, radios.patterns),
-                *(self.how, self.only, self.hysteresis, cells, 1.0 / self.radius, start, order, place, self.broad),
+                *(self.paths, self.hysteresis, cells, 1.0 / self.radius, start, order, place, self.broad),
                 *(known.start, known.peer, known.up, self._room, peer, values, up),
                 *(at, count, interference, beyond),
             )
-            compute_rows(*given)
+            self.rows(*given)
             in_block = (
                 np.add.reduceat(count[np.concatenate([order, self.broad])], self._block_starts(m)) if n else count
             )

@@ -28,6 +28,7 @@ from paddock.radio.antennas import (
     polarisation_axis,
     sector_antenna,
 )
+from paddock.radio.fading import FADINGS, RICIAN
 from paddock.radio.propagation import (
     BASE_HIGH,
     BASE_LOW,
@@ -45,20 +46,20 @@ from paddock.radio.propagation import (
 )
 from paddock.radio.signal import MODULATIONS, decibels, default_bit_rate, needed_sinr_db, noise_dbm, power_ratio
 from paddock.scenario import Scenario
-from paddock.scenario.radio import AntennaSection, FittedRadio, LinkSettings, RadioSection, RadioType
+from paddock.scenario.radio import AntennaSection, FittedRadio, JammerSection, LinkSettings, RadioSection, RadioType
 from paddock.world.fleet import stream_ids
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 GOLDEN = 0x9E3779B97F4A7C15
-NO_FADING, RAYLEIGH, RICIAN, NAKAGAMI = range(4)
-FADINGS = {"rayleigh": RAYLEIGH, "rician": RICIAN, "nakagami": NAKAGAMI}
 NEEDED_PER = 0.1  # packet error rate up to which a link is usable
 EXPONENT, REFERENCE = 3.0, 1.0  # of log_distance, unless given
 REFLECTED = 6.03  # dB: two rays in phase
 UPFADE = 10.0  # dB: 1 of 20,000 samples of Rayleigh fading is stronger
 SHADOWS = 3.0  # standard deviations of shadowing that the range allows for
 FARTHEST = 1e7  # m
+JAMMED_BANDWIDTHS = {"barrage": 100e6, "spot": 1e6}  # Hz, of jammers, unless given
+JAMMED_BANDWIDTH = 20e6  # Hz, of the others
 
 
 class RadioColumn(NamedTuple):
@@ -116,6 +117,8 @@ class ClassColumn(NamedTuple):
     parameter: int = 7
     terrain: int = 8
     obstacles: int = 9
+    field: int = 10  # of shadowing
+    ground: int = 11  # 1: the model contains flat ground
 
 
 CLASS = ClassColumn()
@@ -149,15 +152,15 @@ class FleetPart(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Radios:
-    """All radios of a run; the numbers of a table are those of `RadioColumn`."""
+    """All radios of a run, and the antennas of its jammers; the rows of the table are those of `RadioColumn`."""
 
-    table: Floats  # (columns, n)
-    streams: Ints  # (n,)
+    table: Floats  # (columns, n + jammers)
+    streams: Ints  # (n + jammers,)
     owner: Ints  # (n,) id of the vehicle, -1: a station
     slot: Ints  # (n,) number among the radios of its vehicle or station
     parts: tuple[FleetPart, ...]
     stations: tuple[str, ...]  # of the radios after those of the fleets, one name for each radio
-    groups: tuple[RadioGroup, ...]
+    groups: tuple[RadioGroup, ...]  # of radios, then a group for each jammer
     patterns: Floats  # (k, rows, columns) of antennas
 
     @property
@@ -289,9 +292,24 @@ def radios_of(section: RadioSection, fleets: Sequence[FleetRadios]) -> Radios:
         streams.append(stream_ids(station.name, np.arange(slots)))
         names += [station.name] * slots
         seat += 1
+    for jammer in sorted(section.jammers, key=lambda one: one.name):
+        radio = jammer_radio(jammer)
+        groups.append(RadioGroup(jammer.name, jammer.name, radio))
+        antenna = patterns.antenna(radio.antenna, f"jammer {jammer.name!r}")
+        blocks.append(constants(radio, antenna, len(groups) - 1)[:, None])
+        blocks[-1][COLUMN.owner] = -1.0
+        streams.append(stream_ids(jammer.name, np.arange(1)))
     table = np.ascontiguousarray(np.concatenate(blocks, axis=1))
     ids = _joined(streams), _joined(owner), _joined(slot)
     return Radios(table, *ids, tuple(parts), tuple(names), tuple(groups), patterns.stacked())
+
+
+def jammer_radio(one: JammerSection) -> RadioType:
+    """Return the transmitter of a jammer as a radio."""
+    given = {name: getattr(one, name) for name in ("frequency", "power", "antenna", "polarisation")}
+    bandwidth = JAMMED_BANDWIDTHS.get(one.kind, JAMMED_BANDWIDTH) if one.bandwidth is None else one.bandwidth
+    bits, modulation = one.packet_bits or 8192, one.modulation or "qpsk"
+    return RadioType(**given, bandwidth=bandwidth, modulation=modulation, packet_bits=bits, duty=1.0)
 
 
 def _joined(parts: Sequence[Ints]) -> Ints:
@@ -316,11 +334,14 @@ class Classes(NamedTuple):
 def classes_of(section: RadioSection, groups: Sequence[RadioGroup]) -> Classes:
     """Return the link classes, and the one between every two groups: the first that matches both ends."""
     settings: list[LinkSettings] = [*section.links, section.default]
+    table = np.stack([_class(one) for one in settings], axis=1)
+    shadowed = table[CLASS.sigma] > 0.0
+    table[CLASS.field, shadowed] = np.arange(int(shadowed.sum()))
     of = np.full((len(groups), len(groups)), len(settings) - 1, np.int64)
     for k in range(len(section.links) - 1, -1, -1):
         one, two = (np.array([name in (g.owner, g.type) for g in groups], bool) for name in section.links[k].between)
         of[one[:, None] & two[None] | two[:, None] & one[None]] = k
-    return Classes(np.stack([_class(one) for one in settings], axis=1), of)
+    return Classes(table, of)
 
 
 def _class(one: LinkSettings) -> Floats:
@@ -335,6 +356,7 @@ def _class(one: LinkSettings) -> Floats:
     if one.fading is not None:
         values[CLASS.fading], values[CLASS.parameter] = FADINGS[one.fading.kind], one.fading.parameter or 0.0
     values[CLASS.terrain], values[CLASS.obstacles] = one.terrain, one.obstacles
+    values[CLASS.ground] = one.model not in ("free_space", "log_distance")
     return values
 
 
@@ -377,7 +399,7 @@ def reaches(radios: Radios, classes: Classes, threshold: Floats) -> Floats:
 
     Shape (groups, groups): receivers x transmitters. Terrain, obstacles and polarisation only add loss.
     """
-    count = len(radios.groups)
+    count = len(np.unique(radios.table[COLUMN.group, : radios.n]))
     found = np.zeros((count, count))
     first = [int(np.argmax(radios.table[COLUMN.group] == g)) for g in range(count)]
     peaks = [largest_gain(radios.table[:, k], radios.patterns) for k in first]

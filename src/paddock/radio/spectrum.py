@@ -55,12 +55,13 @@ group_loads = routine(_loads)
 
 def allocated(
     method: str, links: Any, group: Ints, frequency: Floats, bandwidth: Floats, duty: Floats, groups: list[int],
-    candidates: Floats,
+    candidates: Floats, jamming: Floats | None = None,
 ) -> list[int]:  # fmt: skip
     """Return the index of the channel for each of `groups`, one after the other.
 
     `links` are those of all radios as if they shared one channel; radios of other groups keep their `frequency`.
-    `candidates` (k,) are centre frequencies. Equal channels: the first.
+    `candidates` (k,) are centre frequencies; `jamming` (k, n) is what each radio receives there of jammers, mW. Equal
+    channels: the first.
     """
     frequency = frequency.copy()
     settled = (~np.isin(group, groups)).astype(np.int64)
@@ -68,7 +69,8 @@ def allocated(
     for mine in groups:
         rows = np.asarray(links.start, np.int64), np.asarray(links.peer, np.int64), np.asarray(links.power)
         loads = ChannelLoads(*group_loads(*rows, group, frequency, bandwidth, duty, settled, mine, candidates))
-        best = int(np.argmin(loads.used if method == LEAST_USED else loads.interference))
+        jammed = 0.0 if jamming is None else jamming[:, group == mine].sum(axis=1)
+        best = int(np.argmin(loads.used if method == LEAST_USED else loads.interference + jammed))
         chosen.append(best)
         frequency[group == mine], settled[group == mine] = candidates[best], 1
     return chosen

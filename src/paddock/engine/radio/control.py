@@ -6,7 +6,7 @@ import numpy as np
 
 from paddock.engine import actions
 from paddock.engine.radio.message_control import MessageControl
-from paddock.engine.radio.stage import RadioStage
+from paddock.engine.radio.stage import JammerView, RadioStage
 from paddock.errors import InvalidValueError
 from paddock.radio.budget import LinkBudget, link_budget
 from paddock.radio.far_field import far_interference
@@ -38,21 +38,6 @@ class Station(NamedTuple):
     name: str
     position: tuple[float, float, float]  # m
     radios: int
-
-
-class JammerView(NamedTuple):
-    """A jammer at this tick."""
-
-    name: str
-    kind: str
-    on: bool  # whether it follows its schedule
-    active: float  # share of the time until the next update in which it transmits
-    position: tuple[float, float, float] | None  # m; None: its vehicle has been removed
-    vehicle: str | None
-    power: float  # dBm
-    frequency: float  # Hz, where it transmits now
-    bandwidth: float  # Hz
-    false_frames: float  # that receivers have accepted since the start, of a deceptive jammer
 
 
 class RadioControl(MessageControl):
@@ -87,7 +72,10 @@ class RadioControl(MessageControl):
         return self._stage.number_of(name)
 
     def link(self, source: str | int, to: str | int) -> LinkBudget:
-        """Return the budget of the link from one radio to another at the present positions."""
+        """Return the budget of the link from one radio to another at the present positions.
+
+        Interference and jamming are those of the last update.
+        """
         stage = self._stage
         roster = stage.roster
         i, j = stage.number_of(to), stage.number_of(source)
@@ -98,11 +86,9 @@ class RadioControl(MessageControl):
         row = slice(int(links.start[i]), int(links.start[i + 1]))
         at = np.flatnonzero(links.peer[row] == j)
         up = bool(len(at)) and bool(links.up[row][at[0]])
-        jamming = stage.jamming_now()
-        return link_budget(
-            *(roster.radios, roster.classes, roster.paths, i, j, float(links.interference[i]), float(jamming[i])),
-            *(up, stage.name_of(j), stage.name_of(i)),
-        )
+        around = float(links.interference[i]), float(links.jamming[i])
+        given = roster.radios, roster.classes, roster.paths, i, j, *around, up
+        return link_budget(*given, stage.name_of(j), stage.name_of(i))
 
     @property
     def stations(self) -> list[Station]:
@@ -117,13 +103,14 @@ class RadioControl(MessageControl):
 
     def noise(self) -> Floats:
         """Return the noise of every receiver, dBm."""
-        return 10.0 * np.log10(self.radios.table[COLUMN.noise])
+        radios = self.radios
+        return 10.0 * np.log10(radios.table[COLUMN.noise, : radios.n])
 
     def report(self) -> RadioReport:
         """Return counts of the last update, and a bound of what pruning leaves out."""
         stage = self._stage
         roster, links = stage.roster, stage.links
-        noise = roster.radios.table[COLUMN.noise]
+        noise = roster.radios.table[COLUMN.noise, : roster.radios.n]
         known = noise + links.interference + links.jamming
         far = far_interference(roster.update)
         worst = float(decibels(float((1.0 + far / known).max()))) if len(far) else 0.0

@@ -57,7 +57,8 @@ class RadioView(NamedTuple):
 
 def devices_of(radios: Radios, section: MessagesSection) -> Devices:
     """Return the radios as the channel sees them."""
-    table, n = radios.table, radios.n
+    n = radios.n
+    table = radios.table[:, :n]
     dbm = table[SENSITIVITY] if section.sense is None else np.full(n, section.sense)
     sense = vectorised(power_ratio)(dbm) if section.sharing == "csma" else np.full(n, np.inf)
     rate = table[BANDWIDTH] / table[SPREAD]
@@ -112,8 +113,11 @@ class MessageStage:
             self._send_beacons(view.radios, tick)
 
     def begin(self, tick: int) -> None:
-        """Take the first links."""
-        self._update(self._fitted(), tick, quiet=True)
+        """Take the first links, and send the first beacons."""
+        view = self._fitted()
+        self._update(view, tick, quiet=True)
+        if self.beacon_period:
+            self._send_beacons(view.radios, tick)
 
     def _fitted(self) -> RadioView:
         """Return the radios and links; the messages follow when vehicles come or go."""
@@ -136,7 +140,7 @@ class MessageStage:
         """Take the links of an update; while there are no packets, those are looked at when one is sent."""
         self._linked = -1
         if view.links.tick == tick:
-            self._place = view.radios.table[:3].copy()
+            self._place = view.radios.table[:3, : view.radios.n].copy()
         if self.beacon_period or self.messages.busy:
             self._connect(view, tick)
         seldom = view.radios.n > FEW and tick % max(1, round(self.rate)) >= self.period
@@ -153,10 +157,10 @@ class MessageStage:
     def _paths(self, view: RadioView) -> AirLinks:
         links, (x, y, z) = view.links, self._place
         given = links.start, links.peer, links.power, links.sinr, links.per, links.up
-        return AirLinks(*c.transposed(*given, x, y, z, view.radios.table[BITS]))
+        return AirLinks(*c.transposed(*given, x, y, z, view.radios.table[BITS, : view.radios.n]))
 
     def _graph(self, view: RadioView) -> Graph:
-        return graph_of(view.links, view.radios.table[OWNER].astype(np.int64))
+        return graph_of(view.links, view.radios.table[OWNER, : view.radios.n].astype(np.int64))
 
     def _send_beacons(self, radios: Radios, tick: int) -> None:
         due = (tick + self._phases) % self.beacon_period == 0
@@ -229,7 +233,7 @@ class MessageStage:
         """Return the messages that have arrived at a vehicle or station, oldest first; `since`: later numbers only."""
         view = self._fitted()
         first = view.number_of(name)
-        owner = view.radios.table[OWNER]
+        owner = view.radios.table[OWNER, : view.radios.n]
         own = np.flatnonzero(owner == owner[first]).tolist()
         found = [one for radio in own for one in self.messages.received(radio, tick / self.rate)]
         found.sort(key=lambda one: (one.arrived, one.number))

@@ -5,7 +5,7 @@ Between updates the links stay as they are. When vehicles are added or removed, 
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,21 +19,40 @@ from paddock.engine.radio.messages import MessageStage, RadioView
 from paddock.engine.radio.saved import check_links, links_tree, loaded_links
 from paddock.engine.radio.tuning import Tuning, links_on_one_channel
 from paddock.errors import PaddockError, UnknownNameError, unknown_name
-from paddock.radio.jamming import Jammers, changed, checked_changes, deceive_all, jam_all
+from paddock.radio.jamming import FRAMES, ON, SPAN, Jammers, add_false_frames, add_jamming, changed, checked_changes
 from paddock.radio.links import Links, LinkUpdate, no_links
-from paddock.radio.radios import COLUMN, FleetRadios, Floats, Ints, Patterns, Radios, check_frequencies, classes_of, radios_of
+from paddock.radio.paths import PathTables
+from paddock.radio.radios import COLUMN, FleetRadios, Floats, Ints, Radios, check_frequencies, classes_of, radios_of
 from paddock.radio.summary import fill_status
 from paddock.scenario import Scenario
+from paddock.world.columns import column_index
+from paddock.world.pose import Environment
 from paddock.world.world import World
 
+GROUND_Z = column_index(Environment)["ground_z"]
 EVENTS_SHOWN = 100  # at one update; a last one counts the rest
 FEW = 32  # radios up to which every link that comes up or drops is an event; beyond, those of stations
+
+
+class JammerView(NamedTuple):
+    """A jammer at this tick."""
+
+    name: str
+    kind: str
+    on: bool  # whether it follows its schedule
+    active: float  # share of the time from the last update to the next in which it transmits
+    position: tuple[float, float, float] | None  # m; None: its vehicle has been removed
+    vehicle: str | None
+    power: float  # dBm
+    frequency: float  # Hz, where it transmits now
+    bandwidth: float  # Hz
+    false_frames: float  # that receivers have accepted since the start, of a deceptive jammer
 
 
 class RadioRoster:
     """What does not change while the vehicles stay the same."""
 
-    def __init__(self, scenario: Scenario, programs: Mapping[str, FleetProgram]) -> None:
+    def __init__(self, scenario: Scenario, world: World, programs: Mapping[str, FleetProgram]) -> None:
         section = scenario.radio
         assert section is not None
         fleets = [
@@ -42,16 +61,16 @@ class RadioRoster:
             if p.radio and p.fleet.n
         ]
         self.radios: Radios = radios_of(section, fleets)
-        patterns = Patterns()
-        patterns.tables = list(self.radios.patterns) if self.radios.patterns.shape[1] > 1 else []
-        self.jammers = Jammers(section.jammers, patterns, len(self.radios.groups))
-        self.patterns = patterns.stacked()
-        groups = [*self.radios.groups, *self.jammers.groups]
-        self.classes = classes_of(section, groups)
-        check_frequencies(scenario, groups, self.classes)
-        longest = np.inf if section.range is None else section.range
-        given = self.radios, self.classes, section.hysteresis, section.margin, float(longest)
-        self.update = LinkUpdate(*given)
+        self.jammers = Jammers(section.jammers, self.radios)
+        self.classes = classes_of(section, self.radios.groups)
+        check_frequencies(scenario, self.radios.groups, self.classes)
+        self.tables = PathTables(
+            self.radios, self.classes, world.scenery, float(world.environment[GROUND_Z]), world.seed
+        )
+        self.paths = self.tables.paths
+        longest = float(np.inf if section.range is None else section.range)
+        given = section.hysteresis, section.margin, longest
+        self.update = LinkUpdate(self.radios, self.classes, self.paths, *given)
         self.needs_heights = bool((self.classes.table[0] > 0.0).any())  # every model but free space
         self.deceptive = np.array(
             [k for k, one in enumerate(self.jammers.sections) if one.kind == "deceptive"], np.int64
@@ -89,6 +108,8 @@ class RadioStage:
         self.links: Links = no_links(0)
         self.ups = self.downs = 0  # links that have come up and dropped since the last reset
         self._accepted: Floats = np.zeros((0, 0))
+        self._levels: Floats = np.zeros((0, 0))  # mW of jammers at radios, of the last update
+        self._doing: Floats = np.zeros((SPAN + 1, 0))  # what the jammers do, of the last update
         self._roster: RadioRoster | None = None
         self._version: tuple[int, int] = (-1, -1)
         self.tuning = Tuning()
@@ -113,7 +134,7 @@ class RadioStage:
         version = self.world.run, self.world.roster_version
         if self._roster is None or self._version != version:
             old, self._version = self._roster, version
-            self._roster = RadioRoster(self.scenario, self.programs)
+            self._roster = RadioRoster(self.scenario, self.world, self.programs)
             if old is None:
                 if len(self.links.start) != self._roster.radios.n + 1:
                     self.links = no_links(self._roster.radios.n)
@@ -138,27 +159,39 @@ class RadioStage:
 
     def _update(self, tick: int, quiet: bool = False) -> None:
         roster, before = self.roster, self.links
-        radios, classes, jammers = roster.radios, roster.classes, roster.jammers
-        if self.tuning.tune(radios, self.world.seed, tick / self.world.clock.rate):
+        if self.tuning.tune(roster.radios, self.world.seed, tick / self.world.clock.rate):
             roster.update.refresh()
-        for part in radios.parts:
-            radios.place(part, self._poses(part.fleet))
-        if roster.needs_heights:
-            radios.table[COLUMN.height] = radios.table[2] - self._ground(radios.table[0], radios.table[1])
-        jamming, doing = np.zeros(radios.n), np.zeros((0, 0))
-        time, interval = tick / self.world.clock.rate, self.period / self.world.clock.rate
-        if len(jammers):
-            self._place_jammers(roster)
-            given = classes.table, classes.of, roster.patterns
-            doing = jammers.act(time, interval, radios.table, *given)
-            jam_all(radios.table, jammers.table, doing, *given, jamming)
+        self.locate()
+        jamming, self._doing = self._jam(roster, tick)
         self.links = roster.update.run(tick, jamming, before)
-        self._accepted = np.zeros((len(roster.deceptive), radios.n))
+        self._accepted = np.zeros((len(roster.deceptive), roster.radios.n))
         if len(roster.deceptive):
-            self._deceive(roster, doing, interval)
+            self._deceive(roster)
         self._show(roster)
         if not quiet:
             self._report(roster, before, tick)
+
+    def locate(self) -> None:
+        """Put all radios and jammers where their vehicles are now."""
+        roster = self.roster
+        table = roster.radios.table
+        for part in roster.radios.parts:
+            roster.radios.place(part, self._poses(part.fleet))
+        self._place_jammers(roster)
+        if roster.needs_heights:
+            table[COLUMN.height] = table[2] - self._ground(table[0], table[1])
+        roster.tables.place()
+
+    def _jam(self, roster: RadioRoster, tick: int) -> tuple[Floats, Floats]:
+        """Return the power (mW) of all jammers at each receiver, and what they do."""
+        radios, classes = roster.radios, roster.classes
+        jamming, doing = np.zeros(radios.n), np.zeros((SPAN + 1, 0))
+        if len(roster.jammers):
+            time, interval = tick / self.world.clock.rate, self.period / self.world.clock.rate
+            doing = roster.jammers.act(time, interval, classes, roster.paths)
+            self._levels = roster.jammers.levels(classes, roster.paths)
+            add_jamming(radios.table, doing, self._levels, jamming)
+        return jamming, doing
 
     def _ground(self, x: Floats, y: Floats) -> Floats:
         """Return the height (m) of the ground at places."""
@@ -179,19 +212,15 @@ class RadioStage:
             pose = self._poses(fleet.name)[:7, int(rows[0])]
             own = np.flatnonzero(roster.radios.owner == fleet.ids[rows[0]])
             jammers.place(k, pose[:3], pose[3:], float(table[COLUMN.owner, own[0]]) if len(own) else -1.0)
-        if roster.needs_heights and len(jammers):
-            jammers.table[COLUMN.height] = jammers.table[2] - self._ground(jammers.table[0], jammers.table[1])
 
-    def _deceive(self, roster: RadioRoster, doing: Floats, interval: float) -> None:
+    def _deceive(self, roster: RadioRoster) -> None:
         """Compute how probable false frames are, and count those that are accepted."""
-        given = roster.classes.table, roster.classes.of, roster.patterns
         links, jammers = self.links, roster.jammers
-        deceive_all(
-            *(roster.radios.table, jammers.table, roster.deceptive, doing, *given),
-            *(links.jamming, links.interference, self._accepted),
-        )
+        given = links.jamming, links.interference, self._accepted
+        add_false_frames(roster.radios.table, roster.deceptive, self._doing, self._levels, *given)
+        interval = self.period / self.world.clock.rate
         for q, k in enumerate(roster.deceptive.tolist()):
-            frames = jammers.sections[k].frames or 100.0
+            frames = jammers.sections[k].frames or FRAMES
             jammers.states[k].false_frames += frames * interval * float(self._accepted[q].sum())
 
     def _show(self, roster: RadioRoster) -> None:
@@ -199,11 +228,12 @@ class RadioStage:
         radios, links = roster.radios, self.links
         for part in radios.parts:
             status = self.programs[part.fleet].fleet.tables[RADIO][:, : part.n]
-            fill_status(
+            given: Any = (
                 *(part.first, part.slots, radios.carried, len(radios.stations), radios.table, radios.owner),
                 *(links.start, links.peer, links.sinr, links.up, links.interference, links.jamming),
                 *(self._accepted, status),
             )
+            fill_status(*given)
 
     # events -----------------------------------------------------------------------------------------------------------
 
@@ -257,6 +287,20 @@ class RadioStage:
             raise PaddockError(f"{plain!r} has the radios 0 to {len(own) - 1}, not {slot}")
         return int(own[at])
 
+    def jammer_views(self) -> list[JammerView]:
+        """Return all jammers as they are now."""
+        roster = self.roster
+        self._place_jammers(roster)
+        found = []
+        for k, (one, state) in enumerate(zip(roster.jammers.sections, roster.jammers.states, strict=True)):
+            x, y, z = roster.radios.table[:3, roster.radios.n + k].tolist()
+            active = float(self._doing[ON, k]) if k < self._doing.shape[1] else 0.0
+            place = (x, y, z) if roster.jammers.present[k] else None
+            now = state.tuned if one.kind == "follower" and state.tuned else state.frequency
+            given = state.vehicle, state.power, now, state.bandwidth, state.false_frames
+            found.append(JammerView(one.name, one.kind, state.on, active, place, *given))
+        return found
+
     # changes from outside -----------------------------------------------------------------------------------------
 
     def checked(self, action: RadioAction) -> RadioAction:
@@ -298,10 +342,17 @@ class RadioStage:
     def _allocate(self, arguments: Mapping[str, Any]) -> None:
         """Allocate channels by the links at the present positions."""
         roster, tick = self.roster, self.world.clock.tick
-        for part in roster.radios.parts:
-            roster.radios.place(part, self._poses(part.fleet))
+        self.locate()
         together = links_on_one_channel(roster.update, tick)
-        for name, channel in self.tuning.allocate(arguments, roster.radios, together).items():
+
+        def jamming_at(frequency: float) -> Floats:
+            table, found = roster.radios.table.copy(), np.zeros(roster.radios.n)
+            table[COLUMN.frequency, : roster.radios.n] = frequency
+            if len(roster.jammers):
+                add_jamming(table, self._doing, self._levels, found)
+            return found
+
+        for name, channel in self.tuning.allocate(arguments, roster.radios, together, jamming_at).items():
             self.events.report(tick, "channel_allocated", name, f"channel {channel}")
 
     # saving -----------------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Tuning: the channels of radios that were allocated one, and of radios that hop."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -36,9 +36,10 @@ class Tuning:
             one.radio.frequency + self.channel_of(one.owner, one.radio, seed, time) * one.radio.channel_spacing
             for one in radios.groups
         ]
-        frequency = np.array(centres)[radios.table[GROUP].astype(np.int64)]
-        changed = not np.array_equal(frequency, radios.table[FREQUENCY])
-        radios.table[FREQUENCY] = frequency
+        n = radios.n
+        frequency = np.array(centres)[radios.table[GROUP, :n].astype(np.int64)]
+        changed = not np.array_equal(frequency, radios.table[FREQUENCY, :n])
+        radios.table[FREQUENCY, :n] = frequency
         return changed
 
     def checked(self, arguments: Mapping[str, Any], radios: Radios) -> dict[str, Any]:
@@ -70,14 +71,18 @@ class Tuning:
             raise unknown_name("method of allocation", str(method), METHODS)
         return {"groups": list(groups), "channels": list(channels), "method": method}
 
-    def allocate(self, arguments: Mapping[str, Any], radios: Radios, links: Links) -> dict[str, int]:
+    def allocate(
+        self, arguments: Mapping[str, Any], radios: Radios, links: Links, jamming: Callable[[float], Floats]
+    ) -> dict[str, int]:
         """Choose a channel for each group, in their order; return them.
 
-        `links` are those of all radios as if they shared one channel.
+        `links` are those of all radios as if they shared one channel; `jamming` (Hz) is what each radio would receive of
+        jammers at a frequency, mW.
         """
         owners = list(dict.fromkeys(one.owner for one in radios.groups))
         of_group = np.array([owners.index(one.owner) for one in radios.groups], np.int64)
-        group, table = of_group[radios.table[GROUP].astype(np.int64)], radios.table
+        table = radios.table[:, : radios.n]
+        group = of_group[table[GROUP].astype(np.int64)]
         types = {one.owner: one.radio for one in reversed(radios.groups)}
         always = np.ones(radios.n)  # as if all transmitted: how much they do is not known
         frequency, waiting, chosen = table[FREQUENCY].copy(), list(arguments["groups"]), {}
@@ -86,7 +91,8 @@ class Tuning:
             radio = types[name]
             candidates: Floats = radio.frequency + np.array(arguments["channels"]) * radio.channel_spacing
             given = links, group, frequency, table[BANDWIDTH], always, numbers, candidates
-            best = allocated(arguments["method"], *given)[0]
+            jammed = np.stack([jamming(float(one)) for one in candidates])
+            best = allocated(arguments["method"], *given, jammed)[0]
             chosen[name] = int(arguments["channels"][best])
             frequency[group == owners.index(name)] = candidates[best]
             waiting.pop(0)
@@ -111,6 +117,7 @@ def links_on_one_channel(update: LinkUpdate, tick: int) -> Links:
     radios = update.radios
     table = radios.table.copy()
     if radios.n:
-        table[FREQUENCY] = table[FREQUENCY, 0]
-    shared = LinkUpdate(replace(radios, table=table), update.classes, update.hysteresis, update.margin, update.longest)
+        table[FREQUENCY, : radios.n] = table[FREQUENCY, 0]
+    given = update.classes, update.paths, update.hysteresis, update.margin, update.longest
+    shared = LinkUpdate(replace(radios, table=table), *given)
     return shared.run(tick, np.zeros(radios.n), no_links(radios.n))
