@@ -1,16 +1,31 @@
 """Messages in a run: actions, mailboxes, states, beacons, behaviours by what was heard, network events."""
 
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import paddock
 from paddock import Simulation
+from paddock.behaviour.rule import Nothing, Rule
+from paddock.engine import build
 from paddock.engine.simulation import replayed
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
+from paddock.planning.consensus_radio import RadioConsensus
+from paddock.planning.methods.cbba import bidding_on
+from paddock.vehicles.model import Desire
+from paddock.world.columns import Column
+from paddock.world.pose import Pose
 
 QUIET = {"default": {"duty": 0.0, "bandwidth": 2e6, "bit_rate": 1e6, "power": 10.0}}
+
+
+class Order(NamedTuple):
+    """What `obey` hears."""
+
+    vx: Annotated[float, Column("m/s", "velocity, east")] = 0.0
+    vy: Annotated[float, Column("m/s", "north")] = 0.0
+    age: Annotated[float, Column("s", "since it was sent")] = 0.0
 
 
 def scenario(count: int = 4, radio: dict[str, Any] | None = None, **fleet: Any) -> dict[str, Any]:
@@ -162,12 +177,15 @@ def test_a_flock_without_links_does_not_react() -> None:
 
 def test_a_formation_follows_the_leader_as_heard() -> None:
     """Wings that hear a leader at a constant velocity are late by its delay, unless they predict."""
+
     def gaps(sees: str, power: float) -> Any:
         given = scenario(2, {"messages": {"sharing": "none", "beacons": {"rate": 5}}})
         given["radio"]["types"] = {"default": {**QUIET["default"], "power": power}}
         given["vehicles"][0] |= {"behaviour": {"formation": {"target": "lead", "shape": "column", "sees": sees}}}
         lead = {"name": "lead", "model": "point", "pose": [20, 0, 20, 0], "speed": 4.0, "radio": "default"}
-        given["vehicles"].append({**lead, "behaviour": {"waypoints": {"path": [[20, 0, 20], [1e4, 0, 20]], "speed": 4.0}}})
+        given["vehicles"].append(
+            {**lead, "behaviour": {"waypoints": {"path": [[20, 0, 20], [1e4, 0, 20]], "speed": 4.0}}}
+        )
         with paddock.load(given) as sim:
             sim.step(2000)
             snap = sim.snapshot()
@@ -180,6 +198,25 @@ def test_a_formation_follows_the_leader_as_heard() -> None:
     assert (cut > 60.0).all()  # they never heard of it, and stay
 
 
+def obey(me: Pose, m: Nothing, o: Nothing, order: Order, target: Pose, path: Any, dt: float) -> Any:
+    """Fly as ordered."""
+    return Desire(order.vx, order.vy, 0.0, 100.0), m
+
+
+def test_a_rule_reads_the_numbers_of_its_newest_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = Rule("Fly as ordered over radio", Nothing, obey, senses=Order, hears=True, name="obey")
+    monkeypatch.setattr(build, "find_rule", lambda name: rule)
+    with loaded(2, behaviour="obey") as sim:
+        sim.step(100)
+        assert np.abs(sim.snapshot().fleet("scouts").velocity).max() == 0.0
+        sim.radio.send("base", "scouts[1]", [3.0, -2.0])
+        sim.radio.send("base", "scouts[1]", "no numbers")
+        sim.step(300)
+        velocity = sim.snapshot().fleet("scouts").velocity
+        assert np.abs(velocity[0]).max() == 0.0
+        assert velocity[1] == pytest.approx([3.0, -2.0, 0.0], abs=1e-6)
+
+
 def test_splits_and_joins_of_the_network_are_events() -> None:
     with loaded(3) as sim:
         sim.step(20)
@@ -189,6 +226,21 @@ def test_splits_and_joins_of_the_network_are_events() -> None:
         sim.step(20)
         found = [(one.kind, one.subject) for one in sim.events.since() if one.kind.startswith("network_")]
         assert found == [("network_split", "scouts[2]"), ("network_joined", "scouts[2]")]
+
+
+def test_vehicles_agree_on_tasks_over_their_links() -> None:
+    """CBBA over a copy of the channel: as without radio, and the run stays as it is."""
+    cost = np.random.default_rng(5).random((6, 6))
+    direct = bidding_on(cost)
+    direct.run()
+    with loaded(6) as sim:
+        sim.step(10)
+        before = sim.state_hash()
+        radios = np.array([sim.radio.number(f"scouts[{k}]") for k in range(6)])
+        rounds = RadioConsensus(bidding_on(cost), sim.radio.medium(), radios)
+        ended = rounds.run()
+        assert ended.agreed and rounds.consensus.orders() == direct.orders()
+        assert sim.state_hash() == before
 
 
 def test_allocated_channels_separate_fleets_and_survive_a_restore() -> None:

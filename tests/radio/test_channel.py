@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from radio_messages import connect, links_of, messages_over
 
 from paddock.radio.channel import BROADCAST, COUNT, DELIVERED, LIGHT
 from paddock.radio.messages import Messages
 from paddock.scenario.messages import MessagesSection
-from radio_messages import connect, links_of, messages_over
 
 ALONE = {"window": (1, 1), "overhead": 1e-4}
 
@@ -152,7 +152,7 @@ def test_saturated_csma_against_bianchi(n: int, window: int) -> None:
 
 
 def test_hidden_terminals_collide_and_exposed_ones_wait() -> None:
-    """0 and 2 do not hear each other: with carrier sensing, their packets still collide at 1, unless 1 is nearer to 0."""
+    """0 and 2 do not hear each other: their packets collide at 1 unless 0 is much stronger."""
     power = np.full((3, 3), -60.0)
     fields = section(retries=0, window=(1, 1), overhead=0.0)
     equal = messages_over(links_of(chain(3), power=power), fields)

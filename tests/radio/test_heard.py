@@ -5,7 +5,16 @@ import pytest
 
 from paddock.behaviour.rule import find_rule
 from paddock.compute.neighbours import NeighbourGrid
-from paddock.radio.channel import MAIL_ARRIVED, MAIL_NUMBERS, MAIL_REAL, MAIL_SENT, MAIL_VALUES, MAIL_WHOLE, MAILS, WHOLE_ROWS
+from paddock.radio.channel import (
+    MAIL_ARRIVED,
+    MAIL_NUMBERS,
+    MAIL_REAL,
+    MAIL_SENT,
+    MAIL_VALUES,
+    MAIL_WHOLE,
+    MAILS,
+    WHOLE_ROWS,
+)
 from paddock.radio.heard import HEARD_STATES, PREDICTED, FleetHeard, heard_targets, newest_numbers, visit_heard
 from paddock.world.columns import defaults_of
 from paddock.world.pose import Pose
@@ -25,12 +34,18 @@ def fleet(n: int, ages: float = 0.0, slots: int = 1) -> tuple[np.ndarray, FleetH
     for i in range(n):
         for j in range(n):
             if i != j:
-                who[i * slots, j], states[i * slots, j, 0], states[i * slots, j, 1:] = j * slots, 5.0 - ages, before[:10, j]
+                who[i * slots, j], states[i * slots, j, 0], states[i * slots, j, 1:] = (
+                    j * slots,
+                    5.0 - ages,
+                    before[:10, j],
+                )
     whole, mail = np.zeros((WHOLE_ROWS, n * slots), np.int64), np.zeros((n * slots, 4, MAIL_WHOLE), np.int64)
     return poses, FleetHeard(5.0, 1.0, 0, slots, n, who, states, whole, mail, np.zeros((n * slots, 4, MAIL_REAL)))
 
 
-@pytest.mark.parametrize(("ages", "sees", "slots"), [(0.0, HEARD_STATES, 1), (0.0, HEARD_STATES, 2), (0.5, PREDICTED, 1)])
+@pytest.mark.parametrize(
+    ("ages", "sees", "slots"), [(0.0, HEARD_STATES, 1), (0.0, HEARD_STATES, 2), (0.5, PREDICTED, 1)]
+)
 def test_neighbours_that_were_heard_count_as_seen_ones(ages: float, sees: float, slots: int) -> None:
     spec = find_rule("flock").neighbours
     assert spec is not None

@@ -87,6 +87,7 @@ def test_crafted_states_are_refused() -> None:
 
 def test_streams_of_others_do_not_change_a_link() -> None:
     """What a radio sends to another does not depend on a third pair that neither of them hears."""
+
     def arrivals(n: int) -> list[float]:
         heard = np.zeros((n, n), bool)
         for k in range(0, n - 1, 2):

@@ -1,5 +1,6 @@
 """The network of the links, against networkx."""
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import networkx as nx
@@ -66,7 +67,7 @@ def test_network_equals_networkx(n: int, density: float, seed: int) -> None:
             way, cost = network.path(names[k], names[source])
             if way:
                 hops = [names.index(name) for name in way]
-                assert cost == pytest.approx(sum(graph.edges[a, b]["weight"] for a, b in zip(hops, hops[1:])))
+                assert cost == pytest.approx(sum(graph.edges[a, b]["weight"] for a, b in pairwise(hops)))
 
 
 def test_expected_transmissions_of_a_lossy_direct_link_and_a_clean_detour() -> None:

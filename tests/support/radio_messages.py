@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paddock.radio import channel
-from paddock.radio.channel import Devices, AirLinks
+from paddock.radio.channel import AirLinks, Devices
 from paddock.radio.messages import Messages
 from paddock.radio.network import graph_of
 from paddock.scenario.messages import MessagesSection

@@ -207,6 +207,10 @@ class RemoteRace(RemotePart, part="race"):
     """`sim.race`: `standings()`."""
 
 
+class RemoteRadio(RemotePart, part="radio"):
+    """`sim.radio`: `send`, `received`, `network`, `traffic`."""
+
+
 class MissionVerbs(RemotePart, part="mission"):
     """`sim.mission`."""
 
@@ -254,6 +258,7 @@ class RemoteVerbs(Verbs, OldSpellings, part=""):
         self.controls, self.watching = self.session.controls, self.session.watching
         self.behaviours = RemoteBehaviours(self)
         self.markers = RemoteMarkers(self)
+        self.radio = RemoteRadio(self)
         self.frames = RemoteFrames(self)
         self.events = RemoteEvents(self)
         self.log = RemoteLog(self)

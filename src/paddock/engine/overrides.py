@@ -102,7 +102,9 @@ def check_override(world: World, programs: Mapping[str, FleetProgram], action: O
     setup = _setup(choice, named, world.track)
     for name, _, _ in parts:
         own = programs[name]
-        check_hearing(setup, bool(own.radio), own.beacons, lambda option: f"override.{choice.name}.{option}".rstrip("."))
+        check_hearing(
+            setup, bool(own.radio), own.beacons, lambda option: f"override.{choice.name}.{option}".rstrip(".")
+        )
     if setup.per_vehicle and sum(len(rows) for _, rows, _ in parts) < named:
         raise InvalidValueError("override: a vehicle is named twice, but takes one value of a list")
     if setup.target is not None:

@@ -1,8 +1,8 @@
 """CBBA over radio: vehicles broadcast their beliefs as messages, which are lost or late as the links are.
 
-In each round of a fixed period every vehicle bids and broadcasts what it believes. A vehicle handles what has arrived by
-the end of the round with the contents of the time of sending; what arrives later counts in a later round, what is older
-than its information about the sender does not. The vehicles agree if all believe in the same winners.
+In each round of a fixed period every vehicle bids and broadcasts what it believes. A vehicle handles what has arrived
+by the end of the round with the contents of the time of sending; what arrives later counts in a later round, what is
+older than its information about the sender does not. The vehicles agree if all believe in the same winners.
 """
 
 from typing import NamedTuple
@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from paddock.planning.costs import Costs
-from paddock.planning.methods.cbba import Beliefs, Consensus, Ints, Options, bidding_for, listen, release
+from paddock.planning.methods.cbba import Beliefs, Consensus, Options, bidding_for, listen, release
 from paddock.radio import channel
 from paddock.radio.messages import Messages
-from paddock.radio.network import component_labels
+from paddock.radio.network import Ints, component_labels
 from paddock.world.columns import Floats
 
 BID_BITS, WINNER_BITS, STAMP_BITS = 32, 16, 16  # of one task, one task and one vehicle in a message
@@ -61,7 +61,7 @@ class RadioConsensus:
     def bits(self) -> int:
         """The size of a message."""
         vehicles, tasks = self.consensus.beliefs.bids.shape
-        return tasks * (BID_BITS + WINNER_BITS) + vehicles * STAMP_BITS
+        return int(tasks) * (BID_BITS + WINNER_BITS) + int(vehicles) * STAMP_BITS
 
     def round(self) -> bool:
         """Bid, send, handle what arrives, and drop what others have won; return whether anything changed."""

@@ -3,8 +3,8 @@
 Time counts in slots; the loop jumps from event to event. A radio with a packet waits until it has sensed the channel
 idle for DIFS slots plus a random number of slots, which stops counting while another transmission is sensed. Receivers
 lock to the first packet that they can decode (of those that begin in the same slot, the strongest); every change of
-the interference begins a new part of the packet with its own bit error rate; the packet survives with the product of all
-parts. A packet to one radio is acknowledged after SIFS by a real transmission, and repeated with twice the window
+the interference begins a new part of the packet with its own bit error rate; the packet survives with the product of
+all parts. A packet to one radio is acknowledged after SIFS by a real transmission, and repeated with twice the window
 otherwise. A radio that transmits does not receive. Propagation delays count for arrival times, not for sensing: a slot
 is longer than they are. Without sharing, radios neither wait for nor disturb each other.
 
@@ -48,7 +48,7 @@ REAL_ROWS = 5
  BEACONS_HEARD) = range(12)  # fmt: skip
 COUNTED = ("transmitted", "delivered", "forwarded", "repeated", "queue_full", "no_route", "lost", "ttl", "expired",
            "damaged", "mailbox_full", "beacons_heard")  # fmt: skip
-# whole numbers of a packet: the message, radios of its origin and its goal, hops left, bits, ..., hops taken, count of its numbers
+# whole numbers of a packet: the message, radios of its origin and its goal, hops left, bits, ..., count of its numbers
 NUMBER, ORIGIN, GOAL, HOPS, BITS, ATTEMPTS, EXPIRES, KIND, NEXT, TAKEN, NUMBERS = range(11)
 PACKET_WHOLE = 11
 SENT_TIME, VALUES = 0, 1  # real numbers of a packet: time of sending, then values
@@ -173,7 +173,7 @@ def slots_of(seconds: float, slot: float) -> int:
 
 def airtime(r: Rules, d: Devices, i: int, bits: float) -> float:
     """Return the time (s) that a packet takes."""
-    return d.overhead[i] + (r.header_bits + bits) / d.bit_rate[i]
+    return float(d.overhead[i] + (r.header_bits + bits) / d.bit_rate[i])
 
 
 def ack_slots(r: Rules, d: Devices, i: int) -> int:
@@ -192,7 +192,7 @@ def next_hop(routes: Routes, d: Devices, i: int, goal: int) -> int:
         routes.goals[tree], routes.tree[goal] = goal, tree
         distance = empty(len(routes.tree))
         shortest(routes.start, routes.peer, routes.cost, goal, distance, routes.towards[tree])
-    return routes.towards[tree, i]
+    return int(routes.towards[tree, i])
 
 
 def drop_head(a: Air, i: int) -> None:
@@ -447,7 +447,7 @@ def take(
     if single and (a.whole[PHASE, i] == LISTENS or a.whole[REPLY, i] != NO_REPLY):
         return False  # it awaits or sends a reply, and cannot acknowledge
     if known(a, i, packet[NUMBER]):
-        return single
+        return bool(single)
     copy = packet.copy()
     copy[HOPS] -= 1
     copy[TAKEN] += 1
@@ -460,7 +460,7 @@ def take(
         else:
             a.counts[FORWARDED, i] += 1
             enqueue(r, d, routes, a, e, i, copy, values, now)
-    return single
+    return bool(single)
 
 
 def succeed(r: Rules, d: Devices, routes: Routes, a: Air, e: Events, j: int, now: int) -> None:
@@ -535,9 +535,9 @@ def end_reply(
     if a.whole[HEARD, i] == 0:
         resume(r, a, e, i, now)
     for k in range(found):
-        if paths.peer[got[k]] == to and a.whole[PHASE, to] == LISTENS:
-            if a.queue[to, a.whole[HEAD, to], NEXT] == i:
-                succeed(r, d, routes, a, e, to, now)
+        awaited = paths.peer[got[k]] == to and a.whole[PHASE, to] == LISTENS
+        if awaited and a.queue[to, a.whole[HEAD, to], NEXT] == i:
+            succeed(r, d, routes, a, e, to, now)
 
 
 def begin(r: Rules, d: Devices, routes: Routes, a: Air, e: Events, j: int, now: int) -> bool:
@@ -614,7 +614,7 @@ def _run(
 
 def transmits(a: Air, j: int) -> bool:
     """Return whether a radio is transmitting."""
-    return a.whole[PHASE, j] == SENDS or a.whole[REPLY, j] == REPLIES
+    return bool(a.whole[PHASE, j] == SENDS or a.whole[REPLY, j] == REPLIES)
 
 
 def _close_parts(r: Rules, d: Devices, a: Air, now: int) -> None:

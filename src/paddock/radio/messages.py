@@ -13,7 +13,7 @@ import numpy as np
 from paddock.compute.philox import signed
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.radio import channel as c
-from paddock.radio.channel import Air, Devices, Events, AirLinks, Routes, Rules
+from paddock.radio.channel import Air, AirLinks, Devices, Events, Routes, Rules
 from paddock.radio.network import Floats, Graph, Ints
 from paddock.scenario.messages import MessagesSection
 

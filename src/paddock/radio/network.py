@@ -237,9 +237,9 @@ def graph_of(links: Any, owner: Any = None) -> Graph:
         group = np.unique(np.where(given < 0, -1 - np.arange(n), given), return_inverse=True)[1].reshape(-1)
     order = np.argsort(group, kind="stable")
     first = np.searchsorted(group[order], np.arange(n + 1))
-    given = np.asarray(links.start, np.int64), np.asarray(links.peer, np.int64)
+    rows = np.asarray(links.start, np.int64), np.asarray(links.peer, np.int64)
     per, up = np.asarray(links.per, float64), np.asarray(links.up, np.uint8)
-    return Graph(*graph_rows(*given, per, up, group.astype(np.int64), order.astype(np.int64), first.astype(np.int64)))
+    return Graph(*graph_rows(*rows, per, up, *(one.astype(np.int64) for one in (group, order, first))))
 
 
 class Network:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from paddock.engine import actions
 from paddock.engine.radio.messages import MessageStage, Received
 from paddock.radio.heard import STATE_FIELDS
-from paddock.radio.messages import EVERYONE
+from paddock.radio.messages import EVERYONE, Messages
 from paddock.radio.network import Network
 from paddock.radio.spectrum import LEAST_INTERFERED
 
@@ -72,6 +72,10 @@ class MessageControl:
     def network(self) -> Network:
         """Return the network of the last links: components, routes, articulation points, bridges."""
         return self._messages.network(self._engine.world.clock.tick)
+
+    def medium(self) -> Messages:
+        """Return an empty channel over the present links, for planning over radio; the run is not affected."""
+        return self._messages.medium()
 
     def allocate(
         self,

@@ -1,7 +1,7 @@
 """Messages in a run: radios get packets from actions and beacons, the channel runs, the network reports its splits.
 
-`paddock.radio.messages` computes on arrays. The stage follows that of the links: it first runs the channel up to now over
-the last links, then takes the new ones. It is due in every tick while a packet is under way or beacons are sent.
+`paddock.radio.messages` computes on arrays. The stage follows that of the links: it first runs the channel up to now
+over the last links, then takes the new ones. It is due in every tick while a packet is under way or beacons are sent.
 """
 
 import json
@@ -15,7 +15,7 @@ from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE, every
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.radio import channel as c
-from paddock.radio.channel import Devices, AirLinks
+from paddock.radio.channel import AirLinks, Devices
 from paddock.radio.heard import FleetHeard
 from paddock.radio.links import BANDWIDTH, BITS, MODULATION, OWNER, SENSITIVITY, SPREAD, Links
 from paddock.radio.messages import EVERYONE, TEXT, Messages, encoded, places_of
@@ -193,6 +193,14 @@ class MessageStage:
         if len(found) > EVENTS_SHOWN:
             self.events.report(tick, found[-1][0], "", f"{len(found) - EVENTS_SHOWN} more parts of the network")
 
+    def medium(self) -> Messages:
+        """Return an empty channel over the present links, for planning: what is sent there is not part of the run."""
+        view = self._fitted()
+        found = Messages(self.section, self._seed())
+        found.fit(devices_of(view.radios, self.section))
+        found.relink(self._paths(view), self._graph(view))
+        return found
+
     # actions ---------------------------------------------------------------------------------------------------------
 
     def checked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -201,7 +209,7 @@ class MessageStage:
         for name in arguments:
             if name not in (*known, "data", *CONTENTS):
                 raise unknown_name("argument of send", name, (*known, "data"))
-        given = {name: arguments.get(name) for name in known}
+        given: dict[str, Any] = {name: arguments.get(name) for name in known}
         source = view.number_of(given["source"])
         if given["to"] != EVERYONE and view.number_of(given["to"]) == source:
             raise PaddockError(f"send: {given['to']!r} cannot send a message to itself")

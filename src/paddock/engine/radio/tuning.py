@@ -76,8 +76,8 @@ class Tuning:
     ) -> dict[str, int]:
         """Choose a channel for each group, in their order; return them.
 
-        `links` are those of all radios as if they shared one channel; `jamming` (Hz) is what each radio would receive of
-        jammers at a frequency, mW.
+        `links` are those of all radios as if they shared one channel; `jamming` (Hz) is what each radio would receive
+        of jammers at a frequency, mW.
         """
         owners = list(dict.fromkeys(one.owner for one in radios.groups))
         of_group = np.array([owners.index(one.owner) for one in radios.groups], np.int64)
