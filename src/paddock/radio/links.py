@@ -9,7 +9,7 @@ out; `far_interference` bounds it.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy import argsort, empty, floor, int32, int64
+from numpy import argsort, empty, floor, int64, uint32, uint64
 from numpy.typing import NDArray
 
 from paddock.compute.math import PI, absolute, exp, log, maximum, minimum, sqrt
@@ -20,7 +20,7 @@ from paddock.radio.antennas import ISOTROPIC, direction, gain_db, polarisation_l
 from paddock.radio.paths import Paths, blocking, random_gains
 from paddock.radio.propagation import FREE_SPACE, LIGHT, LOG_DISTANCE, loss_db, outside
 from paddock.radio.radios import CLASS, COLUMN, Classes, Floats, Ints, Radios, reaches
-from paddock.radio.signal import DECIBELS, NEPERS, QPSK, ber, erfc, per
+from paddock.radio.signal import DECIBELS, NEPERS, ber, per
 
 Bools = NDArray[np.uint8]
 Indices = NDArray[np.int32]
@@ -31,6 +31,9 @@ BROAD_FROM = 1.5  # times the reach of the others from which a group is left out
 SAME_CHANNEL = 0.1  # of the bandwidth: centre frequencies may differ by this much
 FAR_CELLS = 12  # cells along an axis of the grid that bounds far interference
 WAVE = 4.0 * PI / LIGHT
+# what others see of a radio, sorted by cell: position (rows 0 to 2), edges of the band (Hz), duty per Hz, ...
+LOW, HIGH, DENSITY, SEEN_OWNER, SEEN_GROUP, SEEN_MODULATION, WAVE_SQUARE, STRENGTH = range(3, 11)
+SEEN_ROWS = 11
 
 X, Y, Z, QX, QY, QZ, QW = range(7)
 PX, PY, PZ, HEIGHT = COLUMN.px, COLUMN.py, COLUMN.pz, COLUMN.height
@@ -44,6 +47,7 @@ ANTENNA, PEAK, AZIMUTH, ELEVATION, PATTERN = (
     COLUMN.pattern,
 )
 GROUP, OWNER, SENSITIVITY, NEEDED = COLUMN.group, COLUMN.owner, COLUMN.sensitivity, COLUMN.needed
+HOPELESS, CERTAIN = COLUMN.hopeless, COLUMN.certain
 MODEL, EXPONENT, REFERENCE, CITY = CLASS.model, CLASS.exponent, CLASS.reference, CLASS.city
 
 
@@ -148,6 +152,7 @@ def packet_error(modulation: int, ratio: float, bits: float) -> float:
 def sort_cells(
     table: Any,
     members: Any,
+    broad: Any,
     inverse: float,
     bits_x: int,
     bits_y: int,
@@ -157,7 +162,10 @@ def sort_cells(
     cell: Any,
     place: Any,
 ) -> None:
-    """Sort radios by cell: `order` are their numbers, `place` (3, m) their positions, `start` the cells' ends."""
+    """Sort radios by cell, broad ones after them: `order` are their numbers, `place` what others see of them.
+
+    Cell c has the places `start[c]:start[c + 1]`.
+    """
     mask_x, mask_y, mask_z = (1 << bits_x) - 1, (1 << bits_y) - 1, (1 << bits_z) - 1
     for k in range(members.size):
         j = members[k]
@@ -175,9 +183,19 @@ def sort_cells(
     for c in range(start.size - 1, 0, -1):  # every start has moved to its cell's end
         start[c] = start[c - 1]
     start[0] = 0
-    for k in range(members.size):
+    for k in range(broad.size):
+        order[members.size + k] = broad[k]
+    for k in range(order.size):
         j = order[k]
         place[0, k], place[1, k], place[2, k] = table[X, j], table[Y, j], table[Z, j]
+        place[LOW, k] = table[FREQUENCY, j] - 0.5 * table[BANDWIDTH, j]
+        place[HIGH, k] = table[FREQUENCY, j] + 0.5 * table[BANDWIDTH, j]
+        place[DENSITY, k] = table[DUTY, j] / table[BANDWIDTH, j]
+        place[SEEN_OWNER, k], place[SEEN_GROUP, k] = table[OWNER, j], table[GROUP, j]
+        place[SEEN_MODULATION, k] = table[MODULATION, j]
+        wave = WAVE * table[FREQUENCY, j]
+        place[WAVE_SQUARE, k] = wave * wave
+        place[STRENGTH, k] = exp(NEPERS * (table[POWER, j] + table[PEAK, j]))
 
 
 def update_rows(
@@ -195,7 +213,7 @@ def update_rows(
     start: Any,
     order: Any,
     place: Any,
-    broad: Any,
+    inside: int,
     known_start: Any,
     known_peer: Any,
     known_up: Any,
@@ -210,47 +228,49 @@ def update_rows(
 ) -> None:
     """Compute the rows of all receivers, in blocks: those of the grid in the order of cells, then broad ones.
 
-    `room[b]:room[b + 1]` of `peer`, `values` (power, sinr, per) and `up` are for block b; a row that does not fit is
-    counted only.
+    The first `inside` places are in the grid. `room[b]:room[b + 1]` of `peer`, `values` (power, sinr, per) and `up`
+    are for block b; a row that does not fit is counted only.
     """
-    inside = order.size
     blocks = (inside + ROW_BLOCK - 1) // ROW_BLOCK
-    n = keep.size
+    n = order.size
     for block in parallel_range(room.size - 1):
         size = 512
-        index, apart, share, mw = empty(size, int32), empty(size), empty(size), empty(size)
+        index, apart, share, mw = empty(size, uint32), empty(size), empty(size), empty(size)
         first, last = block * ROW_BLOCK, min(inside, (block + 1) * ROW_BLOCK)
         if block >= blocks:
-            first, last = block - blocks, block - blocks + 1
+            first, last = inside + block - blocks, inside + block - blocks + 1
         free = room[block]
         for k in range(first, last):
-            i = broad[k] if block >= blocks else order[k]
-            found = n if block >= blocks else broad.size + count_near(place, k, inverse, cells, start)
+            i = order[k]
+            found = n if block >= blocks else n - inside + count_near(place, k, inverse, cells, start)
             if found > size:
                 size = 2 * found
-                index, apart, share, mw = empty(size, int32), empty(size), empty(size), empty(size)
-            if block >= blocks:
-                near = all_others(table, n, i, index, apart)
-            else:
-                near = find_near(table, i, place, k, inverse, cells, start, order, broad, index, apart)
-            near = hear(table, i, near, of, reach, index, apart, share)
-            beyond[i] = levels(table, i, near, index, apart, classes, of, patterns, paths, keep[i], mw)
+                index, apart, share, mw = empty(size, uint32), empty(size), empty(size), empty(size)
+            near = uint64(0)  # unsigned indices spare the test for negative ones, and let loops vectorise
+            if block < blocks:
+                near = find_near(place, k, inverse, cells, start, index, apart)
+            near = find_all(place, k, inside if block < blocks else 0, n, near, index, apart)
+            near = hear(place, k, near, reach, index, apart, share)
+            beyond[i] = levels(table, place, order, k, near, index, apart, classes, of, patterns, paths, keep[i], mw)
             total = 0.0
             for m in range(near):
-                total += mw[m] * share[m] * table[DUTY, index[m]]
+                share[m] *= mw[m]
+                total += share[m]
             interference[i] = total
-            kept = keep_links(table, i, near, keep[i], index, apart, share, mw)
+            kept = keep_links(place, order, k, near, keep[i], index, share, mw)
             count[i] = kept
             at[i] = free
-            if free + kept <= room[block + 1]:
-                sort_links(kept, index, share, mw)
-                rate_links(table, i, kept, index, share, mw, total, jamming[i], free, peer, values)
-                set_states(table, i, kept, free, hysteresis, peer, values, up, known_start, known_peer, known_up)
-            free += kept
+            end = free + int64(kept)
+            if end <= room[block + 1]:
+                sort_links(int64(kept), index, share, mw)
+                rows = peer[free:end], values[0, free:end], values[1, free:end], values[2, free:end]
+                rate_links(table, i, kept, index, share, mw, total, jamming[i], rows[0], rows[1], rows[2], rows[3])
+                set_states(table, i, free, end, hysteresis, peer, values, up, known_start, known_peer, known_up)
+            free = end
 
 
 def count_near(place: Any, k: int, inverse: float, cells: Any, start: Any) -> int:
-    """Return the number of radios in the cells around that of sorted radio k."""
+    """Return the number of radios in the cells around that of place k."""
     bits_x, bits_y, bits_z = cells[0], cells[1], cells[2]
     mask_x, mask_y, mask_z = (1 << bits_x) - 1, (1 << bits_y) - 1, (1 << bits_z) - 1
     cx = int64(floor(place[0, k] * inverse))
@@ -266,20 +286,8 @@ def count_near(place: Any, k: int, inverse: float, cells: Any, start: Any) -> in
     return total
 
 
-def find_near(
-    table: Any,
-    i: int,
-    place: Any,
-    k: int,
-    inverse: float,
-    cells: Any,
-    start: Any,
-    order: Any,
-    broad: Any,
-    index: Any,
-    apart: Any,
-) -> int:
-    """Collect the radios within a cell's length of sorted radio k (number i), and all broad ones; return how many."""
+def find_near(place: Any, k: int, inverse: float, cells: Any, start: Any, index: Any, apart: Any) -> Any:
+    """Collect the places within a cell's length of place k, and their squared distances (m2); return how many."""
     bits_x, bits_y, bits_z = cells[0], cells[1], cells[2]
     mask_x, mask_y, mask_z = (1 << bits_x) - 1, (1 << bits_y) - 1, (1 << bits_z) - 1
     row_x, row_y, row_z = place[0], place[1], place[2]
@@ -288,58 +296,58 @@ def find_near(
     limit = 1.0 / (inverse * inverse)
     left = (cx - 1) & mask_x
     runs, width = (1, 3) if left + 2 <= mask_x else (3, 1)  # three cells along x are one run, unless they wrap
-    found = 0
+    found, own = uint64(0), uint64(k)
     for az in range(-1, 2):
         for ay in range(-1, 2):
             line = ((((cz + az) & mask_z) << bits_y) | ((cy + ay) & mask_y)) << bits_x
             for run in range(runs):
                 c = line | ((left + run) & mask_x)
-                for m in range(start[c], start[c + width]):
+                for m in range(uint64(start[c]), uint64(start[c + width])):
                     dx, dy, dz = row_x[m] - x, row_y[m] - y, row_z[m] - z
                     square = dx * dx + dy * dy + dz * dz
-                    index[found] = order[m]
+                    index[found] = m
                     apart[found] = square
-                    found += int((square <= limit) & (m != k))
-    for m in range(broad.size):
-        j = broad[m]
-        dx, dy, dz = table[X, j] - x, table[Y, j] - y, table[Z, j] - z
-        index[found] = j
-        apart[found] = dx * dx + dy * dy + dz * dz
-        found += 1
+                    found += uint64((square <= limit) & (m != own))
     return found
 
 
-def all_others(table: Any, n: int, i: int, index: Any, apart: Any) -> int:
-    """Collect all radios but number i; return how many."""
-    x, y, z = table[X, i], table[Y, i], table[Z, i]
-    found = 0
-    for j in range(n):
-        dx, dy, dz = table[X, j] - x, table[Y, j] - y, table[Z, j] - z
-        index[found] = j
+def find_all(place: Any, k: int, first: int, end: int, found: Any, index: Any, apart: Any) -> Any:
+    """Append the places from `first` to `end` but k; return how many there are now."""
+    x, y, z = place[0, k], place[1, k], place[2, k]
+    for m in range(uint64(first), uint64(end)):
+        dx, dy, dz = place[0, m] - x, place[1, m] - y, place[2, m] - z
+        index[found] = m
         apart[found] = dx * dx + dy * dy + dz * dz
-        found += int(j != i)
+        found += uint64(m != uint64(k))
     return found
 
 
-def hear(table: Any, i: int, near: int, of: Any, reach: Any, index: Any, apart: Any, share: Any) -> int:
-    """Keep the transmitters whose band overlaps that of receiver i and that may reach it; return how many."""
-    own, group = table[OWNER, i], int(table[GROUP, i])
-    frequency, bandwidth = table[FREQUENCY, i], table[BANDWIDTH, i]
-    kept = 0
+def hear(place: Any, k: int, near: Any, reach: Any, index: Any, apart: Any, share: Any) -> Any:
+    """Keep the transmitters whose band overlaps that of place k and that may reach it; return how many.
+
+    `share` becomes the share of their power in the band, and in time.
+    """
+    row_low, row_high, row_density = place[LOW], place[HIGH], place[DENSITY]
+    row_owner, row_group = place[SEEN_OWNER], place[SEEN_GROUP]
+    low, high, own = row_low[k], row_high[k], row_owner[k]
+    mine = reach[int(row_group[k])]
+    kept = uint64(0)
     for m in range(near):
         j = index[m]
-        common = common_band(frequency, bandwidth, table[FREQUENCY, j], table[BANDWIDTH, j])
-        far = reach[group, int(table[GROUP, j])]
-        good = (common > 0.0) & (table[OWNER, j] != own) & (apart[m] <= far * far)
-        index[kept], apart[kept], share[kept] = j, apart[m], common
-        kept += int(good)
+        common = minimum(high, row_high[j]) - maximum(low, row_low[j])
+        far = mine[uint64(row_group[j])]
+        square = apart[m]
+        index[kept], apart[kept], share[kept] = j, square, common * row_density[j]
+        kept += uint64((common > 0.0) & (row_owner[j] != own) & (square <= far * far))
     return kept
 
 
 def levels(
     table: Any,
-    i: int,
-    near: int,
+    place: Any,
+    order: Any,
+    k: int,
+    near: Any,
     index: Any,
     apart: Any,
     classes: Any,
@@ -353,9 +361,9 @@ def levels(
 
     `apart` are squared distances (m2).
     """
-    wrong = 0
+    wrong, i = 0, order[k]
     for m in range(near):
-        j = index[m]
+        j = order[index[m]]
         mw[m] = exp(NEPERS * level_db(table, i, j, classes, of, patterns, paths, least))
         model = int(classes[MODEL, of[int(table[GROUP, i]), int(table[GROUP, j])]])
         out = outside(model, sqrt(apart[m]), table[FREQUENCY, j], table[HEIGHT, i], table[HEIGHT, j])
@@ -365,8 +373,10 @@ def levels(
 
 def free_levels(
     table: Any,
-    i: int,
-    near: int,
+    place: Any,
+    order: Any,
+    k: int,
+    near: Any,
     index: Any,
     apart: Any,
     classes: Any,
@@ -377,21 +387,20 @@ def free_levels(
     mw: Any,
 ) -> int:
     """The same in free space between isotropic antennas."""
-    own = table[PEAK, i]
+    own = exp(NEPERS * table[PEAK, order[k]])
+    row_strength, row_wave = place[STRENGTH], place[WAVE_SQUARE]
     for m in range(near):
         j = index[m]
-        wave = WAVE * table[FREQUENCY, j]
-        mw[m] = (own + table[POWER, j]) + table[PEAK, j]
-        apart[m] = maximum(wave * wave * apart[m], 1.0)
-    for m in range(near):
-        mw[m] = exp(NEPERS * mw[m]) / apart[m]
+        mw[m] = own * row_strength[j] / maximum(row_wave[j] * apart[m], 1.0)
     return 0
 
 
 def log_levels(
     table: Any,
-    i: int,
-    near: int,
+    place: Any,
+    order: Any,
+    k: int,
+    near: Any,
     index: Any,
     apart: Any,
     classes: Any,
@@ -402,35 +411,34 @@ def log_levels(
     mw: Any,
 ) -> int:
     """The same with the log-distance model between isotropic antennas; all links are of one class."""
-    own, c = table[PEAK, i], of[int(table[GROUP, i]), int(table[GROUP, i])]
+    i = order[k]
+    own, c = exp(NEPERS * table[PEAK, i]), of[int(table[GROUP, i]), int(table[GROUP, i])]
     exponent, reference = classes[EXPONENT, c], classes[REFERENCE, c]
+    row_strength, row_wave = place[STRENGTH], place[WAVE_SQUARE]
     for m in range(near):
         j = index[m]
-        wave = WAVE * table[FREQUENCY, j]
-        close = minimum(apart[m], reference * reference)
-        mw[m] = NEPERS * ((own + table[POWER, j]) + table[PEAK, j]) - log(maximum(wave * wave * close, 1.0))
+        mw[m] = own * row_strength[j] / maximum(row_wave[j] * minimum(apart[m], reference * reference), 1.0)
     for m in range(near):
         farther = maximum(apart[m], reference * reference) / (reference * reference)
-        mw[m] = exp(mw[m] - 0.5 * exponent * log(farther))
+        mw[m] *= exp(-0.5 * exponent * log(farther))
     return 0
 
 
-def keep_links(table: Any, i: int, near: int, keep: float, index: Any, apart: Any, share: Any, mw: Any) -> int:
-    """Keep the transmitters that receiver i can decode and hears; `share` becomes their part of the interference."""
-    frequency, modulation = table[FREQUENCY, i], table[MODULATION, i]
-    near_enough, least = SAME_CHANNEL * table[BANDWIDTH, i], exp(NEPERS * keep)
-    kept = 0
+def keep_links(place: Any, order: Any, k: int, near: Any, keep: float, index: Any, share: Any, mw: Any) -> Any:
+    """Keep the transmitters that the receiver at place k can decode and hears; `index` become their numbers."""
+    row_low, row_high, row_modulation = place[LOW], place[HIGH], place[SEEN_MODULATION]
+    twice, modulation = row_low[k] + row_high[k], row_modulation[k]
+    near_enough, least = 2.0 * SAME_CHANNEL * (row_high[k] - row_low[k]), exp(NEPERS * keep)
+    kept = uint64(0)
     for m in range(near):
-        j = index[m]
-        same = (absolute(table[FREQUENCY, j] - frequency) <= near_enough) & (table[MODULATION, j] == modulation)
-        index[kept], mw[kept] = j, mw[m]
-        apart[kept] = share[m]
-        share[kept] = mw[m] * share[m] * table[DUTY, j]
-        kept += int(same & (mw[m] >= least))
+        j, power, part = index[m], mw[m], share[m]
+        same = (absolute(row_low[j] + row_high[j] - twice) <= near_enough) & (row_modulation[j] == modulation)
+        index[kept], mw[kept], share[kept] = order[j], power, part
+        kept += uint64(same & (power >= least))
     return kept
 
 
-def sort_links(kept: int, index: Any, share: Any, mw: Any) -> None:
+def sort_links(kept: Any, index: Any, share: Any, mw: Any) -> None:
     """Sort links by the number of their transmitter."""
     if kept > 96:
         places = argsort(index[:kept])
@@ -449,38 +457,41 @@ def sort_links(kept: int, index: Any, share: Any, mw: Any) -> None:
 def rate_links(
     table: Any,
     i: int,
-    kept: int,
+    kept: Any,
     index: Any,
     share: Any,
     mw: Any,
     total: float,
     jamming: float,
-    free: int,
     peer: Any,
-    values: Any,
+    powers: Any,
+    ratios: Any,
+    errors: Any,
 ) -> None:
     """Write transmitter, power, SINR and packet error rate of each link of receiver i."""
-    always, spread, bits = table[NOISE, i] + jamming, table[SPREAD, i], table[BITS, i]
-    modulation = int(table[MODULATION, i])
-    powers, ratios, errors = values[0], values[1], values[2]
+    always = table[NOISE, i] + jamming
     for m in range(kept):
-        peer[free + m] = index[m]
-        powers[free + m] = DECIBELS * log(maximum(mw[m], 1e-30))
+        peer[m] = index[m]
+        powers[m] = mw[m]
         mw[m] = mw[m] / (always + maximum(total - share[m], 0.0))
-        ratios[free + m] = DECIBELS * log(maximum(mw[m], 1e-30))
-    if modulation <= QPSK:
-        for m in range(kept):
-            errors[free + m] = per(0.5 * erfc(sqrt(mw[m] * spread)), bits)
-    else:
-        for m in range(kept):
-            errors[free + m] = packet_error(modulation, mw[m] * spread, bits)
+    for m in range(kept):
+        powers[m] = DECIBELS * log(maximum(powers[m], 1e-30))
+    for m in range(kept):
+        ratios[m] = DECIBELS * log(maximum(mw[m], 1e-30))
+    spread, bits, modulation = table[SPREAD, i], table[BITS, i], int(table[MODULATION, i])
+    hopeless, certain = table[HOPELESS, i], table[CERTAIN, i]
+    for m in range(kept):
+        if hopeless < mw[m] < certain:
+            errors[m] = packet_error(modulation, mw[m] * spread, bits)
+        else:
+            errors[m] = 1.0 if mw[m] <= hopeless else 0.0
 
 
 def set_states(
     table: Any,
     i: int,
-    kept: int,
     free: int,
+    end: int,
     hysteresis: float,
     peer: Any,
     values: Any,
@@ -490,12 +501,12 @@ def set_states(
     known_up: Any,
 ) -> None:
     """Set the states of the links of receiver i; one that was up stays up down to the hysteresis below the limit."""
-    k, end = known_start[i], known_start[i + 1]
+    k, last = known_start[i], known_start[i + 1]
     sensitivity, needed = table[SENSITIVITY, i], table[NEEDED, i]
-    for m in range(free, free + kept):
-        while k < end and known_peer[k] < peer[m]:
+    for m in range(free, end):
+        while k < last and known_peer[k] < peer[m]:
             k += 1
-        was = k < end and known_peer[k] == peer[m] and known_up[k] != 0
+        was = k < last and known_peer[k] == peer[m] and known_up[k] != 0
         slack = hysteresis if was else 0.0
         up[m] = int((values[0, m] >= sensitivity - slack) & (values[1, m] >= needed - slack))
 
@@ -569,8 +580,8 @@ class LinkUpdate:
         extents = [float(np.ptp(table[k, self.members])) / self.radius if m else 0.0 for k in range(3)]
         bits = torus_bits(m, extents)
         cells, start = np.array(bits, np.int64), np.zeros((1 << sum(bits)) + 1, np.int64)
-        order, cell, place = np.empty(m, np.int64), np.empty(m, np.int64), np.empty((3, m))
-        sort_radios(table, self.members, 1.0 / self.radius, *bits, start, order, cell, place)
+        order, cell, place = np.empty(n, np.int64), np.empty(m, np.int64), np.empty((SEEN_ROWS, n))
+        sort_radios(table, self.members, self.broad, 1.0 / self.radius, *bits, start, order, cell, place)
         blocks = -(-m // ROW_BLOCK) + len(self.broad)
         if len(self._room) != blocks + 1:
             rows = np.full(blocks, ROW_BLOCK)
@@ -583,14 +594,12 @@ class LinkUpdate:
             peer, values, up = np.empty(most, np.int32), np.empty((3, most)), np.empty(most, np.uint8)
             given: Any = (
                 *(table, self.classes.table, self.classes.of, self.reach, self.keep, jamming, radios.patterns),
-                *(self.paths, self.hysteresis, cells, 1.0 / self.radius, start, order, place, self.broad),
+                *(self.paths, self.hysteresis, cells, 1.0 / self.radius, start, order, place, m),
                 *(known.start, known.peer, known.up, self._room, peer, values, up),
                 *(at, count, interference, beyond),
             )
             self.rows(*given)
-            in_block = (
-                np.add.reduceat(count[np.concatenate([order, self.broad])], self._block_starts(m)) if n else count
-            )
+            in_block = np.add.reduceat(count[order], self._block_starts(m)) if n else count
             if (in_block <= np.diff(self._room)).all():
                 break
             needed = np.maximum(in_block + in_block // 4 + 8, np.diff(self._room))
