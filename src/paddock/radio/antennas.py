@@ -10,7 +10,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.compute.math import PI, absolute, asin, atan2, clamp, log, maximum, minimum, select, sin, sincos, sqrt
+from paddock.compute.math import (
+    PI,
+    absolute,
+    asin,
+    atan2,
+    clamp,
+    log,
+    maximum,
+    minimum,
+    select,
+    sin,
+    sincos,
+    sqrt,
+    whole,
+)
 from paddock.compute.quaternion import euler_quaternion, unrotate
 from paddock.errors import PaddockError
 from paddock.radio.signal import DECIBELS
@@ -82,7 +96,7 @@ def pattern_db(pattern: int, patterns: Any, x: float, y: float, z: float) -> flo
     """Return the value between those of a table of patterns (bilinear in dB)."""
     u = clamp((atan2(y, x) * (180.0 / PI) + 180.0), 0.0, 359.999999999)
     v = clamp((asin(z) * (180.0 / PI) + 90.0), 0.0, 179.999999999)
-    i, j = int(u), int(v)
+    i, j = whole(u), whole(v)
     a, b = u - i, v - j
     low: float = patterns[pattern, j, i] + a * (patterns[pattern, j, i + 1] - patterns[pattern, j, i])
     high: float = patterns[pattern, j + 1, i] + a * (patterns[pattern, j + 1, i + 1] - patterns[pattern, j + 1, i])

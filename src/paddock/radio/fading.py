@@ -171,9 +171,8 @@ def log_gamma(x: float) -> float:
         product *= x
         x += 1.0
     z = 1.0 / (x * x)
-    series = (
-        0.08333333333333333 - z * (0.002777777777777778 - z * (0.0007936507936507937 - z * 0.0005952380952380953))
-    ) / x
+    series = 0.0007936507936507937 - z * (0.0005952380952380953 - z * 0.0008417508417508417)
+    series = (0.08333333333333333 - z * (0.002777777777777778 - z * series)) / x
     return (x - 0.5) * log(x) - x + 0.9189385332046727 + series - log(product)
 
 
@@ -218,7 +217,7 @@ def draw_shadow_waves(seed: int, stream: int, waves: Any) -> None:
 def _cauchy_length(u: float) -> float:
     """Return the length of a Cauchy vector in space that is exceeded with the probability 1 - u; at most 1000."""
     low, high = 0.0, 1000.0
-    for _ in range(60):
+    for _ in range(40):
         r = 0.5 * (low + high)
         if 2.0 / PI * (atan(r) - r / (1.0 + r * r)) < u:
             low = r
