@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
@@ -71,6 +71,12 @@ def test_sector_is_3_db_down_at_half_its_beam() -> None:
 )
 def test_antennas_without_losses_radiate_all_their_power(antenna: a.Antenna) -> None:
     assert mean_gain(antenna) == pytest.approx(1.0, abs=2e-3)
+
+
+@settings(max_examples=6)
+@given(st.floats(0.2, 2 * math.pi), st.floats(0.2, math.pi))
+def test_sectors_of_any_width_radiate_all_their_power(azimuth: float, elevation: float) -> None:
+    assert mean_gain(a.sector_antenna(azimuth, elevation)) == pytest.approx(1.0, abs=5e-3)
 
 
 def test_sector_of_a_base_station_has_its_usual_gain() -> None:

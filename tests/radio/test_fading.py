@@ -161,9 +161,9 @@ def test_doppler_of_the_direct_path() -> None:
 @given(STREAMS, STREAMS, STREAMS, PLACES, PLACES, st.sampled_from([f.RAYLEIGH, f.RICIAN, f.NAKAGAMI]))
 def test_links_are_reciprocal(seed: int, one: int, other: int, a: tuple, b: tuple, kind: int) -> None:
     there = fading_of(seed, one, other, *a, *b, K, kind, 2.0)
-    assert fading_of(seed, other, one, *b, *a, K, kind, 2.0) == pytest.approx(there, abs=1e-6)
+    assert fading_of(seed, other, one, *b, *a, K, kind, 2.0) == there
     shadow = shadowing_of(seed, one, *a, *b, 6.0, 30.0)
-    assert shadowing_of(seed, one, *b, *a, 6.0, 30.0) == pytest.approx(shadow, abs=1e-9)
+    assert shadowing_of(seed, one, *b, *a, 6.0, 30.0) == shadow
     assert f.link_stream(one, other) == f.link_stream(other, one)
 
 
