@@ -100,7 +100,7 @@ def load(found: Messages, sources: int, attempts: float, packet: float, packets:
 
 
 def to_a_sink(n: int) -> Any:
-    """Return who is heard if the last radio hears all others, and these hear nothing."""
+    """Return who hears whom if the last radio hears all others, and these hear nothing."""
     heard = np.zeros((n + 1, n + 1), bool)
     heard[n, :n] = True
     return heard

@@ -189,7 +189,7 @@ def _path(rule: Rule, given: Mapping[str, Any], options: Floats, where: Where) -
 
 
 def check_hearing(setup: RuleSetup, radios: bool, beacons: bool, where: Where) -> None:
-    """Raise InvalidValueError if a rule uses what is heard over radio and its vehicles hear nothing."""
+    """Raise InvalidValueError if a rule uses messages or beacons and its vehicles hear nothing."""
     rule = setup.rule
     if rule.hears and not radios:
         raise InvalidValueError(f"{where('')}: {rule.name!r} uses messages; add `radio: default` to the vehicle entry")

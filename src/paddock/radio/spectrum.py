@@ -20,7 +20,7 @@ METHODS = (LEAST_USED, LEAST_INTERFERED)
 class ChannelLoads(NamedTuple):
     """What the radios of a group would hear on each channel."""
 
-    used: Ints  # (k,) transmitters of others that overlap and are heard
+    used: Ints  # (k,) transmitters of others that overlap and are within reach
     interference: Floats  # (k,) mW, the sum over the radios of the group
 
 

@@ -359,6 +359,25 @@ export interface StandingsTree {
   fastest_sectors: readonly (readonly [string, number, number] | null)[];
 }
 
+/** A message that was received over radio; bytes are {"base64": text}. */
+export interface RadioMessageTree {
+  number: number;
+  source: string;
+  data: unknown;
+  bits: number;
+  hops: number;
+  sent: number;
+  arrived: number;
+}
+
+/** The network of radio links: names of radios by component, the largest first; what its connection depends on. */
+export interface RadioNetworkTree {
+  tick: number;
+  components: readonly (readonly string[])[];
+  articulation_points: readonly string[];
+  bridges: readonly (readonly [string, string])[];
+}
+
 /** A line across a track: its ends (m), and where it crosses the middle line (m along it). */
 export interface GateTree {
   name: string;
@@ -719,6 +738,27 @@ export interface Methods {
   ping: { params: Empty; result: Pong };
   /** Show markers (ENU, m) in place of those with the same namespace and id; all or none. */
   put_markers: { params: { markers: readonly Readonly<Record<string, unknown>>[] }; result: Moment };
+  /** Return the network of the radio links: components, articulation points, bridges. */
+  radio_network: { params: Empty; result: { network: RadioNetworkTree } };
+  /** Return the newest messages that a vehicle or station has received, oldest first. */
+  radio_received: {
+    params: { name: string | number; since?: number };
+    result: { messages: readonly RadioMessageTree[] };
+  };
+  /** Send a message over the simulated radio. */
+  radio_send: {
+    params: {
+      source: string | number;
+      to?: string | number;
+      data?: unknown;
+      bits?: number | null;
+      hops?: number | null;
+      lifetime?: number | null;
+    };
+    result: Moment;
+  };
+  /** Return counters of messages: sent, delivered, dropped by reason. */
+  radio_traffic: { params: Empty; result: { traffic: Readonly<Record<string, number>> } };
   /** Remove a task from the mission. */
   remove_task: { params: { name: string }; result: Moment };
   /** Remove a vehicle or a fleet. */
