@@ -208,7 +208,7 @@ class RemoteRace(RemotePart, part="race"):
 
 
 class RemoteRadio(RemotePart, part="radio"):
-    """`sim.radio`: `send`, `received`, `network`, `traffic`."""
+    """`sim.radio`: `send`, `received`, `network`, `traffic`, `link`, `jammers`, `set_jammer`."""
 
 
 class MissionVerbs(RemotePart, part="mission"):
@@ -258,10 +258,10 @@ class RemoteVerbs(Verbs, OldSpellings, part=""):
         self.controls, self.watching = self.session.controls, self.session.watching
         self.behaviours = RemoteBehaviours(self)
         self.markers = RemoteMarkers(self)
-        self.radio = RemoteRadio(self)
         self.frames = RemoteFrames(self)
         self.events = RemoteEvents(self)
         self.log = RemoteLog(self)
+        self.radio = RemoteRadio(self)
         self._closed = False
 
     @property

@@ -378,6 +378,49 @@ export interface RadioNetworkTree {
   bridges: readonly (readonly [string, string])[];
 }
 
+/** A jammer; `active` is the share of time in which it transmits, `position` (m) is null without its vehicle. */
+export interface JammerTree {
+  name: string;
+  kind: string;
+  on: boolean;
+  active: number;
+  position: Point | null;
+  vehicle: string | null;
+  power: number;
+  frequency: number;
+  bandwidth: number;
+  false_frames: number;
+}
+
+/** The budget of a link: m, Hz, dB, dBm, bit/s. */
+export interface LinkBudgetTree {
+  source: string;
+  to: string;
+  distance: number;
+  frequency: number;
+  power: number;
+  source_gain: number;
+  receiver_gain: number;
+  polarisation: number;
+  model: string;
+  path_loss: number;
+  diffraction: number;
+  obstacles: number;
+  shadowing: number;
+  fading: number;
+  received: number;
+  sensitivity: number;
+  noise: number;
+  interference: number;
+  jamming: number;
+  sinr: number;
+  needed: number;
+  ber: number;
+  per: number;
+  capacity: number;
+  up: boolean;
+}
+
 /** A line across a track: its ends (m), and where it crosses the middle line (m along it). */
 export interface GateTree {
   name: string;
@@ -686,6 +729,10 @@ export interface Methods {
   get_events: { params: { since?: number }; result: { events: readonly EventTree[] } };
   /** Return the named frames (ENU, m), each with its last pose in its parent. */
   get_frames: { params: Empty; result: FramesTree };
+  /** Return the jammers, in the order of their names; none without radio. */
+  get_jammers: { params: Empty; result: { jammers: readonly JammerTree[] } };
+  /** Return the budget of a link at the present positions: gains and losses, SINR, packet error rate. */
+  get_link: { params: { source: string; to: string }; result: { link: LinkBudgetTree } };
   /** Return the scenario, the clock, and the fleets with their inputs, and columns or parameters. */
   get_metadata: { params: Empty; result: MetadataTree };
   /** Return the mission, in m east and north; null without one. */
@@ -796,6 +843,19 @@ export interface Methods {
     };
     result: Moment;
   };
+  /** Change a jammer; links follow with the next update. */
+  set_jammer: {
+    params: {
+      name: string;
+      on?: boolean | null;
+      position?: readonly number[] | null;
+      vehicle?: string | null;
+      power?: number | null;
+      frequency?: number | null;
+      bandwidth?: number | null;
+    };
+    result: Moment;
+  };
   /** Show or hide the markers of a namespace, for every client. */
   set_marker_visibility: { params: { namespace: string; visible?: boolean }; result: Moment };
   /** Set the pace of the run. */
@@ -874,6 +934,7 @@ export const SLOW_METHODS: ReadonlySet<string> = new Set([
   "remove_task",
   "remove_zone",
   "reset",
+  "set_jammer",
   "simulation_step",
   "spawn_robots",
   "write_track",
