@@ -26,7 +26,7 @@ class GivenLinks(NamedTuple):
 
 
 def links_of(heard: Any, power: Any = -60.0, sinr: float = 40.0, per: Any = 0.0) -> GivenLinks:
-    """Return the links of a matrix (receiver, transmitter) of who hears whom; `power` (dBm) and `per` may be matrices."""
+    """Return the links of a matrix (receiver, transmitter) of who hears whom; `power` (dBm), `per`: also matrices."""
     heard = np.asarray(heard, bool)
     n = len(heard)
     receiver, transmitter = np.nonzero(heard)

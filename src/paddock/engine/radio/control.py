@@ -23,7 +23,7 @@ class RadioReport(NamedTuple):
 
     tick: int
     radios: int
-    links: int  # transmitters that are heard, over all receivers
+    links: int  # transmitters that receivers hear, summed over all of them
     up: int  # of them, usable
     ups: int  # links that have come up since the start: of stations, and of all radios where there are few
     downs: int  # links that have dropped
