@@ -11,7 +11,6 @@ from paddock.behaviour.rule import Nothing, Rule
 from paddock.engine import build
 from paddock.engine.simulation import replayed
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
-from paddock.planning.consensus_radio import RadioConsensus
 from paddock.planning.methods.cbba import bidding_on
 from paddock.vehicles.model import Desire
 from paddock.world.columns import Column
@@ -236,11 +235,15 @@ def test_vehicles_agree_on_tasks_over_their_links() -> None:
     with loaded(6) as sim:
         sim.step(10)
         before = sim.state_hash()
-        radios = np.array([sim.radio.number(f"scouts[{k}]") for k in range(6)])
-        rounds = RadioConsensus(bidding_on(cost), sim.radio.medium(), radios)
-        ended = rounds.run()
-        assert ended.agreed and rounds.consensus.orders() == direct.orders()
+        found, ended = sim.radio.assign([f"scouts[{k}]" for k in range(6)], cost)
+        assert ended.agreed and [[task] for task in found] == direct.orders()
         assert sim.state_hash() == before
+        sim.place("scouts[5]", [200_000, 0, 20, 0])
+        sim.step(20)
+        found, ended = sim.radio.assign([f"scouts[{k}]" for k in range(6)], cost)
+        assert not ended.agreed and ended.parts == 2 and ended.conflicts >= 1
+        with pytest.raises(InvalidValueError, match="a finite number for each of 2 vehicles"):
+            sim.radio.assign(["scouts[0]", "scouts[1]"], cost)
 
 
 def test_allocated_channels_separate_fleets_and_survive_a_restore() -> None:

@@ -1,6 +1,7 @@
 """CBBA over radio: vehicles broadcast their beliefs as messages, which are lost or late as the links are.
 
-In each round of a fixed period every vehicle bids and broadcasts what it believes. A vehicle handles what has arrived
+In each round of a fixed period every vehicle bids, and broadcasts what it believes at a random time within the round:
+vehicles that do not hear each other would otherwise collide in every round. A vehicle handles what has arrived
 by the end of the round with the contents of the time of sending; what arrives later counts in a later round, what is
 older than its information about the sender does not. The vehicles agree if all believe in the same winners.
 """
@@ -15,8 +16,10 @@ from paddock.radio import channel
 from paddock.radio.messages import Messages
 from paddock.radio.network import Ints, component_labels
 from paddock.world.columns import Floats
+from paddock.world.fleet import draw_uniforms
 
 BID_BITS, WINNER_BITS, STAMP_BITS = 32, 16, 16  # of one task, one task and one vehicle in a message
+JITTER, JITTER_PURPOSE = 0.8, 904  # share of a round within which vehicles send, and purpose of the draw
 KEPT_ROUNDS = 64  # older messages are ignored
 CALM_FACTOR, CALM = 4, 16  # vehicles that disagree give up after 4 n + 16 rounds without a change
 Sent = tuple[Floats, Ints, Ints]
@@ -53,7 +56,7 @@ class RadioConsensus:
         self.consensus, self.messages, self.radios = consensus, messages, np.asarray(radios, np.int64)
         self.start, self.period = start, period
         self.sent = self.received = 0
-        self._first: dict[int, int] = {}  # round -> number of the message of its first vehicle
+        self._sent: dict[int, tuple[int, int]] = {}  # number of a message -> round and vehicle
         self._copies: dict[int, Sent] = {}  # round -> what was sent
         self._read = messages.air.whole[channel.MAILS, self.radios].copy()
 
@@ -71,9 +74,7 @@ class RadioConsensus:
         self._copies[now] = b.bids.copy(), b.winners.copy(), b.stamps.copy()
         self._copies.pop(now - KEPT_ROUNDS, None)
         time = self.start + now * self.period
-        numbers = [self.messages.send(int(r), channel.BROADCAST, b"", time, bits=self.bits) for r in self.radios]
-        self._first[now] = numbers[0] if numbers else 0
-        self.sent += len(numbers)
+        self._broadcast(now, time)
         self.messages.advance(time + self.period)
         for sent, hears in self._arrived(b):
             listen(*self._copies[sent], hears, sent, b.bids, b.winners, b.stamps)
@@ -83,23 +84,30 @@ class RadioConsensus:
         c.quiet = 0 if changed else c.quiet + 1
         return changed
 
+    def _broadcast(self, now: int, time: float) -> None:
+        """Send the beliefs of each vehicle at a random time within the round."""
+        messages = self.messages
+        streams = messages.devices.streams[self.radios]
+        later = draw_uniforms(messages.rules.seed, streams, JITTER_PURPOSE, 1, now)[:, 0] * JITTER * self.period
+        for k in np.argsort(later, kind="stable").tolist():
+            messages.advance(time + float(later[k]))
+            radio, at = int(self.radios[k]), time + float(later[k])
+            self._sent[messages.send(radio, channel.BROADCAST, b"", at, bits=self.bits)] = now, k
+            self.sent += 1
+
     def _arrived(self, beliefs: Beliefs) -> list[tuple[int, np.ndarray]]:
         """Return the round of sending and (receiver, sender) of what has arrived since, oldest first."""
         count, air, room = len(self.radios), self.messages.air, self.messages.section.mailbox
-        rounds = np.array(sorted(self._first), np.int64)
-        first = np.array([self._first[k] for k in rounds.tolist()], np.int64)
         found: dict[int, np.ndarray] = {}
         for i, radio in enumerate(self.radios.tolist()):
             total = int(air.whole[channel.MAILS, radio])
             places = np.arange(max(int(self._read[i]), total - room), total) % room
             self._read[i] = total
-            mail = air.mail[radio, places, channel.MAIL_NUMBER]
-            at = np.searchsorted(first, mail, side="right") - 1
-            for k, number in zip(at.tolist(), mail.tolist(), strict=True):
-                sender = number - int(first[k]) if k >= 0 else count
-                if sender < count and int(rounds[k]) in self._copies:
-                    hears = found.setdefault(int(rounds[k]), np.zeros((count, count), bool))
-                    hears[i, sender] = beliefs.stamps[i, sender] < rounds[k]
+            for number in air.mail[radio, places, channel.MAIL_NUMBER].tolist():
+                sent, sender = self._sent.get(number, (-1, -1))
+                if sent in self._copies:
+                    hears = found.setdefault(sent, np.zeros((count, count), bool))
+                    hears[i, sender] = beliefs.stamps[i, sender] < sent
                     self.received += 1
         return sorted(found.items())
 

@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from paddock.engine import actions
 from paddock.engine.radio.messages import MessageStage, Received
+from paddock.errors import InvalidValueError
 from paddock.radio.heard import STATE_FIELDS
 from paddock.radio.messages import EVERYONE, Messages
 from paddock.radio.network import Network
@@ -12,6 +15,7 @@ from paddock.radio.spectrum import LEAST_INTERFERED
 
 if TYPE_CHECKING:
     from paddock.engine.engine import Engine
+    from paddock.planning.consensus_radio import Agreement
 
 
 class MessageControl:
@@ -76,6 +80,27 @@ class MessageControl:
     def medium(self) -> Messages:
         """Return an empty channel over the present links, for planning over radio; the run is not affected."""
         return self._messages.medium()
+
+    def assign(
+        self, vehicles: Sequence[str | int], cost: Any, period: float = 0.5, rounds: int = 1000
+    ) -> "tuple[list[int | None], Agreement]":
+        """Return the task of each vehicle on which they agree by CBBA over the present links, and how they came to it.
+
+        `cost` (vehicles, tasks): what each task would cost a vehicle. A round of broadcasts takes `period` (s). The
+        vehicles stay where they are meanwhile, and the run is not affected.
+        """
+        from paddock.planning.consensus_radio import RadioConsensus  # planning takes long to import
+        from paddock.planning.methods.cbba import bidding_on
+
+        costs = np.array(cost, np.float64)
+        if costs.ndim != 2 or costs.shape[0] != len(vehicles) or not np.isfinite(costs).all():
+            raise InvalidValueError(
+                f"assign: cost has a finite number for each of {len(vehicles)} vehicles and each task"
+            )
+        radios = np.array([self._engine.radio.number_of(one) for one in vehicles], np.int64)
+        agreed = RadioConsensus(bidding_on(costs), self.medium(), radios, period=period)
+        ended = agreed.run(rounds)
+        return [order[0] if order else None for order in agreed.consensus.orders()], ended
 
     def allocate(
         self,
