@@ -227,9 +227,9 @@ class RadioStage:
         """Write the columns of snapshots."""
         radios, links = roster.radios, self.links
         for part in radios.parts:
-            status = self.programs[part.fleet].fleet.tables[RADIO][:, : part.n]
+            status = self.programs[part.fleet].fleet.tables[RADIO]
             given: Any = (
-                *(part.first, part.slots, radios.carried, len(radios.stations), radios.table, radios.owner),
+                *(part.n, part.first, part.slots, radios.carried, len(radios.stations), radios.table, radios.owner),
                 *(links.start, links.peer, links.sinr, links.up, links.interference, links.jamming),
                 *(self._accepted, status),
             )
