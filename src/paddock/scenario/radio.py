@@ -489,4 +489,5 @@ def radio_schema(schema: dict[str, Any]) -> None:
         properties = parts[part]["properties"]
         kinds = {key: properties["model"].pop(key) for key in ("type", "enum") if key in properties["model"]}
         properties["model"]["anyOf"] = [kinds, model]
+    parts["MessagesSection"]["properties"]["beacons"]["anyOf"].append({"type": "boolean"})
     schema["properties"]["radio"]["anyOf"].append({"type": "boolean"})

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from paddock.compute.twin import vectorised
 from paddock.engine import actions
 from paddock.engine.radio.message_control import MessageControl
 from paddock.engine.radio.stage import JammerView, RadioStage
@@ -108,7 +109,8 @@ class RadioControl(MessageControl):
     def noise(self) -> Floats:
         """Return the noise of every receiver, dBm."""
         radios = self.radios
-        return 10.0 * np.log10(radios.table[COLUMN.noise, : radios.n])
+        found: Floats = vectorised(decibels)(radios.table[COLUMN.noise, : radios.n])
+        return found
 
     def report(self) -> RadioReport:
         """Return counts of the last update, and a bound of what pruning leaves out."""
