@@ -6,6 +6,7 @@ import numpy as np
 
 from paddock.engine import actions
 from paddock.engine.radio.stage import JammerView, RadioStage
+from paddock.engine.radio.uplink import CommandTraffic
 from paddock.errors import InvalidValueError
 from paddock.radio.budget import LinkBudget, link_budget
 from paddock.radio.far_field import far_interference
@@ -88,6 +89,11 @@ class RadioControl:
         around = float(links.interference[i]), float(links.jamming[i])
         given = roster.radios, roster.classes, roster.paths, i, j, *around, up
         return link_budget(*given, stage.name_of(j), stage.name_of(i))
+
+    def commands(self, vehicle: str | int) -> CommandTraffic:
+        """Return the counts of commands that went to a vehicle or fleet over the radio."""
+        self._engine.thread.refuse_elsewhere("commands()")
+        return self._engine.radio.uplink.traffic(*self._engine.applier.found(vehicle))
 
     @property
     def stations(self) -> list[Station]:

@@ -16,6 +16,7 @@ from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE, every
 from paddock.engine.program import RADIO, FleetProgram
 from paddock.engine.radio.saved import check_links, links_tree, loaded_links
+from paddock.engine.radio.uplink import Uplink
 from paddock.errors import PaddockError, UnknownNameError, unknown_name
 from paddock.radio.jamming import FRAMES, ON, SPAN, Jammers, add_false_frames, add_jamming, changed, checked_changes
 from paddock.radio.links import Links, LinkUpdate, no_links
@@ -110,6 +111,7 @@ class RadioStage:
         self._doing: Floats = np.zeros((SPAN + 1, 0))  # what the jammers do, of the last update
         self._roster: RadioRoster | None = None
         self._version: tuple[int, int] = (-1, -1)
+        self.uplink = Uplink(scenario, world, programs, events, lambda: (self.roster.radios, self.links))
 
     @property
     def active(self) -> bool:
@@ -330,6 +332,7 @@ class RadioStage:
             raise PaddockError("saved numbers of link changes are not whole numbers >= 0")
         roster.jammers.restore(saved.get("jammers"))
         self.links, (self.ups, self.downs) = links, counts  # type: ignore[assignment]
+        self.uplink.check_saved()
 
     def take_over(self, other: "RadioStage") -> None:
         """Replace the state by that of another stage, whose programs are now those of this one."""
