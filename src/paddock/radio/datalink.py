@@ -52,6 +52,9 @@ class LinkQuality(NamedTuple):
         return packet_error(self.modulation, self.ratio, bits) if self.ratio > 0.0 else 1.0
 
 
+NO_LINK = LinkQuality(0.0, 0, 1e6, 0.0)
+
+
 def best_pair(
     first: int, last: int, low: int, high: int, start: Any, peer: Any, power: Any, sinr: Any, table: Any
 ) -> tuple[int, int, float]:

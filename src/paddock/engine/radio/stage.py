@@ -16,8 +16,9 @@ from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE, every
 from paddock.engine.program import RADIO, FleetProgram
 from paddock.engine.radio.saved import check_links, links_tree, loaded_links
-from paddock.engine.radio.uplink import Uplink
+from paddock.engine.radio.uplink import Uplink, station_range
 from paddock.errors import PaddockError, UnknownNameError, unknown_name
+from paddock.radio.datalink import NO_LINK, LinkQuality, quality_between
 from paddock.radio.jamming import FRAMES, ON, SPAN, Jammers, add_false_frames, add_jamming, changed, checked_changes
 from paddock.radio.links import Links, LinkUpdate, no_links
 from paddock.radio.paths import PathTables
@@ -273,6 +274,18 @@ class RadioStage:
         if at >= len(own):
             raise PaddockError(f"{plain!r} has the radios 0 to {len(own) - 1}, not {slot}")
         return int(own[at])
+
+    def qualities(self, vehicle: str, station: str) -> tuple[LinkQuality, LinkQuality]:
+        """Return the last links from a station to a vehicle and back; NO_LINK for a vehicle that was removed."""
+        radios = self.roster.radios
+        try:
+            fleet, rows = self.world.find(vehicle)
+        except UnknownNameError:
+            return NO_LINK, NO_LINK
+        [part] = [one for one in radios.parts if one.fleet == fleet.name]
+        first = part.first + int(rows[0]) * part.slots
+        own, base = (first, first + part.slots), station_range(radios, station)
+        return quality_between(radios, self.links, own, base), quality_between(radios, self.links, base, own)
 
     def jammer_views(self) -> list[JammerView]:
         """Return all jammers as they are now."""
