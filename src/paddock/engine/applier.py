@@ -217,6 +217,9 @@ class Applier:
                 self.claims.autopilots.refuse_flown(program.fleet.ids[rows])
             inputs = check_command(program, rows, inputs, action.target)
         lasting = None if action.timeout is None else max(1, self.world.clock.ticks(action.timeout))
+        if program.via is not None:
+            self.radio.uplink.post(program, rows, inputs, tick, lasting)
+            return
         if apply_command(program, rows, inputs, tick, lasting):
             self.events.report(tick, "recovered", program.fleet.names_of(rows), "commands are back")
         self._next_timeout = min(self.next_timeout(), program.expires_from)
@@ -259,6 +262,11 @@ class Applier:
             self._next_timeout = min((program.expires_from for program in self.programs.values()), default=NEVER_DUE)
         return self._next_timeout
 
+    def carry_commands(self, tick: int) -> None:
+        """Send and deliver the commands that go over the radio."""
+        self.radio.uplink.run(tick)
+        self._next_timeout = None
+
     def apply_timeouts(self) -> None:
         """Apply the failsafe to vehicles whose command has timed out."""
         tick = self.world.clock.tick
@@ -274,6 +282,7 @@ class Applier:
         self._next_timeout = None
         self.publisher.forget()
         self.contact.forget()
+        self.radio.uplink.forget()
 
 
 def added_vehicles(action: actions.Action) -> Mapping[str, Any] | None:

@@ -15,13 +15,24 @@ from paddock.compute.philox import normals, signed
 from paddock.compute.twin import vectorised
 from paddock.engine.behaviours import FleetBehaviour, check_hearing, find_target, set_up_rule
 from paddock.engine.fmu_motion import FmuMotion
-from paddock.engine.program import COLLIDED_FOR, CONTACT, RADIO, VARYING, FleetProgram, LastContact, checked_inputs
+from paddock.engine.program import (
+    COLLIDED_FOR,
+    CONTACT,
+    RADIO,
+    UPLINK,
+    VARYING,
+    FleetProgram,
+    LastContact,
+    checked_inputs,
+)
 from paddock.errors import CodeError, InvalidValueError, PaddockError, unknown_name, users_code
+from paddock.radio.datalink import queue_rows
 from paddock.radio.radios import check_setup
 from paddock.radio.summary import NO_STATUS
 from paddock.scenario import Scenario, VehicleEntry, load_preset, spawn_poses
 from paddock.scenario.contact import FleetContact
 from paddock.scenario.rules import takes_part
+from paddock.scenario.via import via_problem
 from paddock.sensing.array_suite import fleet_sensor
 from paddock.sensing.sensor import Sensor, find_sensor
 from paddock.sensing.site import site_at
@@ -269,7 +280,13 @@ def _contact(program: FleetProgram, world: World, scenario: Scenario, entry: Veh
 
 
 def _radio(program: FleetProgram, scenario: Scenario, entry: VehicleEntry, place: Place) -> None:
-    """Fit the radios of a fleet."""
+    """Fit the radios of a fleet, and the queues of commands that go over them."""
+    if entry.via is not None:
+        problem, station = via_problem(entry.via, scenario.radio, entry.radio)
+        if problem:
+            raise InvalidValueError(f"{place('via', 'radio') if station else place('via')}: {problem}")
+        program.via = entry.via
+        program.fleet.add_table(UPLINK, queue_rows(entry.via.queue, len(column_index(program.model.command))))
     if not entry.radio:
         return
     if scenario.radio is None:
@@ -286,7 +303,7 @@ def _behaviour(program: FleetProgram, entry: VehicleEntry, place: Place, track: 
     chosen = entry.controller
     if chosen is None:
         return
-    for field in ("commands", "timeout", "failsafe"):
+    for field in ("commands", "timeout", "failsafe", "via"):
         if getattr(entry, field):
             raise InvalidValueError(f"{place(field)}: {field} have no effect on a vehicle that a behaviour drives")
     key = entry.controller_key

@@ -485,13 +485,20 @@ def scenario_digest(scenario: Scenario, links: bool = False) -> str:
     tree = scenario.to_dict(defaults=True)
     for immaterial in ("seed", "serve", "record"):
         tree.pop(immaterial, None)
-    for immaterial in ("mavlink", "listen", "logs") if tree.get("sitl") and not links else ():
-        tree["sitl"].pop(immaterial, None)
+    if tree.get("sitl"):
+        over_radio = tree["sitl"]["mavlink"].pop("via", None)
+        for pilots in tree["sitl"]["pilots"]:
+            if pilots.get("via") is None:
+                pilots.pop("via", None)
+        for immaterial in () if links else ("mavlink", "listen", "logs"):
+            tree["sitl"].pop(immaterial, None)
+        if over_radio is not None:
+            tree["sitl"]["via"] = over_radio
     if tree["on_nan"] == "stop":  # the default: states saved before this field existed stay valid
         del tree["on_nan"]
     tree["vehicles"] = {entry["name"]: entry for entry in tree.get("vehicles", [])}
     for entry in tree["vehicles"].values():
-        for later in ("fmu", "radio"):  # as above
+        for later in ("fmu", "radio", "via"):  # as above
             if not entry.get(later):
                 entry.pop(later, None)
     return digest(tree)

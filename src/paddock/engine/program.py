@@ -16,6 +16,7 @@ from paddock.errors import InvalidValueError, unknown_name
 from paddock.radio.summary import FIRST_PEER, NO_STATUS, PEERS, STATUS
 from paddock.scenario.contact import FleetContact
 from paddock.scenario.radio import FittedRadio
+from paddock.scenario.via import ViaSection
 from paddock.sensing.sensor import Sensor
 from paddock.sensing.suite import FleetSensor
 from paddock.track.standings import SHOWN
@@ -34,6 +35,7 @@ POSE_COLUMNS = tuple(column_index(Pose))
 VARYING = "varying"
 CONTACT = "contact"  # the table of the last contact of each vehicle
 RADIO = "radio"  # the table of the radio status of each vehicle
+UPLINK = "uplink"  # the table of commands on their way over the radio
 COMMANDS_SHOWN = 1000  # size limit of fleets whose commands and wide reports are in snapshots
 WIDE_REPORT = 16  # columns
 
@@ -209,6 +211,7 @@ class FleetProgram:
         self.race: Floats | None = None  # columns of the race, (columns, n), written when a snapshot is made
         self.radio: tuple[FittedRadio, ...] = ()  # of each vehicle
         self.beacons = False  # whether its vehicles send and hear beacons
+        self.via: ViaSection | None = None  # how commands of clients reach its vehicles; None: immediately
         self.collided_ticks = 1  # for which a vehicle counts as collided after a touch
         self.timeout_ticks: int | None = None
         self.expires_from = NEVER  # no command of the fleet times out before this tick
@@ -535,6 +538,8 @@ class FleetProgram:
             self.fleet.tables[CONTACT][:, rows] = defaults_of(LastContact)[:, None]
         if self.radio:
             self.fleet.tables[RADIO][:, rows] = NO_STATUS[:, None]
+        if self.via is not None:
+            self.fleet.tables[UPLINK][:, rows] = 0.0
         if self.fmus is not None:
             self.fmus.admit(self, range(rows.start, rows.stop))
         if self.behaviour is not None:

@@ -170,7 +170,7 @@ class BarrierStage:
 
 @dataclass(eq=False, repr=False)
 class LatchStage:
-    """Applies posted actions, and the failsafe to vehicles whose command has timed out."""
+    """Applies posted actions, commands that arrive over the radio, and the failsafe where commands have timed out."""
 
     mailbox: Mailbox
     applier: Applier
@@ -181,12 +181,15 @@ class LatchStage:
         waiting = self.mailbox.next_tick(tick)
         if waiting == tick:
             return tick
-        return max(tick, min(self.applier.next_timeout(), NEVER_DUE if waiting is None else waiting))
+        carried = self.applier.radio.uplink.due(tick)
+        return max(tick, min(self.applier.next_timeout(), carried, NEVER_DUE if waiting is None else waiting))
 
     def run(self, tick: int) -> None:
         """Apply actions first: a command that arrives in time prevents the failsafe."""
         for posted in self.mailbox.due(tick):
             self.applier.take_up(posted)
+        if self.applier.radio.uplink.due(tick) <= tick:
+            self.applier.carry_commands(tick)
         if self.applier.next_timeout() <= tick:
             self.applier.apply_timeouts()
 

@@ -21,6 +21,7 @@ from paddock.scenario.sitl import Sitl, check_sitl
 from paddock.scenario.tasks import KINDS, numbered
 from paddock.scenario.track import SOURCES, TrackChoice
 from paddock.scenario.vehicle import VehicleEntry
+from paddock.scenario.via import via_problem, via_schema
 
 RATE_MIN, RATE_MAX = 1e-3, 1e6
 PACE_MIN, PACE_MAX = 0.05, 100.0
@@ -207,11 +208,19 @@ class Scenario(Section):
         if self.mission is not None:
             check_fleet(self.mission, self.vehicles)
         if self.sitl is not None:
-            check_sitl(self.sitl, self.vehicles)
+            check_sitl(self.sitl, self.vehicles, self.radio)
         check_radio(self.radio, [(entry.name, entry.count, entry.radio) for entry in self.vehicles])
+        self._check_via()
         if self.rules is not None:
             check_rules(self.rules, self.track is not None, self.vehicles)
         return self
+
+    def _check_via(self) -> None:
+        """Refuse commands over radio without radios or stations."""
+        for k, entry in enumerate(self.vehicles):
+            problem, station = ("", False) if entry.via is None else via_problem(entry.via, self.radio, entry.radio)
+            if problem:
+                raise invalid(problem, ("vehicles", k, "via", "radio") if station else ("vehicles", k, "via"))
 
     def _check_track(self) -> None:
         """Refuse vehicles on a track that does not exist, and two maps of friction."""
@@ -304,6 +313,7 @@ def scenario_schema() -> dict[str, Any]:
     schema["properties"]["rules"]["anyOf"].append({"enum": list(DISCIPLINES)})
     parts["VehicleEntry"]["properties"]["contact"]["anyOf"].append({"type": "boolean"})
     radio_schema(schema)
+    via_schema(schema)
     derived = {"ClockSection": "dt", "VehicleEntry": "name", "TaskEntry": "name", "NoFlyZone": "name"}
     for part, key in {**derived, "AdapterEntry": "name"}.items():  # derived from other fields
         del parts[part]["properties"][key]["default"]

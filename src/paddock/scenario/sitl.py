@@ -7,8 +7,10 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from paddock.errors import suggestion
 from paddock.scenario.base import Flag, Number, Numbers, Positive, Section, Text, Vector3, Whole, invalid
+from paddock.scenario.radio import RadioSection
 from paddock.scenario.serve import LAST_PORT, is_loopback
 from paddock.scenario.vehicle import VehicleEntry
+from paddock.scenario.via import MavlinkVia, MavlinkViaSection, via_problem
 
 WORLD = "world"  # the built-in adapter: this scenario's own vehicles
 LAST_SYSID = 254
@@ -42,6 +44,11 @@ class Mavlink(Section):
         "that is free.",
     )
     log: Text | None = Field(default=None, description="Folder for a .tlog file of each system.")
+    via: MavlinkVia | None = Field(
+        default=None,
+        description="How packets travel between the built-in autopilots of this scenario's vehicles and their ground "
+        "stations: radio, or {radio: station}; null: immediately and without loss.",
+    )
 
 
 class AdapterEntry(Section):
@@ -112,6 +119,9 @@ class AutopilotEntry(Section):
         default=0.0, description="Simulated time at which the ground station starts it, in s."
     )
     lockstep: Flag = Field(default=True, description="Whether time waits for a real ArduPilot.")
+    via: MavlinkVia | None = Field(
+        default=None, description="As via of mavlink, for these autopilots; null: as mavlink says."
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -203,8 +213,40 @@ class Sitl(Section):
         return self.listen or LOCAL
 
 
-def check_sitl(sitl: Sitl, vehicles: tuple[VehicleEntry, ...]) -> None:
-    """Reject unknown vehicles and adapters, and system ids that are used twice."""
+def mavlink_via(sitl: Sitl, pilots: AutopilotEntry) -> MavlinkViaSection | None:
+    """Return how MAVLink packets of these autopilots travel; None: immediately."""
+    if pilots.autopilot != "builtin" or pilots.adapter != WORLD:
+        return None
+    return sitl.mavlink.via if pilots.via is None else pilots.via
+
+
+def _check_via(
+    sitl: Sitl, pilots: AutopilotEntry, entry: VehicleEntry | None, radio: RadioSection | None, at: tuple[Any, ...]
+) -> None:
+    """Refuse links over radio that cannot exist."""
+    if pilots.via is not None and entry is None:
+        raise invalid("via is for vehicles of this scenario: another simulator has no radio", (*at, "via"))
+    if pilots.via is not None and pilots.autopilot != "builtin":
+        raise invalid(
+            f"the MAVLink packets of {pilots.autopilot} go from its own process to its ground station, not through "
+            "here; via is for the built-in autopilot",
+            (*at, "via"),
+        )
+    if entry is None:
+        return
+    if entry.via is not None:
+        text = f"{entry.name!r} is flown by an autopilot: set via of its entry in sitl.pilots, or of sitl.mavlink"
+        raise invalid(text, (*at, "vehicles"))
+    via = mavlink_via(sitl, pilots)
+    if via is not None:
+        problem, station = via_problem(via, radio, entry.radio)
+        place = ("sitl", "mavlink", "via") if pilots.via is None else (*at, "via")
+        if problem:
+            raise invalid(problem, (*place, "radio") if station else place)
+
+
+def check_sitl(sitl: Sitl, vehicles: tuple[VehicleEntry, ...], radio: RadioSection | None = None) -> None:
+    """Reject unknown vehicles and adapters, system ids that are used twice, and impossible links over radio."""
     if not sitl.pilots:
         raise invalid("pilots needs at least one entry", ("sitl", "pilots"))
     entries = {entry.name: entry for entry in vehicles}
@@ -216,6 +258,7 @@ def check_sitl(sitl: Sitl, vehicles: tuple[VehicleEntry, ...]) -> None:
             raise invalid(f"unknown adapter {pilots.adapter!r}; {hint}", (*at, "adapter"))
         if pilots.vehicles is not None:
             _check_entry(pilots, pilots.vehicles, entries, at)
+        _check_via(sitl, pilots, entries.get(pilots.vehicles or ""), radio, at)
     taken: dict[int, int] = {}
     for k, numbers in enumerate(system_ids(sitl, entries)):
         for number in numbers:

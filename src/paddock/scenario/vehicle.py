@@ -38,6 +38,7 @@ from paddock.scenario.problems import KeyPath, Marks, validated
 from paddock.scenario.radio import Fitted
 from paddock.scenario.scenery import FILES, ConeObstacle, Obstacle
 from paddock.scenario.tasks import numbered
+from paddock.scenario.via import Via
 
 ID_MAX = 2**31 - 1
 COUNT_MAX = 10_000_000
@@ -292,6 +293,10 @@ class VehicleEntry(Section):
     sensors: tuple[Sensor, ...] = Field(default=(), description="Its sensors: kinds, or {kind: {options}}.")
     radio: Fitted = Field(
         default=(), description="Its radio: a type, or a mapping with a type and changes; or a list of radios."
+    )
+    via: Via | None = Field(
+        default=None,
+        description="How commands of clients reach it: radio, or {radio: station}; null: immediately and without loss.",
     )
 
     @property

@@ -13,6 +13,7 @@ from paddock.sitl.autopilot.telemetry import Landed, Severity
 from paddock.sitl.autopilot.vehicle import drives
 from paddock.sitl.from_scenario import FlownVehicle
 from paddock.sitl.mavlink.mission_protocol import decode, encode
+from paddock.sitl.mavlink.radio_path import RadioPath
 from paddock.wire.json_document import parse_document
 from paddock.wire.qgc_plan import RETURN, TAKEOFF, WAYPOINT, PlanItem, read_commands, read_waypoints
 
@@ -98,7 +99,9 @@ def _reason(result: int, item: MissionItem, craft: str) -> str:
 class MissionStarter:
     """Takes one vehicle from boot to its mission, step by step; a refused step is tried again."""
 
-    def __init__(self, vehicle: FlownVehicle) -> None:
+    def __init__(self, vehicle: FlownVehicle, path: RadioPath | None = None) -> None:
+        """`path`: the radio over which it reaches the vehicle."""
+        self._path = path
         assert isinstance(vehicle.autopilot, BuiltInAutopilot)
         self.sysid, self.craft, self.autopilot = vehicle.placed.id, vehicle.placed.craft, vehicle.autopilot
         mission, auto = vehicle.entry.mission, float(self.autopilot.mode_number("AUTO") or 0)
@@ -120,6 +123,9 @@ class MissionStarter:
         if self.step >= len(self._steps) or now_us < self.next_us:
             return
         self.next_us = now_us + REPEAT_US
+        if self._path is not None and not self._path.connected:
+            self.note = "no radio link"
+            return
         while self.step < len(self._steps):
             name, act = self._steps[self.step]
             ack = act()

@@ -1,6 +1,6 @@
 """Autopilots beside a running simulation: the bridge joins its barrier, ground stations connect over MAVLink."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import hypot, isfinite
 from pathlib import Path
@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from paddock.compute.philox import signed
 from paddock.engine.actions import PlaceAction
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
-from paddock.scenario.sitl import LOCAL, WORLD
+from paddock.radio.datalink import LinkQuality
+from paddock.scenario.sitl import LOCAL, WORLD, mavlink_via
+from paddock.scenario.via import station_of
 from paddock.sitl.adapters.world import WorldAdapter
 from paddock.sitl.ardupilot.frames import FRAME_OF_CRAFT, launch_lines
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
@@ -27,7 +30,8 @@ from paddock.world.geodesy import Origin
 
 if TYPE_CHECKING:  # they need pymavlink, which only the built-in autopilots need
     from paddock.sitl.ground_station import MissionStarter
-    from paddock.sitl.mavlink.hub import MavlinkHub
+    from paddock.sitl.mavlink.hub import MavlinkHub, MavlinkVehicle
+    from paddock.sitl.mavlink.radio_path import RadioPath
 
 QGROUNDCONTROL = 14550  # UDP port at which QGroundControl listens by default
 SHOWN_LAUNCHES = 3  # real autopilots whose command lines are printed
@@ -119,7 +123,7 @@ class SitlHost:
         self.hub = MavlinkHub(ports, None if links.log is None else Path(links.log))
         for vehicle in vehicles:
             assert isinstance(vehicle.autopilot, BuiltInAutopilot)
-            self.hub.add(vehicle.autopilot)
+            self.hub.add(vehicle.autopilot, self._over_radio(vehicle))
             if self.section.logs is not None:
                 folder = Path(self.section.logs) / f"vehicle_{vehicle.placed.id}"
                 vehicle.autopilot.log = OnboardLog(vehicle.autopilot, folder)
@@ -130,10 +134,42 @@ class SitlHost:
         self.bridge.meanwhile.append(self.hub.idle)
         self.sim.engine.on_idle.append(self.hub.idle)
 
+    def _over_radio(self, vehicle: FlownVehicle) -> "Callable[[MavlinkVehicle], RadioPath] | None":
+        """Return what builds the radio path of a vehicle's packets; None if they do not go over the radio."""
+        from paddock.sitl.mavlink.radio_path import RadioPath
+
+        via, scenario, engine = mavlink_via(self.section, vehicle.entry), self.sim.scenario, self.sim.engine
+        if via is None or scenario.radio is None:
+            return None
+        name, station = vehicle.placed.name, station_of(via, scenario.radio)
+        known: list[tuple[object, Any]] = [(None, None)]
+
+        def qualities() -> tuple[LinkQuality, LinkQuality]:
+            links = engine.radio.links
+            if known[0][0] is not links:  # once for each update
+                known[0] = links, engine.radio.qualities(name, station)
+            return known[0][1]  # type: ignore[no-any-return]
+
+        fleet, rows = engine.world.find(name)
+        stream = int(fleet.tables["streams"][rows[0]])
+
+        def path(served: "MavlinkVehicle") -> "RadioPath":
+            return RadioPath(
+                *(via, qualities, lambda: signed(engine.world.seed), stream, served.handle),
+                lambda now_us: served.autopilot.failsafes.note_gcs_heartbeat(now_us),
+            )
+
+        return path
+
     def _prepare_missions(self) -> None:
         from paddock.sitl.ground_station import MissionStarter
 
-        self.starters = [MissionStarter(vehicle) for vehicle in self.vehicles if vehicle.entry.mission is not None]
+        paths = {} if self.hub is None else {sysid: one.path for sysid, one in self.hub.vehicles.items()}
+        self.starters = [
+            MissionStarter(vehicle, paths.get(vehicle.placed.id))
+            for vehicle in self.vehicles
+            if vehicle.entry.mission is not None
+        ]
 
     def _start_missions(self, now_us: int) -> None:
         for starter in self.starters:

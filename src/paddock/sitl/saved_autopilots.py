@@ -23,6 +23,7 @@ from paddock.world.archive import Tree, check_equal, typed
 if TYPE_CHECKING:
     from paddock.sitl.host import SitlHost
     from paddock.sitl.mavlink.hub import MavlinkVehicle
+    from paddock.sitl.mavlink.radio_path import RadioPath
 
 SHORTEST, LONGEST = 20_000, 3_600_000_000  # us between two messages
 
@@ -93,7 +94,13 @@ class SavedAutopilots(AutopilotStates):
     def _flight(self) -> Tree:
         vehicles = {str(sysid): save_autopilot(pilot) for sysid, pilot in self._pilots().items()}
         starters = {str(each.sysid): [each.step, each.next_us, each.note] for each in self.host.starters}
-        return {"bridge": self.host.bridge.save(), "vehicles": vehicles, "starters": starters}
+        paths = {str(sysid): path.save() for sysid, path in self._paths().items()}
+        own = {"radio": paths} if paths else {}
+        return {"bridge": self.host.bridge.save(), "vehicles": vehicles, "starters": starters, **own}
+
+    def _paths(self) -> "dict[int, RadioPath]":
+        vehicles = {} if self.host.hub is None else self.host.hub.vehicles
+        return {sysid: one.path for sysid, one in vehicles.items() if one.path is not None}
 
     def _mavlink(self) -> Tree:
         if (hub := self.host.hub) is None:
@@ -111,6 +118,7 @@ class SavedAutopilots(AutopilotStates):
             return host.reboot
         loads = [self._read_bridge(parts.get("bridge"), tick), *self._read_vehicles(parts.get("vehicles"))]
         loads += [*self._read_starters(parts.get("starters")), *self._read_mavlink(parts.get("mavlink"))]
+        loads += self._read_paths(parts.get("radio"), parts)
 
         def load() -> None:
             host.world.forget()
@@ -184,6 +192,19 @@ class SavedAutopilots(AutopilotStates):
                 _load_numbers(vehicle, saved.vehicles[str(sysid)], max(times[0], 0))
 
         return [load]
+
+    def _read_paths(self, tree: Any, parts: Tree) -> list[Callable[[], None]]:
+        from paddock.sitl.mavlink.radio_path import SavedPath
+
+        paths, saved = self._paths(), typed(dict[str, Any], tree or {}, "radio paths")
+        if saved.keys() != {str(sysid) for sysid in paths}:
+            raise PaddockError("radio paths: the saved state has other vehicles")
+        now_us = max(typed(SavedMavlink, parts.get("mavlink"), "MAVLink").now_us, 0) if paths else 0
+        found = []
+        for sysid, path in paths.items():
+            found.append(path.read(saved[str(sysid)], now_us))
+            check_equal(saved[str(sysid)], asdict(typed(SavedPath, saved[str(sysid)], "radio path")), "radio path")
+        return found
 
 
 def _load_numbers(vehicle: "MavlinkVehicle", saved: SavedNumbers, now_us: int) -> None:

@@ -8,6 +8,7 @@ from paddock.compute.twin import vectorised
 from paddock.engine import actions
 from paddock.engine.radio.message_control import MessageControl
 from paddock.engine.radio.stage import JammerView, RadioStage
+from paddock.engine.radio.uplink import CommandTraffic
 from paddock.errors import InvalidValueError
 from paddock.radio.budget import LinkBudget, link_budget
 from paddock.radio.far_field import far_interference
@@ -94,6 +95,11 @@ class RadioControl(MessageControl):
     def set_jammer(self, name: str, *, at_tick: int | None = None, source: str = "", **changes: Any) -> None:
         """Change a jammer: the same as `jammers.set`, under the name of a remote simulation."""
         self.jammers.set(name, at_tick=at_tick, source=source, **changes)
+
+    def commands(self, vehicle: str | int) -> CommandTraffic:
+        """Return the counts of commands that went to a vehicle or fleet over the radio."""
+        self._engine.thread.refuse_elsewhere("commands()")
+        return self._engine.radio.uplink.traffic(*self._engine.applier.found(vehicle))
 
     @property
     def stations(self) -> list[Station]:

@@ -18,7 +18,9 @@ from paddock.engine.program import RADIO, FleetProgram
 from paddock.engine.radio.messages import MessageStage, RadioView
 from paddock.engine.radio.saved import check_links, links_tree, loaded_links
 from paddock.engine.radio.tuning import Tuning, links_on_one_channel
+from paddock.engine.radio.uplink import Uplink, station_range
 from paddock.errors import PaddockError, UnknownNameError, unknown_name
+from paddock.radio.datalink import NO_LINK, LinkQuality, quality_between
 from paddock.radio.jamming import FRAMES, ON, SPAN, Jammers, add_false_frames, add_jamming, changed, checked_changes
 from paddock.radio.link_update import LinkUpdate
 from paddock.radio.links import Links, no_links
@@ -113,6 +115,7 @@ class RadioStage:
         self._doing: Floats = np.zeros((SPAN + 1, 0))  # what the jammers do, of the last update
         self._roster: RadioRoster | None = None
         self._version: tuple[int, int] = (-1, -1)
+        self.uplink = Uplink(scenario, world, programs, events, lambda: (self.roster.radios, self.links))
         self.tuning = Tuning()
         self.messages: MessageStage | None = None
         if self.settings is not None:
@@ -288,6 +291,18 @@ class RadioStage:
             raise PaddockError(f"{plain!r} has the radios 0 to {len(own) - 1}, not {slot}")
         return int(own[at])
 
+    def qualities(self, vehicle: str, station: str) -> tuple[LinkQuality, LinkQuality]:
+        """Return the last links from a station to a vehicle and back; NO_LINK for a vehicle that was removed."""
+        radios = self.roster.radios
+        try:
+            fleet, rows = self.world.find(vehicle)
+        except UnknownNameError:
+            return NO_LINK, NO_LINK
+        [part] = [one for one in radios.parts if one.fleet == fleet.name]
+        first = part.first + int(rows[0]) * part.slots
+        own, base = (first, first + part.slots), station_range(radios, station)
+        return quality_between(radios, self.links, own, base), quality_between(radios, self.links, base, own)
+
     def jammer_views(self) -> list[JammerView]:
         """Return all jammers as they are now."""
         roster = self.roster
@@ -379,6 +394,7 @@ class RadioStage:
         assert self.messages is not None
         self.tuning.restore(saved.get("channels"), roster.radios)
         self.messages.restore(saved["messages"])
+        self.uplink.check_saved()
 
     def take_over(self, other: "RadioStage") -> None:
         """Replace the state by that of another stage, whose programs are now those of this one."""

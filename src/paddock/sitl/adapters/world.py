@@ -371,6 +371,8 @@ def _check_vehicle(sim: Simulation, vehicle: Placed) -> None:
         raise AdapterError(f"{vehicle.name!r} is a fleet of {len(rows)}: name one vehicle, e.g. {vehicle.name}[0]")
     if "imu" not in program.sensors:
         raise AdapterError(f"{vehicle.name!r} has no imu: add one to its sensors, e.g. sensors: [imu]")
+    if program.via is not None:
+        raise AdapterError(f"commands for {vehicle.name!r} go over the radio: an autopilot is on board; remove its via")
     driver = program.driver(int(rows[0]))
     if driver is not None:
         raise AdapterError(f"{vehicle.name!r} is driven by its {driver[0]} {driver[1]!r}")

@@ -43,6 +43,7 @@ from paddock.sitl.mavlink.messages import VIBRATION, Fields, VibrationMeter, fie
 from paddock.sitl.mavlink.mission_protocol import DEGREE, MissionProtocol
 from paddock.sitl.mavlink.packets import AUTOPILOT, PacketWriter, mav, status_texts, wire_format
 from paddock.sitl.mavlink.parameter_protocol import ParameterProtocol
+from paddock.sitl.mavlink.radio_path import RadioPath
 from paddock.sitl.mavlink.signing import Signing
 from paddock.sitl.mavlink.streams import HEARTBEAT, Streams
 from paddock.sitl.mavlink.tcp import TcpLink, open_tcp
@@ -77,8 +78,13 @@ class MavlinkHub:
             shared = self._open(0, self.ports.shared_port, "all vehicles", "--shared-port", self.ports.shared_station())
             shared.number = 1
 
-    def add(self, autopilot: BuiltInAutopilot) -> "MavlinkVehicle":
-        """Open the ports of an autopilot; raise PaddockError if its system id or a port is in use."""
+    def add(
+        self, autopilot: BuiltInAutopilot, over_radio: "Callable[[MavlinkVehicle], RadioPath] | None" = None
+    ) -> "MavlinkVehicle":
+        """Open the ports of an autopilot; raise PaddockError if its system id or a port is in use.
+
+        `over_radio` returns the radio path of its packets; None: they are neither delayed nor lost.
+        """
         sysid = autopilot.sysid
         if sysid in self.vehicles:
             raise PaddockError(f"system id {sysid} is in use: every vehicle needs its own")
@@ -99,6 +105,8 @@ class MavlinkHub:
             self._close_link(sysid)
             raise
         vehicle = MavlinkVehicle(autopilot, log)
+        if over_radio is not None:
+            vehicle.path = over_radio(vehicle)
         vehicle.now_us = max(self._now_us, 0)
         for each in (link, self.links.get(0)):
             if each is not None:
@@ -242,6 +250,7 @@ class MavlinkVehicle:
         self.links: list[MavlinkLink] = []
         self.now_us = 0
         self.failures = 0  # messages whose handler raised
+        self.path: RadioPath | None = None  # over which its packets go; None: none is lost
         self.failed = ""  # the exception after which this vehicle is not served any more, until a restart
         self.log = log
         self._writer = PacketWriter(self.sysid, AUTOPILOT)
@@ -396,6 +405,8 @@ class MavlinkVehicle:
 
     def service(self, now_us: int, wall: float, paused: bool) -> None:
         """Send what is due at this simulated time; `paused`: it has not advanced."""
+        if self.path is not None and not paused:
+            self.path.begin(now_us)
         outbox = self.autopilot.outbox
         while outbox:
             self._notify(outbox.popleft())
@@ -412,6 +423,8 @@ class MavlinkVehicle:
             self.logs.service()
         if self.transfer.sessions or self.transfer.checksums:
             self.transfer.service()
+        if self.path is not None and not paused:
+            self.path.end(now_us, now_us + PERIOD_US)
 
     def own_streams(self, peer: MavlinkPeer) -> Streams:
         """Return the streams of a peer for changing them: a copy of the defaults at first."""
@@ -457,7 +470,10 @@ class MavlinkVehicle:
         """Send a heartbeat by wall time if none was sent lately; not logged."""
         if wall - self._beat >= HEARTBEAT_PERIOD:
             self._beat = wall
-            self.send(self.encode(HEARTBEAT), logged=False)
+            path, self.path = self.path, None  # wall time does not move packets on the radio
+            if path is None or path.connected:
+                self.send(self.encode(HEARTBEAT), logged=False)
+            self.path = path
 
     @property
     def numbers(self) -> tuple[int, int]:
@@ -472,6 +488,8 @@ class MavlinkVehicle:
         """Restart at a new simulated time."""
         self.now_us, self.failed = now_us, ""
         self.vibration.restart()
+        if self.path is not None:
+            self.path.restart(now_us)
         for _, streams in self._all_streams():
             streams.restart(now_us)
         self.parameters.restart()

@@ -224,7 +224,15 @@ class MavlinkLink:
             peer.sequences[sysid] = (number + 1) % 256
             signing = self.vehicles[sysid].signing
             signed = signing.sign(packet, number, extra, self.number) if signing.key else b""
-            self.queue(peer, signed or renumbered(packet, number, extra))
+            self.pass_on(sysid, peer, packet, signed or renumbered(packet, number, extra))
+
+    def pass_on(self, sysid: int, peer: MavlinkPeer, packet: bytes, numbered: bytes) -> None:
+        """Queue a packet, numbered for a peer, or send it over the radio of its vehicle."""
+        vehicle = self.vehicles[sysid]
+        if vehicle.path is None:
+            self.queue(peer, numbered)
+        else:
+            vehicle.path.send(vehicle.now_us, self, peer, packet, numbered)
 
     def queue(self, peer: MavlinkPeer, packet: bytes) -> None:
         """Keep a packet for the next `flush`."""
@@ -250,7 +258,10 @@ class MavlinkLink:
         target = getattr(message, "target_system", getattr(message, "target", 0))  # 0: all
         sender = Sender(self, peer, message.get_srcSystem(), message.get_srcComponent())
         for vehicle in [vehicle for sysid, vehicle in self.vehicles.items() if target in (0, sysid)]:
-            vehicle.guard(partial(vehicle.handle, message, sender))
+            if vehicle.path is None:
+                vehicle.guard(partial(vehicle.handle, message, sender))
+            else:
+                vehicle.path.receive(vehicle.now_us, message, sender)
 
 
 class UdpLink(MavlinkLink):

@@ -1,0 +1,203 @@
+"""MAVLink over the simulated radio: a copter that loses its link comes home; delay, rate and loss of packets."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from math import erfc, hypot, sqrt
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pymavlink", reason="pymavlink is not installed")
+
+import itertools
+
+import paddock
+from paddock.errors import PaddockError
+from paddock.radio.datalink import NO_LINK, LinkQuality
+from paddock.record import Recorder, verify
+from paddock.scenario import ScenarioError, load_scenario
+from paddock.scenario.via import MavlinkViaSection
+from paddock.sitl.host import SitlHost
+from paddock.sitl.mavlink.packets import mav
+from paddock.sitl.mavlink.radio_path import PacketQueue, RadioPacket, RadioPath
+from paddock.world.archive import pack, unpack
+
+Links = Callable[[int], dict[str, Any]]
+LIGHT = 299_792_458.0
+BPSK = 0
+
+
+def flight(links: dict[str, Any], on: list[list[float]], **via: Any) -> dict[str, Any]:
+    """A copter on a mission to a point 40 m north at 8 m; a jammer beside it."""
+    jammer = {"name": "red", "kind": "barrage", "position": [20.0, 30.0, 8.0], "power": 45.0, "on": on}
+    radio = {"stations": [{"name": "base", "position": [0.0, -5.0, 2.0]}], "jammers": [jammer]}
+    parameters = {"FS_GCS_ENABLE": 1, "FS_GCS_TIMEOUT": 3, "LAND_SPEED": 150, "LAND_ALT_LOW": 300, "RTL_LOIT_TIME": 0}
+    pilots = [{"vehicles": "scout", "mission": [[0, 40, 8], [5, 40, 8], [0, 40, 8]], "parameters": parameters}]
+    return {
+        "seed": 3,
+        "clock": {"rate": 250},
+        "radio": radio,
+        "vehicles": [{"name": "scout", "model": "quad", "preset": "iris", "pose": [0, 0, 1.5708], "radio": "default"}],
+        "sitl": {"mavlink": {**links, "via": {"radio": "base", **via}}, "pilots": pilots},
+    }
+
+
+def pilot_of(sim: Any) -> Any:
+    host = next(o for c in sim.engine.on_close if isinstance(o := getattr(c, "__self__", None), SitlHost))
+    return host.vehicles[0].autopilot
+
+
+def test_a_copter_that_loses_its_link_comes_home(own_links: Links, tmp_path: Path) -> None:
+    scenario = flight(own_links(1), [[16.0, 1000.0]], heartbeat=1.0)
+    with paddock.load(scenario) as sim, Recorder(sim, tmp_path / "run.mcap"):
+        pilot = pilot_of(sim)
+        sim.step(15 * 250)
+        assert pilot.mode.name == "AUTO" and pilot.armed
+        sim.step(3 * 250)  # without heartbeats for 2 s
+        assert pilot.mode.name == "AUTO"
+        state = sim.save()
+        sim.step(2 * 250)
+        after, place = sim.state_hash(), sim.snapshot()["scout"].position
+        found = {event.kind: event for event in sim.events.since()}
+        assert found["link_down"].tick / 250 == pytest.approx(16.0, abs=0.1)
+        assert "GCS failsafe: RTL" in found["autopilot"].detail
+        # the last heartbeat came between 15 and 16 s; 3 s later, at the next of ten checks per second
+        assert found["autopilot"].tick / 250 == pytest.approx(18.6, abs=0.6)
+        assert pilot.mode.name == "RTL" and hypot(*place[:2]) > 15.0
+        for _ in range(40):
+            sim.step(250)
+            if not pilot.armed:
+                break
+        x, y, z = sim.snapshot()["scout"].position
+        assert not pilot.armed and hypot(x, y) < 1.5 and z < 0.3
+    assert verify(tmp_path / "run.mcap").same
+    with paddock.load(scenario) as sim:  # heartbeats on their way are part of the state
+        sim.restore(state)
+        sim.step(2 * 250)
+        assert sim.state_hash() == after
+        tree = unpack(state)
+        tree["autopilots"]["radio"]["1"]["beats"] = 10**9
+        with pytest.raises(PaddockError, match="radio path: the saved numbers are not valid"):
+            sim.restore(pack(tree))
+
+
+def test_programs_receive_and_send_over_the_radio(own_links: Links) -> None:
+    """Heartbeats each second, of a connected program and of the autopilot; the jammer is on from 2 s to 4 s."""
+    links = own_links(1)
+    scenario = flight(links, [[2.0, 4.0]], retries=0)
+    scenario["radio"]["jammers"][0]["position"] = [0.0, -2.0, 1.0]
+    with (
+        paddock.load(scenario) as sim,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as station,
+    ):
+        station.bind(("127.0.0.1", links["station"]))
+        station.setblocking(False)
+        parser, out = mav.MAVLink(None), mav.MAVLink(None, srcSystem=255, srcComponent=190)
+        pilot, heard = pilot_of(sim), []
+        arrived: list[tuple[float, int]] = []
+        for tick in range(0, 6 * 250, 25):
+            beat = mav.MAVLink_heartbeat_message(6, 8, 0, 0, 4, 3)
+            station.sendto(beat.pack(out), ("127.0.0.1", links["port"]))
+            sim.step(25)
+            heard.append(pilot.failsafes.gcs_us / 1e6)
+            while True:
+                try:
+                    data = station.recv(4096)
+                except BlockingIOError:
+                    break
+                for message in parser.parse_buffer(data) or []:
+                    if message.get_srcSystem() == 1:
+                        arrived.append((tick / 250, message.get_seq()))
+        before = [one for one in heard if one >= 0.0]
+        assert max(one for one in before if one < 3.5) == pytest.approx(2.0, abs=0.2)  # none while it is jammed
+        assert heard[-1] == pytest.approx(6.0, abs=0.25)
+        times = [time for time, _ in arrived]
+        assert not [time for time in times if 2.2 < time < 3.9] and len(times) > 30
+        gaps = [(b - a) % 256 - 1 for (_, a), (_, b) in itertools.pairwise(arrived)]
+        assert max(gaps) > 15 and sorted(gaps)[-2] <= 1  # lost packets are missing in the numbers, in one block
+
+
+VIA = {"queue": 1000, "retries": 0, "header_bits": 40}
+
+
+def queue(**changes: Any) -> PacketQueue:
+    given = {**VIA, **changes}
+    return PacketQueue(given["queue"], given["retries"], given["header_bits"], lambda: 7, 11, 50_100)
+
+
+def test_packets_take_their_airtime_one_after_the_other() -> None:
+    """100 packets of 160 bits and a header at 10 kbit/s, with acknowledgements: 24 ms each."""
+    line, good = queue(), LinkQuality(1e3, BPSK, 1e4, 3000.0)
+    for _ in range(100):
+        line.put(RadioPacket(0, 160, None))
+    line.transmit(1_000_000, good)
+    arrivals = [one.arrives_us for one in line.packets if one.arrives_us >= 0.0]
+    assert len(arrivals) == 42  # those that begin within 1 s, at multiples of 24 ms
+    assert arrivals == pytest.approx([24_000.0 * k + 20_000.0 + 3000.0 / LIGHT * 1e6 for k in range(42)])
+    assert len(line.arrived(100_000)) == 4 and line.counts.delivered == 4
+
+
+@pytest.mark.parametrize("retries", [0, 2])
+def test_lost_packets_follow_the_error_rate(retries: int) -> None:
+    line, ratio, n = queue(retries=retries, queue=10_000), 10.0**0.65, 3000
+    for _ in range(n):
+        line.put(RadioPacket(0, 160, None))
+    line.transmit(10**12, LinkQuality(ratio, BPSK, 1e6, 0.0))
+    expected = (1.0 - (1.0 - 0.5 * erfc(sqrt(ratio))) ** 200) ** (retries + 1)
+    assert line.counts.lost / n == pytest.approx(expected, abs=4.0 * sqrt(expected / n))
+    line.transmit(2 * 10**12, NO_LINK)
+    assert line.counts.lost + len(line.packets) == n
+
+
+def test_a_full_queue_drops_packets() -> None:
+    line = queue(queue=5)
+    assert [line.put(RadioPacket(0, 100, None)) for _ in range(7)] == [True] * 5 + [False] * 2
+    assert line.counts.dropped == 2
+
+
+def test_a_packet_for_two_programs_is_sent_once() -> None:
+    given = [LinkQuality(1e3, BPSK, 1e6, 0.0)] * 2
+    path = RadioPath(MavlinkViaSection(), lambda: tuple(given), lambda: 7, 11, lambda *_: None, lambda _: None)
+    taken: list[tuple[str, bytes]] = []
+
+    class Link:
+        def queue(self, peer: str, packet: bytes) -> None:
+            taken.append((peer, packet))
+
+    first, second = b"packet one", b"packet two"
+    for packet, peer in ((first, "a"), (first, "b"), (second, "a")):
+        path.send(0, Link(), peer, packet, packet + peer.encode())
+    assert path.down.counts.sent == 2
+    path.end(0, 20_000)
+    path.end(20_000, 40_000)
+    assert taken == [("a", b"packet onea"), ("b", b"packet oneb"), ("a", b"packet twoa")]
+
+
+@pytest.mark.parametrize(
+    ("pilots", "mavlink", "message"),
+    [
+        ("{vehicles: dot}", "{via: radio}", "7:18: its vehicles have no radio: add `radio: default`"),
+        ("{vehicles: scout}", "{via: {radio: bse}}", "7:26: unknown station 'bse'; did you mean 'base'"),
+        ("{vehicles: scout, autopilot: px4, via: radio}", "{}", "8:51: the MAVLink packets of px4 go from its own"),
+        ("{vehicles: scout, via: {heartbeat: 0}}", "{}", "8:47: sitl.pilots[0].via.heartbeat must be > 0"),
+        ("{vehicles: piped}", "{}", "8:23: 'piped' is flown by an autopilot: set via of its entry in sitl.pilots"),
+    ],
+)
+def test_mistakes_are_reported_at_their_place(tmp_path: Path, pilots: str, mavlink: str, message: str) -> None:
+    path = tmp_path / "scenario.yaml"
+    path.write_text(
+        "radio: {stations: [{name: base, position: [0, 0, 2]}]}\n"
+        "vehicles:\n"
+        "- {name: dot, model: quad}\n"
+        "- {name: scout, model: quad, radio: default}\n"
+        "- {name: piped, model: quad, radio: default, via: radio}\n"
+        "sitl:\n"
+        f"  mavlink: {mavlink}\n"
+        f"  pilots: [{pilots}]\n"
+    )
+    with pytest.raises(ScenarioError) as error:
+        load_scenario(path)
+    assert message in str(error.value), str(error.value)
