@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple
 
 from paddock.behaviour.rule import AvoidOption, Floats, Rule
 from paddock.compute.math import clamp, exp, maximum, select, sincos, sqrt
-from paddock.compute.splats import build_grid, field_at, flat_table
+from paddock.compute.splats import WIDTH, build_grid, field_at, flat_table
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.vehicles.model import Desire
 from paddock.wire.radio_map import read_map
@@ -96,21 +96,26 @@ def follow_map(me: Pose, m: Memory, o: Options, heard: Heard, path: Floats, dt: 
         select(stuck, path[0, 14] - me.z, gz),
     )
     carried = heard.sinr != 0.0  # a vehicle with a radio has -100 dB or a link
-    done = select(carried, heard.signal >= o.enough, power >= o.power)
-    pace = select(done, 0.0, o.speed)
-    return steered(me, gx, gy, gz, pace, o), m._replace(best=best, waited=waited)
+    reached = select(carried, heard.signal - o.enough, power - o.power)
+    pace = select(reached >= 0.0, 0.0, o.speed)
+    remembered = Memory(
+        m.weight, m.x, m.y, m.z, m.sinr, m.xx, m.yy, m.zz, m.xy, m.xz, m.yz, m.xs, m.ys, m.zs,
+        best, m.best_x, m.best_y, m.best_z, waited, m.time + dt,
+    )  # fmt: skip
+    return steered(me, gx, gy, gz, pace, o), remembered
 
 
-def measured(me: Pose, m: Memory, o: Options, sinr: float, dt: float) -> Memory:
-    """Add a measurement to the means and covariances (weights fall by e in the time `memory`)."""
-    kept = exp(-dt / o.memory)
-    total = kept * m.weight + dt
-    share = dt / total
-    dx, dy, dz, ds = me.x - m.x, me.y - m.y, me.z - m.z, sinr - m.sinr
+def measured(me: Pose, m: Memory, o: Options, sinr: float, linked: bool, dt: float) -> Memory:
+    """Add a measurement, if there is a link, to the means and covariances; weights fall by e in the time `memory`."""
+    spent = select(linked, dt, 0.0)
+    kept = exp(-spent / o.memory)
+    total = kept * m.weight + spent
+    share = spent / maximum(total, 1e-9)
     first = m.weight == 0.0
-    dx, dy, dz, ds = select(first, 0.0, dx), select(first, 0.0, dy), select(first, 0.0, dz), select(first, 0.0, ds)
-    add = dt * (1.0 - share)
-    better = sinr > m.best
+    dx, dy = select(first, 0.0, me.x - m.x), select(first, 0.0, me.y - m.y)
+    dz, ds = select(first, 0.0, me.z - m.z), select(first, 0.0, sinr - m.sinr)
+    add = spent * (1.0 - share)
+    better = linked & (sinr > m.best)
     return Memory(
         total,
         select(first, me.x, m.x + share * dx),
@@ -131,7 +136,7 @@ def measured(me: Pose, m: Memory, o: Options, sinr: float, dt: float) -> Memory:
         select(better, me.y, m.best_y),
         select(better, me.z, m.best_z),
         m.waited,
-        m.time,
+        m.time + dt,
     )
 
 
@@ -151,9 +156,9 @@ def slope_of(m: Memory) -> tuple[float, float, float]:
 
 
 def search(me: Pose, m: Memory, o: Options, heard: Heard, dt: float) -> tuple[Desire, Memory]:
-    """Fly circles that drift up the measured slope; without a link, return to the best place, then widen the circles."""
+    """Fly circles that drift up the measured slope; without a link, return to the best place, and climb on circles."""
     linked = heard.sinr > NO_LINK
-    kept = measured(me, m, o, heard.sinr, dt)
+    kept = measured(me, m, o, heard.sinr, linked, dt)
     sx, sy, sz = slope_of(kept)
     steep = maximum(sqrt(sx * sx + sy * sy + sz * sz), 1e-9)
     sine, cosine = sincos(6.283185307179586 * m.time / o.circle)
@@ -168,37 +173,14 @@ def search(me: Pose, m: Memory, o: Options, heard: Heard, dt: float) -> tuple[De
     round_ = 1.0 - drift
     gx, gy, gz = gx + round_ * cosine, gy + round_ * sine, gz + select(linked, 0.0, round_ * 0.2)
     pace = select(heard.signal >= o.enough, 0.0, o.speed)
-    keep = select(linked, 1.0, 0.0)
-    chosen = Memory(
-        m.weight + keep * (kept.weight - m.weight),
-        m.x + keep * (kept.x - m.x),
-        m.y + keep * (kept.y - m.y),
-        m.z + keep * (kept.z - m.z),
-        m.sinr + keep * (kept.sinr - m.sinr),
-        m.xx + keep * (kept.xx - m.xx),
-        m.yy + keep * (kept.yy - m.yy),
-        m.zz + keep * (kept.zz - m.zz),
-        m.xy + keep * (kept.xy - m.xy),
-        m.xz + keep * (kept.xz - m.xz),
-        m.yz + keep * (kept.yz - m.yz),
-        m.xs + keep * (kept.xs - m.xs),
-        m.ys + keep * (kept.ys - m.ys),
-        m.zs + keep * (kept.zs - m.zs),
-        select(linked, kept.best, m.best),
-        select(linked, kept.best_x, m.best_x),
-        select(linked, kept.best_y, m.best_y),
-        select(linked, kept.best_z, m.best_z),
-        m.waited,
-        m.time + dt,
-    )
-    return steered(me, gx, gy, gz, pace, o), chosen
+    return steered(me, gx, gy, gz, pace, o), kept
 
 
 def desire(
     me: Pose, m: Memory, o: Options, urge: Heard, target: Pose, path: Floats, dt: float
 ) -> tuple[Desire, Memory]:
     """Follow the map, or search with the own measurements."""
-    if path.shape[0] > 1:
+    if path.shape[1] == WIDTH:
         return follow_map(me, m, o, urge, path, dt)
     return search(me, m, o, urge, dt)
 
