@@ -44,7 +44,8 @@ def map_results(quick: bool) -> Iterator[Result]:
 
 def other_methods() -> dict[str, Callable[[RadioSamples, Floats], Floats]]:
     """Return the methods that maps are compared with: (samples, places) -> dBm; without those that are missing."""
-    methods = {"nearest neighbour": nearest_neighbour, "inverse distance": inverse_distance}
+    methods: dict[str, Callable[[RadioSamples, Floats], Floats]] = {}
+    methods |= {"nearest neighbour": nearest_neighbour, "inverse distance": inverse_distance}
     try:
         import sklearn  # noqa: F401
     except ImportError:

@@ -146,7 +146,7 @@ def cell_of(x: float, y: float, z: float, grid: SplatGrid) -> int:
     fz = (z - grid.corner[2]) / grid.size[2]
     nx, ny, nz = grid.counts[0], grid.counts[1], grid.counts[2]
     if fx >= 0.0 and fy >= 0.0 and fz >= 0.0 and fx < nx and fy < ny and fz < nz:
-        return (whole(fz) * ny + whole(fy)) * nx + whole(fx)
+        return int((whole(fz) * ny + whole(fy)) * nx + whole(fx))
     return -1
 
 

@@ -171,8 +171,8 @@ def _cell_complaint(name: str, text: str, value: float) -> str:
 
 def _parquet(path: Path, required: Sequence[str] = ("x", "y", "z", "dbm")) -> dict[str, Floats]:
     try:
-        import pyarrow as arrow
-        from pyarrow import parquet  # type: ignore[import-untyped]
+        import pyarrow as arrow  # type: ignore[import-untyped]
+        from pyarrow import parquet
     except ImportError:
         raise MissingFeatureError("Parquet needs pyarrow: pip install 'paddock[analysis]'") from None
     try:
