@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from paddock.cli.main import exit_code
 
@@ -95,3 +96,52 @@ def test_mistakes_are_one_line(
     assert exit_code(["radio", *(one.replace("{walk}", walk) for one in arguments)]) == 2
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
+
+
+SCENARIO = """
+world: {obstacles: [{box: {center: [100, 0], size: [20, 60, 30]}, material: metal}]}
+radio:
+  types: {t: {frequency: 2.4e+9, bandwidth: 2.0e+6, power: 20, antenna: isotropic}}
+  default: {model: free_space, obstacles: true, fading: rayleigh}
+  stations: [{name: base, position: [0, 0, 10], radio: t}, {name: east, position: [500, 0, 10], radio: t}]
+  jammers: [{name: red, kind: barrage, position: [-200, 0, 5], power: 20, frequency: 2.4e+9}]
+vehicles: [{name: d, model: quad, pose: [0, 50, 5, 0], radio: t}]
+"""
+
+
+def test_coverage_of_a_scenario_is_that_of_its_stations() -> None:
+    from paddock.engine.radio.coverage import coverage_of
+    from paddock.radio.signal import noise_dbm
+    from paddock.scenario import load_scenario
+
+    tree = yaml.safe_load(SCENARIO)
+    scenario = load_scenario(tree)
+    places = np.array([[50.0, 0.0, 10.0], [0.0, -1000.0, 10.0], [480.0, 30.0, 10.0], [130.0, 0.0, 10.0]])
+
+    def free(at: np.ndarray, station: tuple[float, float, float]) -> np.ndarray:
+        distance = np.linalg.norm(at - station, axis=1)
+        return 20.0 - 20.0 * np.log10(4.0 * np.pi * 2.4e9 / 299_792_458.0 * distance)
+
+    found = coverage_of(scenario, places)
+    assert found.stations == ["base", "east"] and found.best.tolist() == [0, 0, 1, 1]
+    np.testing.assert_allclose(found.power[:2], free(places, (0.0, 0.0, 10.0))[:2], atol=1e-6)
+    np.testing.assert_allclose(found.power[2:], free(places, (500.0, 0.0, 10.0))[2:], atol=1e-6)
+    only = coverage_of(scenario, places, source="base")
+    assert only.power[3] < free(places, (0.0, 0.0, 10.0))[3] - 6.0  # behind the box
+    # the jammer fills 2 of its 100 MHz
+    jammer = free(places, (-200.0, 0.0, 5.0)) + 10.0 * np.log10(2.0 / 100.0)
+    noise = noise_dbm(2.0e6, 6.0)
+    against = 10.0 * np.log10(10.0 ** (jammer / 10.0) + 10.0 ** (noise / 10.0))
+    np.testing.assert_allclose(found.sinr[:2], (found.power - against)[:2], atol=0.05)
+
+
+def test_coverage_of_a_scenario_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    (tmp_path / "town.yaml").write_text(SCENARIO)
+    given = ["radio", "coverage", str(tmp_path / "town.yaml"), "--height", "10", "--out", str(tmp_path / "town.png")]
+    assert exit_code([*given, "--sinr", "--threshold", "10"]) == 0
+    assert "SINR" in capsys.readouterr().out and (tmp_path / "town.png").exists()
+    assert exit_code([*given, "--station", "bse"]) == 2
+    assert "unknown station 'bse'; did you mean 'base'?" in capsys.readouterr().err
+    assert exit_code([*given, "--receiver", "tt"]) == 2
+    assert "unknown radio type 'tt'; did you mean 't'?" in capsys.readouterr().err

@@ -60,5 +60,6 @@ def _transmitter(position: Floats, dbm: Floats, weight: Floats) -> Floats:
     found = []
     for k in best:
         simplex = np.concatenate([starts[k][None], starts[k] + np.diag(0.25 * margin)])
-        found.append(minimize(searched, starts[k], method="Nelder-Mead", options=options | {"initial_simplex": simplex}))
+        given = options | {"initial_simplex": simplex}
+        found.append(minimize(searched, starts[k], method="Nelder-Mead", options=given))
     return np.asarray(min(found, key=lambda one: float(one.fun)).x, np.float64)
