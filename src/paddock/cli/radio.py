@@ -287,7 +287,6 @@ def _scenario_grid(
     from paddock.engine.radio.coverage import coverage_of
     from paddock.radio.maps.picture import CoverageGrid
     from paddock.scenario import load_scenario
-    from paddock.world.obstacles import obstacles_of
 
     scenario = load_scenario(source)
     stations = () if scenario.radio is None else scenario.radio.stations
@@ -302,8 +301,11 @@ def _scenario_grid(
     marks = [(name, *place[:2], "station") for name, place in zip(found.stations, found.places.tolist(), strict=True)]
     jammers = () if scenario.radio is None else scenario.radio.jammers
     marks += [(one.name, *one.position[:2], "jammer") for one in jammers if one.position is not None]
-    obstacles = obstacles_of(tuple(scenario.world.obstacles), lambda x, y: np.zeros_like(x))
-    outlines = [obstacles.outline(k) for k in range(len(obstacles.boxes))]
+    obstacles = found.obstacles
+    outlines = []
+    if obstacles is not None:
+        reaching = (obstacles.boxes[:, 2] <= height) & (height < obstacles.boxes[:, 3])
+        outlines = [obstacles.outline(int(k)) for k in np.flatnonzero(reaching)]
     what = ("SINR", "dB") if sinr else ("received power", "dBm")
     return CoverageGrid(x, y, values, height, *what, marks=marks, outlines=outlines)
 

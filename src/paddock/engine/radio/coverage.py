@@ -13,6 +13,7 @@ from paddock.radio.links import level_db
 from paddock.radio.radios import COLUMN, Floats, Ints
 from paddock.scenario import Scenario
 from paddock.scenario.vehicle import VehicleEntry
+from paddock.world.obstacles import Obstacles
 
 RECEIVERS = "coverage_receivers"
 MOST_PLACES = 50_000
@@ -27,6 +28,7 @@ class Coverage(NamedTuple):
     best: Ints  # (n,) number of that station, as in `stations`
     stations: list[str]
     places: Floats  # (stations, 3) m
+    obstacles: Obstacles | None
 
 
 def best_levels(
@@ -101,5 +103,7 @@ def _computed(sim: Simulation, places: Floats, source: str | None) -> Coverage:
         doing = roster.jammers.act(0.0, stage.period / sim.engine.world.clock.rate, classes, roster.paths)
         add_jamming(radios.table, doing, roster.jammers.levels(classes, roster.paths), jamming)
     against = radios.table[COLUMN.noise, rows] + jamming[rows]
+    scenery = sim.engine.world.scenery
+    obstacles = None if scenery is None else scenery.obstacles
     names = [radios.stations[k - radios.carried] for k in numbers]
-    return Coverage(power, power - 10.0 * np.log10(against), best, names, radios.table[:3, numbers].T.copy())
+    return Coverage(power, power - 10.0 * np.log10(against), best, names, radios.table[:3, numbers].T.copy(), obstacles)
