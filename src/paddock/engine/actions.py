@@ -85,6 +85,14 @@ class MissionAction(Action, saved_as="mission"):
 
 
 @dataclass(frozen=True)
+class RadioAction(Action, saved_as="radio"):
+    """A change of the radio: a verb with its arguments in plain values."""
+
+    verb: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class EventAction(Action, saved_as="report"):
     """An event with a cause outside the simulation, such as a missed wall-clock deadline."""
 
@@ -93,7 +101,7 @@ class EventAction(Action, saved_as="report"):
     detail: str = ""
 
 
-POSTABLE = (CommandAction, SpawnAction, RemoveAction, PlaceAction, OverrideAction, MissionAction)
+POSTABLE = (CommandAction, SpawnAction, RemoveAction, PlaceAction, OverrideAction, MissionAction, RadioAction)
 """Actions that any thread may post."""
 
 

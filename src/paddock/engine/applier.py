@@ -27,6 +27,7 @@ from paddock.engine.pipeline import NEVER_DUE
 from paddock.engine.program import FleetProgram
 from paddock.engine.publishing import PublishStage
 from paddock.engine.race.stage import RulesStage
+from paddock.engine.radio.stage import RadioStage
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.scenario.vehicle import EXTERNAL
 from paddock.world.fleet import Ints
@@ -57,6 +58,7 @@ class Applier:
     publisher: PublishStage
     contact: ContactStage
     rules: RulesStage
+    radio: RadioStage
 
     def __post_init__(self) -> None:
         self.programs = self.fleets.programs
@@ -103,6 +105,9 @@ class Applier:
                 return self.checked_override(action)
             case actions.MissionAction():
                 return self.mission.checked(action)
+            case actions.RadioAction():
+                with self.rebuilding:
+                    return self.radio.checked(action)
         return action
 
     def checked_command(
@@ -236,6 +241,8 @@ class Applier:
                 place_frame(self.world, action)
             case actions.MissionAction():
                 self.mission.apply(action, prepared)
+            case actions.RadioAction():
+                self.radio.apply(action)
             case actions.OverrideAction():
                 override = check_override(self.world, self.programs, action)
                 for part in override.parts:

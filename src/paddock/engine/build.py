@@ -15,8 +15,9 @@ from paddock.compute.philox import normals, signed
 from paddock.compute.twin import vectorised
 from paddock.engine.behaviours import FleetBehaviour, find_target, set_up_rule
 from paddock.engine.fmu_motion import FmuMotion
-from paddock.engine.program import COLLIDED_FOR, CONTACT, VARYING, FleetProgram, LastContact, checked_inputs
-from paddock.errors import CodeError, InvalidValueError, PaddockError, users_code
+from paddock.engine.program import COLLIDED_FOR, CONTACT, RADIO, VARYING, FleetProgram, LastContact, checked_inputs
+from paddock.errors import CodeError, InvalidValueError, PaddockError, unknown_name, users_code
+from paddock.radio.summary import NO_STATUS
 from paddock.scenario import Scenario, VehicleEntry, load_preset, spawn_poses
 from paddock.scenario.contact import FleetContact
 from paddock.scenario.rules import takes_part
@@ -96,6 +97,7 @@ def build_program(
         program.failsafe[column_index(model.command)[name]] = value
     program.races = takes_part(scenario.rules, entry.name, model.kind)
     _contact(program, world, scenario, entry, place)
+    _radio(program, scenario, entry, place)
     _behaviour(program, entry, place, world.track)
     _sensors(program, world, scenario, entry, place)
     return program
@@ -263,6 +265,20 @@ def _contact(program: FleetProgram, world: World, scenario: Scenario, entry: Veh
     program.contact = chosen
     program.collided_ticks = max(1, world.clock.ticks(COLLIDED_FOR))
     program.fleet.add_table(CONTACT, len(column_index(LastContact)), defaults_of(LastContact))
+
+
+def _radio(program: FleetProgram, scenario: Scenario, entry: VehicleEntry, place: Place) -> None:
+    """Fit the radios of a fleet."""
+    if not entry.radio:
+        return
+    if scenario.radio is None:
+        raise InvalidValueError(f"{place('radio')}: there is no radio: add a section `radio: {{}}` to the scenario")
+    types = scenario.radio.known_types
+    for k, fitted in enumerate(entry.radio):
+        if fitted.type not in types:
+            raise unknown_name("radio type", fitted.type, types, place("radio", k))
+    program.radio = entry.radio
+    program.fleet.add_table(RADIO, len(NO_STATUS), NO_STATUS)
 
 
 def _behaviour(program: FleetProgram, entry: VehicleEntry, place: Place, track: Track | None) -> None:

@@ -27,6 +27,7 @@ from paddock.engine.pacing import Pacer
 from paddock.engine.program import MOTIONS
 from paddock.engine.publishing import PublishStage
 from paddock.engine.race.stage import RulesStage
+from paddock.engine.radio.stage import RadioStage
 from paddock.engine.tick import MissionStage, assemble_tick
 from paddock.errors import InvalidValueError, NotFiniteError, PaddockError, printable, unknown_name
 from paddock.scenario import Scenario
@@ -39,7 +40,7 @@ if TYPE_CHECKING:  # planning is imported for a mission only
 AUTOPILOTS, FMUS = "autopilots", "fmus"  # keys of a saved state
 STATE_KEYS = frozenset(
     {"scenario", "rate", "entries", "world", "mailbox", "events", "lost_targets", "sensors"}
-    | {"orders", "mission", "failure", "contact", "race", AUTOPILOTS, FMUS}  # where the run has them
+    | {"orders", "mission", "failure", "contact", "race", "radio", AUTOPILOTS, FMUS}  # where the run has them
 )
 
 STATE_TYPES = ("bool", "int64", "float64", "uint8")  # of its arrays; bytes are those of FMUs
@@ -78,11 +79,12 @@ class Engine:
         self.rules = RulesStage(scenario, world, self.programs, self.events, self.contact)
         self.publisher = PublishStage(world, self.programs, scenario.every.snapshot, self.rules.show)
         self.poses = self.publisher.poses
+        self.radio = RadioStage(scenario, world, self.programs, self.events, self.poses)
         self.autopilots = Autopilots()
         self.claims = Claims(self.autopilots)
         self.applier = Applier(
             *(world, self.fleets, self.events, self.log, self.claims),
-            *(self.mission_stage, self.publisher, self.contact, self.rules),
+            *(self.mission_stage, self.publisher, self.contact, self.rules, self.radio),
         )
         self.thread = ClockThread(self.claims.wake)
         self.stages = assemble_tick(scenario, self.applier, self.mailbox, self.thread)
@@ -215,6 +217,7 @@ class Engine:
             **({"failure": failure} if failure else {}),
             **({} if self.contact.settings is None else {"contact": self.contact.save()}),
             **({"race": self.rules.save()} if self.rules.active else {}),
+            **({"radio": self.radio.save()} if self.radio.active else {}),
             "rate": self.world.clock.rate,
             "entries": {name: program.entry_text for name, program in programs.items()},
             "world": self.world.save(),
@@ -294,6 +297,7 @@ class Engine:
             self.stages.guard.failure = twin.stages.guard.failure
             self.contact.take_over(twin.contact)
             self.rules.take_over(twin.rules)
+            self.radio.take_over(twin.radio)
             self.mission_stage.mission = twin.mission
             if twin.mission is not None:
                 twin.mission.attach(self.world, self.fleets, self.events, self.poses)
@@ -358,6 +362,8 @@ class Engine:
             self.contact.restore(tree["contact"])
         if self.rules.active:
             self.rules.restore(tree["race"])
+        if self.radio.active:
+            self.radio.restore(tree["radio"])
         for program in self.programs.values():
             program.expires_from = next_timeout(program)
         for name, sensors in tree["sensors"].items():
@@ -384,7 +390,15 @@ class Engine:
             world.roster_version += 1
             world.environment[:] = environment_values(self.scenario)
             world.transforms = TransformTree()
-            for part in (self.mailbox, self.events, self.log, self.applier.prepared, self.contact, self.rules):
+            for part in (
+                self.mailbox,
+                self.events,
+                self.log,
+                self.applier.prepared,
+                self.contact,
+                self.rules,
+                self.radio,
+            ):
                 part.clear()
             self._populate(prepared=True)
             for listener in self.on_restart:
@@ -428,6 +442,7 @@ class Engine:
         self.contact.check_start()
         self.rules.begin()
         self.stages.sense.run(self.world.clock.tick)
+        self.radio.begin()
         self._prepared = True
 
     def _compile(self, progress: Progress | None = None) -> None:
@@ -476,8 +491,9 @@ def scenario_digest(scenario: Scenario, links: bool = False) -> str:
         del tree["on_nan"]
     tree["vehicles"] = {entry["name"]: entry for entry in tree.get("vehicles", [])}
     for entry in tree["vehicles"].values():
-        if entry.get("fmu") is None:  # as above
-            entry.pop("fmu", None)
+        for later in ("fmu", "radio"):  # as above
+            if not entry.get(later):
+                entry.pop(later, None)
     return digest(tree)
 
 

@@ -13,7 +13,9 @@ from paddock.compute.kernel import BLOCK, CompiledKernels, Kernel, KernelSpec, k
 from paddock.compute.threads import DirectCall
 from paddock.engine.behaviours import MEMORY, FleetBehaviour, broken_value, read_only
 from paddock.errors import InvalidValueError, unknown_name
+from paddock.radio.summary import FIRST_PEER, NO_STATUS, PEERS, STATUS
 from paddock.scenario.contact import FleetContact
+from paddock.scenario.radio import FittedRadio
 from paddock.sensing.sensor import Sensor
 from paddock.sensing.suite import FleetSensor
 from paddock.track.standings import SHOWN
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 POSE_COLUMNS = tuple(column_index(Pose))
 VARYING = "varying"
 CONTACT = "contact"  # the table of the last contact of each vehicle
+RADIO = "radio"  # the table of the radio status of each vehicle
 COMMANDS_SHOWN = 1000  # size limit of fleets whose commands and wide reports are in snapshots
 WIDE_REPORT = 16  # columns
 
@@ -55,6 +58,12 @@ class LastContact(NamedTuple):
 
 SHOWN_CONTACT = ("collided", *column_index(LastContact))
 COLLIDED_FOR = 0.5  # s: a vehicle counts as collided for this long after a touch
+
+
+RADIO_ARRAYS = (
+    ArrayColumn("radio.peers", (PEERS,), "float64"),  # ids of the best neighbours, -1: none, -2 - k: station k
+    ArrayColumn("radio.peer_sinr", (PEERS,), "float64"),  # dB
+)
 
 
 class ColumnSource(NamedTuple):
@@ -197,6 +206,7 @@ class FleetProgram:
         self.contact: FleetContact | None = None  # None: others cannot touch it
         self.races = False  # whether its vehicles take part in the race of the scenario's rules
         self.race: Floats | None = None  # columns of the race, (columns, n), written when a snapshot is made
+        self.radio: tuple[FittedRadio, ...] = ()  # of each vehicle
         self.collided_ticks = 1  # for which a vehicle counts as collided after a touch
         self.timeout_ticks: int | None = None
         self.expires_from = NEVER  # no command of the fleet times out before this tick
@@ -353,7 +363,7 @@ class FleetProgram:
     def write_block(
         self, block: Floats, environment: Floats, tick: int, arrays: Mapping[str, Any] = MappingProxyType({})
     ) -> None:
-        """Fill a snapshot's block (columns, n), from pose to race, and its arrays."""
+        """Fill a snapshot's block (columns, n), from pose to radio, and its arrays."""
         n, state = self.fleet.n, self.fleet.state
         after_pose = len(POSE_COLUMNS)
         after_telemetry = after_pose + len(self._telemetry)
@@ -388,12 +398,18 @@ class FleetProgram:
                 for reading in sensor.arrays:
                     arrays[f"{name}.{reading}"][:] = sensor.array(reading)
             if self.race_columns:
-                block[row:] = 0.0 if self.race is None else self.race
+                block[row : row + len(self.race_columns)] = 0.0 if self.race is None else self.race
+                row += len(self.race_columns)
+            if self.radio:
+                status = self.fleet.tables[RADIO][:, :n]
+                block[row:] = status[:FIRST_PEER]
+                arrays["radio.peers"][:] = status[FIRST_PEER : FIRST_PEER + PEERS].T
+                arrays["radio.peer_sinr"][:] = status[FIRST_PEER + PEERS :].T
 
     def layout(self) -> FleetLayout:
         """Return the layout of this fleet's block in a snapshot."""
         fleet, model = self.fleet, self.model
-        readings = *self.contact_columns, *self.reading_columns, *self.race_columns
+        readings = *self.contact_columns, *self.reading_columns, *self.race_columns, *self.radio_columns
         columns = (*POSE_COLUMNS, *self.telemetry, *self.report_columns, *self.command_columns, *readings)
         given = fleet.name, model.kind, model.name, columns, fleet.n, fleet.ids, fleet.members, fleet.single
         return FleetLayout(*given, self.array_columns)
@@ -421,6 +437,11 @@ class FleetProgram:
         return tuple(f"race.{name}" for name in SHOWN) if self.races else ()
 
     @property
+    def radio_columns(self) -> tuple[str, ...]:
+        """`radio.signal`, ...: of a fleet with radios."""
+        return tuple(f"radio.{name}" for name in STATUS) if self.radio else ()
+
+    @property
     def reading_columns(self) -> tuple[str, ...]:
         """`imu.ax`, ..., `imu.sample_tick` for every sensor, in the order of a snapshot's block."""
         names = {name: (*column_index(sensor.sensor.reading), "sample_tick") for name, sensor in self.sensors.items()}
@@ -428,12 +449,13 @@ class FleetProgram:
 
     @property
     def array_columns(self) -> tuple[ArrayColumn, ...]:
-        """`lidar.ranges`, ...: the arrays of sensors, in the order of a snapshot."""
-        return tuple(
+        """`lidar.ranges`, ...: the arrays of sensors and radios, in the order of a snapshot."""
+        sensed = tuple(
             ArrayColumn(f"{name}.{array.name}", array.shape, array.dtype)
             for name, sensor in self.sensors.items()
             for array in sensor.arrays.values()
         )
+        return (*sensed, *RADIO_ARRAYS) if self.radio else sensed
 
     def inspect(self, row: int) -> dict[str, dict[str, Any]]:
         """Return the state, command and parameter values of one vehicle, and the substeps that a tick takes."""
@@ -508,6 +530,8 @@ class FleetProgram:
         """Start vehicles that have joined in these rows; they follow the behaviour of the entry."""
         if self.contact is not None:
             self.fleet.tables[CONTACT][:, rows] = defaults_of(LastContact)[:, None]
+        if self.radio:
+            self.fleet.tables[RADIO][:, rows] = NO_STATUS[:, None]
         if self.fmus is not None:
             self.fmus.admit(self, range(rows.start, rows.stop))
         if self.behaviour is not None:

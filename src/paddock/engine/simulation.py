@@ -13,6 +13,7 @@ from paddock.engine.engine import Engine, whole_number
 from paddock.engine.events import Event
 from paddock.engine.overrides import BehaviourOverride, fleet_routes
 from paddock.engine.publishing import Watcher
+from paddock.engine.radio.control import RadioControl
 from paddock.errors import InvalidValueError, OldSpellings, PaddockError
 from paddock.scenario import Scenario
 from paddock.scenario.vehicle import with_files
@@ -66,6 +67,11 @@ class Simulation(OldSpellings):
     def race(self) -> "RaceControl | None":
         """The race of the section `rules`: `standings()`; None without one."""
         return RaceControl(self.engine) if self.engine.rules.active else None
+
+    @property
+    def radio(self) -> "RadioControl | None":
+        """The radio of the section `radio`: `links()`, `link(a, b)`, `stations`, `jammers`, ...; None without one."""
+        return RadioControl(self.engine) if self.engine.radio.active else None
 
     @property
     def track(self) -> Track | None:

@@ -67,7 +67,7 @@ def assemble_tick(scenario: Scenario, applier: Applier, mailbox: Mailbox, thread
     behave = BehaveStage(world, programs, poses, events, scenario.every.behaviour, move)
     guard = GuardStage(programs, move, events, applier, scenario.on_nan)
     sense = SenseStage(world, programs, poses, Surroundings(scenario, world, programs))
-    contact, rules = applier.contact, applier.rules
+    contact, rules, radio = applier.contact, applier.rules, applier.radio
     before = (
         guard,  # refuse the tick if the run has ended
         barrier,  # wait for autopilots and for clients with claims; their commands enter the mailbox
@@ -83,6 +83,7 @@ def assemble_tick(scenario: Scenario, applier: Applier, mailbox: Mailbox, thread
         *(() if contact.settings is None else (contact,)),  # vehicles touch each other, obstacles and the ground
         *((rules,) if rules.active else ()),  # cars are timed; cones, off course, finish
         sense,  # sensors sample the new state
+        *((radio,) if radio.active else ()),  # links between radios, jammers
         publish,  # watchers get a snapshot
     )
     return AssembledTick(Pipeline(world.clock, before, move, after), barrier, latch, behave, sense, guard)

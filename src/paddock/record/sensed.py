@@ -68,7 +68,9 @@ def sensed_arrays(layout: Layout, programs: Mapping[str, FleetProgram]) -> tuple
                 return tuple(found)
             vehicles.add(name)
             for sensor, reading in shown:
-                one = programs[fleet.name].sensors[sensor]
+                one = programs[fleet.name].sensors.get(sensor)
+                if one is None:  # an array of the radio
+                    continue
                 kind = one.sensor.name
                 if isinstance(one.sensor, ArraySensor) and (kind, reading) in SHOWN:
                     options = one.sensor.options(*one.options.tolist())

@@ -13,6 +13,7 @@ from paddock.scenario.contact import ContactSection, check_contact, expanded
 from paddock.scenario.marked_yaml import dump_yaml
 from paddock.scenario.mission import EVENTS, MissionSection, check_different, check_fleet, default_fleet
 from paddock.scenario.problems import Marks, Step
+from paddock.scenario.radio import RadioSection, check_radio, expanded_radio, radio_schema
 from paddock.scenario.rules import DISCIPLINES, RulesSection, check_rules
 from paddock.scenario.scenery import FrictionPatch, GroundSection, Obstacle, Obstacles
 from paddock.scenario.serve import ENDPOINTS, Serve
@@ -153,6 +154,9 @@ class Scenario(Section):
     rules: RulesSection | None = Field(
         default=None, description="The discipline that cars drive on the track: its name, or a mapping."
     )
+    radio: RadioSection | None = Field(
+        default=None, description="Radio links, ground stations and jammers: a mapping, or true; null: no radio."
+    )
     on_nan: Literal["stop", "remove"] = Field(
         default="stop",
         description="When a vehicle's state is NaN or infinite: stop the run, or remove the vehicle.",
@@ -177,6 +181,11 @@ class Scenario(Section):
     def _short_contact(cls, value: Any) -> Any:
         return expanded(value)
 
+    @field_validator("radio", mode="before")
+    @classmethod
+    def _short_radio(cls, value: Any) -> Any:
+        return expanded_radio(value)
+
     @field_validator("vehicles", mode="after")
     @classmethod
     def _all_different(cls, vehicles: Entries) -> Entries:
@@ -199,6 +208,7 @@ class Scenario(Section):
             check_fleet(self.mission, self.vehicles)
         if self.sitl is not None:
             check_sitl(self.sitl, self.vehicles)
+        check_radio(self.radio, [(entry.name, entry.count, entry.radio) for entry in self.vehicles])
         if self.rules is not None:
             check_rules(self.rules, self.track is not None, self.vehicles)
         return self
@@ -293,6 +303,7 @@ def scenario_schema() -> dict[str, Any]:
     schema["properties"]["contact"]["anyOf"].append({"type": "boolean"})
     schema["properties"]["rules"]["anyOf"].append({"enum": list(DISCIPLINES)})
     parts["VehicleEntry"]["properties"]["contact"]["anyOf"].append({"type": "boolean"})
+    radio_schema(schema)
     derived = {"ClockSection": "dt", "VehicleEntry": "name", "TaskEntry": "name", "NoFlyZone": "name"}
     for part, key in {**derived, "AdapterEntry": "name"}.items():  # derived from other fields
         del parts[part]["properties"][key]["default"]

@@ -294,6 +294,9 @@ class Obstacle(OneOf):
 
     ONE_OF: ClassVar[Any] = ("an obstacle", ("box", "wall", "cylinder", "cone"))
     name: Text = Field(default="", description="Name, for people and events.")
+    material: Literal["concrete", "metal", "wood", "vegetation", "glass"] = Field(
+        default="concrete", description="Material, which attenuates radio signals."
+    )
     box: BoxObstacle | None = Field(default=None, description="A box.")
     wall: WallObstacle | None = Field(default=None, description="A wall.")
     cylinder: RoundObstacle | None = Field(default=None, description="A cylinder.")

@@ -35,6 +35,7 @@ from paddock.scenario.base import (
 )
 from paddock.scenario.contact import FleetContact
 from paddock.scenario.problems import KeyPath, Marks, validated
+from paddock.scenario.radio import Fitted
 from paddock.scenario.scenery import FILES, ConeObstacle, Obstacle
 from paddock.scenario.tasks import numbered
 
@@ -289,6 +290,9 @@ class VehicleEntry(Section):
         default=None, description="How it takes part in contact: a mapping, or false; null: with the defaults."
     )
     sensors: tuple[Sensor, ...] = Field(default=(), description="Its sensors: kinds, or {kind: {options}}.")
+    radio: Fitted = Field(
+        default=(), description="Its radio: a type, or a mapping with a type and changes; or a list of radios."
+    )
 
     @property
     def controller(self) -> BehaviourChoice | None:

@@ -39,8 +39,8 @@ def cast_obstacles(x: float, y: float, z: float, dx: float, dy: float, dz: float
     corner_x, corner_y, rate = w.cells[0, 0], w.cells[0, 1], w.cells[0, 2]
     columns, rows = whole(w.cells[0, 3]), whole(w.cells[0, 4])
     u, v, du, dv = (x - corner_x) * rate, (y - corner_y) * rate, dx * rate, dy * rate
-    enters, leaves = _slab(u, du, 0.0, 1.0 * columns, 0.0, reach)
-    enters, leaves = _slab(v, dv, 0.0, 1.0 * rows, enters, leaves)
+    enters, leaves = slab(u, du, 0.0, 1.0 * columns, 0.0, reach)
+    enters, leaves = slab(v, dv, 0.0, 1.0 * rows, enters, leaves)
     nearest = NOTHING
     if not enters <= leaves:  # NaN too
         return nearest
@@ -67,7 +67,7 @@ def cast_obstacles(x: float, y: float, z: float, dx: float, dy: float, dz: float
     return nearest
 
 
-def _slab(at: float, along: float, low: float, high: float, enters: float, leaves: float) -> tuple[float, float]:
+def slab(at: float, along: float, low: float, high: float, enters: float, leaves: float) -> tuple[float, float]:
     """Return the part of a ray, from `enters` to `leaves`, between two parallel planes; enters > leaves: none."""
     if along == 0.0:
         return (enters, leaves) if low <= at <= high else (1.0, 0.0)
@@ -81,9 +81,9 @@ def ray_box(x: float, y: float, z: float, dx: float, dy: float, dz: float, boxes
     px, py = x - boxes[k, 0], y - boxes[k, 1]
     half_length, half_width = boxes[k, 6], boxes[k, 7]
     along, across = cosine * px + sine * py, cosine * py - sine * px
-    enters, leaves = _slab(along, cosine * dx + sine * dy, -half_length, half_length, 0.0, NOTHING)
-    enters, leaves = _slab(across, cosine * dy - sine * dx, -half_width, half_width, enters, leaves)
-    enters, leaves = _slab(z, dz, boxes[k, 2], boxes[k, 3], enters, leaves)
+    enters, leaves = slab(along, cosine * dx + sine * dy, -half_length, half_length, 0.0, NOTHING)
+    enters, leaves = slab(across, cosine * dy - sine * dx, -half_width, half_width, enters, leaves)
+    enters, leaves = slab(z, dz, boxes[k, 2], boxes[k, 3], enters, leaves)
     return select(enters <= leaves, enters, NOTHING)
 
 
@@ -102,7 +102,7 @@ def ray_frustum(
     """
     radius, taper = wide, (wide - narrow) / (top - base)
     here, change = radius - taper * (z - base), -taper * dz  # the radius at the height of the ray, and its change
-    low, high = _slab(z, dz, base, top, 0.0, NOTHING)
+    low, high = slab(z, dz, base, top, 0.0, NOTHING)
     # |p + t d|^2 <= (here + t change)^2: inside between the roots, or outside them where the cone closes faster
     a = dx * dx + dy * dy - change * change
     b = px * dx + py * dy - here * change

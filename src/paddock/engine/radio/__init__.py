@@ -1,0 +1,1 @@
+"""Radio in a run: the stage, `sim.radio`, saved links."""

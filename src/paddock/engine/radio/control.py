@@ -1,0 +1,138 @@
+"""The radio of a simulation, `sim.radio`: links, budgets of single links, stations and jammers."""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from paddock.engine import actions
+from paddock.engine.radio.stage import JammerView, RadioStage
+from paddock.errors import InvalidValueError
+from paddock.radio.budget import LinkBudget, link_budget
+from paddock.radio.far_field import far_interference
+from paddock.radio.links import Links
+from paddock.radio.radios import COLUMN, Floats, Radios
+from paddock.radio.signal import decibels
+
+if TYPE_CHECKING:
+    from paddock.engine.engine import Engine
+
+
+class RadioReport(NamedTuple):
+    """The state of all links at the last update."""
+
+    tick: int
+    radios: int
+    links: int  # transmitters that are heard, over all receivers
+    up: int  # of them, usable
+    ups: int  # links that have come up since the start: of stations, and of all radios where there are few
+    downs: int  # links that have dropped
+    neglected: float  # dB: at most this much interference of radios beyond the reach is left out, at the worst receiver
+    outside: int  # paths that are outside the range of their propagation model
+    jammed: int  # receivers at which jammers are stronger than noise and interference
+
+
+class Station(NamedTuple):
+    """A ground station."""
+
+    name: str
+    position: tuple[float, float, float]  # m
+    radios: int
+
+
+class RadioControl:
+    """The radio of a simulation."""
+
+    def __init__(self, engine: "Engine") -> None:
+        self._engine = engine
+        self.jammers = JammerControl(engine)
+
+    @property
+    def _stage(self) -> RadioStage:
+        self._engine.thread.refuse_elsewhere("radio")
+        return self._engine.radio
+
+    @property
+    def radios(self) -> Radios:
+        """The table of radios; the numbers in `links()` are its columns."""
+        return self._stage.roster.radios
+
+    def links(self) -> Links:
+        """Return the links of the last update; rows of transmitters that each receiver hears."""
+        stage = self._stage
+        _ = stage.roster
+        return stage.links
+
+    def name(self, radio: int) -> str:
+        """Return the vehicle or station of a radio by its number; `red/1` is the second radio of `red`."""
+        return self._stage.name_of(radio)
+
+    def number(self, name: str | int) -> int:
+        """Return the number of a radio by the name or id of its vehicle, or the name of its station."""
+        return self._stage.number_of(name)
+
+    def link(self, source: str | int, to: str | int) -> LinkBudget:
+        """Return the budget of the link from one radio to another at the present positions.
+
+        Interference and jamming are those of the last update.
+        """
+        stage = self._stage
+        roster = stage.roster
+        i, j = stage.number_of(to), stage.number_of(source)
+        if i == j:
+            raise InvalidValueError(f"{source!r} and {to!r} are the same radio")
+        stage.locate()
+        links = stage.links
+        row = slice(int(links.start[i]), int(links.start[i + 1]))
+        at = np.flatnonzero(links.peer[row] == j)
+        up = bool(len(at)) and bool(links.up[row][at[0]])
+        around = float(links.interference[i]), float(links.jamming[i])
+        given = roster.radios, roster.classes, roster.paths, i, j, *around, up
+        return link_budget(*given, stage.name_of(j), stage.name_of(i))
+
+    @property
+    def stations(self) -> list[Station]:
+        """The ground stations, in the order of their names."""
+        radios = self.radios
+        found: dict[str, Station] = {}
+        for k, name in enumerate(radios.stations):
+            x, y, z = radios.table[:3, radios.carried + k].tolist()
+            known = found.get(name)
+            found[name] = Station(name, (x, y, z), 1 if known is None else known.radios + 1)
+        return list(found.values())
+
+    def noise(self) -> Floats:
+        """Return the noise of every receiver, dBm."""
+        radios = self.radios
+        return 10.0 * np.log10(radios.table[COLUMN.noise, : radios.n])
+
+    def report(self) -> RadioReport:
+        """Return counts of the last update, and a bound of what pruning leaves out."""
+        stage = self._stage
+        roster, links = stage.roster, stage.links
+        noise = roster.radios.table[COLUMN.noise, : roster.radios.n]
+        known = noise + links.interference + links.jamming
+        far = far_interference(roster.update)
+        worst = float(decibels(float((1.0 + far / known).max()))) if len(far) else 0.0
+        jammed = int((links.jamming > noise + links.interference).sum())
+        counts = roster.radios.n, len(links.peer), int(links.up.sum()), stage.ups, stage.downs
+        return RadioReport(links.tick, *counts, worst, int(links.outside.sum()), jammed)
+
+
+class JammerControl:
+    """The jammers of a simulation, `sim.radio.jammers`."""
+
+    def __init__(self, engine: "Engine") -> None:
+        self._engine = engine
+
+    def __call__(self) -> list[JammerView]:
+        """Return all jammers, in the order of their names."""
+        self._engine.thread.refuse_elsewhere("jammers()")
+        return self._engine.radio.jammer_views()
+
+    def set(self, name: str, *, at_tick: int | None = None, source: str = "", **changes: Any) -> None:
+        """Change a jammer, immediately or at `at_tick`; links follow with the next update. Any thread may call this.
+
+        `on` (bool), `position` ([x, y, z] m), `vehicle` (name), `power` (dBm), `frequency` and `bandwidth` (Hz).
+        """
+        action = actions.RadioAction("jammer", {"name": name, **changes})
+        self._engine.apply_or_post(action, "jammers.set()", at_tick, source)

@@ -1,0 +1,1 @@
+"""Who can talk to whom: propagation, antennas, signals, fading and what follows from them."""
