@@ -9,7 +9,7 @@ out; `far_interference` bounds it.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy import argsort, empty, floor, int32, int64
+from numpy import argsort, empty, floor, int64, uint32, uint64
 from numpy.typing import NDArray
 
 from paddock.compute.math import PI, absolute, exp, log, maximum, minimum, sqrt
@@ -20,7 +20,7 @@ from paddock.radio.antennas import ISOTROPIC, direction, gain_db, polarisation_l
 from paddock.radio.paths import Paths, blocking, random_gains
 from paddock.radio.propagation import FREE_SPACE, LIGHT, LOG_DISTANCE, loss_db, outside
 from paddock.radio.radios import CLASS, COLUMN, Classes, Floats, Ints, Radios, reaches
-from paddock.radio.signal import DECIBELS, NEPERS, QPSK, ber, erfc, per
+from paddock.radio.signal import DECIBELS, NEPERS, ber, per
 
 Bools = NDArray[np.uint8]
 Indices = NDArray[np.int32]
@@ -47,6 +47,7 @@ ANTENNA, PEAK, AZIMUTH, ELEVATION, PATTERN = (
     COLUMN.pattern,
 )
 GROUP, OWNER, SENSITIVITY, NEEDED = COLUMN.group, COLUMN.owner, COLUMN.sensitivity, COLUMN.needed
+HOPELESS, CERTAIN = COLUMN.hopeless, COLUMN.certain
 MODEL, EXPONENT, REFERENCE, CITY = CLASS.model, CLASS.exponent, CLASS.reference, CLASS.city
 
 
@@ -234,7 +235,7 @@ def update_rows(
     n = order.size
     for block in parallel_range(room.size - 1):
         size = 512
-        index, apart, share, mw = empty(size, int32), empty(size), empty(size), empty(size)
+        index, apart, share, mw = empty(size, uint32), empty(size), empty(size), empty(size)
         first, last = block * ROW_BLOCK, min(inside, (block + 1) * ROW_BLOCK)
         if block >= blocks:
             first, last = inside + block - blocks, inside + block - blocks + 1
@@ -244,8 +245,8 @@ def update_rows(
             found = n if block >= blocks else n - inside + count_near(place, k, inverse, cells, start)
             if found > size:
                 size = 2 * found
-                index, apart, share, mw = empty(size, int32), empty(size), empty(size), empty(size)
-            near = 0
+                index, apart, share, mw = empty(size, uint32), empty(size), empty(size), empty(size)
+            near = uint64(0)  # unsigned indices spare the test for negative ones, and let loops vectorise
             if block < blocks:
                 near = find_near(place, k, inverse, cells, start, index, apart)
             near = find_all(place, k, inside if block < blocks else 0, n, near, index, apart)
@@ -259,11 +260,13 @@ def update_rows(
             kept = keep_links(place, order, k, near, keep[i], index, share, mw)
             count[i] = kept
             at[i] = free
-            if free + kept <= room[block + 1]:
-                sort_links(kept, index, share, mw)
-                rate_links(table, i, kept, index, share, mw, total, jamming[i], free, peer, values)
-                set_states(table, i, kept, free, hysteresis, peer, values, up, known_start, known_peer, known_up)
-            free += kept
+            end = free + int64(kept)
+            if end <= room[block + 1]:
+                sort_links(int64(kept), index, share, mw)
+                rows = peer[free:end], values[0, free:end], values[1, free:end], values[2, free:end]
+                rate_links(table, i, kept, index, share, mw, total, jamming[i], rows[0], rows[1], rows[2], rows[3])
+                set_states(table, i, free, end, hysteresis, peer, values, up, known_start, known_peer, known_up)
+            free = end
 
 
 def count_near(place: Any, k: int, inverse: float, cells: Any, start: Any) -> int:
@@ -283,7 +286,7 @@ def count_near(place: Any, k: int, inverse: float, cells: Any, start: Any) -> in
     return total
 
 
-def find_near(place: Any, k: int, inverse: float, cells: Any, start: Any, index: Any, apart: Any) -> int:
+def find_near(place: Any, k: int, inverse: float, cells: Any, start: Any, index: Any, apart: Any) -> Any:
     """Collect the places within a cell's length of place k, and their squared distances (m2); return how many."""
     bits_x, bits_y, bits_z = cells[0], cells[1], cells[2]
     mask_x, mask_y, mask_z = (1 << bits_x) - 1, (1 << bits_y) - 1, (1 << bits_z) - 1
@@ -293,33 +296,33 @@ def find_near(place: Any, k: int, inverse: float, cells: Any, start: Any, index:
     limit = 1.0 / (inverse * inverse)
     left = (cx - 1) & mask_x
     runs, width = (1, 3) if left + 2 <= mask_x else (3, 1)  # three cells along x are one run, unless they wrap
-    found = 0
+    found, own = uint64(0), uint64(k)
     for az in range(-1, 2):
         for ay in range(-1, 2):
             line = ((((cz + az) & mask_z) << bits_y) | ((cy + ay) & mask_y)) << bits_x
             for run in range(runs):
                 c = line | ((left + run) & mask_x)
-                for m in range(start[c], start[c + width]):
+                for m in range(uint64(start[c]), uint64(start[c + width])):
                     dx, dy, dz = row_x[m] - x, row_y[m] - y, row_z[m] - z
                     square = dx * dx + dy * dy + dz * dz
                     index[found] = m
                     apart[found] = square
-                    found += int((square <= limit) & (m != k))
+                    found += uint64((square <= limit) & (m != own))
     return found
 
 
-def find_all(place: Any, k: int, first: int, end: int, found: int, index: Any, apart: Any) -> int:
+def find_all(place: Any, k: int, first: int, end: int, found: Any, index: Any, apart: Any) -> Any:
     """Append the places from `first` to `end` but k; return how many there are now."""
     x, y, z = place[0, k], place[1, k], place[2, k]
-    for m in range(first, end):
+    for m in range(uint64(first), uint64(end)):
         dx, dy, dz = place[0, m] - x, place[1, m] - y, place[2, m] - z
         index[found] = m
         apart[found] = dx * dx + dy * dy + dz * dz
-        found += int(m != k)
+        found += uint64(m != uint64(k))
     return found
 
 
-def hear(place: Any, k: int, near: int, reach: Any, index: Any, apart: Any, share: Any) -> int:
+def hear(place: Any, k: int, near: Any, reach: Any, index: Any, apart: Any, share: Any) -> Any:
     """Keep the transmitters whose band overlaps that of place k and that may reach it; return how many.
 
     `share` becomes the share of their power in the band, and in time.
@@ -328,14 +331,14 @@ def hear(place: Any, k: int, near: int, reach: Any, index: Any, apart: Any, shar
     row_owner, row_group = place[SEEN_OWNER], place[SEEN_GROUP]
     low, high, own = row_low[k], row_high[k], row_owner[k]
     mine = reach[int(row_group[k])]
-    kept = 0
+    kept = uint64(0)
     for m in range(near):
         j = index[m]
         common = minimum(high, row_high[j]) - maximum(low, row_low[j])
-        far = mine[int(row_group[j])]
+        far = mine[uint64(row_group[j])]
         square = apart[m]
         index[kept], apart[kept], share[kept] = j, square, common * row_density[j]
-        kept += int((common > 0.0) & (row_owner[j] != own) & (square <= far * far))
+        kept += uint64((common > 0.0) & (row_owner[j] != own) & (square <= far * far))
     return kept
 
 
@@ -344,7 +347,7 @@ def levels(
     place: Any,
     order: Any,
     k: int,
-    near: int,
+    near: Any,
     index: Any,
     apart: Any,
     classes: Any,
@@ -373,7 +376,7 @@ def free_levels(
     place: Any,
     order: Any,
     k: int,
-    near: int,
+    near: Any,
     index: Any,
     apart: Any,
     classes: Any,
@@ -397,7 +400,7 @@ def log_levels(
     place: Any,
     order: Any,
     k: int,
-    near: int,
+    near: Any,
     index: Any,
     apart: Any,
     classes: Any,
@@ -421,21 +424,21 @@ def log_levels(
     return 0
 
 
-def keep_links(place: Any, order: Any, k: int, near: int, keep: float, index: Any, share: Any, mw: Any) -> int:
+def keep_links(place: Any, order: Any, k: int, near: Any, keep: float, index: Any, share: Any, mw: Any) -> Any:
     """Keep the transmitters that the receiver at place k can decode and hears; `index` become their numbers."""
     row_low, row_high, row_modulation = place[LOW], place[HIGH], place[SEEN_MODULATION]
     twice, modulation = row_low[k] + row_high[k], row_modulation[k]
     near_enough, least = 2.0 * SAME_CHANNEL * (row_high[k] - row_low[k]), exp(NEPERS * keep)
-    kept = 0
+    kept = uint64(0)
     for m in range(near):
         j, power, part = index[m], mw[m], share[m]
         same = (absolute(row_low[j] + row_high[j] - twice) <= near_enough) & (row_modulation[j] == modulation)
         index[kept], mw[kept], share[kept] = order[j], power, part
-        kept += int(same & (power >= least))
+        kept += uint64(same & (power >= least))
     return kept
 
 
-def sort_links(kept: int, index: Any, share: Any, mw: Any) -> None:
+def sort_links(kept: Any, index: Any, share: Any, mw: Any) -> None:
     """Sort links by the number of their transmitter."""
     if kept > 96:
         places = argsort(index[:kept])
@@ -454,38 +457,41 @@ def sort_links(kept: int, index: Any, share: Any, mw: Any) -> None:
 def rate_links(
     table: Any,
     i: int,
-    kept: int,
+    kept: Any,
     index: Any,
     share: Any,
     mw: Any,
     total: float,
     jamming: float,
-    free: int,
     peer: Any,
-    values: Any,
+    powers: Any,
+    ratios: Any,
+    errors: Any,
 ) -> None:
     """Write transmitter, power, SINR and packet error rate of each link of receiver i."""
-    always, spread, bits = table[NOISE, i] + jamming, table[SPREAD, i], table[BITS, i]
-    modulation = int(table[MODULATION, i])
-    powers, ratios, errors = values[0], values[1], values[2]
+    always = table[NOISE, i] + jamming
     for m in range(kept):
-        peer[free + m] = index[m]
-        powers[free + m] = DECIBELS * log(maximum(mw[m], 1e-30))
+        peer[m] = index[m]
+        powers[m] = mw[m]
         mw[m] = mw[m] / (always + maximum(total - share[m], 0.0))
-        ratios[free + m] = DECIBELS * log(maximum(mw[m], 1e-30))
-    if modulation <= QPSK:
-        for m in range(kept):
-            errors[free + m] = per(0.5 * erfc(sqrt(mw[m] * spread)), bits)
-    else:
-        for m in range(kept):
-            errors[free + m] = packet_error(modulation, mw[m] * spread, bits)
+    for m in range(kept):
+        powers[m] = DECIBELS * log(maximum(powers[m], 1e-30))
+    for m in range(kept):
+        ratios[m] = DECIBELS * log(maximum(mw[m], 1e-30))
+    spread, bits, modulation = table[SPREAD, i], table[BITS, i], int(table[MODULATION, i])
+    hopeless, certain = table[HOPELESS, i], table[CERTAIN, i]
+    for m in range(kept):
+        if hopeless < mw[m] < certain:
+            errors[m] = packet_error(modulation, mw[m] * spread, bits)
+        else:
+            errors[m] = 1.0 if mw[m] <= hopeless else 0.0
 
 
 def set_states(
     table: Any,
     i: int,
-    kept: int,
     free: int,
+    end: int,
     hysteresis: float,
     peer: Any,
     values: Any,
@@ -495,12 +501,12 @@ def set_states(
     known_up: Any,
 ) -> None:
     """Set the states of the links of receiver i; one that was up stays up down to the hysteresis below the limit."""
-    k, end = known_start[i], known_start[i + 1]
+    k, last = known_start[i], known_start[i + 1]
     sensitivity, needed = table[SENSITIVITY, i], table[NEEDED, i]
-    for m in range(free, free + kept):
-        while k < end and known_peer[k] < peer[m]:
+    for m in range(free, end):
+        while k < last and known_peer[k] < peer[m]:
             k += 1
-        was = k < end and known_peer[k] == peer[m] and known_up[k] != 0
+        was = k < last and known_peer[k] == peer[m] and known_up[k] != 0
         slack = hysteresis if was else 0.0
         up[m] = int((values[0, m] >= sensitivity - slack) & (values[1, m] >= needed - slack))
 

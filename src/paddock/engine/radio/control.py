@@ -89,6 +89,10 @@ class RadioControl:
         given = roster.radios, roster.classes, roster.paths, i, j, *around, up
         return link_budget(*given, stage.name_of(j), stage.name_of(i))
 
+    def set_jammer(self, name: str, *, at_tick: int | None = None, source: str = "", **changes: Any) -> None:
+        """Change a jammer: the same as `jammers.set`, under the name of a remote simulation."""
+        self.jammers.set(name, at_tick=at_tick, source=source, **changes)
+
     @property
     def stations(self) -> list[Station]:
         """The ground stations, in the order of their names."""
