@@ -282,6 +282,7 @@ export interface FiguresTree {
   refused: number;
   owner: string;
   drivers: Readonly<Record<string, string>>;
+  visualization: VisualizationTree | null;
   stages: Readonly<Record<string, StageTree>>;
   subscribers: readonly SubscriberTree[];
   counts: Readonly<Record<string, number>>;
@@ -357,6 +358,124 @@ export interface StandingsTree {
   rows: readonly StandingTree[];
   fastest_lap: readonly [string, number, number] | null;
   fastest_sectors: readonly (readonly [string, number, number] | null)[];
+}
+
+/** A jammer; `active` is the share of time in which it transmits, `position` (m) is null without its vehicle. */
+export interface JammerTree {
+  name: string;
+  kind: string;
+  on: boolean;
+  active: number;
+  position: Point | null;
+  vehicle: string | null;
+  power: number;
+  frequency: number;
+  bandwidth: number;
+  false_frames: number;
+}
+
+/** A radio: Hz, dBm, dB; `needed` is the least SINR of a usable link, `range` (m) that of free space. */
+export interface RadioTypeTree {
+  type: string;
+  frequency: number;
+  bandwidth: number;
+  power: number;
+  sensitivity: number;
+  noise: number;
+  needed: number;
+  range: number;
+}
+
+/** The radios of each vehicle of a fleet. */
+export interface RadioFleetTree {
+  name: string;
+  radios: readonly RadioTypeTree[];
+}
+
+/** A radio of a ground station; the column `radio.peers` has -2 - k for the k-th of them. */
+export interface StationTree {
+  name: string;
+  position: Point;
+  radio: RadioTypeTree;
+}
+
+/** Radios, stations and jammers; links that are heard, usable ones, changes since the start, jammed receivers. */
+export interface RadioTree {
+  rate: number;
+  fleets: readonly RadioFleetTree[];
+  stations: readonly StationTree[];
+  jammers: readonly JammerTree[];
+  links: number;
+  up: number;
+  ups: number;
+  downs: number;
+  jammed: number;
+}
+
+/** Values on a square grid, rows from the south: dBm and dB. `x`, `y` (m) are those of the first value. */
+export interface CoverageTree {
+  x: number;
+  y: number;
+  cell: number;
+  side: number;
+  height: number;
+  power: readonly number[];
+  sinr: readonly number[];
+  jamming: readonly number[];
+  noise: number;
+  needed: number;
+  sensitivity: number;
+  time: number;
+}
+
+/** Power (dBm) in bins between two frequencies (Hz) at a receiver; `band` is its own. */
+export interface SpectrumTree {
+  low: number;
+  high: number;
+  band: readonly [number, number];
+  power: readonly number[];
+  noise: number;
+  time: number;
+}
+
+/** What pages show since `version` changes of it; null: as their users have chosen. */
+export interface VisualizationTree {
+  version: number;
+  show_comm_links: boolean | null;
+  show_rf_range: boolean | null;
+  show_jamming: boolean | null;
+  show_coverage: boolean | null;
+  show_paths: boolean | null;
+  show_labels: boolean | null;
+}
+
+/** The budget of a link: m, Hz, dB, dBm, bit/s. */
+export interface LinkBudgetTree {
+  source: string;
+  to: string;
+  distance: number;
+  frequency: number;
+  power: number;
+  source_gain: number;
+  receiver_gain: number;
+  polarisation: number;
+  model: string;
+  path_loss: number;
+  diffraction: number;
+  obstacles: number;
+  shadowing: number;
+  fading: number;
+  received: number;
+  sensitivity: number;
+  noise: number;
+  interference: number;
+  jamming: number;
+  sinr: number;
+  needed: number;
+  ber: number;
+  per: number;
+  capacity: number;
+  up: boolean;
 }
 
 /** A line across a track: its ends (m), and where it crosses the middle line (m along it). */
@@ -672,16 +791,35 @@ export interface Methods {
   get_all_states: { params: { vehicles?: readonly (string | number)[] | null; frame?: FrameName }; result: StatesTree };
   /** Return the vehicles with autopilots: system, link, mode and waypoints of each. */
   get_autopilots: { params: Empty; result: { autopilots: readonly AutopilotTree[] } };
+  /** Return received power, SINR and jamming on a grid. Another thread computes it; ticks do not wait. */
+  get_coverage: {
+    params: {
+      of?: string | null;
+      receiver?: string | null;
+      x?: number | null;
+      y?: number | null;
+      size?: number | null;
+      side?: number;
+      height?: number;
+    };
+    result: { coverage: CoverageTree };
+  };
   /** Return the events after a number, oldest first. */
   get_events: { params: { since?: number }; result: { events: readonly EventTree[] } };
   /** Return the named frames (ENU, m), each with its last pose in its parent. */
   get_frames: { params: Empty; result: FramesTree };
+  /** Return the jammers, in the order of their names; none without radio. */
+  get_jammers: { params: Empty; result: { jammers: readonly JammerTree[] } };
+  /** Return the budget of a link at the present positions: gains and losses, SINR, packet error rate. */
+  get_link: { params: { source: string; to: string }; result: { link: LinkBudgetTree } };
   /** Return the scenario, the clock, and the fleets with their inputs, and columns or parameters. */
   get_metadata: { params: Empty; result: MetadataTree };
   /** Return the mission, in m east and north; null without one. */
   get_mission: { params: Empty; result: { mission: MissionTree | null } };
   /** Return the overrides in effect: ids (in JSON-RPC as [first, count]), name and options of the behaviour. */
   get_orders: { params: Empty; result: { orders: readonly OrderTree[] } };
+  /** Return the radios of fleets, the stations, the jammers and numbers of links; null without radio. */
+  get_radio: { params: Empty; result: { radio: RadioTree | null } };
   /** Return the fleets, with ids and members as [first, count]. */
   get_roster: { params: Empty; result: RosterTree };
   /** Return the paths and points that vehicles follow, in m east, north and up. */
@@ -698,6 +836,11 @@ export interface Methods {
   get_series: {
     params: { vehicle_id?: number; vehicle?: string | number; columns: readonly string[] };
     result: SeriesTree;
+  };
+  /** Return the power by frequency at a receiver. Another thread computes it; ticks do not wait. */
+  get_spectrum: {
+    params: { receiver: string; span?: number | null; bins?: number };
+    result: { spectrum: SpectrumTree };
   };
   /** Return the race: cars in their order, with laps, sectors, penalties and gaps; null without rules. */
   get_standings: { params: Empty; result: { standings: StandingsTree | null } };
@@ -767,12 +910,37 @@ export interface Methods {
     };
     result: Moment;
   };
+  /** Change a jammer; links follow with the next update. */
+  set_jammer: {
+    params: {
+      name: string;
+      on?: boolean | null;
+      position?: readonly number[] | null;
+      vehicle?: string | null;
+      power?: number | null;
+      frequency?: number | null;
+      bandwidth?: number | null;
+    };
+    result: Moment;
+  };
   /** Show or hide the markers of a namespace, for every client. */
   set_marker_visibility: { params: { namespace: string; visible?: boolean }; result: Moment };
   /** Set the pace of the run. */
   set_pace: { params: { pace: number }; result: Moment };
   /** Change the rate of groups of frames; return the granted rate. */
   set_rate: { params: { rate?: number | null }; result: { rate: number } };
+  /** Show or hide layers of all pages of this server; users can still change them. */
+  set_visualization_mode: {
+    params: {
+      show_comm_links?: boolean | null;
+      show_rf_range?: boolean | null;
+      show_jamming?: boolean | null;
+      show_coverage?: boolean | null;
+      show_paths?: boolean | null;
+      show_labels?: boolean | null;
+    };
+    result: { mode: VisualizationTree };
+  };
   /** Advance by exactly this many ticks, then answer. The client then owns the clock. */
   simulation_step: { params: { ticks?: number }; result: Moment };
   /** Add a quadrotor, disarmed and in angle mode; return its name and id. */
@@ -839,6 +1007,8 @@ export const SLOW_METHODS: ReadonlySet<string> = new Set([
   "check_scenario",
   "check_track",
   "damage_vehicle",
+  "get_coverage",
+  "get_spectrum",
   "give_order",
   "load_scenario",
   "move_task",
@@ -846,6 +1016,7 @@ export const SLOW_METHODS: ReadonlySet<string> = new Set([
   "remove_task",
   "remove_zone",
   "reset",
+  "set_jammer",
   "simulation_step",
   "spawn_robots",
   "write_track",
