@@ -13,12 +13,11 @@ from paddock.compute import arrays
 from paddock.compute.kernel import shared_tuple
 from paddock.compute.philox import normals, signed
 from paddock.compute.twin import vectorised
-from paddock.engine.behaviours import FleetBehaviour, check_hearing, find_target, set_up_rule
+from paddock.engine.behaviours import RADIO, FleetBehaviour, check_hearing, find_target, set_up_rule
 from paddock.engine.fmu_motion import FmuMotion
 from paddock.engine.program import (
     COLLIDED_FOR,
     CONTACT,
-    RADIO,
     UPLINK,
     VARYING,
     FleetProgram,

@@ -122,14 +122,14 @@ class PathTables:
         self._waves = np.zeros((n if self._fading else 0, 4, WAVES))
         if self._fading and n:
             fading_waves(signed(seed), radios.streams, self._waves)
-        self._fields = [
+        self.fields = [  # of shadowing: waves, and the distance (m) of its correlation
             (
                 shadow_waves(signed(seed), signed(xxhash.xxh3_64_intdigest(b"shadowing %d" % k))),
                 float(used[DISTANCE, c]),
             )
             for k, c in enumerate(np.flatnonzero(used[SIGMA] > 0.0).tolist())
         ]
-        self._shadows = np.zeros((max(len(self._fields), 1), n if self._fields else 1, 2, SHADOW_WAVES))
+        self._shadows = np.zeros((max(len(self.fields), 1), n if self.fields else 1, 2, SHADOW_WAVES))
         self._phasors = np.zeros((n if self._fading else 1, 2, WAVES))
         self.set_scenery(scenery, ground_z)
 
@@ -153,5 +153,5 @@ class PathTables:
         if self._fading and table.shape[1]:
             numbers = 2.0 * np.pi / LIGHT * table[FREQUENCY]
             fading_phasors(self._waves, np.ascontiguousarray(table[:3]), numbers, self._phasors)
-        for k, (waves, distance) in enumerate(self._fields):
+        for k, (waves, distance) in enumerate(self.fields):
             shadow_phasors(waves, np.ascontiguousarray(table[:3]), distance, self._shadows[k])

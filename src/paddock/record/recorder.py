@@ -31,7 +31,7 @@ from paddock.record import channels
 from paddock.record.foxglove import point_cloud
 from paddock.record.mcap_file import McapFile
 from paddock.record.sensed import SensedArray, sensed_arrays
-from paddock.record.surroundings import surroundings_of
+from paddock.record.surroundings import described_radio, present_jammers, surroundings_of
 from paddock.record.writer import (
     FLUSH_EVERY,
     PRECISIONS,
@@ -43,6 +43,7 @@ from paddock.record.writer import (
 )
 from paddock.scenario import Scenario
 from paddock.wire.messages.recordings import RunStart, StateHash
+from paddock.wire.operations.results import RadioTree
 from paddock.world.archive import digest
 from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot
@@ -117,6 +118,7 @@ class Recorder(AbstractContextManager["Recorder"]):
         self._last_sample = -1
         self._layout: Layout | None = None
         self._sensed: tuple[SensedArray, ...] = ()  # of the layout
+        self._radio: RadioTree | None = None
         with sim.engine.thread.driving("recording"):
             self._output = RecordingFile.open(path)
             self._writer = self._prepared(precision, started)
@@ -171,7 +173,11 @@ class Recorder(AbstractContextManager["Recorder"]):
         real_time = self.sim.clock.active and self.sim.clock.pace > 0
         if snapshot.layout is not self._layout:
             self._layout, self._sensed = snapshot.layout, sensed_arrays(snapshot.layout, self.sim.engine.programs)
-        job = partial(self._writer.sample, snapshot, self._log_time(snapshot.tick), time_ns(), self._sensed)
+            self._radio = described_radio(self.sim)
+        if self._radio is not None:
+            self._radio = {**self._radio, "jammers": present_jammers(self.sim)}
+        shown = self._sensed, self._radio
+        job = partial(self._writer.sample, snapshot, self._log_time(snapshot.tick), time_ns(), *shown)
         if self._queue.offer(job, snapshot.buffer.nbytes, wait=not real_time):
             self._last_sample = snapshot.tick
         elif not self._queue.closed:

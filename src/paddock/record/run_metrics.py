@@ -1,4 +1,4 @@
-"""Metrics of a run: distance, speed, height and events."""
+"""Metrics of a run: distance, speed, height, radio links and events."""
 
 from collections import Counter
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from paddock.record.channels import ACTIONS
+from paddock.record.radio import LinkTally, in_contact
 from paddock.record.reader import RecordedRun, RunSection
 from paddock.world.columns import Floats
 from paddock.world.layout import FleetLayout, Ints
@@ -39,14 +40,15 @@ def metrics(run: RecordedRun) -> dict[str, Any]:
 
 def _read(run: RecordedRun, section: RunSection, tallies: dict[str, "_Tally"]) -> None:
     """Add the samples of a section."""
-    time = None
+    time, radio = None, run.scenario.radio
     for k in section.samples:
         snapshot = run.sample(k)
+        contact = {} if radio is None else in_contact(snapshot, len(radio.stations))
         step = 0.0 if time is None else snapshot.time - time
         time = snapshot.time
         for name, tally in tallies.items():
             if name in snapshot.fleets:
-                tally.add(snapshot.fleet(name), step)
+                tally.add(snapshot.fleet(name), step, contact.get(name))
             else:
                 tally.interrupt()
     for tally in tallies.values():
@@ -64,9 +66,10 @@ class _Tally:
         self.lowest, self.highest = np.full(n, np.inf), np.full(n, -np.inf)
         self._last: Floats = np.full((3, n), np.nan)  # positions of the previous sample
         self._slots: dict[int, tuple[FleetLayout, Ints]] = {}
+        self.links = LinkTally(n) if "radio.sinr" in self.layouts[-1].columns else None
 
-    def add(self, fleet: FleetSnapshot, step: float) -> None:
-        """Add a sample, `step` s after the previous one."""
+    def add(self, fleet: FleetSnapshot, step: float, contact: Floats | None = None) -> None:
+        """Add a sample, `step` s after the previous one; `contact`: 1 for vehicles with a path to a station."""
         if id(fleet.layout) not in self._slots:
             self._slots[id(fleet.layout)] = (fleet.layout, np.searchsorted(self.members, fleet.members))
         at = self._slots[id(fleet.layout)][1]
@@ -80,12 +83,17 @@ class _Tally:
         self.distance[at] += np.nan_to_num(moved)
         self.seconds[at] += np.where(np.isnan(moved), 0.0, step)
         self.moving[at] += np.where(np.isnan(moved) | (speed <= MOVING), 0.0, step)
-        self.interrupt()
+        if self.links is not None and contact is not None:
+            columns = {name: fleet[name] for name in ("radio.sinr", "radio.jammed")}
+            self.links.add(at, columns, contact, step)
+        self._last[:] = np.nan
         self._last[:, at] = position
 
     def interrupt(self) -> None:
         """Start a new sequence of samples."""
         self._last[:] = np.nan
+        if self.links is not None:
+            self.links.interrupt()
 
     def summary(self) -> dict[str, Any]:
         """Return the metrics of the fleet, and of its vehicles as columns."""
@@ -100,6 +108,7 @@ class _Tally:
             "moving_s": float(self.moving.sum()),
             "min_height_m": float(self.lowest.min(initial=np.inf)),
             "max_height_m": float(self.highest.max(initial=-np.inf)),
+            **({} if self.links is None else {"radio": self.links.summary()}),
             "per_vehicle": self._vehicles(last),
         }
 
@@ -114,7 +123,8 @@ class _Tally:
             "min_height_m": self.lowest,
             "max_height_m": self.highest,
         }
-        return {"name": names, **{name: values.tolist() for name, values in columns.items()}}
+        radio = {} if self.links is None else self.links.vehicles()
+        return {"name": names, **{name: values.tolist() for name, values in columns.items()}, **radio}
 
 
 def _length(vectors: Floats) -> Floats:

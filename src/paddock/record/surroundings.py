@@ -1,5 +1,5 @@
 """What viewers draw besides the samples, in the metadata of a recording: scenery, routes, the looks of fleets,
-and what the arrays of their sensors mean.
+what the arrays of their sensors mean, radios and stations.
 
 A viewer without the models (the page, which opens recordings by itself) has no other way to know them. Files of earlier
 versions lack some of it, or all.
@@ -14,7 +14,9 @@ from typing import Any
 
 from paddock.engine.overrides import fleet_routes
 from paddock.engine.simulation import Simulation
+from paddock.radio.describing import radio_tree
 from paddock.sensing.describing import fleet_array_trees
+from paddock.wire.operations.results import JammerTree, RadioTree
 
 MOST_ROUTES = 200
 SIDE = 200  # values per side of the ground, as the page requests
@@ -22,7 +24,7 @@ LARGEST = 64 * 2**20  # bytes of a scenery
 
 
 def surroundings_of(sim: Simulation) -> dict[str, str]:
-    """Return the metadata: `routes`, `looks` and `arrays` as JSON, `scenery` as compressed JSON in base64."""
+    """Return the metadata: `routes`, `looks`, `arrays` and `radio` as JSON, `scenery` as compressed JSON in base64."""
     programs = sim.engine.programs.values()
     routes = [route for program in programs for route in fleet_routes(program)][:MOST_ROUTES]
     looks = {program.fleet.name: program.appearance() for program in programs}
@@ -33,11 +35,28 @@ def surroundings_of(sim: Simulation) -> dict[str, str]:
     arrays = {program.fleet.name: fleet_array_trees(program.layout(), program.sensors) for program in programs}
     if any(arrays.values()):
         found["arrays"] = json.dumps({name: trees for name, trees in arrays.items() if trees})
+    radio = described_radio(sim)
+    if radio is not None:
+        found["radio"] = json.dumps(radio)
     scenery = sim.scenery(SIDE)
     if any(scenery[part] for part in ("ground", "obstacles", "roads", "track", "ground_z")):
         text = json.dumps({**scenery, "section": _section(sim.scenario.to_dict())}, separators=(",", ":"))
         found["scenery"] = b64encode(zlib.compress(text.encode(), 6)).decode("ascii")
     return found
+
+
+def described_radio(sim: Simulation) -> RadioTree | None:
+    """Return radios and stations, and the jammers at this time; None without radio."""
+    stage = sim.engine.radio
+    if stage.settings is None:
+        return None
+    return radio_tree(stage.settings, stage.roster.radios, present_jammers(sim), {})
+
+
+def present_jammers(sim: Simulation) -> list[JammerTree]:
+    """Return the jammers at this time."""
+    views: list[Any] = [one._asdict() for one in sim.engine.radio.jammer_views()]
+    return views
 
 
 def _section(scenario: dict[str, Any]) -> dict[str, Any]:

@@ -19,9 +19,12 @@ from paddock.engine.events import Event
 from paddock.engine.markers import MarkerBoard, MarkerChange
 from paddock.errors import PaddockError
 from paddock.record import channels, foxglove
+from paddock.record.radio import TOPIC as RADIO_SCENE
+from paddock.record.radio import radio_scene
 from paddock.record.sensed import SensedArray, SensedWriter
 from paddock.wire.messages import markers as wire
 from paddock.wire.messages import recordings, states
+from paddock.wire.operations.results import RadioTree
 from paddock.world.layout import Layout
 from paddock.world.markers import Marker, PlacedMarker
 from paddock.world.snapshot import Snapshot
@@ -190,8 +193,15 @@ class RecordingWriter:
         self.sensed.begin()
         self.writer.write(channels.RUN, log_time, wall_time, recordings.encode_run_start(start))
 
-    def sample(self, snapshot: Snapshot, log_time: int, wall_time: int, sensed: tuple[SensedArray, ...] = ()) -> None:
-        """Write all vehicles at a tick; `sensed` are the arrays that viewers show."""
+    def sample(
+        self,
+        snapshot: Snapshot,
+        log_time: int,
+        wall_time: int,
+        sensed: tuple[SensedArray, ...] = (),
+        radio: RadioTree | None = None,
+    ) -> None:
+        """Write all vehicles at a tick; `sensed` are the arrays that viewers show, `radio` stations and jammers."""
         if self._layout is None or snapshot.layout != self._layout:
             self._roster(snapshot.layout, log_time, wall_time)
         automatic = "double" if len(snapshot) <= EXACT else "single"
@@ -205,6 +215,9 @@ class RecordingWriter:
         self.vehicle_samples += len(snapshot)
         if log_time >= self._next_view:
             self._view(snapshot, log_time, wall_time)
+            if radio is not None:
+                links = radio_scene(snapshot, radio, log_time).SerializeToString()
+                self.writer.write_more(RADIO_SCENE, SceneUpdate, log_time, wall_time, links)
         self.sensed.write(snapshot, sensed, log_time, wall_time)
 
     def action(self, posted: Posted, log_time: int, wall_time: int) -> None:

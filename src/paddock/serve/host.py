@@ -57,6 +57,20 @@ class ClockOwner:
             return had
 
 
+class Visualization:
+    """The layers that a client shows on all pages: what `set_visualization_mode` has set."""
+
+    def __init__(self) -> None:
+        self.mode: dict[str, Any] | None = None  # as in VisualizationTree
+
+    def set(self, changes: Mapping[str, bool | None]) -> dict[str, Any]:
+        """Change some layers; pages apply a mode when its version changes."""
+        before = self.mode or {"version": 0, **dict.fromkeys(changes)}
+        given = {name: on for name, on in changes.items() if on is not None}
+        self.mode = {**before, **given, "version": before["version"] + bool(given)}
+        return self.mode
+
+
 FROM_TICKS = ("event", "frames")  # kinds that the ticking thread pushes often, and for which nothing waits
 START = 30.0  # s for a hub to start
 HANG = 5.0  # s without a heartbeat after which a hub is replaced; those count in which it could run

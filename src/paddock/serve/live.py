@@ -27,7 +27,7 @@ from paddock.errors import PaddockError, unknown_name
 from paddock.scenario import Scenario, Serve, load_scenario
 from paddock.scenario.serve import ENDPOINTS, ClientLimits
 from paddock.serve.describe import Described, simulation_figures
-from paddock.serve.host import ClockOwner, Host, Push
+from paddock.serve.host import ClockOwner, Host, Push, Visualization
 from paddock.serve.link import Answer
 from paddock.serve.mirror import change_tree, placed_tree
 from paddock.serve.states import StateEncoder
@@ -70,6 +70,7 @@ class LiveSource:
         self.rate = sim.engine.world.clock.rate
         self.addresses: Mapping[str, Any] = {}
         self.owner = ClockOwner(locked)
+        self.visualization = Visualization()
         self.director = director
         self.preparing = preparing
         self.claims: dict[str, Claim] = {}  # client -> its claim
@@ -274,7 +275,8 @@ class LiveSource:
         """Return figures of the run, for metrics and pages."""
         own = {"commands": self.commands, "refused": self.refused, "claims": len(self.claims)}
         drivers = {str(number): client for number, client in self.drivers.items()}
-        return {**simulation_figures(self.sim), **own, "owner": self.owner.client or "", "drivers": drivers}
+        more = {"owner": self.owner.client or "", "drivers": drivers, "visualization": self.visualization.mode}
+        return {**simulation_figures(self.sim), **own, **more}
 
     def _work_while_idle(self) -> None:
         """Carry out operations while no thread drives the simulation."""

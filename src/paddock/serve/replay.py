@@ -16,9 +16,10 @@ from paddock.engine.events import Event
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.record.player import Player
 from paddock.record.race import recorded_standings
+from paddock.record.radio import recorded_radio
 from paddock.record.surroundings import recorded_looks, recorded_roads
 from paddock.serve.describe import RECORDING, Described, fleet_tree, recorded_fleets, recorded_tree
-from paddock.serve.host import ClockOwner, Push
+from paddock.serve.host import ClockOwner, Push, Visualization
 from paddock.serve.mirror import FIELDS
 from paddock.serve.operations.world import client_metadata, metadata_tree
 from paddock.serve.subscribers.subscription import ColumnChoice, ColumnReader
@@ -26,7 +27,7 @@ from paddock.track.from_scenario import scenery_with_track, track_of
 from paddock.track.viewing import track_tree
 from paddock.wire.messages.markers import ClearMarkers, DeleteMarkers, MarkerCommand, PutMarkers, ShowMarkers
 from paddock.wire.operations import OPERATIONS
-from paddock.wire.operations.results import InspectedTree, MetadataTree, SeriesTree
+from paddock.wire.operations.results import InspectedTree, JammerTree, MetadataTree, RadioTree, SeriesTree
 from paddock.world.snapshot import Snapshot
 
 MOST_POINTS = 10_000  # samples of a series: 5.5 minutes at 30 Hz; longer recordings are thinned out
@@ -41,6 +42,7 @@ class ReplaySource:
         self.rate = player.recording.rate
         self.addresses: Mapping[str, Any] = {}
         self.owner = ClockOwner(locked)
+        self._visualization = Visualization()
         self.refused = 0
         self._worker = ThreadPoolExecutor(1, "paddock-series")
         self._described = Described()
@@ -109,6 +111,7 @@ class ReplaySource:
             "slips": player.slips,
             "refused": self.refused,
             "owner": self.owner.client or "",
+            "visualization": self._visualization.mode,
         }
 
     def clock(self, client: str) -> dict[str, Any]:
@@ -188,6 +191,16 @@ class ReplaySource:
     def standings(self, client: str) -> dict[str, Any] | None:
         found = recorded_standings(self.player.scenario, self.player.snapshot(), self.player.events())
         return None if found is None else found.to_dict()
+
+    def radio_view(self, client: str) -> RadioTree | None:
+        return recorded_radio(self.player.scenario, self.player.snapshot(), self.player.events())
+
+    def jammers(self, client: str) -> list[JammerTree]:
+        found = self.radio_view(client)
+        return [] if found is None else found["jammers"]
+
+    def visualization(self, client: str, **shown: bool | None) -> dict[str, Any]:
+        return self._visualization.set(shown)
 
     def mission(self, client: str) -> None:
         """Return None: recordings have no mission."""

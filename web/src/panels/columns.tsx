@@ -170,7 +170,7 @@ function motion(name: string, unit: string, meaning: string): ValueTree {
 /** The parts of a vehicle: columns under the names that plots use; state of the model that frames do not carry. */
 export function partsOf(tree: InspectedTree): Part[] {
   const sensors = Object.entries(tree.sensors).map(([sensor, values]) => {
-    return { title: `Sensor: ${sensor}`, section: { sensor }, values };
+    return { title: sensor === "radio" ? "Radio" : `Sensor: ${sensor}`, section: { sensor }, values };
   });
   const plotted = new Set([...liveColumns(tree.id), ...tree.columns.map(({ name }) => name)]);
   const motion = new Set(MOTION.map(({ name }) => name)).add("heading"); // earlier name of the yaw

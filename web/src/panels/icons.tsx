@@ -1,5 +1,7 @@
 // The page's icons: strokes on a 16 px grid in the text colour.
 const STROKES = {
+  radio:
+    "M8 8v6M5 14h6M8 8.6a1.4 1.4 0 1 0 0-2.8 1.4 1.4 0 0 0 0 2.8M4.6 10.4a4.4 4.4 0 0 1 0-6.4M11.4 4a4.4 4.4 0 0 1 0 6.4",
   play: "M4.5 2.8v10.4L13 8z",
   pause: "M5 3v10M11 3v10",
   step: "M3.5 3.5v9L10 8zM12.5 3.5v9",

@@ -4,6 +4,7 @@ import { shownFriction } from "../scene/scenery";
 import { formatCount } from "../state/format";
 import { skippedMarkers } from "../state/markers";
 import { mission } from "../state/mission";
+import { hasRadio, radio } from "../state/radio";
 import { scenery } from "../state/scenery";
 import { hasSensor } from "../state/sensing";
 import { ghosts, type Layers, layers, live, type Shadows, shadows, source } from "../state/store";
@@ -29,6 +30,11 @@ const NAMES: Readonly<Record<keyof Layers, string>> = {
   clouds: "Lidar clouds by height",
   detections: "Cone detections",
   truth: "Visible cones as they are",
+  links: "Radio links by SINR",
+  stations: "Ground stations",
+  ranges: "Radio ranges",
+  jamming: "Jammers and where they jam",
+  coverage: "Radio coverage",
 };
 
 /** Layers that are offered only if there is something to show. */
@@ -42,6 +48,11 @@ const ONLY: Readonly<Partial<Record<keyof Layers, () => boolean>>> = {
   clouds: () => hasSensor("cloud"),
   detections: () => hasSensor("cones"),
   truth: () => hasSensor("cones"),
+  links: () => hasRadio.value,
+  stations: () => (radio.value?.stations.length ?? 0) > 0,
+  ranges: () => hasRadio.value,
+  jamming: () => (radio.value?.jammers.length ?? 0) > 0,
+  coverage: () => hasRadio.value && live.value,
 };
 
 export function LayersPanel() {

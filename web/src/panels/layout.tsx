@@ -6,7 +6,7 @@ import { persisted } from "../state/persist";
 import { colouring, layers, shadows, theme } from "../state/store";
 
 type Side = "left" | "right" | "bottom";
-export type RightTab = "inspect" | "spawn" | "layers" | "mission";
+export type RightTab = "inspect" | "spawn" | "layers" | "mission" | "radio";
 export type BottomTab = "plots" | "events" | "performance" | "log";
 
 const LIMITS: Readonly<Record<Side, readonly [least: number, most: number]>> = {

@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { withLateStyles } from "../state/files";
 import { mission } from "../state/mission";
+import { hasRadio } from "../state/radio";
 import { showNotice } from "../state/store";
 import { openFile } from "./actions";
 import { FleetPanel } from "./fleets";
@@ -68,6 +69,7 @@ const LayersPanel = lazy("Layers", async () => (await import("./layers")).Layers
 const EventsPanel = lazy("Events", async () => (await import("./events")).EventsPanel);
 const PlotsPanel = lazy("Plots", async () => (await withLateStyles(import("./plots"))).PlotsPanel);
 const MissionPanel = lazy("Mission", async () => (await withLateStyles(import("./mission"))).MissionPanel);
+const RadioPanel = lazy("Radio", async () => (await withLateStyles(import("./radio"))).RadioPanel);
 const PerformancePanel = lazy("Performance", async () => {
   return (await withLateStyles(import("./performance"))).PerformancePanel;
 });
@@ -80,6 +82,9 @@ const RIGHT: readonly Tab<RightTab>[] = [
 
 /** Shown if a mission exists, or if the tab was open last. */
 const MISSION: Tab<RightTab> = { name: "mission", label: "Mission" };
+
+/** Shown if the run has radio, or if the tab was open last. */
+const RADIO: Tab<RightTab> = { name: "radio", label: "Radio" };
 
 const BOTTOM: readonly Tab<BottomTab>[] = [
   { name: "plots", label: "Plots" },
@@ -136,11 +141,18 @@ function Right() {
         {mission.value && (
           <Button look="bare" icon="task" label="Show the mission panel" onClick={() => showRight("mission")} />
         )}
+        {hasRadio.value && (
+          <Button look="bare" icon="radio" label="Show the radio panel" onClick={() => showRight("radio")} />
+        )}
       </div>
     );
   }
   const tab = rightTab.value;
-  const tabs = mission.value || tab === "mission" ? [...RIGHT, MISSION] : RIGHT;
+  const tabs = [
+    ...RIGHT,
+    ...(mission.value || tab === "mission" ? [MISSION] : []),
+    ...(hasRadio.value || tab === "radio" ? [RADIO] : []),
+  ];
   return (
     <>
       <Splitter side="right" />
@@ -153,6 +165,7 @@ function Right() {
           {tab === "spawn" && <SpawnPanel />}
           {tab === "layers" && <LayersPanel />}
           {tab === "mission" && <MissionPanel />}
+          {tab === "radio" && <RadioPanel />}
         </TabPanel>
       </aside>
     </>

@@ -8,6 +8,7 @@ import { shownFriction } from "../scene/scenery";
 import { scalars } from "../state/colouring";
 import { withLateStyles } from "../state/files";
 import { standings } from "../state/race";
+import { hasRadio } from "../state/radio";
 import { camera, colouring, layers, preparing, roster, source, theme, tool } from "../state/store";
 import { galleryOpener, stage, stageFailure } from "./actions";
 import { Icon } from "./icons";
@@ -17,6 +18,7 @@ import { ToolBar } from "./toolbar";
 import { Boundary, Button, lazy } from "./widgets";
 
 const TrackPanel = lazy("Track editor", async () => (await withLateStyles(import("./track-panel"))).TrackPanel);
+const RadioLegend = lazy("Radio", async () => (await import("./radio-legend")).RadioLegend);
 const RaceStrip = lazy("Race", async () => (await withLateStyles(import("./race"))).RaceStrip);
 
 /** The standings are those of the server, not of a recording opened in the page. */
@@ -135,6 +137,7 @@ export function Viewport({ host }: { host: HTMLElement }) {
         <div class="legends">
           <Legend />
           <FrictionLegend />
+          {hasRadio.value && <RadioLegend />}
           {tool.value === "track" ? <TrackPanel /> : shownRace() && <RaceStrip />}
         </div>
       </Boundary>

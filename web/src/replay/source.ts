@@ -1,5 +1,5 @@
 // A recording as a frame source: frames at its timeline's position, markers, events and columns.
-import { batch, signal } from "@preact/signals";
+import { batch, computed, signal } from "@preact/signals";
 import type { TimedEvent } from "../state/events";
 import { MarkerBoard } from "../state/markers";
 import { Roster } from "../state/roster";
@@ -9,6 +9,7 @@ import type { Frame } from "../wire/frame";
 import { ColumnResponder, columnValues } from "./columns";
 import { FrameCache } from "./frame-cache";
 import { MarkerTrack } from "./markers";
+import { radioAt } from "./radio";
 import type { Recording } from "./recording";
 import type { Surroundings } from "./surroundings";
 
@@ -96,6 +97,9 @@ export class RecordingSource implements FrameSource {
   readonly timeline: Playback;
   /** The shown frame: the first one of the present sample. */
   readonly shown = signal<Frame | null>(null);
+  private readonly moment = computed(() => Math.floor(2 * this.timeline.position.value) / 2); // s
+  /** Jammers as the events up to the position have changed them. */
+  readonly radio = computed(() => radioAt(this.recording.surroundings.radio, this.events.value, this.moment.value));
   /** The last sample returned. */
   latest: Sample | null = null;
   readonly frameCache: FrameCache;

@@ -1,7 +1,7 @@
 // What is drawn besides the samples, from the metadata of a recording; none or parts of it in files of earlier versions.
 import type { Appearance } from "../state/appearance";
 import type { RecordedScenery } from "../state/source";
-import type { ArrayTree, GroundTree, ObstacleTree, RoadTree, RouteTree, TrackTree } from "../wire/schema";
+import type { ArrayTree, GroundTree, ObstacleTree, RadioTree, RoadTree, RouteTree, TrackTree } from "../wire/schema";
 
 type Metadata = ReadonlyMap<string, string> | null;
 type Tree = Record<string, unknown>;
@@ -11,6 +11,7 @@ export interface Surroundings {
   scenery: RecordedScenery | null;
   looks: ReadonlyMap<string, Appearance>; // by fleet
   arrays: ReadonlyMap<string, readonly ArrayTree[]>; // of sensors, by fleet
+  radio: RadioTree | null; // at the beginning
 }
 
 /** Unreadable parts are left out: the samples can be shown without them. */
@@ -28,6 +29,7 @@ export async function surroundingsIn(metadata: Metadata): Promise<Surroundings> 
         list(own).filter(isArray) as never,
       ]),
     ),
+    radio: radioIn(tree(parsed(metadata?.get("radio")))),
   };
 }
 
@@ -94,6 +96,21 @@ function isArray({ name, shape, fields, options }: Tree): boolean {
     list(fields).every((field) => typeof field["name"] === "string") &&
     Object.values(tree(options)).every(isNumber)
   );
+}
+
+function radioIn(found: Tree): RadioTree | null {
+  const { fleets, stations, jammers } = found;
+  if (!Array.isArray(fleets) || !Array.isArray(stations) || !Array.isArray(jammers)) return null;
+  const isPlace = (place: unknown): boolean => Array.isArray(place) && place.length === 3 && place.every(isNumber);
+  const valid =
+    list(fleets).every(({ name, radios }) => typeof name === "string" && list(radios).every(isRadio)) &&
+    list(stations).every(({ position, radio }) => isPlace(position) && isRadio(tree(radio))) &&
+    list(jammers).every(({ name, position }) => typeof name === "string" && (position === null || isPlace(position)));
+  return valid ? (found as unknown as RadioTree) : null;
+}
+
+function isRadio(one: Tree): boolean {
+  return ["frequency", "bandwidth", "power", "needed", "range"].every((name) => isNumber(one[name]));
 }
 
 function lookOf({ preset, dimensions }: Tree): Appearance {

@@ -4,6 +4,7 @@ import { Vector3, WebGLRenderer } from "three";
 import { shownRoutes } from "../state/controllers";
 import { chosenTask, mission, pendingTasks } from "../state/mission";
 import { transforms } from "../state/poses";
+import { radio, radioChanged } from "../state/radio";
 import { groundAt, relief } from "../state/scenery";
 import type { FrameSource } from "../state/source";
 import * as store from "../state/store";
@@ -213,6 +214,8 @@ class WorldStage implements Stage {
       mission,
       pendingTasks,
       chosenTask,
+      radio,
+      radioShown: () => this.world.radio.shown,
       stage: this,
     });
   }
@@ -412,6 +415,7 @@ class WorldStage implements Stage {
       ),
       effect(() => void [sceneryBasis(), bodiesLoaded.value, store.shadows.value, this.loop.invalidate()]),
       effect(() => void [drawingLoaded.value, this.loop.invalidate()]),
+      effect(() => void [radio.value, radioChanged.value, this.loop.invalidate()]),
       effect(() => void [store.source.value?.markers.version.value, transforms.value, this.loop.invalidate()]),
     );
   }

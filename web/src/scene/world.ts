@@ -18,6 +18,7 @@ import { MissionLayer } from "./mission";
 import type { showOsd } from "./osd";
 import { gridLabels, Overlay } from "./overlay";
 import { coherent, PreciseState } from "./poses";
+import { RadioLayer } from "./radio";
 import { type Rgba, type Ringed, Rings } from "./ribbons";
 import { RouteLayer } from "./routes";
 import { SceneryLayer, sceneryLoaded } from "./scenery";
@@ -52,6 +53,7 @@ export class World {
   readonly mission = new MissionLayer(this.scene);
   readonly scenery = new SceneryLayer(this.scene);
   readonly sensing = new SensingLayer(this.scene);
+  readonly radio = new RadioLayer(this.scene);
   private readonly contacts = new ContactMarks();
   private readonly attached = new Set<Attached>();
   private shadows: ShadowMap | null = null;
@@ -174,6 +176,7 @@ export class World {
       this.mission,
       this.scenery,
       this.sensing,
+      this.radio,
       this.dome,
       this.ground,
     ]) {
@@ -207,6 +210,7 @@ export class World {
     this.rings.update(this.view, this.ringed());
     this.contacts.update(source, sample, this.view, layers.contacts);
     this.sensing.draw(this.view, timeOf(sample));
+    this.radio.draw(this.view, this.vehicles);
     this.drawRoutes(layers.routes);
     this.mission.draw(this.view, source.kind !== "recording"); // missions are not recorded
     this.markers.group.visible = layers.markers;
@@ -234,6 +238,7 @@ export class World {
       gridLabels(this.overlay, this.view, gridFor(gridHeight(this.view)).cell, this.rig.target, groundAt);
     this.mission.label(this.overlay, this.view);
     this.contacts.label(this.overlay, this.view);
+    this.radio.label(this.overlay, this.view);
     drawLabels(this.overlay, this.view, this, sample);
   }
 

@@ -11,6 +11,7 @@ import { applyMarkers } from "./markers";
 import { applyMission, clearPendingTasks } from "./mission";
 import { setTransforms } from "./poses";
 import { applyStandings } from "./race";
+import { applyRadio, applyVisualization } from "./radio";
 import { vehiclesReplaced, watchRemoved } from "./removed-vehicles";
 import { drawnCount, enterRoster, frames, markers, onDrawn, runRestarted, showServed, takeFrame } from "./run";
 import { applyScenery, SIDE } from "./scenery";
@@ -115,11 +116,13 @@ export class Session {
     this.subscription.pacing.update(performance.now(), document.hidden);
     if (metadata.peek()?.scenario?.["sitl"]) void this.requestAutopilots();
     if (metadata.peek()?.scenario?.["rules"]) void this.requestStandings();
+    if (metadata.peek()?.scenario?.["radio"]) void this.requestRadio();
   }
 
   private events(events: readonly EventTree[]): void {
     if (!metadata.peek()?.recording) addEvents(events); // those of a recording came with the metadata
     if (events.some(({ kind }) => CHANGES_PLANS.has(kind))) this.requestPlansSoon();
+    if (events.some(({ kind }) => kind === "jammer")) void this.requestRadio();
   }
 
   private notification(method: string, params: Record<string, unknown>): void {
@@ -166,6 +169,7 @@ export class Session {
     void this.requestPlans();
     void this.requestAutopilots();
     void this.requestStandings();
+    void this.requestRadio();
     void optional(async () => applyScenery((await this.server.request("get_scenery", { side: SIDE })).scenery));
     void optional(async () => setTransforms((await this.server.request("get_frames", {})).frames));
   }
@@ -205,6 +209,10 @@ export class Session {
     return optional(async () => applyStandings((await this.server.request("get_standings", {})).standings));
   }
 
+  private requestRadio(): Promise<void> {
+    return optional(async () => applyRadio((await this.server.request("get_radio", {})).radio));
+  }
+
   private requestPlansSoon(): void {
     clearTimeout(this.plansTimer);
     this.plansTimer = setTimeout(() => void this.requestPlans(), PLANS_DELAY);
@@ -233,6 +241,7 @@ function takeFigures(params: Record<string, unknown>): void {
   if (typeof params["tick"] !== "number") throw new Error("tick missing");
   figures.value = params as unknown as FiguresTree;
   clockFromFigures(params as unknown as FiguresTree);
+  applyVisualization(figures.value.visualization);
 }
 
 /** A command to a vehicle that another client has taken over needs no notice: driving ends. */

@@ -3,7 +3,7 @@ import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import { call } from "../net/connection";
 import { reasonOf } from "../net/rpc";
 import type { Frame } from "../wire/frame";
-import type { ArrayTree, EventTree, RecordingTree, RouteTree, SceneryTree } from "../wire/schema";
+import type { ArrayTree, EventTree, RadioTree, RecordingTree, RouteTree, SceneryTree } from "../wire/schema";
 import type { Appearance } from "./appearance";
 import { clockJumped, pause, play, setPace } from "./clock";
 import type { MarkerBoard } from "./markers";
@@ -50,6 +50,8 @@ export interface FrameSource {
   /** Arrays of sensors, by fleet, and ticks per simulated s; where there are routes. */
   readonly arrays?: ReadonlyMap<string, readonly ArrayTree[]>;
   readonly rate?: number;
+  /** Radio, stations and jammers at the shown position; where there are routes. */
+  readonly radio?: ReadonlySignal<RadioTree | null>;
   /** State of a ghost that has no data for the main source's time; "": it follows. */
   readonly standing?: ReadonlySignal<Standing>;
   /** What to draw at a time of performance.now(); null before the first frame. */

@@ -105,6 +105,11 @@ export interface Layers {
   clouds: boolean;
   detections: boolean;
   truth: boolean;
+  links: boolean;
+  stations: boolean;
+  ranges: boolean;
+  jamming: boolean;
+  coverage: boolean;
 }
 
 export const layers = signal<Layers>({
@@ -126,6 +131,11 @@ export const layers = signal<Layers>({
   clouds: true,
   detections: true,
   truth: false,
+  links: true,
+  stations: true,
+  ranges: false,
+  jamming: true,
+  coverage: false,
 });
 
 /** Shadows; auto: unless rendering is done in software or is slow. */

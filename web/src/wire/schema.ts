@@ -282,6 +282,7 @@ export interface FiguresTree {
   refused: number;
   owner: string;
   drivers: Readonly<Record<string, string>>;
+  visualization: VisualizationTree | null;
   stages: Readonly<Record<string, StageTree>>;
   subscribers: readonly SubscriberTree[];
   counts: Readonly<Record<string, number>>;
@@ -390,6 +391,81 @@ export interface JammerTree {
   frequency: number;
   bandwidth: number;
   false_frames: number;
+}
+
+/** A radio: Hz, dBm, dB; `needed` is the least SINR of a usable link, `range` (m) that of free space. */
+export interface RadioTypeTree {
+  type: string;
+  frequency: number;
+  bandwidth: number;
+  power: number;
+  sensitivity: number;
+  noise: number;
+  needed: number;
+  range: number;
+}
+
+/** The radios of each vehicle of a fleet. */
+export interface RadioFleetTree {
+  name: string;
+  radios: readonly RadioTypeTree[];
+}
+
+/** A radio of a ground station; the column `radio.peers` has -2 - k for the k-th of them. */
+export interface StationTree {
+  name: string;
+  position: Point;
+  radio: RadioTypeTree;
+}
+
+/** Radios, stations and jammers; links that are heard, usable ones, changes since the start, jammed receivers. */
+export interface RadioTree {
+  rate: number;
+  fleets: readonly RadioFleetTree[];
+  stations: readonly StationTree[];
+  jammers: readonly JammerTree[];
+  links: number;
+  up: number;
+  ups: number;
+  downs: number;
+  jammed: number;
+}
+
+/** Values on a square grid, rows from the south: dBm and dB. `x`, `y` (m) are those of the first value. */
+export interface CoverageTree {
+  x: number;
+  y: number;
+  cell: number;
+  side: number;
+  height: number;
+  power: readonly number[];
+  sinr: readonly number[];
+  jamming: readonly number[];
+  noise: number;
+  needed: number;
+  sensitivity: number;
+  time: number;
+}
+
+/** Power (dBm) in bins between two frequencies (Hz) at a receiver; `band` is its own. */
+export interface SpectrumTree {
+  low: number;
+  high: number;
+  band: readonly [number, number];
+  power: readonly number[];
+  noise: number;
+  time: number;
+}
+
+/** What pages show since `version` changes of it; null: as their users have chosen. */
+export interface VisualizationTree {
+  version: number;
+  show_comm_links: boolean | null;
+  show_rf_range: boolean | null;
+  show_jamming: boolean | null;
+  show_coverage: boolean | null;
+  show_paths: boolean | null;
+  show_labels: boolean | null;
 }
 
 /** The budget of a link: m, Hz, dB, dBm, bit/s. */
@@ -734,6 +810,19 @@ export interface Methods {
   get_all_states: { params: { vehicles?: readonly (string | number)[] | null; frame?: FrameName }; result: StatesTree };
   /** Return the vehicles with autopilots: system, link, mode and waypoints of each. */
   get_autopilots: { params: Empty; result: { autopilots: readonly AutopilotTree[] } };
+  /** Return received power, SINR and jamming on a grid. Another thread computes it; ticks do not wait. */
+  get_coverage: {
+    params: {
+      of?: string | null;
+      receiver?: string | null;
+      x?: number | null;
+      y?: number | null;
+      size?: number | null;
+      side?: number;
+      height?: number;
+    };
+    result: { coverage: CoverageTree };
+  };
   /** Return the events after a number, oldest first. */
   get_events: { params: { since?: number }; result: { events: readonly EventTree[] } };
   /** Return the named frames (ENU, m), each with its last pose in its parent. */
@@ -748,6 +837,8 @@ export interface Methods {
   get_mission: { params: Empty; result: { mission: MissionTree | null } };
   /** Return the overrides in effect: ids (in JSON-RPC as [first, count]), name and options of the behaviour. */
   get_orders: { params: Empty; result: { orders: readonly OrderTree[] } };
+  /** Return the radios of fleets, the stations, the jammers and numbers of links; null without radio. */
+  get_radio: { params: Empty; result: { radio: RadioTree | null } };
   /** Return the fleets, with ids and members as [first, count]. */
   get_roster: { params: Empty; result: RosterTree };
   /** Return the paths and points that vehicles follow, in m east, north and up. */
@@ -764,6 +855,11 @@ export interface Methods {
   get_series: {
     params: { vehicle_id?: number; vehicle?: string | number; columns: readonly string[] };
     result: SeriesTree;
+  };
+  /** Return the power by frequency at a receiver. Another thread computes it; ticks do not wait. */
+  get_spectrum: {
+    params: { receiver: string; span?: number | null; bins?: number };
+    result: { spectrum: SpectrumTree };
   };
   /** Return the race: cars in their order, with laps, sectors, penalties and gaps; null without rules. */
   get_standings: { params: Empty; result: { standings: StandingsTree | null } };
@@ -873,6 +969,18 @@ export interface Methods {
   set_pace: { params: { pace: number }; result: Moment };
   /** Change the rate of groups of frames; return the granted rate. */
   set_rate: { params: { rate?: number | null }; result: { rate: number } };
+  /** Show or hide layers of all pages of this server; users can still change them. */
+  set_visualization_mode: {
+    params: {
+      show_comm_links?: boolean | null;
+      show_rf_range?: boolean | null;
+      show_jamming?: boolean | null;
+      show_coverage?: boolean | null;
+      show_paths?: boolean | null;
+      show_labels?: boolean | null;
+    };
+    result: { mode: VisualizationTree };
+  };
   /** Advance by exactly this many ticks, then answer. The client then owns the clock. */
   simulation_step: { params: { ticks?: number }; result: Moment };
   /** Add a quadrotor, disarmed and in angle mode; return its name and id. */
@@ -939,6 +1047,8 @@ export const SLOW_METHODS: ReadonlySet<string> = new Set([
   "check_scenario",
   "check_track",
   "damage_vehicle",
+  "get_coverage",
+  "get_spectrum",
   "give_order",
   "load_scenario",
   "move_task",

@@ -25,6 +25,7 @@ const figures = (tick: number, seconds: number): FiguresTree => ({
   refused: 0,
   owner: "",
   drivers: {},
+  visualization: null,
   stages: { move: { calls: tick, seconds } },
   subscribers: [],
   counts: {},

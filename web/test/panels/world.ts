@@ -55,6 +55,7 @@ export const someFigures: FiguresTree = {
   refused: 1,
   owner: "",
   drivers: {},
+  visualization: null,
   stages: { move: { calls: 1000, seconds: 0.25 }, publish: { calls: 30, seconds: 0.1 } },
   subscribers: [{ name: "page 1", endpoint: "web", rate: 30, skipped: 2 }],
   counts: { dropped_groups: 17 },

@@ -1,4 +1,4 @@
-"""Radio: updates of all links, over terrain too, against all pairs in NumPy, its share of a swarm's tick; radio maps."""
+"""Radio: updates of all links, over terrain, against all pairs in NumPy, in a swarm; radio maps."""
 
 from collections.abc import Callable, Iterator
 from statistics import median

@@ -15,6 +15,7 @@ from paddock.radio.far_field import far_interference
 from paddock.radio.links import Links
 from paddock.radio.radios import COLUMN, Floats, Radios
 from paddock.radio.signal import decibels
+from paddock.radio.survey import CoverageGrid, Spectrum, Survey
 
 if TYPE_CHECKING:
     from paddock.engine.engine import Engine
@@ -117,6 +118,33 @@ class RadioControl(MessageControl):
         radios = self.radios
         found: Floats = vectorised(decibels)(radios.table[COLUMN.noise, : radios.n])
         return found
+
+    def survey(self) -> Survey:
+        """Return a copy of all transmitters, with which any thread can compute coverage and spectra."""
+        return self._stage.survey()
+
+    def coverage(
+        self,
+        of: str | int | None = None,
+        receiver: str | int | None = None,
+        x: float | None = None,
+        y: float | None = None,
+        size: float | None = None,
+        side: int = 64,
+        height: float = 2.0,
+    ) -> CoverageGrid:
+        """Return received power, SINR and jamming on a square of `size` m around x, y, `height` m above the ground.
+
+        `of` is a station or vehicle: by default all stations, or all vehicles where there are none. `receiver` is a
+        fleet, a vehicle or a station, by default the first fleet.
+        """
+        stage = self._stage
+        return stage.survey().coverage(*stage.surveyed(of, receiver, x, y, size), side, height)
+
+    def spectrum(self, receiver: str | int, span: float | None = None, bins: int = 96) -> Spectrum:
+        """Return the power by frequency at a radio, over `span` Hz; by default four bandwidths."""
+        stage = self._stage
+        return stage.survey().spectrum(stage.number_of(receiver), span, bins)
 
     def report(self) -> RadioReport:
         """Return counts of the last update, and a bound of what pruning leaves out."""

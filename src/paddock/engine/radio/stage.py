@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.engine.actions import RadioAction
-from paddock.engine.behaviours import PoseBlocks
+from paddock.engine.behaviours import RADIO, PoseBlocks
 from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE, every
-from paddock.engine.program import RADIO, FleetProgram
+from paddock.engine.program import FleetProgram
 from paddock.engine.radio.messages import MessageStage, RadioView
 from paddock.engine.radio.saved import check_links, links_tree, loaded_links
 from paddock.engine.radio.tuning import Tuning, links_on_one_channel
@@ -27,6 +27,7 @@ from paddock.radio.links import Links, no_links
 from paddock.radio.paths import PathTables
 from paddock.radio.radios import COLUMN, FleetRadios, Floats, Ints, Radios, check_frequencies, classes_of, radios_of
 from paddock.radio.summary import fill_status
+from paddock.radio.survey import Survey
 from paddock.scenario import Scenario
 from paddock.world.columns import column_index
 from paddock.world.pose import Environment
@@ -34,6 +35,7 @@ from paddock.world.world import World
 
 GROUND_Z = column_index(Environment)["ground_z"]
 EVENTS_SHOWN = 100  # at one update; a last one counts the rest
+MOST_SURVEYED = 200  # vehicles whose coverage is computed, where there are no stations
 FEW = 32  # radios up to which every link that comes up or drops is an event; beyond, those of stations
 
 
@@ -316,6 +318,44 @@ class RadioStage:
             given = state.vehicle, state.power, now, state.bandwidth, state.false_frames
             found.append(JammerView(one.name, one.kind, state.on, active, place, *given))
         return found
+
+    # surveys ----------------------------------------------------------------------------------------------------------
+
+    def survey(self) -> Survey:
+        """Return a copy of all transmitters at their present places."""
+        roster = self.roster
+        self.locate()
+        return Survey(roster.radios, roster.classes, roster.tables, self._doing, self._ground)
+
+    def surveyed(
+        self, of: str | int | None, receiver: str | int | None, x: float | None, y: float | None, size: float | None
+    ) -> tuple[list[int], int, float, float, float]:
+        """Return the transmitters, the receiver, the centre and the size (m) of a survey; None: all radios."""
+        radios = self.roster.radios
+        if not radios.n:
+            raise PaddockError("there are no radios: add `radio: default` to an entry of vehicles")
+        if of is not None:
+            sources = [self.number_of(of)]
+        elif radios.stations:
+            sources = list(range(radios.carried, radios.n))
+        else:
+            sources = list(range(radios.n))[:MOST_SURVEYED]
+        first = {part.fleet: part.first for part in radios.parts}
+        if receiver is None:
+            at = next(iter(first.values()), 0)
+        else:
+            at = first[receiver] if receiver in first else self.number_of(receiver)
+        low, high = radios.table[:2].min(axis=1), radios.table[:2].max(axis=1)
+        middle, extent = 0.5 * (low + high), float((high - low).max())
+        given = float(middle[0]) if x is None else x, float(middle[1]) if y is None else y
+        return sources, at, *given, max(1.4 * extent, 100.0) if size is None else size
+
+    def counts(self) -> dict[str, int]:
+        """Return numbers of links: heard, usable, changes since the start; and of jammed receivers."""
+        links, noise = self.links, self.roster.radios.table[COLUMN.noise, : self.roster.radios.n]
+        jammed = int((links.jamming > noise + links.interference).sum())
+        changes = {"ups": self.ups, "downs": self.downs}
+        return {"links": len(links.peer), "up": int(links.up.sum()), "jammed": jammed, **changes}
 
     # changes from outside -----------------------------------------------------------------------------------------
 

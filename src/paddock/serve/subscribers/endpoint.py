@@ -338,6 +338,7 @@ def figures_tree(hub: Hub) -> FiguresTree:
         **tree,  # type: ignore[typeddict-item]
         "owner": str(known.get("owner", "")),
         "drivers": known.get("drivers", {}),
+        "visualization": known.get("visualization"),
         "stages": known.get("stages", {}),
         "subscribers": [one for each in hub.endpoints.values() for one in each.subscribers_now],
         "counts": {  # the name of a counter with its labels: `cut_off stream token`

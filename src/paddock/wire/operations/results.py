@@ -208,6 +208,7 @@ class FiguresTree(TypedDict):
     refused: int
     owner: str
     drivers: dict[str, str]
+    visualization: "VisualizationTree | None"
     stages: dict[str, StageTree]
     subscribers: list[SubscriberTree]
     counts: dict[str, int]
@@ -328,6 +329,88 @@ class JammerTree(TypedDict):
     frequency: float
     bandwidth: float
     false_frames: float
+
+
+class RadioTypeTree(TypedDict):
+    """A radio: Hz, dBm, dB; `needed` is the least SINR of a usable link, `range` (m) that of free space."""
+
+    type: str
+    frequency: float
+    bandwidth: float
+    power: float
+    sensitivity: float
+    noise: float
+    needed: float
+    range: float
+
+
+class RadioFleetTree(TypedDict):
+    """The radios of each vehicle of a fleet."""
+
+    name: str
+    radios: list[RadioTypeTree]
+
+
+class StationTree(TypedDict):
+    """A radio of a ground station; the column `radio.peers` has -2 - k for the k-th of them."""
+
+    name: str
+    position: Point
+    radio: RadioTypeTree
+
+
+class RadioTree(TypedDict):
+    """Radios, stations and jammers; links that are heard, usable ones, changes since the start, jammed receivers."""
+
+    rate: float
+    fleets: list[RadioFleetTree]
+    stations: list[StationTree]
+    jammers: list[JammerTree]
+    links: int
+    up: int
+    ups: int
+    downs: int
+    jammed: int
+
+
+class CoverageTree(TypedDict):
+    """Values on a square grid, rows from the south: dBm and dB. `x`, `y` (m) are those of the first value."""
+
+    x: float
+    y: float
+    cell: float
+    side: int
+    height: float
+    power: list[float]
+    sinr: list[float]
+    jamming: list[float]
+    noise: float
+    needed: float
+    sensitivity: float
+    time: float
+
+
+class SpectrumTree(TypedDict):
+    """Power (dBm) in bins between two frequencies (Hz) at a receiver; `band` is its own."""
+
+    low: float
+    high: float
+    band: tuple[float, float]
+    power: list[float]
+    noise: float
+    time: float
+
+
+class VisualizationTree(TypedDict):
+    """What pages show since `version` changes of it; null: as their users have chosen."""
+
+    version: int
+    show_comm_links: bool | None
+    show_rf_range: bool | None
+    show_jamming: bool | None
+    show_coverage: bool | None
+    show_paths: bool | None
+    show_labels: bool | None
 
 
 class LinkBudgetTree(TypedDict):

@@ -512,6 +512,46 @@ class Operations(Protocol):
     def radio_traffic(self) -> dict[str, int]:
         """Return counters of messages: sent, delivered, dropped by reason."""
 
+    @entry("read", rpc="get_radio", zmq="Call", answer="radio", client="radio.view")
+    def radio_view(self) -> r.RadioTree | None:
+        """Return the radios of fleets, the stations, the jammers and numbers of links; null without radio."""
+
+    @entry("post", rpc="get_coverage", zmq="Call", answer="coverage", client="radio.coverage", slow=True)
+    def coverage(
+        self,
+        of: Annotated[a.Text | None, "a station or vehicle; null: all stations, or all vehicles without one"] = None,
+        receiver: Annotated[a.Text | None, "a fleet, vehicle or station; null: the first fleet"] = None,
+        x: Annotated[a.Coordinate | None, "centre, m east; null: that of all radios"] = None,
+        y: Annotated[a.Coordinate | None, "centre, m north"] = None,
+        size: Annotated[Annotated[float, Ge(1.0), Le(1e6)] | None, "side of the square, m; null: all radios"] = None,
+        side: Annotated[int, Ge(2), Le(160), "values per side"] = 64,
+        height: Annotated[float, Ge(-1e4), Le(1e5), "m above the ground"] = 2.0,
+    ) -> r.CoverageTree:
+        """Return received power, SINR and jamming on a grid. Another thread computes it; ticks do not wait."""
+
+    @entry("post", rpc="get_spectrum", zmq="Call", answer="spectrum", client="radio.spectrum", slow=True)
+    def spectrum(
+        self,
+        receiver: Annotated[a.Text, "a vehicle or station; `red/1` is its second radio"],
+        span: Annotated[
+            Annotated[float, Ge(1.0), Le(1e11)] | None, "Hz around its frequency; null: four bandwidths"
+        ] = None,
+        bins: Annotated[int, Ge(2), Le(512), "number of values"] = 96,
+    ) -> r.SpectrumTree:
+        """Return the power by frequency at a receiver. Another thread computes it; ticks do not wait."""
+
+    @entry("post", rpc="set_visualization_mode", answer="mode")
+    def visualization(
+        self,
+        show_comm_links: Annotated[bool | None, "links by SINR; null: as it is"] = None,
+        show_rf_range: Annotated[bool | None, "ranges of radios"] = None,
+        show_jamming: Annotated[bool | None, "jammers and where they jam"] = None,
+        show_coverage: Annotated[bool | None, "heat map of the coverage"] = None,
+        show_paths: Annotated[bool | None, "trails and routes"] = None,
+        show_labels: Annotated[bool | None, "names of vehicles"] = None,
+    ) -> r.VisualizationTree:
+        """Show or hide layers of all pages of this server; users can still change them."""
+
     @entry("read", rpc="get_jammers", zmq="Call", answer="jammers", client="radio.jammers")
     def jammers(self) -> list[r.JammerTree]:
         """Return the jammers, in the order of their names; none without radio."""

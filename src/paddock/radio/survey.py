@@ -1,0 +1,217 @@
+"""What a receiver would hear: coverage on a grid of places, and the spectrum at one radio.
+
+A survey is made from copies, so that another thread can compute while the run goes on. Small-scale fading is left out
+of coverage: it is the mean over a few wavelengths. Shadowing, terrain and obstacles are in it.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from paddock.compute.routine import routine
+from paddock.errors import InvalidValueError
+from paddock.radio.fading import NONE, SHADOW_WAVES, WAVES, shadow_phasors
+from paddock.radio.jamming import HIGH, LOW, ON, PHASE, SPAN, band_share, level_rows
+from paddock.radio.links import (
+    BANDWIDTH,
+    DUTY,
+    FREQUENCY,
+    HEIGHT,
+    MODULATION,
+    NEEDED,
+    NOISE,
+    OWNER,
+    POWER,
+    SAME_CHANNEL,
+    SENSITIVITY,
+    Z,
+    common_band,
+)
+from paddock.radio.paths import PathTables
+from paddock.radio.radios import CLASS, Classes, Floats, Ints, Radios, farthest, largest_gain, turn
+from paddock.radio.signal import decibels
+
+LEVEL = np.array([[0.0], [0.0], [0.0], [1.0]])  # attitude of a receiver that no vehicle carries
+NOWHERE = -7.0  # the owner of such a receiver
+WEAKEST = -250.0  # dBm: what nothing is heard of counts as this
+MOST_HEARD = 400  # transmitters in a spectrum: the nearest
+SWEEP_STEPS = 64
+
+level_grid = routine(level_rows)
+"""As the levels of jammers, on the calling thread: the threads of the run are not taken from it."""
+
+
+class CoverageGrid(NamedTuple):
+    """Values at the places of a grid, (side, side), rows from the south."""
+
+    x: float  # m, of the first value
+    y: float
+    cell: float  # m between values
+    height: float  # m above the ground
+    power: Floats  # dBm, of the strongest transmitter that the receiver can decode
+    sinr: Floats  # dB, of that transmitter
+    jamming: Floats  # dBm, of all jammers in the receiver's band
+    noise: float  # dBm
+    needed: float  # dB, least SINR of a usable link
+    sensitivity: float  # dBm
+
+
+class Spectrum(NamedTuple):
+    """Power by frequency at a receiver."""
+
+    low: float  # Hz
+    high: float  # Hz
+    band: tuple[float, float]  # Hz, of the receiver
+    power: Floats  # (bins,) dBm in each bin: noise, transmitters by the share of time that they use, jammers
+    noise: float  # dBm in each bin
+
+
+class Survey:
+    """Transmitters, jammers and surroundings at one time."""
+
+    def __init__(
+        self,
+        radios: Radios,
+        classes: Classes,
+        tables: PathTables,
+        doing: Floats,
+        heights: Callable[[Floats, Floats], Floats],
+    ) -> None:
+        """`doing` is what the jammers do; `heights` returns the ground (m) at places, from any thread."""
+        self.radios, self.tables, self.heights = radios, tables, heights
+        self.table, self.doing = radios.table.copy(), doing.copy()
+        self.classes = classes
+
+    def coverage(
+        self, transmitters: Sequence[int], receiver: int, x: float, y: float, size: float, side: int, height: float
+    ) -> CoverageGrid:
+        """Return the coverage of transmitters on a square of `size` m around x, y, for a receiver like this radio."""
+        if side < 2 or size <= 0.0:
+            raise InvalidValueError("a grid has at least 2 values per side, and a size above 0 m")
+        cell, count = size / (side - 1), side * side
+        first_x, first_y = x - 0.5 * size, y - 0.5 * size
+        places = np.meshgrid(first_x + cell * np.arange(side), first_y + cell * np.arange(side))
+        sources = np.array([*transmitters, *range(self.radios.n, self.table.shape[1])], np.int64)
+        table = np.empty((len(self.table), count + len(sources)))
+        table[:, :count] = self._receiver(receiver)
+        table[0, :count], table[1, :count] = places[0].ravel(), places[1].ravel()
+        table[Z, :count] = self.heights(table[0, :count], table[1, :count]) + height
+        table[HEIGHT, :count] = height
+        table[:, count:] = self.table[:, sources]
+        levels = self._levels(table, count, len(sources))
+        return self._rated(levels, table, count, len(transmitters), (first_x, first_y, cell, height, side))
+
+    def _receiver(self, number: int) -> Floats:
+        """Return the column of a radio like another one that stands upright anywhere."""
+        column = self.table[:, number : number + 1].copy()
+        turn(column, LEVEL)
+        column[OWNER] = NOWHERE
+        return column
+
+    def _levels(self, table: Floats, count: int, sources: int) -> Floats:
+        """Return the powers (mW) of the last columns at the first `count` ones, (sources, count)."""
+        classes = self.classes.table.copy()
+        classes[CLASS.fading] = NONE
+        fields = self.tables.fields
+        shadows = np.zeros((max(len(fields), 1), table.shape[1] if fields else 1, 2, SHADOW_WAVES))
+        for k, (waves, distance) in enumerate(fields):
+            shadow_phasors(waves, np.ascontiguousarray(table[:3]), distance, shadows[k])
+        paths = self.tables.paths._replace(phasors=np.zeros((1, 2, WAVES)), shadows=shadows)
+        levels = np.zeros((sources, count))
+        if sources and count:
+            level_grid(table, count, False, classes, self.classes.of, self.radios.patterns, paths, levels)
+        return levels
+
+    def _rated(
+        self, levels: Floats, table: Floats, count: int, heard: int, grid: tuple[float, float, float, float, int]
+    ) -> CoverageGrid:
+        receiver: Floats = table[:, 0]
+        noise, band = float(receiver[NOISE]), (float(receiver[FREQUENCY]), float(receiver[BANDWIDTH]))
+        jamming, interference = np.zeros(count), np.zeros(count)
+        for k in range(len(levels) - heard):
+            share = band_share(table, 0, count + heard + k, k, self.doing) if k < self.doing.shape[1] else 0.0
+            jamming += share * levels[heard + k]
+        strongest = np.zeros(count)
+        own = np.zeros(count)  # what the strongest one contributes to the interference
+        for k in range(heard):
+            column = table[:, count + k]
+            share = max(common_band(*band, float(column[FREQUENCY]), float(column[BANDWIDTH])), 0.0)
+            share *= float(column[DUTY])
+            interference += share * levels[k]
+            apart = abs(float(column[FREQUENCY]) - band[0])
+            if apart <= SAME_CHANNEL * band[1] and column[MODULATION] == receiver[MODULATION]:
+                own = np.where(levels[k] > strongest, share * levels[k], own)
+                strongest = np.maximum(strongest, levels[k])
+        others = np.maximum(interference - own, 0.0)
+        x, y, cell, height, side = grid
+        parts = strongest, strongest / (noise + others + jamming), jamming
+        power, sinr, jammed = (_dbm(one).reshape(side, side) for one in parts)
+        limits = decibels(noise), float(receiver[NEEDED]), float(receiver[SENSITIVITY])
+        return CoverageGrid(x, y, cell, height, power, sinr, jammed, *limits)
+
+    # spectrum ---------------------------------------------------------------------------------------------------------
+
+    def spectrum(self, receiver: int, span: float | None = None, bins: int = 96) -> Spectrum:
+        """Return the power by frequency at a radio, over `span` Hz around its band; by default four bandwidths."""
+        column = self.table[:, receiver]
+        centre, width = float(column[FREQUENCY]), float(column[BANDWIDTH])
+        span = 4.0 * width if span is None else span
+        low, high = centre - 0.5 * span, centre + 0.5 * span
+        sources = np.concatenate([self._near(receiver, low, high), np.arange(self.radios.n, self.table.shape[1])])
+        table = np.concatenate([self.table[:, receiver : receiver + 1], self.table[:, sources]], axis=1)
+        levels = self._levels(table, 1, len(sources))[:, 0]
+        edges = np.linspace(low, high, bins + 1)
+        floor = float(column[NOISE]) / width * (span / bins)
+        power = np.full(bins, floor)
+        jammers = self.table.shape[1] - self.radios.n
+        for k, j in enumerate(sources.tolist()):
+            at, band = float(self.table[FREQUENCY, j]), float(self.table[BANDWIDTH, j])
+            q = k - (len(sources) - jammers)
+            if q < 0:
+                power += levels[k] * float(self.table[DUTY, j]) * _in_bins(edges, at, band)
+            elif q < self.doing.shape[1]:
+                power += levels[k] * self._jammed_bins(q, edges, at, band)
+        return Spectrum(low, high, (centre - 0.5 * width, centre + 0.5 * width), _dbm(power), decibels(floor))
+
+    def _near(self, receiver: int, low: float, high: float) -> Ints:
+        """Return the nearest radios of others that transmit between two frequencies, in the order of their numbers."""
+        table = self.table[:, : self.radios.n]
+        half = 0.5 * table[BANDWIDTH]
+        heard = (table[FREQUENCY] + half > low) & (table[FREQUENCY] - half < high) & (table[DUTY] > 0.0)
+        heard &= table[OWNER] != table[OWNER, receiver]
+        found = np.flatnonzero(heard)
+        apart = ((table[:3, found] - table[:3, receiver : receiver + 1]) ** 2).sum(axis=0)
+        return np.sort(found[np.argsort(apart, kind="stable")[:MOST_HEARD]])
+
+    def _jammed_bins(self, k: int, edges: Floats, at: float, band: float) -> Floats:
+        """Return the share of a jammer's power in each bin, over the time until the next update."""
+        share = float(self.doing[ON, k])
+        if self.doing[HIGH, k] <= 0.0:
+            return share * _in_bins(edges, at, band)
+        low, high = float(self.doing[LOW, k]), float(self.doing[HIGH, k])
+        steps = self.doing[PHASE, k] + self.doing[SPAN, k] * (np.arange(SWEEP_STEPS) + 0.5) / SWEEP_STEPS
+        swept = low + (steps % 1.0) * (high - low)
+        total: Floats = sum((_in_bins(edges, one, band) for one in swept.tolist()), np.zeros(len(edges) - 1))
+        return share * total / SWEEP_STEPS
+
+
+def free_range(radios: Radios, number: int) -> float:
+    """Return the distance (m) at which a link to a radio of the same kind drops to its limit in free space."""
+    column = radios.table[:, number]
+    limit = max(float(column[SENSITIVITY]), decibels(float(column[NOISE])) + float(column[NEEDED]))
+    gains = 2.0 * largest_gain(column, radios.patterns)
+    return farthest(np.zeros(len(CLASS)), float(column[POWER]) + gains - limit, float(column[FREQUENCY]))
+
+
+def _in_bins(edges: Floats, frequency: float, bandwidth: float) -> Floats:
+    """Return the share of a transmission that falls between each two edges (Hz)."""
+    low, high = frequency - 0.5 * bandwidth, frequency + 0.5 * bandwidth
+    common: Floats = np.minimum(edges[1:], high) - np.maximum(edges[:-1], low)
+    return np.maximum(common, 0.0) / bandwidth
+
+
+def _dbm(powers: Any) -> Floats:
+    """Return mW as dBm, and ratios as dB."""
+    found: Floats = 10.0 * np.log10(np.maximum(powers, 10.0 ** (0.1 * WEAKEST)))
+    return found

@@ -1,0 +1,49 @@
+// The legends of links and of the coverage.
+import { rampGradient } from "../scene/colour-ramp";
+import { coverage, coverageChoice, coverageSpan, radio } from "../state/radio";
+import { layers, theme } from "../state/store";
+
+export function RadioLegend() {
+  const { links, coverage: map } = layers.value;
+  const tree = coverage.value;
+  const needed = Math.round(radio.value?.fleets[0]?.radios[0]?.needed ?? 0);
+  if (!links && !(map && tree)) return null;
+  return (
+    <div class="floating legend radio">
+      {links && radio.value && (
+        <div role="img" aria-label={`Links: SINR from ${needed} to ${needed + 20} dB`}>
+          <span class="label">link SINR</span>
+          <div
+            class="bar-ramp"
+            style={{ background: "linear-gradient(to right, var(--red), var(--amber), var(--green))" }}
+          />
+          <div class="ends number">
+            <span>{needed} dB</span>
+            <span>{needed + 20} dB</span>
+          </div>
+        </div>
+      )}
+      {map && tree && <CoverageBar />}
+    </div>
+  );
+}
+
+function CoverageBar() {
+  const tree = coverage.value;
+  const { quantity, height } = coverageChoice.value;
+  if (tree === null) return null;
+  const [low, high] = coverageSpan(tree, quantity);
+  const unit = quantity === "power" ? "dBm" : "dB";
+  const name = `${quantity === "power" ? "received power" : "SINR"}, ${height} m up`;
+  const text = (value: number) => `${value.toFixed(0).replace("-", "−")} ${unit}`;
+  return (
+    <div role="img" aria-label={`Coverage: ${name} from ${text(low)} to ${text(high)}`}>
+      <span class="label">{name}</span>
+      <div class="bar-ramp" style={{ background: rampGradient(theme.value) }} />
+      <div class="ends number">
+        <span>{text(low)}</span>
+        <span>{text(high)}</span>
+      </div>
+    </div>
+  );
+}
