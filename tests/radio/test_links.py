@@ -10,7 +10,8 @@ from scipy.special import erfc
 
 from paddock.compute.threads import available_threads, limit_threads
 from paddock.radio.far_field import far_interference
-from paddock.radio.links import Links, LinkUpdate, no_links
+from paddock.radio.link_update import LinkUpdate
+from paddock.radio.links import Links, no_links
 from paddock.radio.paths import PathTables
 from paddock.radio.radios import COLUMN, FleetRadios, Floats, Radios, classes_of, radios_of
 from paddock.scenario.radio import FittedRadio, RadioSection

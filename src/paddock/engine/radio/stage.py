@@ -20,7 +20,8 @@ from paddock.engine.radio.saved import check_links, links_tree, loaded_links
 from paddock.engine.radio.tuning import Tuning, links_on_one_channel
 from paddock.errors import PaddockError, UnknownNameError, unknown_name
 from paddock.radio.jamming import FRAMES, ON, SPAN, Jammers, add_false_frames, add_jamming, changed, checked_changes
-from paddock.radio.links import Links, LinkUpdate, no_links
+from paddock.radio.link_update import LinkUpdate
+from paddock.radio.links import Links, no_links
 from paddock.radio.paths import PathTables
 from paddock.radio.radios import COLUMN, FleetRadios, Floats, Ints, Radios, check_frequencies, classes_of, radios_of
 from paddock.radio.summary import fill_status
