@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
-from paddock.radio.links import BANDWIDTH, FREQUENCY, GROUP, Links, LinkUpdate, no_links
+from paddock.radio.link_update import LinkUpdate
+from paddock.radio.links import BANDWIDTH, FREQUENCY, GROUP, Links, no_links
 from paddock.radio.radios import Floats, Radios
 from paddock.radio.spectrum import LEAST_INTERFERED, METHODS, HopNetwork, allocated, hop
 from paddock.scenario.radio import HIGHEST_FREQUENCY, LOWEST_FREQUENCY, RadioType
