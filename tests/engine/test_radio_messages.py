@@ -1,5 +1,6 @@
 """Messages in a run: actions, mailboxes, states, beacons, behaviours by what was heard, network events."""
 
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from paddock.engine import build
 from paddock.engine.simulation import replayed
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
 from paddock.planning.methods.cbba import bidding_on
+from paddock.record import verify, write_run
 from paddock.vehicles.model import Desire
 from paddock.world.columns import Column
 from paddock.world.pose import Pose
@@ -91,6 +93,16 @@ def test_sends_are_logged_saved_and_replayed() -> None:
         assert again.radio.received("scouts[3]") == sim.radio.received("scouts[3]") != []
         sim.reset(seed=4)
         assert sim.radio.traffic()["sent"] == 0
+
+
+def test_a_recording_with_messages_is_verified(tmp_path: Path) -> None:
+    with loaded(3, {"messages": {"beacons": True}}) as sim:
+        sim.radio.send("base", "scouts[1]", b"\x01\xff", at_tick=20)
+        sim.radio.send("base", data={"a": [1, None, "x"]}, at_tick=30)
+        sim.step(60)
+        write_run(sim, tmp_path / "run.mcap")
+        assert [one.data for one in sim.radio.received("scouts[1]")] == [b"\x01\xff", {"a": [1, None, "x"]}]
+    assert verify(tmp_path / "run.mcap").same
 
 
 def test_vehicles_that_come_and_go_keep_their_mail() -> None:

@@ -66,6 +66,31 @@ def test_restored_messages_continue_equally(seed: int) -> None:
     assert found.received(3) == other.received(3)
 
 
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 1000), st.booleans())
+def test_all_traffic_ends_and_every_message_is_accounted_for(seed: int, relinked: bool) -> None:
+    """After a while all radios are idle and hear nothing; a message to one was delivered, dropped, or both.
+
+    Both: the sender gives up if all acknowledgements are lost.
+    """
+    found = busy_messages(seed)
+    if relinked:  # links that change while packets are on the air
+        draw = np.random.default_rng(seed + 1)
+        heard = draw.random((8, 8)) < 0.4
+        np.fill_diagonal(heard, False)
+        connect(found, links_of(heard, per=0.2), now=0.0601)
+    found.advance(60.0)
+    w = found.air.whole
+    assert not found.busy
+    for row in (c.HEARD, c.SIGNALS, c.COUNT, c.REPLY):
+        assert (w[row] == 0).all()
+    assert (w[c.LOCK] == -1).all() and (found.air.real[c.ENERGY] == 0.0).all()
+    assert (w[c.UNTIL] == c.NEVER).all() and (w[c.REPLY_AT] == c.NEVER).all()
+    counted = found.counted()
+    dropped = sum(counted[reason] for reason in ("queue_full", "no_route", "lost", "ttl", "expired"))
+    assert found.number == 60 and counted["delivered"] + dropped >= 50
+
+
 def test_crafted_states_are_refused() -> None:
     found = busy_messages(4)
     saved = found.save()
