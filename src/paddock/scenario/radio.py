@@ -144,7 +144,9 @@ class RadioType(Section):
         default=None, le=1e12, description="Bits per second; null is a symbol per second and Hz of bandwidth."
     )
     duty: NotNegative = Field(
-        default=0.1, le=1.0, description="Share of time in which it transmits (no unit), for interference."
+        default=0.0,
+        le=1.0,
+        description="Share of time in which it transmits beside simulated messages (no unit), for interference.",
     )
     packet_bits: Whole = Field(default=8192, ge=1, le=1_000_000, description="Length of a packet, in bits.")
     hopping: HoppingSection | None = Field(

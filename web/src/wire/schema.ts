@@ -890,8 +890,6 @@ export interface Methods {
   ping: { params: Empty; result: Pong };
   /** Show markers (ENU, m) in place of those with the same namespace and id; all or none. */
   put_markers: { params: { markers: readonly Readonly<Record<string, unknown>>[] }; result: Moment };
-  /** Return the cones and the start pose of a track file; an error has line and column. */
-  read_track: { params: { text: string; name?: string }; result: { file: TrackFileTree } };
   /** Return the network of the radio links: components, articulation points, bridges. */
   radio_network: { params: Empty; result: { network: RadioNetworkTree } };
   /** Return the newest messages that a vehicle or station has received, oldest first. */
@@ -913,6 +911,8 @@ export interface Methods {
   };
   /** Return counters of messages: sent, delivered, dropped by reason. */
   radio_traffic: { params: Empty; result: { traffic: Readonly<Record<string, number>> } };
+  /** Return the cones and the start pose of a track file; an error has line and column. */
+  read_track: { params: { text: string; name?: string }; result: { file: TrackFileTree } };
   /** Remove a task from the mission. */
   remove_task: { params: { name: string }; result: Moment };
   /** Remove a vehicle or a fleet. */
