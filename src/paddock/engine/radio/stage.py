@@ -293,6 +293,11 @@ class RadioStage:
             raise PaddockError(f"{plain!r} has the radios 0 to {len(own) - 1}, not {slot}")
         return int(own[at])
 
+    def components(self) -> Ints:
+        """Return the part of the network to which each radio belongs."""
+        assert self.messages is not None
+        return self.messages.components()
+
     def qualities(self, vehicle: str, station: str) -> tuple[LinkQuality, LinkQuality]:
         """Return the last links from a station to a vehicle and back; NO_LINK for a vehicle that was removed."""
         radios = self.roster.radios
