@@ -185,7 +185,7 @@ class RadioStage:
             roster.radios.place(part, self._poses(part.fleet))
         self._place_jammers(roster)
         if roster.needs_heights:
-            table[COLUMN.height] = table[2] - self._ground(table[0], table[1])
+            table[COLUMN.height] = table[2] - self.heights(table[0], table[1])
         roster.tables.place()
 
     def _jam(self, roster: RadioRoster, tick: int) -> tuple[Floats, Floats]:
@@ -199,7 +199,7 @@ class RadioStage:
             add_jamming(radios.table, doing, self._levels, jamming)
         return jamming, doing
 
-    def _ground(self, x: Floats, y: Floats) -> Floats:
+    def heights(self, x: Floats, y: Floats) -> Floats:
         """Return the height (m) of the ground at places."""
         heights: Floats = np.asarray(self.world.heights(x, y))
         return heights
@@ -330,7 +330,7 @@ class RadioStage:
         """Return a copy of all transmitters at their present places."""
         roster = self.roster
         self.locate()
-        return Survey(roster.radios, roster.classes, roster.tables, self._doing, self._ground)
+        return Survey(roster.radios, roster.classes, roster.tables, self._doing, self.heights)
 
     def surveyed(
         self, of: str | int | None, receiver: str | int | None, x: float | None, y: float | None, size: float | None
