@@ -333,7 +333,7 @@ def _check_ends(setup: RuleSetup, scenario: Scenario, where: Where) -> None:
     stations = [] if scenario.radio is None else [station.name for station in scenario.radio.stations]
     entries = {entry.name: entry for entry in scenario.vehicles}
     for end in setup.between or ():
-        name, bracket, number = end.removesuffix("]").partition("[")
+        name, _, number = end.removesuffix("]").partition("[")
         entry = entries.get(name)
         if end not in stations and entry is None:
             raise unknown_name("vehicle or station", end, [*entries, *stations], where(BETWEEN))
