@@ -227,9 +227,12 @@ def candidates_of(table: Floats, n: int, members: Ints, broad: Ints, reach: Floa
     cells, cell_start = np.array(bits, np.int64), np.zeros((1 << sum(bits)) + 1, np.int64)
     order, cell, seen = np.empty(n, np.int64), np.empty(m, np.int64), np.empty((SEEN_ROWS, n))
     sort_radios(table, members, broad, 1.0 / wide, *bits, cell_start, order, cell, seen)
-    start, at, share = np.zeros(n + 1, np.int64), np.empty(0, np.uint32), np.empty(0)
-    given: Any = (seen, order, m, 1.0 / wide, cells, cell_start, reach, slack, start)
-    list_candidates(*given, at, share)
+    start = np.zeros(n + 1, np.int64)
+    at: Any = np.empty(0, np.uint32)
+    share: Any = np.empty(0)
+    listing: Any = list_candidates
+    given = (seen, order, m, 1.0 / wide, cells, cell_start, reach, slack, start)
+    listing(*given, at, share)
     np.cumsum(start, out=start)
     if start[-1] > MOST:
         raise PaddockError(
@@ -237,5 +240,5 @@ def candidates_of(table: Floats, n: int, members: Ints, broad: Ints, reach: Floa
         )
     if start[-1]:
         at, share = np.empty(int(start[-1]), np.uint32), np.empty(int(start[-1]))
-        list_candidates(*given, at, share)
+        listing(*given, at, share)
     return Candidates(order, seen, start, at, share, table[:3, :n].copy(), slack)

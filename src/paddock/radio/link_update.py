@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 
 from paddock.radio.candidates import BLOCK, Candidates, candidates_of
-from paddock.radio.link_rows import compute_free_rows, compute_log_rows, compute_rows, copy_rows, to_decibels
+from paddock.radio.link_rows import (
+    compute_free_rows,
+    compute_log_rows,
+    compute_rows,
+    copy_rows,
+    set_states,
+    to_decibels,
+)
 from paddock.radio.links import ANTENNA, GROUP, MODEL, SENSITIVITY, Links
 from paddock.radio.paths import Paths
 from paddock.radio.propagation import FREE_SPACE, LOG_DISTANCE
@@ -31,6 +38,7 @@ class LinkUpdate:
         self.hysteresis, self.margin, self.longest = hysteresis, margin, longest
         self.keep: Floats = radios.table[SENSITIVITY, : radios.n] - hysteresis
         self._room: Ints = np.zeros(1, np.int64)
+        self._buffers: tuple[Any, Floats] = np.empty(0, np.int32), np.empty((2, 0))
         self.refresh()
 
     def refresh(self) -> None:
@@ -80,6 +88,12 @@ class LinkUpdate:
         np.take(table[:3], found.order, axis=1, out=found.seen[:3])
         return found
 
+    def _scratch(self, most: int) -> tuple[Any, Floats]:
+        """Return arrays for rows that are not joined yet, kept from update to update."""
+        if len(self._buffers[0]) != most:
+            self._buffers = np.empty(most, np.int32), np.empty((2, most))
+        return self._buffers
+
     def run(self, tick: int, jamming: Floats, known: Links) -> Links:
         """Return the links at the present positions; `known` are those of the last update, with their states."""
         radios, n, found = self.radios, self.radios.n, self.candidates
@@ -89,14 +103,11 @@ class LinkUpdate:
         at, count, beyond = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
         interference = np.zeros(n)
         while True:
-            most = int(self._room[-1])
-            peer, values, up = np.empty(most, np.int32), np.empty((3, most)), np.empty(most, np.uint8)
+            peer, values = self._scratch(int(self._room[-1]))
             self.rows(
                 *(radios.table, self.classes.table, self.classes.of, self.reach, self.keep, jamming),
-                *(radios.patterns, self.paths, self.hysteresis),
-                *(found.seen, found.order, found.start, found.at, found.share),
-                *(known.start, known.peer, known.up, self._room, peer, values, up),
-                *(at, count, interference, beyond),
+                *(radios.patterns, self.paths, found.seen, found.order, found.start, found.at, found.share),
+                *(self._room, peer, values, at, count, interference, beyond),
             )
             if n == 0:
                 break
@@ -107,7 +118,9 @@ class LinkUpdate:
             self._room = np.concatenate([[0], np.cumsum(sizes)])
         ends = np.concatenate([[0], np.cumsum(count)])
         total = int(ends[-1])
-        to, into, state = np.empty(total, np.int32), np.empty((3, total)), np.empty(total, np.uint8)
-        copy_rows(at, count, ends, peer, values, up, to, into, state)
+        to, into, up = np.empty(total, np.int32), np.empty((3, total)), np.empty(total, np.uint8)
+        copy_rows(at, count, ends, peer, values, to, into)
         to_decibels(into)
-        return Links(tick, ends, to, into[0], into[1], into[2], state, interference, jamming, beyond)
+        given = known.start, known.peer, known.up
+        set_states(radios.table, self.hysteresis, radios.curves, ends, to, into[0], into[1], *given, into[2], up)
+        return Links(tick, ends, to, into[0], into[1], into[2], up, interference, jamming, beyond)
