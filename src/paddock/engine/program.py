@@ -207,6 +207,7 @@ class FleetProgram:
         self.races = False  # whether its vehicles take part in the race of the scenario's rules
         self.race: Floats | None = None  # columns of the race, (columns, n), written when a snapshot is made
         self.radio: tuple[FittedRadio, ...] = ()  # of each vehicle
+        self.beacons = False  # whether its vehicles send and hear beacons
         self.collided_ticks = 1  # for which a vehicle counts as collided after a touch
         self.timeout_ticks: int | None = None
         self.expires_from = NEVER  # no command of the fleet times out before this tick
