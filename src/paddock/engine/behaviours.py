@@ -25,6 +25,8 @@ from paddock.world.snapshot import Snapshot
 from paddock.world.world import World
 
 MEMORY = "memory"
+PATH = "path"
+RADIO = "radio"  # the table with the radio status of each vehicle
 TRACK_PATH = "track"  # the path that is the middle line of the scenario's track
 STREAM = "stream"  # the memory column with a random number of the vehicle
 STREAM_PURPOSE, STREAMS = 768, 2**52  # purpose of its draw, and how many there are: exact as a float
@@ -90,10 +92,20 @@ def set_up_rule(
 
     `path: track` is the middle line of `track`, the scenario's.
     """
+    if rule.path_option != PATH:
+        given, where = _named_path(rule, given, where)
     given = _on_track(rule, given, where, track)
     target = _target(rule, given, where)
     options = _options(rule, given, target, where, count)
     return RuleSetup(rule, target, options, _path(rule, given, options, where))
+
+
+def _named_path(rule: Rule, given: Mapping[str, Any], where: Where) -> tuple[Mapping[str, Any], Where]:
+    """Return options with the path under the name `path`, where the rule has another name for it."""
+    if PATH in given:
+        raise unknown_name(f"{rule.name} option", PATH, [rule.path_option, *column_index(rule.options)], where(PATH))
+    renamed = {PATH if name == rule.path_option else name: value for name, value in given.items()}
+    return renamed, lambda name: where(rule.path_option if name == PATH else name)
 
 
 def _on_track(rule: Rule, given: Mapping[str, Any], where: Where, track: Track | None) -> Mapping[str, Any]:
@@ -140,7 +152,7 @@ def _options(rule: Rule, given: Mapping[str, Any], target: str | None, where: Wh
     for name, value in plain.items():  # one at a time, so that an error names its own place
         if name not in column_index(rule.options):
             targeted = rule.needs_target or "has_target" in column_index(rule.options)
-            taken = ["path"] * rule.needs_path + ["target"] * targeted
+            taken = [rule.path_option] * (rule.needs_path or rule.optional_path) + ["target"] * targeted
             choices = [*taken, *(option for option in column_index(rule.options) if option != "has_target")]
             raise unknown_name(f"{rule.name} option", name, choices, where(name))
         filled(rule.options, {**required, name: value}, f"{rule.name} option", where(name))
@@ -180,6 +192,8 @@ def _path(rule: Rule, given: Mapping[str, Any], options: Floats, where: Where) -
     if rule.prepare_path is None:
         if "path" in given:
             raise InvalidValueError(f"{where('path')}: behaviour {rule.name!r} takes no path")
+        return np.zeros((1, 4))
+    if "path" not in given and rule.optional_path:
         return np.zeros((1, 4))
     if "path" not in given:
         raise InvalidValueError(f"{where('')}: behaviour {rule.name!r} needs a path: a list of points or a shape")
@@ -287,6 +301,8 @@ class FleetBehaviour:
             self._hear_numbers(hearing, among)
         if self.avoidance is not None or self.rule.look is not None:
             self._see_others(world, poses, *((fleet.n, None) if among is None else among))
+        if self.rule.hears:
+            self._hear(world, among)
         if STREAM in column_index(self.rule.memory):
             self._draw_streams(world, among)
         own = (fleet.state, fleet.command, *parameters, fleet.tables[MEMORY], *self._options, self.urges, self.away)
@@ -313,6 +329,13 @@ class FleetBehaviour:
         """All kernels of the behaviour."""
         own = () if self.grid is None else (self.grid.kernels,)
         return (self._act, *own, *(() if self.avoidance is None else (self.avoidance.grid.kernels,)))
+
+    def _hear(self, world: World, among: tuple[int, Ints] | None) -> None:
+        """Give the rule the radio status of its vehicles."""
+        status = world.fleets[self.fleet.name].tables.get(RADIO)
+        if status is not None:
+            rows = slice(self.fleet.n) if among is None else among[1]
+            self.urges[:, : self.fleet.n] = status[: len(self.urges), rows]
 
     def _see_others(self, world: World, poses: PoseBlocks, count: int, chosen: Ints | None) -> None:
         """Add what the vehicles of all fleets cause; `chosen`: the rows of these vehicles in their fleet of `count`."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from paddock.compute.kernel import BLOCK, CompiledKernels, Kernel, KernelSpec, kernel
 from paddock.compute.threads import DirectCall
-from paddock.engine.behaviours import MEMORY, FleetBehaviour, broken_value, read_only
+from paddock.engine.behaviours import MEMORY, RADIO, FleetBehaviour, broken_value, read_only
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.radio.summary import FIRST_PEER, NO_STATUS, PEERS, STATUS
 from paddock.scenario.contact import FleetContact
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 POSE_COLUMNS = tuple(column_index(Pose))
 VARYING = "varying"
 CONTACT = "contact"  # the table of the last contact of each vehicle
-RADIO = "radio"  # the table of the radio status of each vehicle
 COMMANDS_SHOWN = 1000  # size limit of fleets whose commands and wide reports are in snapshots
 WIDE_REPORT = 16  # columns
 

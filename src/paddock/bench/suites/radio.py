@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from paddock.bench.radio_maps import map_results
 from paddock.bench.result import Bench, Result, best_times, measured
 from paddock.bench.suites.swarm import swarm
 from paddock.engine.simulation import Simulation
@@ -27,6 +28,7 @@ def run(quick: bool) -> Iterator[Result]:
     yield from _terrain(HILLY // 10 if quick else HILLY)
     yield from _against_numpy(PAIRED // 4 if quick else PAIRED)
     yield from _swarm(RADIOS // 10 if quick else RADIOS)
+    yield from map_results(quick)
 
 
 def scene(count: int, world: dict[str, Any] | None = None, **default: Any) -> Simulation:
@@ -126,4 +128,4 @@ def _swarm(count: int) -> Iterator[Result]:
     yield measured("radio", f"{count} drones: cost of radio at 10 Hz", share, "%", "<= 20" if full else None)
 
 
-BENCH = Bench("links of 10,000 radios, over terrain, against NumPy, in a swarm", run)
+BENCH = Bench("radio: links of 10,000 radios, over terrain, in a swarm; fit, query and error of radio maps", run)
