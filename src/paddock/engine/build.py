@@ -13,9 +13,9 @@ from paddock.compute import arrays
 from paddock.compute.kernel import shared_tuple
 from paddock.compute.philox import normals, signed
 from paddock.compute.twin import vectorised
-from paddock.engine.behaviours import FleetBehaviour, check_hearing, find_target, set_up_rule
+from paddock.engine.behaviours import RADIO, FleetBehaviour, check_hearing, find_target, set_up_rule
 from paddock.engine.fmu_motion import FmuMotion
-from paddock.engine.program import COLLIDED_FOR, CONTACT, RADIO, VARYING, FleetProgram, LastContact, checked_inputs
+from paddock.engine.program import COLLIDED_FOR, CONTACT, VARYING, FleetProgram, LastContact, checked_inputs
 from paddock.errors import CodeError, InvalidValueError, PaddockError, unknown_name, users_code
 from paddock.radio.radios import check_setup
 from paddock.radio.summary import NO_STATUS

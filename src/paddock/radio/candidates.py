@@ -35,7 +35,6 @@ from paddock.radio.radios import Floats, Ints
 from paddock.radio.signal import NEPERS
 
 BLOCK = 64  # receivers that a thread takes at a time
-SLACK = 0.1  # of the radius
 MOST = 200_000_000  # candidates of all receivers
 WAVE = 4.0 * PI / LIGHT
 # what others see of a radio, in the order of the list: position, edges of the band (Hz), duty per Hz, ...
@@ -218,9 +217,10 @@ sort_radios = routine(sort_cells)
 list_candidates = parallel_routine(list_rows)
 
 
-def candidates_of(table: Floats, n: int, members: Ints, broad: Ints, reach: Floats, radius: float) -> Candidates:
+def candidates_of(
+    table: Floats, n: int, members: Ints, broad: Ints, reach: Floats, radius: float, slack: float
+) -> Candidates:
     """Return the candidates of all receivers; `members` are in the grid, with at most that radius (m)."""
-    slack = SLACK * radius
     wide, m = radius + slack, len(members)
     extents = [float(np.ptp(table[k, members])) / wide if m else 0.0 for k in range(3)]
     bits = torus_bits(m, extents)

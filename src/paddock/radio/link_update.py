@@ -23,6 +23,9 @@ from paddock.radio.propagation import FREE_SPACE, LOG_DISTANCE
 from paddock.radio.radios import CLASS, Classes, Floats, Ints, Radios, reaches
 
 ROOM = 48  # links of a receiver for which there is room at first
+HELD = 8  # updates for which a list of candidates should hold
+SLACK = (0.1, 0.4)  # of the radius: least and largest slack of a list
+FAST = 0.5  # of the radius: faster than vehicles move between two updates
 BROAD_MOST = 64  # radios outside the grid
 BROAD_FROM = 1.5  # times the reach of the others from which a group is left out of the grid
 
@@ -45,6 +48,7 @@ class LinkUpdate:
         """Compute the reach of all groups again, after a change of frequencies, powers or duties."""
         radios, n = self.radios, self.radios.n
         self._candidates: Candidates | None = None
+        self._held = 0  # updates for which the candidates have held
         self.reach = np.minimum(reaches(radios, self.classes, self.keep - self.margin), self.longest)
         group = radios.table[GROUP, :n].astype(np.int64)
         widest = np.maximum(self.reach.max(axis=0, initial=0.0), self.reach.max(axis=1, initial=0.0))
@@ -61,6 +65,7 @@ class LinkUpdate:
         members = inside[group] if n else np.zeros(0, bool)
         self.members, self.broad = np.flatnonzero(members), np.flatnonzero(~members)
         self.radius = float(max(self.reach[np.ix_(inside, inside)].max(initial=0.0), 1e-3))
+        self._slack = SLACK[0] * self.radius
         self.rows = self._rows()
 
     def _rows(self) -> Any:
@@ -79,11 +84,15 @@ class LinkUpdate:
         """The candidates of all receivers, with the present positions; listed again if a radio has moved too far."""
         table, n, found = self.radios.table, self.radios.n, self._candidates
         if found is not None:
-            moved = ((table[:3, :n] - found.made_at) ** 2).sum(axis=0)
-            if not (moved <= (0.5 * found.slack) ** 2).all():  # NaN too
+            self._held += 1
+            moved = float(np.sqrt(((table[:3, :n] - found.made_at) ** 2).sum(axis=0).max(initial=0.0)))
+            if not moved <= 0.5 * found.slack:  # NaN too
+                each = moved / self._held if moved < FAST * self.radius else 0.0  # not of vehicles that are placed
+                self._slack = min(max(2.0 * HELD * each, SLACK[0] * self.radius), SLACK[1] * self.radius)
                 found = None
         if found is None:
-            found = candidates_of(table, n, self.members, self.broad, self.reach, self.radius)
+            given = self.members, self.broad, self.reach, self.radius, self._slack
+            found, self._held = candidates_of(table, n, *given), 0
             self._candidates = found
         np.take(table[:3], found.order, axis=1, out=found.seen[:3])
         return found

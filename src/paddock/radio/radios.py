@@ -29,7 +29,7 @@ from paddock.radio.antennas import (
     polarisation_axis,
     sector_antenna,
 )
-from paddock.radio.fading import FADINGS, RICIAN
+from paddock.radio.fading import FADINGS, NAKAGAMI, RICIAN
 from paddock.radio.propagation import (
     BASE_HIGH,
     BASE_LOW,
@@ -67,7 +67,7 @@ CURVE = 1024  # steps of a curve of packet error rates over SINR
 NEEDED_PER = 0.1  # packet error rate up to which a link is usable
 EXPONENT, REFERENCE = 3.0, 1.0  # of log_distance, unless given
 REFLECTED = 6.03  # dB: two rays in phase
-UPFADE = 10.0  # dB: 1 of 20,000 samples of Rayleigh fading is stronger
+UPFADE = 12.1  # dB: the waves of a radio in phase
 SHADOWS = 3.0  # standard deviations of shadowing that the range allows for
 FARTHEST = 1e7  # m
 JAMMED_BANDWIDTHS = {"barrage": 100e6, "spot": 1e6}  # Hz, of jammers, unless given
@@ -427,6 +427,8 @@ def boost(values: Floats) -> float:
     if fading == RICIAN:  # the direct wave and the scattered ones in phase
         scattered = power_ratio(0.5 * (UPFADE - max(parameter, 0.0)))
         above += min(UPFADE, 2.0 * decibels(1.0 + scattered))
+    elif fading == NAKAGAMI and parameter < 1.0:
+        above += UPFADE / parameter  # deeper fades, and higher peaks, than Rayleigh's
     elif fading:
         above += UPFADE
     return above

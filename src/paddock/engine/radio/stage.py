@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.engine.actions import RadioAction
-from paddock.engine.behaviours import PoseBlocks
+from paddock.engine.behaviours import RADIO, PoseBlocks
 from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE, every
-from paddock.engine.program import RADIO, FleetProgram
+from paddock.engine.program import FleetProgram
 from paddock.engine.radio.messages import MessageStage, RadioView
 from paddock.engine.radio.saved import check_links, links_tree, loaded_links
 from paddock.engine.radio.tuning import Tuning, links_on_one_channel
