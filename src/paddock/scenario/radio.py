@@ -393,7 +393,7 @@ class RadioSection(Section):
         default=3.0, le=40.0, description="A link that is up drops this far below the limit for coming up, in dB."
     )
     margin: NotNegative = Field(
-        default=6.0,
+        default=3.0,
         le=60.0,
         description="Transmitters weaker than any usable link by more than this are left out of interference, in dB.",
     )
