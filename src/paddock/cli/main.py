@@ -22,6 +22,7 @@ VERBS = {
     "replay": "Play a recording, verify it, or print its summary.",
     "export": "Export a recording (Parquet, CSV, JSON, plots), a model (FMU), or a tyre's curves.",
     "track": "Show, convert, draw or generate a race track.",
+    "radio": "Fit radio maps to samples, query them, draw coverage.",
     "schema": "Print the JSON schema of scenario files.",
     "doctor": "Check the installation and show how to add missing features.",
     "validate": "Drive standard manoeuvres with a car; compare levels and formulas.",

@@ -207,6 +207,10 @@ class RemoteRace(RemotePart, part="race"):
     """`sim.race`: `standings()`."""
 
 
+class RemoteRadio(RemotePart, part="radio"):
+    """`sim.radio`: `jammers()`, `set_jammer()`, `link()`."""
+
+
 class MissionVerbs(RemotePart, part="mission"):
     """`sim.mission`."""
 
@@ -257,6 +261,7 @@ class RemoteVerbs(Verbs, OldSpellings, part=""):
         self.frames = RemoteFrames(self)
         self.events = RemoteEvents(self)
         self.log = RemoteLog(self)
+        self.radio = RemoteRadio(self)
         self._closed = False
 
     @property

@@ -27,6 +27,7 @@ from paddock.engine.program import (
 )
 from paddock.errors import CodeError, InvalidValueError, PaddockError, unknown_name, users_code
 from paddock.radio.datalink import queue_rows
+from paddock.radio.radios import check_setup
 from paddock.radio.summary import NO_STATUS
 from paddock.scenario import Scenario, VehicleEntry, load_preset, spawn_poses
 from paddock.scenario.contact import FleetContact
@@ -401,6 +402,11 @@ def build_problems(scenario: Scenario) -> list[str]:
 
         try:
             fitting_track(scenario, world.track)
+        except PaddockError as error:
+            problems.append(str(error))
+    if scenario.radio is not None:
+        try:
+            check_setup(scenario)
         except PaddockError as error:
             problems.append(str(error))
     declared = sorted(declared_fleets(scenario), key=lambda one: (one.entry.id is None, one.entry.name))  # as in a run

@@ -99,6 +99,8 @@ class RadioColumn(NamedTuple):
     pattern: int = 31
     group: int = 32
     owner: int = 33  # number of the vehicle or station in the table: it does not hear itself
+    hopeless: int = 34  # SINR (ratio) up to which the packet error rate is 1 - 1e-15 or more: it counts as 1
+    certain: int = 35  # SINR (ratio) from which the packet error rate is 1e-15 or less: it counts as 0
 
 
 COLUMN = RadioColumn()
@@ -246,6 +248,9 @@ def constants(radio: RadioType, antenna: Antenna, group: int) -> Floats:
     values[COLUMN.power], values[COLUMN.sensitivity] = radio.power, radio.sensitivity
     values[COLUMN.noise] = power_ratio(noise_dbm(radio.bandwidth, radio.noise_figure))
     values[COLUMN.needed] = needed_sinr_db(modulation, radio.bandwidth, rate, NEEDED_PER, float(radio.packet_bits))
+    given = modulation, radio.bandwidth, rate
+    values[COLUMN.certain] = power_ratio(needed_sinr_db(*given, 1e-15, float(radio.packet_bits)))
+    values[COLUMN.hopeless] = power_ratio(needed_sinr_db(*given, 1.0 - 1e-15, float(radio.packet_bits)))
     values[COLUMN.modulation], values[COLUMN.spread] = modulation, radio.bandwidth / rate
     values[COLUMN.duty], values[COLUMN.bits] = radio.duty, radio.packet_bits
     values[COLUMN.antenna], values[COLUMN.peak] = antenna.kind, antenna.peak
@@ -379,6 +384,14 @@ def check_frequencies(scenario: Scenario, groups: Sequence[RadioGroup], classes:
                     f"{where}: {one.model} is valid from {low / 1e6:g} to {high / 1e6:g} MHz, not for the {used}; "
                     "set extrapolate: true to use it all the same"
                 )
+
+
+def check_setup(scenario: Scenario) -> None:
+    """Raise InvalidValueError at its place if the radios of a scenario cannot be built."""
+    assert scenario.radio is not None
+    one = np.zeros(1, np.int64)
+    radios = radios_of(scenario.radio, [FleetRadios(entry.name, one, one, entry.radio) for entry in scenario.vehicles])
+    check_frequencies(scenario, radios.groups, classes_of(scenario.radio, radios.groups))
 
 
 def boost(values: Floats) -> float:

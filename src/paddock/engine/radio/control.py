@@ -95,6 +95,10 @@ class RadioControl:
         self._engine.thread.refuse_elsewhere("commands()")
         return self._engine.radio.uplink.traffic(*self._engine.applier.found(vehicle))
 
+    def set_jammer(self, name: str, *, at_tick: int | None = None, source: str = "", **changes: Any) -> None:
+        """Change a jammer: the same as `jammers.set`, under the name of a remote simulation."""
+        self.jammers.set(name, at_tick=at_tick, source=source, **changes)
+
     @property
     def stations(self) -> list[Station]:
         """The ground stations, in the order of their names."""

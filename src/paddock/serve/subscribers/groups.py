@@ -1,8 +1,8 @@
 """Encodes snapshots as groups of frames, once for all connections with equal views.
 
-Not modelled yet: health and signal are 1 and nothing is jammed. Whether a quadrotor is armed, its mode and its sticks
-are its commands, which snapshots carry for fleets of up to 1,000; in larger fleets it counts as armed, its mode is 255
-and its sticks are 0.
+Not modelled yet: health is 1. Signal and jammed are those of the vehicle's radio; without one, the signal is 1. Whether
+a quadrotor is armed, its mode and its sticks are its commands, which snapshots carry for fleets of up to 1,000; in
+larger fleets it counts as armed, its mode is 255 and its sticks are 0.
 """
 
 import asyncio
@@ -174,16 +174,20 @@ STICKS = ("throttle", "roll", "pitch", "yaw")
 
 def encode_status(snapshot: Snapshot, selection: Selection, into: Target | None = None) -> memoryview:
     """Return the telemetry frame (0x02) of the selected vehicles."""
-    battery, flags = [np.empty(0)], [np.empty(0, np.uint8)]
+    battery, signal, flags = [np.empty(0)], [np.empty(0)], [np.empty(0, np.uint8)]
     for fleet, block, _ in _parts(snapshot, selection):
         battery.append(_column(fleet, block, "charge", 1.0))
+        signal.append(_column(fleet, block, "radio.signal", 1.0))
+        jammed = _column(fleet, block, "radio.jammed", 0.0) >= 0.5
         armed = _column(fleet, block, "command.armed", float(fleet.kind == QUAD)) >= 0.5
         collided = _column(fleet, block, "contact.collided", 0.0) >= 0.5
         marked = np.where(armed, TelemetryFlag.ARMED, 0) | np.where(collided, TelemetryFlag.COLLIDED, 0)
+        marked |= np.where(jammed, TelemetryFlag.JAMMED, 0)
         flags.append((marked | TelemetryFlag.ACTIVE).astype(np.uint8))
     with np.errstate(over="ignore"):
         return encode_telemetry(
-            _ids(selection.ids), np.concatenate(battery), 1.0, 1.0, np.concatenate(flags), into=into
+            *(_ids(selection.ids), np.concatenate(battery), 1.0, np.concatenate(signal), np.concatenate(flags)),
+            into=into,
         )
 
 

@@ -294,6 +294,51 @@ class StandingsTree(TypedDict):
     fastest_sectors: list[FastestTree | None]
 
 
+class JammerTree(TypedDict):
+    """A jammer; `active` is the share of time in which it transmits, `position` (m) is null without its vehicle."""
+
+    name: str
+    kind: str
+    on: bool
+    active: float
+    position: Point | None
+    vehicle: str | None
+    power: float
+    frequency: float
+    bandwidth: float
+    false_frames: float
+
+
+class LinkBudgetTree(TypedDict):
+    """The budget of a link: m, Hz, dB, dBm, bit/s."""
+
+    source: str
+    to: str
+    distance: float
+    frequency: float
+    power: float
+    source_gain: float
+    receiver_gain: float
+    polarisation: float
+    model: str
+    path_loss: float
+    diffraction: float
+    obstacles: float
+    shadowing: float
+    fading: float
+    received: float
+    sensitivity: float
+    noise: float
+    interference: float
+    jamming: float
+    sinr: float
+    needed: float
+    ber: float
+    per: float
+    capacity: float
+    up: bool
+
+
 class GateTree(TypedDict):
     """A line across a track: its ends (m), and where it crosses the middle line (m along it)."""
 

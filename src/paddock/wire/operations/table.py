@@ -482,6 +482,33 @@ class Operations(Protocol):
     def damage(self, vehicle: a.Vehicle) -> None:
         """Disable a vehicle of the mission permanently; others take over its tasks."""
 
+    # radio -----------------------------------------------------------------------------------------------------------
+
+    @entry("read", rpc="get_jammers", zmq="Call", answer="jammers", client="radio.jammers")
+    def jammers(self) -> list[r.JammerTree]:
+        """Return the jammers, in the order of their names; none without radio."""
+
+    @entry("post", rpc="set_jammer", zmq="Call", client="radio.set_jammer", slow=True)
+    def set_jammer(
+        self,
+        name: Annotated[a.Text, "the jammer"],
+        on: Annotated[bool | None, "whether it follows its schedule; null: as it is"] = None,
+        position: Annotated[a.Numbers | None, a.ErrorText("position must be a list of numbers"), "x, y, z, m"] = None,
+        vehicle: Annotated[a.Text | None, "the vehicle that carries it"] = None,
+        power: Annotated[a.Finite | None, "dBm"] = None,
+        frequency: Annotated[a.Finite | None, "Hz"] = None,
+        bandwidth: Annotated[a.Finite | None, "Hz"] = None,
+    ) -> None:
+        """Change a jammer; links follow with the next update."""
+
+    @entry("read", rpc="get_link", zmq="Call", answer="link", client="radio.link")
+    def link_budget(
+        self,
+        source: Annotated[a.Text, "vehicle or station that transmits; `red/1` is its second radio"],
+        to: Annotated[a.Text, "vehicle or station that receives"],
+    ) -> r.LinkBudgetTree:
+        """Return the budget of a link at the present positions: gains and losses, SINR, packet error rate."""
+
     # scenarios -------------------------------------------------------------------------------------------------------
 
     @entry("hub", rpc="list_scenarios", answer="scenarios")

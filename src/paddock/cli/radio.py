@@ -1,0 +1,302 @@
+"""`paddock radio`: fit radio maps to samples, query them, and draw coverage."""
+
+from __future__ import annotations
+
+import json as json_format
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import App, Parameter
+
+from paddock.cli.options import Flag
+from paddock.cli.radio_link import link
+from paddock.errors import PaddockError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from paddock.radio.maps import MapValues, RadioMap
+    from paddock.radio.maps.picture import CoverageGrid
+
+    Floats = NDArray[np.float64]
+
+SPEED_OF_LIGHT = 299_792_458.0  # m/s
+CELLS = 200  # of a picture, along its longer side
+SHOWN = 20  # points that are printed
+MAP_SUFFIX = ".npz"
+
+radio = App(name="radio", help="Budgets of links; fit radio maps to samples, query them, draw coverage.")
+radio.command(link)
+
+
+@radio.command
+def fit(
+    samples: str,
+    /,
+    *,
+    out: Annotated[str | None, Parameter(name=("--out", "-o"))] = None,
+    transmitter: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
+    frequency: float | None = None,
+    folds: int = 5,
+    seed: int = 0,
+    json: Flag = False,
+) -> int:
+    """Fit a map of received power to samples; print its error on held-out samples.
+
+    Parameters
+    ----------
+    samples
+        A CSV or Parquet file with the columns x, y, z (m), dbm and, optionally, weight.
+    out
+        Output file (.npz); by default the samples' name with this ending.
+    transmitter
+        Position x,y,z in m; by default it is estimated.
+    frequency
+        Frequency in Hz: with it, the power of the transmitter is estimated.
+    folds
+        Parts of the cross-validation: each is predicted from the others. 0: without.
+    seed
+        Seed of the fit: the order in which samples are considered.
+    json
+        Print only a JSON object.
+    """
+    from paddock.radio.maps import cross_validate, fit_map, read_samples
+
+    if folds not in (0, *range(2, 51)):
+        raise PaddockError(f"--folds must be 0 or within 2..50, not {folds}")
+    if frequency is not None and not (isfinite(frequency) and frequency > 0.0):
+        raise PaddockError(f"--frequency must be a number > 0 in Hz, not {frequency:g}")
+    if seed < 0:
+        raise PaddockError(f"--seed must be >= 0, not {seed}")
+    at = None if transmitter is None else _point(transmitter, "--transmitter")
+    target = Path(out) if out is not None else Path(samples).with_suffix(MAP_SUFFIX)
+    if target.suffix.lower() != MAP_SUFFIX:
+        raise PaddockError(f"--out {target}: a map is an {MAP_SUFFIX} file")
+    if not target.parent.is_dir():
+        raise PaddockError(f"cannot write {target}: folder {target.parent} does not exist")
+    given = read_samples(samples)
+    found = fit_map(given, at, float("nan") if frequency is None else frequency, seed)
+    held_out = (
+        cross_validate(given, at, folds, seed)[0] if folds and len(given.dbm) >= 10 * folds // (folds - 1) + 5 else None
+    )
+    found.map.save(target)
+    x, y, z = found.map.transmitter.tolist()
+    tree: dict[str, Any] = {
+        "map": str(target),
+        "samples": len(given.dbm),
+        "splats": found.map.splats,
+        "seconds": round(found.seconds, 3),
+        "held_out_error": held_out,
+        "folds": folds,
+        "leave_one_out_error": found.leave_one_out,
+        "transmitter": [x, y, z],
+        "transmitter_given": at is not None,
+        "exponent": found.map.exponent,
+    }
+    if frequency is not None:
+        tree["eirp"] = _eirp(found.map, frequency)
+    print(json_format.dumps(tree, indent=2) if json else "\n".join(_fit_lines(tree)))
+    return 0
+
+
+def _fit_lines(tree: dict[str, Any]) -> list[str]:
+    x, y, z = tree["transmitter"]
+    held = tree["held_out_error"]
+    error = "not computed" if held is None else f"{held:.2f} dB rms ({tree['folds']}-fold cross-validation)"
+    rows = {
+        "map": tree["map"],
+        "samples": f"{tree['samples']:,}",
+        "splats": f"{tree['splats']:,}",
+        "held-out error": error,
+        "fit": f"{tree['seconds']:.1f} s",
+        "transmitter": f"{x:.1f}, {y:.1f}, {z:.1f} m{'' if tree['transmitter_given'] else ' (estimated)'}",
+        "path loss": f"exponent {tree['exponent']:.2f}",
+    }
+    if "eirp" in tree:
+        rows["radiated power"] = f"{tree['eirp']:.1f} dBm (EIRP, estimated)"
+    return [f"{name:<15} {value}" for name, value in rows.items()]
+
+
+def _eirp(found: RadioMap, frequency: float) -> float:
+    """Return the radiated power (dBm) whose free-space loss at 1 m gives the prior's level there."""
+    from math import log10, pi
+
+    return float(found.file.prior[0]) + 20.0 * log10(4.0 * pi * frequency / SPEED_OF_LIGHT)
+
+
+@radio.command
+def query(
+    map_file: str,
+    /,
+    *,
+    at: Annotated[list[str] | None, Parameter(allow_leading_hyphen=True, negative="")] = None,
+    points: str | None = None,
+    json: Flag = False,
+) -> int:
+    """Print received power, gradient and uncertainty of a map at points.
+
+    Parameters
+    ----------
+    map_file
+        A map of `paddock radio fit` (.npz).
+    at
+        A point x,y,z in m; repeatable.
+    points
+        A CSV or Parquet file with the columns x, y, z.
+    json
+        Print a JSON object for each point.
+    """
+    import numpy as np
+
+    from paddock.radio.maps import load_map
+    from paddock.radio.maps.samples import read_points
+
+    if (at is None) == (points is None):
+        raise PaddockError("give the points with --at x,y,z or with --points FILE")
+    found = load_map(map_file)
+    places = np.array([_point(one, "--at") for one in at or []]) if points is None else read_points(points)
+    values = found.query(places)
+    if json:
+        print("\n".join(_objects(places, values)))
+        return 0
+    print(f"{'x':>10} {'y':>10} {'z':>8} {'dBm':>8} {'+-dB':>6} {'d/dx':>8} {'d/dy':>8} {'d/dz':>8}  dB/m")
+    for k in range(min(len(places), SHOWN)):
+        x, y, z = places[k].tolist()
+        gx, gy, gz = values.gradient[k].tolist()
+        print(
+            f"{x:10.2f} {y:10.2f} {z:8.2f} {values.power[k]:8.2f} {values.deviation[k]:6.2f} "
+            f"{gx:8.3f} {gy:8.3f} {gz:8.3f}"
+        )
+    if len(places) > SHOWN:
+        print(f"({len(places) - SHOWN:,} more: use --json)")
+    return 0
+
+
+def _objects(places: Floats, values: MapValues) -> list[str]:
+    rows = zip(places.tolist(), values.power.tolist(), values.deviation.tolist(), values.gradient.tolist(), strict=True)
+    return [
+        json_format.dumps({"position": place, "dbm": dbm, "deviation": deviation, "gradient": gradient})
+        for place, dbm, deviation, gradient in rows
+    ]
+
+
+@radio.command
+def coverage(
+    source: str,
+    /,
+    *,
+    height: Annotated[float, Parameter(allow_leading_hyphen=True)],
+    out: Annotated[str | None, Parameter(name=("--out", "-o"))] = None,
+    threshold: Annotated[float | None, Parameter(allow_leading_hyphen=True)] = None,
+    area: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
+    json: Flag = False,
+) -> int:
+    """Draw received power at a height as a heat map with contour lines.
+
+    Parameters
+    ----------
+    source
+        A map of `paddock radio fit` (.npz).
+    height
+        Height of the picture, in m.
+    out
+        Output file (PNG); by default the name of the source with this ending.
+    threshold
+        Power in dBm: a line where it is reached, and the share of the area above it.
+    area
+        Rectangle x0,y0,x1,y1 in m; by default that of the samples.
+    json
+        Print a JSON object with the figures.
+    """
+    from paddock.radio.maps.picture import draw_coverage
+
+    if not isfinite(height):
+        raise PaddockError(f"--height must be a number in m, not {height}")
+    if threshold is not None and not isfinite(threshold):
+        raise PaddockError(f"--threshold must be a number in dBm, not {threshold}")
+    box = None if area is None else _area(area)
+    grid = _map_grid(source, height, box)
+    target = Path(out) if out is not None else Path(Path(source).name).with_suffix(".png")
+    if target.suffix.lower() != ".png":
+        raise PaddockError(f"--out {target}: a picture is a .png file")
+    if not target.parent.is_dir():
+        raise PaddockError(f"cannot write {target}: folder {target.parent} does not exist")
+    title = f"{Path(source).stem} · {grid.quantity} at {height:g} m"
+    draw_coverage(grid, target, title, threshold)
+    low, high = float(grid.values.min()), float(grid.values.max())
+    share = None if threshold is None else grid.covered(threshold)
+    if json:
+        print(
+            json_format.dumps({"picture": str(target), "height": height, "least": low, "most": high, "covered": share})
+        )
+        return 0
+    reached = "" if share is None else f", {100.0 * share:.1f} % at {threshold:g} {grid.unit} or more"
+    print(f"{target}: {grid.quantity} {low:.1f} to {high:.1f} {grid.unit}{reached}")
+    return 0
+
+
+def _map_grid(source: str, height: float, area: tuple[float, float, float, float] | None) -> CoverageGrid:
+    """Return a map over a rectangle at a height, with the samples near that height."""
+    import numpy as np
+
+    from paddock.radio.maps import load_map
+    from paddock.radio.maps.picture import CoverageGrid
+
+    found = load_map(source)
+    samples = found.file.samples.astype(np.float64)
+    x, y = _axes(area or _box(samples if len(samples) else found.file.splats))
+    places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    values = found.query(np.column_stack([places, np.full(len(places), height)])).power.reshape(len(y), len(x))
+    near = samples
+    if len(samples):
+        within = max(2.0, 0.05 * float(np.ptp(samples[:, 2])))
+        near = samples[np.abs(samples[:, 2] - height) <= within]
+    tx, ty, _ = found.transmitter.tolist()
+    mark = ("transmitter", tx, ty, "station") if found.file.given else ("transmitter (estimated)", tx, ty, "estimate")
+    return CoverageGrid(x, y, values, height, samples=near, marks=[mark])
+
+
+def _box(places: Floats) -> tuple[float, float, float, float]:
+    """Return the rectangle of places (n, 2 or more) with a margin."""
+    import numpy as np
+
+    low, high = places[:, :2].min(axis=0), places[:, :2].max(axis=0)
+    margin = np.maximum(0.03 * (high - low).max(), 1.0)
+    return (*(low - margin).tolist(), *(high + margin).tolist())
+
+
+def _axes(area: tuple[float, float, float, float]) -> tuple[Floats, Floats]:
+    """Return the coordinates of the columns and rows of square cells."""
+    import numpy as np
+
+    x0, y0, x1, y1 = area
+    cell = max(x1 - x0, y1 - y0) / CELLS
+    return (
+        np.linspace(x0, x1, max(2, round((x1 - x0) / cell) + 1)),
+        np.linspace(y0, y1, max(2, round((y1 - y0) / cell) + 1)),
+    )
+
+
+def _numbers(text: str, count: int, option: str, form: str) -> tuple[float, ...]:
+    try:
+        values = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        values = ()
+    if len(values) != count or not all(isfinite(value) and abs(value) <= 1e7 for value in values):
+        raise PaddockError(f"{option} takes {form} in m, not {text!r}")
+    return values
+
+
+def _point(text: str, option: str) -> Any:
+    import numpy as np
+
+    return np.array(_numbers(text, 3, option, "x,y,z"))
+
+
+def _area(text: str) -> tuple[float, float, float, float]:
+    x0, y0, x1, y1 = _numbers(text, 4, "--area", "x0,y0,x1,y1")
+    if not (x0 < x1 and y0 < y1):
+        raise PaddockError(f"--area takes x0,y0,x1,y1 with x0 < x1 and y0 < y1, not {text!r}")
+    return x0, y0, x1, y1

@@ -1,0 +1,252 @@
+"""Fit a radio map: path-loss prior, metric of the residuals, splats where they are needed.
+
+1. The prior is fitted by least squares; the rest is the residual field.
+2. The metric of the residuals (frame, lengths, noise) is that with the smallest leave-one-out error of local kriging.
+3. Splats start at a share of the samples. Rounds of densification add splats at samples that the mixture misses;
+   pruning removes splats that their neighbours replace. Amplitudes and slopes come from local kriging at the means.
+4. What the mixture has smoothed away is kriged once more and added.
+
+Each step is a function of the samples and the seed; sums have a fixed order.
+"""
+
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from paddock.compute.splats import WIDTH, Floats, Ints, build_grid, evaluate_splats
+from paddock.errors import InvalidValueError
+from paddock.radio.maps.kriging import NEAR, POOL, Metric, frames, krige
+from paddock.radio.maps.prior import fit_prior, prior_power
+from paddock.radio.maps.radio_map import RadioMap
+from paddock.radio.maps.samples import LEAST_SAMPLES, RadioSamples
+from paddock.wire.radio_map import MOST_DRAWN, MapFile
+
+SAME_PLACE = 1e-3  # m: samples this near to each other are merged
+TRIED = 800  # samples on which metrics are compared
+ALONG, UPWARD, NUGGETS = (1.0, 2.0, 3.0, 4.5, 7.0), (0.35, 0.6, 1.0, 1.6), (0.002, 0.02, 0.08, 0.3)
+SCALE = 20.0  # of the covariance, in median distances to the nearest sample
+START = 0.3  # share of the samples at which splats start
+STEPS = 3  # of the search for the transmitter, at most, of each size
+ROUNDS = 3  # of densification
+MISSED, REPLACED = 0.2, 0.04  # of the leave-one-out error: misses that need a splat; that a splat must make up for
+WIDTH_OF_GAP = 0.6  # standard deviation of a splat, in distances to its RANK-th neighbour
+RANK = 5
+SMOOTHED = 0.05  # noise of the residuals in step 4, relative to their variance
+LOCAL, SHRUNK = 12, 4.0  # samples that give a splat's variance, and how many count for the mean of all
+
+
+@dataclass(frozen=True)
+class MapFit:
+    """A fitted map and how it was found."""
+
+    map: RadioMap
+    metric: Metric
+    leave_one_out: float  # dB, root mean square of the leave-one-out errors of the kriging
+    seconds: float
+
+
+@dataclass(frozen=True)
+class _Residuals:
+    """The residual field at merged samples, and the nearest samples of each."""
+
+    position: Floats
+    value: Floats
+    noise: Floats  # 1 / weight
+    tree: cKDTree
+    source: Floats
+
+    def kriged(self, places: Floats, metric: Metric, step: float, skip: Ints | None = None, value: Floats | None = None,
+               nugget: float | None = None) -> Floats:  # fmt: skip
+        """Return the field and its slope (n, 4) at places; `skip`: the sample that each must not use."""
+        pools = self.tree.query(places, min(POOL, len(self.value)))[1].reshape(len(places), -1)
+        skips = np.full(len(places), -1) if skip is None else skip
+        noise = (metric.nugget if nugget is None else nugget) * self.noise
+        count = max(1, min(NEAR, len(self.value) - (skip is not None)))
+        turned = frames(places, self.source, metric)
+        of = self.value if value is None else value
+        return krige(places, turned, pools, skips, self.position, of, noise, 1.0 / metric.scale, step, count)
+
+
+def fit_map(
+    samples: RadioSamples, transmitter: Floats | None = None, frequency: float = float("nan"), seed: int = 0
+) -> MapFit:
+    """Fit a map to samples of received power; the transmitter's position is estimated unless it is given (m)."""
+    started = perf_counter()
+    if len(samples.dbm) < LEAST_SAMPLES:
+        raise InvalidValueError(f"a radio map needs at least {LEAST_SAMPLES} samples, not {len(samples.dbm)}")
+    if transmitter is not None and (np.shape(transmitter) != (3,) or not np.isfinite(transmitter).all()):
+        raise InvalidValueError(f"transmitter must be x, y, z in m, not {transmitter}")
+    merged = _merged(samples)
+    given = None if transmitter is None else np.asarray(transmitter, np.float64)
+    order = np.random.default_rng(seed).permutation(len(merged.dbm))
+    prior, field = _residuals(merged, given)
+    metric = _metric(field, merged.weight, order)
+    if given is None and metric.rays:
+        prior, field = _refined(merged, prior, field, metric, order)
+    value = field.value
+    error = value - field.kriged(merged.position, metric, 0.0, np.arange(len(value)))[:, 0]
+    typical = float(np.sqrt((merged.weight * error**2).sum() / merged.weight.sum()))
+    splats = _splats(field, metric, order, prior, typical)
+    _set_uncertainty(splats, field, merged.weight, error, prior)
+    stride = -(-len(samples.dbm) // MOST_DRAWN)
+    drawn = np.column_stack([samples.position, samples.dbm])[::stride].astype(np.float32)
+    contents = MapFile(splats, prior, drawn, typical, len(samples.dbm), frequency, given is not None)
+    return MapFit(RadioMap(contents), metric, typical, perf_counter() - started)
+
+
+def cross_validate(
+    samples: RadioSamples, transmitter: Floats | None = None, folds: int = 5, seed: int = 0
+) -> tuple[float, Floats]:
+    """Return the root mean square error (dB) of held-out samples, and the error of each: `folds` complete fits."""
+    part = np.random.default_rng([seed, 1]).permutation(len(samples.dbm)) % folds
+    errors = np.empty(len(samples.dbm))
+    for fold in range(folds):
+        out = part == fold
+        found = fit_map(samples.chosen(~out), transmitter, seed=seed).map
+        errors[out] = found.query(samples.position[out]).power - samples.dbm[out]
+    mean = (samples.weight * errors**2).sum() / samples.weight.sum()
+    return float(np.sqrt(mean)), errors
+
+
+def _merged(samples: RadioSamples) -> RadioSamples:
+    """Return samples with those at one place merged into their weighted mean, and without those of weight 0."""
+    used = samples.chosen(samples.weight > 0.0)
+    if len(used.dbm) < LEAST_SAMPLES:
+        raise InvalidValueError(
+            f"a radio map needs at least {LEAST_SAMPLES} samples of weight > 0, not {len(used.dbm)}"
+        )
+    keys = np.round(used.position / SAME_PLACE)
+    _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    group = group.reshape(-1)
+    weight = np.bincount(group, used.weight)
+    dbm = np.bincount(group, used.weight * used.dbm) / weight
+    scale = np.median(weight)
+    at = np.argsort(first, kind="stable")  # in the order of the file
+    return RadioSamples(used.position[first][at], dbm[at], np.maximum(weight / scale, 1e-6)[at])
+
+
+def _residuals(merged: RadioSamples, source: Floats | None) -> tuple[Floats, _Residuals]:
+    """Return the prior of a transmitter's position (None: estimated), and the field above it."""
+    prior = fit_prior(merged.position, merged.dbm, merged.weight, source)
+    value = merged.dbm - prior_power(prior, merged.position)
+    return prior, _Residuals(merged.position, value, 1.0 / merged.weight, cKDTree(merged.position), prior[2:5])
+
+
+def _refined(
+    merged: RadioSamples, prior: Floats, field: _Residuals, metric: Metric, order: Ints
+) -> tuple[Floats, _Residuals]:
+    """Move an estimated transmitter to where the shadows point: steps that lower the leave-one-out error."""
+    tried = np.sort(order[: min(TRIED, len(field.value))])
+    size = float(np.ptp(merged.position, axis=0).max())
+
+    def error(one: _Residuals) -> float:
+        missed = one.value[tried] - one.kriged(one.position[tried], metric, 0.0, tried)[:, 0]
+        return float((merged.weight[tried] * missed**2).sum())
+
+    best = error(field)
+    for step in (0.08 * size, 0.04 * size, 0.02 * size, 0.01 * size):
+        for _ in range(STEPS):
+            before = best
+            for direction in np.concatenate([np.eye(3), -np.eye(3)]):
+                moved = _residuals(merged, prior[2:5] + step * direction)
+                if (found := error(moved[1])) < best:
+                    best, (prior, field) = found, moved
+            if best >= before:
+                break
+    return prior, field
+
+
+def _metric(field: _Residuals, weight: Floats, order: Ints) -> Metric:
+    """Return the metric with the smallest leave-one-out error, by a search along one value after another."""
+    n = len(field.value)
+    tried = np.sort(order[: min(TRIED, n)])
+    gaps = field.tree.query(field.position[tried], min(2, n))[0].reshape(len(tried), -1)[:, -1]
+    scale = SCALE * max(float(np.median(gaps)), 10.0 * SAME_PLACE)
+
+    def error(metric: Metric) -> float:
+        missed = field.value[tried] - field.kriged(field.position[tried], metric, 0.0, tried)[:, 0]
+        return float((weight[tried] * missed**2).sum())
+
+    best = min((Metric(1.0, 1.0, False, scale, 0.02), Metric(2.0, 1.0, True, scale, 0.02)), key=error)
+    for _ in range(2):
+        best = min((best._replace(upward=upward) for upward in UPWARD), key=error)
+        best = min((best._replace(along=along) for along in ALONG), key=error) if best.rays else best
+        best = min((best._replace(nugget=nugget) for nugget in NUGGETS), key=error)
+        other = best._replace(rays=not best.rays, along=2.0 if best.along == 1.0 else best.along)
+        best = min((best, other if other.rays else other._replace(along=1.0)), key=error)
+    return best
+
+
+def _splats(field: _Residuals, metric: Metric, order: Ints, prior: Floats, typical: float) -> Floats:
+    """Return the table of splats; columns 13 and 14 are still to be set."""
+    n = len(field.value)
+    gap = metric.scale / SCALE
+    full = field.kriged(field.position, metric, 0.5 * gap)
+    turned = frames(field.position, field.source, metric)
+    used = np.zeros(n, bool)
+    used[order[: max(min(n, 10), int(START * n))]] = True
+    for _ in range(ROUNDS):
+        table = _table(field, np.flatnonzero(used), full, turned, metric)
+        missed = np.abs(field.value - _above_prior(table, field.position, prior)[0])
+        used |= missed > MISSED * typical
+    for _ in range(2):
+        at = np.flatnonzero(used)
+        table = _table(field, at, full, turned, metric)
+        used[at[_replaceable(table, order.argsort()[at], prior, REPLACED * typical)]] = False
+    at = np.flatnonzero(used)
+    table = _table(field, at, full, turned, metric)
+    rest = field.value - _above_prior(table, field.position, prior)[0]
+    table[:, 9:13] += field.kriged(field.position[at], metric, 0.5 * gap, value=rest, nugget=SMOOTHED)
+    return table
+
+
+def _table(field: _Residuals, at: Ints, full: Floats, turned: Floats, metric: Metric) -> Floats:
+    """Return splats at some samples; their widths follow the distances to their neighbours, in the frame of each."""
+    position = field.position[at]
+    table = np.zeros((len(at), WIDTH))
+    pools = cKDTree(position).query(position, min(6 * RANK, len(at)))[1].reshape(len(at), -1)
+    apart = np.einsum("nij,nkj->nki", turned[at], position[pools] - position[:, None])
+    distance = np.sort(np.sqrt((apart * apart).sum(axis=2)), axis=1)[:, min(RANK - 1, pools.shape[1] - 1)]
+    width = np.maximum(WIDTH_OF_GAP * distance, 0.1 * metric.scale / SCALE)
+    scaled = turned[at] / width[:, None, None]
+    precision = np.einsum("nki,nkj->nij", scaled, scaled)
+    table[:, :3] = position
+    for column, (i, j) in enumerate(((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)), 3):
+        table[:, column] = precision[:, i, j]
+    table[:, 9:13] = full[at]
+    table[:, 14] = table[:, 15] = 1.0
+    return table
+
+
+def _above_prior(table: Floats, position: Floats, prior: Floats) -> tuple[Floats, Floats]:
+    """Return the mixture at positions, above the prior, and the sum of its weights."""
+    flat = np.array([0.0, 0.0, *prior[2:5], 1.0])
+    found = evaluate_splats(np.ascontiguousarray(position), table, build_grid(table), flat)
+    return found[:, 0], found[:, 5]
+
+
+def _replaceable(table: Floats, rank: Ints, prior: Floats, tolerance: float) -> Ints:
+    """Return splats without which their neighbours give nearly the same value; never two neighbours at once."""
+    from paddock.compute.splats import FLOOR
+
+    value, total = _above_prior(table, table[:, :3], prior)
+    others = np.maximum(total - 1.0, 1e-9)
+    without = (value * (total + FLOOR) - table[:, 9]) / (others + FLOOR)
+    useless = (np.abs(without - table[:, 9]) < tolerance) & (others > 0.5)
+    near = cKDTree(table[:, :3]).query(table[:, :3], min(2 * RANK, len(table)))[1].reshape(len(table), -1)
+    standing = np.where(useless, rank, len(rank) * 1000)
+    return np.flatnonzero(useless & (standing <= standing[near].min(axis=1)))
+
+
+def _set_uncertainty(table: Floats, field: _Residuals, weight: Floats, error: Floats, prior: Floats) -> None:
+    """Set each splat's number of samples and its variance, from the leave-one-out errors of the samples near it."""
+    owner = cKDTree(table[:, :3]).query(field.position)[1]
+    table[:, 14] = np.bincount(owner, weight, len(table))
+    near = field.tree.query(table[:, :3], min(LOCAL, len(error)))[1].reshape(len(table), -1)
+    mean = (weight * error**2).sum() / weight.sum()
+    sums = (weight[near] * error[near] ** 2).sum(axis=1) + SHRUNK * mean
+    local = sums / (weight[near].sum(axis=1) + SHRUNK)
+    around = _above_prior(table, table[:, :3], prior)[1]
+    table[:, 13] = local / (1.0 + 1.0 / (1.0 + around))  # the query multiplies by this factor

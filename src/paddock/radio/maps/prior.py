@@ -1,0 +1,61 @@
+"""The prior of a radio map: log-distance path loss from a transmitter, which is given or estimated."""
+
+import numpy as np
+
+from paddock.compute.splats import Floats
+
+LEAST_EXPONENT, MOST_EXPONENT = 1.5, 6.0  # from street canyons to dense buildings
+STARTS = (7, 7, 3)  # places where the search for the transmitter begins, along x, y, z
+MOST_STEPS = 400
+
+
+def fit_prior(position: Floats, dbm: Floats, weight: Floats, transmitter: Floats | None) -> Floats:
+    """Return level, exponent, position and variance of the prior (`splats.PRIOR`) by weighted least squares."""
+    source = transmitter if transmitter is not None else _transmitter(position, dbm, weight)
+    level, exponent, variance = _level(position, dbm, weight, source)
+    return np.array([level, exponent, *source, max(variance, 1e-6)])
+
+
+def prior_power(prior: Floats, places: Floats) -> Floats:
+    """Return the power (dBm) of a prior at places (n, 3)."""
+    decades = 5.0 * np.log10(((places - prior[2:5]) ** 2).sum(axis=1) + 1.0)
+    return np.asarray(prior[0] - prior[1] * decades)
+
+
+def _level(position: Floats, dbm: Floats, weight: Floats, source: Floats) -> tuple[float, float, float]:
+    """Return level (dBm at 1 m), exponent and weighted mean square of the residuals for a transmitter."""
+    decades = 5.0 * np.log10(((position - source) ** 2).sum(axis=1) + 1.0)
+    total = weight.sum()
+    mean_x, mean_y = (weight * decades).sum() / total, (weight * dbm).sum() / total
+    dx, dy = decades - mean_x, dbm - mean_y
+    spread = (weight * dx * dx).sum()
+    slope = -(weight * dx * dy).sum() / spread if spread > 1e-9 * total else 2.0
+    exponent = float(np.clip(slope, LEAST_EXPONENT, MOST_EXPONENT))
+    residual = dy + exponent * dx
+    return float(mean_y + exponent * mean_x), exponent, float((weight * residual * residual).sum() / total)
+
+
+def _transmitter(position: Floats, dbm: Floats, weight: Floats) -> Floats:
+    """Return the position with the smallest residuals, within the samples' box enlarged by half its size."""
+    from scipy.optimize import minimize
+
+    stride = -(-len(dbm) // 4000)
+    position, dbm, weight = position[::stride], dbm[::stride], weight[::stride]
+    low, high = position.min(axis=0), position.max(axis=0)
+    margin = 0.5 * np.maximum(high - low, 1.0)
+
+    def cost(at: Floats) -> float:
+        outside = np.maximum(np.maximum(low - margin - at, at - high - margin), 0.0) / margin
+        return _level(position, dbm, weight, at)[2] * (1.0 + float((outside * outside).sum()))
+
+    axes = [np.linspace(a, b, 2 * n + 1)[1::2] for a, b, n in zip(low - margin, high + margin, STARTS, strict=True)]
+    starts = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
+    strong = np.argsort(-dbm, kind="stable")[: max(5, len(dbm) // 50)]
+    starts = np.concatenate([position[strong].mean(axis=0)[None], starts])
+    best = sorted(range(len(starts)), key=lambda k: cost(starts[k]))[:3]
+    options = {"maxiter": MOST_STEPS, "xatol": 0.05, "fatol": 1e-6}
+    found = []
+    for k in best:
+        simplex = np.concatenate([starts[k][None], starts[k] + np.diag(0.25 * margin)])
+        found.append(minimize(cost, starts[k], method="Nelder-Mead", options={**options, "initial_simplex": simplex}))
+    return np.asarray(min(found, key=lambda one: float(one.fun)).x, np.float64)
