@@ -59,6 +59,7 @@ def effective_cn0(cn0: float, jammer_to_signal: float, quality: float) -> float:
 
 
 def signal_rows(
+    n: int,
     first: int,
     now: float,
     dt: float,
@@ -71,13 +72,13 @@ def signal_rows(
     ways: Any,
     signals: Any,
 ) -> None:
-    """Update the signals (rows, n) of a fleet, whose receivers are `first` on; `now` and `dt` in s.
+    """Update the signals (rows, capacity) of a fleet of n, whose receivers are `first` on; `now` and `dt` in s.
 
     `levels` (emitters, receivers) mW; `weights` (emitters,) 1 / Q times the share of time. Of each spoofer: its number
     among the emitters, whether it is `active`, whether it is `aimed` at a receiver, its `rules` (margin as a ratio,
     capture time and delay, s) and its `ways` (offset, m, and velocity, m/s).
     """
-    for v in range(signals.shape[1]):
+    for v in range(n):
         i = first + v
         noise = 0.0
         for k in range(weights.size):

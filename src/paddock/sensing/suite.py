@@ -95,8 +95,8 @@ class FleetSensor:
     ) -> None:
         """Measure the first `n` vehicles; `pose` is (13, capacity), `streams` their name hashes (int64).
 
-        `seen` (columns, capacity) is what the sensor reads of its vehicles besides the pose; None: its defaults. Sensors with arrays look
-        at what is `around`, except for the vehicle itself, known by its number in `ids`.
+        `seen` (columns, capacity) is what the sensor reads of its vehicles besides the pose; None: its defaults.
+        Sensors with arrays look at what is `around`, except for the vehicle itself, known by its number in `ids`.
         """
         before = self._tick(self.taken)
         if tick <= before or tick % self.period:

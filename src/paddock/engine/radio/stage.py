@@ -15,11 +15,22 @@ from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE, every
 from paddock.engine.program import RADIO, FleetProgram
+from paddock.engine.radio.gnss import SPOOFER_SETTINGS, SatelliteField
 from paddock.engine.radio.saved import check_links, links_tree, loaded_links
 from paddock.engine.radio.uplink import Uplink, station_range
 from paddock.errors import PaddockError, UnknownNameError, unknown_name
 from paddock.radio.datalink import NO_LINK, LinkQuality, quality_between
-from paddock.radio.jamming import FRAMES, ON, SPAN, Jammers, add_false_frames, add_jamming, changed, checked_changes
+from paddock.radio.jamming import (
+    FRAMES,
+    ON,
+    SPAN,
+    Jammers,
+    JammerState,
+    add_false_frames,
+    add_jamming,
+    changed,
+    checked_changes,
+)
 from paddock.radio.link_update import LinkUpdate
 from paddock.radio.links import Links, no_links
 from paddock.radio.paths import PathTables
@@ -113,6 +124,7 @@ class RadioStage:
         self._doing: Floats = np.zeros((SPAN + 1, 0))  # what the jammers do, of the last update
         self._roster: RadioRoster | None = None
         self._version: tuple[int, int] = (-1, -1)
+        self.satellites = SatelliteField(scenario, world, programs, events, self._put_emitters)
         self.uplink = Uplink(scenario, world, programs, events, lambda: (self.roster.radios, self.links))
 
     @property
@@ -153,6 +165,7 @@ class RadioStage:
         self.locate()
         jamming, self._doing = self._jam(roster, tick)
         self.links = roster.update.run(tick, jamming, before)
+        self.satellites.update(tick, self.period / self.world.clock.rate, roster.jammers, self._doing, self._ground)
         self._accepted = np.zeros((len(roster.deceptive), roster.radios.n))
         if len(roster.deceptive):
             self._deceive(roster)
@@ -188,7 +201,11 @@ class RadioStage:
         return heights
 
     def _place_jammers(self, roster: RadioRoster) -> None:
-        jammers, table = roster.jammers, roster.radios.table
+        self._put_emitters(roster.jammers, roster.radios)
+
+    def _put_emitters(self, jammers: Jammers, radios: Radios) -> None:
+        """Put jammers where their vehicles are; `radios` is their table."""
+        table = radios.table
         for k, state in enumerate(jammers.states):
             if state.vehicle is None:
                 jammers.place(k, np.array(state.position), None, -1.0)
@@ -199,7 +216,7 @@ class RadioStage:
                 jammers.place(k, None, None, -1.0)
                 continue
             pose = self._poses(fleet.name)[:7, int(rows[0])]
-            own = np.flatnonzero(roster.radios.owner == fleet.ids[rows[0]])
+            own = np.flatnonzero(radios.owner == fleet.ids[rows[0]])
             jammers.place(k, pose[:3], pose[3:], float(table[COLUMN.owner, own[0]]) if len(own) else -1.0)
 
     def _deceive(self, roster: RadioRoster) -> None:
@@ -308,25 +325,32 @@ class RadioStage:
         """Return the action in plain values; PaddockError if it cannot be applied."""
         if self.settings is None:
             raise PaddockError(f"{action.verb}: there is no radio; add a section `radio: {{}}` to the scenario")
-        if action.verb != "jammer":
-            raise unknown_name("change of the radio", action.verb, ["jammer"])
+        if action.verb not in ("jammer", "spoofer"):
+            raise unknown_name("change of the radio", action.verb, ["jammer", "spoofer"])
         arguments = dict(action.arguments)
-        state = self.roster.jammers.find(str(arguments.pop("name", "")))
+        state = self._emitter(action.verb, str(arguments.pop("name", "")))
+        for name in arguments if action.verb == "spoofer" else ():
+            if name not in SPOOFER_SETTINGS:
+                raise unknown_name("setting of a spoofer", name, SPOOFER_SETTINGS)
         changes = checked_changes(arguments)
         if changes.get("vehicle") is not None:
             _, rows = self.world.find(changes["vehicle"])
             if len(rows) != 1:
                 raise PaddockError(f"{changes['vehicle']!r} is a fleet of {len(rows)}: name one vehicle")
-        return RadioAction("jammer", {"name": state.name, **changes})
+        return RadioAction(action.verb, {"name": state.name, **changes})
+
+    def _emitter(self, kind: str, name: str) -> JammerState:
+        """Return the state of a jammer or spoofer."""
+        return self.roster.jammers.find(name) if kind == "jammer" else self.satellites.find(name)
 
     def apply(self, action: RadioAction) -> None:
-        """Change a jammer; links follow with the next update."""
+        """Change a jammer or spoofer; links and satellite signals follow with the next update."""
         action = self.checked(action)
         arguments = dict(action.arguments)
-        state = self.roster.jammers.find(arguments.pop("name"))
+        state = self._emitter(action.verb, arguments.pop("name"))
         changed(state, arguments)
         detail = ", ".join(f"{name} {value}" for name, value in arguments.items())
-        self.events.report(self.world.clock.tick, "jammer", state.name, detail)
+        self.events.report(self.world.clock.tick, action.verb, state.name, detail)
 
     # saving -----------------------------------------------------------------------------------------------------------
 
@@ -334,7 +358,8 @@ class RadioStage:
         """Return links, jammers and counts."""
         roster = self.roster
         counts = {"ups": self.ups, "downs": self.downs}
-        return {"links": links_tree(self.links), "jammers": roster.jammers.save(), **counts}
+        own = {"spoofers": self.satellites.save()} if self.satellites.sections else {}
+        return {"links": links_tree(self.links), "jammers": roster.jammers.save(), **own, **counts}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Load what `save` returned; PaddockError for what it cannot have returned."""
@@ -347,6 +372,7 @@ class RadioStage:
         roster.jammers.restore(saved.get("jammers"))
         self.links, (self.ups, self.downs) = links, counts  # type: ignore[assignment]
         self.uplink.check_saved()
+        self.satellites.restore(saved.get("spoofers", []))
 
     def take_over(self, other: "RadioStage") -> None:
         """Replace the state by that of another stage, whose programs are now those of this one."""
@@ -355,11 +381,13 @@ class RadioStage:
         roster = other.roster
         self.links, self.ups, self.downs, self._accepted = other.links, other.ups, other.downs, other._accepted
         self._roster, self._version = roster, (-1, -1)
+        self.satellites.take_over(other.satellites)
 
     def clear(self) -> None:
         """Start a new run."""
         self.links, self.ups, self.downs = no_links(0), 0, 0
         self._roster = None
+        self.satellites.clear()
 
 
 def _pairs(links: Links, lowest: int) -> Ints:
