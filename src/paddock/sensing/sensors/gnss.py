@@ -26,6 +26,7 @@ CODE_LOOP, CODE_SQUARING = 0.25, 66.67
 # carrier loop: wavelength / (2 pi x integration time), m/s; 4 x bandwidth, Hz; 1 / integration time, Hz
 CARRIER, CARRIER_LOOP, CARRIER_SQUARING = 1.514, 40.0, 50.0
 NO_READING = float("nan")
+ROUNDING = 1e-6  # s, of times that are sums
 
 
 class Reading(NamedTuple):
@@ -126,7 +127,8 @@ def measure(
     broken = (tracked < NEEDED) | released
     found = (m.lost > 0.5) & (satellites_above(signal.cn0, ACQUIRED) >= NEEDED)
     back = select(broken, 0.0, select(found, m.back + interval, 0.0))
-    lost = select(broken, 1.0, select(back >= o.reacquisition, 0.0, m.lost))
+    regained = found & (back >= o.reacquisition - ROUNDING)
+    lost = select(broken, 1.0, select(regained, 0.0, m.lost))
     after = Memory(
         primed=1.0,
         bias_x=walk(m.bias_x, o.walk, interval, m.primed, wx),
