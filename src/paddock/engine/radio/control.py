@@ -6,6 +6,7 @@ import numpy as np
 
 from paddock.compute.twin import vectorised
 from paddock.engine import actions
+from paddock.engine.radio.gnss import SpooferView
 from paddock.engine.radio.message_control import MessageControl
 from paddock.engine.radio.stage import JammerView, RadioStage
 from paddock.engine.radio.uplink import CommandTraffic
@@ -49,6 +50,7 @@ class RadioControl(MessageControl):
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
         self.jammers = JammerControl(engine)
+        self.spoofers = SpooferControl(engine)
 
     @property
     def _stage(self) -> RadioStage:
@@ -177,3 +179,23 @@ class JammerControl:
         """
         action = actions.RadioAction("jammer", {"name": name, **changes})
         self._engine.apply_or_post(action, "jammers.set()", at_tick, source)
+
+
+class SpooferControl:
+    """The spoofers of satellite navigation of a simulation, `sim.radio.spoofers`."""
+
+    def __init__(self, engine: "Engine") -> None:
+        self._engine = engine
+
+    def __call__(self) -> list[SpooferView]:
+        """Return all spoofers, in the order of their names."""
+        self._engine.thread.refuse_elsewhere("spoofers()")
+        return self._engine.radio.satellites.views() if self._engine.radio.active else []
+
+    def set(self, name: str, *, at_tick: int | None = None, source: str = "", **changes: Any) -> None:
+        """Change a spoofer, immediately or at `at_tick`; signals follow with the next update. Any thread may call this.
+
+        `on` (bool), `position` ([x, y, z] m), `vehicle` (name) and `power` (dBm).
+        """
+        action = actions.RadioAction("spoofer", {"name": name, **changes})
+        self._engine.apply_or_post(action, "spoofers.set()", at_tick, source)
