@@ -10,6 +10,7 @@ from time import time
 from typing import TYPE_CHECKING, Any
 
 from paddock.errors import PaddockError
+from paddock.radio.summary import RadioStatus
 from paddock.sensing.array_suite import fleet_sensor
 from paddock.sensing.describing import array_trees, column_tree, fleet_array_trees
 from paddock.sensing.sensor import ArraySensor, Sensor, find_sensor, sensor_names
@@ -53,6 +54,7 @@ def snapshot_columns(
         known |= {c.name: c for c in (columns_of(model.report_type) if model.report_type is not None else ())}
         known |= {COMMAND + column.name: column for column in columns_of(model.command)}
     known |= {f"race.{column.name}": column for column in columns_of(RaceColumns)}
+    known |= {f"radio.{column.name}": column for column in columns_of(RadioStatus)}
     for name, sensor in sensors.items():
         known |= {f"{name}.{column.name}": column for column in (*columns_of(sensor.reading), SAMPLE_TICK)}
     return {name: replace(known[name], name=name) if name in known else Column("", "", name=name) for name in names}
@@ -209,8 +211,19 @@ def inspected_tree(sim: Simulation, target: str | int) -> InspectedTree:
         "sensors": {
             name: value_trees((*columns_of(program.sensors[name].sensor.reading), SAMPLE_TICK), readings)
             for name, readings in program.readings(rows, sim.tick, one=True).items()
-        },
+        }
+        | _radio_trees(sim, layout, row),
     }
+
+
+def _radio_trees(sim: Simulation, layout: FleetLayout, row: int) -> dict[str, list[ValueTree]]:
+    """Return the status of the radio as a group of its own; none without radio."""
+    names = [f"radio.{column.name}" for column in columns_of(RadioStatus)]
+    if names[0] not in layout.columns:
+        return {}
+    block = sim.engine.publisher.snapshot().fleet(layout.name).block[:, row]
+    values = {column.name: float(block[layout.column(f"radio.{column.name}")]) for column in columns_of(RadioStatus)}
+    return {"radio": value_trees(columns_of(RadioStatus), values)}
 
 
 def _published_trees(sim: Simulation, layout: FleetLayout, row: int, model: VehicleModel) -> list[ValueTree]:

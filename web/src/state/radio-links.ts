@@ -2,7 +2,7 @@
 import { effect } from "@preact/signals";
 import type { ColumnBlock, Frame } from "../wire/frame";
 import { type ColumnRequest, onColumns, requestColumns } from "./columns";
-import { hasRadio, radio, radioChanged } from "./radio";
+import { hasRadio, radio, redrawRadio } from "./radio";
 import type { Roster } from "./roster";
 import { layers, roster, source } from "./store";
 
@@ -35,14 +35,14 @@ export function followLinks(): () => void {
     request?.release();
     request = null;
     linkSet = null;
-    radioChanged.value += 1;
+    redrawRadio();
     if (!wanted) return;
     const columns = ["radio.peers", "radio.peer_sinr", "radio.jammed"];
     request = requestColumns("radio links", [{ of: null, columns, rate }]);
     onColumns(request, (frame, [block]) => {
       if (block === undefined) return;
       linkSet = linksIn(frame, block, roster.peek());
-      radioChanged.value += 1;
+      redrawRadio();
     });
   });
   return () => {
