@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App, Parameter
 
 from paddock.cli.options import Flag
+from paddock.cli.radio_link import link
 from paddock.errors import PaddockError
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ CELLS = 200  # of a picture, along its longer side
 SHOWN = 20  # points that are printed
 MAP_SUFFIX = ".npz"
 
-radio = App(name="radio", help="Fit radio maps to samples, query them, draw coverage.")
+radio = App(name="radio", help="Budgets of links; fit radio maps to samples, query them, draw coverage.")
+radio.command(link)
 
 
 @radio.command

@@ -17,6 +17,7 @@ from paddock.engine.behaviours import FleetBehaviour, find_target, set_up_rule
 from paddock.engine.fmu_motion import FmuMotion
 from paddock.engine.program import COLLIDED_FOR, CONTACT, RADIO, VARYING, FleetProgram, LastContact, checked_inputs
 from paddock.errors import CodeError, InvalidValueError, PaddockError, unknown_name, users_code
+from paddock.radio.radios import check_setup
 from paddock.radio.summary import NO_STATUS
 from paddock.scenario import Scenario, VehicleEntry, load_preset, spawn_poses
 from paddock.scenario.contact import FleetContact
@@ -384,6 +385,11 @@ def build_problems(scenario: Scenario) -> list[str]:
 
         try:
             fitting_track(scenario, world.track)
+        except PaddockError as error:
+            problems.append(str(error))
+    if scenario.radio is not None:
+        try:
+            check_setup(scenario)
         except PaddockError as error:
             problems.append(str(error))
     declared = sorted(declared_fleets(scenario), key=lambda one: (one.entry.id is None, one.entry.name))  # as in a run

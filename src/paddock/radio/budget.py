@@ -73,10 +73,10 @@ class LinkBudget(NamedTuple):
             ("transmitted power", self.power, "dBm"),
             ("gain of the transmitter", self.source_gain, "dBi"),
             ("gain of the receiver", self.receiver_gain, "dBi"),
-            ("polarisation", -self.polarisation, "dB"),
-            (f"path loss ({self.model})", -self.path_loss, "dB"),
-            ("terrain", -self.diffraction, "dB"),
-            ("obstacles", -self.obstacles, "dB"),
+            ("polarisation", 0.0 - self.polarisation, "dB"),
+            (f"path loss ({self.model})", 0.0 - self.path_loss, "dB"),
+            ("terrain", 0.0 - self.diffraction, "dB"),
+            ("obstacles", 0.0 - self.obstacles, "dB"),
             ("shadowing", self.shadowing, "dB"),
             ("fading", self.fading, "dB"),
             ("received power", self.received, "dBm"),
@@ -89,7 +89,7 @@ class LinkBudget(NamedTuple):
             ("packet error rate", self.per, ""),
             ("capacity", self.capacity / 1e6, "Mbit/s"),
         ]
-        lines = [f"{name:<26}{value:>12.4g} {unit}".rstrip() for name, value, unit in rows]
+        lines = [f"{name:<28}{value:>10.{4 if unit == '' else 2}f} {unit}".rstrip() for name, value, unit in rows]
         return "\n".join([f"{self.source} -> {self.to}: {'up' if self.up else 'down'}", *lines])
 
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from paddock.radio.links import DUTY, FREQUENCY, GROUP, POWER, LinkUpdate
+from paddock.radio.link_update import LinkUpdate
+from paddock.radio.links import DUTY, FREQUENCY, GROUP, POWER
 from paddock.radio.propagation import LOG_DISTANCE
 from paddock.radio.radios import CLASS, COLUMN, Floats, boost, largest_gain
 

@@ -386,6 +386,14 @@ def check_frequencies(scenario: Scenario, groups: Sequence[RadioGroup], classes:
                 )
 
 
+def check_setup(scenario: Scenario) -> None:
+    """Raise InvalidValueError at its place if the radios of a scenario cannot be built."""
+    assert scenario.radio is not None
+    one = np.zeros(1, np.int64)
+    radios = radios_of(scenario.radio, [FleetRadios(entry.name, one, one, entry.radio) for entry in scenario.vehicles])
+    check_frequencies(scenario, radios.groups, classes_of(scenario.radio, radios.groups))
+
+
 def boost(values: Floats) -> float:
     """Return how far (dB) the power of a link class may exceed that of its model: reflection, shadowing, fading."""
     fading, parameter = int(values[CLASS.fading]), float(values[CLASS.parameter])

@@ -32,6 +32,7 @@ NO_STATUS = np.array([*RadioStatus._field_defaults.values(), *[-1.0] * PEERS, *[
 
 
 def status_rows(
+    n: int,
     first: int,
     slots: int,
     carried: int,
@@ -47,8 +48,8 @@ def status_rows(
     accepted: Any,
     status: Any,
 ) -> None:
-    """Fill the status (rows, n) of a fleet; radios from number `carried` on are those of `stations`."""
-    for v in parallel_range(status.shape[1]):
+    """Fill the status (rows, capacity) of the `n` vehicles of a fleet; radios from number `carried` on are those of `stations`."""
+    for v in parallel_range(n):
         best, margin, heard, jammed, deceived = NO_SINR, 0.0, 0, 0.0, 0.0
         for p in range(PEERS):
             status[FIRST_PEER + p, v], status[FIRST_PEER + PEERS + p, v] = -1.0, NO_SINR

@@ -29,7 +29,7 @@ def loaded_links(tree: Any) -> Links:
     for name, kind in KINDS.items():
         if not isinstance(tree[name], np.ndarray) or tree[name].dtype != kind or tree[name].ndim != 1:
             raise PaddockError(f"saved links: {name} is not an array of {np.dtype(kind)}")
-    arrays = {name: tree[name] for name in KINDS} | {"peer": tree["peer"].astype(np.int32)}
+    arrays = {name: tree[name].copy() for name in KINDS} | {"peer": tree["peer"].astype(np.int32)}
     if (arrays["peer"] != tree["peer"]).any():
         raise PaddockError("saved links: peer is not valid")
     return Links(whole(tree["tick"], "tick of links") - 1, **arrays)

@@ -18,7 +18,8 @@ from paddock.engine.program import RADIO, FleetProgram
 from paddock.engine.radio.saved import check_links, links_tree, loaded_links
 from paddock.errors import PaddockError, UnknownNameError, unknown_name
 from paddock.radio.jamming import FRAMES, ON, SPAN, Jammers, add_false_frames, add_jamming, changed, checked_changes
-from paddock.radio.links import Links, LinkUpdate, no_links
+from paddock.radio.link_update import LinkUpdate
+from paddock.radio.links import Links, no_links
 from paddock.radio.paths import PathTables
 from paddock.radio.radios import COLUMN, FleetRadios, Floats, Ints, Radios, check_frequencies, classes_of, radios_of
 from paddock.radio.summary import fill_status
@@ -214,9 +215,9 @@ class RadioStage:
         """Write the columns of snapshots."""
         radios, links = roster.radios, self.links
         for part in radios.parts:
-            status = self.programs[part.fleet].fleet.tables[RADIO][:, : part.n]
+            status = self.programs[part.fleet].fleet.tables[RADIO]
             given: Any = (
-                *(part.first, part.slots, radios.carried, len(radios.stations), radios.table, radios.owner),
+                *(part.n, part.first, part.slots, radios.carried, len(radios.stations), radios.table, radios.owner),
                 *(links.start, links.peer, links.sinr, links.up, links.interference, links.jamming),
                 *(self._accepted, status),
             )

@@ -1,0 +1,129 @@
+"""Radio: updates of all links, over terrain too, against all pairs in NumPy, and its share of a swarm's tick."""
+
+from collections.abc import Callable, Iterator
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from paddock.bench.result import Bench, Result, best_times, measured
+from paddock.bench.suites.swarm import swarm
+from paddock.engine.simulation import Simulation
+from paddock.radio.radios import COLUMN, Floats, Radios
+from paddock.scenario import load_scenario
+
+RADIOS, HILLY, PAIRED = 10_000, 1_000, 2_000
+LINKS = 30  # of each radio, at least
+HEIGHT = 30.0  # m
+SETTINGS = {"bandwidth": 2e6, "power": 10.0, "sensitivity": -70.0, "duty": 0.05}
+HYSTERESIS = 3.0  # dB
+REACH = 140.3  # m: such radios hear each other, free space costs 83 dB
+
+
+def run(quick: bool) -> Iterator[Result]:
+    """Measure updates, and ticks of a swarm with and without radio."""
+    yield from _links(RADIOS // 10 if quick else RADIOS)
+    yield from _terrain(HILLY // 10 if quick else HILLY)
+    yield from _against_numpy(PAIRED // 4 if quick else PAIRED)
+    yield from _swarm(RADIOS // 10 if quick else RADIOS)
+
+
+def scene(count: int, world: dict[str, Any] | None = None, **default: Any) -> Simulation:
+    """Return radios at random heights over a square in which each hears LINKS others and a little more."""
+    side = REACH * (np.pi * count / (1.2 * LINKS)) ** 0.5
+    box = {"low": [0.0, 0.0, 1.4 * HEIGHT], "high": [side, side, 2.0 * HEIGHT]}
+    fleet = {"name": "d", "count": count, "model": "point", "spawn": {"random": box}, "radio": "t"}
+    radio = {"types": {"t": SETTINGS}, "hysteresis": HYSTERESIS, "default": default or {"model": "free_space"}}
+    scenario = {"clock": {"rate": 100}, "world": world or {}, "radio": radio, "vehicles": [fleet]}
+    return Simulation(load_scenario(scenario))
+
+
+def updates(sim: Simulation) -> Callable[[], object]:
+    """Return a function that updates all links of a simulation, as its stage does."""
+    stage = sim.engine.radio
+    return lambda: stage.run(0)
+
+
+def _links(count: int) -> Iterator[Result]:
+    sim = scene(count)
+    update = updates(sim)
+    update()
+    assert sim.radio is not None
+    links = sim.radio.links()
+    rate = 1.0 / best_times({"": update}, 3.0)[""]
+    full = count == RADIOS
+    yield measured("radio", f"{count} radios: links of each", len(links.peer) / count, "", f">= {LINKS}")
+    yield measured("radio", f"{count} radios: updates of all links", rate, "per s", ">= 20" if full else None)
+
+
+def _terrain(count: int) -> Iterator[Result]:
+    """Radios low over hills, whose links are diffracted."""
+    side = REACH * (np.pi * count / (1.2 * LINKS)) ** 0.5
+    at = np.linspace(0.0, 2.0 * np.pi, 65)
+    hills = 20.0 + 20.0 * np.sin(3.0 * at)[:, None] * np.cos(5.0 * at)[None]
+    height_map = {"values": hills.tolist(), "cell": side / 64.0, "origin": [0.0, 0.0]}
+    sim = scene(count, {"ground": {"height_map": height_map}}, model="free_space", terrain=True)
+    update = updates(sim)
+    update()
+    rate = 1.0 / best_times({"": update}, 3.0)[""]
+    case = f"{count} radios over hills: updates of all links"
+    yield measured("radio", case, rate, "per s", ">= 10" if count == HILLY else None)
+
+
+def _against_numpy(count: int) -> Iterator[Result]:
+    sim = scene(count)
+    update = updates(sim)
+    radios = sim.engine.radio.roster.radios
+    update()
+    best = best_times({"paddock": update, "numpy": lambda: all_pairs(radios)}, 4.0)
+    ratio = best["numpy"] / best["paddock"]
+    yield measured("radio", f"{count} radios: all pairs in NumPy", 1e3 * best["numpy"], "ms")
+    yield measured("radio", f"{count} radios: speed over NumPy", ratio, "times", ">= 50" if count == PAIRED else None)
+
+
+def all_pairs(radios: Radios) -> tuple[Floats, Floats]:
+    """Return SINR (dB) and packet error rate of every two radios in free space, as arrays of all pairs."""
+    from scipy.special import erfc
+
+    table, n = radios.table, radios.n
+    place, f, width = table[:3, :n], table[COLUMN.frequency, :n], table[COLUMN.bandwidth, :n]
+    apart = np.sqrt(((place[:, :, None] - place[:, None, :]) ** 2).sum(axis=0))
+    loss = 20.0 * np.log10(np.maximum(4.0 * np.pi / 299_792_458.0 * apart * f, 1.0))
+    power = 10.0 ** (0.1 * (table[COLUMN.power, :n] - loss))
+    top = np.minimum((f + width / 2)[:, None], (f + width / 2)[None])
+    bottom = np.maximum((f - width / 2)[:, None], (f - width / 2)[None])
+    part = power * np.clip(top - bottom, 0.0, None) / width * table[COLUMN.duty, :n]
+    np.fill_diagonal(part, 0.0)
+    ratio = power / (table[COLUMN.noise, :n, None] + part.sum(axis=1)[:, None] - part)
+    errors = 0.5 * erfc(np.sqrt(ratio * table[COLUMN.spread, :n, None]))
+    return 10.0 * np.log10(ratio), 1.0 - (1.0 - errors) ** table[COLUMN.bits, :n, None]
+
+
+def _swarm(count: int) -> Iterator[Result]:
+    """A swarm of flocking quadrotors with and without radio at 10 Hz, in turns."""
+    plain = swarm(count) | {"every": {"behaviour": 1}}
+    [fleet] = plain["vehicles"]
+    spacing = 5.0  # m, between drones of the swarm
+    reach = spacing * (1.2 * LINKS / np.pi) ** 0.5
+    sensitivity = SETTINGS["power"] + HYSTERESIS - 40.05 - 20.0 * np.log10(reach)
+    radio = {"types": {"t": {**SETTINGS, "sensitivity": float(sensitivity)}}, "rate": 10.0}
+    with_radio = plain | {"radio": radio, "vehicles": [fleet | {"radio": "t"}]}
+    sims = [Simulation(load_scenario(one)) for one in (plain, with_radio)]
+    for sim in sims:
+        sim.step(24)
+    times: list[list[float]] = [[], []]
+    for _ in range(6):
+        for sim, spent in zip(sims, times, strict=True):
+            started = perf_counter()
+            sim.step(24)  # one update
+            spent.append(perf_counter() - started)
+    share = 100.0 * (median(times[1]) / median(times[0]) - 1.0)
+    assert sims[1].radio is not None
+    links = len(sims[1].radio.links().peer) / count
+    yield measured("radio", f"{count} drones: links of each", links, "")
+    full = count == RADIOS
+    yield measured("radio", f"{count} drones: cost of radio at 10 Hz", share, "%", "<= 20" if full else None)
+
+
+BENCH = Bench("links of 10,000 radios, over terrain, against NumPy, in a swarm", run)

@@ -1,0 +1,313 @@
+"""Radio in a run: budgets with known numbers, jammers, snapshot columns, events, saving, replay, determinism."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import paddock
+from paddock.compute.threads import available_threads, limit_threads
+from paddock.engine.simulation import Simulation
+from paddock.errors import PaddockError
+from paddock.record import Recorder, verify
+from paddock.serve.subscribers.groups import encode_status
+from paddock.serve.subscribers.subscription import select
+from paddock.wire.stream.status import decode_telemetry
+from paddock.world.archive import pack, unpack
+
+QUIET = {"bandwidth": 20e6, "noise_figure": 0.0, "duty": 0.0, "power": 20.0}
+ROW = [[0, 0, 50, 0], [300, 0, 50, 0], [600, 0, 50, 0], [900, 0, 50, 0]]
+
+
+def loaded(radio: dict[str, Any], *vehicles: dict[str, Any], **more: Any) -> Simulation:
+    return paddock.load({"clock": {"rate": 100}, **more, "radio": radio, "vehicles": list(vehicles)})
+
+
+def points(name: str = "p", **fields: Any) -> dict[str, Any]:
+    return {"name": name, "count": 4, "model": "point", "spawn": {"poses": ROW}, "radio": "t", **fields}
+
+
+def two_stations(distance: float, **radio: Any) -> Simulation:
+    stations = [{"name": name, "position": [x, 0, 0], "radio": "t"} for name, x in (("a", 0.0), ("b", distance))]
+    return loaded({"types": {"t": {**QUIET, **radio}}, "stations": stations})
+
+
+def test_budget_of_one_kilometre() -> None:
+    """Free space of 1 km at 2.4 GHz costs 100.05 dB; kTB of 20 MHz at 290 K is -100.96 dBm."""
+    with two_stations(1000.0) as sim:
+        assert sim.radio is not None
+        budget = sim.radio.link("a", "b")
+        assert budget.path_loss == pytest.approx(100.05, abs=0.005)
+        assert budget.received == pytest.approx(-80.05, abs=0.005)
+        assert budget.noise == pytest.approx(-100.96, abs=0.01)
+        assert budget.sinr == pytest.approx(20.91, abs=0.01) and budget.up
+        assert budget.capacity == pytest.approx(20e6 * np.log2(1.0 + 10.0**2.091), rel=1e-3)
+        links = sim.radio.links()
+        assert links.power == pytest.approx([-80.05, -80.05], abs=0.005) and links.up.tolist() == [1, 1]
+        assert "path loss (free_space)         -100.05 dB" in str(budget)
+        with pytest.raises(PaddockError, match="unknown vehicle or station 'c'"):
+            sim.radio.link("a", "c")
+
+
+def test_dipoles_in_the_plane_of_their_wires() -> None:
+    with two_stations(1000.0, antenna="dipole") as sim:
+        assert sim.radio is not None
+        assert sim.radio.link("a", "b").received == pytest.approx(-80.05 + 2 * 2.15, abs=0.01)
+        assert sim.radio.links().power == pytest.approx([-75.75, -75.75], abs=0.01)
+
+
+def test_interference_of_a_third_radio() -> None:
+    """A second transmitter as far away as the first, all the time on the channel: the SINR is 0 dB."""
+    stations = [
+        {"name": name, "position": [x, 0, 0], "radio": {"type": "t", "duty": duty}}
+        for name, x, duty in (("one", -100.0, 0.0), ("middle", 0.0, 0.0), ("two", 100.0, 1.0))
+    ]
+    with loaded({"types": {"t": QUIET}, "stations": stations}) as sim:
+        assert sim.radio is not None
+        assert sim.radio.link("one", "middle").sinr == pytest.approx(0.0, abs=0.001)
+        assert sim.radio.link("two", "middle").sinr == pytest.approx(
+            -60.05 + 100.96, abs=0.02
+        )  # it does not disturb itself
+
+
+def test_jamming_to_signal_by_distance_band_and_time() -> None:
+    """Equal power from a tenth of the distance is J/S = 20 dB; a barrage of 100 MHz has a fifth of it in the band."""
+    jammers = [
+        {"name": "barrage", "kind": "barrage", "position": [900.0, 0, 0], "power": 20.0, "frequency": 2.4e9},
+        {"name": "elsewhere", "kind": "spot", "position": [999.0, 0, 0], "power": 40.0, "frequency": 2.5e9},
+        {"name": "pulse", "kind": "pulsed", "position": [900, 0, 0], "power": 20.0, "period": 0.01, "duty": 0.25},
+    ]
+    stations = [{"name": name, "position": [x, 0, 0], "radio": "t"} for name, x in (("a", 0.0), ("b", 1000.0))]
+    with loaded({"types": {"t": QUIET}, "stations": stations, "jammers": jammers}) as sim:
+        assert sim.radio is not None
+        sim.radio.jammers.set("pulse", on=False)
+        sim.step(10)
+        budget = sim.radio.link("a", "b")
+        assert budget.jammer_to_signal == pytest.approx(20.0 - 10.0 * np.log10(5.0), abs=0.01)
+        assert not budget.up and budget.per == pytest.approx(1.0)
+        sim.radio.jammers.set("barrage", on=False)
+        sim.radio.jammers.set("pulse", on=True)
+        sim.step(10)
+        assert sim.radio.link("a", "b").jammer_to_signal == pytest.approx(20.0 - 10.0 * np.log10(4.0), abs=0.01)
+        sim.radio.set_jammer("pulse", position=[-9000.0, 0, 0])
+        sim.step(10)
+        assert sim.radio.link("a", "b").jammer_to_signal == pytest.approx(-20.0 - 10.0 * np.log10(4.0), abs=0.01)
+        assert [event.kind for event in sim.events.since()].count("jammer") == 4
+        for wrong, text in (
+            ({"name": "puls"}, "unknown jammer 'puls'"),
+            ({"name": "pulse", "vehicle": "x"}, "unknown"),
+        ):
+            with pytest.raises(PaddockError, match=text):
+                sim.radio.jammers.set(wrong.pop("name"), **wrong)
+
+
+def test_a_follower_reacts_after_its_time() -> None:
+    follower = {
+        "name": "f",
+        "kind": "follower",
+        "position": [500, 10, 0],
+        "frequency": 5e9,
+        "reaction": 0.35,
+        "power": 30,
+    }
+    stations = [
+        {"name": name, "position": [x, 0, 0], "radio": {"type": "t", "duty": 0.5}}
+        for name, x in (("a", 0), ("b", 1000))
+    ]
+    with loaded({"types": {"t": QUIET}, "stations": stations, "jammers": [follower]}) as sim:
+        assert sim.radio is not None
+        seen = []
+        for _ in range(6):
+            [view] = sim.radio.jammers()
+            seen.append((sim.tick, view.frequency, view.active, bool(sim.radio.links().jamming[0] > 0.0)))
+            sim.step(10)
+        assert [tick for tick, *rest in seen if rest == [5e9, 0.0, False]] == [0, 10, 20, 30]
+        assert [tick for tick, *rest in seen if rest == [2.4e9, 1.0, True]] == [40, 50]
+
+
+def test_deceptive_frames_are_accepted_near_the_jammer() -> None:
+    """At 100 m false frames are decoded like real ones; at 100 km they are lost in the noise."""
+    liar = {"name": "liar", "kind": "deceptive", "position": [0, 100, 50], "power": 20, "frames": 10}
+    poses = [[0, 0, 50, 0], [100_000, 0, 50, 0]]
+    fleet = {"name": "p", "count": 2, "model": "point", "spawn": {"poses": poses}, "radio": "t"}
+    with loaded({"types": {"t": QUIET}, "jammers": [liar]}, fleet) as sim:
+        sim.step(100)
+        assert sim.radio is not None
+        assert sim.snapshot().fleet("p")["radio.deceived"] == pytest.approx([1.0, 0.0], abs=1e-6)
+        assert sim.radio.jammers()[0].false_frames == pytest.approx(11.0)  # 10 per s, of 1.1 s
+
+
+def test_snapshot_columns_telemetry_and_events() -> None:
+    """Four in a row, 300 m apart, with a range of 500 m: each hears its neighbours; a station hears the first."""
+    reach = 10.0 ** ((100.05 - 20.0 * np.log10(2.0)) / 20.0)  # free space of 500 m
+    sensitivity = 20.0 - 20.0 * np.log10(reach)
+    radio = {
+        "types": {"t": {**QUIET, "sensitivity": sensitivity, "bandwidth": 1e6}},
+        "hysteresis": 0.0,
+        "stations": [{"name": "base", "position": [-300, 0, 50], "radio": "t"}],
+        "jammers": [{"name": "j", "kind": "spot", "position": [901, 0, 50], "power": 60, "enabled": False}],
+    }
+    with loaded(radio, points()) as sim:
+        fleet = sim.snapshot().fleet("p")
+        assert fleet["radio.links"].tolist() == [2.0, 2.0, 2.0, 1.0]
+        assert fleet["radio.signal"][0] == 1.0 and fleet["radio.signal"][1:].tolist() == [0.0, 0.0, 0.0]
+        assert fleet["radio.sinr"][1] == -100.0
+        ids = fleet.ids.tolist()
+        assert fleet["radio.peers"][1].tolist() == [*sorted((ids[0], ids[2])), -1, -1, -1, -1]
+        assert fleet["radio.peers"][0].tolist()[:2] == [ids[1], -2.0]
+        assert fleet["radio.peer_sinr"][1][0] == pytest.approx(fleet["radio.peer_sinr"][1][1])
+        sim.radio.jammers.set("j", on=True)
+        sim.step(20)
+        snapshot = sim.snapshot()
+        assert snapshot.fleet("p")["radio.jammed"].tolist() == [1.0, 1.0, 1.0, 1.0]
+        frame = decode_telemetry(encode_status(snapshot, select(snapshot.layout, None))[5:])  # after the header
+        assert (frame["flags"] & 1).tolist() == [1, 1, 1, 1] and frame["signal"].tolist() == [0.0] * 4
+        downs = [(e.subject, e.detail) for e in sim.events.since() if e.kind == "link_down"]
+        assert ("p[0]", "base") in downs and ("p[2]", "p[3]") in downs and len(downs) == 4
+        assert sim.radio.report().downs == 4 and sim.radio.report().jammed == 5
+
+
+def busy() -> dict[str, Any]:
+    """Two fleets with fading, antennas, two radios per vehicle, a station and jammers of all kinds."""
+    at = {"position": [200, 50, 40], "power": 0}
+    jammers = [
+        {"name": "barrage", "kind": "barrage", **at, "on": [[0.05, 0.3]]},
+        {"name": "swept", "kind": "swept", **at, "sweep": [2.3e9, 2.5e9], "period": 0.7, "bandwidth": 1e6},
+        {"name": "pulsed", "kind": "pulsed", **at, "period": 0.13},
+        {"name": "follower", "kind": "follower", **at, "reaction": 0.15},
+        {"name": "liar", "kind": "deceptive", "vehicle": "b[1]", "power": 0},
+    ]
+    radio = {
+        "types": {"t": {"bandwidth": 2e6, "duty": 0.2, "power": 5.0}, "d": {"antenna": "dipole", "channel": 1}},
+        "links": [{"between": ["a", "a"], "shadowing": {"sigma": 4}, "fading": {"rician": 3}, "model": "two_ray"}],
+        "stations": [{"name": "base", "position": [0, 0, 2], "radio": ["t", "d"]}],
+        "jammers": jammers,
+    }
+    fly = {"model": "quad", "behaviour": {"flock": {"range": 100}}}
+    random = {"low": [-100, -100, 20], "high": [100, 100, 60]}
+    fleets = [
+        {"name": "a", "count": 12, "spawn": {"random": random}, "radio": "t", **fly},
+        {"name": "b", "count": 8, "spawn": {"random": random}, "radio": ["t", {"type": "d", "power": 3}], **fly},
+    ]
+    return {"seed": 3, "clock": {"rate": 60}, "radio": radio, "vehicles": fleets}
+
+
+def test_restore_and_step_is_step() -> None:
+    with paddock.load(busy()) as sim:
+        assert sim.radio is not None
+        sim.step(20)
+        sim.radio.jammers.set("swept", position=[10, 20, 30], at_tick=31)
+        blob, known = sim.save(), sim.state_hash()
+        links = sim.radio.links()
+        sim.step(25)
+        after, final = sim.state_hash(), sim.radio.links()
+        assert not np.array_equal(links.power, final.power)
+        sim.restore(blob)
+        assert sim.state_hash() == known
+        for one, two in zip(sim.radio.links(), links, strict=True):
+            assert np.array_equal(one, two)
+        sim.step(25)
+        assert sim.state_hash() == after
+        sim.reset()
+        sim.step(20)
+        sim.radio.jammers.set("swept", position=[10, 20, 30], at_tick=31)
+        assert sim.state_hash() == known
+
+
+def test_vehicles_that_come_and_go_keep_the_links_of_others() -> None:
+    with paddock.load(busy()) as sim:
+        assert sim.radio is not None
+        sim.step(14)
+        before = {(sim.radio.name(i), sim.radio.name(int(j))) for i, j in entries(sim)}
+        sim.remove("a[3]")
+        sim.remove("b[1]")  # carries a jammer
+        sim.spawn(name="c", model="point", pose=[5, 5, 30, 0], radio="t")
+        kept = {pair for pair in before if not {one.partition("/")[0] for one in pair} & {"a[3]", "b[1]"}}
+        assert {(sim.radio.name(i), sim.radio.name(int(j))) for i, j in entries(sim)} == kept
+        blob = sim.save()
+        sim.step(20)
+        assert any("c" in pair for pair in {(sim.radio.name(i), sim.radio.name(int(j))) for i, j in entries(sim)})
+        assert [one.position for one in sim.radio.jammers() if one.name == "liar"] == [None]
+        after = sim.state_hash()
+        sim.restore(blob)
+        sim.step(20)
+        assert sim.state_hash() == after
+
+
+def entries(sim: Simulation) -> list[tuple[int, int]]:
+    assert sim.radio is not None
+    links = sim.radio.links()
+    rows = np.repeat(np.arange(len(links.start) - 1), np.diff(links.start))
+    return list(zip(rows.tolist(), links.peer.tolist(), strict=True))
+
+
+def test_threads_and_the_order_of_fleets_do_not_matter() -> None:
+    hashes = set()
+    for threads in (1, min(2, available_threads())):
+        for reverse in (False, True):
+            scenario = busy()
+            if reverse:
+                scenario["vehicles"].reverse()
+                scenario["radio"]["jammers"].reverse()
+            limit_threads(threads)
+            try:
+                with paddock.load(scenario) as sim:
+                    sim.step(30)
+                    tree = sim.engine.settled_state()
+                    hashes.add((str(tree["radio"]["links"]["power"].tobytes()), str(tree["radio"]["jammers"])))
+            finally:
+                limit_threads(None)
+    assert len(hashes) == 1
+
+
+def test_a_recording_with_jammers_verifies(tmp_path: Path) -> None:
+    with paddock.load(busy()) as sim, Recorder(sim, tmp_path / "run.mcap", rate=30):
+        assert sim.radio is not None
+        sim.step(20)
+        sim.radio.jammers.set("barrage", on=False)
+        sim.radio.jammers.set("pulsed", vehicle="a[2]", at_tick=33)
+        sim.step(30)
+    result = verify(tmp_path / "run.mcap")
+    assert result.same and result.ticks == 50
+
+
+CRAFTED: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "a transmitter that does not exist": lambda radio: radio["links"]["peer"].__setitem__(0, 99),
+    "a row that descends": lambda radio: radio["links"]["start"].__setitem__(3, 0),
+    "power that is not finite": lambda radio: radio["links"]["power"].__setitem__(0, np.nan),
+    "an error rate above 1": lambda radio: radio["links"]["per"].__setitem__(0, 1.5),
+    "a tick in the future": lambda radio: radio["links"].update(tick=1000),
+    "another jammer": lambda radio: radio["jammers"][0].update(name="x"),
+    "a frequency that is not finite": lambda radio: radio["jammers"][0].update(frequency=float("nan")),
+    "no jammers": lambda radio: radio.update(jammers=[]),
+    "less than nothing": lambda radio: radio.update(ups=-1),
+    "no links": lambda radio: radio.pop("links"),
+}
+
+
+def test_crafted_states_are_refused() -> None:
+    with paddock.load(busy()) as sim:
+        sim.step(20)
+        blob, known = sim.save(), sim.state_hash()
+        for what, craft in CRAFTED.items():
+            tree = copy.deepcopy(unpack(blob))
+            tree["radio"]["links"] = {
+                key: value.copy() if isinstance(value, np.ndarray) else value
+                for key, value in tree["radio"]["links"].items()
+            }
+            craft(tree["radio"])
+            with pytest.raises(PaddockError):
+                sim.restore(pack(tree))
+            assert sim.state_hash() == known, what
+
+
+def test_without_radio() -> None:
+    with paddock.load({"vehicles": [{"name": "p", "model": "point"}]}) as sim:
+        assert sim.radio is None and "radio.signal" not in sim.snapshot()["p"].columns
+        with pytest.raises(PaddockError, match="there is no radio"):
+            sim.spawn(name="q", model="point", radio="default")

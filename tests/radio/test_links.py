@@ -1,0 +1,163 @@
+"""Links of many radios against a table of all pairs in NumPy, pruning, hysteresis, threads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import erfc
+
+from paddock.compute.threads import available_threads, limit_threads
+from paddock.radio.far_field import far_interference
+from paddock.radio.link_update import LinkUpdate
+from paddock.radio.links import Links, no_links
+from paddock.radio.paths import PathTables
+from paddock.radio.radios import COLUMN, FleetRadios, Floats, Radios, classes_of, radios_of
+from paddock.scenario.radio import FittedRadio, RadioSection
+
+LIGHT = 299_792_458.0
+TYPES = {
+    "near": {"bandwidth": 2e6, "power": 10.0, "sensitivity": -70.0, "duty": 0.05, "bit_rate": 2e6},
+    "beside": {"bandwidth": 2e6, "power": 12.0, "sensitivity": -70.0, "duty": 0.2, "frequency": 2.401e9},
+}
+BASE = {"name": "base", "position": [0.0, 0.0, 2.0], "radio": {"type": "near", "power": 30.0, "sensitivity": -80.0}}
+
+
+def fleet(name: str, first: int, count: int, kind: str) -> FleetRadios:
+    ids = np.arange(first, first + count)
+    return FleetRadios(name, ids, ids * 7919 + 1, (FittedRadio(type=kind),))
+
+
+def town(count: int, side: float, **settings: Any) -> tuple[Radios, LinkUpdate]:
+    """Radios of two types whose bands overlap by half, and a strong station that hears far."""
+    section = RadioSection.model_validate({"types": TYPES, "stations": [BASE], **settings})
+    half = count // 2
+    radios = radios_of(section, [fleet("a", 0, half, "near"), fleet("b", half, count - half, "beside")])
+    random = np.random.default_rng(7)
+    for part in radios.parts:
+        poses = np.zeros((13, part.n))
+        poses[:2], poses[2] = random.uniform(0.0, side, (2, part.n)), random.uniform(20.0, 60.0, part.n)
+        poses[6] = 1.0
+        radios.place(part, poses)
+    classes = classes_of(section, radios.groups)
+    paths = PathTables(radios, classes, None, 0.0, 0).paths
+    longest = np.inf if section.range is None else section.range
+    return radios, LinkUpdate(radios, classes, paths, section.hysteresis, section.margin, longest)
+
+
+def all_pairs(radios: Radios, exponent: float = 2.0) -> tuple[Floats, Floats]:
+    """Return the powers (mW, receivers x transmitters) and their shares in band and time."""
+    table, n = radios.table, radios.n
+    apart = np.linalg.norm(table[:3, :n, None] - table[:3, None, :n], axis=0)
+    f, width = table[COLUMN.frequency, :n], table[COLUMN.bandwidth, :n]
+    one = 20.0 * np.log10(4.0 * np.pi * f / LIGHT)  # free space at 1 m
+    loss = one + 10.0 * exponent * np.log10(np.maximum(apart, 1e-3))
+    power = 10.0 ** ((table[COLUMN.power, :n] - loss) / 10.0)
+    top = np.minimum((f + width / 2)[:, None], (f + width / 2)[None])
+    bottom = np.maximum((f - width / 2)[:, None], (f - width / 2)[None])
+    share = np.clip(top - bottom, 0.0, None) / width * table[COLUMN.duty, :n]
+    np.fill_diagonal(share, 0.0)
+    return power, share
+
+
+def receivers(links: Links) -> Any:
+    return np.repeat(np.arange(len(links.start) - 1), np.diff(links.start))
+
+
+@pytest.mark.parametrize("exponent", [2.0, 2.7])
+def test_links_are_those_of_all_pairs(exponent: float) -> None:
+    """300 radios and a station: the same links, power, SINR and packet errors; interference within its bound."""
+    default = {"model": "log_distance", "exponent": 2.7} if exponent != 2.0 else {"model": "free_space"}
+    radios, update = town(300, 1200.0 if exponent == 2.0 else 300.0, default=default)
+    links = update.run(0, np.zeros(radios.n), no_links(radios.n))
+    table, n = radios.table, radios.n
+    assert 0 < len(update.members) < n and update.radius < 0.5 * 1200.0
+    power, share = all_pairs(radios, exponent)
+    dbm = 10.0 * np.log10(power)
+    same = np.abs(table[COLUMN.frequency, :n, None] - table[COLUMN.frequency, None, :n]) < 1.0
+    heard = same & ~np.eye(n, dtype=bool) & (dbm >= table[COLUMN.sensitivity, :n, None] - 3.0)
+    rows = receivers(links)
+    found = np.zeros_like(heard)
+    found[rows, links.peer] = True
+    assert (found == heard).all() and found.sum() > 1000
+    assert (np.diff(links.peer)[np.diff(rows) == 0] > 0).all()  # ascending within a row
+    assert links.power == pytest.approx(dbm[rows, links.peer], abs=1e-9)
+
+    total = (power * share).sum(axis=1)
+    far = far_interference(update)
+    assert (links.interference <= total * (1.0 + 1e-12)).all()
+    assert (total <= (links.interference + far) * (1.0 + 1e-12)).all()
+    assert (total - links.interference).max() > 0.0  # something was left out
+    noise = table[COLUMN.noise, :n]
+    assert noise[0] == pytest.approx(10.0 ** ((-174.0 + 63.0103 + 6.0) / 10.0), rel=0.01)  # kTB of 2 MHz, 6 dB
+
+    own = (power * share)[rows, links.peer]
+    sinr = power[rows, links.peer] / (noise[rows] + links.interference[rows] - own)
+    assert links.sinr == pytest.approx(10.0 * np.log10(sinr), abs=1e-8)
+    bits = 0.5 * erfc(np.sqrt(sinr * table[COLUMN.spread, rows]))
+    assert links.per == pytest.approx(1.0 - (1.0 - bits) ** 8192, abs=1e-9)
+
+
+def test_the_margin_bounds_what_is_left_out() -> None:
+    errors = []
+    for margin in (0.0, 6.0, 20.0):
+        radios, update = town(300, 1200.0, margin=margin)
+        links = update.run(0, np.zeros(radios.n), no_links(radios.n))
+        power, share = all_pairs(radios)
+        noise = radios.table[COLUMN.noise, : radios.n]
+        missing = 10.0 * np.log10((noise + (power * share).sum(axis=1)) / (noise + links.interference))
+        bound = 10.0 * np.log10((noise + links.interference + far_interference(update)) / (noise + links.interference))
+        assert (missing <= bound + 1e-9).all()
+        errors.append(float(missing.max()))
+    assert errors[0] > errors[1] > errors[2] and errors[2] < 0.5
+
+
+def test_a_longest_range() -> None:
+    radios, update = town(60, 400.0, range=80.0)
+    links = update.run(0, np.zeros(radios.n), no_links(radios.n))
+    apart = np.linalg.norm(radios.table[:3, receivers(links)] - radios.table[:3, links.peer], axis=0)
+    assert len(apart) and apart.max() <= 80.0
+
+
+def test_threads_do_not_matter() -> None:
+    if available_threads() < 2:
+        pytest.skip("one core")
+    radios, update = town(300, 1200.0)
+    found = []
+    for count in (1, 2):
+        limit_threads(count)
+        try:
+            found.append(update.run(0, np.zeros(radios.n), no_links(radios.n)))
+        finally:
+            limit_threads(None)
+    for one, two in zip(*found, strict=True):
+        assert np.array_equal(one, two)
+
+
+def test_hysteresis() -> None:
+    """A link comes up at the sensitivity, and drops 3 dB below it."""
+    section = RadioSection.model_validate(
+        {"types": {"t": {"sensitivity": -80.0, "duty": 0.0, "bandwidth": 1e4, "bit_rate": 1e3}}, "stations": []}
+    )
+    radios = radios_of(section, [fleet("a", 0, 2, "t")])
+    classes = classes_of(section, radios.groups)
+    update = LinkUpdate(radios, classes, PathTables(radios, classes, None, 0.0, 0).paths, 3.0, 6.0, np.inf)
+    known, states = no_links(2), []
+    for power in (-80.5, -79.5, -80.5, -82.9, -83.1, -80.5, -79.9):
+        poses = np.zeros((13, 2))
+        poses[0, 1] = LIGHT / (4.0 * np.pi * 2.4e9) * 10.0 ** ((20.0 - power) / 20.0)
+        radios.place(radios.parts[0], poses)
+        known = update.run(0, np.zeros(2), known)
+        states.append(known.up.tolist() if len(known.up) else [0, 0])
+    assert states == [[0, 0], [1, 1], [1, 1], [1, 1], [0, 0], [0, 0], [1, 1]]
+
+
+def test_positions_that_are_not_finite_affect_no_other() -> None:
+    radios, update = town(60, 400.0)
+    wanted = update.run(0, np.zeros(radios.n), no_links(radios.n))
+    radios.table[0, 5] = np.nan
+    found = update.run(0, np.zeros(radios.n), no_links(radios.n))
+    assert found.start[6] == found.start[5] and 5 not in found.peer
+    keep = (receivers(wanted) != 5) & (wanted.peer != 5)
+    assert np.array_equal(found.peer, wanted.peer[keep]) and np.array_equal(found.power, wanted.power[keep])
