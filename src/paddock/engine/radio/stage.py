@@ -314,7 +314,7 @@ class RadioStage:
         if receiver is None:
             at = next(iter(first.values()), 0)
         else:
-            at = first[receiver] if receiver in first else self.number_of(receiver)  # type: ignore[index]
+            at = first[receiver] if receiver in first else self.number_of(receiver)
         low, high = radios.table[:2].min(axis=1), radios.table[:2].max(axis=1)
         middle, extent = 0.5 * (low + high), float((high - low).max())
         given = float(middle[0]) if x is None else x, float(middle[1]) if y is None else y
