@@ -41,9 +41,11 @@ def colours(window: Any) -> list[str]:
     return ["green" if g > r else "red" for r, g, *_ in window.ask(f"{SHOWN}.colours")]
 
 
-def colour_of(margin: float) -> list[int]:
-    """Red at the needed SINR, amber 10 dB above it, green from 20 dB on; in the colours of the dark theme."""
-    stops = np.array([[255, 92, 92], [255, 176, 59], [95, 211, 141]])
+def colour_of(window: Any, margin: float) -> list[int]:
+    """Red at the needed SINR, amber 10 dB above it, green from 20 dB on; in the colours of the theme."""
+    style = "getComputedStyle(document.body)"
+    names = [window.ask(f"{style}.getPropertyValue('--{name}')").strip() for name in ("red", "amber", "green")]
+    stops = np.array([[int(name[k : k + 2], 16) for k in (1, 3, 5)] for name in names])
     share = min(max(margin / 20.0, 0.0), 1.0) * 2.0
     k = min(int(share), 1)
     return np.round(stops[k] + (share - k) * (stops[k + 1] - stops[k])).astype(int).tolist()
@@ -56,7 +58,7 @@ def test_links_are_coloured_by_their_sinr(served: Any, window: Any, pictures: Pa
     assert up == ["p[0]"]
     window.until(lambda: len(colours(window)) >= 1)
     margin = radio.link("base", "p[0]").sinr - radio.link("base", "p[0]").needed
-    assert colour_of(margin) in [one[:3] for one in window.ask(f"{SHOWN}.colours")]
+    assert colour_of(window, margin) in [one[:3] for one in window.ask(f"{SHOWN}.colours")]
     window.page.screenshot(path=pictures / "radio.png")
     window.page.get_by_role("tab", name="Layers").click()
     window.page.get_by_role("switch", name="Radio links by SINR").uncheck()

@@ -52,10 +52,10 @@ export function followLinks(): () => void {
 }
 
 /** Each pair once, with the better direction. */
-export function linksIn(frame: Pick<Frame, "roster" | "count">, block: ColumnBlock, known: Roster): LinkSet | null {
+export function linksIn(frame: Pick<Frame, "count">, block: ColumnBlock, known: Roster): LinkSet | null {
   const { vehicles, columns, values } = block;
   const peers = (columns - 1) / 2;
-  if (frame.roster !== known.number || vehicles !== known.size || !Number.isInteger(peers)) return null;
+  if (frame.count !== known.size || vehicles !== known.size || !Number.isInteger(peers)) return null;
   const needed = neededOf(known);
   const ranks = ranksOf(values, vehicles, peers);
   const pairs = new Map<number, number>(); // lower * 2^26 + higher or station -> margin
