@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ from foxglove_schemas_protobuf.SceneUpdate_pb2 import SceneUpdate
 from mcap.reader import make_reader
 
 import paddock
+from paddock.cli.replay import _metric_lines
 from paddock.record import Player, Recorder, metrics, open_run
 from paddock.record.radio import in_contact, link_colour, recorded_radio, snapshot_links
+from paddock.record.radio_report import write_report
 from paddock.serve.replay import ReplaySource
 
 RANGE = 1000.0  # m
@@ -27,9 +30,7 @@ def scenario(**more: Any) -> dict[str, Any]:
         "types": {"t": TYPE},
         "hysteresis": 0.0,
         "stations": [{"name": "base", "position": [0, 0, 20], "radio": "t"}],
-        "jammers": [
-            {"name": "red", "kind": "barrage", "position": [500, 50, 20], "power": 40, "enabled": False}
-        ],
+        "jammers": [{"name": "red", "kind": "barrage", "position": [500, 50, 20], "power": 40, "enabled": False}],
     }
     chain = {"name": "chain", "count": 4, "model": "point", "spawn": {"poses": PLACES}, "radio": "t"}
     return {"clock": {"rate": 100}, "radio": radio, "vehicles": [chain, {"name": "mute", "model": "point"}], **more}
@@ -119,3 +120,18 @@ def test_a_served_recording_has_radio(recorded: Path) -> None:
         mode = source.operate("visualization", "c", {"show_comm_links": True, "show_rf_range": None})
         assert mode["show_comm_links"] is True and mode["version"] == 1
         assert source.figures()["visualization"] == mode
+
+
+def test_report(recorded: Path, tmp_path: Path) -> None:
+    """Of a run without a race, the report is about its links: vehicles with the longest outage first."""
+    pytest.importorskip("matplotlib")
+    names = write_report(recorded, tmp_path / "report")
+    assert names == ["report.md", "results.json", "links.png"]
+    text = (tmp_path / "report" / "report.md").read_text()
+    rows = [line for line in text.splitlines() if line.startswith("| chain\\[")]
+    assert rows[0].startswith("| chain\\[3\\] | 0.0 % |  | 3.0 | 1 |")
+    assert len(rows) == 4 and "| mute" not in text
+    numbers = json.loads((tmp_path / "report" / "results.json").read_text())
+    assert numbers["fleets"]["chain"]["radio"]["outages"] == 4
+    lines = _metric_lines(numbers)
+    assert any(line.startswith("  radio of chain: available ") for line in lines)

@@ -97,7 +97,7 @@ def test_the_heat_map_and_the_edge_of_jamming(served: Any, window: Any, pictures
     window.page.get_by_role("tab", name="Radio").click()
     window.page.get_by_role("switch", name="Show the heat map").check()
     window.until(lambda: window.ask(f"{SHOWN}.cells") > 1000)
-    window.page.get_by_role("img", name="Coverage: received power, 2 m up from −110 dBm to −50 dBm").wait_for()
+    window.page.get_by_role("img", name="Coverage: received power, 2 m up from \u2212110 dBm to \u221250 dBm").wait_for()
     window.page.get_by_label("Value of the coverage").select_option("sinr")
     window.page.get_by_role("img", name="Coverage: SINR, 2 m up").wait_for()
     window.page.screenshot(path=pictures / "coverage.png")
@@ -108,7 +108,7 @@ def test_budget_and_spectrum_of_the_selected_vehicle(served: Any, window: Any) -
     window.ask("(({ selection, focus }) => { selection.value = new Set([1]); focus.value = 1; })(window.paddock.store)")
     name = next(one for k, one in enumerate(("p[0]", "p[1]", "p[2]")) if served.sim.snapshot().fleet("p").ids[k] == 1)
     budget = served.sim.radio.link(name, "base")
-    received = f"{budget.received:.1f} dBm".replace("-", "−")
+    received = f"{budget.received:.1f} dBm".replace("-", "\u2212")
     window.until(lambda: received in window.page.locator(".link-budget").inner_text())
     window.until(lambda: window.ask("window.paddock.spectrumLines") >= 1)
 

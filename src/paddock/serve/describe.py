@@ -269,6 +269,15 @@ def recorded_tree(snapshot: Snapshot, vehicle: VehicleSnapshot) -> InspectedTree
     }
 
 
+def _radio_figures(sim: Simulation) -> dict[str, int]:
+    """Return numbers of the radio's last update; none without radio."""
+    stage = sim.engine.radio
+    links = stage.links
+    if not stage.active:
+        return {}
+    return {"radio_links": int(links.up.sum()), "radio_ups": stage.ups, "radio_downs": stage.downs}
+
+
 def simulation_figures(sim: Simulation) -> dict[str, Any]:
     """Return counters and times of a run. They are read while it runs and may belong to neighbouring ticks."""
     run = sim.engine.mission
@@ -287,6 +296,7 @@ def simulation_figures(sim: Simulation) -> dict[str, Any]:
         "lag_seconds": sim.clock.behind,
         "tick_seconds": sim.clock.tick_seconds,
         "events": sim.events.count,
+        **_radio_figures(sim),
         "mission": None if run is None else len(run.mission.log),  # changes with every entry of the mission's log
         "stages": {name: {"calls": calls, "seconds": ns / 1e9} for name, (calls, ns) in stages.items()},
     }
