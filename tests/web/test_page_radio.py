@@ -97,7 +97,8 @@ def test_the_heat_map_and_the_edge_of_jamming(served: Any, window: Any, pictures
     window.page.get_by_role("tab", name="Radio").click()
     window.page.get_by_role("switch", name="Show the heat map").check()
     window.until(lambda: window.ask(f"{SHOWN}.cells") > 1000)
-    window.page.get_by_role("img", name="Coverage: received power, 2 m up from \u2212110 dBm to \u221250 dBm").wait_for()
+    span = "from \u2212110 dBm to \u221250 dBm"
+    window.page.get_by_role("img", name=f"Coverage: received power, 2 m up {span}").wait_for()
     window.page.get_by_label("Value of the coverage").select_option("sinr")
     window.page.get_by_role("img", name="Coverage: SINR, 2 m up").wait_for()
     window.page.screenshot(path=pictures / "coverage.png")
