@@ -360,6 +360,25 @@ export interface StandingsTree {
   fastest_sectors: readonly (readonly [string, number, number] | null)[];
 }
 
+/** A message that was received over radio; bytes are {"base64": text}. */
+export interface RadioMessageTree {
+  number: number;
+  source: string;
+  data: unknown;
+  bits: number;
+  hops: number;
+  sent: number;
+  arrived: number;
+}
+
+/** The network of radio links: names of radios by component, the largest first; what its connection depends on. */
+export interface RadioNetworkTree {
+  tick: number;
+  components: readonly (readonly string[])[];
+  articulation_points: readonly string[];
+  bridges: readonly (readonly [string, string])[];
+}
+
 /** A jammer; `active` is the share of time in which it transmits, `position` (m) is null without its vehicle. */
 export interface JammerTree {
   name: string;
@@ -871,6 +890,27 @@ export interface Methods {
   ping: { params: Empty; result: Pong };
   /** Show markers (ENU, m) in place of those with the same namespace and id; all or none. */
   put_markers: { params: { markers: readonly Readonly<Record<string, unknown>>[] }; result: Moment };
+  /** Return the network of the radio links: components, articulation points, bridges. */
+  radio_network: { params: Empty; result: { network: RadioNetworkTree } };
+  /** Return the newest messages that a vehicle or station has received, oldest first. */
+  radio_received: {
+    params: { name: string | number; since?: number };
+    result: { messages: readonly RadioMessageTree[] };
+  };
+  /** Send a message over the simulated radio. */
+  radio_send: {
+    params: {
+      source: string | number;
+      to?: string | number;
+      data?: unknown;
+      bits?: number | null;
+      hops?: number | null;
+      lifetime?: number | null;
+    };
+    result: Moment;
+  };
+  /** Return counters of messages: sent, delivered, dropped by reason. */
+  radio_traffic: { params: Empty; result: { traffic: Readonly<Record<string, number>> } };
   /** Return the cones and the start pose of a track file; an error has line and column. */
   read_track: { params: { text: string; name?: string }; result: { file: TrackFileTree } };
   /** Remove a task from the mission. */
