@@ -159,7 +159,7 @@ class Survey:
         span = 4.0 * width if span is None else span
         low, high = centre - 0.5 * span, centre + 0.5 * span
         sources = np.concatenate([self._near(receiver, low, high), np.arange(self.radios.n, self.table.shape[1])])
-        table = np.concatenate([self.table[:, receiver : receiver + 1], self.table[:, sources]], axis=1)
+        table = np.ascontiguousarray(self.table[:, np.concatenate([[receiver], sources])])  # of one layout: one kernel
         levels = self._levels(table, 1, len(sources))[:, 0]
         edges = np.linspace(low, high, bins + 1)
         floor = float(column[NOISE]) / width * (span / bins)

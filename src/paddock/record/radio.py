@@ -220,7 +220,7 @@ class LinkTally:
     def __init__(self, count: int) -> None:
         self.seconds, self.available, self.sinr, self.heard, self.jammed = np.zeros((5, count))
         self.outage, self.longest = np.zeros((2, count))
-        self.lost = np.zeros(count)
+        self.lost, self.out = np.zeros(count), np.zeros(count, bool)
 
     def add(self, at: Ints, columns: Mapping[str, Floats], contact: Floats, step: float) -> None:
         """Add `step` s that ended with these values of the vehicles `at`."""
@@ -231,13 +231,14 @@ class LinkTally:
         self.heard[at] += heard
         self.jammed[at] += step * columns["radio.jammed"]
         out = contact < 0.5
-        self.lost[at] += out & (self.outage[at] == 0.0)
+        self.lost[at] += out & ~self.out[at]
+        self.out[at] = out
         self.outage[at] = np.where(out, self.outage[at] + step, 0.0)
         self.longest[at] = np.maximum(self.longest[at], self.outage[at])
 
     def interrupt(self) -> None:
         """Start a new sequence of samples."""
-        self.outage[:] = 0.0
+        self.outage[:], self.out[:] = 0.0, False
 
     def vehicles(self) -> dict[str, list[Any]]:
         """Return the metrics of vehicles as columns; the SINR is null where there was never a link."""

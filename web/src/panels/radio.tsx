@@ -102,10 +102,10 @@ function Jammers({ jammers }: { jammers: readonly JammerTree[] }) {
             <div class="grow">
               <Switch
                 label={one.name}
-                note={`${one.kind}, ${formatFrequency(one.frequency)}, ${one.power.toFixed(0)} dBm`}
                 on={one.on}
                 onChange={(on) => void attempt("Jammer", "set_jammer", { name: one.name, on })}
               />
+              <p class="faint number">{about(one)}</p>
             </div>
             <Button
               look="bare small"
@@ -122,6 +122,13 @@ function Jammers({ jammers }: { jammers: readonly JammerTree[] }) {
       {moving.value !== null && <p class="faint">Click on the ground where {moving.value} stands from now on.</p>}
     </section>
   );
+}
+
+/** `barrage, 2.4 GHz, 17 dBm, on relays[0]`. */
+function about({ kind, frequency, power, vehicle, false_frames }: JammerTree): string {
+  const carried = vehicle === null ? "" : `, on ${vehicle}`;
+  const frames = kind === "deceptive" ? `, ${formatCount(Math.round(false_frames))} false frames` : "";
+  return `${kind}, ${formatFrequency(frequency)}, ${power.toFixed(0)} dBm${carried}${frames}`;
 }
 
 /** A jammer keeps its height above the ground. */

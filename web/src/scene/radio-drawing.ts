@@ -18,7 +18,7 @@ type Place = readonly [number, number, number];
 
 const FULL = 20; // dB above the needed SINR at which a link is green
 const SIDES = 72; // of a range
-const MOST_RANGES = 60;
+const MOST_RANGES = 24;
 const LIFT = 1.5; // m above the ground
 
 /** Red at the SINR that is needed, amber 10 dB above it, green from 20 dB on. */
@@ -158,19 +158,20 @@ export class RadioDrawing {
     masts.show();
   }
 
-  /** Of the selected vehicles; without a selection, of the stations and some vehicles. */
+  /** Of the selected vehicles; without a selection, of the stations, or of some vehicles where there are none. */
   private drawRanges(view: ViewState, { blend, roster }: VehicleLayer, tree: RadioTree, shown: boolean): void {
     const { ranges } = this;
     ranges.clear();
     const chosen = selection.peek();
     if (shown && roster) {
       const strength = chosen.size > 0 ? 200 : 110;
+      const all = tree.stations.length > 0 ? 0 : MOST_RANGES / tree.fleets.length; // of each fleet
       for (const { name, radios } of tree.fleets) {
         const fleet = roster.fleet(name);
         const range = Math.max(...radios.map((one) => one.range));
         for (let row = fleet?.first ?? 0; fleet && row < fleet.first + fleet.count; row++) {
           const id = roster.idAt(row);
-          if (chosen.size > 0 ? !chosen.has(id ?? -1) : row - fleet.first >= MOST_RANGES / tree.fleets.length) continue;
+          if (chosen.size > 0 ? !chosen.has(id ?? -1) : row - fleet.first >= all) continue;
           const place = blend.position(row);
           if (place) dome(ranges, place, range, chosen.size > 0, bytes(view.skin.accent, strength));
         }

@@ -365,7 +365,7 @@ class RadioStage:
         low, high = radios.table[:2].min(axis=1), radios.table[:2].max(axis=1)
         middle, extent = 0.5 * (low + high), float((high - low).max())
         given = float(middle[0]) if x is None else x, float(middle[1]) if y is None else y
-        return sources, at, *given, max(1.4 * extent, 100.0) if size is None else size
+        return sources, at, *given, max(1.7 * extent, 100.0) if size is None else size
 
     def counts(self) -> dict[str, int]:
         """Return numbers of links: heard, usable, changes since the start; and of jammed receivers."""
