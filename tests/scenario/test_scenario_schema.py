@@ -26,6 +26,7 @@ def test_no_unknown_keys_and_everything_described() -> None:
     radio = {
         "BeaconSection", "FittedRadio", "HoppingSection", "JammerSection", "LinkClass",
         "LinkSettings", "MessagesSection", "RadioSection", "RadioType", "Shadowing", "StationSection",
+        "MavlinkViaSection", "PullSection", "SpooferSection", "ViaSection",
     }  # fmt: skip
     assert set(PARTS) == choices | radio | {
         "AdapterEntry", "AreaTask", "AutopilotEntry", "BoxObstacle", "CameraSection", "CirclePatch", "CirclePattern",

@@ -360,7 +360,7 @@ class StationTree(TypedDict):
 
 
 class RadioTree(TypedDict):
-    """Radios, stations and jammers; links that are heard, usable ones, changes since the start, jammed receivers."""
+    """Radios, stations and jammers; audible and usable links, changes since the start, jammed receivers."""
 
     rate: float
     fleets: list[RadioFleetTree]
