@@ -18,7 +18,7 @@ from paddock.engine.fmu_motion import FmuMotion
 from paddock.engine.program import COLLIDED_FOR, CONTACT, VARYING, FleetProgram, LastContact, checked_inputs
 from paddock.errors import CodeError, InvalidValueError, PaddockError, unknown_name, users_code
 from paddock.radio.radios import check_setup
-from paddock.radio.summary import NO_STATUS
+from paddock.radio.status import NO_STATUS
 from paddock.scenario import Scenario, VehicleEntry, load_preset, spawn_poses
 from paddock.scenario.contact import FleetContact
 from paddock.scenario.rules import takes_part
