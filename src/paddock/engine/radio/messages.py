@@ -123,8 +123,7 @@ class MessageStage:
         """Return the radios and links; the messages follow when vehicles come or go."""
         view = self._view()
         if view.radios is not self._radios:
-            self._radios, new = view.radios, view.radios.streams[: view.radios.n]
-            old = self.messages.devices.streams
+            self._radios, new, old = view.radios, view.radios.streams[: view.radios.n], self.messages.devices.streams
             self.messages.fit(devices_of(view.radios, self.section), view.tick / self.rate)
             if not np.array_equal(old, new):
                 moved, self._linked, self.labels = places_of(new, old), -1, np.zeros(0, np.int64)
