@@ -33,8 +33,8 @@ Floats = NDArray[np.float64]
 MATERIALS = {"concrete": 15.0, "metal": 100.0, "wood": 5.0, "vegetation": 0.5, "glass": 2.0}
 """Loss of materials, dB per m."""
 CLEAR = -0.78  # v of an edge so far below the line that it costs nothing
-BLOCK = 8  # samples of a profile whose highest ground is looked up at once
-MOST_SAMPLES = 65_536
+BLOCK = 8  # cells of the relief whose highest ground is looked up at once
+NEAR_END = 1e-6  # cells: samples nearer to an end are left out
 SAME = 1e-9  # m
 
 
@@ -108,30 +108,37 @@ def worst_edge(
 
     v is CLEAR or less if nothing is near the line. Heights are relative to the plane of the ground.
     """
+    worst, share, top = 2.0 * CLEAR, 0.5, 0.0
+    apart = _distance(ax, ay, az, bx, by, bz)
+    if relief.shape[0] < 2 or apart < SAME:
+        return worst, share, top
     rate = terrain[0, RELIEF_RATE]
     u, v = (ax - terrain[0, RELIEF_X]) * rate, (ay - terrain[0, RELIEF_Y]) * rate
     du, dv, dz = (bx - ax) * rate, (by - ay) * rate, bz - az
-    apart = _distance(ax, ay, az, bx, by, bz)
-    worst, share, top = 2.0 * CLEAR, 0.5, 0.0
-    if relief.shape[0] < 2 or apart < SAME:
+    # samples where the line crosses columns of the relief, or rows if it crosses more of them: ridges between samples
+    # of the relief do not exist, and both directions see the same edges
+    along_x = absolute(du) >= absolute(dv)
+    start, ahead = select(along_x, u, v), select(along_x, du, dv)
+    first = whole(floor(minimum(start, start + ahead) + NEAR_END)) + 1
+    last = -whole(floor(-maximum(start, start + ahead) + NEAR_END)) - 1
+    if first > last:
         return worst, share, top
-    count = whole(minimum(sqrt(du * du + dv * dv), MOST_SAMPLES - 2.0)) + 2
+    inverse = 1.0 / ahead
     zone = 0.5 * wavelength * apart  # v = height / sqrt(zone share (1 - share))
     found = -CLEAR * CLEAR * zone  # the largest height x |height| / (share (1 - share)) up to now
-    step = 1.0 / count
-    for first in range(1, count, BLOCK):
-        last = minimum(first + BLOCK - 1, count - 1)
-        start, end = step * first, step * last
-        middle = 0.5 * (start + end)
+    for begin in range(first, last + 1, BLOCK):
+        end = begin + BLOCK - 1 if begin + BLOCK - 1 < last else last
+        t0, t1 = (begin - start) * inverse, (end - start) * inverse
+        middle = 0.5 * (t0 + t1)
         row = table_index(floor((v + middle * dv) * (1.0 / BLOCK)), peaks.shape[0])
         column = table_index(floor((u + middle * du) * (1.0 / BLOCK)), peaks.shape[1])
         # the least height above the line that can still matter in this block
-        width = minimum(start * (1.0 - start), end * (1.0 - end))
+        width = minimum(t0 * (1.0 - t0), t1 * (1.0 - t1))
         needed = select(found > 0.0, sqrt(maximum(found, 0.0) * width), -sqrt(maximum(-found, 0.0) * 0.25))
-        if count < MOST_SAMPLES and peaks[row, column] - minimum(az + start * dz, az + end * dz) < needed:
+        if peaks[row, column] - az - minimum(t0 * dz, t1 * dz) < needed:
             continue
-        for k in range(first, whole(last) + 1):
-            t = step * k
+        for k in range(begin, end + 1):
+            t = (k - start) * inverse
             ground = bilinear(relief, u + t * du, v + t * dv)
             above = ground - az - t * dz
             score = above * absolute(above) / (t * (1.0 - t))

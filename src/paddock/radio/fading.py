@@ -12,7 +12,7 @@ exp(-d / distance) in space (`shadow_waves`, `shadow_phasors`). Receivers beside
 
 `fading_db` and `shadowing_db` compute one link from its seed. Kernels keep the waves and phasors of all radios. They
 call `diffuse` and `shadow_sum` for every link, each in its own loop, then `rician_gain_db` and `shadow_db` in a loop
-that vectorises: about 100 ns per link together.
+that vectorises: about 70 ns per link together.
 """
 
 from typing import Any
@@ -32,7 +32,7 @@ Ints = NDArray[np.int64]
 NONE, RAYLEIGH, RICIAN, NAKAGAMI = range(4)
 FADINGS = {"none": NONE, "rayleigh": RAYLEIGH, "rician": RICIAN, "nakagami": NAKAGAMI}
 WAVES = 16  # of a radio's fading
-SHADOW_WAVES, SHADOW_HALF = 64, 32  # wave vectors of shadowing, in pairs
+SHADOW_WAVES, SHADOW_HALF = 32, 16  # wave vectors of shadowing, in pairs
 DEEPEST = 1e-8  # fading does not go below -80 dB
 NAKAGAMI_LEAST, NAKAGAMI_MOST = 0.5, 50.0
 STEEPEST = 0.25  # vertical part of a wave vector relative to its horizontal one: waves arrive within 14 degrees
@@ -171,9 +171,8 @@ def log_gamma(x: float) -> float:
         product *= x
         x += 1.0
     z = 1.0 / (x * x)
-    series = (
-        0.08333333333333333 - z * (0.002777777777777778 - z * (0.0007936507936507937 - z * 0.0005952380952380953))
-    ) / x
+    series = 0.0007936507936507937 - z * (0.0005952380952380953 - z * 0.0008417508417508417)
+    series = (0.08333333333333333 - z * (0.002777777777777778 - z * series)) / x
     return (x - 0.5) * log(x) - x + 0.9189385332046727 + series - log(product)
 
 
@@ -218,7 +217,7 @@ def draw_shadow_waves(seed: int, stream: int, waves: Any) -> None:
 def _cauchy_length(u: float) -> float:
     """Return the length of a Cauchy vector in space that is exceeded with the probability 1 - u; at most 1000."""
     low, high = 0.0, 1000.0
-    for _ in range(60):
+    for _ in range(40):
         r = 0.5 * (low + high)
         if 2.0 / PI * (atan(r) - r / (1.0 + r * r)) < u:
             low = r
