@@ -195,6 +195,8 @@ def default(name: str, field: dict[str, Any], section: dict[str, Any]) -> str:
     value = field.get("default", "")
     if isinstance(value, dict) or (value == "" and field.get("type") != "string"):
         return ""
+    if isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        return ""
     if isinstance(value, list):
         return "`[" + ", ".join(item if isinstance(item, str) else number(item) for item in value) + "]`"
     if isinstance(value, bool):

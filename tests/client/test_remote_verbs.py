@@ -20,6 +20,7 @@ from paddock.client.verbs import (
     RemoteLog,
     RemoteMarkers,
     RemoteRace,
+    RemoteRadio,
 )
 from paddock.errors import InvalidValueError, UnknownNameError
 from paddock.record import Player, Recorder
@@ -38,6 +39,7 @@ PARTS = {
     "events": (RemoteEvents,),
     "log": (RemoteLog,),
     "race": (RemoteRace,),
+    "radio": (RemoteRadio,),
 }
 
 

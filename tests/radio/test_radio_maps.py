@@ -15,12 +15,12 @@ from paddock.errors import InvalidValueError, PaddockError
 from paddock.radio.maps import RadioMap, RadioSamples, cross_validate, fit_map, load_map, read_samples
 from paddock.wire.radio_map import MapFile, read_map
 
-TOWN_SAMPLES = 1500
+TOWN_SAMPLES = 2000
 
 
 @pytest.fixture(scope="module")
 def town_samples() -> tuple[RadioSamples, RadioSamples]:
-    samples = build_town(1).samples(TOWN_SAMPLES + 800)
+    samples = build_town(3).samples(TOWN_SAMPLES + 1000)
     return samples.chosen(slice(TOWN_SAMPLES)), samples.chosen(slice(TOWN_SAMPLES, None))
 
 
@@ -45,8 +45,7 @@ def test_a_town_is_predicted_better_than_by_other_methods(
     assert error < 0.82 * rms(nearest_neighbour(train, held.position) - held.dbm)
     assert error < 0.92 * rms(inverse_distance(train, held.position) - held.dbm)
     pytest.importorskip("sklearn")
-    assert error < 0.99 * rms(gaussian_process(train, held.position) - held.dbm)  # with all of the samples
-    assert error < 0.95 * rms(gaussian_process(train, held.position, rough=False) - held.dbm)
+    assert error < 0.97 * rms(gaussian_process(train, held.position) - held.dbm)  # with all of the samples
 
 
 @pytest.mark.slow
@@ -56,6 +55,7 @@ def test_many_samples_of_a_town_are_predicted_better_than_by_other_methods(seed:
     samples = build_town(seed).samples(10_000)
     train, held = samples.chosen(slice(8000)), samples.chosen(slice(8000, None))
     error = rms(fit_map(train).map.query(held.position).power - held.dbm)
+    assert error < 0.7 * rms(gaussian_process(train, held.position, rough=False) - held.dbm)
     for method, margin in ((nearest_neighbour, 0.75), (inverse_distance, 0.9), (gaussian_process, 0.85)):
         assert error < margin * rms(method(train, held.position) - held.dbm)
 
@@ -68,7 +68,7 @@ def test_errors_of_held_out_samples_are_as_large_as_stated(
     scores = np.abs(values.power - held.dbm) / values.deviation
     assert 0.8 < rms(scores) < 1.15
     assert 0.68 < np.mean(scores < 1.0) < 0.88  # the errors have long tails
-    assert 0.92 < np.mean(scores < 2.0)
+    assert np.mean(scores < 2.0) > 0.92
     mean = values.deviation
     unsure = mean > np.median(mean)
     errors = values.power - held.dbm

@@ -31,7 +31,7 @@ CASES = [
     # keys
     ("seed: 1\n", "1:1: missing key 'vehicles' in scenario"),
     ("vehicles: []\nzzz: {}\n", "2:1: unknown key 'zzz' in scenario; valid: clock, contact, description, every, "
-     "mission, name, on_nan, record and 7 more"),
+     "mission, name, on_nan, radio and 8 more"),
     ("vehicles:\n  - modle: quad\n    model: quad\n", "2:5: unknown key 'modle' in vehicles[0]; did you mean 'model'?"),
     ("vehicles: []\nclock: {rat: 3}\n", "2:9: unknown key 'rat' in clock; did you mean 'rate'?"),
     ("vehicles: []\nclock: {sync: {evry: 3}}\n", "2:16: unknown key 'evry' in clock.sync; did you mean 'every'?"),
@@ -175,7 +175,7 @@ def cyclic() -> dict[str, Any]:
          "vehicles[1].name: name 'a' is already used at vehicles[0].name"),
         ({"vehicles": [], "a\nb": 1},
          "a\\nb: unknown key 'a\\nb' in scenario; valid: clock, contact, description, every, mission, name, "
-         "on_nan, record and 7 more"),
+         "on_nan, radio and 8 more"),
         (5, "a scenario is a path, a demo's name, YAML text or a dict, not int"),
     ],
 )  # fmt: skip

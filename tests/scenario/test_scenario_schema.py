@@ -14,7 +14,7 @@ def test_head() -> None:
     assert SCHEMA["title"] == "Paddock scenario"
     assert "$id" not in SCHEMA
     assert SCHEMA["anyOf"] == [{"required": ["vehicles"]}, {"required": ["mission"]}]
-    sections = ["clock", "world", "track", "vehicles", "mission", "sitl", "contact", "rules"]
+    sections = ["clock", "world", "track", "vehicles", "mission", "sitl", "contact", "rules", "radio"]
     sections += ["on_nan", "every", "record"]
     assert list(SCHEMA["properties"]) == ["name", "description", "seed", *sections, "serve"]
     assert json.loads(json.dumps(SCHEMA)) == SCHEMA
@@ -22,7 +22,12 @@ def test_head() -> None:
 
 def test_no_unknown_keys_and_everything_described() -> None:
     choices = {"BehaviourChoice", "Grid", "MethodChoice", "SensorChoice", "SubsystemChoice"}
-    assert set(PARTS) == choices | {
+    choices |= {"AntennaSection", "Fading"}
+    radio = {
+        "BeaconSection", "FittedRadio", "HoppingSection", "JammerSection", "LinkClass",
+        "LinkSettings", "MessagesSection", "RadioSection", "RadioType", "Shadowing", "StationSection",
+    }  # fmt: skip
+    assert set(PARTS) == choices | radio | {
         "AdapterEntry", "AreaTask", "AutopilotEntry", "BoxObstacle", "CameraSection", "CirclePatch", "CirclePattern",
         "CircleTask", "ClientLimits", "ClockSection", "ConeObstacle", "ContactSection", "Dial", "Every",
         "FleetContact", "FmuSection", "FrictionMap", "FrictionPatch", "GeneratedTrack",

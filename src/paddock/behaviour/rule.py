@@ -51,6 +51,19 @@ AVOID = "avoid"  # the option of rules whose vehicles may keep clear of others: 
 AvoidOption = Annotated[float, Column("m", "distance to keep from other fleets and obstacles, 0: not seen", 0.0, 1e4)]
 
 
+SEES = "sees"  # the option of rules that may use what was heard over radio: see radio/heard.py
+SeesOption = Annotated[
+    float,
+    Column(
+        "",
+        "other vehicles as they are, as last heard over radio, or heard and moved on at their velocity",
+        0.0,
+        2.0,
+        choices=("truth", "heard", "predicted"),
+    ),
+]
+
+
 class RouteLine(NamedTuple):
     """The line that vehicles follow, or the point that they go to, for display."""
 
@@ -73,11 +86,15 @@ class Rule:
     me: own Pose; target: Pose of the vehicle that the option `target` names (own Pose without one);
     path: array of x, y, z, speed at each point, from the option `path` (empty without one); `prepare_path` may add
     columns. A rule with `look` sees the vehicles of all fleets: `look(poses, n, memory, options, path)` returns a row
-    of `senses` for the first n of the vehicles, which arrives as `urge`.
+    of `senses` for the first n of the vehicles, which arrives as `urge`. A rule with `hears` gets the first rows of its
+    vehicle's radio status there: signal, SINR, jammed, links; zeros without a radio.
 
     A driver that gives inputs itself has `inputs(guided, me, memory, options, path, dt) -> (command, memory)`, called
     with the command for its desire; it drives models with the commands `command`. A memory column `stream` is a random
     whole number of the vehicle and the run, for draws of `compute.philox`.
+
+    The `senses` of a rule that `hears` are the numbers of the newest message that the vehicle has received by radio, a
+    list in the order of the columns; a column `age` is the time (s) since it was sent.
     """
 
     summary: str
@@ -89,6 +106,9 @@ class Rule:
     neighbours: NeighbourSpec | None = None
     senses: type = Urge
     look: Callable[[Floats, int, Floats, Any, Floats], Floats] | None = None
+    hears: bool = False
+    path_option: str = "path"  # the option that is the path
+    optional_path: bool = False
     read_path: Callable[[Any, str], Floats] = path_points  # (what the user wrote, where) -> points (k, 3)
     prepare_path: Callable[[Floats, Any], Floats] | None = None  # (points (k, 3), options) -> (k, 4 or more)
     inputs: Callable[..., tuple[Any, Any]] | None = None

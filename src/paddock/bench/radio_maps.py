@@ -44,9 +44,10 @@ def map_results(quick: bool) -> Iterator[Result]:
 
 def other_methods() -> dict[str, Callable[[RadioSamples, Floats], Floats]]:
     """Return the methods that maps are compared with: (samples, places) -> dBm; without those that are missing."""
-    methods = {"nearest neighbour": nearest_neighbour, "inverse distance": inverse_distance}
+    methods: dict[str, Callable[[RadioSamples, Floats], Floats]] = {}
+    methods |= {"nearest neighbour": nearest_neighbour, "inverse distance": inverse_distance}
     try:
-        import sklearn  # type: ignore[import-untyped]  # noqa: F401
+        import sklearn  # noqa: F401
     except ImportError:
         return methods
     return {**methods, f"Gaussian process ({GP_MOST} samples)": gaussian_process}
@@ -75,9 +76,9 @@ def gaussian_process(samples: RadioSamples, places: Floats, most: int = GP_MOST,
     """
     import warnings
 
-    from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped]
-    from sklearn.gaussian_process import GaussianProcessRegressor  # type: ignore[import-untyped]
-    from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel  # type: ignore[import-untyped]
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
 
     lengths = [60.0, 60.0, 30.0]
     shape: Any = Matern(lengths, (1.0, 1e5), nu=0.5) if rough else RBF(lengths, (1.0, 1e5))

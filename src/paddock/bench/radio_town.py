@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy import empty
+from numpy.typing import NDArray
 
 from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.compute.splats import Floats
@@ -62,7 +63,9 @@ class Town:
     def power(self, places: Floats) -> Floats:
         """Return the true received power (dBm) at places (n, 3)."""
         waves = shadow_waves(self.seed, 1)
-        return powers(np.ascontiguousarray(places), self.transmitter, waves, *self.obstacles.tables, self.rates)
+        cells, starts, items, boxes, rounds = self.obstacles.tables
+        given = np.ascontiguousarray(places), self.transmitter, waves
+        return powers(*given, cells, starts, items, boxes, rounds, self.rates)
 
     def samples(self, count: int, noise: float = NOISE) -> RadioSamples:
         """Return measurements at random places in the open, up to CEILING, with an error of `noise` dB."""
@@ -75,7 +78,7 @@ class Town:
         places = places[:count]
         return RadioSamples.of(places, self.power(places) + noise * random.normal(size=count))
 
-    def _inside(self, places: Floats) -> Floats:
+    def _inside(self, places: Floats) -> NDArray[np.bool_]:
         """Return whether places lie inside a building."""
         found = np.zeros(len(places), bool)
         for x, y, _, top, _, _, length, width, _ in self.obstacles.boxes:

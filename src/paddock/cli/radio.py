@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 SPEED_OF_LIGHT = 299_792_458.0  # m/s
+AROUND = 600.0  # m around the stations of a scenario
 CELLS = 200  # of a picture, along its longer side
 SHOWN = 20  # points that are printed
 MAP_SUFFIX = ".npz"
@@ -191,6 +192,9 @@ def coverage(
     out: Annotated[str | None, Parameter(name=("--out", "-o"))] = None,
     threshold: Annotated[float | None, Parameter(allow_leading_hyphen=True)] = None,
     area: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
+    station: str | None = None,
+    receiver: str | None = None,
+    sinr: Flag = False,
     json: Flag = False,
 ) -> int:
     """Draw received power at a height as a heat map with contour lines.
@@ -198,15 +202,21 @@ def coverage(
     Parameters
     ----------
     source
-        A map of `paddock radio fit` (.npz).
+        A map of `paddock radio fit` (.npz), or a scenario: then the power of its best station.
     height
-        Height of the picture, in m.
+        Height of the picture, in m above the origin of the world.
     out
         Output file (PNG); by default the name of the source with this ending.
     threshold
-        Power in dBm: a line where it is reached, and the share of the area above it.
+        Power in dBm (SINR in dB): a line where it is reached, and the share of the area above it.
     area
-        Rectangle x0,y0,x1,y1 in m; by default that of the samples.
+        Rectangle x0,y0,x1,y1 in m; by default that of the samples, or 600 m around the stations.
+    station
+        Of a scenario: only this station.
+    receiver
+        Of a scenario: type of the receiver's radio; by default that of the first station.
+    sinr
+        Of a scenario: draw the SINR against noise and jammers.
     json
         Print a JSON object with the figures.
     """
@@ -217,7 +227,12 @@ def coverage(
     if threshold is not None and not isfinite(threshold):
         raise PaddockError(f"--threshold must be a number in dBm, not {threshold}")
     box = None if area is None else _area(area)
-    grid = _map_grid(source, height, box)
+    if source.lower().endswith(MAP_SUFFIX):
+        if station is not None or receiver is not None or sinr:
+            raise PaddockError("--station, --receiver and --sinr are for scenarios")
+        grid = _map_grid(source, height, box)
+    else:
+        grid = _scenario_grid(source, height, box, station, receiver, sinr)
     target = Path(out) if out is not None else Path(Path(source).name).with_suffix(".png")
     if target.suffix.lower() != ".png":
         raise PaddockError(f"--out {target}: a picture is a .png file")
@@ -256,6 +271,43 @@ def _map_grid(source: str, height: float, area: tuple[float, float, float, float
     tx, ty, _ = found.transmitter.tolist()
     mark = ("transmitter", tx, ty, "station") if found.file.given else ("transmitter (estimated)", tx, ty, "estimate")
     return CoverageGrid(x, y, values, height, samples=near, marks=[mark])
+
+
+def _scenario_grid(
+    source: str,
+    height: float,
+    area: tuple[float, float, float, float] | None,
+    station: str | None,
+    receiver: str | None,
+    sinr: bool,
+) -> CoverageGrid:
+    """Return the power, or the SINR, of a scenario's best station over a rectangle at a height."""
+    import numpy as np
+
+    from paddock.engine.radio.coverage import coverage_of
+    from paddock.radio.maps.picture import CoverageGrid
+    from paddock.scenario import load_scenario
+
+    scenario = load_scenario(source)
+    stations = () if scenario.radio is None else scenario.radio.stations
+    if area is None:
+        near = np.array([one.position for one in stations] or [(0.0, 0.0, 0.0)])
+        low, high = near[:, :2].min(axis=0) - AROUND, near[:, :2].max(axis=0) + AROUND
+        area = (*low.tolist(), *high.tolist())
+    x, y = _axes(area)
+    places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    found = coverage_of(scenario, np.column_stack([places, np.full(len(places), height)]), receiver, station)
+    values = (found.sinr if sinr else found.power).reshape(len(y), len(x))
+    marks = [(name, *place[:2], "station") for name, place in zip(found.stations, found.places.tolist(), strict=True)]
+    jammers = () if scenario.radio is None else scenario.radio.jammers
+    marks += [(one.name, *one.position[:2], "jammer") for one in jammers if one.position is not None]
+    obstacles = found.obstacles
+    outlines = []
+    if obstacles is not None:
+        reaching = (obstacles.boxes[:, 2] <= height) & (height < obstacles.boxes[:, 3])
+        outlines = [obstacles.outline(int(k)) for k in np.flatnonzero(reaching)]
+    what = ("SINR", "dB") if sinr else ("received power", "dBm")
+    return CoverageGrid(x, y, values, height, *what, marks=marks, outlines=outlines)
 
 
 def _box(places: Floats) -> tuple[float, float, float, float]:

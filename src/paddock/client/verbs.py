@@ -208,7 +208,7 @@ class RemoteRace(RemotePart, part="race"):
 
 
 class RemoteRadio(RemotePart, part="radio"):
-    """`sim.radio`: `jammers()`, `set_jammer()`, `link()`."""
+    """`sim.radio`: `send`, `received`, `network`, `traffic`, `link`, `jammers`, `set_jammer`."""
 
 
 class MissionVerbs(RemotePart, part="mission"):

@@ -146,7 +146,7 @@ def cell_of(x: float, y: float, z: float, grid: SplatGrid) -> int:
     fz = (z - grid.corner[2]) / grid.size[2]
     nx, ny, nz = grid.counts[0], grid.counts[1], grid.counts[2]
     if fx >= 0.0 and fy >= 0.0 and fz >= 0.0 and fx < nx and fy < ny and fz < nz:
-        return (whole(fz) * ny + whole(fy)) * nx + whole(fx)
+        return int((whole(fz) * ny + whole(fy)) * nx + whole(fx))
     return -1
 
 
@@ -274,3 +274,55 @@ def evaluate_splats(points: Floats, splats: Floats, grid: SplatGrid, prior: Floa
     out = np.empty((len(points), 6))
     evaluate(points, order, chunks, splats, grid, prior, out)
     return out
+
+
+def flat_table(splats: Floats, grid: SplatGrid, prior: Floats) -> Floats:
+    """Return a field as one table (rows, 16) for kernels that carry tables of floats; `field_at` evaluates it.
+
+    The first row is the grid's corner, size and counts, the number of splats, and the prior; splats follow, then the
+    starts and the entries of the grid.
+    """
+    head = np.array([*grid.corner, *grid.size, *grid.counts, len(splats), *prior], np.float64)
+    lists = np.concatenate([grid.starts, grid.entries]).astype(np.float64)
+    padded = np.zeros(-(-len(lists) // WIDTH) * WIDTH)
+    padded[: len(lists)] = lists
+    return np.concatenate([head[None], splats, padded.reshape(-1, WIDTH)])
+
+
+def listed(table: Floats, first: int, index: int) -> int:
+    """Return a number of the lists of a flat table, which begin at the row `first`."""
+    return whole(table[first + index // WIDTH, index % WIDTH])
+
+
+def field_at(x: float, y: float, z: float, table: Floats) -> tuple[float, float, float, float]:
+    """Return the value and the gradient of a field, given as a flat table, at one point."""
+    head = table[0]
+    p, px, py, pz = prior_at(x, y, z, head[10:16])
+    fx, fy, fz = (x - head[0]) / head[3], (y - head[1]) / head[4], (z - head[2]) / head[5]
+    if not (fx >= 0.0 and fy >= 0.0 and fz >= 0.0 and fx < head[6] and fy < head[7] and fz < head[8]):
+        return p, px, py, pz
+    nx, ny, nz, count = whole(head[6]), whole(head[7]), whole(head[8]), whole(head[9])
+    cell = (whole(fz) * ny + whole(fy)) * nx + whole(fx)
+    lists, skipped = 1 + count, nx * ny * nz + 1
+    s, v, sx, sy, sz, vx, vy, vz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for e in range(listed(table, lists, cell), listed(table, lists, cell + 1)):
+        k = table[1 + listed(table, lists, skipped + e)]
+        dx, dy, dz = x - k[0], y - k[1], z - k[2]
+        gx = k[3] * dx + k[6] * dy + k[7] * dz
+        gy = k[6] * dx + k[4] * dy + k[8] * dz
+        gz = k[7] * dx + k[8] * dy + k[5] * dz
+        q = minimum(dx * gx + dy * gy + dz * gz, REACH)
+        taper = 1.0 - q * (1.0 / REACH)
+        tapered = k[15] * bell(q) * taper
+        w = tapered * taper
+        value = k[9] + k[10] * dx + k[11] * dy + k[12] * dz
+        slope = -tapered * (taper + 4.0 / REACH)
+        steep = slope * value
+        s, v = s + w, v + w * value
+        sx, sy, sz = sx + slope * gx, sy + slope * gy, sz + slope * gz
+        vx, vy, vz = vx + steep * gx + w * k[10], vy + steep * gy + w * k[11], vz + steep * gz + w * k[12]
+    inverse = 1.0 / (s + FLOOR)
+    mean = v * inverse
+    return (
+        p + mean, px + (vx - mean * sx) * inverse, py + (vy - mean * sy) * inverse, pz + (vz - mean * sz) * inverse
+    )  # fmt: skip

@@ -8,10 +8,11 @@ import numpy as np
 
 from paddock.behaviour.avoid import avoidance_of
 from paddock.behaviour.paths import path_points
-from paddock.behaviour.rule import NO_TARGET, Road, RouteLine, Rule, Urge, find_rule, rule_names
+from paddock.behaviour.rule import NO_TARGET, SEES, Road, RouteLine, Rule, Urge, find_rule, rule_names
 from paddock.compute.kernel import CompiledKernels, kernel
 from paddock.compute.neighbours import NeighbourGrid
 from paddock.errors import InvalidValueError, UnknownNameError, unknown_name, users_code
+from paddock.radio.heard import FleetHeard, heard_targets, newest_numbers, visit_heard
 from paddock.scenario import Scenario
 from paddock.track.from_scenario import track_of
 from paddock.track.track import Track
@@ -24,6 +25,8 @@ from paddock.world.snapshot import Snapshot
 from paddock.world.world import World
 
 MEMORY = "memory"
+PATH = "path"
+RADIO = "radio"  # the table with the radio status of each vehicle
 TRACK_PATH = "track"  # the path that is the middle line of the scenario's track
 STREAM = "stream"  # the memory column with a random number of the vehicle
 STREAM_PURPOSE, STREAMS = 768, 2**52  # purpose of its draw, and how many there are: exact as a float
@@ -32,6 +35,9 @@ POSE_ROWS = len(column_index(Pose))
 Where = Callable[[str], str]  # option ("" for the behaviour) -> where the user wrote it, for errors
 PoseBlocks = Callable[[str], Floats]
 """Fleet name -> its poses now, rows as in Pose, at least as many columns as it has vehicles."""
+HeardBlocks = Callable[[str], FleetHeard]
+"""Fleet name -> what its vehicles have heard over radio."""
+AGE = "age"  # the column of what a rule hears with the time since it was sent
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,12 @@ class RuleSetup:
     def per_vehicle(self) -> bool:
         """Whether the vehicles have different options."""
         return self.options.ndim > 1
+
+    @property
+    def sees(self) -> float:
+        """The value of the option `sees`: 0 is the truth."""
+        row = column_index(self.rule.options).get(SEES)
+        return 0.0 if row is None else float(self.of_first().options[row])
 
     def table(self, count: int) -> Floats:
         """Return the options of each vehicle, (options, count)."""
@@ -80,10 +92,20 @@ def set_up_rule(
 
     `path: track` is the middle line of `track`, the scenario's.
     """
+    if rule.path_option != PATH:
+        given, where = _named_path(rule, given, where)
     given = _on_track(rule, given, where, track)
     target = _target(rule, given, where)
     options = _options(rule, given, target, where, count)
     return RuleSetup(rule, target, options, _path(rule, given, options, where))
+
+
+def _named_path(rule: Rule, given: Mapping[str, Any], where: Where) -> tuple[Mapping[str, Any], Where]:
+    """Return options with the path under the name `path`, where the rule has another name for it."""
+    if PATH in given:
+        raise unknown_name(f"{rule.name} option", PATH, [rule.path_option, *column_index(rule.options)], where(PATH))
+    renamed = {PATH if name == rule.path_option else name: value for name, value in given.items()}
+    return renamed, lambda name: where(rule.path_option if name == PATH else name)
 
 
 def _on_track(rule: Rule, given: Mapping[str, Any], where: Where, track: Track | None) -> Mapping[str, Any]:
@@ -130,7 +152,7 @@ def _options(rule: Rule, given: Mapping[str, Any], target: str | None, where: Wh
     for name, value in plain.items():  # one at a time, so that an error names its own place
         if name not in column_index(rule.options):
             targeted = rule.needs_target or "has_target" in column_index(rule.options)
-            taken = ["path"] * rule.needs_path + ["target"] * targeted
+            taken = [rule.path_option] * (rule.needs_path or rule.optional_path) + ["target"] * targeted
             choices = [*taken, *(option for option in column_index(rule.options) if option != "has_target")]
             raise unknown_name(f"{rule.name} option", name, choices, where(name))
         filled(rule.options, {**required, name: value}, f"{rule.name} option", where(name))
@@ -171,11 +193,24 @@ def _path(rule: Rule, given: Mapping[str, Any], options: Floats, where: Where) -
         if "path" in given:
             raise InvalidValueError(f"{where('path')}: behaviour {rule.name!r} takes no path")
         return np.zeros((1, 4))
+    if "path" not in given and rule.optional_path:
+        return np.zeros((1, 4))
     if "path" not in given:
         raise InvalidValueError(f"{where('')}: behaviour {rule.name!r} needs a path: a list of points or a shape")
     points = rule.read_path(given["path"], where("path"))
     with users_code():
         return rule.prepare_path(points, rule.options(*options))
+
+
+def check_hearing(setup: RuleSetup, radios: bool, beacons: bool, where: Where) -> None:
+    """Raise InvalidValueError if a rule uses messages or beacons and its vehicles hear nothing."""
+    rule = setup.rule
+    if rule.hears and not radios:
+        raise InvalidValueError(f"{where('')}: {rule.name!r} uses messages; add `radio: default` to the vehicle entry")
+    if setup.sees and not radios:
+        raise InvalidValueError(f"{where(SEES)}: sees needs a radio; add `radio: default` to the vehicle entry")
+    if setup.sees and not beacons:
+        raise InvalidValueError(f"{where(SEES)}: sees needs beacons; add `messages: {{beacons: true}}` to `radio`")
 
 
 def write_slots(setup: RuleSetup, memory: Floats) -> None:
@@ -206,6 +241,7 @@ class FleetBehaviour:
         self.setup = setup
         self.rule = setup.rule
         self.target = setup.target
+        self.sees = setup.sees
         self.options = setup.options
         self.path = setup.path
         self.fleet = fleet
@@ -238,24 +274,35 @@ class FleetBehaviour:
         parameters: tuple[Floats, ...],
         dt: float,
         among: tuple[int, Ints] | None = None,
+        heard: HeardBlocks | None = None,
     ) -> str | None:
         """Compute the commands of every vehicle; return the name of a target that no longer exists.
 
         `parameters`: the model's. `among`: the size of the whole fleet, whose vehicles are all neighbours, and the rows
-        of these vehicles in it.
+        of these vehicles in it. `heard`: what vehicles have heard over radio.
         """
         fleet = self.fleet
         if fleet.n == 0:
             self.broken = []
             return None
+        hearing = heard(fleet.name) if heard is not None and (self.sees or self.rule.hears) else None
         targets, rows, lost = self._targets(world, poses)
+        if hearing is not None and self.target is not None and self.sees and lost is None:
+            assert heard is not None
+            targets, rows = self._heard_targets(world, hearing, heard, among)
         if self.urges.shape[1] < fleet.n:
             self.urges = np.zeros((len(self.urges), fleet.capacity))
             self.away = np.zeros((len(self.away), fleet.capacity))
-        if self.grid is not None:
+        if self.grid is not None and hearing is not None and self.sees:
+            self._hear_urges(self.grid, poses(fleet.name), hearing, among)
+        elif self.grid is not None:
             self._sum_urges(self.grid, poses(fleet.name), among)
+        if hearing is not None and self.rule.hears:
+            self._hear_numbers(hearing, among)
         if self.avoidance is not None or self.rule.look is not None:
             self._see_others(world, poses, *((fleet.n, None) if among is None else among))
+        if self.rule.hears:
+            self._hear(world, among)
         if STREAM in column_index(self.rule.memory):
             self._draw_streams(world, among)
         own = (fleet.state, fleet.command, *parameters, fleet.tables[MEMORY], *self._options, self.urges, self.away)
@@ -282,6 +329,13 @@ class FleetBehaviour:
         """All kernels of the behaviour."""
         own = () if self.grid is None else (self.grid.kernels,)
         return (self._act, *own, *(() if self.avoidance is None else (self.avoidance.grid.kernels,)))
+
+    def _hear(self, world: World, among: tuple[int, Ints] | None) -> None:
+        """Give the rule the radio status of its vehicles."""
+        status = world.fleets[self.fleet.name].tables.get(RADIO)
+        if status is not None:
+            rows = slice(self.fleet.n) if among is None else among[1]
+            self.urges[:, : self.fleet.n] = status[: len(self.urges), rows]
 
     def _see_others(self, world: World, poses: PoseBlocks, count: int, chosen: Ints | None) -> None:
         """Add what the vehicles of all fleets cause; `chosen`: the rows of these vehicles in their fleet of `count`."""
@@ -335,6 +389,41 @@ class FleetBehaviour:
         urges = np.zeros((len(self.urges), count))
         grid.run(block, count, radius, self.options, urges)
         self.urges[:, : len(rows)] = urges[:, rows]
+
+    def _hear_urges(
+        self, grid: NeighbourGrid, block: Floats, hearing: FleetHeard, among: tuple[int, Ints] | None
+    ) -> None:
+        """Sum the contributions of the neighbours that each vehicle has heard of."""
+        radius = float(self.options[column_index(self.rule.options)["radius"]])
+        given = grid.spec, block, hearing, self.sees, radius, self.options
+        if among is None:
+            visit_heard(*given, self.urges)
+            return
+        count, rows = among
+        urges = np.zeros((len(self.urges), count))
+        visit_heard(*given, urges)
+        self.urges[:, : len(rows)] = urges[:, rows]
+
+    def _hear_numbers(self, hearing: FleetHeard, among: tuple[int, Ints] | None) -> None:
+        """Take the numbers of the newest message of each vehicle as its senses."""
+        rows = np.arange(self.fleet.n) if among is None else among[1]
+        self.urges[:] = defaults_of(self.rule.senses)[:, None]
+        own = hearing.first, hearing.slots, hearing.time, hearing.whole, hearing.mail, hearing.mail_real
+        newest_numbers(rows, *own, column_index(self.rule.senses).get(AGE, -1), self.urges)
+
+    def _heard_targets(
+        self, world: World, hearing: FleetHeard, heard: HeardBlocks, among: tuple[int, Ints] | None
+    ) -> tuple[Floats, Ints]:
+        """Return the poses of the targets as each vehicle has heard them last, and their columns; -1: not heard."""
+        assert self.target is not None
+        fleet, aims = world.find(self.target)
+        there = heard(fleet.name)
+        n = self.fleet.n
+        places = np.arange(n) if self._places is None else self._places
+        own = np.arange(n) if among is None else among[1]
+        goals = there.first + aims[places % len(aims)] * there.slots if there.n else np.full(n, -2)
+        poses, columns = heard_targets(hearing, own, goals.astype(np.int64), self.sees, POSE_ROWS)
+        return read_only(poses), columns
 
     def _targets(self, world: World, poses: PoseBlocks) -> tuple[Floats, Any, str | None]:
         """Return the target fleet's poses, the target's row for each vehicle, and the target's name if it is lost."""

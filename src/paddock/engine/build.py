@@ -13,13 +13,12 @@ from paddock.compute import arrays
 from paddock.compute.kernel import shared_tuple
 from paddock.compute.philox import normals, signed
 from paddock.compute.twin import vectorised
-from paddock.engine.behaviours import FleetBehaviour, find_target, set_up_rule
+from paddock.engine.behaviours import RADIO, FleetBehaviour, check_hearing, find_target, set_up_rule
 from paddock.engine.fmu_motion import FmuMotion
 from paddock.engine.program import (
     COLLIDED_FOR,
     CONTACT,
     GNSS,
-    RADIO,
     UPLINK,
     VARYING,
     FleetProgram,
@@ -301,7 +300,7 @@ def _radio(program: FleetProgram, scenario: Scenario, entry: VehicleEntry, place
     for k, fitted in enumerate(entry.radio):
         if fitted.type not in types:
             raise unknown_name("radio type", fitted.type, types, place("radio", k))
-    program.radio = entry.radio
+    program.radio, program.beacons = entry.radio, scenario.radio.messages.beacons is not None
     program.fleet.add_table(RADIO, len(NO_STATUS), NO_STATUS)
 
 
@@ -319,6 +318,7 @@ def _behaviour(program: FleetProgram, entry: VehicleEntry, place: Place, track: 
 
     rule = _at(place(key), find_rule, chosen.name)
     setup = set_up_rule(rule, chosen.options, where, track=track)
+    check_hearing(setup, bool(program.radio), program.beacons, where)
     program.behaviour = _at(place(key), FleetBehaviour, setup, program.model, program.fleet, program.varying)
 
 

@@ -18,7 +18,8 @@ class Event:
     number: int  # counts from 1
     tick: int
     # spawned, removed, placed, crashed, contact, disarmed, overlap, not_finite, failsafe, recovered, refused,
-    # barrier_timeout, target_lost, ordered, order_ended; of an autopilot: autopilot (a warning), picture; of a
+    # barrier_timeout, target_lost, ordered, order_ended; of the radio: link_up, link_down, jammer, network_split,
+    # network_joined, channel_allocated; of an autopilot: autopilot (a warning), picture; of a
     # race: those of `paddock.track.race_log.KINDS`; of a mission:
     # mission_planned, replanned, task_added, task_moved, task_removed, task_completed, task_undone, zone_added,
     # zone_removed, joined, damaged, returning, home, diverted, range_low, battery_low, stranded, base_closed

@@ -18,9 +18,11 @@ from paddock.engine.actions import OverrideAction, Target
 from paddock.engine.behaviours import (
     MEMORY,
     FleetBehaviour,
+    HeardBlocks,
     PlannedRoute,
     PoseBlocks,
     RuleSetup,
+    check_hearing,
     find_target,
     planned_routes,
     set_up_rule,
@@ -98,6 +100,11 @@ def check_override(world: World, programs: Mapping[str, FleetProgram], action: O
         if programs[name].fmus is not None:
             raise PaddockError(f"override: {name!r} is an FMU, which no behaviour can drive; send commands")
     setup = _setup(choice, named, world.track)
+    for name, _, _ in parts:
+        own = programs[name]
+        check_hearing(
+            setup, bool(own.radio), own.beacons, lambda option: f"override.{choice.name}.{option}".rstrip(".")
+        )
     if setup.per_vehicle and sum(len(rows) for _, rows, _ in parts) < named:
         raise InvalidValueError("override: a vehicle is named twice, but takes one value of a list")
     if setup.target is not None:
@@ -278,12 +285,13 @@ class OverrideBatch:
         """Return a key that is equal for groups of one batch: same target, and a rule for each vehicle on its own."""
         return (setup.rule.name, setup.target) if setup.rule.solitary else number
 
-    def run(self, world: World, poses: PoseBlocks, dt: float) -> str | None:
+    def run(self, world: World, poses: PoseBlocks, dt: float, heard: HeardBlocks | None = None) -> str | None:
         """Decide for all vehicles; return the name of a lost target."""
         fleet, gathered = self.program.fleet, self.gathered
         np.take(fleet.state, self.rows, axis=1, out=gathered.state)
         np.take(fleet.command, self.rows, axis=1, out=gathered.command)
-        lost = self.behaviour.run(world, poses, self.program.parameters_of(self.rows), dt, (fleet.n, self.rows))
+        parameters, among = self.program.parameters_of(self.rows), (fleet.n, self.rows)
+        lost = self.behaviour.run(world, poses, parameters, dt, among, heard)
         fleet.command[:, self.rows] = gathered.command
         return lost
 
@@ -314,15 +322,22 @@ class FleetOverrides:
         mark = int(self.marks[row])
         return self.groups[mark].setup.rule.name if mark > OWN else None
 
-    def run(self, world: World, poses: PoseBlocks, dt: float, report_lost: ReportLost) -> None:
+    def run(
+        self,
+        world: World,
+        poses: PoseBlocks,
+        dt: float,
+        report_lost: ReportLost,
+        heard: HeardBlocks | None = None,
+    ) -> None:
         """Run the fleet's own rule for vehicles without an override, then each batch."""
         program, fleet = self.program, self.program.fleet
         if program.behaviour is not None:
             held = np.take(fleet.command, self.rows, axis=1)
-            report_lost(fleet.name, program.behaviour.run(world, poses, program.parameters, dt))
+            report_lost(fleet.name, program.behaviour.run(world, poses, program.parameters, dt, None, heard))
             fleet.command[:, self.rows] = held
         for batch in self._current_batches():
-            lost = batch.run(world, poses, dt)
+            lost = batch.run(world, poses, dt, heard)
             if batch.behaviour.target is not None or not batch.reported:
                 batch.reported = True
                 for number in batch.numbers:

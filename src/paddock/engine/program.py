@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from paddock.compute.kernel import BLOCK, CompiledKernels, Kernel, KernelSpec, kernel
 from paddock.compute.threads import DirectCall
-from paddock.engine.behaviours import MEMORY, FleetBehaviour, broken_value, read_only
+from paddock.engine.behaviours import MEMORY, RADIO, FleetBehaviour, broken_value, read_only
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.radio.gnss import OPEN_SIGNAL, SIGNAL_ROWS
 from paddock.radio.summary import FIRST_PEER, NO_STATUS, PEERS, STATUS
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 POSE_COLUMNS = tuple(column_index(Pose))
 VARYING = "varying"
 CONTACT = "contact"  # the table of the last contact of each vehicle
-RADIO = "radio"  # the table of the radio status of each vehicle
 GNSS = "gnss"  # the table of satellite signals at each vehicle
 UPLINK = "uplink"  # the table of commands on their way over the radio
 COMMANDS_SHOWN = 1000  # size limit of fleets whose commands and wide reports are in snapshots
@@ -212,6 +211,7 @@ class FleetProgram:
         self.race: Floats | None = None  # columns of the race, (columns, n), written when a snapshot is made
         self.radio: tuple[FittedRadio, ...] = ()  # of each vehicle
         self.via: ViaSection | None = None  # how commands of clients reach its vehicles; None: immediately
+        self.beacons = False  # whether its vehicles send and hear beacons
         self.collided_ticks = 1  # for which a vehicle counts as collided after a touch
         self.timeout_ticks: int | None = None
         self.expires_from = NEVER  # no command of the fleet times out before this tick

@@ -27,6 +27,7 @@ from paddock.engine.mailbox import Mailbox
 from paddock.engine.pipeline import NEVER_DUE, HaltedError, Pipeline, every
 from paddock.engine.program import CRASHED, FAILED, NOT_FINITE, Alarm, FleetProgram
 from paddock.engine.publishing import PublishStage
+from paddock.engine.radio.messages import MessageStage
 from paddock.engine.surroundings import Surroundings
 from paddock.errors import PaddockError
 from paddock.scenario import Scenario, Sync
@@ -64,7 +65,7 @@ def assemble_tick(scenario: Scenario, applier: Applier, mailbox: Mailbox, thread
     barrier = BarrierStage(scenario.clock.sync or Sync(), applier.claims, mailbox, applier, publish, thread)
     latch = LatchStage(mailbox, applier)
     move = MoveStage(world, programs, rewinds=scenario.on_nan == "stop" and applier.fleets.device == "cpu")
-    behave = BehaveStage(world, programs, poses, events, scenario.every.behaviour, move)
+    behave = BehaveStage(world, programs, poses, events, scenario.every.behaviour, move, applier.radio.messages)
     guard = GuardStage(programs, move, events, applier, scenario.on_nan)
     sense = SenseStage(world, programs, poses, Surroundings(scenario, world, programs))
     contact, rules, radio = applier.contact, applier.rules, applier.radio
@@ -84,6 +85,7 @@ def assemble_tick(scenario: Scenario, applier: Applier, mailbox: Mailbox, thread
         *((rules,) if rules.active else ()),  # cars are timed; cones, off course, finish
         sense,  # sensors sample the new state
         *((radio,) if radio.active else ()),  # links between radios, jammers
+        *(() if radio.messages is None else (radio.messages,)),  # messages over these links
         publish,  # watchers get a snapshot
     )
     return AssembledTick(Pipeline(world.clock, before, move, after), barrier, latch, behave, sense, guard)
@@ -242,6 +244,7 @@ class BehaveStage:
     events: EventLog
     period: int
     move: MoveStage
+    messages: MessageStage | None  # None: no radio
     lost: set[str] = field(default_factory=set)  # fleets (overrides: `fleet number`) whose lost target was reported
     name = "behave"
 
@@ -255,12 +258,13 @@ class BehaveStage:
     def run(self, tick: int) -> None:
         """Run the behaviours of all fleets on the same state: no fleet sees another's decision before the next tick."""
         dt = self.world.clock.dt * self.period
+        heard = None if self.messages is None else partial(self.messages.heard, tick=tick)
         for program in self.programs.values():
             if program.overrides is not None:
-                program.overrides.run(self.world, self.poses, dt, partial(self._report_lost, tick))
+                program.overrides.run(self.world, self.poses, dt, partial(self._report_lost, tick), heard)
                 self._raise(program, program.overrides.broken())
             elif program.behaviour is not None:
-                lost = program.behaviour.run(self.world, self.poses, program.parameters, dt)
+                lost = program.behaviour.run(self.world, self.poses, program.parameters, dt, None, heard)
                 self._report_lost(tick, program.fleet.name, lost)
                 if program.behaviour.broken:
                     self._raise(program, program.behaviour.broken)

@@ -48,7 +48,7 @@ def status_rows(
     accepted: Any,
     status: Any,
 ) -> None:
-    """Fill the status (rows, capacity) of the `n` vehicles of a fleet; radios from number `carried` on are those of `stations`."""
+    """Fill the status (rows, capacity) of the `n` vehicles of a fleet; stations have the radios from `carried` on."""
     for v in parallel_range(n):
         best, margin, heard, jammed, deceived = NO_SINR, 0.0, 0, 0.0, 0.0
         for p in range(PEERS):

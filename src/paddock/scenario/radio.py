@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from paddock.errors import unknown_name
 from paddock.scenario.base import Flag, Name, NotNegative, Number, Positive, Section, Text, Vector3, Whole, invalid
+from paddock.scenario.messages import HoppingSection, MessagesSection
 from paddock.scenario.problems import KeyPath
 from paddock.scenario.spoofing import MOST_SPOOFERS, SpooferSection
 
@@ -147,6 +148,9 @@ class RadioType(Section):
         default=0.1, le=1.0, description="Share of time in which it transmits (no unit), for interference."
     )
     packet_bits: Whole = Field(default=8192, ge=1, le=1_000_000, description="Length of a packet, in bits.")
+    hopping: HoppingSection | None = Field(
+        default=None, description="Hopping: {channels: [1, 6, 11], dwell: 1, key: red}; null: it stays on its channel."
+    )
 
     @property
     def centre(self) -> float:
@@ -173,6 +177,7 @@ class FittedRadio(Section):
     bit_rate: Positive | None = Field(default=None, le=1e12, description="Bits per second.")
     duty: NotNegative | None = Field(default=None, le=1.0, description="Share of time in which it transmits.")
     packet_bits: Whole | None = Field(default=None, ge=1, le=1_000_000, description="Length of a packet, in bits.")
+    hopping: HoppingSection | None = Field(default=None, description="Hopping between channels.")
 
     @model_validator(mode="before")
     @classmethod
@@ -387,12 +392,15 @@ class RadioSection(Section):
         default=3.0, le=40.0, description="A link that is up drops this far below the limit for coming up, in dB."
     )
     margin: NotNegative = Field(
-        default=6.0,
+        default=3.0,
         le=60.0,
         description="Transmitters weaker than any usable link by more than this are left out of interference, in dB.",
     )
     range: Positive | None = Field(
         default=None, le=1e7, description="Longest link, in m; null is as far as power and sensitivity reach."
+    )
+    messages: MessagesSection = Field(
+        default=MessagesSection(), description="Messages between radios: how they share the channel, beacons."
     )
     stations: tuple[StationSection, ...] = Field(default=(), description="Ground stations.")
     jammers: tuple[JammerSection, ...] = Field(default=(), max_length=MOST_JAMMERS, description="Jammers.")
@@ -492,4 +500,5 @@ def radio_schema(schema: dict[str, Any]) -> None:
         properties = parts[part]["properties"]
         kinds = {key: properties["model"].pop(key) for key in ("type", "enum") if key in properties["model"]}
         properties["model"]["anyOf"] = [kinds, model]
+    parts["MessagesSection"]["properties"]["beacons"]["anyOf"].append({"type": "boolean"})
     schema["properties"]["radio"]["anyOf"].append({"type": "boolean"})

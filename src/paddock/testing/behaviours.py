@@ -33,7 +33,7 @@ class RuleRig(CheckedSubject):
         self.rule, self.model, self.spec = rule, model, rule.specs()[0]
         required = [column for column in columns_of(rule.options) if column.default is None]
         given: dict[str, Any] = {column.name: float(np.clip(10.0, column.low, column.high)) for column in required}
-        if rule.prepare_path is not None:
+        if rule.prepare_path is not None and not rule.optional_path:
             given["path"] = {"circle": {"radius": 30.0}}
         if rule.needs_target or "has_target" in fields(rule.options):
             given["target"] = LEADER

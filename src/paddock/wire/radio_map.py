@@ -76,10 +76,10 @@ def read_map(path: str | os.PathLike[str]) -> MapFile:
         raise PaddockError(f"{name}: not a radio map: {' '.join(str(error).split())[:100]}") from None
     if problem := _problem(arrays):
         raise PaddockError(f"{name}: not a valid radio map: {problem}")
-    error, count, frequency, given = arrays["figures"].tolist()
+    missed, count, frequency, given = arrays["figures"].tolist()
     return MapFile(
         np.ascontiguousarray(arrays["splats"]), np.ascontiguousarray(arrays["prior"]), arrays["samples"],
-        error, int(count), frequency, bool(given),
+        missed, int(count), frequency, bool(given),
     )  # fmt: skip
 
 

@@ -359,6 +359,68 @@ export interface StandingsTree {
   fastest_sectors: readonly (readonly [string, number, number] | null)[];
 }
 
+/** A message that was received over radio; bytes are {"base64": text}. */
+export interface RadioMessageTree {
+  number: number;
+  source: string;
+  data: unknown;
+  bits: number;
+  hops: number;
+  sent: number;
+  arrived: number;
+}
+
+/** The network of radio links: names of radios by component, the largest first; what its connection depends on. */
+export interface RadioNetworkTree {
+  tick: number;
+  components: readonly (readonly string[])[];
+  articulation_points: readonly string[];
+  bridges: readonly (readonly [string, string])[];
+}
+
+/** A jammer; `active` is the share of time in which it transmits, `position` (m) is null without its vehicle. */
+export interface JammerTree {
+  name: string;
+  kind: string;
+  on: boolean;
+  active: number;
+  position: Point | null;
+  vehicle: string | null;
+  power: number;
+  frequency: number;
+  bandwidth: number;
+  false_frames: number;
+}
+
+/** The budget of a link: m, Hz, dB, dBm, bit/s. */
+export interface LinkBudgetTree {
+  source: string;
+  to: string;
+  distance: number;
+  frequency: number;
+  power: number;
+  source_gain: number;
+  receiver_gain: number;
+  polarisation: number;
+  model: string;
+  path_loss: number;
+  diffraction: number;
+  obstacles: number;
+  shadowing: number;
+  fading: number;
+  received: number;
+  sensitivity: number;
+  noise: number;
+  interference: number;
+  jamming: number;
+  sinr: number;
+  needed: number;
+  ber: number;
+  per: number;
+  capacity: number;
+  up: boolean;
+}
+
 /** A line across a track: its ends (m), and where it crosses the middle line (m along it). */
 export interface GateTree {
   name: string;
@@ -667,6 +729,10 @@ export interface Methods {
   get_events: { params: { since?: number }; result: { events: readonly EventTree[] } };
   /** Return the named frames (ENU, m), each with its last pose in its parent. */
   get_frames: { params: Empty; result: FramesTree };
+  /** Return the jammers, in the order of their names; none without radio. */
+  get_jammers: { params: Empty; result: { jammers: readonly JammerTree[] } };
+  /** Return the budget of a link at the present positions: gains and losses, SINR, packet error rate. */
+  get_link: { params: { source: string; to: string }; result: { link: LinkBudgetTree } };
   /** Return the scenario, the clock, and the fleets with their inputs, and columns or parameters. */
   get_metadata: { params: Empty; result: MetadataTree };
   /** Return the mission, in m east and north; null without one. */
@@ -719,6 +785,27 @@ export interface Methods {
   ping: { params: Empty; result: Pong };
   /** Show markers (ENU, m) in place of those with the same namespace and id; all or none. */
   put_markers: { params: { markers: readonly Readonly<Record<string, unknown>>[] }; result: Moment };
+  /** Return the network of the radio links: components, articulation points, bridges. */
+  radio_network: { params: Empty; result: { network: RadioNetworkTree } };
+  /** Return the newest messages that a vehicle or station has received, oldest first. */
+  radio_received: {
+    params: { name: string | number; since?: number };
+    result: { messages: readonly RadioMessageTree[] };
+  };
+  /** Send a message over the simulated radio. */
+  radio_send: {
+    params: {
+      source: string | number;
+      to?: string | number;
+      data?: unknown;
+      bits?: number | null;
+      hops?: number | null;
+      lifetime?: number | null;
+    };
+    result: Moment;
+  };
+  /** Return counters of messages: sent, delivered, dropped by reason. */
+  radio_traffic: { params: Empty; result: { traffic: Readonly<Record<string, number>> } };
   /** Remove a task from the mission. */
   remove_task: { params: { name: string }; result: Moment };
   /** Remove a vehicle or a fleet. */
@@ -753,6 +840,19 @@ export interface Methods {
       pitch?: number | null;
       yaw?: number | null;
       flight_mode?: string | null;
+    };
+    result: Moment;
+  };
+  /** Change a jammer; links follow with the next update. */
+  set_jammer: {
+    params: {
+      name: string;
+      on?: boolean | null;
+      position?: readonly number[] | null;
+      vehicle?: string | null;
+      power?: number | null;
+      frequency?: number | null;
+      bandwidth?: number | null;
     };
     result: Moment;
   };
@@ -834,6 +934,7 @@ export const SLOW_METHODS: ReadonlySet<string> = new Set([
   "remove_task",
   "remove_zone",
   "reset",
+  "set_jammer",
   "simulation_step",
   "spawn_robots",
   "write_track",

@@ -2,7 +2,7 @@
 
 from typing import Annotated, NamedTuple
 
-from paddock.behaviour.rule import AvoidOption, Floats, Nothing, Rule, Urge
+from paddock.behaviour.rule import AvoidOption, Floats, Nothing, Rule, SeesOption, Urge
 from paddock.compute.math import clamp, maximum, minimum, select, sqrt
 from paddock.compute.neighbours import NeighbourSpec
 from paddock.vehicles.model import Desire
@@ -26,6 +26,7 @@ class Options(NamedTuple):
     layer: Annotated[float, Column("m", "half the height of the home range", 0.0, 1e5)] = 15.0
     homing: Annotated[float, Column("1/s", "urge back into the home range, per metre outside", 0.0, 1e2)] = 0.3
     avoid: AvoidOption = 0.0
+    sees: SeesOption = 0.0
 
 
 class Neighbour(NamedTuple):

@@ -4,7 +4,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from paddock.behaviour.rule import AvoidOption, Floats, Rule, Urge, station
+from paddock.behaviour.rule import AvoidOption, Floats, Rule, SeesOption, Urge, station
 from paddock.compute import arrays
 from paddock.compute.math import select, sincos
 from paddock.compute.quaternion import heading
@@ -28,6 +28,7 @@ class Options(NamedTuple):
     gain: Annotated[float, Column("1/s", "correction per metre", 0.0, 100.0)] = 0.8
     has_target: Annotated[float, Column("0/1", "set when a target is named", 0.0, 1.0)] = 0.0
     avoid: AvoidOption = 0.0
+    sees: SeesOption = 0.0
 
 
 class Memory(NamedTuple):

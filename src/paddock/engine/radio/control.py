@@ -4,8 +4,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from paddock.compute.twin import vectorised
 from paddock.engine import actions
 from paddock.engine.radio.gnss import SpooferView
+from paddock.engine.radio.message_control import MessageControl
 from paddock.engine.radio.stage import JammerView, RadioStage
 from paddock.engine.radio.uplink import CommandTraffic
 from paddock.errors import InvalidValueError
@@ -24,7 +26,7 @@ class RadioReport(NamedTuple):
 
     tick: int
     radios: int
-    links: int  # transmitters that are heard, over all receivers
+    links: int  # transmitters that receivers hear, summed over all of them
     up: int  # of them, usable
     ups: int  # links that have come up since the start: of stations, and of all radios where there are few
     downs: int  # links that have dropped
@@ -41,7 +43,7 @@ class Station(NamedTuple):
     radios: int
 
 
-class RadioControl:
+class RadioControl(MessageControl):
     """The radio of a simulation."""
 
     def __init__(self, engine: "Engine") -> None:
@@ -115,7 +117,8 @@ class RadioControl:
     def noise(self) -> Floats:
         """Return the noise of every receiver, dBm."""
         radios = self.radios
-        return 10.0 * np.log10(radios.table[COLUMN.noise, : radios.n])
+        found: Floats = vectorised(decibels)(radios.table[COLUMN.noise, : radios.n])
+        return found
 
     def report(self) -> RadioReport:
         """Return counts of the last update, and a bound of what pruning leaves out."""

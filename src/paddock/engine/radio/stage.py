@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.engine.actions import RadioAction
-from paddock.engine.behaviours import PoseBlocks
+from paddock.engine.behaviours import RADIO, PoseBlocks
 from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE, every
-from paddock.engine.program import RADIO, FleetProgram
+from paddock.engine.program import FleetProgram
 from paddock.engine.radio.gnss import SPOOFER_SETTINGS, SatelliteField
+from paddock.engine.radio.messages import MessageStage, RadioView
 from paddock.engine.radio.saved import check_links, links_tree, loaded_links
+from paddock.engine.radio.tuning import Tuning, links_on_one_channel
 from paddock.engine.radio.uplink import Uplink, station_range
 from paddock.errors import PaddockError, UnknownNameError, unknown_name
 from paddock.radio.datalink import NO_LINK, LinkQuality, quality_between
@@ -126,6 +128,16 @@ class RadioStage:
         self._version: tuple[int, int] = (-1, -1)
         self.satellites = SatelliteField(scenario, world, programs, events, self._put_emitters)
         self.uplink = Uplink(scenario, world, programs, events, lambda: (self.roster.radios, self.links))
+        self.tuning = Tuning()
+        self.messages: MessageStage | None = None
+        if self.settings is not None:
+            given = self.settings.messages, world.clock.rate, lambda: world.seed, self.period
+            self.messages = MessageStage(*given, self._view, poses, events)
+
+    def _view(self) -> RadioView:
+        """Return what the messages need."""
+        radios = self.roster.radios
+        return RadioView(radios, self.links, self.name_of, self.number_of, self.world.clock.tick)
 
     @property
     def active(self) -> bool:
@@ -153,8 +165,9 @@ class RadioStage:
 
     def begin(self) -> None:
         """Compute the links at the start of a run."""
-        if self.settings is not None:
+        if self.messages is not None:
             self._update(self.world.clock.tick, quiet=True)
+            self.messages.begin(self.world.clock.tick)
 
     def run(self, tick: int) -> None:
         """Update all links."""
@@ -162,6 +175,8 @@ class RadioStage:
 
     def _update(self, tick: int, quiet: bool = False) -> None:
         roster, before = self.roster, self.links
+        if self.tuning.tune(roster.radios, self.world.seed, tick / self.world.clock.rate):
+            roster.update.refresh()
         self.locate()
         jamming, self._doing = self._jam(roster, tick)
         self.links = roster.update.run(tick, jamming, before)
@@ -325,8 +340,13 @@ class RadioStage:
         """Return the action in plain values; PaddockError if it cannot be applied."""
         if self.settings is None:
             raise PaddockError(f"{action.verb}: there is no radio; add a section `radio: {{}}` to the scenario")
+        assert self.messages is not None
+        if action.verb == "send":
+            return RadioAction("send", self.messages.checked(action.arguments))
+        if action.verb == "allocate":
+            return RadioAction("allocate", self.tuning.checked(action.arguments, self.roster.radios))
         if action.verb not in ("jammer", "spoofer"):
-            raise unknown_name("change of the radio", action.verb, ["jammer", "spoofer"])
+            raise unknown_name("change of the radio", action.verb, ["jammer", "spoofer", "send", "allocate"])
         arguments = dict(action.arguments)
         state = self._emitter(action.verb, str(arguments.pop("name", "")))
         for name in arguments if action.verb == "spoofer" else ():
@@ -344,13 +364,36 @@ class RadioStage:
         return self.roster.jammers.find(name) if kind == "jammer" else self.satellites.find(name)
 
     def apply(self, action: RadioAction) -> None:
-        """Change a jammer or spoofer; links and satellite signals follow with the next update."""
+        """Send a message, or change a jammer, spoofer or channels; links follow with the next update."""
         action = self.checked(action)
         arguments = dict(action.arguments)
+        if action.verb == "send":
+            assert self.messages is not None
+            self.messages.send(arguments, self.world.clock.tick)
+            return
+        if action.verb == "allocate":
+            self._allocate(arguments)
+            return
         state = self._emitter(action.verb, arguments.pop("name"))
         changed(state, arguments)
         detail = ", ".join(f"{name} {value}" for name, value in arguments.items())
         self.events.report(self.world.clock.tick, action.verb, state.name, detail)
+
+    def _allocate(self, arguments: Mapping[str, Any]) -> None:
+        """Allocate channels by the links at the present positions."""
+        roster, tick = self.roster, self.world.clock.tick
+        self.locate()
+        together = links_on_one_channel(roster.update, tick)
+
+        def jamming_at(frequency: float) -> Floats:
+            table, found = roster.radios.table.copy(), np.zeros(roster.radios.n)
+            table[COLUMN.frequency, : roster.radios.n] = frequency
+            if len(roster.jammers):
+                add_jamming(table, self._doing, self._levels, found)
+            return found
+
+        for name, channel in self.tuning.allocate(arguments, roster.radios, together, jamming_at).items():
+            self.events.report(tick, "channel_allocated", name, f"channel {channel}")
 
     # saving -----------------------------------------------------------------------------------------------------------
 
@@ -358,7 +401,10 @@ class RadioStage:
         """Return links, jammers and counts."""
         roster = self.roster
         counts = {"ups": self.ups, "downs": self.downs}
-        own = {"spoofers": self.satellites.save()} if self.satellites.sections else {}
+        assert self.messages is not None
+        own = {"messages": self.messages.save(), "channels": self.tuning.save()}
+        if self.satellites.sections:
+            own["spoofers"] = self.satellites.save()
         return {"links": links_tree(self.links), "jammers": roster.jammers.save(), **own, **counts}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
@@ -373,6 +419,9 @@ class RadioStage:
         self.links, (self.ups, self.downs) = links, counts  # type: ignore[assignment]
         self.uplink.check_saved()
         self.satellites.restore(saved.get("spoofers", []))
+        assert self.messages is not None
+        self.tuning.restore(saved.get("channels"), roster.radios)
+        self.messages.restore(saved["messages"])
 
     def take_over(self, other: "RadioStage") -> None:
         """Replace the state by that of another stage, whose programs are now those of this one."""
@@ -382,12 +431,17 @@ class RadioStage:
         self.links, self.ups, self.downs, self._accepted = other.links, other.ups, other.downs, other._accepted
         self._roster, self._version = roster, (-1, -1)
         self.satellites.take_over(other.satellites)
+        self.tuning = other.tuning
+        assert self.messages is not None and other.messages is not None
+        self.messages.take_over(other.messages)
 
     def clear(self) -> None:
         """Start a new run."""
         self.links, self.ups, self.downs = no_links(0), 0, 0
-        self._roster = None
         self.satellites.clear()
+        self._roster, self.tuning = None, Tuning()
+        if self.messages is not None:
+            self.messages.clear()
 
 
 def _pairs(links: Links, lowest: int) -> Ints:

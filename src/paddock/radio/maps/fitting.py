@@ -162,7 +162,7 @@ def _metric(field: _Residuals, weight: Floats, order: Ints) -> Metric:
     """Return the metric with the smallest leave-one-out error, by a search along one value after another."""
     n = len(field.value)
     tried = np.sort(order[: min(TRIED, n)])
-    gaps = field.tree.query(field.position[tried], min(2, n))[0].reshape(len(tried), -1)[:, -1]
+    gaps = np.asarray(field.tree.query(field.position[tried], min(2, n))[0]).reshape(len(tried), -1)[:, -1]
     scale = SCALE * max(float(np.median(gaps)), 10.0 * SAME_PLACE)
 
     def error(metric: Metric) -> float:

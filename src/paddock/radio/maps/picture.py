@@ -14,7 +14,7 @@ from paddock.errors import MissingFeatureError, PaddockError
 INK, SOFT, THRESHOLD = "#1f2a36", "#5f6b78", "#c4262e"
 LONGER_SIDE = 8.5  # inches
 MOST_CONTOURS = 9
-LEAST_RANGE = 10.0  # dB between the ends of the colour bar
+LEAST_RANGE, MOST_RANGE = 10.0, 90.0  # dB between the ends of the colour bar
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class CoverageGrid:
     unit: str = "dBm"
     samples: Floats = field(default_factory=lambda: np.zeros((0, 4)))  # x, y, z, dBm
     marks: Sequence[tuple[str, float, float, str]] = ()  # name, x, y, kind: station, jammer or estimate
-    outlines: Sequence[Floats] = ()  # of obstacles, (k, 2) m
+    outlines: Sequence[Floats] = ()  # of obstacles that reach the height, (k, 2) m
 
     def covered(self, threshold: float) -> float:
         """Return the share of the rectangle where the value is at least a threshold."""
@@ -53,7 +53,7 @@ def draw_coverage(
     image.set_rasterized(True)
     _contours(axes, grid, low, high, threshold)
     for outline in grid.outlines:
-        axes.fill(*outline.T, facecolor="#00000033", edgecolor=INK, linewidth=0.5)
+        axes.fill(*outline.T, facecolor="#59636e", edgecolor=INK, linewidth=0.5, zorder=3)
     _samples(axes, grid, low, high)
     _marks(axes, grid)
     bar = figure.colorbar(image, ax=axes, shrink=0.9, pad=0.02, extend="both")
@@ -77,6 +77,7 @@ def draw_coverage(
 def _limits(values: Floats) -> tuple[float, float]:
     """Return the ends of the colour bar: round numbers around all but the rarest values."""
     low, high = np.percentile(values, (1.0, 99.5)).tolist()
+    low = max(low, high - MOST_RANGE)  # inside of walls
     middle, half = 0.5 * (low + high), max(0.5 * (high - low), 0.5 * LEAST_RANGE)
     return 5.0 * np.floor((middle - half) / 5.0), 5.0 * np.ceil((middle + half) / 5.0)
 
@@ -108,6 +109,6 @@ def _marks(axes: Any, grid: CoverageGrid) -> None:
         if grid.x[0] <= x <= grid.x[-1] and grid.y[0] <= y <= grid.y[-1]:
             marker, face, edge = styles[kind]
             size = 13 if kind == "estimate" else 9
-            axes.plot([x], [y], marker, color=face, markeredgecolor=edge, markersize=size, linestyle="none")
+            axes.plot([x], [y], marker, color=face, markeredgecolor=edge, markersize=size, linestyle="none", zorder=5)
             box = {"facecolor": "#ffffffcc", "edgecolor": "none", "boxstyle": "round,pad=0.2"}
             axes.annotate(name, (x, y), (8, 6), textcoords="offset points", fontsize=8, color=INK, bbox=box)

@@ -1,5 +1,7 @@
 """The prior of a radio map: log-distance path loss from a transmitter, which is given or estimated."""
 
+from typing import Any
+
 import numpy as np
 
 from paddock.compute.splats import Floats
@@ -53,9 +55,11 @@ def _transmitter(position: Floats, dbm: Floats, weight: Floats) -> Floats:
     strong = np.argsort(-dbm, kind="stable")[: max(5, len(dbm) // 50)]
     starts = np.concatenate([position[strong].mean(axis=0)[None], starts])
     best = sorted(range(len(starts)), key=lambda k: cost(starts[k]))[:3]
-    options = {"maxiter": MOST_STEPS, "xatol": 0.05, "fatol": 1e-6}
+    searched: Any = cost
+    options: Any = {"maxiter": MOST_STEPS, "xatol": 0.05, "fatol": 1e-6}
     found = []
     for k in best:
         simplex = np.concatenate([starts[k][None], starts[k] + np.diag(0.25 * margin)])
-        found.append(minimize(cost, starts[k], method="Nelder-Mead", options={**options, "initial_simplex": simplex}))
+        given = options | {"initial_simplex": simplex}
+        found.append(minimize(searched, starts[k], method="Nelder-Mead", options=given))
     return np.asarray(min(found, key=lambda one: float(one.fun)).x, np.float64)

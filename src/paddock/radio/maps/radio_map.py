@@ -53,7 +53,7 @@ class RadioMap:
     @property
     def transmitter(self) -> Floats:
         """Return the position of the transmitter, given or estimated, m."""
-        return self.file.prior[2:5]
+        return np.asarray(self.file.prior[2:5])
 
     @property
     def exponent(self) -> float:

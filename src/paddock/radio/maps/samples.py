@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from paddock.compute.splats import Floats
-from paddock.errors import InvalidValueError, MissingFeatureError, PaddockError, printable, suggestion
+from paddock.errors import InvalidValueError, MissingFeatureError, PaddockError, printable
 
 LEAST_SAMPLES = 10
 MOST_SAMPLES = 5_000_000
@@ -171,8 +171,8 @@ def _cell_complaint(name: str, text: str, value: float) -> str:
 
 def _parquet(path: Path, required: Sequence[str] = ("x", "y", "z", "dbm")) -> dict[str, Floats]:
     try:
-        import pyarrow as arrow
-        from pyarrow import parquet  # type: ignore[import-untyped]
+        import pyarrow as arrow  # type: ignore[import-untyped]
+        from pyarrow import parquet
     except ImportError:
         raise MissingFeatureError("Parquet needs pyarrow: pip install 'paddock[analysis]'") from None
     try:
@@ -197,8 +197,3 @@ def _parquet(path: Path, required: Sequence[str] = ("x", "y", "z", "dbm")) -> di
             raise InvalidValueError(f"{path}:{bad[0] + 1}:{at + 1}: {_complaint(name, float(values[bad[0]]))}")
         columns[name] = np.ascontiguousarray(values, np.float64)
     return columns
-
-
-def did_you_mean(name: str) -> str:
-    """Return advice for the name of a column."""
-    return suggestion(name, [alias for names in ALIASES.values() for alias in names])

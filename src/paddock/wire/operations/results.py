@@ -294,6 +294,27 @@ class StandingsTree(TypedDict):
     fastest_sectors: list[FastestTree | None]
 
 
+class RadioMessageTree(TypedDict):
+    """A message that was received over radio; bytes are {"base64": text}."""
+
+    number: int
+    source: str
+    data: Any
+    bits: int
+    hops: int
+    sent: float  # s
+    arrived: float  # s
+
+
+class RadioNetworkTree(TypedDict):
+    """The network of radio links: names of radios by component, the largest first; what its connection depends on."""
+
+    tick: int
+    components: list[list[str]]
+    articulation_points: list[str]
+    bridges: list[tuple[str, str]]
+
+
 class JammerTree(TypedDict):
     """A jammer; `active` is the share of time in which it transmits, `position` (m) is null without its vehicle."""
 

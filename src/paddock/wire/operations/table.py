@@ -484,6 +484,34 @@ class Operations(Protocol):
 
     # radio -----------------------------------------------------------------------------------------------------------
 
+    @entry("change", rpc="radio_send", zmq="Call", client="radio.send")
+    def radio_send(
+        self,
+        source: Annotated[str | int, "the vehicle or station that sends"],
+        to: Annotated[str | int, "a vehicle or station, or `*`: all that hear it"] = "*",
+        data: Annotated[Any, "the contents"] = None,
+        bits: Annotated[int | None, Ge(0), Le(1 << 24), "size; null: that of the contents"] = None,
+        hops: Annotated[int | None, Ge(1), Le(255), "most hops; null: 1 of a broadcast, else `messages.hops`"] = None,
+        lifetime: Annotated[float | None, Le(1e6), "s until it is discarded; null: `messages.lifetime`"] = None,
+    ) -> None:
+        """Send a message over the simulated radio."""
+
+    @entry("read", rpc="radio_received", zmq="Call", answer="messages", client="radio.received")
+    def radio_received(
+        self,
+        name: Annotated[str | int, "a vehicle or station"],
+        since: Annotated[int, Ge(0), "only messages with higher numbers"] = 0,
+    ) -> list[r.RadioMessageTree]:
+        """Return the newest messages that a vehicle or station has received, oldest first."""
+
+    @entry("read", rpc="radio_network", zmq="Call", answer="network", client="radio.network")
+    def radio_network(self) -> r.RadioNetworkTree:
+        """Return the network of the radio links: components, articulation points, bridges."""
+
+    @entry("read", rpc="radio_traffic", zmq="Call", answer="traffic", client="radio.traffic")
+    def radio_traffic(self) -> dict[str, int]:
+        """Return counters of messages: sent, delivered, dropped by reason."""
+
     @entry("read", rpc="get_jammers", zmq="Call", answer="jammers", client="radio.jammers")
     def jammers(self) -> list[r.JammerTree]:
         """Return the jammers, in the order of their names; none without radio."""

@@ -1,0 +1,124 @@
+"""Tuning: the channels of radios that were allocated one, and of radios that hop."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from paddock.errors import InvalidValueError, PaddockError, unknown_name
+from paddock.radio.link_update import LinkUpdate
+from paddock.radio.links import BANDWIDTH, FREQUENCY, GROUP, Links, no_links
+from paddock.radio.radios import Floats, Radios
+from paddock.radio.spectrum import LEAST_INTERFERED, METHODS, HopNetwork, allocated, hop
+from paddock.scenario.radio import HIGHEST_FREQUENCY, LOWEST_FREQUENCY, RadioType
+
+HIGHEST_CHANNEL = 10_000
+
+
+class Tuning:
+    """The channels of fleets and stations."""
+
+    def __init__(self) -> None:
+        self.channels: dict[str, int] = {}  # fleet or station -> the channel that it was allocated
+
+    def channel_of(self, owner: str, radio: RadioType, seed: int, time: float) -> int:
+        """Return the channel of a group of radios at a time (s)."""
+        if radio.hopping is not None:
+            network = radio.hopping
+            return hop(seed, HopNetwork(network.key, network.channels, network.dwell), time)
+        return self.channels.get(owner, radio.channel)
+
+    def tune(self, radios: Radios, seed: int, time: float) -> bool:
+        """Set the frequencies of all radios; return whether one has changed."""
+        if not self.channels and all(one.radio.hopping is None for one in radios.groups):
+            return False
+        centres = [
+            one.radio.frequency + self.channel_of(one.owner, one.radio, seed, time) * one.radio.channel_spacing
+            for one in radios.groups
+        ]
+        n = radios.n
+        frequency = np.array(centres)[radios.table[GROUP, :n].astype(np.int64)]
+        changed = not np.array_equal(frequency, radios.table[FREQUENCY, :n])
+        radios.table[FREQUENCY, :n] = frequency
+        return changed
+
+    def checked(self, arguments: Mapping[str, Any], radios: Radios) -> dict[str, Any]:
+        """Return the arguments of an `allocate` in plain values; PaddockError if it cannot be applied."""
+        types = {one.owner: one.radio for one in reversed(radios.groups)}
+        known = ("groups", "channels", "method")
+        for name in arguments:
+            if name not in known:
+                raise unknown_name("argument of allocate", name, known)
+        groups, channels = (arguments.get(name) for name in ("groups", "channels"))
+        if not isinstance(groups, list | tuple) or not groups or len(set(map(str, groups))) != len(groups):
+            raise InvalidValueError("allocate: groups are names of fleets and stations, each once")
+        for name in groups:
+            if name not in types:
+                raise unknown_name("fleet or station with radios", str(name), types)
+            if types[name].hopping is not None:
+                raise PaddockError(f"allocate: the radios of {name!r} hop: they have no channel of their own")
+        if not isinstance(channels, list | tuple) or not channels:
+            raise InvalidValueError("allocate: channels are a list of numbers")
+        for channel in channels:
+            if type(channel) is not int or not 0 <= channel <= HIGHEST_CHANNEL:
+                raise InvalidValueError(f"allocate: a channel is a number from 0 to {HIGHEST_CHANNEL}, not {channel!r}")
+            for name in groups:
+                centre = types[name].frequency + channel * types[name].channel_spacing
+                if not LOWEST_FREQUENCY <= centre <= HIGHEST_FREQUENCY:
+                    raise InvalidValueError(f"allocate: channel {channel} of {name!r} would be at {centre:g} Hz")
+        method = arguments.get("method", LEAST_INTERFERED)
+        if method not in METHODS:
+            raise unknown_name("method of allocation", str(method), METHODS)
+        return {"groups": list(groups), "channels": list(channels), "method": method}
+
+    def allocate(
+        self, arguments: Mapping[str, Any], radios: Radios, links: Links, jamming: Callable[[float], Floats]
+    ) -> dict[str, int]:
+        """Choose a channel for each group, in their order; return them.
+
+        `links` are those of all radios as if they shared one channel; `jamming` (Hz) is what each radio would receive
+        of jammers at a frequency, mW.
+        """
+        owners = list(dict.fromkeys(one.owner for one in radios.groups))
+        of_group = np.array([owners.index(one.owner) for one in radios.groups], np.int64)
+        table = radios.table[:, : radios.n]
+        group = of_group[table[GROUP].astype(np.int64)]
+        types = {one.owner: one.radio for one in reversed(radios.groups)}
+        always = np.ones(radios.n)  # as if all transmitted: how much they do is not known
+        frequency, waiting, chosen = table[FREQUENCY].copy(), list(arguments["groups"]), {}
+        while waiting:
+            name, numbers = waiting[0], [owners.index(one) for one in waiting]
+            radio = types[name]
+            candidates: Floats = radio.frequency + np.array(arguments["channels"]) * radio.channel_spacing
+            given = links, group, frequency, table[BANDWIDTH], always, numbers, candidates
+            jammed = np.stack([jamming(float(one)) for one in candidates])
+            best = allocated(arguments["method"], *given, jammed)[0]
+            chosen[name] = int(arguments["channels"][best])
+            frequency[group == owners.index(name)] = candidates[best]
+            waiting.pop(0)
+        self.channels |= chosen
+        return chosen
+
+    def save(self) -> dict[str, int]:
+        """Return the allocated channels."""
+        return dict(sorted(self.channels.items()))
+
+    def restore(self, saved: Any, radios: Radios) -> None:
+        """Load what `save` returned; PaddockError for what it cannot have returned."""
+        if not isinstance(saved, dict) or not all(
+            type(one) is int and 0 <= one <= HIGHEST_CHANNEL for one in saved.values()
+        ):
+            raise PaddockError("saved channels of radios are not valid")
+        self.channels = dict(saved)
+
+
+def links_on_one_channel(update: LinkUpdate, tick: int) -> Links:
+    """Return the links of all radios at their present positions if they shared one channel."""
+    radios = update.radios
+    table = radios.table.copy()
+    if radios.n:
+        table[FREQUENCY, : radios.n] = table[FREQUENCY, 0]
+    given = update.classes, update.paths, update.hysteresis, update.margin, update.longest
+    shared = LinkUpdate(replace(radios, table=table), *given)
+    return shared.run(tick, np.zeros(radios.n), no_links(radios.n))

@@ -1,0 +1,320 @@
+"""The network that the links form: components, routes by expected transmissions, articulation points and bridges.
+
+Two radios are neighbours if both directions of their link are up. The cost of a hop is the expected number of
+transmissions until a packet and its acknowledgement get through, 1 / ((1 - p_forward) (1 - p_backward)) (ETX: De Couto
+et al., 2003). Everything is compiled and takes compressed rows; radios of one vehicle are joined at no cost.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy import empty, float64, int64, zeros
+from numpy.typing import NDArray
+
+from paddock.compute.routine import routine
+from paddock.errors import unknown_name
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+LEAST_SHARE = 1e-4  # of round trips that succeed: below it, two radios are no neighbours
+NO_HOP = -1
+UNREACHED = float("inf")
+
+
+class Graph(NamedTuple):
+    """Neighbours of each radio, both ways."""
+
+    start: Ints  # (n + 1,) neighbours of radio i are start[i]:start[i + 1]
+    peer: Ints  # (m,) ascending for each radio
+    cost: Floats  # (m,) expected transmissions; 0 between radios of one vehicle
+
+
+class Pieces(NamedTuple):
+    """What falls apart if a radio or a link fails."""
+
+    articulation: Ints  # radios without which their component would fall apart, ascending
+    bridges: Ints  # (b, 2) links with the same effect, the lower radio first, ascending
+
+
+def find_entry(start: Any, peer: Any, row: int, wanted: int) -> int:
+    """Return the index of a peer in a row whose peers ascend, -1 if it is not there."""
+    low, high = start[row], start[row + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if peer[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    if low < start[row + 1] and peer[low] == wanted:
+        return int(low)
+    return -1
+
+
+def round_trip(start: Any, peer: Any, per: Any, up: Any, row: int, entry: int) -> float:
+    """Return the share of round trips that succeed over the link of an entry; 0 if a direction is down."""
+    if up[entry] == 0:
+        return 0.0
+    back = find_entry(start, peer, peer[entry], row)
+    if back < 0 or up[back] == 0:
+        return 0.0
+    return float((1.0 - per[entry]) * (1.0 - per[back]))
+
+
+def _graph(
+    start: Any, peer: Any, per: Any, up: Any, group: Any, order: Any, first: Any
+) -> tuple[Ints, Ints, Floats]:  # fmt: skip
+    """Return the neighbours; radios `order[first[g]:first[g + 1]]` belong to one vehicle, the group g."""
+    n = len(start) - 1
+    found = zeros(n + 1, int64)
+    room = len(peer)
+    for i in range(n):
+        room += first[group[i] + 1] - first[group[i]] - 1
+    peers, costs = empty(room, int64), empty(room)
+    at = 0
+    for i in range(n):
+        sibling, last = first[group[i]], first[group[i] + 1]
+        for entry in range(start[i], start[i + 1]):
+            j = peer[entry]
+            while sibling < last and order[sibling] < j:
+                if order[sibling] != i:
+                    peers[at], costs[at] = order[sibling], 0.0
+                    at += 1
+                sibling += 1
+            if group[j] == group[i]:
+                continue
+            share = round_trip(start, peer, per, up, i, entry)
+            if share >= LEAST_SHARE:
+                peers[at], costs[at] = j, 1.0 / share
+                at += 1
+        while sibling < last:
+            if order[sibling] != i:
+                peers[at], costs[at] = order[sibling], 0.0
+                at += 1
+            sibling += 1
+        found[i + 1] = at
+    return found, peers[:at].copy(), costs[:at].copy()
+
+
+def _components(start: Any, peer: Any) -> Ints:
+    """Return the component of each radio, numbered in the order of their first radios."""
+    n = len(start) - 1
+    label, waiting = zeros(n, int64) - 1, empty(n, int64)
+    found = 0
+    for first in range(n):
+        if label[first] >= 0:
+            continue
+        label[first], waiting[0], size = found, first, 1
+        while size > 0:
+            size -= 1
+            i = waiting[size]
+            for entry in range(start[i], start[i + 1]):
+                j = peer[entry]
+                if label[j] < 0:
+                    label[j] = found
+                    waiting[size] = j
+                    size += 1
+        found += 1
+    return label
+
+
+def sift_up(heap: Any, place: Any, key: Any, at: int) -> None:
+    """Move an item of an indexed binary heap up until its parent's key is not larger."""
+    item = heap[at]
+    while at > 0:
+        parent = (at - 1) >> 1
+        if key[heap[parent]] <= key[item]:
+            break
+        heap[at] = heap[parent]
+        place[heap[at]] = at
+        at = parent
+    heap[at] = item
+    place[item] = at
+
+
+def sift_down(heap: Any, place: Any, key: Any, at: int, size: int) -> None:
+    """Move an item of an indexed binary heap down until its children's keys are not smaller."""
+    item = heap[at]
+    while 2 * at + 1 < size:
+        child = 2 * at + 1
+        if child + 1 < size and key[heap[child + 1]] < key[heap[child]]:
+            child += 1
+        if key[heap[child]] >= key[item]:
+            break
+        heap[at] = heap[child]
+        place[heap[at]] = at
+        at = child
+    heap[at] = item
+    place[item] = at
+
+
+def shortest(start: Any, peer: Any, cost: Any, source: int, distance: Any, towards: Any) -> None:
+    """Write the cost from each radio to the source and the next radio on the way there (-1: none).
+
+    Of ways with equal costs, the one over the radio with the lower index is taken (Dijkstra, 1959).
+    """
+    n = len(start) - 1
+    heap, place, settled = empty(n, int64), zeros(n, int64) - 1, zeros(n, int64)
+    for i in range(n):
+        distance[i], towards[i] = UNREACHED, NO_HOP
+    distance[source], heap[0], place[source], size = 0.0, source, 0, 1
+    while size > 0:
+        i, size = heap[0], size - 1
+        place[i], settled[i] = -1, 1
+        if size > 0:
+            heap[0] = heap[size]
+            place[heap[0]] = 0
+            sift_down(heap, place, distance, 0, size)
+        for entry in range(start[i], start[i + 1]):
+            j, far = peer[entry], distance[i] + cost[entry]
+            if settled[j] == 1:
+                continue
+            if far < distance[j]:
+                distance[j], towards[j] = far, i
+                if place[j] < 0:
+                    heap[size], place[j] = j, size
+                    size += 1
+                sift_up(heap, place, distance, place[j])
+            elif far == distance[j] and i < towards[j]:
+                towards[j] = i
+
+
+def _weak_points(start: Any, peer: Any) -> tuple[Ints, Ints, int]:
+    """Return 1 for articulation points, the bridges and their number (Tarjan, 1974, without recursion)."""
+    n = len(start) - 1
+    cut, seen, low, above = zeros(n, int64), zeros(n, int64) - 1, zeros(n, int64), zeros(n, int64) - 1
+    at, stack, bridges = start[:n].copy(), empty(n, int64), empty((n, 2), int64)
+    clock, count = 0, 0
+    for root in range(n):
+        if seen[root] >= 0:
+            continue
+        seen[root] = low[root] = clock
+        clock += 1
+        stack[0], size, branches = root, 1, 0
+        while size > 0:
+            i = stack[size - 1]
+            if at[i] < start[i + 1]:
+                j = peer[at[i]]
+                at[i] += 1
+                if seen[j] < 0:
+                    above[j] = i
+                    seen[j] = low[j] = clock
+                    clock += 1
+                    stack[size] = j
+                    size += 1
+                elif j != above[i]:
+                    low[i] = min(low[i], seen[j])
+                continue
+            size -= 1
+            parent = above[i]
+            if parent < 0:
+                continue
+            low[parent] = min(low[parent], low[i])
+            if parent == root:
+                branches += 1
+            elif low[i] >= seen[parent]:
+                cut[parent] = 1
+            if low[i] > seen[parent]:
+                bridges[count, 0], bridges[count, 1] = min(i, parent), max(i, parent)
+                count += 1
+        if branches > 1:
+            cut[root] = 1
+    return cut, bridges, count
+
+
+graph_rows, component_labels = routine(_graph), routine(_components)
+shortest_ways, weak_points = routine(shortest), routine(_weak_points)
+
+
+def graph_of(links: Any, owner: Any = None) -> Graph:
+    """Return the network of a table of links.
+
+    `owner` (n,): radios with the same number >= 0 belong to one vehicle.
+    """
+    n = len(links.start) - 1
+    group = np.arange(n)
+    if owner is not None:
+        given = np.asarray(owner, np.int64)
+        group = np.unique(np.where(given < 0, -1 - np.arange(n), given), return_inverse=True)[1].reshape(-1)
+    order = np.argsort(group, kind="stable")
+    first = np.searchsorted(group[order], np.arange(n + 1))
+    rows = np.asarray(links.start, np.int64), np.asarray(links.peer, np.int64)
+    per, up = np.asarray(links.per, float64), np.asarray(links.up, np.uint8)
+    return Graph(*graph_rows(*rows, per, up, *(one.astype(np.int64) for one in (group, order, first))))
+
+
+class Network:
+    """The network at one tick, a query."""
+
+    def __init__(self, tick: int, graph: Graph, names: list[str]) -> None:
+        """`names` are those of the radios."""
+        self.tick, self.graph, self.names = tick, graph, names
+        self.labels = component_labels(graph.start, graph.peer)
+        self._weak: Pieces | None = None
+
+    @property
+    def components(self) -> list[list[str]]:
+        """The radios that reach each other, by name; the largest component first."""
+        parts: dict[int, list[str]] = {}
+        for name, label in zip(self.names, self.labels.tolist(), strict=True):
+            parts.setdefault(label, []).append(name)
+        return sorted(parts.values(), key=lambda part: -len(part))
+
+    @property
+    def parts(self) -> int:
+        """The number of components."""
+        return int(self.labels.max()) + 1 if len(self.labels) else 0
+
+    @property
+    def connected(self) -> bool:
+        """Whether every radio reaches every other one."""
+        return self.parts < 2
+
+    def reach(self, a: str, b: str) -> bool:
+        """Return whether a message from a radio can reach another one, over any number of hops."""
+        return bool(self.labels[self._index(a)] == self.labels[self._index(b)])
+
+    def path(self, a: str, b: str) -> tuple[list[str], float]:
+        """Return the radios on the cheapest way from one to another, and its expected transmissions; [] and inf."""
+        first, last = self._index(a), self._index(b)
+        distance, towards = self._ways(last)
+        if not np.isfinite(distance[first]):
+            return [], UNREACHED
+        way = [first]
+        while way[-1] != last:
+            way.append(int(towards[way[-1]]))
+        return [self.names[k] for k in way], float(distance[first])
+
+    def costs(self, a: str) -> Floats:
+        """Return the expected transmissions from a radio to each one; inf where there is no way."""
+        return self._ways(self._index(a))[0]
+
+    @property
+    def articulation_points(self) -> list[str]:
+        """Radios whose loss would split their component."""
+        return [self.names[k] for k in self._pieces().articulation.tolist()]
+
+    @property
+    def bridges(self) -> list[tuple[str, str]]:
+        """Links whose loss would split their component."""
+        return [(self.names[a], self.names[b]) for a, b in self._pieces().bridges.tolist()]
+
+    def _pieces(self) -> Pieces:
+        if self._weak is None:
+            cut, bridges, count = weak_points(self.graph.start, self.graph.peer)
+            pairs = bridges[:count]
+            self._weak = Pieces(np.flatnonzero(cut), pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))])
+        return self._weak
+
+    def _ways(self, source: int) -> tuple[Floats, Ints]:
+        n = len(self.names)
+        distance, towards = empty(n), empty(n, np.int64)
+        shortest_ways(*self.graph, source, distance, towards)
+        return distance, towards
+
+    def _index(self, name: str) -> int:
+        if name not in self.names:
+            raise unknown_name("radio", name, self.names)
+        return self.names.index(name)
+
+    def __repr__(self) -> str:
+        return f"<Network at tick {self.tick}: {len(self.names)} radios, {self.parts} components>"

@@ -1,0 +1,147 @@
+"""`paddock radio fit`, `query` and `coverage` of a map."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from paddock.cli.main import exit_code
+
+MAST = np.array([20.0, -10.0, 15.0])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Samples of a transmitter in the open, -30 dBm at 1 m, exponent 2; and their map."""
+    path = tmp_path_factory.mktemp("radio")
+    place = np.random.default_rng(1).uniform((-80, -80, 0), (80, 80, 30), (120, 3))
+    dbm = -30.0 - 10.0 * np.log10(((place - MAST) ** 2).sum(axis=1) + 1.0)
+    rows = [f"{x:.6f},{y:.6f},{z:.6f},{p:.6f}" for (x, y, z), p in zip(place.tolist(), dbm.tolist(), strict=True)]
+    (path / "walk.csv").write_text("\n".join(["x,y,z,dbm", *rows]))
+    (path / "points.csv").write_text("x,y,z\n0,0,10\n1000,0,10\n")
+    assert exit_code(["radio", "fit", str(path / "walk.csv"), "--folds", "2"]) == 0
+    return path
+
+
+def test_fit_prints_the_error_and_the_transmitter(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = folder / "json.npz"
+    given = [
+        "radio",
+        "fit",
+        str(folder / "walk.csv"),
+        "--out",
+        str(out),
+        "--frequency",
+        "2.4e9",
+        "--folds",
+        "2",
+        "--json",
+    ]
+    assert exit_code(given) == 0 and out.exists()
+    tree = json.loads(capsys.readouterr().out)
+    np.testing.assert_allclose(tree["transmitter"], MAST, atol=0.5)
+    assert tree["samples"] == 120 and tree["held_out_error"] < 0.5 and not tree["transmitter_given"]
+    assert tree["exponent"] == pytest.approx(2.0, abs=0.02)
+    assert tree["eirp"] == pytest.approx(-30.0 + 40.05, abs=0.3)  # free space at 1 m and 2.4 GHz: 40.05 dB
+    assert exit_code([*given[:5], "--transmitter", "-1,2,3", "--folds", "0"]) == 0
+    text = capsys.readouterr().out
+    assert "-1.0, 2.0, 3.0 m\n" in text and "held-out error  not computed" in text
+
+
+def test_query_prints_values(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        exit_code(["radio", "query", str(folder / "walk.npz"), "--points", str(folder / "points.csv"), "--json"]) == 0
+    )
+    near, far = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert near["dbm"] == pytest.approx(-30.0 - 10.0 * np.log10(526.0), abs=0.5)
+    assert far["dbm"] == pytest.approx(-30.0 - 20.0 * np.log10(980.0), abs=0.5)
+    assert far["gradient"][0] == pytest.approx(-20.0 / np.log(10.0) / 980.0, rel=0.03)
+    assert exit_code(["radio", "query", str(folder / "walk.npz"), "--at", "-5,0,10", "--at", "0,0,10"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 3
+
+
+def test_coverage_is_the_area_of_a_circle(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    picture = folder / "cover.png"
+    given = ["radio", "coverage", str(folder / "walk.npz"), "--height", "15", "--threshold", "-64"]
+    assert exit_code([*given, "--area", "-80,-110,120,90", "--out", str(picture), "--json"]) == 0
+    tree = json.loads(capsys.readouterr().out)
+    radius = 10.0 ** ((64.0 - 30.0) / 20.0)  # where the path loss reaches the threshold
+    assert tree["covered"] == pytest.approx(np.pi * radius**2 / 200.0**2, rel=0.05)
+    assert picture.read_bytes().startswith(b"\x89PNG") and tree["most"] == pytest.approx(-30.0, abs=12.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["fit", "missing.csv"], "missing.csv: no such file"),
+        (["fit", "{walk}.csv", "--transmitter", "1,2"], "--transmitter takes x,y,z in m, not '1,2'"),
+        (["fit", "{walk}.csv", "--frequency", "-3"], "--frequency must be a number > 0 in Hz, not -3"),
+        (["fit", "{walk}.csv", "--folds", "1"], "--folds must be 0 or within 2..50, not 1"),
+        (["fit", "{walk}.csv", "--out", "map.txt"], "--out map.txt: a map is an .npz file"),
+        (["query", "{walk}.npz"], "give the points with --at x,y,z or with --points FILE"),
+        (["query", "{walk}.csv", "--at", "0,0,0"], "walk.csv: not a radio map"),
+        (["query", "{walk}.npz", "--at", "0,zero,0"], "--at takes x,y,z in m, not '0,zero,0'"),
+        (["coverage", "{walk}.npz", "--height", "nan"], "--height must be a number in m, not nan"),
+        (["coverage", "{walk}.npz", "--height", "1", "--area", "5,0,0,5"], "--area takes x0,y0,x1,y1 with x0 < x1"),
+        (["coverage", "{walk}.npz", "--height", "1", "--out", "a.jpg"], "--out a.jpg: a picture is a .png file"),
+    ],
+)
+def test_mistakes_are_one_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    walk = str(folder / "walk")
+    assert exit_code(["radio", *(one.replace("{walk}", walk) for one in arguments)]) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+
+
+SCENARIO = """
+world: {obstacles: [{box: {center: [100, 0], size: [20, 60, 30]}, material: metal}]}
+radio:
+  types: {t: {frequency: 2.4e+9, bandwidth: 2.0e+6, power: 20, antenna: isotropic}}
+  default: {model: free_space, obstacles: true, fading: rayleigh}
+  stations: [{name: base, position: [0, 0, 10], radio: t}, {name: east, position: [500, 0, 10], radio: t}]
+  jammers: [{name: red, kind: barrage, position: [-200, 0, 5], power: 20, frequency: 2.4e+9}]
+vehicles: [{name: d, model: quad, pose: [0, 50, 5, 0], radio: t}]
+"""
+
+
+def test_coverage_of_a_scenario_is_that_of_its_stations() -> None:
+    from paddock.engine.radio.coverage import coverage_of
+    from paddock.radio.signal import noise_dbm
+    from paddock.scenario import load_scenario
+
+    tree = yaml.safe_load(SCENARIO)
+    scenario = load_scenario(tree)
+    places = np.array([[50.0, 0.0, 10.0], [0.0, -1000.0, 10.0], [480.0, 30.0, 10.0], [130.0, 0.0, 10.0]])
+
+    def free(at: np.ndarray, station: tuple[float, float, float]) -> np.ndarray:
+        distance = np.linalg.norm(at - station, axis=1)
+        return 20.0 - 20.0 * np.log10(4.0 * np.pi * 2.4e9 / 299_792_458.0 * distance)
+
+    found = coverage_of(scenario, places)
+    assert found.stations == ["base", "east"] and found.best.tolist() == [0, 0, 1, 1]
+    np.testing.assert_allclose(found.power[:2], free(places, (0.0, 0.0, 10.0))[:2], atol=1e-6)
+    np.testing.assert_allclose(found.power[2:], free(places, (500.0, 0.0, 10.0))[2:], atol=1e-6)
+    only = coverage_of(scenario, places, source="base")
+    assert only.power[3] < free(places, (0.0, 0.0, 10.0))[3] - 6.0  # behind the box
+    # the jammer fills 2 of its 100 MHz
+    jammer = free(places, (-200.0, 0.0, 5.0)) + 10.0 * np.log10(2.0 / 100.0)
+    noise = noise_dbm(2.0e6, 6.0)
+    against = 10.0 * np.log10(10.0 ** (jammer / 10.0) + 10.0 ** (noise / 10.0))
+    np.testing.assert_allclose(found.sinr[:2], (found.power - against)[:2], atol=0.05)
+
+
+def test_coverage_of_a_scenario_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    (tmp_path / "town.yaml").write_text(SCENARIO)
+    given = ["radio", "coverage", str(tmp_path / "town.yaml"), "--height", "10", "--out", str(tmp_path / "town.png")]
+    assert exit_code([*given, "--sinr", "--threshold", "10"]) == 0
+    assert "SINR" in capsys.readouterr().out and (tmp_path / "town.png").exists()
+    assert exit_code([*given, "--station", "bse"]) == 2
+    assert "unknown station 'bse'; did you mean 'base'?" in capsys.readouterr().err
+    assert exit_code([*given, "--receiver", "tt"]) == 2
+    assert "unknown radio type 'tt'; did you mean 't'?" in capsys.readouterr().err

@@ -1,0 +1,293 @@
+"""Messages in a run: actions, mailboxes, states, beacons, behaviours by what was heard, network events."""
+
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import paddock
+from paddock import Simulation
+from paddock.behaviour.rule import Nothing, Rule
+from paddock.engine import build
+from paddock.engine.simulation import replayed
+from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
+from paddock.planning.methods.cbba import bidding_on
+from paddock.record import verify, write_run
+from paddock.vehicles.model import Desire
+from paddock.world.columns import Column
+from paddock.world.pose import Pose
+
+QUIET = {"default": {"duty": 0.0, "bandwidth": 2e6, "bit_rate": 1e6, "power": 10.0}}
+
+
+class Order(NamedTuple):
+    """What `obey` hears."""
+
+    vx: Annotated[float, Column("m/s", "velocity, east")] = 0.0
+    vy: Annotated[float, Column("m/s", "north")] = 0.0
+    age: Annotated[float, Column("s", "since it was sent")] = 0.0
+
+
+def scenario(count: int = 4, radio: dict[str, Any] | None = None, **fleet: Any) -> dict[str, Any]:
+    """Return points in a grid, with a station at the origin."""
+    section = {"rate": 10, "types": QUIET, "stations": [{"name": "base", "position": [0, 0, 5]}], **(radio or {})}
+    scouts = {"name": "scouts", "count": count, "model": "point", "spawn": {"grid": {"spacing": 6, "z": 20}}}
+    return {"seed": 3, "clock": {"rate": 100}, "radio": section, "vehicles": [{**scouts, "radio": "default", **fleet}]}
+
+
+def loaded(*given: Any, **fields: Any) -> Simulation:
+    return paddock.load(scenario(*given, **fields))
+
+
+def test_messages_arrive_at_mailboxes() -> None:
+    with loaded() as sim:
+        sim.radio.send("base", "scouts[2]", {"go": [1, 2]})
+        sim.radio.send("scouts[1]", data=b"\x00\xff")
+        sim.radio.send(sim.snapshot()["scouts[0]"].id, "base", "hello", bits=5000)
+        assert sim.radio.received("base") == []
+        sim.step(10)
+        [order, note] = sim.radio.received("scouts[2]")
+        assert (order.source, order.data, order.bits, order.hops) == ("base", {"go": [1, 2]}, 96, 1)
+        assert (note.source, note.data) == ("scouts[1]", b"\x00\xff")
+        found = sim.radio.received("base")
+        assert {one.data for one in found} == {"hello", b"\x00\xff"}
+        hello = next(one for one in found if one.data == "hello")
+        assert hello.arrived > 1e-4 + 5272 / 1e6
+        assert sim.radio.received("base", since=hello.number) == []
+        traffic = sim.radio.traffic()
+        assert traffic["sent"] == 3 and traffic["delivered"] == 6
+
+
+def test_a_message_takes_hops_and_the_network_shows_them() -> None:
+    """Stations 3 km apart in a line: each hears its neighbours only."""
+    stations = [{"name": f"s{k}", "position": [3000.0 * k, 0, 20]} for k in range(4)]
+    strong = {"types": {"default": {**QUIET["default"], "power": 25.0}}, "stations": stations, "range": 4000.0}
+    with loaded(1, strong, spawn={"grid": {"spacing": 1, "z": 900}}) as sim:
+        network = sim.radio.network()
+        way, cost = network.path("s0", "s3")
+        assert way == ["s0", "s1", "s2", "s3"] and 3.0 <= cost < 3.3
+        assert {"s1", "s2"} == set(network.articulation_points) and ("s1", "s2") in network.bridges
+        sim.radio.send("s0", "s3", "far")
+        sim.step(20)
+        [message] = sim.radio.received("s3")
+        assert message.hops == 3
+        assert message.arrived > 3 * (1e-4 + (272 + 40) / 1e6 + 3000 / 299792458)
+
+
+def test_sends_are_logged_saved_and_replayed() -> None:
+    with loaded(6, {"messages": {"beacons": {"rate": 5}}}, behaviour={"flock": {"sees": "heard"}}) as sim:
+        for k in range(6):
+            sim.radio.send(f"scouts[{k}]", f"scouts[{(k + 3) % 6}]", bytes(2000), at_tick=10 * k)
+        sim.radio.send("base", data={"k": 1}, at_tick=31)
+        sim.step(33)
+        saved, before = sim.save(), sim.state_hash()
+        sim.step(40)
+        after, log = sim.state_hash(), list(sim.log.entries)
+        sim.restore(saved)
+        assert sim.state_hash() == before
+        sim.step(40)
+        assert sim.state_hash() == after
+        again = replayed(sim.scenario, log, 73)
+        assert again.state_hash() == after
+        assert again.radio.received("scouts[3]") == sim.radio.received("scouts[3]") != []
+        sim.reset(seed=4)
+        assert sim.radio.traffic()["sent"] == 0
+
+
+def test_a_recording_with_messages_is_verified(tmp_path: Path) -> None:
+    with loaded(3, {"messages": {"beacons": True}}) as sim:
+        sim.radio.send("base", "scouts[1]", b"\x01\xff", at_tick=20)
+        sim.radio.send("base", data={"a": [1, None, "x"]}, at_tick=30)
+        sim.step(60)
+        write_run(sim, tmp_path / "run.mcap")
+        assert [one.data for one in sim.radio.received("scouts[1]")] == [b"\x01\xff", {"a": [1, None, "x"]}]
+    assert verify(tmp_path / "run.mcap").same
+
+
+def test_vehicles_that_come_and_go_keep_their_mail() -> None:
+    with loaded() as sim:
+        sim.radio.send("base", "scouts[3]", "kept")
+        sim.step(5)
+        sim.remove("scouts[1]")
+        sim.spawn(fleet="scouts", count=2, spawn={"grid": {"spacing": 6, "z": 30}})
+        sim.step(20)
+        assert [one.data for one in sim.radio.received("scouts[3]")] == ["kept"]
+        sim.radio.send("scouts[5]", "scouts[3]", "new")
+        sim.step(20)
+        assert [one.source for one in sim.radio.received("scouts[3]")] == ["base", "scouts[5]"]
+
+
+def test_mistakes_of_send_and_allocate() -> None:
+    with loaded() as sim:
+        with pytest.raises(UnknownNameError, match=r"unknown vehicle or station 'bose'.*base"):
+            sim.radio.send("bose", "scouts[0]", 1)
+        with pytest.raises(PaddockError, match="'scouts' is a fleet of 4: name one vehicle"):
+            sim.radio.send("base", "scouts", 1)
+        with pytest.raises(PaddockError, match="'base' cannot send a message to itself"):
+            sim.radio.send("base", "base", 1)
+        with pytest.raises(InvalidValueError, match="a message is bytes or what JSON can hold"):
+            sim.radio.send("base", data=object())
+        with pytest.raises(InvalidValueError, match="send: hops is a whole number from 1 to 255, not 0"):
+            sim.radio.send("base", data=1, hops=0)
+        with pytest.raises(InvalidValueError, match="send: lifetime is a time in s"):
+            sim.radio.send("base", data=1, lifetime=-1.0)
+        with pytest.raises(UnknownNameError, match="unknown fleet or station with radios 'scout'"):
+            sim.radio.allocate(["scout"], [1])
+        with pytest.raises(UnknownNameError, match="unknown method 'best' of allocation"):
+            sim.radio.allocate(["scouts"], [1], "best")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"radio": {"messages": {"window": [64, 16]}}}, "the window ascends"),
+        ({"radio": {"messages": {"sharing": "tdma"}}}, "sharing"),
+        ({"radio": {"types": {"default": {"hopping": {"channels": [3, 3]}}}}}, "channels are different numbers"),
+        ({"behaviour": {"flock": {"sees": "heard"}}}, r"sees needs beacons; add `messages: \{beacons: true\}`"),
+        ({"behaviour": {"flock": {"sees": "herd"}}}, "did you mean 'heard'"),
+    ],
+)
+def test_mistakes_in_the_scenario(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(PaddockError, match=message):
+        paddock.load(scenario(**change))
+
+
+def flocks(sees: str, seconds: float, radio: dict[str, Any], rate: int = 100) -> tuple[Any, Any]:
+    """Return the positions and velocities of a flock after a time."""
+    given = scenario(8, radio, speed=6.0, behaviour={"flock": {"sees": sees, "radius": 40.0, "range": 500.0}})
+    with paddock.load({**given, "clock": {"rate": rate}}) as sim:
+        sim.step(round(rate * seconds))
+        fleet = sim.snapshot().fleet("scouts")
+        return np.array(fleet.position), np.array(fleet.velocity)
+
+
+def perfect(rate: float) -> dict[str, Any]:
+    """Return a radio without loss and collisions, with beacons at a rate (Hz)."""
+    return {"messages": {"sharing": "none", "beacons": {"rate": rate, "bits": 1}}}
+
+
+@pytest.mark.parametrize("sees", ["heard", "predicted"])
+def test_a_flock_that_hears_perfectly_flies_as_one_that_sees_up_to_the_delay(sees: str) -> None:
+    """Beacons in every tick: the difference is that of a delay of one tick, and vanishes with it."""
+    errors = []
+    for rate in (200, 400):
+        truth, heard = (flocks(one, 1.0, perfect(rate), rate)[0] for one in ("truth", sees))
+        errors.append(np.abs(heard - truth).max())
+    assert errors[1] < 0.6 * errors[0] < 0.6 * 0.15  # m, after a way of 6 m; half the delay
+
+
+def test_a_flock_without_links_does_not_react() -> None:
+    """Cut off, each vehicle flies as it would alone."""
+    cut = {**perfect(100), "types": {"default": {**QUIET["default"], "power": -100.0}}}
+    heard, velocity = flocks("heard", 3.0, cut)
+    truth, _ = flocks("truth", 3.0, cut)
+    assert np.allclose(velocity, velocity[:1], atol=1e-9)  # all start with one heading: nothing makes them differ
+    assert np.abs(heard - truth).max() > 1.0
+
+
+def test_a_formation_follows_the_leader_as_heard() -> None:
+    """Wings that hear a leader at a constant velocity are late by its delay, unless they predict."""
+
+    def gaps(sees: str, power: float) -> Any:
+        given = scenario(2, {"messages": {"sharing": "none", "beacons": {"rate": 5}}})
+        given["radio"]["types"] = {"default": {**QUIET["default"], "power": power}}
+        given["vehicles"][0] |= {"behaviour": {"formation": {"target": "lead", "shape": "column", "sees": sees}}}
+        lead = {"name": "lead", "model": "point", "pose": [20, 0, 20, 0], "speed": 4.0, "radio": "default"}
+        given["vehicles"].append(
+            {**lead, "behaviour": {"waypoints": {"path": [[20, 0, 20], [1e4, 0, 20]], "speed": 4.0}}}
+        )
+        with paddock.load(given) as sim:
+            sim.step(2000)
+            snap = sim.snapshot()
+            return snap["lead"].position[0] - snap.fleet("scouts").position[:, 0]
+
+    truth, heard, predicted = (gaps(sees, 10.0) for sees in ("truth", "heard", "predicted"))
+    cut = gaps("heard", -100.0)
+    assert np.abs(predicted - truth).max() < 0.05
+    assert (heard - truth > 0.1).all() and (heard - truth < 4.0 * 0.25).all()  # beacons are up to 0.2 s old
+    assert (cut > 60.0).all()  # they never heard of it, and stay
+
+
+def obey(me: Pose, m: Nothing, o: Nothing, order: Order, target: Pose, path: Any, dt: float) -> Any:
+    """Fly as ordered."""
+    return Desire(order.vx, order.vy, 0.0, 100.0), m
+
+
+def test_a_rule_reads_the_numbers_of_its_newest_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = Rule("Fly as ordered over radio", Nothing, obey, senses=Order, hears=True, name="obey")
+    monkeypatch.setattr(build, "find_rule", lambda name: rule)
+    with loaded(2, behaviour="obey") as sim:
+        sim.step(100)
+        assert np.abs(sim.snapshot().fleet("scouts").velocity).max() == 0.0
+        sim.radio.send("base", "scouts[1]", [3.0, -2.0])
+        sim.radio.send("base", "scouts[1]", "no numbers")
+        sim.step(300)
+        velocity = sim.snapshot().fleet("scouts").velocity
+        assert np.abs(velocity[0]).max() == 0.0
+        assert velocity[1] == pytest.approx([3.0, -2.0, 0.0], abs=1e-6)
+
+
+def test_splits_and_joins_of_the_network_are_events() -> None:
+    with loaded(3) as sim:
+        sim.step(20)
+        sim.place("scouts[2]", [90_000, 0, 20, 0])
+        sim.step(20)
+        sim.place("scouts[2]", [0, 5, 20, 0])
+        sim.step(20)
+        found = [(one.kind, one.subject) for one in sim.events.since() if one.kind.startswith("network_")]
+        assert found == [("network_split", "scouts[2]"), ("network_joined", "scouts[2]")]
+
+
+def test_vehicles_agree_on_tasks_over_their_links() -> None:
+    """CBBA over a copy of the channel: as without radio, and the run stays as it is."""
+    cost = np.random.default_rng(5).random((6, 6))
+    direct = bidding_on(cost)
+    direct.run()
+    with loaded(6) as sim:
+        sim.step(10)
+        before = sim.state_hash()
+        found, ended = sim.radio.assign([f"scouts[{k}]" for k in range(6)], cost)
+        assert ended.agreed and [[task] for task in found] == direct.orders()
+        assert sim.state_hash() == before
+        sim.place("scouts[5]", [200_000, 0, 20, 0])
+        sim.step(20)
+        found, ended = sim.radio.assign([f"scouts[{k}]" for k in range(6)], cost)
+        assert not ended.agreed and ended.parts == 2 and ended.conflicts >= 1
+        with pytest.raises(InvalidValueError, match="a finite number for each of 2 vehicles"):
+            sim.radio.assign(["scouts[0]", "scouts[1]"], cost)
+
+
+def test_allocated_channels_separate_fleets_and_survive_a_restore() -> None:
+    given = scenario(3)
+    given["vehicles"].append({**given["vehicles"][0], "name": "rovers", "spawn": {"grid": {"spacing": 6, "z": 40}}})
+    with paddock.load(given) as sim:
+        sim.step(10)
+        assert sim.radio.network().reach("scouts[0]", "rovers[0]")
+        sim.radio.allocate(["scouts", "rovers"], [1, 6])
+        sim.step(10)
+        assert not sim.radio.network().reach("scouts[0]", "rovers[0]")
+        assert sim.radio.network().reach("scouts[0]", "scouts[2]")
+        saved, now = sim.save(), sim.state_hash()
+        sim.step(30)
+        after = sim.state_hash()
+        sim.restore(saved)
+        assert sim.state_hash() == now
+        sim.step(30)
+        assert sim.state_hash() == after and not sim.radio.network().reach("scouts[0]", "rovers[0]")
+
+
+def test_radios_that_hop_with_one_key_stay_in_contact() -> None:
+    hopping = {**QUIET["default"], "hopping": {"channels": [1, 6, 11, 14], "dwell": 0.5, "key": "red"}}
+    blue = {**hopping, "hopping": {**hopping["hopping"], "key": "blue"}}
+    given = scenario(3, {"types": {"default": hopping, "other": blue}, "stations": []})
+    given["vehicles"].append({**given["vehicles"][0], "name": "rovers", "radio": "other"})
+    with paddock.load(given) as sim:
+        own, met = [], []
+        for _ in range(40):
+            sim.step(50)
+            network = sim.radio.network()
+            own.append(network.reach("scouts[0]", "scouts[2]"))
+            met.append(network.reach("scouts[0]", "rovers[0]"))
+        assert all(own)
+        assert 0.02 < np.mean(met) < 0.6  # a quarter on average

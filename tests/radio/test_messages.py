@@ -1,0 +1,157 @@
+"""Messages: contents, mailboxes, saved states, and radios that come and go."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from radio_messages import STREAM, connect, links_of, messages_over
+
+from paddock.errors import InvalidValueError, PaddockError
+from paddock.radio import channel as c
+from paddock.radio.messages import Messages, decoded, encoded
+from paddock.scenario.messages import MessagesSection
+from paddock.world.archive import digest, pack, unpack
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**40), 2**40) | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
+)  # fmt: skip
+
+
+@given(st.binary(max_size=64) | JSON)
+def test_contents_return_as_they_were(data: Any) -> None:
+    content, values = encoded(data)
+    assert decoded(content) == data
+    numbers = isinstance(data, list) and len(data) <= 10 and all(type(one) in (int, float) for one in data)
+    assert values == (data if numbers else [])
+
+
+def test_contents_that_are_refused() -> None:
+    with pytest.raises(InvalidValueError, match="a message is bytes or what JSON can hold"):
+        encoded({1, 2})
+    with pytest.raises(InvalidValueError, match="at most 65536 bytes, not 65537"):
+        encoded(bytes(65537))
+
+
+def busy_messages(seed: int) -> Messages:
+    """Return lossy, contending radios in the middle of their traffic."""
+    n, draw = 8, np.random.default_rng(seed)
+    heard = draw.random((n, n)) < 0.6
+    np.fill_diagonal(heard, False)
+    found = messages_over(links_of(heard, per=draw.random((n, n)) * 0.3), MessagesSection(queue=4, mailbox=6), seed)
+    for k in range(60):
+        goal = int(draw.integers(-1, n))
+        source = int(draw.integers(n))
+        found.send(source, goal if goal != source else c.BROADCAST, bytes(int(draw.integers(1, 200))), 1e-3 * k)
+        found.advance(1e-3 * k)
+    return found
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 1000))
+def test_restored_messages_continue_equally(seed: int) -> None:
+    found = busy_messages(seed)
+    saved = unpack(pack(found.save()))
+    other = messages_over(links_of(np.zeros((8, 8))), found.section, seed)
+    other.restore(saved)
+    assert digest(other.save()) == digest(found.save())
+    other.paths, other.routes = found.paths, found.routes
+    for one in (found, other):
+        one.advance(0.5)
+    assert digest(other.save()) == digest(found.save())
+    assert found.received(3) == other.received(3)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 1000), st.booleans())
+def test_all_traffic_ends_and_every_message_is_accounted_for(seed: int, relinked: bool) -> None:
+    """After a while all radios are idle and hear nothing; a message to one was delivered, dropped, or both.
+
+    Both: the sender gives up if all acknowledgements are lost.
+    """
+    found = busy_messages(seed)
+    if relinked:  # links that change while packets are on the air
+        draw = np.random.default_rng(seed + 1)
+        heard = draw.random((8, 8)) < 0.4
+        np.fill_diagonal(heard, False)
+        connect(found, links_of(heard, per=0.2), now=0.0601)
+    found.advance(60.0)
+    w = found.air.whole
+    assert not found.busy
+    for row in (c.HEARD, c.SIGNALS, c.COUNT, c.REPLY):
+        assert (w[row] == 0).all()
+    assert (w[c.LOCK] == -1).all() and (found.air.real[c.ENERGY] == 0.0).all()
+    assert (w[c.UNTIL] == c.NEVER).all() and (w[c.REPLY_AT] == c.NEVER).all()
+    counted = found.counted()
+    dropped = sum(counted[reason] for reason in ("queue_full", "no_route", "lost", "ttl", "expired"))
+    assert found.number == 60 and counted["delivered"] + dropped >= 50
+
+
+def test_crafted_states_are_refused() -> None:
+    found = busy_messages(4)
+    saved = found.save()
+    other = messages_over(links_of(np.zeros((8, 8))), found.section)
+    for name, place, value in (
+        ("whole", (c.PHASE, 0), 9),
+        ("whole", (c.LOCK, 0), 99),
+        ("whole", (c.COUNT, 0), 50),
+        ("heard", (0, 0), 99),
+        ("queue", (0, c.GOAL), 99),
+        ("mail_real", (0, 0), np.nan),
+        ("numbers", (0,), 5000),
+    ):
+        broken = {key: one.copy() if isinstance(one, np.ndarray) else one for key, one in saved.items()}
+        broken[name][place] = value
+        with pytest.raises(PaddockError, match="saved messages"):
+            other.restore(broken)
+
+
+def test_streams_of_others_do_not_change_a_link() -> None:
+    """What a radio sends to another does not depend on a third pair that neither of them hears."""
+
+    def arrivals(n: int) -> list[float]:
+        heard = np.zeros((n, n), bool)
+        for k in range(0, n - 1, 2):
+            heard[k, k + 1] = heard[k + 1, k] = True
+        found = messages_over(links_of(heard, per=0.4), MessagesSection(retries=1), 9)
+        for k in range(40):
+            for source in range(0, n - 1, 2):
+                found.send(source, source + 1, bytes(100), 0.01 * k)
+            found.advance(0.01 * k)
+        return [one.arrived for one in found.received(1)]
+
+    assert arrivals(2) == arrivals(6)
+
+
+def test_radios_that_leave_take_their_packets_along() -> None:
+    n = 4
+    found = messages_over(links_of(~np.eye(n, dtype=bool)), MessagesSection())
+    found.send(3, 0, "arrives", 0.0)
+    found.advance(0.1)
+    found.send(0, 1, "lost", 0.1)
+    found.send(0, 3, "kept", 0.1)
+    devices = found.devices
+    kept = np.array([0, 2, 3])
+    found.fit(type(devices)(*(column[kept] for column in devices)))
+    assert found.counted()["no_route"] == 1
+    connect(found, links_of(~np.eye(3, dtype=bool)), now=0.1)
+    found.advance(0.3)
+    assert [one.data for one in found.received(2)] == ["kept"]
+    assert [(one.data, one.source) for one in found.received(0)] == [("arrives", 2)]
+    assert found.devices.streams.tolist() == [STREAM, 3 * STREAM, 4 * STREAM]
+
+
+def test_beacons_keep_the_newest_state_of_each_sender() -> None:
+    n = 4
+    found = messages_over(links_of(~np.eye(n, dtype=bool)), MessagesSection(beacons={"neighbours": 2, "rate": 10}))
+    states = np.zeros((n, 10))
+    for k in range(3):
+        states[:, 0] = 10.0 * k + np.arange(n)
+        found.beacon(np.arange(n - (k == 2)), states[: n - (k == 2)], 0.1 * k)
+        found.advance(0.1 * k + 0.1)
+    heard = dict(zip(found.air.heard[0].tolist(), found.air.heard_real[0, :, :2].tolist(), strict=True))
+    assert heard == {1: [0.2, 21.0], 2: [0.2, 22.0]}  # the oldest, that of 3, was replaced

@@ -1,0 +1,59 @@
+"""Messages between radios whose links are given, for tests of the channel."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from paddock.radio import channel
+from paddock.radio.channel import AirLinks, Devices
+from paddock.radio.messages import Messages
+from paddock.radio.network import graph_of
+from paddock.scenario.messages import MessagesSection
+
+STREAM = 7919
+PACKET_BITS = 8192.0  # of the packets to which error rates refer
+
+
+class GivenLinks(NamedTuple):
+    """Links as compressed rows by receiver."""
+
+    start: Any
+    peer: Any
+    power: Any
+    sinr: Any
+    per: Any
+    up: Any
+
+
+def links_of(heard: Any, power: Any = -60.0, sinr: float = 40.0, per: Any = 0.0) -> GivenLinks:
+    """Return the links of a matrix (receiver, transmitter) of who hears whom; `power` (dBm), `per`: also matrices."""
+    heard = np.asarray(heard, bool)
+    n = len(heard)
+    receiver, transmitter = np.nonzero(heard)
+    start = np.concatenate([[0], np.cumsum(heard.sum(axis=1))])
+
+    def of(value: Any) -> Any:
+        return np.broadcast_to(np.asarray(value, float), (n, n))[receiver, transmitter].copy()
+
+    up = np.ones(len(receiver), np.uint8)
+    return GivenLinks(start, transmitter.astype(np.int32), of(power), of(sinr), of(per), up)
+
+
+def messages_over(
+    links: GivenLinks, section: MessagesSection, seed: int = 1, rate: float = 1e6, x: Any = None
+) -> Messages:
+    """Return the messages of radios at x (m) on the x axis that send at `rate` (bit/s), at time 0."""
+    n = len(links.start) - 1
+    found = Messages(section, seed)
+    sense = np.full(n, 1e-9 if section.sharing == "csma" else np.inf)
+    alike = np.full(n, section.overhead), sense, np.ones(n, np.int64), np.full(n, rate), np.arange(n)
+    found.fit(Devices(np.arange(1, n + 1) * STREAM, np.full(n, rate), *alike))
+    connect(found, links, x)
+    return found
+
+
+def connect(messages: Messages, links: GivenLinks, x: Any = None, now: float = 0.0) -> None:
+    """Replace the links."""
+    at, zero = np.zeros(messages.n) if x is None else np.asarray(x, float), np.zeros(messages.n)
+    paths = AirLinks(*channel.transposed(*links, at, zero, zero, np.full(messages.n, PACKET_BITS)))
+    messages.relink(paths, graph_of(links), now)
