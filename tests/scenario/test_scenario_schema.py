@@ -22,10 +22,10 @@ def test_head() -> None:
 
 def test_no_unknown_keys_and_everything_described() -> None:
     choices = {"BehaviourChoice", "Grid", "MethodChoice", "SensorChoice", "SubsystemChoice"}
-    choices |= {"AntennaSection", "Fading"}
+    choices |= {"AntennaSection", "Fading", "MavlinkViaSection", "ViaSection"}
     radio = {
         "BeaconSection", "FittedRadio", "HoppingSection", "JammerSection", "LinkClass",
-        "LinkSettings", "MessagesSection", "RadioSection", "RadioType", "Shadowing", "StationSection",
+        "LinkSettings", "MessagesSection", "PullSection", "RadioSection", "RadioType", "Shadowing", "SpooferSection", "StationSection",
     }  # fmt: skip
     assert set(PARTS) == choices | radio | {
         "AdapterEntry", "AreaTask", "AutopilotEntry", "BoxObstacle", "CameraSection", "CirclePatch", "CirclePattern",

@@ -402,7 +402,7 @@ class RadioStage:
         roster = self.roster
         counts = {"ups": self.ups, "downs": self.downs}
         assert self.messages is not None
-        own = {"messages": self.messages.save(), "channels": self.tuning.save()}
+        own: dict[str, Any] = {"messages": self.messages.save(), "channels": self.tuning.save()}
         if self.satellites.sections:
             own["spoofers"] = self.satellites.save()
         return {"links": links_tree(self.links), "jammers": roster.jammers.save(), **own, **counts}
