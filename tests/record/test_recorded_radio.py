@@ -135,3 +135,30 @@ def test_report(recorded: Path, tmp_path: Path) -> None:
     assert numbers["fleets"]["chain"]["radio"]["outages"] == 4
     lines = _metric_lines(numbers)
     assert any(line.startswith("  radio of chain: available ") for line in lines)
+
+
+def test_messages_and_spoofers(tmp_path: Path) -> None:
+    """A message over two hops, one to a vehicle out of reach; a spoofer that is switched off."""
+    radio = scenario()["radio"] | {
+        "spoofers": [{"name": "liar", "position": [0, 300, 2], "offset": [100, 0, 0], "enabled": True}]
+    }
+    path = tmp_path / "messages.mcap"
+    with paddock.load(scenario(radio=radio)) as sim:
+        assert sim.radio is not None
+        with Recorder(sim, path, rate=20):
+            sim.radio.send("base", "chain[1]", {"go": 1})
+            sim.step(50)
+            sim.radio.send("base", "chain[3]", {"go": 2})
+            sim.radio.spoofers.set("liar", on=False)
+            sim.step(50)
+            traffic = sim.radio.traffic()
+    with open_run(path) as run:
+        found = metrics(run)["messages"]
+        events = list(run.events())
+        last = run.sample(len(run) - 1)
+        tree = recorded_radio(run.scenario, last, events)
+    assert (found["sent"], found["delivered"]) == (2, 1) and found["no_route"] + found["lost"] >= 1
+    assert found == traffic
+    assert tree is not None
+    [liar] = tree["spoofers"]
+    assert (liar["name"], liar["on"], liar["position"]) == ("liar", False, (0.0, 300.0, 2.0))

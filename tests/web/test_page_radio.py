@@ -119,6 +119,8 @@ def test_layers_that_a_client_sets(served: Any, window: Any) -> None:
     served.host.source.operate("visualization", "tool", {"show_rf_range": True, "show_comm_links": False})
     window.until(lambda: window.ask(f"{SHOWN}.ranges") > 50 and window.ask(f"{SHOWN}.links") == 0)
     assert window.signal("layers.links") is False
+    served.host.source.operate("visualization", "tool", {"show_rf_range": False, "show_comm_links": True})
+    window.until(lambda: window.ask(f"{SHOWN}.ranges") == 0 and window.ask(f"{SHOWN}.links") > 0)
 
 
 def test_a_recording_shows_links_and_jammers(served: Any, window: Any, tmp_path: Path) -> None:

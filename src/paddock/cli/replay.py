@@ -184,9 +184,16 @@ def _metric_lines(numbers: dict[str, Any]) -> list[str]:
     return [*lines, *_radio_lines(numbers), f"  events: {events}"]
 
 
+LOSSES = ("queue_full", "no_route", "lost", "ttl", "expired", "damaged", "mailbox_full")  # why messages are dropped
+
+
 def _radio_lines(numbers: dict[str, Any]) -> list[str]:
-    """Return a line for each fleet with radio."""
+    """Return a line for each fleet with radio, and one of the messages that were sent."""
     lines = []
+    if (traffic := numbers.get("messages")) and traffic.get("sent"):
+        dropped = {name: n for name, n in traffic.items() if n and name in LOSSES}
+        lost = ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in dropped.items()) or "none"
+        lines.append(f"  messages: {traffic['sent']:,} sent, {traffic['delivered']:,} delivered; dropped: {lost}")
     for name, fleet in numbers["fleets"].items():
         if own := fleet.get("radio"):
             sinr = "no link" if own["mean_sinr_db"] is None else f"mean SINR {own['mean_sinr_db']:.1f} dB"

@@ -1,16 +1,25 @@
 // Draws the radio: links by SINR, stations, ranges, jammers with the edge of what they jam, and the coverage.
-import { BufferAttribute, BufferGeometry, DynamicDrawUsage, GLSL3, Group, Mesh, RawShaderMaterial } from "three";
+import {
+  BufferAttribute,
+  BufferGeometry,
+  type Color,
+  DynamicDrawUsage,
+  GLSL3,
+  Group,
+  Mesh,
+  RawShaderMaterial,
+} from "three";
 import { coverage, coverageChoice, coverageSpan, radio } from "../state/radio";
 import { followLinks, linkSet } from "../state/radio-links";
 import { followCoverage } from "../state/radio-survey";
 import { groundAt, scenery } from "../state/scenery";
 import { type Layers, layers, selection } from "../state/store";
-import type { CoverageTree, JammerTree, RadioTree } from "../wire/schema";
+import type { CoverageTree, JammerTree, RadioTree, SpooferTree } from "../wire/schema";
 import { rampTable } from "./colour-ramp";
 import { zeroLines } from "./contours";
 import type { Overlay } from "./overlay";
 import { bytes, type Rgba, Ribbons, UNDERNEATH } from "./ribbons";
-import { cssOf, type Skin } from "./skin";
+import { cssOf, raw, type Skin } from "./skin";
 import type { VehicleLayer } from "./vehicles";
 import { toScreen, type ViewState } from "./view";
 
@@ -19,6 +28,7 @@ type Place = readonly [number, number, number];
 const FULL = 20; // dB above the needed SINR at which a link is green
 const SIDES = 72; // of a range
 const MOST_RANGES = 24;
+const SPOOFER = { dark: raw("#d58cff"), light: raw("#8a2fc4") };
 const LIFT = 1.5; // m above the ground
 
 /** Red at the SINR that is needed, amber 10 dB above it, green from 20 dB on. */
@@ -41,7 +51,7 @@ export class RadioDrawing {
   private readonly edges = new Ribbons(5, false);
   private readonly map = new HeatMap();
   private readonly stops = [followLinks(), followCoverage()];
-  private jammers: { place: Place; one: JammerTree }[] = [];
+  private jammers: { place: Place; one: JammerTree | SpooferTree; colour: Color }[] = [];
   private edged: unknown[] = [];
 
   constructor() {
@@ -92,8 +102,7 @@ export class RadioDrawing {
       names.add(name);
       words(overlay, view, name, position, cssOf(view.skin.accent));
     }
-    for (const { place, one } of this.jammers) {
-      const colour = one.on ? view.skin.red : view.skin.faint;
+    for (const { place, one, colour } of this.jammers) {
       words(overlay, view, one.on ? one.name : `${one.name} (off)`, place, cssOf(colour));
     }
   }
@@ -137,12 +146,13 @@ export class RadioDrawing {
       for (const px of [5, 9]) circle(masts, position, pixels(view, position, px), 1.8, colour, 20);
     }
     this.jammers = [];
-    for (const one of shown.jamming ? tree.jammers : []) {
+    for (const one of shown.jamming ? [...tree.jammers, ...tree.spoofers] : []) {
       const row = one.vehicle === null ? undefined : vehicles.roster?.rowOfName(one.vehicle);
       const place = row === undefined ? one.position : vehicles.blend.position(row);
       if (!place) continue;
-      this.jammers.push({ place, one });
-      const colour = bytes(one.on ? view.skin.red : view.skin.faint, 255);
+      const skin = one.on ? ("captured" in one ? SPOOFER[view.skin.theme] : view.skin.red) : view.skin.faint;
+      this.jammers.push({ place, one, colour: skin });
+      const colour = bytes(skin, 255);
       const r = pixels(view, place, 11);
       const [x, y, z] = place;
       if (one.vehicle === null) masts.add([x, y, Math.min(groundAt(x, y), z)], place, 2, colour);

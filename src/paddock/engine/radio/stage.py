@@ -22,6 +22,7 @@ from paddock.engine.radio.tuning import Tuning, links_on_one_channel
 from paddock.engine.radio.uplink import Uplink, station_range
 from paddock.errors import PaddockError, UnknownNameError, unknown_name
 from paddock.radio.datalink import NO_LINK, LinkQuality, quality_between
+from paddock.radio.describing import Emitters
 from paddock.radio.jamming import (
     FRAMES,
     ON,
@@ -366,6 +367,12 @@ class RadioStage:
         middle, extent = 0.5 * (low + high), float((high - low).max())
         given = float(middle[0]) if x is None else x, float(middle[1]) if y is None else y
         return sources, at, *given, max(1.7 * extent, 100.0) if size is None else size
+
+    def emitters(self) -> Emitters:
+        """Return jammers and spoofers as they are now, as plain trees."""
+        spoofers: list[Any] = [one._asdict() for one in self.satellites.views()] if self.satellites.sections else []
+        jammers: list[Any] = [one._asdict() for one in self.jammer_views()]
+        return Emitters(jammers, spoofers)
 
     def counts(self) -> dict[str, int]:
         """Return numbers of links: heard, usable, changes since the start; and of jammed receivers."""

@@ -24,11 +24,19 @@ def jammers(run: LiveSource, client: str) -> list[dict[str, Any]]:
 
 
 def set_jammer(run: LiveSource, client: str, name: str, **changes: Any) -> Future[Any]:
+    return _set(run, client, "jammer", name, changes)
+
+
+def set_spoofer(run: LiveSource, client: str, name: str, **changes: Any) -> Future[Any]:
+    return _set(run, client, "spoofer", name, changes)
+
+
+def _set(run: LiveSource, client: str, kind: str, name: str, changes: dict[str, Any]) -> Future[Any]:
     """Validate a change now; it is applied between two ticks."""
     engine = run.sim.engine
     given = {key: value for key, value in changes.items() if value is not None}
-    action = engine.applier.checked(RadioAction("jammer", {"name": name, **given}))
-    return run.answer(lambda: engine.apply_or_post(action, "set_jammer()", source=client))
+    action = engine.applier.checked(RadioAction(kind, {"name": name, **given}))
+    return run.answer(lambda: engine.apply_or_post(action, f"set_{kind}()", source=client))
 
 
 def link_budget(run: LiveSource, client: str, source: str, to: str) -> dict[str, Any]:

@@ -20,8 +20,7 @@ def radio_view(run: LiveSource, client: str) -> RadioTree | None:
     stage = run.sim.engine.radio
     if stage.settings is None:
         return None
-    found: list[Any] = [one._asdict() for one in stage.jammer_views()]
-    return radio_tree(stage.settings, stage.roster.radios, found, stage.counts())
+    return radio_tree(stage.settings, stage.roster.radios, stage.emitters(), stage.counts(), radio_of(run).traffic())
 
 
 def coverage(

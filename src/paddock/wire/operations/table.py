@@ -569,6 +569,17 @@ class Operations(Protocol):
     ) -> None:
         """Change a jammer; links follow with the next update."""
 
+    @entry("post", rpc="set_spoofer", zmq="Call", client="radio.set_spoofer", slow=True)
+    def set_spoofer(
+        self,
+        name: Annotated[a.Text, "the spoofer"],
+        on: Annotated[bool | None, "whether it follows its schedule; null: as it is"] = None,
+        position: Annotated[a.Numbers | None, a.ErrorText("position must be a list of numbers"), "x, y, z, m"] = None,
+        vehicle: Annotated[a.Text | None, "the vehicle that carries it"] = None,
+        power: Annotated[a.Finite | None, "dBm"] = None,
+    ) -> None:
+        """Change a spoofer of satellite navigation; signals follow with the next update."""
+
     @entry("read", rpc="get_link", zmq="Call", answer="link", client="radio.link")
     def link_budget(
         self,
