@@ -83,7 +83,7 @@ def test_sensors_of_one_kind_and_of_different_kinds_are_uncorrelated(bench: Any)
     sensors = [bench.sensor("imu"), bench.sensor("imu", index=1), bench.sensor("gnss"), bench.sensor("gnss", index=1)]
     for sensor in sensors:
         bench.take(sensor, bench.poses(10_000))
-    correlation = np.corrcoef(np.concatenate([table(sensor) for sensor in sensors]))
+    correlation = np.corrcoef(np.concatenate([table(sensor)[:6] for sensor in sensors]))
     assert np.abs(correlation - np.eye(24)).max() < 5 / np.sqrt(10_000)
 
 

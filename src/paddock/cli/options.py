@@ -66,7 +66,7 @@ class RunOptions:
     "Samples per simulated second in the recording; default: 30."
 
     report: str | None = None
-    "Write a report of the race (section rules) to this folder; records to run.mcap there unless --record is given."
+    "Write a report of the race (section rules) or radio to this folder; records to run.mcap there without --record."
 
     @property
     def quiet(self) -> bool:

@@ -52,7 +52,7 @@ def replay(
     metrics
         Print distances, speeds, heights and events instead of playing.
     report
-        Write a report of the race to this folder instead of playing: Markdown, JSON, speed, g-g diagram, racing line.
+        Write a report of the race, or of the radio, to this folder instead of playing: Markdown, JSON, figures.
     pace
         Recorded seconds per wall-clock second, 0.05 to 100; 0: as fast as possible.
     from_
@@ -71,10 +71,10 @@ def replay(
     if len(chosen) > 1:
         raise PaddockError(f"{' and '.join(chosen)} are mutually exclusive")
     if report is not None:
-        from paddock.record.race_report.report import write_race_report
+        from paddock.record.radio_report import write_report
 
         with bar("report"), installed_only(not allow_imports):
-            names = write_race_report(file, report or ".")
+            names = write_report(file, report or ".")
         print(json.dumps({"folder": report, "files": names}) if json_ else "\n".join(names))
         return 0
     if verify:
@@ -181,4 +181,25 @@ def _metric_lines(numbers: dict[str, Any]) -> list[str]:
             f"{fleet['max_speed_mps']:>9.2f} {fleet['moving_s']:>10,.1f}  "
             f"{fleet['min_height_m']:.2f} to {fleet['max_height_m']:.2f}"
         )
-    return [*lines, f"  events: {events}"]
+    return [*lines, *_radio_lines(numbers), f"  events: {events}"]
+
+
+LOSSES = ("queue_full", "no_route", "lost", "ttl", "expired", "damaged", "mailbox_full")  # why messages are dropped
+
+
+def _radio_lines(numbers: dict[str, Any]) -> list[str]:
+    """Return a line for each fleet with radio, and one of the messages that were sent."""
+    lines = []
+    if (traffic := numbers.get("messages")) and traffic.get("sent"):
+        dropped = {name: n for name, n in traffic.items() if n and name in LOSSES}
+        lost = ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in dropped.items()) or "none"
+        lines.append(f"  messages: {traffic['sent']:,} sent, {traffic['delivered']:,} delivered; dropped: {lost}")
+    for name, fleet in numbers["fleets"].items():
+        if own := fleet.get("radio"):
+            sinr = "no link" if own["mean_sinr_db"] is None else f"mean SINR {own['mean_sinr_db']:.1f} dB"
+            lines.append(
+                f"  radio of {name}: available {100.0 * own['link_availability']:.1f} %, {sinr}, "
+                f"{counted(own['outages'], 'outage')}, longest {own['longest_outage_s']:.1f} s, "
+                f"jammed {own['jammed_s']:.1f} s"
+            )
+    return lines

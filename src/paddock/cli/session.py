@@ -39,8 +39,8 @@ def run_scenario(scenario: Scenario, options: RunOptions, serve: ServeOptions | 
     A client may load another scenario: it then runs with the same options at the same addresses.
     """
     options.check()
-    if options.report is not None and scenario.rules is None:
-        raise PaddockError(f"--report is about a race: {scenario.name} has no section `rules`")
+    if options.report is not None and scenario.rules is None and scenario.radio is None:
+        raise PaddockError(f"--report is about a race or radio: {scenario.name} has no section `rules` or `radio`")
     if options.seed is not None:
         scenario = scenario.model_copy(update={"seed": options.seed})
     served = (serve or ServeOptions()).over(scenario.serve, page=not options.quiet)
@@ -139,11 +139,11 @@ class Runs:
         return self.wanted
 
     def _report_race(self, recording: str, folder: str) -> None:
-        """Write the report of a recorded race, and print where it is."""
-        from paddock.record.race_report.report import write_race_report
+        """Write the report of a recorded run, and print where it is."""
+        from paddock.record.radio_report import write_report
 
         with bar("report"):
-            names = write_race_report(recording, folder)
+            names = write_report(recording, folder)
         if not self.options.json:
             print(f"  report: {', '.join(os.path.join(folder, name) for name in names)}", flush=True)
 

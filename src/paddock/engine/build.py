@@ -27,16 +27,19 @@ from paddock.engine.fmu_motion import FmuMotion
 from paddock.engine.program import (
     COLLIDED_FOR,
     CONTACT,
+    GNSS,
     UPLINK,
     VARYING,
     FleetProgram,
     LastContact,
     checked_inputs,
 )
+from paddock.engine.radio.gnss import check_receivers, has_receiver
 from paddock.errors import CodeError, InvalidValueError, PaddockError, unknown_name, users_code
 from paddock.radio.datalink import queue_rows
+from paddock.radio.gnss import OPEN_SIGNAL
 from paddock.radio.radios import check_setup
-from paddock.radio.summary import NO_STATUS
+from paddock.radio.status import NO_STATUS
 from paddock.scenario import Scenario, VehicleEntry, load_preset, spawn_poses
 from paddock.scenario.contact import FleetContact
 from paddock.scenario.rules import takes_part
@@ -295,6 +298,9 @@ def _radio(program: FleetProgram, scenario: Scenario, entry: VehicleEntry, place
             raise InvalidValueError(f"{place('via', 'radio') if station else place('via')}: {problem}")
         program.via = entry.via
         program.fleet.add_table(UPLINK, queue_rows(entry.via.queue, len(column_index(program.model.command))))
+    jammed = scenario.radio is not None and (scenario.radio.jammers or scenario.radio.spoofers)
+    if jammed and has_receiver(entry):
+        program.fleet.add_table(GNSS, len(OPEN_SIGNAL), OPEN_SIGNAL)
     if not entry.radio:
         return
     if scenario.radio is None:
@@ -436,6 +442,7 @@ def build_problems(scenario: Scenario) -> list[str]:
     if scenario.radio is not None:
         try:
             check_setup(scenario)
+            check_receivers(scenario)
         except PaddockError as error:
             problems.append(str(error))
     declared = sorted(declared_fleets(scenario), key=lambda one: (one.entry.id is None, one.entry.name))  # as in a run

@@ -13,7 +13,8 @@ from paddock.compute.kernel import BLOCK, CompiledKernels, Kernel, KernelSpec, k
 from paddock.compute.threads import DirectCall
 from paddock.engine.behaviours import MEMORY, RADIO, FleetBehaviour, broken_value, read_only
 from paddock.errors import InvalidValueError, unknown_name
-from paddock.radio.summary import FIRST_PEER, NO_STATUS, PEERS, STATUS
+from paddock.radio.gnss import OPEN_SIGNAL, SIGNAL_ROWS
+from paddock.radio.status import FIRST_PEER, NO_STATUS, PEERS, STATUS
 from paddock.scenario.contact import FleetContact
 from paddock.scenario.radio import FittedRadio
 from paddock.scenario.via import ViaSection
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 POSE_COLUMNS = tuple(column_index(Pose))
 VARYING = "varying"
 CONTACT = "contact"  # the table of the last contact of each vehicle
+GNSS = "gnss"  # the table of satellite signals at each vehicle
 UPLINK = "uplink"  # the table of commands on their way over the radio
 COMMANDS_SHOWN = 1000  # size limit of fleets whose commands and wide reports are in snapshots
 WIDE_REPORT = 16  # columns
@@ -319,6 +321,7 @@ class FleetProgram:
                 "report": {} if model.report_type is None else column_index(model.report_type),
                 "command": {f"command.{name}": row for name, row in column_index(model.command).items()},
                 "parameter": column_index(model.parameters),
+                GNSS: SIGNAL_ROWS if GNSS in self.fleet.tables else {},
             }
             found = []
             for column in columns_of(sensor.seen) if sensor.seen is not None else ():
@@ -353,7 +356,7 @@ class FleetProgram:
             elif kind == "default":
                 values[k] = default
             else:
-                values[k] = self.fleet.tables[kind][row, :n] if kind == "command" else self.fleet.state[row, :n]
+                values[k] = self.fleet.tables[kind][row, :n] if kind in ("command", GNSS) else self.fleet.state[row, :n]
         return values
 
     def _reported(self, environment: Floats) -> Floats:
@@ -539,6 +542,8 @@ class FleetProgram:
             self.fleet.tables[RADIO][:, rows] = NO_STATUS[:, None]
         if self.via is not None:
             self.fleet.tables[UPLINK][:, rows] = 0.0
+        if GNSS in self.fleet.tables:
+            self.fleet.tables[GNSS][:, rows] = OPEN_SIGNAL[:, None]
         if self.fmus is not None:
             self.fmus.admit(self, range(rows.start, rows.stop))
         if self.behaviour is not None:

@@ -9,10 +9,10 @@ the links do not depend on when the list was made.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy import empty, floor, int64, uint32, uint64
+from numpy import empty, floor, int64, uint64
 from numpy.typing import NDArray
 
-from paddock.compute.math import PI, absolute, exp, maximum, minimum
+from paddock.compute.math import PI, absolute, exp, maximum, minimum, select
 from paddock.compute.neighbours import torus_bits
 from paddock.compute.routine import parallel_range, parallel_routine, routine
 from paddock.errors import PaddockError
@@ -35,7 +35,6 @@ from paddock.radio.radios import Floats, Ints
 from paddock.radio.signal import NEPERS
 
 BLOCK = 64  # receivers that a thread takes at a time
-SLACK = 0.1  # of the radius
 MOST = 200_000_000  # candidates of all receivers
 WAVE = 4.0 * PI / LIGHT
 # what others see of a radio, in the order of the list: position, edges of the band (Hz), duty per Hz, ...
@@ -106,136 +105,148 @@ def sort_cells(
         seen[STRENGTH, k] = exp(NEPERS * (table[POWER, j] + table[PEAK, j]))
 
 
+def count_rows(seen: Any, inside: int, wide: float, cells: Any, cell_start: Any, count: Any) -> None:
+    """Count the places within `wide` m of each place of the grid, and its broad ones, into `count[k + 1]`."""
+    n = seen.shape[1]
+    row_x, row_y, row_z = seen[0], seen[1], seen[2]
+    for block in parallel_range((n + BLOCK - 1) // BLOCK):
+        runs = empty((27, 2), int64)
+        for k in range(block * BLOCK, min(n, (block + 1) * BLOCK)):
+            total = uint64(n)
+            if k < inside:
+                total = uint64(n - inside)
+                x, y, z = row_x[k], row_y[k], row_z[k]
+                for run in range(find_runs(x, y, z, 1.0 / wide, cells, cell_start, runs)):
+                    for m in range(uint64(runs[run, 0]), uint64(runs[run, 1])):
+                        dx, dy, dz = row_x[m] - x, row_y[m] - y, row_z[m] - z
+                        total += uint64(dx * dx + dy * dy + dz * dz <= wide * wide)
+            count[k + 1] = total
+
+
+def find_runs(x: float, y: float, z: float, inverse: float, cells: Any, start: Any, runs: Any) -> int:
+    """Write where the places of the cells around a position begin and end; return how many runs there are."""
+    bits_x, bits_y, bits_z = cells[0], cells[1], cells[2]
+    mask_x, mask_y, mask_z = (1 << bits_x) - 1, (1 << bits_y) - 1, (1 << bits_z) - 1
+    cx, cy, cz = int64(floor(x * inverse)), int64(floor(y * inverse)), int64(floor(z * inverse))
+    left = (cx - 1) & mask_x
+    parts, width = (1, 3) if left + 2 <= mask_x else (3, 1)  # three cells along x are one run, unless they wrap
+    found = 0
+    for az in range(-1, 2):
+        for ay in range(-1, 2):
+            line = ((((cz + az) & mask_z) << bits_y) | ((cy + ay) & mask_y)) << bits_x
+            for part in range(parts):
+                c = line | ((left + part) & mask_x)
+                runs[found, 0], runs[found, 1] = start[c], start[c + width]
+                found += 1
+    return found
+
+
 def list_rows(
     seen: Any,
-    order: Any,
     inside: int,
-    inverse: float,
+    wide: float,
     cells: Any,
     cell_start: Any,
     reach: Any,
     slack: float,
-    start: Any,
-    at: Any,
-    share: Any,
-) -> None:
-    """Count the candidates of each place k into `start[k + 1]`; if `at` is not empty, write them."""
-    n = order.size
-    for block in parallel_range((n + BLOCK - 1) // BLOCK):
-        size = 512
-        index, part, keys = empty(size, uint32), empty(size), empty(size, uint64)
-        for k in range(block * BLOCK, min(n, (block + 1) * BLOCK)):
-            found = n if k >= inside else n - inside + count_near(seen, k, inverse, cells, cell_start)
-            if found > size:
-                size = 2 * found
-                index, part, keys = empty(size, uint32), empty(size), empty(size, uint64)
-            kept = uint64(0)
-            if k < inside:
-                kept = find_near(seen, k, inverse, cells, cell_start, reach, slack, kept, index, part)
-            kept = find_run(seen, k, inside if k < inside else 0, n, reach, slack, kept, index, part)
-            if at.size == 0:
-                start[k + 1] = kept
-            else:
-                for m in range(kept):
-                    keys[m] = (uint64(order[index[m]]) << uint64(32)) | uint64(m)
-                ordered = keys[:kept]
-                ordered.sort()
-                first = uint64(start[k])
-                for m in range(kept):
-                    q = ordered[m] & uint64(0xFFFFFFFF)
-                    at[first + m] = index[q]
-                    share[first + m] = part[q]
-
-
-def count_near(seen: Any, k: int, inverse: float, cells: Any, start: Any) -> int:
-    """Return the number of radios in the cells around that of place k."""
-    bits_x, bits_y, bits_z = cells[0], cells[1], cells[2]
-    mask_x, mask_y, mask_z = (1 << bits_x) - 1, (1 << bits_y) - 1, (1 << bits_z) - 1
-    cx = int64(floor(seen[0, k] * inverse))
-    cy = int64(floor(seen[1, k] * inverse))
-    cz = int64(floor(seen[2, k] * inverse))
-    total = 0
-    for az in range(-1, 2):
-        for ay in range(-1, 2):
-            line = ((((cz + az) & mask_z) << bits_y) | ((cy + ay) & mask_y)) << bits_x
-            for ax in range(-1, 2):
-                c = line | ((cx + ax) & mask_x)
-                total += start[c + 1] - start[c]
-    return total
-
-
-def find_near(
-    seen: Any,
-    k: int,
-    inverse: float,
-    cells: Any,
-    start: Any,
-    reach: Any,
-    slack: float,
-    kept: Any,
-    index: Any,
+    first: Any,
+    receivers: Any,
     part: Any,
-) -> Any:
-    """Collect the candidates of place k in the cells around it; return how many there are now."""
-    bits_x, bits_y, bits_z = cells[0], cells[1], cells[2]
-    mask_x, mask_y, mask_z = (1 << bits_x) - 1, (1 << bits_y) - 1, (1 << bits_z) - 1
-    cx = int64(floor(seen[0, k] * inverse))
-    cy = int64(floor(seen[1, k] * inverse))
-    cz = int64(floor(seen[2, k] * inverse))
-    left = (cx - 1) & mask_x
-    runs, width = (1, 3) if left + 2 <= mask_x else (3, 1)  # three cells along x are one run, unless they wrap
-    for az in range(-1, 2):
-        for ay in range(-1, 2):
-            line = ((((cz + az) & mask_z) << bits_y) | ((cy + ay) & mask_y)) << bits_x
-            for run in range(runs):
-                c = line | ((left + run) & mask_x)
-                kept = find_run(seen, k, start[c], start[c + width], reach, slack, kept, index, part)
-    return kept
+    count: Any,
+) -> None:
+    """List, for each transmitter k, the receivers that it may reach, from `first[k]` on, and its share there."""
+    n = seen.shape[1]
+    row_x, row_y, row_z = seen[0], seen[1], seen[2]
+    for block in parallel_range((n + BLOCK - 1) // BLOCK):
+        runs = empty((27, 2), int64)
+        for k in range(block * BLOCK, min(n, (block + 1) * BLOCK)):
+            at = uint64(first[k])
+            end = at
+            if k < inside:
+                x, y, z = row_x[k], row_y[k], row_z[k]
+                for run in range(find_runs(x, y, z, 1.0 / wide, cells, cell_start, runs)):
+                    for m in range(uint64(runs[run, 0]), uint64(runs[run, 1])):
+                        dx, dy, dz = row_x[m] - x, row_y[m] - y, row_z[m] - z
+                        if dx * dx + dy * dy + dz * dz <= wide * wide:
+                            receivers[end] = m
+                            end += uint64(1)
+            for m in range(uint64(inside if k < inside else 0), uint64(n)):
+                receivers[end] = m
+                end += uint64(1)
+            kept = at
+            for q in range(at, end):
+                m = receivers[q]
+                weight = weight_at(seen, m, k, reach, slack)
+                receivers[kept], part[kept] = m, weight
+                kept += uint64(weight != 0.0)
+            count[k] = kept - at
 
 
-def find_run(
-    seen: Any, k: int, first: int, end: int, reach: Any, slack: float, kept: Any, index: Any, part: Any
-) -> Any:
-    """Append the candidates of place k among the places from `first` to `end`; return how many there are now."""
-    x, y, z, low, high = seen[0, k], seen[1, k], seen[2, k], seen[LOW, k], seen[HIGH, k]
-    own, modulation, mine = seen[SEEN_OWNER, k], seen[SEEN_MODULATION, k], reach[int(seen[SEEN_GROUP, k])]
-    near_enough = 2.0 * SAME_CHANNEL * (high - low)
-    for m in range(uint64(first), uint64(end)):
-        dx, dy, dz = seen[0, m] - x, seen[1, m] - y, seen[2, m] - z
-        far = mine[uint64(seen[SEEN_GROUP, m])] + slack
-        common = minimum(high, seen[HIGH, m]) - maximum(low, seen[LOW, m])
-        good = (common > 0.0) & (seen[SEEN_OWNER, m] != own) & (dx * dx + dy * dy + dz * dz <= far * far)
-        offset = absolute((seen[LOW, m] + seen[HIGH, m]) - (low + high))
-        decodes = (offset <= near_enough) & (seen[SEEN_MODULATION, m] == modulation)
-        weight = maximum(common * seen[DENSITY, m], 1e-300)  # the sign says whether it is decoded
-        index[kept] = m
-        part[kept] = weight if decodes else -weight
-        kept += uint64(good)
-    return kept
+def weight_at(seen: Any, receiver: int, k: int, reach: Any, slack: float) -> float:
+    """Return the share of transmitter k in the band of a receiver and in time; negative if it cannot be decoded.
+
+    0 if it cannot reach the receiver.
+    """
+    low, high = seen[LOW, receiver], seen[HIGH, receiver]
+    dx, dy, dz = seen[0, receiver] - seen[0, k], seen[1, receiver] - seen[1, k], seen[2, receiver] - seen[2, k]
+    far = reach[uint64(seen[SEEN_GROUP, receiver]), uint64(seen[SEEN_GROUP, k])] + slack
+    common = minimum(high, seen[HIGH, k]) - maximum(low, seen[LOW, k])
+    near = dx * dx + dy * dy + dz * dz <= far * far
+    good = (common > 0.0) & (seen[SEEN_OWNER, receiver] != seen[SEEN_OWNER, k]) & near
+    offset = absolute((seen[LOW, k] + seen[HIGH, k]) - (low + high))
+    same = seen[SEEN_MODULATION, k] == seen[SEEN_MODULATION, receiver]
+    decodes = (offset <= 2.0 * SAME_CHANNEL * (high - low)) & same
+    weight = maximum(common * seen[DENSITY, k], 1e-300)  # not 0 if it never transmits: it is a candidate all the same
+    return select(good, select(decodes, weight, -weight), 0.0)
+
+
+def turn_rows(places: Any, first: Any, count: Any, receivers: Any, part: Any, start: Any, at: Any, share: Any) -> None:
+    """Turn lists of receivers into lists of transmitters, which ascend because they are added in that order."""
+    for k in range(count.size):
+        for q in range(uint64(first[k]), uint64(first[k] + count[k])):
+            start[receivers[q] + uint64(1)] += 1
+    for k in range(count.size):
+        start[k + 1] += start[k]
+    fill = empty(count.size, int64)
+    for k in range(count.size):
+        fill[k] = start[k]
+    for number in range(count.size):
+        k = places[number]
+        for q in range(uint64(first[k]), uint64(first[k] + count[k])):
+            to = uint64(fill[receivers[q]])
+            at[to], share[to] = k, part[q]
+            fill[receivers[q]] += 1
 
 
 sort_radios = routine(sort_cells)
-list_candidates = parallel_routine(list_rows)
+count_candidates = parallel_routine(count_rows)
+list_receivers = parallel_routine(list_rows)
+turn_lists = routine(turn_rows)
 
 
-def candidates_of(table: Floats, n: int, members: Ints, broad: Ints, reach: Floats, radius: float) -> Candidates:
+def candidates_of(
+    table: Floats, n: int, members: Ints, broad: Ints, reach: Floats, radius: float, slack: float
+) -> Candidates:
     """Return the candidates of all receivers; `members` are in the grid, with at most that radius (m)."""
-    slack = SLACK * radius
     wide, m = radius + slack, len(members)
     extents = [float(np.ptp(table[k, members])) / wide if m else 0.0 for k in range(3)]
     bits = torus_bits(m, extents)
     cells, cell_start = np.array(bits, np.int64), np.zeros((1 << sum(bits)) + 1, np.int64)
     order, cell, seen = np.empty(n, np.int64), np.empty(m, np.int64), np.empty((SEEN_ROWS, n))
     sort_radios(table, members, broad, 1.0 / wide, *bits, cell_start, order, cell, seen)
-    start, at, share = np.zeros(n + 1, np.int64), np.empty(0, np.uint32), np.empty(0)
-    given: Any = (seen, order, m, 1.0 / wide, cells, cell_start, reach, slack, start)
-    list_candidates(*given, at, share)
-    np.cumsum(start, out=start)
-    if start[-1] > MOST:
+    first = np.zeros(n + 1, np.int64)
+    count_candidates(seen, m, wide, cells, cell_start, first)
+    np.cumsum(first, out=first)
+    if first[-1] > MOST:
         raise PaddockError(
-            f"radio: {start[-1]:,} pairs of radios may hear each other; set radio.range, a lower power or margin"
+            f"radio: {first[-1]:,} pairs of radios may hear each other; set radio.range, or a lower power or margin"
         )
-    if start[-1]:
-        at, share = np.empty(int(start[-1]), np.uint32), np.empty(int(start[-1]))
-        list_candidates(*given, at, share)
+    receivers: Any = np.empty(int(first[-1]), np.uint32)
+    part, count, places = np.empty(int(first[-1])), np.zeros(n, np.int64), np.empty(n, np.int64)
+    list_receivers(seen, m, wide, cells, cell_start, reach, slack, first, receivers, part, count)
+    places[order] = np.arange(n)
+    start, total = np.zeros(n + 1, np.int64), int(count.sum())
+    at: Any = np.empty(total, np.uint32)
+    share = np.empty(total)
+    turn_lists(places, first, count, receivers, part, start, at, share)
     return Candidates(order, seen, start, at, share, table[:3, :n].copy(), slack)

@@ -141,12 +141,22 @@ class Jammers:
 
     def save(self) -> list[dict[str, Any]]:
         """Return the states as plain values."""
-        return [asdict(one) | {"position": None if one.position is None else [*one.position]} for one in self.states]
+        return self.saved(self.states)
 
     def restore(self, saved: Any) -> None:
         """Load what `save` returned; PaddockError for what it cannot have returned."""
+        self.states = self.loaded(saved, [one.name for one in self.states])
+
+    @staticmethod
+    def saved(states: Sequence[JammerState]) -> list[dict[str, Any]]:
+        """Return states as plain values."""
+        return [asdict(one) | {"position": None if one.position is None else [*one.position]} for one in states]
+
+    @staticmethod
+    def loaded(saved: Any, names: Sequence[str]) -> list[JammerState]:
+        """Return the states of these jammers from what `saved` returned; PaddockError for what it cannot have."""
         states = [typed(JammerState, one, "jammer") for one in typed(list[Any], saved, "jammers")]
-        if [one.name for one in states] != [one.name for one in self.states]:
+        if [one.name for one in states] != list(names):
             raise PaddockError("saved jammers are not those of the scenario")
         for one in states:
             changes = {name: getattr(one, name) for name in SETTABLE}
@@ -156,7 +166,7 @@ class Jammers:
                 raise PaddockError(f"saved jammer {one.name!r} is tuned to {tuned} Hz")
             if not (abs(one.since) <= LARGEST and 0.0 <= one.false_frames <= 1e18):
                 raise PaddockError(f"saved jammer {one.name!r} has values that are not valid")
-        self.states = states
+        return states
 
 
 def started(one: JammerSection) -> JammerState:

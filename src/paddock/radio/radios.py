@@ -6,6 +6,7 @@ settings on vehicles of one fleet are a group; propagation and ranges are tables
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import radians
 from typing import NamedTuple
 
@@ -28,7 +29,7 @@ from paddock.radio.antennas import (
     polarisation_axis,
     sector_antenna,
 )
-from paddock.radio.fading import FADINGS, RICIAN
+from paddock.radio.fading import FADINGS, NAKAGAMI, RICIAN
 from paddock.radio.propagation import (
     BASE_HIGH,
     BASE_LOW,
@@ -44,7 +45,16 @@ from paddock.radio.propagation import (
     VALIDITY,
     loss_db,
 )
-from paddock.radio.signal import MODULATIONS, decibels, default_bit_rate, needed_sinr_db, noise_dbm, power_ratio
+from paddock.radio.signal import (
+    MODULATIONS,
+    ber,
+    decibels,
+    default_bit_rate,
+    needed_sinr_db,
+    noise_dbm,
+    per,
+    power_ratio,
+)
 from paddock.scenario import Scenario
 from paddock.scenario.radio import AntennaSection, FittedRadio, JammerSection, LinkSettings, RadioSection, RadioType
 from paddock.world.fleet import stream_ids
@@ -52,10 +62,12 @@ from paddock.world.fleet import stream_ids
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 GOLDEN = 0x9E3779B97F4A7C15
+ALMOST = 1e-15  # packet error rate at the end of a curve
+CURVE = 1024  # steps of a curve of packet error rates over SINR
 NEEDED_PER = 0.1  # packet error rate up to which a link is usable
 EXPONENT, REFERENCE = 3.0, 1.0  # of log_distance, unless given
 REFLECTED = 6.03  # dB: two rays in phase
-UPFADE = 10.0  # dB: 1 of 20,000 samples of Rayleigh fading is stronger
+UPFADE = 12.1  # dB: the waves of a radio in phase
 SHADOWS = 3.0  # standard deviations of shadowing that the range allows for
 FARTHEST = 1e7  # m
 JAMMED_BANDWIDTHS = {"barrage": 100e6, "spot": 1e6}  # Hz, of jammers, unless given
@@ -99,8 +111,8 @@ class RadioColumn(NamedTuple):
     pattern: int = 31
     group: int = 32
     owner: int = 33  # number of the vehicle or station in the table: it does not hear itself
-    hopeless: int = 34  # SINR (ratio) up to which the packet error rate is 1 - 1e-15 or more: it counts as 1
-    certain: int = 35  # SINR (ratio) from which the packet error rate is 1e-15 or less: it counts as 0
+    hopeless: int = 34  # dB, SINR at the beginning of the curve of packet error rates
+    curve_rate: int = 35  # steps of the curve per dB
 
 
 COLUMN = RadioColumn()
@@ -124,6 +136,7 @@ class ClassColumn(NamedTuple):
 
 
 CLASS = ClassColumn()
+CURVED = [COLUMN.modulation, COLUMN.spread, COLUMN.bits, COLUMN.hopeless, COLUMN.curve_rate]
 
 
 class FleetRadios(NamedTuple):
@@ -164,6 +177,7 @@ class Radios:
     stations: tuple[str, ...]  # of the radios after those of the fleets, one name for each radio
     groups: tuple[RadioGroup, ...]  # of radios, then a group for each jammer
     patterns: Floats  # (k, rows, columns) of antennas
+    curves: Floats  # (groups, CURVE + 4) packet error rates of the radios of a group over the SINR in dB
 
     @property
     def n(self) -> int:
@@ -249,8 +263,9 @@ def constants(radio: RadioType, antenna: Antenna, group: int) -> Floats:
     values[COLUMN.noise] = power_ratio(noise_dbm(radio.bandwidth, radio.noise_figure))
     values[COLUMN.needed] = needed_sinr_db(modulation, radio.bandwidth, rate, NEEDED_PER, float(radio.packet_bits))
     given = modulation, radio.bandwidth, rate
-    values[COLUMN.certain] = power_ratio(needed_sinr_db(*given, 1e-15, float(radio.packet_bits)))
-    values[COLUMN.hopeless] = power_ratio(needed_sinr_db(*given, 1.0 - 1e-15, float(radio.packet_bits)))
+    hopeless = needed_sinr_db(*given, 1.0 - ALMOST, float(radio.packet_bits))
+    certain = needed_sinr_db(*given, ALMOST, float(radio.packet_bits))
+    values[COLUMN.hopeless], values[COLUMN.curve_rate] = hopeless, CURVE / (certain - hopeless)
     values[COLUMN.modulation], values[COLUMN.spread] = modulation, radio.bandwidth / rate
     values[COLUMN.duty], values[COLUMN.bits] = radio.duty, radio.packet_bits
     values[COLUMN.antenna], values[COLUMN.peak] = antenna.kind, antenna.peak
@@ -306,7 +321,17 @@ def radios_of(section: RadioSection, fleets: Sequence[FleetRadios]) -> Radios:
         streams.append(stream_ids(jammer.name, np.arange(1)))
     table = np.ascontiguousarray(np.concatenate(blocks, axis=1))
     ids = _joined(streams), _joined(owner), _joined(slot)
-    return Radios(table, *ids, tuple(parts), tuple(names), tuple(groups), patterns.stacked())
+    firsts = [int(np.argmax(table[COLUMN.group] == g)) for g in range(len(groups))]
+    curves = np.array([error_curve(*table[CURVED, k].tolist()) for k in firsts]).reshape(-1, CURVE + 4)
+    return Radios(table, *ids, tuple(parts), tuple(names), tuple(groups), patterns.stacked(), curves)
+
+
+@lru_cache(maxsize=256)
+def error_curve(modulation: float, spread: float, bits: float, hopeless: float, rate: float) -> tuple[float, ...]:
+    """Return packet error rates from one step below the SINR `hopeless` (dB) on, in steps of 1 / rate dB."""
+    at = [hopeless + (k - 1) / rate for k in range(CURVE + 4)]
+    found = [per(ber(int(modulation), power_ratio(sinr) * spread), bits) for sinr in at]
+    return (1.0, 1.0, *found[2:-3], 0.0, 0.0, 0.0)
 
 
 def jammer_radio(one: JammerSection) -> RadioType:
@@ -402,6 +427,8 @@ def boost(values: Floats) -> float:
     if fading == RICIAN:  # the direct wave and the scattered ones in phase
         scattered = power_ratio(0.5 * (UPFADE - max(parameter, 0.0)))
         above += min(UPFADE, 2.0 * decibels(1.0 + scattered))
+    elif fading == NAKAGAMI and parameter < 1.0:
+        above += UPFADE / parameter  # deeper fades, and higher peaks, than Rayleigh's
     elif fading:
         above += UPFADE
     return above

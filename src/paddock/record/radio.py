@@ -13,13 +13,14 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from paddock.engine.events import Event
+from paddock.engine.radio.gnss import as_jammer
 from paddock.errors import PaddockError
-from paddock.radio.describing import jammer_trees, radio_tree
+from paddock.radio.describing import Emitters, jammer_trees, radio_tree, spoofer_trees
 from paddock.radio.jamming import JammerState, changed, checked_changes, started
 from paddock.radio.radios import FleetRadios, radios_of
 from paddock.scenario import Scenario
 from paddock.scenario.radio import RadioSection
-from paddock.wire.operations.results import JammerTree, RadioTree
+from paddock.wire.operations.results import RadioTree
 from paddock.world.columns import Floats
 from paddock.world.layout import Ints
 from paddock.world.snapshot import Snapshot
@@ -53,25 +54,29 @@ def recorded_radio(scenario: Scenario, snapshot: Snapshot, events: Sequence[Even
     }
     changes = {kind: sum(event.kind == kind for event in events) for kind in ("link_up", "link_down")}
     counts |= {"links": counts["up"], "ups": changes["link_up"], "downs": changes["link_down"]}
-    return radio_tree(section, radios, recorded_jammers(section, snapshot, events), counts)
+    return radio_tree(section, radios, recorded_emitters(section, snapshot, events), counts, {})
 
 
-def recorded_jammers(section: RadioSection, snapshot: Snapshot, events: Sequence[Event]) -> list[JammerTree]:
-    """Return the jammers after the changes that events report, where their vehicles are."""
-    states = {one.name: started(one) for one in sorted(section.jammers, key=lambda one: one.name)}
+def recorded_emitters(section: RadioSection, snapshot: Snapshot, events: Sequence[Event]) -> Emitters:
+    """Return jammers and spoofers after the changes that events report, where their vehicles are."""
+    sections = *section.jammers, *map(as_jammer, section.spoofers)
+    states = {one.name: started(one) for one in sorted(sections, key=lambda one: one.name)}
     for event in events:
-        if event.kind == "jammer" and event.subject in states:
+        if event.kind in ("jammer", "spoofer") and event.subject in states:
             _apply(states[event.subject], event.detail)
-    trees = jammer_trees(section, states.values(), snapshot.time)
+    spoofers = {one.name for one in section.spoofers}
+    parts = [[state for name, state in states.items() if (name in spoofers) is kind] for kind in (False, True)]
+    found = Emitters(jammer_trees(section, parts[0], snapshot.time), spoofer_trees(section, parts[1], snapshot.time))
+    trees: list[Any] = [*found.jammers, *found.spoofers]
     for tree in trees:
         if tree["vehicle"] is not None:
             try:
                 x, y, z = snapshot[tree["vehicle"]].position.tolist()
             except PaddockError:
-                tree["position"], tree["active"] = None, 0.0
+                tree["position"], tree["active"] = None, False
             else:
                 tree["position"] = (x, y, z)
-    return trees
+    return found
 
 
 def _apply(state: JammerState, detail: str) -> None:
@@ -143,6 +148,8 @@ def radio_scene(snapshot: Snapshot, radio: RadioTree, log_time: int) -> SceneUpd
     stations = np.array([one["position"] for one in radio["stations"]]).reshape(-1, 3)
     a, b, sinr = (part[:DRAWN_LINKS] for part in snapshot_links(snapshot, stations))
     entity = _entity(update, "links", log_time)
+    for name, count in radio["traffic"].items():
+        entity.metadata.add(key=name, value=str(count))
     line = entity.lines.add(type=LinePrimitive.LINE_LIST, thickness=1.0, scale_invariant=True)
     line.pose.orientation.w = 1.0
     for ends, value in zip(np.stack([a, b], axis=1).tolist(), sinr.tolist(), strict=True):
@@ -152,10 +159,10 @@ def radio_scene(snapshot: Snapshot, radio: RadioTree, log_time: int) -> SceneUpd
             line.colors.add(r=red, g=green, b=blue, a=0.8)
     for station in radio["stations"]:
         _body(update, station["name"], station["position"], (0.3, 0.7, 1.0), log_time)
-    for jammer in radio["jammers"]:
-        if jammer["position"] is not None:
-            colour = (1.0, 0.2, 0.2) if jammer["on"] else (0.5, 0.5, 0.5)
-            _body(update, jammer["name"], jammer["position"], colour, log_time)
+    for emitters, bright in ((radio["jammers"], (1.0, 0.2, 0.2)), (radio["spoofers"], (0.8, 0.3, 1.0))):
+        for one in emitters:
+            if one["position"] is not None:
+                _body(update, one["name"], one["position"], bright if one["on"] else (0.5, 0.5, 0.5), log_time)
     return update
 
 
@@ -220,7 +227,7 @@ class LinkTally:
     def __init__(self, count: int) -> None:
         self.seconds, self.available, self.sinr, self.heard, self.jammed = np.zeros((5, count))
         self.outage, self.longest = np.zeros((2, count))
-        self.lost = np.zeros(count)
+        self.lost, self.out = np.zeros(count), np.zeros(count, bool)
 
     def add(self, at: Ints, columns: Mapping[str, Floats], contact: Floats, step: float) -> None:
         """Add `step` s that ended with these values of the vehicles `at`."""
@@ -231,13 +238,14 @@ class LinkTally:
         self.heard[at] += heard
         self.jammed[at] += step * columns["radio.jammed"]
         out = contact < 0.5
-        self.lost[at] += out & (self.outage[at] == 0.0)
+        self.lost[at] += out & ~self.out[at]
+        self.out[at] = out
         self.outage[at] = np.where(out, self.outage[at] + step, 0.0)
         self.longest[at] = np.maximum(self.longest[at], self.outage[at])
 
     def interrupt(self) -> None:
         """Start a new sequence of samples."""
-        self.outage[:] = 0.0
+        self.outage[:], self.out[:] = 0.0, False
 
     def vehicles(self) -> dict[str, list[Any]]:
         """Return the metrics of vehicles as columns; the SINR is null where there was never a link."""

@@ -31,7 +31,7 @@ from paddock.record import channels
 from paddock.record.foxglove import point_cloud
 from paddock.record.mcap_file import McapFile
 from paddock.record.sensed import SensedArray, sensed_arrays
-from paddock.record.surroundings import described_radio, present_jammers, surroundings_of
+from paddock.record.surroundings import described_radio, surroundings_of
 from paddock.record.writer import (
     FLUSH_EVERY,
     PRECISIONS,
@@ -175,7 +175,9 @@ class Recorder(AbstractContextManager["Recorder"]):
             self._layout, self._sensed = snapshot.layout, sensed_arrays(snapshot.layout, self.sim.engine.programs)
             self._radio = described_radio(self.sim)
         if self._radio is not None:
-            self._radio = {**self._radio, "jammers": present_jammers(self.sim)}
+            assert self.sim.radio is not None
+            more: Any = {**self.sim.engine.radio.emitters()._asdict(), "traffic": self.sim.radio.traffic()}
+            self._radio = {**self._radio, **more}
         shown = self._sensed, self._radio
         job = partial(self._writer.sample, snapshot, self._log_time(snapshot.tick), time_ns(), *shown)
         if self._queue.offer(job, snapshot.buffer.nbytes, wait=not real_time):

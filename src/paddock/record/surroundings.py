@@ -16,7 +16,7 @@ from paddock.engine.overrides import fleet_routes
 from paddock.engine.simulation import Simulation
 from paddock.radio.describing import radio_tree
 from paddock.sensing.describing import fleet_array_trees
-from paddock.wire.operations.results import JammerTree, RadioTree
+from paddock.wire.operations.results import RadioTree
 
 MOST_ROUTES = 200
 SIDE = 200  # values per side of the ground, as the page requests
@@ -46,17 +46,12 @@ def surroundings_of(sim: Simulation) -> dict[str, str]:
 
 
 def described_radio(sim: Simulation) -> RadioTree | None:
-    """Return radios and stations, and the jammers at this time; None without radio."""
+    """Return radios, stations, jammers, spoofers and counts of messages at this time; None without radio."""
     stage = sim.engine.radio
     if stage.settings is None:
         return None
-    return radio_tree(stage.settings, stage.roster.radios, present_jammers(sim), {})
-
-
-def present_jammers(sim: Simulation) -> list[JammerTree]:
-    """Return the jammers at this time."""
-    views: list[Any] = [one._asdict() for one in sim.engine.radio.jammer_views()]
-    return views
+    assert sim.radio is not None
+    return radio_tree(stage.settings, stage.roster.radios, stage.emitters(), {}, sim.radio.traffic())
 
 
 def _section(scenario: dict[str, Any]) -> dict[str, Any]:

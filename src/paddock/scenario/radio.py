@@ -10,6 +10,7 @@ from paddock.errors import unknown_name
 from paddock.scenario.base import Flag, Name, NotNegative, Number, Positive, Section, Text, Vector3, Whole, invalid
 from paddock.scenario.messages import HoppingSection, MessagesSection
 from paddock.scenario.problems import KeyPath
+from paddock.scenario.spoofing import MOST_SPOOFERS, SpooferSection
 
 DEFAULT_TYPE = "default"
 MODULATIONS = (
@@ -393,7 +394,7 @@ class RadioSection(Section):
         default=3.0, le=40.0, description="A link that is up drops this far below the limit for coming up, in dB."
     )
     margin: NotNegative = Field(
-        default=6.0,
+        default=3.0,
         le=60.0,
         description="Transmitters weaker than any usable link by more than this are left out of interference, in dB.",
     )
@@ -405,6 +406,9 @@ class RadioSection(Section):
     )
     stations: tuple[StationSection, ...] = Field(default=(), description="Ground stations.")
     jammers: tuple[JammerSection, ...] = Field(default=(), max_length=MOST_JAMMERS, description="Jammers.")
+    spoofers: tuple[SpooferSection, ...] = Field(
+        default=(), max_length=MOST_SPOOFERS, description="Spoofers of satellite navigation."
+    )
 
     @property
     def known_types(self) -> dict[str, RadioType]:
@@ -432,6 +436,7 @@ def check_radio(section: RadioSection | None, fleets: Sequence[tuple[str, int, t
     placed: list[tuple[str, KeyPath]] = [
         *((one.name, ("radio", "stations", k, "name")) for k, one in enumerate(section.stations)),
         *((one.name, ("radio", "jammers", k, "name")) for k, one in enumerate(section.jammers)),
+        *((one.name, ("radio", "spoofers", k, "name")) for k, one in enumerate(section.spoofers)),
     ]
     for name, path in placed:
         if name in taken:
@@ -446,6 +451,11 @@ def check_radio(section: RadioSection | None, fleets: Sequence[tuple[str, int, t
     for k, jammer in enumerate(section.jammers):
         if jammer.vehicle is not None:
             _check_carrier(jammer.vehicle, counts, ("radio", "jammers", k, "vehicle"))
+    for k, spoofer in enumerate(section.spoofers):
+        if spoofer.vehicle is not None:
+            _check_carrier(spoofer.vehicle, counts, ("radio", "spoofers", k, "vehicle"))
+        if spoofer.target is not None:
+            _check_carrier(spoofer.target, counts, ("radio", "spoofers", k, "target"), fleets=True)
 
 
 def _fitted(
@@ -460,14 +470,15 @@ def _fitted(
             yield ("radio", "stations", k, "radio", m), radio
 
 
-def _check_carrier(name: str, counts: Mapping[str, int], path: KeyPath) -> None:
+def _check_carrier(name: str, counts: Mapping[str, int], path: KeyPath, fleets: bool = False) -> None:
+    """Refuse a vehicle that does not exist, and unless `fleets` are valid, a fleet."""
     member = re.fullmatch(r"(.+)\[(\d+)\]", name)
     fleet = member[1] if member else name
     if fleet not in counts:
         raise invalid(str(unknown_name("vehicle", name, sorted(counts))), path)
     if member and int(member[2]) >= counts[fleet]:
         raise invalid(f"{fleet!r} has the vehicles 0 to {counts[fleet] - 1}", path)
-    if not member and counts[fleet] > 1:
+    if not member and counts[fleet] > 1 and not fleets:
         raise invalid(f"{fleet!r} is a fleet of {counts[fleet]}: name one vehicle, e.g. {fleet}[0]", path)
 
 

@@ -13,7 +13,7 @@ from paddock.sensing.sensor import PURPOSES, ArrayReading, Sensor
 from paddock.sensing.site import Site
 from paddock.sensing.view import Around
 from paddock.world.archive import whole
-from paddock.world.columns import Floats, column_index, filled
+from paddock.world.columns import Floats, column_index, defaults_of, filled
 
 NEVER = -1  # the tick of a sample that does not exist
 
@@ -56,6 +56,7 @@ class FleetSensor:
         self._ticks = [NEVER] * slots
         self.taken = self.arrived = 0  # samples so far; while they are equal, only a new one changes the readings
         self._seed, self._key = -1, 0  # of the random draws; the key belongs to the seed
+        self._unseen: Floats | None = None  # what a sensor reads of a vehicle that has nothing for it
         self.kernel: CompiledKernels | None = None
         self._compile(scenery)
 
@@ -94,8 +95,8 @@ class FleetSensor:
     ) -> None:
         """Measure the first `n` vehicles; `pose` is (13, capacity), `streams` their name hashes (int64).
 
-        `seen` (columns, capacity) is what the sensor reads of its vehicles besides the pose. Sensors with arrays look
-        at what is `around`, except for the vehicle itself, known by its number in `ids`.
+        `seen` (columns, capacity) is what the sensor reads of its vehicles besides the pose; None: its defaults.
+        Sensors with arrays look at what is `around`, except for the vehicle itself, known by its number in `ids`.
         """
         before = self._tick(self.taken)
         if tick <= before or tick % self.period:
@@ -133,10 +134,18 @@ class FleetSensor:
         ids: NDArray[np.int64] | None,
     ) -> None:
         """Write the readings of this tick into a slot."""
+        if seen is None and self.sensor.seen is not None:
+            seen = self._default_seen(self.sensor.seen)
         constants = self.options, environment, *self._scenery, self._site
         draws = self._key, streams, self.purpose, tick
         given = (pose,) if seen is None else (pose, seen)
         self._measure((self.n, 1, self._samples[slot], *given, self._memory, *constants, *draws, interval))
+
+    def _default_seen(self, fields: type) -> Floats:
+        """Return the defaults of what it reads of its vehicles, for all of them."""
+        if self._unseen is None or self._unseen.shape[1] != self.capacity:
+            self._unseen = np.repeat(defaults_of(fields)[:, None], self.capacity, axis=1)
+        return self._unseen
 
     def arrive(self, tick: int) -> None:
         """Publish every sample whose delay has elapsed at this tick."""

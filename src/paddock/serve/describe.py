@@ -10,6 +10,7 @@ from time import time
 from typing import TYPE_CHECKING, Any
 
 from paddock.errors import PaddockError
+from paddock.radio.status import RadioStatus
 from paddock.sensing.array_suite import fleet_sensor
 from paddock.sensing.describing import array_trees, column_tree, fleet_array_trees
 from paddock.sensing.sensor import ArraySensor, Sensor, find_sensor, sensor_names
@@ -53,6 +54,7 @@ def snapshot_columns(
         known |= {c.name: c for c in (columns_of(model.report_type) if model.report_type is not None else ())}
         known |= {COMMAND + column.name: column for column in columns_of(model.command)}
     known |= {f"race.{column.name}": column for column in columns_of(RaceColumns)}
+    known |= {f"radio.{column.name}": column for column in columns_of(RadioStatus)}
     for name, sensor in sensors.items():
         known |= {f"{name}.{column.name}": column for column in (*columns_of(sensor.reading), SAMPLE_TICK)}
     return {name: replace(known[name], name=name) if name in known else Column("", "", name=name) for name in names}
@@ -209,8 +211,19 @@ def inspected_tree(sim: Simulation, target: str | int) -> InspectedTree:
         "sensors": {
             name: value_trees((*columns_of(program.sensors[name].sensor.reading), SAMPLE_TICK), readings)
             for name, readings in program.readings(rows, sim.tick, one=True).items()
-        },
+        }
+        | _radio_trees(sim, layout, row),
     }
+
+
+def _radio_trees(sim: Simulation, layout: FleetLayout, row: int) -> dict[str, list[ValueTree]]:
+    """Return the status of the radio as a group of its own; none without radio."""
+    names = [f"radio.{column.name}" for column in columns_of(RadioStatus)]
+    if names[0] not in layout.columns:
+        return {}
+    block = sim.engine.publisher.snapshot().fleet(layout.name).block[:, row]
+    values = {column.name: float(block[layout.column(f"radio.{column.name}")]) for column in columns_of(RadioStatus)}
+    return {"radio": value_trees(columns_of(RadioStatus), values)}
 
 
 def _published_trees(sim: Simulation, layout: FleetLayout, row: int, model: VehicleModel) -> list[ValueTree]:
@@ -256,6 +269,15 @@ def recorded_tree(snapshot: Snapshot, vehicle: VehicleSnapshot) -> InspectedTree
     }
 
 
+def _radio_figures(sim: Simulation) -> dict[str, int]:
+    """Return numbers of the radio's last update; none without radio."""
+    stage = sim.engine.radio
+    links = stage.links
+    if not stage.active:
+        return {}
+    return {"radio_links": int(links.up.sum()), "radio_ups": stage.ups, "radio_downs": stage.downs}
+
+
 def simulation_figures(sim: Simulation) -> dict[str, Any]:
     """Return counters and times of a run. They are read while it runs and may belong to neighbouring ticks."""
     run = sim.engine.mission
@@ -274,6 +296,7 @@ def simulation_figures(sim: Simulation) -> dict[str, Any]:
         "lag_seconds": sim.clock.behind,
         "tick_seconds": sim.clock.tick_seconds,
         "events": sim.events.count,
+        **_radio_figures(sim),
         "mission": None if run is None else len(run.mission.log),  # changes with every entry of the mission's log
         "stages": {name: {"calls": calls, "seconds": ns / 1e9} for name, (calls, ns) in stages.items()},
     }

@@ -23,7 +23,6 @@ from paddock.world.geodesy import ECCENTRICITY_SQUARED, SEMI_MAJOR_AXIS, Origin,
 from paddock.world.pose import Environment
 from paddock.world.snapshot import ORIENTATION, POSITION, VELOCITY
 
-SATELLITES = 12.0
 LEAST_ERROR = 0.1  # m: accuracy reported by a receiver without noise; zero would mean unknown
 
 ENVIRONMENT = np.array(Environment())
@@ -130,8 +129,9 @@ class ReadingWriter:
         self._signs = np.array([-1.0 if reading.startswith("-") else 1.0 for reading in shown.values()])
         self._columns = np.array([COLUMN[column] for column in shown])
         if kind == "gnss":
-            options = dict(zip(column_index(sensor.sensor.options), sensor.options.tolist(), strict=True))
-            self._errors = [max(options[f"noise_{axis}"], LEAST_ERROR) for axis in ("horizontal", "vertical")]
+            self._quality = [(COLUMN["gnss_fix"], rows["fix"]), (COLUMN["gnss_satellites"], rows["satellites"])]
+            errors = {"gnss_eph": "horizontal_error", "gnss_epv": "vertical_error"}
+            self._errors = [(COLUMN[name], rows[column]) for name, column in errors.items()]
             self._angles = np.array([*sincos(radians(origin.latitude_deg)), *sincos(radians(origin.longitude_deg))])
             place = geodetic_to_ecef(origin.latitude_deg, origin.longitude_deg, origin.height_m)
             self._ecef: Floats = np.asarray(place)
@@ -153,9 +153,10 @@ class ReadingWriter:
             rows = block[: readings.shape[1]]
             copy_positions(readings, self._ecef, self._angles, COLUMN["latitude"], block)
             known = np.isfinite(readings[0])
-            rows[:, COLUMN["gnss_fix"]] = np.where(known, 3.0, 0.0)
-            rows[:, COLUMN["gnss_satellites"]] = np.where(known, SATELLITES, 0.0)
-            rows[:, COLUMN["gnss_eph"]], rows[:, COLUMN["gnss_epv"]] = self._errors
+            for column, row in self._quality:
+                rows[:, column] = np.where(known, readings[row], 0.0)
+            for column, row in self._errors:
+                rows[:, column] = np.maximum(readings[row], LEAST_ERROR)
 
 
 class Instrument(ReadingWriter):

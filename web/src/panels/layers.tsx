@@ -33,7 +33,7 @@ const NAMES: Readonly<Record<keyof Layers, string>> = {
   links: "Radio links by SINR",
   stations: "Ground stations",
   ranges: "Radio ranges",
-  jamming: "Jammers and where they jam",
+  jamming: "Jammers, spoofers and where they jam",
   coverage: "Radio coverage",
 };
 
@@ -51,7 +51,7 @@ const ONLY: Readonly<Partial<Record<keyof Layers, () => boolean>>> = {
   links: () => hasRadio.value,
   stations: () => (radio.value?.stations.length ?? 0) > 0,
   ranges: () => hasRadio.value,
-  jamming: () => (radio.value?.jammers.length ?? 0) > 0,
+  jamming: () => (radio.value?.jammers.length ?? 0) + (radio.value?.spoofers.length ?? 0) > 0,
   coverage: () => hasRadio.value && live.value,
 };
 

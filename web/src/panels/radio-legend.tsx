@@ -4,10 +4,11 @@ import { coverage, coverageChoice, coverageSpan, radio } from "../state/radio";
 import { layers, theme } from "../state/store";
 
 export function RadioLegend() {
-  const { links, coverage: map } = layers.value;
+  const { links, jamming, coverage: map } = layers.value;
   const tree = coverage.value;
   const needed = Math.round(radio.value?.fleets[0]?.radios[0]?.needed ?? 0);
-  if (!links && !(map && tree)) return null;
+  const edges = jamming && tree !== null && radio.value?.jammers.some(({ on }) => on) === true;
+  if (!links && !edges && !(map && tree)) return null;
   return (
     <div class="floating legend radio">
       {links && radio.value && (
@@ -24,6 +25,18 @@ export function RadioLegend() {
         </div>
       )}
       {map && tree && <CoverageBar />}
+      {edges && (
+        <ul>
+          <li>
+            <span class="swatch" style={{ background: "var(--amber)" }} />
+            jamming above noise
+          </li>
+          <li>
+            <span class="swatch" style={{ background: "var(--red)" }} />
+            jamming above signal
+          </li>
+        </ul>
+      )}
     </div>
   );
 }

@@ -9,7 +9,7 @@ import { formatCount } from "../state/format";
 import { type CoverageChoice, coverageChoice, hasRadio, radio } from "../state/radio";
 import { groundAt } from "../state/scenery";
 import { focus, layers, live, readOnlyReason, roster, selection } from "../state/store";
-import type { JammerTree, LinkBudgetTree, RadioTree } from "../wire/schema";
+import type { JammerTree, LinkBudgetTree, RadioTree, SpooferTree } from "../wire/schema";
 import { attempt, setLayer, stage } from "./actions";
 import { polled, Waterfall } from "./waterfall";
 import { Button, Empty, Switch } from "./widgets";
@@ -28,7 +28,8 @@ export function RadioPanel() {
   return (
     <div class="panel-body radio-panel">
       <Numbers tree={tree} />
-      <Jammers jammers={tree.jammers} />
+      <Emitters title="Jammers" method="set_jammer" emitters={tree.jammers} />
+      <Emitters title="Spoofers of satellite navigation" method="set_spoofer" emitters={tree.spoofers} />
       {live.value && <Coverage tree={tree} />}
       {live.value && <Budget tree={tree} />}
       {live.value && <Spectrum tree={tree} />}
@@ -43,6 +44,7 @@ function Numbers({ tree }: { tree: RadioTree }) {
     ["jammed", tree.jammed],
     ["came up", tree.ups],
     ["dropped", tree.downs],
+    ...messagesIn(tree),
   ];
   return (
     <dl class="facts">
@@ -58,6 +60,17 @@ function Numbers({ tree }: { tree: RadioTree }) {
   );
 }
 
+/** Numbers of messages, if any were sent. */
+function messagesIn({ traffic }: RadioTree): [string, number][] {
+  const { sent = 0, delivered = 0, lost = 0, no_route = 0, expired = 0, queue_full = 0, ttl = 0 } = traffic;
+  if (sent === 0) return [];
+  return [
+    ["sent", sent],
+    ["delivered", delivered],
+    ["lost", lost + no_route + expired + queue_full + ttl],
+  ];
+}
+
 /** `2.4 GHz`, `868 MHz`. */
 export function formatFrequency(hertz: number): string {
   if (hertz >= 1e9) return `${Number((hertz / 1e9).toPrecision(4))} GHz`;
@@ -66,7 +79,16 @@ export function formatFrequency(hertz: number): string {
 
 // jammers ------------------------------------------------------------------------------------------------------------
 
-function Jammers({ jammers }: { jammers: readonly JammerTree[] }) {
+type Emitter = JammerTree | SpooferTree;
+type Setter = "set_jammer" | "set_spoofer";
+
+interface EmittersProps {
+  title: string;
+  method: Setter;
+  emitters: readonly Emitter[];
+}
+
+function Emitters({ title, method, emitters }: EmittersProps) {
   const moving = useSignal<string | null>(null);
   useEffect(() => {
     const name = moving.value;
@@ -77,7 +99,7 @@ function Jammers({ jammers }: { jammers: readonly JammerTree[] }) {
       click: (x, y) => {
         const point = stage.peek()?.groundPoint(x, y);
         moving.value = null;
-        if (point) void move(name, point);
+        if (point) void move(method, name, point);
       },
     });
     const key = (event: KeyboardEvent) => {
@@ -89,23 +111,23 @@ function Jammers({ jammers }: { jammers: readonly JammerTree[] }) {
       window.removeEventListener("keydown", key);
     };
   }, [moving.value]);
-  if (jammers.length === 0) return null;
+  if (emitters.length === 0) return null;
   const reason = readOnlyReason.value;
   return (
     <section class="form">
       <h3 class="label">
-        Jammers <span class="number">{formatCount(jammers.length)}</span>
+        {title} <span class="number">{formatCount(emitters.length)}</span>
       </h3>
       <ul class="jammers">
-        {jammers.map((one) => (
+        {emitters.map((one) => (
           <li key={one.name} class="row">
             <div class="grow">
               <Switch
                 label={one.name}
-                note={`${one.kind}, ${formatFrequency(one.frequency)}, ${one.power.toFixed(0)} dBm`}
                 on={one.on}
-                onChange={(on) => void attempt("Jammer", "set_jammer", { name: one.name, on })}
+                onChange={(on) => void attempt(one.name, method, { name: one.name, on })}
               />
+              <p class="faint number">{about(one)}</p>
             </div>
             <Button
               look="bare small"
@@ -124,12 +146,22 @@ function Jammers({ jammers }: { jammers: readonly JammerTree[] }) {
   );
 }
 
+/** `barrage, 2.4 GHz, 17 dBm, on relays[0]`. */
+function about(one: Emitter): string {
+  const carried = one.vehicle === null ? "" : `, on ${one.vehicle}`;
+  if ("captured" in one) return `${one.power.toFixed(0)} dBm, ${formatCount(one.captured)} captured${carried}`;
+  const { kind, frequency, power, false_frames } = one;
+  const frames = kind === "deceptive" ? `, ${formatCount(Math.round(false_frames))} false frames` : "";
+  return `${kind}, ${formatFrequency(frequency)}, ${power.toFixed(0)} dBm${carried}${frames}`;
+}
+
 /** A jammer keeps its height above the ground. */
-async function move(name: string, [x, y, z]: readonly [number, number, number]): Promise<void> {
-  const before = radio.peek()?.jammers.find((one) => one.name === name)?.position;
+async function move(method: Setter, name: string, [x, y, z]: readonly [number, number, number]): Promise<void> {
+  const { jammers = [], spoofers = [] } = radio.peek() ?? {};
+  const before = [...jammers, ...spoofers].find((one) => one.name === name)?.position;
   const above = before ? Math.max(before[2] - groundAt(before[0], before[1]), 0) : 2;
   const position = [x, y, z + above].map((one) => Math.round(100 * one) / 100);
-  await attempt("Jammer", "set_jammer", { name, position });
+  await attempt(name, method, { name, position });
 }
 
 // coverage -----------------------------------------------------------------------------------------------------------

@@ -1,21 +1,25 @@
 // The radio of a recording: jammers as the events up to a position have changed them.
 import type { TimedEvent } from "../state/events";
-import type { JammerTree, RadioTree } from "../wire/schema";
+import type { JammerTree, RadioTree, SpooferTree } from "../wire/schema";
 
 const CHANGE = /(\w+) (\[[^\]]*\]|[^,]+)(?:, |$)/g;
 
 export function radioAt(begin: RadioTree | null, events: readonly TimedEvent[], position: number): RadioTree | null {
-  if (begin === null || begin.jammers.length === 0) return begin;
+  if (begin === null || begin.jammers.length + begin.spoofers.length === 0) return begin;
   const jammers = new Map(begin.jammers.map((one) => [one.name, one]));
+  const spoofers = new Map(begin.spoofers.map((one) => [one.name, one]));
   for (const { kind, subject, detail, time } of events) {
-    const one = kind === "jammer" && (time ?? 0) <= position ? jammers.get(subject) : undefined;
-    if (one) jammers.set(subject, changed(one, detail));
+    if ((time ?? 0) > position) continue;
+    const jammer = kind === "jammer" ? jammers.get(subject) : undefined;
+    const spoofer = kind === "spoofer" ? spoofers.get(subject) : undefined;
+    if (jammer) jammers.set(subject, { ...changed(jammer, detail), active: isOn(jammer, detail) ? 1 : 0 });
+    if (spoofer) spoofers.set(subject, { ...changed(spoofer, detail), active: isOn(spoofer, detail) });
   }
-  return { ...begin, jammers: [...jammers.values()] };
+  return { ...begin, jammers: [...jammers.values()], spoofers: [...spoofers.values()] };
 }
 
 /** Apply what an event reports: `on False, position [1.0, 2.0, 3.0]`. */
-export function changed(one: JammerTree, detail: string): JammerTree {
+export function changed<Emitter extends JammerTree | SpooferTree>(one: Emitter, detail: string): Emitter {
   const found = { ...one } as Record<string, unknown>;
   for (const [, name = "", text = ""] of detail.matchAll(CHANGE)) {
     if (name === "on") found["on"] = text === "True";
@@ -24,7 +28,11 @@ export function changed(one: JammerTree, detail: string): JammerTree {
     else if (["power", "frequency", "bandwidth"].includes(name) && Number.isFinite(Number(text)))
       found[name] = Number(text);
   }
-  return { ...(found as unknown as JammerTree), active: found["on"] ? Math.max(one.active, 1) : 0 };
+  return found as unknown as Emitter;
+}
+
+function isOn(one: JammerTree | SpooferTree, detail: string): boolean {
+  return changed(one, detail).on;
 }
 
 function placeIn(text: string): [number, number, number] | null {

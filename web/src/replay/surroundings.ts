@@ -106,7 +106,8 @@ function radioIn(found: Tree): RadioTree | null {
     list(fleets).every(({ name, radios }) => typeof name === "string" && list(radios).every(isRadio)) &&
     list(stations).every(({ position, radio }) => isPlace(position) && isRadio(tree(radio))) &&
     list(jammers).every(({ name, position }) => typeof name === "string" && (position === null || isPlace(position)));
-  return valid ? (found as unknown as RadioTree) : null;
+  const spoofers = list(found["spoofers"]).filter(({ position }) => position === null || isPlace(position));
+  return valid ? ({ traffic: {}, ...found, spoofers } as unknown as RadioTree) : null;
 }
 
 function isRadio(one: Tree): boolean {

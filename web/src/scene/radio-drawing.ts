@@ -1,16 +1,25 @@
 // Draws the radio: links by SINR, stations, ranges, jammers with the edge of what they jam, and the coverage.
-import { BufferAttribute, BufferGeometry, DynamicDrawUsage, GLSL3, Group, Mesh, RawShaderMaterial } from "three";
+import {
+  BufferAttribute,
+  BufferGeometry,
+  type Color,
+  DynamicDrawUsage,
+  GLSL3,
+  Group,
+  Mesh,
+  RawShaderMaterial,
+} from "three";
 import { coverage, coverageChoice, coverageSpan, radio } from "../state/radio";
 import { followLinks, linkSet } from "../state/radio-links";
 import { followCoverage } from "../state/radio-survey";
 import { groundAt, scenery } from "../state/scenery";
 import { type Layers, layers, selection } from "../state/store";
-import type { CoverageTree, JammerTree, RadioTree } from "../wire/schema";
+import type { CoverageTree, JammerTree, RadioTree, SpooferTree } from "../wire/schema";
 import { rampTable } from "./colour-ramp";
 import { zeroLines } from "./contours";
 import type { Overlay } from "./overlay";
 import { bytes, type Rgba, Ribbons, UNDERNEATH } from "./ribbons";
-import { cssOf, type Skin } from "./skin";
+import { cssOf, raw, type Skin } from "./skin";
 import type { VehicleLayer } from "./vehicles";
 import { toScreen, type ViewState } from "./view";
 
@@ -18,7 +27,8 @@ type Place = readonly [number, number, number];
 
 const FULL = 20; // dB above the needed SINR at which a link is green
 const SIDES = 72; // of a range
-const MOST_RANGES = 60;
+const MOST_RANGES = 24;
+const SPOOFER = { dark: raw("#d58cff"), light: raw("#8a2fc4") };
 const LIFT = 1.5; // m above the ground
 
 /** Red at the SINR that is needed, amber 10 dB above it, green from 20 dB on. */
@@ -41,7 +51,7 @@ export class RadioDrawing {
   private readonly edges = new Ribbons(5, false);
   private readonly map = new HeatMap();
   private readonly stops = [followLinks(), followCoverage()];
-  private jammers: { place: Place; one: JammerTree }[] = [];
+  private jammers: { place: Place; one: JammerTree | SpooferTree; colour: Color }[] = [];
   private edged: unknown[] = [];
 
   constructor() {
@@ -92,8 +102,7 @@ export class RadioDrawing {
       names.add(name);
       words(overlay, view, name, position, cssOf(view.skin.accent));
     }
-    for (const { place, one } of this.jammers) {
-      const colour = one.on ? view.skin.red : view.skin.faint;
+    for (const { place, one, colour } of this.jammers) {
       words(overlay, view, one.on ? one.name : `${one.name} (off)`, place, cssOf(colour));
     }
   }
@@ -137,12 +146,13 @@ export class RadioDrawing {
       for (const px of [5, 9]) circle(masts, position, pixels(view, position, px), 1.8, colour, 20);
     }
     this.jammers = [];
-    for (const one of shown.jamming ? tree.jammers : []) {
+    for (const one of shown.jamming ? [...tree.jammers, ...tree.spoofers] : []) {
       const row = one.vehicle === null ? undefined : vehicles.roster?.rowOfName(one.vehicle);
       const place = row === undefined ? one.position : vehicles.blend.position(row);
       if (!place) continue;
-      this.jammers.push({ place, one });
-      const colour = bytes(one.on ? view.skin.red : view.skin.faint, 255);
+      const skin = one.on ? ("captured" in one ? SPOOFER[view.skin.theme] : view.skin.red) : view.skin.faint;
+      this.jammers.push({ place, one, colour: skin });
+      const colour = bytes(skin, 255);
       const r = pixels(view, place, 11);
       const [x, y, z] = place;
       if (one.vehicle === null) masts.add([x, y, Math.min(groundAt(x, y), z)], place, 2, colour);
@@ -158,19 +168,20 @@ export class RadioDrawing {
     masts.show();
   }
 
-  /** Of the selected vehicles; without a selection, of the stations and some vehicles. */
+  /** Of the selected vehicles; without a selection, of the stations, or of some vehicles where there are none. */
   private drawRanges(view: ViewState, { blend, roster }: VehicleLayer, tree: RadioTree, shown: boolean): void {
     const { ranges } = this;
     ranges.clear();
     const chosen = selection.peek();
     if (shown && roster) {
       const strength = chosen.size > 0 ? 200 : 110;
+      const all = tree.stations.length > 0 ? 0 : MOST_RANGES / tree.fleets.length; // of each fleet
       for (const { name, radios } of tree.fleets) {
         const fleet = roster.fleet(name);
         const range = Math.max(...radios.map((one) => one.range));
         for (let row = fleet?.first ?? 0; fleet && row < fleet.first + fleet.count; row++) {
           const id = roster.idAt(row);
-          if (chosen.size > 0 ? !chosen.has(id ?? -1) : row - fleet.first >= MOST_RANGES / tree.fleets.length) continue;
+          if (chosen.size > 0 ? !chosen.has(id ?? -1) : row - fleet.first >= all) continue;
           const place = blend.position(row);
           if (place) dome(ranges, place, range, chosen.size > 0, bytes(view.skin.accent, strength));
         }

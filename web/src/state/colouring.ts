@@ -32,7 +32,7 @@ const SPECS: Readonly<Record<Exclude<ColouringKind, "fleet">, ColouringSpec>> = 
   speed: { label: "speed", unit: "m/s", columns: ["speed"], everywhere: true, fixed: null },
   battery: { label: "battery", unit: "", columns: ["charge"], everywhere: false, fixed: [0, 1] },
   altitude: { label: "altitude", unit: "m", columns: [], everywhere: true, fixed: null },
-  signal: { label: "signal", unit: "", columns: ["signal"], everywhere: false, fixed: [0, 1] },
+  signal: { label: "signal", unit: "", columns: ["radio.signal", "signal"], everywhere: false, fixed: [0, 1] },
   state: {
     label: "state",
     unit: "",

@@ -2,7 +2,7 @@
 import { effect } from "@preact/signals";
 import type { ColumnBlock, Frame } from "../wire/frame";
 import { type ColumnRequest, onColumns, requestColumns } from "./columns";
-import { hasRadio, radio, radioChanged } from "./radio";
+import { hasRadio, radio, redrawRadio } from "./radio";
 import type { Roster } from "./roster";
 import { layers, roster, source } from "./store";
 
@@ -35,14 +35,14 @@ export function followLinks(): () => void {
     request?.release();
     request = null;
     linkSet = null;
-    radioChanged.value += 1;
+    redrawRadio();
     if (!wanted) return;
     const columns = ["radio.peers", "radio.peer_sinr", "radio.jammed"];
     request = requestColumns("radio links", [{ of: null, columns, rate }]);
     onColumns(request, (frame, [block]) => {
       if (block === undefined) return;
       linkSet = linksIn(frame, block, roster.peek());
-      radioChanged.value += 1;
+      redrawRadio();
     });
   });
   return () => {
@@ -52,10 +52,10 @@ export function followLinks(): () => void {
 }
 
 /** Each pair once, with the better direction. */
-export function linksIn(frame: Pick<Frame, "roster" | "count">, block: ColumnBlock, known: Roster): LinkSet | null {
+export function linksIn(frame: Pick<Frame, "count">, block: ColumnBlock, known: Roster): LinkSet | null {
   const { vehicles, columns, values } = block;
   const peers = (columns - 1) / 2;
-  if (frame.roster !== known.number || vehicles !== known.size || !Number.isInteger(peers)) return null;
+  if (frame.count !== known.size || vehicles !== known.size || !Number.isInteger(peers)) return null;
   const needed = neededOf(known);
   const ranks = ranksOf(values, vehicles, peers);
   const pairs = new Map<number, number>(); // lower * 2^26 + higher or station -> margin

@@ -2,7 +2,7 @@
 import { effect } from "@preact/signals";
 import { call, connection } from "../net/connection";
 import { reasonOf } from "../net/rpc";
-import { coverage, coverageChoice, hasRadio, radio, radioChanged } from "./radio";
+import { coverage, coverageChoice, hasRadio, radio, redrawRadio } from "./radio";
 import { layers, live, showNotice } from "./store";
 
 const EVERY = 1500; // ms from an answer to the next request, at least
@@ -30,7 +30,7 @@ export function followCoverage(): () => void {
     try {
       const answer = await call("get_coverage", { of, height, side: SIDE });
       if (!over) coverage.value = answer.coverage;
-      radioChanged.value += 1;
+      redrawRadio();
       failed = false;
     } catch (error) {
       if (!failed && connection.peek().state === "open") showNotice("warning", `Coverage: ${reasonOf(error)}`);

@@ -23,6 +23,10 @@ export const hasRadio = computed(() =>
 /** Incremented when links or coverage have changed that the view draws. */
 export const radioChanged = signal(0);
 
+export function redrawRadio(): void {
+  radioChanged.value = radioChanged.peek() + 1;
+}
+
 // coverage -----------------------------------------------------------------------------------------------------------
 
 export type Quantity = "power" | "sinr";

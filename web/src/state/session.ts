@@ -122,7 +122,7 @@ export class Session {
   private events(events: readonly EventTree[]): void {
     if (!metadata.peek()?.recording) addEvents(events); // those of a recording came with the metadata
     if (events.some(({ kind }) => CHANGES_PLANS.has(kind))) this.requestPlansSoon();
-    if (events.some(({ kind }) => kind === "jammer")) void this.requestRadio();
+    if (events.some(({ kind }) => kind === "jammer" || kind === "spoofer")) void this.requestRadio();
   }
 
   private notification(method: string, params: Record<string, unknown>): void {

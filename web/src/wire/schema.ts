@@ -393,6 +393,17 @@ export interface JammerTree {
   false_frames: number;
 }
 
+/** A spoofer of satellite navigation; `captured`: vehicles whose receivers track its signals. */
+export interface SpooferTree {
+  name: string;
+  on: boolean;
+  active: boolean;
+  position: Point | null;
+  vehicle: string | null;
+  power: number;
+  captured: number;
+}
+
 /** A radio: Hz, dBm, dB; `needed` is the least SINR of a usable link, `range` (m) that of free space. */
 export interface RadioTypeTree {
   type: string;
@@ -418,12 +429,14 @@ export interface StationTree {
   radio: RadioTypeTree;
 }
 
-/** Radios, stations and jammers; links that are heard, usable ones, changes since the start, jammed receivers. */
+/** Radios, stations, jammers and spoofers; audible and usable links, changes, jammed receivers. `traffic` counts messages since the start: sent, delivered, dropped by reason. */
 export interface RadioTree {
   rate: number;
   fleets: readonly RadioFleetTree[];
   stations: readonly StationTree[];
   jammers: readonly JammerTree[];
+  spoofers: readonly SpooferTree[];
+  traffic: Readonly<Record<string, number>>;
   links: number;
   up: number;
   ups: number;
@@ -969,6 +982,17 @@ export interface Methods {
   set_pace: { params: { pace: number }; result: Moment };
   /** Change the rate of groups of frames; return the granted rate. */
   set_rate: { params: { rate?: number | null }; result: { rate: number } };
+  /** Change a spoofer of satellite navigation; signals follow with the next update. */
+  set_spoofer: {
+    params: {
+      name: string;
+      on?: boolean | null;
+      position?: readonly number[] | null;
+      vehicle?: string | null;
+      power?: number | null;
+    };
+    result: Moment;
+  };
   /** Show or hide layers of all pages of this server; users can still change them. */
   set_visualization_mode: {
     params: {
@@ -1057,6 +1081,7 @@ export const SLOW_METHODS: ReadonlySet<string> = new Set([
   "remove_zone",
   "reset",
   "set_jammer",
+  "set_spoofer",
   "simulation_step",
   "spawn_robots",
   "write_track",

@@ -81,6 +81,7 @@ it("opens with metadata and subscription, then the rest; an unknown method is no
     "get_routes",
     "get_autopilots",
     "get_standings",
+    "get_radio",
     "get_scenery",
     "get_frames",
     "get_orders",

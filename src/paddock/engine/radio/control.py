@@ -6,6 +6,7 @@ import numpy as np
 
 from paddock.compute.twin import vectorised
 from paddock.engine import actions
+from paddock.engine.radio.gnss import SpooferView
 from paddock.engine.radio.message_control import MessageControl
 from paddock.engine.radio.stage import JammerView, RadioStage
 from paddock.engine.radio.uplink import CommandTraffic
@@ -15,7 +16,7 @@ from paddock.radio.far_field import far_interference
 from paddock.radio.links import Links
 from paddock.radio.radios import COLUMN, Floats, Radios
 from paddock.radio.signal import decibels
-from paddock.radio.survey import CoverageGrid, Spectrum, Survey
+from paddock.radio.survey import CoverageGrid, HeardLevels, Spectrum, Survey
 
 if TYPE_CHECKING:
     from paddock.engine.engine import Engine
@@ -49,6 +50,7 @@ class RadioControl(MessageControl):
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
         self.jammers = JammerControl(engine)
+        self.spoofers = SpooferControl(engine)
 
     @property
     def _stage(self) -> RadioStage:
@@ -141,6 +143,14 @@ class RadioControl(MessageControl):
         stage = self._stage
         return stage.survey().coverage(*stage.surveyed(of, receiver, x, y, size), side, height)
 
+    def levels(self, places: Any, of: str | int | None = None, receiver: str | int | None = None) -> HeardLevels:
+        """Return received power, SINR and jamming at places (n, 3), m; `of` and `receiver` as for `coverage`."""
+        at = np.ascontiguousarray(np.asarray(places, np.float64).T)
+        if at.ndim != 2 or len(at) != 3 or not np.isfinite(at).all():
+            raise InvalidValueError(f"places are finite numbers of shape (n, 3), not {np.shape(places)}")
+        stage = self._stage
+        return stage.survey().at(*stage.surveyed(of, receiver, 0.0, 0.0, 1.0)[:2], at)
+
     def spectrum(self, receiver: str | int, span: float | None = None, bins: int = 96) -> Spectrum:
         """Return the power by frequency at a radio, over `span` Hz; by default four bandwidths."""
         stage = self._stage
@@ -177,3 +187,23 @@ class JammerControl:
         """
         action = actions.RadioAction("jammer", {"name": name, **changes})
         self._engine.apply_or_post(action, "jammers.set()", at_tick, source)
+
+
+class SpooferControl:
+    """The spoofers of satellite navigation of a simulation, `sim.radio.spoofers`."""
+
+    def __init__(self, engine: "Engine") -> None:
+        self._engine = engine
+
+    def __call__(self) -> list[SpooferView]:
+        """Return all spoofers, in the order of their names."""
+        self._engine.thread.refuse_elsewhere("spoofers()")
+        return self._engine.radio.satellites.views() if self._engine.radio.active else []
+
+    def set(self, name: str, *, at_tick: int | None = None, source: str = "", **changes: Any) -> None:
+        """Change a spoofer, immediately or at `at_tick`; signals follow with the next update. Any thread may call this.
+
+        `on` (bool), `position` ([x, y, z] m), `vehicle` (name) and `power` (dBm).
+        """
+        action = actions.RadioAction("spoofer", {"name": name, **changes})
+        self._engine.apply_or_post(action, "spoofers.set()", at_tick, source)

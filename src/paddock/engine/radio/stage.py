@@ -15,13 +15,25 @@ from paddock.engine.behaviours import RADIO, PoseBlocks
 from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE, every
 from paddock.engine.program import FleetProgram
+from paddock.engine.radio.gnss import SPOOFER_SETTINGS, SatelliteField
 from paddock.engine.radio.messages import MessageStage, RadioView
 from paddock.engine.radio.saved import check_links, links_tree, loaded_links
 from paddock.engine.radio.tuning import Tuning, links_on_one_channel
 from paddock.engine.radio.uplink import Uplink, station_range
 from paddock.errors import PaddockError, UnknownNameError, unknown_name
 from paddock.radio.datalink import NO_LINK, LinkQuality, quality_between
-from paddock.radio.jamming import FRAMES, ON, SPAN, Jammers, add_false_frames, add_jamming, changed, checked_changes
+from paddock.radio.describing import Emitters
+from paddock.radio.jamming import (
+    FRAMES,
+    ON,
+    SPAN,
+    Jammers,
+    JammerState,
+    add_false_frames,
+    add_jamming,
+    changed,
+    checked_changes,
+)
 from paddock.radio.link_update import LinkUpdate
 from paddock.radio.links import Links, no_links
 from paddock.radio.paths import PathTables
@@ -117,6 +129,7 @@ class RadioStage:
         self._doing: Floats = np.zeros((SPAN + 1, 0))  # what the jammers do, of the last update
         self._roster: RadioRoster | None = None
         self._version: tuple[int, int] = (-1, -1)
+        self.satellites = SatelliteField(scenario, world, programs, events, self._put_emitters)
         self.uplink = Uplink(scenario, world, programs, events, lambda: (self.roster.radios, self.links))
         self.tuning = Tuning()
         self.messages: MessageStage | None = None
@@ -170,6 +183,7 @@ class RadioStage:
         self.locate()
         jamming, self._doing = self._jam(roster, tick)
         self.links = roster.update.run(tick, jamming, before)
+        self.satellites.update(tick, self.period / self.world.clock.rate, roster.jammers, self._doing, self._ground)
         self._accepted = np.zeros((len(roster.deceptive), roster.radios.n))
         if len(roster.deceptive):
             self._deceive(roster)
@@ -205,7 +219,11 @@ class RadioStage:
         return heights
 
     def _place_jammers(self, roster: RadioRoster) -> None:
-        jammers, table = roster.jammers, roster.radios.table
+        self._put_emitters(roster.jammers, roster.radios)
+
+    def _put_emitters(self, jammers: Jammers, radios: Radios) -> None:
+        """Put jammers where their vehicles are; `radios` is their table."""
+        table = radios.table
         for k, state in enumerate(jammers.states):
             if state.vehicle is None:
                 jammers.place(k, np.array(state.position), None, -1.0)
@@ -216,7 +234,7 @@ class RadioStage:
                 jammers.place(k, None, None, -1.0)
                 continue
             pose = self._poses(fleet.name)[:7, int(rows[0])]
-            own = np.flatnonzero(roster.radios.owner == fleet.ids[rows[0]])
+            own = np.flatnonzero(radios.owner == fleet.ids[rows[0]])
             jammers.place(k, pose[:3], pose[3:], float(table[COLUMN.owner, own[0]]) if len(own) else -1.0)
 
     def _deceive(self, roster: RadioRoster) -> None:
@@ -353,7 +371,13 @@ class RadioStage:
         low, high = radios.table[:2].min(axis=1), radios.table[:2].max(axis=1)
         middle, extent = 0.5 * (low + high), float((high - low).max())
         given = float(middle[0]) if x is None else x, float(middle[1]) if y is None else y
-        return sources, at, *given, max(1.4 * extent, 100.0) if size is None else size
+        return sources, at, *given, max(1.7 * extent, 100.0) if size is None else size
+
+    def emitters(self) -> Emitters:
+        """Return jammers and spoofers as they are now, as plain trees."""
+        spoofers: list[Any] = [one._asdict() for one in self.satellites.views()] if self.satellites.sections else []
+        jammers: list[Any] = [one._asdict() for one in self.jammer_views()]
+        return Emitters(jammers, spoofers)
 
     def counts(self) -> dict[str, int]:
         """Return numbers of links: heard, usable, changes since the start; and of jammed receivers."""
@@ -373,19 +397,26 @@ class RadioStage:
             return RadioAction("send", self.messages.checked(action.arguments))
         if action.verb == "allocate":
             return RadioAction("allocate", self.tuning.checked(action.arguments, self.roster.radios))
-        if action.verb != "jammer":
-            raise unknown_name("change of the radio", action.verb, ["jammer", "send", "allocate"])
+        if action.verb not in ("jammer", "spoofer"):
+            raise unknown_name("change of the radio", action.verb, ["jammer", "spoofer", "send", "allocate"])
         arguments = dict(action.arguments)
-        state = self.roster.jammers.find(str(arguments.pop("name", "")))
+        state = self._emitter(action.verb, str(arguments.pop("name", "")))
+        for name in arguments if action.verb == "spoofer" else ():
+            if name not in SPOOFER_SETTINGS:
+                raise unknown_name("setting of a spoofer", name, SPOOFER_SETTINGS)
         changes = checked_changes(arguments)
         if changes.get("vehicle") is not None:
             _, rows = self.world.find(changes["vehicle"])
             if len(rows) != 1:
                 raise PaddockError(f"{changes['vehicle']!r} is a fleet of {len(rows)}: name one vehicle")
-        return RadioAction("jammer", {"name": state.name, **changes})
+        return RadioAction(action.verb, {"name": state.name, **changes})
+
+    def _emitter(self, kind: str, name: str) -> JammerState:
+        """Return the state of a jammer or spoofer."""
+        return self.roster.jammers.find(name) if kind == "jammer" else self.satellites.find(name)
 
     def apply(self, action: RadioAction) -> None:
-        """Send a message, or change a jammer or channels; links follow with the next update."""
+        """Send a message, or change a jammer, a spoofer or channels; links follow with the next update."""
         action = self.checked(action)
         arguments = dict(action.arguments)
         if action.verb == "send":
@@ -395,10 +426,10 @@ class RadioStage:
         if action.verb == "allocate":
             self._allocate(arguments)
             return
-        state = self.roster.jammers.find(arguments.pop("name"))
+        state = self._emitter(action.verb, arguments.pop("name"))
         changed(state, arguments)
         detail = ", ".join(f"{name} {value}" for name, value in arguments.items())
-        self.events.report(self.world.clock.tick, "jammer", state.name, detail)
+        self.events.report(self.world.clock.tick, action.verb, state.name, detail)
 
     def _allocate(self, arguments: Mapping[str, Any]) -> None:
         """Allocate channels by the links at the present positions."""
@@ -423,7 +454,9 @@ class RadioStage:
         roster = self.roster
         counts = {"ups": self.ups, "downs": self.downs}
         assert self.messages is not None
-        own = {"messages": self.messages.save(), "channels": self.tuning.save()}
+        own: dict[str, Any] = {"messages": self.messages.save(), "channels": self.tuning.save()}
+        if self.satellites.sections:
+            own["spoofers"] = self.satellites.save()
         return {"links": links_tree(self.links), "jammers": roster.jammers.save(), **own, **counts}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
@@ -440,6 +473,7 @@ class RadioStage:
         self.tuning.restore(saved.get("channels"), roster.radios)
         self.messages.restore(saved["messages"])
         self.uplink.check_saved()
+        self.satellites.restore(saved.get("spoofers", []))
 
     def take_over(self, other: "RadioStage") -> None:
         """Replace the state by that of another stage, whose programs are now those of this one."""
@@ -451,6 +485,7 @@ class RadioStage:
         self.tuning = other.tuning
         assert self.messages is not None and other.messages is not None
         self.messages.take_over(other.messages)
+        self.satellites.take_over(other.satellites)
 
     def clear(self) -> None:
         """Start a new run."""
@@ -458,6 +493,7 @@ class RadioStage:
         self._roster, self.tuning = None, Tuning()
         if self.messages is not None:
             self.messages.clear()
+        self.satellites.clear()
 
 
 def _pairs(links: Links, lowest: int) -> Ints:

@@ -13,7 +13,9 @@ from paddock.record.mission_report.map_figure import png, styled
 from paddock.record.race import race_entries
 from paddock.record.race_report.figures import draw_gg, draw_lines, draw_speed
 from paddock.record.race_report.traces import car_traces, race_of
+from paddock.record.radio_report import link_tables
 from paddock.record.reader import RecordedRun, open_run
+from paddock.record.run_metrics import metrics
 from paddock.scenario.rules import Rules
 from paddock.track.race_log import RaceEntry
 from paddock.track.standings import Standing, Standings, gap_text
@@ -62,7 +64,7 @@ def _contents(run: RecordedRun) -> dict[str, bytes]:
         missing = str(error)
     rules, entries = scenario.rules.resolved, race_entries(events)
     remarks = _remarks(events)
-    numbers = {
+    numbers: dict[str, Any] = {
         "scenario": scenario.name,
         "seed": section.begin.seed,
         "complete": run.complete,
@@ -71,7 +73,13 @@ def _contents(run: RecordedRun) -> dict[str, bytes]:
         "log": [entry._asdict() for entry in entries],
         "remarks": [{"kind": kind, "subject": who, "count": n, "first": text} for kind, who, n, text in remarks],
     }
+    links: list[str] = []
+    if scenario.radio is not None:
+        measured = metrics(run)
+        numbers["radio"] = {name: fleet["radio"] for name, fleet in measured["fleets"].items() if "radio" in fleet}
+        links = link_tables(measured)
     text = _markdown(scenario.name, standings, rules, entries, remarks, list(figures), missing, run.complete)
+    text += "\n".join(links)
     document = json.dumps(numbers, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     return {"report.md": text.encode(), "results.json": document.encode(), **figures}
 

@@ -87,12 +87,15 @@ GAUGES = {
     "claims": "Clients with a claim on vehicles.",
     "lag_seconds": "Seconds of wall time by which a paced run is behind its pace.",
     "tick_seconds": "Recent mean wall time of a tick, in seconds.",
+    "radio_links": "Usable radio links at the last update.",
 }
 COUNTERS = {
     "slips": "Times that a paced run skipped ahead after falling behind.",
     "events": "Events reported.",
     "commands": "Commands accepted.",
     "refused": "Operations refused.",
+    "radio_ups": "Radio links that have come up.",
+    "radio_downs": "Radio links that have dropped.",
 }
 HUB_COUNTERS = {
     "aux_unsupported": "Commands with aux_accel or aux_speed, which are not supported.",

@@ -91,6 +91,7 @@ REASONS = {
     ESTIMATE: ModeReason.EKF_FAILSAFE,
 }
 POSITION_LOST = 1.0  # s
+GLITCH_TIME = 0.5  # s
 CLEARED = 1.0  # s that a condition must be gone
 CRASH_TIME = 2.0  # s
 CRASH_TILT = radians(30.0)  # attitude error
@@ -136,6 +137,7 @@ class Failsafes:
     rc: Failsafe
     low: Failsafe
     position: Failsafe
+    glitch: Failsafe  # reported, without an action: dead reckoning continues until the position is lost
     critical: Failsafe
     all: list[Failsafe]
     short: Failsafe | None  # of planes, whose `rc` and `gcs` are the long failsafe
@@ -148,6 +150,7 @@ class Failsafes:
         self.rc = Failsafe("Radio failsafe", "FS_THR_ENABLE", 2, RADIO)
         self.low = Failsafe("Battery low", "BATT_FS_LOW_ACT", 3, BATTERY)
         self.position = Failsafe("EKF failsafe", "FS_EKF_ACTION", 4, ESTIMATE, POSITION_LOST)
+        self.glitch = Failsafe("GPS glitch", "FS_EKF_ACTION", 0, ESTIMATE, GLITCH_TIME)
         self.critical = Failsafe("Battery critical", "BATT_FS_CRT_ACT", 5, BATTERY)
         self.all, self.short = [self.critical, self.position, self.low, self.rc, self.gcs], None
         if "FS_SHORT_ACTN" in autopilot.parameters:
@@ -198,6 +201,11 @@ class Failsafes:
                 failsafe.acted = failsafe.acted and failsafe.active
             if failsafe.active and not failsafe.acted and autopilot.armed:
                 self._act(failsafe)
+        refused = autopilot.home is not None and max(autopilot.estimate.position_ratio, 0.0) > 1.0
+        if self.glitch.changes(refused and bool(autopilot.estimator.health.gps), dt):
+            found = self.glitch.active
+            severity, text = (Severity.CRITICAL, "GPS glitch") if found else (Severity.NOTICE, "GPS glitch cleared")
+            autopilot.send_text(severity, text)
         self._check_crash(dt)
 
     def _report(self, failsafe: Failsafe) -> None:

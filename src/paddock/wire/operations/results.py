@@ -331,6 +331,18 @@ class JammerTree(TypedDict):
     false_frames: float
 
 
+class SpooferTree(TypedDict):
+    """A spoofer of satellite navigation; `captured`: vehicles whose receivers track its signals."""
+
+    name: str
+    on: bool
+    active: bool
+    position: Point | None
+    vehicle: str | None
+    power: float
+    captured: int
+
+
 class RadioTypeTree(TypedDict):
     """A radio: Hz, dBm, dB; `needed` is the least SINR of a usable link, `range` (m) that of free space."""
 
@@ -360,12 +372,17 @@ class StationTree(TypedDict):
 
 
 class RadioTree(TypedDict):
-    """Radios, stations and jammers; links that are heard, usable ones, changes since the start, jammed receivers."""
+    """Radios, stations, jammers and spoofers; audible and usable links, changes, jammed receivers.
+
+    `traffic` counts messages since the start: sent, delivered, dropped by reason.
+    """
 
     rate: float
     fleets: list[RadioFleetTree]
     stations: list[StationTree]
     jammers: list[JammerTree]
+    spoofers: list[SpooferTree]
+    traffic: dict[str, int]
     links: int
     up: int
     ups: int

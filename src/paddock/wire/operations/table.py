@@ -484,34 +484,6 @@ class Operations(Protocol):
 
     # radio -----------------------------------------------------------------------------------------------------------
 
-    @entry("change", rpc="radio_send", zmq="Call", client="radio.send")
-    def radio_send(
-        self,
-        source: Annotated[str | int, "the vehicle or station that sends"],
-        to: Annotated[str | int, "a vehicle or station, or `*`: all that hear it"] = "*",
-        data: Annotated[Any, "the contents"] = None,
-        bits: Annotated[int | None, Ge(0), Le(1 << 24), "size; null: that of the contents"] = None,
-        hops: Annotated[int | None, Ge(1), Le(255), "most hops; null: 1 of a broadcast, else `messages.hops`"] = None,
-        lifetime: Annotated[float | None, Le(1e6), "s until it is discarded; null: `messages.lifetime`"] = None,
-    ) -> None:
-        """Send a message over the simulated radio."""
-
-    @entry("read", rpc="radio_received", zmq="Call", answer="messages", client="radio.received")
-    def radio_received(
-        self,
-        name: Annotated[str | int, "a vehicle or station"],
-        since: Annotated[int, Ge(0), "only messages with higher numbers"] = 0,
-    ) -> list[r.RadioMessageTree]:
-        """Return the newest messages that a vehicle or station has received, oldest first."""
-
-    @entry("read", rpc="radio_network", zmq="Call", answer="network", client="radio.network")
-    def radio_network(self) -> r.RadioNetworkTree:
-        """Return the network of the radio links: components, articulation points, bridges."""
-
-    @entry("read", rpc="radio_traffic", zmq="Call", answer="traffic", client="radio.traffic")
-    def radio_traffic(self) -> dict[str, int]:
-        """Return counters of messages: sent, delivered, dropped by reason."""
-
     @entry("read", rpc="get_radio", zmq="Call", answer="radio", client="radio.view")
     def radio_view(self) -> r.RadioTree | None:
         """Return the radios of fleets, the stations, the jammers and numbers of links; null without radio."""
@@ -552,6 +524,34 @@ class Operations(Protocol):
     ) -> r.VisualizationTree:
         """Show or hide layers of all pages of this server; users can still change them."""
 
+    @entry("change", rpc="radio_send", zmq="Call", client="radio.send")
+    def radio_send(
+        self,
+        source: Annotated[str | int, "the vehicle or station that sends"],
+        to: Annotated[str | int, "a vehicle or station, or `*`: all that hear it"] = "*",
+        data: Annotated[Any, "the contents"] = None,
+        bits: Annotated[int | None, Ge(0), Le(1 << 24), "size; null: that of the contents"] = None,
+        hops: Annotated[int | None, Ge(1), Le(255), "most hops; null: 1 of a broadcast, else `messages.hops`"] = None,
+        lifetime: Annotated[float | None, Le(1e6), "s until it is discarded; null: `messages.lifetime`"] = None,
+    ) -> None:
+        """Send a message over the simulated radio."""
+
+    @entry("read", rpc="radio_received", zmq="Call", answer="messages", client="radio.received")
+    def radio_received(
+        self,
+        name: Annotated[str | int, "a vehicle or station"],
+        since: Annotated[int, Ge(0), "only messages with higher numbers"] = 0,
+    ) -> list[r.RadioMessageTree]:
+        """Return the newest messages that a vehicle or station has received, oldest first."""
+
+    @entry("read", rpc="radio_network", zmq="Call", answer="network", client="radio.network")
+    def radio_network(self) -> r.RadioNetworkTree:
+        """Return the network of the radio links: components, articulation points, bridges."""
+
+    @entry("read", rpc="radio_traffic", zmq="Call", answer="traffic", client="radio.traffic")
+    def radio_traffic(self) -> dict[str, int]:
+        """Return counters of messages: sent, delivered, dropped by reason."""
+
     @entry("read", rpc="get_jammers", zmq="Call", answer="jammers", client="radio.jammers")
     def jammers(self) -> list[r.JammerTree]:
         """Return the jammers, in the order of their names; none without radio."""
@@ -568,6 +568,17 @@ class Operations(Protocol):
         bandwidth: Annotated[a.Finite | None, "Hz"] = None,
     ) -> None:
         """Change a jammer; links follow with the next update."""
+
+    @entry("post", rpc="set_spoofer", zmq="Call", client="radio.set_spoofer", slow=True)
+    def set_spoofer(
+        self,
+        name: Annotated[a.Text, "the spoofer"],
+        on: Annotated[bool | None, "whether it follows its schedule; null: as it is"] = None,
+        position: Annotated[a.Numbers | None, a.ErrorText("position must be a list of numbers"), "x, y, z, m"] = None,
+        vehicle: Annotated[a.Text | None, "the vehicle that carries it"] = None,
+        power: Annotated[a.Finite | None, "dBm"] = None,
+    ) -> None:
+        """Change a spoofer of satellite navigation; signals follow with the next update."""
 
     @entry("read", rpc="get_link", zmq="Call", answer="link", client="radio.link")
     def link_budget(

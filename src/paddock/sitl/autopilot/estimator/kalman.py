@@ -40,7 +40,8 @@ JUMPS_SEEN = 39  # jumps that were reported
 USE_TRUTH, TRUTH_PLACED = 40, 41  # 0 or 1: copy the truth; its origin is known
 WATCHES = 42  # 5 sensors x WATCH_WIDTH
 WATCH_WIDTH = 4  # last value, repeats in a row, samples, 1: noise-free
-MEMORY = WATCHES + 5 * WATCH_WIDTH
+GLITCH = WATCHES + 5 * WATCH_WIDTH  # 1: fixes are rejected that are far from a position that was certain
+MEMORY = GLITCH + 1
 
 # noise: a little more than that of consumer-grade sensors
 GRAVITY = 9.80665  # m/s2
@@ -75,6 +76,7 @@ POSITION_HOLDS = 4e6  # us of dead reckoning with a valid position
 POSITION_LIMIT = 10.0  # m, 1 sigma
 FIXES_NEEDED = 5.0
 REFUSALS_LOST, REFUSALS_FRESH = 3.0, 25.0  # rejected fixes in a row that reset the filter: when lost, when certain
+GLITCH_RADIUS, GLITCH_HOLDS = 25.0, 1e7  # m, and us: a farther jump of the fixes resets the filter only after this time
 COMPASS_PATIENCE = 40.0  # rejected samples in a row that increase the heading uncertainty
 FROZEN = 20.0  # equal samples in a row
 PROBATION = 50.0  # samples in which a sensor shows whether it is noisy

@@ -11,11 +11,11 @@ from paddock.sitl.sensor_data import COLUMN, Floats
 # fmt: off
 # isort: off
 from paddock.sitl.autopilot.estimator.kalman import (
-    ACCEL_BIAS, ACCEL_BIAS_START, ACCEL_OK, ALIGNED, ALTITUDE as ORIGIN_ALTITUDE, BARO_ALTITUDE, BARO_BIAS,
-    BARO_GOOD, BARO_NOISE, BARO_OK, BARO_TIME, BOOT_NOISE, COMPASS_GOOD, COMPASS_NOISE, COMPASS_OK,
-    COMPASS_PATIENCE, COMPASS_REFUSED, COMPASS_TIME, COURSE_SPEED, DECLINATION, DIP, DOWN, ERRORS, E_ACCEL,
-    E_BARO, E_GYRO, E_POSITION, E_TILT, E_VELOCITY, FORCE, FROZEN, FUSED, GNSS_GOOD, GNSS_OK, GNSS_STALE,
-    GNSS_TIME, GRAVITY, GYRO_BIAS, GYRO_BIAS_START, GYRO_OK, HAS_ORIGIN, HEADING_KNOWN, HEADING_UNKNOWN,
+    ACCEL_BIAS, ACCEL_BIAS_START, ACCEL_OK, ALIGNED, ALTITUDE as ORIGIN_ALTITUDE, BARO_ALTITUDE, BARO_BIAS, BARO_GOOD,
+    BARO_NOISE, BARO_OK, BARO_TIME, BOOT_NOISE, COMPASS_GOOD, COMPASS_NOISE, COMPASS_OK, COMPASS_PATIENCE,
+    COMPASS_REFUSED, COMPASS_TIME, COURSE_SPEED, DECLINATION, DIP, DOWN, ERRORS, E_ACCEL, E_BARO, E_GYRO, E_POSITION,
+    E_TILT, E_VELOCITY, FIXES_NEEDED, FORCE, FROZEN, FUSED, GLITCH, GLITCH_HOLDS, GLITCH_RADIUS, GNSS_GOOD, GNSS_OK,
+    GNSS_STALE, GNSS_TIME, GRAVITY, GYRO_BIAS, GYRO_BIAS_START, GYRO_OK, HAS_ORIGIN, HEADING_KNOWN, HEADING_UNKNOWN,
     HORIZONTAL_NOISE, IMU_GOOD, IMU_TIME, JUMPED, JUMPS, LATITUDE, LEAST_NOISE, LONGEST_STEP, LONGITUDE, PER_EAST,
     PER_NORTH, POSITION_HOLDS, PROBATION, RATES, REFUSALS_FRESH, REFUSALS_LOST, REFUSED, REST_NOISE, REST_PERIOD,
     REST_TIME, STANDING, TILT_START, US, VELOCITY, VELOCITY_NOISE, VERTICAL_NOISE, WATCHES, WATCH_WIDTH, Three, Two,
@@ -232,11 +232,27 @@ def take_fix(row: Floats, x: Floats, p: Floats, m: Floats, work: Floats, out: Fl
     if _within_gates(x, p, m, out, place, velocity, noise[0]):
         _accept(x, p, m, work, place, velocity, noise, time - m[GNSS_GOOD])
         m[GNSS_GOOD] = time
-    elif m[REFUSED] >= (REFUSALS_FRESH if time - m[GNSS_GOOD] < POSITION_HOLDS else REFUSALS_LOST):
+    elif _resets(x, m, place, time - m[GNSS_GOOD]):
         jump(x, p, m, place, velocity, noise)
         m[GNSS_GOOD] = time
     _course_for_heading(x, p, m, velocity)
     return False
+
+
+def _resets(x: Floats, m: Floats, place: Three, silence: float) -> bool:
+    """Return whether rejected fixes, `silence` us after the last good one, replace the position.
+
+    A receiver that suddenly reports another place, while the position is certain and the vehicle moves, is not believed
+    for longer: it may see reflections or false signals. The position is lost in the meantime, and a failsafe acts.
+    """
+    north, east = place[0] - x[0], place[1] - x[1]
+    far = north * north + east * east > GLITCH_RADIUS * GLITCH_RADIUS
+    if m[REFUSED] == 1.0:
+        certain = silence < GNSS_STALE and m[FUSED] >= FIXES_NEEDED and m[STANDING] == 0.0
+        m[GLITCH] = 1.0 if far and certain else 0.0
+    if m[GLITCH] == 1.0 and far:
+        return silence >= GLITCH_HOLDS
+    return bool(m[REFUSED] >= (REFUSALS_FRESH if silence < POSITION_HOLDS else REFUSALS_LOST))
 
 
 def _extrapolated(row: Floats, x: Floats, m: Floats, age: float) -> tuple[Three, Three]:

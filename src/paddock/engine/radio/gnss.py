@@ -1,0 +1,285 @@
+"""Satellite navigation under jammers and spoofers: the signals at the receivers of all vehicles.
+
+The stage of radio updates them with the links. A fleet that has a `gnss` sensor, in a scenario with jammers or
+spoofers, has a table of signals, which the sensor reads.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from paddock.engine.events import EventLog
+from paddock.engine.program import GNSS, FleetProgram
+from paddock.errors import PaddockError, unknown_name
+from paddock.radio import gnss as g
+from paddock.radio.jamming import HIGH, LOW, ON, PHASE, SPAN, Jammers, JammerState, on_share, started
+from paddock.radio.links import BANDWIDTH, FREQUENCY, POWER
+from paddock.radio.paths import PathTables
+from paddock.radio.radios import (
+    COLUMN,
+    FleetRadios,
+    Floats,
+    Radios,
+    check_frequencies,
+    classes_of,
+    jammer_radio,
+    radios_of,
+)
+from paddock.radio.signal import power_ratio
+from paddock.scenario import Scenario, VehicleEntry
+from paddock.scenario.radio import AntennaSection, FittedRadio, JammerSection, RadioSection
+from paddock.scenario.spoofing import SpooferSection
+from paddock.world.columns import column_index
+from paddock.world.pose import Environment
+from paddock.world.world import World
+
+GROUND_Z = column_index(Environment)["ground_z"]
+EVENTS_SHOWN = 100  # at one update
+SHARED = ("position", "vehicle", "power", "enabled", "on")  # settings of spoofers and jammers
+SPOOFER_SETTINGS = ("on", "position", "vehicle", "power")
+RECEIVER = FittedRadio(
+    type=GNSS, frequency=g.L1, channel=0, bandwidth=g.BAND, antenna=AntennaSection(kind="isotropic"), modulation="bpsk"
+)
+Place = Callable[[Jammers, Radios], None]
+"""Puts emitters where their vehicles are."""
+
+
+class SpooferView(NamedTuple):
+    """A spoofer at this tick."""
+
+    name: str
+    on: bool  # whether it follows its schedule
+    active: bool  # whether it transmits
+    position: tuple[float, float, float] | None  # m; None: its vehicle has been removed
+    vehicle: str | None
+    power: float  # dBm
+    captured: int  # vehicles whose receivers track its signals
+
+
+def as_jammer(one: SpooferSection) -> JammerSection:
+    """Return the transmitter of a spoofer as a jammer in the band of the satellites."""
+    given: dict[str, Any] = {name: getattr(one, name) for name in ("name", *SHARED)}
+    return JammerSection(kind="spot", frequency=g.L1, bandwidth=g.BAND, **given)
+
+
+class ReceiverRoster:
+    """What does not change while the vehicles stay the same."""
+
+    def __init__(self, scenario: Scenario, world: World, programs: Mapping[str, FleetProgram]) -> None:
+        section = scenario.radio
+        assert section is not None
+        self.fleets = [p.fleet for p in programs.values() if GNSS in p.fleet.tables and p.fleet.n]
+        fitted = [
+            FleetRadios(one.name, one.ids.copy(), one.tables["streams"][: one.n].copy(), (RECEIVER,))
+            for one in self.fleets
+        ]
+        emitters = (*section.jammers, *map(as_jammer, section.spoofers))
+        own: RadioSection = section.model_copy(update={"stations": (), "jammers": emitters, "types": {}})
+        self.radios = radios_of(own, fitted)
+        self.emitters = Jammers(emitters, self.radios)
+        self.classes = classes_of(own, self.radios.groups)
+        ground = float(world.environment[GROUND_Z])
+        self.tables = PathTables(self.radios, self.classes, world.scenery, ground, world.seed)
+        names = [one.name for one in self.emitters.sections]
+        self.jammers = np.array([names.index(one.name) for one in _by_name(section.jammers)], np.int64)
+        self.spoofers = np.array([names.index(one.name) for one in _by_name(section.spoofers)], np.int64)
+        self.aimed = np.zeros((len(self.spoofers), self.radios.n))
+        for q, spoofer in enumerate(_by_name(section.spoofers)):
+            self.aimed[q] = self._aimed(spoofer.target, world)
+
+    def _aimed(self, target: str | None, world: World) -> Floats:
+        """Return 1 for the receivers of a target, 0 for others."""
+        if target is None:
+            return np.ones(self.radios.n)
+        if not world.has(target):  # it has been removed
+            return np.zeros(self.radios.n)
+        fleet, rows = world.find(target)
+        return np.isin(self.radios.owner, fleet.ids[rows]).astype(np.float64)
+
+
+def _by_name(sections: Any) -> list[Any]:
+    return sorted(sections, key=lambda one: one.name)
+
+
+def check_receivers(scenario: Scenario) -> None:
+    """Raise InvalidValueError at its place if a model of propagation is not valid for jammers of satellite signals."""
+    section = scenario.radio
+    assert section is not None
+    near = [
+        one
+        for one in section.jammers
+        if abs(one.frequency - g.L1) < 0.5 * (jammer_radio(one).bandwidth + g.BAND) or one.sweep is not None
+    ]
+    one = np.zeros(1, np.int64)
+    fleets = [FleetRadios(entry.name, one, one, (RECEIVER,)) for entry in scenario.vehicles if has_receiver(entry)]
+    emitters = (*near, *map(as_jammer, section.spoofers))
+    if emitters and fleets:
+        own: RadioSection = section.model_copy(update={"stations": (), "jammers": emitters, "types": {}})
+        groups = radios_of(own, fleets).groups
+        check_frequencies(scenario, groups, classes_of(own, groups))
+
+
+def has_receiver(entry: VehicleEntry) -> bool:
+    """Return whether the vehicles of an entry have satellite navigation."""
+    return any(sensor.name == "gnss" for sensor in entry.sensors)
+
+
+class SatelliteField:
+    """The signals of satellites and spoofers at all vehicles."""
+
+    def __init__(
+        self, scenario: Scenario, world: World, programs: dict[str, FleetProgram], events: EventLog, place: Place
+    ) -> None:
+        self.scenario, self.world, self.programs, self.events, self._place = scenario, world, programs, events, place
+        section = scenario.radio
+        if section is not None:
+            check_receivers(scenario)
+        self.sections: list[SpooferSection] = [] if section is None else _by_name(section.spoofers)
+        self.states = [started(as_jammer(one)) for one in self.sections]
+        ways, rules = np.zeros((6, len(self.sections))), np.zeros((3, len(self.sections)))
+        for q, one in enumerate(self.sections):
+            rules[:, q] = power_ratio(one.margin), one.capture, 0.0 if one.pull is None else one.pull.delay
+            ways[:3, q] = one.offset or 0.0
+            ways[3:, q] = 0.0 if one.pull is None else one.pull.velocity
+        self._ways, self._rules = ways, rules
+        self._active = np.zeros(len(self.sections))
+        self._roster: ReceiverRoster | None = None
+        self._version = (-1, -1)
+
+    @property
+    def roster(self) -> ReceiverRoster:
+        """The receivers of the present vehicles."""
+        version = self.world.run, self.world.roster_version
+        if self._roster is None or self._version != version:
+            self._roster, self._version = ReceiverRoster(self.scenario, self.world, self.programs), version
+        return self._roster
+
+    def update(
+        self, tick: int, interval: float, jammers: Jammers, doing: Floats, heights: Callable[[Floats, Floats], Floats]
+    ) -> None:
+        """Update all signals for `interval` s; `doing`: what the jammers do, `heights` returns those of the ground."""
+        time = tick / self.world.clock.rate
+        weights = np.array([jammer_weight(jammers, doing, k) for k in range(len(jammers))])
+        self._active = np.array(
+            [
+                on_share(one.on, time, interval) if state.on else 0.0
+                for one, state in zip(self.sections, self.states, strict=True)
+            ]
+        )
+        fleets = [p.fleet for p in self.programs.values() if GNSS in p.fleet.tables]
+        if not weights.any() and not self._active.any():
+            for fleet in fleets:
+                self._set_open(fleet.tables[GNSS][:, : fleet.n], fleet, tick)
+            return
+        roster = self.roster
+        if not roster.radios.n:
+            return
+        levels = self._levels(roster, jammers, heights)
+        shares = np.zeros(len(roster.emitters))
+        shares[roster.jammers] = weights
+        self._active *= roster.emitters.present[roster.spoofers]
+        shares[roster.spoofers] = self._active / g.MATCHED
+        for part in roster.radios.parts:
+            fleet = self.world.fleets[part.fleet]
+            signals = fleet.tables[GNSS]
+            before = signals[g.CAPTOR, : fleet.n].copy()
+            given: Any = (
+                *(fleet.n, part.first, time, interval, levels, shares, roster.spoofers, self._active, roster.aimed),
+                *(self._rules, self._ways, signals),
+            )
+            g.update_signals(*given)
+            self._report(fleet, before, signals[g.CAPTOR, : fleet.n], tick)
+
+    def _set_open(self, signals: Floats, fleet: Any, tick: int) -> None:
+        """Set the signals of open sky."""
+        before = signals[g.CAPTOR].copy()
+        signals[:] = g.OPEN_SIGNAL[:, None]
+        self._report(fleet, before, signals[g.CAPTOR], tick)
+
+    def _levels(self, roster: ReceiverRoster, jammers: Jammers, heights: Callable[[Floats, Floats], Floats]) -> Floats:
+        """Return the power (mW) of all emitters at the receivers, (emitters, n)."""
+        radios, table = roster.radios, roster.radios.table
+        for k, state in zip(roster.jammers, jammers.states, strict=True):
+            roster.emitters.states[k] = state
+        for k, state in zip(roster.spoofers, self.states, strict=True):
+            roster.emitters.states[k] = state
+            table[POWER, radios.n + k] = state.power
+        from_main = jammers.radios.table[:, jammers.radios.n :]
+        for row in (FREQUENCY, BANDWIDTH, POWER):
+            table[row, radios.n + roster.jammers] = from_main[row]
+        for part in radios.parts:
+            radios.place(part, self.programs[part.fleet].pose_block(self.world.clock.tick))
+        self._place(roster.emitters, radios)
+        table[COLUMN.height] = table[2] - heights(table[0], table[1])
+        roster.tables.place()
+        return roster.emitters.levels(roster.classes, roster.tables.paths)
+
+    def _report(self, fleet: Any, before: Floats, after: Floats, tick: int) -> None:
+        """Report receivers that were captured or released."""
+        for row in np.flatnonzero(before != after)[:EVENTS_SHOWN].tolist():
+            captor = int(after[row]) or int(before[row])
+            kind = "gnss_spoofed" if after[row] else "gnss_released"
+            self.events.report(tick, kind, fleet.vehicle_name(row), self.sections[captor - 1].name)
+
+    def find(self, name: str) -> JammerState:
+        """Return the state of a spoofer by name."""
+        for one in self.states:
+            if one.name == name:
+                return one
+        raise unknown_name("spoofer", name, [one.name for one in self.states])
+
+    def views(self) -> list[SpooferView]:
+        """Return all spoofers as they are now."""
+        roster, found = self.roster, []
+        for k, state in zip(roster.spoofers, self.states, strict=True):
+            roster.emitters.states[k] = state
+        self._place(roster.emitters, roster.radios)
+        captors = [fleet.tables[GNSS][g.CAPTOR, : fleet.n] for fleet in roster.fleets]
+        for q, (k, state) in enumerate(zip(roster.spoofers.tolist(), self.states, strict=True)):
+            x, y, z = roster.radios.table[:3, roster.radios.n + k].tolist()
+            place = (x, y, z) if roster.emitters.present[k] else None
+            captured = sum(int((one == q + 1.0).sum()) for one in captors)
+            active = bool(self._active[q])
+            found.append(SpooferView(state.name, state.on, active, place, state.vehicle, state.power, captured))
+        return found
+
+    def save(self) -> list[dict[str, Any]]:
+        """Return the states of the spoofers; the signals are tables of the fleets."""
+        return Jammers.saved(self.states)
+
+    def restore(self, saved: Any) -> None:
+        """Load what `save` returned, and check the restored signals."""
+        self.states = Jammers.loaded(saved, [one.name for one in self.sections])
+        for name, program in self.programs.items():
+            if GNSS in program.fleet.tables:
+                signals = program.fleet.tables[GNSS][:, : program.fleet.n]
+                if not g.possible_signals(signals, len(self.sections), self.world.clock.time):
+                    raise PaddockError(f"saved satellite signals of {name!r} are not valid")
+
+    def take_over(self, other: "SatelliteField") -> None:
+        """Replace the state by that of another field."""
+        self.states, self._roster, self._active = other.states, None, other._active
+
+    def clear(self) -> None:
+        """Start a new run."""
+        self.states, self._roster = [started(as_jammer(one)) for one in self.sections], None
+
+
+def jammer_weight(jammers: Jammers, doing: Floats, k: int) -> float:
+    """Return the share of a jammer's power that disturbs the satellites' signals, in time and by 1 / Q."""
+    column = jammers.radios.table[:, jammers.radios.n + k]
+    frequency, width, share = float(column[FREQUENCY]), float(column[BANDWIDTH]), float(doing[ON, k])
+    if share == 0.0:
+        return 0.0
+    if doing[HIGH, k] == 0.0:
+        return share * g.spectrum_overlap(frequency - g.L1, width)
+    low, reach = float(doing[LOW, k]), float(doing[HIGH, k] - doing[LOW, k])
+    phase, span = float(doing[PHASE, k]), float(doing[SPAN, k])
+    parts = [(phase, min(phase + span, 1.0)), (0.0, max(phase + span - 1.0, 0.0))]
+    total = 0.0
+    for begin, end in parts:
+        if end > begin:
+            middle, wide = low + 0.5 * (begin + end) * reach, (end - begin) * reach + width
+            total += (end - begin) / span * g.spectrum_overlap(middle - g.L1, wide)
+    return share * total

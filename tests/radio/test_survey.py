@@ -1,0 +1,111 @@
+"""Coverage and spectra against free space, noise and bands on paper."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import paddock
+from paddock.engine.simulation import Simulation
+from paddock.errors import PaddockError
+from paddock.radio.survey import free_range
+
+LIGHT = 299_792_458.0
+F = 2.4e9
+TYPE = {"bandwidth": 20e6, "noise_figure": 0.0, "duty": 0.0, "power": 20.0, "sensitivity": -95.0}
+NOISE = -100.96  # dBm: kTB of 20 MHz at 290 K
+POINT = {"name": "p", "model": "point", "spawn": {"poses": [[300, 0, 50, 0]]}, "radio": "t"}
+BARRAGE = {"name": "red", "kind": "barrage", "position": [1000, 0, 2], "power": 10, "bandwidth": 40e6}
+
+
+def loaded(jammers: list[dict[str, Any]], *stations: dict[str, Any]) -> Simulation:
+    radio = {"types": {"t": TYPE}, "stations": [*stations], "jammers": jammers}
+    return paddock.load({"clock": {"rate": 100}, "radio": radio, "vehicles": [POINT]})
+
+
+def free_space(distance: Any) -> Any:
+    """Friis, dB."""
+    return 20.0 * np.log10(4.0 * np.pi * distance * F / LIGHT)
+
+
+def test_power_of_the_strongest_station_and_its_sinr() -> None:
+    a = {"name": "a", "position": [0, 0, 30], "radio": "t"}
+    b = {"name": "b", "position": [800, 600, 30], "radio": {"type": "t", "power": 30.0}}
+    with loaded([], a, b) as sim:
+        assert sim.radio is not None
+        grid = sim.radio.coverage(x=200.0, y=100.0, size=2000.0, side=9, height=5.0)
+        assert (grid.x, grid.y, grid.cell) == (-800.0, -900.0, 250.0) and grid.power.shape == (9, 9)
+        x, y = np.meshgrid(grid.x + 250.0 * np.arange(9), grid.y + 250.0 * np.arange(9))
+        from_a = 20.0 - free_space(np.sqrt(x**2 + y**2 + 25.0**2))
+        from_b = 30.0 - free_space(np.sqrt((x - 800.0) ** 2 + (y - 600.0) ** 2 + 25.0**2))
+        assert grid.power == pytest.approx(np.maximum(from_a, from_b), abs=0.01)
+        assert grid.noise == pytest.approx(NOISE, abs=0.01)
+        assert grid.sinr == pytest.approx(grid.power - NOISE, abs=0.02)
+        assert (grid.jamming < -200.0).all()
+        only = sim.radio.coverage(of="a", x=200.0, y=100.0, size=2000.0, side=9, height=5.0)
+        assert only.power == pytest.approx(from_a, abs=0.01)
+
+
+def test_jamming_is_the_share_in_the_band_and_lowers_the_sinr() -> None:
+    """Half of a barrage of 40 MHz falls into the band of 20 MHz."""
+    with loaded([BARRAGE], {"name": "a", "position": [0, 0, 2], "radio": "t"}) as sim:
+        assert sim.radio is not None
+        grid = sim.radio.coverage(x=500.0, y=0.0, size=600.0, side=3)  # x 200, 500, 800; y -300, 0, 300
+        jamming = 10.0 - free_space(np.array([800.0, 500.0, 200.0])) - 10.0 * np.log10(2.0)
+        assert grid.jamming[1] == pytest.approx(jamming, abs=0.01)
+        signal = 20.0 - free_space(np.array([200.0, 500.0, 800.0]))
+        total = 10.0 * np.log10(10.0 ** (jamming / 10.0) + 10.0 ** (NOISE / 10.0))
+        assert grid.sinr[1] == pytest.approx(signal - total, abs=0.02)
+        sim.radio.jammers.set("red", on=False)
+        sim.step(20)
+        assert (sim.radio.coverage(x=500.0, y=0.0, size=600.0, side=3).jamming < -200.0).all()
+
+
+def test_spectrum_of_a_jammer_and_a_transmitter() -> None:
+    """In every bin the share of its width in the bandwidth of what arrives."""
+    heard = {"name": "b", "position": [300, 400, 50], "radio": {"type": "t", "duty": 0.25}}
+    with loaded([BARRAGE], heard) as sim:
+        assert sim.radio is not None
+        found = sim.radio.spectrum("p", span=80e6, bins=16)  # of 5 MHz
+        assert (found.low, found.high, found.band) == (F - 40e6, F + 40e6, (F - 10e6, F + 10e6))
+        assert found.noise == pytest.approx(NOISE - 10.0 * np.log10(4.0), abs=0.01)
+        jammer = 10.0 - free_space(np.sqrt(700.0**2 + 48.0**2)) - 10.0 * np.log10(8.0)
+        radio = 20.0 - free_space(400.0) - 10.0 * np.log10(4.0) + 10.0 * np.log10(0.25)
+
+        def total(*parts: float) -> float:
+            return float(10.0 * np.log10(sum(10.0 ** (one / 10.0) for one in (found.noise, *parts))))
+
+        assert found.power[:4] == pytest.approx([found.noise] * 4, abs=0.01)
+        assert found.power[4:6] == pytest.approx([total(jammer)] * 2, abs=0.02)
+        assert found.power[6:10] == pytest.approx([total(jammer, radio)] * 4, abs=0.02)
+        assert found.power[12:] == pytest.approx([found.noise] * 4, abs=0.01)
+
+
+def test_a_sweep_fills_the_frequencies_it_crosses() -> None:
+    """A sweep in 0.1 s over 40 MHz is everywhere in them within an update: the mean is that of a barrage of 40 MHz."""
+    swept = {
+        **{"name": "red", "kind": "swept", "position": [1000, 0, 2], "power": 10, "bandwidth": 1e6},
+        **{"sweep": [F - 20e6, F + 20e6], "period": 0.1},
+    }
+    with loaded([swept]) as sim:
+        assert sim.radio is not None
+        found = sim.radio.spectrum("p", span=80e6, bins=16)
+        jammer = 10.0 - free_space(np.sqrt(700.0**2 + 48.0**2)) - 10.0 * np.log10(8.0)
+        assert found.power[5:11] == pytest.approx([jammer] * 6, abs=0.5)
+        assert found.power[:3] == pytest.approx([found.noise] * 3, abs=0.01)
+
+
+def test_range_of_free_space_and_mistakes() -> None:
+    with loaded([], {"name": "a", "position": [0, 0, 2], "radio": "t"}) as sim:
+        assert sim.radio is not None
+        budget = sim.radio.link("p", "a")
+        limit = max(-95.0, NOISE + budget.needed)
+        expected = LIGHT / (4.0 * np.pi * F) * 10.0 ** ((20.0 - limit) / 20.0)
+        assert free_range(sim.radio.radios, 0) == pytest.approx(expected, rel=2e-3)
+        for wrong in ({"of": "b"}, {"receiver": "q"}, {"side": 1}, {"size": 0.0}):
+            with pytest.raises(PaddockError):
+                sim.radio.coverage(**wrong)
+        with pytest.raises(PaddockError, match="unknown vehicle or station 'nothing'"):
+            sim.radio.spectrum("nothing")

@@ -1,0 +1,164 @@
+"""Radio in recordings: columns, arrays, links as lines, jammers, and metrics of links."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from foxglove_schemas_protobuf.SceneUpdate_pb2 import SceneUpdate
+from mcap.reader import make_reader
+
+import paddock
+from paddock.cli.replay import _metric_lines
+from paddock.record import Player, Recorder, metrics, open_run
+from paddock.record.radio import in_contact, link_colour, recorded_radio, snapshot_links
+from paddock.record.radio_report import write_report
+from paddock.serve.replay import ReplaySource
+
+RANGE = 1000.0  # m
+LOSS = 20.0 * np.log10(4.0 * np.pi * RANGE * 2.4e9 / 299_792_458.0)  # of free space
+TYPE = {"bandwidth": 1e6, "noise_figure": 0.0, "duty": 0.0, "power": 20.0, "sensitivity": 20.0 - LOSS}
+PLACES = [[500, 0, 20, 0], [1300, 0, 20, 0], [2100, 0, 20, 0], [9000, 0, 20, 0]]
+
+
+def scenario(**more: Any) -> dict[str, Any]:
+    """A station, a chain of three vehicles 800 m apart, and one far away: links reach 1 km."""
+    radio = {
+        "types": {"t": TYPE},
+        "hysteresis": 0.0,
+        "stations": [{"name": "base", "position": [0, 0, 20], "radio": "t"}],
+        "jammers": [{"name": "red", "kind": "barrage", "position": [500, 50, 20], "power": 40, "enabled": False}],
+    }
+    chain = {"name": "chain", "count": 4, "model": "point", "spawn": {"poses": PLACES}, "radio": "t"}
+    return {"clock": {"rate": 100}, "radio": radio, "vehicles": [chain, {"name": "mute", "model": "point"}], **more}
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One second in contact, one second jammed, one second in contact."""
+    path = tmp_path_factory.mktemp("radio") / "run.mcap"
+    with paddock.load(scenario()) as sim:
+        assert sim.radio is not None
+        with Recorder(sim, path, rate=20):
+            sim.step(100)
+            sim.radio.jammers.set("red", on=True)
+            sim.step(100)
+            sim.radio.jammers.set("red", on=False, position=[0.0, 100.0, 20.0])
+            sim.step(100)
+    return path
+
+
+def test_contact_over_several_hops() -> None:
+    with paddock.load(scenario()) as sim:
+        snapshot = sim.snapshot()
+        assert (snapshot.fleet("chain")["radio.sinr"] > -100.0).tolist() == [True, False, False, False]
+        assert in_contact(snapshot, 1)["chain"].tolist() == [1.0, 1.0, 1.0, 0.0]
+        a, b, sinr = snapshot_links(snapshot, np.array([[0.0, 0.0, 20.0]]))
+        found = {tuple(sorted((one[0], other[0]))) for one, other in zip(a.tolist(), b.tolist(), strict=True)}
+        assert found == {(0.0, 500.0), (500.0, 1300.0), (1300.0, 2100.0)}
+        assert (np.diff(sinr) <= 0.0).all()
+
+
+def test_metrics_of_links(recorded: Path) -> None:
+    """The jammer breaks the links of the first vehicle, and with them the chain, for one of three seconds."""
+    with open_run(recorded) as run:
+        found = metrics(run)
+    own = found["fleets"]["chain"]["per_vehicle"]
+    assert own["link_availability"][:3] == pytest.approx([2.0 / 3.0] * 3, abs=0.07)
+    assert own["link_availability"][3] == 0.0
+    assert own["longest_outage_s"][:3] == pytest.approx([1.0] * 3, abs=0.11)
+    assert own["longest_outage_s"][3] == pytest.approx(3.0, abs=0.06)
+    assert own["outages"] == [1, 1, 1, 1]
+    noise = -173.98 + 60.0  # kT at 290 K in 1 MHz, dBm
+    assert own["mean_sinr_db"][0] == pytest.approx(20.0 - LOSS + 20.0 * np.log10(2.0) - noise, abs=0.1)
+    assert own["mean_sinr_db"][3] is None
+    assert own["jammed_s"][0] == pytest.approx(1.0, abs=0.11)
+    assert "radio" in found["fleets"]["chain"] and "radio" not in found["fleets"]["mute"]
+    assert found["events"]["link_down"] >= 1 and found["events"]["link_up"] >= 1 and found["events"]["jammer"] == 2
+
+
+def test_jammers_and_stations_at_a_time(recorded: Path) -> None:
+    with open_run(recorded) as run:
+        events = list(run.events())
+        expected = {10: (False, (500.0, 50.0, 20.0)), 30: (True, (500.0, 50.0, 20.0)), 55: (False, (0.0, 100.0, 20.0))}
+        for sample, (on, position) in expected.items():
+            snapshot = run.sample(sample)
+            tree = recorded_radio(run.scenario, snapshot, [one for one in events if one.tick <= snapshot.tick])
+            assert tree is not None
+            [red] = tree["jammers"]
+            assert (red["on"], red["position"]) == (on, position)
+            assert [one["name"] for one in tree["stations"]] == ["base"]
+            assert tree["fleets"][0]["radios"][0]["range"] == pytest.approx(RANGE, rel=1e-3)
+
+
+def test_links_are_lines_for_viewers(recorded: Path) -> None:
+    with recorded.open("rb") as file:
+        scenes = [
+            (message.log_time / 1e9, SceneUpdate.FromString(message.data))
+            for _, _, message in make_reader(file).iter_messages(topics=["/radio"])
+        ]
+    counts = [len(update.entities[0].lines[0].points) // 2 for _, update in scenes]
+    names = {entity.id for _, update in scenes for entity in update.entities}
+    assert counts[3] == 3 and min(counts) < 3 and counts[-1] == 3
+    assert names == {"radio/links", "radio/base", "radio/red"}
+    line = scenes[3][1].entities[0].lines[0]
+    assert len(line.colors) == len(line.points)
+    assert link_colour(0.0)[0] == 1.0 and link_colour(0.0)[1] == 0.0  # red
+    assert link_colour(30.0)[0] == 0.0 and link_colour(30.0)[1] == 1.0  # green
+
+
+def test_a_served_recording_has_radio(recorded: Path) -> None:
+    with Player(recorded) as player:
+        source = ReplaySource(player)
+        player.seek(1.5)
+        tree = source.operate("radio_view", "c", {})
+        assert tree["jammers"][0]["on"] is True and tree["jammed"] >= 1
+        assert source.operate("jammers", "c", {}) == tree["jammers"]
+        mode = source.operate("visualization", "c", {"show_comm_links": True, "show_rf_range": None})
+        assert mode["show_comm_links"] is True and mode["version"] == 1
+        assert source.figures()["visualization"] == mode
+
+
+def test_report(recorded: Path, tmp_path: Path) -> None:
+    """Of a run without a race, the report is about its links: vehicles with the longest outage first."""
+    pytest.importorskip("matplotlib")
+    names = write_report(recorded, tmp_path / "report")
+    assert names == ["report.md", "results.json", "links.png"]
+    text = (tmp_path / "report" / "report.md").read_text()
+    rows = [line for line in text.splitlines() if line.startswith("| chain\\[")]
+    assert rows[0].startswith("| chain\\[3\\] | 0.0 % |  | 3.0 | 1 |")
+    assert len(rows) == 4 and "| mute" not in text
+    numbers = json.loads((tmp_path / "report" / "results.json").read_text())
+    assert numbers["fleets"]["chain"]["radio"]["outages"] == 4
+    lines = _metric_lines(numbers)
+    assert any(line.startswith("  radio of chain: available ") for line in lines)
+
+
+def test_messages_and_spoofers(tmp_path: Path) -> None:
+    """A message over two hops, one to a vehicle out of reach; a spoofer that is switched off."""
+    radio = scenario()["radio"] | {
+        "spoofers": [{"name": "liar", "position": [0, 300, 2], "offset": [100, 0, 0], "enabled": True}]
+    }
+    path = tmp_path / "messages.mcap"
+    with paddock.load(scenario(radio=radio)) as sim:
+        assert sim.radio is not None
+        with Recorder(sim, path, rate=20):
+            sim.radio.send("base", "chain[1]", {"go": 1})
+            sim.step(50)
+            sim.radio.send("base", "chain[3]", {"go": 2})
+            sim.radio.spoofers.set("liar", on=False)
+            sim.step(50)
+            traffic = sim.radio.traffic()
+    with open_run(path) as run:
+        found = metrics(run)["messages"]
+        events = list(run.events())
+        last = run.sample(len(run) - 1)
+        tree = recorded_radio(run.scenario, last, events)
+    assert (found["sent"], found["delivered"]) == (2, 1) and found["no_route"] + found["lost"] >= 1
+    assert found == traffic
+    assert tree is not None
+    [liar] = tree["spoofers"]
+    assert (liar["name"], liar["on"], liar["position"]) == ("liar", False, (0.0, 300.0, 2.0))

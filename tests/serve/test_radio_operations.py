@@ -1,0 +1,90 @@
+"""Operations of the radio over JSON-RPC and the Python client: view, coverage, spectrum, jammers, layers of pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import paddock
+from paddock.errors import PaddockError
+from paddock.serve.live import LiveSource
+
+TYPE = {"bandwidth": 20e6, "noise_figure": 0.0, "duty": 0.0, "power": 20.0}
+SCENARIO = {
+    "clock": {"rate": 100},
+    "radio": {
+        "types": {"t": TYPE},
+        "stations": [{"name": "base", "position": [0, 0, 2], "radio": "t"}],
+        "jammers": [{"name": "red", "kind": "barrage", "position": [1000, 0, 2], "power": 10}],
+    },
+    "vehicles": [{"name": "p", "model": "point", "spawn": {"poses": [[300, 0, 50, 0]]}, "radio": "t"}],
+}
+
+
+@pytest.fixture
+def run() -> Iterator[LiveSource]:
+    """A source that carries out operations while no thread drives the simulation."""
+    with paddock.load(SCENARIO) as sim:
+        source = LiveSource(sim)
+        source.attach(lambda kind, content: None, lambda snapshot: None)
+        yield source
+        source.detach()
+
+
+def ask(run: LiveSource, operation: str, **arguments: Any) -> Any:
+    found = run.operate(operation, "c", arguments)
+    return found.result(60) if hasattr(found, "result") else found
+
+
+def test_view_of_radios_stations_and_jammers(run: LiveSource) -> None:
+    tree = ask(run, "radio_view")
+    [station], [jammer], [fleet] = tree["stations"], tree["jammers"], tree["fleets"]
+    assert (station["name"], station["position"]) == ("base", (0.0, 0.0, 2.0))
+    assert (jammer["name"], jammer["on"], jammer["active"]) == ("red", True, 1.0)
+    assert fleet["name"] == "p" and fleet["radios"][0]["noise"] == pytest.approx(-100.96, abs=0.01)
+    assert tree["links"] == 2
+    ask(run, "set_jammer", name="red", on=False, position=[0.0, 500.0, 10.0])
+    assert ask(run, "radio_view")["jammers"][0]["position"] == (0.0, 500.0, 10.0)
+
+
+def test_coverage_and_spectrum_are_computed_aside(run: LiveSource) -> None:
+    tree = ask(run, "coverage", x=0.0, y=0.0, size=200.0, side=3)
+    assert (tree["x"], tree["y"], tree["cell"], tree["side"]) == (-100.0, -100.0, 100.0, 3)
+    loss = 20.0 * np.log10(4.0 * np.pi * np.hypot(100.0, 100.0) * 2.4e9 / 299_792_458.0)
+    assert tree["power"][0] == pytest.approx(20.0 - loss, abs=0.06)  # one decimal
+    assert all(len(tree[name]) == 9 for name in ("power", "sinr", "jamming"))
+    found = ask(run, "spectrum", receiver="p", bins=8)
+    # a tenth of the barrage of 100 MHz in each bin of 10 MHz, and the noise of 10 MHz
+    jammer = 10.0 - 20.0 * np.log10(4.0 * np.pi * np.hypot(700.0, 48.0) * 2.4e9 / 299_792_458.0) - 10.0
+    both = 10.0 * np.log10(10.0 ** (jammer / 10.0) + 10.0 ** (-103.97 / 10.0))
+    assert found["power"] == pytest.approx([both] * 8, abs=0.06)
+    with pytest.raises(PaddockError, match="unknown vehicle or station 'q'"):
+        ask(run, "coverage", of="q")
+
+
+def test_layers_of_pages(run: LiveSource) -> None:
+    assert run.figures()["visualization"] is None
+    first = ask(run, "visualization", show_comm_links=True, show_rf_range=None, show_labels=False)
+    assert (first["version"], first["show_comm_links"], first["show_labels"]) == (1, True, False)
+    second = ask(run, "visualization", show_comm_links=None, show_rf_range=True, show_labels=None)
+    assert (second["version"], second["show_comm_links"], second["show_rf_range"]) == (2, True, True)
+    assert run.figures()["visualization"] == second
+
+
+def test_the_inspector_has_the_radio(run: LiveSource) -> None:
+    values = {one["name"]: one for one in ask(run, "inspect", target="p", page=True)["sensors"]["radio"]}
+    assert values["sinr"]["unit"] == "dB" and values["sinr"]["value"] > 0.0 and values["links"]["value"] == 1.0
+
+
+def test_without_radio() -> None:
+    with paddock.load({"vehicles": [{"name": "p", "model": "point"}]}) as sim:
+        source = LiveSource(sim)
+        source.attach(lambda kind, content: None, lambda snapshot: None)
+        assert ask(source, "radio_view") is None and ask(source, "jammers") == []
+        for operation, given in (("coverage", {}), ("spectrum", {"receiver": "p"})):
+            with pytest.raises(PaddockError, match="there is no radio: add a section"):
+                ask(source, operation, **given)
+        source.detach()
