@@ -201,7 +201,9 @@ class DynamicsExecution:
             moving = (np.sqrt(vx * vx + vy * vy) > SLOW) & (tracks.style.moves != "ground")
             heading = np.where(moving, arrays.arctan2(vy, vx), yaw)
             self.here[group.indices] = np.column_stack([x, y, z, heading])
-            found[group.indices] = np.column_stack([x, y, tracks.heights(group.rows, z), heading])
+            wrong = tracks.errors(group.rows)
+            reported = x + wrong[0], y + wrong[1], tracks.heights(group.rows, z), heading
+            found[group.indices] = np.column_stack(reported)
         return found
 
     def _adopt(self, new: list[int], time: float) -> None:

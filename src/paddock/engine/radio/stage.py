@@ -183,7 +183,7 @@ class RadioStage:
         self.locate()
         jamming, self._doing = self._jam(roster, tick)
         self.links = roster.update.run(tick, jamming, before)
-        self.satellites.update(tick, self.period / self.world.clock.rate, roster.jammers, self._doing, self._ground)
+        self.satellites.update(tick, self.period / self.world.clock.rate, roster.jammers, self._doing, self.heights)
         self._accepted = np.zeros((len(roster.deceptive), roster.radios.n))
         if len(roster.deceptive):
             self._deceive(roster)

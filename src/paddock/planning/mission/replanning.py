@@ -105,7 +105,7 @@ def _together(state: MissionData, poses: PoseOf, change: MissionChange) -> set[i
     standing = {
         k: (order, one.vehicle.route)
         for k, (one, order) in enumerate(zip(free, orders, strict=True))
-        if one.vehicle.row not in change.dirty
+        if one.vehicle.row not in change.dirty and len(order) == len(one.vehicle.ahead)
     }
     costs, present = Costs(problem, state.covered), [list(order) for order in orders]
     if change.keeps_orders:

@@ -259,6 +259,8 @@ class MissionData:
         """Take all tasks from a vehicle; a lasting reason is kept for tasks that no other vehicle can take."""
         doing = vehicle.doing
         for task in ([doing] if doing else []) + vehicle.ahead:
+            if self.tasks[task].state == "completed":  # by another vehicle, while this one was not in contact
+                continue
             self.give_back(task)
             if not self.setup.replan:
                 self.undo(task, reason)
