@@ -1,4 +1,4 @@
-"""The demo `contested`: drones under jammers and a spoofer lose and regain contact, replan, and complete the mission."""
+"""The demo `contested`: under jammers and a spoofer, drones lose and regain contact, and complete their mission."""
 
 from math import log10, sqrt
 from typing import Any
