@@ -378,6 +378,27 @@ export interface RadioNetworkTree {
   bridges: readonly (readonly [string, string])[];
 }
 
+/** A spoofer of satellite navigation; `captured` vehicles track its signals. */
+export interface SpooferTree {
+  name: string;
+  on: boolean;
+  active: boolean;
+  position: Point | null;
+  vehicle: string | null;
+  power: number;
+  captured: number;
+}
+
+/** Commands over the radio since the start; `delay`: mean of those delivered, s, null before the first. */
+export interface CommandTrafficTree {
+  sent: number;
+  delivered: number;
+  lost: number;
+  dropped: number;
+  waiting: number;
+  delay: number | null;
+}
+
 /** A jammer; `active` is the share of time in which it transmits, `position` (m) is null without its vehicle. */
 export interface JammerTree {
   name: string;
@@ -739,6 +760,11 @@ export interface Methods {
   get_mission: { params: Empty; result: { mission: MissionTree | null } };
   /** Return the overrides in effect: ids (in JSON-RPC as [first, count]), name and options of the behaviour. */
   get_orders: { params: Empty; result: { orders: readonly OrderTree[] } };
+  /** Return the counts of commands that went to a vehicle or fleet over the radio. */
+  get_radio_commands: {
+    params: { vehicle_id?: number; vehicle?: string | number };
+    result: { traffic: CommandTrafficTree };
+  };
   /** Return the fleets, with ids and members as [first, count]. */
   get_roster: { params: Empty; result: RosterTree };
   /** Return the paths and points that vehicles follow, in m east, north and up. */
@@ -756,6 +782,8 @@ export interface Methods {
     params: { vehicle_id?: number; vehicle?: string | number; columns: readonly string[] };
     result: SeriesTree;
   };
+  /** Return the spoofers of satellite navigation, in the order of their names; none without radio. */
+  get_spoofers: { params: Empty; result: { spoofers: readonly SpooferTree[] } };
   /** Return the race: cars in their order, with laps, sectors, penalties and gaps; null without rules. */
   get_standings: { params: Empty; result: { standings: StandingsTree | null } };
   /** Return the pose and the other public columns of one vehicle. */
@@ -862,6 +890,17 @@ export interface Methods {
   set_pace: { params: { pace: number }; result: Moment };
   /** Change the rate of groups of frames; return the granted rate. */
   set_rate: { params: { rate?: number | null }; result: { rate: number } };
+  /** Change a spoofer; satellite signals follow with the next update of the radio. */
+  set_spoofer: {
+    params: {
+      name: string;
+      on?: boolean | null;
+      position?: readonly number[] | null;
+      vehicle?: string | null;
+      power?: number | null;
+    };
+    result: Moment;
+  };
   /** Advance by exactly this many ticks, then answer. The client then owns the clock. */
   simulation_step: { params: { ticks?: number }; result: Moment };
   /** Add a quadrotor, disarmed and in angle mode; return its name and id. */
@@ -935,6 +974,7 @@ export const SLOW_METHODS: ReadonlySet<string> = new Set([
   "remove_zone",
   "reset",
   "set_jammer",
+  "set_spoofer",
   "simulation_step",
   "spawn_robots",
   "write_track",
