@@ -15,6 +15,7 @@ from paddock.compute.threads import available_threads, limit_threads
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 from paddock.record import Recorder, verify
+from paddock.serve.describe import snapshot_columns
 from paddock.serve.subscribers.groups import encode_status
 from paddock.serve.subscribers.subscription import select
 from paddock.wire.stream.status import decode_telemetry
@@ -157,6 +158,7 @@ def test_snapshot_columns_telemetry_and_events() -> None:
         assert fleet["radio.links"].tolist() == [2.0, 2.0, 2.0, 1.0]
         assert fleet["radio.signal"][0] == 1.0 and fleet["radio.signal"][1:].tolist() == [0.0, 0.0, 0.0]
         assert fleet["radio.sinr"][1] == -100.0
+        assert snapshot_columns(["radio.sinr"], None, {})["radio.sinr"].unit == "dB"
         ids = fleet.ids.tolist()
         assert fleet["radio.peers"][1].tolist() == [*sorted((ids[0], ids[2])), -1, -1, -1, -1]
         assert fleet["radio.peers"][0].tolist()[:2] == [ids[1], -2.0]

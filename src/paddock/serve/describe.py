@@ -10,6 +10,7 @@ from time import time
 from typing import TYPE_CHECKING, Any
 
 from paddock.errors import PaddockError
+from paddock.radio.status import RadioStatus
 from paddock.sensing.array_suite import fleet_sensor
 from paddock.sensing.sensor import ArraySensor, Sensor, find_sensor, sensor_names
 from paddock.serve.subscribers.subscription import DERIVED
@@ -64,6 +65,7 @@ def snapshot_columns(
         known |= {c.name: c for c in (columns_of(model.report_type) if model.report_type is not None else ())}
         known |= {COMMAND + column.name: column for column in columns_of(model.command)}
     known |= {f"race.{column.name}": column for column in columns_of(RaceColumns)}
+    known |= {f"radio.{column.name}": column for column in columns_of(RadioStatus)}
     for name, sensor in sensors.items():
         known |= {f"{name}.{column.name}": column for column in (*columns_of(sensor.reading), SAMPLE_TICK)}
     return {name: replace(known[name], name=name) if name in known else Column("", "", name=name) for name in names}
