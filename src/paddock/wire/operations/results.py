@@ -316,6 +316,29 @@ class RadioNetworkTree(TypedDict):
     bridges: list[tuple[str, str]]
 
 
+class SpooferTree(TypedDict):
+    """A spoofer of satellite navigation; `captured` vehicles track its signals."""
+
+    name: str
+    on: bool
+    active: bool
+    position: Point | None
+    vehicle: str | None
+    power: float
+    captured: int
+
+
+class CommandTrafficTree(TypedDict):
+    """Commands over the radio since the start; `delay`: mean of those delivered, s, null before the first."""
+
+    sent: int
+    delivered: int
+    lost: int
+    dropped: int
+    waiting: int
+    delay: float | None
+
+
 class JammerTree(TypedDict):
     """A jammer; `active` is the share of time in which it transmits, `position` (m) is null without its vehicle."""
 
