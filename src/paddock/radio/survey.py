@@ -34,7 +34,7 @@ from paddock.radio.signal import decibels
 
 LEVEL = np.array([[0.0], [0.0], [0.0], [1.0]])  # attitude of a receiver that no vehicle carries
 NOWHERE = -7.0  # the owner of such a receiver
-WEAKEST = -250.0  # dBm: what nothing is heard of counts as this
+WEAKEST = -250.0  # dBm: weaker powers count as this
 MOST_HEARD = 400  # transmitters in a spectrum: the nearest
 SWEEP_STEPS = 64
 
