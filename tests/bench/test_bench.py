@@ -38,6 +38,7 @@ def test_names_and_suggestions() -> None:
         "kernels",
         "peers",
         "planning",
+        "radio",
         "record",
         "single",
         "sitl",

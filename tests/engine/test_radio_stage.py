@@ -15,6 +15,7 @@ from paddock.compute.threads import available_threads, limit_threads
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 from paddock.record import Recorder, verify
+from paddock.serve.describe import snapshot_columns
 from paddock.serve.subscribers.groups import encode_status
 from paddock.serve.subscribers.subscription import select
 from paddock.wire.stream.status import decode_telemetry
@@ -157,6 +158,7 @@ def test_snapshot_columns_telemetry_and_events() -> None:
         assert fleet["radio.links"].tolist() == [2.0, 2.0, 2.0, 1.0]
         assert fleet["radio.signal"][0] == 1.0 and fleet["radio.signal"][1:].tolist() == [0.0, 0.0, 0.0]
         assert fleet["radio.sinr"][1] == -100.0
+        assert snapshot_columns(["radio.sinr"], None, {})["radio.sinr"].unit == "dB"
         ids = fleet.ids.tolist()
         assert fleet["radio.peers"][1].tolist() == [*sorted((ids[0], ids[2])), -1, -1, -1, -1]
         assert fleet["radio.peers"][0].tolist()[:2] == [ids[1], -2.0]
@@ -311,3 +313,43 @@ def test_without_radio() -> None:
         assert sim.radio is None and "radio.signal" not in sim.snapshot()["p"].columns
         with pytest.raises(PaddockError, match="there is no radio"):
             sim.spawn(name="q", model="point", radio="default")
+
+
+def test_compiled_links_are_the_budgets_of_plain_functions() -> None:
+    """Antennas, two-ray, shadowing and fading: compiled rows against the same functions run as Python."""
+    with paddock.load(busy()) as sim:
+        assert sim.radio is not None
+        sim.step(12)  # an update is due at tick 12
+        links = sim.radio.links()
+        assert links.tick == 12
+        found = entries(sim)
+        for m in range(0, len(found), max(1, len(found) // 40)):
+            i, j = found[m]
+            budget = sim.radio.link(sim.radio.name(j), sim.radio.name(i))
+            assert budget.received == pytest.approx(links.power[m], abs=1e-9)
+            assert budget.sinr == pytest.approx(links.sinr[m], abs=1e-9)
+            assert budget.per == pytest.approx(links.per[m], abs=1e-6) and budget.up == bool(links.up[m])
+
+
+def test_a_hill_and_a_wall_weaken_links() -> None:
+    """A ridge 30 m above the line is a knife edge: at 500 m from both ends and 2.4 GHz, v = 5.37 and J(v) = 27.5 dB."""
+    heights = np.zeros((3, 41))
+    heights[:, 20] = 50.0  # 500 m east of the first station
+    ground = {"height_map": {"values": heights.tolist(), "cell": 25.0, "origin": [0.0, -25.0]}}
+    wall = {"box": {"center": [0.0, 10.0, 0.0], "size": [20.0, 0.4, 60.0]}, "material": "concrete"}
+    stations = [
+        {"name": name, "position": place, "radio": "t"}
+        for name, place in (("a", [0, 0, 20]), ("b", [1000, 0, 20]), ("c", [0, 20, 20]))
+    ]
+    radio = {"types": {"t": QUIET}, "stations": stations, "default": {"terrain": True, "obstacles": True}}
+    with loaded(radio, world={"ground": ground, "obstacles": [wall]}) as sim:
+        assert sim.radio is not None
+        hill = sim.radio.link("a", "b")
+        v = 30.0 * np.sqrt(2.0 / (299_792_458.0 / 2.4e9) * (1.0 / 500.0 + 1.0 / 500.0))
+        edge = 6.9 + 20.0 * np.log10(np.sqrt((v - 0.1) ** 2 + 1.0) + v - 0.1)
+        assert hill.diffraction == pytest.approx(edge, abs=1.0)  # the ridge is 50 m wide at its foot
+        assert hill.received == pytest.approx(-80.05 - hill.diffraction, abs=0.01)
+        assert sim.radio.link("a", "c").obstacles == pytest.approx(0.4 * 15.0, abs=1e-6)
+        links = sim.radio.links()
+        row = slice(int(links.start[1]), int(links.start[2]))
+        assert 0 not in links.peer[row].tolist()  # -107 dBm is below the sensitivity of b

@@ -6,10 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.special import erfc
 
 from paddock.compute.threads import available_threads, limit_threads
 from paddock.radio.far_field import far_interference
+from paddock.radio.link_rows import decibels_of
 from paddock.radio.link_update import LinkUpdate
 from paddock.radio.links import Links, no_links
 from paddock.radio.paths import PathTables
@@ -111,6 +114,11 @@ def test_the_margin_bounds_what_is_left_out() -> None:
         assert (missing <= bound + 1e-9).all()
         errors.append(float(missing.max()))
     assert errors[0] > errors[1] > errors[2] and errors[2] < 0.5
+
+
+@given(st.floats(-299.0, 299.0))
+def test_decibels(level: float) -> None:
+    assert decibels_of(10.0 ** (level / 10.0)) == pytest.approx(level, abs=1e-12)
 
 
 def test_a_longest_range() -> None:

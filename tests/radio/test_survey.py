@@ -64,7 +64,7 @@ def test_jamming_is_the_share_in_the_band_and_lowers_the_sinr() -> None:
 
 
 def test_spectrum_of_a_jammer_and_a_transmitter() -> None:
-    """In every bin the share of its width in the bandwidth of each transmission."""
+    """In every bin the share of its width in the bandwidth of what arrives."""
     heard = {"name": "b", "position": [300, 400, 50], "radio": {"type": "t", "duty": 0.25}}
     with loaded([BARRAGE], heard) as sim:
         assert sim.radio is not None

@@ -22,10 +22,11 @@ def test_head() -> None:
 
 def test_no_unknown_keys_and_everything_described() -> None:
     choices = {"BehaviourChoice", "Grid", "MethodChoice", "SensorChoice", "SubsystemChoice"}
-    choices |= {"AntennaSection", "Fading"}
+    choices |= {"AntennaSection", "Fading", "MavlinkViaSection", "ViaSection"}
     radio = {
         "BeaconSection", "FittedRadio", "HoppingSection", "JammerSection", "LinkClass",
         "LinkSettings", "MessagesSection", "RadioSection", "RadioType", "Shadowing", "StationSection",
+        "PullSection", "SpooferSection",
     }  # fmt: skip
     assert set(PARTS) == choices | radio | {
         "AdapterEntry", "AreaTask", "AutopilotEntry", "BoxObstacle", "CameraSection", "CirclePatch", "CirclePattern",

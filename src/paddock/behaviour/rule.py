@@ -86,8 +86,8 @@ class Rule:
     me: own Pose; target: Pose of the vehicle that the option `target` names (own Pose without one);
     path: array of x, y, z, speed at each point, from the option `path` (empty without one); `prepare_path` may add
     columns. A rule with `look` sees the vehicles of all fleets: `look(poses, n, memory, options, path)` returns a row
-    of `senses` for the first n of the vehicles, which arrives as `urge`. A rule with `measures` gets the first rows of
-    its vehicle's radio status there: signal, SINR, jammed, links; zeros without a radio.
+    of `senses` for the first n of the vehicles, which arrives as `urge`. A rule with `reads_radio` gets the first rows
+    of its vehicle's radio status there: signal, SINR, jammed, links; zeros without a radio.
 
     A driver that gives inputs itself has `inputs(guided, me, memory, options, path, dt) -> (command, memory)`, called
     with the command for its desire; it drives models with the commands `command`. A memory column `stream` is a random
@@ -107,7 +107,7 @@ class Rule:
     senses: type = Urge
     look: Callable[[Floats, int, Floats, Any, Floats], Floats] | None = None
     hears: bool = False
-    measures: bool = False
+    reads_radio: bool = False
     path_option: str = "path"  # the option that is the path
     optional_path: bool = False
     read_path: Callable[[Any, str], Floats] = path_points  # (what the user wrote, where) -> points (k, 3)

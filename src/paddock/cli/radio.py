@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from paddock.radio.maps import MapValues, RadioMap
-    from paddock.radio.maps.picture import CoverageGrid
+    from paddock.radio.maps.picture import HeatMap
 
     Floats = NDArray[np.float64]
 
@@ -214,9 +214,9 @@ def coverage(
     station
         Of a scenario: only this station.
     receiver
-        Of a scenario: type of the receiver's radio; by default that of the first station.
+        Of a scenario: a fleet, vehicle or station with the radio of the receiver; by default the first fleet.
     sinr
-        Of a scenario: draw the SINR against noise and jammers.
+        Of a scenario: draw the SINR against noise, interference of stations and jammers.
     json
         Print a JSON object with the figures.
     """
@@ -252,12 +252,12 @@ def coverage(
     return 0
 
 
-def _map_grid(source: str, height: float, area: tuple[float, float, float, float] | None) -> CoverageGrid:
+def _map_grid(source: str, height: float, area: tuple[float, float, float, float] | None) -> HeatMap:
     """Return a map over a rectangle at a height, with the samples near that height."""
     import numpy as np
 
     from paddock.radio.maps import load_map
-    from paddock.radio.maps.picture import CoverageGrid
+    from paddock.radio.maps.picture import HeatMap
 
     found = load_map(source)
     samples = found.file.samples.astype(np.float64)
@@ -270,7 +270,7 @@ def _map_grid(source: str, height: float, area: tuple[float, float, float, float
         near = samples[np.abs(samples[:, 2] - height) <= within]
     tx, ty, _ = found.transmitter.tolist()
     mark = ("transmitter", tx, ty, "station") if found.file.given else ("transmitter (estimated)", tx, ty, "estimate")
-    return CoverageGrid(x, y, values, height, samples=near, marks=[mark])
+    return HeatMap(x, y, values, height, samples=near, marks=[mark])
 
 
 def _scenario_grid(
@@ -280,12 +280,12 @@ def _scenario_grid(
     station: str | None,
     receiver: str | None,
     sinr: bool,
-) -> CoverageGrid:
+) -> HeatMap:
     """Return the power, or the SINR, of a scenario's best station over a rectangle at a height."""
     import numpy as np
 
-    from paddock.engine.radio.coverage import coverage_of
-    from paddock.radio.maps.picture import CoverageGrid
+    from paddock.engine.simulation import Simulation
+    from paddock.radio.maps.picture import HeatMap
     from paddock.scenario import load_scenario
 
     scenario = load_scenario(source)
@@ -296,18 +296,22 @@ def _scenario_grid(
         area = (*low.tolist(), *high.tolist())
     x, y = _axes(area)
     places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
-    found = coverage_of(scenario, np.column_stack([places, np.full(len(places), height)]), receiver, station)
+    with Simulation(scenario) as sim:
+        if sim.radio is None:
+            raise PaddockError("the scenario has no radio: add a section `radio: {}`")
+        found = sim.radio.levels(np.column_stack([places, np.full(len(places), height)]), station, receiver)
+        scenery = sim.engine.world.scenery
+        marks = [(one.name, *one.position[:2], "station") for one in sim.radio.stations if station in (None, one.name)]
     values = (found.sinr if sinr else found.power).reshape(len(y), len(x))
-    marks = [(name, *place[:2], "station") for name, place in zip(found.stations, found.places.tolist(), strict=True)]
     jammers = () if scenario.radio is None else scenario.radio.jammers
     marks += [(one.name, *one.position[:2], "jammer") for one in jammers if one.position is not None]
-    obstacles = found.obstacles
     outlines = []
-    if obstacles is not None:
+    if scenery is not None:
+        obstacles = scenery.obstacles
         reaching = (obstacles.boxes[:, 2] <= height) & (height < obstacles.boxes[:, 3])
         outlines = [obstacles.outline(int(k)) for k in np.flatnonzero(reaching)]
     what = ("SINR", "dB") if sinr else ("received power", "dBm")
-    return CoverageGrid(x, y, values, height, *what, marks=marks, outlines=outlines)
+    return HeatMap(x, y, values, height, *what, marks=marks, outlines=outlines)
 
 
 def _box(places: Floats) -> tuple[float, float, float, float]:

@@ -301,8 +301,8 @@ class FleetBehaviour:
             self._hear_numbers(hearing, among)
         if self.avoidance is not None or self.rule.look is not None:
             self._see_others(world, poses, *((fleet.n, None) if among is None else among))
-        if self.rule.measures:
-            self._measure(world, among)
+        if self.rule.reads_radio:
+            self._read_radio(world, among)
         if STREAM in column_index(self.rule.memory):
             self._draw_streams(world, among)
         own = (fleet.state, fleet.command, *parameters, fleet.tables[MEMORY], *self._options, self.urges, self.away)
@@ -330,7 +330,7 @@ class FleetBehaviour:
         own = () if self.grid is None else (self.grid.kernels,)
         return (self._act, *own, *(() if self.avoidance is None else (self.avoidance.grid.kernels,)))
 
-    def _measure(self, world: World, among: tuple[int, Ints] | None) -> None:
+    def _read_radio(self, world: World, among: tuple[int, Ints] | None) -> None:
         """Give the rule the radio status of its vehicles."""
         status = world.fleets[self.fleet.name].tables.get(RADIO)
         if status is not None:

@@ -30,7 +30,7 @@ from paddock.errors import CodeError, InvalidValueError, PaddockError, unknown_n
 from paddock.radio.datalink import queue_rows
 from paddock.radio.gnss import OPEN_SIGNAL
 from paddock.radio.radios import check_setup
-from paddock.radio.summary import NO_STATUS
+from paddock.radio.status import NO_STATUS
 from paddock.scenario import Scenario, VehicleEntry, load_preset, spawn_poses
 from paddock.scenario.contact import FleetContact
 from paddock.scenario.rules import takes_part

@@ -14,7 +14,7 @@ from paddock.compute.threads import DirectCall
 from paddock.engine.behaviours import MEMORY, RADIO, FleetBehaviour, broken_value, read_only
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.radio.gnss import OPEN_SIGNAL, SIGNAL_ROWS
-from paddock.radio.summary import FIRST_PEER, NO_STATUS, PEERS, STATUS
+from paddock.radio.status import FIRST_PEER, NO_STATUS, PEERS, STATUS
 from paddock.scenario.contact import FleetContact
 from paddock.scenario.radio import FittedRadio
 from paddock.scenario.via import ViaSection

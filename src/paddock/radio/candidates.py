@@ -154,7 +154,7 @@ def list_rows(
     part: Any,
     count: Any,
 ) -> None:
-    """List, for each transmitter k, the receivers that it may reach, from `first[k]` on, and its share in their band."""
+    """List, for each transmitter k, the receivers that it may reach, from `first[k]` on, and its share there."""
     n = seen.shape[1]
     row_x, row_y, row_z = seen[0], seen[1], seen[2]
     for block in parallel_range((n + BLOCK - 1) // BLOCK):

@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy import empty, int64, uint32, uint64
 
-from paddock.compute.math import absolute, clamp, exp, log, maximum, minimum, sqrt
+from paddock.compute.math import absolute, clamp, exp, log, maximum, minimum, select, sqrt
 from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.compute.twin import rebound
 from paddock.radio.candidates import BLOCK, SEEN_GROUP, STRENGTH, WAVE_SQUARE
@@ -259,7 +259,34 @@ def decibel_rows(values: Any) -> None:
         for row in range(2):
             line = values[row]
             for m in range(first, min(first + uint64(CHUNK), n)):
-                line[m] = DECIBELS * log(maximum(line[m], 1e-30))
+                line[m] = decibels_of(line[m])
+
+
+def decibels_of(ratio: float) -> float:
+    """Return a ratio of powers from 1e-30 to 1e30 in dB; error below 1e-13 dB. Faster than `signal.decibels`."""
+    m = clamp(ratio, 1e-30, 1e30) * 1267650600228229401496703205376.0  # 2^100: at least 1, at most 2^200
+    e = -100.0
+    e, m = (
+        select(m >= 3.402823669209385e38, e + 128.0, e),
+        select(m >= 3.402823669209385e38, m * 2.938735877055719e-39, m),
+    )
+    e, m = (
+        select(m >= 18446744073709551616.0, e + 64.0, e),
+        select(m >= 18446744073709551616.0, m * 5.421010862427522e-20, m),
+    )
+    e, m = select(m >= 4294967296.0, e + 32.0, e), select(m >= 4294967296.0, m * 2.3283064365386963e-10, m)
+    e, m = select(m >= 65536.0, e + 16.0, e), select(m >= 65536.0, m * 1.52587890625e-05, m)
+    e, m = select(m >= 256.0, e + 8.0, e), select(m >= 256.0, m * 0.00390625, m)
+    e, m = select(m >= 16.0, e + 4.0, e), select(m >= 16.0, m * 0.0625, m)
+    e, m = select(m >= 4.0, e + 2.0, e), select(m >= 4.0, m * 0.25, m)
+    e, m = select(m >= 2.0, e + 1.0, e), select(m >= 2.0, m * 0.5, m)
+    e, m = select(m >= 1.4142135623730951, e + 1.0, e), select(m >= 1.4142135623730951, m * 0.5, m)
+    s = (m - 1.0) / (m + 1.0)  # log m = 2 artanh s, |s| <= 0.172
+    z = s * s
+    series = 0.07692307692307693 + z * (0.06666666666666667 + z * 0.058823529411764705)
+    series = 0.1111111111111111 + z * (0.09090909090909091 + z * series)
+    series = 0.3333333333333333 + z * (0.2 + z * (0.14285714285714285 + z * series))
+    return e * 3.010299956639812 + 2.0 * DECIBELS * (s + s * z * series)
 
 
 def state_rows(

@@ -23,7 +23,7 @@ from paddock.radio.propagation import FREE_SPACE, LOG_DISTANCE
 from paddock.radio.radios import CLASS, Classes, Floats, Ints, Radios, reaches
 
 ROOM = 48  # links of a receiver for which there is room at first
-HELD = 5  # updates for which a list of candidates should hold
+HELD = 8  # updates for which a list of candidates should hold
 SLACK = (0.06, 0.3)  # of the radius: least and largest slack of a list
 FAST = 0.5  # of the radius: faster than vehicles move between two updates
 BROAD_MOST = 64  # radios outside the grid

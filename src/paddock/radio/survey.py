@@ -25,7 +25,6 @@ from paddock.radio.links import (
     POWER,
     SAME_CHANNEL,
     SENSITIVITY,
-    Z,
     common_band,
 )
 from paddock.radio.paths import PathTables
@@ -34,12 +33,21 @@ from paddock.radio.signal import decibels
 
 LEVEL = np.array([[0.0], [0.0], [0.0], [1.0]])  # attitude of a receiver that no vehicle carries
 NOWHERE = -7.0  # the owner of such a receiver
-WEAKEST = -250.0  # dBm: weaker powers count as this
+WEAKEST = -250.0  # dBm: the level of what does not arrive at all
 MOST_HEARD = 400  # transmitters in a spectrum: the nearest
 SWEEP_STEPS = 64
 
 level_grid = routine(level_rows)
 """As the levels of jammers, on the calling thread: the threads of the run are not taken from it."""
+
+
+class HeardLevels(NamedTuple):
+    """What a receiver gets at n places."""
+
+    power: Floats  # (n,) dBm, of the strongest transmitter that it can decode
+    sinr: Floats  # (n,) dB, of that transmitter
+    jamming: Floats  # (n,) dBm, of all jammers in its band
+    best: Ints  # (n,) which of the transmitters that is, -1: none
 
 
 class CoverageGrid(NamedTuple):
@@ -89,18 +97,26 @@ class Survey:
         """Return the coverage of transmitters on a square of `size` m around x, y, for a receiver like this radio."""
         if side < 2 or size <= 0.0:
             raise InvalidValueError("a grid has at least 2 values per side, and a size above 0 m")
-        cell, count = size / (side - 1), side * side
+        cell = size / (side - 1)
         first_x, first_y = x - 0.5 * size, y - 0.5 * size
         places = np.meshgrid(first_x + cell * np.arange(side), first_y + cell * np.arange(side))
+        x_at, y_at = (one.ravel() for one in places)
+        heard = self.at(transmitters, receiver, np.stack([x_at, y_at, self.heights(x_at, y_at) + height]))
+        power, sinr, jamming = (one.reshape(side, side) for one in heard[:3])
+        column = self.table[:, receiver]
+        limits = float(decibels(float(column[NOISE]))), float(column[NEEDED]), float(column[SENSITIVITY])
+        return CoverageGrid(first_x, first_y, cell, height, power, sinr, jamming, *limits)
+
+    def at(self, transmitters: Sequence[int], receiver: int, places: Floats) -> HeardLevels:
+        """Return what a receiver like this radio would get at places (3, n), m."""
+        count = places.shape[1]
         sources = np.array([*transmitters, *range(self.radios.n, self.table.shape[1])], np.int64)
         table = np.empty((len(self.table), count + len(sources)))
         table[:, :count] = self._receiver(receiver)
-        table[0, :count], table[1, :count] = places[0].ravel(), places[1].ravel()
-        table[Z, :count] = self.heights(table[0, :count], table[1, :count]) + height
-        table[HEIGHT, :count] = height
+        table[:3, :count] = places
+        table[HEIGHT, :count] = places[2] - self.heights(places[0], places[1])
         table[:, count:] = self.table[:, sources]
-        levels = self._levels(table, count, len(sources))
-        return self._rated(levels, table, count, len(transmitters), (first_x, first_y, cell, height, side))
+        return self._rated(self._levels(table, count, len(sources)), table, count, len(transmitters))
 
     def _receiver(self, number: int) -> Floats:
         """Return the column of a radio like another one that stands upright anywhere."""
@@ -123,16 +139,14 @@ class Survey:
             level_grid(table, count, False, classes, self.classes.of, self.radios.patterns, paths, levels)
         return levels
 
-    def _rated(
-        self, levels: Floats, table: Floats, count: int, heard: int, grid: tuple[float, float, float, float, int]
-    ) -> CoverageGrid:
+    def _rated(self, levels: Floats, table: Floats, count: int, heard: int) -> HeardLevels:
         receiver: Floats = table[:, 0]
         noise, band = float(receiver[NOISE]), (float(receiver[FREQUENCY]), float(receiver[BANDWIDTH]))
         jamming, interference = np.zeros(count), np.zeros(count)
         for k in range(len(levels) - heard):
             share = band_share(table, 0, count + heard + k, k, self.doing) if k < self.doing.shape[1] else 0.0
             jamming += share * levels[heard + k]
-        strongest = np.zeros(count)
+        strongest, best = np.zeros(count), np.full(count, -1, np.int64)
         own = np.zeros(count)  # what the strongest one contributes to the interference
         for k in range(heard):
             column = table[:, count + k]
@@ -141,14 +155,12 @@ class Survey:
             interference += share * levels[k]
             apart = abs(float(column[FREQUENCY]) - band[0])
             if apart <= SAME_CHANNEL * band[1] and column[MODULATION] == receiver[MODULATION]:
-                own = np.where(levels[k] > strongest, share * levels[k], own)
+                stronger = levels[k] > strongest
+                own, best = np.where(stronger, share * levels[k], own), np.where(stronger, k, best)
                 strongest = np.maximum(strongest, levels[k])
         others = np.maximum(interference - own, 0.0)
-        x, y, cell, height, side = grid
-        parts = strongest, strongest / (noise + others + jamming), jamming
-        power, sinr, jammed = (_dbm(one).reshape(side, side) for one in parts)
-        limits = decibels(noise), float(receiver[NEEDED]), float(receiver[SENSITIVITY])
-        return CoverageGrid(x, y, cell, height, power, sinr, jammed, *limits)
+        ratio = strongest / (noise + others + jamming)
+        return HeardLevels(_dbm(strongest), _dbm(ratio), _dbm(jamming), best)
 
     # spectrum ---------------------------------------------------------------------------------------------------------
 

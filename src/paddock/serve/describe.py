@@ -10,7 +10,7 @@ from time import time
 from typing import TYPE_CHECKING, Any
 
 from paddock.errors import PaddockError
-from paddock.radio.summary import RadioStatus
+from paddock.radio.status import RadioStatus
 from paddock.sensing.array_suite import fleet_sensor
 from paddock.sensing.describing import array_trees, column_tree, fleet_array_trees
 from paddock.sensing.sensor import ArraySensor, Sensor, find_sensor, sensor_names

@@ -429,7 +429,7 @@ export interface StationTree {
   radio: RadioTypeTree;
 }
 
-/** Radios, stations, jammers and spoofers; numbers of links, usable ones, changes, jammed receivers. `traffic` counts messages since the start: sent, delivered, dropped by reason. */
+/** Radios, stations, jammers and spoofers; audible and usable links, changes, jammed receivers. `traffic` counts messages since the start: sent, delivered, dropped by reason. */
 export interface RadioTree {
   rate: number;
   fleets: readonly RadioFleetTree[];

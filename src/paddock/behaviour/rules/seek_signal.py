@@ -207,7 +207,7 @@ RULE = Rule(
     desire,
     Memory,
     senses=Heard,
-    measures=True,
+    reads_radio=True,
     path_option="map",
     optional_path=True,
     read_path=read_signal_map,

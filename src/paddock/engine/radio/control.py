@@ -16,7 +16,7 @@ from paddock.radio.far_field import far_interference
 from paddock.radio.links import Links
 from paddock.radio.radios import COLUMN, Floats, Radios
 from paddock.radio.signal import decibels
-from paddock.radio.survey import CoverageGrid, Spectrum, Survey
+from paddock.radio.survey import CoverageGrid, HeardLevels, Spectrum, Survey
 
 if TYPE_CHECKING:
     from paddock.engine.engine import Engine
@@ -142,6 +142,14 @@ class RadioControl(MessageControl):
         """
         stage = self._stage
         return stage.survey().coverage(*stage.surveyed(of, receiver, x, y, size), side, height)
+
+    def levels(self, places: Any, of: str | int | None = None, receiver: str | int | None = None) -> HeardLevels:
+        """Return received power, SINR and jamming at places (n, 3), m; `of` and `receiver` as for `coverage`."""
+        at = np.ascontiguousarray(np.asarray(places, np.float64).T)
+        if at.ndim != 2 or len(at) != 3 or not np.isfinite(at).all():
+            raise InvalidValueError(f"places are finite numbers of shape (n, 3), not {np.shape(places)}")
+        stage = self._stage
+        return stage.survey().at(*stage.surveyed(of, receiver, 0.0, 0.0, 1.0)[:2], at)
 
     def spectrum(self, receiver: str | int, span: float | None = None, bins: int = 96) -> Spectrum:
         """Return the power by frequency at a radio, over `span` Hz; by default four bandwidths."""

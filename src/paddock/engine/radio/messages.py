@@ -63,7 +63,7 @@ def devices_of(radios: Radios, section: MessagesSection) -> Devices:
     sense = vectorised(power_ratio)(dbm) if section.sharing == "csma" else np.full(n, np.inf)
     rate = table[BANDWIDTH] / table[SPREAD]
     return Devices(
-        *(radios.streams, rate, np.full(n, section.overhead), sense, table[MODULATION].astype(np.int64)),
+        *(radios.streams[:n], rate, np.full(n, section.overhead), sense, table[MODULATION].astype(np.int64)),
         *(table[BANDWIDTH].copy(), table[OWNER].astype(np.int64)),
     )
 
@@ -123,7 +123,7 @@ class MessageStage:
         """Return the radios and links; the messages follow when vehicles come or go."""
         view = self._view()
         if view.radios is not self._radios:
-            self._radios, new, old = view.radios, view.radios.streams, self.messages.devices.streams
+            self._radios, new, old = view.radios, view.radios.streams[: view.radios.n], self.messages.devices.streams
             self.messages.fit(devices_of(view.radios, self.section), view.tick / self.rate)
             if not np.array_equal(old, new):
                 moved, self._linked, self.labels = places_of(new, old), -1, np.zeros(0, np.int64)

@@ -18,7 +18,7 @@ LEAST_RANGE, MOST_RANGE = 10.0, 90.0  # dB between the ends of the colour bar
 
 
 @dataclass(frozen=True)
-class CoverageGrid:
+class HeatMap:
     """Received power, or another quantity in dB, over a rectangle at one height."""
 
     x: Floats  # (columns,) m
@@ -36,9 +36,7 @@ class CoverageGrid:
         return float(np.mean(self.values >= threshold))
 
 
-def draw_coverage(
-    grid: CoverageGrid, output: str | os.PathLike[str], title: str, threshold: float | None = None
-) -> Path:
+def draw_coverage(grid: HeatMap, output: str | os.PathLike[str], title: str, threshold: float | None = None) -> Path:
     """Write a PNG; needs the extra `plots`."""
     try:
         from matplotlib.figure import Figure
@@ -82,7 +80,7 @@ def _limits(values: Floats) -> tuple[float, float]:
     return 5.0 * np.floor((middle - half) / 5.0), 5.0 * np.ceil((middle + half) / 5.0)
 
 
-def _contours(axes: Any, grid: CoverageGrid, low: float, high: float, threshold: float | None) -> None:
+def _contours(axes: Any, grid: HeatMap, low: float, high: float, threshold: float | None) -> None:
     if min(grid.values.shape) < 2:
         return
     step = next(one for one in (1, 2, 5, 10, 20, 50, 100, 1e9) if (high - low) / one <= MOST_CONTOURS)
@@ -95,7 +93,7 @@ def _contours(axes: Any, grid: CoverageGrid, low: float, high: float, threshold:
         axes.contour(grid.x, grid.y, grid.values, [threshold], colors=THRESHOLD, linewidths=1.6)
 
 
-def _samples(axes: Any, grid: CoverageGrid, low: float, high: float) -> None:
+def _samples(axes: Any, grid: HeatMap, low: float, high: float) -> None:
     """Draw the samples near the height of the picture, in the colours of the map."""
     if len(grid.samples):
         x, y, _, dbm = grid.samples.T
@@ -103,7 +101,7 @@ def _samples(axes: Any, grid: CoverageGrid, low: float, high: float) -> None:
         axes.scatter(x, y, c=dbm, s=size, cmap="viridis", vmin=low, vmax=high, edgecolors="white", linewidths=0.3)
 
 
-def _marks(axes: Any, grid: CoverageGrid) -> None:
+def _marks(axes: Any, grid: HeatMap) -> None:
     styles = {"station": ("^", "white", INK), "jammer": ("X", THRESHOLD, "white"), "estimate": ("*", "#ffd21f", INK)}
     for name, x, y, kind in grid.marks:
         if grid.x[0] <= x <= grid.x[-1] and grid.y[0] <= y <= grid.y[-1]:

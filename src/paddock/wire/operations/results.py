@@ -372,7 +372,7 @@ class StationTree(TypedDict):
 
 
 class RadioTree(TypedDict):
-    """Radios, stations, jammers and spoofers; numbers of links, usable ones, changes, jammed receivers.
+    """Radios, stations, jammers and spoofers; audible and usable links, changes, jammed receivers.
 
     `traffic` counts messages since the start: sent, delivered, dropped by reason.
     """
