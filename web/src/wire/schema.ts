@@ -379,7 +379,7 @@ export interface RadioNetworkTree {
   bridges: readonly (readonly [string, string])[];
 }
 
-/** A spoofer of satellite navigation; `captured`: vehicles whose receivers track its signals. */
+/** A spoofer of satellite navigation; `captured` vehicles track its signals. */
 export interface SpooferTree {
   name: string;
   on: boolean;

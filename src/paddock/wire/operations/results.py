@@ -354,18 +354,6 @@ class JammerTree(TypedDict):
     false_frames: float
 
 
-class SpooferTree(TypedDict):
-    """A spoofer of satellite navigation; `captured`: vehicles whose receivers track its signals."""
-
-    name: str
-    on: bool
-    active: bool
-    position: Point | None
-    vehicle: str | None
-    power: float
-    captured: int
-
-
 class RadioTypeTree(TypedDict):
     """A radio: Hz, dBm, dB; `needed` is the least SINR of a usable link, `range` (m) that of free space."""
 
