@@ -187,6 +187,24 @@ def test_a_cone_costs_two_seconds(round_track: str, contact: bool) -> None:
         assert events(sim, "cone_hit")[0][2].startswith("cone_on_track")
 
 
+def test_a_counted_cone_passes_its_car_on(round_track: str) -> None:
+    """A cone that is down and counted knocks over another one: that one counts for the same car."""
+    far = {"name": "far", "cone": {**CONE["cone"], "center": [0.0, 60.0]}}  # type: ignore[dict-item]
+    rules = {"discipline": "autocross", "stop_distance": 0}
+    red = car("red", 10.0, radius=RADIUS + 0.8)
+    given = scenario(round_track, rules, red, world={"obstacles": [CONE, far]}, contact=True)
+    with paddock.load(given) as sim:
+        sim.step(200)
+        hits = events(sim, "cone_hit")
+        assert len(hits) == 1
+        name = hits[0][2].partition(" in lap ")[0]
+        sim.place(name, [-0.6, 60.0, 0.1, 0.0], 12.0)
+        sim.restore(sim.save())
+        sim.step(200)
+        hits = events(sim, "cone_hit")
+        assert [hit[1] for hit in hits] == ["red", "red"] and hits[1][2].partition(" in lap ")[0] != name
+
+
 @pytest.mark.parametrize(("penalty", "status"), [(10.0, "finished"), ("dnf", "dnf")])
 def test_off_course(round_track: str, penalty: float | str, status: str) -> None:
     """All wheels outside the circle of 22 m: an excursion of 10 s, or the end."""
