@@ -117,9 +117,9 @@ def test_cones_with_contact_are_not_counted_as_vehicles(tmp_path: Path) -> None:
 def test_of_many_vehicles_those_with_sensors_have_frames(tmp_path: Path) -> None:
     crowd = {"name": "crowd", "count": 101, "model": "car.kinematic", "spawn": {"grid": {"spacing": 20}}}
     red = {"name": "red", "model": "car.kinematic", "pose": [-50, 0, 0], "sensors": [SENSORS[0]]}
-    with paddock.load({"clock": {"rate": 100}, "vehicles": [crowd, red]}) as sim:
-        with Recorder(sim, tmp_path / "run.mcap", rate=50):
-            sim.step(20)
+    given = {"clock": {"rate": 100}, "vehicles": [crowd, red]}
+    with paddock.load(given) as sim, Recorder(sim, tmp_path / "run.mcap", rate=50):
+        sim.step(20)
     frames = decoded(tmp_path / "run.mcap", "/tf")
     assert {tuple(one.child_frame_id for one in message.transforms) for _, message in frames} == {("red",)}
     assert frames[0][1].transforms[0].translation.x == -50.0
