@@ -17,6 +17,7 @@ from driver import LAPS, PACE, PERIOD, SLAMS, Driver
 
 import paddock
 from paddock import track
+from paddock.errors import PaddockError
 from paddock.track.standings import Standing
 
 RATE = 200  # ticks per s
@@ -112,7 +113,14 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--plot", metavar="FILE", help="draw the way")
     a = parser.parse_args()
-    score, driver = run(a.event, a.controller, a.slam, a.laps, a.line, a.use, a.seed)
+    if a.laps is not None and a.laps < 1:
+        parser.exit(2, f"{parser.prog}: --laps must be a whole number >= 1, not {a.laps}\n")
+    if a.seed < 0:
+        parser.exit(2, f"{parser.prog}: --seed must be a whole number >= 0, not {a.seed}\n")
+    try:
+        score, driver = run(a.event, a.controller, a.slam, a.laps, a.line, a.use, a.seed)
+    except PaddockError as error:
+        parser.exit(2, f"{parser.prog}: {error}\n")
     result = score.result
     for number, lap in enumerate(score.laps, start=1):
         print(f"75 m: {lap:.3f} s" if a.event == "acceleration" else f"lap {number}: {lap:.3f} s")

@@ -384,6 +384,7 @@ def test_a_jump_crosses_no_gate(round_track: str) -> None:
         ({"track": None}, "rules need a track"),
         ({"rules": "slalom"}, "slalom"),
         ({"rules": "acceleration"}, "acceleration needs an open track"),
+        ({"track": "skidpad"}, "rules.discipline: trackdrive cannot be driven on .* a skidpad: choose skidpad$"),
         ({"rules": {"discipline": "race", "vehicles": ["rad"]}}, "did you mean 'red'"),
         ({"rules": {"discipline": "race", "vehicles": ["red", "red"]}}, "listed twice"),
         ({"rules": {"discipline": "skidpad", "laps": 3}}, "skidpad has 4 laps, not 3"),
