@@ -18,11 +18,12 @@ from driver import LAPS, PACE, PERIOD, SLAMS, Driver
 import paddock
 from paddock import track
 from paddock.errors import PaddockError
+from paddock.track.race_log import shown_text
 from paddock.track.standings import Standing
 
 RATE = 200  # ticks per s
 OVER = (3, 5)  # race.status: stopped, dnf
-REMARKS = ("cone_hit", "off_course", "stopped", "unsafe_stop", "dnf")
+REMARKS = ("lap_refused", "cone_hit", "off_course", "stopped", "unsafe_stop", "dnf")
 SENSORS = ["cones", "imu", "wheel_speeds", "steering_angle"]
 
 
@@ -78,7 +79,7 @@ def run(
             hits += [(x, y)] * (int(state["race.cones"]) - len(hits))
             over = int(state["race.status"]) in OVER or driver.stopped
         sim.step(RATE)  # the brake is on: a car below 0.05 m/s has stopped
-        remarks = [f"{one.kind}: {one.detail}" for one in sim.events.since() if one.kind in REMARKS]
+        remarks = [f"{one.kind}: {shown_text(one.detail)}" for one in sim.events.since() if one.kind in REMARKS]
         return Score(sim.race.standings()["car"], remarks, apart, trace, hits), driver
 
 

@@ -11,6 +11,7 @@ import pytest
 import paddock
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
+from paddock.track.race_log import read_entry
 from paddock.world.archive import pack, unpack
 
 RATE = 100
@@ -185,6 +186,21 @@ def test_a_cone_costs_two_seconds(round_track: str, contact: bool) -> None:
         assert row.result == pytest.approx(row.time + 2.0, abs=1e-12)
         assert len(events(sim, "cone_hit")) == 1
         assert events(sim, "cone_hit")[0][2].startswith("cone_on_track")
+
+
+def test_a_lap_that_cuts_the_track_is_refused_with_an_event(round_track: str) -> None:
+    """A small circle beside the line crosses it again without a lap."""
+    rules = {"discipline": "trackdrive", "off_course_penalty": 0}
+    with paddock.load(scenario(round_track, rules, car("red", 10.0))) as sim:
+        while not events(sim, "started"):
+            sim.step(1)
+        sim.command("red", steer=steer_for(3.0))
+        sim.step(250)  # 25 m: a circle of 3 m has 18.8 m
+        assert sim.race.standings()["red"].laps == 0
+        ((kind, subject, text),) = events(sim, "lap_refused")
+        entry = read_entry(kind, subject, text)
+        assert entry is not None and (entry.lap, entry.car) == (1, "red") and 0.0 <= entry.value < 5.0
+        sim.restore(sim.save())
 
 
 def test_a_counted_cone_passes_its_car_on(round_track: str) -> None:

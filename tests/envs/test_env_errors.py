@@ -195,7 +195,7 @@ def test_a_step_needs_a_reset() -> None:
 def test_seeds_and_masks_are_checked() -> None:
     envs = PaddockVectorEnv("quad_hover", 2)
     for seed, text in (
-        (-1, "a seed must be a whole number >= 0, not -1"),
+        (-1, "a seed must be a whole number >= 0 and < .*, not -1"),
         ([1], "seeds: a list of 2"),
         ([1, 0.5], "0.5"),
     ):

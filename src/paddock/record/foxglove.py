@@ -14,6 +14,7 @@ from foxglove_schemas_protobuf.SceneUpdate_pb2 import SceneUpdate
 
 from paddock.engine.actions import FrameAction
 from paddock.engine.events import Event
+from paddock.track.race_log import shown_text
 from paddock.wire.stream.frames import COUNTED
 from paddock.wire.stream.positions import POSITIONS, Poses, encode_positions
 from paddock.world.layout import FleetLayout, Layout
@@ -121,7 +122,7 @@ def log_line(event: Event, log_time: int) -> Log:
     """Return an event as a line of a log."""
     line = Log(level=Log.WARNING if event.kind in ALARMS else Log.INFO, name=event.subject)
     line.timestamp.FromNanoseconds(log_time)
-    line.message = " ".join(filter(None, (event.kind, event.subject, event.detail)))
+    line.message = " ".join(filter(None, (event.kind, event.subject, shown_text(event.detail))))
     return line
 
 
