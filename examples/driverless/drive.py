@@ -17,11 +17,13 @@ from driver import LAPS, PACE, PERIOD, SLAMS, Driver
 
 import paddock
 from paddock import track
+from paddock.errors import PaddockError
+from paddock.track.race_log import shown_text
 from paddock.track.standings import Standing
 
 RATE = 200  # ticks per s
 OVER = (3, 5)  # race.status: stopped, dnf
-REMARKS = ("cone_hit", "off_course", "stopped", "unsafe_stop", "dnf")
+REMARKS = ("lap_refused", "cone_hit", "off_course", "stopped", "unsafe_stop", "dnf")
 SENSORS = ["cones", "imu", "wheel_speeds", "steering_angle"]
 
 
@@ -77,7 +79,7 @@ def run(
             hits += [(x, y)] * (int(state["race.cones"]) - len(hits))
             over = int(state["race.status"]) in OVER or driver.stopped
         sim.step(RATE)  # the brake is on: a car below 0.05 m/s has stopped
-        remarks = [f"{one.kind}: {one.detail}" for one in sim.events.since() if one.kind in REMARKS]
+        remarks = [f"{one.kind}: {shown_text(one.detail)}" for one in sim.events.since() if one.kind in REMARKS]
         return Score(sim.race.standings()["car"], remarks, apart, trace, hits), driver
 
 
@@ -112,7 +114,14 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--plot", metavar="FILE", help="draw the way")
     a = parser.parse_args()
-    score, driver = run(a.event, a.controller, a.slam, a.laps, a.line, a.use, a.seed)
+    if a.laps is not None and a.laps < 1:
+        parser.exit(2, f"{parser.prog}: --laps must be a whole number >= 1, not {a.laps}\n")
+    if a.seed < 0:
+        parser.exit(2, f"{parser.prog}: --seed must be a whole number >= 0, not {a.seed}\n")
+    try:
+        score, driver = run(a.event, a.controller, a.slam, a.laps, a.line, a.use, a.seed)
+    except PaddockError as error:
+        parser.exit(2, f"{parser.prog}: {error}\n")
     result = score.result
     for number, lap in enumerate(score.laps, start=1):
         print(f"75 m: {lap:.3f} s" if a.event == "acceleration" else f"lap {number}: {lap:.3f} s")

@@ -32,6 +32,7 @@ from paddock.record.foxglove import point_cloud
 from paddock.record.mcap_file import McapFile
 from paddock.record.sensed import SensedArray, sensed_arrays
 from paddock.record.surroundings import described_radio, surroundings_of
+from paddock.record.track_scene import track_scene
 from paddock.record.writer import (
     FLUSH_EVERY,
     PRECISIONS,
@@ -232,7 +233,8 @@ class Recorder(AbstractContextManager["Recorder"]):
             self._output.close()
             raise PaddockError(f"cannot record to {self.path}: {error.strerror or error}") from None
         point_cloud(sim.snapshot(), 0)  # loads its kernel now, not on the writing thread
-        return RecordingWriter(writer, precision, self._world.clock.rate)
+        track = None if sim.track is None else track_scene(sim.track, self._world.heights)
+        return RecordingWriter(writer, precision, self._world.clock.rate, track)
 
     def _scenario(self) -> Scenario:
         """Return the scenario without `serve` and `record`, which do not affect the run and may hold a token."""
