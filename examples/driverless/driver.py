@@ -61,8 +61,8 @@ class Plan:
 class Driver:
     """`sense` takes readings, `command` returns inputs.
 
-    `use` is the share of the grip to use on a known track; `line` is `racing` or `centre`; without a `start_line`, it is
-    `STAGED` m ahead of the start.
+    `use` is the share of the grip to use on a known track; `line` is `racing` or `centre`; without `start_line`, it
+    is `STAGED` m ahead of the start.
     """
 
     def __init__(
