@@ -418,7 +418,7 @@ export interface StationTree {
   radio: RadioTypeTree;
 }
 
-/** Radios, stations and jammers; links that are heard, usable ones, changes since the start, jammed receivers. */
+/** Radios, stations and jammers; audible and usable links, changes since the start, jammed receivers. */
 export interface RadioTree {
   rate: number;
   fleets: readonly RadioFleetTree[];
@@ -532,12 +532,13 @@ export interface TrackCheckTree {
   warnings: readonly string[];
 }
 
-/** A track file that was read: its format, cones and start pose; `notes` say what of the file is left out. */
+/** A track file that was read: its format, cones and start pose; `notes` say what of the file is left out. `covariances` are null where no cone has one, `start` where the file has none. */
 export interface TrackFileTree {
   format: "csv" | "csv4" | "cones" | "lanes";
   cones: readonly (readonly [number, number])[];
   colours: readonly ("blue" | "yellow" | "orange" | "big_orange" | "unknown")[];
-  start: Point;
+  covariances: readonly Point[] | null;
+  start: Point | null;
   notes: readonly string[];
 }
 
@@ -1035,6 +1036,7 @@ export interface Methods {
       colours: readonly ("blue" | "yellow" | "orange" | "big_orange" | "unknown")[];
       start: readonly number[];
       format?: "csv" | "csv4" | "cones" | "lanes";
+      covariances?: readonly (readonly number[])[] | null;
     };
     result: { text: string };
   };
