@@ -1,6 +1,7 @@
 """Arrays of sensors in Foxglove's schemas: scans of lidars, and detected cones as bodies."""
 
 from collections.abc import Mapping
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,6 +49,25 @@ class SensedArray(NamedTuple):
         if self.reading == "detections":
             return SceneUpdate
         return LaserScan if self.options.rings == 1 else PointCloud
+
+
+def array_load(layout: Layout, programs: Mapping[str, FleetProgram], rate: float) -> float:
+    """Return how many bytes per simulated s the arrays of a layout add to a recording of `rate` samples per s, at most.
+
+    Equal samples compress to almost nothing, measured ranges hardly: a reading counts once, with viewers twice.
+    """
+    shown = {(one.fleet, one.sensor, one.reading) for one in sensed_arrays(layout, programs)}
+    total = 0.0
+    for k, fleet in enumerate(layout.fleets):
+        for array in fleet.arrays:
+            sensor, _, reading = array.name.partition(".")
+            one = programs[fleet.name].sensors.get(sensor)
+            options = None if one is None else one.sensor.options(*one.options.tolist())
+            own = float(getattr(options, "rate", rate))
+            size = prod(array.shape) * np.dtype(array.dtype).itemsize
+            viewed = min(fleet.n, SENSED) if (k, sensor, reading) in shown else 0
+            total += size * (fleet.n + viewed) * min(own, rate)
+    return total
 
 
 def sensed_arrays(layout: Layout, programs: Mapping[str, FleetProgram]) -> tuple[SensedArray, ...]:

@@ -555,12 +555,13 @@ export interface TrackCheckTree {
   warnings: readonly string[];
 }
 
-/** A track file that was read: its format, cones and start pose; `notes` say what of the file is left out. */
+/** A track file that was read: its format, cones and start pose; `notes` say what of the file is left out. `covariances` are null where no cone has one, `start` where the file has none. */
 export interface TrackFileTree {
   format: "csv" | "csv4" | "cones" | "lanes";
   cones: readonly (readonly [number, number])[];
   colours: readonly ("blue" | "yellow" | "orange" | "big_orange" | "unknown")[];
-  start: Point;
+  covariances: readonly Point[] | null;
+  start: Point | null;
   notes: readonly string[];
 }
 
@@ -1076,6 +1077,7 @@ export interface Methods {
       colours: readonly ("blue" | "yellow" | "orange" | "big_orange" | "unknown")[];
       start: readonly number[];
       format?: "csv" | "csv4" | "cones" | "lanes";
+      covariances?: readonly (readonly number[])[] | null;
     };
     result: { text: string };
   };

@@ -514,12 +514,16 @@ class TrackCheckTree(TypedDict):
 
 
 class TrackFileTree(TypedDict):
-    """A track file that was read: its format, cones and start pose; `notes` say what of the file is left out."""
+    """A track file that was read: its format, cones and start pose; `notes` say what of the file is left out.
+
+    `covariances` are null where no cone has one, `start` where the file has none.
+    """
 
     format: Literal["csv", "csv4", "cones", "lanes"]
     cones: list[tuple[float, float]]
     colours: list[Literal["blue", "yellow", "orange", "big_orange", "unknown"]]
-    start: tuple[float, float, float]
+    covariances: list[tuple[float, float, float]] | None
+    start: tuple[float, float, float] | None
     notes: list[str]
 
 

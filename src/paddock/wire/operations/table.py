@@ -635,8 +635,12 @@ class Operations(Protocol):
         colours: a.ConeColours,
         start: a.StartPose,
         format: Annotated[Literal["csv", "csv4", "cones", "lanes"], "format of the file"] = "csv",
+        covariances: a.ConeCovariances = None,
     ) -> str:
-        """Return the text of a track file with these cones; `lanes` needs cones that form a track."""
+        """Return the text of a track file with these cones; `lanes` needs cones that form a track.
+
+        Only `csv` has covariances.
+        """
 
     @entry("hub", rpc="read_track", answer="file", slow=True)
     def read_track(
