@@ -291,6 +291,8 @@ def behaviour_section(rule: Rule) -> str:
         rows.insert(0, ["`target`", "", "name of a vehicle or a fleet", "", "none"])
     if rule.needs_target:
         rows.insert(0, ["`target`", "", "name of a vehicle or a fleet", "", "required"])
+    if rule.relays:
+        rows.insert(0, ["`between`", "", "two ends: names of vehicles or stations", "", "required"])
     if rule.prepare_path is not None:
         rows.insert(0, ["`path`", *PATHS.get(rule.name, ("m", "a list of points or a shape")), "", "required"])
     return f"## `{rule.name}`\n\n{rule.summary}.\n\n" + option_table(rows)

@@ -95,6 +95,10 @@ class Rule:
 
     The `senses` of a rule that `hears` are the numbers of the newest message that the vehicle has received by radio, a
     list in the order of the columns; a column `age` is the time (s) since it was sent.
+
+    The vehicles of a rule that `relays` are a chain between the two ends (vehicles or stations) that the option
+    `between` names. Once per second their `senses` are their places in the chain and 1: x, y, z, known; zeros in
+    between. Its options `height` (m above the ground), `enough` (dB) and `ahead` (s) are those of the places.
     """
 
     summary: str
@@ -108,6 +112,7 @@ class Rule:
     look: Callable[[Floats, int, Floats, Any, Floats], Floats] | None = None
     hears: bool = False
     reads_radio: bool = False
+    relays: bool = False
     path_option: str = "path"  # the option that is the path
     optional_path: bool = False
     read_path: Callable[[Any, str], Floats] = path_points  # (what the user wrote, where) -> points (k, 3)
@@ -126,7 +131,8 @@ class Rule:
     @property
     def solitary(self) -> bool:
         """Whether each vehicle decides alone, without a shared path, slots or neighbours."""
-        return self.prepare_path is None and self.slots is None and self.neighbours is None and self.look is None
+        together = self.prepare_path, self.slots, self.neighbours, self.look
+        return all(one is None for one in together) and not self.relays
 
     def planned(self, options: Any, path: Floats) -> RouteLine | None:
         """Return the line to display: the rule's `route`, else the points of its path; None if nothing is fixed."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from paddock.world.world import World
 
 MEMORY = "memory"
 PATH = "path"
+BETWEEN = "between"
 RADIO = "radio"  # the table with the radio status of each vehicle
 TRACK_PATH = "track"  # the path that is the middle line of the scenario's track
 STREAM = "stream"  # the memory column with a random number of the vehicle
@@ -35,8 +36,18 @@ POSE_ROWS = len(column_index(Pose))
 Where = Callable[[str], str]  # option ("" for the behaviour) -> where the user wrote it, for errors
 PoseBlocks = Callable[[str], Floats]
 """Fleet name -> its poses now, rows as in Pose, at least as many columns as it has vehicles."""
-HeardBlocks = Callable[[str], FleetHeard]
-"""Fleet name -> what its vehicles have heard over radio."""
+
+
+class HeardBlocks(Protocol):
+    """What vehicles have from their radios."""
+
+    def __call__(self, fleet: str) -> FleetHeard:
+        """Return what the vehicles of a fleet have heard."""
+
+    def relays(self, fleet: str, rows: Ints, between: tuple[str, str], options: Any) -> Floats | None:
+        """Return the places (3, n) of vehicles that are relays between two ends; None: not now."""
+
+
 AGE = "age"  # the column of what a rule hears with the time since it was sent
 
 
@@ -48,6 +59,7 @@ class RuleSetup:
     target: str | None
     options: Floats  # values of rule.options; (options, n) where the vehicles have different ones
     path: Floats  # (k, 4) x, y, z in m and speed in m/s; one row of zeros without a path
+    between: tuple[str, str] | None = None  # vehicles or stations, of a rule that relays
 
     @property
     def per_vehicle(self) -> bool:
@@ -95,9 +107,25 @@ def set_up_rule(
     if rule.path_option != PATH:
         given, where = _named_path(rule, given, where)
     given = _on_track(rule, given, where, track)
-    target = _target(rule, given, where)
+    target, between = _target(rule, given, where), _between(rule, given, where)
+    if rule.relays:
+        given = {name: value for name, value in given.items() if name != BETWEEN}
     options = _options(rule, given, target, where, count)
-    return RuleSetup(rule, target, options, _path(rule, given, options, where))
+    return RuleSetup(rule, target, options, _path(rule, given, options, where), between)
+
+
+def _between(rule: Rule, given: Mapping[str, Any], where: Where) -> tuple[str, str] | None:
+    """Return the two ends of a rule that relays."""
+    if not rule.relays:
+        return None
+    if BETWEEN not in given:
+        raise InvalidValueError(f"{where('')}: behaviour {rule.name!r} needs its ends: between: [base, rover]")
+    ends = given[BETWEEN]
+    if not isinstance(ends, list | tuple) or len(ends) != 2 or not all(isinstance(one, str) for one in ends):
+        raise InvalidValueError(f"{where(BETWEEN)}: between is the names of two ends, [base, rover], not {ends!r:.60}")
+    if ends[0] == ends[1]:
+        raise InvalidValueError(f"{where(BETWEEN)}: both ends are {ends[0]!r}; name two")
+    return ends[0], ends[1]
 
 
 def _named_path(rule: Rule, given: Mapping[str, Any], where: Where) -> tuple[Mapping[str, Any], Where]:
@@ -152,7 +180,11 @@ def _options(rule: Rule, given: Mapping[str, Any], target: str | None, where: Wh
     for name, value in plain.items():  # one at a time, so that an error names its own place
         if name not in column_index(rule.options):
             targeted = rule.needs_target or "has_target" in column_index(rule.options)
-            taken = [rule.path_option] * (rule.needs_path or rule.optional_path) + ["target"] * targeted
+            taken = (
+                [BETWEEN] * rule.relays
+                + [rule.path_option] * (rule.needs_path or rule.optional_path)
+                + ["target"] * targeted
+            )
             choices = [*taken, *(option for option in column_index(rule.options) if option != "has_target")]
             raise unknown_name(f"{rule.name} option", name, choices, where(name))
         filled(rule.options, {**required, name: value}, f"{rule.name} option", where(name))
@@ -205,6 +237,8 @@ def _path(rule: Rule, given: Mapping[str, Any], options: Floats, where: Where) -
 def check_hearing(setup: RuleSetup, radios: bool, beacons: bool, where: Where) -> None:
     """Raise InvalidValueError if a rule uses messages or beacons and its vehicles hear nothing."""
     rule = setup.rule
+    if rule.relays and not radios:
+        raise InvalidValueError(f"{where('')}: relays need a radio; add `radio: default` to the vehicle entry")
     if rule.hears and not radios:
         raise InvalidValueError(f"{where('')}: {rule.name!r} uses messages; add `radio: default` to the vehicle entry")
     if setup.sees and not radios:
@@ -303,6 +337,8 @@ class FleetBehaviour:
             self._see_others(world, poses, *((fleet.n, None) if among is None else among))
         if self.rule.reads_radio:
             self._read_radio(world, among)
+        if self.rule.relays:
+            self._place_relays(heard, among)
         if STREAM in column_index(self.rule.memory):
             self._draw_streams(world, among)
         own = (fleet.state, fleet.command, *parameters, fleet.tables[MEMORY], *self._options, self.urges, self.away)
@@ -336,6 +372,16 @@ class FleetBehaviour:
         if status is not None:
             rows = slice(self.fleet.n) if among is None else among[1]
             self.urges[:, : self.fleet.n] = status[: len(self.urges), rows]
+
+    def _place_relays(self, heard: HeardBlocks | None, among: tuple[int, Ints] | None) -> None:
+        """Give the rule the places of its vehicles in their chain, when they are chosen."""
+        assert heard is not None and self.setup.between is not None
+        o = self.rule.options(*self.options.tolist())
+        rows = np.arange(self.fleet.n) if among is None else among[1]
+        found = heard.relays(self.fleet.name, rows, self.setup.between, o)
+        self.urges[:] = 0.0
+        if found is not None:
+            self.urges[:3, : self.fleet.n], self.urges[3, : self.fleet.n] = found, 1.0
 
     def _see_others(self, world: World, poses: PoseBlocks, count: int, chosen: Ints | None) -> None:
         """Add what the vehicles of all fleets cause; `chosen`: the rows of these vehicles in their fleet of `count`."""

@@ -13,7 +13,16 @@ from paddock.compute import arrays
 from paddock.compute.kernel import shared_tuple
 from paddock.compute.philox import normals, signed
 from paddock.compute.twin import vectorised
-from paddock.engine.behaviours import RADIO, FleetBehaviour, check_hearing, find_target, set_up_rule
+from paddock.engine.behaviours import (
+    BETWEEN,
+    RADIO,
+    FleetBehaviour,
+    RuleSetup,
+    Where,
+    check_hearing,
+    find_target,
+    set_up_rule,
+)
 from paddock.engine.fmu_motion import FmuMotion
 from paddock.engine.program import (
     COLLIDED_FOR,
@@ -112,7 +121,7 @@ def build_program(
     program.races = takes_part(scenario.rules, entry.name, model.kind)
     _contact(program, world, scenario, entry, place)
     _radio(program, scenario, entry, place)
-    _behaviour(program, entry, place, world.track)
+    _behaviour(program, scenario, entry, place, world.track)
     _sensors(program, world, scenario, entry, place)
     return program
 
@@ -304,7 +313,9 @@ def _radio(program: FleetProgram, scenario: Scenario, entry: VehicleEntry, place
     program.fleet.add_table(RADIO, len(NO_STATUS), NO_STATUS)
 
 
-def _behaviour(program: FleetProgram, entry: VehicleEntry, place: Place, track: Track | None) -> None:
+def _behaviour(
+    program: FleetProgram, scenario: Scenario, entry: VehicleEntry, place: Place, track: Track | None
+) -> None:
     chosen = entry.controller
     if chosen is None:
         return
@@ -319,7 +330,25 @@ def _behaviour(program: FleetProgram, entry: VehicleEntry, place: Place, track: 
     rule = _at(place(key), find_rule, chosen.name)
     setup = set_up_rule(rule, chosen.options, where, track=track)
     check_hearing(setup, bool(program.radio), program.beacons, where)
+    _check_ends(setup, scenario, where)
     program.behaviour = _at(place(key), FleetBehaviour, setup, program.model, program.fleet, program.varying)
+
+
+def _check_ends(setup: RuleSetup, scenario: Scenario, where: Where) -> None:
+    """Refuse ends of a chain of relays that are no vehicle with a radio and no station."""
+    stations = [] if scenario.radio is None else [station.name for station in scenario.radio.stations]
+    entries = {entry.name: entry for entry in scenario.vehicles}
+    for end in setup.between or ():
+        name, _, number = end.removesuffix("]").partition("[")
+        entry = entries.get(name)
+        if end not in stations and entry is None:
+            raise unknown_name("vehicle or station", end, [*entries, *stations], where(BETWEEN))
+        if entry is not None and not entry.radio:
+            raise InvalidValueError(f"{where(BETWEEN)}: {name!r} has no radio: add `radio: default` to its entry")
+        if entry is not None and entry.count > 1 and not (number.isdecimal() and int(number) < entry.count):
+            raise InvalidValueError(
+                f"{where(BETWEEN)}: {end!r} is not one of the vehicles {name}[0] to {name}[{entry.count - 1}]"
+            )
 
 
 def _sensors(program: FleetProgram, world: World, scenario: Scenario, entry: VehicleEntry, place: Place) -> None:

@@ -300,7 +300,7 @@ class Engine:
             self.radio.take_over(twin.radio)
             self.mission_stage.mission = twin.mission
             if twin.mission is not None:
-                twin.mission.attach(self.world, self.fleets, self.events, self.poses)
+                twin.mission.attach(self.world, self.fleets, self.events, self.poses, self.radio)
             self.applier.take_over(twin.applier)
             self._prepared = True
             if how == "restore":
@@ -421,7 +421,7 @@ class Engine:
         from paddock.engine.mission.run import MissionRun
 
         scenario = self.scenario if seed == self.scenario.seed else self.scenario.model_copy(update={"seed": seed})
-        run = MissionRun(scenario, self.world, self.fleets, self.events, self.poses)
+        run = MissionRun(scenario, self.world, self.fleets, self.events, self.poses, self.radio)
         self.mission_stage.mission = run
         return run
 

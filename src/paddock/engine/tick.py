@@ -27,7 +27,8 @@ from paddock.engine.mailbox import Mailbox
 from paddock.engine.pipeline import NEVER_DUE, HaltedError, Pipeline, every
 from paddock.engine.program import CRASHED, FAILED, NOT_FINITE, Alarm, FleetProgram
 from paddock.engine.publishing import PublishStage
-from paddock.engine.radio.messages import MessageStage
+from paddock.engine.radio.relaying import RadioSenses
+from paddock.engine.radio.stage import RadioStage
 from paddock.engine.surroundings import Surroundings
 from paddock.errors import PaddockError
 from paddock.scenario import Scenario, Sync
@@ -65,7 +66,7 @@ def assemble_tick(scenario: Scenario, applier: Applier, mailbox: Mailbox, thread
     barrier = BarrierStage(scenario.clock.sync or Sync(), applier.claims, mailbox, applier, publish, thread)
     latch = LatchStage(mailbox, applier)
     move = MoveStage(world, programs, rewinds=scenario.on_nan == "stop" and applier.fleets.device == "cpu")
-    behave = BehaveStage(world, programs, poses, events, scenario.every.behaviour, move, applier.radio.messages)
+    behave = BehaveStage(world, programs, poses, events, scenario.every.behaviour, move, applier.radio)
     guard = GuardStage(programs, move, events, applier, scenario.on_nan)
     sense = SenseStage(world, programs, poses, Surroundings(scenario, world, programs))
     contact, rules, radio = applier.contact, applier.rules, applier.radio
@@ -244,7 +245,7 @@ class BehaveStage:
     events: EventLog
     period: int
     move: MoveStage
-    messages: MessageStage | None  # None: no radio
+    radio: RadioStage
     lost: set[str] = field(default_factory=set)  # fleets (overrides: `fleet number`) whose lost target was reported
     name = "behave"
 
@@ -258,7 +259,9 @@ class BehaveStage:
     def run(self, tick: int) -> None:
         """Run the behaviours of all fleets on the same state: no fleet sees another's decision before the next tick."""
         dt = self.world.clock.dt * self.period
-        heard = None if self.messages is None else partial(self.messages.heard, tick=tick)
+        rate = max(1, round(self.world.clock.rate / self.period))
+        renew = (tick // self.period) % rate == 0  # places of relays, once per second
+        heard = RadioSenses(self.radio, self.poses, tick, renew) if self.radio.active else None
         for program in self.programs.values():
             if program.overrides is not None:
                 program.overrides.run(self.world, self.poses, dt, partial(self._report_lost, tick), heard)

@@ -20,7 +20,17 @@ from paddock.planning.mission.mission import Mission
 from paddock.planning.obstacles.scenery import refuse_low, zones_of_obstacles
 from paddock.planning.obstacles.zones import CircleZone, PolygonZone, Zone
 from paddock.planning.planner import solve
-from paddock.planning.problem import Happening, MissionSetup, Moves, Objective, Problem, Separation, Task, Vehicle
+from paddock.planning.problem import (
+    Happening,
+    LostLink,
+    MissionSetup,
+    Moves,
+    Objective,
+    Problem,
+    Separation,
+    Task,
+    Vehicle,
+)
 from paddock.planning.random_missions import drawn_tasks
 from paddock.planning.routes import Plan, Route
 from paddock.planning.splitting import split_fields
@@ -165,7 +175,7 @@ def setup_of(scenario: Scenario, divide: bool = True) -> MissionSetup:
         else Separation(separation.distance, separation.height, mission.execute == "dynamics"),
     )
     problem = split_fields(problem) if divide else problem
-    place = scenario.at("mission", "method")
+    place, via = scenario.at("mission", "method"), mission.via
     _at(place, find_method, mission.method.name).read(mission.method.options, place)
     return MissionSetup(
         problem,
@@ -176,6 +186,7 @@ def setup_of(scenario: Scenario, divide: bool = True) -> MissionSetup:
         None if separation is None else (separation.distance, separation.height),
         mission.execute,
         _happenings(scenario, mission, problem, divide),
+        None if via is None else LostLink(via.lost_after, via.lost_link, via.timeout, via.replan_every),
     )
 
 

@@ -153,6 +153,16 @@ class Happening:
 
 
 @dataclass(frozen=True)
+class LostLink:
+    """What happens when there is no path over the radio to a vehicle."""
+
+    lost_after: float = 2.0  # s without a path after which contact is lost
+    action: Literal["return", "hold", "continue"] = "return"  # of the vehicle, after the time-out
+    timeout: float = 20.0  # s without a path
+    replan_every: float = 5.0  # s, at least, between plans for lost and regained contacts
+
+
+@dataclass(frozen=True)
 class MissionSetup:
     """The initial data of a mission."""
 
@@ -164,3 +174,4 @@ class MissionSetup:
     separation: tuple[float, float] | None = (50.0, 20.0)  # m horizontally, m vertically; None: no separation
     execute: Literal["dynamics", "kinematic"] = "dynamics"
     happenings: tuple[Happening, ...] = ()
+    lost_link: LostLink | None = None  # None: all vehicles are always in contact

@@ -33,8 +33,10 @@ from paddock.scenario.base import (
     invalid,
 )
 from paddock.scenario.problems import KeyPath
+from paddock.scenario.radio import RadioSection
 from paddock.scenario.tasks import FARTHEST, NoFlyZone, TaskEntry, numbered
 from paddock.scenario.vehicle import VehicleEntry
+from paddock.scenario.via import MissionVia, via_problem
 
 EVENTS = ("task", "damage", "vehicle", "zone", "remove_zone")
 MOST_DRAWN = 100_000
@@ -163,6 +165,11 @@ class MissionSection(Section):
         default="total", description="What is minimised: the total distance, or the time until all have returned."
     )
     replan: Flag = Field(default=True, description="Whether events change the plan.")
+    via: MissionVia | None = Field(
+        default=None,
+        description="radio: reports of vehicles and their routes go over the radio, with options; null: they always "
+        "arrive.",
+    )
     tasks: tuple[TaskEntry, ...] = Field(default=(), description="The tasks; the list may be empty.")
     zones: tuple[NoFlyZone, ...] = Field(default=(), description="No-fly zones.")
     obstacle_margin: NotNegative | None = Field(
@@ -279,6 +286,22 @@ def check_fleet(mission: MissionSection, vehicles: tuple[VehicleEntry, ...]) -> 
     for k, event in enumerate(mission.events):
         if event.damage is not None:
             _check_damage(event.damage, taking_part, (*where, k, "damage"))
+
+
+def check_mission_via(
+    mission: MissionSection, vehicles: tuple[VehicleEntry, ...], section: RadioSection | None
+) -> None:
+    """Reject a mission over radio whose vehicles or station have no radio, or whose vehicles are placed on routes."""
+    assert mission.via is not None
+    if mission.execute == "kinematic":
+        raise invalid("a mission over radio needs `execute: dynamics`", ("mission", "via"))
+    members = {entry.name for entry in vehicles} if mission.members is None else set(mission.members)
+    joining = [event.vehicle for event in mission.events if event.vehicle is not None]
+    for entry in (*(one for one in vehicles if one.name in members), *joining):
+        problem, station = via_problem(mission.via, section, entry.radio)
+        if problem:
+            named = problem.replace("its vehicles have", f"{entry.name!r} has").replace("their entry", "its entry")
+            raise invalid(named, ("mission", "via", "radio") if station else ("mission", "via"))
 
 
 def _check_ids(vehicles: tuple[VehicleEntry, ...], joining: list[tuple[int, VehicleEntry]]) -> None:

@@ -11,7 +11,14 @@ from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_
 from paddock.scenario.base import NotNegative, Number, Origin, Positive, Section, Text, Vector3, Whole, invalid
 from paddock.scenario.contact import ContactSection, check_contact, expanded
 from paddock.scenario.marked_yaml import dump_yaml
-from paddock.scenario.mission import EVENTS, MissionSection, check_different, check_fleet, default_fleet
+from paddock.scenario.mission import (
+    EVENTS,
+    MissionSection,
+    check_different,
+    check_fleet,
+    check_mission_via,
+    default_fleet,
+)
 from paddock.scenario.problems import Marks, Step
 from paddock.scenario.radio import RadioSection, check_radio, expanded_radio, radio_schema
 from paddock.scenario.rules import DISCIPLINES, RulesSection, check_rules
@@ -216,11 +223,13 @@ class Scenario(Section):
         return self
 
     def _check_via(self) -> None:
-        """Refuse commands over radio without radios or stations."""
+        """Refuse commands and missions over radio without radios or stations."""
         for k, entry in enumerate(self.vehicles):
             problem, station = ("", False) if entry.via is None else via_problem(entry.via, self.radio, entry.radio)
             if problem:
                 raise invalid(problem, ("vehicles", k, "via", "radio") if station else ("vehicles", k, "via"))
+        if self.mission is not None and self.mission.via is not None:
+            check_mission_via(self.mission, self.vehicles, self.radio)
 
     def _check_track(self) -> None:
         """Refuse vehicles on a track that does not exist, and two maps of friction."""

@@ -1,11 +1,11 @@
-"""What goes over the radio: commands of clients, and MAVLink between autopilots and ground stations (`via: radio`)."""
+"""What goes over the radio (`via: radio`): commands, missions, and MAVLink between autopilots and ground stations."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from paddock.errors import unknown_name
-from paddock.scenario.base import Positive, Section, Text, Whole, invalid
+from paddock.scenario.base import NotNegative, Positive, Section, Text, Whole, invalid
 from paddock.scenario.radio import FittedRadio, RadioSection
 from paddock.scenario.serve import LAST_PORT
 
@@ -49,6 +49,35 @@ class MavlinkViaSection(ViaSection):
     )
 
 
+class MissionViaSection(Section):
+    """The way between a mission and its vehicles: `radio`, or {radio: station}, with options."""
+
+    radio: Text | None = Field(
+        default=None, description="The station at which the mission is planned; null is the first station."
+    )
+    lost_after: NotNegative = Field(
+        default=2.0, le=1e6, description="Contact with a vehicle is lost after this time without a path to it, in s."
+    )
+    lost_link: Literal["return", "hold", "continue"] = Field(
+        default="return",
+        description="What a vehicle does after the time-out: return home or hold, and others get its tasks; or "
+        "continue to the end of its route.",
+    )
+    timeout: NotNegative = Field(
+        default=20.0, le=1e6, description="Time without a path after which a vehicle acts on its own, in s."
+    )
+
+    replan_every: NotNegative = Field(
+        default=5.0, le=1e6, description="Shortest time between plans for lost and regained contacts, in s."
+    )
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.timeout < self.lost_after:
+            raise invalid(f"the time-out must not be before contact is lost, {self.lost_after:g} s", ("timeout",))
+        return self
+
+
 def _expanded(value: Any) -> Any:
     """Convert `radio` to a mapping."""
     if isinstance(value, str):
@@ -59,15 +88,18 @@ def _expanded(value: Any) -> Any:
 
 
 Via = Annotated[ViaSection, BeforeValidator(_expanded)]
+MissionVia = Annotated[MissionViaSection, BeforeValidator(_expanded)]
 MavlinkVia = Annotated[MavlinkViaSection, BeforeValidator(_expanded)]
 
 
-def station_of(via: ViaSection, section: RadioSection) -> str:
+def station_of(via: ViaSection | MissionViaSection, section: RadioSection) -> str:
     """Return the name of the station of a link that `via_problem` has not refused."""
     return section.stations[0].name if via.radio is None else via.radio
 
 
-def via_problem(via: ViaSection, section: RadioSection | None, radios: tuple[FittedRadio, ...]) -> tuple[str, bool]:
+def via_problem(
+    via: ViaSection | MissionViaSection, section: RadioSection | None, radios: tuple[FittedRadio, ...]
+) -> tuple[str, bool]:
     """Return what is wrong with a link of vehicles with these radios ("": nothing), and whether it is the station."""
     if section is None:
         return "there is no radio: add a section `radio: {}` to the scenario", False
@@ -83,7 +115,7 @@ def via_problem(via: ViaSection, section: RadioSection | None, radios: tuple[Fit
 
 def via_schema(schema: dict[str, Any]) -> None:
     """Add the short form to the JSON schema of a scenario."""
-    for part in ("ViaSection", "MavlinkViaSection"):
+    for part in ("ViaSection", "MavlinkViaSection", "MissionViaSection"):
         if part in schema["$defs"]:
             own = schema["$defs"][part]
             text = own.pop("description", "")

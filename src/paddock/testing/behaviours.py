@@ -21,7 +21,7 @@ from paddock.world.columns import Floats, columns_of, defaults_of
 from paddock.world.pose import Pose
 
 DECISIONS, VEHICLES = 50, 16
-LEADER, FOLLOWERS = "leader", "followers"
+LEADER, FOLLOWERS, STATION = "leader", "followers", "station"
 CHECKED = count()  # numbers of the modules made for rules
 
 
@@ -37,6 +37,8 @@ class RuleRig(CheckedSubject):
             given["path"] = {"circle": {"radius": 30.0}}
         if rule.needs_target or "has_target" in fields(rule.options):
             given["target"] = LEADER
+        if rule.relays:
+            given["between"] = [LEADER, STATION]
         self.options = {**given, **options}
         self.setup = set_up_rule(rule, self.options, lambda option: f"option {option!r}")
         self.module = f"paddock_checked_{next(CHECKED)}"  # a scenario names a behaviour by its module
@@ -140,7 +142,11 @@ def _simulated(rig: RuleRig) -> Simulation:
     followers = {"name": FOLLOWERS, "model": rig.model, "count": 8, "spawn": grid, "speed": 1.0}
     followers["behaviour"] = {rig.module: rig.options}
     clock = {"rate": max(100, int(np.ceil(1.0 / find_model(rig.model).dt_max)))}
-    return Simulation(load_scenario({"seed": rig.seed, "clock": clock, "vehicles": [leader, followers]}))
+    tree: dict[str, Any] = {"seed": rig.seed, "clock": clock, "vehicles": [leader, followers]}
+    if rig.rule.relays:
+        tree["radio"] = {"stations": [{"name": STATION, "position": [0, 900, 5]}]}
+        leader["radio"] = followers["radio"] = "default"
+    return Simulation(load_scenario(tree))
 
 
 CHECKS: dict[str, Callable[[RuleRig], str]] = {  # the checks in the order in which they run

@@ -11,6 +11,7 @@ from paddock.compute import arrays
 from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.build import placed_states
 from paddock.engine.mission.following import FAR, LIFT
+from paddock.engine.mission.reach import MissionReach
 from paddock.engine.mission.separation import Spacing
 from paddock.engine.mission.tracks import COLUMN, FleetTracks, FleetVehicles, MissionFleets, check_rows
 from paddock.engine.overrides import OWN
@@ -99,7 +100,8 @@ IDLING = ("home", "diverted", "idle", "damaged")
 class DynamicsExecution:
     """Reads the positions of all vehicles, updates the mission and sets new routes."""
 
-    def __init__(self, participants: MissionFleets, poses: PoseBlocks) -> None:
+    def __init__(self, participants: MissionFleets, poses: PoseBlocks, reach: MissionReach | None = None) -> None:
+        self.reach = reach  # None: all vehicles are always in contact
         self.participants = participants
         self.mission, self.world = mission, world = participants.mission, participants.world
         self.blocks = poses
@@ -130,7 +132,8 @@ class DynamicsExecution:
         self._hold()
         progress, charge = self._look()
         poses = self._poses()
-        new = self.mission.observe(time, progress, poses, self.travelled, charge)
+        reached = None if self.reach is None else self.reach.vehicles(self.participants)
+        new = self.mission.observe(time, progress, poses, self.travelled, charge, reached)
         if new:
             self._adopt(new, time)
         self._release(time)
@@ -198,7 +201,9 @@ class DynamicsExecution:
             moving = (np.sqrt(vx * vx + vy * vy) > SLOW) & (tracks.style.moves != "ground")
             heading = np.where(moving, arrays.arctan2(vy, vx), yaw)
             self.here[group.indices] = np.column_stack([x, y, z, heading])
-            found[group.indices] = np.column_stack([x, y, tracks.heights(group.rows, z), heading])
+            wrong = tracks.errors(group.rows)
+            reported = x + wrong[0], y + wrong[1], tracks.heights(group.rows, z), heading
+            found[group.indices] = np.column_stack(reported)
         return found
 
     def _adopt(self, new: list[int], time: float) -> None:
@@ -220,6 +225,9 @@ class DynamicsExecution:
         """Return the path of a vehicle, the loop at its end, its position without either, and its speed (m/s)."""
         spec, none = vehicle.spec, Path(())
         x, y, z, heading = self.here[vehicle.row].tolist()
+        if vehicle.status == "transit" and not vehicle.route.legs and spec.moves == "aircraft":  # it holds
+            circle = Transits(Problem((), (), (), self.mission.setup.problem.wind)).circle(spec, (x, y, z, heading))
+            return none, circle, vehicle.rest, spec.speed
         if vehicle.status == "damaged":
             ground = float(self.world.heights([x], [y])[0])
             lost: Pose = (x, y, ground - DEPTH if spec.moves == "hover" else z, heading)

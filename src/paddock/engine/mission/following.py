@@ -125,7 +125,11 @@ class FollowingMemory(NamedTuple):
 def desire(
     me: Pose, m: FollowingMemory, o: FollowingOptions, urge: Urge, target: Pose, path: Floats, dt: float
 ) -> tuple[Desire, FollowingMemory]:
-    """Find the position on the path, and return the velocity that follows it."""
+    """Find the position on the path, and return the velocity that follows it.
+
+    `urge` is by how much (m) the vehicle is wrong about its position, where its satellite navigation is spoofed.
+    """
+    me = believed(me, urge)
     ux, uy = me.vx - o.wind_x, me.vy - o.wind_y
     travelled = m.travelled + sqrt(ux * ux + uy * uy + me.vz * me.vz) * dt
     if m.last <= m.first:
@@ -138,6 +142,13 @@ def desire(
     speed = speed_at(m, o, path, k, s / unit, stop - along)
     wish, beside = wished(me, m, o, path, k, s, speed)
     return wish, remembered(m, float(k), s / unit, before, along, travelled, beside)
+
+
+def believed(me: Pose, error: Urge) -> Pose:
+    """Return the pose with a wrong position; heights are those of a barometer."""
+    return Pose(
+        me.x + error.x, me.y + error.y, me.z, me.qx, me.qy, me.qz, me.qw, me.vx, me.vy, me.vz, me.wx, me.wy, me.wz
+    )
 
 
 def remembered(

@@ -12,8 +12,10 @@ from paddock.engine.build import build_program
 from paddock.engine.events import EventLog
 from paddock.engine.fleets import Fleets, PreparedSpawn
 from paddock.engine.mission.execution import DynamicsExecution, KinematicExecution
+from paddock.engine.mission.reach import MissionReach
 from paddock.engine.mission.tracks import MissionFleets, check_members, refuse_driven
 from paddock.engine.program import FleetProgram
+from paddock.engine.radio.stage import RadioStage
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.planning.from_scenario import check_heights, refuse_tight, setup_of, task_of, vehicles_of, zone_of
 from paddock.planning.mission.mission import Mission
@@ -25,6 +27,7 @@ from paddock.scenario.base import Section
 from paddock.scenario.marked_yaml import plain
 from paddock.scenario.problems import Marks, dotted, validated
 from paddock.scenario.tasks import NoFlyZone, TaskEntry
+from paddock.scenario.via import station_of
 from paddock.wire.operations.table import OPERATIONS
 from paddock.world.archive import typed
 from paddock.world.fleet import Ints
@@ -48,6 +51,9 @@ EVENTS = {
     "range": "range_low",
     "battery": "battery_low",
     "stranded": "stranded",
+    "contact_lost": "contact_lost",
+    "contact_regained": "contact_regained",
+    "lost_link": "lost_link",
 }
 """Names of the events for entries of the mission's log."""
 STATES = ("returning", "home", "diverted")  # of vehicles, each an event
@@ -73,7 +79,16 @@ class RouteAhead(NamedTuple):
 class MissionRun:
     """One run of the mission of a scenario."""
 
-    def __init__(self, scenario: Scenario, world: World, fleets: Fleets, events: EventLog, poses: PoseBlocks) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        world: World,
+        fleets: Fleets,
+        events: EventLog,
+        poses: PoseBlocks,
+        radio: RadioStage | None = None,
+    ) -> None:
+        """`radio` is the stage over which a mission with `via` reaches its vehicles."""
         check_members(scenario, world)
         self.scenario = scenario
         self.world = world
@@ -82,22 +97,32 @@ class MissionRun:
         self.mission: Mission = Mission(setup_of(scenario))
         self.participants = MissionFleets(self.mission, scenario, world, fleets.programs)
         kinematic = self.mission.setup.execute == "kinematic"
-        self.execution: DynamicsExecution | KinematicExecution = (
-            KinematicExecution(self.participants) if kinematic else DynamicsExecution(self.participants, poses)
-        )
         assert scenario.mission is not None
+        self.reach = None
+        if scenario.mission.via is not None and radio is not None:
+            assert scenario.radio is not None
+            self.reach = MissionReach(radio, station_of(scenario.mission.via, scenario.radio))
+        self.execution: DynamicsExecution | KinematicExecution = (
+            KinematicExecution(self.participants)
+            if kinematic
+            else DynamicsExecution(self.participants, poses, self.reach)
+        )
         self.joining = sorted(
             ((event.at, k) for k, event in enumerate(scenario.mission.events) if event.vehicle is not None)
         )
         self.joined = 0  # number of entries that have joined
         self.reported = 0  # entries of the log already reported as events
 
-    def attach(self, world: World, fleets: Fleets, events: EventLog, poses: PoseBlocks) -> None:
+    def attach(
+        self, world: World, fleets: Fleets, events: EventLog, poses: PoseBlocks, radio: RadioStage | None = None
+    ) -> None:
         """Move to a world with the same vehicles, which has taken over the state of the one it was made for."""
         self.world, self.fleets, self.events = world, fleets, events
         self.participants.world, self.participants.programs = world, fleets.programs
         self.participants.forget()
         self.execution.world = world
+        if self.reach is not None and radio is not None:
+            self.reach.radio = radio
         if isinstance(self.execution, DynamicsExecution):
             self.execution.blocks = poses
 
@@ -160,7 +185,14 @@ class MissionRun:
         )  # fmt: skip
         vehicles = tuple(
             VehicleView(
-                v.name, v.status, v.doing, tuple(v.ahead), v.progress, v.ends[-1] if v.ends else 0.0, v.travelled
+                v.name,
+                v.status,
+                v.doing,
+                tuple(v.ahead),
+                v.progress,
+                v.ends[-1] if v.ends else 0.0,
+                v.travelled,
+                mission.in_contact(v),
             )
             for v in mission.vehicles
         )
@@ -179,6 +211,7 @@ class MissionRun:
             "travelled": float(sum(vehicle.travelled for vehicle in mission.vehicles)),
             "makespan": max(ends, default=None),
             "replans": mission.replans,
+            "in_contact": len(mission.vehicles) - (0 if mission.contact is None else int(mission.contact.lost.sum())),
             "closest": apart.distance if apart is not None and isfinite(apart.distance) else None,
             "separation": apart.share if apart is not None and isfinite(apart.share) else None,
         }

@@ -7,15 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paddock.engine.behaviours import MEMORY, FleetBehaviour, RuleSetup
+from paddock.engine.behaviours import MEMORY, FleetBehaviour, HeardBlocks, PoseBlocks, RuleSetup
 from paddock.engine.build import Place, build_program
 from paddock.engine.mission.following import COLUMNS, FAR, RULE, FollowingMemory, FollowingOptions
-from paddock.engine.program import FleetProgram
+from paddock.engine.program import GNSS, FleetProgram
 from paddock.errors import InvalidValueError
 from paddock.planning.from_scenario import participants
 from paddock.planning.methods import find_method
 from paddock.planning.mission.mission import Mission
 from paddock.planning.paths.path import FIELDS, Path, Pose, Segment, ends_at, flown_of
+from paddock.radio.gnss import OFFSET
 from paddock.scenario import Scenario, VehicleEntry
 from paddock.world.columns import Floats, column_index
 from paddock.world.fleet import Ints
@@ -180,7 +181,27 @@ def refuse_driven(entry: VehicleEntry, place: Place) -> None:
 
 
 class FollowingBehaviour(FleetBehaviour):
-    """The behaviour of a fleet in a mission: after an override, a vehicle continues where it left its route."""
+    """The behaviour of a fleet in a mission: after an override, a vehicle continues where it left its route.
+
+    Vehicles whose satellite navigation is spoofed follow the route with the position that they believe in.
+    """
+
+    def run(
+        self,
+        world: World,
+        poses: PoseBlocks,
+        parameters: tuple[Floats, ...],
+        dt: float,
+        among: tuple[int, Ints] | None = None,
+        heard: HeardBlocks | None = None,
+    ) -> str | None:
+        """Compute the commands of every vehicle."""
+        signals, n = self.fleet.tables.get(GNSS), self.fleet.n
+        if signals is not None:
+            if self.urges.shape[1] < n:
+                self.urges = np.zeros((len(self.urges), self.fleet.capacity))
+            self.urges[:2, :n] = signals[OFFSET : OFFSET + 2, :n]
+        return super().run(world, poses, parameters, dt, among, heard)
 
     def admit(self, rows: slice | Ints) -> None:
         """Clear the memory of vehicles that join; others continue where they left their route."""
@@ -259,6 +280,11 @@ class FleetTracks:
         on = self.behaviour.path[k]
         along = self.column("inside", rows) * on[:, 10] / np.sqrt(1.0 + on[:, 6] ** 2)
         return np.where(has, on[:, 2] + on[:, 6] * along, otherwise)
+
+    def errors(self, rows: Ints) -> Floats:
+        """Return by how much (m) vehicles are wrong about their position, (2, n): where it is spoofed."""
+        signals = self.program.fleet.tables.get(GNSS)
+        return np.zeros((2, len(rows))) if signals is None else np.asarray(signals[OFFSET : OFFSET + 2, rows])
 
     def save(self) -> Floats:
         """Return the table; the memory holds the rows of each vehicle."""

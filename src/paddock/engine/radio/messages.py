@@ -178,6 +178,14 @@ class MessageStage:
         view = self._fitted()
         return Network(tick, self._graph(view), [view.name_of(k) for k in range(view.radios.n)])
 
+    def components(self) -> Ints:
+        """Return the component of each radio at the last look at the network."""
+        view = self._fitted()
+        if len(self.labels) == view.radios.n:
+            return self.labels
+        graph = self._graph(view)  # vehicles have joined or left since
+        return component_labels(graph.start, graph.peer)
+
     def _watch(self, view: RadioView, graph: Graph, tick: int, quiet: bool) -> None:
         """Report components that have split or joined since the last look."""
         before, now = self.labels, component_labels(graph.start, graph.peer)

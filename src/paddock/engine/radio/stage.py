@@ -183,7 +183,7 @@ class RadioStage:
         self.locate()
         jamming, self._doing = self._jam(roster, tick)
         self.links = roster.update.run(tick, jamming, before)
-        self.satellites.update(tick, self.period / self.world.clock.rate, roster.jammers, self._doing, self._ground)
+        self.satellites.update(tick, self.period / self.world.clock.rate, roster.jammers, self._doing, self.heights)
         self._accepted = np.zeros((len(roster.deceptive), roster.radios.n))
         if len(roster.deceptive):
             self._deceive(roster)
@@ -199,7 +199,7 @@ class RadioStage:
             roster.radios.place(part, self._poses(part.fleet))
         self._place_jammers(roster)
         if roster.needs_heights:
-            table[COLUMN.height] = table[2] - self._ground(table[0], table[1])
+            table[COLUMN.height] = table[2] - self.heights(table[0], table[1])
         roster.tables.place()
 
     def _jam(self, roster: RadioRoster, tick: int) -> tuple[Floats, Floats]:
@@ -213,7 +213,7 @@ class RadioStage:
             add_jamming(radios.table, doing, self._levels, jamming)
         return jamming, doing
 
-    def _ground(self, x: Floats, y: Floats) -> Floats:
+    def heights(self, x: Floats, y: Floats) -> Floats:
         """Return the height (m) of the ground at places."""
         heights: Floats = np.asarray(self.world.heights(x, y))
         return heights
@@ -311,6 +311,11 @@ class RadioStage:
             raise PaddockError(f"{plain!r} has the radios 0 to {len(own) - 1}, not {slot}")
         return int(own[at])
 
+    def components(self) -> Ints:
+        """Return the part of the network to which each radio belongs."""
+        assert self.messages is not None
+        return self.messages.components()
+
     def qualities(self, vehicle: str, station: str) -> tuple[LinkQuality, LinkQuality]:
         """Return the last links from a station to a vehicle and back; NO_LINK for a vehicle that was removed."""
         radios = self.roster.radios
@@ -343,7 +348,7 @@ class RadioStage:
         """Return a copy of all transmitters at their present places."""
         roster = self.roster
         self.locate()
-        return Survey(roster.radios, roster.classes, roster.tables, self._doing, self._ground)
+        return Survey(roster.radios, roster.classes, roster.tables, self._doing, self.heights)
 
     def surveyed(
         self, of: str | int | None, receiver: str | int | None, x: float | None, y: float | None, size: float | None

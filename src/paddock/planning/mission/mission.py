@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from paddock.errors import InvalidValueError, unknown_name
+from paddock.planning.mission.contact import Bools
+from paddock.planning.mission.lost_link import gather, listen, part, postpone, welcome
 from paddock.planning.mission.replanning import enforce_battery, enforce_range, first_plan, happen, home_of, replan
 from paddock.planning.mission.saving import load_state, saved_state
 from paddock.planning.mission.state import MissionChange, MissionData, MoveTask, PoseOf, RemoveTask, Request, moved
@@ -46,23 +48,42 @@ class Mission(MissionData):
         return sorted(new)
 
     def observe(
-        self, time: float, progress: Floats, poses: Poses, travelled: Floats, charge: Floats | None = None
+        self,
+        time: float,
+        progress: Floats,
+        poses: Poses,
+        travelled: Floats,
+        charge: Floats | None = None,
+        reached: Bools | None = None,
     ) -> list[int]:
         """Update the mission from observations of all vehicles, in order of `vehicles`; return the rows of new routes.
 
         `progress` (m flown on the present route), `travelled` (m flown in all), `charge` (share of the battery, NaN:
-        unknown). A new route starts at the given pose, with a progress of 0.
+        unknown), `reached` (whether there is a path to it, for a mission over radio; None: to all). A new route starts
+        at the given pose, with a progress of 0.
         """
-        self.note(time, progress, travelled)
-        all_ = self.fleet
-        for row in np.flatnonzero((all_.progress >= all_.due - self.tolerance) & (time >= all_.gate)).tolist():
+        all_, change, pose_of, contact = self.fleet, MissionChange(), self._pose_of(poses), self.contact
+        if contact is None:
+            self.note(time, progress, travelled)
+            passed = all_.progress >= all_.due - self.tolerance
+        else:
+            here = np.ones(len(progress), bool) if reached is None else reached
+            self.note(time, np.where(here, progress, all_.progress), np.where(here, travelled, all_.travelled))
+            passed = here & (all_.progress >= all_.due - self.tolerance)
+            listen(self, contact, here)
+        for row in np.flatnonzero(passed & (time >= all_.gate)).tolist():
             self.pass_legs(all_.list[row], self.tolerance)
-        change, pose_of = MissionChange(), self._pose_of(poses)
+        if contact is not None:
+            welcome(self, contact, change)
+            part(self, contact, progress, charge, pose_of, change)
+            gather(self, contact, change)
         for request in self._due():
             happen(self, request, pose_of, change)
         enforce_range(self, change)
         if charge is not None:
             enforce_battery(self, charge, pose_of, change)
+        if contact is not None:
+            postpone(contact, change)
         if change.matters:
             replan(self, pose_of, change)
         return sorted(change.new)

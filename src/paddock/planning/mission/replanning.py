@@ -95,8 +95,9 @@ def way_home(state: MissionData, vehicle: MissionVehicle, pose: Pose) -> float:
 
 def _together(state: MissionData, poses: PoseOf, change: MissionChange) -> set[int]:
     """Plan all vehicles and all open tasks; return the rows of new routes."""
-    free = [_free(state, vehicle, poses, change) for vehicle in state.fleet.list if vehicle.able]
-    names = state.open_tasks()
+    free = [_free(state, vehicle, poses, change) for vehicle in state.fleet.list if state.available(vehicle)]
+    away = {task for vehicle in state.fleet.list if not state.reaches(vehicle) for task in vehicle.ahead}
+    names = [name for name in state.open_tasks() if name not in away]
     index = {name: k for k, name in enumerate(names)}
     tasks = tuple(state.task(name) for name in names)
     problem = replace(state.problem, vehicles=tuple(one.spec for one in free), tasks=tasks)
@@ -104,17 +105,19 @@ def _together(state: MissionData, poses: PoseOf, change: MissionChange) -> set[i
     standing = {
         k: (order, one.vehicle.route)
         for k, (one, order) in enumerate(zip(free, orders, strict=True))
-        if one.vehicle.row not in change.dirty
+        if one.vehicle.row not in change.dirty and len(order) == len(one.vehicle.ahead)
     }
-    plan = revise(
-        Costs(problem, state.covered), state.setup.method, state.setup.options, [list(o) for o in orders], standing
-    )
+    costs, present = Costs(problem, state.covered), [list(order) for order in orders]
+    if change.keeps_orders:
+        plan = build(costs, MethodResult(present), state.setup.method, standing)
+    else:
+        plan = revise(costs, state.setup.method, state.setup.options, present, standing)
     return _take_up(state, plan, free, {k for k in standing if plan.routes[k] is standing[k][1]})
 
 
 def _alone(state: MissionData, poses: PoseOf, change: MissionChange, vehicle: MissionVehicle) -> set[int]:
     """Plan one vehicle and its tasks; return the rows of new routes."""
-    if not vehicle.able:
+    if not state.available(vehicle):
         return set()
     one = _free(state, vehicle, poses, change)
     names = [name for name in vehicle.ahead if not state.tasks[name].removed]
@@ -226,7 +229,7 @@ def enforce_range(state: MissionData, change: MissionChange) -> None:
     over = (all_.whole > 0.0) & (need > all_.limit + SLACK * all_.limit)
     for row in np.flatnonzero(over).tolist():
         vehicle = all_.list[row]
-        if not vehicle.able:
+        if not state.available(vehicle):
             continue
         state.report("range", vehicle, detail=f"{need[row] - all_.limit[row]:.1f} m too far")
         change.causes.append(f"range of {vehicle.name}")
@@ -244,7 +247,7 @@ def enforce_battery(state: MissionData, charge: Floats, poses: PoseOf, change: M
     all_.fullest[:n] = np.where(np.isnan(all_.fullest[:n]), charge, all_.fullest[:n])
     flown = all_.travelled[:n]
     use = np.where(flown > MEASURED, (all_.fullest[:n] - charge) / np.maximum(flown, MEASURED), 0.0)
-    able = np.array([vehicle.able for vehicle in all_.list[:n]], dtype=bool)
+    able = np.array([state.available(vehicle) for vehicle in all_.list[:n]], dtype=bool)
     low = able & (charge - np.maximum(use, 0.0) * all_.turning[:n] < state.setup.battery_reserve)
     far = able & ~low & (use > 0.0) & (all_.until[:n] < np.inf)
     if far.any():  # poses are requested only if needed
@@ -354,7 +357,7 @@ def _move(state: MissionData, request: MoveTask, change: MissionChange) -> None:
         return
     state.change_task(moved(state.task(request.task), request.x, request.y))
     state.report("moved", task=request.task, detail=f"to ({request.x:g}, {request.y:g})")
-    if _upset_holder(state, request.task, change, "it was moved while it was being done") or state.setup.replan:
+    if upset_holder(state, request.task, change, "it was moved while it was being done") or state.setup.replan:
         change.causes.append(f"task {request.task} moved")
 
 
@@ -363,13 +366,13 @@ def _remove(state: MissionData, task: str, change: MissionChange) -> None:
     if job.state == "completed" or job.removed:
         return
     state.report("removed", task=task)
-    if _upset_holder(state, task, change, "it was removed"):
+    if upset_holder(state, task, change, "it was removed"):
         change.causes.append(f"task {task} removed")
     state.undo(task, "it was removed")
     job.removed = True
 
 
-def _upset_holder(state: MissionData, task: str, change: MissionChange, reason: str) -> bool:
+def upset_holder(state: MissionData, task: str, change: MissionChange, reason: str) -> bool:
     """Mark the vehicle of a task for a new route, and abort the task if it is active; return whether it had one."""
     job = state.tasks[task]
     if job.vehicle is None:

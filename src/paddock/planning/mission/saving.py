@@ -43,6 +43,7 @@ def saved_state(state: MissionData) -> dict[str, Any]:
             for vehicle in fleet.list
         ],
         "arrays": {name: getattr(fleet, name).copy() for name in ARRAYS},
+        **({} if state.contact is None else {"contact": state.contact.save()}),
         "queue": [{"what": REQUESTS[type(request)], **values_of(request)} for request in state.queue],
     }
 
@@ -71,6 +72,8 @@ def load_state(setup: MissionSetup, saved: Mapping[str, Any]) -> MissionData:
     for name in ARRAYS:
         getattr(state.fleet, name)[:] = saved["arrays"][name]
     _check(state)
+    if state.contact is not None:
+        state.contact.restore(saved["contact"], state.tasks, len(state.fleet.list))
     return state
 
 

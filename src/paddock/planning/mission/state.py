@@ -8,6 +8,7 @@ import numpy as np
 
 from paddock.errors import InvalidValueError
 from paddock.planning.costs import Covered
+from paddock.planning.mission.contact import Contact
 from paddock.planning.mission.vehicles import STATUS_ON, Drawn, MissionFleet, MissionVehicle, Status
 from paddock.planning.obstacles.zones import Zone
 from paddock.planning.paths.path import Pose
@@ -100,12 +101,18 @@ class MissionChange:
     aborted: set[int] = field(default_factory=set)  # rows of vehicles that abort their task
     new: set[int] = field(default_factory=set)  # rows of vehicles with new routes
     damaged: list[str] = field(default_factory=list)  # names of failed vehicles
+    contacts: int = 0  # how many of the causes are contacts that were lost or regained
     bereft: bool = False  # they had tasks, which are to be reassigned
 
     @property
     def matters(self) -> bool:
         """Whether replanning is needed."""
         return bool(self.causes or self.dirty or self.bereft)
+
+    @property
+    def keeps_orders(self) -> bool:
+        """Whether routes need no other order: contacts come and go often, and vehicles would turn back each time."""
+        return 0 < self.contacts == len(self.causes) and not self.bereft
 
     @property
     def cause(self) -> str:
@@ -132,6 +139,7 @@ class MissionData:
         self.happened = 0  # how many of them
         self.queue: list[Request] = []  # requests since the last observation
         self.replans = 0
+        self.contact = None if setup.lost_link is None else Contact(setup.lost_link)  # None: with all, always
         self.covered: Covered = {}  # cached paths of tasks
         for spec in setup.problem.vehicles:
             self.fleet.add(spec)
@@ -188,6 +196,20 @@ class MissionData:
         """Return the tasks that still have to be planned: neither completed nor removed nor being done."""
         return [name for name, job in self.tasks.items() if not (job.doing or job.removed or job.state == "completed")]
 
+    def reaches(self, vehicle: MissionVehicle) -> bool:
+        """Return whether the vehicle can report and receive a route."""
+        marks = None if self.contact is None else self.contact.reached
+        return marks is None or vehicle.row >= len(marks) or bool(marks[vehicle.row])
+
+    def in_contact(self, vehicle: MissionVehicle) -> bool:
+        """Return whether contact with the vehicle is not reported as lost."""
+        marks = None if self.contact is None else self.contact.lost
+        return marks is None or vehicle.row >= len(marks) or not marks[vehicle.row]
+
+    def available(self, vehicle: MissionVehicle) -> bool:
+        """Return whether the vehicle can be given tasks."""
+        return vehicle.able and self.reaches(vehicle)
+
     def give_back(self, name: str) -> None:
         """Take a task from its vehicle."""
         job = self.tasks[name]
@@ -237,6 +259,8 @@ class MissionData:
         """Take all tasks from a vehicle; a lasting reason is kept for tasks that no other vehicle can take."""
         doing = vehicle.doing
         for task in ([doing] if doing else []) + vehicle.ahead:
+            if self.tasks[task].state == "completed":  # by another vehicle, while this one was not in contact
+                continue
             self.give_back(task)
             if not self.setup.replan:
                 self.undo(task, reason)
@@ -248,7 +272,7 @@ class MissionData:
         if leg.kind != "coverage":
             return
         job, task = self.tasks[str(leg.task)], self.task(str(leg.task))
-        if not job.doing:  # otherwise it is the rest after a new route
+        if not job.doing and job.state != "completed":  # otherwise it is the rest after a new route, or done by another
             job.doing, job.started = True, self.time
             late = self.time - task.closes
             self.report("started", vehicle, leg.task, f"{late:.3f} s after its window" if late > 1e-6 else "")
@@ -256,5 +280,7 @@ class MissionData:
     def _leave(self, vehicle: MissionVehicle, leg: Leg) -> None:
         if leg.kind == "coverage":
             job = self.tasks[str(leg.task)]
+            if job.state == "completed":  # by another vehicle, while this one was not in contact
+                return
             job.state, job.completed, job.doing = "completed", self.time, False
             self.report("completed", vehicle, leg.task)

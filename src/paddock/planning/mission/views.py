@@ -39,6 +39,7 @@ class VehicleView(NamedTuple):
     progress: float  # m flown on its route
     length: float  # m of its route
     travelled: float  # m flown in total, before any damage
+    contact: bool = True  # it can report and receive routes
 
 
 class MissionView(NamedTuple):

@@ -105,6 +105,9 @@ def _rule_schema(rule: Rule) -> dict[str, Any]:
         schema["properties"]["path"] = {"description": "Points [x, y] or [x, y, z], in m, or {oval: {}}, {circle: {}}."}
     if rule.needs_target or any(column.name == INTERNAL for column in columns):
         schema["properties"]["target"] = {"type": "string", "description": "Name of another vehicle."}
+    if rule.relays:
+        ends = {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2}
+        schema["properties"]["between"] = {**ends, "description": "Names of two vehicles or stations."}
     return schema
 
 
