@@ -9,7 +9,6 @@ the way, coloured by speed.
 
 import argparse
 import os
-import sys
 from dataclasses import dataclass
 from math import atan2, hypot
 from pathlib import Path
