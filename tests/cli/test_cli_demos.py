@@ -23,12 +23,16 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code(["demo", "--list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == bundled_names()
-    assert demo_names() == ["driverless", "mixed", "race", "sitl", "survey", "swarm"]
+    assert demo_names() == ["contested", "driverless", "mixed", "race", "relay", "sitl", "survey", "swarm"]
     assert all(line.endswith(".") for line in lines)
 
 
 @pytest.mark.parametrize(
-    "name", ["driverless", "mixed", "race", "sitl", pytest.param("survey", marks=pytest.mark.slow), "swarm"]
+    "name",
+    [
+        *("driverless", "mixed", "race", "relay", "sitl", "swarm"),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("contested", "survey")),
+    ],
 )
 def test_runs(name: str, demo: Callable[[str], Scenario]) -> None:
     with small_demo(demo(name)) as sim:

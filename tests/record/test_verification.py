@@ -49,7 +49,8 @@ def about(sim: Simulation) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if name == "survey" else ()) for name in demo_names()]
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name in ("contested", "survey") else ()) for name in demo_names()],
 )
 def test_every_demo(name: str, demo: Any, tmp_path: Path) -> None:
     with paddock.load(demo(name)) as sim, Recorder(sim, tmp_path / "run.mcap", rate=10):
