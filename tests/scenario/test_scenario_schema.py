@@ -22,7 +22,7 @@ def test_head() -> None:
 
 def test_no_unknown_keys_and_everything_described() -> None:
     choices = {"BehaviourChoice", "Grid", "MethodChoice", "SensorChoice", "SubsystemChoice"}
-    choices |= {"AntennaSection", "Fading", "MavlinkViaSection", "ViaSection"}
+    choices |= {"AntennaSection", "Fading", "MavlinkViaSection", "MissionViaSection", "ViaSection"}
     radio = {
         "BeaconSection", "FittedRadio", "HoppingSection", "JammerSection", "LinkClass",
         "LinkSettings", "MessagesSection", "PullSection", "RadioSection", "RadioType", "Shadowing",
