@@ -50,7 +50,7 @@ export class Connection {
   private token: string | null = null;
   private attempt = 0;
   private closeReason = ""; // announced by the server before it closes
-  private ended = false; // the server reported the end of the run, and has not returned
+  private ended = false; // announced by the server, which has not returned
   private preparing = ""; // what the server prepares before it can respond
   private starting = { what: "", until: 0 }; // announced before the connection was lost; performance.now()
   private receivedAt = Number.NEGATIVE_INFINITY; // performance.now() of the last message
