@@ -1,5 +1,6 @@
 """The demo `relay` and its rule: drones place themselves between two ends so that these stay in contact."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,7 @@ def brute_force(margins: Any, relays: int) -> float:
     best = -np.inf
     for chain in np.ndindex(*(m,) * relays):
         way = [0, *(k + 2 for k in chain), 1]
-        best = max(best, min(margins[a, b] for a, b in zip(way, way[1:], strict=False) if a != b))
+        best = max(best, min(margins[a, b] for a, b in pairwise(way) if a != b))
     return float(best)
 
 
@@ -89,7 +90,7 @@ def test_chain_has_the_best_worst_link(relays: int) -> None:
         found = choose_chain(margins, places, places[:, :relays].copy(), 100.0, chain)
         assert found == pytest.approx(brute_force(margins, relays), abs=1e-12)
         way = [0, *(chain + 2).tolist(), 1]
-        worst = min(margins[a, b] for a, b in zip(way, way[1:], strict=False) if a != b)
+        worst = min(margins[a, b] for a, b in pairwise(way) if a != b)
         assert found - 0.5 <= worst <= found + 1e-12  # links within 0.5 dB of the best are equal
 
 
