@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ import pytest
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_core.utils import run_sync
 from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
 
 import paddock
 from paddock import track
@@ -57,19 +57,6 @@ pytestmark = [
 def source(name: str) -> nbformat.NotebookNode:
     [path] = [path for path in NOTEBOOKS if path.stem.startswith(name)]
     return nbformat.read(path, as_version=4)
-
-
-def free_ports(count: int) -> int:
-    """Return the first of consecutive free TCP ports."""
-    for first in range(20_000 + 100 * (hash(Path.cwd()) % 50), 40_000, 10):
-        try:
-            for port in range(first, first + count):
-                with socket.socket() as tried:
-                    tried.bind(("127.0.0.1", port))
-        except OSError:
-            continue
-        return first
-    raise AssertionError("no free ports")
 
 
 def lap(radius: float, width: float) -> str:
@@ -143,6 +130,14 @@ def test_notebooks_are_stored_without_outputs(path: Path) -> None:
     assert all(cell.outputs == [] and cell.execution_count is None for cell in code)
     assert any("paddock.connect(url" in cell.source or CHOICE.search(cell.source) for cell in code[:2])
     assert any(".show(" in cell.source for cell in code)
+
+
+def test_a_server_that_does_not_start_is_one_line(kernel: Kernel) -> None:
+    notebook = source("05")
+    notebook.cells = notebook.cells[:2]
+    notebook.cells[1].source = notebook.cells[1].source.replace("race.yaml", "none.yaml")
+    with pytest.raises(CellExecutionError, match=r"the server has not started: .*none\.yaml"):
+        kernel.execute(notebook)
 
 
 def test_there_are_six_and_they_are_linted() -> None:
@@ -256,19 +251,9 @@ def test_notebook_runs_locally(kernel: Kernel, name: str) -> None:
     executed(kernel, source(name), name)
 
 
-def race(kernel: Kernel) -> nbformat.NotebookNode:
-    """Return the notebook that starts its own server, on ports that are free."""
-    notebook, port = source("05"), free_ports(3)
-    scenario = kernel.folder / "race.yaml"
-    text = scenario.read_text(encoding="utf-8")
-    scenario.write_text(text.replace("zmq: 5556, web: 8000", f"zmq: {port}, web: {port + 2}"), encoding="utf-8")
-    for cell in notebook.cells:
-        cell.source = cell.source.replace("127.0.0.1:5556", f"127.0.0.1:{port}")
-    return notebook
-
-
 def test_race_over_the_network(kernel: Kernel) -> None:
-    executed(kernel, race(kernel), "05")
+    """On free ports, also where another server has those of the scenario."""
+    executed(kernel, source("05"), "05")
 
 
 @pytest.mark.parametrize(
@@ -296,6 +281,6 @@ def test_notebook_runs_on_its_own_track(tmp_path: Path, name: str) -> None:
     check, expressions = CHECKS[name]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(ROOT / "src"))
-        found = own.execute(race(own) if name == "05" else source(name), *expressions)
+        found = own.execute(source(name), *expressions)
     own.close()
     check(found)

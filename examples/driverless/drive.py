@@ -1,5 +1,7 @@
 """Drive an event from the car's sensors alone: `python drive.py trackdrive --controller mpc --slam ekf`.
 
+`--track mine.csv` drives another closed track by the rules of the event: of the catalog, the generator, the editor.
+
 The simulation waits for the driver: 40 times a second it steps, the driver senses and commands. The rules of the event
 time the car and count its penalties; the pose of the simulation is used for the drawing only. `--plot lap.png` draws
 the way, coloured by speed.
@@ -8,20 +10,25 @@ the way, coloured by speed.
 import argparse
 import os
 from dataclasses import dataclass
-from math import hypot
+from math import atan2, hypot
+from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # small matrices: threads only cost
 
 import numpy as np
-from driver import LAPS, PACE, PERIOD, SLAMS, Driver
+from driver import LAPS, PACE, PERIOD, SLAMS, Driver, StartLine
 
 import paddock
 from paddock import track
+from paddock.errors import PaddockError
+from paddock.track.race_log import shown_text
 from paddock.track.standings import Standing
+from paddock.track.track import Track
 
 RATE = 200  # ticks per s
 OVER = (3, 5)  # race.status: stopped, dnf
-REMARKS = ("cone_hit", "off_course", "stopped", "unsafe_stop", "dnf")
+REMARKS = ("lap_refused", "cone_hit", "off_course", "stopped", "unsafe_stop", "dnf")
+OWN = ("acceleration", "skidpad")  # events whose tracks are prescribed by the rules
 SENSORS = ["cones", "imu", "wheel_speeds", "steering_angle"]
 
 
@@ -51,20 +58,24 @@ def run(
     seed: int = 1,
     limit: float = 600.0,
     model: str = "car.double_track",
+    course: str | None = None,
 ) -> tuple[Score, Driver]:
-    """Drive an event by its rules until the car has stopped or is out, or for `limit` s."""
+    """Drive an event by its rules until the car has stopped or is out, or for `limit` s.
+
+    `course` is another track than that of the event: a name or a file.
+    """
     car = {"name": "car", "model": model, "preset": "driverless", "spawn": {"track": {}}, "sensors": SENSORS}
     rules = {"discipline": event, "laps": laps}
-    scenario = {"seed": seed, "clock": {"rate": RATE}, "track": event, "contact": True, "rules": rules}
+    scenario = {"seed": seed, "clock": {"rate": RATE}, "track": checked(event, course), "contact": True, "rules": rules}
     apart, over = 0.0, False
     trace: list[tuple[float, float, float, float, float]] = []
     hits: list[tuple[float, float]] = []
     with paddock.load({**scenario, "vehicles": [car]}) as sim:
         state = sim.snapshot()["car"]
-        driver = Driver(event, np.array([*state.position[:2], state.yaw]), controller, slam, laps, line, use)
+        start = np.array([*state.position[:2], state.yaw])
+        driver = Driver(event, start, controller, slam, laps, line, use, start_line_of(sim.track))
         if event == "skidpad":  # its cones are prescribed by the rules
-            course = track.load(event)
-            driver.slam.know(np.array(course.cones), course.colours.astype(np.int64))
+            driver.slam.know(np.array(sim.track.cones), sim.track.colours.astype(np.int64))
         while sim.time < limit and not over:
             sim.step(round(RATE * PERIOD))
             readings = sim.sensors("car")
@@ -77,18 +88,36 @@ def run(
             hits += [(x, y)] * (int(state["race.cones"]) - len(hits))
             over = int(state["race.status"]) in OVER or driver.stopped
         sim.step(RATE)  # the brake is on: a car below 0.05 m/s has stopped
-        remarks = [f"{one.kind}: {one.detail}" for one in sim.events.since() if one.kind in REMARKS]
+        remarks = [f"{one.kind}: {shown_text(one.detail)}" for one in sim.events.since() if one.kind in REMARKS]
         return Score(sim.race.standings()["car"], remarks, apart, trace, hits), driver
 
 
-def draw(score: Score, event: str, path: str) -> None:
+def checked(event: str, course: str | None) -> str:
+    """Return the track to drive, a file by its whole path; PaddockError where the event cannot take place on it."""
+    if course is None:
+        return event
+    if event in OWN:
+        raise paddock.PaddockError(f"--track is for autocross and trackdrive: the track of the {event} is prescribed")
+    if not track.load(course).closed:
+        raise paddock.PaddockError(f"--track {course}: the {event} is driven on closed tracks, and this one is open")
+    return str(Path(course).resolve()) if Path(course).is_file() else course
+
+
+def start_line_of(course: Track) -> StartLine:
+    """Return the first gate of a track, which a driver knows as it knows its start."""
+    gate = course.gates[0]
+    (x, y), (left, across) = np.add(gate.left, gate.right) / 2.0, np.subtract(gate.left, gate.right)
+    return StartLine(float(x), float(y), atan2(-left, across), hypot(left, across) / 2.0 + 1.0)
+
+
+def draw(score: Score, name: str, path: str) -> None:
     """Draw the track and the way, coloured by speed."""
     import matplotlib
 
     matplotlib.use("agg")
     import matplotlib.pyplot as plt
 
-    course, way = track.load(event), np.array(score.trace)
+    course, way = track.load(name), np.array(score.trace)
     figure, axes = plt.subplots(figsize=(10, 8), layout="constrained")
     paint = np.array(["tab:blue", "gold", "orange", "orangered", "grey"])
     axes.scatter(course.cones[:, 0], course.cones[:, 1], c=paint[course.colours], s=10)
@@ -96,14 +125,15 @@ def draw(score: Score, event: str, path: str) -> None:
     hits = np.array(score.hits).reshape(-1, 2)
     axes.scatter(hits[:, 0], hits[:, 1], c="black", marker="x")
     figure.colorbar(dots, label="speed, m/s")
-    axes.set(xlabel="x, m", ylabel="y, m", aspect="equal", title=f"{event}: {score.result.cones} cones hit")
+    axes.set(xlabel="x, m", ylabel="y, m", aspect="equal", title=f"{course.name}: {score.result.cones} cones hit")
     figure.savefig(path, dpi=100)
 
 
 def main() -> None:
     """Drive, and print times and penalties."""
     parser = argparse.ArgumentParser(description="Drive an event of Formula Student from the car's sensors alone.")
-    parser.add_argument("event", choices=LAPS)
+    parser.add_argument("event", choices=LAPS, nargs="?", default="trackdrive", help="default: trackdrive")
+    parser.add_argument("--track", metavar="FILE|NAME", help="a closed track to drive; default: that of the event")
     parser.add_argument("--controller", choices=PACE, default="mpc")
     parser.add_argument("--slam", choices=SLAMS, default="ekf")
     parser.add_argument("--line", choices=("racing", "centre"), default="racing", help="from the second lap on")
@@ -112,7 +142,14 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--plot", metavar="FILE", help="draw the way")
     a = parser.parse_args()
-    score, driver = run(a.event, a.controller, a.slam, a.laps, a.line, a.use, a.seed)
+    if a.laps is not None and a.laps < 1:
+        parser.exit(2, f"{parser.prog}: --laps must be a whole number >= 1, not {a.laps}\n")
+    if a.seed < 0:
+        parser.exit(2, f"{parser.prog}: --seed must be a whole number >= 0, not {a.seed}\n")
+    try:
+        score, driver = run(a.event, a.controller, a.slam, a.laps, a.line, a.use, a.seed, course=a.track)
+    except PaddockError as error:
+        parser.exit(2, f"{parser.prog}: {error}\n")
     result = score.result
     for number, lap in enumerate(score.laps, start=1):
         print(f"75 m: {lap:.3f} s" if a.event == "acceleration" else f"lap {number}: {lap:.3f} s")
@@ -129,7 +166,7 @@ def main() -> None:
     for name, seconds in driver.seconds.items():
         print(f"{name:8} median {1e3 * np.median(seconds):5.2f} ms, 99 % {1e3 * np.quantile(seconds, 0.99):5.2f} ms")
     if a.plot:
-        draw(score, a.event, a.plot)
+        draw(score, a.track or a.event, a.plot)
 
 
 if __name__ == "__main__":

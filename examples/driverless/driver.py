@@ -8,7 +8,7 @@ import time as wall
 from collections import deque
 from dataclasses import dataclass
 from math import cos, sin
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pure_pursuit
@@ -32,9 +32,19 @@ PACE = {"pure_pursuit": (0.5, 0.6), "stanley": (0.55, 0.55), "lqr": (0.65, 0.45)
 CAUTIOUS, TOP = 0.55, 13.0  # share of the grip and m/s while the track is unknown
 VIEW = 30.0  # m: farther detections are ignored
 STAGED = 6.0  # m: autocross and trackdrive start this far before the line
+REARMED = 15.0  # m from the start line, after which its next crossing counts
 WAIT = 0.8  # s for the first frames to arrive
 SPRINT, STOP_WAY = 75.0, 60.0  # m: of the acceleration, and to stop in after it
 STOP, BRAKING = 24.0, 60.0  # m: autocross and trackdrive stop this far behind the line (rule: 30 m), planned before it
+
+
+class StartLine(NamedTuple):
+    """The start line: its middle (m), the direction across it (rad), and how far beside its middle it counts (m)."""
+
+    x: float
+    y: float
+    yaw: float
+    reach: float = 4.0
 
 
 @dataclass
@@ -51,7 +61,8 @@ class Plan:
 class Driver:
     """`sense` takes readings, `command` returns inputs.
 
-    `use` is the share of the grip to use on a known track; `line` is `racing` or `centre`.
+    `use` is the share of the grip to use on a known track; `line` is `racing` or `centre`; without `start_line`, it
+    is `STAGED` m ahead of the start.
     """
 
     def __init__(
@@ -63,8 +74,11 @@ class Driver:
         laps: int | None = None,
         line: str = "racing",
         use: float | None = None,
+        start_line: StartLine | None = None,
     ) -> None:
         self.event, self.start, self.controller, self.kind = event, start, controller, line
+        x, y, yaw = start.tolist()
+        self.start_line = start_line or StartLine(x + STAGED * cos(yaw), y + STAGED * sin(yaw), yaw)
         self.laps = LAPS[event] if laps is None else laps
         self.use, self.margin = PACE[controller][0] if use is None else use, PACE[controller][1]
         self.car = Car()
@@ -75,7 +89,7 @@ class Driver:
         self.plan: Plan | None = None
         self.sent: deque[float] = deque([0.0] * 8, maxlen=8)  # steering commands
         self.steer = self.acceleration = self.time = self.frame_time = 0.0
-        self.crossings, self.beyond = 0, -1.0  # of the start line
+        self.crossings, self.armed, self.beyond = 0, True, -1.0  # of the start line; armed: the next one counts
         self.seconds: dict[str, list[float]] = {"slam": [], "path": [], "control": []}  # computing time
         if event == "skidpad":
             self.plan = Plan(skidpad_line(self.car, self.use), along=0.0)
@@ -144,10 +158,13 @@ class Driver:
         return vx < 0.2 and plan.along > plan.line.length - 2.0
 
     def _count_crossings(self, m: Motion) -> None:
-        """Count crossings of the start line, which is `STAGED` m ahead of the start."""
-        d, c, s = np.array([m.x, m.y]) - self.start[:2], cos(self.start[2]), sin(self.start[2])
-        beyond = float(d @ [c, s]) - STAGED
-        self.crossings += self.beyond < 0.0 <= beyond and abs(float(d @ [-s, c])) < 4.0
+        """Count crossings of the start line; a car that stands on it counts once."""
+        line = self.start_line
+        d, c, s = np.array([m.x - line.x, m.y - line.y]), cos(line.yaw), sin(line.yaw)
+        beyond, beside = float(d @ [c, s]), abs(float(d @ [-s, c]))
+        if self.armed and self.beyond < 0.0 <= beyond and beside < line.reach:
+            self.crossings, self.armed = self.crossings + 1, False
+        self.armed |= float(np.hypot(*d)) > REARMED
         self.beyond = beyond
 
     def _look_ahead(self) -> None:
@@ -234,7 +251,7 @@ class Driver:
         assert self.plan is not None
         line = self.plan.line
         here, _ = line.closest(*self.slam.pose(self.time)[:2], self.plan.along)
-        ahead = line.closest(*(self.start[:2] + STAGED * np.array([cos(self.start[2]), sin(self.start[2])])))[0] - here
+        ahead = line.closest(self.start_line.x, self.start_line.y)[0] - here
         return ahead % line.length if line.closed else ahead
 
     def _plan_stop(self) -> None:

@@ -48,6 +48,16 @@ def test_a_picture_shows_asphalt_and_cones(capsys: pytest.CaptureFixture[str], t
         assert np.count_nonzero(np.abs(pixels - colour).max(axis=1) < 12) > least
 
 
+def test_a_file_without_a_start_pose(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    target = tmp_path / "nostart.csv"
+    rows = track.dump(track.load("trackdrive")).splitlines()
+    target.write_text("\n".join(row for row in rows if not row.startswith("car_start")) + "\n")
+    code, out, err = run(capsys, str(target))
+    assert (code, out) == (2, "")
+    assert err.endswith("no start pose: add a car_start to the file, or give --start x,y,yaw\n") and "start=" not in err
+    assert run(capsys, str(target), "--start=-5,0,0")[0] == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -32,3 +32,20 @@ def test_jammers_and_links(serve: Any) -> None:
         for wrong, text in (({"name": "k"}, "unknown jammer 'k'"), ({"name": "j", "power": 900.0}, "power must be")):
             with pytest.raises(PaddockError, match=text):
                 sim.radio.set_jammer(**wrong)
+
+
+def test_spoofers_and_commands(serve: Any) -> None:
+    spoofer = {"name": "s", "position": [0, 9, 0], "offset": [50, 0, 0], "enabled": False}
+    radio = {"stations": [{"name": "a", "position": [0, 0, 0]}], "spoofers": [spoofer]}
+    entry = {"name": "p", "model": "point", "radio": "default", "via": "radio", "sensors": ["gnss"]}
+    served = serve({**SCENARIO, "radio": radio, "vehicles": [entry]})
+    with paddock.connect(served.url) as sim:
+        assert sim.radio.commands("p")["delay"] is None
+        sim.command("p", vx=1.0)
+        sim.radio.set_spoofer("s", on=True)
+        sim.step(300)
+        [view] = sim.radio.spoofers()
+        assert view["on"] is True and view["captured"] == 1
+        assert sim.radio.commands("p")["delivered"] == 1 and 0.0 < sim.radio.commands("p")["delay"] < 0.01
+        with pytest.raises(PaddockError, match="unknown spoofer 'k'"):
+            sim.radio.set_spoofer("k", on=True)

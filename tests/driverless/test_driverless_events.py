@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import pi
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from paddock import track
+from paddock import PaddockError, track
 
 Example = Callable[[str], ModuleType]
 
@@ -35,6 +36,51 @@ def test_acceleration(example: Example) -> None:
     again, _ = example("drive").run("acceleration", "mpc", "ekf", limit=3.0)
     assert again.trace == score.trace[: len(again.trace)]  # the same seed, the same run
     assert again.result.status == "running" and again.result.result is None
+
+
+def test_the_start_of_a_generated_track_in_a_file(example: Example, tmp_path: Path) -> None:
+    """The first seconds: the line is counted once, where the race counts it, and the car is on the course."""
+    file = tmp_path / "mine.csv"
+    file.write_text(track.dump(track.generate(seed=7), "csv"), encoding="utf-8")
+    score, driver = example("drive").run("trackdrive", "mpc", "ekf", limit=4.0, course=str(file))
+    assert (score.result.status, score.result.cones, score.result.off_course) == ("running", 0, 0)
+    assert score.result.progress > 5.0 and driver.crossings == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 7])
+def test_a_generated_track(example: Example, tmp_path: Path, seed: int) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text(track.dump(track.generate(seed=seed), "csv"), encoding="utf-8")
+    score, _ = example("drive").run("trackdrive", "mpc", "ekf", laps=2, limit=150.0, course=str(file))
+    check(score, laps=2)
+    assert score.laps[1] < 0.85 * score.laps[0]
+
+
+def test_the_start_line_is_known_wherever_the_car_starts(example: Example) -> None:
+    """On a line, standing: one crossing; a lap later the next one; beside it, none."""
+    module, car = example("driver"), example("car")
+    driver = module.Driver("trackdrive", np.zeros(3), start_line=module.StartLine(0.0, 0.0, pi / 2, reach=3.0))
+    for x, y, crossings in (
+        *(
+            (0.0, 0.01, 1),
+            (0.0, -0.01, 1),
+            (0.0, 0.02, 1),
+            (30.0, 40.0, 1),
+            (0.0, -20.0, 1),
+            (0.5, -0.1, 1),
+            (0.5, 0.1, 2),
+        ),
+        *((30.0, 30.0, 2), (5.0, -20.0, 2), (5.0, 0.1, 2)),
+    ):
+        driver._count_crossings(car.Motion(x, y, pi / 2, 1.0, 0.0, 0.0, 0.0))
+        assert driver.crossings == crossings, (x, y)
+
+
+@pytest.mark.parametrize(("event", "course"), [("skidpad", "autocross"), ("trackdrive", "skidpad")])
+def test_tracks_that_an_event_cannot_take_place_on(example: Example, event: str, course: str) -> None:
+    with pytest.raises(PaddockError, match="--track"):
+        example("drive").run(event, course=course)
 
 
 @pytest.mark.parametrize("speed", [12.0, 20.0, 30.0])

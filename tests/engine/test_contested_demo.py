@@ -1,4 +1,4 @@
-"""The demo `contested`: under jammers and a spoofer, drones lose and regain contact, and complete their mission."""
+"""The demo `contested`: drones lose and regain contact under jammers and a spoofer, and complete the mission."""
 
 from math import log10, sqrt
 from typing import Any

@@ -12,7 +12,7 @@ import paddock
 from paddock.errors import InvalidValueError, PaddockError
 
 POINT = {"name": "dot", "model": "point"}
-POSTED = "CommandAction, SpawnAction, RemoveAction, PlaceAction, OverrideAction, MissionAction"
+POSTED = "CommandAction, SpawnAction, RemoveAction, PlaceAction, OverrideAction, MissionAction, RadioAction"
 
 
 @pytest.mark.parametrize(

@@ -250,7 +250,11 @@ def test_noise_steps_and_delay_of_a_steering_angle() -> None:
     ("model", "sensor", "message"),
     [
         ("rover", "steering_angle", "needs the column 'steer', which model 'rover' does not have"),
-        ("car.bicycle", "motor_torque", "needs the column 'drive_torque_fl', which model 'car.bicycle' does not have"),
+        (
+            "car.bicycle",
+            "motor_torque",
+            "which model 'car.bicycle' does not have; models that have it: car.double_track, car.full",
+        ),
         ("quad", "wheel_speeds", "needs the option 'radius': model 'quad' has no wheel_radius"),
         ("quad", {"lidar": {"beems": 3}}, "did you mean 'beams'"),
         ("quad", {"lidar": {"rate": 5000}}, "cannot sample at 5000 Hz"),

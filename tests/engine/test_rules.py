@@ -11,6 +11,7 @@ import pytest
 import paddock
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
+from paddock.track.race_log import read_entry
 from paddock.world.archive import pack, unpack
 
 RATE = 100
@@ -185,6 +186,39 @@ def test_a_cone_costs_two_seconds(round_track: str, contact: bool) -> None:
         assert row.result == pytest.approx(row.time + 2.0, abs=1e-12)
         assert len(events(sim, "cone_hit")) == 1
         assert events(sim, "cone_hit")[0][2].startswith("cone_on_track")
+
+
+def test_a_lap_that_cuts_the_track_is_refused_with_an_event(round_track: str) -> None:
+    """A small circle beside the line crosses it again without a lap."""
+    rules = {"discipline": "trackdrive", "off_course_penalty": 0}
+    with paddock.load(scenario(round_track, rules, car("red", 10.0))) as sim:
+        while not events(sim, "started"):
+            sim.step(1)
+        sim.command("red", steer=steer_for(3.0))
+        sim.step(250)  # 25 m: a circle of 3 m has 18.8 m
+        assert sim.race.standings()["red"].laps == 0
+        ((kind, subject, text),) = events(sim, "lap_refused")
+        entry = read_entry(kind, subject, text)
+        assert entry is not None and (entry.lap, entry.car) == (1, "red") and 0.0 <= entry.value < 5.0
+        sim.restore(sim.save())
+
+
+def test_a_counted_cone_passes_its_car_on(round_track: str) -> None:
+    """A cone that is down and counted knocks over another one: that one counts for the same car."""
+    far = {"name": "far", "cone": {**CONE["cone"], "center": [0.0, 60.0]}}  # type: ignore[dict-item]
+    rules = {"discipline": "autocross", "stop_distance": 0}
+    red = car("red", 10.0, radius=RADIUS + 0.8)
+    given = scenario(round_track, rules, red, world={"obstacles": [CONE, far]}, contact=True)
+    with paddock.load(given) as sim:
+        sim.step(200)
+        hits = events(sim, "cone_hit")
+        assert len(hits) == 1
+        name = hits[0][2].partition(" in lap ")[0]
+        sim.place(name, [-0.6, 60.0, 0.1, 0.0], 12.0)
+        sim.restore(sim.save())
+        sim.step(200)
+        hits = events(sim, "cone_hit")
+        assert [hit[1] for hit in hits] == ["red", "red"] and hits[1][2].partition(" in lap ")[0] != name
 
 
 @pytest.mark.parametrize(("penalty", "status"), [(10.0, "finished"), ("dnf", "dnf")])
@@ -366,6 +400,7 @@ def test_a_jump_crosses_no_gate(round_track: str) -> None:
         ({"track": None}, "rules need a track"),
         ({"rules": "slalom"}, "slalom"),
         ({"rules": "acceleration"}, "acceleration needs an open track"),
+        ({"track": "skidpad"}, "rules.discipline: trackdrive cannot be driven on .* a skidpad: choose skidpad$"),
         ({"rules": {"discipline": "race", "vehicles": ["rad"]}}, "did you mean 'red'"),
         ({"rules": {"discipline": "race", "vehicles": ["red", "red"]}}, "listed twice"),
         ({"rules": {"discipline": "skidpad", "laps": 3}}, "skidpad has 4 laps, not 3"),

@@ -77,7 +77,14 @@ MADE: list[tuple[Callable[[], Any], type[Exception], str]] = [
     ),
     (lambda: PaddockEnv("quad_hover", render_mode="human"), UnknownNameError, "unknown render mode 'human'"),
     (lambda: PaddockEnv("quad_hover", max_episode_steps=0), InvalidValueError, "max_episode_steps must be a whole"),
-    (lambda: PaddockEnv("quad_hover", ticks=-1), InvalidValueError, "a step takes at least one tick"),
+    (lambda: PaddockEnv("quad_hover", ticks=-1), InvalidValueError, "a whole number of ticks, at least 1, not -1"),
+    (lambda: PaddockEnv("quad_hover", ticks=2.7), InvalidValueError, "ticks: a step takes a whole number of ticks"),
+    (
+        lambda: gymnasium.make("paddock/CarRacing-v0", rate="x"),
+        InvalidValueError,
+        "rate: ticks per second, a number above 0 Hz, not 'x'",
+    ),
+    (lambda: PaddockEnv("quad_hover", spread={"mass": -1.0}), PaddockError, "spread.mass: must be >= 0, not -1.0"),
     (lambda: PaddockEnv("quad_hover", contact=True), InvalidValueError, "vehicles of quad_hover do not touch"),
     (lambda: PaddockVectorEnv("quad_hover", 0), InvalidValueError, "the number of worlds must be a whole number >= 1"),
     (
@@ -86,6 +93,7 @@ MADE: list[tuple[Callable[[], Any], type[Exception], str]] = [
         "unknown autoreset mode 'SameSteps'; did you mean 'SameStep'?",
     ),
     (lambda: PaddockVectorEnv("car_racing", 2, contact=True), InvalidValueError, "contact needs one world"),
+    (lambda: PaddockVectorEnv("quad_hover", True), InvalidValueError, "the number of worlds must be a whole number"),
     (lambda: parallel_env("quad_hover"), UnknownNameError, "unknown task for several vehicles 'quad_hover'"),
     (lambda: parallel_env("pursuit", agents=0), InvalidValueError, "agents must be a whole number >= 1, not 0"),
 ]
@@ -96,6 +104,25 @@ def test_an_environment_that_cannot_be_made_says_why(make: Callable[[], Any], ki
     with pytest.raises(kind) as caught:
         make()
     assert text in str(caught.value) and "\n" not in str(caught.value)
+    assert "vehicles[0]" not in str(caught.value)
+
+
+def test_seeds_and_options_of_resets(hover: PaddockEnv) -> None:
+    envs = PaddockVectorEnv("quad_hover", np.int64(2))  # type: ignore[arg-type]
+    assert envs.num_envs == 2
+    for env in (hover, envs):
+        with pytest.raises(InvalidValueError, match=r"a seed must be a whole number >= 0 and < 2\*\*64, not 18446"):
+            env.reset(seed=2**64)
+        with pytest.raises(UnknownNameError, match="unknown option 'bogus' of reset"):
+            env.reset(options={"bogus": 1})
+        env.reset(options={})
+    with pytest.raises(UnknownNameError, match="did you mean 'reset_mask'"):
+        envs.reset(options={"reset_masc": np.array([True, False])})
+    with pytest.raises(InvalidValueError, match=r"at most 2\*\*64 - 2 for 2 worlds"):
+        envs.reset(seed=2**64 - 1)
+    one = hover.reset(seed=2**64 - 1)[0]
+    np.testing.assert_array_equal(envs.reset(seed=2**64 - 2)[0][1], one)
+    assert not np.array_equal(hover.reset(seed=0)[0], one)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +195,7 @@ def test_a_step_needs_a_reset() -> None:
 def test_seeds_and_masks_are_checked() -> None:
     envs = PaddockVectorEnv("quad_hover", 2)
     for seed, text in (
-        (-1, "a seed must be a whole number >= 0, not -1"),
+        (-1, "a seed must be a whole number >= 0 and < .*, not -1"),
         ([1], "seeds: a list of 2"),
         ([1, 0.5], "0.5"),
     ):

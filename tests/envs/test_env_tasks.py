@@ -14,6 +14,7 @@ from paddock import load
 from paddock.envs import Batch, PaddockEnv, PaddockVectorEnv, find_task, parallel_env
 from paddock.envs.flight import thrust_share
 from paddock.envs.tasks.drone_racing import gate_course
+from paddock.errors import InvalidValueError
 from paddock.track import load as load_track
 from paddock.world.columns import column_index
 from paddock.world.pose import Pose
@@ -219,3 +220,23 @@ def test_levels_of_cars_differ_and_a_batch_has_the_parameters_of_its_preset() ->
     with load({"vehicles": [{"model": "car.bicycle", "preset": "driverless", "parameters": {"mass": 200.0}}]}) as sim:
         program = next(iter(sim.engine.programs.values()))
         assert np.array_equal(program.parameter_values, batch.program.parameter_values)
+
+
+@pytest.mark.parametrize("course", ["acceleration", "skidpad"])
+@pytest.mark.parametrize("anywhere", [0.0, 1.0])
+def test_cars_of_open_tracks_begin_on_the_track_and_before_its_end(course: str, anywhere: float) -> None:
+    """No car has left the track or finished after its first step, and no two stand at one place."""
+    env = parallel_env("car_racing", agents=4, track=course, anywhere=anywhere, observation="track")
+    track = load_track(course)
+    for seed in range(20):
+        env.reset(seed=seed)
+        along = env.batch.memory[column_index(find_task("car_racing").memory)["along"]]
+        assert along.min() >= 0.0 and along.max() < track.length - 9.0
+        assert -np.diff(along) == pytest.approx(np.full(3, 6.0), abs=0.6)
+        _, _, ended, _, infos = env.step({name: np.zeros(2, np.float32) for name in env.agents})
+        assert not any(ended.values()) and all(info["laps"] == 0.0 for info in infos.values())
+
+
+def test_a_grid_needs_room() -> None:
+    with pytest.raises(InvalidValueError, match="40 cars take 240 m and 10 m to drive; track 'acceleration' is 180 m"):
+        parallel_env("car_racing", agents=40, track="acceleration")

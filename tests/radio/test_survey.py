@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 from paddock.radio.survey import free_range
 
+HILLS = Path(__file__).parents[1] / "support" / "radio_hills.yaml"
 LIGHT = 299_792_458.0
 F = 2.4e9
 TYPE = {"bandwidth": 20e6, "noise_figure": 0.0, "duty": 0.0, "power": 20.0, "sensitivity": -95.0}
@@ -109,3 +111,20 @@ def test_range_of_free_space_and_mistakes() -> None:
                 sim.radio.coverage(**wrong)
         with pytest.raises(PaddockError, match="unknown vehicle or station 'nothing'"):
             sim.radio.spectrum("nothing")
+
+
+def test_coverage_over_hills_equals_the_budgets_of_links() -> None:
+    """Terrain, heights and two rays: the grid at the place of a vehicle has the power of its link."""
+    with paddock.load(HILLS) as sim:
+        assert sim.radio is not None
+        shadowed = 0
+        for name in ("relays[3]", "relays[12]", "scouts[0]", "sentries[10]"):
+            x, y, z = sim.snapshot()[name].position.tolist()
+            above = z - float(sim.engine.world.heights(np.array([x]), np.array([y]))[0])
+            for station in ("west", "east"):
+                budget = sim.radio.link(station, name)
+                grid = sim.radio.coverage(of=station, receiver=name, x=x, y=y, size=2.0, side=3, height=above)
+                assert grid.power[1, 1] == pytest.approx(budget.received, abs=0.02)
+                assert grid.jamming[1, 1] == pytest.approx(budget.jamming, abs=0.1)
+                shadowed += budget.diffraction > 6.0
+        assert shadowed >= 2  # the ridge is between

@@ -122,3 +122,13 @@ def wait_for(condition: Callable[[], bool]) -> None:
     while not condition():
         assert monotonic() < deadline, "it did not happen"
         threading.Event().wait(0.005)
+
+
+def test_events_of_the_present_section(player: Player) -> None:
+    """Before the reset the spawned vehicle is among them, after it the events begin again."""
+    player.seek(0.9)
+    before = player.section_events()
+    assert before == player.events() and [event.subject for event in before] == ["late"]
+    player.seek(player.duration)
+    assert player.section_events() == player.events()[len(before) :]
+    assert "late" not in [event.subject for event in player.section_events()]

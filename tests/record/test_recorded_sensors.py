@@ -94,6 +94,38 @@ def test_cones_are_bodies_of_a_scene(recorded: Any) -> None:
     np.testing.assert_allclose([[b.pose.position.x, b.pose.position.y] for b in bodies], seen[:, :2], rtol=1e-6)
 
 
+def test_cones_with_contact_are_not_counted_as_vehicles(tmp_path: Path) -> None:
+    """A track of more than 100 cones that are bodies: the car has its frame and its body, and the track is drawn."""
+    red = {"name": "red", "model": "car.kinematic", "sensors": [{"cones": {"delay": 0}}]}
+    given = {"clock": {"rate": 100}, "track": "trackdrive", "contact": True, "vehicles": [red]}
+    with paddock.load(given) as sim:
+        with Recorder(sim, tmp_path / "run.mcap", rate=50):
+            sim.step(20)
+        track, cones = sim.track, sum(fleet.n for fleet in sim.snapshot().layout.fleets if fleet.kind == "cone")
+    assert track is not None and cones == len(track.cones) > 100
+    assert [frame.child_frame_id for frame in decoded(tmp_path / "run.mcap", "/tf")[-1][1].transforms] == ["red"]
+    assert [body.frame_id for body in decoded(tmp_path / "run.mcap", "/scene")[0][1].entities] == ["red"]
+    assert decoded(tmp_path / "run.mcap", "/sensors/red/cones")[0][1].entities[0].frame_id == "red"
+    ((_, drawn),) = decoded(tmp_path / "run.mcap", "/track")
+    lines, bodies = drawn.entities
+    assert lines.frame_id == bodies.frame_id == "world"
+    np.testing.assert_array_equal([[p.x, p.y] for p in lines.lines[0].points], track.left)
+    np.testing.assert_array_equal([[p.x, p.y] for p in lines.lines[1].points], track.right)
+    np.testing.assert_array_equal([[b.pose.position.x, b.pose.position.y] for b in bodies.cylinders], track.cones)
+
+
+def test_of_many_vehicles_those_with_sensors_have_frames(tmp_path: Path) -> None:
+    crowd = {"name": "crowd", "count": 101, "model": "car.kinematic", "spawn": {"grid": {"spacing": 20}}}
+    red = {"name": "red", "model": "car.kinematic", "pose": [-50, 0, 0], "sensors": [SENSORS[0]]}
+    given = {"clock": {"rate": 100}, "vehicles": [crowd, red]}
+    with paddock.load(given) as sim, Recorder(sim, tmp_path / "run.mcap", rate=50):
+        sim.step(20)
+    frames = decoded(tmp_path / "run.mcap", "/tf")
+    assert {tuple(one.child_frame_id for one in message.transforms) for _, message in frames} == {("red",)}
+    assert frames[0][1].transforms[0].translation.x == -50.0
+    assert not decoded(tmp_path / "run.mcap", "/scene")
+
+
 def test_exports_have_the_arrays_where_the_format_can_hold_them(recorded: Any, tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     path, last = recorded
@@ -119,3 +151,15 @@ def test_the_recording_verifies(recorded: Any) -> None:
     path, _ = recorded
     found = verify(path)
     assert found.same and found.hashes >= 5
+
+
+def test_large_arrays_are_reported_at_the_start(tmp_path: Path) -> None:
+    """32 x 1,024 values of 4 bytes, ten times a second, in the state and for viewers: 157 MB a minute."""
+    car: dict[str, Any] = {"name": "red", "model": "car.bicycle", "sensors": ["lidar_3d"]}
+    for rate, said in ((20.0, "157"), (5.0, "79"), (2.0, "")):
+        lines: list[str] = []
+        with paddock.load({"clock": {"rate": 100}, "vehicles": [car]}) as sim:
+            Recorder(sim, tmp_path / "run.mcap", rate=rate, on_failure=lines.append).close()
+        assert len(lines) == (said != "")
+        if said:
+            assert f"up to {said} MB per simulated minute" in lines[0] and "\n" not in lines[0]

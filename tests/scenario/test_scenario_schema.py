@@ -25,8 +25,8 @@ def test_no_unknown_keys_and_everything_described() -> None:
     choices |= {"AntennaSection", "Fading", "MavlinkViaSection", "MissionViaSection", "ViaSection"}
     radio = {
         "BeaconSection", "FittedRadio", "HoppingSection", "JammerSection", "LinkClass",
-        "LinkSettings", "MessagesSection", "RadioSection", "RadioType", "Shadowing", "StationSection",
-        "PullSection", "SpooferSection",
+        "LinkSettings", "MessagesSection", "PullSection", "RadioSection", "RadioType", "Shadowing",
+        "SpooferSection", "StationSection",
     }  # fmt: skip
     assert set(PARTS) == choices | radio | {
         "AdapterEntry", "AreaTask", "AutopilotEntry", "BoxObstacle", "CameraSection", "CirclePatch", "CirclePattern",

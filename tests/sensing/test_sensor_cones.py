@@ -11,7 +11,7 @@ from paddock.errors import InvalidValueError
 from paddock.sensing.array_suite import fleet_sensor
 from paddock.sensing.rays import near_of
 from paddock.sensing.sensor import find_sensor
-from paddock.sensing.view import BOX, SOLID, Around, Cones
+from paddock.sensing.view import BOX, FRUSTUM, SOLID, Around, Cones
 from paddock.world.columns import defaults_of
 from paddock.world.pose import Environment
 
@@ -209,6 +209,24 @@ def test_other_cars_hide_cones_behind_them_and_only_those() -> None:
     own = bodies((0.0, 0.0), (300.0, 0.0))
     own[0, SOLID.number] = 0  # the vehicle itself
     assert seen(scene._replace(bodies=own, bodies_near=near_of(own)), **PERFECT).published()[1, 0] == 4
+
+
+def test_walls_and_cylinders_hide_cones_and_cones_do_not() -> None:
+    scene = cones((20.0, 0.0), (20.0, 8.0), (20.0, -8.0), (6.0, 0.0))
+    table = np.zeros((3, SOLID.size))
+    table[:, 3:12], table[:, SOLID.number] = np.eye(3).ravel(), -1.0
+    table[0, :3], table[0, 12:15], table[0, SOLID.shape] = (10.0, 0.0, 1.0), (0.1, 1.5, 1.0), BOX  # a wall
+    table[1:, SOLID.shape], table[1:, 12:15] = FRUSTUM, (0.5, 0.5, 1.0)
+    table[1, :3], table[1, SOLID.base : SOLID.top + 1] = (10.0, 4.0, 1.0), 0.5  # a cylinder
+    table[2, :3], table[2, SOLID.base] = (10.0, -4.0, 1.0), 0.5  # a cone
+    table[:, SOLID.reach] = 2.0
+    full = scene._replace(fixed=table, fixed_near=near_of(table))
+    shown = seen(full, **PERFECT).array("truth")[0, :, 3]
+    assert set(shown[np.isfinite(shown)].tolist()) == {2.0, 3.0}
+    assert seen(full, **PERFECT, occlusion=0).published()[1, 0] == 4
+    table[0, 2], table[0, 14] = 0.1, 0.1  # the sensor, 1 m high, looks over a wall of 0.2 m: 0.58 m high there
+    shown = seen(scene._replace(fixed=table, fixed_near=near_of(table)), **PERFECT).array("truth")[0, :, 3]
+    assert set(shown[np.isfinite(shown)].tolist()) == {0.0, 2.0, 3.0}
 
 
 def test_threads_do_not_change_a_bit() -> None:

@@ -54,7 +54,7 @@ def test_poses_arrive_while_the_notebook_steps() -> None:
     with paddock.load(SCENARIO) as sim:
         shown = sim.show(height=400)
         html = shown._repr_html_()
-        assert f'<iframe src="{shown.url}"' in html and "height: 400px" in html
+        assert f'<iframe src="{shown.url}&amp;embed=1"' in html and "height: 400px" in html
         assert f'port = "{urlsplit(shown.url).port}"' in html and "jupyter-server-proxy" in html
         with urllib.request.urlopen(shown.url, timeout=30) as answer:
             assert answer.status == 200

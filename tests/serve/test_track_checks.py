@@ -80,11 +80,22 @@ def test_what_a_file_has_besides_cones() -> None:
     assert found["notes"] == [
         "left out: 1 boundary point without a cone",
         "left out: 2 timing points",
-        "the file has no start pose: set it",
     ]
+    assert found["start"] is None and found["covariances"] is None
     spread = answer_about({"file": "b.csv", "text": "blue,1,2,0,0.01,0.01,0\ncar_start,0,0,0.5,0,0,0\n"})
     assert (spread["format"], spread["start"]) == ("csv", [0.0, 0.0, 0.5])
-    assert spread["notes"] == ["left out: the covariances of 1 cone"]
+    assert spread["covariances"] == [[0.01, 0.01, 0.0]] and spread["notes"] == []
+
+
+def test_covariances_are_kept_in_the_file_that_has_them() -> None:
+    text = "blue,1,2,0,0.01,0.0225,-0.005\nyellow,1,-2,0,0,0,0\ncar_start,0,0,0.5,0,0,0\n"
+    found = answer_about({"file": "b.csv", "text": text})
+    asked = {name: found[name] for name in ("cones", "colours", "start", "covariances")}
+    again = parse_track(answer_about({**asked, "format": "csv"})["text"], "b.csv", "csv")
+    assert [cone[5:8] for cone in again.cones] == [(0.01, 0.0225, -0.005), (0.0, 0.0, 0.0)]
+    assert "0.0225" not in answer_about({**asked, "format": "csv4"})["text"]
+    few = answer_about({**asked, "format": "csv", "covariances": [[0.0, 0.0, 0.0]]})
+    assert few["refused"] == "there are 2 cones and 1 covariances"
 
 
 @pytest.mark.parametrize(

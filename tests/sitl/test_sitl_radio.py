@@ -88,6 +88,7 @@ def test_programs_receive_and_send_over_the_radio(own_links: Links) -> None:
     """Heartbeats each second, of a connected program and of the autopilot; the jammer is on from 2 s to 4 s."""
     links = own_links(1)
     scenario = flight(links, [[2.0, 4.0]], retries=0)
+    scenario["sitl"]["pilots"][0]["parameters"]["RC_OVERRIDE_TIME"] = 1.0
     scenario["radio"]["jammers"][0]["position"] = [0.0, -2.0, 1.0]
     with (
         paddock.load(scenario) as sim,
@@ -98,10 +99,14 @@ def test_programs_receive_and_send_over_the_radio(own_links: Links) -> None:
         parser, out = mav.MAVLink(None), mav.MAVLink(None, srcSystem=255, srcComponent=190)
         pilot, heard = pilot_of(sim), []
         arrived: list[tuple[float, int]] = []
+        rc: list[tuple[float, bool]] = []
         for tick in range(0, 6 * 250, 25):
             beat = mav.MAVLink_heartbeat_message(6, 8, 0, 0, 4, 3)
             station.sendto(beat.pack(out), ("127.0.0.1", links["port"]))
+            sticks = mav.MAVLink_rc_channels_override_message(1, 1, *[1500] * 8)
+            station.sendto(sticks.pack(out), ("127.0.0.1", links["port"]))
             sim.step(25)
+            rc.append((tick / 250, pilot.rc.lost))
             heard.append(pilot.failsafes.gcs_us / 1e6)
             while True:
                 try:
@@ -114,10 +119,23 @@ def test_programs_receive_and_send_over_the_radio(own_links: Links) -> None:
         before = [one for one in heard if one >= 0.0]
         assert max(one for one in before if one < 3.5) == pytest.approx(2.0, abs=0.2)  # none while it is jammed
         assert heard[-1] == pytest.approx(6.0, abs=0.25)
+        lost = [time for time, gone in rc if gone]  # RC_OVERRIDE_TIME after the last one, until they are back
+        assert lost[0] == pytest.approx(3.0, abs=0.25) and lost[-1] == pytest.approx(4.0, abs=0.25)
         times = [time for time, _ in arrived]
         assert not [time for time in times if 2.2 < time < 3.9] and len(times) > 30
         gaps = [(b - a) % 256 - 1 for (_, a), (_, b) in itertools.pairwise(arrived)]
         assert max(gaps) > 15 and sorted(gaps)[-2] <= 1  # lost packets are missing in the numbers, in one block
+
+
+def test_a_mission_is_uploaded_when_there_is_a_link(own_links: Links) -> None:
+    scenario = flight(own_links(1), [[0.0, 4.0]])
+    scenario["radio"]["jammers"][0]["position"] = [0.0, -2.0, 1.0]
+    with paddock.load(scenario) as sim:
+        pilot = pilot_of(sim)
+        sim.step(4 * 250)
+        assert not pilot.armed and sim.engine.autopilots.describe[0]()[0]["note"] == "no radio link"
+        sim.step(3 * 250)
+        assert pilot.armed and pilot.mode.name == "AUTO"
 
 
 VIA = {"queue": 1000, "retries": 0, "header_bits": 40}
@@ -176,12 +194,49 @@ def test_a_packet_for_two_programs_is_sent_once() -> None:
     assert taken == [("a", b"packet onea"), ("b", b"packet oneb"), ("a", b"packet twoa")]
 
 
+def test_a_real_autopilot_sends_through_a_relay(own_links: Links) -> None:
+    """A stand-in of PX4 sends a numbered packet every 0.1 s to the relay; the jammer is on from 1 s to 2 s."""
+    links = own_links(2)
+    scenario = flight({**links}, [[1.0, 2.0]])
+    scenario["radio"]["jammers"][0]["position"] = [0.0, -2.0, 1.0]
+    del scenario["sitl"]["mavlink"]["via"]
+    via = {"radio": "base", "retries": 0, "relay": links["port"]}
+    scenario["sitl"]["pilots"] = [{"vehicles": "scout", "autopilot": "px4", "instance": 37, "via": via}]
+    with (
+        paddock.load(scenario) as sim,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as px4,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as station,
+    ):
+        station.bind(("127.0.0.1", links["station"]))
+        for each in (px4, station):
+            each.setblocking(False)
+        got: list[int] = []
+        back: list[bytes] = []
+        for k in range(30):
+            px4.sendto(bytes([k]) * 30, ("127.0.0.1", links["port"]))
+            sim.step(25)
+            try:
+                while True:
+                    data, address = station.recvfrom(4096)
+                    got.append(data[0])
+                    station.sendto(b"reply", address)
+            except BlockingIOError:
+                pass
+            try:
+                while True:
+                    back.append(px4.recv(4096))
+            except BlockingIOError:
+                pass
+        assert got == [*range(10), *range(20, 29)] or got == [*range(10), *range(20, 30)]
+        assert len(back) >= 16 and set(back) == {b"reply"}
+
+
 @pytest.mark.parametrize(
     ("pilots", "mavlink", "message"),
     [
         ("{vehicles: dot}", "{via: radio}", "7:18: its vehicles have no radio: add `radio: default`"),
         ("{vehicles: scout}", "{via: {radio: bse}}", "7:26: unknown station 'bse'; did you mean 'base'"),
-        ("{vehicles: scout, autopilot: px4, via: radio}", "{}", "8:51: the MAVLink packets of px4 go from its own"),
+        ("{vehicles: scout, autopilot: px4, via: radio}", "{}", "8:51: px4 sends its MAVLink packets from its own"),
         ("{vehicles: scout, via: {heartbeat: 0}}", "{}", "8:47: sitl.pilots[0].via.heartbeat must be > 0"),
         ("{vehicles: piped}", "{}", "8:23: 'piped' is flown by an autopilot: set via of its entry in sitl.pilots"),
     ],

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from shapely import LinearRing, LineString, Point
 
 from paddock import track
-from paddock.errors import InvalidValueError
+from paddock.errors import InvalidValueError, UnknownNameError
 from paddock.track import TrackShapeError
 from paddock.track.inspection import problems
 from paddock.track.locating import locate_places
@@ -137,8 +137,16 @@ def lemniscate() -> tuple[Floats, list[str]]:
 def test_what_is_not_a_track_is_refused_with_the_place() -> None:
     given = track.load("autocross")
     cones, colours = given.cones, given.colours
-    with pytest.raises(TrackShapeError, match=r"eight: the track crosses itself (at|near) the blue cone"):
+    with pytest.raises(TrackShapeError, match=r"eight: the track crosses itself near the blue cone") as crossing:
         track.from_cones(*lemniscate(), (60.0, 0.0, 0.5 * np.pi), "eight")
+    x, y = str(crossing.value).partition(" at (")[2].partition(")")[0].split(",")
+    assert np.hypot(float(x), float(y)) < 6.0  # the curve crosses itself at the origin
+    for colour, side in ((0, "left"), (1, "right")):
+        stray = (
+            rf"x: the {('blue', 'yellow')[colour]} cone 289 at \(-9, 63\) is not on the {side} boundary, .* remove it$"
+        )
+        with pytest.raises(TrackShapeError, match=stray):
+            track.from_cones(np.vstack([cones, (-9.0, 63.0)]), np.append(colours, colour), given.start, "x")
     with pytest.raises(TrackShapeError, match="one: the right boundary has 0 cones: a track has two boundaries"):
         track.from_cones(cones[colours != 1], colours[colours != 1], given.start, "one")
     with pytest.raises(TrackShapeError, match=r"the start pose .* does not face the track"):
@@ -165,6 +173,30 @@ def test_what_is_not_a_track_is_refused_with_the_place() -> None:
         track.from_cones(cones, colours, given.start, covariances=[["x"]])
     with pytest.raises(track.TrackFileError, match="did you mean 'autocross'"):
         track.load("autocros")
+    with pytest.raises(UnknownNameError, match="unknown track format 'xml'; valid: cones, csv, csv4, lanes"):
+        track.load("trackdrive", format="xml")
+    with pytest.raises(track.TrackFileError, match="a track of the catalog has no format: leave out format='csv'"):
+        track.load("trackdrive", format="csv")
+    with pytest.raises(InvalidValueError, match="the width of a track must be 3 to 8 m, not 'x'"):
+        track.generate(1, width="x")  # type: ignore[arg-type]
+    for length in (5, "ab", (1, "x"), (1, 2, 3), None):
+        with pytest.raises(InvalidValueError, match="the length of a lap is a pair of numbers, from and to, in m, not"):
+            track.generate(1, length=length)  # type: ignore[arg-type]
+
+
+def test_a_start_pose_off_the_track_is_a_problem() -> None:
+    given = track.load("trackdrive")
+    assert not problems(given)
+    (problem,) = problems(track.load("trackdrive", start=(10, 9.95, 0.3)))  # beside a straight along y = 0, 3.5 m wide
+    assert problem == "start pose at (10.0, 9.9), 8.2 m outside the track"
+
+
+def test_a_skidpad_is_known_by_its_circles() -> None:
+    """Also with more gates than its own; a track with one gate is not one."""
+    pad = track.load("skidpad")
+    assert not problems(replace(pad, gates=(*pad.gates, replace(pad.gates[0], name="more"))))
+    park = track.load("park")
+    assert any("cones 7.99 m apart" in one for one in problems(replace(park, gates=park.gates[:1])))
 
 
 @pytest.mark.parametrize("format", ["csv", "csv4", "cones", "lanes"])

@@ -138,3 +138,20 @@ def test_a_recording_shows_links_and_jammers(served: Any, window: Any, tmp_path:
     window.ask("window.paddock.store.source.value.timeline.seek(2.5)")
     window.until(lambda: window.ask("window.paddock.radio.value?.jammers[0].on") is False)
     window.until(lambda: len(colours(window)) == 6)
+
+
+@pytest.mark.slow
+def test_the_buffer_shows_the_links_of_its_time(serve: Any, open_page: Any) -> None:
+    """The jammer goes off; back in the buffer, its time has fewer links."""
+    served = serve(SCENARIO, running=True)
+    window = open_page(served.url).ready()
+    window.until(lambda: 1 <= len(window.ask(f"{SHOWN}?.colours") or []) < 6)
+    jammed = served.sim.time + 0.7
+    window.until(lambda: served.sim.time > jammed + 0.7)
+    served.host.source.operate("set_jammer", "tool", {"name": "red", "on": False})
+    window.until(lambda: len(colours(window)) == 6)
+    box = window.page.get_by_role("slider", name="Time").bounding_box()
+    window.page.mouse.click(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"])
+    window.until(lambda: window.signal("source.kind") == "buffer")
+    window.ask(f"window.paddock.store.source.value.timeline.seek({jammed})")
+    window.until(lambda: 1 <= len(colours(window)) < 6)

@@ -110,7 +110,7 @@ def test_reconnects_after_the_server_restarts(serve: Any, open_page: Any) -> Non
     window = open_page(first.url, expected_errors="WebSocket connection|ERR_CONNECTION").ready()
     first.sim.clock.stop()
     first.host.close()
-    lost = window.page.get_by_role("alert").filter(has_text="Connection lost")
+    lost = window.page.get_by_role("status").filter(has_text="The simulation has ended.")
     lost.wait_for()
     window.until(lambda: window.signal("connection.state") == "lost")  # between two attempts to connect
     other = {**SCENARIO, "name": "second", "vehicles": SCENARIO["vehicles"][:1]}

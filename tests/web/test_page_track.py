@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from math import cos, pi, sin
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from paddock.serve.live import serve_options
 from paddock.serve.replay import ReplaySource
 from paddock.wire.tracks import Cone, Start, TrackFile, parse_track, write_track
 
+FIXTURES = Path(__file__).parent.parent.parent / "web" / "test" / "replay" / "fixtures"
 CAR = {"model": "car.bicycle", "preset": "driverless", "sensors": [{"cones": {"delay": 0.0}}, {"lidar": {"beams": 90}}]}
 SCENARIO: dict[str, Any] = {
     "name": "cone test",
@@ -114,6 +116,23 @@ def test_readings_of_a_recording_are_drawn_opened_or_served(
             wanted = seen_at(drive, sample)
             window.until(lambda wanted=wanted: window.ask("({...paddock.stage.sensed})") == wanted)
         window.page.get_by_text(f"{wanted['points']} of 90,", exact=False).wait_for()  # in the inspector
+
+
+def test_an_opened_recording_of_a_race_has_its_strip(serve: Any, open_page: Any, tmp_path: Path) -> None:
+    file = tmp_path / "raced.mcap"
+    file.write_bytes(gzip.decompress((FIXTURES / "raced.mcap.gz").read_bytes()))
+    window = open_page(serve(SCENARIO).url).ready()
+    with window.page.expect_file_chooser() as chooser:
+        window.button("Open a recording").click()
+    chooser.value.set_files(str(file))
+    window.until(lambda: window.ask("'recording' in paddock.store.source.value"))
+    strip = window.page.get_by_label("Race", exact=True)
+    strip.get_by_text("ring").wait_for()
+    with open_run(file) as run:
+        last = len(run) - 1
+    window.ask(f"paddock.store.source.value.seekToSample({last}).then(() => null)")
+    strip.get_by_text("DNF").wait_for()  # the car that was removed
+    assert strip.get_by_role("listitem").count() == 3
 
 
 # the editor ----------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from paddock.cli.braille import Braille, colour
 from paddock.cli.summary import Tally
+from paddock.track.race_log import shown_text
 
 if TYPE_CHECKING:
     from paddock.engine.events import Event
@@ -182,7 +183,7 @@ def event_lines(count: int, latest: Sequence[tuple[str, Event]], width: int) -> 
     lines = [Text(f"events {count:,}", style=TITLE)]
     for when, event in reversed(latest):
         line = Text(f"{when} ", style=FAINT).append(f"{event.kind} ", style="#ffb03b")
-        lines.append(line.append(f"{event.subject} ", style=STRONG).append(event.detail, style=FAINT))
+        lines.append(line.append(f"{event.subject} ", style=STRONG).append(shown_text(event.detail), style=FAINT))
     if len(lines) == 1:
         lines.append(Text("none", style=FAINT))
     return [fitted(line, width) for line in lines]

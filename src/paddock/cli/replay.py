@@ -125,10 +125,12 @@ def replay(
 
 def _play_lines(player: Player, until: float | None, interrupted: Callable[[], bool], quiet: bool, stay: bool) -> None:
     """Play with a log line per second and per event, unless quiet. `stay`: keep serving at the end."""
+    from paddock.track.race_log import shown_text
+
     due = [time.perf_counter()]
 
     def print_event(event: Event) -> None:
-        print(f"  tick {event.tick:,}: {event.kind} {event.subject} {event.detail}".rstrip(), flush=True)
+        print(f"  tick {event.tick:,}: {event.kind} {event.subject} {shown_text(event.detail)}".rstrip(), flush=True)
 
     def beat() -> None:
         if interrupted():

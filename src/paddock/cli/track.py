@@ -75,6 +75,7 @@ def track(
 
 
 def _track(source: str | None, seed: int | None, width: float, swap_colours: bool, start: str | None) -> Track:
+    from paddock.track.building import MissingStartError
     from paddock.track.generator import generate
     from paddock.track.loading import load
 
@@ -86,7 +87,10 @@ def _track(source: str | None, seed: int | None, width: float, swap_colours: boo
             raise PaddockError("--swap-colours and --start are for track files")
         return generate(seed, width)
     assert source is not None
-    return load(source, swap_colours=swap_colours, start=pose)
+    try:
+        return load(source, swap_colours=swap_colours, start=pose)
+    except MissingStartError as error:
+        raise PaddockError(str(error).replace("start=(x, y, yaw)", "--start x,y,yaw")) from None
 
 
 def _pose(text: str) -> tuple[float, float, float]:

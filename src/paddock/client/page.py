@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from paddock.errors import InvalidValueError
 
 LOWEST, HIGHEST = 100, 10_000  # heights of the page, in pixels
+EMBEDDED = "embed=1"  # the page starts without its panels
 
 
 class NotebookPage:
@@ -24,7 +25,8 @@ class NotebookPage:
             return "<p>The page of this simulation is closed.</p>"
         template = Template((Path(__file__).parent / "notebook_page.html").read_text(encoding="utf-8"))
         host, _, port = urlsplit(self.url).netloc.rpartition(":")
-        values = {"url": escape(self.url), "host": escape(host), "port": port, "height": self.height}
+        embedded = f"{self.url}{'&' if urlsplit(self.url).query else '?'}{EMBEDDED}"
+        values = {"url": escape(embedded), "host": escape(host), "port": port, "height": self.height}
         return template.substitute(values, id=f"paddock-{id(self):x}")
 
     def __repr__(self) -> str:

@@ -208,7 +208,8 @@ class RemoteRace(RemotePart, part="race"):
 
 
 class RemoteRadio(RemotePart, part="radio"):
-    """`sim.radio`: `send`, `received`, `network`, `traffic`, `link`, `jammers`, `set_jammer`."""
+    """`sim.radio`: `send`, `received`, `network`, `traffic`, `link`, `jammers`, `set_jammer`, `spoofers`,
+    `set_spoofer`, `commands`."""
 
 
 class MissionVerbs(RemotePart, part="mission"):

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from paddock.compute.kernel import BLOCK, CompiledKernels, Kernel, KernelSpec, kernel
 from paddock.compute.threads import DirectCall
 from paddock.engine.behaviours import MEMORY, RADIO, FleetBehaviour, broken_value, read_only
-from paddock.errors import InvalidValueError, unknown_name
+from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.radio.gnss import OPEN_SIGNAL, SIGNAL_ROWS
 from paddock.radio.status import FIRST_PEER, NO_STATUS, PEERS, STATUS
 from paddock.scenario.contact import FleetContact
@@ -21,7 +22,7 @@ from paddock.scenario.via import ViaSection
 from paddock.sensing.sensor import Sensor
 from paddock.sensing.suite import FleetSensor
 from paddock.track.standings import SHOWN
-from paddock.vehicles.model import BATTERY_COLUMNS, VehicleModel
+from paddock.vehicles.model import BATTERY_COLUMNS, VehicleModel, find_model, model_names
 from paddock.world.columns import Column, Floats, checked, column_index, columns_of, defaults_of
 from paddock.world.fleet import NEVER, Fleet, Ints
 from paddock.world.ground import surface_of
@@ -316,13 +317,7 @@ class FleetProgram:
         """Return where a sensor finds what it reads of its vehicles; InvalidValueError for what they do not have."""
         if sensor.name not in self._sources:
             model = self.model
-            tables = {
-                "state": column_index(model.state),
-                "report": {} if model.report_type is None else column_index(model.report_type),
-                "command": {f"command.{name}": row for name, row in column_index(model.command).items()},
-                "parameter": column_index(model.parameters),
-                GNSS: SIGNAL_ROWS if GNSS in self.fleet.tables else {},
-            }
+            tables = {**column_tables(model), GNSS: SIGNAL_ROWS if GNSS in self.fleet.tables else {}}
             found = []
             for column in columns_of(sensor.seen) if sensor.seen is not None else ():
                 names = sensor.from_columns[column.name]
@@ -334,7 +329,9 @@ class FleetProgram:
                 ]
                 if not places and column.name not in sensor.seen._field_defaults:  # type: ignore[union-attr]
                     needs = f"sensor {sensor.name!r} needs the column {' or '.join(map(repr, names))}"
-                    raise InvalidValueError(f"{needs}, which model {model.name!r} does not have")
+                    having = ", ".join(models_for(sensor))
+                    others = f"; models that have it: {having}" if having else ""
+                    raise InvalidValueError(f"{needs}, which model {model.name!r} does not have{others}")
                 found.append(places[0] if places else ColumnSource("default", 0, "", float(column.default or 0.0)))
             self._sources[sensor.name] = tuple(found)
         return self._sources[sensor.name]
@@ -587,3 +584,26 @@ def checked_inputs(model: VehicleModel, given: Mapping[str, Any], where: Callabl
             raise unknown_name(f"input of {model.name}", name, rows, where(name))
         result[name] = checked(columns[rows[name]], value, "input", where(name))
     return result
+
+
+def column_tables(model: VehicleModel) -> dict[str, dict[str, int]]:
+    """Return the rows of the columns of a model that sensors may read, by the table that they are in."""
+    return {
+        "state": column_index(model.state),
+        "report": {} if model.report_type is None else column_index(model.report_type),
+        "command": {f"command.{name}": row for name, row in column_index(model.command).items()},
+        "parameter": column_index(model.parameters),
+    }
+
+
+def models_for(sensor: Sensor) -> list[str]:
+    """Return the names of the installed models that have what a sensor reads."""
+    found = []
+    for name in model_names():
+        with suppress(PaddockError):  # a plug-in that cannot be loaded
+            known = {column for rows in column_tables(find_model(name)).values() for column in rows}
+            seen: Any = sensor.seen
+            needed = [column for column in seen._fields if column not in seen._field_defaults]
+            if all(known.intersection(sensor.from_columns[column]) for column in needed):
+                found.append(name)
+    return found

@@ -22,7 +22,7 @@ from paddock.envs.contact import TouchingMotion
 from paddock.envs.task import Task, TaskCourse, Verdict
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.scenario import Scenario, load_scenario
-from paddock.scenario.problems import dotted
+from paddock.scenario.problems import ScenarioError, dotted
 from paddock.vehicles.model import Placement
 from paddock.world.columns import Floats, column_index, columns_of, defaults_of
 from paddock.world.ground import LEVEL
@@ -51,7 +51,21 @@ def scenario_of(task: Task, model: str, worlds: int, rate: float, given: Mapping
         entry["preset"] = task.preset
     entry |= {key: given[key] for key in VEHICLE_KEYS if given.get(key) is not None}
     world = {} if given.get("world") is None else {"world": dict(given["world"])}
-    return load_scenario({"clock": {"rate": rate}, **world, "vehicles": [entry]})
+    try:
+        return load_scenario({"clock": {"rate": rate}, **world, "vehicles": [entry]})
+    except ScenarioError as error:  # as the user wrote it: arguments of the environment
+        raise ScenarioError(line.removeprefix("vehicles[0].") for line in error.problems) from None
+
+
+def is_whole(value: Any) -> bool:
+    """Return whether a value is a whole number, of Python or of NumPy."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _checked_rate(rate: Any) -> float:
+    if isinstance(rate, bool) or not isinstance(rate, int | float | np.number) or not 0.0 < rate < np.inf:
+        raise InvalidValueError(f"rate: ticks per second, a number above 0 Hz, not {rate!r}")
+    return float(rate)
 
 
 class Batch:
@@ -62,8 +76,9 @@ class Batch:
     """
 
     def __init__(self, task: Task, worlds: int, players: int = 1, **given: Any) -> None:
-        if not isinstance(worlds, int) or worlds < 1:
+        if not is_whole(worlds) or worlds < 1:
             raise InvalidValueError(f"the number of worlds must be a whole number >= 1, not {worlds!r}")
+        worlds = int(worlds)
         self.task, self.worlds, self.players = task, worlds, players
         self.size = players + task.scripted  # vehicles of a world
         self.n = worlds * self.size
@@ -71,10 +86,13 @@ class Batch:
         if model not in (task.model, *task.levels):
             raise unknown_name(f"model of {task.name}", str(model), (task.model, *task.levels))
         rate, ticks = given.pop("rate", None), given.pop("ticks", None)
-        self.rate, self.ticks = float(task.rate if rate is None else rate), int(task.ticks if ticks is None else ticks)
-        if not (self.rate > 0.0 and self.ticks >= 1):
-            wrong = f"{self.ticks} at {self.rate:g} Hz"
-            raise InvalidValueError(f"a step takes at least one tick, at a rate above 0 Hz, not {wrong}")
+        self.rate, self.ticks = (
+            _checked_rate(task.rate if rate is None else rate),
+            task.ticks if ticks is None else ticks,
+        )
+        if not is_whole(self.ticks) or self.ticks < 1:
+            raise InvalidValueError(f"ticks: a step takes a whole number of ticks, at least 1, not {ticks!r}")
+        self.ticks = int(self.ticks)
         entry = {key: given.pop(key, None) for key in (*VEHICLE_KEYS, "world")}
         self.scenario = scenario_of(task, model, self.n, self.rate, entry)
         self.world = new_world(self.scenario)

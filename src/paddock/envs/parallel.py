@@ -8,7 +8,7 @@ from gymnasium import spaces
 from gymnasium.utils.seeding import np_random
 from numpy.typing import NDArray
 
-from paddock.envs.batch import Batch
+from paddock.envs.batch import Batch, is_whole
 from paddock.envs.spaces import (
     RENDER_MODES,
     NotResetError,
@@ -49,8 +49,9 @@ class PaddockParallelEnv(ParallelEnv[str, Observation, Observation]):  # type: i
         **given: Any,
     ) -> None:
         count = task.agents if agents is None else agents
-        if not isinstance(count, int) or count < 1:
+        if not is_whole(count) or count < 1:
             raise InvalidValueError(f"agents must be a whole number >= 1, not {count!r}")
+        count = int(count)
         self.batch = Batch(task, 1, count, **given)
         self.metadata = {**self.metadata, "name": f"paddock_{task.name}"}
         self.render_mode = checked_render_mode(render_mode)
@@ -74,7 +75,7 @@ class PaddockParallelEnv(ParallelEnv[str, Observation, Observation]):  # type: i
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
-        """Begin an episode: the first one of a seed, or the next one."""
+        """Begin an episode: the first one of a seed, or the next one; there are no options."""
         if seed is not None:
             self.batch.seed([checked_seed(seed)])
         elif not self._seeded:

@@ -11,6 +11,7 @@ from paddock.envs.spaces import (
     RENDER_MODES,
     NotResetError,
     action_space,
+    checked_options,
     checked_render_mode,
     checked_seed,
     checked_steps,
@@ -43,6 +44,7 @@ class PaddockEnv(gymnasium.Env[Observation, Observation]):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, Any]:
         """Begin an episode: the first one of a seed, or the next one."""
+        checked_options(options)
         super().reset(seed=None if seed is None else checked_seed(seed))
         if seed is not None:
             self.batch.seed([seed])

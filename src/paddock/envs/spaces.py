@@ -1,5 +1,6 @@
 """Spaces of a batch, its options for resets, and the errors of environments."""
 
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -8,10 +9,11 @@ from gymnasium.error import ResetNeeded
 
 from paddock.envs.batch import Batch
 from paddock.envs.task import Scene
-from paddock.errors import InvalidValueError, PaddockError, unknown_name
+from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
 from paddock.world.columns import column_index
 
 RENDER_MODES = ("rgb_array",)
+SEEDS = 1 << 64
 
 
 class NotResetError(PaddockError, ResetNeeded):
@@ -43,10 +45,22 @@ def checked_steps(steps: Any) -> int | None:
 
 
 def checked_seed(seed: Any) -> int:
-    """Return a seed; an error if it is not a whole number >= 0."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InvalidValueError(f"a seed must be a whole number >= 0, not {seed!r}")
+    """Return a seed; an error if it is not a whole number of 64 bits."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < SEEDS:
+        raise InvalidValueError(f"a seed must be a whole number >= 0 and < 2**64, not {seed!r}")
     return int(seed)
+
+
+def checked_options(options: Any, valid: Collection[str] = ()) -> dict[str, Any]:
+    """Return the options of a reset; an error names one that there is not."""
+    if options is not None and not isinstance(options, Mapping):
+        raise InvalidValueError(f"the options of reset are a dict, not {options!r}")
+    for name in options or ():
+        if not valid:
+            raise UnknownNameError(f"unknown option {name!r} of reset: this environment has none")
+        if name not in valid:
+            raise unknown_name("option of reset", str(name), valid)
+    return dict(options or {})
 
 
 def rendered(batch: Batch, world: int) -> Any:

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from paddock.envs.batch import Batch
 from paddock.envs.spaces import (
     RENDER_MODES,
+    SEEDS,
     NotResetError,
     action_space,
+    checked_options,
     checked_render_mode,
     checked_seed,
     checked_steps,
@@ -42,7 +44,7 @@ class PaddockVectorEnv(VectorEnv[Any, Any, Any]):
     ) -> None:
         found = find_task(task)
         self.batch = Batch(found, num_envs, **given)
-        self.num_envs = num_envs
+        self.num_envs = num_envs = self.batch.worlds
         self.render_mode = checked_render_mode(render_mode)
         self.autoreset_mode = _autoreset(autoreset_mode)
         fps = round(1.0 / self.batch.step_time)
@@ -112,6 +114,9 @@ class PaddockVectorEnv(VectorEnv[Any, Any, Any]):
         if seed is None:
             return [], np.zeros(0, np.int64)
         if isinstance(seed, int | np.integer):
+            if int(seed) + self.num_envs > SEEDS:
+                most = f"at most 2**64 - {self.num_envs} for {self.num_envs} worlds: world k has the seed + k"
+                raise InvalidValueError(f"the seed must be {most}, not {seed}")
             return [int(seed) + k for k in range(self.num_envs)], np.arange(self.num_envs)
         given = list(seed)
         if len(given) != self.num_envs:
@@ -120,9 +125,10 @@ class PaddockVectorEnv(VectorEnv[Any, Any, Any]):
         return [checked_seed(given[k]) for k in worlds], np.array(worlds, np.int64)
 
     def _mask(self, options: dict[str, Any] | None) -> Bools:
-        if not options or "reset_mask" not in options:
+        given = checked_options(options, ("reset_mask",))
+        if "reset_mask" not in given:
             return np.ones(self.num_envs, np.bool_)
-        mask = np.asarray(options["reset_mask"])
+        mask = np.asarray(given["reset_mask"])
         if mask.shape != (self.num_envs,) or mask.dtype != np.bool_ or not mask.any():
             wanted = f"bool of shape ({self.num_envs},), at least one of them True"
             raise InvalidValueError(f"reset_mask: {wanted}, not {mask.dtype} of shape {mask.shape}")

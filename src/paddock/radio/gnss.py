@@ -9,6 +9,7 @@ A spoofer sends signals like the satellites'. It captures the tracking loops of 
 by a margin for some time; the receiver then reports the true position plus an offset.
 """
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ SIGNAL_POWER = 1.4125375446227555e-13  # mW, AUTHENTIC
 NOISE_DENSITY = 5.011872336272715e-18  # mW/Hz: -173 dBm/Hz, AUTHENTIC - OPEN_SKY
 
 
+@lru_cache(maxsize=1024)
 def spectrum_overlap(offset: float, bandwidth: float) -> float:
     """Return 1 / Q of a transmission of equal density over a bandwidth (Hz), `offset` (Hz) from L1.
 

@@ -52,9 +52,14 @@ CHANNELS = tuple(
             FRAMES,
             FrameTransforms,
             "a frame for each vehicle; named frames when they are set",
-            "up to 10 Hz, up to 100 vehicles",
+            "up to 10 Hz; of more than 100 vehicles, without cones, those with `/sensors`",
         ),
-        (SCENE, SceneUpdate, "a coloured body with a name for each vehicle", "vehicles added or removed, up to 100"),
+        (
+            SCENE,
+            SceneUpdate,
+            "a coloured body with a name for each vehicle",
+            "vehicles added or removed; up to 100, without cones",
+        ),
         (LOG, Log, "the events as lines of a log", "always"),
         (MARKER_SCENE, SceneUpdate, "the markers as drawn", "always"),
     )

@@ -1,7 +1,6 @@
 """Snapshots, events and markers in Foxglove's schemas, for Foxglove and other MCAP viewers."""
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from foxglove_schemas_protobuf.SceneUpdate_pb2 import SceneUpdate
 
 from paddock.engine.actions import FrameAction
 from paddock.engine.events import Event
+from paddock.track.race_log import shown_text
 from paddock.wire.stream.frames import COUNTED
 from paddock.wire.stream.positions import POSITIONS, Poses, encode_positions
 from paddock.world.layout import FleetLayout, Layout
@@ -23,6 +23,7 @@ from paddock.world.snapshot import ORIENTATION, POSITION, Snapshot
 
 WORLD = "world"
 DRAWN = 100  # vehicles up to which each has a frame and a body; more are drawn as points
+CONE = "cone"  # kind of vehicles that are drawn as points, and not counted: a track has hundreds
 SIZES = {
     "car": (4.4, 1.8, 1.3),
     "quad": (0.35, 0.35, 0.12),
@@ -53,10 +54,21 @@ _FIELDS = [
 ]
 
 
-def vehicle_frames(snapshot: Snapshot, log_time: int) -> FrameTransforms:
-    """Return a frame in the world for each vehicle."""
-    poses = [pose for fleet in snapshot for pose in fleet.block[POSE].T.tolist()]
-    return frames(zip(repeat(WORLD), snapshot.names(), poses, strict=False), log_time)
+def all_drawn(layout: Layout) -> bool:
+    """Return whether each vehicle has a frame and a body."""
+    return sum(fleet.n for fleet in layout.fleets if fleet.kind != CONE) <= DRAWN
+
+
+def vehicle_frames(snapshot: Snapshot, sensing: Iterable[tuple[int, int]], log_time: int) -> FrameTransforms:
+    """Return a frame in the world for each vehicle; beyond DRAWN only for those with sensors: fleets and rows."""
+    fleets = snapshot.layout.fleets
+    if all_drawn(snapshot.layout):
+        shown = [(k, row) for k, fleet in enumerate(fleets) if fleet.kind != CONE for row in range(fleet.n)]
+    else:
+        shown = sorted(set(sensing))
+    blocks = [fleet.block for fleet in snapshot]
+    placed = ((WORLD, fleets[k].vehicle_name(row), blocks[k][POSE, row].tolist()) for k, row in shown)
+    return frames(placed, log_time)
 
 
 def named_frame(frame: FrameAction, log_time: int) -> FrameTransforms:
@@ -80,7 +92,7 @@ def scene(layout: Layout, log_time: int) -> SceneUpdate:
     update = SceneUpdate()
     update.deletions.add(type=SceneEntityDeletion.ALL).timestamp.FromNanoseconds(log_time)
     for k, fleet in enumerate(layout.fleets):
-        for row in range(fleet.n):
+        for row in range(fleet.n if fleet.kind != CONE else 0):
             _draw(update.entities.add(), fleet, row, COLOURS[k % len(COLOURS)], log_time)
     return update
 
@@ -110,7 +122,7 @@ def log_line(event: Event, log_time: int) -> Log:
     """Return an event as a line of a log."""
     line = Log(level=Log.WARNING if event.kind in ALARMS else Log.INFO, name=event.subject)
     line.timestamp.FromNanoseconds(log_time)
-    line.message = " ".join(filter(None, (event.kind, event.subject, event.detail)))
+    line.message = " ".join(filter(None, (event.kind, event.subject, shown_text(event.detail))))
     return line
 
 

@@ -75,6 +75,14 @@ class Player(AbstractContextManager["Player"]):
         """Return the events up to the present position."""
         return self._events[: self._events_by(self.position)]
 
+    def section_events(self) -> list[Event]:
+        """Return the events since the last reset, up to the present position."""
+        position, sections = self.position, self.recording.sections
+        starts = np.array([(one.start - sections[0].start) / 1e9 for one in sections])
+        start = float(starts[max(int(np.searchsorted(starts, position + 1e-9, "right")) - 1, 0)])
+        first = int(np.searchsorted(self._event_times, start - 1e-9, "left"))
+        return self._events[first : self._events_by(position)]
+
     def watch(self, watcher: Watcher, every: int = 1) -> Callable[[], None]:
         """Call `watcher(snapshot)` with samples `every` ticks apart and after seeks; return a function that ends it."""
         if isinstance(every, bool) or not isinstance(every, int) or every < 1:

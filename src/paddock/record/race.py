@@ -21,6 +21,18 @@ def race_entries(events: Sequence[Event]) -> list[RaceEntry]:
     return [entry for entry in found if entry is not None]
 
 
+def described_race(scenario: Scenario) -> dict[str, str | int | float] | None:
+    """Return what standings need besides columns and events; None without rules. A DNF costs no time."""
+    track = track_of(scenario.track)
+    if scenario.rules is None or track is None:
+        return None
+    rules = scenario.rules.resolved
+    named = ("cone_penalty", "off_course_penalty", "unsafe_stop_penalty")
+    seconds = {name: 0.0 if isinstance(getattr(rules, name), str) else getattr(rules, name) for name in named}
+    sectors = sectors_of(track, rules.discipline)
+    return {"discipline": rules.discipline, "track": track.name, "laps": rules.laps, "sectors": sectors, **seconds}
+
+
 def recorded_standings(scenario: Scenario, snapshot: Snapshot, events: Sequence[Event]) -> Standings | None:
     """Return the standings at a snapshot of a recording, from the events up to it; None without rules.
 

@@ -30,8 +30,9 @@ from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.record import channels
 from paddock.record.foxglove import point_cloud
 from paddock.record.mcap_file import McapFile
-from paddock.record.sensed import SensedArray, sensed_arrays
+from paddock.record.sensed import SensedArray, array_load, sensed_arrays
 from paddock.record.surroundings import described_radio, surroundings_of
+from paddock.record.track_scene import track_scene
 from paddock.record.writer import (
     FLUSH_EVERY,
     PRECISIONS,
@@ -49,6 +50,7 @@ from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot
 
 RATE = 30.0  # default samples per simulated second, Hz
+LARGE = 50.0  # MB per simulated minute: arrays that take more are reported at the start
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ class Recorder(AbstractContextManager["Recorder"]):
         self._readable = 0  # samples in the file after a failure
         self._world = sim.engine.world
         self.every = max(1, round(self._world.clock.rate / rate))  # ticks between two samples
-        self._on_failure = on_failure or tell or partial(print, "paddock:", file=sys.stderr, flush=True)
+        self._say = on_failure or tell or partial(print, "paddock:", file=sys.stderr, flush=True)
         self._queue = WriteQueue()
         self._hashes = HashSchedule(sim)
         started = time_ns()
@@ -126,7 +128,17 @@ class Recorder(AbstractContextManager["Recorder"]):
             self._attach()
             self._thread.start()
         self._closed = False
+        self._warn_of_size()
         atexit.register(self.close)
+
+    def _warn_of_size(self) -> None:
+        layout, rate = self.sim.snapshot().layout, self._world.clock.rate / self.every
+        large = 60.0 * array_load(layout, self.sim.engine.programs, rate) / 1e6
+        if large > LARGE:
+            self._say(
+                f"recording to {self.path}: arrays of sensors take up to {large:.0f} MB per simulated minute; "
+                "a lower rate of the recording or of the sensors, or fewer beams, make it smaller"
+            )
 
     def _attach(self) -> None:
         sim, log = self.sim, self.sim.engine.log
@@ -232,7 +244,8 @@ class Recorder(AbstractContextManager["Recorder"]):
             self._output.close()
             raise PaddockError(f"cannot record to {self.path}: {error.strerror or error}") from None
         point_cloud(sim.snapshot(), 0)  # loads its kernel now, not on the writing thread
-        return RecordingWriter(writer, precision, self._world.clock.rate)
+        track = None if sim.track is None else track_scene(sim.track, self._world.heights)
+        return RecordingWriter(writer, precision, self._world.clock.rate, track)
 
     def _scenario(self) -> Scenario:
         """Return the scenario without `serve` and `record`, which do not affect the run and may hold a token."""
@@ -255,7 +268,7 @@ class Recorder(AbstractContextManager["Recorder"]):
         self.failure = (error.strerror or str(error)) if isinstance(error, OSError) else repr(error)
         with suppress(PaddockError), closing(McapFile(self.path)) as file:  # PaddockError: nothing is readable
             self._readable = len(file.index(channels.STATE).times)
-        self._on_failure(
+        self._say(
             f"recording to {self.path} stopped: {self.failure}; the file is readable up to there, the run continues"
         )
 

@@ -1,6 +1,7 @@
 """Arrays of sensors in Foxglove's schemas: scans of lidars, and detected cones as bodies."""
 
 from collections.abc import Mapping
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,22 +12,16 @@ from foxglove_schemas_protobuf.SceneEntityDeletion_pb2 import SceneEntityDeletio
 from foxglove_schemas_protobuf.SceneUpdate_pb2 import SceneUpdate
 
 from paddock.engine.program import FleetProgram
+from paddock.record.track_scene import draw_cone
 from paddock.sensing.rays import Beams
 from paddock.sensing.scanner import beams_of
 from paddock.sensing.sensor import ArraySensor
-from paddock.track.track import CONE_COLOURS, CONE_SIZES
+from paddock.track.track import CONE_COLOURS
 from paddock.world.layout import Layout
 from paddock.world.rotation import quaternion_from_matrix
 from paddock.world.snapshot import Snapshot
 
 SENSED = 20  # vehicles up to which each sensor with arrays has a channel
-RGB = {
-    "blue": (0.1, 0.3, 1.0),
-    "yellow": (1.0, 0.85, 0.0),
-    "orange": (1.0, 0.45, 0.0),
-    "big_orange": (1.0, 0.3, 0.0),
-    "unknown": (0.6, 0.6, 0.6),
-}
 POINT = [
     PackedElementField(name=name, offset=4 * k, type=PackedElementField.FLOAT32)
     for k, name in enumerate(("x", "y", "z"))
@@ -54,6 +49,25 @@ class SensedArray(NamedTuple):
         if self.reading == "detections":
             return SceneUpdate
         return LaserScan if self.options.rings == 1 else PointCloud
+
+
+def array_load(layout: Layout, programs: Mapping[str, FleetProgram], rate: float) -> float:
+    """Return how many bytes per simulated s the arrays of a layout add to a recording of `rate` samples per s, at most.
+
+    Equal samples compress to almost nothing, measured ranges hardly: a reading counts once, with viewers twice.
+    """
+    shown = {(one.fleet, one.sensor, one.reading) for one in sensed_arrays(layout, programs)}
+    total = 0.0
+    for k, fleet in enumerate(layout.fleets):
+        for array in fleet.arrays:
+            sensor, _, reading = array.name.partition(".")
+            one = programs[fleet.name].sensors.get(sensor)
+            options = None if one is None else one.sensor.options(*one.options.tolist())
+            own = float(getattr(options, "rate", rate))
+            size = prod(array.shape) * np.dtype(array.dtype).itemsize
+            viewed = min(fleet.n, SENSED) if (k, sensor, reading) in shown else 0
+            total += size * (fleet.n + viewed) * min(own, rate)
+    return total
 
 
 def sensed_arrays(layout: Layout, programs: Mapping[str, FleetProgram]) -> tuple[SensedArray, ...]:
@@ -126,14 +140,7 @@ def cone_scene(array: SensedArray, detections: Any, time: int) -> SceneUpdate:
     entity = update.entities.add(frame_id=array.vehicle, id=f"{array.vehicle}/{array.sensor}")
     entity.timestamp.FromNanoseconds(time)
     for x, y, colour, confidence, *_ in detections[np.isfinite(detections[:, 0])].tolist():
-        name = CONE_COLOURS[int(colour)]
-        width, height = CONE_SIZES[name]
-        body = entity.cylinders.add(bottom_scale=1.0, top_scale=0.1)
-        body.pose.position.x, body.pose.position.y, body.pose.position.z = x, y, 0.5 * height
-        body.pose.orientation.w = 1.0
-        body.size.x, body.size.y, body.size.z = width, width, height
-        body.color.r, body.color.g, body.color.b = RGB[name]
-        body.color.a = 0.4 + 0.6 * confidence
+        draw_cone(entity, CONE_COLOURS[int(colour)], x, y, alpha=0.4 + 0.6 * confidence)
     return update
 
 

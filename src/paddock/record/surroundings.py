@@ -1,5 +1,5 @@
 """What viewers draw besides the samples, in the metadata of a recording: scenery, routes, the looks of fleets,
-what the arrays of their sensors mean, radios and stations.
+what the arrays of their sensors mean, radios and stations, the rules of a race.
 
 A viewer without the models (the page, which opens recordings by itself) has no other way to know them. Files of earlier
 versions lack some of it, or all.
@@ -15,6 +15,7 @@ from typing import Any
 from paddock.engine.overrides import fleet_routes
 from paddock.engine.simulation import Simulation
 from paddock.radio.describing import radio_tree
+from paddock.record.race import described_race
 from paddock.sensing.describing import fleet_array_trees
 from paddock.wire.operations.results import RadioTree
 
@@ -24,7 +25,7 @@ LARGEST = 64 * 2**20  # bytes of a scenery
 
 
 def surroundings_of(sim: Simulation) -> dict[str, str]:
-    """Return the metadata: `routes`, `looks`, `arrays` and `radio` as JSON, `scenery` as compressed JSON in base64."""
+    """Return the metadata: `routes`, `looks`, `arrays`, `radio`, `race` as JSON, `scenery` compressed and in base64."""
     programs = sim.engine.programs.values()
     routes = [route for program in programs for route in fleet_routes(program)][:MOST_ROUTES]
     looks = {program.fleet.name: program.appearance() for program in programs}
@@ -38,6 +39,9 @@ def surroundings_of(sim: Simulation) -> dict[str, str]:
     radio = described_radio(sim)
     if radio is not None:
         found["radio"] = json.dumps(radio)
+    race = described_race(sim.scenario)
+    if race is not None:
+        found["race"] = json.dumps(race)
     scenery = sim.scenery(SIDE)
     if any(scenery[part] for part in ("ground", "obstacles", "roads", "track", "ground_z")):
         text = json.dumps({**scenery, "section": _section(sim.scenario.to_dict())}, separators=(",", ":"))

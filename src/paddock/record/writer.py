@@ -22,6 +22,8 @@ from paddock.record import channels, foxglove
 from paddock.record.radio import TOPIC as RADIO_SCENE
 from paddock.record.radio import radio_scene
 from paddock.record.sensed import SensedArray, SensedWriter
+from paddock.record.track_scene import TOPIC as TRACK_SCENE
+from paddock.record.track_scene import stamped
 from paddock.wire.messages import markers as wire
 from paddock.wire.messages import recordings, states
 from paddock.wire.operations.results import RadioTree
@@ -176,9 +178,15 @@ class McapWriter:
 class RecordingWriter:
     """Converts snapshots, actions, events, hashes and markers to messages; all times in ns."""
 
-    def __init__(self, writer: McapWriter, precision: str, rate: float = 1.0) -> None:
-        """`rate` in ticks per simulated s."""
-        self.writer = writer
+    def __init__(
+        self,
+        writer: McapWriter,
+        precision: str,
+        rate: float = 1.0,
+        track: SceneUpdate | None = None,
+    ) -> None:
+        """`rate` in ticks per simulated s; `track` is the scene of the track."""
+        self.writer, self._track = writer, track
         self.precision = precision
         self.sensed = SensedWriter(writer, rate)
         self.markers = MarkerWriter(writer)
@@ -192,6 +200,9 @@ class RecordingWriter:
         self._layout, self._next_view = None, 0
         self.sensed.begin()
         self.writer.write(channels.RUN, log_time, wall_time, recordings.encode_run_start(start))
+        if self._track is not None:
+            scene = stamped(self._track, log_time)
+            self.writer.write_more(TRACK_SCENE, SceneUpdate, log_time, wall_time, scene)
 
     def sample(
         self,
@@ -214,7 +225,7 @@ class RecordingWriter:
         self.samples += 1
         self.vehicle_samples += len(snapshot)
         if log_time >= self._next_view:
-            self._view(snapshot, log_time, wall_time)
+            self._view(snapshot, sensed, log_time, wall_time)
             if radio is not None:
                 links = radio_scene(snapshot, radio, log_time).SerializeToString()
                 self.writer.write_more(RADIO_SCENE, SceneUpdate, log_time, wall_time, links)
@@ -244,15 +255,15 @@ class RecordingWriter:
         roster = states.encode_roster(states.RosterMessage(layout.roster, fleets))
         self.writer.write(channels.ROSTER, log_time, wall_time, roster)
         self._layout, self._next_view = layout, 0
-        if layout.vehicles <= foxglove.DRAWN:
+        if foxglove.all_drawn(layout):
             self.writer.write(channels.SCENE, log_time, wall_time, foxglove.scene(layout, log_time).SerializeToString())
 
-    def _view(self, snapshot: Snapshot, log_time: int, wall_time: int) -> None:
+    def _view(self, snapshot: Snapshot, sensed: tuple[SensedArray, ...], log_time: int, wall_time: int) -> None:
         self._next_view = max(self._next_view + VIEW_EVERY, log_time + VIEW_EVERY // 2)
         cloud = foxglove.point_cloud(snapshot, log_time)
         self.writer.write(channels.POSITIONS, log_time, wall_time, cloud.SerializeToString())
-        if len(snapshot) <= foxglove.DRAWN:
-            frames = foxglove.vehicle_frames(snapshot, log_time)
+        frames = foxglove.vehicle_frames(snapshot, ((one.fleet, one.row) for one in sensed), log_time)
+        if frames.transforms:
             self.writer.write(channels.FRAMES, log_time, wall_time, frames.SerializeToString())
 
 

@@ -215,9 +215,10 @@ class Sitl(Section):
 
 def mavlink_via(sitl: Sitl, pilots: AutopilotEntry) -> MavlinkViaSection | None:
     """Return how MAVLink packets of these autopilots travel; None: immediately."""
-    if pilots.autopilot != "builtin" or pilots.adapter != WORLD:
+    if pilots.adapter != WORLD:
         return None
-    return sitl.mavlink.via if pilots.via is None else pilots.via
+    own = pilots.autopilot == "builtin"
+    return sitl.mavlink.via if pilots.via is None and own else pilots.via
 
 
 def _check_via(
@@ -226,12 +227,16 @@ def _check_via(
     """Refuse links over radio that cannot exist."""
     if pilots.via is not None and entry is None:
         raise invalid("via is for vehicles of this scenario: another simulator has no radio", (*at, "via"))
-    if pilots.via is not None and pilots.autopilot != "builtin":
-        raise invalid(
-            f"the MAVLink packets of {pilots.autopilot} go from its own process to its ground station, not through "
-            "here; via is for the built-in autopilot",
-            (*at, "via"),
-        )
+    if pilots.via is not None and (pilots.autopilot == "builtin") != (pilots.via.relay is None):
+        real = f"{pilots.autopilot} sends its MAVLink packets from its own process: give relay, a port for them"
+        own = "relay is only for a real autopilot; the built-in one has its own ports"
+        raise invalid(own if pilots.autopilot == "builtin" else real, (*at, "via"))
+    if pilots.via is not None and entry is not None and (pilots.via.relay or 0) + entry.count - 1 > LAST_PORT:
+        raise invalid(f"the ports of the relay of {entry.count} vehicles end at {LAST_PORT}", (*at, "via", "relay"))
+    if pilots.via is not None and pilots.autopilot != "builtin" and pilots.via.heartbeat is not None:
+        raise invalid("heartbeat is only for the built-in autopilot", (*at, "via", "heartbeat"))
+    if sitl.mavlink.via is not None and sitl.mavlink.via.relay is not None:
+        raise invalid("relay belongs to via of an entry of pilots", ("sitl", "mavlink", "via", "relay"))
     if entry is None:
         return
     if entry.via is not None:

@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from paddock.errors import unknown_name
 from paddock.scenario.base import NotNegative, Positive, Section, Text, Whole, invalid
 from paddock.scenario.radio import FittedRadio, RadioSection
+from paddock.scenario.serve import LAST_PORT
 
 RADIO = "radio"  # the only way so far
 LONGEST_QUEUE = 64
@@ -41,6 +42,10 @@ class MavlinkViaSection(ViaSection):
         le=50.0,
         description="Heartbeats of the scenario's own ground station per simulated second, in Hz; null: they come from "
         "programs that connect.",
+    )
+    relay: Annotated[Whole, Field(ge=1, le=LAST_PORT)] | None = Field(
+        default=None,
+        description="Of a real autopilot: UDP port to which it sends its packets; 1 more for each further one.",
     )
 
 

@@ -18,9 +18,10 @@ from paddock.compute.twin import shared_code
 from paddock.sensing.rays import sort_places
 from paddock.sensing.sensor import ArrayReading
 from paddock.sensing.solid_scan import ray_ball, ray_bar, ray_cuboid
-from paddock.sensing.view import BOX, CONE, FRUSTUM, ROUND_BALL, FleetView
+from paddock.sensing.view import BOX, CONE, FRUSTUM, NO_SOLIDS, NOWHERE, ROUND_BALL, SOLID, FleetView
 from paddock.track.track import UNKNOWN
 from paddock.world.columns import Column, Floats
+from paddock.world.obstacles import ray_frustum
 
 DETECT, MISS, POLAR, PLANE, COLOUR, CLUTTER, CLUTTER_PLACE, CLUTTER_COLOUR = range(8)
 """Purposes of the stages."""
@@ -74,9 +75,16 @@ def hidden(px: float, py: float, pz: float, qx: float, qy: float, qz: float, bod
         hit = ray_cuboid(ox, oy, oz, ux, uy, uz, hx, hy, hz, away)
     elif bodies[k, 15] == ROUND_BALL:
         hit = ray_ball(ox, oy, oz, ux, uy, uz, hx)
+    elif bodies[k, 15] == FRUSTUM:
+        hit = ray_frustum(ox, oy, oz, ux, uy, uz, -hz, hz, bodies[k, 16], bodies[k, 17])
     else:
         hit = ray_bar(ox, oy, oz, ux, uy, uz, hx - hz, hz)
     return hit < away - MARGIN
+
+
+def is_cone(solids: Any, k: int) -> Any:
+    """Return whether solid `k` is a cone, narrower at its top; cones do not hide each other."""
+    return (solids[k, 15] == FRUSTUM) & (solids[k, 17] < solids[k, 16])
 
 
 def order_rows(keys: Any, order: Any, count: int) -> None:
@@ -123,12 +131,13 @@ def poisson(mean: float, u: float) -> int:
 
 def see_cones_of(
     i: int, pose: Any, ids: Any, streams: Any, o: Any, key: int, purpose: int, tick: int,
-    cones: Any, keys: Any, cells: Any, starts: Any, bodies: Any, body_cells: Any, body_starts: Any, body_items: Any,
-    detections: Any, truth: Any, reading: Any,
+    cones: Any, keys: Any, cells: Any, starts: Any, fixed: Any, fixed_cells: Any, fixed_starts: Any, fixed_items: Any,
+    bodies: Any, body_cells: Any, body_starts: Any, body_items: Any, detections: Any, truth: Any, reading: Any,
 ) -> None:  # fmt: skip
     """Fill detections (n, most, 8), truth (n, most, 4) and the numbers of both (2, n) of vehicle `i`.
 
-    `cones` (6, count) are sorted by cell, `keys` with them; `o` are the options.
+    `cones` (6, count) are sorted by cell, `keys` with them; `o` are the options; `fixed` are the obstacles that hide
+    cones, `bodies` those of vehicles.
     """
     # the sensor, in the level frame with the vehicle's heading
     sine, cosine = sincos(heading(pose[3, i], pose[4, i], pose[5, i], pose[6, i]))
@@ -142,6 +151,8 @@ def see_cones_of(
     count = found.size
     if o.occlusion > 0.0 and bodies.shape[0] > 1:
         count = not_hidden(px, py, pz, cones, found, count, ids[i], bodies, body_cells, body_starts, body_items)
+    if o.occlusion > 0.0 and fixed.shape[0] > 0:
+        count = not_hidden(px, py, pz, cones, found, count, -2, fixed, fixed_cells, fixed_starts, fixed_items)
     # what is visible, nearest first
     distance, order = empty(count + 1), empty(count + 1, dtype=int64)
     for k in range(count):
@@ -233,14 +244,14 @@ def measure_cones(
 
 def see_cones(
     pose: Any, ids: Any, streams: Any, o: Any, key: int, purpose: int, tick: int,
-    cones: Any, keys: Any, cells: Any, starts: Any, bodies: Any, body_cells: Any, body_starts: Any, body_items: Any,
-    detections: Any, truth: Any, reading: Any,
+    cones: Any, keys: Any, cells: Any, starts: Any, fixed: Any, fixed_cells: Any, fixed_starts: Any, fixed_items: Any,
+    bodies: Any, body_cells: Any, body_starts: Any, body_items: Any, detections: Any, truth: Any, reading: Any,
 ) -> None:  # fmt: skip
     """Do so for all vehicles."""
     for i in parallel_range(ids.size):
         see_cones_of(
-            i, pose, ids, streams, o, key, purpose, tick, cones, keys, cells, starts, bodies, body_cells, body_starts,
-            body_items, detections, truth, reading,
+            i, pose, ids, streams, o, key, purpose, tick, cones, keys, cells, starts, fixed, fixed_cells, fixed_starts,
+            fixed_items, bodies, body_cells, body_starts, body_items, detections, truth, reading,
         )  # fmt: skip
 
 
@@ -291,7 +302,7 @@ def not_hidden(
     px: float, py: float, pz: float, cones: Any, found: Any, count: int, own: int,
     bodies: Any, cells: Any, starts: Any, items: Any,
 ) -> int:  # fmt: skip
-    """Keep the cones that no body of another vehicle hides; return how many there are."""
+    """Keep the cones that no solid hides, except for that of vehicle `own`; return how many there are."""
     farthest = 0.0
     for k in range(count):
         dx, dy = cones[0, found[k]] - px, cones[1, found[k]] - py
@@ -318,7 +329,7 @@ def not_hidden(
                 apart = sqrt(bx * bx + by * by) - reach
                 if (apart <= CLOSE_BY) != (lap == 0) or apart > farthest:
                     continue
-                if bodies[b, 19] == own or bodies[b, 15] == FRUSTUM:  # cones do not hide each other
+                if bodies[b, 19] == own or is_cone(bodies, b):
                     continue
                 k = 0
                 while k < left_over:
@@ -393,11 +404,14 @@ def look_for_cones(view: FleetView, arrays: Any, reading: Floats) -> None:
     x, y = np.ascontiguousarray(table[:, CONE.x]), np.ascontiguousarray(table[:, CONE.x + 1])
     cells, starts, order = sort_places(x, y, np.zeros(len(x)), CONE_CELL)
     cones, keys = np.ascontiguousarray(table[order].T), around.cones.keys[order]
+    walls = (around.fixed[:, SOLID.shape] != FRUSTUM) | (around.fixed[:, SOLID.top] >= around.fixed[:, SOLID.base])
+    fixed = (around.fixed, *around.fixed_near) if walls.any() else (NO_SOLIDS, *NOWHERE)
     bodies = around.bodies, *around.bodies_near
     draws = view.key, view.purpose, view.tick
     many = view.n > 1 and thread_count() > 1 and view.n * max(len(table), 1) >= MANY_CONES
     (see_many if many else see_few)(
-        *(view.pose, view.ids, view.streams, view.options, *draws, cones, keys, cells, starts, *bodies),
+        *(view.pose, view.ids, view.streams, view.options, *draws, cones, keys, cells, starts),
+        *(*fixed, *bodies),
         *(arrays["detections"], arrays["truth"], reading),
     )
 

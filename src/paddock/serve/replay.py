@@ -189,7 +189,7 @@ class ReplaySource:
         return None if found is None else track_tree(found, scenario.contact is not None)
 
     def standings(self, client: str) -> dict[str, Any] | None:
-        found = recorded_standings(self.player.scenario, self.player.snapshot(), self.player.events())
+        found = recorded_standings(self.player.scenario, self.player.snapshot(), self.player.section_events())
         return None if found is None else found.to_dict()
 
     def radio_view(self, client: str) -> RadioTree | None:

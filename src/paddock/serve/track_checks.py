@@ -28,7 +28,7 @@ def answer_about(request: dict[str, Any]) -> dict[str, Any]:
         if len(cones) != len(colours):
             raise PaddockError(f"there are {len(cones)} cones and {len(colours)} colours")
         if "format" in request:
-            return {"text": track_text(cones, colours, start, request["format"])}
+            return {"text": track_text(cones, colours, start, request["format"], request.get("covariances"))}
         return check(cones, colours, start)
     except PaddockError as error:
         return {"refused": str(error).removeprefix(f"{NAME}: ")}
@@ -59,30 +59,39 @@ def file_tree(text: str, name: str) -> dict[str, Any]:
     cones = [cone for cone in file.cones if not cone.invisible]
     if len(cones) > MOST_CONES:
         raise PaddockError(f"{name}: the file has {len(cones):,} cones; the editor takes at most {MOST_CONES:,}")
-    spread = sum(any(cone[5:8]) for cone in cones)
     left_out = {
         "{} boundary point{} without a cone": len(file.cones) - len(cones),
         "{} timing point{}": len(file.timing),
         "{} point{} of the middle line": len(file.midpoints),
-        "the covariances of {} cone{}": spread,
     }
     notes = [f"left out: {words.format(count, 's'[: count > 1])}" for words, count in left_out.items() if count]
-    if file.start is None:
-        notes.append("the file has no start pose: set it")
-    start = Start(0.0, 0.0, 0.0) if file.start is None else file.start
+    spread = [[cone.x_variance, cone.y_variance, cone.xy_covariance] for cone in cones]
     return {
         "format": format,
         "cones": [[cone.x, cone.y] for cone in cones],
         "colours": [cone.colour for cone in cones],
-        "start": [start.x, start.y, start.yaw],
+        "covariances": spread if any(map(any, spread)) else None,
+        "start": None if file.start is None else [file.start.x, file.start.y, file.start.yaw],
         "notes": notes,
     }
 
 
-def track_text(cones: list[list[float]], colours: list[str], start: list[float], format: str) -> str:
+def track_text(
+    cones: list[list[float]],
+    colours: list[str],
+    start: list[float],
+    format: str,
+    covariances: list[list[float]] | None = None,
+) -> str:
     """Return the text of a file; unfinished tracks have one, too, except in the format `lanes`."""
+    if covariances is not None and len(covariances) != len(cones):
+        raise PaddockError(f"there are {len(cones)} cones and {len(covariances)} covariances")
     if format == "lanes":
         return dump(from_cones(cones, colours, start, NAME), format)
-    made = tuple(Cone(colour, x, y) for colour, (x, y) in zip(colours, cones, strict=True))
+    spread = covariances or [[0.0, 0.0, 0.0]] * len(cones)
+    made = tuple(
+        Cone(colour, x, y, x_variance=xx, y_variance=yy, xy_covariance=xy)
+        for colour, (x, y), (xx, yy, xy) in zip(colours, cones, spread, strict=True)
+    )
     x, y, yaw = start
     return write_track(TrackFile(made, Start(x, y, yaw)), format)

@@ -1,5 +1,6 @@
 """Autopilots beside a running simulation: the bridge joins its barrier, ground stations connect over MAVLink."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import hypot, isfinite
@@ -14,7 +15,7 @@ from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 from paddock.radio.datalink import LinkQuality
 from paddock.scenario.sitl import LOCAL, WORLD, mavlink_via
-from paddock.scenario.via import station_of
+from paddock.scenario.via import MavlinkViaSection, station_of
 from paddock.sitl.adapters.world import WorldAdapter
 from paddock.sitl.ardupilot.frames import FRAME_OF_CRAFT, launch_lines
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
@@ -31,7 +32,8 @@ from paddock.world.geodesy import Origin
 if TYPE_CHECKING:  # they need pymavlink, which only the built-in autopilots need
     from paddock.sitl.ground_station import MissionStarter
     from paddock.sitl.mavlink.hub import MavlinkHub, MavlinkVehicle
-    from paddock.sitl.mavlink.radio_path import RadioPath
+    from paddock.sitl.mavlink.radio_path import Qualities, RadioPath
+    from paddock.sitl.mavlink.relay import RadioRelay
 
 QGROUNDCONTROL = 14550  # UDP port at which QGroundControl listens by default
 SHOWN_LAUNCHES = 3  # real autopilots whose command lines are printed
@@ -71,6 +73,7 @@ class SitlHost:
         self.vehicles: list[FlownVehicle] = []
         self.printed: dict[int, str] = {}  # last line printed for each system
         self.hub: MavlinkHub | None = None
+        self.relays: dict[int, RadioRelay] = {}  # of real autopilots, by system id
         self.starters: list[MissionStarter] = []
         self.bridge = Bridge(
             self.section.time,
@@ -104,6 +107,7 @@ class SitlHost:
                 self._note_start(vehicle.placed.name)
                 vehicle.autopilot.on_restart.append(partial(self._put_back, vehicle.placed.name))
         self._open_mavlink([vehicle for vehicle in self.vehicles if vehicle.entry.autopilot == "builtin"])
+        self._open_relays()
         self._ids = {name: sim.snapshot()[name].id for name in self._starts}
         sim.autopilots.join(self.bridge, self._ids.values())
         sim.autopilots.describe.append(self.describe)
@@ -138,10 +142,41 @@ class SitlHost:
         """Return what builds the radio path of a vehicle's packets; None if they do not go over the radio."""
         from paddock.sitl.mavlink.radio_path import RadioPath
 
-        via, scenario, engine = mavlink_via(self.section, vehicle.entry), self.sim.scenario, self.sim.engine
-        if via is None or scenario.radio is None:
+        via, world = mavlink_via(self.section, vehicle.entry), self.sim.engine.world
+        if via is None:
             return None
-        name, station = vehicle.placed.name, station_of(via, scenario.radio)
+        qualities, stream = self._link_of(vehicle, via)
+
+        def path(served: "MavlinkVehicle") -> "RadioPath":
+            return RadioPath(
+                *(via, qualities, lambda: signed(world.seed), stream, served.handle),
+                lambda now_us: served.autopilot.failsafes.note_gcs_heartbeat(now_us),
+            )
+
+        return path
+
+    def _open_relays(self) -> None:
+        """Open the relays of real autopilots whose packets go over the radio."""
+        counts, world = Counter[int](), self.sim.engine.world
+        for vehicle in self.vehicles:
+            via = mavlink_via(self.section, vehicle.entry)
+            if via is None or via.relay is None:
+                continue
+            from paddock.sitl.mavlink.relay import RadioRelay
+
+            qualities, stream = self._link_of(vehicle, via)
+            sysid, links = vehicle.placed.id, self.section.mavlink
+            port, station = via.relay + counts[id(vehicle.entry)], (links.host, links.station + sysid - 1)
+            counts[id(vehicle.entry)] += 1
+            given = f"vehicle {sysid}", self.section.address, port, station
+            self.relays[sysid] = relay = RadioRelay(via, qualities, lambda: signed(world.seed), stream, *given)
+            self.bridge.after_exchange.append(relay.service)
+
+    def _link_of(self, vehicle: FlownVehicle, via: MavlinkViaSection) -> "tuple[Qualities, int]":
+        """Return what returns the link of a vehicle with its station, and the vehicle's random stream."""
+        engine, section = self.sim.engine, self.sim.scenario.radio
+        assert section is not None
+        name, station = vehicle.placed.name, station_of(via, section)
         known: list[tuple[object, Any]] = [(None, None)]
 
         def qualities() -> tuple[LinkQuality, LinkQuality]:
@@ -151,15 +186,7 @@ class SitlHost:
             return known[0][1]  # type: ignore[no-any-return]
 
         fleet, rows = engine.world.find(name)
-        stream = int(fleet.tables["streams"][rows[0]])
-
-        def path(served: "MavlinkVehicle") -> "RadioPath":
-            return RadioPath(
-                *(via, qualities, lambda: signed(engine.world.seed), stream, served.handle),
-                lambda now_us: served.autopilot.failsafes.note_gcs_heartbeat(now_us),
-            )
-
-        return path
+        return qualities, int(fleet.tables["streams"][rows[0]])
 
     def _prepare_missions(self) -> None:
         from paddock.sitl.ground_station import MissionStarter
@@ -192,6 +219,8 @@ class SitlHost:
         self.sim.engine.autopilots.states = None
         if self._restarted in self.sim.engine.on_restart:
             self.sim.engine.on_restart.remove(self._restarted)
+        while self.relays:
+            self.relays.popitem()[1].close()
         hub, self.hub = self.hub, None
         if hub is not None:
             self.sim.engine.on_idle[:] = [call for call in self.sim.engine.on_idle if call != hub.idle]
@@ -250,6 +279,9 @@ class SitlHost:
                 scheme = "tcp" if kind == "px4" else "udp"
                 own = getattr(vehicle.autopilot, "port", "-")
                 listens, speaks = f"{scheme} {self.section.address}:{own}", "any client"
+                if (relay := self.relays.get(sysid)) is not None:
+                    host, port = relay.station
+                    listens, speaks = f"{listens}, MAVLink udp {relay.port}", f"udp {host}:{port}"
             found.append(PortRow(sysid, vehicle.placed.name, f"{kind} {vehicle.placed.craft}", listens, speaks))
         return found
 

@@ -41,6 +41,10 @@ _LISTED = {"left": LEFT, "right": RIGHT}
 _SIDE_OF = {"blue": LEFT, "yellow": RIGHT, "orange": EITHER, "big_orange": EITHER, "unknown": NEITHER}
 
 
+class MissingStartError(TrackShapeError):
+    """A track without a start pose."""
+
+
 def from_cones(
     cones: ArrayLike,
     colours: ArrayLike | Sequence[str],
@@ -103,12 +107,12 @@ def from_file(file: TrackFile, name: str, start: Sequence[float] | None = None) 
     try:
         return _built(file, shown)
     except TrackShapeError as error:
-        raise TrackShapeError(f"{name}: {error}") from None
+        raise type(error)(f"{name}: {error}") from None
 
 
 def _built(file: TrackFile, name: str) -> Track:
     if file.start is None:
-        raise TrackShapeError("the track has no start pose: add a car_start to the file, or give start=(x, y, yaw)")
+        raise MissingStartError("the track has no start pose: add a car_start to the file, or give start=(x, y, yaw)")
     start = file.start.x, file.start.y, file.start.yaw
     places = np.array([(cone.x, cone.y) for cone in file.cones], np.float64).reshape(-1, 2)
     standing = np.array([not cone.invisible for cone in file.cones], np.bool_)

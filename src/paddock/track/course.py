@@ -29,7 +29,10 @@ CIRCLES_APART = 18.25  # m between the centres of the circles of a skidpad
 def check_discipline(track: Track, discipline: str) -> None:
     """Refuse a track on which a discipline cannot be driven."""
     what = f"track {track.name!r} is {'closed' if track.closed else 'open'}"
-    if discipline == "skidpad" and find_skidpad(track.cones, track.colours) is None:
+    pad = find_skidpad(track.cones, track.colours) is not None
+    if pad and discipline != "skidpad":
+        raise InvalidValueError(f"{discipline} cannot be driven on track {track.name!r}, a skidpad: choose skidpad")
+    if discipline == "skidpad" and not pad:
         raise InvalidValueError(f"skidpad needs the two circles of a skidpad; track {track.name!r} has another shape")
     if discipline == "acceleration" and track.closed:
         raise InvalidValueError(f"acceleration needs an open track from a start to a finish; {what}")

@@ -1,6 +1,7 @@
 """Random tracks by the rules of Formula Student: a function of the seed."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -51,12 +52,19 @@ def generate(seed: int = 0, width: float = 3.5, length: tuple[float, float] = (2
 def _checked(seed: int, width: float, length: tuple[float, float]) -> _Wish:
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**64:
         raise InvalidValueError(f"the seed of a track is a whole number from 0 to 2**64 - 1, not {seed!r}")
-    if not NARROWEST <= width <= WIDEST:
+    if not _is_number(width) or not NARROWEST <= width <= WIDEST:
         raise InvalidValueError(f"the width of a track must be {NARROWEST:g} to {WIDEST:g} m, not {width!r}")
-    low, high = length
+    pair = tuple(length) if isinstance(length, Sequence | np.ndarray) and not isinstance(length, str) else ()
+    if len(pair) != 2 or not all(map(_is_number, pair)):
+        raise InvalidValueError(f"the length of a lap is a pair of numbers, from and to, in m, not {length!r}")
+    low, high = pair
     if not SHORTEST <= low <= high <= LONGEST:
         raise InvalidValueError(f"the length of a lap must lie in {SHORTEST:g} to {LONGEST:g} m, not {length!r}")
     return _Wish(float(width), float(low), float(high))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
 def _candidate(seed: int, attempt: int, wish: _Wish) -> Floats:

@@ -4,8 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from paddock.compute import arrays
 from paddock.track.generator import HAIRPIN, LONGEST, NARROWEST, SHORTEST, STRAIGHT, straightest
 from paddock.track.lines import Floats, lengths
+from paddock.track.skidpad import find_skidpad
 from paddock.track.track import CONE_COLOURS, YELLOW, Track
 
 FARTHEST = 5.0  # m between neighbouring cones of a boundary
@@ -34,6 +36,9 @@ def figures(track: Track) -> dict[str, Any]:
 def problems(track: Track) -> list[str]:
     """Return one line for each rule that a track breaks."""
     found: list[str] = []
+    beyond = start_beyond(track)
+    if beyond > TOLERANCE:
+        found.append(f"start pose {_at(np.array(track.start[:2]))}, {beyond:.1f} m outside the track")
     narrow = np.flatnonzero(track.width < NARROWEST - TOLERANCE)
     if len(narrow):
         least = int(np.argmin(track.width))
@@ -56,7 +61,7 @@ def problems(track: Track) -> list[str]:
 
 def _gaps(track: Track, name: str, side: Any) -> list[str]:
     """Return a line about neighbouring cones of a boundary that are too far apart."""
-    if len(track.gates) == 1 or len(side) < 2:  # the circles of the skidpad have their own distances
+    if len(side) < 2 or find_skidpad(track.cones, track.colours) is not None:  # its circles have their own distances
         return []
     places = track.cones[side]
     places = np.concatenate([places, places[:1]]) if track.closed else places
@@ -67,6 +72,16 @@ def _gaps(track: Track, name: str, side: Any) -> list[str]:
     k = int(np.argmax(steps))
     more = "" if len(wide) == 1 else f" ({len(wide)} such gaps)"
     return [f"{name} cones {steps[k]:.2f} m apart {_at(places[k])}, at most {FARTHEST:g} m{more}"]
+
+
+def start_beyond(track: Track) -> float:
+    """Return how far (m) the start pose is outside the boundaries; the way before an open track does not count."""
+    x, y, _ = track.start
+    along, _ = track.locate(x, y)
+    heading, (px, py) = np.array([float(track.heading_at(along))]), track.point_at(along).tolist()
+    aside = float(arrays.cos(heading)[0] * (y - py) - arrays.sin(heading)[0] * (x - px))
+    left, right = track.widths_at(along)
+    return max(aside - float(left), -aside - float(right))
 
 
 def outside_diameters(track: Track) -> Floats:

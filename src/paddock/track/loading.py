@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 
-from paddock.errors import suggestion
+from paddock.errors import suggestion, unknown_name
 from paddock.track.building import from_file
 from paddock.track.standard import STANDARD, standard
 from paddock.track.track import Track
@@ -23,11 +23,15 @@ def load(
     `swap_colours` exchanges blue and yellow, `start` is (x, y, yaw) for files without a start pose.
     """
     name = os.fspath(source)
+    if format is not None and format not in FORMATS:
+        raise unknown_name("track format", str(format), FORMATS)
     if name in STANDARD and not os.path.exists(name) and format is None:
         if not swap_colours and start is None:
             return standard(name)
         file = STANDARD[name][0]()
     else:
+        if name in STANDARD and not os.path.exists(name):
+            raise TrackFileError(f"{name}: a track of the catalog has no format: leave out format={format!r}")
         if not os.path.exists(name) and not os.path.splitext(name)[1]:
             raise TrackFileError(f"{name}: no such track file or track of the catalog; {suggestion(name, STANDARD)}")
         file = read_track(source, format)

@@ -23,6 +23,7 @@ WIDEST = 40.0  # m between the sides at the start
 FARTHEST_STEP = 15.0  # m between neighbours of one side
 DETOUR = 4.0  # m by which a cone beside the way may lengthen its boundary
 MOST_INSERTED, MOST_EXAMINED = 100, 2000  # cones, so that a file with many errors is refused quickly
+MOST_STRAY = 5  # cones beside a boundary that is complete without them; more are another part of the track
 FARTHEST_START = 60.0  # m from the start pose to the first cones
 _SIDES = ("left", "right")
 
@@ -168,10 +169,11 @@ class _Walk:
             seen = set(found)
             if len(seen) < len(found):
                 twice = next(k for k in found if found.count(k) > 1)
-                raise TrackShapeError(f"the track crosses itself at {self.names[twice]}; only the skidpad may")
+                crossing = self.crossing()
+                raise self.crosses(twice if crossing is None else crossing)
             missing = [k for k in np.flatnonzero(self.sides == side).tolist() if k not in seen]
             if missing and (left_out := self.inserted(found, missing, closed)):
-                raise self.unreachable(found, side, left_out)
+                raise self.unreachable(found, side, left_out, closed)
 
     def inserted(self, found: list[int], missing: list[int], closed: bool) -> list[int]:
         """Insert cones where the boundary becomes the least longer; return those that are too far from it."""
@@ -190,10 +192,16 @@ class _Walk:
                 found.insert(k + 1, cone)
         return left_out
 
-    def unreachable(self, found: list[int], side: int, missing: list[int]) -> TrackShapeError:
+    def crosses(self, cone: int) -> TrackShapeError:
+        """Return the error about a track that crosses itself near a cone."""
+        return TrackShapeError(f"the track crosses itself near {self.names[cone]}; only the skidpad may")
+
+    def unreachable(self, found: list[int], side: int, missing: list[int], closed: bool) -> TrackShapeError:
         """Return the error about a boundary that does not reach all of its cones."""
+        if closed and len(missing) <= MOST_STRAY:
+            return self.stray(found, side, missing)
         if (crossing := self.crossing()) is not None:
-            return TrackShapeError(f"the track crosses itself near {self.names[crossing]}; only the skidpad may")
+            return self.crosses(crossing)
         if self.stop is not None:
             one, two = self.stop
             return TrackShapeError(
@@ -202,9 +210,20 @@ class _Walk:
             )
         last = found[-1]
         nearest = min(missing, key=lambda k: self.gap(k, last))
+        count = f"{len(missing)} cones are" if len(missing) > 1 else "1 cone is"
         return TrackShapeError(
-            f"the {_SIDES[side]} boundary cannot be followed beyond {self.names[last]}: {len(missing)} cones are not "
+            f"the {_SIDES[side]} boundary cannot be followed beyond {self.names[last]}: {count} not "
             f"reached, the nearest is {self.names[nearest]}, {self.gap(nearest, last):.1f} m away"
+        )
+
+    def stray(self, found: list[int], side: int, missing: list[int]) -> TrackShapeError:
+        """Return the error about cones beside a boundary that is complete without them."""
+        cone = missing[0]
+        nearest = min(found, key=lambda k: self.gap(k, cone))
+        others = f" ({len(missing)} such cones)" if len(missing) > 1 else ""
+        return TrackShapeError(
+            f"{self.names[cone]} is not on the {_SIDES[side]} boundary, {self.gap(cone, nearest):.1f} m from "
+            f"{self.names[nearest]}: move or remove it{others}"
         )
 
     def crossing(self) -> int | None:

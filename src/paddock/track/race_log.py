@@ -12,9 +12,12 @@ import numpy as np
 from paddock.errors import PaddockError
 from paddock.track.locating import Floats
 
-KINDS = ("started", "sector", "lap", "cone_hit", "off_course", "finished", "stopped", "unsafe_stop", "dnf")
+KINDS = (
+    *("started", "sector", "lap", "cone_hit", "off_course", "finished", "stopped", "unsafe_stop", "dnf"),
+    "lap_refused",
+)
 """Kinds of entries, and of the events of a run that report them."""
-STARTED, SECTOR, LAP, CONE_HIT, OFF_COURSE, FINISHED, STOPPED, UNSAFE_STOP, DNF = range(len(KINDS))
+STARTED, SECTOR, LAP, CONE_HIT, OFF_COURSE, FINISHED, STOPPED, UNSAFE_STOP, DNF, LAP_REFUSED = range(len(KINDS))
 REASONS = (
     "time limit",
     "did not start in time",
@@ -37,7 +40,7 @@ class RaceEntry(NamedTuple):
     time: float  # s of simulation time
     lap: int = 0  # number of the lap, from 1; 0 before the start; of `finished`: laps driven
     number: int = 0  # of the sector, from 1; of the reason of a DNF
-    value: float = 0.0  # s of a sector, a lap or all laps; m driven after the finish
+    value: float = 0.0  # s of a sector, a lap or all laps; m driven after the finish, or in a lap that is refused
     cone: str = ""  # of a cone hit
 
     @property
@@ -56,6 +59,10 @@ _TEXTS = {
     "finished": ("laps 1 to {0.lap} in {0.value:.9f} s ", rf"laps 1 to (\d+) in {_TIME} s "),
     "stopped": ("after {0.value:.9f} m ", rf"after {_TIME} m "),
     "unsafe_stop": ("not stopped after {0.value:.9f} m ", rf"not stopped after {_TIME} m "),
+    "lap_refused": (
+        "the line is crossed in lap {0.lap} after {0.value:.9f} m along the track, less than half of it, ",
+        rf"the line is crossed in lap (\d+) after {_TIME} m along the track, less than half of it, ",
+    ),
     "dnf": ("{0.reason} in lap {0.lap} ", rf"({'|'.join(REASONS)}) in lap (\d+) "),
 }
 _FIELDS = {
@@ -66,6 +73,7 @@ _FIELDS = {
     "finished": ("lap", "value"),
     "stopped": ("value",),
     "unsafe_stop": ("value",),
+    "lap_refused": ("lap", "value"),
     "dnf": ("number", "lap"),
 }
 
@@ -73,6 +81,11 @@ _FIELDS = {
 def entry_text(entry: RaceEntry) -> str:
     """Return the text of the event that reports an entry."""
     return f"{_TEXTS[entry.kind][0].format(entry)}at {entry.time:.9f} s"
+
+
+def shown_text(text: str) -> str:
+    """Return the text of an event for people: times and distances with three decimals instead of nine."""
+    return re.sub(r"-?\b\d+\.\d{9}\b", lambda found: f"{float(found[0]):.3f}", text)
 
 
 def read_entry(kind: str, car: str, text: str) -> RaceEntry | None:

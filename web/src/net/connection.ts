@@ -7,9 +7,9 @@ import { CALL_TIMEOUT, type Method, type Params, type Result, Rpc, RpcError, rea
 import type { DecodeTimes, FromWorker, ToWorker } from "./socket";
 
 export type ConnectionState =
-  | { state: "connecting"; note?: string } // note: what the server prepares or starts before it can respond
+  | { state: "connecting"; note?: string; ended?: true } // note: what the server prepares or starts before it can respond
   | { state: "open"; note?: string }
-  | { state: "lost"; reason: string; retryAt: number; note?: string } // performance.now() of the next attempt
+  | { state: "lost"; reason: string; retryAt: number; note?: string; ended?: true } // performance.now() of the next attempt
   | { state: "refused"; reason: string }; // missing or wrong token: no automatic retry
 
 export const connection = signal<ConnectionState>({ state: "connecting" });
@@ -35,6 +35,7 @@ interface Handlers {
 }
 
 const ALIVE = 3000; // ms: figures arrive twice a second
+const ENDED = "the simulation has ended"; // the server's reason where nothing has failed
 const LONGEST_START = 60_000; // ms for the server to return with another scenario
 
 interface Waiting {
@@ -49,6 +50,7 @@ export class Connection {
   private token: string | null = null;
   private attempt = 0;
   private closeReason = ""; // announced by the server before it closes
+  private ended = false; // announced by the server, which has not returned
   private preparing = ""; // what the server prepares before it can respond
   private starting = { what: "", until: 0 }; // announced before the connection was lost; performance.now()
   private receivedAt = Number.NEGATIVE_INFINITY; // performance.now() of the last message
@@ -170,12 +172,19 @@ export class Connection {
 
   private lost(reason: string, wait: number): void {
     const why = this.closeReason || reason;
+    this.ended ||= why === ENDED;
     this.closeReason = "";
     if (connection.peek().state === "open" && this.preparing !== "")
       this.starting = { what: this.preparing, until: performance.now() + LONGEST_START };
     this.end(why);
     const text = `${why}; retrying in ${wait / 1000} s`;
-    connection.value = { state: "lost", reason: text, retryAt: performance.now() + wait, ...this.note() };
+    connection.value = {
+      state: "lost",
+      reason: text,
+      retryAt: performance.now() + wait,
+      ...this.note(),
+      ...this.over(),
+    };
   }
 
   private end(reason: string): void {
@@ -194,13 +203,20 @@ export class Connection {
   }
 
   private setState(state: "connecting" | "open"): void {
-    if (state === "open") this.starting.until = 0;
-    connection.value = { state, ...this.note() };
+    if (state === "open") {
+      this.starting.until = 0;
+      this.ended = false;
+      connection.value = { state, ...this.note() };
+    } else connection.value = { state, ...this.note(), ...this.over() };
   }
 
   private note(): { note?: string } {
     const note = this.preparing || (performance.now() < this.starting.until ? this.starting.what : "");
     return note === "" ? {} : { note };
+  }
+
+  private over(): { ended?: true } {
+    return this.ended ? { ended: true } : {};
   }
 
   private untilOpen(method: string): Promise<void> {

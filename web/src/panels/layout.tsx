@@ -49,25 +49,32 @@ export function clearView(): void {
   if (window.innerWidth < NARROW) folded.value = { ...folded.value, left: true, right: true };
 }
 
+/** Whether the page is part of another one, e.g. of a notebook's cell: `?embed=1`. */
+export function isEmbedded(search = window.location.search): boolean {
+  return new URLSearchParams(search).get("embed") === "1";
+}
+
 /** Panels that start collapsed. */
-export function foldedAtFirst(width: number, height: number): Readonly<Record<Side, boolean>> {
-  const narrow = width < NARROW;
+export function foldedAtFirst(width: number, height: number, embedded = false): Readonly<Record<Side, boolean>> {
+  const narrow = width < NARROW || embedded;
   return { left: narrow, right: narrow, bottom: narrow || height < LOW };
 }
 
 /**
  * Restore and store the layout. In a narrow window the side panels always start collapsed, because they cover the
- * world.
+ * world. In another page the world needs all the space: panels and minimap start hidden, which is not stored.
  */
 export function rememberLayout(): void {
-  folded.value = foldedAtFirst(window.innerWidth, window.innerHeight);
-  if (window.innerWidth >= NARROW) persisted(folded, "panels.folded");
+  const embedded = isEmbedded();
+  folded.value = foldedAtFirst(window.innerWidth, window.innerHeight, embedded);
+  if (window.innerWidth >= NARROW && !embedded) persisted(folded, "panels.folded");
   persisted(sizes, "panels.sizes");
   persisted(rightTab, "panels.right");
   persisted(bottomTab, "panels.bottom");
   if (window.matchMedia("(prefers-color-scheme: light)").matches) theme.value = "light";
   persisted(theme, "theme");
-  persisted(layers, "layers");
+  if (embedded) layers.value = { ...layers.value, minimap: false };
+  else persisted(layers, "layers");
   persisted(shadows, "shadows");
   persisted(colouring, "colouring");
 }

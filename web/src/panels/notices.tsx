@@ -138,6 +138,7 @@ function Toast({ notice }: { notice: Notice }) {
 
 export function Banner() {
   const now = connection.value;
+  if ((now.state === "lost" || now.state === "connecting") && now.ended && now.note === undefined) return <Ended />;
   if (now.state === "lost" && now.note === undefined) return <Lost lost={now} />;
   if (now.state === "refused") return <Refused reason={now.reason} />;
   if (preparing.value !== "") return <Preparing what={preparing.value} />;
@@ -149,6 +150,17 @@ function Preparing({ what }: { what: string }) {
     <div class="banner" role="status">
       <Icon name="info" />
       <span>{sentence(what.startsWith("starting ") ? what : `Preparing the simulation: ${what}`)}</span>
+    </div>
+  );
+}
+
+/** The last picture stays. The page still tries to connect, because a server may return. */
+function Ended() {
+  return (
+    <div class="banner" role="status">
+      <Icon name="info" />
+      <span>The simulation has ended.</span>
+      <Button look="small" label="Reconnect" text="Reconnect" onClick={() => server.reconnectNow()} />
     </div>
   );
 }

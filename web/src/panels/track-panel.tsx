@@ -130,7 +130,7 @@ function Palette() {
 function Status() {
   const found = check.value;
   const cone = chosenCone.value;
-  const { cones, colours } = draft.value;
+  const { cones, colours, startless } = draft.value;
   const place = cone === null ? undefined : cones[cone];
   const problems = checkFailure.value === "" ? (found?.problems ?? []) : [checkFailure.value];
   const track = found?.track;
@@ -144,6 +144,7 @@ function Status() {
       {placingStart.value && <p>Click the start, or drag from it in the driving direction.</p>}
       <ul>
         {fileFailure.value !== "" && <Problem text={`Not opened: ${fileFailure.value}`} look="red" />}
+        {startless && <Problem text="The file has no start pose: set it (S)" look="red" />}
         {problems.map((text) => (
           <Problem key={text} text={text} look="red" />
         ))}
@@ -157,7 +158,7 @@ function Status() {
         ))}
       </ul>
       {unchecked.value && <p class="faint">Checking …</p>}
-      {!unchecked.value && found && problems.length + found.warnings.length === 0 && (
+      {!unchecked.value && found && !startless && problems.length + found.warnings.length === 0 && (
         <p class="green row">
           <Icon name="check" /> A track within the rules
         </p>
@@ -223,6 +224,7 @@ function Save() {
 
 /** Why the track cannot be driven; "": it can. */
 function noTrack(): string {
+  if (draft.value.startless) return "The track has no start pose yet";
   return check.value?.track ? "" : "The cones form no track yet";
 }
 

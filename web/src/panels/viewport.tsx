@@ -7,7 +7,7 @@ import { rampCss, rampGradient } from "../scene/colour-ramp";
 import { shownFriction } from "../scene/scenery";
 import { scalars } from "../state/colouring";
 import { withLateStyles } from "../state/files";
-import { standings } from "../state/race";
+import { hasRace } from "../state/race";
 import { hasRadio } from "../state/radio";
 import { camera, colouring, layers, preparing, roster, source, theme, tool } from "../state/store";
 import { galleryOpener, stage, stageFailure } from "./actions";
@@ -20,11 +20,6 @@ import { Boundary, Button, lazy } from "./widgets";
 const TrackPanel = lazy("Track editor", async () => (await withLateStyles(import("./track-panel"))).TrackPanel);
 const RadioLegend = lazy("Radio", async () => (await import("./radio-legend")).RadioLegend);
 const RaceStrip = lazy("Race", async () => (await withLateStyles(import("./race"))).RaceStrip);
-
-/** The standings are those of the server, not of a recording opened in the page. */
-function shownRace(): boolean {
-  return standings.value !== null && source.value?.routes === undefined;
-}
 
 function Legend() {
   // as text, so that it is rendered only on changes
@@ -138,7 +133,7 @@ export function Viewport({ host }: { host: HTMLElement }) {
           <Legend />
           <FrictionLegend />
           {hasRadio.value && <RadioLegend />}
-          {tool.value === "track" ? <TrackPanel /> : shownRace() && <RaceStrip />}
+          {tool.value === "track" ? <TrackPanel /> : hasRace.value && <RaceStrip />}
         </div>
       </Boundary>
       <Boundary name="Driving display">

@@ -6,9 +6,11 @@ import { Roster } from "../state/roster";
 import { markDrawn } from "../state/run";
 import { type FrameSource, Playback, type Sample } from "../state/source";
 import type { Frame } from "../wire/frame";
+import type { StandingsTree } from "../wire/schema";
 import { ColumnResponder, columnValues } from "./columns";
 import { FrameCache } from "./frame-cache";
 import { MarkerTrack } from "./markers";
+import { RACE_COLUMNS, raceEntries, standingsAt } from "./race";
 import { radioAt } from "./radio";
 import type { Recording } from "./recording";
 import type { Surroundings } from "./surroundings";
@@ -100,6 +102,13 @@ export class RecordingSource implements FrameSource {
   private readonly moment = computed(() => Math.floor(2 * this.timeline.position.value) / 2); // s
   /** Jammers as the events up to the position have changed them. */
   readonly radio = computed(() => radioAt(this.recording.surroundings.radio, this.events.value, this.moment.value));
+  private readonly raceLog = computed(() => raceEntries(this.events.value));
+  /** Twice a second while playing, otherwise at each sample. */
+  private readonly raceMoment = computed(() => {
+    const { run = -1, tick = 0, time = 0 } = this.shown.value ?? {};
+    return this.timeline.playing.value ? `${run} ${Math.floor(2 * time)}` : `${run} at ${tick}`;
+  });
+  readonly standings = computed(() => (this.raceMoment.value === "" ? null : this.race(this.raceLog.value)));
   /** The last sample returned. */
   latest: Sample | null = null;
   readonly frameCache: FrameCache;
@@ -237,6 +246,16 @@ export class RecordingSource implements FrameSource {
     this.eventScan.close();
     this.frameCache.close();
     this.recording.close();
+  }
+
+  private race(log: ReturnType<typeof raceEntries>): StandingsTree | null {
+    const [race, frame] = [this.recording.surroundings.race, this.shown.peek()];
+    const roster = frame && this.recording.roster(frame.roster);
+    if (race === null || !frame || !roster) return null;
+    const position = this.timeline.position.peek();
+    const start = this.recording.starts[this.recording.sectionAt(position)] ?? 0;
+    const own = log.filter(({ time }) => time >= start - 1e-6 && time <= position + 1e-6);
+    return standingsAt(race, frame.time, roster, (id) => this.columnValues(frame, id, RACE_COLUMNS), own);
   }
 
   private show(frame: Frame, position: number): void {

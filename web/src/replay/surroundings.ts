@@ -1,10 +1,12 @@
 // What is drawn besides the samples, from the metadata of a recording; none or parts of it in files of earlier versions.
 import type { Appearance } from "../state/appearance";
-import type { RecordedScenery } from "../state/source";
+import type { RecordedRace, RecordedScenery } from "../state/source";
 import type { ArrayTree, GroundTree, ObstacleTree, RadioTree, RoadTree, RouteTree, TrackTree } from "../wire/schema";
 
 type Metadata = ReadonlyMap<string, string> | null;
 type Tree = Record<string, unknown>;
+
+const MOST_SECTORS = 1000;
 
 export interface Surroundings {
   routes: readonly RouteTree[]; // at the beginning
@@ -12,6 +14,7 @@ export interface Surroundings {
   looks: ReadonlyMap<string, Appearance>; // by fleet
   arrays: ReadonlyMap<string, readonly ArrayTree[]>; // of sensors, by fleet
   radio: RadioTree | null; // at the beginning
+  race: RecordedRace | null;
 }
 
 /** Unreadable parts are left out: the samples can be shown without them. */
@@ -30,6 +33,7 @@ export async function surroundingsIn(metadata: Metadata): Promise<Surroundings> 
       ]),
     ),
     radio: radioIn(tree(parsed(metadata?.get("radio")))),
+    race: raceIn(tree(parsed(metadata?.get("race")))),
   };
 }
 
@@ -108,6 +112,17 @@ function radioIn(found: Tree): RadioTree | null {
     list(jammers).every(({ name, position }) => typeof name === "string" && (position === null || isPlace(position)));
   const spoofers = list(found["spoofers"]).filter(({ position }) => position === null || isPlace(position));
   return valid ? ({ traffic: {}, ...found, spoofers } as unknown as RadioTree) : null;
+}
+
+function raceIn(found: Tree): RecordedRace | null {
+  const numbers = ["laps", "sectors", "cone_penalty", "off_course_penalty", "unsafe_stop_penalty"];
+  const valid =
+    ["discipline", "track"].every((name) => typeof found[name] === "string") &&
+    numbers.every((name) => isNumber(found[name])) &&
+    Number.isInteger(found["sectors"]) &&
+    (found["sectors"] as number) >= 0 &&
+    (found["sectors"] as number) <= MOST_SECTORS;
+  return valid ? (found as unknown as RecordedRace) : null;
 }
 
 function isRadio(one: Tree): boolean {

@@ -10,7 +10,7 @@ import {
   RawShaderMaterial,
 } from "three";
 import { coverage, coverageChoice, coverageSpan, radio } from "../state/radio";
-import { followLinks, linkSet } from "../state/radio-links";
+import { followLinks, type LinkSet, linksAt } from "../state/radio-links";
 import { followCoverage } from "../state/radio-survey";
 import { groundAt, scenery } from "../state/scenery";
 import { type Layers, layers, selection } from "../state/store";
@@ -82,11 +82,11 @@ export class RadioDrawing {
 
   private drawnColours: number[][] = [];
 
-  update(view: ViewState, vehicles: VehicleLayer): void {
+  update(view: ViewState, vehicles: VehicleLayer, time: number): void {
     const [tree, shown] = [radio.peek(), layers.peek()];
     this.group.visible = tree !== null;
     if (tree === null) return;
-    this.drawLinks(view, vehicles, tree, shown.links);
+    this.drawLinks(view, vehicles, tree, shown.links ? linksAt(time) : null);
     this.drawMasts(view, vehicles, tree, shown);
     this.drawRanges(view, vehicles, tree, shown.ranges);
     this.drawEdges(view, shown.jamming);
@@ -113,11 +113,11 @@ export class RadioDrawing {
     this.map.dispose();
   }
 
-  private drawLinks(view: ViewState, { blend, roster }: VehicleLayer, tree: RadioTree, shown: boolean): void {
+  private drawLinks(view: ViewState, { blend, roster }: VehicleLayer, tree: RadioTree, found: LinkSet | null): void {
     const ribbons = this.links;
     ribbons.clear();
     this.drawnColours = [];
-    const set = shown && linkSet?.roster === roster ? linkSet : null;
+    const set = found?.roster === roster ? found : null;
     const many = (set?.count ?? 0) > 1500;
     for (let k = 0; set && k < set.count; k++) {
       const [a, to] = [set.from[k] as number, set.to[k] as number];

@@ -12,9 +12,10 @@ export class RadioLayer {
 
   constructor(private readonly scene: Scene) {}
 
-  draw(view: ViewState, vehicles: VehicleLayer): void {
+  /** Draw the radio at a time, simulated s. */
+  draw(view: ViewState, vehicles: VehicleLayer, time: number): void {
     if (!this.requested && hasRadio.peek()) void this.load();
-    this.drawing?.update(view, vehicles);
+    this.drawing?.update(view, vehicles, time);
   }
 
   label(overlay: Overlay, view: ViewState): void {

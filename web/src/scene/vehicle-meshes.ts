@@ -18,6 +18,7 @@ import {
 import { CASTS, SUN, SUNLIGHT, shadowUniforms } from "./light";
 
 export const ROW_WIDTH = 1024; // texels per line of all per-row textures
+export const PROP = 1; // dm: the size of a point that is a prop, and may be smaller than other points
 
 const POSE = /* glsl */ `
 precision highp float;
@@ -117,6 +118,7 @@ export class HeadingLines {
 const POINT_VERTEX = /* glsl */ `${POSE}
 uniform float focal; // canvas px
 uniform float least; // canvas px
+uniform float leastProp;
 uniform float glyphs; // canvas px from which on the heading can be seen
 uniform bool glyph;
 flat out vec3 colour;
@@ -135,7 +137,8 @@ void main() {
   vec4 eye = viewMatrix * vec4(place, 1.0);
   gl_Position = projectionMatrix * eye;
   colour = tint.rgb * (0.8 + 0.2 * fract(0.618034 * float(gl_VertexID & 1023))); // distinguishes neighbours
-  side = clamp(25.5 * tint.a * focal / max(-eye.z, 0.1), least, 40.0);
+  float floorPx = tint.a < ${(PROP + 0.5) / 255} ? leastProp : least;
+  side = clamp(25.5 * tint.a * focal / max(-eye.z, 0.1), floorPx, 40.0);
   gl_PointSize = side;
   if ((side >= glyphs) != glyph) gl_Position = ${NOWHERE};
   ahead = vec2(0.0);

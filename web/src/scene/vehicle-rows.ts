@@ -10,13 +10,14 @@ import {
 } from "three";
 import { scalarsOf } from "../state/colouring";
 import { type ColumnRequest, listOf, requestColumns } from "../state/columns";
-import { fleetColour } from "../state/palette";
-import type { Roster } from "../state/roster";
+import { fleetColour, rgbOf } from "../state/palette";
+import type { Fleet, Roster } from "../state/roster";
 import type { Sample } from "../state/source";
 import type { ColouringKind, Theme } from "../state/store";
 import { type Frame, floatsOf, type Quaternion, unpackOrientation, WORDS } from "../wire/frame";
 import { rampTable } from "./colour-ramp";
 import { headingOf } from "./poses";
+import { CONE_PAINTS } from "./shapes/cone";
 import { ROW_WIDTH } from "./vehicle-meshes";
 import type { KindTraits } from "./view";
 
@@ -220,10 +221,17 @@ export function tintRows(bytes: Uint8Array, roster: Roster, frame: Frame, kind: 
   tintValues(bytes, scalars.values, scalars.low, scalars.high, rampTableOf(theme));
 }
 
+/** A track's cones keep their colours as points. */
+function coneColour({ kind, name }: Fleet): readonly number[] | undefined {
+  const colour = kind === "cone" ? name.replace("cones_", "") : "";
+  return Object.hasOwn(CONE_PAINTS, colour) ? rgbOf(CONE_PAINTS[colour]?.body ?? "") : undefined;
+}
+
 function tintFleets(bytes: Uint8Array, roster: Roster, theme: Theme): void {
   const share = theme === "light" ? INK : 1;
   for (const fleet of roster.fleets) {
-    const [r, g, b] = fleetColour(fleet).rgb.map((one) => Math.round(255 * share * one));
+    const paint = coneColour(fleet);
+    const [r, g, b] = (paint ?? fleetColour(fleet).rgb).map((one) => Math.round(255 * (paint ? 1 : share) * one));
     for (let row = fleet.first; row < fleet.first + fleet.count; row++) {
       bytes[4 * row] = r as number;
       bytes[4 * row + 1] = g as number;

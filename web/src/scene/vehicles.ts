@@ -1,14 +1,14 @@
 // All vehicles of one run: points far away, simple shapes nearer, detailed shapes close to the camera.
 import { Group, type IUniform, Matrix4, type Texture } from "three";
 import { timeOf } from "../state/poses";
-import type { Roster } from "../state/roster";
+import { isProp, type Roster } from "../state/roster";
 import type { Sample } from "../state/source";
 import { type ColouringKind, overrides } from "../state/store";
 import { lightOf } from "./light";
 import { PoseBlend } from "./poses";
 import { type Body, bodyOf } from "./shapes";
 import { MOST_TRAILS } from "./trails";
-import { HeadingLines, VehicleMesh, VehiclePoints } from "./vehicle-meshes";
+import { HeadingLines, PROP, VehicleMesh, VehiclePoints } from "./vehicle-meshes";
 import { moved, moves, PoseTextures, Steering, TintTexture, tintRows, UNKNOWN, WheelAngles } from "./vehicle-rows";
 import { type KindTraits, type Matrix, traitsOf, type ViewState } from "./view";
 
@@ -25,6 +25,7 @@ interface LodFleet {
   first: number;
   count: number;
   size: number; // m
+  floor?: number; // px, at least
 }
 
 /** px that a vehicle needs to be drawn as a shape, and in detail. */
@@ -34,8 +35,8 @@ const KEEP = 0.85; // hysteresis: a shape is kept until it is this much smaller
 const BINS = 96; // size bins: 8 per octave, from 1 px
 
 /**
- * Set the levels of all rows in `levels` (in: previous levels). `floor`: minimum px of a vehicle; few vehicles are all
- * drawn as shapes. Return the px of the largest point.
+ * Set the levels of all rows in `levels` (in: previous levels); few vehicles have a floor, and are all drawn as shapes.
+ * Return the px of the largest point.
  */
 export function chooseLevels(
   positions: Float32Array,
@@ -44,9 +45,8 @@ export function chooseLevels(
   focal: number,
   budget: Budget,
   levels: Uint8Array,
-  floor = 0,
 ): number {
-  const sizes = sizesOnScreen(positions, fleets, m, focal, floor, levels.length);
+  const sizes = sizesOnScreen(positions, fleets, m, focal, levels.length);
   const detailed = limitFor(sizes, levels.length, budget.detailed, DETAILED_PX);
   const simple = limitFor(sizes, levels.length, budget.detailed + budget.simple, SIMPLE_PX);
   let largest = 0;
@@ -68,7 +68,6 @@ function sizesOnScreen(
   fleets: readonly LodFleet[],
   m: Matrix,
   focal: number,
-  floor: number,
   rows: number,
 ): Float32Array {
   if (scratch.length < rows) scratch = new Float32Array(rows);
@@ -76,7 +75,7 @@ function sizesOnScreen(
   const k = Array.from(m);
   const [m0 = 0, m1 = 0, , m3 = 0, m4 = 0, m5 = 0, , m7 = 0, m8 = 0, m9 = 0, , m11 = 0, m12 = 0, m13 = 0, , m15 = 0] =
     k;
-  for (const { first, count, size } of fleets) {
+  for (const { first, count, size, floor = 0 } of fleets) {
     for (let row = first; row < first + count; row++) {
       const x = positions[3 * row] as number;
       const y = positions[3 * row + 1] as number;
@@ -130,10 +129,13 @@ interface Alike {
   body: Body;
   traits: KindTraits;
   detailed: boolean;
+  prop: boolean;
 }
 
-const FEW = 300; // vehicles: all are drawn as shapes at any distance
+const FEW = 300; // vehicles, without cones and other props: all are drawn as shapes at any distance
 const FEW_PX = 15; // px, at least
+const PROP_PX = 3; // px, at least, of a prop: cones must not hide the cars between them
+const PROP_SIZE = (0.4 * FEW_PX) / PROP_PX; // relative size of its shape, for that floor: a cone is slim
 const NEAR_TRAILS = 40; // trails of many vehicles: more would dominate the cost
 const GLYPH_PX = 4; // from which points show their heading
 const FADED = 0.4; // relative opacity of a ghost
@@ -159,6 +161,7 @@ export class VehicleLayer {
   private levels = new Uint8Array(0);
   private time = Number.NaN;
   private largest = 0; // px of the largest point
+  private few = true; // vehicles
   private tinted: unknown[] = [];
 
   constructor(private readonly ghost: boolean) {
@@ -169,6 +172,7 @@ export class VehicleLayer {
       mixing: { value: 0 },
       focal: { value: 1 },
       least: { value: 4 },
+      leastProp: { value: PROP_PX },
       glyphs: { value: 4 },
       floorPx: { value: 0 },
       blades: { value: 0 },
@@ -210,7 +214,7 @@ export class VehicleLayer {
     this.set("toPoses", to);
     this.set("mixing", sample.mix);
     this.set("strength", look.faded ? FADED : 1);
-    this.light(view, this.blend.count);
+    this.light(view);
     const fresh = this.tint(sample, roster, view, look);
     for (const row of look.hidden ?? []) this.levels[row] = POINT;
     this.fillMeshes(sample, roster, look);
@@ -232,10 +236,13 @@ export class VehicleLayer {
   /** All ids if there are few, otherwise some near the camera. */
   nearIds(): number[] {
     const ids: number[] = [];
-    const few = this.levels.length <= FEW;
-    for (let row = 0; row < this.levels.length && ids.length < (few ? MOST_TRAILS : NEAR_TRAILS); row++) {
-      const id = few || this.levels[row] === DETAILED ? this.roster?.idAt(row) : undefined;
-      if (id !== undefined) ids.push(id);
+    const most = this.few ? MOST_TRAILS : NEAR_TRAILS;
+    for (const fleet of this.roster?.fleets.filter((one) => !isProp(one)) ?? []) {
+      const end = Math.min(fleet.first + fleet.count, this.levels.length);
+      for (let row = fleet.first; row < end && ids.length < most; row++) {
+        const id = this.few || this.levels[row] === DETAILED ? this.roster?.idAt(row) : undefined;
+        if (id !== undefined) ids.push(id);
+      }
     }
     return ids;
   }
@@ -263,18 +270,20 @@ export class VehicleLayer {
     this.levels = moved(this.levels, new Uint8Array(this.blend.count), rows);
     this.wheels.move(this.blend.count, rows);
     this.roster = roster;
+    this.few = roster.fleets.reduce((sum, fleet) => sum + (isProp(fleet) ? 0 : fleet.count), 0) <= FEW;
     this.tints.resize(from.count);
     this.set("tints", this.tints.texture);
     this.tinted = [];
     if (!this.ghost) this.steering.follow(roster);
   }
 
-  private light({ focal, ratio, unit, skin, camera }: ViewState, count: number): void {
+  private light({ focal, ratio, unit, skin, camera }: ViewState): void {
     this.set("gaze", camera.matrixWorldInverse);
     this.set("focal", focal * ratio);
-    this.set("least", leastPoint(count) * ratio * unit);
+    this.set("least", leastPoint(this.blend.count) * ratio * unit);
+    this.set("leastProp", PROP_PX * ratio * unit);
     this.set("glyphs", GLYPH_PX * ratio);
-    this.set("floorPx", count <= FEW ? FEW_PX * ratio * unit : 0);
+    this.set("floorPx", this.few ? FEW_PX * ratio * unit : 0);
     const { sky, ground } = lightOf(skin.theme);
     this.set("skyLight", sky);
     this.set("groundLight", ground);
@@ -297,11 +306,12 @@ export class VehicleLayer {
       first: fleet.first,
       count: fleet.count,
       size: traitsOf(fleet).size,
+      prop: isProp(fleet),
+      floor: isProp(fleet) ? 0 : this.few ? FEW_PX * view.unit : 0,
     }));
-    const floor = this.blend.count <= FEW ? FEW_PX * view.unit : 0;
-    this.largest = chooseLevels(this.blend.positions, fleets, view.matrix, view.focal, look.budget, this.levels, floor);
-    for (const { first, count, size } of fleets) {
-      const code = Math.max(1, Math.min(255, Math.round(10 * size)));
+    this.largest = chooseLevels(this.blend.positions, fleets, view.matrix, view.focal, look.budget, this.levels);
+    for (const { first, count, size, prop } of fleets) {
+      const code = prop ? PROP : Math.max(PROP + 1, Math.min(255, Math.round(10 * size)));
       for (let row = first; row < first + count; row++) {
         const next = this.levels[row] === POINT && !look.hidden?.has(row) ? code : 0;
         if (bytes[4 * row + 3] !== next) {
@@ -336,7 +346,7 @@ export class VehicleLayer {
         const name = `${body.name}/${level === DETAILED ? "detailed" : "simple"}`;
         const list = lists.get(name);
         if (list) list.rows.push(row);
-        else lists.set(name, { rows: [row], body, traits, detailed: level === DETAILED });
+        else lists.set(name, { rows: [row], body, traits, detailed: level === DETAILED, prop: isProp(fleet) });
       }
     }
     return lists;
@@ -344,12 +354,12 @@ export class VehicleLayer {
 
   private fill(
     name: string,
-    { rows, body, traits, detailed }: Alike,
+    { rows, body, traits, detailed, prop }: Alike,
     sample: Sample,
     look: VehicleLook,
     seconds: number,
   ) {
-    const mesh = this.mesh(name, body, traits.size, detailed ? "detailed" : "simple");
+    const mesh = this.mesh(name, body, prop ? PROP_SIZE * traits.size : traits.size, detailed ? "detailed" : "simple");
     mesh.reserve(rows.length);
     rows.forEach((row, k) => {
       const rolling = traits.wheel > 0 && detailed;

@@ -210,7 +210,7 @@ export class World {
     this.rings.update(this.view, this.ringed());
     this.contacts.update(source, sample, this.view, layers.contacts);
     this.sensing.draw(this.view, timeOf(sample));
-    this.radio.draw(this.view, this.vehicles);
+    this.radio.draw(this.view, this.vehicles, timeOf(sample));
     this.drawRoutes(layers.routes);
     this.mission.draw(this.view, source.kind !== "recording"); // missions are not recorded
     this.markers.group.visible = layers.markers;

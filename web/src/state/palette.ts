@@ -48,7 +48,7 @@ export function fleetColour(fleet: { readonly colour: number } | undefined): Col
 }
 
 /** "#rrggbb" as [r, g, b], 0 to 1. */
-function rgbOf(hex: string): [number, number, number] {
+export function rgbOf(hex: string): [number, number, number] {
   const value = Number.parseInt(hex.slice(1), 16);
   return [(value >> 16) / 255, ((value >> 8) & 255) / 255, (value & 255) / 255];
 }

@@ -1,13 +1,22 @@
-// The standings of a race, requested from the server while one takes place.
-import { signal } from "@preact/signals";
+// The standings of the shown race: of the server, or of a recording opened in the page.
+import { computed, signal } from "@preact/signals";
 import type { StandingsTree, StandingTree } from "../wire/schema";
+import { source } from "./store";
 
-/** Null: no race, or a server without them. */
-export const standings = signal<StandingsTree | null>(null);
+const received = signal<StandingsTree | null>(null);
+
+/** Null: no race, or a server or file without them. */
+export const standings = computed<StandingsTree | null>(() => {
+  const shown = source.value;
+  return shown?.routes === undefined ? received.value : (shown.standings?.value ?? null);
+});
+
+/** Without the numbers, which change often. */
+export const hasRace = computed(() => standings.value !== null);
 
 export function applyStandings(tree: StandingsTree | null): void {
   if (tree !== null && !Array.isArray(tree.rows)) throw new Error("rows missing");
-  standings.value = tree;
+  received.value = tree;
 }
 
 const NOTES: Readonly<Record<string, string>> = {

@@ -1,9 +1,10 @@
 // Links of all vehicles, requested while their layer is shown: pairs of rows and stations with their SINR.
 import { effect } from "@preact/signals";
 import type { ColumnBlock, Frame } from "../wire/frame";
-import { type ColumnRequest, onColumns, requestColumns } from "./columns";
+import { type ColumnRequest, listOf, onColumns, requestColumns } from "./columns";
 import { hasRadio, radio, redrawRadio } from "./radio";
 import type { Roster } from "./roster";
+import { history } from "./run";
 import { layers, roster, source } from "./store";
 
 const RATE = 10; // per s
@@ -11,6 +12,7 @@ const RATE_OF_MANY = 3;
 const MANY = 2000; // vehicles
 const MOST = 8000; // drawn links; of more, the best of each vehicle
 const NO_PEER = -1;
+const PEERS = "radio.peers";
 
 /** Links between rows of a roster; a station is -2 - its number. */
 export interface LinkSet {
@@ -24,7 +26,7 @@ export interface LinkSet {
 }
 
 /** Links of the newest frame; null: none are requested. */
-export let linkSet: LinkSet | null = null;
+let linkSet: LinkSet | null = null;
 
 /** Follow the layer; return a stop function. */
 export function followLinks(): () => void {
@@ -37,7 +39,7 @@ export function followLinks(): () => void {
     linkSet = null;
     redrawRadio();
     if (!wanted) return;
-    const columns = ["radio.peers", "radio.peer_sinr", "radio.jammed"];
+    const columns = [PEERS, "radio.peer_sinr", "radio.jammed"];
     request = requestColumns("radio links", [{ of: null, columns, rate }]);
     onColumns(request, (frame, [block]) => {
       if (block === undefined) return;
@@ -49,6 +51,24 @@ export function followLinks(): () => void {
     stop();
     request?.release();
   };
+}
+
+const LONGEST = 1; // s: older links of the buffer are not shown
+let shownBlock: ColumnBlock | null = null;
+let shownSet: LinkSet | null = null;
+
+/** The links at a simulated time, s: the newest ones, or those of the buffer. */
+export function linksAt(time: number): LinkSet | null {
+  if (source.peek()?.kind !== "buffer") return linkSet;
+  if (!layers.peek().links) return null;
+  for (const frame of [...history.between(time - LONGEST, time)].reverse()) {
+    const wanted = listOf(frame)?.columns ?? [];
+    const block = frame.columns.find(({ request }) => wanted[request]?.columns[0] === PEERS);
+    if (!block) continue;
+    if (block !== shownBlock) [shownBlock, shownSet] = [block, linksIn(frame, block, roster.peek())];
+    return shownSet;
+  }
+  return null;
 }
 
 /** Each pair once, with the better direction. */

@@ -3,7 +3,15 @@ import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import { call } from "../net/connection";
 import { reasonOf } from "../net/rpc";
 import type { Frame } from "../wire/frame";
-import type { ArrayTree, EventTree, RadioTree, RecordingTree, RouteTree, SceneryTree } from "../wire/schema";
+import type {
+  ArrayTree,
+  EventTree,
+  RadioTree,
+  RecordingTree,
+  RouteTree,
+  SceneryTree,
+  StandingsTree,
+} from "../wire/schema";
 import type { Appearance } from "./appearance";
 import { clockJumped, pause, play, setPace } from "./clock";
 import type { MarkerBoard } from "./markers";
@@ -35,6 +43,17 @@ export type Standing = "" | "not begun" | "ended";
 /** The scenery of a recording with the scenario's section `world.ground`. */
 export type RecordedScenery = SceneryTree & { readonly section: Readonly<Record<string, unknown>> };
 
+/** What the standings of a recording need besides its samples and events. */
+export interface RecordedRace {
+  discipline: string;
+  track: string;
+  laps: number;
+  sectors: number; // 0: not timed
+  cone_penalty: number; // s, as the others
+  off_course_penalty: number;
+  unsafe_stop_penalty: number;
+}
+
 export interface FrameSource {
   readonly label: string; // shown to the user: "live", "race.mcap"
   readonly kind: "live" | "buffer" | "recording";
@@ -52,6 +71,8 @@ export interface FrameSource {
   readonly rate?: number;
   /** Radio, stations and jammers at the shown position; where there are routes. */
   readonly radio?: ReadonlySignal<RadioTree | null>;
+  /** Standings of the race at the shown position; where there are routes. */
+  readonly standings?: ReadonlySignal<StandingsTree | null>;
   /** State of a ghost that has no data for the main source's time; "": it follows. */
   readonly standing?: ReadonlySignal<Standing>;
   /** What to draw at a time of performance.now(); null before the first frame. */

@@ -10,14 +10,19 @@ export type ConeColour = (typeof CONE_COLOURS)[number];
 export type TrackFormat = TrackFileTree["format"];
 type Place = readonly [number, number];
 
+type Spread = readonly [number, number, number];
+
 /** Cones and start pose; positions in m, yaw in rad. */
 export interface TrackDraft {
   cones: readonly Place[];
   colours: readonly ConeColour[];
+  covariances?: readonly Spread[]; // xx, yy, xy of each cone, m2, of a file that has them
   start: readonly [number, number, number];
+  startless?: true; // the file had no start pose, and none has been set
 }
 
 const EMPTY: TrackDraft = { cones: [], colours: [], start: [0, 0, 0] };
+const EXACT: Spread = [0, 0, 0];
 const MOST_STEPS = 200; // that can be undone
 const NO_LINES = { centre: [], left_width: [], right_width: [], left: [], right: [], left_cones: [], right_cones: [] };
 
@@ -109,8 +114,10 @@ export function redo(): void {
 }
 
 export function placeCone(x: number, y: number): void {
-  const { cones, colours, start } = draft.peek();
-  edit({ cones: [...cones, [round(x), round(y)]], colours: [...colours, colour.peek()], start });
+  const now = draft.peek();
+  const { cones, colours } = now;
+  const next = { ...now, cones: [...cones, [round(x), round(y)] as const], colours: [...colours, colour.peek()] };
+  edit(now.covariances ? { ...next, covariances: [...now.covariances, EXACT] } : next);
   chosenCone.value = placed = cones.length;
 }
 
@@ -121,15 +128,20 @@ export function chooseCone(k: number): void {
   chosenCone.value = k;
 }
 
+/** A cone that was moved is where it was put: the covariance of a measurement no longer holds. */
 export function movedCone(from: TrackDraft, k: number, x: number, y: number): TrackDraft {
-  return { ...from, cones: from.cones.map((one, at) => (at === k ? [round(x), round(y)] : one)) };
+  const next = { ...from, cones: from.cones.map((one, at) => (at === k ? ([round(x), round(y)] as const) : one)) };
+  const { covariances } = from;
+  return covariances ? { ...next, covariances: covariances.map((one, at) => (at === k ? EXACT : one)) } : next;
 }
 
 export function removeCone(k: number): void {
-  const { cones, colours, start } = draft.peek();
-  if (k >= cones.length) return;
+  const now = draft.peek();
+  if (k >= now.cones.length) return;
   chosenCone.value = null;
-  edit({ cones: cones.filter((_, at) => at !== k), colours: colours.filter((_, at) => at !== k), start });
+  const others = <T>(list: readonly T[]): T[] => list.filter((_, at) => at !== k);
+  const next = { ...now, cones: others(now.cones), colours: others(now.colours) };
+  edit(now.covariances ? { ...next, covariances: others(now.covariances) } : next);
 }
 
 /** The colour of the next cone, and of a chosen one. */
@@ -144,7 +156,8 @@ export function chooseColour(next: ConeColour): void {
 }
 
 export function startAt(from: TrackDraft, x: number, y: number, yaw: number): TrackDraft {
-  return { ...from, start: [round(x), round(y), Math.round(yaw * 1e4) / 1e4] };
+  const { startless: _, ...rest } = from;
+  return { ...rest, start: [round(x), round(y), Math.round(yaw * 1e4) / 1e4] };
 }
 
 function round(value: number): number {
@@ -207,7 +220,8 @@ const LARGEST = 1_000_000; // bytes: what a message to the server may have
 
 /** The text of a track file. */
 export async function trackText(format: TrackFormat): Promise<string> {
-  return (await call("write_track", { ...requestOf(draft.peek()), format })).text;
+  const now = draft.peek();
+  return (await call("write_track", { ...requestOf(now), format, covariances: now.covariances ?? null })).text;
 }
 
 /** Replace the draft by the contents of a file, as a step to undo; return false, with `fileFailure`, if it has errors. */
@@ -215,16 +229,19 @@ export async function openTrackFile(file: File): Promise<boolean> {
   forgetFile();
   try {
     const found = await readTrackFile(file);
-    const { cones, colours, start, notes } = found;
+    const { cones, colours, covariances, start, notes } = found;
     format.value = found.format;
     fileNotes.value = notes;
     chosenCone.value = null;
     forgetCheck();
-    edit({ cones, colours, start });
+    edit({
+      ...{ cones, colours, start: start ?? EMPTY.start },
+      ...(covariances && { covariances }),
+      ...(start === null && { startless: true as const }),
+    });
     return true;
   } catch (error) {
-    const unreadable = error instanceof TypeError; // by TextDecoder
-    fileFailure.value = unreadable ? `${file.name}: not UTF-8 text` : reasonOf(error);
+    fileFailure.value = reasonOf(error);
     return false;
   }
 }
@@ -232,10 +249,43 @@ export async function openTrackFile(file: File): Promise<boolean> {
 async function readTrackFile(file: File): Promise<TrackFileTree> {
   const { name, size } = file;
   if (size > LARGEST) throw new Error(`${name}: a track file has at most 1 MB here`);
-  const bytes = await file.arrayBuffer();
-  const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes).trimEnd();
-  if (text === "") throw new Error(`${name}: the file is empty`);
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  const odd = notText(bytes);
+  if (odd !== null) throw new Error(`${name}:${odd.line}:${odd.column}: not UTF-8 text`);
+  const text = new TextDecoder().decode(bytes).trimEnd();
+  if (text === "") throw new Error(`${name}:1:1: the file is empty`);
   return (await call("read_track", { text, name: name.slice(-100) })).file;
+}
+
+/** Line and byte in it, from 1, of the first character that is not UTF-8; null: it is text. */
+export function notText(bytes: Uint8Array): { line: number; column: number } | null {
+  const isText = (part: Uint8Array): boolean => {
+    try {
+      new TextDecoder("utf-8", { fatal: true }).decode(part);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  if (isText(bytes)) return null;
+  for (let line = 1, first = 0; ; line++) {
+    const end = bytes.indexOf(10, first);
+    const own = end < 0 ? bytes.subarray(first) : bytes.subarray(first, end);
+    if (!isText(own)) {
+      const decoder = new TextDecoder("utf-8", { fatal: true });
+      let whole = 0; // bytes of complete characters
+      try {
+        own.forEach((_, k) => {
+          if (decoder.decode(own.subarray(k, k + 1), { stream: true }) !== "") whole = k + 1;
+        });
+      } catch {
+        // the character after the complete ones
+      }
+      return { line, column: whole + 1 };
+    }
+    if (end < 0) return null;
+    first = end + 1;
+  }
 }
 
 /** A scenario's text with its section `track` replaced; `surface`: its friction, if it has one. */

@@ -379,6 +379,27 @@ export interface RadioNetworkTree {
   bridges: readonly (readonly [string, string])[];
 }
 
+/** A spoofer of satellite navigation; `captured` vehicles track its signals. */
+export interface SpooferTree {
+  name: string;
+  on: boolean;
+  active: boolean;
+  position: Point | null;
+  vehicle: string | null;
+  power: number;
+  captured: number;
+}
+
+/** Commands over the radio since the start; `delay`: mean of those delivered, s, null before the first. */
+export interface CommandTrafficTree {
+  sent: number;
+  delivered: number;
+  lost: number;
+  dropped: number;
+  waiting: number;
+  delay: number | null;
+}
+
 /** A jammer; `active` is the share of time in which it transmits, `position` (m) is null without its vehicle. */
 export interface JammerTree {
   name: string;
@@ -391,17 +412,6 @@ export interface JammerTree {
   frequency: number;
   bandwidth: number;
   false_frames: number;
-}
-
-/** A spoofer of satellite navigation; `captured`: vehicles whose receivers track its signals. */
-export interface SpooferTree {
-  name: string;
-  on: boolean;
-  active: boolean;
-  position: Point | null;
-  vehicle: string | null;
-  power: number;
-  captured: number;
 }
 
 /** A radio: Hz, dBm, dB; `needed` is the least SINR of a usable link, `range` (m) that of free space. */
@@ -545,12 +555,13 @@ export interface TrackCheckTree {
   warnings: readonly string[];
 }
 
-/** A track file that was read: its format, cones and start pose; `notes` say what of the file is left out. */
+/** A track file that was read: its format, cones and start pose; `notes` say what of the file is left out. `covariances` are null where no cone has one, `start` where the file has none. */
 export interface TrackFileTree {
   format: "csv" | "csv4" | "cones" | "lanes";
   cones: readonly (readonly [number, number])[];
   colours: readonly ("blue" | "yellow" | "orange" | "big_orange" | "unknown")[];
-  start: Point;
+  covariances: readonly Point[] | null;
+  start: Point | null;
   notes: readonly string[];
 }
 
@@ -852,6 +863,11 @@ export interface Methods {
   get_orders: { params: Empty; result: { orders: readonly OrderTree[] } };
   /** Return the radios of fleets, the stations, the jammers and numbers of links; null without radio. */
   get_radio: { params: Empty; result: { radio: RadioTree | null } };
+  /** Return the counts of commands that went to a vehicle or fleet over the radio. */
+  get_radio_commands: {
+    params: { vehicle_id?: number; vehicle?: string | number };
+    result: { traffic: CommandTrafficTree };
+  };
   /** Return the fleets, with ids and members as [first, count]. */
   get_roster: { params: Empty; result: RosterTree };
   /** Return the paths and points that vehicles follow, in m east, north and up. */
@@ -874,6 +890,8 @@ export interface Methods {
     params: { receiver: string; span?: number | null; bins?: number };
     result: { spectrum: SpectrumTree };
   };
+  /** Return the spoofers of satellite navigation, in the order of their names; none without radio. */
+  get_spoofers: { params: Empty; result: { spoofers: readonly SpooferTree[] } };
   /** Return the race: cars in their order, with laps, sectors, penalties and gaps; null without rules. */
   get_standings: { params: Empty; result: { standings: StandingsTree | null } };
   /** Return the pose and the other public columns of one vehicle. */
@@ -982,7 +1000,7 @@ export interface Methods {
   set_pace: { params: { pace: number }; result: Moment };
   /** Change the rate of groups of frames; return the granted rate. */
   set_rate: { params: { rate?: number | null }; result: { rate: number } };
-  /** Change a spoofer of satellite navigation; signals follow with the next update. */
+  /** Change a spoofer; satellite signals follow with the next update of the radio. */
   set_spoofer: {
     params: {
       name: string;
@@ -1059,6 +1077,7 @@ export interface Methods {
       colours: readonly ("blue" | "yellow" | "orange" | "big_orange" | "unknown")[];
       start: readonly number[];
       format?: "csv" | "csv4" | "cones" | "lanes";
+      covariances?: readonly (readonly number[])[] | null;
     };
     result: { text: string };
   };

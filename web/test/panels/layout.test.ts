@@ -2,7 +2,7 @@
 // Initially collapsed panels; only the user's choices are stored.
 import { signal } from "@preact/signals";
 import { beforeEach, describe, expect, it } from "vitest";
-import { folded, foldedAtFirst, showBottom } from "../../src/panels/layout";
+import { folded, foldedAtFirst, isEmbedded, showBottom } from "../../src/panels/layout";
 import { addSeries } from "../../src/panels/plot-list";
 import { persisted } from "../../src/state/persist";
 import { makeWorld } from "./world";
@@ -19,6 +19,11 @@ describe("initially collapsed panels", () => {
     [800, 1100, { left: true, right: true, bottom: true }],
   ])("%d x %d", (width, height, expected) => {
     expect(foldedAtFirst(width, height)).toEqual(expected);
+  });
+
+  it("collapses all panels in another page", () => {
+    expect(foldedAtFirst(1920, 1080, isEmbedded("?embed=1"))).toEqual({ left: true, right: true, bottom: true });
+    expect(["", "?embed=0", "?token=embed"].map(isEmbedded)).toEqual([false, false, false]);
   });
 
   it("expands the lower panel for a plot", () => {

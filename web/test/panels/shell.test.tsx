@@ -93,9 +93,12 @@ describe("shell", () => {
     expect(find(".banner").textContent).toBe("Starting birds.");
     expect(find(".chip.connection").textContent).toContain("starting");
     expect(find(".timeline-badge").textContent).toBe("offline");
-    connection.value = lost;
+    connection.value = { ...lost, ended: true };
     await settle();
-    expect(find(".banner").textContent).toContain("Connection lost: the simulation has ended.");
+    expect(find(".banner").textContent).toBe("The simulation has ended.Reconnect");
+    connection.value = { ...lost, reason: "no response; retrying in 0.5 s" };
+    await settle();
+    expect(find(".banner").textContent).toContain("Connection lost: no response.");
   });
 
   it("shows a pending command, not the page's own requests", async () => {

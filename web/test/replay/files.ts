@@ -3,6 +3,8 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
+import type { RecordedRace } from "../../src/state/source";
+import type { StandingsTree } from "../../src/wire/schema";
 
 export interface RecordedFleet {
   name: string;
@@ -59,4 +61,13 @@ export function sensedBytes(): Uint8Array<ArrayBuffer> {
 
 export function sensedExpected(): { arrays: Record<string, unknown>; samples: SensedSample[] } {
   return JSON.parse(gunzipSync(readFileSync(join(folder, "sensed.json.gz"))).toString()) as never;
+}
+
+export function racedBytes(): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(gunzipSync(readFileSync(join(folder, "raced.mcap.gz"))));
+}
+
+/** The standings of raced.mcap as Python computes them, at some samples. */
+export function racedExpected(): { race: RecordedRace; samples: { sample: number; standings: StandingsTree }[] } {
+  return JSON.parse(gunzipSync(readFileSync(join(folder, "raced.json.gz"))).toString()) as never;
 }

@@ -47,8 +47,8 @@ test.each([
   ["a grid with text", packed({ ...SCENERY, ground: { ...GROUND, heights: [0, 1, 2, 3, 4, "5"] } })],
   ["no height", packed({ ...SCENERY, ground_z: null })],
 ])("%s: no scenery", async (_, scenery) => {
-  const nothing = { scenery: null, looks: new Map(), routes: [], arrays: new Map(), radio: null };
-  expect(await read({ scenery, looks: "[", routes: "3", arrays: "7", radio: "[]" })).toEqual(nothing);
+  const nothing = { scenery: null, looks: new Map(), routes: [], arrays: new Map(), radio: null, race: null };
+  expect(await read({ scenery, looks: "[", routes: "3", arrays: "7", radio: "[]", race: "{}" })).toEqual(nothing);
 });
 
 test.each([

@@ -40,18 +40,27 @@ test("keeps a shape slightly below its threshold", () => {
   expect(levelsAt([14.4], undefined, Uint8Array.of(DETAILED))[0]).toBe(DETAILED);
 });
 
-test("draws every vehicle as a shape with a minimum size", () => {
-  const levels = new Uint8Array(1);
-  chooseLevels(
-    Float32Array.of(0, 5000, 0),
-    [{ first: 0, count: 1, size: 1 }],
-    AHEAD,
-    FOCAL,
-    { detailed: 5, simple: 5 },
-    levels,
-    15,
-  );
-  expect(levels[0]).toBe(SIMPLE);
+test("draws vehicles with a minimum size as shapes, and cones far away as points", () => {
+  const levels = new Uint8Array(2);
+  const fleets = [
+    { first: 0, count: 1, size: 1, floor: 15 },
+    { first: 1, count: 1, size: 1 },
+  ];
+  const budget = { detailed: 5, simple: 5 };
+  chooseLevels(Float32Array.of(0, 5000, 0, 0, 5000, 0), fleets, AHEAD, FOCAL, budget, levels);
+  expect([...levels]).toEqual([SIMPLE, POINT]);
+});
+
+test("follows cars, not the cones beside them, however many there are", () => {
+  const none = { single: false, members: [], columns: [] };
+  const fleets = [
+    { ...none, name: "cones", kind: "cone", model: "prop.cone", ids: [[0, 400]] as [number, number][] },
+    { ...none, name: "cars", kind: "car", model: "car.bicycle", ids: [[400, 2]] as [number, number][] },
+  ];
+  const layer = new VehicleLayer(false);
+  const one = frame(3, new Array<number>(402).fill(1));
+  layer.take({ from: one, to: one, mix: 1 }, new Roster({ roster: 3, fleets }));
+  expect(layer.nearIds()).toEqual([400, 401]);
 });
 
 function roster(number: number, fleets: Record<string, [number, number][]>): Roster {

@@ -162,14 +162,17 @@ it("says which scenario starts while the server is away, for a minute", async ()
   say({ kind: "json", message: { jsonrpc: "2.0", method: "preparing", params: { text: "starting birds" } } });
   expect(connection.value).toEqual({ state: "open", note: "starting birds" });
   say({ kind: "lost", reason: "the simulation has ended", wait: 500 });
-  expect(connection.value).toMatchObject({ state: "lost", note: "starting birds" });
+  expect(connection.value).toMatchObject({ state: "lost", note: "starting birds", ended: true });
   say({ kind: "connecting" });
-  expect(connection.value).toEqual({ state: "connecting", note: "starting birds" });
+  expect(connection.value).toEqual({ state: "connecting", note: "starting birds", ended: true });
   await vi.advanceTimersByTimeAsync(60_000);
   say({ kind: "lost", reason: "no response from the server", wait: 5000 });
   expect(connection.value).not.toHaveProperty("note");
+  expect(connection.value).toHaveProperty("ended", true); // still
   await open();
   expect(connection.value).toEqual({ state: "open" });
+  say({ kind: "lost", reason: "connection lost", wait: 500 });
+  expect(connection.value).not.toHaveProperty("ended");
 });
 
 it("has all events of a recording at once", async () => {

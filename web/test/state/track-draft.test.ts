@@ -16,12 +16,14 @@ import {
   fileNotes,
   format,
   movedCone,
+  notText,
   openDraft,
   openTrackFile,
   placeCone,
   redo,
   removeCone,
   startAt,
+  trackText,
   unchecked,
   undo,
   withTrack,
@@ -36,6 +38,14 @@ const TRACK = {
   ...{ left_cones: [0], right_cones: [1] },
 } as unknown as TrackTree; // biome-ignore format: a table
 const answer: TrackCheckTree = { track: null, problems: ["the right boundary has 1 cones"], warnings: [] };
+const SPREAD = {
+  format: "csv",
+  cones: [[1, 2]],
+  colours: ["orange"],
+  covariances: [[0.1, 0.2, 0]],
+  start: null,
+  notes: [],
+};
 const settle = () => new Promise((resolve) => setTimeout(resolve));
 let asked: unknown[] = [];
 
@@ -46,7 +56,8 @@ beforeEach(() => {
     if (method === "read_track") {
       const { text, name } = params as { text: string; name: string };
       if (text === "bad") throw new Error(`${name}:1:1: not a track`);
-      return { file: { format: "lanes", cones: [[1, 2]], colours: ["orange"], start: [3, 4, 0.5], notes: ["less"] } };
+      if (text === "spread") return { file: SPREAD };
+      return { file: { ...SPREAD, format: "lanes", covariances: null, start: [3, 4, 0.5], notes: ["less"] } };
     }
     const { cones } = params as { cones: unknown[] };
     return { check: cones.length === 2 ? { track: TRACK, problems: [], warnings: [] } : answer };
@@ -127,12 +138,43 @@ it("opens a file as one step, and keeps the draft if the file has errors", async
   expect(await openTrackFile(new File(["bad"], "odd.csv"))).toBe(false);
   expect([draft.value, fileFailure.value]).toEqual([before, "odd.csv:1:1: not a track"]);
   expect(await openTrackFile(new File([Uint8Array.of(0x62, 0xff)], "odd.csv"))).toBe(false);
-  expect(fileFailure.value).toBe("odd.csv: not UTF-8 text");
+  expect(fileFailure.value).toBe("odd.csv:1:2: not UTF-8 text");
   expect(await openTrackFile(new File([" \n"], "none.csv"))).toBe(false);
-  expect(fileFailure.value).toBe("none.csv: the file is empty");
+  expect(fileFailure.value).toBe("none.csv:1:1: the file is empty");
   expect(await openTrackFile(new File(["track: {}"], "good.yaml"))).toBe(true);
   expect(draft.value).toEqual({ cones: [[1, 2]], colours: ["orange"], start: [3, 4, 0.5] });
   expect([format.value, fileNotes.value, fileFailure.value]).toEqual(["lanes", ["less"], ""]);
   undo();
   expect(draft.value).toEqual(before);
+});
+
+it("keeps the covariances of cones that were not moved, and asks for a start pose that the file lacks", async () => {
+  expect(await openTrackFile(new File(["spread"], "spread.csv"))).toBe(true);
+  expect([draft.value.covariances, draft.value.startless]).toEqual([[[0.1, 0.2, 0]], true]);
+  placeCone(5, 5);
+  placeCone(6, 6);
+  edit(movedCone(draft.value, 1, 7, 7));
+  removeCone(2);
+  expect(draft.value.covariances).toEqual([[0.1, 0.2, 0], [0, 0, 0]]); // biome-ignore format: a table
+  await trackText("csv").catch(() => "");
+  expect(asked).toContainEqual([
+    "write_track",
+    expect.objectContaining({ covariances: draft.value.covariances, format: "csv" }),
+  ]);
+  edit(startAt(movedCone(draft.value, 0, 1, 1), 0, 0, 0));
+  expect([draft.value.covariances?.[0], draft.value.startless]).toEqual([[0, 0, 0], undefined]);
+  undo();
+  expect([draft.value.covariances?.[0], draft.value.startless]).toEqual([[0.1, 0.2, 0], true]);
+});
+
+it.each([
+  ["a,b\nc", null],
+  ["\u00e9\n\u{1f600}", null],
+  ["a\nb\xff", { line: 2, column: 2 }],
+  ["\xc3(", { line: 1, column: 1 }],
+  ["ab\n\xc3\xa9\xe2\x82", { line: 2, column: 3 }],
+])("finds bytes that are no text in %j", (text, place) => {
+  const plain = [...text].every((one) => one.charCodeAt(0) < 128) || place === null;
+  const bytes = plain ? new TextEncoder().encode(text) : Uint8Array.from(text, (one) => one.charCodeAt(0));
+  expect(notText(bytes)).toEqual(place);
 });

@@ -16,7 +16,7 @@ class ConeBodies:
     """The cones of the world and the track, which are vehicles; none without contact.
 
     A cone is down or out when it lies, or when its whole base has left the place where it stood. It counts for the car
-    that touched it last; a cone that touches another passes its car on.
+    that touched it last; a cone that touches another passes its car on, also after it was counted itself.
     """
 
     def __init__(self, scenario: Scenario) -> None:
@@ -26,7 +26,7 @@ class ConeBodies:
             if entry.model == CONE and entry.spawn is not None and entry.spawn.poses:
                 self.homes[entry.name] = np.array([pose[:2] for pose in entry.spawn.poses])
                 self._radius[entry.name] = 0.5 * entry.parameters["length"]
-        self.touched_by: dict[int, int] = {}  # id of a cone -> car, of cones that are not counted
+        self.touched_by: dict[int, int] = {}  # id of a cone -> car, also of counted ones
         self.counted: set[int] = set()
 
     def ids(self, programs: dict[str, FleetProgram]) -> Ints:
@@ -40,27 +40,27 @@ class ConeBodies:
         some = which.any(axis=1)
         for (first, second), (one, other) in zip(pairs[some].tolist(), which[some].tolist(), strict=True):
             for cone, by, is_cone in ((first, second, one), (second, first, other)):
-                if is_cone and cone not in self.counted:
-                    if by in cars:
-                        self.touched_by[cone] = cars[by]
-                    elif by in self.touched_by:
-                        self.touched_by.setdefault(cone, self.touched_by[by])
+                if is_cone and by in cars:
+                    self.touched_by[cone] = cars[by]
+                elif is_cone and by in self.touched_by:
+                    self.touched_by.setdefault(cone, self.touched_by[by])
 
     def fallen(self, programs: dict[str, FleetProgram], tick: int) -> list[tuple[int, int]]:
         """Return car and cone of those that are down or out since the last call."""
         found = []
-        for name, homes in self.homes.items() if self.touched_by else ():
+        waiting = [cone for cone in self.touched_by if cone not in self.counted]
+        for name, homes in self.homes.items() if waiting else ():
             if name not in programs:
                 continue
             fleet = programs[name].fleet
-            rows = np.flatnonzero(np.isin(fleet.ids, list(self.touched_by)) & (fleet.members < len(homes)))
+            rows = np.flatnonzero(np.isin(fleet.ids, waiting) & (fleet.members < len(homes)))
             if not len(rows):
                 continue
             pose, home = programs[name].poses_of(rows, tick), homes[fleet.members[rows]]
             moved = ((pose[:2].T - home) ** 2).sum(axis=1) > (2.0 * self._radius[name]) ** 2
             lies = 1.0 - 2.0 * (pose[3] ** 2 + pose[4] ** 2) < UPRIGHT
             for cone in fleet.ids[rows[moved | lies]].tolist():
-                found.append((self.touched_by.pop(cone), cone))
+                found.append((self.touched_by[cone], cone))
                 self.counted.add(cone)
         return found
 

@@ -49,8 +49,8 @@ def check_saved_race(stage: "RulesStage", saved: Mapping[str, Any], present: Map
     if len(passed) > MOST_GATES or not ((passed == -1.0) | ((passed >= 0.0) & (passed <= now))).all():
         raise PaddockError("the saved times of the first car at gates are not valid")
     touched, counted = saved["touched"], saved["counted"]
-    if not np.isin(touched[:, 0], stage.cones.ids(stage.programs)).all() or not _within(touched[:, 1], n):
-        raise PaddockError("the saved race has touched cones that do not exist")
+    if not _possible(stage, touched[:, 0]).all() or not _within(touched[:, 1], n):
+        raise PaddockError("the saved race has touched cones that cannot exist")
     if not _possible(stage, counted).all():
         raise PaddockError("the saved race has counted cones that cannot exist")
 

@@ -293,8 +293,11 @@ class RulesStage:
             if gate == 0:
                 self._crossed_skidpad(car, time, tick)
         elif status == RUNNING and gate == self._last_gate:
-            if not self.track.closed or table[timing.PROGRESS, car] > table[timing.LAP_BASE, car] + 0.5 * self._length:
+            driven = table[timing.PROGRESS, car] - table[timing.LAP_BASE, car]
+            if not self.track.closed or driven > 0.5 * self._length:
                 self._end_lap(car, time, tick)
+            else:
+                self._note(race_log.LAP_REFUSED, car, time, tick, value=max(driven, 0.0))
         elif status == RUNNING and gate >= table[timing.GATE, car] > 0:
             if gate == table[timing.GATE, car]:
                 self._end_sector(car, gate, time, tick)

@@ -99,6 +99,10 @@ class RadioControl(MessageControl):
         """Change a jammer: the same as `jammers.set`, under the name of a remote simulation."""
         self.jammers.set(name, at_tick=at_tick, source=source, **changes)
 
+    def set_spoofer(self, name: str, *, at_tick: int | None = None, source: str = "", **changes: Any) -> None:
+        """Change a spoofer: the same as `spoofers.set`, under the name of a remote simulation."""
+        self.spoofers.set(name, at_tick=at_tick, source=source, **changes)
+
     def commands(self, vehicle: str | int) -> CommandTraffic:
         """Return the counts of commands that went to a vehicle or fleet over the radio."""
         self._engine.thread.refuse_elsewhere("commands()")

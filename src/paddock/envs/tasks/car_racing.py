@@ -5,7 +5,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from paddock.compute.math import atan2, maximum, select, whole
+from paddock.compute.math import atan2, maximum, minimum, select, whole
 from paddock.compute.philox import uniforms
 from paddock.compute.quaternion import rotate
 from paddock.envs.lidar_view import BEAMS, lidar_view
@@ -20,6 +20,7 @@ from paddock.envs.track_view import (
     line_view,
     located,
 )
+from paddock.errors import InvalidValueError
 from paddock.vehicles.model import Placement
 from paddock.vehicles.parts.car import Command
 from paddock.world.columns import Column, Floats, column_index
@@ -28,6 +29,7 @@ from paddock.world.pose import Pose
 PLACE_DRAW, TURN_DRAW = 1, 2  # purposes of draws
 YELLOW = (201, 162, 39)
 CONE_PAINT = (BLUE, YELLOW, (251, 143, 68), (188, 76, 0), (110, 119, 129))  # by the colours of cones
+ROW, ROOM = 6.0, 10.0  # m between two cars of the grid, and on an open track before its end
 ROAD, BEAM = (175, 184, 193), (255, 171, 168)
 
 
@@ -81,12 +83,18 @@ class Observation(NamedTuple):
 
 
 def start(seed: int, agent: int, episode: int, o: Options, course: Floats) -> tuple[Placement, Memory]:
-    """Begin on a grid of two columns, 6 m apart, behind the start or behind any point of the track."""
+    """Begin on a grid of two columns, 6 m apart, behind the start or behind any point of the track.
+
+    On an open track the grid is moved, so that its last car stands on the track and its first one before the end.
+    """
     count = course.shape[0]
     draw, pace = uniforms(seed, 0, PLACE_DRAW, episode)
     side, turn = uniforms(seed, agent, TURN_DRAW, episode)
-    back = whole(6.0 * (agent + 1.0 - select(o.size < 1.5, 1.0, 0.0)) / o.spacing)
-    first = whole(select(o.anywhere > 0.5, draw * count, o.begin))
+    alone = select(o.size < 1.5, 1.0, 0.0)
+    back = whole(ROW * (agent + 1.0 - alone) / o.spacing)
+    ahead = select(o.anywhere > 0.5, draw * count, o.begin)
+    low, high = ROW * (o.size - alone) / o.spacing, count - 1.0 - ROOM / o.spacing
+    first = whole(select(o.closed > 0.5, ahead, maximum(minimum(ahead, high), low)))
     k = (first + count - back % count) % count
     sine, cosine = course[k, 3], course[k, 2]
     room = maximum(0.5 * (course[k, 4] + course[k, 5]) - o.half_width, 0.0)
@@ -147,6 +155,10 @@ def prepare(settings: Mapping[str, Any], batch: Any) -> TaskCourse:
     """Return the track of the setting `track`, seen as the setting `observation` says."""
     track = chosen_track(settings.get("track", "harbour"))
     seen = checked_observation(settings.get("observation", "lidar"))
+    grid = ROW * batch.size if batch.size > 1 else 0.0
+    if grid + (0.0 if track.closed else ROOM) > track.length:
+        room = f"{grid:g} m" if track.closed else f"{grid:g} m and {ROOM:g} m to drive"
+        raise InvalidValueError(f"{batch.size} cars take {room}; track {track.name!r} is {track.length:.0f} m long")
     table, spacing = course_table(track), track.length / (len(track.centre) - (not track.closed))
     parameters = batch.model.parameters(*batch.program.parameter_values.tolist())
     body = batch.model.body(parameters)
@@ -172,8 +184,8 @@ def draw(picture: Picture, scene: Scene) -> None:
     view.fill([left, right] if track.closed else [np.concatenate([left, right[::-1]])], ROAD)
     for line, colour in ((left, BLUE), (right, YELLOW)):
         view.line(line, colour, closed=track.closed, width=2.0)
-    x, y, yaw = track.start
-    view.line([(x - np.sin(yaw) * a, y + np.cos(yaw) * a, 0.0) for a in (-1.5, 1.5)], (255, 255, 255), width=4.0)
+    if track.gates:
+        view.line([(*end, 0.0) for end in (track.gates[0].left, track.gates[0].right)], (255, 255, 255), width=4.0)
     for colour in np.unique(track.colours):
         cones = track.cones[track.colours == colour]
         view.disc(np.column_stack([cones, np.zeros(len(cones))]), 0.3, CONE_PAINT[int(colour)])

@@ -17,12 +17,12 @@ from paddock.record.radio_report import link_tables
 from paddock.record.reader import RecordedRun, open_run
 from paddock.record.run_metrics import metrics
 from paddock.scenario.rules import Rules
-from paddock.track.race_log import RaceEntry
+from paddock.track.race_log import RaceEntry, shown_text
 from paddock.track.standings import Standing, Standings, gap_text
 
 CARS = 8  # most cars in figures
-REMARKS = ("barrier_timeout", "refused", "failsafe", "not_finite", "removed", "contact")
-"""Kinds of events, beside those of the race, that explain a result."""
+REMARKS = ("lap_refused", "barrier_timeout", "refused", "failsafe", "not_finite", "removed", "contact")
+"""Kinds of events that explain a result, beside laps and penalties."""
 HINTS = {"waiting": "did not start", "running": "still on track at the end of the run"}
 
 
@@ -123,7 +123,7 @@ def _markdown(
     lines += _penalty_list(entries)
     if remarks:
         lines += ["## Remarks", ""]
-        lines += [f"- {_cell(who)}: {kind}{f' ({count} times)' if count > 1 else ''}: {_cell(text)}"
+        lines += [f"- {_cell(who)}: {kind}{f' ({count} times)' if count > 1 else ''}: {_cell(shown_text(text))}"
                   for kind, who, count, text in remarks]  # fmt: skip
         lines += [""]
     titles = {"speed.png": "Speed over distance", "gg.png": "g-g diagram", "line.png": "Racing line"}

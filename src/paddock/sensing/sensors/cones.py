@@ -34,7 +34,7 @@ class Options(NamedTuple):
     colour_range: Annotated[float, Column("m", "distance up to which colours are seen", low=0.0, high=1e4)] = 15.0
     colour_confusion: Annotated[float, Column("", "share of the colours that are wrong", low=0.0, high=1.0)] = 0.01
     clutter: Annotated[float, Column("", "false detections per frame, mean", low=0.0, high=10.0)] = 0.1
-    occlusion: Annotated[float, Column("0/1", "other vehicles hide cones", low=0.0, high=1.0)] = 1.0
+    occlusion: Annotated[float, Column("0/1", "other vehicles and obstacles hide cones", low=0.0, high=1.0)] = 1.0
     max_detections: Annotated[float, Column("", "rows of arrays; the nearest are kept", low=1.0, high=4096.0)] = 64.0
     x: Annotated[float, Column("m", "place on the vehicle, forward", low=-100.0, high=100.0)] = 0.0
     y: Annotated[float, Column("m", "place on the vehicle, left", low=-100.0, high=100.0)] = 0.0

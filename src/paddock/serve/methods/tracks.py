@@ -17,13 +17,19 @@ async def read_track(client: Client, text: str, name: str = "track") -> TrackFil
         "format": found["format"],
         "cones": found["cones"],
         "colours": found["colours"],
+        "covariances": found["covariances"],
         "start": found["start"],
         "notes": found["notes"],
     }
 
 
 async def write_track(
-    client: Client, cones: list[list[float]], colours: list[str], start: list[float], format: str
+    client: Client,
+    cones: list[list[float]],
+    colours: list[str],
+    start: list[float],
+    format: str,
+    covariances: list[list[float]] | None = None,
 ) -> str:
-    request = {"cones": cones, "colours": colours, "start": start, "format": format}
+    request = {"cones": cones, "colours": colours, "start": start, "format": format, "covariances": covariances}
     return str((await client.hub.checker.track(request, client.name))["text"])

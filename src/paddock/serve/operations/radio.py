@@ -24,19 +24,29 @@ def jammers(run: LiveSource, client: str) -> list[dict[str, Any]]:
 
 
 def set_jammer(run: LiveSource, client: str, name: str, **changes: Any) -> Future[Any]:
-    return _set(run, client, "jammer", name, changes)
+    return _set("jammer", run, client, name, changes)
+
+
+def spoofers(run: LiveSource, client: str) -> list[dict[str, Any]]:
+    found = run.sim.radio
+    return [] if found is None else [one._asdict() for one in found.spoofers()]
 
 
 def set_spoofer(run: LiveSource, client: str, name: str, **changes: Any) -> Future[Any]:
-    return _set(run, client, "spoofer", name, changes)
+    return _set("spoofer", run, client, name, changes)
 
 
-def _set(run: LiveSource, client: str, kind: str, name: str, changes: dict[str, Any]) -> Future[Any]:
+def _set(kind: str, run: LiveSource, client: str, name: str, changes: dict[str, Any]) -> Future[Any]:
     """Validate a change now; it is applied between two ticks."""
     engine = run.sim.engine
     given = {key: value for key, value in changes.items() if value is not None}
     action = engine.applier.checked(RadioAction(kind, {"name": name, **given}))
     return run.answer(lambda: engine.apply_or_post(action, f"set_{kind}()", source=client))
+
+
+def radio_commands(run: LiveSource, client: str, vehicle: str | int) -> dict[str, Any]:
+    found = radio_of(run).commands(vehicle)
+    return {**found._asdict(), "delay": found.delay if found.delivered else None}
 
 
 def link_budget(run: LiveSource, client: str, source: str, to: str) -> dict[str, Any]:

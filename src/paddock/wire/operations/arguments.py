@@ -167,6 +167,10 @@ Cones = Annotated[
 ConeColours = Annotated[
     list[Literal["blue", "yellow", "orange", "big_orange", "unknown"]], Len(0, MOST_CONES), FIRST, "colour of each cone"
 ]
+ConeCovariances = Annotated[
+    Annotated[list[Annotated[list[Finite], Len(3, 3)]], Len(0, MOST_CONES), FIRST] | None,
+    "variances of x and y of each cone and their covariance, m2; null: none",
+]
 StartPose = Annotated[Annotated[list[Finite], Len(3, 3)], "start pose [x, y, yaw], m and rad"]
 ColumnLists = Annotated[list[ColumnList], Len(0, MOST_LISTS), FIRST, "columns to send in frames 0x15 (ENU, SI units)"]
 

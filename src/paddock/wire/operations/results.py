@@ -316,6 +316,29 @@ class RadioNetworkTree(TypedDict):
     bridges: list[tuple[str, str]]
 
 
+class SpooferTree(TypedDict):
+    """A spoofer of satellite navigation; `captured` vehicles track its signals."""
+
+    name: str
+    on: bool
+    active: bool
+    position: Point | None
+    vehicle: str | None
+    power: float
+    captured: int
+
+
+class CommandTrafficTree(TypedDict):
+    """Commands over the radio since the start; `delay`: mean of those delivered, s, null before the first."""
+
+    sent: int
+    delivered: int
+    lost: int
+    dropped: int
+    waiting: int
+    delay: float | None
+
+
 class JammerTree(TypedDict):
     """A jammer; `active` is the share of time in which it transmits, `position` (m) is null without its vehicle."""
 
@@ -329,18 +352,6 @@ class JammerTree(TypedDict):
     frequency: float
     bandwidth: float
     false_frames: float
-
-
-class SpooferTree(TypedDict):
-    """A spoofer of satellite navigation; `captured`: vehicles whose receivers track its signals."""
-
-    name: str
-    on: bool
-    active: bool
-    position: Point | None
-    vehicle: str | None
-    power: float
-    captured: int
 
 
 class RadioTypeTree(TypedDict):
@@ -503,12 +514,16 @@ class TrackCheckTree(TypedDict):
 
 
 class TrackFileTree(TypedDict):
-    """A track file that was read: its format, cones and start pose; `notes` say what of the file is left out."""
+    """A track file that was read: its format, cones and start pose; `notes` say what of the file is left out.
+
+    `covariances` are null where no cone has one, `start` where the file has none.
+    """
 
     format: Literal["csv", "csv4", "cones", "lanes"]
     cones: list[tuple[float, float]]
     colours: list[Literal["blue", "yellow", "orange", "big_orange", "unknown"]]
-    start: tuple[float, float, float]
+    covariances: list[tuple[float, float, float]] | None
+    start: tuple[float, float, float] | None
     notes: list[str]
 
 

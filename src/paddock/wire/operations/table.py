@@ -569,6 +569,10 @@ class Operations(Protocol):
     ) -> None:
         """Change a jammer; links follow with the next update."""
 
+    @entry("read", rpc="get_spoofers", zmq="Call", answer="spoofers", client="radio.spoofers")
+    def spoofers(self) -> list[r.SpooferTree]:
+        """Return the spoofers of satellite navigation, in the order of their names; none without radio."""
+
     @entry("post", rpc="set_spoofer", zmq="Call", client="radio.set_spoofer", slow=True)
     def set_spoofer(
         self,
@@ -578,7 +582,11 @@ class Operations(Protocol):
         vehicle: Annotated[a.Text | None, "the vehicle that carries it"] = None,
         power: Annotated[a.Finite | None, "dBm"] = None,
     ) -> None:
-        """Change a spoofer of satellite navigation; signals follow with the next update."""
+        """Change a spoofer; satellite signals follow with the next update of the radio."""
+
+    @entry("read", rpc="get_radio_commands", zmq="Call", answer="traffic", client="radio.commands")
+    def radio_commands(self, vehicle: a.Vehicle) -> r.CommandTrafficTree:
+        """Return the counts of commands that went to a vehicle or fleet over the radio."""
 
     @entry("read", rpc="get_link", zmq="Call", answer="link", client="radio.link")
     def link_budget(
@@ -627,8 +635,12 @@ class Operations(Protocol):
         colours: a.ConeColours,
         start: a.StartPose,
         format: Annotated[Literal["csv", "csv4", "cones", "lanes"], "format of the file"] = "csv",
+        covariances: a.ConeCovariances = None,
     ) -> str:
-        """Return the text of a track file with these cones; `lanes` needs cones that form a track."""
+        """Return the text of a track file with these cones; `lanes` needs cones that form a track.
+
+        Only `csv` has covariances.
+        """
 
     @entry("hub", rpc="read_track", answer="file", slow=True)
     def read_track(
