@@ -239,8 +239,10 @@ def wished(
     turn = bend_ahead(m, o, path, k, s, speed)
     if o.hovers > 0.5:
         distance = maximum(sqrt(dx * dx + dy * dy), 1e-9)
-        pace = minimum(o.gain, o.correction / distance)
-        return Desire(ex * level + dx * pace, ey * level + dy * pace, rise, distance, turn, 1.0), beside
+        # beyond `capture` there is no progress: it returns to where it left the path
+        on = select(distance > o.capture, 0.0, 1.0)
+        pace = minimum(o.gain, select(distance > o.capture, m.speed, o.correction) / distance)
+        return Desire(ex * level * on + dx * pace, ey * level * on + dy * pace, rise, distance, turn * on, 1.0), beside
     reach = maximum(o.lookahead, o.lookahead_time * level)
     sine, cosine = sincos(-atan(beside / reach))
     hx, hy = ex * cosine - ey * sine, ey * cosine + ex * sine
