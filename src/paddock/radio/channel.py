@@ -605,6 +605,10 @@ def _run(
                 due[starting] = i
                 starting += 1
             else:
+                if w[UNTIL, i] <= now:  # in no state of a run: an event that nothing handles must not come for ever
+                    w[UNTIL, i] = NEVER
+                if w[REPLY_AT, i] <= now:
+                    w[REPLY_AT, i] = NEVER
                 schedule(e, a, i)
         for k in range(starting if r.shared else 0):
             add_power(r, d, paths, a, e, due[k], now)

@@ -18,6 +18,7 @@ from paddock.radio import channel as c
 from paddock.radio.channel import AirLinks, Devices
 from paddock.radio.heard import FleetHeard
 from paddock.radio.links import BANDWIDTH, BITS, MODULATION, OWNER, SENSITIVITY, SPREAD, Links
+from paddock.radio.message_checks import MOST_BITS
 from paddock.radio.messages import EVERYONE, TEXT, Messages, encoded, places_of
 from paddock.radio.network import Graph, Ints, Network, component_labels, graph_of
 from paddock.radio.radios import Radios
@@ -29,7 +30,7 @@ BEACON_PURPOSE = 902  # of the random phase of a vehicle's beacons
 EVENTS_SHOWN = 20  # of splits and joins at one update; a last one counts the rest
 FEW = 1000  # radios up to which the network is watched at every update; more: once per second
 BEACON_ROWS = 10  # of a pose: position, quaternion, velocity
-MOST_BITS = 1 << 24  # of one message
+FARTHEST = 1e9  # m
 CONTENTS = ("text", "bytes")  # how a log holds the contents of a message
 
 
@@ -276,18 +277,22 @@ class MessageStage:
         self._fitted()
         return {**self.messages.save(), "place": self._place.copy(), "labels": self.labels.copy()}
 
-    def restore(self, saved: Mapping[str, Any]) -> None:
+    def restore(self, saved: Any) -> None:
         """Load what `save` returned, after the links."""
         self.messages = Messages(self.section, self._seed())
         self._radios = None
         view = self._fitted()
         n = view.radios.n
+        if not isinstance(saved, Mapping) or not {"place", "labels"} <= saved.keys():
+            raise PaddockError("saved messages lack a part")
         place, labels = np.asarray(saved["place"]), np.asarray(saved["labels"])
-        if place.shape != (3, n) or not np.isfinite(place).all() or labels.shape not in ((n,), (0,)):
+        if place.shape != (3, n) or place.dtype != np.float64 or labels.shape not in ((n,), (0,)):
             raise PaddockError("saved messages do not fit the radios")
-        if labels.dtype != np.int64 or (labels < 0).any():
+        if not (np.abs(place) <= FARTHEST).all():
+            raise PaddockError("saved messages: places of radios are not valid")
+        if labels.dtype != np.int64 or (labels < 0).any() or (labels >= n).any():
             raise PaddockError("saved components of the network are not valid")
-        self.messages.restore(saved)
+        self.messages.restore(saved, view.tick / self.rate, 1.0 / self.rate)
         self._place, self.labels, self._linked = place.copy(), labels.copy(), -1
         if self.beacon_period or self.messages.busy:
             self._linked = view.links.tick

@@ -471,7 +471,7 @@ class RadioStage:
         self.links, (self.ups, self.downs) = links, counts  # type: ignore[assignment]
         assert self.messages is not None
         self.tuning.restore(saved.get("channels"), roster.radios)
-        self.messages.restore(saved["messages"])
+        self.messages.restore(saved.get("messages"))
         self.uplink.check_saved()
         self.satellites.restore(saved.get("spoofers", []))
 
@@ -486,6 +486,10 @@ class RadioStage:
         assert self.messages is not None and other.messages is not None
         self.messages.take_over(other.messages)
         self.satellites.take_over(other.satellites)
+
+    def forget(self, fleet: str) -> None:
+        """Forget the channel of a fleet that has no vehicles any more."""
+        self.tuning.channels.pop(fleet, None)
 
     def clear(self) -> None:
         """Start a new run."""

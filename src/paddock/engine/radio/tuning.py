@@ -110,6 +110,13 @@ class Tuning:
             type(one) is int and 0 <= one <= HIGHEST_CHANNEL for one in saved.values()
         ):
             raise PaddockError("saved channels of radios are not valid")
+        types = {one.owner: one.radio for one in reversed(radios.groups)}
+        for name, channel in saved.items():
+            if name not in types or types[name].hopping is not None:
+                raise PaddockError(f"saved channels of radios: {name!r:.80} has no radios with a channel")
+            centre = types[name].frequency + channel * types[name].channel_spacing
+            if not LOWEST_FREQUENCY <= centre <= HIGHEST_FREQUENCY:
+                raise PaddockError(f"saved channels of radios: channel {channel} of {name!r} would be at {centre:g} Hz")
         self.channels = dict(saved)
 
 
