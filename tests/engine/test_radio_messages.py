@@ -275,6 +275,11 @@ def test_allocated_channels_separate_fleets_and_survive_a_restore() -> None:
         assert sim.state_hash() == now
         sim.step(30)
         assert sim.state_hash() == after and not sim.radio.network().reach("scouts[0]", "rovers[0]")
+        sim.remove("rovers")  # and with it its channel
+        sim.step(10)
+        saved, now = sim.save(), sim.state_hash()
+        sim.restore(saved)
+        assert sim.state_hash() == now
 
 
 def test_radios_that_hop_with_one_key_stay_in_contact() -> None:

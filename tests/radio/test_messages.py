@@ -146,6 +146,18 @@ def test_states_that_lack_a_part_are_refused() -> None:
             found.restore({key: one for key, one in saved.items() if key != name}, 0.059)
 
 
+def test_airtime_is_that_of_packets_and_acknowledgements() -> None:
+    """1 Mbit/s, slots of 20 us: a packet of 272 + 8000 bits and 0.1 ms takes 419 slots, an acknowledgement 11."""
+    found = messages_over(links_of(~np.eye(2, dtype=bool)), MessagesSection())
+    found.send(0, 1, bytes(1000), 0.0)
+    found.advance(0.004)
+    first = found.airtimes(0.004)
+    assert 0.0 < first[0] < 0.004 and first[1] == 0.0
+    found.advance(0.1)
+    assert first + found.airtimes(0.1) == pytest.approx([419 * 2e-5, 11 * 2e-5])
+    assert found.airtimes(0.2).tolist() == [0.0, 0.0]
+
+
 def test_streams_of_others_do_not_change_a_link() -> None:
     """What a radio sends to another does not depend on a third pair that neither of them hears."""
 

@@ -11,6 +11,7 @@ from paddock.radio.channel import Air, Devices, Rules
 MOST_BITS = 1 << 24  # of one message
 MOST_HOPS = 255
 MOST_COUNTED = 1 << 53
+LONGEST_AIRTIME = 1e12  # s
 SOON = 1.0  # s: arrivals after the present, by the rest of a slot and the way
 
 
@@ -39,6 +40,7 @@ def check_radios(air: Air, n: int, number: int, time: float) -> None:
     }
     good = all(((w[row] >= low) & (w[row] <= high)).all() for row, (low, high) in ranges.items())
     good = good and bool(np.isfinite(real).all() and (real[c.LOG_OK] <= 0.0).all() and (real[c.LOCK_BIT] <= 0.0).all())
+    good = good and bool(((real[c.ON_AIR] >= 0.0) & (real[c.ON_AIR] <= LONGEST_AIRTIME)).all())
     good = good and _within(air.counts, 0, MOST_COUNTED) and _within(air.seen, 0, number)
     ages = air.heard_real[:, :, c.HEARD_AGE][air.heard >= 0]
     good = good and _within(air.heard, -1, n - 1) and bool(np.isfinite(air.heard_real).all()) and _past(ages, time)

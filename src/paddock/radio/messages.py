@@ -96,7 +96,7 @@ def reset_radios(air: Air, window: int, now: int = 0) -> None:
     w[[c.LOCK, c.REPLY_TO]] = -1
     w[[c.LOCKED_AT, c.PART]] = 0
     w[c.WINDOW] = window
-    air.real[:] = 0.0
+    air.real[: c.ON_AIR] = 0.0
     w[c.PHASE], w[c.LEFT] = np.where(w[c.COUNT] > 0, c.WAITS, c.IDLE), -1
     w[c.UNTIL] = np.where(w[c.COUNT] > 0, now + 1, c.NEVER)
 
@@ -141,6 +141,7 @@ class Messages:
         for name in ("queue", "queue_real", "mail", "mail_real", "seen", "heard_real"):
             getattr(self.air, name)[to] = getattr(before, name)[kept]
         self.air.counts[:, to] = before.counts[:, kept]
+        self.air.real[c.ON_AIR, to] = before.real[c.ON_AIR, kept]
         for row in (c.HEAD, c.COUNT, c.MAILS, c.SEEN, c.DRAWS, c.SENT):
             self.air.whole[row, to] = before.whole[row, kept]
         renumbered = np.append(place, -1)
@@ -271,6 +272,19 @@ class Messages:
             here = self.rules, self.devices, self.paths, self.routes, self.air, self._events, self._got
             c.run_air(self.slot_at(time), *here)
 
+    def airtimes(self, time: float) -> Floats:
+        """Return the time (s) that each radio was on the air since the last call, until a time (s); count from there.
+
+        What a transmission in progress still takes counts at the next call.
+        """
+        w, real, slot = self.air.whole, self.air.real, self.slot_at(time)
+        sends, replies = w[c.PHASE] == c.SENDS, w[c.REPLY] == c.REPLIES
+        left = np.where(sends, w[c.UNTIL] - slot, 0) + np.where(replies, w[c.REPLY_AT] - slot, 0)
+        rest = np.clip(left * self.rules.slot, 0.0, real[c.ON_AIR])
+        taken: Floats = real[c.ON_AIR] - rest
+        real[c.ON_AIR] = rest
+        return taken
+
     # results ---------------------------------------------------------------------------------------------------------
 
     def received(self, radio: int, time: float = np.inf) -> list[Message]:
@@ -348,7 +362,7 @@ class Messages:
 
         `time` (s) is that of the state; the channel had run up to it, or to `step` s before.
         """
-        if not isinstance(saved, Mapping) or not _KEYS <= saved.keys():
+        if not isinstance(saved, Mapping) or not _KEYS.issubset(saved):
             raise PaddockError("saved messages lack a part")
         air = empty_air(self.n, self.section)
         for name in ("whole", "real", "counts", "seen", "heard", "heard_real"):
@@ -402,9 +416,9 @@ def places_of(new: Ints, old: Ints) -> Ints:
 
 def _contents(saved: Mapping[str, Any]) -> dict[int, bytes]:
     numbers, lengths, joined = (np.asarray(saved[name]) for name in ("numbers", "lengths", "contents"))
-    if (numbers.dtype, lengths.dtype, joined.dtype) != (np.int64, np.int64, np.uint8):
+    if numbers.dtype != np.int64 or lengths.dtype != np.int64 or joined.dtype != np.uint8:
         raise PaddockError("saved messages: contents are not arrays of whole numbers and bytes")
-    valid = lengths.shape == numbers.shape and ((lengths >= 1) & (lengths <= MOST_BYTES + 1)).all()
+    valid = lengths.shape == numbers.shape and bool(((lengths >= 1) & (lengths <= MOST_BYTES + 1)).all())
     if numbers.ndim != 1 or not valid or int(lengths.sum()) != joined.size:
         raise PaddockError("saved messages: contents of other lengths than stated")
     every = joined.tobytes()

@@ -85,11 +85,16 @@ class Survey:
         tables: PathTables,
         doing: Floats,
         heights: Callable[[Floats, Floats], Floats],
+        on_air: Floats,
     ) -> None:
-        """`doing` is what the jammers do; `heights` returns the ground (m) at places, from any thread."""
+        """`doing` is what the jammers do, `on_air` (n,) the share of time with messages and commands.
+
+        `heights` returns the ground (m) at places, from any thread.
+        """
         self.radios, self.tables, self.heights = radios, tables, heights
         self.table, self.doing = radios.table.copy(), doing.copy()
         self.classes = classes
+        self.transmits = np.minimum(self.table[DUTY, : radios.n] + on_air, 1.0)  # share of time
 
     def coverage(
         self, transmitters: Sequence[int], receiver: int, x: float, y: float, size: float, side: int, height: float
@@ -181,7 +186,7 @@ class Survey:
             at, band = float(self.table[FREQUENCY, j]), float(self.table[BANDWIDTH, j])
             q = k - (len(sources) - jammers)
             if q < 0:
-                power += levels[k] * float(self.table[DUTY, j]) * _in_bins(edges, at, band)
+                power += levels[k] * float(self.transmits[j]) * _in_bins(edges, at, band)
             elif q < self.doing.shape[1]:
                 power += levels[k] * self._jammed_bins(q, edges, at, band)
         return Spectrum(low, high, (centre - 0.5 * width, centre + 0.5 * width), _dbm(power), decibels(floor))
@@ -190,7 +195,7 @@ class Survey:
         """Return the nearest radios of others that transmit between two frequencies, in the order of their numbers."""
         table = self.table[:, : self.radios.n]
         half = 0.5 * table[BANDWIDTH]
-        heard = (table[FREQUENCY] + half > low) & (table[FREQUENCY] - half < high) & (table[DUTY] > 0.0)
+        heard = (table[FREQUENCY] + half > low) & (table[FREQUENCY] - half < high) & (self.transmits > 0.0)
         heard &= table[OWNER] != table[OWNER, receiver]
         found = np.flatnonzero(heard)
         apart = ((table[:3, found] - table[:3, receiver : receiver + 1]) ** 2).sum(axis=0)

@@ -21,7 +21,7 @@ from paddock.radio.links import BANDWIDTH, BITS, MODULATION, OWNER, SENSITIVITY,
 from paddock.radio.message_checks import MOST_BITS
 from paddock.radio.messages import EVERYONE, TEXT, Messages, encoded, places_of
 from paddock.radio.network import Graph, Ints, Network, component_labels, graph_of
-from paddock.radio.radios import Radios
+from paddock.radio.radios import Floats, Radios
 from paddock.radio.signal import power_ratio
 from paddock.scenario.messages import LONGEST, MessagesSection
 from paddock.world.fleet import draw_uniforms
@@ -112,6 +112,11 @@ class MessageStage:
             self._update(view, tick)
         if self.beacon_period:
             self._send_beacons(view.radios, tick)
+
+    def airtimes(self, tick: int) -> Floats:
+        """Return the time (s) that each radio was on the air since the last call, until a tick."""
+        self._fitted()
+        return self.messages.airtimes(tick / self.rate)
 
     def begin(self, tick: int) -> None:
         """Take the first links, and send the first beacons."""

@@ -127,6 +127,7 @@ class RadioStage:
         self._accepted: Floats = np.zeros((0, 0))
         self._levels: Floats = np.zeros((0, 0))  # mW of jammers at radios, of the last update
         self._doing: Floats = np.zeros((SPAN + 1, 0))  # what the jammers do, of the last update
+        self._on_air: Floats = np.zeros(0)  # share of time that radios transmitted packets before the last update
         self._roster: RadioRoster | None = None
         self._version: tuple[int, int] = (-1, -1)
         self.satellites = SatelliteField(scenario, world, programs, events, self._put_emitters)
@@ -160,6 +161,12 @@ class RadioStage:
             else:
                 self._roster.jammers.states = old.jammers.states
                 self.links = _renumbered(self.links, old.keys, self._roster.keys)
+                before, self._on_air = self._on_air, np.zeros(self._roster.radios.n)
+                for key, k in old.keys.items() if len(before) == old.radios.n else ():
+                    if key in self._roster.keys:
+                        self._on_air[self._roster.keys[key]] = before[k]
+            if len(self._on_air) != self._roster.radios.n:
+                self._on_air = np.zeros(self._roster.radios.n)
         return self._roster
 
     def due(self, tick: int) -> int:
@@ -181,6 +188,7 @@ class RadioStage:
         if self.tuning.tune(roster.radios, self.world.seed, tick / self.world.clock.rate):
             roster.update.refresh()
         self.locate()
+        self._on_air = self._traffic(tick)
         jamming, self._doing = self._jam(roster, tick)
         self.links = roster.update.run(tick, jamming, before)
         self.satellites.update(tick, self.period / self.world.clock.rate, roster.jammers, self._doing, self.heights)
@@ -190,6 +198,13 @@ class RadioStage:
         self._show(roster)
         if not quiet:
             self._report(roster, before, tick)
+
+    def _traffic(self, tick: int) -> Floats:
+        """Return the share of time that each radio has transmitted messages and commands since the last update."""
+        assert self.messages is not None
+        interval = self.period / self.world.clock.rate
+        taken = self.messages.airtimes(max(tick - 1, 0)) + self.uplink.airtimes(interval)
+        return np.minimum(taken / interval, 1.0)
 
     def locate(self) -> None:
         """Put all radios and jammers where their vehicles are now."""
@@ -208,7 +223,7 @@ class RadioStage:
         jamming, doing = np.zeros(radios.n), np.zeros((SPAN + 1, 0))
         if len(roster.jammers):
             time, interval = tick / self.world.clock.rate, self.period / self.world.clock.rate
-            doing = roster.jammers.act(time, interval, classes, roster.paths)
+            doing = roster.jammers.act(time, interval, classes, roster.paths, self._on_air)
             self._levels = roster.jammers.levels(classes, roster.paths)
             add_jamming(radios.table, doing, self._levels, jamming)
         return jamming, doing
@@ -348,7 +363,7 @@ class RadioStage:
         """Return a copy of all transmitters at their present places."""
         roster = self.roster
         self.locate()
-        return Survey(roster.radios, roster.classes, roster.tables, self._doing, self.heights)
+        return Survey(roster.radios, roster.classes, roster.tables, self._doing, self.heights, self._on_air)
 
     def surveyed(
         self, of: str | int | None, receiver: str | int | None, x: float | None, y: float | None, size: float | None
@@ -455,6 +470,7 @@ class RadioStage:
         counts = {"ups": self.ups, "downs": self.downs}
         assert self.messages is not None
         own: dict[str, Any] = {"messages": self.messages.save(), "channels": self.tuning.save()}
+        own["on_air"] = self._on_air.copy()
         if self.satellites.sections:
             own["spoofers"] = self.satellites.save()
         return {"links": links_tree(self.links), "jammers": roster.jammers.save(), **own, **counts}
@@ -472,6 +488,10 @@ class RadioStage:
         assert self.messages is not None
         self.tuning.restore(saved.get("channels"), roster.radios)
         self.messages.restore(saved.get("messages"))
+        on_air = np.asarray(saved.get("on_air"))
+        if on_air.shape != (roster.radios.n,) or on_air.dtype != np.float64 or not _shares(on_air):
+            raise PaddockError("saved shares of time on the air are not those of the radios")
+        self._on_air = on_air.copy()
         self.uplink.check_saved()
         self.satellites.restore(saved.get("spoofers", []))
 
@@ -482,7 +502,7 @@ class RadioStage:
         roster = other.roster
         self.links, self.ups, self.downs, self._accepted = other.links, other.ups, other.downs, other._accepted
         self._roster, self._version = roster, (-1, -1)
-        self.tuning = other.tuning
+        self.tuning, self._on_air = other.tuning, other._on_air
         assert self.messages is not None and other.messages is not None
         self.messages.take_over(other.messages)
         self.satellites.take_over(other.satellites)
@@ -494,10 +514,14 @@ class RadioStage:
     def clear(self) -> None:
         """Start a new run."""
         self.links, self.ups, self.downs = no_links(0), 0, 0
-        self._roster, self.tuning = None, Tuning()
+        self._roster, self.tuning, self._on_air = None, Tuning(), np.zeros(0)
         if self.messages is not None:
             self.messages.clear()
         self.satellites.clear()
+
+
+def _shares(values: Floats) -> bool:
+    return bool(((values >= 0.0) & (values <= 1.0)).all())
 
 
 def _pairs(links: Links, lowest: int) -> Ints:
