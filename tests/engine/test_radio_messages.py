@@ -136,6 +136,16 @@ def test_mistakes_of_send_and_allocate() -> None:
             sim.radio.allocate(["scout"], [1])
         with pytest.raises(UnknownNameError, match="unknown method 'best' of allocation"):
             sim.radio.allocate(["scouts"], [1], "best")
+        for groups, channels, message in (
+            ("scouts", [1], "groups are a list of names"),
+            (["scouts"], [1, 1], "channels are a list of numbers, each once"),
+            (["scouts"], 1, "channels are a list of numbers, each once, not 1"),
+        ):
+            with pytest.raises(InvalidValueError, match=message):
+                sim.radio.allocate(groups, channels)
+        for since in ("a", -5, True):
+            with pytest.raises(InvalidValueError, match="since is the number of a message, 0 or more"):
+                sim.radio.received("scouts[0]", since=since)
 
 
 @pytest.mark.parametrize(

@@ -391,3 +391,26 @@ def test_a_hill_and_a_wall_weaken_links() -> None:
         links = sim.radio.links()
         row = slice(int(links.start[1]), int(links.start[2]))
         assert 0 not in links.peer[row].tolist()  # -107 dBm is below the sensitivity of b
+
+
+@pytest.mark.parametrize(
+    ("other", "mismatch", "outside"),
+    [({"channel": 2}, "other channel", 10.0 * np.log10(2.0)), ({"channel": 8}, "other channel", 300.0),
+     ({"modulation": "bpsk"}, "other modulation", 0.0)],
+)  # fmt: skip
+def test_the_budget_of_radios_that_cannot_decode_each_other(
+    other: dict[str, Any], mismatch: str, outside: float
+) -> None:
+    """Channels 5 MHz apart, of 20 MHz: two channels further, half of the transmission is in the band."""
+    stations = [{"name": name, "position": [x, 0, 10], "radio": name} for name, x in (("a", 0.0), ("b", 500.0))]
+    types = {"a": {"bandwidth": 20e6}, "b": {"bandwidth": 20e6, **other}}
+    given = {"radio": {"types": types, "stations": stations}, "vehicles": [{"name": "p", "model": "point"}]}
+    with paddock.load(given) as sim:
+        sim.step(20)
+        budget = sim.radio.link("a", "b")
+    free = 20.0 - 20.0 * np.log10(4.0 * np.pi * 2.4e9 / 299_792_458.0 * 500.0)
+    assert (budget.mismatch, budget.up, budget.per, budget.capacity) == (mismatch, False, 1.0, 0.0)
+    assert budget.outside == pytest.approx(outside, abs=0.01) and budget.received == pytest.approx(
+        free - outside, abs=0.05
+    )
+    assert f"a -> b: down ({mismatch})" in str(budget)

@@ -182,7 +182,8 @@ class MessageStage:
     def network(self, tick: int) -> Network:
         """Return the network of the present links."""
         view = self._fitted()
-        return Network(tick, self._graph(view), [view.name_of(k) for k in range(view.radios.n)])
+        names = [view.name_of(k) for k in range(view.radios.n)]
+        return Network(tick, self._graph(view), names, view.radios.table[OWNER, : view.radios.n])
 
     def components(self) -> Ints:
         """Return the component of each radio at the last look at the network."""

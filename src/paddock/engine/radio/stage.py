@@ -20,12 +20,13 @@ from paddock.engine.radio.messages import MessageStage, RadioView
 from paddock.engine.radio.saved import check_links, links_tree, loaded_links
 from paddock.engine.radio.tuning import Tuning, links_on_one_channel
 from paddock.engine.radio.uplink import Uplink, station_range
-from paddock.errors import PaddockError, UnknownNameError, unknown_name
+from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
 from paddock.radio.datalink import NO_LINK, LinkQuality, quality_between
 from paddock.radio.describing import Emitters
 from paddock.radio.jamming import (
     FRAMES,
     ON,
+    SETTABLE,
     SPAN,
     Jammers,
     JammerState,
@@ -41,6 +42,7 @@ from paddock.radio.radios import COLUMN, FleetRadios, Floats, Ints, Radios, chec
 from paddock.radio.summary import fill_status
 from paddock.radio.survey import Survey
 from paddock.scenario import Scenario
+from paddock.wire.survey_limits import LARGEST
 from paddock.world.columns import column_index
 from paddock.world.pose import Environment
 from paddock.world.world import World
@@ -386,7 +388,7 @@ class RadioStage:
         low, high = radios.table[:2].min(axis=1), radios.table[:2].max(axis=1)
         middle, extent = 0.5 * (low + high), float((high - low).max())
         given = float(middle[0]) if x is None else x, float(middle[1]) if y is None else y
-        return sources, at, *given, max(1.7 * extent, 100.0) if size is None else size
+        return sources, at, *given, min(max(1.7 * extent, 100.0), LARGEST) if size is None else size
 
     def emitters(self) -> Emitters:
         """Return jammers and spoofers as they are now, as plain trees."""
@@ -416,6 +418,9 @@ class RadioStage:
             raise unknown_name("change of the radio", action.verb, ["jammer", "spoofer", "send", "allocate"])
         arguments = dict(action.arguments)
         state = self._emitter(action.verb, str(arguments.pop("name", "")))
+        if not arguments:
+            known = SPOOFER_SETTINGS if action.verb == "spoofer" else SETTABLE
+            raise InvalidValueError(f"{action.verb} {state.name!r}: nothing to change; give {', '.join(known)}")
         for name in arguments if action.verb == "spoofer" else ():
             if name not in SPOOFER_SETTINGS:
                 raise unknown_name("setting of a spoofer", name, SPOOFER_SETTINGS)
