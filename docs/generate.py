@@ -171,7 +171,11 @@ def lists(field: dict[str, Any]) -> str:
     low, high = field.get("minItems"), field.get("maxItems")
     if low is None:
         return "list of numbers"
-    return f"list of {low}" + (f" or {high}" if high != low else "") + " numbers"
+    items = field.get("prefixItems", [field.get("items", {})])
+    what = "texts" if items and all(one.get("type") == "string" for one in items) else "numbers"
+    if high is None or high == low:
+        return f"list of {low}{'' if high == low else ' or more'} {what}"
+    return f"list of {low} {'or' if high == low + 1 else 'to'} {high} {what}"
 
 
 def limits(field: dict[str, Any]) -> str:
@@ -280,7 +284,10 @@ def behaviour_tables() -> str:
     return "\n".join(behaviour_section(find_rule(name)) for name in rule_names())
 
 
-PATHS = {"playback": ("s, inputs", "a list of rows [time, steer, throttle, brake, gear, handbrake], the last optional")}
+PATHS = {
+    "playback": ("s, inputs", "a list of rows [time, steer, throttle, brake, gear, handbrake], the last optional"),
+    "seek_signal": ("", "file of a radio map (`paddock radio fit`); none: its own measurements"),
+}
 
 
 def behaviour_section(rule: Rule) -> str:
@@ -294,7 +301,8 @@ def behaviour_section(rule: Rule) -> str:
     if rule.relays:
         rows.insert(0, ["`between`", "", "two ends: names of vehicles or stations", "", "required"])
     if rule.prepare_path is not None:
-        rows.insert(0, ["`path`", *PATHS.get(rule.name, ("m", "a list of points or a shape")), "", "required"])
+        about = PATHS.get(rule.name, ("m", "a list of points or a shape"))
+        rows.insert(0, [f"`{rule.path_option}`", *about, "", "none" if rule.optional_path else "required"])
     return f"## `{rule.name}`\n\n{rule.summary}.\n\n" + option_table(rows)
 
 

@@ -73,6 +73,24 @@ def test_coverage_is_the_area_of_a_circle(folder: Path, capsys: pytest.CaptureFi
     assert picture.read_bytes().startswith(b"\x89PNG") and tree["most"] == pytest.approx(-30.0, abs=12.0)
 
 
+def test_points_need_no_power(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "poles.csv").write_text("x,y,z,power,rssi\n0,0,10,unknown,\n")
+    assert exit_code(["radio", "query", str(folder / "walk.npz"), "--points", str(folder / "poles.csv"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["dbm"] == pytest.approx(-30.0 - 10.0 * np.log10(526.0), abs=0.5)
+
+
+def test_weights_of_zero_name_the_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "zero.csv").write_text("x,y,z,dbm,weight\n" + "".join(f"{k},0,1,-50,0\n" for k in range(30)))
+    assert exit_code(["radio", "fit", str(folder / "zero.csv")]) == 2
+    assert "zero.csv: a radio map needs at least 10 samples of weight > 0, not 0" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("after", ["-1", "nan"])
+def test_a_link_after_an_impossible_time(after: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code(["radio", "link", "relay", "base", "rover", "--after", after]) == 2
+    assert f"--after must be a number >= 0 in s, not {after}" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

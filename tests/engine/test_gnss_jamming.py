@@ -148,6 +148,17 @@ def test_spoofed_receivers_are_part_of_the_state() -> None:
             sim.restore(pack(tree))
 
 
+def test_every_state_of_a_capture_restores() -> None:
+    """From the start of a run on, a spoofer holds the receiver longer and longer, then captures it."""
+    with paddock.load(world({"spoofers": [spoofer(offset=[30.0, 0.0, 0.0])]})) as sim:
+        captured = []
+        for _ in range(50):
+            sim.restore(sim.save())
+            captured.append(sim.radio.spoofers()[0].captured)
+            sim.step(3)
+        assert captured == sorted(captured) and (captured[0], captured[-1]) == (0, 1)
+
+
 def test_changes_of_spoofers_are_checked() -> None:
     with paddock.load(world({"spoofers": [spoofer(offset=[1.0, 0.0, 0.0])]})) as sim:
         with pytest.raises(UnknownNameError, match="unknown spoofer 'lair'; did you mean 'liar'"):

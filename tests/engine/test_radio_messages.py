@@ -136,6 +136,16 @@ def test_mistakes_of_send_and_allocate() -> None:
             sim.radio.allocate(["scout"], [1])
         with pytest.raises(UnknownNameError, match="unknown method 'best' of allocation"):
             sim.radio.allocate(["scouts"], [1], "best")
+        for groups, channels, message in (
+            ("scouts", [1], "groups are a list of names"),
+            (["scouts"], [1, 1], "channels are a list of numbers, each once"),
+            (["scouts"], 1, "channels are a list of numbers, each once, not 1"),
+        ):
+            with pytest.raises(InvalidValueError, match=message):
+                sim.radio.allocate(groups, channels)
+        for since in ("a", -5, True):
+            with pytest.raises(InvalidValueError, match="since is the number of a message, 0 or more"):
+                sim.radio.received("scouts[0]", since=since)
 
 
 @pytest.mark.parametrize(
@@ -275,6 +285,11 @@ def test_allocated_channels_separate_fleets_and_survive_a_restore() -> None:
         assert sim.state_hash() == now
         sim.step(30)
         assert sim.state_hash() == after and not sim.radio.network().reach("scouts[0]", "rovers[0]")
+        sim.remove("rovers")  # and with it its channel
+        sim.step(10)
+        saved, now = sim.save(), sim.state_hash()
+        sim.restore(saved)
+        assert sim.state_hash() == now
 
 
 def test_radios_that_hop_with_one_key_stay_in_contact() -> None:

@@ -131,6 +131,40 @@ def test_a_follower_reacts_after_its_time() -> None:
         assert [tick for tick, *rest in seen if rest == [2.4e9, 1.0, True]] == [40, 50]
 
 
+def test_a_follower_hears_messages_beacons_and_commands() -> None:
+    """Without a duty: it tunes to what is sent until nothing is; the spectrum shows the share of time on the air."""
+    follower = {"name": "f", "kind": "follower", "position": [50, 10, 0], "frequency": 5e9, "reaction": 0.1}
+    kind = {**QUIET, "duty": 0.0, "bit_rate": 1e4}
+    stations = [{"name": name, "position": [x, 0, 0], "radio": "t"} for name, x in (("a", 0), ("b", 100))]
+    section = {"types": {"t": kind}, "stations": stations, "jammers": [{**follower, "power": -60}]}
+    fleet = {"name": "p", "model": "point", "pose": [50, 0, 0, 0], "radio": "t", "via": {"radio": "a"}}
+    with loaded(section, fleet) as sim:
+        sim.step(50)
+        quiet = float(sim.radio.spectrum("b").power.max())
+        assert sim.radio.jammers()[0].frequency == 5e9
+        sim.radio.send("a", "*", b"x" * 1000)  # 0.8272 s on the air, with the header
+        sim.step(60)
+        assert sim.radio.jammers()[0].frequency == 2.4e9
+        assert float(sim.radio.spectrum("b").power.max()) > quiet + 20.0
+        blob, known = sim.save(), sim.state_hash()
+        sim.step(20)
+        later = sim.state_hash()
+        sim.restore(blob)
+        assert sim.state_hash() == known
+        sim.step(20)
+        assert sim.state_hash() == later
+        sim.step(80)
+        assert sim.radio.jammers()[0].frequency == 5e9 and float(sim.radio.spectrum("b").power.max()) == quiet
+        for _ in range(8):
+            sim.command("p", vx=0.0)
+            sim.step(10)
+        assert sim.radio.jammers()[0].frequency == 2.4e9
+    section["messages"] = {"beacons": {"rate": 10}}
+    with loaded(section, fleet) as sim:
+        sim.step(50)
+        assert sim.radio.jammers()[0].frequency == 2.4e9
+
+
 def test_deceptive_frames_are_accepted_near_the_jammer() -> None:
     """At 100 m false frames are decoded like real ones; at 100 km they are lost in the noise."""
     liar = {"name": "liar", "kind": "deceptive", "position": [0, 100, 50], "power": 20, "frames": 10}
@@ -288,6 +322,10 @@ CRAFTED: dict[str, Callable[[dict[str, Any]], Any]] = {
     "a frequency that is not finite": lambda radio: radio["jammers"][0].update(frequency=float("nan")),
     "no jammers": lambda radio: radio.update(jammers=[]),
     "less than nothing": lambda radio: radio.update(ups=-1),
+    "no messages": lambda radio: radio.pop("messages"),
+    "a component that does not exist": lambda radio: radio["messages"]["labels"].__setitem__(0, 10**6),
+    "a channel of no fleet": lambda radio: radio.update(channels={"ghost": 3}),
+    "more than always on the air": lambda radio: radio["on_air"].__setitem__(0, 1.5),
     "no links": lambda radio: radio.pop("links"),
 }
 
@@ -353,3 +391,26 @@ def test_a_hill_and_a_wall_weaken_links() -> None:
         links = sim.radio.links()
         row = slice(int(links.start[1]), int(links.start[2]))
         assert 0 not in links.peer[row].tolist()  # -107 dBm is below the sensitivity of b
+
+
+@pytest.mark.parametrize(
+    ("other", "mismatch", "outside"),
+    [({"channel": 2}, "other channel", 10.0 * np.log10(2.0)), ({"channel": 8}, "other channel", 300.0),
+     ({"modulation": "bpsk"}, "other modulation", 0.0)],
+)  # fmt: skip
+def test_the_budget_of_radios_that_cannot_decode_each_other(
+    other: dict[str, Any], mismatch: str, outside: float
+) -> None:
+    """Channels 5 MHz apart, of 20 MHz: two channels further, half of the transmission is in the band."""
+    stations = [{"name": name, "position": [x, 0, 10], "radio": name} for name, x in (("a", 0.0), ("b", 500.0))]
+    types = {"a": {"bandwidth": 20e6}, "b": {"bandwidth": 20e6, **other}}
+    given = {"radio": {"types": types, "stations": stations}, "vehicles": [{"name": "p", "model": "point"}]}
+    with paddock.load(given) as sim:
+        sim.step(20)
+        budget = sim.radio.link("a", "b")
+    free = 20.0 - 20.0 * np.log10(4.0 * np.pi * 2.4e9 / 299_792_458.0 * 500.0)
+    assert (budget.mismatch, budget.up, budget.per, budget.capacity) == (mismatch, False, 1.0, 0.0)
+    assert budget.outside == pytest.approx(outside, abs=0.01) and budget.received == pytest.approx(
+        free - outside, abs=0.05
+    )
+    assert f"a -> b: down ({mismatch})" in str(budget)

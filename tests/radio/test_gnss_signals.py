@@ -87,15 +87,16 @@ def open_sky() -> np.ndarray:
 
 def test_a_receiver_is_captured_after_the_capture_time_and_pulled() -> None:
     signals = open_sky()
-    for k in range(9):
+    for k in range(10):
         run(signals, 0.1 * k, g.AUTHENTIC + 10.0)
+        assert signals[g.HELD, 0] == pytest.approx(0.1 * k)
         assert signals[g.CAPTOR, 0] == 0.0
         # not captured: noise with a matched spectrum, J/S of 10 dB
         assert signals[g.CN0, 0] == pytest.approx(g.effective_cn0(OPEN_SKY, 10.0, 1.5), abs=1e-9)
-    for k in range(9, 60):
+    for k in range(10, 60):
         run(signals, 0.1 * k, g.AUTHENTIC + 10.0)
     assert signals[g.CAPTOR, 0] == 1.0 and signals[g.SPOOFED, 0] == 1.0
-    assert signals[g.OFFSET : g.OFFSET + 3, 0] == pytest.approx([2.0 * (5.9 - 0.9), 0.0, 0.0])
+    assert signals[g.OFFSET : g.OFFSET + 3, 0] == pytest.approx([2.0 * (5.9 - 1.0), 0.0, 0.0])
     assert signals[g.DRIFT : g.DRIFT + 3, 0].tolist() == [2.0, 0.0, 0.0]
     assert signals[g.CN0, 0] == pytest.approx(54.0)  # 10 dB above open sky, limited
     run(signals, 6.0, g.AUTHENTIC - 0.1)  # weaker than the satellites

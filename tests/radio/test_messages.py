@@ -57,7 +57,7 @@ def test_restored_messages_continue_equally(seed: int) -> None:
     found = busy_messages(seed)
     saved = unpack(pack(found.save()))
     other = messages_over(links_of(np.zeros((8, 8))), found.section, seed)
-    other.restore(saved)
+    other.restore(saved, 0.059)
     assert digest(other.save()) == digest(found.save())
     other.paths, other.routes = found.paths, found.routes
     for one in (found, other):
@@ -100,6 +100,16 @@ def test_crafted_states_are_refused() -> None:
         ("whole", (c.LOCK, 0), 99),
         ("whole", (c.COUNT, 0), 50),
         ("heard", (0, 0), 99),
+        ("seen", (0, 0), 61),
+        ("counts", (0, 0), 1 << 60),
+        ("whole", (c.LEFT, 0), 1025),
+        ("whole", (c.PART, 0), 99999),
+        ("queue", (0, c.NUMBERS), 11),
+        ("queue", (0, c.BITS), 1 << 40),
+        ("queue", (0, c.ATTEMPTS), 7),
+        ("queue", (0, c.EXPIRES), 1 << 61),
+        ("mail", (0, c.MAIL_NUMBERS), 11),
+        ("mail_real", (0, c.MAIL_SENT), 1.0),
         ("queue", (0, c.GOAL), 99),
         ("mail_real", (0, 0), np.nan),
         ("numbers", (0,), 5000),
@@ -107,7 +117,45 @@ def test_crafted_states_are_refused() -> None:
         broken = {key: one.copy() if isinstance(one, np.ndarray) else one for key, one in saved.items()}
         broken[name][place] = value
         with pytest.raises(PaddockError, match="saved messages"):
-            other.restore(broken)
+            other.restore(broken, 0.059)
+
+
+@pytest.mark.parametrize("slot", [0, 99, 10**6, c.NEVER - 1])
+def test_events_at_impossible_times_are_refused_and_end(slot: int) -> None:
+    """Slot 99 is before the present, the others are after the longest packet; the channel ends in any case."""
+    found = busy_messages(4)
+    saved = found.save()
+    other = messages_over(links_of(np.zeros((8, 8))), found.section)
+    for row in (c.UNTIL, c.REPLY_AT):
+        for radio in range(8):
+            broken = {**saved, "whole": saved["whole"].copy()}
+            broken["whole"][row, radio] = slot
+            with pytest.raises(PaddockError, match="saved messages: a radio has an event"):
+                other.restore(broken, 0.059)
+    idle = messages_over(links_of(~np.eye(2, dtype=bool)), MessagesSection())
+    idle.air.whole[c.UNTIL, 0] = idle.air.whole[c.REPLY_AT, 1] = 99
+    idle.advance(1.0)
+    assert (idle.air.whole[[c.UNTIL, c.REPLY_AT]] == c.NEVER).all()
+
+
+def test_states_that_lack_a_part_are_refused() -> None:
+    found = busy_messages(4)
+    saved = found.save()
+    for name in saved:
+        with pytest.raises(PaddockError, match="saved messages lack a part"):
+            found.restore({key: one for key, one in saved.items() if key != name}, 0.059)
+
+
+def test_airtime_is_that_of_packets_and_acknowledgements() -> None:
+    """1 Mbit/s, slots of 20 us: a packet of 272 + 8000 bits and 0.1 ms takes 419 slots, an acknowledgement 11."""
+    found = messages_over(links_of(~np.eye(2, dtype=bool)), MessagesSection())
+    found.send(0, 1, bytes(1000), 0.0)
+    found.advance(0.004)
+    first = found.airtimes(0.004)
+    assert 0.0 < first[0] < 0.004 and first[1] == 0.0
+    found.advance(0.1)
+    assert first + found.airtimes(0.1) == pytest.approx([419 * 2e-5, 11 * 2e-5])
+    assert found.airtimes(0.2).tolist() == [0.0, 0.0]
 
 
 def test_streams_of_others_do_not_change_a_link() -> None:

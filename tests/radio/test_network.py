@@ -89,6 +89,22 @@ def test_radios_of_one_vehicle_join_two_networks() -> None:
     assert way == names and cost == 2.0
 
 
+def test_radios_of_one_owner_are_one_node() -> None:
+    """A chain a - gate - b over two radios of the gate; c hears both radios of b, badly and well."""
+    per = np.full((7, 7), np.nan)
+    for i, j, lost in ((0, 1, 0.0), (2, 3, 0.0), (3, 5, 0.5), (4, 5, 0.0)):
+        per[i, j] = per[j, i] = lost
+    names, owner = ["a", "gate", "gate/1", "b", "b/1", "c", "d"], np.array([1.0, -3.0, -3.0, 7.0, 7.0, 5.0, 6.0])
+    graph = graph_of(rows_of(per, np.ones((7, 7))), np.array([1, 3, 3, 7, 7, 5, 6]))
+    network = Network(0, graph, names, owner)
+    assert network.names == ["a", "gate", "b", "c", "d"] and network.components == [["a", "gate", "b", "c"], ["d"]]
+    assert network.articulation_points == ["gate", "b"]
+    assert network.bridges == [("a", "gate"), ("gate", "b"), ("b", "c")]
+    assert network.path("a", "c") == (["a", "gate", "b", "c"], 3.0)
+    assert network.reach("b/1", "a") and not network.reach("gate/1", "d")
+    assert network.costs("gate").tolist() == [1.0, 0.0, 1.0, 2.0, np.inf]
+
+
 def test_links_that_work_one_way_are_no_neighbours() -> None:
     per = np.full((2, 2), np.nan)
     per[0, 1] = 0.0

@@ -136,6 +136,36 @@ def test_few_samples_and_samples_in_one_place_or_plane_are_fitted(count: int) ->
     assert np.isfinite(values.power).all() and (values.deviation > 0.0).all()
 
 
+def test_samples_at_one_place_give_a_map_that_can_be_read(tmp_path: Path) -> None:
+    place = np.tile([10.0, 20.0, 5.0], (30, 1))
+    fit_map(RadioSamples.of(place, np.random.default_rng(3).normal(-60.0, 2.0, 30))).map.save(tmp_path / "same.npz")
+    here, far = load_map(tmp_path / "same.npz").query([[10.0, 20.0, 5.0], [5000.0, 20.0, 5.0]]).deviation
+    assert here < 20.0 < far  # the exponent is unknown: 1 of it are 10 dB per decade of distance
+
+
+def test_the_uncertainty_grows_with_the_distance_from_the_samples() -> None:
+    """Of many data sets of one field, errors far away are as large as stated."""
+    mast, far = np.array([20.0, -10.0, 15.0]), np.array([[5000.0, 0.0, 10.0]])
+    inside, outside, missed = [], [], []
+    for seed in range(6):
+        random = np.random.default_rng(seed)
+        place = random.uniform((-100.0, -100.0, 0.0), (100.0, 100.0, 30.0), (60, 3))
+        true = -30.0 - 12.5 * np.log10(((place - mast) ** 2).sum(axis=1) + 1.0)
+        found = fit_map(RadioSamples.of(place, true + random.normal(0.0, 3.0, 60)), mast).map
+        values = found.query(far)
+        missed.append(float(values.power[0]) - (-30.0 - 12.5 * np.log10(((far - mast) ** 2).sum() + 1.0)))
+        inside.append(float(found.query(place).deviation.mean()))
+        outside.append(float(values.deviation[0]))
+        assert float(found.query(10.0 * far).deviation[0]) > outside[-1]
+    assert (np.array(outside) > np.array(inside)).all()
+    assert rms(np.array(missed)) < 1.5 * np.mean(outside)  # the mean of a new measurement has less noise
+    # ordinary least squares: 3 dB of noise and the slope of 60 samples over 0.35 decades (standard deviation)
+    decades = 5.0 * np.log10(((place - mast) ** 2).sum(axis=1) + 1.0)
+    apart = 5.0 * np.log10(((far - mast) ** 2).sum() + 1.0) - decades.mean()
+    expected = np.sqrt(9.0 * (1.0 + 1.0 / 60 + apart**2 / ((decades - decades.mean()) ** 2).sum()))
+    assert np.mean(outside) == pytest.approx(expected, rel=0.3)
+
+
 @given(
     st.lists(
         st.tuples(*[st.floats(-1e3, 1e3)] * 3, st.floats(-120.0, 0.0), st.floats(0.01, 100.0)), min_size=10, max_size=25
@@ -152,7 +182,8 @@ def test_a_map_survives_its_file(tmp_path: Path, town_map: RadioMap) -> None:
     town_map.save(tmp_path / "town.npz")
     again = load_map(tmp_path / "town.npz")
     at = np.random.default_rng(1).uniform(-300.0, 300.0, (50, 3))
-    assert again.query(at).power.tobytes() == town_map.query(at).power.tobytes()
+    for one, other in zip(again.query(at), town_map.query(at), strict=True):
+        assert one.tobytes() == other.tobytes()
     assert again.file.count == TOWN_SAMPLES and not again.file.given
 
 
@@ -161,6 +192,7 @@ def changed(contents: MapFile, **arrays: np.ndarray) -> dict[str, np.ndarray]:
         "format": np.array("paddock radio map 1"),
         "splats": contents.splats,
         "prior": contents.prior,
+        "spread": contents.spread,
         "samples": contents.samples,
         "figures": np.array([1.0, 10.0, np.nan, 0.0]),
     }
@@ -185,6 +217,8 @@ CRAFTED = {
     "far": (lambda c: {"splats": column(c, 0, 1e30)}, "farther"),
     "negative weight": (lambda c: {"splats": column(c, 15, -1.0)}, "weight"),
     "huge exponent": (lambda c: {"prior": np.array([0.0, 1e6, 0.0, 0.0, 0.0, 1.0])}, "prior"),
+    "negative spread": (lambda c: {"spread": -np.eye(5)}, "not a covariance"),
+    "skewed spread": (lambda c: {"spread": np.triu(np.ones((5, 5)))}, "not a covariance"),
     "negative count": (lambda c: {"figures": np.array([1.0, -4.0, np.nan, 0.0])}, "figures"),
 }
 

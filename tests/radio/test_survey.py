@@ -10,7 +10,7 @@ import pytest
 
 import paddock
 from paddock.engine.simulation import Simulation
-from paddock.errors import PaddockError
+from paddock.errors import InvalidValueError, PaddockError
 from paddock.radio.survey import free_range
 
 HILLS = Path(__file__).parents[1] / "support" / "radio_hills.yaml"
@@ -111,6 +111,17 @@ def test_range_of_free_space_and_mistakes() -> None:
                 sim.radio.coverage(**wrong)
         with pytest.raises(PaddockError, match="unknown vehicle or station 'nothing'"):
             sim.radio.spectrum("nothing")
+        for name, value, valid in (
+            ("height", float("nan"), r"a number from -10000 to 100000 m"),
+            ("x", float("inf"), r"a number from -1e\+06 to 1e\+06 m"),
+            ("side", 10**6, "a whole number from 2 to 160"),
+            ("size", -1.0, r"a number from 1 to 1e\+06 m"),
+        ):
+            with pytest.raises(InvalidValueError, match=f"coverage: {name} must be {valid}, not "):
+                sim.radio.coverage(**{name: value})
+        for options in ({"bins": 0}, {"bins": 10**9}, {"span": -1.0}, {"span": float("nan")}):
+            with pytest.raises(InvalidValueError, match=f"spectrum: {next(iter(options))} must be a "):
+                sim.radio.spectrum("p", **options)
 
 
 def test_coverage_over_hills_equals_the_budgets_of_links() -> None:

@@ -34,6 +34,15 @@ def run() -> Iterator[LiveSource]:
         source.detach()
 
 
+def test_jammers_have_no_channel_and_need_a_change() -> None:
+    with paddock.load(SCENARIO) as sim:
+        assert sim.radio is not None
+        with pytest.raises(PaddockError, match=r"unknown fleet or station with radios 'red'; valid: base, p"):
+            sim.radio.allocate(["red"], [1])
+        with pytest.raises(PaddockError, match="jammer 'red': nothing to change; give on, position, vehicle"):
+            sim.radio.jammers.set("red")
+
+
 def ask(run: LiveSource, operation: str, **arguments: Any) -> Any:
     found = run.operate(operation, "c", arguments)
     return found.result(60) if hasattr(found, "result") else found

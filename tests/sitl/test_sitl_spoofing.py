@@ -58,7 +58,7 @@ def texts(sim: Any) -> dict[str, float]:
 def test_a_jump_is_rejected_and_the_position_is_lost(own_links: Links) -> None:
     with paddock.load(flight(own_links(1), spoofers=liar(offset=[100.0, 0.0, 0.0]))) as sim:
         pilot = pilot_of(sim)
-        sim.step(14 * 250)
+        sim.step(14 * 250 + 1)
         captured = next(e.tick / 250 for e in sim.events.since() if e.kind == "gnss_spoofed")
         worst = 0.0
         while sim.tick / 250 < captured + 8.0:
@@ -71,6 +71,20 @@ def test_a_jump_is_rejected_and_the_position_is_lost(own_links: Links) -> None:
         assert pilot.mode.name == "LAND" and not pilot.estimate.position_ok
         sim.step(5 * 250)  # 10 s after the last good fix the filter takes the false position; the copter lands on
         assert error_of(sim, pilot) == pytest.approx(100.0, abs=4.0) and pilot.mode.name == "LAND"
+
+
+def test_a_jump_after_jamming_is_rejected_too(own_links: Links) -> None:
+    """A strong spoofer jams the receiver until it captures it: the first fix after the outage is 100 m away."""
+    with paddock.load(flight(own_links(1), spoofers=liar(power=0.0, offset=[100.0, 0.0, 0.0]))) as sim:
+        pilot, worst = pilot_of(sim), 0.0
+        sim.step(13 * 250)
+        while sim.tick / 250 < 20.0:
+            sim.step(50)
+            worst = max(worst, error_of(sim, pilot))
+        said = texts(sim)
+        assert "GPS glitch" in said and worst < 4.0
+        assert said["EKF failsafe: LAND"] == pytest.approx(13.0 + 5.0, abs=0.4)
+        assert pilot.mode.name == "LAND"
 
 
 def test_a_slow_pull_leads_the_vehicle_away(own_links: Links) -> None:

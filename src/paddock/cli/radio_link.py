@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import json as json_format
+from math import isfinite
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from paddock.cli.options import Flag
 from paddock.errors import PaddockError
 
 
-def link(scenario: str, source: str, to: str, /, *, after: float = 0.0, json: Flag = False) -> int:
+def link(
+    scenario: str,
+    source: str,
+    to: str,
+    /,
+    *,
+    after: Annotated[float, Parameter(allow_leading_hyphen=True)] = 0.0,
+    json: Flag = False,
+) -> int:
     """Show the budget of a link: every gain and loss from the transmitter to the packets that arrive.
 
     Parameters
@@ -26,6 +38,8 @@ def link(scenario: str, source: str, to: str, /, *, after: float = 0.0, json: Fl
     """
     from paddock import load
 
+    if not (isfinite(after) and after >= 0.0):
+        raise PaddockError(f"--after must be a number >= 0 in s, not {after:g}")
     with load(scenario) as sim:
         if sim.radio is None:
             raise PaddockError(f"{scenario} has no radio: add a section `radio: {{}}`")

@@ -77,7 +77,7 @@ def fill_chunk(
     points: Floats, order: Ints, begin: int, end: int, splats: Floats, grid: SplatGrid, cell: int, prior: Floats,
     out: Floats,
 ) -> None:  # fmt: skip
-    """Evaluate points order[begin:end], which lie in one cell (-1: outside): value, gradient, variance, samples."""
+    """Evaluate points order[begin:end], which lie in one cell (-1: outside): the columns of `evaluate_splats`."""
     # All work is in one array, in columns of CHUNK values: the compiler knows that they do not overlap, and vectorises.
     # Unsigned indices spare it the test for negative ones.
     t = empty(13 * CHUNK)
@@ -137,6 +137,7 @@ def fill_chunk(
         out[j, 3] = pz + (t[i + vz] - mean * t[i + sz]) * inverse
         out[j, 4] = (t[i + u_] * (1.0 + 1.0 / (1.0 + t[i + c_])) + FLOOR * prior[5]) * inverse
         out[j, 5] = t[i + c_]
+        out[j, 6] = FLOOR * inverse
 
 
 def cell_of(x: float, y: float, z: float, grid: SplatGrid) -> int:
@@ -269,9 +270,9 @@ def build_grid(splats: Floats) -> SplatGrid:
 
 
 def evaluate_splats(points: Floats, splats: Floats, grid: SplatGrid, prior: Floats) -> Floats:
-    """Return a table (n, 6) for points (n, 3): value, gradient x, y, z, variance, effective number of samples."""
+    """Return a table (n, 7) for points (n, 3): value, gradient x, y, z, variance, samples, share of the prior."""
     order, chunks = sort_points(cells_of_points(points, grid), len(grid.starts) - 1)
-    out = np.empty((len(points), 6))
+    out = np.empty((len(points), 7))
     evaluate(points, order, chunks, splats, grid, prior, out)
     return out
 

@@ -80,6 +80,7 @@ class Engine:
         self.publisher = PublishStage(world, self.programs, scenario.every.snapshot, self.rules.show)
         self.poses = self.publisher.poses
         self.radio = RadioStage(scenario, world, self.programs, self.events, self.poses)
+        self.fleets.emptied.append(self.radio.forget)
         self.autopilots = Autopilots()
         self.claims = Claims(self.autopilots)
         self.applier = Applier(

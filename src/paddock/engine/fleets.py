@@ -48,6 +48,7 @@ class Fleets:
     device: str
     _built: Callable[[FleetProgram], None]  # called with every new program before it has vehicles
     programs: dict[str, FleetProgram] = field(default_factory=dict)
+    emptied: list[Callable[[str], None]] = field(default_factory=list)  # called with a fleet whose vehicles are gone
 
     def populate(self) -> None:
         """Add all vehicles of the scenario. Ids are assigned by name, so the order of declaration has no effect.
@@ -135,6 +136,8 @@ class Fleets:
         if fleet.n == 0:
             del self.world.fleets[fleet.name]
             del self.programs[fleet.name]
+            for each in self.emptied:
+                each(fleet.name)
         self._changed("removed", names, f"{len(rows)} vehicle{'' if len(rows) == 1 else 's'}", tick)
 
     def clear(self) -> None:

@@ -13,6 +13,7 @@ from paddock.radio.links import (
     NEEDED,
     NOISE,
     POWER,
+    SAME_CHANNEL,
     SENSITIVITY,
     SPREAD,
     X,
@@ -29,6 +30,7 @@ from paddock.radio.propagation import MODELS
 from paddock.radio.radios import Classes, Radios
 from paddock.radio.signal import ber, capacity, decibels, per, power_ratio
 
+MOST_OUTSIDE = 300.0  # dB: nothing is in the band at all
 MODEL_NAMES = {number: name for name, number in MODELS.items()}
 
 
@@ -60,6 +62,8 @@ class LinkBudget(NamedTuple):
     per: float
     capacity: float  # bit/s, Shannon
     up: bool  # at the last update
+    outside: float = 0.0  # dB lost outside the receiver's band, where it cannot decode the transmitter
+    mismatch: str = ""  # why it cannot: other channel, other modulation; empty if it can
 
     @property
     def jammer_to_signal(self) -> float:
@@ -79,6 +83,7 @@ class LinkBudget(NamedTuple):
             ("obstacles", 0.0 - self.obstacles, "dB"),
             ("shadowing", self.shadowing, "dB"),
             ("fading", self.fading, "dB"),
+            *([("outside the band", 0.0 - self.outside, "dB")] if self.mismatch else []),
             ("received power", self.received, "dBm"),
             ("sensitivity", self.sensitivity, "dBm"),
             ("noise", self.noise, "dBm"),
@@ -90,7 +95,8 @@ class LinkBudget(NamedTuple):
             ("capacity", self.capacity / 1e6, "Mbit/s"),
         ]
         lines = [f"{name:<28}{value:>10.{4 if unit == '' else 2}f} {unit}".rstrip() for name, value, unit in rows]
-        return "\n".join([f"{self.source} -> {self.to}: {'up' if self.up else 'down'}", *lines])
+        state = "up" if self.up else f"down ({self.mismatch})" if self.mismatch else "down"
+        return "\n".join([f"{self.source} -> {self.to}: {state}", *lines])
 
 
 def link_budget(
@@ -105,7 +111,10 @@ def link_budget(
     source: str,
     to: str,
 ) -> LinkBudget:
-    """Return the budget from radio j to radio i; `interference` of all radios and `jamming` in its band are in mW."""
+    """Return the budget from radio j to radio i; `interference` of all radios and `jamming` in its band are in mW.
+
+    Of a transmission on another channel or with another modulation, the receiver gets power in its band and no packets.
+    """
     table: Any = radios.table
     c = int(classes.of[int(table[GROUP, i]), int(table[GROUP, j])])
     dx, dy, dz = (float(table[k, j] - table[k, i]) for k in (X, Y, Z))
@@ -116,15 +125,29 @@ def link_budget(
     diffraction, obstacles, shadowing, fading = extra_losses(table, i, j, classes.table, c, paths)
     received = float(table[POWER, j]) + own + other - polarisation - loss - diffraction - obstacles + shadowing + fading
     share = common_band(table[FREQUENCY, i], table[BANDWIDTH, i], table[FREQUENCY, j], table[BANDWIDTH, j])
-    own_part = power_ratio(received) * max(share, 0.0) * float(table[DUTY, j])
-    others = max(interference - own_part, 0.0)
+    in_band = power_ratio(received) * max(share, 0.0)
+    others = max(interference - in_band * float(table[DUTY, j]), 0.0)
+    mismatch, outside = _mismatch(table, i, j), 0.0
+    if mismatch:
+        outside = 0.0 - decibels(share) if share > 0.0 else MOST_OUTSIDE
+        received -= outside
     sinr = power_ratio(received) / (float(table[NOISE, i]) + others + jamming)
-    errors = ber(int(table[MODULATION, i]), sinr * float(table[SPREAD, i]))
+    errors = 0.5 if mismatch else ber(int(table[MODULATION, i]), sinr * float(table[SPREAD, i]))
     return LinkBudget(
         *(source, to, pair_distance(table, i, j), float(table[FREQUENCY, j]), float(table[POWER, j])),
         *(other, own, polarisation, MODEL_NAMES[int(classes.table[MODEL, c])], loss),
         *(diffraction, obstacles, shadowing, fading, received, float(table[SENSITIVITY, i])),
         *(decibels(float(table[NOISE, i])), decibels(others), decibels(jamming), decibels(sinr)),
-        *(float(table[NEEDED, i]), errors, per(errors, float(table[BITS, i]))),
-        *(capacity(float(table[BANDWIDTH, i]), sinr), up),
+        *(float(table[NEEDED, i]), errors, 1.0 if mismatch else per(errors, float(table[BITS, i]))),
+        capacity=0.0 if mismatch else capacity(float(table[BANDWIDTH, i]), sinr),
+        up=up,
+        outside=outside,
+        mismatch=mismatch,
     )
+
+
+def _mismatch(table: Any, i: int, j: int) -> str:
+    """Return why receiver i cannot decode transmitter j whatever its power; empty if it can."""
+    if abs(float(table[FREQUENCY, j] - table[FREQUENCY, i])) > SAME_CHANNEL * float(table[BANDWIDTH, i]):
+        return "other channel"
+    return "" if table[MODULATION, j] == table[MODULATION, i] else "other modulation"

@@ -41,8 +41,8 @@ NO_REPLY, PENDING, REPLIES = 0, 1, 2  # acknowledging: not, after SIFS, transmit
  HEAD, COUNT, MAILS, SEEN) = range(18)  # fmt: skip
 WHOLE_ROWS = 18
 # rows of `Air.real`
-ENERGY, LOCK_POWER, LOCK_FLOOR, LOCK_BIT, LOG_OK = range(5)
-REAL_ROWS = 5
+ENERGY, LOCK_POWER, LOCK_FLOOR, LOCK_BIT, LOG_OK, ON_AIR = range(6)  # the last: s of transmissions, see `airtimes`
+REAL_ROWS = 6
 # rows of `Air.counts`
 (TRANSMITTED, DELIVERED, FORWARDED, REPEATED, QUEUE_FULL, NO_ROUTE, LOST, TTL, EXPIRED, DAMAGED, MAILBOX_FULL,
  BEACONS_HEARD) = range(12)  # fmt: skip
@@ -545,6 +545,7 @@ def begin(r: Rules, d: Devices, routes: Routes, a: Air, e: Events, j: int, now: 
     w = a.whole
     if w[REPLY, j] == PENDING and w[REPLY_AT, j] == now:
         w[REPLY, j], w[REPLY_AT, j] = REPLIES, now + ack_slots(r, d, j)
+        a.real[ON_AIR, j] += (w[REPLY_AT, j] - now) * r.slot
     elif w[PHASE, j] == WAITS and w[UNTIL, j] == now and w[LEFT, j] < 0:
         contend(r, d, routes, a, e, j, now)  # a packet has come to an idle radio
         return False
@@ -559,6 +560,7 @@ def begin(r: Rules, d: Devices, routes: Routes, a: Air, e: Events, j: int, now: 
         packet[ATTEMPTS] += 1
         w[PHASE, j] = SENDS
         w[UNTIL, j] = now + max(1, slots_of(airtime(r, d, j, packet[BITS]), r.slot))
+        a.real[ON_AIR, j] += (w[UNTIL, j] - now) * r.slot
     else:
         return False
     a.counts[TRANSMITTED, j] += 1
@@ -605,6 +607,10 @@ def _run(
                 due[starting] = i
                 starting += 1
             else:
+                if w[UNTIL, i] <= now:  # in no state of a run: an event that nothing handles must not repeat
+                    w[UNTIL, i] = NEVER
+                if w[REPLY_AT, i] <= now:
+                    w[REPLY_AT, i] = NEVER
                 schedule(e, a, i)
         for k in range(starting if r.shared else 0):
             add_power(r, d, paths, a, e, due[k], now)

@@ -31,8 +31,8 @@ NOT_GIVEN = 1e15  # value of an input that a command leaves as it is: tables hol
 HELD = -1.0  # ticks of a command that never expires
 NO_TICK = 1 << 62
 # rows of a queue: numbers of the vehicle, then those of each packet
-COUNT, NUMBER, FREE, SENT, DELIVERED, LOST, DROPPED, DELAY = range(8)
-PER_VEHICLE = 8
+COUNT, NUMBER, FREE, SENT, DELIVERED, LOST, DROPPED, DELAY, AIR, FROM = range(10)
+PER_VEHICLE = 10  # AIR: s on the air that nothing has counted yet, FROM: which radio of the station transmitted last
 POSTED, LASTING, ATTEMPTS, ARRIVES = range(4)  # tick, ticks, number, s (WAITS, GONE)
 PER_PACKET = 4  # then the inputs
 WAITS, GONE = -1.0, -2.0
@@ -138,6 +138,7 @@ def transmit(
         begin = maximum(queue[FREE, v], queue[at + POSTED, v] * dt)
         while begin < until and queue[at + ARRIVES, v] == WAITS:
             queue[NUMBER, v] += 1.0
+            queue[AIR, v] += bits / rate
             u, _ = uniforms(key, stream, UP_PURPOSE, int(queue[NUMBER, v]))
             if u >= error:
                 queue[at + ARRIVES, v] = begin + bits / rate + flight
@@ -232,6 +233,7 @@ def carry_rows(
         flight = pair_distance(table, i, j) / LIGHT
         modulation, until = int(table[MODULATION, i]), (tick + 1) * dt
         given = key, streams[v], ratio, modulation, rate, flight
+        queue[FROM, v] = j - low
         transmit(queue, v, width, until, dt, retries, header_bits, *given)
         if driven[v] != 0:
             queue[LOST, v] += queue[COUNT, v]
@@ -249,9 +251,9 @@ carry = parallel_routine(carry_rows)
 def possible_queue(queue: Floats, packets: int, inputs: int, tick: int) -> bool:
     """Return whether a run can have left these queues (rows, n) at a tick."""
     width = PER_PACKET + inputs
-    counts = queue[[COUNT, NUMBER, SENT, DELIVERED, LOST, DROPPED]]
+    counts = queue[[COUNT, NUMBER, SENT, DELIVERED, LOST, DROPPED, FROM]]
     whole = ((counts >= 0.0) & (counts <= LARGEST_COUNT) & (counts == np.floor(counts))).all()
-    if not whole or (queue[COUNT] > packets).any() or not ((queue[[FREE, DELAY]] >= 0.0).all()):
+    if not whole or (queue[COUNT] > packets).any() or not ((queue[[FREE, DELAY, AIR]] >= 0.0).all()):
         return False
     parts = queue[PER_VEHICLE:].reshape(packets, width, -1)
     used = np.arange(packets)[:, None] < queue[COUNT]

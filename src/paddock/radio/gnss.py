@@ -95,7 +95,7 @@ def signal_rows(
             if active[q] > 0.0 and aimed[q, i] > 0.0 and strong:
                 best, power = q, level
         if captor < 0 and best >= 0:
-            held = dt if signals[CANDIDATE, v] != best + 1.0 else signals[HELD, v] + dt
+            held = signals[HELD, v] + dt if signals[CANDIDATE, v] == best + 1.0 else 0.0
             signals[CANDIDATE, v], signals[HELD, v] = best + 1.0, held
             if held >= rules[1, best] - 1e-9:
                 captor = best

@@ -93,8 +93,11 @@ class Jammers:
             level = np.array([0.0, 0.0, 0.0, 1.0]) if attitude is None else attitude
             turn(table[:, at : at + 1], level[:, None])
 
-    def act(self, time: float, interval: float, classes: Classes, paths: Paths) -> Floats:
-        """Return what the jammers do from `time` (s) until the next update: rows ON to SPAN."""
+    def act(self, time: float, interval: float, classes: Classes, paths: Paths, on_air: Floats) -> Floats:
+        """Return what the jammers do from `time` (s) until the next update: rows ON to SPAN.
+
+        `on_air` (n,) is the share of time that each radio has transmitted messages or commands since the last update.
+        """
         doing, table = np.zeros((SPAN + 1, len(self))), self.radios.table
         followers = any(one.kind == "follower" for one in self.sections)
         heard = self.levels(classes, paths, heard=True) if followers else np.zeros((0, 0))
@@ -112,7 +115,7 @@ class Jammers:
                 doing[PHASE, k] = time / one.period - floor(time / one.period)
                 doing[SPAN, k] = min(interval / one.period, 1.0)
             if one.kind == "follower":
-                self._follow(k, one, state, time, heard)
+                self._follow(k, one, state, time, heard, on_air)
                 table[FREQUENCY, at] = state.tuned or state.frequency
                 share = share if state.tuned else 0.0
             doing[ON, k] = share
@@ -125,10 +128,13 @@ class Jammers:
         jammer_levels(radios.table, radios.n, heard, *given, found)
         return found
 
-    def _follow(self, k: int, one: JammerSection, state: JammerState, time: float, heard_levels: Floats) -> None:
+    def _follow(
+        self, k: int, one: JammerSection, state: JammerState, time: float, heard_levels: Floats, on_air: Floats
+    ) -> None:
         """Listen for the strongest transmission; tune to it after the reaction time."""
         radios, listens = self.radios, state.on and bool(self.present[k])
-        levels = np.where(radios.table[DUTY, : radios.n] > 0.0, heard_levels[k], 0.0) * float(listens)
+        transmits = radios.table[DUTY, : radios.n] + on_air > 0.0
+        levels = np.where(transmits, heard_levels[k], 0.0) * float(listens)
         best = int(np.argmax(levels)) if len(levels) else -1
         limit = HEARS if one.sensitivity is None else one.sensitivity
         hears = best >= 0 and levels[best] > 0.0 and DECIBELS * log(float(levels[best])) >= limit

@@ -14,8 +14,10 @@ from paddock.compute.philox import signed
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.radio import channel as c
 from paddock.radio.channel import Air, AirLinks, Devices, Events, Routes, Rules
+from paddock.radio.message_checks import check_packets, check_radios, check_times
 from paddock.radio.network import Floats, Graph, Ints
-from paddock.scenario.messages import MessagesSection
+from paddock.scenario.messages import LONGEST, MessagesSection
+from paddock.world.archive import whole
 
 SEEN_MESSAGES = 32  # numbers of received messages that a radio remembers, to discard repetitions
 TREES = 64  # destinations whose routes are kept until the next update of the links
@@ -94,7 +96,7 @@ def reset_radios(air: Air, window: int, now: int = 0) -> None:
     w[[c.LOCK, c.REPLY_TO]] = -1
     w[[c.LOCKED_AT, c.PART]] = 0
     w[c.WINDOW] = window
-    air.real[:] = 0.0
+    air.real[: c.ON_AIR] = 0.0
     w[c.PHASE], w[c.LEFT] = np.where(w[c.COUNT] > 0, c.WAITS, c.IDLE), -1
     w[c.UNTIL] = np.where(w[c.COUNT] > 0, now + 1, c.NEVER)
 
@@ -139,6 +141,7 @@ class Messages:
         for name in ("queue", "queue_real", "mail", "mail_real", "seen", "heard_real"):
             getattr(self.air, name)[to] = getattr(before, name)[kept]
         self.air.counts[:, to] = before.counts[:, kept]
+        self.air.real[c.ON_AIR, to] = before.real[c.ON_AIR, kept]
         for row in (c.HEAD, c.COUNT, c.MAILS, c.SEEN, c.DRAWS, c.SENT):
             self.air.whole[row, to] = before.whole[row, kept]
         renumbered = np.append(place, -1)
@@ -168,8 +171,8 @@ class Messages:
 
     def _scratch(self) -> None:
         n = self.n
-        whole = [np.zeros(n, np.int64) for _ in range(4)]
-        self._events = Events(whole[0], whole[1], whole[2], np.zeros(1, np.int64), whole[3])
+        rows = [np.zeros(n, np.int64) for _ in range(4)]
+        self._events = Events(rows[0], rows[1], rows[2], np.zeros(1, np.int64), rows[3])
         self._got = np.zeros(max(n, 1), np.int64)
 
     def relink(self, paths: AirLinks | None, graph: Graph | None, now: float = 0.0) -> None:
@@ -241,8 +244,8 @@ class Messages:
         limit = hops if hops is not None else (1 if goal == c.BROADCAST else self.section.hops)
         expires = self.slot_at(time + (self.section.lifetime if lifetime is None else lifetime))
         size = 8 * (len(content) - 1) if bits is None else bits
-        whole = self.number, source, goal, limit, size, 0, expires, c.DATA, c.BROADCAST, 0, len(values)
-        packet = np.array(whole, np.int64)
+        numbers = self.number, source, goal, limit, size, 0, expires, c.DATA, c.BROADCAST, 0, len(values)
+        packet = np.array(numbers, np.int64)
         real = np.zeros(c.PACKET_REAL)
         real[c.SENT_TIME] = time
         real[c.VALUES : c.VALUES + len(values)] = values
@@ -269,6 +272,19 @@ class Messages:
             here = self.rules, self.devices, self.paths, self.routes, self.air, self._events, self._got
             c.run_air(self.slot_at(time), *here)
 
+    def airtimes(self, time: float) -> Floats:
+        """Return the time (s) that each radio was on the air since the last call, until a time (s); count from there.
+
+        What a transmission in progress still takes counts at the next call.
+        """
+        w, real, slot = self.air.whole, self.air.real, self.slot_at(time)
+        sends, replies = w[c.PHASE] == c.SENDS, w[c.REPLY] == c.REPLIES
+        left = np.where(sends, w[c.UNTIL] - slot, 0) + np.where(replies, w[c.REPLY_AT] - slot, 0)
+        rest = np.clip(left * self.rules.slot, 0.0, real[c.ON_AIR])
+        taken: Floats = real[c.ON_AIR] - rest
+        real[c.ON_AIR] = rest
+        return taken
+
     # results ---------------------------------------------------------------------------------------------------------
 
     def received(self, radio: int, time: float = np.inf) -> list[Message]:
@@ -277,9 +293,9 @@ class Messages:
         count = int(air.whole[c.MAILS, radio])
         found = []
         for k in range(max(0, count - room), count):
-            whole, real = air.mail[radio, k % room].tolist(), air.mail_real[radio, k % room]
+            mail, real = air.mail[radio, k % room].tolist(), air.mail_real[radio, k % room]
             if real[c.MAIL_ARRIVED] <= time:
-                number, origin, bits, hops, _ = whole
+                number, origin, bits, hops, _ = mail
                 data = decoded(self.contents[number])
                 sent, arrived = float(real[c.MAIL_SENT]), float(real[c.MAIL_ARRIVED])
                 found.append(Message(number, origin, data, bits, hops, sent, arrived))
@@ -321,12 +337,12 @@ class Messages:
         """Return the state in a form that does not depend on the positions in its rings."""
         self._discard_contents()
         air, (queued, mailed), (q, k) = self.air, self._live(), self._ordered()
-        rows, whole = np.arange(self.n)[:, None], air.whole.copy()
-        whole[c.HEAD] = 0
+        rows, states = np.arange(self.n)[:, None], air.whole.copy()
+        states[c.HEAD] = 0
         contents = [self.contents[number] for number in sorted(self.contents)]
         return {
             "number": self.number,
-            "whole": whole,
+            "whole": states,
             "real": air.real.copy(),
             "counts": air.counts.copy(),
             "queue": air.queue[rows, q][queued],
@@ -341,34 +357,47 @@ class Messages:
             "contents": np.frombuffer(b"".join(contents), np.uint8).copy(),
         }
 
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        """Load what `save` returned, for the same radios; PaddockError if it does not fit."""
+    def restore(self, saved: Mapping[str, Any], time: float, step: float = 0.0) -> None:
+        """Load what `save` returned, for the same radios; PaddockError if it does not fit or no run can have left it.
+
+        `time` (s) is that of the state; the channel had run up to it, or to `step` s before.
+        """
+        if not isinstance(saved, Mapping) or not _KEYS.issubset(saved):
+            raise PaddockError("saved messages lack a part")
         air = empty_air(self.n, self.section)
         for name in ("whole", "real", "counts", "seen", "heard", "heard_real"):
             mine, value = getattr(air, name), np.asarray(saved[name])
             if value.shape != mine.shape or value.dtype != mine.dtype:
                 raise PaddockError(f"saved messages: {name} do not fit {self.n} radios")
             mine[:] = value
-        _check_radios(air, self.n)
+        number = whole(saved["number"], "number of messages")
+        check_radios(air, self.n, number, time)
         self.air = air
         (queued, mailed), (_, k), rows = self._live(), self._ordered(), np.arange(self.n)[:, None]
         packets = [np.asarray(saved[name]) for name in ("queue", "queue_real", "mail", "mail_real")]
-        for value, used, width in zip(packets, (queued, queued, mailed, mailed), _WIDTHS, strict=True):
-            if value.shape != (int(used.sum()), width):
+        for value, used, width, of in zip(packets, (queued, queued, mailed, mailed), _WIDTHS, _TYPES, strict=True):
+            if value.shape != (int(used.sum()), width) or value.dtype != of:
                 raise PaddockError("saved messages: packets do not fit the queues and mailboxes")
+        latest = self.slot_at(time + LONGEST) + 1
+        check_packets(packets, self.n, self.rules, number, time, latest)
         air.queue[queued], air.queue_real[queued] = packets[0], packets[1]
         ordered, real = air.mail[rows, k], air.mail_real[rows, k]
         ordered[mailed], real[mailed] = packets[2], packets[3]
         air.mail[rows, k], air.mail_real[rows, k] = ordered, real
-        _check_packets(packets, self.n)
-        self.number = int(saved["number"])
+        check_times(air, self.rules, self.devices, (self.slot_at(max(time - step, 0.0)), self.slot_at(time)))
+        self.number = number
         self.contents = _contents(saved)
         used_numbers = self._used_numbers().tolist()
-        if sorted(self.contents) != used_numbers or (used_numbers and used_numbers[-1] > self.number):
+        if sorted(self.contents) != used_numbers:
             raise PaddockError("saved messages: their contents are not those of the queues and mailboxes")
 
 
+_KEYS = {
+    *("number", "whole", "real", "counts", "queue", "queue_real", "mail", "mail_real", "seen", "heard", "heard_real"),
+    *("numbers", "lengths", "contents"),
+}
 _WIDTHS = (c.PACKET_WHOLE, c.PACKET_REAL, c.MAIL_WHOLE, c.MAIL_REAL)
+_TYPES = (np.int64, np.float64, np.int64, np.float64)
 
 
 def _no_devices() -> Devices:
@@ -386,60 +415,21 @@ def places_of(new: Ints, old: Ints) -> Ints:
 
 
 def _contents(saved: Mapping[str, Any]) -> dict[int, bytes]:
-    numbers, lengths = (np.asarray(saved[name], np.int64) for name in ("numbers", "lengths"))
-    whole = np.asarray(saved["contents"], np.uint8).tobytes()
-    if lengths.shape != numbers.shape or (lengths < 1).any() or int(lengths.sum()) != len(whole):
+    numbers, lengths, joined = (np.asarray(saved[name]) for name in ("numbers", "lengths", "contents"))
+    if numbers.dtype != np.int64 or lengths.dtype != np.int64 or joined.dtype != np.uint8:
+        raise PaddockError("saved messages: contents are not arrays of whole numbers and bytes")
+    valid = lengths.shape == numbers.shape and bool(((lengths >= 1) & (lengths <= MOST_BYTES + 1)).all())
+    if numbers.ndim != 1 or not valid or int(lengths.sum()) != joined.size:
         raise PaddockError("saved messages: contents of other lengths than stated")
+    every = joined.tobytes()
     ends = np.cumsum(lengths).tolist()
-    found = {n: whole[end - size : end] for n, end, size in zip(numbers.tolist(), ends, lengths.tolist(), strict=True)}
+    found = {n: every[end - size : end] for n, end, size in zip(numbers.tolist(), ends, lengths.tolist(), strict=True)}
     for content in found.values():
-        if content[0] not in (RAW, TEXT) or len(content) > MOST_BYTES + 1:
+        try:
+            valid = content[0] in (RAW, TEXT)
+            decoded(content)
+        except ValueError:
+            valid = False
+        if not valid:
             raise PaddockError("saved messages: contents that are no message")
-        decoded(content)
     return found
-
-
-def _check_radios(air: Air, n: int) -> None:
-    """Raise PaddockError unless the state of radios is one that a run can reach."""
-    w = air.whole
-    radios = np.arange(n)
-    ranges = {
-        c.PHASE: (c.IDLE, c.LISTENS),
-        c.UNTIL: (0, c.NEVER),
-        c.LEFT: (-1, 1 << 20),
-        c.WINDOW: (1, 1 << 20),
-        c.REPLY: (c.NO_REPLY, c.REPLIES),
-        c.REPLY_AT: (0, c.NEVER),
-        c.REPLY_TO: (-1, n - 1),
-        c.LOCK: (-1, n - 1),
-        c.SIGNALS: (0, n),
-        c.HEARD: (0, n + 1),
-        c.COUNT: (0, air.queue.shape[1]),
-        c.HEAD: (0, 0),
-    }
-    good = all(((w[row] >= low) & (w[row] <= high)).all() for row, (low, high) in ranges.items())
-    good = good and bool((w >= -1).all()) and bool((air.counts >= 0).all()) and bool(np.isfinite(air.real).all())
-    good = good and bool((w[c.DRAWS] < 1 << 47).all() and (w[c.SENT] < 1 << 46).all() and (w[c.MAILS] < 1 << 60).all())
-    good = good and bool((air.heard >= -1).all() and (air.heard < n).all() and np.isfinite(air.heard_real).all())
-    if good:
-        sends = (w[c.PHASE] == c.SENDS) | (w[c.REPLY] == c.REPLIES)
-        locked = w[c.LOCK] >= 0
-        good = bool(((w[c.PHASE] == c.IDLE) == (w[c.COUNT] == 0)).all())
-        good = good and bool(sends[w[c.LOCK][locked]].all()) and not (w[c.LOCK] == radios).any()
-        good = good and bool(((w[c.REPLY_TO] >= 0) == (w[c.REPLY] != c.NO_REPLY)).all())
-    if not good:
-        raise PaddockError("saved messages: the state of a radio is not valid")
-
-
-def _check_packets(packets: list[Any], n: int) -> None:
-    """Raise PaddockError unless packets and mails name radios that exist and have valid numbers."""
-    queue, real, mail, mail_real = packets
-    radios = queue[:, [c.GOAL, c.NEXT]]
-    good = bool((radios >= -1).all() and (radios < n).all())
-    good = good and bool((queue[:, c.ORIGIN] >= 0).all() and (queue[:, c.ORIGIN] < n).all())
-    counts = queue[:, [c.NUMBER, c.HOPS, c.BITS, c.ATTEMPTS, c.TAKEN, c.EXPIRES, c.NUMBERS]]
-    good = good and bool((counts >= 0).all() and (counts < 1 << 62).all())
-    good = good and bool(np.isin(queue[:, c.KIND], (c.DATA, c.BEACON)).all())
-    good = good and bool((mail >= -1).all() and (mail[:, c.MAIL_ORIGIN] < n).all())
-    if not (good and np.isfinite(real).all() and np.isfinite(mail_real).all()):
-        raise PaddockError("saved messages: a packet is not valid")

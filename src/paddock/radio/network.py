@@ -242,18 +242,40 @@ def graph_of(links: Any, owner: Any = None) -> Graph:
     return Graph(*graph_rows(*rows, per, up, *(one.astype(np.int64) for one in (group, order, first))))
 
 
-class Network:
-    """The network at one tick, a query."""
+def joined_radios(graph: Graph, owner: Any) -> tuple[Graph, Ints, Ints]:
+    """Return the network of vehicles and stations: the cheapest link of their radios joins two of them.
 
-    def __init__(self, tick: int, graph: Graph, names: list[str]) -> None:
-        """`names` are those of the radios."""
-        self.tick, self.graph, self.names = tick, graph, names
-        self.labels = component_labels(graph.start, graph.peer)
+    `owner` (n,): radios with the same number are of one. Also the node of each radio, and the first radio of each node.
+    """
+    _, first, group = np.unique(np.asarray(owner), return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")  # nodes in the order of their first radios
+    node = np.argsort(order, kind="stable")[group.reshape(-1)]
+    count = len(first)
+    row, peer = np.repeat(node, np.diff(graph.start)), node[graph.peer]
+    apart = row != peer
+    row, peer, cost = row[apart], peer[apart], graph.cost[apart]
+    pairs, at = np.unique(row * count + peer, return_inverse=True)
+    cheapest = np.full(len(pairs), UNREACHED)
+    np.minimum.at(cheapest, at.reshape(-1), cost)
+    start = np.searchsorted(pairs, np.arange(count + 1) * count).astype(np.int64)
+    return Graph(start, (pairs % max(count, 1)).astype(np.int64), cheapest), node, first[order]
+
+
+class Network:
+    """The network at one tick, a query. Its nodes are vehicles and stations; `red/1` is in that of `red`."""
+
+    def __init__(self, tick: int, graph: Graph, names: list[str], owner: Any = None) -> None:
+        """`names` are those of the radios; `owner` (n,): radios with the same number are one node."""
+        of = np.arange(len(names)) if owner is None else owner
+        self.graph, nodes, first = joined_radios(graph, of)
+        self.tick, self.names = tick, [names[k] for k in first.tolist()]
+        self._nodes: dict[str, int] = dict(zip(names, nodes.tolist(), strict=True))
+        self.labels = component_labels(self.graph.start, self.graph.peer)
         self._weak: Pieces | None = None
 
     @property
     def components(self) -> list[list[str]]:
-        """The radios that reach each other, by name; the largest component first."""
+        """Vehicles and stations that reach each other, by name; the largest component first."""
         parts: dict[int, list[str]] = {}
         for name, label in zip(self.names, self.labels.tolist(), strict=True):
             parts.setdefault(label, []).append(name)
@@ -266,15 +288,15 @@ class Network:
 
     @property
     def connected(self) -> bool:
-        """Whether every radio reaches every other one."""
+        """Whether every vehicle and station reaches every other one."""
         return self.parts < 2
 
     def reach(self, a: str, b: str) -> bool:
-        """Return whether a message from a radio can reach another one, over any number of hops."""
+        """Return whether a message from one can reach another one, over any number of hops."""
         return bool(self.labels[self._index(a)] == self.labels[self._index(b)])
 
     def path(self, a: str, b: str) -> tuple[list[str], float]:
-        """Return the radios on the cheapest way from one to another, and its expected transmissions; [] and inf."""
+        """Return the names on the cheapest way from one to another, and its expected transmissions; [] and inf."""
         first, last = self._index(a), self._index(b)
         distance, towards = self._ways(last)
         if not np.isfinite(distance[first]):
@@ -285,17 +307,17 @@ class Network:
         return [self.names[k] for k in way], float(distance[first])
 
     def costs(self, a: str) -> Floats:
-        """Return the expected transmissions from a radio to each one; inf where there is no way."""
+        """Return the expected transmissions from one to each of `names`; inf where there is no way."""
         return self._ways(self._index(a))[0]
 
     @property
     def articulation_points(self) -> list[str]:
-        """Radios whose loss would split their component."""
+        """Vehicles and stations whose loss would split their component."""
         return [self.names[k] for k in self._pieces().articulation.tolist()]
 
     @property
     def bridges(self) -> list[tuple[str, str]]:
-        """Links whose loss would split their component."""
+        """Pairs of neighbours whose loss of contact would split their component."""
         return [(self.names[a], self.names[b]) for a, b in self._pieces().bridges.tolist()]
 
     def _pieces(self) -> Pieces:
@@ -312,9 +334,9 @@ class Network:
         return distance, towards
 
     def _index(self, name: str) -> int:
-        if name not in self.names:
+        if name not in self._nodes:
             raise unknown_name("radio", name, self.names)
-        return self.names.index(name)
+        return self._nodes[name]
 
     def __repr__(self) -> str:
-        return f"<Network at tick {self.tick}: {len(self.names)} radios, {self.parts} components>"
+        return f"<Network at tick {self.tick}: {len(self.names)} vehicles and stations, {self.parts} components>"

@@ -30,6 +30,7 @@ from paddock.radio.links import (
 from paddock.radio.paths import PathTables
 from paddock.radio.radios import CLASS, Classes, Floats, Ints, Radios, farthest, largest_gain, turn
 from paddock.radio.signal import decibels
+from paddock.wire import survey_limits as limits
 
 LEVEL = np.array([[0.0], [0.0], [0.0], [1.0]])  # attitude of a receiver that no vehicle carries
 NOWHERE = -7.0  # the owner of such a receiver
@@ -85,18 +86,26 @@ class Survey:
         tables: PathTables,
         doing: Floats,
         heights: Callable[[Floats, Floats], Floats],
+        on_air: Floats,
     ) -> None:
-        """`doing` is what the jammers do; `heights` returns the ground (m) at places, from any thread."""
+        """`doing` is what the jammers do, `on_air` (n,) the share of time with messages and commands.
+
+        `heights` returns the ground (m) at places, from any thread.
+        """
         self.radios, self.tables, self.heights = radios, tables, heights
         self.table, self.doing = radios.table.copy(), doing.copy()
         self.classes = classes
+        self.transmits = np.minimum(self.table[DUTY, : radios.n] + on_air, 1.0)  # share of time
 
     def coverage(
         self, transmitters: Sequence[int], receiver: int, x: float, y: float, size: float, side: int, height: float
     ) -> CoverageGrid:
         """Return the coverage of transmitters on a square of `size` m around x, y, for a receiver like this radio."""
-        if side < 2 or size <= 0.0:
-            raise InvalidValueError("a grid has at least 2 values per side, and a size above 0 m")
+        for name, value in (("x", x), ("y", y)):
+            _check("coverage", name, value, -limits.FARTHEST, limits.FARTHEST, "m")
+        _check("coverage", "size", size, limits.SMALLEST, limits.LARGEST, "m")
+        _check("coverage", "side", side, 2, limits.MOST_VALUES)
+        _check("coverage", "height", height, limits.LOWEST, limits.HIGHEST, "m")
         cell = size / (side - 1)
         first_x, first_y = x - 0.5 * size, y - 0.5 * size
         places = np.meshgrid(first_x + cell * np.arange(side), first_y + cell * np.arange(side))
@@ -104,8 +113,8 @@ class Survey:
         heard = self.at(transmitters, receiver, np.stack([x_at, y_at, self.heights(x_at, y_at) + height]))
         power, sinr, jamming = (one.reshape(side, side) for one in heard[:3])
         column = self.table[:, receiver]
-        limits = float(decibels(float(column[NOISE]))), float(column[NEEDED]), float(column[SENSITIVITY])
-        return CoverageGrid(first_x, first_y, cell, height, power, sinr, jamming, *limits)
+        levels = float(decibels(float(column[NOISE]))), float(column[NEEDED]), float(column[SENSITIVITY])
+        return CoverageGrid(first_x, first_y, cell, height, power, sinr, jamming, *levels)
 
     def at(self, transmitters: Sequence[int], receiver: int, places: Floats) -> HeardLevels:
         """Return what a receiver like this radio would get at places (3, n), m."""
@@ -166,6 +175,9 @@ class Survey:
 
     def spectrum(self, receiver: int, span: float | None = None, bins: int = 96) -> Spectrum:
         """Return the power by frequency at a radio, over `span` Hz around its band; by default four bandwidths."""
+        _check("spectrum", "bins", bins, 2, limits.MOST_BINS)
+        if span is not None:
+            _check("spectrum", "span", span, limits.NARROWEST, limits.WIDEST, "Hz")
         column = self.table[:, receiver]
         centre, width = float(column[FREQUENCY]), float(column[BANDWIDTH])
         span = 4.0 * width if span is None else span
@@ -181,7 +193,7 @@ class Survey:
             at, band = float(self.table[FREQUENCY, j]), float(self.table[BANDWIDTH, j])
             q = k - (len(sources) - jammers)
             if q < 0:
-                power += levels[k] * float(self.table[DUTY, j]) * _in_bins(edges, at, band)
+                power += levels[k] * float(self.transmits[j]) * _in_bins(edges, at, band)
             elif q < self.doing.shape[1]:
                 power += levels[k] * self._jammed_bins(q, edges, at, band)
         return Spectrum(low, high, (centre - 0.5 * width, centre + 0.5 * width), _dbm(power), decibels(floor))
@@ -190,7 +202,7 @@ class Survey:
         """Return the nearest radios of others that transmit between two frequencies, in the order of their numbers."""
         table = self.table[:, : self.radios.n]
         half = 0.5 * table[BANDWIDTH]
-        heard = (table[FREQUENCY] + half > low) & (table[FREQUENCY] - half < high) & (table[DUTY] > 0.0)
+        heard = (table[FREQUENCY] + half > low) & (table[FREQUENCY] - half < high) & (self.transmits > 0.0)
         heard &= table[OWNER] != table[OWNER, receiver]
         found = np.flatnonzero(heard)
         apart = ((table[:3, found] - table[:3, receiver : receiver + 1]) ** 2).sum(axis=0)
@@ -214,6 +226,16 @@ def free_range(radios: Radios, number: int) -> float:
     limit = max(float(column[SENSITIVITY]), decibels(float(column[NOISE])) + float(column[NEEDED]))
     gains = 2.0 * largest_gain(column, radios.patterns)
     return farthest(np.zeros(len(CLASS)), float(column[POWER]) + gains - limit, float(column[FREQUENCY]))
+
+
+def _check(what: str, name: str, value: Any, low: float, high: float, unit: str = "") -> None:
+    """Raise InvalidValueError if a number is not within a range; without a unit, it is a whole number."""
+    kinds = (int, float, np.integer, np.floating) if unit else (int, np.integer)
+    if isinstance(value, bool) or not isinstance(value, kinds) or not low <= value <= high:
+        kind = "number" if unit else "whole number"
+        raise InvalidValueError(
+            f"{what}: {name} must be a {kind} from {low:g} to {high:g}{f' {unit}' if unit else ''}, not {value!r:.40}"
+        )
 
 
 def _in_bins(edges: Floats, frequency: float, bandwidth: float) -> Floats:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -19,6 +20,10 @@ MODULATIONS = (
 )
 POLARISATIONS = ("vertical", "horizontal", "left", "right")
 ANTENNAS = ("isotropic", "dipole", "sector", "pattern")
+ANTENNA_OPTIONS = {
+    "sector": ("gain", "beamwidth_deg", "beamheight_deg", "yaw_deg", "pitch_deg"),
+    "pattern": ("azimuths_deg", "elevations_deg", "gains", "yaw_deg", "pitch_deg", "gain"),
+}
 MODELS = ("free_space", "two_ray", "ground_reflection", "log_distance", "cost231_hata", "okumura_hata")
 HATA = MODELS[4:]
 CITIES = ("small", "large", "suburban", "open")
@@ -40,8 +45,13 @@ def one_of(kind: str, names: Sequence[str]) -> BeforeValidator:
     return BeforeValidator(check)
 
 
-def _option(what: str, kinds: Sequence[str], number: str = "") -> BeforeValidator:
-    """Convert `name`, `{name: {options}}` and, where `number` is an option, `{name: number}` to fields with a kind."""
+def _option(
+    what: str, kinds: Sequence[str], number: str = "", of: Mapping[str, Sequence[str]] = MappingProxyType({})
+) -> BeforeValidator:
+    """Convert `name`, `{name: {options}}` and, where `number` is an option, `{name: number}` to fields with a kind.
+
+    `of` has the options of kinds, for errors.
+    """
 
     def convert(value: Any) -> Any:
         if isinstance(value, str):
@@ -52,6 +62,9 @@ def _option(what: str, kinds: Sequence[str], number: str = "") -> BeforeValidato
                 options = {number: options}
             if options is not None and not isinstance(options, dict):
                 raise invalid(f"the options of {what} {kind!r} must be a mapping, not {options!r:.60}", (str(kind),))
+            for name in (options or {}) if kind in of else ():
+                if name not in of[kind]:
+                    raise invalid(str(unknown_name(f"option of {what} {kind!r}", str(name), of[kind])))
             value = {"kind": kind, **(options or {})}
         if isinstance(value, dict) and isinstance(value.get("kind"), str) and value["kind"] not in kinds:
             raise invalid(str(unknown_name(what, value["kind"], kinds)))
@@ -116,7 +129,7 @@ class AntennaSection(Section):
         return self
 
 
-Antenna = Annotated[AntennaSection, _option("antenna", ANTENNAS)]
+Antenna = Annotated[AntennaSection, _option("antenna", ANTENNAS, of=ANTENNA_OPTIONS)]
 
 
 class RadioType(Section):

@@ -5,13 +5,14 @@
 | `format` | text | `paddock radio map 1` |
 | `splats` | float64 (k, 16) | `compute.splats.COLUMNS` |
 | `prior` | float64 (6,) | `compute.splats.PRIOR` |
+| `spread` | float64 (5, 5) | covariance of the prior's level, exponent and position |
 | `samples` | float32 (n, 4) | x, y, z (m) and dBm of the samples, for pictures; at most MOST_DRAWN |
 | `figures` | float64 (4,) | held-out error of the fit (dB, NaN if unknown), number of samples, frequency (Hz, NaN if unknown), 1 if the transmitter was given |
 """  # noqa: E501
 
 import os
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,13 @@ import numpy as np
 from paddock.errors import PaddockError
 
 FORMAT = "paddock radio map 1"
-ARRAYS = ("format", "splats", "prior", "samples", "figures")
+ARRAYS = ("format", "splats", "prior", "spread", "samples", "figures")
 MOST_SPLATS = 1_000_000
 MOST_DRAWN = 20_000
 MOST_BYTES = 256_000_000
 FARTHEST = 1e7  # m
 THINNEST, WIDEST = 1e-3, 1e7  # m: standard deviations of a splat
-COLUMNS, PRIOR, FIGURES = 16, 6, 4
+COLUMNS, PRIOR, SPREAD, FIGURES = 16, 6, 5, 4
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class MapFile:
     count: int = 0  # samples that were fitted
     frequency: float = float("nan")  # Hz
     given: bool = False  # the transmitter's position was given
+    spread: Any = field(default_factory=lambda: np.zeros((SPREAD, SPREAD)))  # (5, 5) float64
 
 
 def write_map(path: str | os.PathLike[str], contents: MapFile) -> None:
@@ -49,6 +51,7 @@ def write_map(path: str | os.PathLike[str], contents: MapFile) -> None:
         "format": np.array(FORMAT),
         "splats": np.ascontiguousarray(contents.splats, np.float64),
         "prior": np.ascontiguousarray(contents.prior, np.float64),
+        "spread": np.ascontiguousarray(contents.spread, np.float64),
         "samples": np.ascontiguousarray(contents.samples, np.float32),
         "figures": figures,
     }
@@ -79,7 +82,7 @@ def read_map(path: str | os.PathLike[str]) -> MapFile:
     missed, count, frequency, given = arrays["figures"].tolist()
     return MapFile(
         np.ascontiguousarray(arrays["splats"]), np.ascontiguousarray(arrays["prior"]), arrays["samples"],
-        missed, int(count), frequency, bool(given),
+        missed, int(count), frequency, bool(given), np.ascontiguousarray(arrays["spread"]),
     )  # fmt: skip
 
 
@@ -104,6 +107,7 @@ def _problem(arrays: dict[str, Any]) -> str | None:
     if kind.shape != () or kind.dtype.kind != "U" or str(kind) != FORMAT:
         return f"its format is {str(kind)[:40]!r}, not {FORMAT!r}"
     shapes = {"splats": ("<f8", (None, COLUMNS)), "prior": ("<f8", (PRIOR,)), "figures": ("<f8", (FIGURES,))}
+    shapes["spread"] = ("<f8", (SPREAD, SPREAD))
     for name, (kind, shape) in (shapes | {"samples": ("<f4", (None, 4))}).items():
         array = arrays[name]
         same = len(array.shape) == len(shape) and all(b in (None, a) for a, b in zip(array.shape, shape, strict=True))
@@ -113,6 +117,11 @@ def _problem(arrays: dict[str, Any]) -> str | None:
             return f"{name} has values that are not finite"
     if not 1 <= len(arrays["splats"]) <= MOST_SPLATS or len(arrays["samples"]) > MOST_DRAWN:
         return f"{len(arrays['splats'])} splats and {len(arrays['samples'])} samples"
+    spread = arrays["spread"]
+    if not np.array_equal(spread, spread.T) or np.abs(spread).max() > FARTHEST**2:
+        return "the spread is not a covariance"
+    if np.linalg.eigvalsh(spread).min() < -1e-6 * max(1.0, float(np.abs(spread).max())):
+        return "the spread is not a covariance"
     return _value_problem(arrays["splats"], arrays["prior"], arrays["figures"])
 
 

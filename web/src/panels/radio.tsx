@@ -235,6 +235,7 @@ const ROWS: readonly [keyof LinkBudgetTree, string, string, number, 1 | -1][] = 
   ["obstacles", "obstacles", "dB", 1, -1],
   ["shadowing", "shadowing", "dB", 1, 1],
   ["fading", "fading", "dB", 1, 1],
+  ["outside", "outside the band", "dB", 1, -1],
   ["received", "received power", "dBm", 1, 1],
   ["sensitivity", "sensitivity", "dBm", 1, 1],
   ["noise", "noise", "dBm", 1, 1],
@@ -296,7 +297,7 @@ function Budget({ tree }: { tree: RadioTree }) {
             </select>
           )}
           {typeof found === "object" && found !== null && (
-            <b class={found.up ? "green" : "red"}>{found.up ? "up" : "down"}</b>
+            <b class={found.up ? "green" : "red"}>{found.up ? "up" : found.mismatch || "down"}</b>
           )}
         </p>
       )}

@@ -371,7 +371,7 @@ export interface RadioMessageTree {
   arrived: number;
 }
 
-/** The network of radio links: names of radios by component, the largest first; what its connection depends on. */
+/** The network of radio links: vehicles and stations by component, the largest first; its weak points. */
 export interface RadioNetworkTree {
   tick: number;
   components: readonly (readonly string[])[];
@@ -518,6 +518,8 @@ export interface LinkBudgetTree {
   per: number;
   capacity: number;
   up: boolean;
+  outside: number;
+  mismatch: string;
 }
 
 /** A line across a track: its ends (m), and where it crosses the middle line (m along it). */

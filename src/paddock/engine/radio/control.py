@@ -1,6 +1,7 @@
 """The radio of a simulation, `sim.radio`: links, budgets of single links, stations and jammers."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from paddock.radio.survey import CoverageGrid, HeardLevels, Spectrum, Survey
 
 if TYPE_CHECKING:
     from paddock.engine.engine import Engine
+
+
+View = TypeVar("View")
 
 
 class RadioReport(NamedTuple):
@@ -49,13 +53,21 @@ class RadioControl(MessageControl):
 
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
-        self.jammers = JammerControl(engine)
-        self.spoofers = SpooferControl(engine)
+        self.jammers: EmitterControl[JammerView] = EmitterControl(engine, "jammer", self._jammers)
+        self.spoofers: EmitterControl[SpooferView] = EmitterControl(
+            engine, "spoofer", lambda: engine.radio.satellites.views()
+        )
 
     @property
     def _stage(self) -> RadioStage:
         self._engine.thread.refuse_elsewhere("radio")
         return self._engine.radio
+
+    def _jammers(self) -> list[JammerView]:
+        return self._engine.radio.jammer_views()
+
+    def _spoofers(self) -> list[SpooferView]:
+        return self._engine.radio.satellites.views() if self._engine.radio.active else []
 
     @property
     def radios(self) -> Radios:
@@ -173,41 +185,22 @@ class RadioControl(MessageControl):
         return RadioReport(links.tick, *counts, worst, int(links.outside.sum()), jammed)
 
 
-class JammerControl:
-    """The jammers of a simulation, `sim.radio.jammers`."""
+class EmitterControl(Generic[View]):
+    """The jammers or the spoofers of a simulation: `sim.radio.jammers`, `sim.radio.spoofers`."""
 
-    def __init__(self, engine: "Engine") -> None:
-        self._engine = engine
+    def __init__(self, engine: "Engine", kind: str, views: Callable[[], list[View]]) -> None:
+        self._engine, self._kind, self._views = engine, kind, views
 
-    def __call__(self) -> list[JammerView]:
-        """Return all jammers, in the order of their names."""
-        self._engine.thread.refuse_elsewhere("jammers()")
-        return self._engine.radio.jammer_views()
-
-    def set(self, name: str, *, at_tick: int | None = None, source: str = "", **changes: Any) -> None:
-        """Change a jammer, immediately or at `at_tick`; links follow with the next update. Any thread may call this.
-
-        `on` (bool), `position` ([x, y, z] m), `vehicle` (name), `power` (dBm), `frequency` and `bandwidth` (Hz).
-        """
-        action = actions.RadioAction("jammer", {"name": name, **changes})
-        self._engine.apply_or_post(action, "jammers.set()", at_tick, source)
-
-
-class SpooferControl:
-    """The spoofers of satellite navigation of a simulation, `sim.radio.spoofers`."""
-
-    def __init__(self, engine: "Engine") -> None:
-        self._engine = engine
-
-    def __call__(self) -> list[SpooferView]:
-        """Return all spoofers, in the order of their names."""
-        self._engine.thread.refuse_elsewhere("spoofers()")
-        return self._engine.radio.satellites.views() if self._engine.radio.active else []
+    def __call__(self) -> list[View]:
+        """Return all of them, in the order of their names."""
+        self._engine.thread.refuse_elsewhere(f"{self._kind}s()")
+        return self._views()
 
     def set(self, name: str, *, at_tick: int | None = None, source: str = "", **changes: Any) -> None:
-        """Change a spoofer, immediately or at `at_tick`; signals follow with the next update. Any thread may call this.
+        """Change one, immediately or at `at_tick`; links and signals follow with the next update. From any thread.
 
-        `on` (bool), `position` ([x, y, z] m), `vehicle` (name) and `power` (dBm).
+        `on` (bool), `position` ([x, y, z] m), `vehicle` (name), `power` (dBm); of a jammer also `frequency` and
+        `bandwidth` (Hz).
         """
-        action = actions.RadioAction("spoofer", {"name": name, **changes})
-        self._engine.apply_or_post(action, "spoofers.set()", at_tick, source)
+        action = actions.RadioAction(self._kind, {"name": name, **changes})
+        self._engine.apply_or_post(action, f"{self._kind}s.set()", at_tick, source)

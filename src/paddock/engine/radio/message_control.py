@@ -54,6 +54,8 @@ class MessageControl:
 
     def received(self, name: str | int, since: int = 0) -> list[Received]:
         """Return the newest messages that a vehicle or station has received, oldest first; `since`: later numbers."""
+        if isinstance(since, bool) or not isinstance(since, int) or since < 0:
+            raise InvalidValueError(f"received: since is the number of a message, 0 or more, not {since!r}")
         return self._messages.received(name, self._engine.world.clock.tick, since)
 
     def heard(self, name: str | int) -> list[dict[str, Any]]:
@@ -115,5 +117,6 @@ class MessageControl:
 
         Groups choose one after the other. Links follow with the next update. Any thread may call this.
         """
-        arguments = {"groups": list(groups), "channels": list(channels), "method": method}
+        given = (one if isinstance(one, str) or not np.iterable(one) else list(one) for one in (groups, channels))
+        arguments = {**dict(zip(("groups", "channels"), given, strict=True)), "method": method}
         self._engine.apply_or_post(actions.RadioAction("allocate", arguments), "allocate()", at_tick, client)

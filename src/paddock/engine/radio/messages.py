@@ -18,9 +18,10 @@ from paddock.radio import channel as c
 from paddock.radio.channel import AirLinks, Devices
 from paddock.radio.heard import FleetHeard
 from paddock.radio.links import BANDWIDTH, BITS, MODULATION, OWNER, SENSITIVITY, SPREAD, Links
+from paddock.radio.message_checks import MOST_BITS
 from paddock.radio.messages import EVERYONE, TEXT, Messages, encoded, places_of
 from paddock.radio.network import Graph, Ints, Network, component_labels, graph_of
-from paddock.radio.radios import Radios
+from paddock.radio.radios import Floats, Radios
 from paddock.radio.signal import power_ratio
 from paddock.scenario.messages import LONGEST, MessagesSection
 from paddock.world.fleet import draw_uniforms
@@ -29,7 +30,7 @@ BEACON_PURPOSE = 902  # of the random phase of a vehicle's beacons
 EVENTS_SHOWN = 20  # of splits and joins at one update; a last one counts the rest
 FEW = 1000  # radios up to which the network is watched at every update; more: once per second
 BEACON_ROWS = 10  # of a pose: position, quaternion, velocity
-MOST_BITS = 1 << 24  # of one message
+FARTHEST = 1e9  # m
 CONTENTS = ("text", "bytes")  # how a log holds the contents of a message
 
 
@@ -112,6 +113,11 @@ class MessageStage:
         if self.beacon_period:
             self._send_beacons(view.radios, tick)
 
+    def airtimes(self, tick: int) -> Floats:
+        """Return the time (s) that each radio was on the air since the last call, until a tick."""
+        self._fitted()
+        return self.messages.airtimes(tick / self.rate)
+
     def begin(self, tick: int) -> None:
         """Take the first links, and send the first beacons."""
         view = self._fitted()
@@ -176,7 +182,8 @@ class MessageStage:
     def network(self, tick: int) -> Network:
         """Return the network of the present links."""
         view = self._fitted()
-        return Network(tick, self._graph(view), [view.name_of(k) for k in range(view.radios.n)])
+        names = [view.name_of(k) for k in range(view.radios.n)]
+        return Network(tick, self._graph(view), names, view.radios.table[OWNER, : view.radios.n])
 
     def components(self) -> Ints:
         """Return the component of each radio at the last look at the network."""
@@ -276,18 +283,22 @@ class MessageStage:
         self._fitted()
         return {**self.messages.save(), "place": self._place.copy(), "labels": self.labels.copy()}
 
-    def restore(self, saved: Mapping[str, Any]) -> None:
+    def restore(self, saved: Any) -> None:
         """Load what `save` returned, after the links."""
         self.messages = Messages(self.section, self._seed())
         self._radios = None
         view = self._fitted()
         n = view.radios.n
+        if not isinstance(saved, Mapping) or not {"place", "labels"} <= saved.keys():
+            raise PaddockError("saved messages lack a part")
         place, labels = np.asarray(saved["place"]), np.asarray(saved["labels"])
-        if place.shape != (3, n) or not np.isfinite(place).all() or labels.shape not in ((n,), (0,)):
+        if place.shape != (3, n) or place.dtype != np.float64 or labels.shape not in ((n,), (0,)):
             raise PaddockError("saved messages do not fit the radios")
-        if labels.dtype != np.int64 or (labels < 0).any():
+        if not (np.abs(place) <= FARTHEST).all():
+            raise PaddockError("saved messages: places of radios are not valid")
+        if labels.dtype != np.int64 or (labels < 0).any() or (labels >= n).any():
             raise PaddockError("saved components of the network are not valid")
-        self.messages.restore(saved)
+        self.messages.restore(saved, view.tick / self.rate, 1.0 / self.rate)
         self._place, self.labels, self._linked = place.copy(), labels.copy(), -1
         if self.beacon_period or self.messages.busy:
             self._linked = view.links.tick

@@ -20,12 +20,13 @@ from paddock.engine.radio.messages import MessageStage, RadioView
 from paddock.engine.radio.saved import check_links, links_tree, loaded_links
 from paddock.engine.radio.tuning import Tuning, links_on_one_channel
 from paddock.engine.radio.uplink import Uplink, station_range
-from paddock.errors import PaddockError, UnknownNameError, unknown_name
+from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
 from paddock.radio.datalink import NO_LINK, LinkQuality, quality_between
 from paddock.radio.describing import Emitters
 from paddock.radio.jamming import (
     FRAMES,
     ON,
+    SETTABLE,
     SPAN,
     Jammers,
     JammerState,
@@ -41,6 +42,7 @@ from paddock.radio.radios import COLUMN, FleetRadios, Floats, Ints, Radios, chec
 from paddock.radio.summary import fill_status
 from paddock.radio.survey import Survey
 from paddock.scenario import Scenario
+from paddock.wire.survey_limits import LARGEST
 from paddock.world.columns import column_index
 from paddock.world.pose import Environment
 from paddock.world.world import World
@@ -127,6 +129,7 @@ class RadioStage:
         self._accepted: Floats = np.zeros((0, 0))
         self._levels: Floats = np.zeros((0, 0))  # mW of jammers at radios, of the last update
         self._doing: Floats = np.zeros((SPAN + 1, 0))  # what the jammers do, of the last update
+        self._on_air: Floats = np.zeros(0)  # share of time that radios transmitted packets before the last update
         self._roster: RadioRoster | None = None
         self._version: tuple[int, int] = (-1, -1)
         self.satellites = SatelliteField(scenario, world, programs, events, self._put_emitters)
@@ -160,6 +163,12 @@ class RadioStage:
             else:
                 self._roster.jammers.states = old.jammers.states
                 self.links = _renumbered(self.links, old.keys, self._roster.keys)
+                before, self._on_air = self._on_air, np.zeros(self._roster.radios.n)
+                for key, k in old.keys.items() if len(before) == old.radios.n else ():
+                    if key in self._roster.keys:
+                        self._on_air[self._roster.keys[key]] = before[k]
+            if len(self._on_air) != self._roster.radios.n:
+                self._on_air = np.zeros(self._roster.radios.n)
         return self._roster
 
     def due(self, tick: int) -> int:
@@ -181,6 +190,7 @@ class RadioStage:
         if self.tuning.tune(roster.radios, self.world.seed, tick / self.world.clock.rate):
             roster.update.refresh()
         self.locate()
+        self._on_air = self._traffic(tick)
         jamming, self._doing = self._jam(roster, tick)
         self.links = roster.update.run(tick, jamming, before)
         self.satellites.update(tick, self.period / self.world.clock.rate, roster.jammers, self._doing, self.heights)
@@ -190,6 +200,13 @@ class RadioStage:
         self._show(roster)
         if not quiet:
             self._report(roster, before, tick)
+
+    def _traffic(self, tick: int) -> Floats:
+        """Return the share of time that each radio has transmitted messages and commands since the last update."""
+        assert self.messages is not None
+        interval = self.period / self.world.clock.rate
+        taken = self.messages.airtimes(max(tick - 1, 0)) + self.uplink.airtimes(interval)
+        return np.minimum(taken / interval, 1.0)
 
     def locate(self) -> None:
         """Put all radios and jammers where their vehicles are now."""
@@ -208,7 +225,7 @@ class RadioStage:
         jamming, doing = np.zeros(radios.n), np.zeros((SPAN + 1, 0))
         if len(roster.jammers):
             time, interval = tick / self.world.clock.rate, self.period / self.world.clock.rate
-            doing = roster.jammers.act(time, interval, classes, roster.paths)
+            doing = roster.jammers.act(time, interval, classes, roster.paths, self._on_air)
             self._levels = roster.jammers.levels(classes, roster.paths)
             add_jamming(radios.table, doing, self._levels, jamming)
         return jamming, doing
@@ -348,7 +365,7 @@ class RadioStage:
         """Return a copy of all transmitters at their present places."""
         roster = self.roster
         self.locate()
-        return Survey(roster.radios, roster.classes, roster.tables, self._doing, self.heights)
+        return Survey(roster.radios, roster.classes, roster.tables, self._doing, self.heights, self._on_air)
 
     def surveyed(
         self, of: str | int | None, receiver: str | int | None, x: float | None, y: float | None, size: float | None
@@ -371,7 +388,7 @@ class RadioStage:
         low, high = radios.table[:2].min(axis=1), radios.table[:2].max(axis=1)
         middle, extent = 0.5 * (low + high), float((high - low).max())
         given = float(middle[0]) if x is None else x, float(middle[1]) if y is None else y
-        return sources, at, *given, max(1.7 * extent, 100.0) if size is None else size
+        return sources, at, *given, min(max(1.7 * extent, 100.0), LARGEST) if size is None else size
 
     def emitters(self) -> Emitters:
         """Return jammers and spoofers as they are now, as plain trees."""
@@ -401,6 +418,9 @@ class RadioStage:
             raise unknown_name("change of the radio", action.verb, ["jammer", "spoofer", "send", "allocate"])
         arguments = dict(action.arguments)
         state = self._emitter(action.verb, str(arguments.pop("name", "")))
+        if not arguments:
+            known = SPOOFER_SETTINGS if action.verb == "spoofer" else SETTABLE
+            raise InvalidValueError(f"{action.verb} {state.name!r}: nothing to change; give {', '.join(known)}")
         for name in arguments if action.verb == "spoofer" else ():
             if name not in SPOOFER_SETTINGS:
                 raise unknown_name("setting of a spoofer", name, SPOOFER_SETTINGS)
@@ -455,6 +475,7 @@ class RadioStage:
         counts = {"ups": self.ups, "downs": self.downs}
         assert self.messages is not None
         own: dict[str, Any] = {"messages": self.messages.save(), "channels": self.tuning.save()}
+        own["on_air"] = self._on_air.copy()
         if self.satellites.sections:
             own["spoofers"] = self.satellites.save()
         return {"links": links_tree(self.links), "jammers": roster.jammers.save(), **own, **counts}
@@ -471,7 +492,11 @@ class RadioStage:
         self.links, (self.ups, self.downs) = links, counts  # type: ignore[assignment]
         assert self.messages is not None
         self.tuning.restore(saved.get("channels"), roster.radios)
-        self.messages.restore(saved["messages"])
+        self.messages.restore(saved.get("messages"))
+        on_air = np.asarray(saved.get("on_air"))
+        if on_air.shape != (roster.radios.n,) or on_air.dtype != np.float64 or not _shares(on_air):
+            raise PaddockError("saved shares of time on the air are not those of the radios")
+        self._on_air = on_air.copy()
         self.uplink.check_saved()
         self.satellites.restore(saved.get("spoofers", []))
 
@@ -482,18 +507,26 @@ class RadioStage:
         roster = other.roster
         self.links, self.ups, self.downs, self._accepted = other.links, other.ups, other.downs, other._accepted
         self._roster, self._version = roster, (-1, -1)
-        self.tuning = other.tuning
+        self.tuning, self._on_air = other.tuning, other._on_air
         assert self.messages is not None and other.messages is not None
         self.messages.take_over(other.messages)
         self.satellites.take_over(other.satellites)
 
+    def forget(self, fleet: str) -> None:
+        """Forget the channel of a fleet that has no vehicles any more."""
+        self.tuning.channels.pop(fleet, None)
+
     def clear(self) -> None:
         """Start a new run."""
         self.links, self.ups, self.downs = no_links(0), 0, 0
-        self._roster, self.tuning = None, Tuning()
+        self._roster, self.tuning, self._on_air = None, Tuning(), np.zeros(0)
         if self.messages is not None:
             self.messages.clear()
         self.satellites.clear()
+
+
+def _shares(values: Floats) -> bool:
+    return bool(((values >= 0.0) & (values <= 1.0)).all())
 
 
 def _pairs(links: Links, lowest: int) -> Ints:

@@ -45,21 +45,24 @@ class Tuning:
 
     def checked(self, arguments: Mapping[str, Any], radios: Radios) -> dict[str, Any]:
         """Return the arguments of an `allocate` in plain values; PaddockError if it cannot be applied."""
-        types = {one.owner: one.radio for one in reversed(radios.groups)}
+        tuned = {*(part.fleet for part in radios.parts), *radios.stations}  # jammers have no channel
+        types = {one.owner: one.radio for one in reversed(radios.groups) if one.owner in tuned}
         known = ("groups", "channels", "method")
         for name in arguments:
             if name not in known:
                 raise unknown_name("argument of allocate", name, known)
         groups, channels = (arguments.get(name) for name in ("groups", "channels"))
         if not isinstance(groups, list | tuple) or not groups or len(set(map(str, groups))) != len(groups):
-            raise InvalidValueError("allocate: groups are names of fleets and stations, each once")
+            raise InvalidValueError(
+                f"allocate: groups are a list of names of fleets and stations, each once, not {groups!r:.60}"
+            )
         for name in groups:
             if name not in types:
                 raise unknown_name("fleet or station with radios", str(name), types)
             if types[name].hopping is not None:
                 raise PaddockError(f"allocate: the radios of {name!r} hop: they have no channel of their own")
-        if not isinstance(channels, list | tuple) or not channels:
-            raise InvalidValueError("allocate: channels are a list of numbers")
+        if not isinstance(channels, list | tuple) or not channels or len(set(map(str, channels))) != len(channels):
+            raise InvalidValueError(f"allocate: channels are a list of numbers, each once, not {channels!r:.60}")
         for channel in channels:
             if type(channel) is not int or not 0 <= channel <= HIGHEST_CHANNEL:
                 raise InvalidValueError(f"allocate: a channel is a number from 0 to {HIGHEST_CHANNEL}, not {channel!r}")
@@ -110,6 +113,13 @@ class Tuning:
             type(one) is int and 0 <= one <= HIGHEST_CHANNEL for one in saved.values()
         ):
             raise PaddockError("saved channels of radios are not valid")
+        types = {one.owner: one.radio for one in reversed(radios.groups)}
+        for name, channel in saved.items():
+            if name not in types or types[name].hopping is not None:
+                raise PaddockError(f"saved channels of radios: {name!r:.80} has no radios with a channel")
+            centre = types[name].frequency + channel * types[name].channel_spacing
+            if not LOWEST_FREQUENCY <= centre <= HIGHEST_FREQUENCY:
+                raise PaddockError(f"saved channels of radios: channel {channel} of {name!r} would be at {centre:g} Hz")
         self.channels = dict(saved)
 
 

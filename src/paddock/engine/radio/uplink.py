@@ -17,7 +17,7 @@ from paddock.engine.program import UPLINK, FleetProgram
 from paddock.errors import PaddockError
 from paddock.radio import datalink as d
 from paddock.radio.links import Links
-from paddock.radio.radios import Radios
+from paddock.radio.radios import Floats, Radios
 from paddock.scenario import Scenario
 from paddock.scenario.via import ViaSection, station_of
 from paddock.world.columns import column_index
@@ -114,6 +114,23 @@ class Uplink:
                 fleet.tables["failed"][back] = 0
                 self.events.report(tick, "recovered", fleet.names_of(back), "commands are back")
         return int(due.min(initial=d.NO_TICK))
+
+    def airtimes(self, interval: float) -> Floats:
+        """Return the time (s) that each radio has transmitted commands, of what is not counted yet, within an interval.
+
+        The rest of a longer transmission counts at the next call.
+        """
+        radios, _ = self._around()
+        found = np.zeros(radios.n)
+        for program in self.programs.values():
+            if program.via is not None and program.fleet.n:
+                assert self.scenario.radio is not None
+                low, high = station_range(radios, station_of(program.via, self.scenario.radio))
+                queue = program.fleet.tables[UPLINK][:, : program.fleet.n]
+                taken = np.minimum(queue[d.AIR], interval)
+                queue[d.AIR] -= taken
+                np.add.at(found, np.minimum(low + queue[d.FROM].astype(np.int64), high - 1), taken)
+        return found
 
     def traffic(self, program: FleetProgram, rows: Ints) -> CommandTraffic:
         """Return the counts of some vehicles of a fleet."""

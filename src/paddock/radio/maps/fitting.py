@@ -18,10 +18,10 @@ from scipy.spatial import cKDTree
 from paddock.compute.splats import WIDTH, Floats, Ints, build_grid, evaluate_splats
 from paddock.errors import InvalidValueError
 from paddock.radio.maps.kriging import NEAR, POOL, Metric, frames, krige
-from paddock.radio.maps.prior import fit_prior, prior_power
+from paddock.radio.maps.prior import fit_prior, prior_power, prior_spread
 from paddock.radio.maps.radio_map import RadioMap
 from paddock.radio.maps.samples import LEAST_SAMPLES, RadioSamples
-from paddock.wire.radio_map import MOST_DRAWN, MapFile
+from paddock.wire.radio_map import MOST_DRAWN, THINNEST, WIDEST, MapFile
 
 SAME_PLACE = 1e-3  # m: samples this near to each other are merged
 TRIED = 800  # samples on which metrics are compared
@@ -88,11 +88,13 @@ def fit_map(
     value = field.value
     error = value - field.kriged(merged.position, metric, 0.0, np.arange(len(value)))[:, 0]
     typical = float(np.sqrt((merged.weight * error**2).sum() / merged.weight.sum()))
+    prior[5] = max(prior[5], typical**2)  # away from samples no prediction is better than next to them
     splats = _splats(field, metric, order, prior, typical)
     _set_uncertainty(splats, field, merged.weight, error, prior)
+    spread = prior_spread(prior, merged.position, merged.weight, value, given is not None)
     stride = -(-len(samples.dbm) // MOST_DRAWN)
     drawn = np.column_stack([samples.position, samples.dbm])[::stride].astype(np.float32)
-    contents = MapFile(splats, prior, drawn, typical, len(samples.dbm), frequency, given is not None)
+    contents = MapFile(splats, prior, drawn, typical, len(samples.dbm), frequency, given is not None, spread)
     return MapFit(RadioMap(contents), metric, typical, perf_counter() - started)
 
 
@@ -210,6 +212,8 @@ def _table(field: _Residuals, at: Ints, full: Floats, turned: Floats, metric: Me
     apart = np.einsum("nij,nkj->nki", turned[at], position[pools] - position[:, None])
     distance = np.sort(np.sqrt((apart * apart).sum(axis=2)), axis=1)[:, min(RANK - 1, pools.shape[1] - 1)]
     width = np.maximum(WIDTH_OF_GAP * distance, 0.1 * metric.scale / SCALE)
+    stretch = np.sqrt((turned[at] ** 2).sum(axis=2))  # of each axis: a file holds no thinner splats, and no wider ones
+    width = np.clip(width, 2.0 * THINNEST * stretch.max(axis=1), 0.5 * WIDEST * stretch.min(axis=1))
     scaled = turned[at] / width[:, None, None]
     precision = np.einsum("nki,nkj->nij", scaled, scaled)
     table[:, :3] = position

@@ -9,6 +9,8 @@ from paddock.compute.splats import Floats
 LEAST_EXPONENT, MOST_EXPONENT = 1.5, 6.0  # from street canyons to dense buildings
 STARTS = (7, 7, 3)  # places where the search for the transmitter begins, along x, y, z
 MOST_STEPS = 400
+LEVEL_SPREAD, EXPONENT_SPREAD = 100.0, 1.0  # dB at 1 m, and of the exponent: standard deviations before any sample
+BLOCKS = np.array([4, 4, 2])  # of the samples' box, along x, y, z
 
 
 def fit_prior(position: Floats, dbm: Floats, weight: Floats, transmitter: Floats | None) -> Floats:
@@ -22,6 +24,37 @@ def prior_power(prior: Floats, places: Floats) -> Floats:
     """Return the power (dBm) of a prior at places (n, 3)."""
     decades = 5.0 * np.log10(((places - prior[2:5]) ** 2).sum(axis=1) + 1.0)
     return np.asarray(prior[0] - prior[1] * decades)
+
+
+def prior_slopes(prior: Floats, places: Floats) -> Floats:
+    """Return the derivatives (n, 5) of a prior at places by its level, exponent and position."""
+    apart = places - prior[2:5]
+    square = (apart**2).sum(axis=1) + 1.0
+    decades = 5.0 * np.log10(square)
+    moved = 10.0 / np.log(10.0) * prior[1] * apart / square[:, None]
+    return np.column_stack([np.ones(len(places)), -decades, moved])
+
+
+def prior_spread(prior: Floats, position: Floats, weight: Floats, residual: Floats, given: bool) -> Floats:
+    """Return the covariance (5, 5) of a prior's level, exponent and position (`given`: known exactly).
+
+    Residuals that are correlated in space count as fewer samples: by the mean squares of their block means. What the
+    samples do not determine, the exponent or the position, is as uncertain as before any sample.
+    """
+    low, size = position.min(axis=0), np.maximum(np.ptp(position, axis=0), 1.0)
+    cell = np.minimum((BLOCKS * (position - low) / size).astype(np.int64), BLOCKS - 1)
+    block = np.ravel_multi_index(tuple(cell.T), tuple(BLOCKS.tolist()))
+    total, sums = np.bincount(block, weight), np.bincount(block, weight * residual)
+    used = total > 0.0
+    repeated = max(1.0, float((sums[used] ** 2 / total[used]).mean() / prior[5]))
+    free = 2 if given else 5
+    slopes = prior_slopes(prior, position)[:, :free]
+    before = np.array([LEVEL_SPREAD, EXPONENT_SPREAD, *[float(size.max())] * 3])[:free]
+    scaled = slopes * before
+    known = (scaled * weight[:, None]).T @ scaled / (prior[5] * repeated) + np.eye(free)
+    spread = np.zeros((5, 5))
+    spread[:free, :free] = np.linalg.inv(known) * np.outer(before, before)
+    return 0.5 * (spread + spread.T)
 
 
 def _level(position: Floats, dbm: Floats, weight: Floats, source: Floats) -> tuple[float, float, float]:

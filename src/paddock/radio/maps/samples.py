@@ -79,6 +79,8 @@ def read_samples(path: str | os.PathLike[str]) -> RadioSamples:
     count = len(columns["dbm"])
     if count < LEAST_SAMPLES:
         raise InvalidValueError(f"{file}: a radio map needs at least {LEAST_SAMPLES} samples, not {count}")
+    if "weight" in columns and (used := int((columns["weight"] > 0.0).sum())) < LEAST_SAMPLES:
+        raise InvalidValueError(f"{file}: a radio map needs at least {LEAST_SAMPLES} samples of weight > 0, not {used}")
     position = np.stack([columns["x"], columns["y"], columns["z"]], axis=1)
     return RadioSamples(position, columns["dbm"], columns.get("weight", np.ones(count)))
 
@@ -110,6 +112,8 @@ def _found_columns(header: Sequence[str], where: str, required: Sequence[str]) -
     names = [name.strip().lower() for name in header]
     found: dict[str, int] = {}
     for column, aliases in ALIASES.items():
+        if column not in required and "dbm" not in required:
+            continue  # points need no power
         places = [k for k, name in enumerate(names) if name in aliases]
         if len(places) > 1:
             one, two = (header[k].strip() for k in places[:2])
@@ -136,7 +140,9 @@ def _csv(path: Path, required: Sequence[str] = ("x", "y", "z", "dbm")) -> dict[s
         raise PaddockError(f"{path}: cannot be read: {error.strerror or error}") from None
     numbered = [(k, line) for k, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("#")]
     if not numbered:
-        raise InvalidValueError(f"{path}:1:1: the file is empty; its first line names the columns x, y, z, dbm")
+        raise InvalidValueError(
+            f"{path}:1:1: the file is empty; its first line names the columns {', '.join(required)}"
+        )
     first, head = numbered[0]
     separator = max(",;\t", key=head.count)
     found = _found_columns(next(csv.reader([head], delimiter=separator)), f"{path}:{first}:1", required)

@@ -308,7 +308,7 @@ class RadioMessageTree(TypedDict):
 
 
 class RadioNetworkTree(TypedDict):
-    """The network of radio links: names of radios by component, the largest first; what its connection depends on."""
+    """The network of radio links: vehicles and stations by component, the largest first; its weak points."""
 
     tick: int
     components: list[list[str]]
@@ -469,6 +469,8 @@ class LinkBudgetTree(TypedDict):
     per: float
     capacity: float
     up: bool
+    outside: float
+    mismatch: str
 
 
 class GateTree(TypedDict):

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Protocol
 from annotated_types import Ge, Le, Len
 from pydantic import AllowInfNan
 
+from paddock.wire import survey_limits as limits
 from paddock.wire.operations import arguments as a
 from paddock.wire.operations import results as r
 from paddock.wire.operations.operation import collected, entry
@@ -495,9 +496,11 @@ class Operations(Protocol):
         receiver: Annotated[a.Text | None, "a fleet, vehicle or station; null: the first fleet"] = None,
         x: Annotated[a.Coordinate | None, "centre, m east; null: that of all radios"] = None,
         y: Annotated[a.Coordinate | None, "centre, m north"] = None,
-        size: Annotated[Annotated[float, Ge(1.0), Le(1e6)] | None, "side of the square, m; null: all radios"] = None,
-        side: Annotated[int, Ge(2), Le(160), "values per side"] = 64,
-        height: Annotated[float, Ge(-1e4), Le(1e5), "m above the ground"] = 2.0,
+        size: Annotated[
+            Annotated[float, Ge(limits.SMALLEST), Le(limits.LARGEST)] | None, "side of the square, m; null: all radios"
+        ] = None,
+        side: Annotated[int, Ge(2), Le(limits.MOST_VALUES), "values per side"] = 64,
+        height: Annotated[float, Ge(limits.LOWEST), Le(limits.HIGHEST), "m above the ground"] = 2.0,
     ) -> r.CoverageTree:
         """Return received power, SINR and jamming on a grid. Another thread computes it; ticks do not wait."""
 
@@ -506,9 +509,10 @@ class Operations(Protocol):
         self,
         receiver: Annotated[a.Text, "a vehicle or station; `red/1` is its second radio"],
         span: Annotated[
-            Annotated[float, Ge(1.0), Le(1e11)] | None, "Hz around its frequency; null: four bandwidths"
+            Annotated[float, Ge(limits.NARROWEST), Le(limits.WIDEST)] | None,
+            "Hz around its frequency; null: four bandwidths",
         ] = None,
-        bins: Annotated[int, Ge(2), Le(512), "number of values"] = 96,
+        bins: Annotated[int, Ge(2), Le(limits.MOST_BINS), "number of values"] = 96,
     ) -> r.SpectrumTree:
         """Return the power by frequency at a receiver. Another thread computes it; ticks do not wait."""
 

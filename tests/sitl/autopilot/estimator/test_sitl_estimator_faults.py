@@ -60,6 +60,23 @@ def test_a_single_outlier_fix_is_rejected(bench: Any) -> None:
     assert max(ratios) > 1.0 and estimator.estimate().position_ok == 1.0
 
 
+@pytest.mark.parametrize(("outage", "rejected"), [(3.5, True), (4.3, True), (6.0, False)])
+def test_a_jump_after_an_outage_is_rejected_until_the_failsafe_has_acted(
+    bench: Any, outage: float, rejected: bool
+) -> None:
+    estimator = Estimator()
+
+    def jammed(seconds: float, data: SensorData) -> None:
+        if 20.0 <= seconds < 20.0 + outage:
+            no_fix(data)
+        if seconds >= 20.0 + outage:
+            data.row[11] += 0.001  # 111 m north
+
+    errors = bench.follow(bench.Flight(bench.motions["circle"], seconds=29.0), estimator, jammed).after(28.0)
+    assert np.abs(errors.position[:, :2]).max() == pytest.approx(0.0 if rejected else 111.0, abs=10.0)
+    assert estimator.estimate().position_ok == (0.0 if rejected else 1.0)
+
+
 def test_position_recovers_after_the_vehicle_was_moved(bench: Any) -> None:
     estimator = Estimator()
 

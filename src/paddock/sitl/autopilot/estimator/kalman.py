@@ -77,6 +77,7 @@ POSITION_LIMIT = 10.0  # m, 1 sigma
 FIXES_NEEDED = 5.0
 REFUSALS_LOST, REFUSALS_FRESH = 3.0, 25.0  # rejected fixes in a row that reset the filter: when lost, when certain
 GLITCH_RADIUS, GLITCH_HOLDS = 25.0, 1e7  # m, and us: a farther jump of the fixes resets the filter only after this time
+GLITCH_OUTAGE = 5e6  # us without a fix up to which a jump is a glitch: by then the failsafe of the position has acted
 COMPASS_PATIENCE = 40.0  # rejected samples in a row that increase the heading uncertainty
 FROZEN = 20.0  # equal samples in a row
 PROBATION = 50.0  # samples in which a sensor shows whether it is noisy

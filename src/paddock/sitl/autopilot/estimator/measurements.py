@@ -14,13 +14,13 @@ from paddock.sitl.autopilot.estimator.kalman import (
     ACCEL_BIAS, ACCEL_BIAS_START, ACCEL_OK, ALIGNED, ALTITUDE as ORIGIN_ALTITUDE, BARO_ALTITUDE, BARO_BIAS, BARO_GOOD,
     BARO_NOISE, BARO_OK, BARO_TIME, BOOT_NOISE, COMPASS_GOOD, COMPASS_NOISE, COMPASS_OK, COMPASS_PATIENCE,
     COMPASS_REFUSED, COMPASS_TIME, COURSE_SPEED, DECLINATION, DIP, DOWN, ERRORS, E_ACCEL, E_BARO, E_GYRO, E_POSITION,
-    E_TILT, E_VELOCITY, FIXES_NEEDED, FORCE, FROZEN, FUSED, GLITCH, GLITCH_HOLDS, GLITCH_RADIUS, GNSS_GOOD, GNSS_OK,
-    GNSS_STALE, GNSS_TIME, GRAVITY, GYRO_BIAS, GYRO_BIAS_START, GYRO_OK, HAS_ORIGIN, HEADING_KNOWN, HEADING_UNKNOWN,
-    HORIZONTAL_NOISE, IMU_GOOD, IMU_TIME, JUMPED, JUMPS, LATITUDE, LEAST_NOISE, LONGEST_STEP, LONGITUDE, PER_EAST,
-    PER_NORTH, POSITION_HOLDS, PROBATION, RATES, REFUSALS_FRESH, REFUSALS_LOST, REFUSED, REST_NOISE, REST_PERIOD,
-    REST_TIME, STANDING, TILT_START, US, VELOCITY, VELOCITY_NOISE, VERTICAL_NOISE, WATCHES, WATCH_WIDTH, Three, Two,
-    decorrelate, euler, fuse_error, fuse_row, gate_ratio, matrix, predict, put_quaternion, reset_heading, rotated,
-    widen_heading,
+    E_TILT, E_VELOCITY, FIXES_NEEDED, FORCE, FROZEN, FUSED, GLITCH, GLITCH_HOLDS, GLITCH_OUTAGE, GLITCH_RADIUS,
+    GNSS_GOOD, GNSS_OK, GNSS_STALE, GNSS_TIME, GRAVITY, GYRO_BIAS, GYRO_BIAS_START, GYRO_OK, HAS_ORIGIN,
+    HEADING_KNOWN, HEADING_UNKNOWN, HORIZONTAL_NOISE, IMU_GOOD, IMU_TIME, JUMPED, JUMPS, LATITUDE, LEAST_NOISE,
+    LONGEST_STEP, LONGITUDE, PER_EAST, PER_NORTH, POSITION_HOLDS, PROBATION, RATES, REFUSALS_FRESH, REFUSALS_LOST,
+    REFUSED, REST_NOISE, REST_PERIOD, REST_TIME, STANDING, TILT_START, US, VELOCITY, VELOCITY_NOISE, VERTICAL_NOISE,
+    WATCHES, WATCH_WIDTH, Three, Two, decorrelate, euler, fuse_error, fuse_row, gate_ratio, matrix, predict,
+    put_quaternion, reset_heading, rotated, widen_heading,
 )
 # isort: on
 # fmt: on
@@ -243,12 +243,13 @@ def _resets(x: Floats, m: Floats, place: Three, silence: float) -> bool:
     """Return whether rejected fixes, `silence` us after the last good one, replace the position.
 
     A receiver that suddenly reports another place, while the position is certain and the vehicle moves, is not believed
-    for longer: it may see reflections or false signals. The position is lost in the meantime, and a failsafe acts.
+    for longer: it may see reflections or false signals. The position is lost in the meantime, and a failsafe acts. So
+    it is after an outage (a spoofer jams before it captures) until the failsafe has acted: then the first fixes count.
     """
     north, east = place[0] - x[0], place[1] - x[1]
     far = north * north + east * east > GLITCH_RADIUS * GLITCH_RADIUS
     if m[REFUSED] == 1.0:
-        certain = silence < GNSS_STALE and m[FUSED] >= FIXES_NEEDED and m[STANDING] == 0.0
+        certain = silence < GLITCH_OUTAGE and m[FUSED] >= FIXES_NEEDED and m[STANDING] == 0.0
         m[GLITCH] = 1.0 if far and certain else 0.0
     if m[GLITCH] == 1.0 and far:
         return silence >= GLITCH_HOLDS
