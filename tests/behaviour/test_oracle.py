@@ -10,6 +10,7 @@ import pytest
 import paddock
 from paddock.behaviour.rule import NO_TARGET, Urge, rule_names
 from paddock.behaviour.rules import flock
+from paddock.engine.radio.relaying import RadioSenses
 from paddock.vehicles.model import model_names
 
 PATH = [[5, 0, 4], [40, 3, 4], [20, 30, 8], [-10, 5, 4]]
@@ -29,7 +30,10 @@ BEHAVIOURS: dict[str, dict[str, Any]] = {
     "preview": {"path": PATH, "lift": 10.0},
     "playback": {"path": [[0.0, 0.1, 0.5], [0.1, -0.1, 0.2, 0.3]]},
     "racing": {"path": PATH},
+    "relay": {"between": ["base", "lead"], "height": 8},
+    "seek_signal": {},
 }
+OVER_RADIO = ("relay", "seek_signal")
 
 
 def fleet_of(model: str, rule: str) -> Any:
@@ -38,7 +42,11 @@ def fleet_of(model: str, rule: str) -> Any:
     it = {"name": "it", "count": 7, "model": model, "spawn": spawn, "speed": 2, "behaviour": {rule: BEHAVIOURS[rule]}}
     if model == "rover":
         it["spread"] = {"speed_max": 0.05}
-    return paddock.load({"seed": 11, "vehicles": [lead, it]})
+    if rule not in OVER_RADIO:
+        return paddock.load({"seed": 11, "vehicles": [lead, it]})
+    radio = {"stations": [{"name": "base", "position": [0, 0, 5]}]}
+    fleets = [one | {"radio": "default"} for one in (lead, it)]
+    return paddock.load({"seed": 11, "radio": radio, "vehicles": fleets})
 
 
 MODELS = [
@@ -65,7 +73,7 @@ def test_every_model_and_every_rule_is_among_the_pairs() -> None:
     assert (
         {model for model, _ in PAIRS} == set(MODELS) == {name for name in model_names() if not name.startswith("prop.")}
     )
-    assert len(PAIRS) == len(RULES) == 15
+    assert len(PAIRS) == len(RULES) == 17
 
 
 @pytest.mark.parametrize(
@@ -79,7 +87,9 @@ def test_the_kernel_equals_plain_python(model: str, rule: str) -> None:
     assert conduct is not None
     state, command, memory = (fleet.tables[k][:, : fleet.n].copy() for k in ("state", "command", "memory"))
     dt = sim.engine.world.clock.dt
-    conduct.run(sim.engine.world, sim.engine.poses, program.parameters, dt)
+    radio = sim.engine.radio
+    heard = RadioSenses(radio, sim.engine.poses, sim.tick, True) if radio.active else None
+    conduct.run(sim.engine.world, sim.engine.poses, program.parameters, dt, None, heard)
     act = conduct.rule.spec(program.model, program.varying).function
     targets = sim.engine.poses("lead" if conduct.target else "it").copy()
     for i in range(fleet.n):

@@ -8,7 +8,7 @@ import pytest
 
 from paddock.bench.server import Server
 from paddock.bench.subscriber import Subscriber
-from paddock.bench.suites.clients import ASKED, crowd
+from paddock.bench.suites.clients import ASKED, OF_RADIO, crowd, crowd_with_radio
 from paddock.wire.operations import OPERATIONS
 
 
@@ -16,7 +16,15 @@ def test_every_operation_that_notebooks_may_call_without_the_clock_is_measured()
     theirs = {name for name, one in OPERATIONS.items() if one.entry.zmq in ("Call", "Command", "GetMetadata", "Reset")}
     of_the_clock = {"hold", "let_go", "seek"}
     of_missions = {name for name in theirs if OPERATIONS[name].client[0] == "mission"}
-    assert theirs - of_the_clock - of_missions - {"command_many"} == set(ASKED)
+    assert theirs - of_the_clock - of_missions - {"command_many"} == {*ASKED, *OF_RADIO}
+
+
+def test_operations_of_the_radio_are_answered() -> None:
+    with Server(crowd_with_radio(10), {"zmq": {"port": 0}}) as server:
+        port = server.addresses["zmq"]["port"]
+        for operation in ("radio_view", "set_jammer", "set_spoofer", "radio_commands", "link_budget", "radio_send"):
+            figures = Subscriber("ask", port, operation, json.dumps(OF_RADIO[operation]), 0.3, 1).result()
+            assert figures["answers"] > 0 and figures["refused"] == 0, operation
 
 
 @pytest.mark.slow

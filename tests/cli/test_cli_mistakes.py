@@ -28,8 +28,8 @@ CASES = {
     "paused": (["demo", "--paused", "--headless"],
                "--paused requires --serve or the terminal view: nothing could resume this run"),
     "seed": (["demo", "--seed", "-1"], "--seed must be in 0..2^64-1, not -1"),
-    "missing file": (["run", "none.yaml"], "none.yaml: no such scenario file or demo; valid: driverless, mixed, race, "
-                     "sitl, survey, swarm"),
+    "missing file": (["run", "none.yaml"], "none.yaml: no such scenario file or demo; valid: contested, driverless, "
+                     "mixed, race, relay, sitl, survey, swarm"),
     "nothing": (["run"], "give a scenario file or --model: e.g. paddock run race.yaml, or paddock run --model quad "
                 "--height 10"),
     "both": (["run", "a.yaml", "--model", "quad"], "give a scenario file or --model: not both"),

@@ -53,6 +53,22 @@ ASKED: dict[str, dict[str, Any]] = {
     "restore": {},  # of the state that `save` returns at first
 }
 """The operations, and their arguments."""
+OF_RADIO: dict[str, dict[str, Any]] = {
+    "radio_view": {},
+    "coverage": {"of": "base"},
+    "spectrum": {"receiver": "base"},
+    "radio_send": {"source": "base", "to": "scouts[7]", "data": [1.0]},
+    "radio_received": {"name": "scouts[7]"},
+    "radio_network": {},
+    "radio_traffic": {},
+    "jammers": {},
+    "set_jammer": {"name": "noise", "on": False},
+    "spoofers": {},
+    "set_spoofer": {"name": "decoy", "on": False},
+    "radio_commands": {"vehicle": "red"},
+    "link_budget": {"source": "base", "to": "scouts[7]"},
+}
+"""Those of a run with radio."""
 
 
 def crowd(count: int) -> dict[str, Any]:
@@ -72,6 +88,20 @@ def crowd(count: int) -> dict[str, Any]:
     }
 
 
+def crowd_with_radio(count: int) -> dict[str, Any]:
+    """Return the scenario with a radio on every vehicle, a station, a jammer and a spoofer that are off."""
+    scenario = crowd(count)
+    off = {"position": [0, 0, 10], "enabled": False}
+    section = {
+        "types": {"t": {"power": 0.0, "sensitivity": -60.0}},
+        "stations": [{"name": "base", "position": [0, 0, 10], "radio": "t"}],
+        "jammers": [{"name": "noise", "kind": "barrage", **off}],
+        "spoofers": [{"name": "decoy", "offset": [5, 0, 0], **off}],
+    }
+    red, scouts = ({**one, "radio": "t"} for one in scenario["vehicles"])
+    return {**scenario, "radio": section, "vehicles": [{**red, "via": "radio"}, scouts]}
+
+
 class Beside(NamedTuple):
     """A run beside clients, compared with the same run alone in the turn before: medians of some turns."""
 
@@ -89,7 +119,7 @@ def speed_beside(server: Server, operation: str, seconds: float, count: int = RO
     rounds = list[NDArray[np.float64]]()  # (alone, asked) x (ticks, processor time, waiting, wall time), s
     while len(rounds) < 2 * count and sum(map(_is_quiet, rounds)) < count:
         alone = _turn(server, seconds)
-        port, given = server.addresses["zmq"]["port"], json.dumps(ASKED[operation])
+        port, given = server.addresses["zmq"]["port"], json.dumps({**ASKED, **OF_RADIO}[operation])
         clients = Subscriber("ask", port, operation, given, WARM_UP + seconds, CONNECTIONS).started()
         sleep(WARM_UP)
         rounds.append(np.array([alone, _turn(server, seconds)]))
@@ -125,6 +155,7 @@ def run(quick: bool) -> Iterator[Result]:
     """Measure each operation asked by 16 connections, and those that take long beside autopilots, too."""
     count, seconds = (100, 0.3) if quick else (1000, 1.0)
     cases = [(crowd(count), operation, "") for operation in list(ASKED)[: 2 if quick else None]]
+    cases += [] if quick else [(crowd_with_radio(count), operation, "") for operation in OF_RADIO]
     pilots = quick_scenario("copter", COPTERS, mavlink=OWN_PORTS)
     cases += [] if quick else [(pilots, name, f" of {COPTERS} autopilots") for name in ("save", "restore")]
     for scenario, operation, of in cases:
