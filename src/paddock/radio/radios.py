@@ -156,7 +156,7 @@ class RadioGroup(NamedTuple):
     radio: RadioType
 
 
-class FleetPart(NamedTuple):
+class RadioPart(NamedTuple):
     """Where the radios of a fleet are in the table: vehicle k has `first + k * slots` to `first + (k + 1) * slots`."""
 
     fleet: str
@@ -173,7 +173,7 @@ class Radios:
     streams: Ints  # (n + jammers,)
     owner: Ints  # (n,) id of the vehicle, -1: a station
     slot: Ints  # (n,) number among the radios of its vehicle or station
-    parts: tuple[FleetPart, ...]
+    parts: tuple[RadioPart, ...]
     stations: tuple[str, ...]  # of the radios after those of the fleets, one name for each radio
     groups: tuple[RadioGroup, ...]  # of radios, then a group for each jammer
     patterns: Floats  # (k, rows, columns) of antennas
@@ -189,7 +189,7 @@ class Radios:
         """Number of radios on vehicles; those of stations follow."""
         return self.n - len(self.stations)
 
-    def place(self, part: FleetPart, poses: Floats) -> None:
+    def place(self, part: RadioPart, poses: Floats) -> None:
         """Copy the poses (rows as in Pose, >= n columns) of a fleet."""
         many = slice(part.first, part.first + part.n * part.slots)
         self.table[:3, many] = (
@@ -297,7 +297,7 @@ def radios_of(section: RadioSection, fleets: Sequence[FleetRadios]) -> Radios:
         owner.append(np.repeat(fleet.ids, slots))
         slot.append(np.tile(np.arange(slots), n))
         streams.append(np.repeat(fleet.streams, slots) ^ _slot_streams(slot[-1]))
-        parts.append(FleetPart(fleet.name, first, n, slots))
+        parts.append(RadioPart(fleet.name, first, n, slots))
         first, seat = first + n * slots, seat + n
     names = []
     for station in sorted(section.stations, key=lambda one: one.name):

@@ -76,7 +76,7 @@ class Spectrum(NamedTuple):
     noise: float  # dBm in each bin
 
 
-class Survey:
+class RadioSurvey:
     """Transmitters, jammers and surroundings at one time."""
 
     def __init__(

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +33,18 @@ def write_report(source: str | os.PathLike[str], folder: str | os.PathLike[str])
 
 def write_radio_report(source: str | os.PathLike[str] | RecordedRun, folder: str | os.PathLike[str]) -> list[str]:
     """Write the report of a recording to a folder; return the names of its files."""
+    return write_files(source, folder, _contents)
+
+
+def write_files(
+    source: str | os.PathLike[str] | RecordedRun,
+    folder: str | os.PathLike[str],
+    contents_of: Callable[[RecordedRun], dict[str, bytes]],
+) -> list[str]:
+    """Write the files that a report makes of a recording to a folder; return their names."""
     run = source if isinstance(source, RecordedRun) else open_run(source)
     try:
-        contents = _contents(run)
+        contents = contents_of(run)
     finally:
         if run is not source:
             run.close()

@@ -17,7 +17,7 @@ from paddock.radio.far_field import far_interference
 from paddock.radio.links import Links
 from paddock.radio.radios import COLUMN, Floats, Radios
 from paddock.radio.signal import decibels
-from paddock.radio.survey import CoverageGrid, HeardLevels, Spectrum, Survey
+from paddock.radio.survey import CoverageGrid, HeardLevels, RadioSurvey, Spectrum
 
 if TYPE_CHECKING:
     from paddock.engine.engine import Engine
@@ -137,7 +137,7 @@ class RadioControl(MessageControl):
         found: Floats = vectorised(decibels)(radios.table[COLUMN.noise, : radios.n])
         return found
 
-    def survey(self) -> Survey:
+    def survey(self) -> RadioSurvey:
         """Return a copy of all transmitters, with which any thread can compute coverage and spectra."""
         return self._stage.survey()
 

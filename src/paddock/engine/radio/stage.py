@@ -40,7 +40,7 @@ from paddock.radio.links import Links, no_links
 from paddock.radio.paths import PathTables
 from paddock.radio.radios import COLUMN, FleetRadios, Floats, Ints, Radios, check_frequencies, classes_of, radios_of
 from paddock.radio.summary import fill_status
-from paddock.radio.survey import Survey
+from paddock.radio.survey import RadioSurvey
 from paddock.scenario import Scenario
 from paddock.wire.survey_limits import LARGEST
 from paddock.world.columns import column_index
@@ -361,11 +361,11 @@ class RadioStage:
 
     # surveys ----------------------------------------------------------------------------------------------------------
 
-    def survey(self) -> Survey:
+    def survey(self) -> RadioSurvey:
         """Return a copy of all transmitters at their present places."""
         roster = self.roster
         self.locate()
-        return Survey(roster.radios, roster.classes, roster.tables, self._doing, self.heights, self._on_air)
+        return RadioSurvey(roster.radios, roster.classes, roster.tables, self._doing, self.heights, self._on_air)
 
     def surveyed(
         self, of: str | int | None, receiver: str | int | None, x: float | None, y: float | None, size: float | None

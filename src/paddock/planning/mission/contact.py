@@ -15,7 +15,7 @@ Bools = NDArray[np.bool_]
 MARKS = ("reached", "lost", "alone")
 
 
-class Contact:
+class StationContact:
     """Which vehicles can report and receive routes, in the order of the mission's vehicles."""
 
     def __init__(self, rules: LostLink) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from paddock.planning.mission.contact import Bools, Contact
+from paddock.planning.mission.contact import Bools, StationContact
 from paddock.planning.mission.replanning import go_home, upset_holder
 from paddock.planning.mission.state import MissionChange, MissionData, PoseOf
 from paddock.planning.mission.vehicles import Drawn, MissionVehicle
@@ -19,7 +19,7 @@ from paddock.world.columns import Floats
 NEAR = 1e-3  # m before the end of a leg at which it counts as flown
 
 
-def listen(state: MissionData, contact: Contact, reached: Bools) -> None:
+def listen(state: MissionData, contact: StationContact, reached: Bools) -> None:
     """Take the paths of this observation; report contacts that are lost."""
     contact.grow(len(reached), state.time)
     contact.reached = reached.copy()
@@ -30,7 +30,7 @@ def listen(state: MissionData, contact: Contact, reached: Bools) -> None:
         state.report("contact_lost", state.fleet.list[row])
 
 
-def welcome(state: MissionData, contact: Contact, change: MissionChange) -> None:
+def welcome(state: MissionData, contact: StationContact, change: MissionChange) -> None:
     """Take reports of vehicles that are back in contact; those that acted on their own get a new route."""
     for row in np.flatnonzero(contact.lost & contact.reached).tolist():
         vehicle = state.fleet.list[row]
@@ -49,7 +49,7 @@ def welcome(state: MissionData, contact: Contact, change: MissionChange) -> None
     change.contacts = len(change.causes)
 
 
-def gather(state: MissionData, contact: Contact, change: MissionChange) -> None:
+def gather(state: MissionData, contact: StationContact, change: MissionChange) -> None:
     """Replan for all contacts that were lost and regained since the last time, at most every `replan_every` s."""
     back = [row for row in contact.waiting if contact.reached[row]]
     if state.time < contact.settled or not (back or contact.bereft):
@@ -65,7 +65,12 @@ def gather(state: MissionData, contact: Contact, change: MissionChange) -> None:
 
 
 def part(
-    state: MissionData, contact: Contact, progress: Floats, charge: Floats | None, poses: PoseOf, change: MissionChange
+    state: MissionData,
+    contact: StationContact,
+    progress: Floats,
+    charge: Floats | None,
+    poses: PoseOf,
+    change: MissionChange,
 ) -> None:
     """Let vehicles act on their own after the time-out, or with a low battery; `progress` (m) is what they know."""
     due = (state.time - contact.seen > contact.rules.timeout) & (contact.rules.action != "continue")
@@ -92,7 +97,9 @@ def _cause(change: MissionChange, names: list[str], form: str) -> None:
         change.causes.append(form.format(names[0] + (f" and {len(names) - 1} more" if len(names) > 1 else "")))
 
 
-def _leave(state: MissionData, contact: Contact, vehicle: MissionVehicle, poses: PoseOf, change: MissionChange) -> int:
+def _leave(
+    state: MissionData, contact: StationContact, vehicle: MissionVehicle, poses: PoseOf, change: MissionChange
+) -> int:
     """Take the tasks from a vehicle without contact, and return their number; the vehicle returns or holds."""
     count = len(vehicle.ahead) + bool(vehicle.doing)
     holds = contact.rules.action == "hold"
@@ -109,7 +116,7 @@ def _leave(state: MissionData, contact: Contact, vehicle: MissionVehicle, poses:
     return count
 
 
-def postpone(contact: Contact, change: MissionChange) -> None:
+def postpone(contact: StationContact, change: MissionChange) -> None:
     """Keep new routes of vehicles without a path for when they are back in contact."""
     for row in sorted(change.dirty):
         if row < len(contact.reached) and not contact.reached[row]:

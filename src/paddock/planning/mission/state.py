@@ -8,7 +8,7 @@ import numpy as np
 
 from paddock.errors import InvalidValueError
 from paddock.planning.costs import Covered
-from paddock.planning.mission.contact import Contact
+from paddock.planning.mission.contact import StationContact
 from paddock.planning.mission.vehicles import STATUS_ON, Drawn, MissionFleet, MissionVehicle, Status
 from paddock.planning.obstacles.zones import Zone
 from paddock.planning.paths.path import Pose
@@ -139,7 +139,7 @@ class MissionData:
         self.happened = 0  # how many of them
         self.queue: list[Request] = []  # requests since the last observation
         self.replans = 0
-        self.contact = None if setup.lost_link is None else Contact(setup.lost_link)  # None: with all, always
+        self.contact = None if setup.lost_link is None else StationContact(setup.lost_link)  # None: with all, always
         self.covered: Covered = {}  # cached paths of tasks
         for spec in setup.problem.vehicles:
             self.fleet.add(spec)

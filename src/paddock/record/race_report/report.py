@@ -4,17 +4,16 @@ import json
 import os
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from paddock.engine.events import Event
-from paddock.errors import MissingFeatureError, PaddockError
+from paddock.errors import MissingFeatureError
 from paddock.record.mission_report.map_figure import png, styled
 from paddock.record.race import race_entries
 from paddock.record.race_report.figures import draw_gg, draw_lines, draw_speed
 from paddock.record.race_report.traces import car_traces, race_of
-from paddock.record.radio_report import link_tables
-from paddock.record.reader import RecordedRun, open_run
+from paddock.record.radio_report import link_tables, write_files
+from paddock.record.reader import RecordedRun
 from paddock.record.run_metrics import metrics
 from paddock.scenario.rules import Rules
 from paddock.track.race_log import RaceEntry, shown_text
@@ -31,19 +30,7 @@ def write_race_report(source: str | os.PathLike[str] | RecordedRun, folder: str 
 
     Without matplotlib there are no figures, and the report says why.
     """
-    run = source if isinstance(source, RecordedRun) else open_run(source)
-    try:
-        contents = _contents(run)
-    finally:
-        if run is not source:
-            run.close()
-    try:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        for name, content in contents.items():
-            (Path(folder) / name).write_bytes(content)
-    except OSError as error:
-        raise PaddockError(f"cannot write to {os.fspath(folder)}: {error.strerror or error}") from None
-    return list(contents)
+    return write_files(source, folder, _contents)
 
 
 def _contents(run: RecordedRun) -> dict[str, bytes]:
