@@ -27,7 +27,7 @@ class StationContact:
         self.unreported: dict[int, list[str]] = {}  # row -> tasks that it has finished and could not report
         self.waiting: dict[int, bool] = {}  # row -> a new route waits for contact; whether it aborts its task
 
-        self.bereft: list[str] = []  # vehicles whose tasks are to be given to others
+        self.newly_lost: list[str] = []  # vehicles whose tasks are to be given to others
         self.settled = 0.0  # s, before which lost and regained contacts do not change the plan
 
     def grow(self, count: int, time: float) -> None:
@@ -43,7 +43,7 @@ class StationContact:
         return {
             **{name: getattr(self, name).astype(np.uint8) for name in MARKS},
             "seen": self.seen.copy(),
-            "bereft": list(self.bereft),
+            "newly_lost": list(self.newly_lost),
             "settled": self.settled,
             "unreported": {str(row): list(tasks) for row, tasks in self.unreported.items()},
             "waiting": {str(row): aborts for row, aborts in self.waiting.items()},
@@ -59,7 +59,7 @@ class StationContact:
             raise InvalidValueError("the saved contact of the mission does not fit its vehicles")
         self.reached, self.lost, self.alone = (one.astype(bool) for one in marks)
         self.seen = seen
-        self.bereft = typed(list[str], saved["bereft"], "vehicles whose tasks were given back")
+        self.newly_lost = typed(list[str], saved["newly_lost"], "vehicles whose tasks were given back")
         self.settled = typed(float, saved["settled"], "time of the next plan")
         reports = typed(dict[str, list[str]], saved["unreported"], "unreported tasks")
         self.unreported = {_row(row, known): names for row, names in reports.items()}

@@ -19,7 +19,7 @@ from paddock.world.columns import Floats
 NEAR = 1e-3  # m before the end of a leg at which it counts as flown
 
 
-def listen(state: MissionData, contact: StationContact, reached: Bools) -> None:
+def update_contacts(state: MissionData, contact: StationContact, reached: Bools) -> None:
     """Take the paths of this observation; report contacts that are lost."""
     contact.grow(len(reached), state.time)
     contact.reached = reached.copy()
@@ -30,7 +30,7 @@ def listen(state: MissionData, contact: StationContact, reached: Bools) -> None:
         state.report("contact_lost", state.fleet.list[row])
 
 
-def welcome(state: MissionData, contact: StationContact, change: MissionChange) -> None:
+def take_reports(state: MissionData, contact: StationContact, change: MissionChange) -> None:
     """Take reports of vehicles that are back in contact; those that acted on their own get a new route."""
     for row in np.flatnonzero(contact.lost & contact.reached).tolist():
         vehicle = state.fleet.list[row]
@@ -49,10 +49,10 @@ def welcome(state: MissionData, contact: StationContact, change: MissionChange) 
     change.contacts = len(change.causes)
 
 
-def gather(state: MissionData, contact: StationContact, change: MissionChange) -> None:
+def replan_contacts(state: MissionData, contact: StationContact, change: MissionChange) -> None:
     """Replan for all contacts that were lost and regained since the last time, at most every `replan_every` s."""
     back = [row for row in contact.waiting if contact.reached[row]]
-    if state.time < contact.settled or not (back or contact.bereft):
+    if state.time < contact.settled or not (back or contact.newly_lost):
         return
     contact.settled = state.time + contact.rules.replan_every
     for row in back:
@@ -60,11 +60,11 @@ def gather(state: MissionData, contact: StationContact, change: MissionChange) -
         if contact.waiting.pop(row):
             change.aborted.add(row)
     _cause(change, [state.fleet.list[row].name for row in back], "contact with {}")
-    _cause(change, contact.bereft, "contact with {} lost")
-    contact.bereft, change.contacts = [], len(change.causes)
+    _cause(change, contact.newly_lost, "contact with {} lost")
+    contact.newly_lost, change.contacts = [], len(change.causes)
 
 
-def part(
+def start_lost_link_actions(
     state: MissionData,
     contact: StationContact,
     progress: Floats,
@@ -88,7 +88,7 @@ def part(
         known = {leg.task for leg in vehicle.route.legs[: vehicle.leg]}
         contact.unreported.setdefault(row, []).extend(str(leg.task) for leg in passed if leg.task not in known)
         if _leave(state, contact, vehicle, poses, change) and state.setup.replan:
-            contact.bereft.append(vehicle.name)
+            contact.newly_lost.append(vehicle.name)
 
 
 def _cause(change: MissionChange, names: list[str], form: str) -> None:

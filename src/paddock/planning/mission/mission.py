@@ -12,7 +12,13 @@ import numpy as np
 
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.planning.mission.contact import Bools
-from paddock.planning.mission.lost_link import gather, listen, part, postpone, welcome
+from paddock.planning.mission.lost_link import (
+    postpone,
+    replan_contacts,
+    start_lost_link_actions,
+    take_reports,
+    update_contacts,
+)
 from paddock.planning.mission.replanning import enforce_battery, enforce_range, first_plan, happen, home_of, replan
 from paddock.planning.mission.saving import load_state, saved_state
 from paddock.planning.mission.state import MissionChange, MissionData, MoveTask, PoseOf, RemoveTask, Request, moved
@@ -70,13 +76,13 @@ class Mission(MissionData):
             here = np.ones(len(progress), bool) if reached is None else reached
             self.note(time, np.where(here, progress, all_.progress), np.where(here, travelled, all_.travelled))
             passed = here & (all_.progress >= all_.due - self.tolerance)
-            listen(self, contact, here)
+            update_contacts(self, contact, here)
         for row in np.flatnonzero(passed & (time >= all_.gate)).tolist():
             self.pass_legs(all_.list[row], self.tolerance)
         if contact is not None:
-            welcome(self, contact, change)
-            part(self, contact, progress, charge, pose_of, change)
-            gather(self, contact, change)
+            take_reports(self, contact, change)
+            start_lost_link_actions(self, contact, progress, charge, pose_of, change)
+            replan_contacts(self, contact, change)
         for request in self._due():
             happen(self, request, pose_of, change)
         enforce_range(self, change)

@@ -279,7 +279,7 @@ def _damage(state: MissionData, vehicle: MissionVehicle, poses: PoseOf, change: 
     state.fleet.follow(vehicle, Route(vehicle.name, (), vehicle.spec.speed), Drawn(here, (), ()))
     change.new.add(vehicle.row)
     change.damaged.append(vehicle.name)
-    change.bereft |= had and state.setup.replan
+    change.reassigns |= had and state.setup.replan
 
 
 def _close(state: MissionData, zone: Zone, change: MissionChange) -> None:

@@ -102,17 +102,17 @@ class MissionChange:
     new: set[int] = field(default_factory=set)  # rows of vehicles with new routes
     damaged: list[str] = field(default_factory=list)  # names of failed vehicles
     contacts: int = 0  # how many of the causes are contacts that were lost or regained
-    bereft: bool = False  # they had tasks, which are to be reassigned
+    reassigns: bool = False  # they had tasks, which are to be reassigned
 
     @property
     def matters(self) -> bool:
         """Whether replanning is needed."""
-        return bool(self.causes or self.dirty or self.bereft)
+        return bool(self.causes or self.dirty or self.reassigns)
 
     @property
     def keeps_orders(self) -> bool:
         """Whether routes need no other order: contacts come and go often, and vehicles would turn back each time."""
-        return 0 < self.contacts == len(self.causes) and not self.bereft
+        return 0 < self.contacts == len(self.causes) and not self.reassigns
 
     @property
     def cause(self) -> str:
