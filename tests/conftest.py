@@ -29,7 +29,7 @@ os.environ.setdefault("PADDOCK_COMPILE_WORKERS", "0")  # the test workers alread
 
 # The same examples in every run; `make soak` draws new ones. No deadlines: other processes may use the machine.
 COMMON: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("fixed", **COMMON, derandomize=True, database=None, max_examples=40)
+settings.register_profile("fixed", **COMMON, derandomize=True, database=None, max_examples=25)
 settings.register_profile("soak", **COMMON, max_examples=500)
 settings.load_profile("fixed")
 

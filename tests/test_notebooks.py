@@ -23,7 +23,7 @@ from nbclient.exceptions import CellExecutionError
 import paddock
 from paddock import track
 from paddock.track.building import from_file
-from paddock.track.cone_rows import cone_rows
+from paddock.track.generator import cone_rows
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "examples" / "notebooks"
@@ -132,6 +132,7 @@ def test_notebooks_are_stored_without_outputs(path: Path) -> None:
     assert any(".show(" in cell.source for cell in code)
 
 
+@pytest.mark.slow
 def test_a_server_that_does_not_start_is_one_line(kernel: Kernel) -> None:
     notebook = source("05")
     notebook.cells = notebook.cells[:2]
@@ -246,11 +247,14 @@ def executed(kernel: Kernel, notebook: nbformat.NotebookNode, name: str) -> None
     check(kernel.execute(notebook, *expressions))
 
 
-@pytest.mark.parametrize("name", ["01", "02", "03", "04", "06"])
+@pytest.mark.parametrize(
+    "name", ["01", "06", *(pytest.param(name, marks=pytest.mark.slow) for name in ("02", "03", "04"))]
+)
 def test_notebook_runs_locally(kernel: Kernel, name: str) -> None:
     executed(kernel, source(name), name)
 
 
+@pytest.mark.slow
 def test_race_over_the_network(kernel: Kernel) -> None:
     """On free ports, also where another server has those of the scenario."""
     executed(kernel, source("05"), "05")

@@ -77,18 +77,21 @@ def forget_plugins() -> None:
 
 
 @cache
-def plugin_modules(folder: ModuleType, group: str) -> dict[str, str]:
-    """Map the names of a package's files and of a group's entry points to modules. Imports none of the files."""
+def plugin_modules(folder: ModuleType | None, group: str) -> dict[str, str]:
+    """Map the names of a package's files (if any) and of a group's entry points to modules. Imports no file."""
+    installed = {point.name: point.value for point in entry_points(group=group)}
+    if folder is None:
+        return installed
     prefix = folder.__name__ + "."
     shipped = {
         module.name.removeprefix(prefix): module.name
         for module in pkgutil.walk_packages(folder.__path__, prefix)
         if not module.ispkg
     }
-    return {point.name: point.value for point in entry_points(group=group)} | shipped
+    return installed | shipped
 
 
-def find_plugin(kind: str, name: str, folder: ModuleType, group: str, attribute: str, type_: type[T]) -> T:
+def find_plugin(kind: str, name: str, folder: ModuleType | None, group: str, attribute: str, type_: type[T]) -> T:
     """Return the object called `attribute` in the module of that name."""
     module = _import(kind, name, plugin_modules(folder, group))
     found = getattr(module, attribute, None)

@@ -51,7 +51,7 @@ def test_a_fixed_wing_flies_past_its_goal_and_circles(watch: Watch) -> None:
     "model",
     [
         "point",
-        "car.bicycle",
+        pytest.param("car.bicycle", marks=pytest.mark.slow),
         pytest.param("quad", marks=pytest.mark.slow),
         pytest.param("rover", marks=pytest.mark.slow),
     ],
@@ -79,7 +79,7 @@ def visits(way: Any, places: Any, within: float) -> list[int]:
     "model",
     [
         "point",
-        "rover",
+        pytest.param("rover", marks=pytest.mark.slow),
         pytest.param("quad", marks=pytest.mark.slow),
         pytest.param("car.kinematic", marks=pytest.mark.slow),
         pytest.param("car.bicycle", marks=pytest.mark.slow),
@@ -112,11 +112,7 @@ MORE_ORBITS = [("quad", 10, 4), ("fixed_wing", 120, 17.5), ("fixed_wing", 250, 1
 @pytest.mark.parametrize(
     ("model", "radius", "speed", "direction"),
     [
-        *[
-            (*orbit, ("left", "right")[k % 2])
-            for k, orbit in enumerate(ORBITS)
-            if orbit[0] in ("car.bicycle", "fixed_wing")
-        ],
+        *[(*orbit, ("left", "right")[k % 2]) for k, orbit in enumerate(ORBITS) if orbit[0] == "fixed_wing"],
         *[pytest.param(*orbit, turn, marks=pytest.mark.slow) for orbit in ORBITS for turn in ("left", "right")],
         *[pytest.param(*orbit, turn, marks=pytest.mark.slow) for orbit in MORE_ORBITS for turn in ("left", "right")],
     ],

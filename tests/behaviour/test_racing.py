@@ -107,8 +107,7 @@ def test_queues_behind_a_slower_car_where_the_track_is_too_narrow() -> None:
     "model",
     [
         "car.kinematic",
-        "car.full",
-        *(pytest.param(f"car.{m}", marks=pytest.mark.slow) for m in ("bicycle", "double_track")),
+        *(pytest.param(f"car.{m}", marks=pytest.mark.slow) for m in ("bicycle", "double_track", "full")),
     ],
 )
 def test_turns_round_and_leaves_a_wall(model: str) -> None:

@@ -52,6 +52,12 @@ def test_a_flat_table_gives_the_values_of_the_map(signal_map: RadioMap) -> None:
         assert field_at(x, y, z, table) == (values.power[k], *values.gradient[k].tolist())
 
 
+def test_it_needs_a_radio_or_a_map() -> None:
+    entry = {"name": "d", "model": "quad", "behaviour": {"seek_signal": {}}}
+    with pytest.raises(PaddockError, match="'seek_signal' needs a radio or a map; add `radio: default`"):
+        paddock.load({"radio": {}, "vehicles": [entry]})
+
+
 def test_the_rule_keeps_the_contract() -> None:
     check_behaviour(find_rule("seek_signal"))
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from paddock.bench.fleets import bare_fleet
 from paddock.bench.result import Result, benchmark_names, best_times, find_bench, measured, meets, run_benchmarks
 from paddock.bench.suites import swarm
-from paddock.bench.suites.kernels import ARITHMETIC, SCALAR
+from paddock.bench.suites.kernels import ARITHMETIC, SCALAR, bare_fleet
 from paddock.compute.kernel import kernel
 from paddock.errors import UnknownNameError
 from paddock.vehicles.model import model_names

@@ -19,10 +19,19 @@ def test_every_operation_that_notebooks_may_call_without_the_clock_is_measured()
     assert theirs - of_the_clock - of_missions - {"command_many"} == {*ASKED, *OF_RADIO}
 
 
-def test_operations_of_the_radio_are_answered() -> None:
+@pytest.mark.parametrize(
+    "operations",
+    [
+        ("set_jammer",),
+        pytest.param(
+            ("link_budget", "radio_view", "set_spoofer", "radio_commands", "radio_send"), marks=pytest.mark.slow
+        ),
+    ],
+)
+def test_operations_of_the_radio_are_answered(operations: tuple[str, ...]) -> None:
     with Server(crowd_with_radio(10), {"zmq": {"port": 0}}) as server:
         port = server.addresses["zmq"]["port"]
-        for operation in ("radio_view", "set_jammer", "set_spoofer", "radio_commands", "link_budget", "radio_send"):
+        for operation in operations:
             figures = Subscriber("ask", port, operation, json.dumps(OF_RADIO[operation]), 0.3, 1).result()
             assert figures["answers"] > 0 and figures["refused"] == 0, operation
 

@@ -30,8 +30,11 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *("driverless", "mixed", "race", "relay", "sitl", "swarm"),
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("contested", "survey")),
+        *("mixed", "sitl", "swarm"),
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("contested", "driverless", "race", "relay", "survey")
+        ),
     ],
 )
 def test_runs(name: str, demo: Callable[[str], Scenario]) -> None:

@@ -219,6 +219,7 @@ def test_another_scenario_is_loaded_from_the_page(tmp_path: Path, small: Path) -
         assert recording.complete and recording.metadata["name"] == "small"
 
 
+@pytest.mark.slow
 def test_token_and_lock(tmp_path: Path, small: Path) -> None:
     with running(tmp_path, str(small), "--token", "open sesame", "--lock") as run:
         assert run.link.endswith("/?token=open%20sesame")

@@ -21,7 +21,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = [f"{x:.6f},{y:.6f},{z:.6f},{p:.6f}" for (x, y, z), p in zip(place.tolist(), dbm.tolist(), strict=True)]
     (path / "walk.csv").write_text("\n".join(["x,y,z,dbm", *rows]))
     (path / "points.csv").write_text("x,y,z\n0,0,10\n1000,0,10\n")
-    assert exit_code(["radio", "fit", str(path / "walk.csv"), "--folds", "2"]) == 0
+    assert exit_code(["radio", "fit", str(path / "walk.csv"), "--folds", "2", "--out", str(path / "walk.npz")]) == 0
     return path
 
 
@@ -50,6 +50,20 @@ def test_fit_prints_the_error_and_the_transmitter(folder: Path, capsys: pytest.C
     assert "-1.0, 2.0, 3.0 m\n" in text and "held-out error  not computed" in text
 
 
+def test_the_error_of_one_place_is_unknown(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without `--out` the map is written to the current folder, and its place is printed."""
+    (folder / "same.csv").write_text("x,y,z,dbm\n" + "1,2,3,-50\n" * 30)
+    monkeypatch.chdir(tmp_path)
+    assert exit_code(["radio", "fit", str(folder / "same.csv")]) == 0
+    text = capsys.readouterr().out
+    assert "held-out error  unknown: samples at 1 places; a cross-validation needs 13" in text
+    assert f"{tmp_path / 'same.npz'}\n" in text and (tmp_path / "same.npz").exists()
+    assert exit_code(["radio", "fit", str(folder / "same.csv"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["held_out_error"] is None
+
+
 def test_query_prints_values(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (
         exit_code(["radio", "query", str(folder / "walk.npz"), "--points", str(folder / "points.csv"), "--json"]) == 0
@@ -71,6 +85,20 @@ def test_coverage_is_the_area_of_a_circle(folder: Path, capsys: pytest.CaptureFi
     radius = 10.0 ** ((64.0 - 30.0) / 20.0)  # where the path loss reaches the threshold
     assert tree["covered"] == pytest.approx(np.pi * radius**2 / 200.0**2, rel=0.05)
     assert picture.read_bytes().startswith(b"\x89PNG") and tree["most"] == pytest.approx(-30.0, abs=12.0)
+    assert tree["picture"] == str(picture)
+
+
+def test_coverage_has_a_height_by_default(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The median height of the samples of a map; pictures are in the current folder."""
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    assert exit_code(["radio", "coverage", str(folder / "walk.npz")]) == 0
+    heights = [float(line.split(",")[2]) for line in (folder / "walk.csv").read_text().splitlines()[1:]]
+    median = f"{np.median(heights):.1f}".removesuffix(".0")
+    assert f"{tmp_path / 'walk.png'}: received power at {median} m, " in capsys.readouterr().out
+    assert (tmp_path / "walk.png").exists()
 
 
 def test_points_need_no_power(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,7 +110,9 @@ def test_points_need_no_power(folder: Path, capsys: pytest.CaptureFixture[str]) 
 def test_weights_of_zero_name_the_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "zero.csv").write_text("x,y,z,dbm,weight\n" + "".join(f"{k},0,1,-50,0\n" for k in range(30)))
     assert exit_code(["radio", "fit", str(folder / "zero.csv")]) == 2
-    assert "zero.csv: a radio map needs at least 10 samples of weight > 0, not 0" in capsys.readouterr().err
+    assert (
+        "zero.csv:31:1: a radio map needs at least 10 samples of weight > 0; the file has 0" in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("after", ["-1", "nan"])
@@ -95,14 +125,24 @@ def test_a_link_after_an_impossible_time(after: str, capsys: pytest.CaptureFixtu
     ("arguments", "message"),
     [
         (["fit", "missing.csv"], "missing.csv: no such file"),
-        (["fit", "{walk}.csv", "--transmitter", "1,2"], "--transmitter takes x,y,z in m, not '1,2'"),
+        (
+            ["fit", "{walk}.csv", "--transmitter", "1,2"],
+            "--transmitter takes x,y,z in m, each within +-1e+07,",
+        ),
         (["fit", "{walk}.csv", "--frequency", "-3"], "--frequency must be a number > 0 in Hz, not -3"),
         (["fit", "{walk}.csv", "--folds", "1"], "--folds must be 0 or within 2..50, not 1"),
         (["fit", "{walk}.csv", "--out", "map.txt"], "--out map.txt: a map is an .npz file"),
         (["query", "{walk}.npz"], "give the points with --at x,y,z or with --points FILE"),
-        (["query", "{walk}.csv", "--at", "0,0,0"], "walk.csv: not a radio map"),
-        (["query", "{walk}.npz", "--at", "0,zero,0"], "--at takes x,y,z in m, not '0,zero,0'"),
-        (["coverage", "{walk}.npz", "--height", "nan"], "--height must be a number in m, not nan"),
+        (["query", "{walk}.csv", "--at", "0,0,0"], "walk.csv: not a radio map (.npz): `paddock radio fit` makes a map"),
+        (["coverage", "{walk}.csv", "--height", "5"], "coverage takes a map (.npz) or a scenario; `paddock radio fit`"),
+        (["query", "{walk}.npz", "--at", "0,zero,0"], "--at takes x,y,z in m, each within +-1e+07, not '0,zero,0'"),
+        (["query", "{walk}.npz", "--at", "1e300,0,0"], "--at takes x,y,z in m, each within +-1e+07, not '1e300,0,0'"),
+        (["fit", "{folder}/folder.parquet"], "folder.parquet: cannot be read: Is a directory"),
+        (["fit", "{folder}/folder.csv"], "folder.csv: cannot be read: Is a directory"),
+        (["query", "{folder}/empty.npz", "--at", "0,0,0"], "empty.npz: not a radio map: the file is empty"),
+        (["covrage", "x.npz"], "paddock radio: unknown verb or option 'covrage'; did you mean 'coverage'?"),
+        (["coverage", "{walk}.npz", "--height", "nan"], "--height must be a number in m, at most 1e+07, not nan"),
+        (["coverage", "{walk}.npz", "--height", "1e300"], "--height must be a number in m, at most 1e+07, not 1e+300"),
         (["coverage", "{walk}.npz", "--height", "1", "--area", "5,0,0,5"], "--area takes x0,y0,x1,y1 with x0 < x1"),
         (["coverage", "{walk}.npz", "--height", "1", "--out", "a.jpg"], "--out a.jpg: a picture is a .png file"),
     ],
@@ -111,9 +151,53 @@ def test_mistakes_are_one_line(
     folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
     walk = str(folder / "walk")
-    assert exit_code(["radio", *(one.replace("{walk}", walk) for one in arguments)]) == 2
+    for name in ("folder.parquet", "folder.csv"):
+        (folder / name).mkdir(exist_ok=True)
+    (folder / "empty.npz").touch()
+    assert (
+        exit_code(["radio", *(one.replace("{walk}", walk).replace("{folder}", str(folder)) for one in arguments)]) == 2
+    )
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
+
+
+TABLE = "azimuths_deg: [-180, 0, 180], elevations_deg: [-90, 90], gains: [[0, 1, 0], [0, 1, 0]]"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "at", "message"),
+    [
+        ("bandwidth: -2.0e+6", "-2.0", "radio.types.t.bandwidth must be >= 1, not -2000000.0"),
+        ("modulation: qpks", "qpks", "unknown modulation 'qpks'; did you mean 'qpsk'?"),
+        ("frequency: 100", "100", "radio.types.t.frequency must be >= 1e+06, not 100"),
+        ("antenna: {sector: {beamwidth_deg: -3}}", "-3", "radio.types.t.antenna.sector.beamwidth_deg must be > 0"),
+        (TABLE.replace("[0, 1, 0]]", "[0, 1]]"), "[0, 1]]", "a row of gains has a value for each of its 3 azimuths"),
+        (TABLE.replace("[-180, 0,", "[0, -180,"), "-180", "azimuths_deg must ascend: -180 follows 0"),
+        (TABLE.replace("0, 180]", "0, 190]"), "190", "azimuths_deg must lie within 360 degrees, not -180 to 190"),
+        (TABLE.replace("[-90, 90]", "[90, -90]"), "-90", "elevations_deg must ascend: -90 follows 90"),
+        (TABLE.replace("[-90, 90]", "[-90, 91]"), "91", "elevations_deg are from -90 to 90, not 91"),
+        (TABLE.replace("[-90, 90]", "[0]"), "[[0", "gains of a pattern have a row for each of its 1 elevations, not 2"),
+        (TABLE.replace("[[0, 1", "[[0, .nan"), ".nan", "'.nan' is not a finite number"),
+        ("fading: {rician: x}", "x", "the options of fading 'rician' must be a number or a mapping, not 'x'"),
+        ("model: cost231_hata", "cost", "cost231_hata is valid from 1500 to 2000 MHz, not for the 2400 MHz of 'd'"),
+    ],
+)
+def test_mistakes_of_scenarios_have_a_place(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], wrong: str, at: str, message: str
+) -> None:
+    kind = f"antenna: {{pattern: {{{wrong}}}}}" if wrong.startswith("azimuths") else wrong
+    line = (
+        f"  default: {{{wrong}}}"
+        if wrong.startswith(("model", "fading"))
+        else f"  types: {{default: {{}}, t: {{{kind}}}}}"
+    )
+    rest = ["  stations: [{name: base, position: [0, 0, 5]}]", "vehicles: [{name: d, model: quad, radio: default}]"]
+    file = tmp_path / "wrong.yaml"
+    file.write_text("\n".join(["radio:", line, *rest]))
+    for given in (["link", str(file), "base", "d"], ["coverage", str(file), "--height", "5"]):
+        assert exit_code(["radio", *given]) == 2
+        error = capsys.readouterr().err
+        assert f"wrong.yaml:2:{line.rindex(at) + 1}: {message}" in error and error.count("\n") == 1
 
 
 SCENARIO = """
@@ -149,6 +233,29 @@ def test_coverage_of_a_scenario_is_that_of_its_stations() -> None:
     noise = noise_dbm(2.0e6, 6.0)
     against = 10.0 * np.log10(10.0 ** (jammer / 10.0) + 10.0 ** (noise / 10.0))
     np.testing.assert_allclose(found.sinr[:2], (found.power - against)[:2], atol=0.05)
+
+
+def test_coverage_of_a_scenario_is_above_the_ground_and_marks_carried_jammers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from paddock.radio.maps import picture
+
+    pytest.importorskip("matplotlib")
+    tree = yaml.safe_load(SCENARIO)
+    rising = {"origin": [-250, -250], "cell": 250, "values": [[-250, 0, 250]] * 3}
+    tree["world"] = {"ground": {"height_map": rising}}
+    tree["radio"]["stations"][1:] = []
+    tree["radio"]["jammers"][0] = {"name": "red", "kind": "spot", "vehicle": "d", "power": 0, "frequency": 2.4e9}
+    (tmp_path / "hill.yaml").write_text(yaml.safe_dump(tree))
+    drawn: list[picture.HeatMap] = []
+    monkeypatch.setattr(picture, "draw_coverage", lambda grid, *rest: drawn.append(grid))
+    given = ["radio", "coverage", str(tmp_path / "hill.yaml"), "--height", "10", "--area", "0,-100,250,100"]
+    assert exit_code([*given, "--out", str(tmp_path / "hill.png")]) == 0
+    [grid] = drawn
+    k, m = int(np.argmin(np.abs(grid.x - 250.0))), int(np.argmin(np.abs(grid.y)))
+    waves = np.hypot(250.0, 250.0) * 2.4e9 / 299_792_458.0  # from the station at 10 m to 10 m above the slope
+    assert grid.values[m, k] == pytest.approx(20.0 - 20.0 * np.log10(4.0 * np.pi * waves), abs=0.1)
+    assert ("red", 0.0, 50.0, "jammer") in list(grid.marks)
 
 
 def test_coverage_of_a_scenario_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -41,11 +41,11 @@ def recorded(small: Path, tmp_path: Path) -> Path:
     return tmp_path / "run.mcap"
 
 
-def test_record(paddock: Run, small: Path) -> None:
+def test_record(paddock: Run, here: Run, small: Path) -> None:
     done = paddock("run", str(small), "--headless", "--seconds", "3", "--record", "run.mcap", "--record-rate", "20")
     assert done.returncode == 0, done.stderr
     assert "recorded run.mcap: 61 samples" in done.stdout and "bytes per vehicle and sample" in done.stdout
-    assert paddock("replay", "run.mcap", "--verify").stdout.startswith("run.mcap: the same (")
+    assert here("replay", "run.mcap", "--verify").stdout.startswith("run.mcap: the same (")
 
 
 def test_verify_and_metrics(here: Run, recorded: Path) -> None:

@@ -8,6 +8,7 @@ import io
 import json
 import sys
 from collections.abc import Callable
+from math import hypot, log10
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -365,3 +366,72 @@ def test_without_vehicles_there_is_no_table(ask: Ask, tmp_path: Path) -> None:
 def test_generate_takes_no_scenario(ask: Ask) -> None:
     code, _, err = ask("--generate", "a.yaml", "survey")
     assert code == 2 and err.endswith("unexpected argument 'survey': --generate takes no scenario, it creates one\n")
+
+
+RADIO = """\
+name: line
+radio:
+  types: {t: {bandwidth: 1.0e+6, noise_figure: 0, duty: 0, power: 20, sensitivity: -80.05}}  # 1 km in free space
+  hysteresis: 0
+  stations: [{name: base, position: [0, 0, 50], radio: t}]
+vehicles:
+  - {name: scout, model: quad, pose: [0, 0, 50, 0], radio: t}
+mission: {base: [0, 0, 50, 0], altitude: 50, speed: 10, method: greedy, tasks: [{point: {at: [2000, 0]}}]}
+"""
+
+
+def test_contact_with_stations_is_predicted(ask: Ask, tmp_path: Path) -> None:
+    (tmp_path / "line.yaml").write_text(RADIO)
+    code, out, err = ask("line.yaml", "--json")
+    radio = json.loads(out)["radio"]
+    [route] = radio["routes"]
+    assert code == 0 and err == "" and radio["stations"] == ["base"]
+    assert route["vehicle"] == "scout" and 0.4 < route["contact_share"] < 0.52
+    far = hypot(*route["lowest_position_m"][:2])  # 100.05 dB are lost in 1 km, kTB of 1 MHz is -113.97 dBm
+    assert far > 1990.0 and route["lowest_sinr_db"] == pytest.approx(133.97 - 100.05 - 20 * log10(far / 1e3), abs=0.02)
+    assert route["lowest_at_s"] == pytest.approx(200.0, abs=10.0) and 190.0 < route["longest_gap_s"] < 230.0
+    assert json.loads((tmp_path / "line_plan" / "plan.json").read_text())["radio"] == radio
+    assert (tmp_path / "line_plan" / "contact.png").stat().st_size > 10_000
+    assert "Radio contact" in (tmp_path / "line_plan" / "report.html").read_text()
+    code, out, err = ask("line.yaml", "--no-files")
+    assert code == 0 and "lowest SINR" in out and f"{route['lowest_sinr_db']:.1f} dB" in out
+
+
+def test_without_a_station_a_line_says_that_contact_is_not_predicted(ask: Ask, tmp_path: Path) -> None:
+    (tmp_path / "line.yaml").write_text(RADIO.replace("stations: [{name: base, position: [0, 0, 50], radio: t}]", ""))
+    code, out, err = ask("line.yaml", "--no-files")
+    assert code == 0 and "SINR" not in out and "1 of 1 task" in out
+    assert err == "paddock: line.yaml:3:3: no link figures: there is no station; add `stations` to `radio`\n"
+
+
+APART = """\
+name: apart
+radio: {range: 400, stations: [{name: base, position: [0, 0, 5]}]}
+vehicles:
+  - {name: e, count: 2, model: point, spawn: {grid: {spacing: 5, z: 20, origin: [900, 0]}}, radio: default}
+  - {name: w, count: 2, model: point, spawn: {grid: {spacing: 5, z: 20}}, radio: default}
+mission:
+  via: radio
+  method: cbba
+  altitude: 20
+  speed: 10
+  separation: null
+  tasks: [{name: a, point: {at: [300, 0]}}, {name: b, point: {at: [600, 0]}}]
+"""
+
+
+def test_a_mission_over_radio_is_negotiated_by_its_vehicles(ask: Ask, tmp_path: Path) -> None:
+    """Two pairs 900 m apart with radios of 400 m: each wins both tasks, and sends one message per vehicle and round."""
+    (tmp_path / "apart.yaml").write_text(APART)
+    code, out, err = ask("apart.yaml", "--no-files", "--json")
+    found = json.loads(out)
+    notes = found["notes"]
+    assert code == 0 and err == ""
+    assert "2 tasks with several winners; there are 2 groups that do not hear each other" in notes["over radio"]
+    assert notes["messages"] >= 4 * notes["rounds"] and notes["messages"] % 4 == 0
+    assert found["metrics"]["done"] == 2  # each once
+    _, out, _ = ask("apart.yaml", "--no-files")
+    assert "over radio the vehicles did not agree after" in out
+    (tmp_path / "near.yaml").write_text(APART.replace("range: 400", "range: 4000"))
+    _, out, _ = ask("near.yaml", "--no-files")
+    assert "over radio the vehicles agreed after" in out

@@ -17,10 +17,12 @@ from paddock.client.verbs import (
     RemoteBehaviours,
     RemoteEvents,
     RemoteFrames,
+    RemoteJammers,
     RemoteLog,
     RemoteMarkers,
     RemoteRace,
     RemoteRadio,
+    RemoteSpoofers,
 )
 from paddock.errors import InvalidValueError, UnknownNameError
 from paddock.record import Player, Recorder
@@ -40,6 +42,8 @@ PARTS = {
     "log": (RemoteLog,),
     "race": (RemoteRace,),
     "radio": (RemoteRadio,),
+    "radio.jammers": (RemoteJammers,),
+    "radio.spoofers": (RemoteSpoofers,),
 }
 
 

@@ -16,6 +16,7 @@ import pytest
 from paddock.compute import cache
 from paddock.compute.cache import SETTINGS, CacheEntry, cache_key, locked, sweep
 from paddock.compute.kernel import KernelSpec, Rows, cpu_source, tuple_classes
+from paddock.compute.routine import routine
 from paddock.errors import PaddockError
 
 MODEL = '''
@@ -127,11 +128,11 @@ def test_the_key_follows_text_flags_compiler_and_processor(monkeypatch: pytest.M
     def function(x: float) -> float:
         return 2.0 * x
 
-    toolchain = cache._toolchain()
+    toolchain = cache.toolchain()
     keys = [cache_key("text", [function]), cache_key("other", [function]), cache_key("text", [function], flags=True)]
     for k in range(len(toolchain)):
         other = tuple(part + ("!" if k == i else "") for i, part in enumerate(toolchain))
-        monkeypatch.setattr(cache, "_toolchain", lambda other=other: other)
+        monkeypatch.setattr(cache, "toolchain", lambda other=other: other)
         keys.append(cache_key("text", [function]))
     assert len(set(keys)) == len(keys) == 7
     described = " ".join(toolchain)
@@ -140,9 +141,9 @@ def test_the_key_follows_text_flags_compiler_and_processor(monkeypatch: pytest.M
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_the_key_follows_the_settings_of_numba(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = cache._toolchain.__wrapped__()
+    before = cache.toolchain.__wrapped__()
     monkeypatch.setattr(numba.config, name, "changed")
-    assert cache._toolchain.__wrapped__() != before
+    assert cache.toolchain.__wrapped__() != before
     documented = (Path(__file__).parents[2] / "docs" / "architecture.md").read_text(encoding="utf-8")
     assert f"`NUMBA_{name.removesuffix('_DEFAULT')}`" in documented
 
@@ -191,17 +192,55 @@ def result(toy: subprocess.Popen[str]) -> tuple[float, int, int]:
     return float(value), int(hits), int(misses)
 
 
-def test_second_process_compiles_nothing_until_the_source_changes(tmp_path: Path) -> None:
+def test_two_processes_compile_a_kernel_once_until_the_source_changes(tmp_path: Path) -> None:
     kernels = tmp_path / "kernels"
-    assert result(start_toy(tmp_path, kernels)) == (2.0, 0, 1)
-    assert result(start_toy(tmp_path, kernels)) == (2.0, 1, 0)
-    assert result(start_toy(tmp_path, kernels, factor=5.0, default=1.0)) == (5.0, 0, 1)
-    assert len([path for path in kernels.iterdir() if path.is_dir()]) == 2
-
-
-def test_two_processes_compile_a_kernel_once(tmp_path: Path) -> None:
-    both = [start_toy(tmp_path, tmp_path / "kernels") for _ in range(2)]
+    both = [start_toy(tmp_path, kernels) for _ in range(2)]
     assert sorted(map(result, both)) == [(2.0, 0, 1), (2.0, 1, 0)]
+    assert result(start_toy(tmp_path, kernels, factor=5.0, default=1.0)) == (5.0, 0, 1)
+    assert len(list(kernels.glob("toy-*"))) == 2
+
+
+ARGUMENT = """
+from typing import NamedTuple
+class Motion(NamedTuple):
+    x: float
+    v: float
+def twice(motion):
+    return motion.x + 2.0 * motion.v
+"""
+
+
+def call_twice(folder: Path, before: str = "", after: str = "") -> tuple[float, int]:
+    """Return the result of a routine whose only argument is a named tuple (3, 5), and how often it was compiled."""
+    (folder / "toy_argument.py").write_text(ARGUMENT.replace(before, after) if before else ARGUMENT)
+    sys.modules.pop("toy_argument", None)
+    importlib.invalidate_caches()
+    toy: Any = importlib.import_module("toy_argument")
+    tuple_class = next(value for value in vars(toy).values() if hasattr(value, "_field_defaults"))
+    call = routine(toy.twice).direct()
+    return call(tuple_class(3.0, 5.0)), sum(call.stats.cache_misses.values())  # type: ignore[attr-defined]
+
+
+def test_a_class_that_is_only_an_argument_may_be_renamed_and_change_its_fields(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "cache_root", lambda: folder / "kernels")
+    assert call_twice(folder) == (13.0, 1)
+    assert call_twice(folder) == (13.0, 0)
+    assert call_twice(folder, "Motion", "Movement") == (13.0, 1)
+    assert call_twice(folder) == (13.0, 0)  # two versions of a class do not displace each other
+    assert call_twice(folder, "    x: float\n    v: float\n", "    v: float\n    x: float\n") == (11.0, 1)
+    assert len(list((folder / "kernels").glob("routine-twice-*"))) == 1  # the code is the same
+
+
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+def test_a_damaged_file_is_compiled_again(folder: Path, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
+    monkeypatch.setattr(cache, "cache_root", lambda: folder / "kernels")
+    assert call_twice(folder) == (13.0, 1)
+    (damaged,) = (folder / "kernels").rglob(f"*{suffix}")
+    damaged.write_bytes(damaged.read_bytes()[:-20])
+    assert call_twice(folder) == (13.0, 1)
+    assert call_twice(folder) == (13.0, 0)
 
 
 @pytest.mark.slow

@@ -19,8 +19,8 @@ import numpy as np
 import pytest
 
 import paddock
-from paddock.bench.fleets import bare_fleet
-from paddock.bench.suites.cuda import _sensor_agreement, scalar_sensors
+from paddock.bench.suites.cuda import _sensor_agreement, radio_agreement, scalar_sensors
+from paddock.bench.suites.kernels import bare_fleet
 from paddock.compute.cuda import alarm_arrays, cuda_kernel, find_gpu, to_device
 from paddock.compute.kernel import KernelSpec, Rows, Shared, Value, kernel
 from paddock.compute.math import maximum
@@ -169,6 +169,7 @@ PARTS: dict[str, Callable[..., Any]] = {
     "alarms": alarm_events,
     "slope": crashes_into_a_slope,
     "uneven": run_uneven,
+    "radio": lambda: radio_agreement(20).value,
 }
 
 
@@ -192,9 +193,7 @@ OTHERS = (
     ("kernels", "fixed_wing", "float32"),
     ("kernels", "car.kinematic", "float64"),
 )
-SENSORS = ("barometer",)
-ONCE = (*REPRESENTATIVES, ("simulation", "cuda", *CHEAP), ("sensors", *SENSORS), ("alarms", "cuda", "point"))
-ONCE = (*ONCE, ("slope",))
+ONCE = (*REPRESENTATIVES, ("simulation", "cuda", *CHEAP), ("alarms", "cuda", "point"), ("slope",))
 
 
 @pytest.mark.parametrize("calls", [REPRESENTATIVES, pytest.param(OTHERS, marks=pytest.mark.slow)], ids=["one", "rest"])
@@ -231,6 +230,11 @@ def test_uneven_ground_on_the_device() -> None:
     assert in_simulator(("uneven", "cuda"))["uneven", "cuda"] == run_uneven("cpu")
 
 
+@pytest.mark.slow
+def test_radio_physics_on_the_device() -> None:
+    assert in_simulator(("radio",))["radio",] == 0.0
+
+
 def test_without_a_gpu_there_is_a_message() -> None:
     gpu = find_gpu()
     if gpu.available:
@@ -245,10 +249,11 @@ def test_an_unknown_device_is_refused_by_name() -> None:
         paddock.load({"vehicles": []}, device="cudo")
 
 
-@pytest.mark.parametrize("names", [SENSORS, pytest.param(tuple(scalar_sensors()), marks=pytest.mark.slow)], ids=len)
+@pytest.mark.slow
+@pytest.mark.parametrize("names", [("barometer",), tuple(scalar_sensors())], ids=len)
 def test_sensors_draw_the_same_noise_on_the_device(names: tuple[str, ...]) -> None:
     call = ("sensors", *names)
-    assert in_simulator(*(ONCE if call in ONCE else (call,)))[call] == [0.0] * len(names)
+    assert in_simulator(call)[call] == [0.0] * len(names)
 
 
 if __name__ == "__main__":

@@ -123,7 +123,9 @@ def test_the_grid_finds_what_brute_force_finds(kind: str, n: int) -> None:
     check(*cloud(kind, n))
 
 
-@pytest.mark.parametrize("kind", ["box", "spread", "clusters", "flat"])
+@pytest.mark.parametrize(
+    "kind", ["clusters", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("box", "spread", "flat"))]
+)
 def test_the_grid_finds_what_brute_force_finds_among_many(kind: str) -> None:
     check(*cloud(kind, 5000))
 

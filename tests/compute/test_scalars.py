@@ -21,7 +21,7 @@ OUTPUT = {
     "sitl/adapters/jsbsim.py": "beside JSBSim, which uses libm itself",
     "sitl/autopilot/log.py": "on-board logs",
     "sitl/mavlink/messages.py": "telemetry",
-    "sitl/px4/hil.py": "messages to PX4",
+    "sitl/px4.py": "messages to PX4",
     "world/geodesy.py": "places on Earth, for files and other programs",
     "world/markers.py": "shapes of markers, which a client sends as numbers",
     "world/rotation.py": "Euler angles for interfaces, and interpolation between frames",

@@ -49,6 +49,25 @@ def test_values_and_variances_are_those_of_the_formula() -> None:
     np.testing.assert_allclose(found[:, 4], variance, rtol=1e-7)
 
 
+def test_an_uncertain_prior_adds_to_the_variance() -> None:
+    """By the derivatives of the prior, here from differences, and the share of the prior in the mixture."""
+    table, at, h = random_splats(), places(200), 1e-4
+    half = np.random.default_rng(4).normal(size=(5, 5)) * np.array([1.0, 0.1, 2.0, 2.0, 2.0])
+    spread = half.T @ half
+
+    def prior(values: np.ndarray) -> np.ndarray:
+        return values[0] - 5.0 * values[1] * np.log10(((at - values[2:5]) ** 2).sum(axis=1) + 1.0)
+
+    slopes = np.stack([(prior(PRIOR[:5] + step) - prior(PRIOR[:5] - step)) / (2.0 * h) for step in h * np.eye(5)])
+    precision = table[:, [3, 6, 7, 6, 4, 8, 7, 8, 5]].reshape(-1, 3, 3)
+    apart = at[:, None] - table[:, :3]
+    q = np.minimum(np.einsum("nki,kij,nkj->nk", apart, precision, apart), REACH)
+    total = (table[:, 15] * np.exp(-0.5 * q) * (1.0 - q / REACH) ** 2).sum(axis=1) + FLOOR
+    expected = formula(at, table)[1] + FLOOR / total * np.einsum("in,ij,jn->n", slopes, spread, slopes)
+    found = evaluate_splats(at, table, build_grid(table), PRIOR, spread)
+    np.testing.assert_allclose(found[:, 4], expected, rtol=1e-6)
+
+
 def test_gradients_are_those_of_differences() -> None:
     table, at, h = random_splats(), places(200), 1e-4
     found = evaluate_splats(at, table, build_grid(table), PRIOR)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.contact.candidates import CROWD, Candidates
+from paddock.contact.candidates import CROWD, CandidatePairs
 
 RANDOM = np.random.default_rng(7)
 
@@ -17,15 +17,15 @@ def brute(place: Any, radius: Any, slack: float) -> set[tuple[int, int]]:
     return set(zip(*map(np.ndarray.tolist, np.nonzero(np.triu(apart <= slack, 1))), strict=True))
 
 
-def pairs_of(candidates: Candidates) -> set[tuple[int, int]]:
+def pairs_of(candidates: CandidatePairs) -> set[tuple[int, int]]:
     return set(map(tuple, candidates.pairs.T.tolist()))
 
 
-def made(radius: Any, obstacles: int = 0, ignores: Any = ((False,),), fleet: Any = None) -> Candidates:
+def made(radius: Any, obstacles: int = 0, ignores: Any = ((False,),), fleet: Any = None) -> CandidatePairs:
     n = len(radius)
     given = np.zeros(n, np.int64) if fleet is None else fleet
     solid = np.concatenate([np.tile(radius[n - obstacles :], (3, 1)), np.tile([[1.0], [0.0]], obstacles)])
-    return Candidates(radius, given, np.array(ignores, np.bool_), solid, 1 / 240)
+    return CandidatePairs(radius, given, np.array(ignores, np.bool_), solid, 1 / 240)
 
 
 @pytest.mark.parametrize("large", [0.0, 0.03])
@@ -72,6 +72,7 @@ def test_layers_and_obstacles() -> None:
     assert pairs_of(candidates) == {(0, 2), (0, 3), (1, 2), (1, 3), (2, 3), (0, 4), (0, 5), (1, 4), (1, 5)}
 
 
+@pytest.mark.slow
 def test_a_crowd_chooses_the_same_pairs_with_and_without_a_list() -> None:
     """The pairs depend on positions only, not on whether there was room for a list; each body has its nearest ones."""
     n = 110

@@ -17,6 +17,7 @@ from paddock.record.run_metrics import metrics
 from paddock.serve.subscribers.groups import encode_status
 from paddock.serve.subscribers.subscription import select
 from paddock.vehicles.model import find_model
+from paddock.wire.stream.positions import decode_telemetry
 
 DROP = {"low": [-0.6, -0.6, 0.5], "high": [0.6, 0.6, 1.5]}
 
@@ -28,6 +29,12 @@ def loaded(*vehicles: dict[str, Any], contact: Any = None, **more: Any) -> Simul
 
 def kinds(sim: Simulation) -> list[tuple[str, str]]:
     return [(event.kind, event.subject) for event in sim.events.since()]
+
+
+def health(sim: Simulation, **impaired: list[int]) -> list[float]:
+    snapshot = sim.snapshot()
+    frame = encode_status(snapshot, select(snapshot.layout, None), **impaired)
+    return decode_telemetry(frame[5:])["health"].tolist()  # after the header
 
 
 def upright(sim: Simulation, fleet: str) -> Any:
@@ -274,6 +281,7 @@ def test_a_hard_landing_and_a_drone_on_its_back_are_disarmed() -> None:
     sim.step(600)
     assert ("disarmed", "fallen") in kinds(sim)
     assert ("disarmed", "tipped") in kinds(sim)
+    assert health(sim) == [0.0, 0.0]  # of frame 0x02
 
 
 # settings and bad input ----------------------------------------------------------------------------------------------
@@ -375,6 +383,24 @@ def test_the_telemetry_frame_carries_collided() -> None:
     while ("contact", "a") not in kinds(sim):
         sim.step()
     assert flags() == [8, 8, 0]
+
+
+def test_health_in_the_telemetry_frame() -> None:
+    """1 is sound, 0.5 a low battery or an active failsafe, 0 a vehicle that is lost."""
+    sim = loaded(
+        *({"name": name, "model": "quad", "pose": [x, 0, 5, 0]} for name, x in (("a", 0), ("b", 9), ("c", 18)))
+    )
+    a, b, c = (sim.snapshot()[name].id for name in "abc")
+    assert health(sim) == [1.0, 1.0, 1.0]
+    assert health(sim, failsafes=[b]) == [1.0, 0.5, 1.0]
+    assert health(sim, failsafes=[b, c], damaged=[a, c]) == [0.0, 0.5, 0.0]
+    charge = find_model("quad").state._fields.index("charge")
+    sim.engine.world.fleets["a"].state[charge, 0] = 0.19
+    sim.engine.publisher.forget()
+    assert health(sim) == [0.5, 1.0, 1.0]
+    sim.engine.world.fleets["b"].state[0, 0] = np.nan
+    sim.engine.publisher.forget()
+    assert health(sim) == [0.5, 0.0, 1.0]
 
 
 def test_a_storm_neither_explodes_nor_loses_determinism() -> None:

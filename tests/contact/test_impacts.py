@@ -127,7 +127,9 @@ def pushed_upright(preset: str, friction: float, speed: float) -> tuple[float, f
         return upright, float(cone["x"][0] - car.position[0]) - 2.7 * 0.82 + 0.15
 
 
-@pytest.mark.parametrize(("preset", "base", "height"), [("road", 0.18, 0.451), ("formula", 0.114, 0.276)])
+@pytest.mark.parametrize(
+    ("preset", "base", "height"), [("road", 0.18, 0.451), pytest.param("formula", 0.114, 0.276, marks=pytest.mark.slow)]
+)
 def test_a_pushed_cone_tips_if_its_base_holds(preset: str, base: float, height: float) -> None:
     """A slow push F at the height h of the bumper: F = mu m g tips it about its front edge if F h > m g r.
 

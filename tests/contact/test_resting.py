@@ -44,7 +44,7 @@ def rested(rate: int, count: int, slope: float, seconds: float) -> Any:
     [
         (60, 10.0),
         (200, 3.2),
-        (1000, 3.2),
+        pytest.param(1000, 3.2, marks=pytest.mark.slow),
         *(pytest.param(rate, 60.0, marks=pytest.mark.slow) for rate in (60, 200, 1000)),
     ],
 )
@@ -60,7 +60,7 @@ def test_crates_and_stacks_stay(rate: int, seconds: float, count: int, slope: fl
     assert (states[15, 7:13] == 0.0).all()
 
 
-@pytest.mark.parametrize("rate", [60, 200, 1000])
+@pytest.mark.parametrize("rate", [60, 200, pytest.param(1000, marks=pytest.mark.slow)])
 def test_a_crate_slides_down_a_steep_slope_with_the_analytic_acceleration(rate: int) -> None:
     """Above the friction angle: a = g (sin - mu cos)."""
     for slope in (0.55, 0.8):

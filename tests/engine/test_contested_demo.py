@@ -29,8 +29,7 @@ def contested(count: int, light: bool, opposed: bool = True) -> dict[str, Any]:
         truck["driver"] = {"pure_pursuit": {"path": {"oval": oval}, "speed": 14}}
     for one in radio["jammers"]:
         one["power"] += 40.0 * log10(scale)  # more than with the distances: fewer drones have fewer paths
-    for one in radio["spoofers"]:
-        one["power"] += 20.0 * log10(scale)
+    for one in radio["spoofers"]:  # with their power: fewer drones pass them
         one["position"] = [scale * one["position"][0], scale * one["position"][1], one["position"][2]]
     if light:
         tree["clock"], tree["every"], radio["rate"] = {"rate": 10}, {"behaviour": 1}, 2
@@ -50,7 +49,8 @@ def flown(tree: dict[str, Any], until: float) -> tuple[float, set[str], paddock.
     return sim.mission.metrics["makespan"], lost, sim
 
 
-def check_contested(count: int, light: bool, share: float, until: float = 900.0) -> None:
+def check_contested(count: int, light: bool, share: float, until: float = 900.0, compared: bool = True) -> None:
+    """Check the mission; if `compared`, also against one without opponents, which is shorter and keeps contact."""
     makespan, lost, sim = flown(contested(count, light), until)
     with sim:
         log, metrics = sim.mission.log, sim.mission.metrics
@@ -65,17 +65,24 @@ def check_contested(count: int, light: bool, share: float, until: float = 900.0)
         events = [event.kind for event in sim.events.since(0)]
         assert events.count("gnss_spoofed") == events.count("gnss_released") >= 1
         assert sim.radio.traffic()["beacons_heard"] > 1000
+        packets = metrics["packets"]
+        assert packets["taken"] >= count  # the first routes, and those of new plans
+        assert packets["heard"] < 0.95 * packets["reports"]  # the others were lost
+        assert packets["repeated"] >= 1
         sim.radio.send("base", f"drone[{count - 1}]", {"mission": "over"})  # by now the network works
         sim.step(200)
         assert sim.radio.traffic()["delivered"] == 1
+    if not compared:
+        return
     alone, never, sim = flown(contested(count, light, opposed=False), until)
     sim.close()
-    assert not never
+    assert len(never) <= 0.1 * count  # in good links, collisions lose several reports in a row at times
     assert makespan > 1.1 * alone
 
 
-def test_twenty_drones_complete_the_mission() -> None:
-    check_contested(20, True, 0.5)
+@pytest.mark.parametrize("compared", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_twenty_drones_complete_the_mission(compared: bool) -> None:
+    check_contested(20, True, 0.5, compared=compared)
 
 
 @pytest.mark.slow

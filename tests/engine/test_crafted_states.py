@@ -48,6 +48,24 @@ def mission() -> Simulation:
     return sim
 
 
+def mission_over_radio() -> Simulation:
+    """Drones whose routes come in parts; one is out of contact, one damaged, and a part of a route is on its way."""
+    drones = {"name": "drone", "count": 3, "model": "point", "spawn": {"poses": POSES[:3]}, "radio": "default"}
+    away = {"name": "away", "model": "point", "pose": [900, 0, 20, 0], "radio": "default"}
+    via = {"mtu": 40, "reports": 4.0, "lost_after": 1.0, "timeout": 3.0, "replan_every": 1.0}
+    radio = {"rate": 10, "range": 500, "stations": [{"name": "base", "position": [0, 0, 5]}]}
+    tasks = [{"name": f"t{k}", "point": {"at": [60 * k - 100, 150]}} for k in range(5)]
+    plan = {"via": via, "altitude": 20, "speed": 10, "separation": None, "objective": "makespan", "tasks": tasks}
+    sim = paddock.load(
+        {"clock": {"rate": 20}, "every": {"behaviour": 2}, "radio": radio, "vehicles": [drones, away], "mission": plan}
+    )
+    sim.step(70)
+    sim.mission.damage("drone[0]")
+    sim.mission.add_task("extra", line={"at": [-200, 300], "heading": 0.3, "length": 100})
+    sim.step(3)
+    return sim
+
+
 def autopilots(links: dict[str, Any]) -> Simulation:
     """Vehicles of three types with built-in autopilots, two of them on missions."""
     vehicles = [
@@ -89,8 +107,8 @@ def wrong(value: Any) -> list[Any]:
     if isinstance(value, np.ndarray):
         found = [None, value[..., :-1], np.concatenate([value, value], axis=-1), value.astype(np.float32)]
         numbers = (np.nan, np.inf, -1.0, 1e9, -1e300) if value.dtype.kind == "f" else (-1, 65536, HUGE, -HUGE)
-        if value.dtype.kind == "b":
-            numbers = (True, False)
+        if value.dtype.kind in "bu":
+            numbers = (True, False) if value.dtype.kind == "b" else (0, 1, 255)
         found += [value.astype(np.complex128) + 5j, np.zeros(value.shape, np.float16), value.astype(">f8") + np.nan]
         return [*found, *(np.full_like(value, n) for n in numbers), *(one_changed(value, n) for n in numbers)]
     if isinstance(value, bool) or value is None:
@@ -165,9 +183,9 @@ def parts(every: int) -> list[Any]:
     return [0, *(pytest.param(k, marks=pytest.mark.soak) for k in range(1, every))]
 
 
-@pytest.mark.parametrize("offset", parts(4))
+@pytest.mark.parametrize("offset", parts(8))
 def test_crafted_states_of_behaviours_and_sensors(load: Load, offset: int) -> None:
-    refused, accepted = attack(crew(load), 4, offset)
+    refused, accepted = attack(crew(load), 8, offset)
     assert refused > 2 * accepted > 0
 
 
@@ -178,7 +196,16 @@ def test_crafted_states_of_a_mission(offset: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("every", "offset"), [(240, 1), *(pytest.param(8, k, marks=pytest.mark.soak) for k in range(8))]
+    ("every", "offset"), [(240, 1), *(pytest.param(24, k, marks=pytest.mark.soak) for k in range(24))]
+)
+def test_crafted_states_of_a_mission_over_radio(every: int, offset: int) -> None:
+    with mission_over_radio() as sim:
+        refused, accepted = attack(sim, every, offset, steps=4)
+    assert refused > accepted > 0
+
+
+@pytest.mark.parametrize(
+    ("every", "offset"), [(480, 1), *(pytest.param(8, k, marks=pytest.mark.soak) for k in range(8))]
 )
 def test_crafted_states_of_autopilots(own_links: Callable[[int], dict[str, Any]], every: int, offset: int) -> None:
     with autopilots(own_links(3)) as sim:
@@ -186,9 +213,9 @@ def test_crafted_states_of_autopilots(own_links: Callable[[int], dict[str, Any]]
     assert refused > accepted > 0
 
 
-@pytest.mark.parametrize("offset", parts(3))
+@pytest.mark.parametrize("offset", parts(6))
 def test_crafted_states_of_other_models(load: Load, offset: int) -> None:
-    refused, accepted = attack(models(load), 3, offset)
+    refused, accepted = attack(models(load), 6, offset)
     assert refused > 2 * accepted > 0
 
 
@@ -227,6 +254,31 @@ def test_a_number_that_would_end_the_run_is_refused(load: Load, which: str) -> N
         sim.restore(pack(tree))
     assert sim.state_hash() == before
     sim.step(60)
+
+
+EXECUTION = ("mission", "execution")
+CRAFTED_MISSION: dict[str, tuple[Path, Callable[[Any], Any]]] = {
+    "are not finite": ((*EXECUTION, "travelled"), lambda values: one_changed(values, np.nan)),
+    "is not a table": ((*EXECUTION, "tables", "uav"), lambda values: np.full_like(values, -1e300)),
+    "are not -1, 0 or 1": ((*EXECUTION, "spacing", "senses"), lambda values: one_changed(values, np.inf)),
+    "takes more than 10,000 turns": (("mission", "mission", "members", 0, "drawn", "agent", "height"), lambda _: 9e6),
+    "is not within": (("mission", "mission", "members", 0, "drawn", "agent", "height"), lambda _: 1e9),
+}
+
+
+def test_a_number_of_a_mission_that_would_end_the_run_is_refused() -> None:
+    sim = mission()
+    before, valid = sim.state_hash(), sim.save()
+    for why, (path, change) in CRAFTED_MISSION.items():
+        tree = unpack(valid)
+        holder: Any = tree
+        for key in path[:-1]:
+            holder = holder[key]
+        holder[path[-1]] = change(holder[path[-1]])
+        with pytest.raises(PaddockError, match=why):
+            sim.restore(pack(tree))
+        assert sim.state_hash() == before
+    sim.step(4)
 
 
 TYPES = ("c8", "c16", "f2", "f4", "i1", "i4", "u8", "b1", ">f8")

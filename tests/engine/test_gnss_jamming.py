@@ -124,7 +124,91 @@ def test_a_spoofer_pulls_its_target_and_jams_the_others() -> None:
         assert (view.name, view.active, view.captured) == ("liar", True, 1)
         sim.step(50 * 6)
         assert reading(sim)["fix"] == 3.0 and reading(sim)["x"] == 0.0
-        assert [one.kind for one in sim.events.since()] == ["gnss_spoofed", "gnss_released"]
+        assert [one.kind for one in sim.events.since()] == [
+            "gnss_spoofed",
+            "gnss_released",
+            "gnss_lost",
+            "gnss_regained",
+        ]
+
+
+def kinds(sim: Any) -> list[tuple[str, str]]:
+    return [(one.kind, one.subject) for one in sim.events.since() if one.kind.startswith("gnss_")]
+
+
+def test_a_lost_fix_is_an_event_and_so_is_its_return() -> None:
+    """Jammed from 1 to 3 s; the receiver samples 5 times per second and needs 2 s to find its satellites."""
+    with paddock.load(world({"jammers": [jammer(power=30.0, on=[[1.0, 3.0]])]})) as sim:
+        sim.step(50 * 2)
+        saved = sim.save()
+        sim.step(50 * 5)
+        lost, back = [one for one in sim.events.since() if one.kind.startswith("gnss_")]
+        assert (lost.kind, back.kind, lost.subject) == ("gnss_lost", "gnss_regained", "dot")
+        assert lost.tick / 50 == pytest.approx(1.2, abs=0.21) and back.tick / 50 == pytest.approx(5.2, abs=0.21)
+        after = sim.state_hash()
+        sim.restore(saved)
+        sim.step(50 * 5)
+        assert sim.state_hash() == after
+
+
+@pytest.mark.parametrize("emitter", ["jammers", "spoofers"])
+def test_events_of_many_receivers_end_with_a_count(emitter: str) -> None:
+    one = jammer(power=30.0) if emitter == "jammers" else spoofer(offset=[5.0, 0.0, 0.0], capture=0, on=[[0, 0.5]])
+    fleet = {"count": 130, "pose": None, "spawn": {"grid": {"spacing": 0.5, "z": 50}}}
+    scenario = world({emitter: [one]}, **fleet)
+    del scenario["vehicles"][0]["pose"]
+    with paddock.load(scenario) as sim:
+        sim.step(100)
+        found = sim.events.since()
+        for kind in ["gnss_lost"] if emitter == "jammers" else ["gnss_spoofed", "gnss_released"]:
+            mine = [event for event in found if event.kind == kind]
+            assert len(mine) == 101 and mine[-1].detail == "30 more vehicles of dot" and mine[-1].subject == ""
+
+
+def blinded(model: dict[str, Any], **mission: Any) -> Any:
+    """Load a mission to a place 900 m to the east, and a jammer that takes away the fix from 10 to 20 s."""
+    red = {**jammer(power=60.0, on=[[10.0, 20.0]]), "position": [200.0, 0.0, 20.0]}
+    scenario = world({"jammers": [red]}, name="scout", **model)
+    scenario["mission"] = {"altitude": 50, "separation": None, "tasks": [{"name": "there", "point": {"at": [900, 0]}}]}
+    scenario["mission"] |= mission
+    return paddock.load(scenario)
+
+
+def track(sim: Any, seconds: float) -> tuple[float, float]:
+    sim.step(round(seconds * 50))
+    x, y, _ = sim.snapshot()["scout"].position
+    return float(x), float(y)
+
+
+def test_a_hovering_vehicle_of_a_mission_stops_without_a_fix_and_goes_on_with_it() -> None:
+    """At 10 m/s (after 2 s at 5 m/s2) it is at 90 m when the jammer begins; 2 s later it stops; it goes on at 22 s."""
+    there = [{"name": "there", "point": {"at": [300, 0]}}]
+    with blinded({"model": "point"}, speed=10, turn_radius=0, tasks=there) as sim:
+        before, _ = track(sim, 11.5)
+        assert before == pytest.approx(105.0, abs=0.5)  # still on its way, by its inertial sensors
+        stopped, _ = track(sim, 5.5)
+        assert stopped == pytest.approx(110.0 + 10.0, abs=5.0)  # and up to 0.4 s until it notices
+        assert track(sim, 4.5) == pytest.approx((stopped, 0.0), abs=1e-3)
+        assert sim.mission.tasks[0].state != "completed"
+        assert track(sim, 10.0)[0] > stopped + 60.0
+        assert kinds(sim) == [("gnss_lost", "scout"), ("gnss_regained", "scout")]
+        sim.step(50 * 15)
+        assert sim.mission.tasks[0].state == "completed"
+
+
+def test_an_aircraft_of_a_mission_goes_on_by_dead_reckoning() -> None:
+    """Moved 40 m aside while it has no fix, it does not notice; with the fix it returns to its path."""
+    plane = {"model": "fixed_wing", "preset": "survey", "pose": [0.0, 0.0, 50.0, 0.0], "speed": 17.5}
+    with blinded(plane) as sim, blinded(plane) as other:
+        assert track(sim, 13.0) == track(other, 13.0)
+        program = sim.engine.programs["scout"]
+        program.fleet.state[program.model.state._fields.index("y"), 0] += 40.0
+        program.forget_poses()
+        start = sim.snapshot()["scout"].position
+        (x, y), there = track(sim, 8.0), track(other, 8.0)
+        assert (x, y - 40.0) == pytest.approx(there, abs=1e-6)
+        assert np.hypot(x - start[0], y - start[1]) == pytest.approx(8.0 * 17.5, rel=0.1)
+        assert track(sim, 15.0) == pytest.approx(track(other, 15.0), abs=5.0)
 
 
 def test_spoofed_receivers_are_part_of_the_state() -> None:
@@ -159,6 +243,20 @@ def test_every_state_of_a_capture_restores() -> None:
         assert captured == sorted(captured) and (captured[0], captured[-1]) == (0, 1)
 
 
+def test_the_farthest_false_position_can_be_saved() -> None:
+    """1e4 m/s for more than 1e5 s would pass the largest place, 1e9 m."""
+    scenario = world({"rate": 0.01, "spoofers": [spoofer(pull={"velocity": [1e4, 0.0, -1e4]}, capture=0)]})
+    scenario["clock"] = {"rate": 0.01}
+    scenario["vehicles"][0]["sensors"] = [{"gnss": {"rate": 0.01}}]
+    with paddock.load(scenario) as sim:
+        sim.step(1100)
+        assert sim.radio.spoofers()[0].captured == 1
+        saved, before = sim.save(), sim.state_hash()
+        sim.restore(saved)
+        assert sim.state_hash() == before
+        assert abs(reading(sim)["x"]) == pytest.approx(1e9, rel=1e-3)
+
+
 def test_changes_of_spoofers_are_checked() -> None:
     with paddock.load(world({"spoofers": [spoofer(offset=[1.0, 0.0, 0.0])]})) as sim:
         with pytest.raises(UnknownNameError, match="unknown spoofer 'lair'; did you mean 'liar'"):
@@ -172,6 +270,10 @@ def test_changes_of_spoofers_are_checked() -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
+        (
+            "{name: a, position: [0, 0, 0], offset: [9, 0, 0], pull: {velocity: [1, 0, 0]}}",
+            "a spoofer has either pull or offset, not both",
+        ),
         ("{name: a, position: [0, 0, 0]}", "3:5: a spoofer needs pull: {velocity: [x, y, z]} or offset"),
         ("{name: a, offset: [1, 0, 0]}", "3:5: spoofer 'a' needs a position or a vehicle"),
         ("{name: a, vehicle: d, offset: [1, 0, 0]}", "3:24: unknown vehicle 'd'; valid: dot"),
@@ -179,6 +281,11 @@ def test_changes_of_spoofers_are_checked() -> None:
         ("{name: dot, vehicle: dot, offset: [1, 0, 0]}", "3:12: the name 'dot' is already used"),
         ("{name: a, vehicle: dot, offset: [1, 0, 0], on: [[3, 2]]}", "3:53: times ascend from 0 s"),
         ("{name: a, vehicle: dot, offset: [1, 0, 0], powr: 3}", "'powr'"),
+        (
+            "{name: a, vehicle: dot, offset: [1.0e+300, 0, 0]}",
+            "3:38: components are from -1e+07 to 1e+07 m, not 1e+300",
+        ),
+        ("{name: a, vehicle: dot, pull: {velocity: [0, 2.0e+4, 0]}}", "components are from -10000 to 10000 m/s"),
     ],
 )
 def test_mistakes_are_reported_at_their_place(tmp_path: Path, line: str, message: str) -> None:

@@ -12,6 +12,7 @@ import paddock
 from paddock.engine.simulation import Simulation, replayed
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.record import Recorder, verify
+from paddock.serve.describe import simulation_figures
 
 EVENTS = [
     {"at": 12, "task": {"name": "more", "point": {"at": [500, 100]}}},
@@ -36,7 +37,7 @@ def interfere(sim: Simulation) -> None:
     sim.mission.apply("add_vehicle", name="third", model="fixed_wing", pose=[0, -200, 100, 0], at_tick=333)
 
 
-@pytest.mark.parametrize("execute", ["dynamics", "kinematic"])
+@pytest.mark.parametrize("execute", ["dynamics", pytest.param("kinematic", marks=pytest.mark.slow)])
 def test_runs_do_not_depend_on_step_grouping(execute: str) -> None:
     """Same scenario, same verbs: the same hash, in one go or in uneven strides."""
     one, other = paddock.load(scenario(execute=execute)), paddock.load(scenario(execute=execute))
@@ -48,7 +49,7 @@ def test_runs_do_not_depend_on_step_grouping(execute: str) -> None:
     assert one.state_hash() == other.state_hash()
 
 
-@pytest.mark.parametrize("execute", ["dynamics", "kinematic"])
+@pytest.mark.parametrize("execute", [pytest.param("dynamics", marks=pytest.mark.slow), "kinematic"])
 @pytest.mark.parametrize("at", [437, *(pytest.param(at, marks=pytest.mark.slow) for at in (150, 601))])
 def test_restore_and_step_is_step(execute: str, at: int) -> None:
     """A state saved mid-mission goes on as if nothing had happened, here and in a new simulation."""
@@ -125,6 +126,7 @@ def test_a_vehicle_is_damaged_by_id() -> None:
         sim.mission.damage(77)
     sim.step(20)
     assert [vehicle.status == "damaged" for vehicle in sim.mission.vehicles] == [False, False, True]
+    assert simulation_figures(sim)["damaged"] == [int(fleet.ids[row])]  # health 0 in telemetry
 
 
 def test_verbs_are_checked() -> None:

@@ -14,7 +14,7 @@ from paddock.engine.actions import PlaceAction, Posted
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 from paddock.record.recorder import Recorder
-from paddock.record.verification import verify
+from paddock.record.rerun import verify
 
 Load = Callable[..., Simulation]
 CAR = {"name": "red", "model": "car.kinematic", "speed": 5}

@@ -1,32 +1,22 @@
 """Messages in a run: actions, mailboxes, states, beacons, behaviours by what was heard, network events."""
 
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
+from radio_rules import OBEY
 
 import paddock
 from paddock import Simulation
-from paddock.behaviour.rule import Nothing, Rule
 from paddock.engine import build
 from paddock.engine.simulation import replayed
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
 from paddock.planning.methods.cbba import bidding_on
 from paddock.record import verify, write_run
-from paddock.vehicles.model import Desire
-from paddock.world.columns import Column
-from paddock.world.pose import Pose
+from paddock.world.archive import pack, unpack
 
 QUIET = {"default": {"duty": 0.0, "bandwidth": 2e6, "bit_rate": 1e6, "power": 10.0}}
-
-
-class Order(NamedTuple):
-    """What `obey` hears."""
-
-    vx: Annotated[float, Column("m/s", "velocity, east")] = 0.0
-    vy: Annotated[float, Column("m/s", "north")] = 0.0
-    age: Annotated[float, Column("s", "since it was sent")] = 0.0
 
 
 def scenario(count: int = 4, radio: dict[str, Any] | None = None, **fleet: Any) -> dict[str, Any]:
@@ -116,6 +106,104 @@ def test_vehicles_that_come_and_go_keep_their_mail() -> None:
         sim.radio.send("scouts[5]", "scouts[3]", "new")
         sim.step(20)
         assert [one.source for one in sim.radio.received("scouts[3]")] == ["base", "scouts[5]"]
+
+
+def test_a_message_survives_its_sender_and_counts_never_decrease() -> None:
+    """Three hops of 0.5 s each: the sender is removed during the second; later, a relay with a packet in its queue."""
+    loss = 20.0 * np.log10(4.0 * np.pi * 1000.0 * 2.4e9 / 299_792_458.0)  # links reach 1 km
+    slow = {"bandwidth": 1e5, "bit_rate": 1e4, "modulation": "bpsk", "noise_figure": 0.0, "duty": 0.0}
+    types = {"default": {**slow, "power": 20.0, "sensitivity": 20.0 - loss}}
+    poses = {"poses": [[800, 0, 20, 0], [1600, 0, 20, 0], [2400, 0, 20, 0]]}
+    with loaded(3, {"types": types}, spawn=poses) as sim:
+        assert sim.radio is not None
+        sim.radio.send("scouts[2]", "base", {"x": 1}, bits=5000)
+        sim.step(63)
+        before = sim.radio.traffic()
+        assert (before["forwarded"], before["delivered"]) == (1, 0)
+        sim.remove("scouts[2]")
+        assert sim.radio.traffic() == before
+        blob = sim.save()
+        sim.step(150)
+        [found] = sim.radio.received("base")
+        assert (found.source, found.data, found.hops) == ("scouts[2]", {"x": 1}, 3)
+        after, known = sim.radio.traffic(), sim.state_hash()
+        assert after["delivered"] == 1 and after["lost"] == 0 and all(after[name] >= before[name] for name in before)
+        sim.restore(blob)
+        sim.step(150)
+        assert sim.state_hash() == known and sim.radio.received("base") == [found]
+        sim.radio.send("scouts[1]", "base", {"x": 2}, bits=5000)
+        sim.step(63)
+        sim.remove("scouts[0]")  # where the packet is now
+        sim.step(1)
+        assert sim.radio.traffic()["lost"] == 1
+        tree = unpack(sim.save())
+        for name, wrong, text in (
+            ("gone", np.full(14, -1), "counts of removed radios are not valid"),
+            ("senders", {"of": np.zeros(0, np.int64), "names": []}, "names of removed senders are not those"),
+            ("senders", {"of": np.array([1]), "names": [""]}, "a name of a removed sender is not valid"),
+        ):
+            messages = {**tree["radio"]["messages"], name: wrong}
+            with pytest.raises(PaddockError, match=text):
+                sim.restore(pack({**tree, "radio": {**tree["radio"], "messages": messages}}))
+
+
+def test_names_and_numbers_of_radios_that_do_not_exist() -> None:
+    with loaded() as sim:
+        for name, text in (
+            ("base/x", "unknown radio 'base/x'; 'base' has the radios 0 to 0"),
+            ("base/1", "unknown radio 'base/1'"),
+            ("scouts[9]", r"scouts has 4 vehicles, 0 to 3, not 'scouts\[9\]'"),
+            ("lead", "unknown vehicle or station 'lead'"),
+        ):
+            with pytest.raises(UnknownNameError, match=text):
+                sim.radio.number(name)
+        assert sim.radio.number("base/0") == 4 and sim.radio.name(4) == "base"
+        for number in (5, -1, "x"):
+            with pytest.raises(InvalidValueError, match=f"a radio is a number from 0 to 4, not {number!r}"):
+                sim.radio.name(number)
+        with pytest.raises(InvalidValueError, match=r"places are finite numbers of shape \(n, 3\), not 'x'"):
+            sim.radio.levels("x")
+        with pytest.raises(InvalidValueError, match=r"places are finite numbers; place 1 is \[nan, 0.0, 0.0\]"):
+            sim.radio.levels([[0, 0, 0], [float("nan"), 0, 0]])
+        with pytest.raises(UnknownNameError, match=r"'scouts' is a fleet of 4: name one vehicle, e.g. scouts\[0\]"):
+            sim.radio.network().path("base", "scouts")
+        sim.remove("scouts[1]")
+        with pytest.raises(UnknownNameError, match=r"'scouts\[1\]' has been removed; scouts has 3 vehicles"):
+            sim.radio.number("scouts[1]")
+        with pytest.raises(PaddockError, match="the name 'base' is already used by a station, jammer or spoofer"):
+            sim.spawn(name="base", model="point")
+        with pytest.raises(InvalidValueError, match="lifetime is a time in s, > 0 and <= 1e\\+06, not True"):
+            sim.radio.send("base", data=1, lifetime=True)
+        sim.radio.send("base", data=1, lifetime=np.float32(1.0), bits=np.int64(8))
+
+
+def test_states_older_than_keep_are_not_heard() -> None:
+    jammer = {"name": "red", "kind": "barrage", "position": [5, 0, 20], "power": 40, "on": [[1.0, 1000.0]]}
+    with loaded(3, radio={"messages": {"beacons": {"rate": 5, "keep": 2}}, "jammers": [jammer]}) as sim:
+        sim.run(until=2.5, pace=0)
+        ages = [one["age"] for one in sim.radio.heard("scouts[0]")]
+        assert len(ages) == 2 and all(1.4 < age <= 2.0 for age in ages)
+        sim.run(until=3.3, pace=0)
+        assert sim.radio.heard("scouts[0]") == []
+
+
+def test_changes_of_frequencies_stay_within_the_range_of_the_model() -> None:
+    jammer = {"name": "red", "kind": "spot", "position": [0, 0, 5], "frequency": 1.9e9}
+    types = {"default": QUIET["default"] | {"frequency": 1.9e9}}
+    tree = scenario(radio={"types": types, "default": {"model": "cost231_hata"}, "jammers": [jammer]})
+    with paddock.load(tree) as sim:
+        with pytest.raises(
+            InvalidValueError, match="cost231_hata is valid from 1500 to 2000 MHz, not for the 2005 MHz"
+        ):
+            sim.radio.allocate(["scouts"], [20, 21])
+        with pytest.raises(InvalidValueError, match=r"not for the 900 MHz of 'red'; set extrapolate: true"):
+            sim.radio.jammers.set("red", frequency=900e6)
+        sim.radio.jammers.set("red", frequency=1.5e9)
+        sim.radio.allocate(["scouts"], [19, 20])
+    tree["radio"]["default"]["extrapolate"] = True
+    with paddock.load(tree) as sim:
+        sim.radio.jammers.set("red", frequency=900e6)
+        sim.radio.allocate(["scouts"], [21])
 
 
 def test_mistakes_of_send_and_allocate() -> None:
@@ -219,14 +307,8 @@ def test_a_formation_follows_the_leader_as_heard() -> None:
     assert (cut > 60.0).all()  # they never heard of it, and stay
 
 
-def obey(me: Pose, m: Nothing, o: Nothing, order: Order, target: Pose, path: Any, dt: float) -> Any:
-    """Fly as ordered."""
-    return Desire(order.vx, order.vy, 0.0, 100.0), m
-
-
 def test_a_rule_reads_the_numbers_of_its_newest_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    rule = Rule("Fly as ordered over radio", Nothing, obey, senses=Order, hears=True, name="obey")
-    monkeypatch.setattr(build, "find_rule", lambda name: rule)
+    monkeypatch.setattr(build, "find_rule", lambda name: OBEY)
     with loaded(2, behaviour="obey") as sim:
         sim.step(100)
         assert np.abs(sim.snapshot().fleet("scouts").velocity).max() == 0.0
@@ -264,8 +346,31 @@ def test_vehicles_agree_on_tasks_over_their_links() -> None:
         sim.step(20)
         found, ended = sim.radio.assign([f"scouts[{k}]" for k in range(6)], cost)
         assert not ended.agreed and ended.parts == 2 and ended.conflicts >= 1
-        with pytest.raises(InvalidValueError, match="a finite number for each of 2 vehicles"):
-            sim.radio.assign(["scouts[0]", "scouts[1]"], cost)
+        both, two = ["scouts[0]", "scouts[1]"], [[1.0, 2.0], [2.0, 1.0]]
+        assert sim.radio.assign(both, np.array(two, np.float32), np.float32(0.5), np.int64(50))[0] == [0, 1]
+        wrong: list[tuple[dict[str, Any], str]] = [
+            ({"cost": cost}, "a finite number for each of 2 vehicles"),
+            ({"cost": [[1.0], [1.0, 2.0]]}, "a finite number for each of 2 vehicles"),
+            ({"cost": "x"}, "a finite number for each of 2 vehicles"),
+            ({"vehicles": "scouts"}, "vehicles is a list of names or ids, not 'scouts'"),
+            ({"vehicles": ["scouts[1]", "scouts[1]"]}, r"vehicles 0 and 1, 'scouts\[1\]', are the same vehicle"),
+            *(
+                ({"period": one}, "period is a time in s, > 0")
+                for one in (float("nan"), float("inf"), "x", 0, -1, True)
+            ),
+            *(({"rounds": one}, "rounds is a whole number from 1") for one in ("x", -1, 1.5, 0, True)),
+        ]
+        for given, text in wrong:
+            with pytest.raises(InvalidValueError, match=text):
+                sim.radio.assign(**{"vehicles": both, "cost": two, **given})
+
+
+def test_every_bid_of_many_vehicles_is_read() -> None:
+    """40 vehicles side by side hear each other's bids, more than a mailbox of 32 holds."""
+    with loaded(40) as sim:
+        sim.step(10)
+        _, ended = sim.radio.assign([f"scouts[{k}]" for k in range(40)], np.ones((40, 1)), rounds=1)
+        assert ended.sent == 40 and ended.received > 0.9 * 40 * 39
 
 
 def test_allocated_channels_separate_fleets_and_survive_a_restore() -> None:
@@ -306,3 +411,38 @@ def test_radios_that_hop_with_one_key_stay_in_contact() -> None:
             met.append(network.reach("scouts[0]", "rovers[0]"))
         assert all(own)
         assert 0.02 < np.mean(met) < 0.6  # a quarter on average
+
+
+@pytest.mark.parametrize(("clock", "rate"), [(240, 100.0), (100, 70.0), (100, 100.0), (100, 7.0)])
+def test_beacons_and_telemetry_have_their_exact_rates(clock: int, rate: float) -> None:
+    """In 5 s every vehicle sends 5 x rate of both, give or take those at the ends."""
+    radio = {"messages": {"sharing": "none", "beacons": {"rate": rate, "bits": 1}}}
+    given = scenario(3, radio, via={"telemetry": rate})
+    given["clock"]["rate"] = clock
+    with paddock.load(given) as sim:
+        sim.step(clock)
+        before = sim.radio.traffic()["beacons_heard"], sim.radio.telemetry("scouts[0]").sent
+        sim.step(clock * 5)
+        heard = sim.radio.traffic()["beacons_heard"] - before[0]
+        assert heard == pytest.approx(3 * 3 * 5 * rate, abs=3 * 3)  # by two others and the station
+        assert sim.radio.telemetry("scouts[0]").sent - before[1] == pytest.approx(5 * rate, abs=1)
+        saved = sim.save()
+        sim.step(clock)
+        after = sim.state_hash()
+        sim.restore(saved)
+        sim.step(clock)
+        assert sim.state_hash() == after
+
+
+def test_rates_above_that_of_the_clock_are_refused() -> None:
+    for radio, fleet, text in (
+        ({"rate": 1000}, {}, r"radio\.rate: 1000 Hz is not possible: the clock allows at most 100 Hz"),
+        ({"messages": {"beacons": {"rate": 1e4}}}, {}, r"radio\.messages\.beacons\.rate: 10000 Hz is not possible"),
+        ({}, {"via": {"telemetry": 200}}, r"vehicles\[0\]\.via\.telemetry: 200 Hz is not possible"),
+    ):
+        with pytest.raises(PaddockError, match=text):
+            loaded(2, radio, **fleet)
+    with loaded(2, {"rate": 70}) as sim:
+        assert sim.radio.report().rate == 100.0
+    with loaded(2, {"rate": 30}) as sim:
+        assert sim.radio.report().rate == pytest.approx(100 / 3)

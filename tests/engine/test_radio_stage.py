@@ -18,7 +18,7 @@ from paddock.record import Recorder, verify
 from paddock.serve.describe import snapshot_columns
 from paddock.serve.subscribers.groups import encode_status
 from paddock.serve.subscribers.subscription import select
-from paddock.wire.stream.status import decode_telemetry
+from paddock.wire.stream.positions import decode_telemetry
 from paddock.world.archive import pack, unpack
 
 QUIET = {"bandwidth": 20e6, "noise_figure": 0.0, "duty": 0.0, "power": 20.0}
@@ -82,6 +82,7 @@ def test_jamming_to_signal_by_distance_band_and_time() -> None:
         {"name": "barrage", "kind": "barrage", "position": [900.0, 0, 0], "power": 20.0, "frequency": 2.4e9},
         {"name": "elsewhere", "kind": "spot", "position": [999.0, 0, 0], "power": 40.0, "frequency": 2.5e9},
         {"name": "pulse", "kind": "pulsed", "position": [900, 0, 0], "power": 20.0, "period": 0.01, "duty": 0.25},
+        {"name": "sweep", "kind": "swept", "position": [900, 0, 0], "sweep": [5e9, 6e9], "period": 1},
     ]
     stations = [{"name": name, "position": [x, 0, 0], "radio": "t"} for name, x in (("a", 0.0), ("b", 1000.0))]
     with loaded({"types": {"t": QUIET}, "stations": stations, "jammers": jammers}) as sim:
@@ -95,16 +96,64 @@ def test_jamming_to_signal_by_distance_band_and_time() -> None:
         sim.radio.jammers.set("pulse", on=True)
         sim.step(10)
         assert sim.radio.link("a", "b").jammer_to_signal == pytest.approx(20.0 - 10.0 * np.log10(4.0), abs=0.01)
-        sim.radio.set_jammer("pulse", position=[-9000.0, 0, 0])
+        sim.radio.jammers.set("pulse", position=[-9000.0, 0, 0])
         sim.step(10)
         assert sim.radio.link("a", "b").jammer_to_signal == pytest.approx(-20.0 - 10.0 * np.log10(4.0), abs=0.01)
         assert [event.kind for event in sim.events.since()].count("jammer") == 4
         for wrong, text in (
             ({"name": "puls"}, "unknown jammer 'puls'"),
+            ({"name": "sweep", "frequency": 5e9}, "jammer 'sweep' sweeps: its frequency cannot be set"),
             ({"name": "pulse", "vehicle": "x"}, "unknown"),
         ):
             with pytest.raises(PaddockError, match=text):
                 sim.radio.jammers.set(wrong.pop("name"), **wrong)
+
+
+def test_pulses_hit_packets() -> None:
+    """Packets of 1 ms under strong pulses: those of 1 us every 8 ms hit 12.5 % of them, every 0.1 ms all."""
+    packets = {"type": "t", "bit_rate": 8.192e6, "bandwidth": 20e6}
+    stations = [{"name": name, "position": [x, 0, 0], "radio": packets} for name, x in (("a", 0.0), ("b", 1000.0))]
+    pulse = {"name": "pulse", "kind": "pulsed", "position": [900, 0, 0], "power": 60.0}
+    for period, lost, up in ((8e-3, 0.125, False), (1e-4, 1.0, False), (20e-3, 0.05, True)):
+        radio = {
+            "types": {"t": QUIET},
+            "stations": stations,
+            "jammers": [{**pulse, "period": period, "duty": 1e-6 / period}],
+        }
+        with loaded(radio) as sim:
+            sim.step(10)
+            links = sim.radio.links()
+            at = int(links.start[1])
+            assert links.per[at] == pytest.approx(lost, rel=0.02) and bool(links.up[at]) is up
+            budget = sim.radio.link("a", "b")
+            assert budget.per == pytest.approx(float(links.per[at]), abs=1e-5)
+            blob = sim.save()
+            sim.restore(blob)
+            assert sim.radio.link("a", "b") == budget
+
+
+@pytest.mark.parametrize("sharing", ["csma", "none"])
+def test_pulses_hit_long_messages_more_often(sharing: str) -> None:
+    """Strong pulses every 19.7 ms: 5 ms on the air are hit with a probability of 25.4 %, 0.1 ms with 0.5 %.
+
+    Packets are sent every 10 ms, so that they meet pulses at all phases.
+    """
+    packets = {"type": "t", "bit_rate": 8.192e6, "bandwidth": 20e6}
+    stations = [{"name": name, "position": [x, 0, 0], "radio": packets} for name, x in (("a", 0.0), ("b", 1000.0))]
+    pulse = {"name": "p", "kind": "pulsed", "position": [900, 0, 0], "power": 60, "period": 0.0197, "duty": 5e-5}
+    messages = {"sharing": sharing, "retries": 0, "header_bits": 0, "overhead": 0, "mailbox": 4096}
+    radio = {"types": {"t": QUIET}, "stations": stations, "jammers": [pulse], "messages": messages}
+    with loaded(radio) as sim:
+        lost = []
+        for bits in (40_960, 819):
+            before = len(sim.radio.received("b"))
+            for _ in range(400):
+                sim.radio.send("a", "b", b"", bits=bits)
+                sim.step(1)
+            sim.step(10)
+            lost.append(1.0 - (len(sim.radio.received("b")) - before) / 400)
+    assert lost[0] == pytest.approx(5.0 / 19.7, abs=0.03)
+    assert lost[1] <= 0.0175
 
 
 def test_a_follower_reacts_after_its_time() -> None:
@@ -174,7 +223,20 @@ def test_deceptive_frames_are_accepted_near_the_jammer() -> None:
         sim.step(100)
         assert sim.radio is not None
         assert sim.snapshot().fleet("p")["radio.deceived"] == pytest.approx([1.0, 0.0], abs=1e-6)
-        assert sim.radio.jammers()[0].false_frames == pytest.approx(11.0)  # 10 per s, of 1.1 s
+        assert sim.radio.jammers()[0].false_frames == 10.0  # 10 per s, of 1 s
+
+
+def test_deceptive_frames_count_by_the_power_in_the_band() -> None:
+    """A tenth of 20 MHz lies in the band of 2 MHz: as good as a matched frame with a tenth of the power."""
+    found = []
+    poses = [[x, 0, 50, 0] for x in (100, 1_000, 1_500, 9_000)]
+    fleet = {"name": "p", "count": 4, "model": "point", "spawn": {"poses": poses}, "radio": "t"}
+    for bandwidth, power in ((20e6, 10.0), (2e6, 0.0), (2e6, 10.0)):
+        liar = {"name": "liar", "kind": "deceptive", "position": [0, 0, 50], "power": power, "bandwidth": bandwidth}
+        with loaded({"types": {"t": {**QUIET, "bandwidth": 2e6}}, "jammers": [liar]}, fleet) as sim:
+            found.append(sim.snapshot().fleet("p")["radio.deceived"])
+    assert found[0] == pytest.approx(found[1], abs=1e-9) and found[0][0] > 0.999 and found[0][3] < 0.001
+    assert (found[2] - found[0]).max() > 0.5
 
 
 def test_snapshot_columns_telemetry_and_events() -> None:
@@ -205,7 +267,83 @@ def test_snapshot_columns_telemetry_and_events() -> None:
         assert (frame["flags"] & 1).tolist() == [1, 1, 1, 1] and frame["signal"].tolist() == [0.0] * 4
         downs = [(e.subject, e.detail) for e in sim.events.since() if e.kind == "link_down"]
         assert ("p[0]", "base") in downs and ("p[2]", "p[3]") in downs and len(downs) == 4
-        assert sim.radio.report().downs == 4 and sim.radio.report().jammed == 5
+        assert sim.radio.report().downs == 2 * 4 and sim.radio.report().jammed == 5  # four pairs, both directions
+
+
+def jam_events(sim: Simulation) -> list[tuple[int, str, str, str]]:
+    found = [(e.tick, e.kind, e.subject, e.detail) for e in sim.events.since()]
+    return [one for one in found if one[1] in ("jammed", "unjammed")]
+
+
+def test_events_of_jammed_vehicles_name_the_strongest_jammer() -> None:
+    """Links need 12.5 dB. 0 dBm 10 m from p[3] is -60 dBm there, above links of 300 m (-69.6 dBm); -90 dBm at p[2]."""
+    stations = [{"name": "base", "position": [905, 0, 50], "radio": "t"}]
+    spot = {"kind": "spot", "position": [910, 0, 50], "frequency": 2.4e9, "enabled": False}
+    jammers = [
+        {**spot, "name": "near", "power": 0},
+        {
+            **spot,
+            "name": "strong",
+            "position": [930, 0, 50],
+            "power": 11.5,
+        },  # 2 dB above `near` at p[3], -2.5 dB at base
+        {**spot, "name": "elsewhere", "power": 30, "frequency": 5e9, "enabled": True},
+    ]
+    with loaded({"types": {"t": QUIET}, "stations": stations, "jammers": jammers}, points()) as sim:
+        sim.step(20)
+        assert jam_events(sim) == []
+        sim.radio.jammers.set("near", on=True)
+        sim.step(10)
+        assert jam_events(sim) == [(30, "jammed", "p[3]", "near"), (30, "jammed", "base", "near")]
+        sim.radio.jammers.set("strong", on=True)
+        sim.step(10)  # -78.9, -84.5 and -88 dBm at p[2], p[1] and p[0]: half of their links or more
+        assert jam_events(sim)[2:] == [(40, "jammed", f"p[{k}]", "strong") for k in range(3)]
+        sim.radio.jammers.set("near", on=False)
+        sim.radio.jammers.set("strong", on=False)
+        sim.step(300)
+        free = [(240, "unjammed", name, "") for name in ("p[0]", "p[1]", "p[2]", "p[3]", "base")]
+        assert jam_events(sim)[5:] == free
+        sim.radio.jammers.set("near", on=True)
+        sim.radio.jammers.set("strong", on=True)
+        sim.step(10)
+        named = [(f"p[{k}]", "strong") for k in range(4)]
+        assert [one[2:] for one in jam_events(sim)[10:]] == [*named, ("base", "near")]
+
+
+def test_a_sweep_is_one_event() -> None:
+    """The sweep crosses the band of 20 MHz for a tenth of each second; 2 s after its end receivers are free."""
+    sweep = {"name": "s", "kind": "swept", "sweep": [2.39e9, 2.59e9], "period": 1.0, "bandwidth": 1e6, "power": 30}
+    radio = {"types": {"t": QUIET}, "jammers": [{**sweep, "position": [0, 0, 60], "on": [[0.95, 5.35]]}]}
+    with loaded(radio, points()) as sim:
+        flags = []
+        for _ in range(90):
+            sim.step(10)
+            flags.append(float(sim.snapshot().fleet("p")["radio.jammed"][0]))
+        assert 4 <= np.count_nonzero(np.diff(flags) > 0.0) <= 5  # it comes and goes with every period
+        last = 10 * (1 + int(np.flatnonzero(flags)[-1]))
+        names = [f"p[{k}]" for k in range(4)]
+        expected = [("jammed", name, "s") for name in names] + [("unjammed", name, "") for name in names]
+        assert [one[1:] for one in jam_events(sim)] == expected
+        assert [one[0] for one in jam_events(sim)[4:]] == [last + 200] * 4
+
+
+def test_events_of_jammed_vehicles_are_bounded_and_saved() -> None:
+    grid = {"grid": {"spacing": 2, "z": 20}}
+    jammer = {"name": "j", "kind": "barrage", "position": [0, 0, 30], "on": [[0.25, 0.55]]}
+    with loaded({"types": {"t": QUIET}, "jammers": [jammer]}, points(count=130, spawn=grid)) as sim:
+        sim.step(40)
+        found = jam_events(sim)
+        assert len(found) == 101 and found[-1] == (20, "jammed", "", "30 more vehicles and stations")
+        sim.remove("p[7]")
+        blob, known = sim.save(), sim.state_hash()
+        sim.step(300)
+        after, rest = sim.state_hash(), jam_events(sim)[101:]
+        assert len(rest) == 101 and rest[-1] == (250, "unjammed", "", "29 more vehicles and stations")
+        assert "p[7]" not in [one[2] for one in rest] and rest[7][2] == "p[8]"
+        sim.restore(blob)
+        assert sim.state_hash() == known
+        sim.step(300)
+        assert sim.state_hash() == after and jam_events(sim)[101:] == rest
 
 
 def busy() -> dict[str, Any]:
@@ -325,6 +463,8 @@ CRAFTED: dict[str, Callable[[dict[str, Any]], Any]] = {
     "no messages": lambda radio: radio.pop("messages"),
     "a component that does not exist": lambda radio: radio["messages"]["labels"].__setitem__(0, 10**6),
     "a channel of no fleet": lambda radio: radio.update(channels={"ghost": 3}),
+    "jammed in the future": lambda radio: radio["jammed"].__setitem__(0, 1000),
+    "jammed radios that do not exist": lambda radio: radio.update(jammed=np.zeros(3, np.int64)),
     "more than always on the air": lambda radio: radio["on_air"].__setitem__(0, 1.5),
     "no links": lambda radio: radio.pop("links"),
 }
@@ -348,7 +488,10 @@ def test_crafted_states_are_refused() -> None:
 
 def test_without_radio() -> None:
     with paddock.load({"vehicles": [{"name": "p", "model": "point"}]}) as sim:
-        assert sim.radio is None and "radio.signal" not in sim.snapshot()["p"].columns
+        assert "radio.signal" not in sim.snapshot()["p"].columns
+        for use in (lambda: sim.radio.report(), lambda: sim.radio.stations, lambda: sim.radio.jammers()):
+            with pytest.raises(PaddockError, match="there is no radio: add a section"):
+                use()
         with pytest.raises(PaddockError, match="there is no radio"):
             sim.spawn(name="q", model="point", radio="default")
 
@@ -414,3 +557,30 @@ def test_the_budget_of_radios_that_cannot_decode_each_other(
         free - outside, abs=0.05
     )
     assert f"a -> b: down ({mismatch})" in str(budget)
+
+
+def test_channels_are_allocated_by_jammers_at_present_places() -> None:
+    """After a spawn, and after a restore, as in a run without them."""
+    jammer = {"name": "j", "kind": "spot", "position": [300, 0, 60], "bandwidth": 2e6, "on": [[1, 99]]}
+    radio = {"types": {"t": {**QUIET, "bandwidth": 2e6}}, "jammers": [jammer]}
+    with loaded(radio, points()) as sim:
+        sim.step(145)
+        blob = sim.save()
+        active = sim.radio.jammers()
+        assert active[0].active == 1.0
+        sim.radio.allocate(["p"], [0, 2])
+        known = sim.state_hash()
+        assert sim.events.since()[-1].detail == "channel 2"  # 10 MHz away from the jammer
+        with loaded(radio, points()) as other:
+            other.restore(blob)
+            assert other.radio.jammers() == active
+            other.radio.allocate(["p"], [0, 2])
+            assert other.state_hash() == known
+        hashes = []
+        for _ in range(2):
+            sim.restore(blob)
+            sim.spawn(name="q", count=30, model="point", radio="t", spawn={"grid": {"spacing": 40, "z": 50}})
+            sim.radio.allocate(["q", "p"], [0, 2])
+            assert {e.detail for e in sim.events.since()[-2:]} == {"channel 2"}
+            hashes.append(sim.state_hash())
+        assert hashes[0] == hashes[1]

@@ -16,7 +16,7 @@ import paddock
 from paddock import track
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.record import Player, Recorder
-from paddock.record.verification import verify
+from paddock.record.rerun import verify
 from paddock.scenario import ScenarioError, load_scenario
 from paddock.serve.replay import ReplaySource
 

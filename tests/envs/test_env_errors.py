@@ -130,10 +130,11 @@ def test_seeds_and_options_of_resets(hover: PaddockEnv) -> None:
     [
         ("gymnasium", "paddock.envs", "paddock.envs needs Gymnasium: pip install 'paddock[envs]'"),
         ("pettingzoo", "paddock.envs.parallel", "paddock.envs.parallel needs PettingZoo: pip install 'paddock[envs]'"),
-        (
+        pytest.param(
             "stable_baselines3",
             "paddock.envs.stable_baselines",
             "paddock.envs.stable_baselines needs Stable-Baselines3: pip install 'paddock[rl]'",
+            marks=pytest.mark.slow,
         ),
     ],
 )

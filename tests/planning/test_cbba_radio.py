@@ -93,4 +93,17 @@ def test_a_partitioned_network_is_reported() -> None:
     ended = consensus(cost, heard).run()
     assert not ended.agreed and ended.parts == 2
     assert ended.conflicts == 2  # both halves assign the two cheapest tasks
-    assert "did not agree" in ended.describe() and "the network has 2 parts" in ended.describe()
+    assert "did not agree" in ended.describe() and "there are 2 groups that do not hear each other" in ended.describe()
+
+
+def test_a_radio_between_two_groups_does_not_join_them() -> None:
+    """Broadcasts make one hop: vehicles 0 and 1 hear each other, 3 and 4 too, and all hear radio 2, a station."""
+    heard = np.zeros((5, 5), bool)
+    heard[:2, :2] = heard[3:, 3:] = True
+    heard[2] = heard[:, 2] = True
+    np.fill_diagonal(heard, False)
+    cost = np.tile(np.arange(1.0, 4.0), (4, 1))
+    over = RadioConsensus(bidding_on(cost), messages_over(links_of(heard), SHARED), np.array([0, 1, 3, 4]))
+    ended = over.run()
+    assert ended.parts == 2 and ended.settled and not ended.agreed
+    assert ended.seconds <= 10 * over.period  # each group ends when it agrees

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.errors import InvalidValueError
-from paddock.planning.paths.climb import climbing
-from paddock.planning.paths.dubins import dubins
+from paddock.planning.paths.dubins import climbing, dubins
 
 TWO_PI = 2.0 * math.pi
 place = st.floats(-500.0, 500.0)

@@ -297,7 +297,13 @@ def test_a_search_continues_with_what_was_measured() -> None:
     assert fixed and searched(other, fixed[-1:]) == pytest.approx(other.tour(0, fixed[-1:])[0])
 
 
-BETWEEN = [((-3.69, 3.38), 7), ((-3.69, 3.38), 43), ((7.66, 7.89), 18), ((7.66, 7.89), 21), ((4.78, 1.48), 1)]
+BETWEEN = [
+    *(((-3.69, 3.38), 7), ((7.66, 7.89), 18)),
+    *(
+        pytest.param(*one, marks=pytest.mark.slow)
+        for one in (((-3.69, 3.38), 43), ((7.66, 7.89), 21), ((4.78, 1.48), 1))
+    ),
+]
 
 
 @pytest.mark.parametrize(("wind", "seed"), BETWEEN)

@@ -281,7 +281,7 @@ def star(seed: int) -> tuple[Points, float, float]:
 
 @pytest.mark.parametrize(
     "seeds",
-    [(56, *range(6)), *(pytest.param(range(k, k + 20), marks=pytest.mark.soak, id=f"{k}") for k in range(0, 200, 20))],
+    [(56, 0, 1), *(pytest.param(range(k, k + 20), marks=pytest.mark.soak, id=f"{k}") for k in range(0, 200, 20))],
 )
 @pytest.mark.parametrize("wind", [pytest.param(0.0, marks=pytest.mark.slow), 0.3])
 def test_paths_stay_inside_concave_fields_and_cover_what_is_reported(seeds: Sequence[int], wind: float) -> None:
@@ -327,7 +327,7 @@ def test_a_wider_margin_never_covers_more() -> None:
         last = share
 
 
-@pytest.mark.parametrize("course", [0.785, 2.5])
+@pytest.mark.parametrize("course", [0.785, pytest.param(2.5, marks=pytest.mark.slow)])
 def test_turns_stay_inside_a_margin_as_wide_as_they_are_in_diagonal_wind(course: float) -> None:
     """5 m/s at 17.5 m/s: turns of 64 m in the air need up to 64 (1 + 5 / 17.5)^2 = 106 m over the ground."""
     outline, wind, last = ((0.0, 0.0), (1000.0, 0.0), (1000.0, 800.0), (0.0, 800.0)), 5.0 / 17.5, 1.0

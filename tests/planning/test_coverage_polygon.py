@@ -239,7 +239,7 @@ def regular(sides: int, reach: float, turned: float) -> list[tuple[float, float]
     *(regular(sides, 400.0, 0.1) for sides in (4, 5, 6)), [(0.0, 0.0), (1400.0, 0.0), (400.0, 900.0)],
     [(0.0, 0.0), (900.0, -200.0), (1100.0, 300.0), (300.0, 700.0)],
 ], ids=["square", "pentagon", "hexagon", "triangle", "quadrangle"])  # fmt: skip
-@pytest.mark.parametrize("spacing", [90.0, 200.0])
+@pytest.mark.parametrize("spacing", [pytest.param(90.0, marks=pytest.mark.slow), 200.0])
 def test_turns_stay_inside_a_convex_field_whose_margin_is_the_turn_radius(
     outline: list[tuple[float, float]], spacing: float
 ) -> None:

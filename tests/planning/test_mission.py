@@ -15,6 +15,7 @@ from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.mission import Mission
 from paddock.planning.obstacles.zones import CircleZone
 from paddock.planning.problem import Happening, MissionSetup, Problem, Task, Vehicle
+from paddock.world.archive import pack, unpack
 
 
 def drone(name: str = "d", range_: float = inf, y: float = 0.0) -> Vehicle:
@@ -294,6 +295,18 @@ def test_a_restored_state_continues_identically() -> None:
         return run.mission.log, run.time, run.poses().tobytes(), run.mission.vehicles[0].travelled
 
     assert run(saved=True) == run(saved=False)
+
+
+def test_tasks_keep_their_order_in_an_archive() -> None:
+    """An archive sorts names: task_10 would come before task_2, and plans depend on the order."""
+    names = [f"task_{k}" for k in (2, 10, 1)]
+    mission = mission_of([drone()], [point(name, 100.0 * k) for k, name in enumerate(names)])
+    restored = mission_of([drone()], [point(name, 100.0 * k) for k, name in enumerate(names)])
+    saved = unpack(pack(mission.save()))
+    restored.restore(saved)
+    assert list(restored.tasks) == list(mission.tasks) == names
+    with pytest.raises(InvalidValueError, match="order of tasks does not have the names"):
+        restored.restore({**saved, "order": ["task_2", "task_2", "task_1"]})
 
 
 def test_simultaneous_failures_are_all_causes() -> None:

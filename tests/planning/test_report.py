@@ -237,7 +237,9 @@ def test_methods_are_ranked_by_tasks_done_then_by_the_objective() -> None:
 # pictures ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", DRAWINGS)
+@pytest.mark.parametrize(
+    "name", [name if name == "routes" else pytest.param(name, marks=pytest.mark.slow) for name in DRAWINGS]
+)
 def test_pictures_are_not_empty_and_reproducible(name: str) -> None:
     signs = "$x_{$ \\frac"  # of mathematics, which a task may be called
     first = picture(name, by_hand(signs))
@@ -361,6 +363,7 @@ def test_the_report_lists_legs_with_times_and_places() -> None:
     assert "3 m/s from 180°" in words and "10 m/s" in words and "80 m" in words
 
 
+@pytest.mark.slow
 def test_the_report_is_reproducible() -> None:
     assert full_report(NASTY, 1) == full_report(NASTY, 2)
 

@@ -304,8 +304,8 @@ def test_values_that_are_not_finite_are_refused() -> None:
         ZoneMap((), 1.0, inf)
 
 
-@pytest.mark.parametrize("radius", [0.0, 40.0, 80.0])
-@pytest.mark.parametrize("clearance", [0.0, 20.0])
+@pytest.mark.parametrize("radius", [0.0, 40.0, pytest.param(80.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("clearance", [pytest.param(0.0, marks=pytest.mark.slow), 20.0])
 def test_every_path_is_clear_continuous_and_no_tighter_than_the_radius(radius: float, clearance: float) -> None:
     found = 0
     for seed in range(20):

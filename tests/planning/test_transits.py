@@ -9,8 +9,7 @@ import pytest
 
 from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.obstacles.zones import CircleZone
-from paddock.planning.paths.climb import raised, tilted
-from paddock.planning.paths.dubins import dubins
+from paddock.planning.paths.dubins import dubins, raised, tilted
 from paddock.planning.paths.path import Path, Segment
 from paddock.planning.problem import Problem, Vehicle
 from paddock.planning.transits import Transits

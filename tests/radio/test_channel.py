@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from radio_messages import connect, links_of, messages_over
 
-from paddock.radio.channel import BROADCAST, COUNT, DELIVERED, LIGHT
+from paddock.radio.air import BROADCAST, COUNT, DELIVERED
 from paddock.radio.messages import Messages
 from paddock.scenario.messages import MessagesSection
 
+LIGHT = 299_792_458.0  # m/s
 ALONE = {"window": (1, 1), "overhead": 1e-4}
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import special
 from scipy.interpolate import RegularGridInterpolator
@@ -208,6 +208,7 @@ def test_every_obstacle_on_the_line_counts_once() -> None:
     assert through([*walls, *posts], (-250.0, 0.0, 2.0), (250.0, 0.0, 2.0)) == pytest.approx(len(walls) * 4.0)
 
 
+@example((2.0, 0.0, 0.0), (2.0, 0.0, 1.0), False)  # straight up, beside it
 @given(st.tuples(*[st.floats(-3.0, 3.0)] * 3), st.tuples(*[st.floats(-3.0, 3.0)] * 3), st.booleans())
 def test_way_through_round_obstacles(a: tuple[float, ...], b: tuple[float, ...], is_cone: bool) -> None:
     """The length inside a cylinder or cone of radius 1 and height 2, against points along the line."""

@@ -164,16 +164,6 @@ def test_links_are_reciprocal(seed: int, one: int, other: int, a: tuple, b: tupl
     assert fading_of(seed, other, one, *b, *a, K, kind, 2.0) == there
     shadow = shadowing_of(seed, one, *a, *b, 6.0, 30.0)
     assert shadowing_of(seed, one, *b, *a, 6.0, 30.0) == shadow
-    assert f.link_stream(one, other) == f.link_stream(other, one)
-
-
-def test_link_streams_are_64_bits_and_differ() -> None:
-    fast = routine(f.link_stream)
-    pairs = [(a, b) for a in (-5, 0, 3, 2**62) for b in (-(2**63), -1, 4, 2**63 - 1)]
-    found = {f.link_stream(a, b) for a, b in pairs}
-    assert len(found) == len(pairs)
-    assert all(-(2**63) <= stream < 2**63 for stream in found)
-    assert all(fast(a, b) == f.link_stream(a, b) for a, b in pairs)
 
 
 def test_one_link_is_the_same_in_python_compiled_and_in_tables() -> None:

@@ -47,16 +47,21 @@ def test_overlap_is_the_integral_of_both_spectra(offset: float, bandwidth: float
     assert g.spectrum_overlap(offset, bandwidth) == pytest.approx(exact, abs=1e-7)
 
 
+def cn0_under(js: float, quality: float) -> float:
+    """C/N0 (dB-Hz) of a satellite's signal under a jammer: J/S (dB) and Q."""
+    return g.effective_cn0(g.SIGNAL_POWER, g.SIGNAL_POWER * 10 ** (js / 10) / quality)
+
+
 def test_effective_cn0() -> None:
     """44.5 dB-Hz and J/S of 40 dB: 20.08 dB-Hz for a carrier, 1.76 dB more for a matched spectrum."""
-    assert g.effective_cn0(44.5, 40.0, 1.0) == pytest.approx(-10.0 * log10(10**-4.45 + 1e4 / CHIP), abs=1e-9)
-    assert g.effective_cn0(44.5, 40.0, 1.0) == pytest.approx(20.08, abs=0.01)
-    assert g.effective_cn0(44.5, 40.0, 1.5) == pytest.approx(21.83, abs=0.01)
-    assert g.effective_cn0(44.5, -60.0, 1.0) == pytest.approx(44.5, abs=1e-3)
+    assert cn0_under(40.0, 1.0) == pytest.approx(-10.0 * log10(10**-4.45 + 1e4 / CHIP), abs=1e-9)
+    assert cn0_under(40.0, 1.0) == pytest.approx(20.08, abs=0.01)
+    assert cn0_under(40.0, 1.5) == pytest.approx(21.83, abs=0.01)
+    assert cn0_under(-60.0, 1.0) == pytest.approx(44.5, abs=1e-3)
     # J/S that a receiver with a threshold of 28 dB-Hz tolerates: 10 log Rc (10^-2.8 - 10^-4.45)
     tolerated = 10.0 * log10(CHIP * (10**-2.8 - 10**-4.45))
     assert tolerated == pytest.approx(32.0, abs=0.05)
-    assert g.effective_cn0(44.5, tolerated, 1.0) == pytest.approx(28.0, abs=1e-9)
+    assert cn0_under(tolerated, 1.0) == pytest.approx(28.0, abs=1e-9)
 
 
 def test_noise_of_the_tracking_loops() -> None:
@@ -92,7 +97,7 @@ def test_a_receiver_is_captured_after_the_capture_time_and_pulled() -> None:
         assert signals[g.HELD, 0] == pytest.approx(0.1 * k)
         assert signals[g.CAPTOR, 0] == 0.0
         # not captured: noise with a matched spectrum, J/S of 10 dB
-        assert signals[g.CN0, 0] == pytest.approx(g.effective_cn0(OPEN_SKY, 10.0, 1.5), abs=1e-9)
+        assert signals[g.CN0, 0] == pytest.approx(cn0_under(10.0, 1.5), abs=1e-9)
     for k in range(10, 60):
         run(signals, 0.1 * k, g.AUTHENTIC + 10.0)
     assert signals[g.CAPTOR, 0] == 1.0 and signals[g.SPOOFED, 0] == 1.0

@@ -8,21 +8,24 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import brentq
 from scipy.special import erfc
 
 from paddock.compute.threads import available_threads, limit_threads
-from paddock.radio.far_field import far_interference
-from paddock.radio.link_rows import decibels_of
-from paddock.radio.link_update import LinkUpdate
+from paddock.radio import candidates
+from paddock.radio.link_classes import classes_of
+from paddock.radio.link_rows import decibels_of, longest_square
+from paddock.radio.link_update import LinkUpdate, far_interference
 from paddock.radio.links import Links, no_links
 from paddock.radio.paths import PathTables
-from paddock.radio.radios import COLUMN, FleetRadios, Floats, Radios, classes_of, radios_of
-from paddock.scenario.radio import FittedRadio, RadioSection
+from paddock.radio.radios import COLUMN, FleetRadios, Floats, Radios, radios_of
+from paddock.scenario.radio import RadioSection
+from paddock.scenario.radio_types import FittedRadio
 
 LIGHT = 299_792_458.0
 TYPES = {
-    "near": {"bandwidth": 2e6, "power": 10.0, "sensitivity": -70.0, "duty": 0.05, "bit_rate": 2e6},
-    "beside": {"bandwidth": 2e6, "power": 12.0, "sensitivity": -70.0, "duty": 0.2, "frequency": 2.401e9},
+    "near": {"bandwidth": 2e6, "power": 10.0, "sensitivity": -70.0, "duty": 0.005, "bit_rate": 2e6},
+    "beside": {"bandwidth": 2e6, "power": 12.0, "sensitivity": -70.0, "duty": 0.02, "frequency": 2.401e9},
 }
 BASE = {"name": "base", "position": [0.0, 0.0, 2.0], "radio": {"type": "near", "power": 30.0, "sensitivity": -80.0}}
 
@@ -34,7 +37,7 @@ def fleet(name: str, first: int, count: int, kind: str) -> FleetRadios:
 
 def town(count: int, side: float, **settings: Any) -> tuple[Radios, LinkUpdate]:
     """Radios of two types whose bands overlap by half, and a strong station that hears far."""
-    section = RadioSection.model_validate({"types": TYPES, "stations": [BASE], **settings})
+    section = RadioSection.model_validate({"types": TYPES, "stations": [BASE], "margin": 3.0, **settings})
     half = count // 2
     radios = radios_of(section, [fleet("a", 0, half, "near"), fleet("b", half, count - half, "beside")])
     random = np.random.default_rng(7)
@@ -73,7 +76,7 @@ def test_links_are_those_of_all_pairs(exponent: float) -> None:
     """300 radios and a station: the same links, power, SINR and packet errors; interference within its bound."""
     default = {"model": "log_distance", "exponent": 2.7} if exponent != 2.0 else {"model": "free_space"}
     radios, update = town(300, 1200.0 if exponent == 2.0 else 300.0, default=default)
-    links = update.run(0, np.zeros(radios.n), no_links(radios.n))
+    links = update.run(0, np.zeros(radios.n), no_links(radios.n).bursts, no_links(radios.n))
     table, n = radios.table, radios.n
     assert 0 < len(update.members) < n and update.radius < 0.5 * 1200.0
     power, share = all_pairs(radios, exponent)
@@ -98,15 +101,84 @@ def test_links_are_those_of_all_pairs(exponent: float) -> None:
     own = (power * share)[rows, links.peer]
     sinr = power[rows, links.peer] / (noise[rows] + links.interference[rows] - own)
     assert links.sinr == pytest.approx(10.0 * np.log10(sinr), abs=1e-8)
-    bits = 0.5 * erfc(np.sqrt(sinr * table[COLUMN.spread, rows]))
-    assert links.per == pytest.approx(1.0 - (1.0 - bits) ** 8192, abs=1e-7)
+    assert links.per == pytest.approx(collided(radios, power, share, rows, links.peer), abs=1e-6)
+    assert 100 < (links.per < 0.5).sum() < len(rows)
+
+
+def level(power: Any) -> Any:
+    """Return the level of a power: two of them from one power of 2 to the next."""
+    mantissa, exponent = np.frexp(power)
+    return 2 * exponent + (mantissa >= 0.75)
+
+
+def collided(radios: Radios, power: Floats, share: Floats, rows: Any, peers: Any) -> Floats:
+    """Return packet error rates of links, one by one: who destroys packets by meeting them, and who adds to the noise.
+
+    Powers that would cause 50 % packet errors destroy packets; both are compared as levels.
+    """
+    table, found = radios.table[:, : radios.n], np.zeros(len(rows))
+    duty, bits = table[COLUMN.duty], table[COLUMN.bits]
+    airtime = bits * table[COLUMN.spread] / table[COLUMN.bandwidth]
+    reach = table[COLUMN.sensitivity] - 6.0  # dBm: weaker ones are left out
+    half = brentq(lambda x: (1.0 - 0.5 * erfc(np.sqrt(x))) ** 8192 - 0.5, 1.0, 20.0, xtol=1e-12)  # Eb/N0, of QPSK
+    for k, (i, j) in enumerate(zip(rows.tolist(), peers.tolist(), strict=True)):
+        spread, noise = table[COLUMN.spread, i], table[COLUMN.noise, i]
+        others = (share[i] > 0.0) & (10.0 * np.log10(power[i]) >= reach[i])
+        others[j] = False
+        limit = power[i, j] / (half / spread) - noise
+        harms = others & (level(share[i] / duty * power[i]) >= level(limit)) if limit > 0.0 else others
+        steady = (power[i] * share[i])[others & ~harms].sum()
+        lost = 0.5 * erfc(np.sqrt(power[i, j] / (noise + steady) * spread))
+        idle = (1.0 - duty[harms]) * np.exp(-airtime[i] * duty[harms] / (1.0 - duty[harms]) / airtime[harms])
+        found[k] = 1.0 - (1.0 - lost) ** bits[i] * np.prod(idle)
+    return found
+
+
+def test_radios_that_are_alike_have_the_links_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Distances decide about their links, powers about those of others: the same bits, also while they move."""
+    section = RadioSection.model_validate({"types": TYPES, "stations": []})
+    radios = radios_of(section, [fleet("a", 0, 300, "near")])
+    classes = classes_of(section, radios.groups)
+    paths = PathTables(radios, classes, None, 0.0, 0).paths
+    random, poses = np.random.default_rng(9), np.zeros((13, 300))
+    poses[:2], poses[2], poses[6] = random.uniform(0.0, 900.0, (2, 300)), random.uniform(20.0, 60.0, 300), 1.0
+    moves = random.normal(0.0, 2.0, (6, 3, 300)) + np.array([[20.0], [5.0], [0.0]])  # mostly together
+    found: list[list[Links]] = []
+    for alike in (True, False):
+        if not alike:
+            monkeypatch.setattr(candidates, "_common_share", lambda seen: np.zeros(0))
+        update, known = LinkUpdate(radios, classes, paths, 3.0, 3.0, np.inf), no_links(300)
+        found.append([])
+        for k in range(len(moves)):
+            moved = poses.copy()
+            moved[:3] += moves[: k + 1].sum(axis=0)
+            radios.place(radios.parts[0], moved)
+            known = update.run(k, np.zeros(300), known.bursts, known)
+            found[-1].append(known)
+        assert (len(update.candidates.share) == 1) == alike
+    for one, two in zip(*found, strict=True):
+        assert all(np.array_equal(a, b) for a, b in zip(one, two, strict=True)) and len(one.peer) > 1000
+    dbm = 10.0 * np.log10(all_pairs(radios)[0])
+    heard = (dbm >= -73.0) & ~np.eye(300, dtype=bool)
+    rows = receivers(found[0][-1])
+    assert np.array_equal(np.flatnonzero(heard), rows * 300 + found[0][-1].peer)
+
+
+@given(st.floats(-60.0, 60.0), st.floats(1.0, 1e5), st.floats(-120.0, 0.0))
+def test_the_longest_square_is_the_last_with_enough_power(power: float, wave: float, limit: float) -> None:
+    strength, least = 10.0 ** (power / 10.0), 10.0 ** (limit / 10.0)
+    square = longest_square(strength, wave, least)
+    if strength < least:
+        assert square == -1.0
+    else:
+        assert strength / max(wave * square, 1.0) >= least > strength / max(wave * np.nextafter(square, np.inf), 1.0)
 
 
 def test_the_margin_bounds_what_is_left_out() -> None:
     errors = []
     for margin in (0.0, 6.0, 20.0):
         radios, update = town(300, 1200.0, margin=margin)
-        links = update.run(0, np.zeros(radios.n), no_links(radios.n))
+        links = update.run(0, np.zeros(radios.n), no_links(radios.n).bursts, no_links(radios.n))
         power, share = all_pairs(radios)
         noise = radios.table[COLUMN.noise, : radios.n]
         missing = 10.0 * np.log10((noise + (power * share).sum(axis=1)) / (noise + links.interference))
@@ -123,7 +195,7 @@ def test_decibels(level: float) -> None:
 
 def test_a_longest_range() -> None:
     radios, update = town(60, 400.0, range=80.0)
-    links = update.run(0, np.zeros(radios.n), no_links(radios.n))
+    links = update.run(0, np.zeros(radios.n), no_links(radios.n).bursts, no_links(radios.n))
     apart = np.linalg.norm(radios.table[:3, receivers(links)] - radios.table[:3, links.peer], axis=0)
     assert len(apart) and apart.max() <= 80.0
 
@@ -136,7 +208,7 @@ def test_threads_do_not_matter() -> None:
     for count in (1, 2):
         limit_threads(count)
         try:
-            found.append(update.run(0, np.zeros(radios.n), no_links(radios.n)))
+            found.append(update.run(0, np.zeros(radios.n), no_links(radios.n).bursts, no_links(radios.n)))
         finally:
             limit_threads(None)
     for one, two in zip(*found, strict=True):
@@ -156,16 +228,16 @@ def test_hysteresis() -> None:
         poses = np.zeros((13, 2))
         poses[0, 1] = LIGHT / (4.0 * np.pi * 2.4e9) * 10.0 ** ((20.0 - power) / 20.0)
         radios.place(radios.parts[0], poses)
-        known = update.run(0, np.zeros(2), known)
+        known = update.run(0, np.zeros(2), known.bursts, known)
         states.append(known.up.tolist() if len(known.up) else [0, 0])
     assert states == [[0, 0], [1, 1], [1, 1], [1, 1], [0, 0], [0, 0], [1, 1]]
 
 
 def test_positions_that_are_not_finite_affect_no_other() -> None:
     radios, update = town(60, 400.0)
-    wanted = update.run(0, np.zeros(radios.n), no_links(radios.n))
+    wanted = update.run(0, np.zeros(radios.n), no_links(radios.n).bursts, no_links(radios.n))
     radios.table[0, 5] = np.nan
-    found = update.run(0, np.zeros(radios.n), no_links(radios.n))
+    found = update.run(0, np.zeros(radios.n), no_links(radios.n).bursts, no_links(radios.n))
     assert found.start[6] == found.start[5] and 5 not in found.peer
     keep = (receivers(wanted) != 5) & (wanted.peer != 5)
     assert np.array_equal(found.peer, wanted.peer[keep]) and np.array_equal(found.power, wanted.power[keep])

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from radio_messages import STREAM, connect, links_of, messages_over
 
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.radio import channel as c
-from paddock.radio.messages import Messages, decoded, encoded
+from paddock.radio import air as c
+from paddock.radio.contents import decoded, encoded
+from paddock.radio.messages import Messages
 from paddock.scenario.messages import MessagesSection
 from paddock.world.archive import digest, pack, unpack
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paddock.errors import UnknownNameError
-from paddock.radio.network import Network, graph_of
+from paddock.radio.network import Network, contacts, graph_of
 
 
 class Rows(NamedTuple):
@@ -44,6 +44,21 @@ def random_links(n: int, density: float, seed: int) -> tuple[Rows, nx.Graph]:
             if not np.isnan(per[i, j] + per[j, i]) and up[i, j] and up[j, i]:
                 graph.add_edge(i, j, weight=1.0 / ((1.0 - per[i, j]) * (1.0 - per[j, i])))
     return rows_of(per, up), graph
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 24), st.floats(0.05, 0.5), st.integers(1, 3), st.integers(1, 3), st.integers(0, 10_000))
+def test_contact_equals_networkx(n: int, density: float, stations: int, slots: int, seed: int) -> None:
+    """Vehicles of `slots` radios, then stations: contact is a path in the graph of links that are up both ways."""
+    rows, graph = random_links(slots * n + stations, density, seed)
+    owner = np.concatenate([np.repeat(np.arange(n), slots), n + np.arange(stations)])
+    for k in range(n):
+        nx.add_path(graph, range(slots * k, slots * (k + 1)))
+    parts = {k: part for part in nx.connected_components(graph) for k in part}
+    expected = [any(k >= slots * n for k in parts[radio]) for radio in range(slots * n)]
+    given_rows = rows.start, rows.peer.astype(np.int64), rows.per, rows.up, owner, slots * n
+    for found in (contacts(*given_rows), contacts.plain(*given_rows)):
+        assert found[: slots * n].astype(bool).tolist() == expected
 
 
 @settings(max_examples=40, deadline=None)
@@ -110,5 +125,5 @@ def test_links_that_work_one_way_are_no_neighbours() -> None:
     per[0, 1] = 0.0
     network = Network(0, graph_of(rows_of(per, np.ones((2, 2)))), ["a", "b"])
     assert network.parts == 2 and network.path("a", "b") == ([], np.inf)
-    with pytest.raises(UnknownNameError, match="unknown radio 'c'"):
+    with pytest.raises(UnknownNameError, match="unknown vehicle or station 'c'"):
         network.path("a", "c")

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paddock.bench.radio_maps import gaussian_process, inverse_distance, nearest_neighbour, rms
-from paddock.bench.radio_town import build_town
+from paddock.bench.radio_maps import build_town, gaussian_process, inverse_distance, nearest_neighbour, rms
 from paddock.compute.threads import available_threads, limit_threads
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.radio.maps import RadioMap, RadioSamples, cross_validate, fit_map, load_map, read_samples
+from paddock.radio.maps import RadioMap, RadioSamples, cross_validate, fit_map, load_map, places_of, read_samples
 from paddock.wire.radio_map import MapFile, read_map
 
 TOWN_SAMPLES = 2000
@@ -44,7 +43,15 @@ def test_a_town_is_predicted_better_than_by_other_methods(
     error = rms(town_map.query(held.position).power - held.dbm)
     assert error < 0.82 * rms(nearest_neighbour(train, held.position) - held.dbm)
     assert error < 0.92 * rms(inverse_distance(train, held.position) - held.dbm)
+
+
+@pytest.mark.slow
+def test_a_town_is_predicted_better_than_by_a_gaussian_process(
+    town_samples: tuple[RadioSamples, RadioSamples], town_map: RadioMap
+) -> None:
     pytest.importorskip("sklearn")
+    train, held = town_samples
+    error = rms(town_map.query(held.position).power - held.dbm)
     assert error < 0.97 * rms(gaussian_process(train, held.position) - held.dbm)  # with all of the samples
 
 
@@ -125,6 +132,31 @@ def test_cross_validation_holds_samples_out() -> None:
     error, errors = cross_validate(noisy, folds=3)
     assert errors.shape == (60,) and error == pytest.approx(rms(errors))
     assert 3.0 < error < 7.0  # not less than the noise, which no map can predict
+
+
+@pytest.mark.parametrize("apart", [0.1, pytest.param(0.0, marks=pytest.mark.slow)])
+def test_repeated_measurements_do_not_leak_into_the_cross_validation(apart: float) -> None:
+    """A field that no map can predict: its error at other places is its standard deviation.
+
+    `apart`: m between the measurements of one place.
+    """
+    random = np.random.default_rng(5)
+    place, level = random.uniform(-100, 100, (40, 3)), random.normal(-70.0, 6.0, 40)
+    visit = np.repeat(np.arange(40), 10)
+    dbm = level[visit] + random.normal(0.0, 0.2, len(visit))
+    samples = RadioSamples.of(place[visit] + random.normal(0.0, apart, (len(visit), 3)), dbm)
+    found = places_of(samples)
+    assert len(set(zip(found.tolist(), visit.tolist(), strict=True))) == found.max() + 1 == 40
+    assert 5.0 < cross_validate(samples)[0] < 8.0
+
+
+def test_the_error_of_samples_at_too_few_places_is_unknown() -> None:
+    _, samples = beacon(13)
+    same = RadioSamples.of(np.tile([1.0, 2.0, 3.0], (30, 1)), np.full(30, -50.0))
+    for few in (same, samples.chosen(slice(12))):
+        error, errors = cross_validate(few)
+        assert np.isnan(error) and np.isnan(errors).all() and len(errors) == len(few.dbm)
+    assert np.isfinite(cross_validate(samples)[0])  # each part is predicted from ten places or more
 
 
 @pytest.mark.parametrize("count", [10, 11, 14])
@@ -268,10 +300,11 @@ def test_columns_have_aliases_and_files_comments(tmp_path: Path) -> None:
         ([HEADER, *ROWS[:4], "4;8;high;-60;1;", *ROWS[5:]], "s.csv:6:5: z must be a number, not 'high'"),
         ([HEADER, *ROWS[:4], "4;8;1;-6000;1;", *ROWS[5:]], "s.csv:6:7: dbm must be within -400 to 200 dBm, not -6000"),
         ([HEADER, *ROWS[:4], "4;8;1;-60;-1;", *ROWS[5:]], "s.csv:6:11: weight must be within 0 to 1e"),
-        ([HEADER, *ROWS[:4], "4;8", *ROWS[5:]], "s.csv:6:4: 2 values, but 5 columns"),
+        ([HEADER, *ROWS[:4], "4;8", *ROWS[5:]], "s.csv:6:4: 2 values, but 6 columns"),
+        ([HEADER, *ROWS[:4], "4;8;1;-60;1;;7", *ROWS[5:]], "s.csv:6:14: 7 values, but 6 columns"),
         (["x,y,dbm", "1,2,3"], "s.csv:1:1: no column 'z'"),
         (["x,y,z,dbm,rssi", "1,2,3,4,5"], "columns 'dbm' and 'rssi' both are dbm"),
-        ([HEADER, *ROWS[:9]], "s.csv: a radio map needs at least 10 samples, not 9"),
+        ([HEADER, *ROWS[:9]], "s.csv:10:1: a radio map needs at least 10 samples; the file ends after 9"),
         ([""], "s.csv:1:1: the file is empty"),
     ],
 )

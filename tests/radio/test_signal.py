@@ -12,6 +12,10 @@ from paddock.compute.routine import routine
 from paddock.compute.twin import vectorised
 from paddock.errors import PaddockError
 from paddock.radio import signal as s
+from paddock.radio.propagation import MODELS
+from paddock.scenario.radio import MODELS as MODEL_NAMES
+from paddock.scenario.radio_types import BITS_PER_SYMBOL, default_bit_rate
+from paddock.scenario.radio_types import MODULATIONS as MODULATION_NAMES
 
 MODULATIONS = st.sampled_from(list(s.MODULATIONS.values()))
 
@@ -143,6 +147,8 @@ def test_capacity() -> None:
 
 def test_eb_n0_and_bit_rates() -> None:
     assert s.eb_n0(4.0, 2e6, 1e6) == 8.0
-    assert s.default_bit_rate("16qam", 1e6) == 4e6
-    assert s.default_bit_rate("lora7", 125e3) == pytest.approx(6835.9, abs=0.1)  # SX1276 data sheet: 6836 at 4/4
-    assert set(s.BITS_PER_SYMBOL) | {f"lora{k}" for k in range(7, 13)} == set(s.MODULATIONS)
+    assert default_bit_rate("16qam", 1e6) == 4e6
+    assert default_bit_rate("lora7", 125e3) == pytest.approx(6835.9, abs=0.1)  # SX1276 data sheet: 6836 at 4/4
+    assert {*BITS_PER_SYMBOL, *(f"lora{k}" for k in range(7, 13))} == set(s.MODULATIONS)
+    assert list(s.MODULATIONS) == list(MODULATION_NAMES)
+    assert list(MODELS) == list(MODEL_NAMES)

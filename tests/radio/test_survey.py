@@ -11,7 +11,7 @@ import pytest
 import paddock
 from paddock.engine.simulation import Simulation
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.radio.survey import free_range
+from paddock.radio.survey import radio_ranges
 
 HILLS = Path(__file__).parents[1] / "support" / "radio_hills.yaml"
 LIGHT = 299_792_458.0
@@ -19,6 +19,7 @@ F = 2.4e9
 TYPE = {"bandwidth": 20e6, "noise_figure": 0.0, "duty": 0.0, "power": 20.0, "sensitivity": -95.0}
 NOISE = -100.96  # dBm: kTB of 20 MHz at 290 K
 POINT = {"name": "p", "model": "point", "spawn": {"poses": [[300, 0, 50, 0]]}, "radio": "t"}
+HATA = {"model": "cost231_hata"}
 BARRAGE = {"name": "red", "kind": "barrage", "position": [1000, 0, 2], "power": 10, "bandwidth": 40e6}
 
 
@@ -99,13 +100,38 @@ def test_a_sweep_fills_the_frequencies_it_crosses() -> None:
         assert found.power[:3] == pytest.approx([found.noise] * 3, abs=0.01)
 
 
+@pytest.mark.parametrize(
+    "link",
+    [{"model": "log_distance", "exponent": 2.6}, {"model": "two_ray"}, {"model": "ground_reflection"}, HATA],
+    ids=lambda one: one["model"],
+)
+def test_range_of_a_model_is_where_its_link_ends(link: dict[str, Any]) -> None:
+    """A receiver at the range gets the limit of the budget, one that is 1 % farther less."""
+    station = {"name": "a", "position": [0, 0, 30], "radio": "t"}
+    radio = {"types": {"t": TYPE | {"frequency": 1.8e9}}, "stations": [station], "default": link}
+    with paddock.load({"clock": {"rate": 100}, "radio": radio, "vehicles": [POINT]}) as sim:
+        stage = sim.engine.radio
+        stage.locate()
+        found = radio_ranges(stage.roster.radios, stage.roster.classes)
+        far = float(found[0])
+        needed = max(-95.0, NOISE + sim.radio.link("p", "a").needed)
+        rise = 20.0
+        level = [np.sqrt((far * k) ** 2 - rise**2) for k in (1.0, 1.01)]
+        near, beyond = sim.radio.levels([[level[0], 0.0, 50.0], [level[1], 0.0, 50.0]]).power
+        assert near == pytest.approx(needed, abs=0.02) and beyond < near
+        if link["model"] == "log_distance":  # by the formula: 26 dB per decade beyond 1 m
+            first = 20.0 * np.log10(4.0 * np.pi * 1.8e9 / LIGHT)
+            assert far == pytest.approx(10.0 ** ((20.0 - needed - first) / 26.0), rel=2e-3)
+
+
 def test_range_of_free_space_and_mistakes() -> None:
     with loaded([], {"name": "a", "position": [0, 0, 2], "radio": "t"}) as sim:
         assert sim.radio is not None
         budget = sim.radio.link("p", "a")
         limit = max(-95.0, NOISE + budget.needed)
         expected = LIGHT / (4.0 * np.pi * F) * 10.0 ** ((20.0 - limit) / 20.0)
-        assert free_range(sim.radio.radios, 0) == pytest.approx(expected, rel=2e-3)
+        stage = sim.engine.radio.roster
+        assert radio_ranges(stage.radios, stage.classes) == pytest.approx([expected] * 2, rel=2e-3)
         for wrong in ({"of": "b"}, {"receiver": "q"}, {"side": 1}, {"size": 0.0}):
             with pytest.raises(PaddockError):
                 sim.radio.coverage(**wrong)

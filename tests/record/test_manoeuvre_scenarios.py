@@ -6,10 +6,9 @@ import pytest
 import paddock
 from paddock.cli.main import exit_code
 from paddock.engine.simulation import Simulation
-from paddock.record.validation.lane_change import hit_cones
+from paddock.record.validation.courses import RADIUS, hit_cones
 from paddock.record.validation.manoeuvres import STEP_RISE, STEP_SPEED, STEP_START, TURN_SPEED
 from paddock.record.validation.proving_ground import TestCar
-from paddock.record.validation.skidpad import RADIUS
 from paddock.scenario import ScenarioError, demo_names, load_scenario, manoeuvre_names
 from paddock.world.lane_change import Course
 
@@ -64,6 +63,7 @@ def test_cones_of_the_double_lane_change() -> None:
     assert cones[:, 0].max() == 61.0
 
 
+@pytest.mark.slow
 def test_the_double_lane_change_passes_and_fails() -> None:
     """55 km/h lie below the pass speed of the sedan, 75 above it (68.1, docs/validation.md)."""
     outline = TestCar("car.full", "sedan").outline()

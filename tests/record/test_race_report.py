@@ -16,9 +16,8 @@ from paddock import record
 from paddock.cli.main import exit_code
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.record import Recorder, open_run, verify
-from paddock.record.race import recorded_standings
-from paddock.record.race_report.report import write_race_report
-from paddock.record.race_report.traces import car_traces
+from paddock.record.race import car_traces, recorded_standings
+from paddock.record.race_report import write_race_report
 from paddock.track import load
 
 RADIUS = 22.0  # m, of the middle of a round track

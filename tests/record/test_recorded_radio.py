@@ -13,10 +13,15 @@ from mcap.reader import make_reader
 
 import paddock
 from paddock.cli.replay import _metric_lines
+from paddock.engine.events import Event
+from paddock.errors import PaddockError
 from paddock.record import Player, Recorder, metrics, open_run
 from paddock.record.radio import in_contact, link_colour, recorded_radio, snapshot_links
-from paddock.record.radio_report import write_report
+from paddock.record.radio_report import link_tables, traffic_lines, write_report
+from paddock.record.radio_traffic import message_summary, recorded_traffic
+from paddock.record.surroundings import described_radio
 from paddock.serve.replay import ReplaySource
+from paddock.world.archive import pack, unpack
 
 RANGE = 1000.0  # m
 LOSS = 20.0 * np.log10(4.0 * np.pi * RANGE * 2.4e9 / 299_792_458.0)  # of free space
@@ -56,10 +61,53 @@ def test_contact_over_several_hops() -> None:
         snapshot = sim.snapshot()
         assert (snapshot.fleet("chain")["radio.sinr"] > -100.0).tolist() == [True, False, False, False]
         assert in_contact(snapshot, 1)["chain"].tolist() == [1.0, 1.0, 1.0, 0.0]
-        a, b, sinr = snapshot_links(snapshot, np.array([[0.0, 0.0, 20.0]]))
+        tree = described_radio(sim)
+        assert tree is not None
+        a, b, margin = snapshot_links(snapshot, tree)
         found = {tuple(sorted((one[0], other[0]))) for one, other in zip(a.tolist(), b.tolist(), strict=True)}
         assert found == {(0.0, 500.0), (500.0, 1300.0), (1300.0, 2100.0)}
-        assert (np.diff(sinr) <= 0.0).all()
+        assert (np.diff(margin) <= 0.0).all()
+        needed = tree["stations"][0]["radio"]["needed"]
+        assert margin[0] == pytest.approx(20.0 - LOSS + 20.0 * np.log10(2.0) + 173.98 - 60.0 - needed, abs=0.1)
+
+
+def one_way() -> dict[str, Any]:
+    """A jammer beside `far`, so weak that it spoils what `far` receives and nothing else."""
+    radio = {
+        "types": {"t": {"bandwidth": 2e6}},
+        "stations": [{"name": "base", "position": [0, 0, 5], "radio": "t"}],
+        "jammers": [{"name": "j", "kind": "barrage", "power": -10, "position": [1000, 30, 10], "bandwidth": 2e6}],
+    }
+    far = {"name": "far", "model": "point", "pose": [1000, 0, 10, 0], "via": {"radio": "base", "telemetry": 5}}
+    mid = {"name": "mid", "model": "point", "pose": [300, 0, 10, 0]}
+    return {"clock": {"rate": 100}, "radio": radio, "vehicles": [far | {"radio": "t"}, mid | {"radio": "t"}]}
+
+
+def test_links_that_work_in_one_direction_are_no_contact(tmp_path: Path) -> None:
+    """The station hears `far`, which hears nothing: no route, no telemetry, no contact; the link is drawn."""
+    path = tmp_path / "one_way.mcap"
+    with paddock.load(one_way()) as sim:
+        assert sim.radio is not None
+        with Recorder(sim, path, rate=20):
+            sim.step(100)
+        assert sim.radio.network().components == [["mid", "base"], ["far"]]
+        assert sim.radio.telemetry("far").received == 0
+        far, links, at = sim.snapshot().fleet("far"), sim.radio.links(), sim.radio.number
+        row = slice(int(links.start[at("base")]), int(links.start[at("base") + 1]))
+        heard = dict(zip(links.peer[row].tolist(), links.sinr[row].tolist(), strict=True))
+        assert (far["radio.uplink"][0], far["radio.station"][0]) == (heard[at("far")], 0.0)
+    with open_run(path) as run:
+        numbers = metrics(run)
+        sample = run.sample(10)
+        tree = recorded_radio(run.scenario, sample, [])
+        assert tree is not None
+        a, b, _ = snapshot_links(sample, tree)
+        assert {name: one.tolist() for name, one in in_contact(sample, 1).items()} == {"far": [0.0], "mid": [1.0]}
+    own = {name: fleet["radio"] for name, fleet in numbers["fleets"].items()}
+    assert (own["far"]["link_availability"], own["far"]["outages"]) == (0.0, 1)
+    assert (own["mid"]["link_availability"], own["mid"]["outages"]) == (1.0, 0)
+    assert "estimated_contact" not in numbers
+    assert (0.0, 1000.0) in {tuple(sorted((one[0], two[0]))) for one, two in zip(a.tolist(), b.tolist(), strict=True)}
 
 
 def test_metrics_of_links(recorded: Path) -> None:
@@ -78,6 +126,22 @@ def test_metrics_of_links(recorded: Path) -> None:
     assert own["jammed_s"][0] == pytest.approx(1.0, abs=0.11)
     assert "radio" in found["fleets"]["chain"] and "radio" not in found["fleets"]["mute"]
     assert found["events"]["link_down"] >= 1 and found["events"]["link_up"] >= 1 and found["events"]["jammer"] == 2
+    assert found["events"]["jammed"] == 4 and "unjammed" not in found["events"]  # three vehicles and the station
+
+
+def test_contact_in_recordings_of_earlier_versions(
+    recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the column, contact is estimated from the best neighbours of vehicles, and the report notes it."""
+    monkeypatch.setattr("paddock.record.radio.CONTACT", "not recorded")
+    monkeypatch.setattr("paddock.record.radio.STATION", "not recorded")
+    with open_run(recorded) as run:
+        found = metrics(run)
+    own = found["fleets"]["chain"]["per_vehicle"]
+    assert found["estimated_contact"] is True
+    assert own["link_availability"] == pytest.approx([2.0 / 3.0] * 3 + [0.0], abs=0.07)
+    assert any(line.startswith("  availability is estimated") for line in _metric_lines(found))
+    assert "Availability is estimated" in "\n".join(link_tables(found))
 
 
 def test_jammers_and_stations_at_a_time(recorded: Path) -> None:
@@ -107,7 +171,8 @@ def test_links_are_lines_for_viewers(recorded: Path) -> None:
     line = scenes[3][1].entities[0].lines[0]
     assert len(line.colors) == len(line.points)
     assert link_colour(0.0)[0] == 1.0 and link_colour(0.0)[1] == 0.0  # red
-    assert link_colour(30.0)[0] == 0.0 and link_colour(30.0)[1] == 1.0  # green
+    assert link_colour(10.0)[:2] == (1.0, 1.0)  # yellow
+    assert link_colour(20.0)[0] == 0.0 and link_colour(20.0)[1] == 1.0  # green
 
 
 def test_a_served_recording_has_radio(recorded: Path) -> None:
@@ -140,7 +205,7 @@ def test_report(recorded: Path, tmp_path: Path) -> None:
 def test_messages_and_spoofers(tmp_path: Path) -> None:
     """A message over two hops, one to a vehicle out of reach; a spoofer that is switched off."""
     radio = scenario()["radio"] | {
-        "spoofers": [{"name": "liar", "position": [0, 300, 2], "offset": [100, 0, 0], "enabled": True}]
+        "spoofers": [{"name": "liar", "position": [0, 300, 2], "offset": [100, 0, 0], "on": [[0, 60]]}]
     }
     path = tmp_path / "messages.mcap"
     with paddock.load(scenario(radio=radio)) as sim:
@@ -153,12 +218,69 @@ def test_messages_and_spoofers(tmp_path: Path) -> None:
             sim.step(50)
             traffic = sim.radio.traffic()
     with open_run(path) as run:
-        found = metrics(run)["messages"]
+        numbers = metrics(run)
+        found = numbers["messages"]
         events = list(run.events())
         last = run.sample(len(run) - 1)
         tree = recorded_radio(run.scenario, last, events)
+        section = json.loads(run.metadata["radio"])["section"]
+        spoofed = [Event(k, 10, "gnss_spoofed", f"chain[{k}]", "liar") for k in range(3)]
+        released = [Event(3, 20, "gnss_released", "chain[1]", "liar")]
+        captured = [recorded_radio(run.scenario, last, some) for some in (spoofed, spoofed + released)]
+    assert section == {"jammers": [{"name": "red"}], "spoofers": [{"name": "liar", "on": [[0.0, 60.0]]}]}
+    assert [one and one["spoofers"][0]["captured"] for one in captured] == [3, 2]
     assert (found["sent"], found["delivered"]) == (2, 1) and found["no_route"] + found["lost"] >= 1
-    assert found == traffic
+    assert found == traffic and "services" not in numbers  # as in recordings of earlier versions
+    lost = ", ".join(f"{found[name]} {name.replace('_', ' ')}" for name in ("no_route", "lost") if found[name])
+    line = f"2 sent, 1 delivered; dropped: {lost}"
+    assert f"## Messages\n\n{line}.\n" in "\n".join(traffic_lines({"messages": found}))
+    assert message_summary(found | {"damaged": 7}) == line  # packets that were damaged may be repeated
     assert tree is not None
     [liar] = tree["spoofers"]
     assert (liar["name"], liar["on"], liar["position"]) == ("liar", False, (0.0, 300.0, 2.0))
+
+
+def test_packets_by_service(tmp_path: Path) -> None:
+    """Commands and telemetry of a vehicle in reach and of one out of reach, against the counters of both."""
+    entry = {**scenario()["vehicles"][0], "via": {"radio": "base", "telemetry": 10}}
+    path = tmp_path / "services.mcap"
+    with paddock.load(scenario(vehicles=[entry])) as sim:
+        assert sim.radio is not None and sim.radio.services() == {}
+        with Recorder(sim, path, rate=20):
+            for _ in range(10):
+                sim.command("chain", vx=0.0)
+                sim.command("chain[3]", vx=0.0)
+                sim.step(20)
+            commands, now = sim.radio.commands("chain"), sim.radio.services()
+            states = [sim.radio.telemetry(f"chain[{k}]") for k in range(4)]
+        kept = sim.save()
+        sim.step(30)
+        sim.restore(kept)
+        assert sim.radio.services() == now
+    assert now["commands"].sent == commands.sent == 50 and now["commands"].delivered == commands.delivered == 30
+    assert now["commands"].dropped == commands.dropped and now["commands"].lost == commands.lost
+    assert now["commands"].lost + now["commands"].dropped + now["commands"].waiting == 20  # those of chain[3]
+    assert now["telemetry"].sent == sum(one.sent for one in states) == 4 * 20  # 10 per second for 2 s
+    assert now["telemetry"].delivered == sum(one.received for one in states)
+    assert 59 <= now["telemetry"].delivered <= 60 and sum(now["telemetry"][1:]) == 80
+    with open_run(path) as run:
+        assert recorded_traffic(run, 2.0).services == {name: one._asdict() for name, one in now.items()}
+        assert recorded_traffic(run, 0.0).services == {}
+        numbers = metrics(run)
+    assert set(numbers["services"]) == {"commands", "telemetry"}
+    lines = "\n".join(_metric_lines(numbers))
+    assert "\n  packets of commands: 50 sent, 30 delivered, " in lines and "\n  packets of telemetry: " in lines
+    assert "| commands | 50 | 30 | " in "\n".join(traffic_lines(numbers))
+    with Player(path) as player:
+        player.seek(2.0)
+        tree = ReplaySource(player).operate("radio_view", "c", {})
+        assert tree["services"]["commands"]["sent"] == 50 and tree["traffic"]["served"] > 0
+
+
+def test_counts_of_services_in_saved_states() -> None:
+    with paddock.load(scenario()) as sim:
+        tree = unpack(sim.save())
+        for wrong in (np.zeros((3, 5), np.int64), np.full((3, 4), -1), np.zeros((3, 4))):
+            tree["radio"]["messages"]["services"] = wrong
+            with pytest.raises(PaddockError, match="counts of services are not valid"):
+                sim.restore(pack(tree))

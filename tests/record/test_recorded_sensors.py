@@ -12,7 +12,7 @@ from mcap_protobuf.decoder import DecoderFactory
 import paddock
 from paddock.record.reader import open_run
 from paddock.record.recorder import Recorder
-from paddock.record.verification import verify
+from paddock.record.rerun import verify
 
 RINGS = {"beams": 36, "rings": 4, "z": 1.0, "noise": 0.0, "range_max": 60}
 SENSORS = [

@@ -12,7 +12,7 @@ from scipy.integrate import solve_ivp
 
 from paddock.cli.main import exit_code
 from paddock.errors import PaddockError
-from paddock.record.validation.lane_change import cone_hits, hit_cones
+from paddock.record.validation.courses import cone_hits, hit_cones, skidpad, skidpad_agreement
 from paddock.record.validation.manoeuvres import (
     FIGURES,
     braking,
@@ -25,7 +25,6 @@ from paddock.record.validation.manoeuvres import (
     step_steer,
 )
 from paddock.record.validation.proving_ground import TestCar, checked_car, linear_bicycle
-from paddock.record.validation.skidpad import agreement, skidpad
 from paddock.world.lane_change import Course
 
 G = 9.80665
@@ -117,7 +116,7 @@ def test_lane_change_at_two_speeds() -> None:
     assert hits[1].min() >= 3.0
 
 
-@pytest.mark.parametrize("preset", ["sedan", "formula"])
+@pytest.mark.parametrize("preset", ["sedan", pytest.param("formula", marks=pytest.mark.slow)])
 def test_the_skidpad_agrees_with_steady_turns(preset: str) -> None:
     car = TestCar("car.bicycle", preset)
     turns, circle = steady_turns(car), skidpad(car)
@@ -128,14 +127,17 @@ def test_the_skidpad_agrees_with_steady_turns(preset: str) -> None:
     first, second = load.values()
     # grip grows with the load, less the load sensitivity of the tyres
     assert found == pytest.approx(limit * second / first, rel=0.08)
-    assert [check.ok for check in agreement(car, circle, turns)] == [True]
+    assert [check.ok for check in skidpad_agreement(car, circle, turns)] == [True]
 
 
 @pytest.mark.slow
 def test_the_rev_limit_ends_before_the_grip_of_the_driverless_car() -> None:
     circle = skidpad(TestCar("car.bicycle", "driverless"))
     assert circle.remark == "no limit: the car holds the circle at its top speed"
-    assert agreement(TestCar("car.bicycle", "driverless"), circle, steady_turns(TestCar("car.bicycle", "sedan"))) == []
+    assert (
+        skidpad_agreement(TestCar("car.bicycle", "driverless"), circle, steady_turns(TestCar("car.bicycle", "sedan")))
+        == []
+    )
 
 
 def test_a_kinematic_car_has_no_understeer_and_no_limit() -> None:

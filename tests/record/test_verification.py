@@ -14,9 +14,9 @@ from paddock.compute.arrays import NUMPY_MATH
 from paddock.compute.cuda import Gpu
 from paddock.engine.engine import Engine
 from paddock.engine.simulation import Simulation
-from paddock.record import Recorder, open_run, verification, verify
+from paddock.record import Recorder, open_run, rerun, verify
 from paddock.record.reader import RecordedRun
-from paddock.record.verification import Verification
+from paddock.record.rerun import Verification
 from paddock.record.writer import RecordingWriter
 from paddock.scenario import demo_names
 from paddock.wire.messages import recordings
@@ -48,9 +48,12 @@ def about(sim: Simulation) -> None:
     sim.spawn(name="last", model="point")
 
 
+SLOW = ("contested", "driverless", "race", "survey")
+
+
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=pytest.mark.slow if name in ("contested", "survey") else ()) for name in demo_names()],
+    [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in demo_names()],
 )
 def test_every_demo(name: str, demo: Any, tmp_path: Path) -> None:
     with paddock.load(demo(name)) as sim, Recorder(sim, tmp_path / "run.mcap", rate=10):
@@ -138,14 +141,14 @@ def test_the_device_is_recorded_used_and_reported(record: Callable[..., Path], m
         assert run.metadata["device"] == "cpu"
     result = verify(path)
     assert result.same and result.to_dict()["device"] == "cpu" and "on cpu" in result.lines()[0]
-    monkeypatch.setattr(verification, "open_run", lambda path: with_metadata(path, device="cuda"))
-    monkeypatch.setattr(verification, "find_gpu", lambda: Gpu(False))
+    monkeypatch.setattr(rerun, "open_run", lambda path: with_metadata(path, device="cuda"))
+    monkeypatch.setattr(rerun, "find_gpu", lambda: Gpu(False))
     elsewhere = verify(path)
     assert elsewhere.same and elsewhere.device == "cpu"
     assert elsewhere.other_versions == {"device": ("cuda", "cpu")}
     assert "  recorded with device cuda, this is cpu" in elsewhere.lines()
     used: list[str] = []
-    monkeypatch.setattr(verification, "find_gpu", lambda: Gpu(True))
+    monkeypatch.setattr(rerun, "find_gpu", lambda: Gpu(True))
     monkeypatch.setattr(Engine, "__init__", lambda engine, scenario, device, prepared: used.append(device) or 1 / 0)
     with pytest.raises(ZeroDivisionError):
         verify(path)
@@ -170,7 +173,7 @@ def test_recordings_of_earlier_versions_have_the_functions_of_numpy(
         pass
     NUMPY_MATH.reset(token)
     assert verify(tmp_path / "ring.mcap").same is not older
-    monkeypatch.setattr(verification, "open_run", lambda path: with_metadata(path, math=None))  # as it was written then
+    monkeypatch.setattr(rerun, "open_run", lambda path: with_metadata(path, math=None))  # as it was written then
     assert verify(tmp_path / "ring.mcap").same is older
 
 

@@ -229,6 +229,7 @@ def test_walls_and_cylinders_hide_cones_and_cones_do_not() -> None:
     assert set(shown[np.isfinite(shown)].tolist()) == {0.0, 2.0, 3.0}
 
 
+@pytest.mark.slow
 def test_threads_do_not_change_a_bit() -> None:
     rng = np.random.default_rng(8)
     scene = cones(*((*p, k % 4) for k, p in enumerate(rng.uniform(-60, 60, (150, 2)).tolist())))

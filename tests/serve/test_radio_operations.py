@@ -39,7 +39,9 @@ def test_jammers_have_no_channel_and_need_a_change() -> None:
         assert sim.radio is not None
         with pytest.raises(PaddockError, match=r"unknown fleet or station with radios 'red'; valid: base, p"):
             sim.radio.allocate(["red"], [1])
-        with pytest.raises(PaddockError, match="jammer 'red': nothing to change; give on, position, vehicle"):
+        with pytest.raises(
+            PaddockError, match="jammer 'red': nothing to change; give on, scheduled, position, vehicle"
+        ):
             sim.radio.jammers.set("red")
 
 

@@ -16,7 +16,7 @@ import itertools
 
 import paddock
 from paddock.errors import PaddockError
-from paddock.radio.datalink import NO_LINK, LinkQuality
+from paddock.radio.datalink import LinkQuality
 from paddock.record import Recorder, verify
 from paddock.scenario import ScenarioError, load_scenario
 from paddock.scenario.via import MavlinkViaSection
@@ -50,12 +50,14 @@ def pilot_of(sim: Any) -> Any:
     return host.vehicles[0].autopilot
 
 
-def test_a_copter_that_loses_its_link_comes_home(own_links: Links, tmp_path: Path) -> None:
+@pytest.mark.parametrize("landed", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_a_copter_that_loses_its_link_comes_home(own_links: Links, tmp_path: Path, landed: bool) -> None:
+    """It turns back; with `landed`, the run goes on until it is at home."""
     scenario = flight(own_links(1), [[16.0, 1000.0]], heartbeat=1.0)
     with paddock.load(scenario) as sim, Recorder(sim, tmp_path / "run.mcap"):
         pilot = pilot_of(sim)
         sim.step(15 * 250)
-        assert pilot.mode.name == "AUTO" and pilot.armed
+        assert pilot.mode.name == "AUTO" and pilot.armed and sim.autopilots.failsafes() == []
         sim.step(3 * 250)  # without heartbeats for 2 s
         assert pilot.mode.name == "AUTO"
         state = sim.save()
@@ -67,21 +69,37 @@ def test_a_copter_that_loses_its_link_comes_home(own_links: Links, tmp_path: Pat
         # the last heartbeat came between 15 and 16 s; 3 s later, at the next of ten checks per second
         assert found["autopilot"].tick / 250 == pytest.approx(18.6, abs=0.6)
         assert pilot.mode.name == "RTL" and hypot(*place[:2]) > 15.0
-        for _ in range(40):
+        assert sim.autopilots.failsafes() == [sim.snapshot()["scout"].id]  # health 0.5 in telemetry
+        for _ in range(40 if landed else 0):
             sim.step(250)
             if not pilot.armed:
                 break
         x, y, z = sim.snapshot()["scout"].position
-        assert not pilot.armed and hypot(x, y) < 1.5 and z < 0.3
+        assert not landed or (not pilot.armed and hypot(x, y) < 1.5 and z < 0.3)
     assert verify(tmp_path / "run.mcap").same
     with paddock.load(scenario) as sim:  # heartbeats on their way are part of the state
         sim.restore(state)
         sim.step(2 * 250)
         assert sim.state_hash() == after
         tree = unpack(state)
-        tree["autopilots"]["radio"]["1"]["beats"] = 10**9
-        with pytest.raises(PaddockError, match="radio path: the saved numbers are not valid"):
+        tree["autopilots"]["radio"]["1"]["beats"] = -1
+        with pytest.raises(PaddockError, match="radio path: the saved number of heartbeats is not valid"):
             sim.restore(pack(tree))
+        tree = unpack(state)
+        tree["world"]["fleets"]["scout"]["tables"]["heartbeats"][1, 0] = 99.0
+        with pytest.raises(PaddockError, match="saved heartbeats of 'scout' are not valid"):
+            sim.restore(pack(tree))
+
+
+def test_a_follower_hears_the_heartbeats_of_the_ground_station(own_links: Links) -> None:
+    """It tunes to the channel of the radios, which transmit nothing else."""
+    scenario = flight(own_links(1), [[0.0, 100.0]], heartbeat=10.0)
+    [jammer] = scenario["radio"]["jammers"]
+    jammer |= {"kind": "follower", "frequency": 5e9, "power": -60.0, "reaction": 0.1}
+    scenario["radio"]["types"] = {"default": {"duty": 0.0}}
+    with paddock.load(scenario) as sim:
+        sim.step(250)
+        assert sim.radio.jammers()[0].frequency == 2.4e9 and sim.radio.traffic()["served"] == pytest.approx(10, abs=1)
 
 
 def test_programs_receive_and_send_over_the_radio(own_links: Links) -> None:
@@ -151,7 +169,7 @@ def test_packets_take_their_airtime_one_after_the_other() -> None:
     line, good = queue(), LinkQuality(1e3, BPSK, 1e4, 3000.0)
     for _ in range(100):
         line.put(RadioPacket(0, 160, None))
-    line.transmit(1_000_000, good)
+    line.transmit(1_000_000, (good,))
     arrivals = [one.arrives_us for one in line.packets if one.arrives_us >= 0.0]
     assert len(arrivals) == 42  # those that begin within 1 s, at multiples of 24 ms
     assert arrivals == pytest.approx([24_000.0 * k + 20_000.0 + 3000.0 / LIGHT * 1e6 for k in range(42)])
@@ -163,11 +181,39 @@ def test_lost_packets_follow_the_error_rate(retries: int) -> None:
     line, ratio, n = queue(retries=retries, queue=10_000), 10.0**0.65, 3000
     for _ in range(n):
         line.put(RadioPacket(0, 160, None))
-    line.transmit(10**12, LinkQuality(ratio, BPSK, 1e6, 0.0))
+    line.transmit(10**12, (LinkQuality(ratio, BPSK, 1e6, 0.0),))
     expected = (1.0 - (1.0 - 0.5 * erfc(sqrt(ratio))) ** 200) ** (retries + 1)
     assert line.counts.lost / n == pytest.approx(expected, abs=4.0 * sqrt(expected / n))
-    line.transmit(2 * 10**12, NO_LINK)
     assert line.counts.lost + len(line.packets) == n
+
+
+@pytest.mark.parametrize("retries", [0, 3])
+def test_a_packet_takes_every_hop_of_its_route(retries: int) -> None:
+    """Three hops with different rates; each repeats what it loses. The means are those of geometric distributions."""
+    n, bits, header = 4000, 160, 40
+    ratios, rates = (10.0**0.65, 1e3, 10.0**0.7), (1e6, 2e6, 5e5)
+    route = tuple(LinkQuality(ratio, BPSK, rate, 3e5) for ratio, rate in zip(ratios, rates, strict=True))
+    line = queue(retries=retries, queue=n)
+    for _ in range(n):
+        line.put(RadioPacket(0, bits, None))
+    line.transmit(1, route)  # one begins before 1 us: it has the channel until it has arrived
+    assert len([one for one in line.packets if one.arrives_us >= 0.0]) + line.counts.lost == 1
+    line.transmit(10**12, route)
+    errors = [1.0 - (1.0 - 0.5 * erfc(sqrt(ratio))) ** (bits + header) for ratio in ratios]
+    kept, spent = 1.0, 0.0
+    for error, rate in zip(errors, rates, strict=True):
+        fails = error ** (retries + 1)
+        spent += kept * (1.0 - fails) / (1.0 - error) * (bits + 2 * header) / rate  # expected transmissions
+        kept *= 1.0 - fails
+    assert len(line.packets) / n == pytest.approx(kept, abs=4.0 * sqrt(kept * (1.0 - kept) / n) + 1e-9)
+    assert line.free_us / n == pytest.approx(spent * 1e6, rel=0.03)
+    last = line.packets[-1].arrives_us
+    assert last <= line.free_us - header / rates[-1] * 1e6 + 9e5 / LIGHT * 1e6 + 1e-3
+    lost = line.counts.lost
+    line.packets.clear()
+    line.put(RadioPacket(0, bits, None))
+    line.transmit(10**15, ())  # no route
+    assert line.counts.lost == lost + 1 and not line.packets
 
 
 def test_a_full_queue_drops_packets() -> None:
@@ -177,8 +223,8 @@ def test_a_full_queue_drops_packets() -> None:
 
 
 def test_a_packet_for_two_programs_is_sent_once() -> None:
-    given = [LinkQuality(1e3, BPSK, 1e6, 0.0)] * 2
-    path = RadioPath(MavlinkViaSection(), lambda: tuple(given), lambda: 7, 11, lambda *_: None, lambda _: None)
+    given = [(LinkQuality(1e3, BPSK, 1e6, 0.0),)] * 2
+    path = RadioPath(MavlinkViaSection(), lambda: tuple(given), lambda: 7, 11, lambda *_: None, int, lambda _: None)
     taken: list[tuple[str, bytes]] = []
 
     class Link:

@@ -4,10 +4,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paddock.radio import channel
-from paddock.radio.channel import AirLinks, Devices
+from paddock.radio.air import AirLinks, Devices
+from paddock.radio.collisions import COLLISION_ROWS
+from paddock.radio.denial import DENIED_ROWS
+from paddock.radio.links import BURST_ROWS
 from paddock.radio.messages import Messages
 from paddock.radio.network import graph_of
+from paddock.radio.reception import transposed
 from paddock.scenario.messages import MessagesSection
 
 STREAM = 7919
@@ -52,8 +55,13 @@ def messages_over(
     return found
 
 
-def connect(messages: Messages, links: GivenLinks, x: Any = None, now: float = 0.0) -> None:
-    """Replace the links."""
+def connect(messages: Messages, links: GivenLinks, x: Any = None, now: float = 0.0, denied: Any = None) -> None:
+    """Replace the links; `denied` as in `AirLinks`."""
     at, zero = np.zeros(messages.n) if x is None else np.asarray(x, float), np.zeros(messages.n)
-    paths = AirLinks(*channel.transposed(*links, at, zero, zero, np.full(messages.n, PACKET_BITS)))
+    n, bursts = messages.n, np.zeros((BURST_ROWS, messages.n))
+    denied = np.zeros((DENIED_ROWS, n), np.int64) if denied is None else denied
+    packets = np.stack([np.full(n, float(PACKET_BITS)), *np.zeros((5, n))])
+    packets[2:5] = [[1.0], [-90.0], [1.0]]
+    none = np.zeros((COLLISION_ROWS, 0))
+    paths = AirLinks(*transposed(*links, bursts, none, np.stack([at, zero, zero]), packets), bursts, denied)
     messages.relink(paths, graph_of(links), now)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paddock.track import timing
-from paddock.track.locating import line_blocks
+from paddock.track.lines import line_blocks
 from paddock.track.timing import TimedCourse, TimingLimits, crossing, look, look_at_cars, most_found
 
 DT = 0.01

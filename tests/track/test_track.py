@@ -13,7 +13,7 @@ from paddock import track
 from paddock.errors import InvalidValueError, UnknownNameError
 from paddock.track import TrackShapeError
 from paddock.track.inspection import problems
-from paddock.track.locating import locate_places
+from paddock.track.lines import locate_places
 
 Floats = NDArray[np.float64]
 

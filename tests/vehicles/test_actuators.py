@@ -13,7 +13,7 @@ from paddock.compute.kernel import kernel
 from paddock.compute.math import exp
 from paddock.errors import PaddockError
 from paddock.record.recorder import Recorder
-from paddock.record.verification import verify
+from paddock.record.rerun import verify
 from paddock.vehicles.model import PartFunction, find_model
 from paddock.vehicles.parts.car import Command, Parameters
 from paddock.world.pose import Environment
@@ -62,7 +62,7 @@ def driven(model: str, subsystems: dict[str, Any], **more: Any) -> Any:
     return paddock.load({"clock": {"rate": 500}, "vehicles": [entry | more]})
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("level", [*LEVELS[:2], *(pytest.param(level, marks=pytest.mark.slow) for level in LEVELS[2:])])
 def test_a_lag_of_first_order(level: str) -> None:
     """1 - exp(-t / tau), exactly, and a car that gains speed as its integral."""
     with driven(level, {"actuators": LAG}) as sim:

@@ -197,10 +197,13 @@ def test_threads_grouping_and_restoring_do_not_change_a_bit_on_rough_ground(coun
     assert len(set(hashes)) == 1
 
 
+@BOTH_KERNELS
 @pytest.mark.parametrize("roughness", ["F", "H"])
-def test_a_parked_car_gains_no_energy_on_rough_ground(roughness: str) -> None:
+def test_a_parked_car_gains_no_energy_on_rough_ground(roughness: str, patches: list[Any]) -> None:
     """Only the springs of the start pose give energy, less than 10 kJ; then the car comes to rest."""
-    sim = on({"roughness": roughness}, {"name": "car", "model": "car.full", "commands": {"gear": 0}})
+    sim = on(
+        {"roughness": roughness, "patches": patches}, {"name": "car", "model": "car.full", "commands": {"gear": 0}}
+    )
     lifted, start = [], state(sim, "car")["z"]
     for _ in range(16):
         sim.step(50)

@@ -151,7 +151,9 @@ def random_commands(rng: np.random.Generator, n: int) -> np.ndarray:
     return rows
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(
+    "level", ["car.kinematic", "car.full", *(pytest.param(level, marks=pytest.mark.slow) for level in LEVELS[1:3])]
+)
 def test_python_numpy_and_kernel_agree_to_the_bit(level: str) -> None:
     model, rng, n = find_model(level), np.random.default_rng(3), 12
     p, w = Parameters(), Environment(wind_x=3.0, wind_y=-2.0, mu=0.9)

@@ -356,7 +356,7 @@ def test_the_kernel_of_a_replaced_subsystem_equals_plain_python() -> None:
     assert car.state == state
 
 
-@pytest.mark.parametrize("preset", ["sedan", "buggy"])
+@pytest.mark.parametrize("preset", ["sedan", pytest.param("buggy", marks=pytest.mark.slow)])
 def test_kernels_without_spare_parts_give_the_same_bits(preset: str) -> None:
     """No dead times, and no battery in the sedan: their columns keep the values of the start."""
     car = Car("car.bicycle", 12.0, preset=preset)

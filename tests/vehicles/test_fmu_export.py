@@ -11,9 +11,8 @@ import paddock
 from paddock.cli.main import exit_code
 from paddock.compute.c_source import CSource
 from paddock.errors import PaddockError
-from paddock.vehicles.fmu.export import export_fmu
+from paddock.vehicles.fmu.export import export_fmu, unit_exponents
 from paddock.vehicles.fmu.imported import _callbacks, _messages
-from paddock.vehicles.fmu.variables import unit_exponents
 from paddock.vehicles.model import Placement, find_model
 from paddock.world.columns import defaults_of
 from paddock.world.pose import Environment

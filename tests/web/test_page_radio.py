@@ -57,7 +57,8 @@ def test_links_are_coloured_by_their_sinr(served: Any, window: Any, pictures: Pa
     up = [one for one in ("p[0]", "p[1]", "p[2]") if radio.link("base", one).up]
     assert up == ["p[0]"]
     window.until(lambda: len(colours(window)) >= 1)
-    margin = radio.link("base", "p[0]").sinr - radio.link("base", "p[0]").needed
+    both = radio.link("base", "p[0]"), radio.link("p[0]", "base")
+    margin = max(one.sinr - one.needed for one in both)  # a line has the colour of the better direction
     assert colour_of(window, margin) in [one[:3] for one in window.ask(f"{SHOWN}.colours")]
     window.page.screenshot(path=pictures / "radio.png")
     window.page.get_by_role("tab", name="Layers").click()
@@ -69,7 +70,7 @@ def test_links_return_when_a_jammer_is_switched_off(served: Any, window: Any) ->
     window.until(lambda: len(colours(window)) >= 1)
     before = len(colours(window))
     window.page.get_by_role("tab", name="Radio").click()
-    window.page.get_by_role("switch", name="red").uncheck()
+    window.page.get_by_label("red: control").select_option("off")
     window.until(lambda: not served.sim.radio.jammers()[0].on)
     served.sim.step(2)
     pairs = {(i, int(j)) for i in range(4) for j in row(served.sim.radio.links(), i)}
@@ -138,6 +139,64 @@ def test_a_recording_shows_links_and_jammers(served: Any, window: Any, tmp_path:
     window.ask("window.paddock.store.source.value.timeline.seek(2.5)")
     window.until(lambda: window.ask("window.paddock.radio.value?.jammers[0].on") is False)
     window.until(lambda: len(colours(window)) == 6)
+    window.page.get_by_role("tab", name="Radio").click()
+    control = window.page.get_by_label("red: control")
+    assert control.is_disabled() and control.get_attribute("title") == "recordings are read-only"
+    window.ask("(({ selection, focus }) => { selection.value = new Set([1]); focus.value = 1; })(window.paddock.store)")
+    window.page.get_by_role("tab", name="Inspect").click()
+    window.until(lambda: {"base", "p[1]", "p[2]"} <= names_of_neighbours(window))
+
+
+def names_of_neighbours(window: Any) -> set[str]:
+    """Names in the inspector's rows of values, which include the neighbours of the radio."""
+    return {text.strip() for text in window.page.locator(".value-row .name").all_inner_texts()}
+
+
+SCHEDULED = SCENARIO | {
+    "radio": SCENARIO["radio"]
+    | {"jammers": [SCENARIO["radio"]["jammers"][0] | {"position": None, "vehicle": "p[2]", "on": [[50, 60]]}]},
+    "mission": {"method": "greedy", "execute": "kinematic", "tasks": [{"point": {"at": [100, 100]}}]},
+}
+
+
+@pytest.mark.slow
+def test_a_jammer_that_waits_for_its_schedule_can_be_switched_on(serve: Any, open_page: Any) -> None:
+    served = serve(SCHEDULED)
+    window = open_page(served.url).ready()
+    window.page.get_by_role("tab", name="Radio").click()
+    window.page.get_by_text("scheduled from 50 s").wait_for()
+    control = window.page.get_by_label("red: control")
+    assert control.input_value() == "schedule"
+    control.select_option("on")
+    window.until(lambda: (served.sim.step(10), served.sim.radio.jammers()[0].active == 1.0)[1])
+    window.page.locator(".emitters .transmits").wait_for()
+    control.select_option("schedule")
+    window.until(lambda: (served.sim.step(10), served.sim.radio.jammers()[0].active == 0.0)[1])
+    window.page.get_by_text("scheduled from 50 s").wait_for()
+
+    served.sim.radio.jammers.set("red", position=[500.0, 0.0, 10.0])
+    window.button("Put red back on p[2]").click()
+    window.until(lambda: served.sim.radio.jammers()[0].vehicle == "p[2]")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [(1440, 900), (390, 844)])
+def test_five_tabs_fit(serve: Any, open_page: Any, pictures: Path, size: tuple[int, int]) -> None:
+    served = serve(SCHEDULED)
+    window = open_page(served.url).ready()
+    before = window.page.viewport_size
+    window.page.set_viewport_size({"width": size[0], "height": size[1]})
+    if not window.page.get_by_role("tab", name="Radio").count():
+        window.button("Show the radio panel").click()
+    window.page.get_by_role("tab", name="Radio").click()
+    assert window.page.get_by_role("tablist", name="Details").get_by_role("tab").count() == 5
+    wide = "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)"
+    for name in ("document.documentElement", "document.querySelector('.side.right [role=tablist]')"):
+        assert window.ask(f"{wide}({name})") == 0, name
+    box = window.button("Collapse the details panel").bounding_box()
+    assert box["x"] + box["width"] <= size[0]
+    window.page.screenshot(path=pictures / f"tabs-{size[0]}.png")
+    window.page.set_viewport_size(before)
 
 
 @pytest.mark.slow

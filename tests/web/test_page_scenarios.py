@@ -79,6 +79,7 @@ def test_seeking_shows_the_right_tick(serve: Any, open_page: Any, recording: Pat
             assert shown["time"] == exact.time
 
 
+@pytest.mark.slow
 def test_an_invalid_recording_is_reported(serve: Any, open_page: Any, tmp_path: Path) -> None:
     window = open_page(serve(LIVE, running=True).url).ready()
     (tmp_path / "letter.mcap").write_text("Dear Sir or Madam")
@@ -130,6 +131,7 @@ def plotted_x(window: Any, count: int) -> list[str]:
     return window.until(lambda: lines if len(lines := downloaded()) >= count else None)
 
 
+@pytest.mark.slow
 def test_scenario_errors_are_shown_at_their_lines(serve: Any, open_page: Any) -> None:
     window = open_page(serve(LIVE, running=True).url).ready()
     window.button("Scenario editor").click()

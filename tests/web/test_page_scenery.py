@@ -176,6 +176,7 @@ def crash(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
+@pytest.mark.slow
 def test_a_recording_shows_its_own_scenery_and_contacts(serve: Any, open_page: Any, crash: Path) -> None:
     window = open_page(serve(SCENARIO).url).ready()  # a hilly world
     window.until(lambda: window.ask("document.querySelector('.legend.friction') !== null"))

@@ -20,24 +20,20 @@ SCENARIO: dict[str, Any] = {
 }
 
 
-def test_loads_without_errors_or_foreign_requests(serve: Any, open_page: Any) -> None:
-    window = open_page(serve(SCENARIO, running=True).url).ready()
-    window.until(lambda: window.page.title() == "yard \N{EN DASH} Paddock")
-    window.until(lambda: window.signal("roster.size") == 11)
-    for name in ("red", "blue", "scouts"):
-        window.page.get_by_text(name, exact=True).first.wait_for()
-    window.until(lambda: window.signal("pageRates.frames") > 0)
-
-
 def test_initial_load_is_small(page_folder: Path) -> None:
     assets = page_folder / "assets"
     entries = sum((assets / f"{name}.gz").stat().st_size for name in ("page.js", "style.css", "worker.js"))
     assert entries < json.loads((page_folder / "sizes.json").read_text())["initial"] < 240_000
 
 
-def test_pause_step_and_reset(serve: Any, open_page: Any) -> None:
+def test_the_page_shows_the_run_and_pauses_steps_and_resets_it(serve: Any, open_page: Any) -> None:
     served = serve(SCENARIO, running=True)
     sim, window = served.sim, open_page(served.url).ready()
+    window.until(lambda: window.page.title() == "yard \N{EN DASH} Paddock")
+    window.until(lambda: window.signal("roster.size") == 11)
+    for name in ("red", "blue", "scouts"):
+        window.page.get_by_text(name, exact=True).first.wait_for()
+    window.until(lambda: window.signal("pageRates.frames") > 0)
     window.button("Pause").click()
     window.until(lambda: sim.clock.paused)
     window.until(lambda: window.button("Play").is_visible())
@@ -83,6 +79,7 @@ def test_space_pauses_wherever_the_last_click_was(serve: Any, open_page: Any) ->
     assert window.signal("camera") == "orbit"
 
 
+@pytest.mark.slow
 def test_a_typed_pace_is_applied(serve: Any, open_page: Any) -> None:
     served = serve(SCENARIO, running=True)
     window = open_page(served.url).ready()
@@ -93,6 +90,7 @@ def test_a_typed_pace_is_applied(serve: Any, open_page: Any) -> None:
     window.until(lambda: window.signal("clock.pace") == 2.5)
 
 
+@pytest.mark.slow
 def test_the_token_is_removed_from_the_address(serve: Any, open_page: Any) -> None:
     served = serve(SCENARIO, token="correct horse battery staple")
     window = open_page(f"{served.url}?token=correct%20horse%20battery%20staple").ready()

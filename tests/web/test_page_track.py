@@ -44,6 +44,7 @@ def test_readings_of_the_selected_car_are_drawn(serve: Any, open_page: Any) -> N
     window.until(lambda: window.ask("({...paddock.stage.sensed})") == {**expected, "points": 0, "truth": visible})
 
 
+@pytest.mark.slow
 def test_a_cone_is_placed_and_removed_and_the_file_has_all_cones(serve: Any, open_page: Any) -> None:
     served = serve(SCENARIO)
     window = open_page(served.url).ready()
@@ -95,6 +96,7 @@ def seen_at(file: Path, sample: int) -> dict[str, int]:
     return {**found, "truth": 0}
 
 
+@pytest.mark.slow
 def test_readings_of_a_recording_are_drawn_opened_or_served(
     drive: Path, page_folder: Path, open_page: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,6 +120,7 @@ def test_readings_of_a_recording_are_drawn_opened_or_served(
         window.page.get_by_text(f"{wanted['points']} of 90,", exact=False).wait_for()  # in the inspector
 
 
+@pytest.mark.slow
 def test_an_opened_recording_of_a_race_has_its_strip(serve: Any, open_page: Any, tmp_path: Path) -> None:
     file = tmp_path / "raced.mcap"
     file.write_bytes(gzip.decompress((FIXTURES / "raced.mcap.gz").read_bytes()))
@@ -178,6 +181,7 @@ class Editor:
         chooser.value.set_files(str(file))
 
 
+@pytest.mark.slow
 def test_a_new_track_is_drawn_saved_and_opened_again(serve: Any, open_page: Any, tmp_path: Path) -> None:
     window = open_page(serve(SCENARIO).url).ready()
     window.button("Scenario gallery").click()
@@ -215,6 +219,7 @@ def test_a_new_track_is_drawn_saved_and_opened_again(serve: Any, open_page: Any,
     editor.counts(3)
 
 
+@pytest.mark.slow
 def test_an_opened_track_is_used_in_the_run(
     serve: Any, servers: dict[str, Any], open_page: Any, tmp_path: Path
 ) -> None:

@@ -145,6 +145,7 @@ def test_a_second_window_takes_over_a_driven_car(serve: Any, open_page: Any) -> 
     assert served.sim.snapshot()["red"]["command.brake"] == 0.0
 
 
+@pytest.mark.slow
 def test_a_driven_car_is_overridden_and_released(serve: Any, open_page: Any) -> None:
     served = serve(SCENARIO, running=True)
     window = open_page(served.url).ready()
@@ -226,6 +227,7 @@ def test_a_phone_shows_everything_within_its_width(serve: Any, open_page: Any) -
         window.ask("window.paddock.release()")
 
 
+@pytest.mark.slow
 def test_a_guest_joins_the_race_from_the_page_and_over_udp(serve: Any, open_page: Any) -> None:
     served = serve(bundled_path("race"), running=True, vds1={"port": 0, "state": None})
     sim, window = served.sim, open_page(served.url).ready()

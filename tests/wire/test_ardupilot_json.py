@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.errors import InvalidValueError
-from paddock.wire import ardupilot_json
+from paddock.wire import WireError, ardupilot_json
 from paddock.wire.ardupilot_json import (
     ServoPacket,
     State,
@@ -22,7 +22,6 @@ from paddock.wire.ardupilot_json import (
     encode_servos,
     encode_state,
 )
-from paddock.wire.error import WireError
 
 FINITE = st.floats(-1e300, 1e300)
 THREE = st.tuples(FINITE, FINITE, FINITE)

@@ -17,8 +17,8 @@ import paddock
 from paddock.engine.actions import CommandAction as EngineControl
 from paddock.engine.actions import Posted
 from paddock.errors import InvalidValueError, UnknownNameError
+from paddock.wire import WireError
 from paddock.wire import messages_pb2 as pb
-from paddock.wire.error import WireError
 from paddock.wire.messages.markers import (
     KINDS,
     MarkerMessage,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.wire.error import WireError
+from paddock.wire import WireError
 from paddock.wire.messages import markers, recordings, replies, requests, states
 from paddock.wire.messages.requests import Direct
 

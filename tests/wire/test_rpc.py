@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.errors import InvalidValueError
-from paddock.wire import rpc
-from paddock.wire.error import WireError
+from paddock.wire import WireError, rpc
 from paddock.wire.rpc import Failure, Notification, Request, Response, RpcError, parse
 from paddock.wire.strict_json import MAX_DEPTH, dumps, loads
 

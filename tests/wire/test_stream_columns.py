@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from paddock.errors import InvalidValueError
-from paddock.wire.error import WireError
+from paddock.wire import WireError
 from paddock.wire.stream.columns import Block, decode_columns, encode_columns
 
 SHAPES = hnp.array_shapes(min_dims=2, max_dims=2, min_side=0, max_side=5)

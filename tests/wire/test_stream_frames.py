@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from paddock.errors import InvalidValueError
-from paddock.wire.error import WireError
+from paddock.wire import WireError
 from paddock.wire.layout import Field, Record, TailField
 from paddock.wire.stream.commands import encode_commands
 from paddock.wire.stream.drawing import (
@@ -29,16 +29,27 @@ from paddock.wire.stream.drawing import (
     encode_markers,
     encode_spheres,
 )
-from paddock.wire.stream.events import EventRecord, decode_events, encode_events
-from paddock.wire.stream.frames import FrameType, Tick, counted_size, decode_tick, encode_tick
-from paddock.wire.stream.positions import POSITIONS, Poses, decode_positions, encode_positions
-from paddock.wire.stream.status import (
+from paddock.wire.stream.frames import (
+    EventRecord,
+    FrameType,
+    Tick,
+    counted_size,
+    decode_events,
+    decode_tick,
+    encode_events,
+    encode_tick,
+)
+from paddock.wire.stream.positions import (
     FPV_STATE,
+    POSITIONS,
     TELEMETRY,
+    Poses,
     TelemetryFlag,
     decode_fpv,
+    decode_positions,
     decode_telemetry,
     encode_fpv,
+    encode_positions,
     encode_telemetry,
 )
 

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.wire import rpc
-from paddock.wire.error import WireError
+from paddock.wire import WireError, rpc
 from paddock.wire.stream.columns import Block, decode_columns, encode_columns
 from paddock.wire.stream.commands import decode_commands, encode_commands
 from paddock.wire.stream.drawing import (
@@ -28,11 +27,19 @@ from paddock.wire.stream.drawing import (
     encode_markers,
     encode_spheres,
 )
-from paddock.wire.stream.events import EventRecord, decode_events, encode_events
-from paddock.wire.stream.frames import Tick, decode_tick, encode_tick
-from paddock.wire.stream.positions import Poses, decode_poses, decode_positions, encode_poses, encode_positions
+from paddock.wire.stream.frames import EventRecord, Tick, decode_events, decode_tick, encode_events, encode_tick
+from paddock.wire.stream.positions import (
+    Poses,
+    decode_fpv,
+    decode_poses,
+    decode_positions,
+    decode_telemetry,
+    encode_fpv,
+    encode_poses,
+    encode_positions,
+    encode_telemetry,
+)
 from paddock.wire.stream.split import Splitter
-from paddock.wire.stream.status import decode_fpv, decode_telemetry, encode_fpv, encode_telemetry
 
 INPUTS = [8_000, pytest.param(150_000, marks=pytest.mark.soak)]
 BATCH = 1_000

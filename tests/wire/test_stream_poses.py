@@ -11,8 +11,8 @@ from hypothesis.extra import numpy as hnp
 from scipy.spatial.transform import Rotation
 
 from paddock.errors import InvalidValueError
+from paddock.wire import WireError
 from paddock.wire.compiled import pack_poses
-from paddock.wire.error import WireError
 from paddock.wire.stream.positions import (
     FrameChange,
     Poses,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paddock.wire.error import WireError
+from paddock.wire import WireError
 from paddock.wire.stream.frames import FrameType
 from paddock.wire.stream.split import JsonLine, Splitter, StreamFrame, frames_in
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from paddock.errors import InvalidValueError
-from paddock.wire.error import WireError
+from paddock.wire import WireError
 from paddock.wire.stream.commands import decode_commands, encode_commands
 from paddock.wire.stream.drawing import (
     MarkerFlag,
@@ -20,7 +20,7 @@ from paddock.wire.stream.drawing import (
     decode_markers,
     encode_markers,
 )
-from paddock.wire.stream.events import EventRecord, decode_events, encode_events
+from paddock.wire.stream.frames import EventRecord, decode_events, encode_events
 
 F32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
 IDS = st.integers(0, 2**31 - 1)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.errors import InvalidValueError
-from paddock.wire.error import WireError
+from paddock.wire import WireError
 from paddock.wire.vds1 import (
     CMD_RECORD,
     COOKIE_RECORD,

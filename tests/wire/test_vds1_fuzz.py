@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from paddock.wire.error import WireError
+from paddock.wire import WireError
 from paddock.wire.vds1 import Command, Subscribe, decode, decode_states, encode_command, encode_states, encode_subscribe
 
 Bytes = NDArray[np.uint8]

@@ -7,7 +7,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from paddock.compute.kernel import shared_tuple
-from paddock.compute.routine import routine
 from paddock.compute.threads import limit_threads
 from paddock.errors import PaddockError
 from paddock.scenario import load_scenario
@@ -123,7 +122,7 @@ def test_rays_against_a_slope_a_hill_and_what_stands_there() -> None:
     """A plane z = 0.2 x: from height h above it, straight down h, along the normal h / sqrt(1.04), level h / 0.2."""
     made, environment = scenery(CYLINDER, grade=0.2), shared_tuple(SCENIC)
     w: Any = environment(*Environment(), *made.tables)  # type: ignore[call-arg]
-    ray = routine(cast_scenery)
+    ray = cast_scenery  # compiled, it is part of sensors: no kernel of its own here
     steep = np.sqrt(1.04)
     assert ray(10.0, 0.0, 5.0, 0.0, 0.0, -1.0, 40.0, w) == pytest.approx(3.0, abs=1e-9)
     assert ray(10.0, 0.0, 5.0, 0.2 / steep, 0.0, -1.0 / steep, 40.0, w) == pytest.approx(3.0 / steep, abs=1e-9)

@@ -24,7 +24,7 @@ STRONGEST = 3.0  # times the strength: the largest urge
 STRENGTH = "speed"  # the option of a rule that is the strength of its avoidance
 
 
-class Seen(NamedTuple):
+class SeenVehicle(NamedTuple):
     """A vehicle as others see it, and how it avoids them."""
 
     x: float
@@ -46,7 +46,9 @@ class Pushes(NamedTuple):
     z: float = 0.0
 
 
-def visit(g: Pushes, me: Seen, other: Seen, dx: float, dy: float, dz: float, d2: float, o: Nothing) -> Pushes:
+def visit(
+    g: Pushes, me: SeenVehicle, other: SeenVehicle, dx: float, dy: float, dz: float, d2: float, o: Nothing
+) -> Pushes:
     """Add a push of distance / apart - 1: away from another, and past it if it is ahead.
 
     Past it is across the relative velocity, to the left of one that is straight ahead.
@@ -65,12 +67,12 @@ def visit(g: Pushes, me: Seen, other: Seen, dx: float, dy: float, dz: float, d2:
     )
 
 
-def finish(g: Pushes, me: Seen, o: Nothing) -> Urge:
+def finish(g: Pushes, me: SeenVehicle, o: Nothing) -> Urge:
     """Scale the pushes to a change of velocity."""
     return Urge(me.strength * g.x, me.strength * g.y, me.strength * g.z)
 
 
-SPEC = NeighbourSpec(AVOID, Seen, Seen, Pushes, Urge, Nothing, visit, finish)
+SPEC = NeighbourSpec(AVOID, SeenVehicle, SeenVehicle, Pushes, Urge, Nothing, visit, finish)
 
 
 def way_to_obstacle(x: float, y: float, z: float, k: int, boxes: Floats, rounds: Floats) -> tuple[float, float, float]:
@@ -95,8 +97,8 @@ def _avoid_obstacles(
     columns, rows, rate = whole(cells[0, 3]), whole(cells[0, 4]), cells[0, 2]
     for i in parallel_range(n):
         x, y, z, reach = seen[0, i], seen[1, i], seen[2, i], seen[6, i]
-        me = Seen(x, y, z, seen[3, i], seen[4, i], seen[5, i], reach, seen[7, i], 1.0)
-        still = Seen(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+        me = SeenVehicle(x, y, z, seen[3, i], seen[4, i], seen[5, i], reach, seen[7, i], 1.0)
+        still = SeenVehicle(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
         g = Pushes(0.0, 0.0, 0.0)
         u, v, wide = (x - cells[0, 0]) * rate, (y - cells[0, 1]) * rate, reach * rate
         near = (reach > 0.0) & (u + wide >= 0.0) & (v + wide >= 0.0) & (u - wide < columns) & (v - wide < rows)

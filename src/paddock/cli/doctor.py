@@ -182,7 +182,7 @@ def ports() -> Iterator[Finding]:
     from paddock.scenario.serve import MetricsEndpoint, StreamEndpoint, Vds1Endpoint, WebEndpoint, ZmqEndpoint
     from paddock.scenario.sitl import Mavlink
     from paddock.sitl.ardupilot.frames import JSON_PORT
-    from paddock.sitl.px4 import SIMULATOR_PORT
+    from paddock.sitl.autopilot_contract import PX4_PORT
 
     for port, protocol, purpose in (
         (WebEndpoint().port, "tcp", "web page"),
@@ -192,7 +192,7 @@ def ports() -> Iterator[Finding]:
         (ZmqEndpoint().port + 1, "tcp", "ZeroMQ publications"),
         (MetricsEndpoint().port, "tcp", "metrics"),
         (JSON_PORT, "udp", "physics of an ArduPilot"),
-        (SIMULATOR_PORT, "tcp", "physics of a PX4"),
+        (PX4_PORT, "tcp", "physics of a PX4"),
         (Mavlink().port, "udp", "MAVLink of system 1"),
     ):
         free = port_is_free(port, protocol)

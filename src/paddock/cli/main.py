@@ -122,6 +122,8 @@ def _one_line(error: CycloptsError, arguments: Sequence[str]) -> str:
         hint = ": --generate takes no scenario, it creates one" if "--generate" in arguments else ""
         return f"unexpected argument {error.unused_tokens[0]!r}{hint}"
     if isinstance(error, UnknownCommandError) and error.unused_tokens:  # cyclopts' own text would import every verb
-        return str(unknown_name("verb or option", error.unused_tokens[0], [*VERBS, "--help", "--version"]))
+        verb = " ".join(error.command_chain or ())
+        choices = [*VERBS, "--help", "--version"] if not verb or error.app is None else [*error.app]
+        return str(unknown_name("verb or option", error.unused_tokens[0], choices, verb and f"paddock {verb}"))
     text = " ".join(str(error).split()).removesuffix(".")
     return text[:1].lower() + text[1:]

@@ -12,6 +12,7 @@ from paddock.errors import PaddockError
 from paddock.planning.from_scenario import setup_of
 from paddock.planning.metrics import foreseen
 from paddock.planning.problem import MissionSetup
+from paddock.planning.routes import Plan
 from paddock.record.mission_report.comparison import compare, timed, warm_up
 from paddock.record.mission_report.document import outcome_of, outcome_sentence
 from paddock.record.mission_report.files import Findings, write_files
@@ -100,6 +101,7 @@ def _with_tasks(scenario: Scenario, file: str) -> Scenario:
     return load_scenario(values)
 
 
+NEGOTIATED = "cbba"  # the method that vehicles of a mission over radio carry out themselves
 WIDE = 160  # table width where stdout is not a terminal
 
 
@@ -129,6 +131,7 @@ def plan_mission(scenario: Scenario, options: PlanOptions) -> int:
     if found.setup.happenings:
         with bar("simulating the mission events"):
             found = replace(found, outcome=outcome_of(found.setup, found.plan))
+    found = _with_links(found)
     if not options.no_files:
         valid = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in scenario.name)
         output.folder = Path(options.output or f"{valid.strip('.') or 'scenario'}_plan")
@@ -158,13 +161,43 @@ def _planned(scenario: Scenario, setup: MissionSetup, options: PlanOptions) -> t
     if best.plan is None:
         raise PaddockError(best.problem)
     setup = replace(setup, method=best.method, options=dict(best.options))
-    metrics, shown = foreseen(best.plan, apart=True), trials if options.compares else ()
-    return Findings(scenario, setup, best.plan, metrics, shown, parquet=options.parquet), Output(best.seconds)
+    plan = best.plan
+    if not options.compares and best.method == NEGOTIATED and setup.lost_link is not None:
+        plan = _negotiated(scenario, plan)
+    metrics, shown = foreseen(plan, apart=True), trials if options.compares else ()
+    return Findings(scenario, setup, plan, metrics, shown, parquet=options.parquet), Output(best.seconds)
+
+
+def _negotiated(scenario: Scenario, central: Plan) -> Plan:
+    """Return the plan that vehicles negotiate over radio; the central one, and why, if they cannot."""
+    from paddock.engine.mission.run import negotiated_plan
+
+    try:
+        with bar("negotiating over radio"):
+            return negotiated_plan(scenario)
+    except PaddockError as error:
+        print(f"paddock: not negotiated over radio: {error}", file=sys.stderr)
+        return central
+
+
+def _with_links(found: Findings) -> Findings:
+    """Predict the contact with stations, where the scenario has radio; print why if it cannot."""
+    if found.scenario.radio is None:
+        return found
+    from paddock.engine.radio.planned import planned_links
+
+    try:
+        with bar("predicting radio links") as progress:
+            return replace(found, links=planned_links(found.scenario, found.plan, progress))
+    except PaddockError as error:
+        print(f"paddock: {error}", file=sys.stderr)
+        return found
 
 
 def _print_json(found: Findings, output: Output) -> None:
     import json
 
+    from paddock.record.mission_report.contact import contact_numbers
     from paddock.record.mission_report.document import comparison, numbers, outcome_numbers
 
     values: dict[str, Any] = {"scenario": found.scenario.name, **numbers(found.plan, found.metrics)}
@@ -173,6 +206,8 @@ def _print_json(found: Findings, output: Output) -> None:
         values["comparison"] = comparison(found.trials, timed=True)
     if found.outcome is not None:
         values["outcome"] = outcome_numbers(found.outcome)
+    if found.links is not None:
+        values["radio"] = contact_numbers(found.links)
     values |= {"folder": None if output.folder is None else str(output.folder), "files": output.files or []}
     values |= {"animation": output.animation} | ({"missing": output.missing} if output.missing else {})
     print(json.dumps(values, indent=2, allow_nan=False))
@@ -183,6 +218,7 @@ def _print_tables(found: Findings, output: Output) -> None:
     from rich.markup import escape
 
     from paddock.record.mission_report.comparison import comparison_table
+    from paddock.record.mission_report.contact import contact_table
     from paddock.record.mission_report.text import closeness, fields_covered, summary, vehicle_table
 
     console = Console(highlight=False)
@@ -196,6 +232,9 @@ def _print_tables(found: Findings, output: Output) -> None:
     if found.metrics.vehicles:
         console.print(vehicle_table(found.metrics))
         console.print()
+    if found.links is not None:
+        console.print(contact_table(found.links.contacts()))
+        console.print()
     if found.trials:
         console.print(comparison_table(found.trials))
         console.print()
@@ -203,6 +242,9 @@ def _print_tables(found: Findings, output: Output) -> None:
             if note := trial.problem if trial.plan is None else trial.note:
                 console.print(f"[dim]{escape(note)}[/]", soft_wrap=True)
     plan = found.plan
+    if "over radio" in plan.notes:
+        console.print(f"over radio the vehicles {escape(plan.notes['over radio'])}", soft_wrap=True)
+        console.print()
     if plan.undone:
         console.print(f"[bold yellow]not done ({len(plan.undone)})[/]")
         for one in plan.undone:

@@ -1,4 +1,4 @@
-"""`paddock radio`: fit radio maps to samples, query them, and draw coverage."""
+"""`paddock radio`: budgets of links; fit radio maps to samples, query them, and draw coverage."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App, Parameter
 
 from paddock.cli.options import Flag
-from paddock.cli.radio_link import link
 from paddock.errors import PaddockError
 
 if TYPE_CHECKING:
@@ -22,14 +21,54 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-SPEED_OF_LIGHT = 299_792_458.0  # m/s
+HEIGHT = 2.0  # m above the ground
 AROUND = 600.0  # m around the stations of a scenario
+LARGEST = 1e7  # of coordinates (m) and levels (dB) that are given
 CELLS = 200  # of a picture, along its longer side
 SHOWN = 20  # points that are printed
 MAP_SUFFIX = ".npz"
 
 radio = App(name="radio", help="Budgets of links; fit radio maps to samples, query them, draw coverage.")
-radio.command(link)
+
+
+@radio.command
+def link(
+    scenario: str,
+    source: str,
+    to: str,
+    /,
+    *,
+    after: Annotated[float, Parameter(allow_leading_hyphen=True)] = 0.0,
+    json: Flag = False,
+) -> int:
+    """Show the budget of a link: every gain and loss from the transmitter to the packets that arrive.
+
+    Parameters
+    ----------
+    scenario
+        A scenario file, or the name of a demo.
+    source
+        The vehicle or station that transmits: red, scouts[3], base; red/1 is its second radio.
+    to
+        The vehicle or station that receives.
+    after
+        Run for this long first, in s of simulated time.
+    json
+        Print only a JSON object.
+    """
+    from paddock import load
+    from paddock.cli.summary import neglected_lines
+
+    if not (isfinite(after) and after >= 0.0):
+        raise PaddockError(f"--after must be a number >= 0 in s, not {after:g}")
+    with load(scenario) as sim:
+        if after > 0.0:
+            sim.run(until=after, pace=0)
+        budget, neglected = sim.radio.link(source, to), sim.radio.report().neglected
+    print(json_format.dumps(budget._asdict()) if json else budget)
+    for line in () if json else neglected_lines(neglected):
+        print(line.strip())
+    return 0
 
 
 @radio.command
@@ -51,7 +90,7 @@ def fit(
     samples
         A CSV or Parquet file with the columns x, y, z (m), dbm and, optionally, weight.
     out
-        Output file (.npz); by default the samples' name with this ending.
+        Output file (.npz); by default the samples' name with this ending, in the current folder.
     transmitter
         Position x,y,z in m; by default it is estimated.
     frequency
@@ -63,33 +102,25 @@ def fit(
     json
         Print only a JSON object.
     """
-    from paddock.radio.maps import cross_validate, fit_map, read_samples
+    from paddock.radio.maps import cross_validate, fit_map, least_places, places_of, read_samples
 
-    if folds not in (0, *range(2, 51)):
-        raise PaddockError(f"--folds must be 0 or within 2..50, not {folds}")
-    if frequency is not None and not (isfinite(frequency) and frequency > 0.0):
-        raise PaddockError(f"--frequency must be a number > 0 in Hz, not {frequency:g}")
-    if seed < 0:
-        raise PaddockError(f"--seed must be >= 0, not {seed}")
+    _check_fit(folds, frequency, seed)
     at = None if transmitter is None else _point(transmitter, "--transmitter")
-    target = Path(out) if out is not None else Path(samples).with_suffix(MAP_SUFFIX)
-    if target.suffix.lower() != MAP_SUFFIX:
-        raise PaddockError(f"--out {target}: a map is an {MAP_SUFFIX} file")
-    if not target.parent.is_dir():
-        raise PaddockError(f"cannot write {target}: folder {target.parent} does not exist")
+    named = f"{Path(samples).stem or 'map'}{MAP_SUFFIX}"
+    target = _output(Path(named if out is None else out), MAP_SUFFIX, "a map is an")
     given = read_samples(samples)
     found = fit_map(given, at, float("nan") if frequency is None else frequency, seed)
-    held_out = (
-        cross_validate(given, at, folds, seed)[0] if folds and len(given.dbm) >= 10 * folds // (folds - 1) + 5 else None
-    )
+    held_out = cross_validate(given, at, folds, seed)[0] if folds else float("nan")
     found.map.save(target)
     x, y, z = found.map.transmitter.tolist()
     tree: dict[str, Any] = {
-        "map": str(target),
+        "map": str(target.resolve()),
         "samples": len(given.dbm),
+        "places": int(places_of(given).max()) + 1,
+        "places_needed": least_places(folds) if folds else 0,
         "splats": found.map.splats,
         "seconds": round(found.seconds, 3),
-        "held_out_error": held_out,
+        "held_out_error": held_out if isfinite(held_out) else None,
         "folds": folds,
         "leave_one_out_error": found.leave_one_out,
         "transmitter": [x, y, z],
@@ -102,13 +133,37 @@ def fit(
     return 0
 
 
+def _check_fit(folds: int, frequency: float | None, seed: int) -> None:
+    """Refuse values that no fit can use."""
+    if folds not in (0, *range(2, 51)):
+        raise PaddockError(f"--folds must be 0 or within 2..50, not {folds}")
+    if frequency is not None and not (isfinite(frequency) and frequency > 0.0):
+        raise PaddockError(f"--frequency must be a number > 0 in Hz, not {frequency:g}")
+    if seed < 0:
+        raise PaddockError(f"--seed must be >= 0, not {seed}")
+
+
+def _output(target: Path, suffix: str, what: str) -> Path:
+    """Return the file to write; PaddockError for another ending or a folder that does not exist."""
+    if target.suffix.lower() != suffix:
+        raise PaddockError(f"--out {target}: {what} {suffix} file")
+    if not target.parent.is_dir():
+        raise PaddockError(f"cannot write {target}: folder {target.parent} does not exist")
+    return target
+
+
 def _fit_lines(tree: dict[str, Any]) -> list[str]:
     x, y, z = tree["transmitter"]
     held = tree["held_out_error"]
-    error = "not computed" if held is None else f"{held:.2f} dB rms ({tree['folds']}-fold cross-validation)"
+    if held is not None:
+        error = f"{held:.2f} dB rms ({tree['folds']}-fold cross-validation)"
+    elif tree["folds"]:
+        error = f"unknown: samples at {tree['places']} places; a cross-validation needs {tree['places_needed']}"
+    else:
+        error = "not computed"
     rows = {
         "map": tree["map"],
-        "samples": f"{tree['samples']:,}",
+        "samples": f"{tree['samples']:,} at {tree['places']:,} places",
         "splats": f"{tree['splats']:,}",
         "held-out error": error,
         "fit": f"{tree['seconds']:.1f} s",
@@ -124,7 +179,9 @@ def _eirp(found: RadioMap, frequency: float) -> float:
     """Return the radiated power (dBm) whose free-space loss at 1 m gives the prior's level there."""
     from math import log10, pi
 
-    return float(found.file.prior[0]) + 20.0 * log10(4.0 * pi * frequency / SPEED_OF_LIGHT)
+    from paddock.radio.propagation import LIGHT
+
+    return float(found.file.prior[0]) + 20.0 * log10(4.0 * pi * frequency / LIGHT)
 
 
 @radio.command
@@ -156,6 +213,8 @@ def query(
 
     if (at is None) == (points is None):
         raise PaddockError("give the points with --at x,y,z or with --points FILE")
+    if Path(map_file).suffix.lower() in (".csv", ".parquet", ".pq"):
+        raise PaddockError(f"{map_file}: not a radio map (.npz): `paddock radio fit` makes a map of samples")
     found = load_map(map_file)
     places = np.array([_point(one, "--at") for one in at or []]) if points is None else read_points(points)
     values = found.query(places)
@@ -188,7 +247,7 @@ def coverage(
     source: str,
     /,
     *,
-    height: Annotated[float, Parameter(allow_leading_hyphen=True)],
+    height: Annotated[float | None, Parameter(allow_leading_hyphen=True)] = None,
     out: Annotated[str | None, Parameter(name=("--out", "-o"))] = None,
     threshold: Annotated[float | None, Parameter(allow_leading_hyphen=True)] = None,
     area: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
@@ -197,16 +256,17 @@ def coverage(
     sinr: Flag = False,
     json: Flag = False,
 ) -> int:
-    """Draw received power at a height as a heat map with contour lines.
+    """Draw received power at a height as a heat map with contour lines; jammers are marked.
 
     Parameters
     ----------
     source
         A map of `paddock radio fit` (.npz), or a scenario: then the power of its best station.
     height
-        Height of the picture, in m above the origin of the world.
+        Height of the picture in m: above the ground of a scenario, by default 2; above the origin of a map, by default
+        the median height of its samples.
     out
-        Output file (PNG); by default the name of the source with this ending.
+        Output file (PNG); by default the name of the source with this ending, in the current folder.
     threshold
         Power in dBm (SINR in dB): a line where it is reached, and the share of the area above it.
     area
@@ -222,37 +282,39 @@ def coverage(
     """
     from paddock.radio.maps.picture import draw_coverage
 
-    if not isfinite(height):
-        raise PaddockError(f"--height must be a number in m, not {height}")
-    if threshold is not None and not isfinite(threshold):
-        raise PaddockError(f"--threshold must be a number in dBm, not {threshold}")
+    for name, value, unit in (("--height", height, "m"), ("--threshold", threshold, "dBm")):
+        if value is not None and not abs(value) <= LARGEST:
+            raise PaddockError(f"{name} must be a number in {unit}, at most {LARGEST:g}, not {value}")
     box = None if area is None else _area(area)
-    if source.lower().endswith(MAP_SUFFIX):
-        if station is not None or receiver is not None or sinr:
-            raise PaddockError("--station, --receiver and --sinr are for scenarios")
-        grid = _map_grid(source, height, box)
-    else:
-        grid = _scenario_grid(source, height, box, station, receiver, sinr)
-    target = Path(out) if out is not None else Path(Path(source).name).with_suffix(".png")
-    if target.suffix.lower() != ".png":
-        raise PaddockError(f"--out {target}: a picture is a .png file")
-    if not target.parent.is_dir():
-        raise PaddockError(f"cannot write {target}: folder {target.parent} does not exist")
-    title = f"{Path(source).stem} · {grid.quantity} at {height:g} m"
-    draw_coverage(grid, target, title, threshold)
-    low, high = float(grid.values.min()), float(grid.values.max())
-    share = None if threshold is None else grid.covered(threshold)
-    if json:
-        print(
-            json_format.dumps({"picture": str(target), "height": height, "least": low, "most": high, "covered": share})
+    target = _output(Path(f"{Path(source).stem or 'coverage'}.png" if out is None else out), ".png", "a picture is a")
+    if Path(source).suffix.lower() in (".csv", ".parquet", ".pq"):
+        raise PaddockError(
+            f"{source}: coverage takes a map (.npz) or a scenario; `paddock radio fit` makes a map of it"
         )
-        return 0
-    reached = "" if share is None else f", {100.0 * share:.1f} % at {threshold:g} {grid.unit} or more"
-    print(f"{target}: {grid.quantity} {low:.1f} to {high:.1f} {grid.unit}{reached}")
+    if not source.lower().endswith(MAP_SUFFIX):
+        grid = _scenario_grid(source, HEIGHT if height is None else height, box, station, receiver, sinr)
+    elif station is not None or receiver is not None or sinr:
+        raise PaddockError("--station, --receiver and --sinr are for scenarios")
+    else:
+        grid = _map_grid(source, height, box)
+    draw_coverage(grid, target, f"{Path(source).stem} · {grid.quantity} at {grid.height:g} m", threshold)
+    _print_coverage(grid, target, threshold, json)
     return 0
 
 
-def _map_grid(source: str, height: float, area: tuple[float, float, float, float] | None) -> HeatMap:
+def _print_coverage(grid: HeatMap, target: Path, threshold: float | None, json: bool) -> None:
+    """Print the least and the largest value of a picture, and the share above the threshold."""
+    low, high = float(grid.values.min()), float(grid.values.max())
+    share = None if threshold is None else grid.covered(threshold)
+    if json:
+        tree = {"picture": str(target.resolve()), "height": grid.height, "least": low, "most": high, "covered": share}
+        print(json_format.dumps(tree))
+        return
+    reached = "" if share is None else f", {100.0 * share:.1f} % at {threshold:g} {grid.unit} or more"
+    print(f"{target.resolve()}: {grid.quantity} at {grid.height:g} m, {low:.1f} to {high:.1f} {grid.unit}{reached}")
+
+
+def _map_grid(source: str, height: float | None, area: tuple[float, float, float, float] | None) -> HeatMap:
     """Return a map over a rectangle at a height, with the samples near that height."""
     import numpy as np
 
@@ -261,6 +323,8 @@ def _map_grid(source: str, height: float, area: tuple[float, float, float, float
 
     found = load_map(source)
     samples = found.file.samples.astype(np.float64)
+    if height is None:
+        height = round(float(np.median(samples[:, 2])), 1) if len(samples) else HEIGHT
     x, y = _axes(area or _box(samples if len(samples) else found.file.splats))
     places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     values = found.query(np.column_stack([places, np.full(len(places), height)])).power.reshape(len(y), len(x))
@@ -297,19 +361,18 @@ def _scenario_grid(
     x, y = _axes(area)
     places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     with Simulation(scenario) as sim:
-        if sim.radio is None:
-            raise PaddockError("the scenario has no radio: add a section `radio: {}`")
-        found = sim.radio.levels(np.column_stack([places, np.full(len(places), height)]), station, receiver)
+        ground = sim.engine.world.heights
+        found = sim.radio.levels(np.column_stack([places, ground(*places.T) + height]), station, receiver)
         scenery = sim.engine.world.scenery
         marks = [(one.name, *one.position[:2], "station") for one in sim.radio.stations if station in (None, one.name)]
+        marks += [(one.name, *one.position[:2], "jammer") for one in sim.radio.jammers() if one.position is not None]
+        outlines = []
+        if scenery is not None:
+            boxes = scenery.obstacles.boxes
+            at = ground(*boxes[:, :2].T) + height
+            reaching = np.flatnonzero((boxes[:, 2] <= at) & (at < boxes[:, 3]))
+            outlines = [scenery.obstacles.outline(int(k)) for k in reaching]
     values = (found.sinr if sinr else found.power).reshape(len(y), len(x))
-    jammers = () if scenario.radio is None else scenario.radio.jammers
-    marks += [(one.name, *one.position[:2], "jammer") for one in jammers if one.position is not None]
-    outlines = []
-    if scenery is not None:
-        obstacles = scenery.obstacles
-        reaching = (obstacles.boxes[:, 2] <= height) & (height < obstacles.boxes[:, 3])
-        outlines = [obstacles.outline(int(k)) for k in np.flatnonzero(reaching)]
     what = ("SINR", "dB") if sinr else ("received power", "dBm")
     return HeatMap(x, y, values, height, *what, marks=marks, outlines=outlines)
 
@@ -340,8 +403,8 @@ def _numbers(text: str, count: int, option: str, form: str) -> tuple[float, ...]
         values = tuple(float(part) for part in text.split(","))
     except ValueError:
         values = ()
-    if len(values) != count or not all(isfinite(value) and abs(value) <= 1e7 for value in values):
-        raise PaddockError(f"{option} takes {form} in m, not {text!r}")
+    if len(values) != count or not all(abs(value) <= LARGEST for value in values):
+        raise PaddockError(f"{option} takes {form} in m, each within +-{LARGEST:g}, not {text!r:.60}")
     return values
 
 

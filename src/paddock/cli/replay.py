@@ -71,40 +71,67 @@ def replay(
     if len(chosen) > 1:
         raise PaddockError(f"{' and '.join(chosen)} are mutually exclusive")
     if report is not None:
-        from paddock.record.radio_report import write_report
-
-        with bar("report"), installed_only(not allow_imports):
-            names = write_report(file, report or ".")
-        print(json.dumps({"folder": report, "files": names}) if json_ else "\n".join(names))
-        return 0
+        return _report(file, report, json_, allow_imports)
     if verify:
-        from paddock.record import verify as verify_run
-
-        with bar("verifying") as progress:
-            result = verify_run(file, progress, allow_imports)
-        print(json.dumps(result.to_dict(), indent=2) if json_ else "\n".join(result.lines()))
-        return 0 if result.same else 1
+        return _verify(file, json_, allow_imports)
     if metrics:
-        from paddock.record import metrics as measure
-        from paddock.record import open_run
-
-        with open_run(file) as run:
-            numbers = measure(run)
-        print(json.dumps(numbers, indent=2) if json_ else "\n".join(_metric_lines(numbers)))
-        return 0
+        return _measure(file, json_)
     for name, value in (("--from", from_), ("--seconds", 0.0 if seconds is None else seconds)):
         if not (isfinite(value) and value >= 0):
             raise InvalidValueError(f"{name} must be a number of seconds >= 0, not {value:g}")
-    quiet = headless or json_
-    served, until = (serve or ServeOptions()).over(None, page=not quiet), None if seconds is None else from_ + seconds
+    span = from_, None if seconds is None else from_ + seconds
+    return _play(file, pace, span, headless or json_, json_, allow_imports, serve or ServeOptions())
+
+
+def _report(file: str, folder: str, as_json: bool, allow_imports: bool) -> int:
+    """Write a report to a folder and print its files."""
+    from paddock.record.radio_report import write_report
+
+    with bar("report"), installed_only(not allow_imports):
+        names = write_report(file, folder or ".")
+    print(json.dumps({"folder": folder, "files": names}) if as_json else "\n".join(names))
+    return 0
+
+
+def _verify(file: str, as_json: bool, allow_imports: bool) -> int:
+    """Simulate again and compare; return 1 if the states differ."""
+    from paddock.record import verify
+
+    with bar("verifying") as progress:
+        result = verify(file, progress, allow_imports)
+    print(json.dumps(result.to_dict(), indent=2) if as_json else "\n".join(result.lines()))
+    return 0 if result.same else 1
+
+
+def _measure(file: str, as_json: bool) -> int:
+    """Print the metrics."""
+    from paddock.record import metrics, open_run
+
+    with open_run(file) as run:
+        numbers = metrics(run)
+    print(json.dumps(numbers, indent=2) if as_json else "\n".join(_metric_lines(numbers)))
+    return 0
+
+
+def _play(
+    file: str,
+    pace: float,
+    span: tuple[float, float | None],
+    quiet: bool,
+    as_json: bool,
+    allow_imports: bool,
+    serve: ServeOptions,
+) -> int:
+    """Play from a time (s) until another; None: to the end. `quiet`: without the live view and the page."""
     from paddock.cli.session import signals
     from paddock.record.player import Player
 
+    served, (begin, until) = serve.over(None, page=not quiet), span
     with Player(file, pace) as player, signals(player.stop) as caught, ExitStack() as stack:
         stack.enter_context(installed_only(not allow_imports))
         if not player.recording.complete:
             print(f"paddock: {file} is incomplete: the run was interrupted", file=sys.stderr)
-        player.seek(from_)
+        player.seek(begin)
         notices, link = Notices(), ""
         if served is not None:
             from paddock.serve.replay import ReplaySource
@@ -112,14 +139,14 @@ def replay(
             source = ReplaySource(player, served.options.lock)
             link = stack.enter_context(serving(source, served, notices))().link
         if quiet or not sys.stdout.isatty():  # requested endpoints stay open at the end
-            _play_lines(player, until, lambda: bool(caught), json_, stay=served is not None and served.asked)
+            _play_lines(player, until, lambda: bool(caught), as_json, stay=served is not None and served.asked)
         else:
             from paddock.cli.view import play_live
 
             with notices.holding(True):
                 play_live(player, until, lambda: bool(caught), link)
         stack.close()
-        print(json.dumps(_summary(player), indent=2) if json_ else _line(player))
+        print(json.dumps(_summary(player), indent=2) if as_json else _line(player))
     return 128 + caught[0] if caught else 0
 
 
@@ -186,16 +213,15 @@ def _metric_lines(numbers: dict[str, Any]) -> list[str]:
     return [*lines, *_radio_lines(numbers), f"  events: {events}"]
 
 
-LOSSES = ("queue_full", "no_route", "lost", "ttl", "expired", "damaged", "mailbox_full")  # why messages are dropped
-
-
 def _radio_lines(numbers: dict[str, Any]) -> list[str]:
-    """Return a line for each fleet with radio, and one of the messages that were sent."""
+    """Return a line for each fleet with radio, for each service, and one of the messages that were sent."""
+    from paddock.record.radio_traffic import message_summary, service_summary
+
     lines = []
     if (traffic := numbers.get("messages")) and traffic.get("sent"):
-        dropped = {name: n for name, n in traffic.items() if n and name in LOSSES}
-        lost = ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in dropped.items()) or "none"
-        lines.append(f"  messages: {traffic['sent']:,} sent, {traffic['delivered']:,} delivered; dropped: {lost}")
+        lines.append(f"  messages: {message_summary(traffic)}")
+    for name, counts in numbers.get("services", {}).items():
+        lines.append(f"  packets of {name}: {service_summary(counts)}")
     for name, fleet in numbers["fleets"].items():
         if own := fleet.get("radio"):
             sinr = "no link" if own["mean_sinr_db"] is None else f"mean SINR {own['mean_sinr_db']:.1f} dB"
@@ -204,4 +230,6 @@ def _radio_lines(numbers: dict[str, Any]) -> list[str]:
                 f"{counted(own['outages'], 'outage')}, longest {own['longest_outage_s']:.1f} s, "
                 f"jammed {own['jammed_s']:.1f} s"
             )
+    if numbers.get("estimated_contact"):
+        lines.append("  availability is estimated: the recording is of an earlier version, which did not hold contact")
     return lines

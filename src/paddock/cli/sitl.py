@@ -128,24 +128,39 @@ def sitl(
     if no_lockstep and not ardupilot:
         raise PaddockError("--no-lockstep requires --ardupilot; PX4 reports whether it was built for lockstep")
     from paddock.cli.session import run_scenario
-    from paddock.scenario import load_scenario
-    from paddock.sitl.from_scenario import ARDUPILOT_FRAMES, quick_scenario
 
     given = (autopilots or SitlOptions()).section()
     if scenario is not None:
-        return run_scenario(_overridden(scenario, given), options or RunOptions(), serve)
+        chosen = _overridden(scenario, given)
+    elif ardupilot or px4:
+        chosen = _external(ardupilot, 1 if instances is None else instances, first_instance or 0, no_lockstep, given)
+    else:
+        chosen = _generated(type_ or "rover", 1 if vehicles is None else vehicles, "builtin", 0, {}, given)
+    return run_scenario(chosen, options or RunOptions(), serve)
+
+
+def _external(ardupilot: str | None, count: int, first: int, no_lockstep: bool, given: Mapping[str, Any]) -> "Scenario":
+    """Return a scenario of vehicles for ArduPilot, or for PX4; `given` are settings of its `sitl` section."""
+    from paddock.sitl.from_scenario import ARDUPILOT_FRAMES
+
+    pilot = ({"frame": ardupilot} if ardupilot else {}) | ({"lockstep": False} if no_lockstep else {})
+    kind = "ardupilot" if ardupilot else "px4"
+    return _generated(ARDUPILOT_FRAMES[ardupilot or "copter"], count, kind, first, pilot, given)
+
+
+def _generated(
+    vehicle: str, count: int, kind: str, first: int, pilot: Mapping[str, Any], given: Mapping[str, Any]
+) -> "Scenario":
+    """Return a scenario of vehicles with autopilots of a kind; errors name the flags."""
+    from paddock.scenario import load_scenario
+    from paddock.sitl.from_scenario import quick_scenario
+
     try:
-        if ardupilot is None and px4 is None:
-            tree = quick_scenario(type_ or "rover", 1 if vehicles is None else vehicles, "builtin", **given)
-        else:
-            kind, count = "ardupilot" if ardupilot else "px4", 1 if instances is None else instances
-            tree = quick_scenario(ARDUPILOT_FRAMES[ardupilot or "copter"], count, kind, first_instance or 0, **given)
-            pilots = {"frame": ardupilot} if ardupilot else {}
-            tree["sitl"]["pilots"][0] |= pilots | ({"lockstep": False} if no_lockstep else {})
-        generated = load_scenario(tree)
+        tree = quick_scenario(vehicle, count, kind, first, **given)
+        tree["sitl"]["pilots"][0] |= pilot
+        return load_scenario(tree)
     except PaddockError as error:
         raise PaddockError(as_flags(str(error), FLAGS)) from None
-    return run_scenario(generated, options or RunOptions(), serve)
 
 
 def _overridden(name: str, given: Mapping[str, Any]) -> "Scenario":

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from paddock.engine.simulation import Simulation
 
 _IMPORTED = time.perf_counter()
+SHOWN_NEGLECT = 1.0  # dB
 
 
 def process_age() -> float:
@@ -86,6 +87,11 @@ class Tally:
             },
             "events": dict(sorted(self.events.items())),
             "discarded": sim.engine.stages.guard.discarded,  # vehicles removed because of `on_nan: remove`
+            **(
+                {}
+                if not sim.engine.radio.active
+                else {"radio": {"neglected_db": round(sim.radio.report().neglected, 2)}}
+            ),
             **self._mission(),
             **({} if sim.race is None else {"race": sim.race.standings().to_dict()}),
             "state_hash": sim.state_hash(),
@@ -101,7 +107,7 @@ class Tally:
         view = mission.view()
         undone = [{"task": task.name, "reason": task.reason} for task in view.tasks if task.state == "undone"]
         kept = ("tasks", "completed", "travelled", "makespan", "replans")
-        figures = {key: view.metrics[key] for key in kept}
+        figures = {key: view.metrics[key] for key in (*kept, *({"packets", "cbba"} & view.metrics.keys()))}
         return {"mission": figures | {"undone": undone, "finished": view.finished}}
 
 
@@ -126,11 +132,21 @@ def summary_lines(numbers: dict[str, Any]) -> list[str]:
         f"{numbers['real_time_factor']:.2f} x real time",
         *stages,
         f"  events: {events}",
+        *neglected_lines(numbers.get("radio", {}).get("neglected_db", 0.0)),
         *(_mission_lines(numbers["mission"]) if "mission" in numbers else []),
         *(_race_lines(numbers["race"]) if "race" in numbers else []),
         *([f"  autopilots: {len(autopilots)}, {armed} armed{refused}"] if autopilots is not None else []),
         f"  {start}peak memory {numbers['peak_memory_mb']:.0f} MB",
         f"  seed {numbers['seed']}, state hash {numbers['state_hash']}",
+    ]
+
+
+def neglected_lines(neglected: float) -> list[str]:
+    """Return a warning if radios beyond the reach may add more than SHOWN_NEGLECT dB to a receiver's interference."""
+    if neglected <= SHOWN_NEGLECT:
+        return []
+    return [
+        f"  radio: interference from beyond the reach, up to {neglected:.1f} dB at a receiver, is left out (margin)"
     ]
 
 
@@ -142,7 +158,26 @@ def _mission_lines(figures: dict[str, Any]) -> list[str]:
         back = f"all back after {figures['makespan']:.0f} s"
     way = f"{figures['travelled'] / 1000.0:.1f} km travelled"
     line = f"  mission: {', '.join(part for part in (tasks, back, way) if part)}"
-    return [line, *(f"    {one['task']} not done: {one['reason']}" for one in figures["undone"])]
+    return [
+        line,
+        *_mission_radio_lines(figures),
+        *(f"    {one['task']} not done: {one['reason']}" for one in figures["undone"]),
+    ]
+
+
+def _mission_radio_lines(figures: dict[str, Any]) -> list[str]:
+    """Format the packets of a mission over radio, and its negotiations."""
+    packets, cbba, lines = figures.get("packets"), figures.get("cbba"), []
+    if packets is not None:
+        again = f", {packets['repeated']} of them again" if packets["repeated"] else ""
+        heard = f"{packets['heard']:,} of {packets['reports']:,} reports arrived"
+        routes = f"{packets['taken']} of {packets['routes']} routes in {counted(packets['parts'], 'packet')}{again}"
+        lines.append(f"    radio: {heard}, {routes}")
+    if cbba is not None:
+        agreed = f"agreed in {cbba['agreed']} of {counted(cbba['negotiations'], 'negotiation')}"
+        effort = f"{counted(cbba['rounds'], 'round')}, {counted(cbba['messages'], 'message')}"
+        lines.append(f"    CBBA: {agreed}, {effort}, {cbba['conflicts']} conflicts")
+    return lines
 
 
 CARS_SHOWN = 20  # in the summary

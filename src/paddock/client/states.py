@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.wire.error import WireError
+from paddock.wire import WireError
 from paddock.wire.messages import states
 from paddock.wire.messages.markers import decode_marker_command
 from paddock.wire.messages.recordings import decode_event

@@ -7,6 +7,7 @@ returns an attribute, or a coroutine in the asynchronous client: `sim.tick`, `aw
 
 import os
 import sys
+from base64 import b64encode
 from collections.abc import Callable
 from math import inf
 from types import MappingProxyType
@@ -20,6 +21,7 @@ from paddock.client import requests
 from paddock.client.channel import Callbacks
 from paddock.client.control import Controls
 from paddock.client.page import NotebookPage
+from paddock.client.radio_results import RADIO_RESULTS
 from paddock.client.requests import ClientRequest, request, value
 from paddock.client.session import Session
 from paddock.client.states import EVENT, MARKERS, STATE
@@ -76,6 +78,7 @@ RESULTS: dict[str, Callable[[Any], Any]] = {
     "track": lambda found: None if found is None else _track(found),
     "standings": lambda found: standings_from(found) if found else None,
     "mission_view": lambda found: view_from(found) if found else None,
+    **RADIO_RESULTS,
 }
 """Operation -> function that converts its result to the type that a local simulation returns."""
 
@@ -207,9 +210,71 @@ class RemoteRace(RemotePart, part="race"):
     """`sim.race`: `standings()`."""
 
 
+class RemoteEmitters(RemotePart):
+    """Jammers or spoofers."""
+
+    def _set(self, kind: str, name: str, changes: dict[str, Any]) -> Any:
+        from paddock.radio.settings import checked_settings  # takes long to import
+
+        settings = checked_settings(kind, name, changes) if changes else {}  # without any, the server answers
+        return self._ask(request(f"set_{kind}", name=name, **settings))
+
+
+class RemoteJammers(RemoteEmitters, part="radio.jammers"):
+    """`sim.radio.jammers()` returns all jammers, `sim.radio.jammers.set(name, ...)` changes one."""
+
+    __call__ = _method(OPERATIONS["jammers"], "__call__")
+
+    def set(self, name: str, **changes: Any) -> Any:
+        """Change one: `on`, `scheduled`, `position`, `vehicle`, `power` (dBm), `frequency` and `bandwidth` (Hz)."""
+        return self._set("jammer", name, changes)
+
+
+class RemoteSpoofers(RemoteEmitters, part="radio.spoofers"):
+    """`sim.radio.spoofers()` returns all spoofers, `sim.radio.spoofers.set(name, ...)` changes one."""
+
+    __call__ = _method(OPERATIONS["spoofers"], "__call__")
+
+    def set(self, name: str, **changes: Any) -> Any:
+        """Change one: `on`, `scheduled`, `position`, `vehicle`, `power` (dBm)."""
+        return self._set("spoofer", name, changes)
+
+
 class RemoteRadio(RemotePart, part="radio"):
-    """`sim.radio`: `send`, `received`, `network`, `traffic`, `link`, `jammers`, `set_jammer`, `spoofers`,
-    `set_spoofer`, `commands`."""
+    """`sim.radio`: messages, links, stations, jammers and spoofers."""
+
+    def send(
+        self,
+        source: str | int,
+        to: str | int = "*",
+        data: Any = None,
+        *,
+        bits: int | None = None,
+        hops: int | None = None,
+        lifetime: float | None = None,
+    ) -> Any:
+        """Send a message over the simulated radio: bytes or what JSON can hold; `bits`, `hops`, `lifetime` (s)."""
+        from paddock.radio.settings import checked_options  # takes long to import
+
+        options = checked_options({"bits": bits, "hops": hops, "lifetime": lifetime})
+        if isinstance(data, bytes | bytearray | memoryview):
+            data, options["base64"] = b64encode(data).decode(), True
+        return self._ask(request("radio_send", source=source, to=to, data=data, **options))
+
+    @property
+    def jammers(self) -> RemoteJammers:
+        """The jammers: call it for a list; `set` changes one."""
+        return RemoteJammers(self._sim)
+
+    @property
+    def spoofers(self) -> RemoteSpoofers:
+        """The spoofers of satellite navigation: call it for a list; `set` changes one."""
+        return RemoteSpoofers(self._sim)
+
+    @property
+    def stations(self) -> Any:
+        """The ground stations, in the order of their names."""
+        return self._value(_method(OPERATIONS["radio_stations"], "stations").__get__(self))
 
 
 class MissionVerbs(RemotePart, part="mission"):

@@ -47,6 +47,8 @@ SETTINGS = (
     "SLP_VECTORIZE",
 )
 """Settings of Numba that change the machine code; docs/architecture.md lists them."""
+CALLEES = "callees"
+"""The folder of code that kernels share (`callees.py`): files instead of folders."""
 USED = "used"
 """The file of an entry whose time is that of the last use; Numba forbids touching the source."""
 SWEPT_EVERY = 86400.0
@@ -100,14 +102,14 @@ def cache_key(text: str, functions: Iterable[Callable[..., Any]], tuples: Iterab
     digest = xxhash.xxh3_128()
     parts = [text, repr(flags), *(line for function in functions for line in described(function))]
     parts += [line for tuple_class in tuples for line in described(tuple_class)]
-    for part in (*parts, *_toolchain()):
+    for part in (*parts, *toolchain()):
         digest.update(part.encode())
         digest.update(b"\0")
     return digest.hexdigest()[:20]
 
 
 @cache
-def _toolchain() -> tuple[str, ...]:
+def toolchain() -> tuple[str, ...]:
     """Return the generator of the source, the compiler and the processor it compiles for."""
     import llvmlite  # type: ignore[import-untyped]
     import llvmlite.binding as llvm  # type: ignore[import-untyped]
@@ -115,7 +117,7 @@ def _toolchain() -> tuple[str, ...]:
 
     own = Path(__file__).parent
     generator = xxhash.xxh3_64()
-    for name in ("cache.py", "kernel.py", "neighbours.py", "routine.py", "twin.py"):
+    for name in ("cache.py", "callees.py", "kernel.py", "neighbours.py", "routine.py", "twin.py"):
         generator.update((own / name).read_bytes())
     settings = [f"{name}={getattr(numba.config, name, None)}" for name in SETTINGS]
     return (
@@ -156,10 +158,12 @@ class CacheEntry:
         if not hasattr(dispatcher, "compile"):
             raise PaddockError("NUMBA_DISABLE_JIT is set, but kernels must be compiled: unset it")
         compile_or_load = dispatcher.compile
+        files = _Files(dispatcher)
 
         def guarded(types: Any) -> Any:
             with locked(self.folder / "lock"), _no_garbage_collection():
                 self.write()  # the entry may have been removed since
+                files.select(types)
                 result = compile_or_load(types)
                 with suppress(OSError):
                     self._mark(str(dispatcher.signatures[-1])).touch()
@@ -170,6 +174,44 @@ class CacheEntry:
 
     def _mark(self, signature: str) -> Path:
         return self.folder / f"{xxhash.xxh3_64(signature.encode()).hexdigest()}.compiled"
+
+
+class _Files:
+    """The files in which Numba keeps the machine code of one dispatcher.
+
+    Numba pickles the types of the arguments, and a named tuple class is pickled as its name: loading fails once the
+    class is renamed, and succeeds although its fields have another order. So each set of classes has files of its own.
+    """
+
+    def __init__(self, dispatcher: Any) -> None:
+        self._store = dispatcher._cache
+        self._load = self._store.load_overload
+        self._store.load_overload = self._load_if_valid
+
+    def select(self, types: Any) -> None:
+        """Keep the machine code for arguments of these types apart from that for other named tuple classes."""
+        lines = [line for found in argument_classes(getattr(types, "args", types)) for line in described(found)]
+        digest = xxhash.xxh3_64("\0".join(lines).encode()).hexdigest()
+        name = self._store._impl.filename_base + (f"-{digest}" if lines else "")
+        kept = self._store._cache_file
+        self._store._cache_file = type(kept)(self._store.cache_path, name, kept._source_stamp)
+
+    def _load_if_valid(self, *what: Any) -> Any:
+        """Return the machine code, or None if there is none or its file is damaged: then it is compiled."""
+        try:
+            return self._load(*what)
+        except Exception:
+            self._store.flush()
+            return None
+
+
+def argument_classes(types: Iterable[Any]) -> Iterator[type]:
+    """Yield the named tuple classes of Numba types, with those of their fields."""
+    for one in types:
+        if hasattr(one, "instance_class"):
+            yield one.instance_class
+        if hasattr(one, "types"):  # of any tuple
+            yield from argument_classes(one.types)
 
 
 @contextmanager
@@ -217,17 +259,28 @@ def sweep(root: Path, most_bytes: int = MOST_BYTES, oldest: float = OLDEST, spar
     Entries that another process has locked or used within the last `spared` seconds stay. Returns the removed names.
     """
     now, removed = time.time(), []
-    entries = sorted((_last_use(path), path) for path in root.iterdir() if path.is_dir())
-    sizes = {path: sum(file.stat().st_size for file in path.rglob("*") if file.is_file()) for _, path in entries}
+    folders = [path for path in root.iterdir() if path.is_dir() and path.name != CALLEES]
+    files = list((root / CALLEES).iterdir()) if (root / CALLEES).is_dir() else []
+    entries = sorted((_last_use(path), path) for path in [*folders, *files])
+    sizes = {path: _size(path) for _, path in entries}
     total = sum(sizes.values())
     for used, path in entries:
         if now - used > spared and (now - used > oldest or total > most_bytes):
+            if path.parent.name == CALLEES:
+                path.unlink(missing_ok=True)
+                total -= sizes[path]
+                removed.append(path.name)
+                continue
             with locked(path / "lock", wait=False) as free:
                 if free and _last_use(path) <= used:
                     shutil.rmtree(path, ignore_errors=True)
                     total -= sizes[path]
                     removed.append(path.name)
     return removed
+
+
+def _size(entry: Path) -> int:
+    return sum(file.stat().st_size for file in (entry, *entry.rglob("*")) if file.is_file())
 
 
 def _last_use(entry: Path) -> float:

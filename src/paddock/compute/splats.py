@@ -9,7 +9,7 @@ remains. A grid lists the splats that reach each cell; points are sorted by cell
 cell vectorises. The sums of a point have a fixed order: results do not depend on threads or on the other points.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy import empty, int64, uint64, zeros
@@ -73,71 +73,94 @@ def prior_at(x: float, y: float, z: float, prior: Floats) -> tuple[float, float,
     return prior[0] - decade * log(d2), slope * dx, slope * dy, slope * dz
 
 
+# Points of a chunk and their sums are in one array `t`, in columns of CHUNK values: the compiler knows that they do not
+# overlap, and vectorises. Unsigned indices spare it the test for negative ones.
+AT_Y, AT_Z, SUM, VALUE, VARIANCE, SAMPLES = (uint64(k * CHUNK) for k in range(1, 7))
+SUM_X, SUM_Y, SUM_Z, VALUE_X, VALUE_Y, VALUE_Z = (uint64(k * CHUNK) for k in range(7, 13))
+
+
 def fill_chunk(
     points: Floats, order: Ints, begin: int, end: int, splats: Floats, grid: SplatGrid, cell: int, prior: Floats,
-    out: Floats,
+    spread: Floats, out: Floats,
 ) -> None:  # fmt: skip
     """Evaluate points order[begin:end], which lie in one cell (-1: outside): the columns of `evaluate_splats`."""
-    # All work is in one array, in columns of CHUNK values: the compiler knows that they do not overlap, and vectorises.
-    # Unsigned indices spare it the test for negative ones.
     t = empty(13 * CHUNK)
     n = uint64(end - begin)
     padded = uint64((end - begin + 7) // 8 * 8)  # whole vectors: the points of the last, unused ones, are at the origin
-    y_, z_, s_, v_, u_, c_ = uint64(256), uint64(512), uint64(768), uint64(1024), uint64(1280), uint64(1536)
-    sx, sy, sz, vx, vy, vz = uint64(1792), uint64(2048), uint64(2304), uint64(2560), uint64(2816), uint64(3072)
     for i in range(n):
         j = order[uint64(begin) + i]
-        t[i], t[i + y_], t[i + z_] = points[j, 0], points[j, 1], points[j, 2]
+        t[i], t[i + AT_Y], t[i + AT_Z] = points[j, 0], points[j, 1], points[j, 2]
     for i in range(n, padded):
-        t[i], t[i + y_], t[i + z_] = 0.0, 0.0, 0.0
+        t[i], t[i + AT_Y], t[i + AT_Z] = 0.0, 0.0, 0.0
     for i in range(padded):
-        t[i + s_], t[i + v_], t[i + u_], t[i + c_] = 0.0, 0.0, 0.0, 0.0
-        t[i + sx], t[i + sy], t[i + sz] = 0.0, 0.0, 0.0
-        t[i + vx], t[i + vy], t[i + vz] = 0.0, 0.0, 0.0
-    first, last = 0, 0
+        t[i + SUM], t[i + VALUE], t[i + VARIANCE], t[i + SAMPLES] = 0.0, 0.0, 0.0, 0.0
+        t[i + SUM_X], t[i + SUM_Y], t[i + SUM_Z] = 0.0, 0.0, 0.0
+        t[i + VALUE_X], t[i + VALUE_Y], t[i + VALUE_Z] = 0.0, 0.0, 0.0
     if cell >= 0:
-        first, last = grid.starts[cell], grid.starts[cell + 1]
-    for e in range(first, last):
-        k = grid.entries[e]
-        mx, my, mz = splats[k, 0], splats[k, 1], splats[k, 2]
-        axx, ayy, azz = splats[k, 3], splats[k, 4], splats[k, 5]
-        axy, axz, ayz = splats[k, 6], splats[k, 7], splats[k, 8]
-        a, bx, by, bz = splats[k, 9], splats[k, 10], splats[k, 11], splats[k, 12]
-        variance, samples, weight = splats[k, 13], splats[k, 14], splats[k, 15]
-        for i in range(padded):
-            dx, dy, dz = t[i] - mx, t[i + y_] - my, t[i + z_] - mz
-            gx = axx * dx + axy * dy + axz * dz
-            gy = axy * dx + ayy * dy + ayz * dz
-            gz = axz * dx + ayz * dy + azz * dz
-            q = minimum(dx * gx + dy * gy + dz * gz, REACH)
-            taper = 1.0 - q * (1.0 / REACH)
-            tapered = weight * bell(q) * taper
-            w = tapered * taper
-            value = a + bx * dx + by * dy + bz * dz
-            slope = -tapered * (taper + 4.0 / REACH)  # twice the derivative by q
-            steep = slope * value
-            t[i + s_] += w
-            t[i + v_] += w * value
-            t[i + u_] += w * variance
-            t[i + c_] += w * samples
-            t[i + sx] += slope * gx
-            t[i + sy] += slope * gy
-            t[i + sz] += slope * gz
-            t[i + vx] += steep * gx + w * bx
-            t[i + vy] += steep * gy + w * by
-            t[i + vz] += steep * gz + w * bz
+        for e in range(grid.starts[cell], grid.starts[cell + 1]):
+            add_splat(t, padded, splats[grid.entries[e]])
+    for i in range(padded):
+        finish_point(t, i, prior, spread)
     for i in range(n):
         j = order[uint64(begin) + i]
-        p, px, py, pz = prior_at(t[i], t[i + y_], t[i + z_], prior)
-        inverse = 1.0 / (t[i + s_] + FLOOR)
-        mean = t[i + v_] * inverse
-        out[j, 0] = p + mean
-        out[j, 1] = px + (t[i + vx] - mean * t[i + sx]) * inverse
-        out[j, 2] = py + (t[i + vy] - mean * t[i + sy]) * inverse
-        out[j, 3] = pz + (t[i + vz] - mean * t[i + sz]) * inverse
-        out[j, 4] = (t[i + u_] * (1.0 + 1.0 / (1.0 + t[i + c_])) + FLOOR * prior[5]) * inverse
-        out[j, 5] = t[i + c_]
-        out[j, 6] = FLOOR * inverse
+        out[j, 0], out[j, 1], out[j, 2] = t[i + VALUE], t[i + VALUE_X], t[i + VALUE_Y]
+        out[j, 3], out[j, 4], out[j, 5] = t[i + VALUE_Z], t[i + VARIANCE], t[i + SAMPLES]
+
+
+def add_splat(t: Floats, padded: Any, splat: Floats) -> None:
+    """Add a splat to the sums of all points of a chunk."""
+    mx, my, mz = splat[0], splat[1], splat[2]
+    axx, ayy, azz, axy, axz, ayz = splat[3], splat[4], splat[5], splat[6], splat[7], splat[8]
+    a, bx, by, bz = splat[9], splat[10], splat[11], splat[12]
+    variance, samples, weight = splat[13], splat[14], splat[15]
+    for i in range(padded):
+        dx, dy, dz = t[i] - mx, t[i + AT_Y] - my, t[i + AT_Z] - mz
+        gx = axx * dx + axy * dy + axz * dz
+        gy = axy * dx + ayy * dy + ayz * dz
+        gz = axz * dx + ayz * dy + azz * dz
+        q = minimum(dx * gx + dy * gy + dz * gz, REACH)
+        taper = 1.0 - q * (1.0 / REACH)
+        tapered = weight * bell(q) * taper
+        w = tapered * taper
+        value = a + bx * dx + by * dy + bz * dz
+        slope = -tapered * (taper + 4.0 / REACH)  # twice the derivative by q
+        steep = slope * value
+        t[i + SUM] += w
+        t[i + VALUE] += w * value
+        t[i + VARIANCE] += w * variance
+        t[i + SAMPLES] += w * samples
+        t[i + SUM_X] += slope * gx
+        t[i + SUM_Y] += slope * gy
+        t[i + SUM_Z] += slope * gz
+        t[i + VALUE_X] += steep * gx + w * bx
+        t[i + VALUE_Y] += steep * gy + w * by
+        t[i + VALUE_Z] += steep * gz + w * bz
+
+
+def finish_point(t: Floats, i: Any, prior: Floats, spread: Floats) -> None:
+    """Turn the sums of a point into value, gradient and variance, in the columns VALUE, VALUE_X, ... and VARIANCE."""
+    dx, dy, dz = t[i] - prior[2], t[i + AT_Y] - prior[3], t[i + AT_Z] - prior[4]
+    d2 = dx * dx + dy * dy + dz * dz + 1.0
+    logarithm = log(d2)
+    decades = 0.5 * TEN_OVER_LN_10 * logarithm
+    # derivatives of the prior by its level (1), its exponent (-decades) and the position of its source
+    steep = TEN_OVER_LN_10 * prior[1] / d2
+    sx, sy, sz = steep * dx, steep * dy, steep * dz
+    unsure = (
+        spread[0, 0] + spread[1, 1] * decades * decades + spread[2, 2] * sx * sx + spread[3, 3] * sy * sy
+        + spread[4, 4] * sz * sz - 2.0 * spread[0, 1] * decades
+        + 2.0 * (spread[0, 2] - spread[1, 2] * decades) * sx + 2.0 * (spread[0, 3] - spread[1, 3] * decades) * sy
+        + 2.0 * (spread[0, 4] - spread[1, 4] * decades) * sz
+        + 2.0 * (spread[2, 3] * sx * sy + spread[2, 4] * sx * sz + spread[3, 4] * sy * sz)
+    )  # fmt: skip
+    inverse = 1.0 / (t[i + SUM] + FLOOR)
+    mean, samples = t[i + VALUE] * inverse, t[i + SAMPLES]
+    t[i + VALUE] = prior[0] - 0.5 * TEN_OVER_LN_10 * prior[1] * logarithm + mean
+    t[i + VALUE_X] = (t[i + VALUE_X] - mean * t[i + SUM_X]) * inverse - sx
+    t[i + VALUE_Y] = (t[i + VALUE_Y] - mean * t[i + SUM_Y]) * inverse - sy
+    t[i + VALUE_Z] = (t[i + VALUE_Z] - mean * t[i + SUM_Z]) * inverse - sz
+    near = t[i + VARIANCE] * (1.0 + 1.0 / (1.0 + samples))
+    t[i + VARIANCE] = (near + FLOOR * (prior[5] + maximum(unsure, 0.0))) * inverse
 
 
 def cell_of(x: float, y: float, z: float, grid: SplatGrid) -> int:
@@ -186,11 +209,18 @@ def sorted_chunks(cells: Ints, most: int) -> tuple[Ints, Ints]:
 
 
 def evaluate_chunks(
-    points: Floats, order: Ints, chunks: Ints, splats: Floats, grid: SplatGrid, prior: Floats, out: Floats
+    points: Floats,
+    order: Ints,
+    chunks: Ints,
+    splats: Floats,
+    grid: SplatGrid,
+    prior: Floats,
+    spread: Floats,
+    out: Floats,
 ) -> None:
     """Evaluate all chunks of points."""
     for k in parallel_range(chunks.shape[0]):
-        fill_chunk(points, order, chunks[k, 0], chunks[k, 1], splats, grid, chunks[k, 2], prior, out)
+        fill_chunk(points, order, chunks[k, 0], chunks[k, 1], splats, grid, chunks[k, 2], prior, spread, out)
 
 
 def reached_cells(splats: Floats, k: int, grid: SplatGrid) -> tuple[int, int, int, int, int, int]:
@@ -269,11 +299,16 @@ def build_grid(splats: Floats) -> SplatGrid:
     return grid
 
 
-def evaluate_splats(points: Floats, splats: Floats, grid: SplatGrid, prior: Floats) -> Floats:
-    """Return a table (n, 7) for points (n, 3): value, gradient x, y, z, variance, samples, share of the prior."""
+def evaluate_splats(
+    points: Floats, splats: Floats, grid: SplatGrid, prior: Floats, spread: Floats | None = None
+) -> Floats:
+    """Return a table (n, 6) for points (n, 3): value, gradient x, y, z, variance, samples.
+
+    `spread` is the covariance (5, 5) of the prior's level, exponent and position; None: they are exact.
+    """
     order, chunks = sort_points(cells_of_points(points, grid), len(grid.starts) - 1)
-    out = np.empty((len(points), 7))
-    evaluate(points, order, chunks, splats, grid, prior, out)
+    out = np.empty((len(points), 6))
+    evaluate(points, order, chunks, splats, grid, prior, np.zeros((5, 5)) if spread is None else spread, out)
     return out
 
 

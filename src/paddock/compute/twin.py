@@ -165,48 +165,19 @@ def compiled(function: Function, dtype: str = "float64", inline: bool = True, fr
 def _compiled(function: types.FunctionType, dtype: str, inline: bool, from_python: bool) -> Any:
     from numba import njit
 
-    flags = {} if from_python else _callee_flags()
-    return njit(forceinline=inline, error_model="numpy", **flags)(dressed(function, dtype, inline))
+    made = dressed(function, dtype, inline)
+    return njit(forceinline=inline, error_model="numpy")(made) if from_python else _callee(made, inline)
 
 
-@cache
-def _callee_flags() -> dict[str, Any]:
-    """Return Numba's options for a function that only compiled code calls: no wrappers, no machine code of its own.
+def _callee(made: types.FunctionType, inline: bool) -> Any:
+    """Return a dressed function, compiled for compiled callers only."""
+    from numba import njit
 
-    Numba optimises a function and generates its machine code, then does both again in every caller that it is linked
-    into. Here a callee stays unoptimised until its outermost caller is complete: up to a third less compile time.
-    """
-    from numba.core import codegen, compiler
+    from paddock.compute.callees import OPTIONS, CalleeFiles
 
-    library_class: Any = codegen.JITCodeLibrary
-    compiler_class: Any = compiler.Compiler
-
-    class Environments:
-        @staticmethod
-        def set_env(name: str, environment: Any) -> None:
-            """Ignore the environment: code without Python objects needs none, nor has it one if loaded from a cache."""
-
-    class Callee(library_class):  # type: ignore[misc]
-        codegen = Environments
-
-        def _optimize_final_module(self) -> None:
-            """Leave optimising to the caller."""
-
-        def _finalize_final_module(self) -> None:
-            """Leave the machine code to the caller."""
-            self._finalize_dynamic_globals()
-            self._finalized = True
-
-        def get_pointer_to_function(self, name: str) -> int:
-            """Return 0, Numba's value for functions without machine code."""
-            return 0
-
-    class CalleeCompiler(compiler_class):  # type: ignore[misc]
-        def compile_extra(self, func: Any) -> Any:
-            self.state.library = Callee(self.state.targetctx.codegen(), func.__qualname__)
-            return super().compile_extra(func)
-
-    return {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": CalleeCompiler}
+    dispatcher = njit(forceinline=inline, error_model="numpy", **OPTIONS)(made)
+    dispatcher._cache = CalleeFiles(made.__qualname__)
+    return dispatcher
 
 
 def dressed(function: types.FunctionType, dtype: str, inline: bool, others: Mapping[str, Any] | None = None) -> Any:
@@ -249,8 +220,6 @@ def _unique_name(function: types.FunctionType, dtype: str, inline: bool) -> str:
 @cache
 def _constructor(tuple_class: Any, dtype: str, inline: bool) -> Any:
     """Return the constructor of a named tuple: Numba would omit fields that a call leaves at their defaults."""
-    from numba import njit
-
     defaults = {name: float32(v) if dtype == "float32" else v for name, v in tuple_class._field_defaults.items()}
     taken = ", ".join(f"{f}=default_{f}" if f in defaults else f for f in tuple_class._fields)
     names = {"_made": tuple_class, **{f"default_{name}": value for name, value in defaults.items()}}
@@ -258,7 +227,7 @@ def _constructor(tuple_class: Any, dtype: str, inline: bool) -> Any:
     exec(text, names)
     digest = xxhash.xxh3_64(f"{tuple_class.__module__} {text} {defaults} {dtype} {inline}".encode()).hexdigest()
     names["constructor"].__qualname__ = f"constructor_{tuple_class.__name__}_{digest}"
-    return njit(forceinline=inline, error_model="numpy", **_callee_flags())(names["constructor"])
+    return _callee(names["constructor"], inline)
 
 
 def vectorised(function: Function, native: bool = False) -> Function:

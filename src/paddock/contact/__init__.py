@@ -1,4 +1,4 @@
-"""Who touches whom: bodies (`bodies.py`), candidates (`candidates.py`), shapes (`boxes.py`, `rounds.py`, `touches.py`),
+"""Who touches whom: bodies (`bodies.py`), candidates (`candidates.py`), shapes (`boxes.py`, `touches.py`),
 impulses (`solver.py`).
 
 All of it works on arrays; `engine/contact.py` fills them from the fleets and applies the results.

@@ -297,7 +297,7 @@ _search, _crowd = routine(search_all, inline=True), routine(crowd_search)
 _chosen, _deviating = routine(chosen_of), routine(deviating_of)
 
 
-class Candidates:
+class CandidatePairs:
     """The pairs of bodies that may touch, found again only when bodies have left the motion that they were found with.
 
     Bodies are numbered; the last ones are the obstacles and never move.

@@ -194,6 +194,7 @@ class Autopilots:
         self.partners: tuple[Partner, ...] = ()
         self.flown: dict[int, frozenset[int]] = {}  # id(partner) -> ids of vehicles
         self.describe: list[Callable[[], list[dict[str, Any]]]] = []  # each returns trees of vehicles with autopilots
+        self.failsafes: Callable[[], list[int]] = list  # returns the ids of vehicles with an active failsafe
         self.states: AutopilotStates | None = None
         self.joins = 0  # number of partners that have joined
         self._lock = threading.Lock()

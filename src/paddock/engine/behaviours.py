@@ -241,6 +241,10 @@ def check_hearing(setup: RuleSetup, radios: bool, beacons: bool, where: Where) -
         raise InvalidValueError(f"{where('')}: relays need a radio; add `radio: default` to the vehicle entry")
     if rule.hears and not radios:
         raise InvalidValueError(f"{where('')}: {rule.name!r} uses messages; add `radio: default` to the vehicle entry")
+    without_path = rule.optional_path and len(setup.path) == 1 and not setup.path.any()
+    if rule.reads_radio and without_path and not radios:
+        needs = f"needs a radio or a {rule.path_option}; add `radio: default` to the vehicle entry"
+        raise InvalidValueError(f"{where('')}: {rule.name!r} {needs}")
     if setup.sees and not radios:
         raise InvalidValueError(f"{where(SEES)}: sees needs a radio; add `radio: default` to the vehicle entry")
     if setup.sees and not beacons:

@@ -24,25 +24,28 @@ from paddock.engine.behaviours import (
     set_up_rule,
 )
 from paddock.engine.fmu_motion import FmuMotion
+from paddock.engine.last_contact import COLLIDED_FOR, CONTACT, LastContact
 from paddock.engine.program import (
-    COLLIDED_FOR,
-    CONTACT,
     GNSS,
+    HEARTBEATS,
+    NO_TELEMETRY,
+    TELEMETRY,
     UPLINK,
+    UPLINK_ROWS,
     VARYING,
     FleetProgram,
-    LastContact,
     checked_inputs,
 )
 from paddock.engine.radio.gnss import check_receivers, has_receiver
 from paddock.errors import CodeError, InvalidValueError, PaddockError, unknown_name, users_code
-from paddock.radio.datalink import queue_rows
 from paddock.radio.gnss import OPEN_SIGNAL
-from paddock.radio.radios import check_setup
+from paddock.radio.link_classes import check_setup
 from paddock.radio.status import NO_STATUS
 from paddock.scenario import Scenario, VehicleEntry, load_preset, spawn_poses
 from paddock.scenario.contact import FleetContact
-from paddock.scenario.rules import takes_part
+from paddock.scenario.radio import above_clock
+from paddock.scenario.sitl import mavlink_via
+from paddock.scenario.track import takes_part
 from paddock.scenario.via import via_problem
 from paddock.sensing.array_suite import fleet_sensor
 from paddock.sensing.sensor import Sensor, find_sensor
@@ -291,13 +294,24 @@ def _contact(program: FleetProgram, world: World, scenario: Scenario, entry: Veh
 
 
 def _radio(program: FleetProgram, scenario: Scenario, entry: VehicleEntry, place: Place) -> None:
-    """Fit the radios of a fleet, and the queues of commands that go over them."""
+    """Fit the radios of a fleet, and the tables of what goes over them."""
     if entry.via is not None:
-        problem, station = via_problem(entry.via, scenario.radio, entry.radio)
+        others = [one.radio for one in scenario.vehicles]
+        problem, station = via_problem(entry.via, scenario.radio, entry.radio, others)
         if problem:
             raise InvalidValueError(f"{place('via', 'radio') if station else place('via')}: {problem}")
         program.via = entry.via
-        program.fleet.add_table(UPLINK, queue_rows(entry.via.queue, len(column_index(program.model.command))))
+        program.fleet.add_table(UPLINK, UPLINK_ROWS + len(column_index(program.model.command)))
+        if entry.via.telemetry is not None:
+            if entry.via.telemetry > scenario.clock.rate:
+                problem = above_clock(entry.via.telemetry, scenario.clock.rate)
+                raise InvalidValueError(f"{place('via', 'telemetry')}: {problem}")
+            program.fleet.add_table(TELEMETRY, len(NO_TELEMETRY), NO_TELEMETRY)
+    for pilots in () if scenario.sitl is None else scenario.sitl.pilots:
+        way = mavlink_via(scenario.sitl, pilots) if scenario.sitl and pilots.vehicles == entry.name else None
+        if way is not None and way.heartbeat is not None:
+            program.heartbeat = way
+            program.fleet.add_table(HEARTBEATS, 2)
     jammed = scenario.radio is not None and (scenario.radio.jammers or scenario.radio.spoofers)
     if jammed and has_receiver(entry):
         program.fleet.add_table(GNSS, len(OPEN_SIGNAL), OPEN_SIGNAL)
@@ -319,7 +333,8 @@ def _behaviour(
     chosen = entry.controller
     if chosen is None:
         return
-    for field in ("commands", "timeout", "failsafe", "via"):
+    unused = ("commands", "timeout", "failsafe", *(("via",) if entry.via and entry.via.telemetry is None else ()))
+    for field in unused:
         if getattr(entry, field):
             raise InvalidValueError(f"{place(field)}: {field} have no effect on a vehicle that a behaviour drives")
     key = entry.controller_key
@@ -330,12 +345,12 @@ def _behaviour(
     rule = _at(place(key), find_rule, chosen.name)
     setup = set_up_rule(rule, chosen.options, where, track=track)
     check_hearing(setup, bool(program.radio), program.beacons, where)
-    _check_ends(setup, scenario, where)
+    _check_ends(setup, scenario, entry.name, where)
     program.behaviour = _at(place(key), FleetBehaviour, setup, program.model, program.fleet, program.varying)
 
 
-def _check_ends(setup: RuleSetup, scenario: Scenario, where: Where) -> None:
-    """Refuse ends of a chain of relays that are no vehicle with a radio and no station."""
+def _check_ends(setup: RuleSetup, scenario: Scenario, own: str, where: Where) -> None:
+    """Refuse ends of a chain of relays that are no vehicle with a radio and no station, or one of the relays `own`."""
     stations = [] if scenario.radio is None else [station.name for station in scenario.radio.stations]
     entries = {entry.name: entry for entry in scenario.vehicles}
     for end in setup.between or ():
@@ -343,6 +358,10 @@ def _check_ends(setup: RuleSetup, scenario: Scenario, where: Where) -> None:
         entry = entries.get(name)
         if end not in stations and entry is None:
             raise unknown_name("vehicle or station", end, [*entries, *stations], where(BETWEEN))
+        if name == own:
+            raise InvalidValueError(
+                f"{where(BETWEEN)}: {end!r} is one of the relays: name another vehicle or a station"
+            )
         if entry is not None and not entry.radio:
             raise InvalidValueError(f"{where(BETWEEN)}: {name!r} has no radio: add `radio: default` to its entry")
         if entry is not None and entry.count > 1 and not (number.isdecimal() and int(number) < entry.count):

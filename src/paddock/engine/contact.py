@@ -16,9 +16,10 @@ from paddock.contact.bodies import ROW, obstacle_table, posed
 from paddock.contact.solver import SLOP, WAKE_SPEED, resolve
 from paddock.contact.touches import GROUND, Contact
 from paddock.engine.contact_bodies import ARMED, ConesOfWorld, Roster
-from paddock.engine.events import EventLog
+from paddock.engine.events import EVENTS_SHOWN, EventLog
+from paddock.engine.last_contact import CONTACT, LastContact
 from paddock.engine.pipeline import NEVER_DUE, every
-from paddock.engine.program import CONTACT, FleetProgram, LastContact
+from paddock.engine.program import FleetProgram
 from paddock.errors import InvalidValueError, PaddockError, users_code
 from paddock.scenario import Scenario
 from paddock.scenario.contact import ContactSection
@@ -31,7 +32,6 @@ from paddock.world.pose import Environment
 from paddock.world.world import World
 
 REPORTED_FOR = 0.5  # s: a pair that touches again within this time is not reported again
-EVENTS_SHOWN = 100  # at one tick; a last one counts the rest
 TIPPED = 0.3  # cosine of the tilt beyond which a drone on the ground lies on its side
 TIP_RATE = 4.0  # Hz at which drones on the ground are checked for that
 LAST = column_index(LastContact)

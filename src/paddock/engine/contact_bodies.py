@@ -8,7 +8,7 @@ import numpy as np
 
 from paddock.compute.twin import vectorised
 from paddock.contact.bodies import ROW, bounds
-from paddock.contact.candidates import Candidates
+from paddock.contact.candidates import CandidatePairs
 from paddock.contact.touches import GROUND
 from paddock.engine.program import FleetProgram
 from paddock.errors import users_code
@@ -73,7 +73,7 @@ class Roster:
         quaternion = obstacles[ROW.qx : ROW.qx + 4]
         cosine, sine = 1.0 - 2.0 * quaternion[2] ** 2, 2.0 * quaternion[2] * quaternion[3]
         solid = np.concatenate([obstacles[ROW.half : ROW.half + 3], [cosine, sine]])
-        self.candidates = Candidates(bounds(self.constants), fleet, ignores, solid, dt)
+        self.candidates = CandidatePairs(bounds(self.constants), fleet, ignores, solid, dt)
         self.falls = any(part.falls for part in self.parts)
         self.falling = np.repeat([*(part.falls for part in self.parts), False], sizes)
         few = 1 if self.falls else FEW_FLEETS  # poses of bodies that fall are computed in every tick anyway

@@ -22,9 +22,9 @@ from paddock.engine.fleets import Fleets, PreparedSpawn
 from paddock.engine.frames import NamedFrames
 from paddock.engine.mailbox import NEXT_TICK, ActionLog, Mailbox
 from paddock.engine.markers import MarkerBoard
+from paddock.engine.motion import MOTIONS
 from paddock.engine.overrides import FleetOverrides, saved_setups
 from paddock.engine.pacing import Pacer
-from paddock.engine.program import MOTIONS
 from paddock.engine.publishing import PublishStage
 from paddock.engine.race.stage import RulesStage
 from paddock.engine.radio.stage import RadioStage
@@ -365,6 +365,8 @@ class Engine:
             self.rules.restore(tree["race"])
         if self.radio.active:
             self.radio.restore(tree["radio"])
+            if mission is not None and mission.link is not None:
+                mission.link.check_saved()
         for program in self.programs.values():
             program.expires_from = next_timeout(program)
         for name, sensors in tree["sensors"].items():

@@ -1,14 +1,16 @@
 """Events of a run, in order."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from paddock.errors import printable
 from paddock.world.archive import typed
 
 KEPT = 10_000  # number of events in memory; older ones are dropped and counted
+EVENTS_SHOWN = 100  # of one kind at one tick, where many vehicles may have them; a last one counts the rest
 
 
 @dataclass(frozen=True)
@@ -18,11 +20,12 @@ class Event:
     number: int  # counts from 1
     tick: int
     # spawned, removed, placed, crashed, contact, disarmed, overlap, not_finite, failsafe, recovered, refused,
-    # barrier_timeout, target_lost, ordered, order_ended; of the radio: link_up, link_down, jammer, network_split,
-    # network_joined, channel_allocated; of an autopilot: autopilot (a warning), picture; of a
-    # race: those of `paddock.track.race_log.KINDS`; of a mission:
+    # barrier_timeout, target_lost, ordered, order_ended; of the radio: link_up, link_down, jammed, unjammed, jammer,
+    # spoofer, gnss_spoofed, gnss_released, gnss_lost, gnss_regained, network_split, network_joined,
+    # channel_allocated; of an autopilot: autopilot (a warning), picture; of a race: those of
+    # `paddock.track.race_log.KINDS`; of a mission:
     # mission_planned, replanned, task_added, task_moved, task_removed, task_completed, task_undone, zone_added,
-    # zone_removed, joined, damaged, returning, home, diverted, range_low, battery_low, stranded, base_closed
+    # zone_removed, joined, damaged, returning, home, diverted, missing, range_low, battery_low, stranded, base_closed
     kind: str
     subject: str  # the vehicle or fleet concerned
     detail: str = ""
@@ -43,6 +46,13 @@ class EventLog:
         self._kept.append(event)
         for listener in tuple(self.listeners):
             listener(event)
+
+    def report_some(self, tick: int, kind: str, found: Iterable[tuple[str, str]], count: int, what: str) -> None:
+        """Add `count` events (subject, detail): up to `EVENTS_SHOWN`, and one that counts the rest, of `what`."""
+        for subject, detail in islice(found, EVENTS_SHOWN):
+            self.report(tick, kind, subject, detail)
+        if count > EVENTS_SHOWN:
+            self.report(tick, kind, "", f"{count - EVENTS_SHOWN} more {what}")
 
     def since(self, number: int = 0) -> list[Event]:
         """Return the kept events after the given number, oldest first."""

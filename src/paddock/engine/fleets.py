@@ -17,6 +17,7 @@ from paddock.errors import PaddockError
 from paddock.scenario import Scenario, VehicleEntry
 from paddock.scenario.marked_yaml import plain
 from paddock.scenario.problems import Marks, dotted, validated
+from paddock.scenario.radio import emitter_names
 from paddock.track.from_scenario import declared_fleets
 from paddock.world.fleet import Ints
 from paddock.world.world import World
@@ -121,6 +122,7 @@ class Fleets:
             entry = read_entry(fields)
             if entry.name in taken:
                 raise PaddockError(f"the name {entry.name!r} is already used by a fleet or vehicle")
+            self._refuse_emitter(entry.name)
             taken.update({entry.name} if entry.name else ())
             if entry.id is not None:
                 span = (entry.id, entry.id + entry.count)
@@ -208,11 +210,18 @@ class Fleets:
     def _named(self, entry: VehicleEntry, after: Sequence[str] = ()) -> VehicleEntry:
         """Return the entry with a name: its own, or an unused one made from the model."""
         if entry.name:
+            self._refuse_emitter(entry.name)
             return entry
         k = len(self.programs) + len(after)
         while f"{entry.model}_{k}" in self.programs or f"{entry.model}_{k}" in after:
             k += 1
         return entry.model_copy(update={"name": f"{entry.model}_{k}"})
+
+    def _refuse_emitter(self, name: str) -> None:
+        """Raise PaddockError for the name of a station, jammer or spoofer, as a scenario does."""
+        section = self.scenario.radio
+        if section is not None and name in dict(emitter_names(section)):
+            raise PaddockError(f"{_place('name')}: the name {name!r} is already used by a station, jammer or spoofer")
 
     def _spawned(self, entry: VehicleEntry, joins: bool = False) -> str:
         self._changed("spawned", entry.name, f"{entry.count} more" if joins else f"{entry.count} x {entry.model}")

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from paddock.engine.behaviours import broken_value
-from paddock.engine.program import FAILED, NOT_FINITE, Alarm, FleetProgram
+from paddock.engine.motion import FAILED, NOT_FINITE, Alarm
+from paddock.engine.program import FleetProgram
 from paddock.errors import PaddockError
 from paddock.vehicles.fmu.imported import FmuError, FmuInstance
 from paddock.vehicles.fmu.vehicle import START_TIME, STEPS, FmuVehicle, world_pose

@@ -5,25 +5,27 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.compute.kernel import BLOCK, CompiledKernels, Kernel, KernelSpec, kernel
+from paddock.compute.kernel import CompiledKernels, kernel
 from paddock.compute.threads import DirectCall
-from paddock.engine.behaviours import MEMORY, RADIO, FleetBehaviour, broken_value, read_only
+from paddock.engine.behaviours import MEMORY, RADIO, FleetBehaviour, read_only
+from paddock.engine.last_contact import CONTACT, CONTACT_NAMES, LastContact
+from paddock.engine.motion import MOTIONS, Alarm
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.radio.gnss import OPEN_SIGNAL, SIGNAL_ROWS
 from paddock.radio.status import FIRST_PEER, NO_STATUS, PEERS, STATUS
 from paddock.scenario.contact import FleetContact
-from paddock.scenario.radio import FittedRadio
-from paddock.scenario.via import ViaSection
+from paddock.scenario.radio_types import FittedRadio
+from paddock.scenario.via import MavlinkViaSection, ViaSection
 from paddock.sensing.sensor import Sensor
 from paddock.sensing.suite import FleetSensor
 from paddock.track.standings import SHOWN
 from paddock.vehicles.model import BATTERY_COLUMNS, VehicleModel, find_model, model_names
-from paddock.world.columns import Column, Floats, checked, column_index, columns_of, defaults_of
+from paddock.world.columns import Floats, checked, column_index, columns_of, defaults_of
 from paddock.world.fleet import NEVER, Fleet, Ints
 from paddock.world.ground import surface_of
 from paddock.world.layout import ArrayColumn, FleetLayout
@@ -35,36 +37,14 @@ if TYPE_CHECKING:
 
 POSE_COLUMNS = tuple(column_index(Pose))
 VARYING = "varying"
-CONTACT = "contact"  # the table of the last contact of each vehicle
 GNSS = "gnss"  # the table of satellite signals at each vehicle
-UPLINK = "uplink"  # the table of commands on their way over the radio
+UPLINK = "uplink"  # the table of commands that wait to be sent over the radio, and of their counts
+UPLINK_ROWS = 7  # of it, beside the inputs of a command
+HEARTBEATS = "heartbeats"  # the table of heartbeats of the scenario's ground station: sent, received
+TELEMETRY = "telemetry"  # the table of the states that are known at the station
+NO_TELEMETRY = np.array([0.0, 0.0, -1.0] + [0.0] * 11)  # states sent and received, time and numbers of the newest
 COMMANDS_SHOWN = 1000  # size limit of fleets whose commands and wide reports are in snapshots
 WIDE_REPORT = 16  # columns
-
-
-NOT_FINITE, CRASHED, FAILED = "not_finite", "crashed", "fmu_failed"  # kinds of alarms and of their events
-
-
-class LastContact(NamedTuple):
-    """The last touch of a vehicle with another or with an obstacle."""
-
-    tick: Annotated[float, Column("", "tick of the touch, -1: none yet")] = -1.0
-    other: Annotated[float, Column("", "id of the other vehicle, -1: an obstacle or none")] = -1.0
-    impulse: Annotated[float, Column("N s", "impulse along the normal")] = 0.0
-    x: Annotated[float, Column("m", "where it was touched, east")] = 0.0
-    y: Annotated[float, Column("m", "where it was touched, north")] = 0.0
-    z: Annotated[float, Column("m", "where it was touched, up")] = 0.0
-    nx: Annotated[float, Column("", "normal east: the direction in which the other pushes")] = 0.0
-    ny: Annotated[float, Column("", "normal north")] = 0.0
-    nz: Annotated[float, Column("", "normal up")] = 0.0
-    disarmed: Annotated[float, Column("0/1", "1: it has crashed and stays disarmed until it is placed")] = 0.0
-
-
-SHOWN_CONTACT = ("collided", *column_index(LastContact))
-CONTACT_NAMES = tuple(f"contact.{name}" for name in SHOWN_CONTACT)
-COLLIDED_FOR = 0.5  # s: a vehicle counts as collided for this long after a touch
-
-
 RADIO_ARRAYS = (
     ArrayColumn("radio.peers", (PEERS,), "float64"),  # ids of the best neighbours, -1: none, -2 - k: station k
     ArrayColumn("radio.peer_sinr", (PEERS,), "float64"),  # dB
@@ -78,101 +58,6 @@ class ColumnSource(NamedTuple):
     row: int
     name: str
     default: float = 0.0
-
-
-class Alarm(NamedTuple):
-    """A vehicle whose state is not finite, that has crashed into the ground, or whose FMU has failed."""
-
-    ticks: int  # since the motion began
-    row: int
-    kind: str
-    detail: str
-
-
-class CpuMotion:
-    """Dynamics on the CPU, in place."""
-
-    def __init__(self, spec: KernelSpec) -> None:
-        self.kernel = kernel(spec)
-        self._alarms, self._progress = np.zeros(0), np.zeros((3, 1), np.int64)
-        self._begun = self._progress[0]
-        self._run = DirectCall(self.kernel)
-
-    def move(self, fleet: Fleet, ticks: int, substeps: int, constants: tuple[Floats, ...], dt: float) -> list[Alarm]:
-        """Advance by ticks of that many substeps of `dt` seconds; return the alarms."""
-        n = fleet.n
-        if len(self._alarms) != n:
-            self._alarms, self._progress = np.zeros(n), np.zeros((3, max(1, -(-n // BLOCK))), np.int64)
-            self._begun = self._progress[0]
-        progress = self._progress
-        tables = fleet.tables
-        given = n, ticks, tables["state"], tables["command"], *constants, dt, substeps, self._alarms, progress
-        self._begun.fill(0)
-        self._run(given)
-        if not progress[2, 0]:
-            return []
-        found: list[Alarm] = []
-        while progress[2, 0]:
-            found += self._take_alarms(fleet)
-            progress[2, 0] = 0
-            self._run(given)
-        self._alarms[:] = progress[1] = 0
-        return found
-
-    def _take_alarms(self, fleet: Fleet) -> Iterator[Alarm]:
-        """Yield the new alarms; the blocks that have stopped can continue."""
-        alarms, (ticks, known, _) = self._alarms, self._progress
-        for row in np.flatnonzero((alarms != 0.0) & ~np.isinf(alarms)).tolist():
-            found = raised_alarm(fleet, row, int(ticks[row // BLOCK]), alarms[row])
-            known[row // BLOCK] += found.kind == NOT_FINITE
-            alarms[row] = np.inf if found.kind == NOT_FINITE else 0.0  # infinite: known
-            yield found
-
-
-class CudaMotion:
-    """Dynamics on a GPU: the state stays there until the fleet's own tables are read."""
-
-    def __init__(self, spec: KernelSpec) -> None:
-        from paddock.compute.cuda import alarm_arrays, cuda_kernel, to_device
-
-        self.kernel: Kernel | None = None  # for the CPU
-        self._launch = cuda_kernel(spec).watch
-        self._to_device = to_device
-        self._alarm_arrays = alarm_arrays
-        self._state: Any = None
-        self._command: Any = None
-        self._constants: Any = None
-        self._alarms: Any = ((), (), ())  # alarms, ticks until them, their number
-
-    def move(self, fleet: Fleet, ticks: int, substeps: int, constants: tuple[Floats, ...], dt: float) -> list[Alarm]:
-        """Copy data that the host may have changed, then launch the kernel; return the first alarm of each vehicle."""
-        if fleet.bring_back is None:
-            self._state = self._to_device(fleet.state)
-            self._constants = [self._to_device(values) for values in constants]
-        if fleet.command_changed:
-            self._command = self._to_device(fleet.command)
-            fleet.command_changed = False
-        if len(self._alarms[0]) != fleet.n:
-            self._alarms = self._alarm_arrays(fleet.n)
-        self._launch(fleet.n, ticks, self._state, self._command, *self._constants, dt, substeps, *self._alarms)
-        fleet.bring_back = lambda: self._state.copy_to_host(fleet.tables["state"])
-        return self._take_alarms(fleet) if self._alarms[2].copy_to_host()[0] else []
-
-    def _take_alarms(self, fleet: Fleet) -> list[Alarm]:
-        alarms, ticks = (array.copy_to_host() for array in self._alarms[:2])
-        self._alarms = self._alarm_arrays(fleet.n)
-        rows = np.flatnonzero(alarms).tolist()
-        return [raised_alarm(fleet, row, int(ticks[row]), alarms[row]) for row in rows]
-
-
-def raised_alarm(fleet: Fleet, row: int, ticks: int, alarm: float) -> Alarm:
-    """Return an alarm of a kernel: NaN, or the squared speed of a crash."""
-    if np.isnan(alarm):
-        return Alarm(ticks, row, NOT_FINITE, broken_value(fleet.state[:, row], fleet.state_fields))
-    return Alarm(ticks, row, CRASHED, f"hit the ground at {np.sqrt(alarm):.1f} m/s")
-
-
-MOTIONS: dict[str, type[CpuMotion | CudaMotion]] = {"cpu": CpuMotion, "cuda": CudaMotion}  # by name of the device
 
 
 DIMENSIONS = (
@@ -214,6 +99,7 @@ class FleetProgram:
         self.radio: tuple[FittedRadio, ...] = ()  # of each vehicle
         self.beacons = False  # whether its vehicles send and hear beacons
         self.via: ViaSection | None = None  # how commands of clients reach its vehicles; None: immediately
+        self.heartbeat: MavlinkViaSection | None = None  # of the scenario's ground station; None: no heartbeats
         self.collided_ticks = 1  # for which a vehicle counts as collided after a touch
         self.timeout_ticks: int | None = None
         self.expires_from = NEVER  # no command of the fleet times out before this tick
@@ -539,6 +425,10 @@ class FleetProgram:
             self.fleet.tables[RADIO][:, rows] = NO_STATUS[:, None]
         if self.via is not None:
             self.fleet.tables[UPLINK][:, rows] = 0.0
+        if self.heartbeat is not None:
+            self.fleet.tables[HEARTBEATS][:, rows] = 0.0
+        if TELEMETRY in self.fleet.tables:
+            self.fleet.tables[TELEMETRY][:, rows] = NO_TELEMETRY[:, None]
         if GNSS in self.fleet.tables:
             self.fleet.tables[GNSS][:, rows] = OPEN_SIGNAL[:, None]
         if self.fmus is not None:

@@ -14,6 +14,7 @@ from paddock.engine.events import Event
 from paddock.engine.overrides import BehaviourOverride, fleet_routes
 from paddock.engine.publishing import Watcher
 from paddock.engine.radio.control import RadioControl
+from paddock.engine.radio.stage import NO_RADIO
 from paddock.errors import InvalidValueError, OldSpellings, PaddockError
 from paddock.scenario import Scenario
 from paddock.scenario.vehicle import with_files
@@ -69,9 +70,14 @@ class Simulation(OldSpellings):
         return RaceControl(self.engine) if self.engine.rules.active else None
 
     @property
-    def radio(self) -> "RadioControl | None":
-        """The radio of the section `radio`: `links()`, `link(a, b)`, `stations`, `jammers`, ...; None without one."""
-        return RadioControl(self.engine) if self.engine.radio.active else None
+    def radio(self) -> RadioControl:
+        """The radio of the section `radio`: `links()`, `link(a, b)`, `stations`, `jammers`, ...
+
+        PaddockError without that section.
+        """
+        if not self.engine.radio.active:
+            raise PaddockError(NO_RADIO)
+        return RadioControl(self.engine)
 
     @property
     def track(self) -> Track | None:

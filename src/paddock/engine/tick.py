@@ -24,8 +24,9 @@ from paddock.engine.commands import policy_inputs
 from paddock.engine.contact import DisarmStage
 from paddock.engine.events import EventLog
 from paddock.engine.mailbox import Mailbox
+from paddock.engine.motion import CRASHED, FAILED, NOT_FINITE, Alarm
 from paddock.engine.pipeline import NEVER_DUE, HaltedError, Pipeline, every
-from paddock.engine.program import CRASHED, FAILED, NOT_FINITE, Alarm, FleetProgram
+from paddock.engine.program import FleetProgram
 from paddock.engine.publishing import PublishStage
 from paddock.engine.radio.relaying import RadioSenses
 from paddock.engine.radio.stage import RadioStage
@@ -85,8 +86,11 @@ def assemble_tick(scenario: Scenario, applier: Applier, mailbox: Mailbox, thread
         *(() if contact.settings is None else (contact,)),  # vehicles touch each other, obstacles and the ground
         *((rules,) if rules.active else ()),  # cars are timed; cones, off course, finish
         sense,  # sensors sample the new state
+        *(() if radio.deception is None else (radio.deception,)),  # false frames of jammers reach mailboxes
         *((radio,) if radio.active else ()),  # links between radios, jammers
         *(() if radio.messages is None else (radio.messages,)),  # messages over these links
+        *(() if radio.telemetry is None else (radio.telemetry,)),  # states that vehicles send to their stations
+        *(() if radio.heartbeats is None else (radio.heartbeats,)),  # of the scenario's ground station for autopilots
         publish,  # watchers get a snapshot
     )
     return AssembledTick(Pipeline(world.clock, before, move, after), barrier, latch, behave, sense, guard)

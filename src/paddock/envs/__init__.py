@@ -20,8 +20,8 @@ __getattr__ = renamed_names(
     __name__,
     {
         "Batch": "batch",
-        "PaddockEnv": "single",
-        "PaddockVectorEnv": "vector",
+        "PaddockEnv": "environments",
+        "PaddockVectorEnv": "environments",
         "parallel_env": "parallel",
     },
 )
@@ -42,8 +42,8 @@ for _name in task_names():
     if env_id(_name) not in registry:
         register(
             env_id(_name),
-            entry_point="paddock.envs.single:PaddockEnv",
-            vector_entry_point="paddock.envs.vector:PaddockVectorEnv",
+            entry_point="paddock.envs.environments:PaddockEnv",
+            vector_entry_point="paddock.envs.environments:PaddockVectorEnv",
             max_episode_steps=find_task(_name).steps,
             kwargs={"task": _name},
         )

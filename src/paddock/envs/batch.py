@@ -2,7 +2,7 @@
 
 Vehicle i is number i % size of world i // size; the first `players` of a world take actions and observe. A world's
 episode is a function of its seed and of its actions only: the number of worlds, the other worlds and the number of
-threads do not change a bit of it.
+threads do not change a bit of it. In one world, vehicles can touch each other: a simulation with contact moves them.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,10 +18,13 @@ from paddock.compute.routine import entry_point, routine
 from paddock.compute.threads import SERIAL_BELOW
 from paddock.compute.twin import vectorised
 from paddock.engine.build import SPREAD_PURPOSE, build_program, new_world
-from paddock.envs.contact import TouchingMotion
-from paddock.envs.task import Task, TaskCourse, Verdict
+from paddock.engine.last_contact import CONTACT, LastContact
+from paddock.engine.program import VARYING
+from paddock.engine.simulation import Simulation
+from paddock.envs.task import LearningTask, TaskCourse, Verdict
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.scenario import Scenario, load_scenario
+from paddock.scenario.contact import ContactSection
 from paddock.scenario.problems import ScenarioError, dotted
 from paddock.vehicles.model import Placement
 from paddock.world.columns import Floats, column_index, columns_of, defaults_of
@@ -44,7 +47,7 @@ class StepOutcome(NamedTuple):
     terminated: Bools  # (k,)
 
 
-def scenario_of(task: Task, model: str, worlds: int, rate: float, given: Mapping[str, Any]) -> Scenario:
+def scenario_of(task: LearningTask, model: str, worlds: int, rate: float, given: Mapping[str, Any]) -> Scenario:
     """Return the scenario of the vehicles of a batch, as a simulation of them would have."""
     entry = {"name": FLEET, "count": worlds, "model": model, "spawn": {"grid": {"spacing": 10.0}}}
     if task.preset is not None:
@@ -75,7 +78,7 @@ class Batch:
     world's vehicles; the rest are the task's settings and options.
     """
 
-    def __init__(self, task: Task, worlds: int, players: int = 1, **given: Any) -> None:
+    def __init__(self, task: LearningTask, worlds: int, players: int = 1, **given: Any) -> None:
         if not is_whole(worlds) or worlds < 1:
             raise InvalidValueError(f"the number of worlds must be a whole number >= 1, not {worlds!r}")
         worlds = int(worlds)
@@ -345,3 +348,36 @@ def _store_observations(table: Floats, rows: Ints, low: Floats, high: Floats, fo
 
 
 store_actions, store_observations = routine(_store_actions), routine(_store_observations)
+
+
+class TouchingMotion:
+    """A simulation of the vehicles of a batch; its state is the batch's before and after each step."""
+
+    def __init__(self, task: LearningTask, batch: Batch) -> None:
+        if not task.touches:
+            raise InvalidValueError(f"vehicles of {task.name} do not touch each other: leave `contact` out")
+        if batch.worlds > 1:
+            raise InvalidValueError("contact needs one world: vehicles of others would touch each other")
+        scenario = batch.scenario.model_copy(update={"contact": ContactSection()})
+        self.simulation = Simulation(scenario)
+        self.program = self.simulation.engine.programs[batch.program.fleet.name]
+
+    def place(self, batch: Batch, rows: Ints) -> None:
+        """Put vehicles where those of the batch are, untouched."""
+        fleet, n = self.program.fleet, batch.n
+        fleet.state[:, rows] = batch.state[:, rows]
+        fleet.tables[CONTACT][:, rows] = defaults_of(LastContact)[:, None]
+        if self.program.varying:
+            fleet.tables[VARYING][:, :n] = batch.varying
+        self.program.forget_poses()
+
+    def move(self, batch: Batch) -> None:
+        """Advance by the ticks of a step."""
+        fleet, n = self.program.fleet, batch.n
+        fleet.command[:, :n] = batch.command
+        self.simulation.step(batch.ticks)
+        batch.state[:] = np.asarray(fleet.state[:, :n])
+
+    def touched(self, batch: Batch) -> Bools:
+        """Return which vehicles have touched another one in this episode."""
+        return np.asarray(self.program.fleet.tables[CONTACT][0, : batch.n] >= 0.0)

@@ -9,7 +9,7 @@ from gymnasium.utils.seeding import np_random
 from numpy.typing import NDArray
 
 from paddock.envs.batch import Batch, is_whole
-from paddock.envs.spaces import (
+from paddock.envs.environments import (
     RENDER_MODES,
     NotResetError,
     action_space,
@@ -19,7 +19,7 @@ from paddock.envs.spaces import (
     observation_space,
     rendered,
 )
-from paddock.envs.task import Task, find_task, task_names
+from paddock.envs.task import LearningTask, find_task, task_names
 from paddock.errors import InvalidValueError, MissingFeatureError, unknown_name
 
 if find_spec("pettingzoo") is None:
@@ -42,7 +42,7 @@ class PaddockParallelEnv(ParallelEnv[str, Observation, Observation]):  # type: i
 
     def __init__(
         self,
-        task: Task,
+        task: LearningTask,
         agents: int | None = None,
         render_mode: str | None = None,
         max_episode_steps: int | None = None,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from paddock.envs.vector import PaddockVectorEnv
+from paddock.envs.environments import PaddockVectorEnv
 from paddock.errors import MissingFeatureError, PaddockError
 
 if find_spec("stable_baselines3") is None:

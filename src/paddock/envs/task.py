@@ -69,7 +69,7 @@ def no_course(settings: Mapping[str, Any], vehicle: Any) -> TaskCourse:
 
 
 @dataclass(frozen=True)
-class Task:
+class LearningTask:
     """A task. `poses` (13, n) and `row` show a function the vehicles of all worlds and its own; a world's are adjacent.
 
     start(seed, agent, episode, options, course) -> (Placement, memory); seed of the world, number of the vehicle in it
@@ -148,12 +148,12 @@ def judge_and_observe(
     return after, verdict, observe(at, after, action, options, course, poses, row)
 
 
-def check_task(task: Task) -> None:
+def check_task(task: LearningTask) -> None:
     """Require columns with units, and functions that are compiled alike everywhere."""
     for tuple_class in (task.action, task.observation, task.memory, task.options):
         columns_of(tuple_class)
     check_functions(task)
 
 
-TASKS = PluginFolder("task", tasks, "paddock.envs", "TASK", Task, check_task)
+TASKS = PluginFolder("task", tasks, "paddock.envs", "TASK", LearningTask, check_task)
 find_task, task_names = TASKS.find, TASKS.names

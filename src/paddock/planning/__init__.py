@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from paddock.planning.from_scenario import plan, simulate
     from paddock.planning.mission.kinematic import KinematicRun
     from paddock.planning.mission.mission import Mission
-    from paddock.planning.paths.climb import climbing
-    from paddock.planning.paths.dubins import dubins, dubins_lengths
+    from paddock.planning.paths.dubins import climbing, dubins, dubins_lengths
     from paddock.planning.paths.path import Path, Segment, arc, line
     from paddock.planning.paths.reeds_shepp import reeds_shepp, reeds_shepp_lengths
     from paddock.planning.paths.wind import dubins_in_wind
@@ -36,8 +35,7 @@ NAMES = {
     "from_scenario": "plan simulate",
     "mission.kinematic": "KinematicRun",
     "mission.mission": "Mission",
-    "paths.climb": "climbing",
-    "paths.dubins": "dubins dubins_lengths",
+    "paths.dubins": "climbing dubins dubins_lengths",
     "paths.path": "Path Segment arc line",
     "paths.reeds_shepp": "reeds_shepp reeds_shepp_lengths",
     "paths.wind": "dubins_in_wind",

@@ -3,16 +3,18 @@
 In each round of a fixed period every vehicle bids, and broadcasts what it believes at a random time within the round:
 vehicles that do not hear each other would otherwise collide in every round. A vehicle handles what has arrived
 by the end of the round with the contents of the time of sending; what arrives later counts in a later round, what is
-older than its information about the sender does not. The vehicles agree if all believe in the same winners.
+older than its information about the sender does not. The vehicles agree if all believe in the same winners; vehicles in
+separate parts of the network agree among themselves.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from paddock.planning.costs import Costs
 from paddock.planning.methods.cbba import Beliefs, Consensus, Options, bidding_for, listen, release
-from paddock.radio import channel
+from paddock.radio.air import BROADCAST, MAIL_NUMBER, MAILS, airtime
 from paddock.radio.messages import Messages
 from paddock.radio.network import Ints, component_labels
 from paddock.world.columns import Floats
@@ -32,18 +34,22 @@ class Agreement(NamedTuple):
     rounds: int  # until the last change
     seconds: float  # of simulated time
     sent: int  # messages
-    received: int
+    received: int  # receptions of all vehicles
     conflicts: int  # tasks in the bundles of several vehicles
     unassigned: int  # tasks in no bundle
-    parts: int  # components of the network that have a vehicle
+    parts: int  # groups of vehicles that hear each other, directly or over others of them
+    settled: bool = False  # whether the vehicles of each part agree
 
     def describe(self) -> str:
         """Return the result in one line."""
-        took = f"{self.rounds} rounds ({self.seconds:g} s), {self.received} of {self.sent} messages heard by others"
+        rounds = "1 round" if self.rounds == 1 else f"{self.rounds} rounds"
+        heard = self.received / max(self.sent, 1)
+        took = f"{rounds}, {self.seconds:g} s in all; {self.sent} messages, each heard by {heard:.1f} on average"
         if self.agreed:
             return f"agreed after {took}"
-        apart = f"; the network has {self.parts} parts" if self.parts > 1 else ""
-        return f"did not agree after {took}: {self.conflicts} tasks with several winners{apart}"
+        among = ", which agree among themselves" if self.settled else ""
+        apart = f"; there are {self.parts} groups that do not hear each other{among}" if self.parts > 1 else ""
+        return f"did not agree after {took}; {self.conflicts} tasks with several winners{apart}"
 
 
 class RadioConsensus:
@@ -58,7 +64,7 @@ class RadioConsensus:
         self.sent = self.received = 0
         self._sent: dict[int, tuple[int, int]] = {}  # number of a message -> round and vehicle
         self._copies: dict[int, Sent] = {}  # round -> what was sent
-        self._read = messages.air.whole[channel.MAILS, self.radios].copy()
+        self._read = messages.air.whole[MAILS, self.radios].copy()
 
     @property
     def bits(self) -> int:
@@ -92,7 +98,7 @@ class RadioConsensus:
         for k in np.argsort(later, kind="stable").tolist():
             messages.advance(time + float(later[k]))
             radio, at = int(self.radios[k]), time + float(later[k])
-            self._sent[messages.send(radio, channel.BROADCAST, b"", at, bits=self.bits)] = now, k
+            self._sent[messages.send(radio, BROADCAST, b"", at, bits=self.bits)] = now, k
             self.sent += 1
 
     def _arrived(self, beliefs: Beliefs) -> list[tuple[int, np.ndarray]]:
@@ -100,10 +106,10 @@ class RadioConsensus:
         count, air, room = len(self.radios), self.messages.air, self.messages.section.mailbox
         found: dict[int, np.ndarray] = {}
         for i, radio in enumerate(self.radios.tolist()):
-            total = int(air.whole[channel.MAILS, radio])
+            total = int(air.whole[MAILS, radio])
             places = np.arange(max(int(self._read[i]), total - room), total) % room
             self._read[i] = total
-            for number in air.mail[radio, places, channel.MAIL_NUMBER].tolist():
+            for number in air.mail[radio, places, MAIL_NUMBER].tolist():
                 sent, sender = self._sent.get(number, (-1, -1))
                 if sent in self._copies:
                     hears = found.setdefault(sent, np.zeros((count, count), bool))
@@ -112,13 +118,37 @@ class RadioConsensus:
         return sorted(found.items())
 
     def run(self, most: int = 1000) -> Agreement:
-        """Run rounds until all agree, nothing changes for long, or there were `most`; return how it ended."""
+        """Run rounds until each part agrees, nothing changes for long, or there were `most`; return how it ended."""
         c, vehicles = self.consensus, len(self.radios)
         while c.rounds < most:
             self.round()
-            if c.quiet and (c.agreed or c.quiet > CALM_FACTOR * vehicles + CALM):
+            if c.quiet and (self._settled or c.quiet > CALM_FACTOR * vehicles + CALM):
                 break
         return self.result()
+
+    def assigned(self, most: int = 1000) -> tuple[list[int | None], Agreement]:
+        """Run rounds as `run`; return the first task of each vehicle and how the rounds ended."""
+        ended = self.run(most)
+        return [order[0] if order else None for order in self.consensus.orders()], ended
+
+    @property
+    def _settled(self) -> bool:
+        """Whether the vehicles of each part of the network believe in the same winners."""
+        _, first, part = np.unique(self._labels(), return_index=True, return_inverse=True)
+        winners = self.consensus.beliefs.winners
+        return bool((winners == winners[first[part.reshape(-1)]]).all())
+
+    def _labels(self) -> Ints:
+        """Return the group of each vehicle. Broadcasts make one hop: stations and other radios do not join groups."""
+        routes = self.messages.routes
+        place = np.full(len(routes.start) - 1, -1)
+        place[self.radios] = np.arange(len(self.radios))
+        rows, peers = place[np.repeat(np.arange(len(place)), np.diff(routes.start))], place[routes.peer]
+        kept = np.flatnonzero((rows >= 0) & (peers >= 0))
+        kept = kept[np.argsort(rows[kept], kind="stable")]
+        counts = np.bincount(rows[kept], minlength=len(self.radios))
+        start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        return component_labels(start, np.ascontiguousarray(peers[kept]).astype(np.int64))
 
     def result(self) -> Agreement:
         """Return how the rounds so far have ended."""
@@ -126,7 +156,6 @@ class RadioConsensus:
         tasks = c.beliefs.bids.shape[1]
         held = [row[:count] for row, count in zip(c.beliefs.bundles, c.beliefs.counts.tolist(), strict=True)]
         holders = np.bincount(np.concatenate([*held, np.zeros(0, np.int64)]), minlength=tasks)
-        labels = component_labels(self.messages.routes.start, self.messages.routes.peer)[self.radios]
         return Agreement(
             bool(c.agreed and c.quiet > 0),
             c.rounds - c.quiet,
@@ -135,7 +164,8 @@ class RadioConsensus:
             self.received,
             int((holders > 1).sum()),
             int((holders == 0).sum()),
-            len(np.unique(labels)),
+            len(np.unique(self._labels())),
+            self._settled and c.quiet > 0,
         )
 
 
@@ -152,3 +182,55 @@ def solve_over_radio(
     rounds = RadioConsensus(bidding_for(costs, options), messages, radios, start, period)
     ended = rounds.run(most)
     return rounds.consensus.orders(), ended
+
+
+class Negotiated(NamedTuple):
+    """A plan that vehicles have negotiated."""
+
+    bundles: list[list[int]]  # the tasks that each believes to have won, in order
+    orders: list[list[int]]  # without those that another vehicle has won with a higher bid
+    agreement: Agreement
+
+    def describe(self) -> str:
+        """Return the result in one line."""
+        count = self.agreement.conflicts
+        solved = f"; the higher bid decides on {count} of them" if count else ""
+        left = f"; no vehicle has won {self.agreement.unassigned} tasks" if self.agreement.unassigned else ""
+        return self.agreement.describe() + solved + left
+
+
+def negotiate(
+    costs: Costs, options: Options, messages: Messages, radios: Ints, present: Sequence[Sequence[int]] = ()
+) -> Negotiated:
+    """Let vehicles negotiate over radio: they keep the tasks of their `present` orders and bid for the others.
+
+    A round takes twice the time in which all of them can send one after the other, 0.5 s at least.
+    """
+    consensus = bidding_for(costs, options)
+    if any(present):
+        consensus = _continued(consensus, present)
+    rounds = RadioConsensus(consensus, messages, radios)
+    taken = float(airtime(messages.rules, messages.devices, int(radios[0]), rounds.bits)) if len(radios) else 0.0
+    rounds.period = max(rounds.period, 2.0 * len(radios) * taken)
+    ended, bundles = rounds.run(), consensus.orders()
+    best: dict[int, tuple[float, int]] = {}
+    for vehicle, order in enumerate(bundles):
+        for task in order:
+            bid = float(consensus.beliefs.bids[vehicle, task]), -vehicle
+            best[task] = max(best.get(task, bid), bid)
+    orders = [[task for task in order if -best[task][1] == vehicle] for vehicle, order in enumerate(bundles)]
+    return Negotiated(bundles, orders, ended)
+
+
+def _continued(consensus: Consensus, present: Sequence[Sequence[int]]) -> Consensus:
+    """Return the vehicles with tasks that no other one can win."""
+    old = consensus.beliefs
+    vehicles, tasks = old.bids.shape
+    most = max(old.bundles.shape[1], *(len(order) for order in present)) if tasks else 0
+    found = Consensus(vehicles, tasks, min(most + max(map(len, present)), tasks), consensus.bidder)
+    b = found.beliefs
+    for vehicle, order in enumerate(present):
+        b.paths[vehicle, : len(order)] = b.bundles[vehicle, : len(order)] = order
+        b.counts[vehicle] = len(order)
+        b.bids[vehicle, order], b.winners[vehicle, order] = np.inf, vehicle
+    return found

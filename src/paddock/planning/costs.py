@@ -15,7 +15,7 @@ from paddock.planning.coverage.shapes import CALM, Drift, InfeasibleError, Tight
 from paddock.planning.known_ways import NEVER, KnownWays
 from paddock.planning.obstacles.crossing import inside, known_walls
 from paddock.planning.obstacles.zones import Zone
-from paddock.planning.paths.climb import along
+from paddock.planning.paths.dubins import along
 from paddock.planning.paths.path import Path
 from paddock.planning.problem import Moves, Problem, Task, Vehicle
 from paddock.planning.routes import late_task, route_of

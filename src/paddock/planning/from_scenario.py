@@ -1,8 +1,11 @@
-"""From a scenario to a planning problem, `plan` and `simulate`; errors name the location in the scenario."""
+"""From a scenario to a planning problem, `plan` and `simulate`; errors name the location in the scenario.
+
+Obstacles of the world become no-fly zones, and routes keep their height above its ground.
+"""
 
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, TypeVar, get_args
@@ -17,7 +20,6 @@ from paddock.planning.coverage.shapes import AreaShape, CircleShape, LineShape, 
 from paddock.planning.methods import Progress, find_method
 from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.mission import Mission
-from paddock.planning.obstacles.scenery import refuse_low, zones_of_obstacles
 from paddock.planning.obstacles.zones import CircleZone, PolygonZone, Zone
 from paddock.planning.planner import solve
 from paddock.planning.problem import (
@@ -36,13 +38,14 @@ from paddock.planning.routes import Plan, Route
 from paddock.planning.splitting import split_fields
 from paddock.scenario import Scenario, VehicleEntry, load_preset, load_scenario, spawn_poses
 from paddock.scenario.mission import MissionSection as MissionSection
-from paddock.scenario.tasks import NoFlyZone
+from paddock.scenario.tasks import NoFlyZone, numbered
 from paddock.scenario.tasks import TaskEntry as TaskSection
 from paddock.track.from_scenario import track_of, world_with_track
 from paddock.vehicles.model import find_model
-from paddock.world.columns import column_index, defaults_of
+from paddock.world.columns import Floats, column_index, defaults_of
 from paddock.world.fleet import draw_uniforms, stream_ids
 from paddock.world.lane_change import course_cones
+from paddock.world.obstacles import Obstacles
 from paddock.world.scenery import ground_heights, scenery_of
 
 SPAWN_PURPOSE = 1  # as in the engine: both draw the same positions
@@ -351,3 +354,57 @@ def chosen(
     if method is not None and method != setup.method:
         setup = replace(setup, method=method, options={})
     return setup if options is None else replace(setup, options=options)
+
+
+STEP = 2.0  # m between the points of a route that are checked
+CLIMB = 10.0  # m per m of clearance around start and home, in which a route may be lower: it climbs and descends
+
+
+def zones_of_obstacles(obstacles: Obstacles, margin: float, taken: Collection[str]) -> list[Zone]:
+    """Return a zone for each obstacle, `margin` (m) larger on all sides; a wall has one per straight part.
+
+    Zones have the names of their obstacles, or `obstacle_k`; `taken` are names in use.
+    """
+    found: list[Zone] = []
+    names = set(taken)
+
+    def name_of(entry: float) -> str:
+        given = obstacles.entries[int(entry)].name
+        name = given if given and given not in names else numbered(given or "obstacle", int(entry), names)
+        names.add(name)
+        return name
+
+    for k, (_, _, low, high, *_, entry) in enumerate(obstacles.boxes.tolist()):
+        corners = tuple((x, y) for x, y in obstacles.outline(k).tolist())
+        zone = PolygonZone(name_of(entry), corners, low - margin, high + margin)
+        found.append(zone.grown(margin) if margin > 0.0 else zone)
+    for x, y, low, high, radius, _, entry in obstacles.rounds.tolist():
+        found.append(CircleZone(name_of(entry), x, y, radius + margin, low - margin, high + margin))
+    return found
+
+
+def refuse_low(
+    routes: Sequence[Route], vehicles: Sequence[Vehicle], heights: Callable[[Any, Any], Floats], clearance: float
+) -> None:
+    """Raise InvalidValueError if a route of a flying vehicle comes nearer to the ground than `clearance` (m).
+
+    Near its start and its home a vehicle only must not be below the ground.
+    """
+    known = {vehicle.name: vehicle for vehicle in vehicles}
+    for route in routes:
+        vehicle = known.get(route.vehicle)
+        if vehicle is None or vehicle.moves == "ground" or not route.legs:
+            continue
+        places = route.path.points(max(STEP, route.path.flown / 50_000))
+        over = places[:, 2] - heights(places[:, 0], places[:, 1])
+        ends = np.array([vehicle.pose[:2], vehicle.home[:2]])
+        away = np.sqrt(((places[:, None, :2] - ends[None]) ** 2).sum(axis=2)).min(axis=1)
+        wanted = np.where(away <= CLIMB * clearance, 0.0, clearance)
+        short = over - wanted
+        worst = int(np.argmin(short))
+        if short[worst] < -1e-6:
+            x, y, z = places[worst, :3].tolist()
+            raise InvalidValueError(
+                f"the route of {route.vehicle!r} is {over[worst]:.1f} m above the ground at ({x:.0f}, {y:.0f}), "
+                f"ground_clearance is {clearance:g} m: an altitude of {z - short[worst]:.0f} m or more is valid there"
+            )

@@ -131,6 +131,10 @@ def _check(vehicle: Vehicle, wind: tuple[float, float]) -> None:
         ("its speed must be a positive number of m/s", 0.0 < vehicle.speed < inf, vehicle.speed),
         ("its turn radius must be a number of metres >= 0", 0.0 <= vehicle.radius < inf, vehicle.radius),
         ("its range must be a number of metres >= 0", vehicle.range >= 0.0, vehicle.range),
+        ("its travel height must be a number of metres", isfinite(vehicle.travels_at), vehicle.travels_at),
+        ("its layer must be a number of metres", isfinite(vehicle.lift), vehicle.lift),
+        ("its slope must be a positive number", vehicle.slope > 0.0, vehicle.slope),
+        ("its departure must be a number of seconds", isfinite(vehicle.departs), vehicle.departs),
     ):
         if not valid:
             raise InvalidValueError(f"{who}: {what}, not {value:g}")
@@ -154,11 +158,11 @@ class Happening:
 
 @dataclass(frozen=True)
 class LostLink:
-    """What happens when there is no path over the radio to a vehicle."""
+    """What happens when packets between a mission and a vehicle do not arrive."""
 
-    lost_after: float = 2.0  # s without a path after which contact is lost
+    lost_after: float = 3.0  # s without a report after which contact is lost
     action: Literal["return", "hold", "continue"] = "return"  # of the vehicle, after the time-out
-    timeout: float = 20.0  # s without a path
+    timeout: float = 20.0  # s without a packet
     replan_every: float = 5.0  # s, at least, between plans for lost and regained contacts
 
 

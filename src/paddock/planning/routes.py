@@ -139,7 +139,7 @@ def route_of(costs: Costs, vehicle: int, order: Sequence[int]) -> Route:
         return Route(who.name, (), who.speed)
     if predictable(costs, vehicle, order):
         return Route(who.name, tuple(_predicted(costs, vehicle, order)), who.speed)
-    writer = _Writer(costs, vehicle)
+    writer = _RouteWriter(costs, vehicle)
     for t in order:
         writer.do(t)
     writer.follow("return", None, writer.onward(who.home), who.home[3])
@@ -158,7 +158,7 @@ def predictable(costs: Costs, vehicle: int, order: Sequence[int]) -> bool:
 
 def _predicted(costs: Costs, vehicle: int, order: Sequence[int]) -> list[Leg]:
     who, jobs, table = costs.problem.vehicles[vehicle], costs.jobs(vehicle), costs.legs(vehicle, order)
-    writer = _Writer(costs, vehicle)
+    writer = _RouteWriter(costs, vehicle)
     for t, (way, wait, begin, arrival, end, _) in zip(order, table[:-1].tolist(), strict=True):
         task, z = costs.problem.tasks[t], writer.here[2]
         x, y, heading = writer.entry(t)
@@ -178,7 +178,7 @@ def _predicted(costs: Costs, vehicle: int, order: Sequence[int]) -> list[Leg]:
 
 def first_infeasible(costs: Costs, vehicle: int, order: Sequence[int]) -> int:
     """Return the position in an infeasible order of the first task that cannot be reached, or that has no way home."""
-    writer = _Writer(costs, vehicle)
+    writer = _RouteWriter(costs, vehicle)
     for k, t in enumerate(order):
         try:
             writer.do(t)
@@ -197,7 +197,7 @@ def late_task(costs: Costs, route: Route) -> int | None:
     return next((k for k, leg in enumerate(begun) if leg.begins > closes[str(leg.task)] + 1e-9), None)
 
 
-class _Writer:
+class _RouteWriter:
     """Builds the legs of a route in sequence."""
 
     def __init__(self, costs: Costs, vehicle: int) -> None:

@@ -8,8 +8,7 @@ from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.obstacles.around import ZoneMap, on_border, waiting_place, way_in, way_out
 from paddock.planning.obstacles.crossing import blocked_by, inside
 from paddock.planning.obstacles.zones import Clearance, Zone
-from paddock.planning.paths.climb import along, raised, tilted
-from paddock.planning.paths.dubins import dubins
+from paddock.planning.paths.dubins import along, dubins, raised, tilted
 from paddock.planning.paths.path import Path, Pose, Segment, carried
 from paddock.planning.paths.reeds_shepp import reeds_shepp
 from paddock.planning.paths.wind import course_of, dubins_in_wind, over_ground
@@ -20,6 +19,7 @@ Start = tuple[float, float, float]
 End = tuple[float, float, float | None]
 SAME_HEIGHT = 1e-9  # m
 ROOM = 0.01  # m: tolerance of the part of a path on which it changes height
+MOST_TURNS = 10_000  # of a climb
 NARROW = 2.0  # m: radius of the climb spiral of a vehicle that can turn on the spot
 
 
@@ -59,7 +59,10 @@ class Transits:
                 level = self._level(vehicle, begin, end, between(self.zones, z, z))
                 return self._stepped(level, vehicle, start, goal, first=here is goal)
         level = self._level(vehicle, begin, end, passed)
-        return raised(level, start[2], goal[2], vehicle.slope, self.circle(vehicle, start))
+        turn, climb = self.circle(vehicle, start), abs(start[2] - goal[2])
+        if climb > MOST_TURNS * along(turn) * vehicle.slope:
+            raise InfeasibleError(f"a change of height by {climb:g} m takes more than {MOST_TURNS:,} turns")
+        return raised(level, start[2], goal[2], vehicle.slope, turn)
 
     def _level(self, vehicle: Vehicle, begin: Start, end: End, zones: tuple[Zone, ...]) -> Path:
         """Return the path on one level, around zones."""

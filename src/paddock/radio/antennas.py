@@ -173,9 +173,9 @@ def sector_antenna(azimuth: float, elevation: float, peak: float | None = None) 
     return Antenna(SECTOR, _lossless(azimuth, elevation) if peak is None else peak, azimuth, elevation)
 
 
-def dipole_antenna() -> Antenna:
-    """Return a half-wave dipole without losses."""
-    return Antenna(DIPOLE, DIPOLE_GAIN)
+def dipole_antenna(peak: float | None = None) -> Antenna:
+    """Return a half-wave dipole; without losses unless its peak gain (dBi) is given."""
+    return Antenna(DIPOLE, DIPOLE_GAIN if peak is None else peak)
 
 
 def _lossless(azimuth: float, elevation: float) -> float:

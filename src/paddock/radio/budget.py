@@ -1,10 +1,13 @@
 """The budget of one link: every gain and loss from the transmitter to the packets that arrive."""
 
+from math import isclose
 from typing import Any, NamedTuple
 
+from paddock.radio.bursts import link_error
 from paddock.radio.links import (
     BANDWIDTH,
     BITS,
+    BURST,
     DUTY,
     FREQUENCY,
     GROUP,
@@ -15,7 +18,9 @@ from paddock.radio.links import (
     POWER,
     SAME_CHANNEL,
     SENSITIVITY,
+    SHARE,
     SPREAD,
+    WAVEFORM,
     X,
     Y,
     Z,
@@ -27,9 +32,11 @@ from paddock.radio.links import (
 )
 from paddock.radio.paths import Paths, extra_losses
 from paddock.radio.propagation import MODELS
-from paddock.radio.radios import Classes, Radios
-from paddock.radio.signal import ber, capacity, decibels, per, power_ratio
+from paddock.radio.radios import Classes, Floats, Radios
+from paddock.radio.signal import ber, capacity, decibels, expm1, per, power_ratio, sinr_db
+from paddock.scenario.radio_types import SAME
 
+NOTHING = -299.0  # dBm: less is no power at all
 MOST_OUTSIDE = 300.0  # dB: nothing is in the band at all
 MODEL_NAMES = {number: name for name, number in MODELS.items()}
 
@@ -54,16 +61,19 @@ class LinkBudget(NamedTuple):
     received: float  # dBm
     sensitivity: float  # dBm
     noise: float  # dBm
-    interference: float  # dBm, of other radios in the receiver's band
+    interference: float  # dBm, mean of other radios in the receiver's band
     jamming: float  # dBm
     sinr: float  # dB
     needed: float  # dB
-    ber: float
-    per: float
+    ber: float  # at this SINR
+    per: float  # of packets, which bursts of a jammer hit or miss
     capacity: float  # bit/s, Shannon
     up: bool  # at the last update
     outside: float = 0.0  # dB lost outside the receiver's band, where it cannot decode the transmitter
-    mismatch: str = ""  # why it cannot: other channel, other modulation; empty if it can
+    mismatch: str = ""  # why it cannot: other channel, modulation, bandwidth or bit rate; empty if it can
+    burst_share: float = 0.0  # of time in bursts of a jammer, 0: there are none
+    burst_sinr: float = 0.0  # dB, during them
+    collided: float = 0.0  # share of packets that meet transmissions of radios with a duty
 
     @property
     def jammer_to_signal(self) -> float:
@@ -90,13 +100,23 @@ class LinkBudget(NamedTuple):
             ("interference", self.interference, "dBm"),
             ("jamming", self.jamming, "dBm"),
             ("SINR", self.sinr, "dB"),
+            *([("SINR in bursts", self.burst_sinr, "dB")] if self.burst_share else []),
+            *([("time in bursts", 100.0 * self.burst_share, "%")] if self.burst_share else []),
             ("needed SINR", self.needed, "dB"),
+            *([("packets that collide", 100.0 * self.collided, "%")] if self.collided else []),
             ("packet error rate", self.per, ""),
             ("capacity", self.capacity / 1e6, "Mbit/s"),
         ]
-        lines = [f"{name:<28}{value:>10.{4 if unit == '' else 2}f} {unit}".rstrip() for name, value, unit in rows]
+        lines = [f"{name:<28}{_shown(value, unit)}" for name, value, unit in rows]
         state = "up" if self.up else f"down ({self.mismatch})" if self.mismatch else "down"
         return "\n".join([f"{self.source} -> {self.to}: {state}", *lines])
+
+
+def _shown(value: float, unit: str) -> str:
+    """Return a value of a budget in a column; a power that is not there at all is none."""
+    if unit == "dBm" and value <= NOTHING:
+        return f"{'none':>10}"
+    return f"{value:>10.{4 if unit == '' else 2}f} {unit}".rstrip()
 
 
 def link_budget(
@@ -107,13 +127,17 @@ def link_budget(
     j: int,
     interference: float,
     jamming: float,
+    bursts: Floats,
+    collisions: tuple[float, float] | None,
     up: bool,
     source: str,
     to: str,
 ) -> LinkBudget:
     """Return the budget from radio j to radio i; `interference` of all radios and `jamming` in its band are in mW.
 
-    Of a transmission on another channel or with another modulation, the receiver gets power in its band and no packets.
+    `bursts` (BURST_ROWS, n) are those of the links: errors are those of packets that a jammer hits now and then.
+    `collisions`: power (mW) of all but packets of other radios, and the load of those; None if there are none. Of a
+    transmission that it cannot decode, the receiver gets power in its band and no packets.
     """
     table: Any = radios.table
     c = int(classes.of[int(table[GROUP, i]), int(table[GROUP, j])])
@@ -131,18 +155,34 @@ def link_budget(
     if mismatch:
         outside = 0.0 - decibels(share) if share > 0.0 else MOST_OUTSIDE
         received -= outside
-    sinr = power_ratio(received) / (float(table[NOISE, i]) + others + jamming)
+    floor = float(table[NOISE, i]) + others + jamming
+    ratio = sinr_db(received, decibels(float(table[NOISE, i])), others + jamming)
+    sinr = power_ratio(ratio)
     errors = 0.5 if mismatch else ber(int(table[MODULATION, i]), sinr * float(table[SPREAD, i]))
+    bits = float(table[BITS, i])
+    lost = 1.0 if mismatch else per(errors, bits)
+    share_of_time = float(bursts[SHARE, i])
+    collided = 0.0
+    if collisions is not None and not mismatch:
+        floor, load = collisions
+        lost = per(ber(int(table[MODULATION, i]), power_ratio(received) / floor * float(table[SPREAD, i])), bits)
+        collided = -expm1(-load)
+    if share_of_time > 0.0 and not mismatch:
+        lost = link_error(table, i, power_ratio(received), floor, bursts)
+    lost = 1.0 - (1.0 - lost) * (1.0 - collided)
     return LinkBudget(
         *(source, to, pair_distance(table, i, j), float(table[FREQUENCY, j]), float(table[POWER, j])),
         *(other, own, polarisation, MODEL_NAMES[int(classes.table[MODEL, c])], loss),
         *(diffraction, obstacles, shadowing, fading, received, float(table[SENSITIVITY, i])),
-        *(decibels(float(table[NOISE, i])), decibels(others), decibels(jamming), decibels(sinr)),
-        *(float(table[NEEDED, i]), errors, 1.0 if mismatch else per(errors, float(table[BITS, i]))),
+        *(decibels(float(table[NOISE, i])), decibels(others), decibels(jamming), ratio),
+        *(float(table[NEEDED, i]), errors, lost),
         capacity=0.0 if mismatch else capacity(float(table[BANDWIDTH, i]), sinr),
         up=up,
         outside=outside,
         mismatch=mismatch,
+        burst_share=share_of_time,
+        burst_sinr=decibels(power_ratio(received) / (floor + bursts[BURST, i] * (1.0 - share_of_time))),
+        collided=collided,
     )
 
 
@@ -150,4 +190,8 @@ def _mismatch(table: Any, i: int, j: int) -> str:
     """Return why receiver i cannot decode transmitter j whatever its power; empty if it can."""
     if abs(float(table[FREQUENCY, j] - table[FREQUENCY, i])) > SAME_CHANNEL * float(table[BANDWIDTH, i]):
         return "other channel"
-    return "" if table[MODULATION, j] == table[MODULATION, i] else "other modulation"
+    if table[WAVEFORM, j] == table[WAVEFORM, i]:
+        return ""
+    if table[MODULATION, j] != table[MODULATION, i]:
+        return "other modulation"
+    return "other bit rate" if isclose(table[BANDWIDTH, j], table[BANDWIDTH, i], rel_tol=SAME) else "other bandwidth"

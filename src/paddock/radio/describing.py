@@ -1,18 +1,21 @@
 """Radios, stations and jammers as plain trees, for clients and viewers of recordings."""
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple, cast
 
-from paddock.radio.jamming import JammerState, on_share
-from paddock.radio.radios import COLUMN, Radios
+from paddock.radio.jamming import JammerState, active_share
+from paddock.radio.link_classes import classes_of
+from paddock.radio.radios import COLUMN, Floats, Radios
 from paddock.radio.signal import decibels
-from paddock.radio.survey import free_range
+from paddock.radio.survey import radio_ranges
+from paddock.radio.views import ServiceTraffic
 from paddock.scenario.radio import RadioSection
-from paddock.wire.operations.results import (
+from paddock.wire.operations.radio_results import (
     JammerTree,
     RadioFleetTree,
     RadioTree,
     RadioTypeTree,
+    ServiceTrafficTree,
     SpooferTree,
     StationTree,
 )
@@ -26,23 +29,29 @@ class Emitters(NamedTuple):
 
 
 def radio_tree(
-    section: RadioSection, radios: Radios, emitters: Emitters, counts: dict[str, int], traffic: dict[str, int]
+    section: RadioSection,
+    radios: Radios,
+    emitters: Emitters,
+    counts: dict[str, int],
+    traffic: dict[str, int],
+    services: Mapping[str, ServiceTrafficTree],
 ) -> RadioTree:
     """Return what a viewer draws; `counts` of links are 0 where they are not known."""
+    ranges = radio_ranges(radios, classes_of(section, radios.groups))
     fleets: list[RadioFleetTree] = [
-        {"name": part.fleet, "radios": [_type(radios, part.first + k) for k in range(part.slots)]}
+        {"name": part.fleet, "radios": [_type(radios, part.first + k, ranges) for k in range(part.slots)]}
         for part in radios.parts
     ]
     stations: list[StationTree] = []
     for k, name in enumerate(radios.stations):  # as in the numbers of neighbours: one for each radio
         x, y, z = radios.table[:3, radios.carried + k].tolist()
-        stations.append({"name": name, "position": (x, y, z), "radio": _type(radios, radios.carried + k)})
+        stations.append({"name": name, "position": (x, y, z), "radio": _type(radios, radios.carried + k, ranges)})
     known = {name: counts.get(name, 0) for name in ("links", "up", "ups", "downs", "jammed")}
-    found = {"rate": section.rate, "fleets": fleets, "stations": stations, **emitters._asdict(), "traffic": traffic}
-    return {**found, **known}  # type: ignore[typeddict-item]
+    found = {"rate": section.rate, "fleets": fleets, "stations": stations, **emitters._asdict()}
+    return {**found, "traffic": traffic, "services": services, **known}  # type: ignore[typeddict-item]
 
 
-def _type(radios: Radios, number: int) -> RadioTypeTree:
+def _type(radios: Radios, number: int, ranges: Floats) -> RadioTypeTree:
     column = radios.table[:, number]
     return {
         "type": radios.groups[int(column[COLUMN.group])].type,
@@ -52,8 +61,13 @@ def _type(radios: Radios, number: int) -> RadioTypeTree:
         "sensitivity": float(column[COLUMN.sensitivity]),
         "noise": decibels(float(column[COLUMN.noise])),
         "needed": float(column[COLUMN.needed]),
-        "range": free_range(radios, number),
+        "range": float(ranges[int(column[COLUMN.group])]),
     }
+
+
+def service_trees(counts: Mapping[str, ServiceTraffic]) -> dict[str, ServiceTrafficTree]:
+    """Return the packets of services as plain trees."""
+    return {name: cast(ServiceTrafficTree, one._asdict()) for name, one in counts.items()}
 
 
 def jammer_trees(section: RadioSection, states: Iterable[JammerState], time: float) -> list[JammerTree]:
@@ -66,7 +80,8 @@ def jammer_trees(section: RadioSection, states: Iterable[JammerState], time: flo
                 "name": one.name,
                 "kind": one.kind,
                 "on": state.on,
-                "active": on_share(one.on, time, 1.0 / section.rate) if state.on else 0.0,
+                "scheduled": state.scheduled,
+                "active": active_share(state, one.on, time, 1.0 / section.rate),
                 "position": state.position,
                 "vehicle": state.vehicle,
                 "power": state.power,
@@ -82,8 +97,16 @@ def spoofer_trees(section: RadioSection, states: Iterable[JammerState], time: fl
     """Return spoofers of given states; which receivers they have captured is not known here."""
     found: list[SpooferTree] = []
     for one, state in zip(sorted(section.spoofers, key=lambda one: one.name), states, strict=True):
-        given = state.position, state.vehicle, state.power
-        active = state.on and on_share(one.on, time, 1.0 / section.rate) > 0.0
-        fields = dict(zip(("position", "vehicle", "power"), given, strict=True))
-        found.append({"name": one.name, "on": state.on, "active": active, **fields, "captured": 0})  # type: ignore[typeddict-item]
+        found.append(
+            {
+                "name": one.name,
+                "on": state.on,
+                "scheduled": state.scheduled,
+                "active": active_share(state, one.on, time, 1.0 / section.rate) > 0.0,
+                "position": state.position,
+                "vehicle": state.vehicle,
+                "power": state.power,
+                "captured": 0,
+            }
+        )
     return found

@@ -253,8 +253,8 @@ def round_part(
     b = px * dx + py * dy - here * change
     c = px * px + py * py - here * here
     root = b * b - a * c
-    if not low <= high or (root < 0.0 and c > 0.0):
-        return 1.0, 0.0
+    if not low <= high or (root <= 0.0 and c > 0.0):
+        return 1.0, 0.0  # also a line beside a cylinder, along its axis
     if root <= 0.0:  # inside a cone along its axis
         return low, high
     root = sqrt(root)

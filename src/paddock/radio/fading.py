@@ -22,7 +22,7 @@ from numpy import empty
 from numpy.typing import NDArray
 
 from paddock.compute.math import PI, atan, exp, log, maximum, minimum, select, sincos, sqrt
-from paddock.compute.philox import philox, uniforms
+from paddock.compute.philox import uniforms
 from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.radio.signal import DECIBELS, expm1, power_ratio
 
@@ -38,18 +38,6 @@ NAKAGAMI_LEAST, NAKAGAMI_MOST = 0.5, 50.0
 STEEPEST = 0.25  # vertical part of a wave vector relative to its horizontal one: waves arrive within 14 degrees
 
 TURN, ORDER, PHASE, SHADOW_LENGTH, SHADOW_TURN = range(50_000, 50_005)  # purposes of draws
-LINK_KEY_0, LINK_KEY_1 = 0x6C696E6B, 0x72616469
-
-
-def link_stream(stream_a: int, stream_b: int) -> int:
-    """Return the 64-bit stream of a link from those of its ends, in any order."""
-    low = stream_a if stream_a < stream_b else stream_b
-    high = stream_b if stream_a < stream_b else stream_a
-    words = philox(
-        low & 0xFFFFFFFF, (low >> 32) & 0xFFFFFFFF, high & 0xFFFFFFFF, (high >> 32) & 0xFFFFFFFF, LINK_KEY_0, LINK_KEY_1
-    )
-    top = words[1] - 4294967296 if words[1] >= 2147483648 else words[1]  # two's complement, also in Python
-    return top * 4294967296 + words[0]
 
 
 def draw_waves(seed: int, stream: int, waves: Any, i: int) -> None:

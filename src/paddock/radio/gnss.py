@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from paddock.compute.math import PI, absolute, exp, log, maximum, minimum, sincos
+from paddock.compute.math import PI, absolute, clamp, log, maximum, minimum, sincos
 from paddock.compute.routine import routine
-from paddock.radio.signal import DECIBELS, NEPERS
+from paddock.radio.signal import DECIBELS
 from paddock.sensing.sensors.gnss import OPEN_SKY, Signal
 from paddock.world.columns import defaults_of
 
@@ -30,7 +30,10 @@ LOBE_STEPS = 64  # of Simpson's rule
 SIGNAL_ROWS = {f"gnss_signal.{name}": k for k, name in enumerate(Signal._fields)}
 CN0, SPOOFED, OFFSET, DRIFT = 0, 1, 2, 5  # rows of a table of signals: those of Signal, then
 CAPTOR, CANDIDATE, HELD, SINCE = 8, 9, 10, 11  # spoofer + 1 (0: none), the same, s for which it was strong enough, s
-OPEN_SIGNAL = np.concatenate([defaults_of(Signal), np.zeros(4)])
+LOST = 12  # s, when the receiver was found without a fix
+HAS_FIX = -1.0  # instead
+OPEN_SIGNAL = np.concatenate([defaults_of(Signal), np.zeros(4), [HAS_FIX]])
+FARTHEST = 1e9  # m, of a false position from the true one
 SIGNAL_POWER = 1.4125375446227555e-13  # mW, AUTHENTIC
 NOISE_DENSITY = 5.011872336272715e-18  # mW/Hz: -173 dBm/Hz, AUTHENTIC - OPEN_SKY
 
@@ -54,10 +57,9 @@ def spectrum_overlap(offset: float, bandwidth: float) -> float:
     return total * step / 3.0 * CHIP_RATE / bandwidth
 
 
-def effective_cn0(cn0: float, jammer_to_signal: float, quality: float) -> float:
-    """Return C/N0 (dB-Hz) under a jammer: C/N0 (dB-Hz) without it, J/S (dB) and Q."""
-    noise = exp(-NEPERS * cn0) + exp(NEPERS * jammer_to_signal) / (quality * CHIP_RATE)
-    return -DECIBELS * log(noise)
+def effective_cn0(carrier: float, jamming: float) -> float:
+    """Return C/N0 (dB-Hz) of a signal (mW) under jammers, the sum of whose powers (mW) times 1 / Q is `jamming`."""
+    return DECIBELS * log(carrier / (NOISE_DENSITY + jamming / CHIP_RATE))
 
 
 def signal_rows(
@@ -111,15 +113,15 @@ def signal_rows(
             noise -= weights[spoofers[captor]] * carrier
             pulled = maximum(now - signals[SINCE, v] - rules[2, captor], 0.0)
             for k in range(3):
-                signals[OFFSET + k, v] = ways[k, captor] + ways[3 + k, captor] * pulled
+                signals[OFFSET + k, v] = clamp(ways[k, captor] + ways[3 + k, captor] * pulled, -FARTHEST, FARTHEST)
                 signals[DRIFT + k, v] = ways[3 + k, captor] if pulled > 0.0 else 0.0
         else:
             signals[SINCE, v] = 0.0
         signals[CAPTOR, v] = captor + 1.0
         signals[SPOOFED, v] = 1.0 if captor >= 0 else 0.0
-        density = NOISE_DENSITY + maximum(noise, 0.0) / CHIP_RATE
         disturbed = noise > 0.0 or captor >= 0
-        signals[CN0, v] = minimum(DECIBELS * log(carrier / density), STRONGEST) if disturbed else OPEN_SKY
+        found = minimum(effective_cn0(carrier, maximum(noise, 0.0)), STRONGEST)
+        signals[CN0, v] = found if disturbed else OPEN_SKY
 
 
 update_signals = routine(signal_rows)
@@ -131,5 +133,7 @@ def possible_signals(signals: Any, spoofers: int, now: float) -> bool:
     valid = ((whole >= 0.0) & (whole <= spoofers) & (whole == np.floor(whole))).all()
     valid &= bool((signals[SPOOFED] == (signals[CAPTOR] > 0.0)).all())
     valid &= bool(((signals[[HELD, SINCE]] >= 0.0) & (signals[[HELD, SINCE]] <= now + 1e-6)).all())
-    valid &= bool((np.abs(signals[OFFSET : DRIFT + 3]) <= 1e9).all())
+    valid &= bool((np.abs(signals[OFFSET : DRIFT + 3]) <= FARTHEST).all())
+    lost = signals[LOST]
+    valid &= bool(((lost == HAS_FIX) | ((lost >= 0.0) & (lost <= now + 1e-6))).all())
     return bool(valid and ((signals[CN0] >= -300.0) & (signals[CN0] <= STRONGEST)).all())

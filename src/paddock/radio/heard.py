@@ -14,7 +14,7 @@ from paddock.compute.kernel import CompiledKernels, fields
 from paddock.compute.neighbours import NeighbourSpec
 from paddock.compute.routine import routine
 from paddock.compute.threads import launch
-from paddock.radio.channel import MAIL_ARRIVED, MAIL_NUMBERS, MAIL_SENT, MAIL_VALUES, MAILS, VALUE_COUNT, Floats, Ints
+from paddock.radio.air import MAIL_ARRIVED, MAIL_NUMBERS, MAIL_SENT, MAIL_VALUES, MAILS, VALUE_COUNT, Floats, Ints
 
 TRUTH, HEARD_STATES, PREDICTED = 0.0, 1.0, 2.0
 STATE_FIELDS = ("x", "y", "z", "qx", "qy", "qz", "qw", "vx", "vy", "vz")  # of a beacon, after the time of sending

@@ -1,7 +1,7 @@
 """Jammers: barrage, spot, swept, pulsed, follower and deceptive, and their power at every receiver.
 
 An update covers the time until the next one. What a jammer does faster than that is averaged over it: the share of a
-pulse train that is on, the share of a sweep that crosses the receiver's band.
+pulse train that is on, the share of a sweep that crosses the receiver's band; `bursts.py` has its effect on packets.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,36 +11,42 @@ from typing import Any
 import numpy as np
 from numpy import int64
 
-from paddock.compute.math import absolute, exp, floor, log, maximum, minimum
+from paddock.compute.math import absolute, clamp, exp, floor, log, maximum, minimum
 from paddock.compute.routine import parallel_range, parallel_routine, routine
-from paddock.errors import InvalidValueError, PaddockError, unknown_name
+from paddock.errors import PaddockError, unknown_name
 from paddock.radio.links import (
     BANDWIDTH,
+    BEGIN,
     BITS,
+    BURST,
+    CYCLE,
     DUTY,
     FREQUENCY,
-    MODULATION,
-    NOISE,
+    LENGTH,
     OWNER,
+    PERIOD,
     POWER,
-    SAME_CHANNEL,
+    SHARE,
     SPREAD,
     common_band,
     level_db,
-    packet_error,
 )
 from paddock.radio.paths import Paths
 from paddock.radio.radios import Classes, Floats, Radios, jammer_radio, turn
+from paddock.radio.settings import SETTABLE, checked_changes
 from paddock.radio.signal import DECIBELS, NEPERS
-from paddock.scenario.radio import HIGHEST_FREQUENCY, LOWEST_FREQUENCY, JammerSection
+from paddock.scenario.base import FARTHEST_PLACE
+from paddock.scenario.radio import JammerSection
+from paddock.scenario.radio_types import HIGHEST_FREQUENCY, LOWEST_FREQUENCY
 from paddock.world.archive import typed
 
 WEAK = -200.0  # dBm: terrain and obstacles count for stronger jammers
 PULSE_DUTY, REACTION, HEARS, FRAMES = 0.5, 0.1, -90.0, 100.0  # unless given
-SWEPT_STEPS = 64  # phases at which the overlap of a sweep is averaged
-SETTABLE = ("on", "position", "vehicle", "power", "frequency", "bandwidth")
-LARGEST = 1e9  # m
-ON, LOW, HIGH, PHASE, SPAN = range(5)  # rows of the table of what jammers do now
+LARGEST = FARTHEST_PLACE  # m
+# rows of the table of what jammers do now; EVERY: s from one burst to the next, 0: on or off until the next update;
+# the last three: cycle of bursts (s), begin and length of one (s; those of a sweep depend on the receiver)
+ON, LOW, HIGH, PHASE, SPAN, EVERY, TURN, START, LASTS = range(9)
+ROWS = 9
 
 
 @dataclass
@@ -48,7 +54,8 @@ class JammerState:
     """What changes of a jammer in a run."""
 
     name: str
-    on: bool  # whether it follows its schedule
+    on: bool  # whether it is switched on
+    scheduled: bool  # whether it follows its schedule; otherwise it transmits while it is on
     position: tuple[float, float, float] | None  # m; None: on a vehicle
     vehicle: str | None
     power: float  # dBm
@@ -57,7 +64,7 @@ class JammerState:
     tuned: float  # Hz: where a follower transmits, 0: nowhere
     heard: float  # Hz: the strongest transmission that a follower hears, 0: none
     since: float  # s: when it began to hear it
-    false_frames: float  # that receivers have accepted, of a deceptive jammer
+    false_frames: float  # that receivers have accepted, of a deceptive jammer: a whole number
 
 
 class Jammers:
@@ -79,10 +86,6 @@ class Jammers:
                 return one
         raise unknown_name("jammer", name, [one.name for one in self.states])
 
-    def reset(self) -> None:
-        """Start a new run."""
-        self.states = [started(one) for one in self.sections]
-
     def place(self, k: int, position: Floats | None, attitude: Floats | None, owner: float) -> None:
         """Put a jammer where its vehicle is; without a position, its vehicle has been removed."""
         self.present[k] = position is not None
@@ -94,21 +97,21 @@ class Jammers:
             turn(table[:, at : at + 1], level[:, None])
 
     def act(self, time: float, interval: float, classes: Classes, paths: Paths, on_air: Floats) -> Floats:
-        """Return what the jammers do from `time` (s) until the next update: rows ON to SPAN.
+        """Return what the jammers do from `time` (s) until the next update: rows ON to LASTS.
 
         `on_air` (n,) is the share of time that each radio has transmitted messages or commands since the last update.
         """
-        doing, table = np.zeros((SPAN + 1, len(self))), self.radios.table
+        doing, table = np.zeros((ROWS, len(self))), self.radios.table
         followers = any(one.kind == "follower" for one in self.sections)
         heard = self.levels(classes, paths, heard=True) if followers else np.zeros((0, 0))
         for k, (one, state) in enumerate(zip(self.sections, self.states, strict=True)):
             at = self.radios.n + k
-            share = on_share(one.on, time, interval) if state.on and self.present[k] else 0.0
+            share = active_share(state, one.on, time, interval) if self.present[k] else 0.0
             table[FREQUENCY, at], table[BANDWIDTH, at] = state.frequency, state.bandwidth
             table[POWER, at] = state.power
-            if one.kind == "pulsed":
-                assert one.period is not None
-                share *= pulsed_share(time, interval, one.period, PULSE_DUTY if one.duty is None else one.duty)
+            pulses = pulse_times(one, state, table[:, at])
+            if pulses is not None:
+                share *= pulsed_share(time, interval, *pulses)
             if one.kind == "swept":
                 assert one.period is not None and one.sweep is not None
                 doing[LOW, k], doing[HIGH, k] = one.sweep
@@ -119,6 +122,10 @@ class Jammers:
                 table[FREQUENCY, at] = state.tuned or state.frequency
                 share = share if state.tuned else 0.0
             doing[ON, k] = share
+            if 0.0 < share < 1.0 or one.kind == "swept":
+                period = one.period if pulses is None else pulses[0]
+                doing[EVERY, k] = interval if period is None else min(period, interval)
+                doing[TURN:, k] = burst_times(one, pulses, time, interval, share)
         return doing
 
     def levels(self, classes: Classes, paths: Paths, heard: bool = False) -> Floats:
@@ -166,7 +173,7 @@ class Jammers:
             raise PaddockError("saved jammers are not those of the scenario")
         for one in states:
             changes = {name: getattr(one, name) for name in SETTABLE}
-            checked_changes({**changes, "position": changes["position"] and list(changes["position"])}, both=True)
+            checked_changes({name: value for name, value in changes.items() if value is not None}, restoring=True)
             tuned = [one.tuned, one.heard]
             if any(f != 0.0 and not LOWEST_FREQUENCY <= f <= HIGHEST_FREQUENCY for f in tuned):
                 raise PaddockError(f"saved jammer {one.name!r} is tuned to {tuned} Hz")
@@ -177,57 +184,22 @@ class Jammers:
 
 def started(one: JammerSection) -> JammerState:
     """Return the state of a jammer at the start of a run."""
-    given = one.enabled, one.position, one.vehicle, one.power, one.frequency, jammer_radio(one).bandwidth
+    frequency = one.frequency if one.sweep is None else 0.5 * sum(one.sweep)
+    given = one.enabled, True, one.position, one.vehicle, one.power, frequency, jammer_radio(one).bandwidth
     return JammerState(one.name, *given, 0.0, 0.0, 0.0, 0.0)
 
 
-LIMITS = {"power": (-100.0, 100.0), "frequency": (LOWEST_FREQUENCY, HIGHEST_FREQUENCY), "bandwidth": (1e-3, 1e11)}
-
-
-def checked_changes(changes: Mapping[str, Any], both: bool = False) -> dict[str, Any]:
-    """Return changes of a jammer in plain values; InvalidValueError for those that are not valid."""
-    found: dict[str, Any] = {}
-    for name, value in changes.items():
-        if name not in SETTABLE:
-            raise unknown_name("setting of a jammer", name, SETTABLE)
-        if name == "on":
-            if not isinstance(value, bool):
-                raise InvalidValueError(f"on must be true or false, not {value!r}")
-            found[name] = value
-        elif name == "vehicle":
-            if value is not None and not isinstance(value, str):
-                raise InvalidValueError(f"vehicle must be the name of a vehicle, not {value!r}")
-            found[name] = value
-        elif name == "position":
-            found[name] = None if value is None else _position(value)
-        else:
-            low, high = LIMITS[name]
-            if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-                raise InvalidValueError(f"{name} must be a number from {low:g} to {high:g}, not {value!r}")
-            found[name] = float(value)
-    given = [name for name in ("position", "vehicle") if found.get(name) is not None]
-    if len(given) == 2 or (both and not given):
-        raise InvalidValueError("a jammer has a position or a vehicle, not both")
-    return found
-
-
-def _position(value: Any) -> list[float]:
-    values = value.tolist() if isinstance(value, np.ndarray) else value
-    numbers = isinstance(values, list | tuple) and len(values) == 3
-    if not numbers or not all(
-        isinstance(one, int | float) and not isinstance(one, bool) and abs(one) <= LARGEST for one in values
-    ):
-        raise InvalidValueError(f"position must be [x, y, z] in m, not {value!r}")
-    return [float(one) for one in values]
-
-
 def changed(state: JammerState, changes: Mapping[str, Any]) -> None:
-    """Apply checked changes to a jammer."""
+    """Apply checked changes to a jammer; one that is switched on transmits whatever its schedule."""
     for name, value in changes.items():
-        setattr(state, name, tuple(value) if name == "position" and value is not None else value)
-    if changes.get("position") is not None:
+        setattr(state, name, tuple(value) if name == "position" else value)
+    if "scheduled" in changes:
+        state.on = True
+    elif "on" in changes:
+        state.scheduled = False
+    if "position" in changes:
         state.vehicle = None
-    elif changes.get("vehicle") is not None:
+    elif "vehicle" in changes:
         state.position = None
 
 
@@ -239,6 +211,63 @@ def on_share(schedule: Sequence[tuple[float, float]] | None, time: float, interv
     for begin, end in schedule:
         share += maximum(minimum(end, time + interval) - maximum(begin, time), 0.0) / interval
     return minimum(share, 1.0)
+
+
+def frame_times(one: JammerSection, state: JammerState, column: Floats) -> tuple[float, float]:
+    """Return the time (s) from one frame of a deceptive jammer to the next, and that of a frame on the air.
+
+    `column` is that of the jammer in the table of radios. Frames that would overlap follow each other.
+    """
+    taken = float(column[BITS] * column[SPREAD] / state.bandwidth)
+    return max(1.0 / (one.frames or FRAMES), taken), taken
+
+
+def pulse_times(one: JammerSection, state: JammerState, column: Floats) -> tuple[float, float] | None:
+    """Return the period (s) of a jammer's pulses and the share of it that they take; None: it has no pulses.
+
+    The frames of a deceptive jammer are pulses.
+    """
+    if one.kind == "deceptive":
+        period, taken = frame_times(one, state, column)
+        return period, taken / period
+    if one.kind == "pulsed" and one.period is not None:
+        return one.period, PULSE_DUTY if one.duty is None else one.duty
+    return None
+
+
+def burst_times(
+    one: JammerSection, pulses: tuple[float, float] | None, time: float, interval: float, share: float
+) -> tuple[float, float, float]:
+    """Return cycle, begin and length (s) of the bursts of a jammer that is on for a share of the interval from `time`.
+
+    What a schedule switches within the interval is one burst. Pulses and sweeps go by their period alone.
+    """
+    if pulses is not None:
+        period, duty = pulses
+        return period, 0.0, period * duty
+    if one.kind == "swept" and one.period is not None:
+        return one.period, 0.0, 0.0
+    begins = [begin for begin, end in one.on or () if end > time and begin < time + interval]
+    return interval, max(min(begins, default=time), time) % interval, share * interval
+
+
+def possible_acts(doing: Floats) -> bool:
+    """Return whether jammers can do this: rows ON to LASTS."""
+    on, low, high, phase, span, every, *times = doing
+    shares = all(((one >= 0.0) & (one <= 1.0)).all() for one in (on, phase, span))
+    still = (low == 0.0) & (high == 0.0)
+    swept = (low >= LOWEST_FREQUENCY) & (low < high) & (high <= HIGHEST_FREQUENCY) & (span > 0.0) & (phase < 1.0)
+    possible = all(((one >= 0.0) & (one <= LARGEST)).all() for one in (every, *times))
+    return shares and bool((still | swept).all()) and possible and bool((times[2] <= times[0]).all())
+
+
+def active_share(
+    state: JammerState, schedule: Sequence[tuple[float, float]] | None, time: float, interval: float
+) -> float:
+    """Return the share of an interval in which a jammer may transmit, by its switch and its schedule."""
+    if not state.on:
+        return 0.0
+    return on_share(schedule if state.scheduled else None, time, interval)
 
 
 def pulsed_share(time: float, interval: float, period: float, duty: float) -> float:
@@ -253,24 +282,63 @@ def pulsed_share(time: float, interval: float, period: float, duty: float) -> fl
 
 def swept_share(
     frequency: float, bandwidth: float, low: float, high: float, width: float, phase: float, span: float
-) -> float:
-    """Return the mean share of a swept transmission in a receiver's band, over a part of the sawtooth's period."""
-    total = 0.0
-    for step in range(SWEPT_STEPS):
-        at = phase + span * (step + 0.5) / SWEPT_STEPS
-        at -= floor(at)
-        total += maximum(common_band(frequency, bandwidth, low + at * (high - low), width), 0.0)
-    return total / SWEPT_STEPS
+) -> tuple[float, float]:
+    """Return the mean and the largest share of a swept transmission in a band, over a part of the sawtooth's period."""
+    before = minimum(span, 1.0 - phase)  # the rest follows from the lowest frequency on
+    total, largest = 0.0, 0.0
+    for begin, end in ((phase, phase + before), (0.0, span - before)):
+        if end > begin:
+            first, last = low + begin * (high - low) - frequency, low + end * (high - low) - frequency
+            passed = crossed(last, bandwidth, width) - crossed(first, bandwidth, width)
+            total += passed / (high - low)
+            nearest = maximum(maximum(first, -last), 0.0)
+            largest = maximum(largest, clamp(common_band(0.0, bandwidth, nearest, width), 0.0, 1.0))
+    return total / span, largest
+
+
+def crossed(offset: float, bandwidth: float, width: float) -> float:
+    """Return the integral (Hz) of the share of a transmission in a band over its centre, up to an offset (Hz).
+
+    The share rises from 0 to its largest value, stays there and falls: a trapezium.
+    """
+    narrower = minimum(bandwidth, width)
+    flat, foot, height = 0.5 * absolute(bandwidth - width), 0.5 * (bandwidth + width), narrower / width
+    x = clamp(offset, -foot, foot)
+    if x < -flat:
+        return 0.5 * height * (x + foot) * (x + foot) / narrower
+    if x <= flat:
+        return height * (0.5 * narrower + x + flat)
+    return height * (narrower + 2.0 * flat - 0.5 * (foot - x) * (foot - x) / narrower)
+
+
+def band_shares(table: Any, i: int, j: int, k: int, doing: Any) -> tuple[float, float]:
+    """Return the shares of the power of jammer k (antenna j) in a receiver's band: the mean, and while it is there."""
+    frequency, bandwidth, width = table[FREQUENCY, i], table[BANDWIDTH, i], table[BANDWIDTH, j]
+    if doing[HIGH, k] > 0.0:
+        mean, largest = swept_share(
+            frequency, bandwidth, doing[LOW, k], doing[HIGH, k], width, doing[PHASE, k], doing[SPAN, k]
+        )
+    else:
+        mean = maximum(common_band(frequency, bandwidth, table[FREQUENCY, j], width), 0.0)
+        largest = mean
+    return float(mean * doing[ON, k]), float(largest)
+
+
+def crossing(table: Any, i: int, j: int, k: int, doing: Any) -> tuple[float, float]:
+    """Return when the sweep of jammer k (antenna j) comes to a receiver's band, and for how long (s of its period).
+
+    It counts as there with its largest share, for as long as gives its mean, around its way over the band's centre.
+    """
+    frequency, low, high = table[FREQUENCY, i], doing[LOW, k], doing[HIGH, k]
+    mean, largest = swept_share(frequency, table[BANDWIDTH, i], low, high, table[BANDWIDTH, j], 0.0, 1.0)
+    part = minimum(mean / maximum(largest, 1e-300), 1.0)
+    begin = clamp((frequency - low) / (high - low) - 0.5 * part, 0.0, 1.0 - part)
+    return float(begin * doing[TURN, k]), float(part * doing[TURN, k])
 
 
 def band_share(table: Any, i: int, j: int, k: int, doing: Any) -> float:
-    """Return the share of the power of jammer k (antenna j) in a receiver's band, in time and frequency."""
-    frequency, bandwidth, width = table[FREQUENCY, i], table[BANDWIDTH, i], table[BANDWIDTH, j]
-    if doing[HIGH, k] > 0.0:
-        share = swept_share(frequency, bandwidth, doing[LOW, k], doing[HIGH, k], width, doing[PHASE, k], doing[SPAN, k])
-    else:
-        share = maximum(common_band(frequency, bandwidth, table[FREQUENCY, j], width), 0.0)
-    return float(share * doing[ON, k])
+    """Return the mean share of the power of jammer k (antenna j) in a receiver's band, in time and frequency."""
+    return band_shares(table, i, j, k, doing)[0]
 
 
 def level_rows(table: Any, n: int, heard: bool, classes: Any, of: Any, patterns: Any, paths: Any, levels: Any) -> None:
@@ -295,25 +363,23 @@ def jam_rows(table: Any, doing: Any, levels: Any, jamming: Any) -> None:
         jamming[i] = total
 
 
-def deceive_rows(
-    table: Any, deceptive: Any, doing: Any, levels: Any, jamming: Any, interference: Any, accepted: Any
-) -> None:
-    """Compute the probability that a receiver accepts a frame of a deceptive jammer, (k, n)."""
-    n = jamming.size
+def find_burst_rows(table: Any, doing: Any, levels: Any, bursts: Any) -> None:
+    """Find, for each receiver, the bursts with the largest mean power (mW)."""
+    n = bursts.shape[1]
     for i in range(n):
-        modulation = int(table[MODULATION, i])
-        for q in range(deceptive.size):
-            k = deceptive[q]
-            j = n + k
-            same = absolute(table[FREQUENCY, j] - table[FREQUENCY, i]) <= SAME_CHANNEL * table[BANDWIDTH, i]
-            accepted[q, i] = 0.0
-            if same and table[MODULATION, j] == modulation and doing[ON, k] > 0.0 and levels[k, i] > 0.0:
-                others = maximum(jamming[i] - band_share(table, i, j, k, doing) * levels[k, i], 0.0)
-                ratio = levels[k, i] / (table[NOISE, i] + interference[i] + others)
-                good = 1.0 - packet_error(modulation, ratio * table[SPREAD, i], table[BITS, j])
-                accepted[q, i] = doing[ON, k] * good
+        strongest = 0.0
+        for k in range(doing.shape[1]):
+            if doing[EVERY, k] > 0.0 and doing[ON, k] > 0.0:
+                mean, largest = band_shares(table, i, n + k, k, doing)
+                if mean * levels[k, i] > strongest and mean < largest:
+                    strongest = mean * levels[k, i]
+                    bursts[BURST, i], bursts[SHARE, i] = largest * levels[k, i], mean / largest
+                    bursts[PERIOD, i], bursts[CYCLE, i] = doing[EVERY, k], doing[TURN, k]
+                    bursts[BEGIN, i], bursts[LENGTH, i] = doing[START, k], doing[LASTS, k]
+                    if doing[HIGH, k] > 0.0:
+                        bursts[BEGIN, i], bursts[LENGTH, i] = crossing(table, i, n + k, k, doing)
 
 
 jammer_levels = parallel_routine(level_rows)
 add_jamming = routine(jam_rows)
-add_false_frames = routine(deceive_rows)
+find_bursts = routine(find_burst_rows)

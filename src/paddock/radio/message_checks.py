@@ -5,18 +5,22 @@ from typing import Any
 import numpy as np
 
 from paddock.errors import PaddockError
-from paddock.radio import channel as c
-from paddock.radio.channel import Air, Devices, Rules
+from paddock.radio import air as c
+from paddock.radio.air import Air, Devices, Ints, Rules
+from paddock.radio.denial import HORIZON, OPEN, REPEATS
+from paddock.radio.settings import MOST_BITS, MOST_HOPS
 
-MOST_BITS = 1 << 24  # of one message
-MOST_HOPS = 255
+LATEST = 1.0  # s that a radio may wait before it contends with a packet
 MOST_COUNTED = 1 << 53
 LONGEST_AIRTIME = 1e12  # s
 SOON = 1.0  # s: arrivals after the present, by the rest of a slot and the way
 
 
-def check_radios(air: Air, n: int, number: int, time: float) -> None:
-    """Raise PaddockError unless the numbers of radios are those of n radios and `number` messages at a time (s)."""
+def check_radios(air: Air, n: int, number: int, served: int, time: float) -> None:
+    """Raise PaddockError unless the numbers of radios are those of n radios at a time (s).
+
+    `number` messages and `served` packets of services have been sent.
+    """
     w, real = air.whole, air.real
     ranges = {
         c.PHASE: (c.IDLE, c.LISTENS),
@@ -41,7 +45,7 @@ def check_radios(air: Air, n: int, number: int, time: float) -> None:
     good = all(((w[row] >= low) & (w[row] <= high)).all() for row, (low, high) in ranges.items())
     good = good and bool(np.isfinite(real).all() and (real[c.LOG_OK] <= 0.0).all() and (real[c.LOCK_BIT] <= 0.0).all())
     good = good and bool(((real[c.ON_AIR] >= 0.0) & (real[c.ON_AIR] <= LONGEST_AIRTIME)).all())
-    good = good and _within(air.counts, 0, MOST_COUNTED) and _within(air.seen, 0, number)
+    good = good and _within(air.counts, 0, MOST_COUNTED) and _within(air.seen, -served, number)
     ages = air.heard_real[:, :, c.HEARD_AGE][air.heard >= 0]
     good = good and _within(air.heard, -1, n - 1) and bool(np.isfinite(air.heard_real).all()) and _past(ages, time)
     if good:
@@ -53,21 +57,22 @@ def check_radios(air: Air, n: int, number: int, time: float) -> None:
         raise PaddockError("saved messages: the state of a radio is not valid")
 
 
-def check_packets(packets: list[Any], n: int, rules: Rules, number: int, time: float, latest: int) -> None:
-    """Raise PaddockError unless queued packets and mails are of n radios, `number` messages and a time (s).
+def check_packets(packets: list[Any], n: int, rules: Rules, numbers: tuple[int, int], time: float, latest: int) -> None:
+    """Raise PaddockError unless queued packets and mails are of n radios and a time (s).
 
-    `latest` is the last slot at which a packet can expire.
+    `numbers` of messages and of packets of services have been sent; `latest` is the last slot at which one can expire.
     """
     queue, real, mail, mail_real = packets
+    number, served = numbers
     ranges = {
-        c.NUMBER: (0, number),
-        c.ORIGIN: (0, n - 1),
+        c.NUMBER: (-served, number),
+        c.ORIGIN: (-1, n - 1),
         c.GOAL: (-1, n - 1),
         c.HOPS: (0, MOST_HOPS),
         c.BITS: (0, MOST_BITS),
         c.ATTEMPTS: (0, rules.retries + 1),
         c.EXPIRES: (0, latest),
-        c.KIND: (c.DATA, c.BEACON),
+        c.KIND: (c.DATA, c.MISSION),
         c.NEXT: (-1, n - 1),
         c.TAKEN: (0, MOST_HOPS),
         c.NUMBERS: (0, c.VALUE_COUNT),
@@ -82,20 +87,29 @@ def check_packets(packets: list[Any], n: int, rules: Rules, number: int, time: f
     good = all(_within(queue[:, at], low, high) for at, (low, high) in ranges.items())
     good = good and all(_within(mail[:, at], low, high) for at, (low, high) in mails.items())
     good = good and bool(np.isfinite(real).all() and np.isfinite(mail_real).all())
+    kind = queue[:, c.KIND]
+    numbered = np.sign(queue[:, c.NUMBER]) == np.select([kind == c.DATA, kind == c.BEACON], [1, 0], -1)
+    good = good and bool((numbered & ((kind < c.COMMAND) | (queue[:, c.GOAL] >= 0))).all())
+    good = good and bool(((queue[:, c.ORIGIN] >= 0) | (kind == c.DATA)).all())  # its sender may have been removed
     good = good and _past(real[:, c.SENT_TIME], time) and _past(mail_real[:, c.MAIL_SENT], time)
     if not good or not _past(mail_real[:, c.MAIL_ARRIVED], time + SOON):
         raise PaddockError("saved messages: a packet is not valid")
 
 
-def check_times(air: Air, rules: Rules, devices: Devices, ran: tuple[int, int]) -> None:
-    """Raise PaddockError unless the next events of radios follow the slots up to which the channel can have run."""
+def check_times(air: Air, rules: Rules, devices: Devices, denied: Ints, ran: tuple[int, int]) -> None:
+    """Raise PaddockError unless the next events of radios follow the slots up to which the channel can have run.
+
+    `denied` is that of the present links.
+    """
     w, (earliest, now), first = air.whole, ran, air.queue[:, 0]
     phase, until, due = w[c.PHASE], w[c.UNTIL], w[c.REPLY_AT]
     on_air = (phase == c.SENDS) | (phase == c.LISTENS)
     taken = devices.overhead + (rules.header_bits + first[:, c.BITS]) / devices.bit_rate
     replies = _slots(devices.overhead + rules.ack_bits / devices.bit_rate, rules.slot)
     longest = max(int(replies.max(initial=1)), 1) + rules.sifs + 2
-    waits = np.where(w[c.LEFT] < 0, 1, rules.difs + np.maximum(w[c.LEFT], 0)) + 1
+    later = int(_slots(LATEST, rules.slot)) + 1
+    counted = np.where(denied[REPEATS] == OPEN, np.maximum(w[c.LEFT], 0), HORIZON)  # with bursts, over many slots
+    waits = np.where(w[c.LEFT] < 0, later, rules.difs + counted) + 1
     last = now + np.select([phase == c.SENDS, phase == c.LISTENS], [_slots(taken, rules.slot) + 1, longest], waits)
     pauses = (phase == c.WAITS) & (until == c.NEVER) & (w[c.LEFT] >= 0)
     good = np.where(phase == c.IDLE, until == c.NEVER, pauses | ((until > earliest) & (until <= last)))

@@ -66,7 +66,7 @@ GROUNDS = {
     "dry": (3.0, 0.0001),
 }
 """Relative permittivity and conductivity (S/m) of the ground (ITU-R P.527, below 1 GHz)."""
-GROUND_PERMITTIVITY, GROUND_CONDUCTIVITY = 15.0, 0.001  # of `loss_db`: medium
+GROUND_PERMITTIVITY, GROUND_CONDUCTIVITY = GROUNDS["medium"]  # of `loss_db`
 
 
 def loss_db(

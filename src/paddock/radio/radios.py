@@ -1,4 +1,4 @@
-"""The table of radios: what each transmits and hears, where it is, and which propagation lies between two of them.
+"""The table of radios: what each transmits and hears, and where it is.
 
 Radios are numbered fleet by fleet in the order of names, vehicle by vehicle, then stations by name. Radios with equal
 settings on vehicles of one fleet are a group; propagation and ranges are tables of groups x groups.
@@ -8,55 +8,38 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import radians
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.compute.math import PI
 from paddock.compute.quaternion import euler_quaternion
 from paddock.compute.twin import vectorised
-from paddock.errors import InvalidValueError
 from paddock.radio.antennas import (
-    DIPOLE_GAIN,
     ISOTROPIC,
     KINDS,
     POLARISATIONS,
     Antenna,
+    dipole_antenna,
     facing,
     mounting,
     pattern_table,
     polarisation_axis,
     sector_antenna,
 )
-from paddock.radio.fading import FADINGS, NAKAGAMI, RICIAN
-from paddock.radio.propagation import (
-    BASE_HIGH,
-    BASE_LOW,
-    CITIES,
-    FREE_SPACE,
-    GROUND_REFLECTION,
-    LIGHT,
-    LOG_DISTANCE,
-    MOBILE_HIGH,
-    MOBILE_LOW,
-    MODELS,
-    TWO_RAY,
-    VALIDITY,
-    loss_db,
-)
+from paddock.radio.collisions import STEADY_DUTY, duty_pace
 from paddock.radio.signal import (
     MODULATIONS,
     ber,
-    decibels,
-    default_bit_rate,
+    log1p,
     needed_sinr_db,
     noise_dbm,
     per,
     power_ratio,
 )
-from paddock.scenario import Scenario
-from paddock.scenario.radio import AntennaSection, FittedRadio, JammerSection, LinkSettings, RadioSection, RadioType
+from paddock.scenario.antennas import AntennaSection
+from paddock.scenario.radio import JammerSection, RadioSection
+from paddock.scenario.radio_types import FittedRadio, RadioType
 from paddock.world.fleet import stream_ids
 
 Floats = NDArray[np.float64]
@@ -64,12 +47,9 @@ Ints = NDArray[np.int64]
 GOLDEN = 0x9E3779B97F4A7C15
 ALMOST = 1e-15  # packet error rate at the end of a curve
 CURVE = 1024  # steps of a curve of packet error rates over SINR
+SATURATES = 60.0  # dB below the begin of a curve of packet error rates, where bit error rates are almost 0.5
+SURVIVAL = 2048  # steps of a curve of the survival of packets over SINR
 NEEDED_PER = 0.1  # packet error rate up to which a link is usable
-EXPONENT, REFERENCE = 3.0, 1.0  # of log_distance, unless given
-REFLECTED = 6.03  # dB: two rays in phase
-UPFADE = 12.1  # dB: the waves of a radio in phase
-SHADOWS = 3.0  # standard deviations of shadowing that the range allows for
-FARTHEST = 1e7  # m
 JAMMED_BANDWIDTHS = {"barrage": 100e6, "spot": 1e6}  # Hz, of jammers, unless given
 JAMMED_BANDWIDTH = 20e6  # Hz, of the others
 
@@ -113,6 +93,9 @@ class RadioColumn(NamedTuple):
     owner: int = 33  # number of the vehicle or station in the table: it does not hear itself
     hopeless: int = 34  # dB, SINR at the beginning of the curve of packet error rates
     curve_rate: int = 35  # steps of the curve per dB
+    waveform: int = 36  # equal for radios of one modulation, bandwidth and bit rate: they can communicate
+    fatal: int = 37  # dB, SINR at which half of the packets are lost
+    growing: int = 38  # part of the load of collisions that grows with the length of a packet
 
 
 COLUMN = RadioColumn()
@@ -137,6 +120,13 @@ class ClassColumn(NamedTuple):
 
 CLASS = ClassColumn()
 CURVED = [COLUMN.modulation, COLUMN.spread, COLUMN.bits, COLUMN.hopeless, COLUMN.curve_rate]
+
+
+class Classes(NamedTuple):
+    """The link classes of a scenario: the default is the last."""
+
+    table: Floats  # (columns, k)
+    of: Ints  # (groups, groups) class between two groups
 
 
 class FleetRadios(NamedTuple):
@@ -177,7 +167,8 @@ class Radios:
     stations: tuple[str, ...]  # of the radios after those of the fleets, one name for each radio
     groups: tuple[RadioGroup, ...]  # of radios, then a group for each jammer
     patterns: Floats  # (k, rows, columns) of antennas
-    curves: Floats  # (groups, CURVE + 4) packet error rates of the radios of a group over the SINR in dB
+    curves: Floats  # (groups, CURVE, 4) packet error rates of a group over the SINR in dB: a cubic for each step
+    survivals: Floats  # (groups, SURVIVAL, 4) logarithms of a packet's survival, from SATURATES dB below on
 
     @property
     def n(self) -> int:
@@ -227,21 +218,17 @@ class Patterns:
     def __init__(self) -> None:
         self.tables: list[Floats] = []
 
-    def antenna(self, section: AntennaSection, where: str) -> Antenna:
+    def antenna(self, section: AntennaSection) -> Antenna:
         """Return the numbers of an antenna."""
         if section.kind == "dipole":
-            return Antenna(KINDS["dipole"], DIPOLE_GAIN if section.gain is None else section.gain)
+            return dipole_antenna(section.gain)
         if section.kind == "sector":
             width = 60.0 if section.beamwidth_deg is None else section.beamwidth_deg
             height = 60.0 if section.beamheight_deg is None else section.beamheight_deg
             return sector_antenna(radians(width), radians(height), section.gain)
         if section.kind == "pattern":
             given = section.azimuths_deg, section.elevations_deg, section.gains
-            try:
-                table = pattern_table(*(np.array(one, np.float64) for one in given))
-            except (ValueError, TypeError) as error:
-                raise InvalidValueError(f"{where}: the gains of a pattern are rows of equal length") from error
-            self.tables.append(table)
+            self.tables.append(pattern_table(*(np.array(one, np.float64) for one in given)))
             return Antenna(KINDS["pattern"], 0.0, 0.0, 0.0, len(self.tables) - 1)
         return Antenna(ISOTROPIC, 0.0 if section.gain is None else section.gain)
 
@@ -256,8 +243,7 @@ def constants(radio: RadioType, antenna: Antenna, group: int) -> Floats:
     section, (polarised, tilt) = radio.antenna, POLARISATIONS[radio.polarisation]
     values[COLUMN.mx : COLUMN.mw + 1] = mounting(radians(section.pitch_deg), radians(section.yaw_deg))
     values[COLUMN.polarised], values[COLUMN.tilt] = polarised, tilt
-    rate = default_bit_rate(radio.modulation, radio.bandwidth) if radio.bit_rate is None else radio.bit_rate
-    modulation = MODULATIONS[radio.modulation]
+    rate, modulation = radio.rate, MODULATIONS[radio.modulation]
     values[COLUMN.frequency], values[COLUMN.bandwidth] = radio.centre, radio.bandwidth
     values[COLUMN.power], values[COLUMN.sensitivity] = radio.power, radio.sensitivity
     values[COLUMN.noise] = power_ratio(noise_dbm(radio.bandwidth, radio.noise_figure))
@@ -265,6 +251,7 @@ def constants(radio: RadioType, antenna: Antenna, group: int) -> Floats:
     given = modulation, radio.bandwidth, rate
     hopeless = needed_sinr_db(*given, 1.0 - ALMOST, float(radio.packet_bits))
     certain = needed_sinr_db(*given, ALMOST, float(radio.packet_bits))
+    values[COLUMN.fatal] = needed_sinr_db(*given, 0.5, float(radio.packet_bits))
     values[COLUMN.hopeless], values[COLUMN.curve_rate] = hopeless, CURVE / (certain - hopeless)
     values[COLUMN.modulation], values[COLUMN.spread] = modulation, radio.bandwidth / rate
     values[COLUMN.duty], values[COLUMN.bits] = radio.duty, radio.packet_bits
@@ -284,7 +271,7 @@ def radios_of(section: RadioSection, fleets: Sequence[FleetRadios]) -> Radios:
     def column(name: str, fitted: FittedRadio) -> Floats:
         radio = fitted.of(types)
         groups.append(RadioGroup(name, fitted.type, radio))
-        return constants(radio, patterns.antenna(radio.antenna, f"radio of {name!r}"), len(groups) - 1)
+        return constants(radio, patterns.antenna(radio.antenna), len(groups) - 1)
 
     for fleet in sorted(fleets, key=lambda one: one.name):
         if not fleet.fitted:
@@ -315,15 +302,41 @@ def radios_of(section: RadioSection, fleets: Sequence[FleetRadios]) -> Radios:
     for jammer in sorted(section.jammers, key=lambda one: one.name):
         radio = jammer_radio(jammer)
         groups.append(RadioGroup(jammer.name, jammer.name, radio))
-        antenna = patterns.antenna(radio.antenna, f"jammer {jammer.name!r}")
+        antenna = patterns.antenna(radio.antenna)
         blocks.append(constants(radio, antenna, len(groups) - 1)[:, None])
         blocks[-1][COLUMN.owner] = -1.0
         streams.append(stream_ids(jammer.name, np.arange(1)))
     table = np.ascontiguousarray(np.concatenate(blocks, axis=1))
+    table[COLUMN.waveform] = np.array(waveforms([one.radio for one in groups]))[table[COLUMN.group].astype(np.int64)]
     ids = _joined(streams), _joined(owner), _joined(slot)
+    table[COLUMN.growing] = growing_loads(table[:, : len(ids[1])], table)
     firsts = [int(np.argmax(table[COLUMN.group] == g)) for g in range(len(groups))]
-    curves = np.array([error_curve(*table[CURVED, k].tolist()) for k in firsts]).reshape(-1, CURVE + 4)
-    return Radios(table, *ids, tuple(parts), tuple(names), tuple(groups), patterns.stacked(), curves)
+    curves, survivals = (
+        cubics(np.array([curve(*table[CURVED, k].tolist()) for k in firsts]).reshape(-1, steps + 4))
+        for curve, steps in ((error_curve, CURVE), (survival_curve, SURVIVAL))
+    )
+    return Radios(table, *ids, tuple(parts), tuple(names), tuple(groups), patterns.stacked(), curves, survivals)
+
+
+def waveforms(radios: Sequence[RadioType]) -> list[int]:
+    """Return for each radio the number of the first one whose modulation, bandwidth and bit rate are the same."""
+    first: dict[tuple[str, float, float], int] = {}
+    found = []
+    for k, radio in enumerate(radios):
+        same = (number for other, number in first.items() if radio.same_waveform(*other))
+        found.append(next(same, k))
+        first.setdefault(radio.waveform, found[-1])
+    return found
+
+
+def growing_loads(transmitters: Floats, table: Floats) -> Floats:
+    """Return the part of the load of collisions that grows with the length of a packet, for all transmitters."""
+    duty = transmitters[COLUMN.duty]
+    some = transmitters[:, (duty > 0.0) & (duty < STEADY_DUTY)]
+    airtimes = [one[COLUMN.bits] * one[COLUMN.spread] / one[COLUMN.bandwidth] for one in (some, table)]
+    paces: Any = duty_pace(some[COLUMN.duty], airtimes[0])
+    fixed, pace = -np.log1p(-some[COLUMN.duty]).sum(), paces.sum()
+    return pace * airtimes[1] / np.maximum(fixed + pace * airtimes[1], 1e-300)  # type: ignore[no-any-return]
 
 
 @lru_cache(maxsize=256)
@@ -332,6 +345,22 @@ def error_curve(modulation: float, spread: float, bits: float, hopeless: float, 
     at = [hopeless + (k - 1) / rate for k in range(CURVE + 4)]
     found = [per(ber(int(modulation), power_ratio(sinr) * spread), bits) for sinr in at]
     return (1.0, 1.0, *found[2:-3], 0.0, 0.0, 0.0)
+
+
+@lru_cache(maxsize=256)
+def survival_curve(modulation: float, spread: float, bits: float, hopeless: float, rate: float) -> tuple[float, ...]:
+    """Return logarithms of a packet's survival, from one step below `hopeless` - SATURATES (dB) to the same end."""
+    step = (SATURATES + CURVE / rate) / SURVIVAL
+    at = [hopeless - SATURATES + (k - 1) * step for k in range(SURVIVAL + 4)]
+    return tuple(bits * log1p(-ber(int(modulation), power_ratio(sinr) * spread)) for sinr in at)
+
+
+def cubics(values: Floats) -> Floats:
+    """Return the coefficients (k, steps, 4) of the cubics through values (k, steps + 3) and their mean slopes."""
+    steps = values.shape[1] - 4
+    a, b, c, d = (values[:, k : k + steps] for k in range(4))
+    slope, bend = 0.5 * (c - a), a - 2.5 * b + 2.0 * c - 0.5 * d
+    return np.ascontiguousarray(np.stack([b, slope, bend, 0.5 * (d - a) + 1.5 * (b - c)], axis=2))
 
 
 def jammer_radio(one: JammerSection) -> RadioType:
@@ -349,131 +378,3 @@ def _joined(parts: Sequence[Ints]) -> Ints:
 def _slot_streams(slot: Ints) -> Ints:
     with np.errstate(over="ignore"):
         return (slot.astype(np.uint64) * np.uint64(GOLDEN)).view(np.int64)
-
-
-# propagation between groups ------------------------------------------------------------------------------------------
-
-
-class Classes(NamedTuple):
-    """The link classes of a scenario: the default is the last."""
-
-    table: Floats  # (columns, k)
-    of: Ints  # (groups, groups) class between two groups
-
-
-def classes_of(section: RadioSection, groups: Sequence[RadioGroup]) -> Classes:
-    """Return the link classes, and the one between every two groups: the first that matches both ends."""
-    settings: list[LinkSettings] = [*section.links, section.default]
-    table = np.stack([_class(one) for one in settings], axis=1)
-    shadowed = table[CLASS.sigma] > 0.0
-    table[CLASS.field, shadowed] = np.arange(int(shadowed.sum()))
-    of = np.full((len(groups), len(groups)), len(settings) - 1, np.int64)
-    for k in range(len(section.links) - 1, -1, -1):
-        one, two = (np.array([name in (g.owner, g.type) for g in groups], bool) for name in section.links[k].between)
-        of[one[:, None] & two[None] | two[:, None] & one[None]] = k
-    return Classes(table, of)
-
-
-def _class(one: LinkSettings) -> Floats:
-    values = np.zeros(len(CLASS))
-    values[CLASS.model] = MODELS[one.model]
-    values[CLASS.exponent] = one.exponent or EXPONENT
-    values[CLASS.reference] = one.reference or REFERENCE
-    values[CLASS.city] = CITIES.get(one.model, {}).get(one.city or "small", 0)
-    values[CLASS.distance] = 1.0
-    if one.shadowing is not None:
-        values[CLASS.sigma], values[CLASS.distance] = one.shadowing.sigma, one.shadowing.distance
-    if one.fading is not None:
-        values[CLASS.fading], values[CLASS.parameter] = FADINGS[one.fading.kind], one.fading.parameter or 0.0
-    values[CLASS.terrain], values[CLASS.obstacles] = one.terrain, one.obstacles
-    values[CLASS.ground] = one.model not in ("free_space", "log_distance")
-    return values
-
-
-def check_frequencies(scenario: Scenario, groups: Sequence[RadioGroup], classes: Classes) -> None:
-    """Raise InvalidValueError at its place if a model is used outside its range of frequencies."""
-    section = scenario.radio
-    assert section is not None
-    for i, a in enumerate(groups):
-        for j, b in enumerate(groups[: i + 1]):
-            k = int(classes.of[i, j])
-            own = k < len(section.links)
-            one: LinkSettings = section.links[k] if own else section.default
-            low, high = VALIDITY[one.model].frequency
-            wrong = [g for g in (a, b) if not low <= g.radio.centre <= high]
-            meet = abs(a.radio.centre - b.radio.centre) < 0.5 * (a.radio.bandwidth + b.radio.bandwidth)
-            if wrong and meet and not one.extrapolate:
-                where = scenario.at("radio", "links", k, "model") if own else scenario.at("radio", "default", "model")
-                used = f"{wrong[0].radio.centre / 1e6:g} MHz of {wrong[0].owner!r}"
-                raise InvalidValueError(
-                    f"{where}: {one.model} is valid from {low / 1e6:g} to {high / 1e6:g} MHz, not for the {used}; "
-                    "set extrapolate: true to use it all the same"
-                )
-
-
-def check_setup(scenario: Scenario) -> None:
-    """Raise InvalidValueError at its place if the radios of a scenario cannot be built."""
-    assert scenario.radio is not None
-    one = np.zeros(1, np.int64)
-    radios = radios_of(scenario.radio, [FleetRadios(entry.name, one, one, entry.radio) for entry in scenario.vehicles])
-    check_frequencies(scenario, radios.groups, classes_of(scenario.radio, radios.groups))
-
-
-def boost(values: Floats) -> float:
-    """Return how far (dB) the power of a link class may exceed that of its model: reflection, shadowing, fading."""
-    fading, parameter = int(values[CLASS.fading]), float(values[CLASS.parameter])
-    above = REFLECTED if values[CLASS.model] == GROUND_REFLECTION else 0.0
-    above += SHADOWS * float(values[CLASS.sigma])
-    if fading == RICIAN:  # the direct wave and the scattered ones in phase
-        scattered = power_ratio(0.5 * (UPFADE - max(parameter, 0.0)))
-        above += min(UPFADE, 2.0 * decibels(1.0 + scattered))
-    elif fading == NAKAGAMI and parameter < 1.0:
-        above += UPFADE / parameter  # deeper fades, and higher peaks, than Rayleigh's
-    elif fading:
-        above += UPFADE
-    return above
-
-
-def reaches(radios: Radios, classes: Classes, threshold: Floats) -> Floats:
-    """Return the distance (m) beyond which no transmitter of a group exceeds a receiver's threshold (dBm).
-
-    Shape (groups, groups): receivers x transmitters. Terrain, obstacles and polarisation only add loss.
-    """
-    count = len(np.unique(radios.table[COLUMN.group, : radios.n]))
-    found = np.zeros((count, count))
-    first = [int(np.argmax(radios.table[COLUMN.group] == g)) for g in range(count)]
-    peaks = [largest_gain(radios.table[:, k], radios.patterns) for k in first]
-    for i in range(count):
-        for j in range(count):
-            transmitter = radios.table[:, first[j]]
-            values = classes.table[:, classes.of[i, j]]
-            allowed = transmitter[COLUMN.power] + peaks[i] + peaks[j] - threshold[first[i]] + boost(values)
-            found[i, j] = farthest(values, float(allowed), float(transmitter[COLUMN.frequency]))
-    return found
-
-
-def largest_gain(column: Floats, patterns: Floats) -> float:
-    """Return the gain (dBi) of an antenna in its best direction."""
-    pattern = patterns[int(column[COLUMN.pattern])].max() if column[COLUMN.antenna] == KINDS["pattern"] else 0.0
-    return float(column[COLUMN.peak] + pattern)
-
-
-def farthest(values: Floats, allowed: float, frequency: float) -> float:
-    """Return the distance (m) up to which a link class may lose less than `allowed` dB; at most FARTHEST."""
-    model = int(values[CLASS.model])
-    free = LIGHT / (4.0 * PI * frequency) * power_ratio(0.5 * min(allowed, 400.0))
-    if model in (FREE_SPACE, TWO_RAY, GROUND_REFLECTION) or allowed <= 0.0:
-        return float(min(free, FARTHEST))
-    exponent, reference, city = (float(values[k]) for k in (CLASS.exponent, CLASS.reference, CLASS.city))
-    if model == LOG_DISTANCE:
-        near = loss_db(model, reference, frequency, 1.0, 1.0, exponent, reference, 0)
-        if allowed <= near:
-            return float(min(free, FARTHEST))
-        return float(min(reference * power_ratio(min(allowed - near, 400.0) / exponent), FARTHEST))
-    heights = [(base, mobile) for base in (BASE_LOW, BASE_HIGH) for mobile in (MOBILE_LOW, MOBILE_HIGH)]
-    low, high = 0.0, min(free, FARTHEST)
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        least = min(loss_db(model, middle, frequency, *pair, exponent, reference, int(city)) for pair in heights)
-        low, high = (middle, high) if least < allowed else (low, middle)
-    return float(high)

@@ -30,7 +30,6 @@ MODULATIONS = {
     "lora11": LORA_11,
     "lora12": LORA_12,
 }
-BITS_PER_SYMBOL = {"bpsk": 1, "qpsk": 2, "16qam": 4, "64qam": 6, "fsk": 1, "gmsk": 1}
 GMSK_EFFICIENCY = 0.68  # of a filter with BT = 0.25 (Murota and Hirade, 1981)
 
 
@@ -52,14 +51,6 @@ def noise_dbm(bandwidth: float, noise_figure: float, temperature: float = ROOM_T
 def sinr_db(signal_dbm: float, noise_dbm: float, interference_mw: float) -> float:
     """Return the signal (dBm) over noise (dBm) and the sum of all interference (mW), dB."""
     return signal_dbm - decibels(power_ratio(noise_dbm) + interference_mw)
-
-
-def default_bit_rate(modulation: str, bandwidth: float) -> float:
-    """Return the bit rate (bit/s) of a symbol per second and hertz; of LoRa, a symbol of SF bits in 2^SF chips."""
-    if modulation in BITS_PER_SYMBOL:
-        return BITS_PER_SYMBOL[modulation] * bandwidth
-    spreading = MODULATIONS[modulation]
-    return spreading * bandwidth / 2.0**spreading
 
 
 def eb_n0(sinr: float, bandwidth: float, bit_rate: float) -> float:

@@ -8,7 +8,7 @@ from numpy import int64, zeros
 from paddock.compute.math import exp
 from paddock.compute.philox import signed, words
 from paddock.compute.routine import routine
-from paddock.radio.channel import NEPERS, Floats, Ints
+from paddock.radio.air import NEPERS, Floats, Ints
 from paddock.radio.links import common_band
 from paddock.world.fleet import stream_ids
 

@@ -5,6 +5,7 @@ of coverage: it is the mean over a few wavelengths. Shadowing, terrain and obsta
 """
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,22 +14,26 @@ from paddock.compute.routine import routine
 from paddock.errors import InvalidValueError
 from paddock.radio.fading import NONE, SHADOW_WAVES, WAVES, shadow_phasors
 from paddock.radio.jamming import HIGH, LOW, ON, PHASE, SPAN, band_share, level_rows
+from paddock.radio.link_classes import REFLECTED, farthest, largest_gain
 from paddock.radio.links import (
     BANDWIDTH,
     DUTY,
     FREQUENCY,
+    GROUP,
     HEIGHT,
-    MODULATION,
     NEEDED,
     NOISE,
     OWNER,
     POWER,
     SAME_CHANNEL,
     SENSITIVITY,
+    WAVEFORM,
+    can_decode,
     common_band,
 )
 from paddock.radio.paths import PathTables
-from paddock.radio.radios import CLASS, Classes, Floats, Ints, Radios, farthest, largest_gain, turn
+from paddock.radio.propagation import GROUND_REFLECTION, loss_db
+from paddock.radio.radios import CLASS, Classes, Floats, Ints, Radios, turn
 from paddock.radio.signal import decibels
 from paddock.wire import survey_limits as limits
 
@@ -37,6 +42,8 @@ NOWHERE = -7.0  # the owner of such a receiver
 WEAKEST = -250.0  # dBm: the level of what does not arrive at all
 MOST_HEARD = 400  # transmitters in a spectrum: the nearest
 SWEEP_STEPS = 64
+RANGE_STEP = 1.02  # ratio of the distances that are tried for the range of a radio
+NEAREST = 1e-2  # m: the shortest range
 
 level_grid = routine(level_rows)
 """As the levels of jammers, on the calling thread: the threads of the run are not taken from it."""
@@ -102,10 +109,10 @@ class RadioSurvey:
     ) -> CoverageGrid:
         """Return the coverage of transmitters on a square of `size` m around x, y, for a receiver like this radio."""
         for name, value in (("x", x), ("y", y)):
-            _check("coverage", name, value, -limits.FARTHEST, limits.FARTHEST, "m")
-        _check("coverage", "size", size, limits.SMALLEST, limits.LARGEST, "m")
-        _check("coverage", "side", side, 2, limits.MOST_VALUES)
-        _check("coverage", "height", height, limits.LOWEST, limits.HIGHEST, "m")
+            check_number("coverage", name, value, -limits.FARTHEST, limits.FARTHEST, "m")
+        check_number("coverage", "size", size, limits.SMALLEST, limits.LARGEST, "m")
+        check_number("coverage", "side", side, 2, limits.MOST_VALUES)
+        check_number("coverage", "height", height, limits.LOWEST, limits.HIGHEST, "m")
         cell = size / (side - 1)
         first_x, first_y = x - 0.5 * size, y - 0.5 * size
         places = np.meshgrid(first_x + cell * np.arange(side), first_y + cell * np.arange(side))
@@ -162,8 +169,7 @@ class RadioSurvey:
             share = max(common_band(*band, float(column[FREQUENCY]), float(column[BANDWIDTH])), 0.0)
             share *= float(column[DUTY])
             interference += share * levels[k]
-            apart = abs(float(column[FREQUENCY]) - band[0])
-            if apart <= SAME_CHANNEL * band[1] and column[MODULATION] == receiver[MODULATION]:
+            if can_decode(table, 0, count + k):
                 stronger = levels[k] > strongest
                 own, best = np.where(stronger, share * levels[k], own), np.where(stronger, k, best)
                 strongest = np.maximum(strongest, levels[k])
@@ -175,9 +181,9 @@ class RadioSurvey:
 
     def spectrum(self, receiver: int, span: float | None = None, bins: int = 96) -> Spectrum:
         """Return the power by frequency at a radio, over `span` Hz around its band; by default four bandwidths."""
-        _check("spectrum", "bins", bins, 2, limits.MOST_BINS)
+        check_number("spectrum", "bins", bins, 2, limits.MOST_BINS)
         if span is not None:
-            _check("spectrum", "span", span, limits.NARROWEST, limits.WIDEST, "Hz")
+            check_number("spectrum", "span", span, limits.NARROWEST, limits.WIDEST, "Hz")
         column = self.table[:, receiver]
         centre, width = float(column[FREQUENCY]), float(column[BANDWIDTH])
         span = 4.0 * width if span is None else span
@@ -220,15 +226,68 @@ class RadioSurvey:
         return share * total / SWEEP_STEPS
 
 
-def free_range(radios: Radios, number: int) -> float:
-    """Return the distance (m) at which a link to a radio of the same kind drops to its limit in free space."""
-    column = radios.table[:, number]
-    limit = max(float(column[SENSITIVITY]), decibels(float(column[NOISE])) + float(column[NEEDED]))
-    gains = 2.0 * largest_gain(column, radios.patterns)
-    return farthest(np.zeros(len(CLASS)), float(column[POWER]) + gains - limit, float(column[FREQUENCY]))
+def radio_ranges(radios: Radios, classes: Classes) -> Floats:
+    """Return the distance (m), by group, up to which the radio that it reaches farthest has a usable link.
+
+    It is that of the mean loss of their link class, at the heights of the first radios of both groups. Terrain,
+    obstacles, shadowing, fading and interference are not in it. Vehicles count to stations and stations to vehicles,
+    where there are both.
+    """
+    groups, first = np.unique(radios.table[GROUP, : radios.n].astype(np.int64), return_index=True)
+    table, carried = radios.table[:, first], first < radios.carried
+    gains = [largest_gain(column, radios.patterns) for column in table.T]
+    limits = np.maximum(table[SENSITIVITY], 10.0 * np.log10(table[NOISE]) + table[NEEDED])
+    heights = np.maximum(np.round(table[HEIGHT]), 0.0)
+    found = np.zeros(len(radios.groups))
+    for g, group in enumerate(groups.tolist()):
+        tuned = np.abs(table[FREQUENCY] - table[FREQUENCY, g]) <= SAME_CHANNEL * table[BANDWIDTH]
+        able = tuned & (table[WAVEFORM] == table[WAVEFORM, g])
+        others = able & (carried != carried[g])
+        peers = set()
+        for h in np.flatnonzero(others if others.any() else able).tolist():
+            allowed = float(table[POWER, g] + gains[g] + gains[h] - limits[h])
+            peers.add((int(classes.of[group, groups[h]]), round(allowed, 6), float(heights[h])))
+        frequency, height = float(table[FREQUENCY, g]), float(heights[g])
+        for k, allowed, other in peers:
+            values = tuple(classes.table[[CLASS.model, CLASS.exponent, CLASS.reference, CLASS.city], k].tolist())
+            found[group] = max(found[group], _model_range(*values, allowed, frequency, height, other))
+    return found
 
 
-def _check(what: str, name: str, value: Any, low: float, high: float, unit: str = "") -> None:
+@lru_cache(maxsize=4096)
+def _model_range(
+    model: float,
+    exponent: float,
+    reference: float,
+    city: float,
+    allowed: float,
+    frequency: float,
+    one: float,
+    two: float,
+) -> float:
+    """Return the largest distance (m) at which a model loses at most `allowed` dB, between antennas at two heights."""
+    values = np.zeros(len(CLASS))
+    values[[CLASS.model, CLASS.exponent, CLASS.reference, CLASS.city]] = model, exponent, reference, city
+    reflected = REFLECTED if model == GROUND_REFLECTION else 0.0
+    high = farthest(values, allowed + reflected, frequency)
+
+    def within(distance: float) -> bool:
+        return loss_db(int(model), distance, frequency, one, two, exponent, reference, int(city)) <= allowed
+
+    if high <= 0.0 or within(high):
+        return high
+    low = high / RANGE_STEP
+    while low > NEAREST and not within(low):  # from far to near: the loss of reflected waves does not only rise
+        low, high = low / RANGE_STEP, low
+    if low <= NEAREST:
+        return 0.0
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if within(middle) else (low, middle)
+    return low
+
+
+def check_number(what: str, name: str, value: Any, low: float, high: float, unit: str = "") -> None:
     """Raise InvalidValueError if a number is not within a range; without a unit, it is a whole number."""
     kinds = (int, float, np.integer, np.floating) if unit else (int, np.integer)
     if isinstance(value, bool) or not isinstance(value, kinds) or not low <= value <= high:

@@ -2,8 +2,9 @@
 
 import re
 from ast import literal_eval
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from foxglove_schemas_protobuf.LinePrimitive_pb2 import LinePrimitive
@@ -16,28 +17,31 @@ from paddock.engine.events import Event
 from paddock.engine.radio.gnss import as_jammer
 from paddock.errors import PaddockError
 from paddock.radio.describing import Emitters, jammer_trees, radio_tree, spoofer_trees
-from paddock.radio.jamming import JammerState, changed, checked_changes, started
-from paddock.radio.radios import FleetRadios, radios_of
+from paddock.radio.jamming import JammerState, changed, started
+from paddock.radio.radios import COLUMN, FleetRadios, radios_of
+from paddock.radio.settings import checked_changes
+from paddock.radio.status import FULL_SIGNAL, NO_SINR
+from paddock.record.radio_traffic import NO_TRAFFIC, RadioTraffic, write_traffic
 from paddock.scenario import Scenario
 from paddock.scenario.radio import RadioSection
-from paddock.wire.operations.results import RadioTree
+from paddock.wire.operations.radio_results import RadioTree
 from paddock.world.columns import Floats
 from paddock.world.layout import Ints
 from paddock.world.snapshot import Snapshot
 
-TOPIC = "/radio"
 PEERS, PEER_SINR = "radio.peers", "radio.peer_sinr"
-NO_SINR = -100.0  # dB, of a vehicle without a link
+CONTACT, UPLINK, STATION = "radio.contact", "radio.uplink", "radio.station"  # not in recordings of earlier versions
 DRAWN_LINKS = 1000  # the strongest are drawn
-WEAK, STRONG = 0.0, 30.0  # dB, from red to green
 _CHANGE = re.compile(r"(\w+) (\[[^\]]*\]|[^,]+)(?:, |$)")
 
 
 # at a time -----------------------------------------------------------------------------------------------------------
 
 
-def recorded_radio(scenario: Scenario, snapshot: Snapshot, events: Sequence[Event]) -> RadioTree | None:
-    """Return radios, stations and jammers at a snapshot, from the events up to it; None without radio."""
+def recorded_radio(
+    scenario: Scenario, snapshot: Snapshot, events: Sequence[Event], traffic: RadioTraffic = NO_TRAFFIC
+) -> RadioTree | None:
+    """Return radios, stations, jammers and `traffic` at a snapshot, from the events up to it; None without radio."""
     section = scenario.radio
     if section is None:
         return None
@@ -48,13 +52,16 @@ def recorded_radio(scenario: Scenario, snapshot: Snapshot, events: Sequence[Even
         for fleet in snapshot
     ]
     radios = radios_of(section, fleets or [FleetRadios("", nothing, nothing, ())])
+    for part in radios.parts:  # for ranges; the ground is taken as level
+        radios.table[COLUMN.height, part.first : part.first + part.slots] = snapshot.fleet(part.fleet).block[2, 0]
+    radios.table[COLUMN.height, radios.carried :] = radios.table[COLUMN.z, radios.carried :]
     counts = {
         name: int(sum(fleet[f"radio.{column}"].sum() for fleet in snapshot if f"radio.{column}" in fleet.columns))
         for name, column in (("up", "links"), ("jammed", "jammed"))
     }
-    changes = {kind: sum(event.kind == kind for event in events) for kind in ("link_up", "link_down")}
-    counts |= {"links": counts["up"], "ups": changes["link_up"], "downs": changes["link_down"]}
-    return radio_tree(section, radios, recorded_emitters(section, snapshot, events), counts, {})
+    counts |= {"links": counts["up"], **traffic.link_changes}
+    packets = traffic.messages, traffic.services
+    return radio_tree(section, radios, recorded_emitters(section, snapshot, events), counts, *packets)
 
 
 def recorded_emitters(section: RadioSection, snapshot: Snapshot, events: Sequence[Event]) -> Emitters:
@@ -67,6 +74,9 @@ def recorded_emitters(section: RadioSection, snapshot: Snapshot, events: Sequenc
     spoofers = {one.name for one in section.spoofers}
     parts = [[state for name, state in states.items() if (name in spoofers) is kind] for kind in (False, True)]
     found = Emitters(jammer_trees(section, parts[0], snapshot.time), spoofer_trees(section, parts[1], snapshot.time))
+    captured = _captured(events)
+    for spoofer in found.spoofers:
+        spoofer["captured"] = captured[spoofer["name"]]
     trees: list[Any] = [*found.jammers, *found.spoofers]
     for tree in trees:
         if tree["vehicle"] is not None:
@@ -77,6 +87,17 @@ def recorded_emitters(section: RadioSection, snapshot: Snapshot, events: Sequenc
             else:
                 tree["position"] = (x, y, z)
     return found
+
+
+def _captured(events: Sequence[Event]) -> Counter[str]:
+    """Return the number of receivers that each spoofer has captured after these events."""
+    captors: dict[str, str] = {}
+    for event in events:
+        if event.kind == "gnss_spoofed":
+            captors[event.subject] = event.detail
+        elif event.kind == "gnss_released":
+            captors.pop(event.subject, None)
+    return Counter(captors.values())
 
 
 def _apply(state: JammerState, detail: str) -> None:
@@ -98,33 +119,51 @@ def _value(text: str) -> Any:
 # links ---------------------------------------------------------------------------------------------------------------
 
 
-def snapshot_links(snapshot: Snapshot, stations: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return both ends (n, 3) in m and the SINR (n,) in dB of every link, the strongest first.
+class HeardLinks(NamedTuple):
+    """Who hears whom over a usable link, an item for each direction that a snapshot holds."""
 
-    Links are those to the best neighbours of each vehicle; between two vehicles the better direction counts.
-    `stations` (k, 3) are the places of their radios.
+    row: Ints  # of a vehicle among those of all fleets: the receiver, or what a station hears
+    peer: Ints  # id of the transmitter; -2 - k: the radio k of stations, at either end
+    margin: Floats  # dB, SINR above what the receiver needs
+    places: Floats  # (n, 3) m, of all vehicles
+    ids: Ints  # (n,) of all vehicles
+
+    def rows_of_peers(self) -> Ints:
+        """Return the row of each peer, -1: it is a station, or not present."""
+        if not len(self.ids):
+            return np.full(len(self.peer), -1)
+        known = np.argsort(self.ids, kind="stable")
+        at = known[np.minimum(np.searchsorted(self.ids[known], self.peer), len(self.ids) - 1)]
+        return np.where((self.peer >= 0) & (self.ids[at] == self.peer), at, -1)
+
+
+def snapshot_links(snapshot: Snapshot, radio: RadioTree) -> tuple[Floats, Floats, Floats]:
+    """Return both ends (n, 3) in m of every link, and by how much (n,) its SINR exceeds what is needed, in dB.
+
+    Links are those to the best neighbours of each vehicle, and to the station that hears it best; of two directions the
+    better one counts. The strongest link is the first.
     """
-    rows, peers, sinr, places, ids = _gathered(snapshot)
-    known = np.argsort(ids, kind="stable")
-    at = np.minimum(np.searchsorted(ids[known], peers), max(len(ids) - 1, 0))
-    place = known[at] if len(ids) else np.zeros(len(peers), np.int64)
-    exists = (peers >= 0) & (ids[place] == peers) if len(ids) else np.zeros(len(peers), bool)
-    station = (peers <= -2) & (-2 - peers < len(stations))
-    ends = np.concatenate([places, stations.reshape(-1, 3)])
-    other = np.where(station, len(places) - 2 - peers, place)
-    use = exists | station
-    low, high = np.minimum(rows, other)[use], np.maximum(rows, other)[use]
-    order = np.lexsort((-sinr[use], high, low))
-    low, high, best = low[order], high[order], sinr[use][order]
+    stations = np.array([one["position"] for one in radio["stations"]]).reshape(-1, 3)
+    heard = _heard(snapshot, radio)
+    place, count = heard.rows_of_peers(), len(heard.places)
+    station = (heard.peer <= -2) & (-2 - heard.peer < len(stations))
+    ends = np.concatenate([heard.places, stations])
+    other = np.where(station, count - 2 - heard.peer, place)
+    use = station | (place >= 0)
+    low, high = np.minimum(heard.row, other)[use], np.maximum(heard.row, other)[use]
+    order = np.lexsort((-heard.margin[use], high, low))
+    low, high, best = low[order], high[order], heard.margin[use][order]
     first = np.ones(len(low), bool)
     first[1:] = (np.diff(low) != 0) | (np.diff(high) != 0)
     strongest = np.argsort(-best[first], kind="stable")
     return ends[low[first]][strongest], ends[high[first]][strongest], best[first][strongest]
 
 
-def _gathered(snapshot: Snapshot) -> tuple[Ints, Ints, Floats, Floats, Ints]:
-    """Return row, neighbour and SINR of every entry of the arrays of peers; and places and ids of all vehicles."""
-    rows, peers, sinr, places, ids = [], [], [], [np.zeros((0, 3))], [np.zeros(0, np.int64)]
+def _heard(snapshot: Snapshot, radio: RadioTree | None = None) -> HeardLinks:
+    """Return who hears whom, from the arrays of vehicles and what stations hear of them; margins need `radio`."""
+    needed = {one["name"]: one["radios"][0]["needed"] for one in radio["fleets"]} if radio else {}
+    at_stations = np.array([one["radio"]["needed"] for one in radio["stations"]] if radio else [])
+    rows, peers, margins, places, ids = [], [], [], [np.zeros((0, 3))], [np.zeros(0, np.int64)]
     start = 0
     for fleet in snapshot:
         places.append(fleet.block[:3].T)
@@ -135,24 +174,28 @@ def _gathered(snapshot: Snapshot) -> tuple[Ints, Ints, Floats, Floats, Ints]:
             heard = own != -1
             rows.append(start + np.nonzero(heard)[0])
             peers.append(own[heard])
-            sinr.append(values[heard])
+            margins.append(values[heard] - needed.get(fleet.name, 0.0))
+        if STATION in fleet.columns:
+            station = fleet[STATION].astype(np.int64)
+            known = np.flatnonzero((station >= 0) & (station < len(at_stations)))
+            rows.append(start + known)
+            peers.append(-2 - station[known])
+            margins.append(fleet[UPLINK][known] - at_stations[station[known]])
         start += len(fleet.ids)
-    joined = [np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.int64) for parts in (rows, peers)]
-    return joined[0], joined[1], np.concatenate([np.zeros(0), *sinr]), np.concatenate(places), np.concatenate(ids)
+    row, peer = (np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.int64) for parts in (rows, peers))
+    return HeardLinks(row, peer, np.concatenate([np.zeros(0), *margins]), np.concatenate(places), np.concatenate(ids))
 
 
 def radio_scene(snapshot: Snapshot, radio: RadioTree, log_time: int) -> SceneUpdate:
     """Return links as lines coloured by SINR, stations and jammers as bodies with names, in place of those before."""
     update = SceneUpdate()
     update.deletions.add(type=SceneEntityDeletion.ALL).timestamp.FromNanoseconds(log_time)
-    stations = np.array([one["position"] for one in radio["stations"]]).reshape(-1, 3)
-    a, b, sinr = (part[:DRAWN_LINKS] for part in snapshot_links(snapshot, stations))
+    a, b, margin = (part[:DRAWN_LINKS] for part in snapshot_links(snapshot, radio))
     entity = _entity(update, "links", log_time)
-    for name, count in radio["traffic"].items():
-        entity.metadata.add(key=name, value=str(count))
+    write_traffic(entity, radio)
     line = entity.lines.add(type=LinePrimitive.LINE_LIST, thickness=1.0, scale_invariant=True)
     line.pose.orientation.w = 1.0
-    for ends, value in zip(np.stack([a, b], axis=1).tolist(), sinr.tolist(), strict=True):
+    for ends, value in zip(np.stack([a, b], axis=1).tolist(), margin.tolist(), strict=True):
         red, green, blue = link_colour(value)
         for x, y, z in ends:
             line.points.add(x=x, y=y, z=z)
@@ -162,13 +205,13 @@ def radio_scene(snapshot: Snapshot, radio: RadioTree, log_time: int) -> SceneUpd
     for emitters, bright in ((radio["jammers"], (1.0, 0.2, 0.2)), (radio["spoofers"], (0.8, 0.3, 1.0))):
         for one in emitters:
             if one["position"] is not None:
-                _body(update, one["name"], one["position"], bright if one["on"] else (0.5, 0.5, 0.5), log_time)
+                _body(update, one["name"], one["position"], bright if one["active"] else (0.5, 0.5, 0.5), log_time)
     return update
 
 
-def link_colour(sinr: float) -> tuple[float, float, float]:
-    """Return red, green and blue (0 to 1): red at 0 dB or less, yellow, green at 30 dB or more."""
-    share = min(max((sinr - WEAK) / (STRONG - WEAK), 0.0), 1.0)
+def link_colour(margin: float) -> tuple[float, float, float]:
+    """Return red, green and blue (0 to 1): red at the SINR that is needed, yellow, green from 20 dB above it on."""
+    share = min(max(margin / FULL_SIGNAL, 0.0), 1.0)
     return (1.0, 2.0 * share, 0.1) if share < 0.5 else (2.0 - 2.0 * share, 1.0, 0.1)
 
 
@@ -195,27 +238,36 @@ def _body(
 # metrics -------------------------------------------------------------------------------------------------------------
 
 
-def in_contact(snapshot: Snapshot, stations: int) -> dict[str, Floats]:
-    """Return 1 for every vehicle with a usable path to a station, over any number of hops, by fleet with radio.
+def holds_contact(run: Any) -> bool:
+    """Return whether a recording says which vehicles were in contact; otherwise it is estimated (`in_contact`)."""
+    layouts = [layout for name in run.fleets for layout in run.fleet_layouts(name)]
+    return all(CONTACT in one.columns for one in layouts if "radio.sinr" in one.columns)
 
-    Hops lead over the best neighbours of each vehicle. Without stations, a vehicle that has a link is in contact.
+
+def in_contact(snapshot: Snapshot, stations: int) -> dict[str, Floats]:
+    """Return 1 for every vehicle with a route to a station and back, over any number of hops, by fleet with radio.
+
+    Without stations, a vehicle with a neighbour is in contact. In recordings of earlier versions, which do not hold it,
+    hops lead over the best neighbours of each vehicle, and one direction of a link is enough.
     """
-    rows, peers, _, places, ids = _gathered(snapshot)
-    count = len(places)
+    with_radio = {fleet.name: fleet for fleet in snapshot if "radio.sinr" in fleet.columns}
+    if all(CONTACT in fleet.columns for fleet in with_radio.values()):
+        return {name: fleet[CONTACT] for name, fleet in with_radio.items()}
+    heard = _heard(snapshot)
+    count = len(heard.places)
     direct = np.zeros(count, bool)
     start, fleets = 0, {}
     for fleet in snapshot:
-        if "radio.sinr" in fleet.columns:
+        if fleet.name in with_radio:
             fleets[fleet.name] = slice(start, start + len(fleet.ids))
             used = fleet["radio.sinr"] > NO_SINR if stations else fleet["radio.links"] > 0
             direct[fleets[fleet.name]] = used
         start += len(fleet.ids)
     reached = direct
-    if stations and len(rows):
-        known = np.argsort(ids, kind="stable")
-        at = known[np.minimum(np.searchsorted(ids[known], peers), len(ids) - 1)]
-        hops = (peers >= 0) & (ids[at] == peers)
-        graph = coo_array((np.ones(hops.sum()), (rows[hops], at[hops])), shape=(count, count))
+    if stations and len(heard.row):
+        at = heard.rows_of_peers()
+        hops = at >= 0
+        graph = coo_array((np.ones(hops.sum()), (heard.row[hops], at[hops])), shape=(count, count))
         _, part = connected_components(graph, directed=False)
         reached = np.isin(part, np.unique(part[direct]))
     return {name: reached[rows].astype(np.float64) for name, rows in fleets.items()}

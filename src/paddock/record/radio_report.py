@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from paddock.errors import MissingFeatureError, PaddockError
+from paddock.radio.status import NO_SINR
 from paddock.record.mission_report.map_figure import colour, dress, png, styled
-from paddock.record.radio import NO_SINR, in_contact
+from paddock.record.radio import in_contact
+from paddock.record.radio_traffic import SERVICE_COUNTS, message_summary
 from paddock.record.reader import RecordedRun, open_run
 from paddock.record.run_metrics import metrics
 from paddock.world.columns import Floats
@@ -18,6 +20,10 @@ from paddock.world.columns import Floats
 LINES = 8  # most vehicles with a line in the figure
 ROWS = 200  # most vehicles in the table: those with the longest outages
 MOST_POINTS = 2000  # samples in the figure
+ESTIMATED = (
+    "Availability is estimated: the recording is of an earlier version, which did not hold contact, and links that are "
+    "usable in one direction count"
+)
 COLUMNS = ("link_availability", "mean_sinr_db", "longest_outage_s", "outages", "jammed_s")
 
 
@@ -26,7 +32,7 @@ def write_report(source: str | os.PathLike[str], folder: str | os.PathLike[str])
     with open_run(source) as run:
         if run.scenario.rules is None and run.scenario.radio is not None:
             return write_radio_report(run, folder)
-        from paddock.record.race_report.report import write_race_report  # here: it uses this module
+        from paddock.record.race_report import write_race_report  # here: it uses this module
 
         return write_race_report(run, folder)
 
@@ -76,11 +82,30 @@ def _markdown(run: RecordedRun, numbers: Mapping[str, Any], figures: list[str], 
     lines = [f"# {numbers['scenario']}: radio links", "", f"{numbers['duration_s']:.1f} s simulated.", ""]
     if not run.complete:
         lines += ["The recording is incomplete: the run was interrupted.", ""]
+    lines += traffic_lines(numbers)
     lines += link_tables(numbers)
     for figure in figures:
         lines += ["## SINR and contact over time", "", f"![SINR and contact over time]({figure})", ""]
     if missing:
         lines += [f"There are no figures: {missing}", ""]
+    return lines
+
+
+def traffic_lines(numbers: Mapping[str, Any]) -> list[str]:
+    """Return the messages and the packets of services of a run in Markdown; nothing where none was sent."""
+    messages, services = numbers.get("messages", {}), numbers.get("services", {})
+    lines = ["## Messages", "", f"{message_summary(messages)}.", ""] if messages.get("sent") else []
+    if services:
+        lines += ["## Packets of services", "", "| | sent | delivered | lost | dropped | under way |"]
+        lines += ["|---|---:|---:|---:|---:|---:|"]
+        for name, counts in services.items():
+            lines.append(f"| {_safe(name)} | {' | '.join(f'{counts[one]:,}' for one in SERVICE_COUNTS)} |")
+        lines += [
+            "",
+            "Dropped packets have not left their sender: its queue was full, or a newer command has replaced them. "
+            "States of telemetry that a newer one has replaced count as lost.",
+            "",
+        ]
     return lines
 
 
@@ -99,20 +124,26 @@ def link_tables(numbers: Mapping[str, Any]) -> list[str]:
     lines += [_line(name, values) for name, *values in rows[:ROWS]]
     if len(rows) > ROWS:
         lines += ["", f"{len(rows) - ROWS} more are in results.json."]
-    return [
-        *lines,
+    lines += [
         "",
-        "A vehicle is available while a usable path leads to a station, over any number of hops between best "
-        "neighbours; without stations, while it has a usable link.",
+        "A vehicle is available while a route leads to a station and back, over any number of hops; without stations, "
+        "while it has a neighbour that it hears and that hears it.",
         "",
     ]
+    if numbers.get("estimated_contact"):
+        lines += [f"{ESTIMATED}.", ""]
+    return lines
 
 
 def _line(name: str, values: list[Any]) -> str:
     share, sinr, longest, outages, jammed = values
-    safe = "".join(f"\\{c}" if c in "\\|`*_[]<>#" else c for c in name)
     level = "" if sinr is None else f"{sinr:.1f}"
-    return f"| {safe} | {100.0 * share:.1f} % | {level} | {longest:.1f} | {outages} | {jammed:.1f} |"
+    return f"| {_safe(name)} | {100.0 * share:.1f} % | {level} | {longest:.1f} | {outages} | {jammed:.1f} |"
+
+
+def _safe(name: str) -> str:
+    """Return a name as Markdown shows it."""
+    return "".join(f"\\{c}" if c in "\\|`*_[]<>#" else c for c in name)
 
 
 def _draw(figure_class: Any, run: RecordedRun) -> Any:

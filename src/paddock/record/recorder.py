@@ -27,12 +27,12 @@ from paddock.engine.events import Event
 from paddock.engine.markers import MarkerChange
 from paddock.engine.simulation import Simulation
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
+from paddock.radio.describing import service_trees
 from paddock.record import channels
-from paddock.record.foxglove import point_cloud
+from paddock.record.foxglove import point_cloud, track_scene
 from paddock.record.mcap_file import McapFile
 from paddock.record.sensed import SensedArray, array_load, sensed_arrays
 from paddock.record.surroundings import described_radio, surroundings_of
-from paddock.record.track_scene import track_scene
 from paddock.record.writer import (
     FLUSH_EVERY,
     PRECISIONS,
@@ -44,7 +44,7 @@ from paddock.record.writer import (
 )
 from paddock.scenario import Scenario
 from paddock.wire.messages.recordings import RunStart, StateHash
-from paddock.wire.operations.results import RadioTree
+from paddock.wire.operations.radio_results import RadioTree
 from paddock.world.archive import digest
 from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot
@@ -188,7 +188,9 @@ class Recorder(AbstractContextManager["Recorder"]):
             self._radio = described_radio(self.sim)
         if self._radio is not None:
             assert self.sim.radio is not None
-            more: Any = {**self.sim.engine.radio.emitters()._asdict(), "traffic": self.sim.radio.traffic()}
+            stage = self.sim.engine.radio
+            counts = {"traffic": self.sim.radio.traffic(), "services": service_trees(self.sim.radio.services())}
+            more: Any = {**stage.emitters()._asdict(), **counts, "ups": stage.ups, "downs": stage.downs}
             self._radio = {**self._radio, **more}
         shown = self._sensed, self._radio
         job = partial(self._writer.sample, snapshot, self._log_time(snapshot.tick), time_ns(), *shown)
@@ -281,6 +283,9 @@ class Recorder(AbstractContextManager["Recorder"]):
             if not self.sim.engine.thread.elsewhere() and not self._queue.closed:
                 if self._last_sample != self.sim.tick:
                     self._on_sample(self.sim.snapshot())
+                if self._radio is not None:  # the counts at the end
+                    last = self.sim.snapshot(), self._radio, self._log_time(self.sim.tick), time_ns()
+                    self._queue.put(partial(self._writer.radio, *last))
                 self._hash()
             self._queue.close()
             self._thread.join()

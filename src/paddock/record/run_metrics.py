@@ -1,14 +1,13 @@
-"""Metrics of a run: distance, speed, height, radio links and events."""
+"""Metrics of a run: distance, speed, height, radio links, packets and events."""
 
 from collections import Counter
 from typing import Any
 
 import numpy as np
-from foxglove_schemas_protobuf.SceneUpdate_pb2 import SceneUpdate
-from google.protobuf.message import DecodeError
 
 from paddock.record.channels import ACTIONS
-from paddock.record.radio import TOPIC, LinkTally, in_contact
+from paddock.record.radio import LinkTally, holds_contact, in_contact
+from paddock.record.radio_traffic import recorded_traffic
 from paddock.record.reader import RecordedRun, RunSection
 from paddock.world.columns import Floats
 from paddock.world.layout import FleetLayout, Ints
@@ -36,21 +35,10 @@ def metrics(run: RecordedRun) -> dict[str, Any]:
         "vehicles": sum(len(tally.members) for tally in tallies.values()),
         "actions": len(run.file.index(ACTIONS).times),
         "events": dict(sorted(kinds.items())),
-        **({"messages": traffic} if (traffic := recorded_traffic(run)) else {}),
+        **{name: counts for name, counts in recorded_traffic(run)._asdict().items() if counts},
+        **({} if holds_contact(run) else {"estimated_contact": True}),  # of an earlier version
         "fleets": {name: tally.summary() for name, tally in tallies.items()},
     }
-
-
-def recorded_traffic(run: RecordedRun) -> dict[str, int]:
-    """Return the counts of messages at the end of a recording; empty where it has none."""
-    count = len(run.file.index(TOPIC).times)
-    if not count:
-        return {}
-    try:
-        update = SceneUpdate.FromString(bytes(run.file.message(TOPIC, count - 1).data))
-        return {pair.key: int(pair.value) for entity in update.entities[:1] for pair in entity.metadata}
-    except (DecodeError, ValueError):
-        return {}
 
 
 def _read(run: RecordedRun, section: RunSection, tallies: dict[str, "_Tally"]) -> None:

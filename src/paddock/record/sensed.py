@@ -12,7 +12,7 @@ from foxglove_schemas_protobuf.SceneEntityDeletion_pb2 import SceneEntityDeletio
 from foxglove_schemas_protobuf.SceneUpdate_pb2 import SceneUpdate
 
 from paddock.engine.program import FleetProgram
-from paddock.record.track_scene import draw_cone
+from paddock.record.foxglove import draw_cone
 from paddock.sensing.rays import Beams
 from paddock.sensing.scanner import beams_of
 from paddock.sensing.sensor import ArraySensor

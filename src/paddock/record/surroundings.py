@@ -14,10 +14,10 @@ from typing import Any
 
 from paddock.engine.overrides import fleet_routes
 from paddock.engine.simulation import Simulation
-from paddock.radio.describing import radio_tree
+from paddock.radio.describing import radio_tree, service_trees
 from paddock.record.race import described_race
-from paddock.sensing.describing import fleet_array_trees
-from paddock.wire.operations.results import RadioTree
+from paddock.sensing.array_suite import fleet_array_trees
+from paddock.wire.operations.radio_results import RadioTree
 
 MOST_ROUTES = 200
 SIDE = 200  # values per side of the ground, as the page requests
@@ -38,7 +38,7 @@ def surroundings_of(sim: Simulation) -> dict[str, str]:
         found["arrays"] = json.dumps({name: trees for name, trees in arrays.items() if trees})
     radio = described_radio(sim)
     if radio is not None:
-        found["radio"] = json.dumps(radio)
+        found["radio"] = json.dumps({**radio, "section": _emitters(sim.scenario.to_dict()["radio"])})
     race = described_race(sim.scenario)
     if race is not None:
         found["race"] = json.dumps(race)
@@ -50,12 +50,20 @@ def surroundings_of(sim: Simulation) -> dict[str, str]:
 
 
 def described_radio(sim: Simulation) -> RadioTree | None:
-    """Return radios, stations, jammers, spoofers and counts of messages at this time; None without radio."""
+    """Return radios, stations, jammers, spoofers and counts of packets at this time; None without radio."""
     stage = sim.engine.radio
     if stage.settings is None:
         return None
     assert sim.radio is not None
-    return radio_tree(stage.settings, stage.roster.radios, stage.emitters(), {}, sim.radio.traffic())
+    packets = sim.radio.traffic(), service_trees(sim.radio.services())
+    return radio_tree(stage.settings, stage.roster.radios, stage.emitters(), {}, *packets)
+
+
+def _emitters(section: dict[str, Any]) -> dict[str, Any]:
+    """Return the schedules, sweeps and vehicles of jammers and spoofers in the section `radio` of a scenario."""
+    fields = ("name", "on", "sweep", "vehicle")
+    kinds = {kind: section.get(kind, []) for kind in ("jammers", "spoofers")}
+    return {kind: [{name: one[name] for name in fields if name in one} for one in some] for kind, some in kinds.items()}
 
 
 def _section(scenario: dict[str, Any]) -> dict[str, Any]:

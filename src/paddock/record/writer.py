@@ -19,14 +19,14 @@ from paddock.engine.events import Event
 from paddock.engine.markers import MarkerBoard, MarkerChange
 from paddock.errors import PaddockError
 from paddock.record import channels, foxglove
-from paddock.record.radio import TOPIC as RADIO_SCENE
+from paddock.record.foxglove import TOPIC as TRACK_SCENE
+from paddock.record.foxglove import stamped
 from paddock.record.radio import radio_scene
+from paddock.record.radio_traffic import TOPIC as RADIO_SCENE
 from paddock.record.sensed import SensedArray, SensedWriter
-from paddock.record.track_scene import TOPIC as TRACK_SCENE
-from paddock.record.track_scene import stamped
 from paddock.wire.messages import markers as wire
 from paddock.wire.messages import recordings, states
-from paddock.wire.operations.results import RadioTree
+from paddock.wire.operations.radio_results import RadioTree
 from paddock.world.layout import Layout
 from paddock.world.markers import Marker, PlacedMarker
 from paddock.world.snapshot import Snapshot
@@ -194,6 +194,7 @@ class RecordingWriter:
         self.vehicle_samples = 0
         self._layout: Layout | None = None
         self._next_view = 0
+        self._radio_written = -1  # log time of the last links
 
     def begin(self, start: recordings.RunStart, log_time: int, wall_time: int) -> None:
         """Write the start of a run, a reset or a restore."""
@@ -227,9 +228,15 @@ class RecordingWriter:
         if log_time >= self._next_view:
             self._view(snapshot, sensed, log_time, wall_time)
             if radio is not None:
-                links = radio_scene(snapshot, radio, log_time).SerializeToString()
-                self.writer.write_more(RADIO_SCENE, SceneUpdate, log_time, wall_time, links)
+                self.radio(snapshot, radio, log_time, wall_time)
         self.sensed.write(snapshot, sensed, log_time, wall_time)
+
+    def radio(self, snapshot: Snapshot, radio: RadioTree, log_time: int, wall_time: int) -> None:
+        """Write links, stations, jammers and counts of packets at a tick, once."""
+        if log_time > self._radio_written:
+            links = radio_scene(snapshot, radio, log_time).SerializeToString()
+            self.writer.write_more(RADIO_SCENE, SceneUpdate, log_time, wall_time, links)
+            self._radio_written = log_time
 
     def action(self, posted: Posted, log_time: int, wall_time: int) -> None:
         """Write an action applied to the run."""

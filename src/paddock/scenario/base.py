@@ -93,6 +93,10 @@ def _within(low: float, high: float, index: int, what: str) -> AfterValidator:
 
 Vector2 = Annotated[tuple[Number, Number], has_length(2, form="[x, y]")]
 Vector3 = Annotated[tuple[Number, Number, Number], has_length(3, form="[x, y, z]")]
+FARTHEST_PLACE = 1e9  # m
+Coordinate = Annotated[Number, Field(ge=-FARTHEST_PLACE, le=FARTHEST_PLACE)]
+Place3 = Annotated[tuple[Coordinate, Coordinate, Coordinate], has_length(3, form="[x, y, z]")]
+"""A place in the world, m."""
 GroundOrVector3 = Annotated[
     tuple[Number, ...], Field(min_length=2, max_length=3), has_length(2, 3, form="[x, y] or [x, y, z]")
 ]

@@ -83,6 +83,8 @@ def _advice(name: str) -> str:
         return f"there is no folder {folder[:200]!r}" if folder else deleted
     choices = [os.path.join(folder, file) for file in files] + ([] if folder else demo_names())
     near = get_close_matches(name, choices + ([] if folder else manoeuvre_names()), n=3, cutoff=0.6) if last else []
+    if not choices:
+        return "that folder has no scenario files (.yaml)"
     return f"did you mean {' or '.join(map(repr, near))}?" if near else suggestion("", choices)
 
 

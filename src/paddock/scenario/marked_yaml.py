@@ -28,7 +28,7 @@ Scalar = str | int | float | bool | None
 
 def load_yaml(text: str, source: str) -> tuple[dict[str, Any], Marks]:
     """Return the mapping in the text and the marks of its values; `source` is the file name used in errors."""
-    reader = _Reader(text, source)
+    reader = _YamlReader(text, source)
     root = reader.compose()
     if not isinstance(root, yaml.MappingNode):
         kind = "a list" if isinstance(root, yaml.SequenceNode) else "a single value"
@@ -52,7 +52,7 @@ def read_text(path: os.PathLike[str]) -> str:
 Node = Any  # of PyYAML, with a Mark as its `start_mark`; an unquoted scalar has no style, and tags are explicit ones
 
 
-class _Reader:
+class _YamlReader:
     """Builds the nodes of the only document of a text, converts them to values and collects their marks."""
 
     def __init__(self, text: str, source: str) -> None:

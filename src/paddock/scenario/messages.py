@@ -47,7 +47,13 @@ class MessagesSection(Section):
         default=None,
         ge=-200.0,
         le=50.0,
-        description="Power above which the channel is busy, in dBm; null is the sensitivity of the radio.",
+        description="Power above which a packet makes the channel busy, in dBm; null is the sensitivity of the radio.",
+    )
+    energy: Number | None = Field(
+        default=None,
+        ge=-200.0,
+        le=100.0,
+        description="Power above which jammers make it busy, in dBm; null is 20 dB above sense.",
     )
     overhead: NotNegative = Field(default=1e-4, le=10.0, description="Preamble of every packet, in s.")
     header_bits: Whole = Field(default=272, ge=0, le=100_000, description="Header of every packet, in bits.")

@@ -298,9 +298,10 @@ def check_mission_via(
     members = {entry.name for entry in vehicles} if mission.members is None else set(mission.members)
     joining = [event.vehicle for event in mission.events if event.vehicle is not None]
     for entry in (*(one for one in vehicles if one.name in members), *joining):
-        problem, station = via_problem(mission.via, section, entry.radio)
+        problem, station = via_problem(mission.via, section, entry.radio, [one.radio for one in (*vehicles, *joining)])
         if problem:
             named = problem.replace("its vehicles have", f"{entry.name!r} has").replace("their entry", "its entry")
+            named = named.replace("its vehicles", repr(entry.name))
             raise invalid(named, ("mission", "via", "radio") if station else ("mission", "via"))
 
 

@@ -119,15 +119,24 @@ def validated(
         return model.model_validate(value, context=context)
     except ValidationError as error:
         found = error.errors(include_url=False)
+    found = [one for one in found if not (one["type"] == "too_short" and _has_other(one, found))]
     lines = [_line(model, value, item, marks, prefix) for item in found]
     raise ScenarioError(line for _, line in sorted(lines, key=lambda pair: pair[0])) from None
+
+
+def _has_other(short: Any, found: list[Any]) -> bool:
+    """Return whether a list counts as too short only because some of its items are not valid."""
+    loc = short["loc"]
+    return any(len(one["loc"]) > len(loc) and one["loc"][: len(loc)] == loc for one in found)
 
 
 def _line(model: type[BaseModel], value: Any, error: Any, marks: Marks, prefix: KeyPath) -> tuple[Mark, str]:
     """Return the mark and the text of one problem."""
     path: KeyPath = error["loc"] + error.get("ctx", {}).get("at", ())
     if error["type"] == "extra_forbidden":
-        key, parent, full = str(path[-1]), prefix + path[:-1], prefix + path
+        known = _existing(value, path)
+        full = prefix + (known if known[-1:] == path[-1:] else path)
+        key, parent = str(path[-1]), full[:-1]
         advice = suggestion(key, _keys(model, path[:-1]))
         text = f"{marks.at_key(full)}: unknown key {key!r} in {dotted(parent)}; {advice}"
         return marks.keys.get(full, marks.mark(full)), text
@@ -154,16 +163,27 @@ def _message(error: Any, name: str, marks: Marks) -> str:
 
 
 def _existing(value: Any, path: KeyPath) -> KeyPath:
-    """Return the part of a path that exists in the value; pydantic appends its own steps."""
-    for index, step in enumerate(path):
+    """Return the part of a path that exists in the value; pydantic appends its own steps.
+
+    Fields of `{kind: {options}}` are found among the options, and those of a mapping in place of a list of one in it.
+    """
+    found: KeyPath = ()
+    for step in path:
+        if step == 0 and isinstance(value, dict) and 0 not in value:
+            continue
+        if isinstance(value, dict) and step not in value and len(value) == 1:
+            [(kind, options)] = value.items()
+            if isinstance(options, dict) and step in options:
+                found, value = (*found, kind), options
         inside = isinstance(value, dict) or (isinstance(value, list | tuple) and isinstance(step, int))
         try:
             value = value[step] if inside else None
         except (KeyError, IndexError):
             inside = False
         if not inside:
-            return path[:index]
-    return path
+            return found
+        found = (*found, step)
+    return found
 
 
 def _keys(model: type[BaseModel], path: KeyPath) -> list[str]:

@@ -1,216 +1,52 @@
 """The section `radio` of a scenario: types of radios, propagation between them, ground stations and jammers."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from paddock.errors import unknown_name
-from paddock.scenario.base import Flag, Name, NotNegative, Number, Positive, Section, Text, Vector3, Whole, invalid
-from paddock.scenario.messages import HoppingSection, MessagesSection
-from paddock.scenario.problems import KeyPath
-from paddock.scenario.spoofing import MOST_SPOOFERS, SpooferSection
-
-DEFAULT_TYPE = "default"
-MODULATIONS = (
-    *("bpsk", "qpsk", "16qam", "64qam", "fsk", "gmsk"),
-    *("lora7", "lora8", "lora9", "lora10", "lora11", "lora12"),
+from paddock.scenario.antennas import Antenna, AntennaSection, Polarisation, one_of, option
+from paddock.scenario.base import (
+    Flag,
+    Name,
+    NotNegative,
+    Number,
+    Place3,
+    Positive,
+    Section,
+    Text,
+    Whole,
+    has_length,
+    invalid,
 )
-POLARISATIONS = ("vertical", "horizontal", "left", "right")
-ANTENNAS = ("isotropic", "dipole", "sector", "pattern")
-ANTENNA_OPTIONS = {
-    "sector": ("gain", "beamwidth_deg", "beamheight_deg", "yaw_deg", "pitch_deg"),
-    "pattern": ("azimuths_deg", "elevations_deg", "gains", "yaw_deg", "pitch_deg", "gain"),
-}
-MODELS = ("free_space", "two_ray", "ground_reflection", "log_distance", "cost231_hata", "okumura_hata")
-HATA = MODELS[4:]
+from paddock.scenario.marked_yaml import plain
+from paddock.scenario.messages import HoppingSection, MessagesSection
+from paddock.scenario.problems import KeyPath, ScenarioError
+from paddock.scenario.radio_types import (
+    DEFAULT_TYPE,
+    HIGHEST_FREQUENCY,
+    LOWEST_FREQUENCY,
+    Fitted,
+    FittedRadio,
+    Frequency,
+    Modulation,
+    Power,
+    RadioType,
+)
+from paddock.scenario.spoofing import MOST_SPOOFERS, Schedule, SpooferSection, check_schedule
+
+ModelName = Literal["free_space", "two_ray", "log_distance", "cost231_hata", "okumura_hata", "ground_reflection"]
+MODELS: tuple[str, ...] = get_args(ModelName)
+HATA = ("cost231_hata", "okumura_hata")
 CITIES = ("small", "large", "suburban", "open")
 FADINGS = ("rayleigh", "rician", "nakagami")
 JAMMERS = ("barrage", "spot", "swept", "pulsed", "follower", "deceptive")
-MOST_RADIOS = 8  # of one vehicle
+LEAST_M, MOST_M = 0.5, 50.0  # of Nakagami fading
 MOST_JAMMERS = 256
-LOWEST_FREQUENCY, HIGHEST_FREQUENCY = 1e6, 3e11  # Hz
-
-
-def one_of(kind: str, names: Sequence[str]) -> BeforeValidator:
-    """Check a name against the valid ones; the error suggests the nearest."""
-
-    def check(value: Any) -> Any:
-        if isinstance(value, str) and value not in names:
-            raise invalid(str(unknown_name(kind, value, names)))
-        return value
-
-    return BeforeValidator(check)
-
-
-def _option(
-    what: str, kinds: Sequence[str], number: str = "", of: Mapping[str, Sequence[str]] = MappingProxyType({})
-) -> BeforeValidator:
-    """Convert `name`, `{name: {options}}` and, where `number` is an option, `{name: number}` to fields with a kind.
-
-    `of` has the options of kinds, for errors.
-    """
-
-    def convert(value: Any) -> Any:
-        if isinstance(value, str):
-            value = {"kind": value}
-        elif isinstance(value, dict) and len(value) == 1 and "kind" not in value:
-            [(kind, options)] = value.items()
-            if number and isinstance(options, int | float) and not isinstance(options, bool):
-                options = {number: options}
-            if options is not None and not isinstance(options, dict):
-                raise invalid(f"the options of {what} {kind!r} must be a mapping, not {options!r:.60}", (str(kind),))
-            for name in (options or {}) if kind in of else ():
-                if name not in of[kind]:
-                    raise invalid(str(unknown_name(f"option of {what} {kind!r}", str(name), of[kind])))
-            value = {"kind": kind, **(options or {})}
-        if isinstance(value, dict) and isinstance(value.get("kind"), str) and value["kind"] not in kinds:
-            raise invalid(str(unknown_name(what, value["kind"], kinds)))
-        return value
-
-    return BeforeValidator(convert)
-
-
-Frequency = Annotated[Positive, Field(ge=LOWEST_FREQUENCY, le=HIGHEST_FREQUENCY)]
-Power = Annotated[Number, Field(ge=-100.0, le=100.0)]
-Modulation = Annotated[
-    Literal[
-        "bpsk", "qpsk", "16qam", "64qam", "fsk", "gmsk", "lora7", "lora8", "lora9", "lora10", "lora11", "lora12"
-    ],
-    one_of("modulation", MODULATIONS),
-]  # fmt: skip
-Polarisation = Annotated[Literal["vertical", "horizontal", "left", "right"], one_of("polarisation", POLARISATIONS)]
-
-
-class AntennaSection(Section):
-    """An antenna: a kind, or {kind: {options}}. Its axis follows the attitude of the vehicle."""
-
-    kind: Literal["isotropic", "dipole", "sector", "pattern"] = Field(
-        description="isotropic, dipole, sector or pattern."
-    )
-    gain: Number | None = Field(
-        default=None,
-        ge=-50.0,
-        le=80.0,
-        description="Largest gain, in dBi; null: isotropic 0, dipole 2.15, sector: that of its beam without losses.",
-    )
-    beamwidth_deg: Positive | None = Field(
-        default=None, le=360.0, description="Of a sector: width of the beam 3 dB down, in degrees; null is 60."
-    )
-    beamheight_deg: Positive | None = Field(
-        default=None, le=180.0, description="Of a sector: height of the beam 3 dB down, in degrees; null is 60."
-    )
-    yaw_deg: Number = Field(default=0.0, description="Direction of the beam, to the left of the front, in degrees.")
-    pitch_deg: Number = Field(default=0.0, description="Elevation of the beam above the front, in degrees.")
-    azimuths_deg: tuple[Number, ...] | None = Field(
-        default=None, description="Of a pattern: ascending angles to the left, within 360 degrees."
-    )
-    elevations_deg: tuple[Number, ...] | None = Field(
-        default=None, description="Of a pattern: ascending angles, within -90 to 90 degrees."
-    )
-    gains: tuple[tuple[Number, ...], ...] | None = Field(
-        default=None, description="Of a pattern: a row of gains for each elevation, in dBi, a value for each azimuth."
-    )
-
-    @model_validator(mode="after")
-    def _complete(self) -> Self:
-        table = ("azimuths_deg", "elevations_deg", "gains")
-        for names, kind in ((("beamwidth_deg", "beamheight_deg"), "sector"), (table, "pattern")):
-            for name in names:
-                if getattr(self, name) is not None and self.kind != kind:
-                    raise invalid(f"{name} is an option of antenna {kind!r}, not of {self.kind!r}")
-        if self.kind == "pattern":
-            if any(getattr(self, name) is None for name in table):
-                raise invalid(f"antenna 'pattern' needs {', '.join(table)}")
-            if self.gain is not None:
-                raise invalid("the gains of antenna 'pattern' are its table; leave out gain")
-        return self
-
-
-Antenna = Annotated[AntennaSection, _option("antenna", ANTENNAS, of=ANTENNA_OPTIONS)]
-
-
-class RadioType(Section):
-    """A radio: transmitter and receiver."""
-
-    frequency: Frequency = Field(default=2.4e9, description="Centre frequency of channel 0, in Hz.")
-    bandwidth: Positive = Field(default=20e6, le=1e11, description="Bandwidth, in Hz.")
-    power: Power = Field(default=20.0, description="Transmitted power, in dBm.")
-    sensitivity: Number = Field(
-        default=-90.0, ge=-200.0, le=50.0, description="Weakest power that the receiver locks on to, in dBm."
-    )
-    antenna: Antenna = Field(
-        default=AntennaSection(kind="isotropic"), description="isotropic, dipole, {sector: {...}}, {pattern: {...}}."
-    )
-    polarisation: Polarisation = Field(
-        default="vertical",
-        description="vertical, horizontal, left or right (circular); of other than isotropic antennas.",
-    )
-    channel: Whole = Field(default=0, ge=0, le=10_000, description="Number of the channel.")
-    channel_spacing: Positive = Field(default=5e6, description="Distance between channels, in Hz.")
-    modulation: Modulation = Field(
-        default="qpsk", description="bpsk, qpsk, 16qam, 64qam, fsk, gmsk, or lora7 to lora12."
-    )
-    noise_figure: NotNegative = Field(default=6.0, le=50.0, description="Noise figure of the receiver, in dB.")
-    bit_rate: Positive | None = Field(
-        default=None, le=1e12, description="Bits per second; null is a symbol per second and Hz of bandwidth."
-    )
-    duty: NotNegative = Field(
-        default=0.0,
-        le=1.0,
-        description="Share of time in which it transmits beside simulated messages (no unit), for interference.",
-    )
-    packet_bits: Whole = Field(default=8192, ge=1, le=1_000_000, description="Length of a packet, in bits.")
-    hopping: HoppingSection | None = Field(
-        default=None, description="Hopping: {channels: [1, 6, 11], dwell: 1, key: red}; null: it stays on its channel."
-    )
-
-    @property
-    def centre(self) -> float:
-        """The centre frequency of its channel, Hz."""
-        return self.frequency + self.channel * self.channel_spacing
-
-
-class FittedRadio(Section):
-    """A radio of a vehicle or station: a type, with changes. The name of the type is a short form."""
-
-    type: Text = Field(default=DEFAULT_TYPE, min_length=1, description="The name of its type.")
-    frequency: Frequency | None = Field(default=None, description="Centre frequency of channel 0, in Hz.")
-    bandwidth: Positive | None = Field(default=None, le=1e11, description="Bandwidth, in Hz.")
-    power: Power | None = Field(default=None, description="Transmitted power, in dBm.")
-    sensitivity: Number | None = Field(default=None, ge=-200.0, le=50.0, description="Sensitivity, in dBm.")
-    antenna: Antenna | None = Field(default=None, description="Its antenna.")
-    polarisation: Polarisation | None = Field(default=None, description="Its polarisation.")
-    channel: Whole | None = Field(default=None, ge=0, le=10_000, description="Number of the channel.")
-    channel_spacing: Positive | None = Field(default=None, description="Distance between channels, in Hz.")
-    modulation: Modulation | None = Field(
-        default=None, description="bpsk, qpsk, 16qam, 64qam, fsk, gmsk, or lora7 to lora12."
-    )
-    noise_figure: NotNegative | None = Field(default=None, le=50.0, description="Noise figure, in dB.")
-    bit_rate: Positive | None = Field(default=None, le=1e12, description="Bits per second.")
-    duty: NotNegative | None = Field(default=None, le=1.0, description="Share of time in which it transmits.")
-    packet_bits: Whole | None = Field(default=None, ge=1, le=1_000_000, description="Length of a packet, in bits.")
-    hopping: HoppingSection | None = Field(default=None, description="Hopping between channels.")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _expand(cls, value: Any) -> Any:
-        return {"type": value} if isinstance(value, str) else value
-
-    def of(self, types: Mapping[str, RadioType]) -> RadioType:
-        """Return the radio with the values of its type where it has none of its own."""
-        own = {name: getattr(self, name) for name in RadioType.model_fields if getattr(self, name) is not None}
-        return types.get(self.type, RadioType()).model_copy(update=own)
-
-
-def _listed(value: Any) -> Any:
-    """Convert one radio to a list of one."""
-    return [value] if isinstance(value, str | dict | FittedRadio) else value
-
-
-Fitted = Annotated[tuple[FittedRadio, ...], BeforeValidator(_listed), Field(max_length=MOST_RADIOS)]
+NARROWEST, WIDEST = 1e-3, 1e11  # Hz, bandwidths of jammers
 
 
 class Shadowing(Section):
@@ -225,7 +61,7 @@ class Fading(Section):
 
     kind: Literal["rayleigh", "rician", "nakagami"] = Field(description="rayleigh, rician or nakagami.")
     parameter: Number | None = Field(
-        default=None, le=100.0, description="Rician: K factor, in dB; Nakagami: m, at least 0.5 (no unit)."
+        default=None, le=100.0, description="Rician: K factor, in dB; Nakagami: m, from 0.5 to 50 (no unit)."
     )
 
     @model_validator(mode="after")
@@ -234,18 +70,17 @@ class Fading(Section):
             raise invalid("rayleigh fading has no parameter")
         if self.kind == "rician" and (self.parameter is None or self.parameter < -100.0):
             raise invalid("rician fading needs its K factor in dB, at least -100: {rician: 6}")
-        if self.kind == "nakagami" and (self.parameter is None or self.parameter < 0.5):
-            raise invalid("nakagami fading needs m >= 0.5: {nakagami: 1.5}")
+        if self.kind == "nakagami" and (self.parameter is None or not LEAST_M <= self.parameter <= MOST_M):
+            raise invalid(f"nakagami fading needs m from {LEAST_M:g} to {MOST_M:g}: {{nakagami: 1.5}}")
         return self
 
 
 class LinkSettings(Section):
     """How radio waves propagate between two ends."""
 
-    model: Annotated[
-        Literal["free_space", "two_ray", "ground_reflection", "log_distance", "cost231_hata", "okumura_hata"],
-        one_of("propagation model", MODELS),
-    ] = Field(default="free_space", description=f"{', '.join(MODELS[:-1])} or {MODELS[-1]}.")
+    model: Annotated[ModelName, one_of("propagation model", MODELS)] = Field(
+        default="free_space", description=f"{', '.join(MODELS[:-1])} or {MODELS[-1]}."
+    )
     exponent: Positive | None = Field(
         default=None, ge=1.0, le=10.0, description="Of log_distance: path-loss exponent (no unit); null is 3."
     )
@@ -257,7 +92,7 @@ class LinkSettings(Section):
     )
     extrapolate: Flag = Field(default=False, description="Whether to use the model outside its range of frequencies.")
     shadowing: Shadowing | None = Field(default=None, description="Shadowing: {sigma: dB, distance: m}; null: none.")
-    fading: Annotated[Fading, _option("fading", FADINGS, "parameter")] | None = Field(
+    fading: Annotated[Fading, option("fading", FADINGS, "parameter")] | None = Field(
         default=None, description="Small-scale fading: rayleigh, {rician: 6}, {nakagami: 1.5}; null: none."
     )
     terrain: Flag = Field(default=False, description="Whether waves are diffracted over the terrain.")
@@ -292,7 +127,7 @@ class LinkSettings(Section):
 class LinkClass(LinkSettings):
     """Propagation between two groups of radios."""
 
-    between: tuple[Text, Text] = Field(
+    between: Annotated[tuple[Text, Text], has_length(2, form="two names: [a, b]")] = Field(
         description="Two names of fleets, stations, jammers or types of radios; equal names: among themselves."
     )
 
@@ -301,20 +136,14 @@ class StationSection(Section):
     """A ground station: radios at a fixed place."""
 
     name: Name = Field(description="Unique name.")
-    position: Vector3 = Field(description="Place of its antenna [x, y, z], in m.")
+    position: Place3 = Field(description="Place of its antenna [x, y, z], in m.")
     yaw_deg: Number = Field(default=0.0, description="Direction of its front, counter-clockwise from east, in degrees.")
     radio: Fitted = Field(
         default=(FittedRadio(),), min_length=1, description="Its radio, as that of a vehicle; or a list of them."
     )
 
 
-def _span(value: Any) -> Any:
-    if not isinstance(value, list | tuple) or len(value) != 2:
-        raise invalid("must be [from, to]")
-    return value
-
-
-Span = Annotated[tuple[Number, Number], BeforeValidator(_span)]
+Span = Annotated[tuple[Number, Number], has_length(2, form="[lowest, highest]")]
 KIND_FIELDS = {
     "sweep": ("swept",),
     "period": ("swept", "pulsed"),
@@ -324,7 +153,10 @@ KIND_FIELDS = {
     "frames": ("deceptive",),
     "modulation": ("deceptive",),
     "packet_bits": ("deceptive",),
+    "claims": ("deceptive",),
+    "data": ("deceptive",),
 }
+MOST_DATA = 1 << 16  # bytes of JSON, of a false frame
 
 
 class JammerSection(Section):
@@ -337,19 +169,20 @@ class JammerSection(Section):
         description="barrage (wide band), spot (narrow band), swept (its centre follows a sawtooth), pulsed, follower "
         "(tunes to the strongest transmission), deceptive (sends false frames)."
     )
-    position: Vector3 | None = Field(default=None, description="Place of its antenna [x, y, z], in m.")
+    position: Place3 | None = Field(default=None, description="Place of its antenna [x, y, z], in m.")
     vehicle: Text | None = Field(default=None, description="The vehicle that carries it: red, or scouts[3].")
     frequency: Frequency = Field(default=2.4e9, description="Centre frequency, in Hz; of a follower, before it tunes.")
     bandwidth: Positive | None = Field(
-        default=None, le=1e11, description="Bandwidth, in Hz; null: barrage 100 MHz, spot 1 MHz, others 20 MHz."
+        default=None,
+        ge=NARROWEST,
+        le=WIDEST,
+        description="Bandwidth, in Hz; null: barrage 100 MHz, spot 1 MHz, others 20 MHz.",
     )
     power: Power = Field(default=30.0, description="Transmitted power while it is on, in dBm.")
     antenna: Antenna = Field(default=AntennaSection(kind="isotropic"), description="As that of a radio.")
     polarisation: Polarisation = Field(default="vertical", description="As that of a radio.")
-    enabled: Flag = Field(default=True, description="Whether it follows its schedule; false: it is off.")
-    on: tuple[Span, ...] | None = Field(
-        default=None, description="Times at which it is on: [[from, to], ...], in s; null: always."
-    )
+    enabled: Flag = Field(default=True, description="Whether it follows its schedule; false: it is switched off.")
+    on: Schedule = Field(default=None, description="Times at which it is on: [[from, to], ...], in s; null: always.")
     sweep: Span | None = Field(default=None, description="Of a swept jammer: lowest and highest centre, in Hz.")
     period: Positive | None = Field(
         default=None, le=1e6, description="Of a swept or pulsed jammer: period of the sweep or pulses, in s."
@@ -368,9 +201,32 @@ class JammerSection(Section):
     packet_bits: Whole | None = Field(
         default=None, ge=1, le=1_000_000, description="Of a deceptive jammer: length of its frames, in bits; 8192."
     )
+    claims: Text | None = Field(
+        default=None,
+        description="Of a deceptive jammer: the vehicle or station that its frames claim to be from. Receivers get "
+        "accepted frames as messages of it; null: frames are only counted.",
+    )
+    data: Any = Field(
+        default=None, description="Of a deceptive jammer with `claims`: contents of its frames, as in JSON; null."
+    )
+
+    @field_validator("data", mode="before")
+    @classmethod
+    def _plain_data(cls, value: Any) -> Any:
+        """Refuse what JSON cannot hold."""
+        try:
+            data = plain(value)
+            size = len(json.dumps(data, separators=(",", ":"), allow_nan=False))
+        except (ScenarioError, TypeError, ValueError):
+            raise invalid("data are what JSON can hold: numbers, texts, lists and mappings") from None
+        if size > MOST_DATA:
+            raise invalid(f"data have at most {MOST_DATA} bytes of JSON, not {size}")
+        return data
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
+        if self.data is not None and self.claims is None and self.kind == "deceptive":
+            raise invalid("data need claims: the vehicle or station that the frames claim to be from", ("data",))
         if self.position is not None and self.vehicle is not None:
             raise invalid("a jammer has a position or a vehicle, not both", ("vehicle",))
         if self.position is None and self.vehicle is None:
@@ -386,16 +242,19 @@ class JammerSection(Section):
         if self.sweep is not None and not LOWEST_FREQUENCY <= self.sweep[0] < self.sweep[1] <= HIGHEST_FREQUENCY:
             span = f"{LOWEST_FREQUENCY:g} to {HIGHEST_FREQUENCY:g}"
             raise invalid(f"sweep must ascend within {span} Hz, not {list(self.sweep)}", ("sweep",))
-        for k, (begin, end) in enumerate(self.on or ()):
-            if not 0.0 <= begin < end:
-                raise invalid(f"times ascend from 0 s: [from, to], not [{begin:g}, {end:g}]", ("on", k))
+        check_schedule(self.on or ())
         return self
 
 
 class RadioSection(Section):
     """Radio links between vehicles and ground stations, and jammers."""
 
-    rate: Positive = Field(default=10.0, le=1e4, description="Updates of all links per simulated second, in Hz.")
+    rate: Positive = Field(
+        default=10.0,
+        le=1e4,
+        description="Updates of all links per simulated second, in Hz, at most that of the clock; rounded to whole "
+        "ticks from one to the next.",
+    )
     types: dict[Name, RadioType] = Field(
         default_factory=dict, description="Radios by name; `default` is a type of default values unless it is given."
     )
@@ -407,9 +266,9 @@ class RadioSection(Section):
         default=3.0, le=40.0, description="A link that is up drops this far below the limit for coming up, in dB."
     )
     margin: NotNegative = Field(
-        default=3.0,
+        default=12.0,
         le=60.0,
-        description="Transmitters weaker than any usable link by more than this are left out of interference, in dB.",
+        description="Radios with a duty that are weaker than any usable link by more than this are left out, in dB.",
     )
     range: Positive | None = Field(
         default=None, le=1e7, description="Longest link, in m; null is as far as power and sensitivity reach."
@@ -422,6 +281,19 @@ class RadioSection(Section):
     spoofers: tuple[SpooferSection, ...] = Field(
         default=(), max_length=MOST_SPOOFERS, description="Spoofers of satellite navigation."
     )
+
+    @model_validator(mode="after")
+    def _hops_slowly(self) -> Self:
+        for name, radio in self.types.items():
+            if radio.hopping is not None:
+                self.check_dwell(radio.hopping, ("types", name, "hopping", "dwell"))
+        return self
+
+    def check_dwell(self, hopping: HoppingSection, path: KeyPath) -> None:
+        """Refuse a radio that hops more often than links are updated."""
+        if hopping.dwell * self.rate < 1.0 - 1e-9:
+            least = f"links are updated every {1.0 / self.rate:g} s (radio.rate: {self.rate:g})"
+            raise invalid(f"{least}: a dwell is that long or longer, not {hopping.dwell:g} s", path)
 
     @property
     def known_types(self) -> dict[str, RadioType]:
@@ -445,13 +317,13 @@ def check_radio(section: RadioSection | None, fleets: Sequence[tuple[str, int, t
     for path, radio in _fitted(section, fleets):
         if radio.type not in section.known_types:
             raise invalid(str(unknown_name("radio type", radio.type, section.known_types)), path)
+        problem, key = radio.problem(section.known_types)
+        if problem:
+            raise invalid(problem, (*path, *key))
+        if radio.hopping:
+            section.check_dwell(radio.hopping, (*path, "hopping", "dwell"))
     taken = set(counts)
-    placed: list[tuple[str, KeyPath]] = [
-        *((one.name, ("radio", "stations", k, "name")) for k, one in enumerate(section.stations)),
-        *((one.name, ("radio", "jammers", k, "name")) for k, one in enumerate(section.jammers)),
-        *((one.name, ("radio", "spoofers", k, "name")) for k, one in enumerate(section.spoofers)),
-    ]
-    for name, path in placed:
+    for name, path in emitter_names(section):
         if name in taken:
             raise invalid(f"the name {name!r} is already used", path)
         taken.add(name)
@@ -464,11 +336,53 @@ def check_radio(section: RadioSection | None, fleets: Sequence[tuple[str, int, t
     for k, jammer in enumerate(section.jammers):
         if jammer.vehicle is not None:
             _check_carrier(jammer.vehicle, counts, ("radio", "jammers", k, "vehicle"))
+        if jammer.claims is not None:
+            _check_claimed(jammer.claims, section, fleets, ("radio", "jammers", k, "claims"))
     for k, spoofer in enumerate(section.spoofers):
         if spoofer.vehicle is not None:
             _check_carrier(spoofer.vehicle, counts, ("radio", "spoofers", k, "vehicle"))
         if spoofer.target is not None:
             _check_carrier(spoofer.target, counts, ("radio", "spoofers", k, "target"), fleets=True)
+
+
+def check_rates(section: RadioSection | None, clock: float) -> None:
+    """Refuse rates of links and beacons (Hz) that were given and are above that of the clock."""
+    if section is None:
+        return
+    beacons = section.messages.beacons
+    if section.rate > clock and "rate" in section.model_fields_set:
+        raise invalid(above_clock(section.rate, clock), ("radio", "rate"))
+    if beacons is not None and beacons.rate > clock and "rate" in beacons.model_fields_set:
+        raise invalid(above_clock(beacons.rate, clock), ("radio", "messages", "beacons", "rate"))
+
+
+def above_clock(rate: float, clock: float) -> str:
+    """Return the error of a rate (Hz) above that of the clock."""
+    return f"{rate:g} Hz is not possible: the clock allows at most {clock:g} Hz"
+
+
+def emitter_names(section: RadioSection) -> list[tuple[str, KeyPath]]:
+    """Return the names of stations, jammers and spoofers, which vehicles cannot have, with their paths."""
+    return [
+        *((one.name, ("radio", "stations", k, "name")) for k, one in enumerate(section.stations)),
+        *((one.name, ("radio", "jammers", k, "name")) for k, one in enumerate(section.jammers)),
+        *((one.name, ("radio", "spoofers", k, "name")) for k, one in enumerate(section.spoofers)),
+    ]
+
+
+def _check_claimed(
+    name: str, section: RadioSection, fleets: Sequence[tuple[str, int, tuple[FittedRadio, ...]]], path: KeyPath
+) -> None:
+    """Refuse to claim what is no station, and no vehicle with a radio."""
+    stations = [one.name for one in section.stations]
+    if name in stations:
+        return
+    counts = {fleet: count for fleet, count, _ in fleets}
+    if name.partition("[")[0] not in counts:
+        raise invalid(str(unknown_name("vehicle or station", name, sorted([*counts, *stations]))), path)
+    _check_carrier(name, counts, path)
+    if not any(radios for fleet, _, radios in fleets if fleet == name.partition("[")[0]):
+        raise invalid(f"{name!r} has no radio: add `radio: default` to its entry", path)
 
 
 def _fitted(

@@ -20,13 +20,12 @@ from paddock.scenario.mission import (
     default_fleet,
 )
 from paddock.scenario.problems import Marks, Step
-from paddock.scenario.radio import RadioSection, check_radio, expanded_radio, radio_schema
-from paddock.scenario.rules import DISCIPLINES, RulesSection, check_rules
+from paddock.scenario.radio import RadioSection, above_clock, check_radio, check_rates, expanded_radio, radio_schema
 from paddock.scenario.scenery import FrictionPatch, GroundSection, Obstacle, Obstacles
 from paddock.scenario.serve import ENDPOINTS, Serve
-from paddock.scenario.sitl import Sitl, check_sitl
+from paddock.scenario.sitl import Sitl, check_sitl, mavlink_vias
 from paddock.scenario.tasks import KINDS, numbered
-from paddock.scenario.track import SOURCES, TrackChoice
+from paddock.scenario.track import DISCIPLINES, SOURCES, RulesSection, TrackChoice, check_rules
 from paddock.scenario.vehicle import VehicleEntry
 from paddock.scenario.via import via_problem, via_schema
 
@@ -216,6 +215,10 @@ class Scenario(Section):
             check_fleet(self.mission, self.vehicles)
         if self.sitl is not None:
             check_sitl(self.sitl, self.vehicles, self.radio)
+        check_rates(self.radio, self.clock.rate)
+        for path, via in () if self.sitl is None else mavlink_vias(self.sitl):
+            if via.heartbeat is not None and via.heartbeat > self.clock.rate:
+                raise invalid(above_clock(via.heartbeat, self.clock.rate), (*path, "via", "heartbeat"))
         check_radio(self.radio, [(entry.name, entry.count, entry.radio) for entry in self.vehicles])
         self._check_via()
         if self.rules is not None:
@@ -225,7 +228,9 @@ class Scenario(Section):
     def _check_via(self) -> None:
         """Refuse commands and missions over radio without radios or stations."""
         for k, entry in enumerate(self.vehicles):
-            problem, station = ("", False) if entry.via is None else via_problem(entry.via, self.radio, entry.radio)
+            if entry.via is None:
+                continue
+            problem, station = via_problem(entry.via, self.radio, entry.radio, [one.radio for one in self.vehicles])
             if problem:
                 raise invalid(problem, ("vehicles", k, "via", "radio") if station else ("vehicles", k, "via"))
         if self.mission is not None and self.mission.via is not None:

@@ -7,6 +7,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from paddock.errors import suggestion
 from paddock.scenario.base import Flag, Number, Numbers, Positive, Section, Text, Vector3, Whole, invalid
+from paddock.scenario.problems import KeyPath
 from paddock.scenario.radio import RadioSection
 from paddock.scenario.serve import LAST_PORT, is_loopback
 from paddock.scenario.vehicle import VehicleEntry
@@ -221,10 +222,22 @@ def mavlink_via(sitl: Sitl, pilots: AutopilotEntry) -> MavlinkViaSection | None:
     return sitl.mavlink.via if pilots.via is None and own else pilots.via
 
 
+def mavlink_vias(sitl: Sitl) -> list[tuple[KeyPath, MavlinkViaSection]]:
+    """Return all ways of MAVLink packets that are given, with the paths of their owners."""
+    found: list[tuple[KeyPath, MavlinkViaSection | None]] = [(("sitl", "mavlink"), sitl.mavlink.via)]
+    found += [(("sitl", "pilots", k), one.via) for k, one in enumerate(sitl.pilots)]
+    return [(path, via) for path, via in found if via is not None]
+
+
 def _check_via(
-    sitl: Sitl, pilots: AutopilotEntry, entry: VehicleEntry | None, radio: RadioSection | None, at: tuple[Any, ...]
+    sitl: Sitl,
+    pilots: AutopilotEntry,
+    entries: dict[str, VehicleEntry],
+    radio: RadioSection | None,
+    at: tuple[Any, ...],
 ) -> None:
     """Refuse links over radio that cannot exist."""
+    entry = entries.get(pilots.vehicles or "")
     if pilots.via is not None and entry is None:
         raise invalid("via is for vehicles of this scenario: another simulator has no radio", (*at, "via"))
     if pilots.via is not None and (pilots.autopilot == "builtin") != (pilots.via.relay is None):
@@ -244,7 +257,7 @@ def _check_via(
         raise invalid(text, (*at, "vehicles"))
     via = mavlink_via(sitl, pilots)
     if via is not None:
-        problem, station = via_problem(via, radio, entry.radio)
+        problem, station = via_problem(via, radio, entry.radio, [one.radio for one in entries.values()])
         place = ("sitl", "mavlink", "via") if pilots.via is None else (*at, "via")
         if problem:
             raise invalid(problem, (*place, "radio") if station else place)
@@ -263,7 +276,7 @@ def check_sitl(sitl: Sitl, vehicles: tuple[VehicleEntry, ...], radio: RadioSecti
             raise invalid(f"unknown adapter {pilots.adapter!r}; {hint}", (*at, "adapter"))
         if pilots.vehicles is not None:
             _check_entry(pilots, pilots.vehicles, entries, at)
-        _check_via(sitl, pilots, entries.get(pilots.vehicles or ""), radio, at)
+        _check_via(sitl, pilots, entries, radio, at)
     taken: dict[int, int] = {}
     for k, numbers in enumerate(system_ids(sitl, entries)):
         for number in numbers:

@@ -35,7 +35,7 @@ from paddock.scenario.base import (
 )
 from paddock.scenario.contact import FleetContact
 from paddock.scenario.problems import KeyPath, Marks, validated
-from paddock.scenario.radio import Fitted
+from paddock.scenario.radio_types import Fitted
 from paddock.scenario.scenery import FILES, ConeObstacle, Obstacle
 from paddock.scenario.tasks import numbered
 from paddock.scenario.via import Via
@@ -296,7 +296,8 @@ class VehicleEntry(Section):
     )
     via: Via | None = Field(
         default=None,
-        description="How commands of clients reach it: radio, or {radio: station}; null: immediately and without loss.",
+        description="How commands of clients reach it: radio, or {radio: station, telemetry: Hz}, with which it sends "
+        "its state to the station; null: immediately and without loss.",
     )
 
     @property

@@ -1,7 +1,11 @@
-"""A sensor with arrays on one fleet: the life cycle of any sensor, and a delay that may differ between vehicles."""
+"""A sensor with arrays on one fleet: the life cycle of any sensor, and a delay that may differ between vehicles.
+
+For clients and viewers of recordings, its arrays are described as plain trees.
+"""
 
 from collections.abc import Mapping
 from functools import cached_property
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -14,7 +18,9 @@ from paddock.sensing.sensor import PURPOSES, ArrayReading, ArraySensor, Sensor
 from paddock.sensing.site import Site
 from paddock.sensing.suite import NEVER, FleetSensor
 from paddock.sensing.view import Around, FleetView
-from paddock.world.columns import Floats, column_index
+from paddock.wire.operations.results import ArrayTree, ColumnTree
+from paddock.world.columns import Column, Floats, column_index
+from paddock.world.layout import FleetLayout
 
 Ints = NDArray[np.int64]
 Values = NDArray[np.floating]
@@ -227,3 +233,48 @@ class FleetArraySensor(FleetSensor):
 def fleet_sensor(sensor: Sensor, *given: Any) -> FleetSensor:
     """Return a sensor on a fleet; arguments as for FleetSensor."""
     return FleetArraySensor(sensor, *given) if isinstance(sensor, ArraySensor) else FleetSensor(sensor, *given)
+
+
+def column_tree(column: Column, name: str = "") -> ColumnTree:
+    """Return a column as a tree, under its own or another name."""
+    return {
+        "name": name or column.name,
+        "unit": column.unit,
+        "meaning": column.meaning,
+        "low": column.low if isfinite(column.low) else None,
+        "high": column.high if isfinite(column.high) else None,
+        "choices": list(column.choices),
+    }
+
+
+def fleet_array_trees(layout: FleetLayout, sensors: Mapping[str, FleetSensor]) -> list[ArrayTree]:
+    """Return the arrays of a fleet of a simulation."""
+    options = {
+        name: dict(zip(column_index(one.sensor.options), one.options.tolist(), strict=True))
+        for name, one in sensors.items()
+    }
+    return array_trees(layout, {name: one.sensor for name, one in sensors.items()}, options)
+
+
+def array_trees(
+    layout: FleetLayout, sensors: Mapping[str, Sensor], options: Mapping[str, Mapping[str, float]]
+) -> list[ArrayTree]:
+    """Return the arrays of a fleet with the sensors that they belong to, and those sensors' options."""
+    trees: list[ArrayTree] = []
+    for array in layout.arrays:
+        name, _, reading = array.name.partition(".")
+        sensor, chosen = sensors.get(name), dict(options.get(name, {}))
+        known = sensor.arrays(sensor.options(**chosen)) if isinstance(sensor, ArraySensor) and chosen else ()
+        about = next((one for one in known if one.name == reading), None)
+        trees.append(
+            {
+                "name": array.name,
+                "shape": list(array.shape),
+                "sensor": "" if sensor is None else sensor.name,
+                "unit": "" if about is None else about.unit,
+                "meaning": "" if about is None else about.meaning,
+                "fields": [] if about is None else [column_tree(column) for column in about.fields],
+                "options": chosen,
+            }
+        )
+    return trees

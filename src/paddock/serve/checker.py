@@ -171,7 +171,7 @@ def read(text: str) -> Scenario:
 
 def beyond_limits(scenario: Scenario, limits: ClientLimits) -> list[str]:
     """Return one line, with its place, if a client's scenario has too many tasks or vehicles; else nothing."""
-    from paddock.serve.limits import over_limits  # not in the hub
+    from paddock.serve.trust import over_limits  # not in the hub
 
     mission = scenario.mission
     if mission is not None:

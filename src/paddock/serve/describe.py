@@ -9,10 +9,9 @@ from math import isfinite
 from time import time
 from typing import TYPE_CHECKING, Any
 
-from paddock.errors import PaddockError
+from paddock.errors import PaddockError, UnknownNameError
 from paddock.radio.status import RadioStatus
-from paddock.sensing.array_suite import fleet_sensor
-from paddock.sensing.describing import array_trees, column_tree, fleet_array_trees
+from paddock.sensing.array_suite import array_trees, column_tree, fleet_array_trees, fleet_sensor
 from paddock.sensing.sensor import ArraySensor, Sensor, find_sensor, sensor_names
 from paddock.serve.subscribers.subscription import DERIVED
 from paddock.track.standings import RaceColumns
@@ -278,6 +277,16 @@ def _radio_figures(sim: Simulation) -> dict[str, int]:
     return {"radio_links": int(links.up.sum()), "radio_ups": stage.ups, "radio_downs": stage.downs}
 
 
+def _impaired(sim: Simulation) -> dict[str, list[int]]:
+    """Return the ids of vehicles that the mission has lost, and of those with an active failsafe."""
+    run, damaged = sim.engine.mission, []
+    for vehicle in [] if run is None else [one for one in list(run.mission.flown.list) if one.status == "damaged"]:
+        with suppress(UnknownNameError):  # it has been removed
+            fleet, rows = sim.engine.world.find(vehicle.name)
+            damaged += fleet.ids[rows].tolist()
+    return {"damaged": damaged, "failsafes": sim.autopilots.failsafes()}
+
+
 def simulation_figures(sim: Simulation) -> dict[str, Any]:
     """Return counters and times of a run. They are read while it runs and may belong to neighbouring ticks."""
     run = sim.engine.mission
@@ -297,6 +306,7 @@ def simulation_figures(sim: Simulation) -> dict[str, Any]:
         "tick_seconds": sim.clock.tick_seconds,
         "events": sim.events.count,
         **_radio_figures(sim),
+        **_impaired(sim),
         "mission": None if run is None else len(run.mission.log),  # changes with every entry of the mission's log
         "stages": {name: {"calls": calls, "seconds": ns / 1e9} for name, (calls, ns) in stages.items()},
     }

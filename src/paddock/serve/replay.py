@@ -17,6 +17,7 @@ from paddock.errors import InvalidValueError, PaddockError
 from paddock.record.player import Player
 from paddock.record.race import recorded_standings
 from paddock.record.radio import recorded_radio
+from paddock.record.radio_traffic import recorded_traffic
 from paddock.record.surroundings import recorded_looks, recorded_roads
 from paddock.serve.describe import RECORDING, Described, fleet_tree, recorded_fleets, recorded_tree
 from paddock.serve.host import ClockOwner, Push, Visualization
@@ -27,7 +28,8 @@ from paddock.track.from_scenario import scenery_with_track, track_of
 from paddock.track.viewing import track_tree
 from paddock.wire.messages.markers import ClearMarkers, DeleteMarkers, MarkerCommand, PutMarkers, ShowMarkers
 from paddock.wire.operations import OPERATIONS
-from paddock.wire.operations.results import InspectedTree, JammerTree, MetadataTree, RadioTree, SeriesTree
+from paddock.wire.operations.radio_results import JammerTree, RadioTree
+from paddock.wire.operations.results import InspectedTree, MetadataTree, SeriesTree
 from paddock.world.snapshot import Snapshot
 
 MOST_POINTS = 10_000  # samples of a series: 5.5 minutes at 30 Hz; longer recordings are thinned out
@@ -193,7 +195,8 @@ class ReplaySource:
         return None if found is None else found.to_dict()
 
     def radio_view(self, client: str) -> RadioTree | None:
-        return recorded_radio(self.player.scenario, self.player.snapshot(), self.player.events())
+        traffic = recorded_traffic(self.player.recording, self.player.position)
+        return recorded_radio(self.player.scenario, self.player.snapshot(), self.player.events(), traffic)
 
     def jammers(self, client: str) -> list[JammerTree]:
         found = self.radio_view(client)

@@ -138,7 +138,7 @@ def _autopilot(
         frame = pilots.frame or FRAME_OF_CRAFT[craft]
         return ArduPilotAutopilot(frame, dt, instance=instance, address=address, lockstep=pilots.lockstep)
     if pilots.autopilot == "px4":
-        from paddock.sitl.px4.autopilot import Px4Autopilot
+        from paddock.sitl.px4 import Px4Autopilot
 
         if craft != "copter":
             raise InvalidValueError(f"PX4 supports copters only, not craft {craft!r}")

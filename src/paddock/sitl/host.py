@@ -13,7 +13,7 @@ from paddock.compute.philox import signed
 from paddock.engine.actions import PlaceAction
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
-from paddock.radio.datalink import LinkQuality
+from paddock.radio.datalink import Route
 from paddock.scenario.sitl import LOCAL, WORLD, mavlink_via
 from paddock.scenario.via import MavlinkViaSection, station_of
 from paddock.sitl.adapters.world import WorldAdapter
@@ -32,8 +32,7 @@ from paddock.world.geodesy import Origin
 if TYPE_CHECKING:  # they need pymavlink, which only the built-in autopilots need
     from paddock.sitl.ground_station import MissionStarter
     from paddock.sitl.mavlink.hub import MavlinkHub, MavlinkVehicle
-    from paddock.sitl.mavlink.radio_path import Qualities, RadioPath
-    from paddock.sitl.mavlink.relay import RadioRelay
+    from paddock.sitl.mavlink.radio_path import RadioPath, RadioRelay, Ways
 
 QGROUNDCONTROL = 14550  # UDP port at which QGroundControl listens by default
 SHOWN_LAUNCHES = 3  # real autopilots whose command lines are printed
@@ -111,6 +110,7 @@ class SitlHost:
         self._ids = {name: sim.snapshot()[name].id for name in self._starts}
         sim.autopilots.join(self.bridge, self._ids.values())
         sim.autopilots.describe.append(self.describe)
+        sim.autopilots.failsafes = self.failsafes
         sim.engine.autopilots.states = SavedAutopilots(self)
         sim.engine.on_restart.append(self._restarted)
         sim.engine.on_close.append(self.close)
@@ -145,11 +145,14 @@ class SitlHost:
         via, world = mavlink_via(self.section, vehicle.entry), self.sim.engine.world
         if via is None:
             return None
-        qualities, stream = self._link_of(vehicle, via)
+        (ways, stream), name = self._link_of(vehicle, via), vehicle.placed.name
+        heartbeats = self.sim.engine.radio.heartbeats
+        assert heartbeats is not None
 
         def path(served: "MavlinkVehicle") -> "RadioPath":
             return RadioPath(
-                *(via, qualities, lambda: signed(world.seed), stream, served.handle),
+                *(via, ways, lambda: signed(world.seed), stream, served.handle),
+                lambda: heartbeats.received(name),
                 lambda now_us: served.autopilot.failsafes.note_gcs_heartbeat(now_us),
             )
 
@@ -162,31 +165,31 @@ class SitlHost:
             via = mavlink_via(self.section, vehicle.entry)
             if via is None or via.relay is None:
                 continue
-            from paddock.sitl.mavlink.relay import RadioRelay
+            from paddock.sitl.mavlink.radio_path import RadioRelay
 
-            qualities, stream = self._link_of(vehicle, via)
+            ways, stream = self._link_of(vehicle, via)
             sysid, links = vehicle.placed.id, self.section.mavlink
             port, station = via.relay + counts[id(vehicle.entry)], (links.host, links.station + sysid - 1)
             counts[id(vehicle.entry)] += 1
             given = f"vehicle {sysid}", self.section.address, port, station
-            self.relays[sysid] = relay = RadioRelay(via, qualities, lambda: signed(world.seed), stream, *given)
+            self.relays[sysid] = relay = RadioRelay(via, ways, lambda: signed(world.seed), stream, *given)
             self.bridge.after_exchange.append(relay.service)
 
-    def _link_of(self, vehicle: FlownVehicle, via: MavlinkViaSection) -> "tuple[Qualities, int]":
-        """Return what returns the link of a vehicle with its station, and the vehicle's random stream."""
+    def _link_of(self, vehicle: FlownVehicle, via: MavlinkViaSection) -> "tuple[Ways, int]":
+        """Return what returns the routes between a vehicle and its station, and the vehicle's random stream."""
         engine, section = self.sim.engine, self.sim.scenario.radio
         assert section is not None
         name, station = vehicle.placed.name, station_of(via, section)
         known: list[tuple[object, Any]] = [(None, None)]
 
-        def qualities() -> tuple[LinkQuality, LinkQuality]:
+        def ways() -> tuple[Route, Route]:
             links = engine.radio.links
             if known[0][0] is not links:  # once for each update
-                known[0] = links, engine.radio.qualities(name, station)
+                known[0] = links, engine.radio.routes(name, station)
             return known[0][1]  # type: ignore[no-any-return]
 
         fleet, rows = engine.world.find(name)
-        return qualities, int(fleet.tables["streams"][rows[0]])
+        return ways, int(fleet.tables["streams"][rows[0]])
 
     def _prepare_missions(self) -> None:
         from paddock.sitl.ground_station import MissionStarter
@@ -216,6 +219,7 @@ class SitlHost:
         """Leave the simulation, close sockets and autopilots; idempotent."""
         self.sim.autopilots.leave(self.bridge)
         self.sim.autopilots.describe.clear()
+        self.sim.autopilots.failsafes = list
         self.sim.engine.autopilots.states = None
         if self._restarted in self.sim.engine.on_restart:
             self.sim.engine.on_restart.remove(self._restarted)
@@ -297,6 +301,18 @@ class SitlHost:
             if row.name in self._ids
         ]
 
+    def failsafes(self) -> list[int]:
+        """Return the ids of armed vehicles with an active failsafe. Any thread may call this method."""
+        found = []
+        for vehicle in self.vehicles:
+            pilot, name = vehicle.autopilot, vehicle.placed.name
+            active = (
+                isinstance(pilot, BuiltInAutopilot) and pilot.armed and any(one.active for one in pilot.failsafes.all)
+            )
+            if active and name in self._ids:
+                found.append(self._ids[name])
+        return found
+
     def _waypoints(self, autopilot: BuiltInAutopilot) -> list[list[float]]:
         """Return the places of its mission, m east, north and up."""
         home = 0.0 if autopilot.home is None else autopilot.home[2]
@@ -316,7 +332,7 @@ class SitlHost:
         for vehicle in real[:SHOWN_LAUNCHES]:
             lines += ["", f"system {vehicle.placed.id} {vehicle.placed.name}, waiting for {vehicle.entry.autopilot}:"]
             if vehicle.entry.autopilot == "px4":
-                from paddock.sitl.px4.autopilot import launch_lines as px4_lines
+                from paddock.sitl.px4 import launch_lines as px4_lines
 
                 started = px4_lines(vehicle.instance, reached)
             else:

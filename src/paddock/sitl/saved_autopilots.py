@@ -16,7 +16,7 @@ from paddock.engine.barrier import AutopilotStates
 from paddock.engine.engine import AUTOPILOTS
 from paddock.errors import PaddockError
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.autopilot.state import read_autopilot, save_autopilot
+from paddock.sitl.autopilot.saving import read_autopilot, save_autopilot
 from paddock.sitl.bridge import NEVER_US
 from paddock.world.archive import Tree, check_equal, typed
 
@@ -118,7 +118,7 @@ class SavedAutopilots(AutopilotStates):
             return host.reboot
         loads = [self._read_bridge(parts.get("bridge"), tick), *self._read_vehicles(parts.get("vehicles"))]
         loads += [*self._read_starters(parts.get("starters")), *self._read_mavlink(parts.get("mavlink"))]
-        loads += self._read_paths(parts.get("radio"), parts)
+        loads += self._read_paths(parts.get("radio"))
 
         def load() -> None:
             host.world.forget()
@@ -193,16 +193,15 @@ class SavedAutopilots(AutopilotStates):
 
         return [load]
 
-    def _read_paths(self, tree: Any, parts: Tree) -> list[Callable[[], None]]:
+    def _read_paths(self, tree: Any) -> list[Callable[[], None]]:
         from paddock.sitl.mavlink.radio_path import SavedPath
 
         paths, saved = self._paths(), typed(dict[str, Any], tree or {}, "radio paths")
         if saved.keys() != {str(sysid) for sysid in paths}:
             raise PaddockError("radio paths: the saved state has other vehicles")
-        now_us = max(typed(SavedMavlink, parts.get("mavlink"), "MAVLink").now_us, 0) if paths else 0
         found = []
         for sysid, path in paths.items():
-            found.append(path.read(saved[str(sysid)], now_us))
+            found.append(path.read(saved[str(sysid)]))
             check_equal(saved[str(sysid)], asdict(typed(SavedPath, saved[str(sysid)], "radio path")), "radio path")
         return found
 

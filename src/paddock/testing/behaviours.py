@@ -143,7 +143,7 @@ def _simulated(rig: RuleRig) -> Simulation:
     followers["behaviour"] = {rig.module: rig.options}
     clock = {"rate": max(100, int(np.ceil(1.0 / find_model(rig.model).dt_max)))}
     tree: dict[str, Any] = {"seed": rig.seed, "clock": clock, "vehicles": [leader, followers]}
-    if rig.rule.relays:
+    if rig.rule.relays or rig.rule.reads_radio:
         tree["radio"] = {"stations": [{"name": STATION, "position": [0, 900, 5]}]}
         leader["radio"] = followers["radio"] = "default"
     return Simulation(load_scenario(tree))

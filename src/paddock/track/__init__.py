@@ -14,9 +14,8 @@ from paddock.track.track import CONE_COLOURS, CONE_SIZES, Gate, Track
 if TYPE_CHECKING:
     from paddock.track.building import from_cones
     from paddock.track.generator import generate
-    from paddock.track.loading import dump, formats, load, parse
+    from paddock.track.loading import dump, formats, load, names, parse
     from paddock.track.ordering import TrackShapeError
-    from paddock.track.standard import names
     from paddock.wire.tracks import TrackFileError
 
 __all__ = [
@@ -42,7 +41,7 @@ _HOMES = {
     "from_cones": "building",
     "generate": "generator",
     "load": "loading",
-    "names": "standard",
+    "names": "loading",
     "parse": "loading",
 }
 __getattr__ = renamed_names(__name__, _HOMES)  # imported on first use: the geometry of cones needs SciPy

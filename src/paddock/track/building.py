@@ -17,11 +17,12 @@ from paddock.track.lines import (
     evenly,
     leftwards,
     lengths,
+    line_blocks,
+    locate_places,
     smooth_curve,
+    smooth_points,
 )
-from paddock.track.locating import line_blocks, locate_places
 from paddock.track.ordering import EITHER, LEFT, NEITHER, RIGHT, TrackShapeError, order_cones, refuse_crossing
-from paddock.track.shaping import smooth_points
 from paddock.track.skidpad import find_skidpad, skidpad_shape
 from paddock.track.track import CONE_COLOURS, Gate, Track
 from paddock.wire.tracks import Cone, Start, TrackFile

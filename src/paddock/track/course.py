@@ -7,7 +7,7 @@ import numpy as np
 
 from paddock.compute.twin import vectorised
 from paddock.errors import InvalidValueError, users_code
-from paddock.track.locating import Floats, line_blocks
+from paddock.track.lines import Floats, line_blocks
 from paddock.track.skidpad import find_skidpad
 from paddock.track.timing import (
     CENTRE,

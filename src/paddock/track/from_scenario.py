@@ -14,8 +14,7 @@ from paddock.scenario.vehicle import Declared, cone_fleets
 from paddock.track.building import from_file
 from paddock.track.generator import generate
 from paddock.track.lines import Floats
-from paddock.track.loading import load, parse_file
-from paddock.track.standard import STANDARD
+from paddock.track.loading import STANDARD, load, parse_file
 from paddock.track.track import CONE_COLOURS, CONE_SIZES, Track
 from paddock.track.viewing import track_tree
 from paddock.world.scenery import scenery_tree

@@ -1,15 +1,105 @@
-"""Load tracks by catalog name or from files, and write them."""
+"""Load tracks by catalog name or from files, and write them.
+
+The catalog has the events of Formula Student, and circuits.
+"""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import count
+
+import numpy as np
 
 from paddock.errors import suggestion, unknown_name
 from paddock.track.building import from_file
-from paddock.track.standard import STANDARD, standard
+from paddock.track.generator import cone_rows
+from paddock.track.lines import Floats, evenly, smooth_curve
+from paddock.track.skidpad import skidpad_file
 from paddock.track.track import Track
-from paddock.wire.tracks import FORMATS, Cone, TrackFile, TrackFileError, parse_track, read_track, write_track
+from paddock.wire.tracks import FORMATS, Cone, Start, TrackFile, TrackFileError, parse_track, read_track, write_track
+
+SPRINT, STOP = 75.0, 100.0  # m from start to finish line, and to stop in behind it
+LANE = 3.5  # m, width of the acceleration track
+Corners = Sequence[tuple[float, float]]
+STAGED = 0.30  # m from the front of the car to the start line
+
+
+def acceleration_file() -> TrackFile:
+    """Return the acceleration track: the start line at x = 0, the finish line at 75 m, then 100 m to stop."""
+    cones: list[Cone] = []
+    for colour, y in (("blue", 0.5 * LANE), ("yellow", -0.5 * LANE)):
+        cones += [Cone(colour, x, y) for x in np.arange(-5.0, SPRINT + 1.0, 5.0).tolist() if x not in (0.0, SPRINT)]
+        cones += [Cone("big_orange", x + gap, y) for x in (0.0, SPRINT) for gap in (-0.35, 0.35)]
+        cones += [Cone("orange", x, y) for x in np.arange(SPRINT + 5.0, SPRINT + STOP + 1.0, 5.0).tolist()]
+    return TrackFile(tuple(cones), Start(-STAGED, 0.0, 0.0, reference="front_wing"))
+
+
+def circuit_file(corners: Corners, width: float, farthest: float) -> TrackFile:
+    """Return the cones of a smooth closed track through corners; the start line is at the first one."""
+    line = middle_through(np.array(corners, np.float64))
+    return cone_rows(line, np.full(len(line), width), farthest)
+
+
+def middle_through(corners: Floats) -> Floats:
+    """Return a smooth closed line through corners, with points every 0.5 m."""
+    return evenly(smooth_curve(corners, closed=True, parts=64), 0.5, closed=True)
+
+
+AUTOCROSS = [
+    (0, 0), (12, 0), (24, 0), (36, 3), (44, 12), (43, 23), (33, 28), (23, 23), (13, 28), (14, 41),
+    (24, 48), (36, 48), (48, 52), (54, 62), (48, 73), (36, 75), (24, 70), (12, 75), (0, 70), (-12, 75),
+    (-24, 75), (-34, 69), (-36, 58), (-28, 49), (-15, 45), (-9, 35), (-17, 26), (-29, 23), (-36, 14), (-33, 4),
+    (-24, 0), (-12, 0),
+]  # fmt: skip
+TRACKDRIVE = [
+    (0, 0), (14, 0), (28, 0), (42, 0), (54, 4), (61, 15), (56, 28), (42, 31), (30, 26), (18, 25),
+    (10, 34), (15, 45), (29, 48), (43, 46), (57, 51), (61, 65), (50, 76), (34, 75), (20, 66), (6, 61),
+    (-8, 64), (-20, 72), (-34, 70), (-39, 57), (-31, 46), (-33, 33), (-44, 23), (-41, 8), (-28, 0), (-14, 0),
+]  # fmt: skip
+PARK = [
+    (0, 0), (40, 0), (80, 0), (120, 0), (160, 10), (181, 45), (165, 82), (125, 90), (95, 110), (98, 148),
+    (130, 172), (138, 212), (105, 240), (60, 236), (25, 208), (-8, 176), (-48, 168), (-84, 144), (-92, 104), (-74, 70),
+    (-80, 30), (-62, 4), (-40, 0),
+]  # fmt: skip
+HARBOUR = [
+    (0, 0), (24, 0), (48, 0), (72, 0), (98, 6), (111, 26), (102, 48), (78, 54), (60, 64), (62, 84),
+    (84, 94), (108, 96), (124, 112), (118, 134), (94, 142), (60, 142), (26, 142), (-8, 138), (-28, 122), (-26, 100),
+    (-6, 88), (14, 80), (16, 62), (-2, 50), (-26, 45), (-42, 28), (-32, 5), (-16, 0),
+]  # fmt: skip
+SPEEDWAY = [
+    (0, 0), (80, 0), (160, 0), (240, 0), (320, 0), (400, 20), (454, 84), (452, 166), (396, 220), (322, 244),
+    (280, 300), (300, 372), (290, 440), (226, 474), (152, 446), (104, 384), (52, 330), (-20, 312), (-96, 330),
+    (-166, 306), (-196, 238), (-176, 170), (-196, 100), (-164, 28), (-80, 0),
+]  # fmt: skip
+
+STANDARD: dict[str, tuple[Callable[[], TrackFile], str]] = {
+    "skidpad": (skidpad_file, "figure of eight, two laps to the right, two to the left"),
+    "acceleration": (acceleration_file, "75 m straight, 100 m to stop"),
+    "autocross": (lambda: circuit_file(AUTOCROSS, 3.5, 4.6), "one narrow lap"),
+    "trackdrive": (lambda: circuit_file(TRACKDRIVE, 3.5, 4.6), "ten narrow laps"),
+    "park": (lambda: circuit_file(PARK, 8.0, 8.0), "fast circuit, 8 m wide"),
+    "harbour": (lambda: circuit_file(HARBOUR, 6.0, 6.0), "slow circuit with tight bends, 6 m wide"),
+    "speedway": (lambda: circuit_file(SPEEDWAY, 14.0, 10.0), "circuit for 20 cars, 14 m wide"),
+}
+"""Name -> its cones, and what it is."""
+
+
+def names() -> list[str]:
+    """Return the names of the tracks in the catalog."""
+    return list(STANDARD)
+
+
+def standard(name: str) -> Track:
+    """Return a track of the catalog."""
+    if name not in STANDARD:
+        raise unknown_name("track", name, STANDARD)
+    return _standard(name)
+
+
+@lru_cache(maxsize=16)
+def _standard(name: str) -> Track:
+    return from_file(STANDARD[name][0](), name)
 
 
 def load(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from paddock.compute.math import sincos
 from paddock.errors import PaddockError
-from paddock.track.shaping import first_crossing, side_of
+from paddock.track.lines import first_crossing, side_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from paddock.errors import PaddockError
-from paddock.track.locating import Floats
+from paddock.track.lines import Floats
 
 KINDS = (
     *("started", "sector", "lap", "cone_hit", "off_course", "finished", "stopped", "unsafe_stop", "dnf"),

@@ -7,7 +7,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from paddock.track.locating import Floats
+from paddock.track.lines import Floats
 from paddock.track.race_log import RaceEntry
 from paddock.track.timing import FINISHED, OUT, RUNNING, STATUSES, STOPPED, UNSAFE_STOP, WAITING
 from paddock.world.columns import Column, column_index

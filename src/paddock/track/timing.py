@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from paddock.compute.math import absolute, atan2, clamp, nearest, sqrt
 from paddock.compute.routine import routine
-from paddock.track.locating import nearest_segment, segment_near
+from paddock.track.lines import nearest_segment, segment_near
 
 Floats = NDArray[np.float64]
 

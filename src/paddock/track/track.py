@@ -14,8 +14,17 @@ from numpy.typing import NDArray
 
 from paddock.compute import arrays
 from paddock.errors import InvalidValueError
-from paddock.track.lines import directions, distances, evenly, headings, leftwards, signed_curvature
-from paddock.track.locating import line_blocks, locate_places, locate_places_near
+from paddock.track.lines import (
+    directions,
+    distances,
+    evenly,
+    headings,
+    leftwards,
+    line_blocks,
+    locate_places,
+    locate_places_near,
+    signed_curvature,
+)
 
 Floats = NDArray[np.float64]
 CONE_COLOURS = ("blue", "yellow", "orange", "big_orange", "unknown")

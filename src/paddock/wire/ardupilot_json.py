@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from paddock.compute.routine import routine
 from paddock.errors import InvalidValueError
-from paddock.wire.error import WireError
+from paddock.wire import WireError
 from paddock.wire.strict_json import loads
 
 Buffer = bytes | bytearray | memoryview

@@ -68,6 +68,8 @@ def read_map(path: str | os.PathLike[str]) -> MapFile:
     """Read a map; a file that is damaged, of another kind or with impossible values raises PaddockError."""
     name = os.fspath(path)
     try:
+        if os.path.isfile(path) and not os.path.getsize(path):
+            raise PaddockError("not a radio map: the file is empty")
         arrays = _arrays(Path(path))
     except FileNotFoundError:
         raise PaddockError(f"{name}: no such file") from None
@@ -75,6 +77,8 @@ def read_map(path: str | os.PathLike[str]) -> MapFile:
         raise PaddockError(f"{name}: cannot be read: {error.strerror or error}") from None
     except PaddockError as error:
         raise PaddockError(f"{name}: {error}") from None
+    except zipfile.BadZipFile:
+        raise PaddockError(f"{name}: not a radio map: make one of samples with `paddock radio fit`") from None
     except Exception as error:  # zipfile, zlib and NumPy's header parser raise many kinds for damaged files
         raise PaddockError(f"{name}: not a radio map: {' '.join(str(error).split())[:100]}") from None
     if problem := _problem(arrays):

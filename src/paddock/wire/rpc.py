@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from paddock.wire.error import WireError
+from paddock.wire import WireError
 from paddock.wire.strict_json import dumps, loads, loads_around_numbers
 
 PARSE_ERROR = -32700

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from paddock.errors import InvalidValueError
-from paddock.wire.error import WireError
+from paddock.wire import WireError
 
 MAX_DEPTH = 32  # levels of nested lists and objects
 SMALLEST, LARGEST = -(2**63), 2**64 - 1  # whole numbers that fit into 64 bits, signed or not

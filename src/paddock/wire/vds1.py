@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from paddock.errors import InvalidValueError
-from paddock.wire.error import WireError
+from paddock.wire import WireError
 from paddock.wire.layout import Field, Record
 
 Buffer = bytes | bytearray | memoryview

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable
+from time import monotonic, sleep
 from typing import Any
 
 import numpy as np
 import pytest
 
 from paddock.wire.stream.drawing import MarkerFlag, MarkerKind, decode_lines, decode_markers, decode_spheres
-from paddock.wire.stream.events import decode_events
-from paddock.wire.stream.status import decode_telemetry
+from paddock.wire.stream.frames import decode_events
+from paddock.wire.stream.positions import decode_telemetry
 
 RED = {"name": "red", "id": 7, "model": "car.kinematic", "pose": [3, 4, math.pi / 2]}
 SCOUTS = {"name": "scouts", "id": 100, "count": 5, "model": "point", "spawn": {"grid": {"spacing": 3, "z": 5}}}
@@ -107,6 +108,18 @@ def test_telemetry(served: Any) -> None:
     assert records["battery"].tolist() == [np.float32(charge), 1.0]
     assert records["health"].tolist() == [1.0, 1.0] and records["signal"].tolist() == [1.0, 1.0]
     assert [flags & 0b10 for flags in records["flags"].tolist()] == [2, 2]
+
+
+def test_failsafes_lower_the_health(served: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They come with the next heartbeat of the simulation."""
+    peer, other = served.connect(), served.connect()
+    peer.call("subscribe", kinds=["telemetry"], vehicles=["drone", "red"])
+    monkeypatch.setattr(served.sim.autopilots, "failsafes", lambda: [7])
+    until = monotonic() + 60.0
+    while (found := decode_telemetry(peer.frame(0x02))["health"].tolist()) != [1.0, 0.5]:
+        assert found == [1.0, 1.0] and monotonic() < until
+        sleep(0.05)
+        other.call("simulation_step", ticks=1)
 
 
 def test_first_person_frames_are_of_quadrotors(served: Any) -> None:

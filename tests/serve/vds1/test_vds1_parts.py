@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from paddock.serve.endpoints.vds1.endpoint import StateMapping, StatePublisher
-from paddock.serve.endpoints.vds1.senders import STRANGERS, Senders, SequenceTrack
+from paddock.serve.endpoints.vds1.inbox import STRANGERS, Senders, SequenceTrack
 from paddock.serve.hub import LimitedLog
 from paddock.wire.vds1 import STATE_NAMES, Command, Subscribe, decode_states
 from paddock.world.layout import POSE, FleetLayout, Layout

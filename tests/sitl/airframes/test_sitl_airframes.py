@@ -14,7 +14,7 @@ from paddock.scenario import load_scenario
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import AdapterError, Placed
 from paddock.sitl.adapters.world import WorldAdapter
-from paddock.sitl.airframe import Airframe, find_airframe
+from paddock.sitl.airframes import Airframe, find_airframe
 from paddock.vehicles.model import find_model
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from paddock.sitl.adapter_link import hold_invalid, note_news
 from paddock.sitl.adapters.world import limit_actuators, same_values
-from paddock.sitl.airframes.quad import power_of
+from paddock.sitl.airframes import power_of
 from paddock.sitl.equipment import QUATERNIONS, TRUE_ROWS, TRUE_SIGNS, copy_truth
 from paddock.sitl.sensor_data import COLUMN, TRUTH, empty_block
 

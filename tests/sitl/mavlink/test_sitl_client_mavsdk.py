@@ -72,6 +72,7 @@ async def with_vehicle(address: str, session: Callable[[Any], Any]) -> None:
         await session(system)
 
 
+@pytest.mark.slow
 def test_mavsdk_sees_a_healthy_vehicle_and_flies_a_mission(
     make_fleet: Callable[..., Any], standalone_world: Any
 ) -> None:

@@ -144,6 +144,7 @@ def test_a_paused_simulation_still_sends_heartbeats_and_replies(make_fleet: Any,
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end and not (beats(station) >= 2 and station.next(("AUTOPILOT_VERSION",), lambda _: True)):
         fleet.hub.idle()
+        time.sleep(0.01)
     assert beats(station) >= 2
     numbers = [m.get_seq() for m in station.received]
     assert numbers == [(numbers[0] + k) % 256 for k in range(len(numbers))]

@@ -12,8 +12,8 @@ import pytest
 from pymavlink.dialects.v20 import ardupilotmega as mav
 
 from paddock.errors import PaddockError
-from paddock.sitl.px4 import SIMULATOR_PORT
-from paddock.sitl.px4.autopilot import Px4Autopilot, launch_lines
+from paddock.sitl.autopilot_contract import PX4_PORT
+from paddock.sitl.px4 import Px4Autopilot, launch_lines
 from paddock.sitl.sensor_data import TRUTH, SensorData
 from paddock.world.geodesy import Origin
 
@@ -273,7 +273,7 @@ def test_ports_and_periods(pilot: Px4Autopilot) -> None:
         Px4Autopilot(DT, ORIGIN, port=pilot.port).open()
     assert pilot.period_us == 4000 and Px4Autopilot(1 / 1200, ORIGIN).period_us == 4167
     assert [Px4Autopilot(1 / 1200, ORIGIN).next_us(time) for time in (0, 4167, 8333)] == [4167, 8333, 12_500]
-    assert SIMULATOR_PORT == 4560
+    assert PX4_PORT == 4560
     assert launch_lines(0)[0] == "start:    PX4_SIM_HOSTNAME=127.0.0.1 make px4_sitl none_iris"
     assert launch_lines(3)[1].endswith("bin/px4 -i 3") and launch_lines(3)[2].endswith(":14543")
     # px4-rc.mavlink: "use the same ports for more than 10 instances to avoid port overlaps"

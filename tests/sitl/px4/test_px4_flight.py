@@ -11,7 +11,7 @@ from pymavlink.dialects.v20 import ardupilotmega as mav
 
 from paddock.sitl.adapter import Placed
 from paddock.sitl.bridge import Bridge
-from paddock.sitl.px4.autopilot import Px4Autopilot
+from paddock.sitl.px4 import Px4Autopilot
 from paddock.sitl.sensor_data import SensorData
 from paddock.world.geodesy import Origin
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from paddock.sitl.px4.hil import HilMessages
+from paddock.sitl.px4 import HilMessages
 from paddock.sitl.sensor_data import SensorColumns, SensorData
 from paddock.world.geodesy import Origin
 

@@ -1,12 +1,13 @@
 """Relay: a fleet places itself as a chain of radios that keeps two ends in contact.
 
 Once per second the places are chosen for the present places of both ends (`radio/relays.py`): the worst link of the
-chain is as good as possible. The first vehicle of the fleet is next to the first end.
+chain is as good as possible. The first vehicle of the fleet is next to the first end. With `sees: heard`, vehicles at
+the ends are where the newest beacon that a relay has heard says; without one, the relays stay in their places.
 """
 
 from typing import Annotated, NamedTuple
 
-from paddock.behaviour.rule import AvoidOption, Floats, Rule, station
+from paddock.behaviour.rule import AvoidOption, Floats, Rule, SeesOption, station
 from paddock.compute.math import clamp, maximum, select, sqrt
 from paddock.vehicles.model import Desire
 from paddock.world.columns import Column
@@ -24,6 +25,7 @@ class Options(NamedTuple):
     ahead: Annotated[float, Column("s", "time that the ends are moved on at their velocity", 0.0, 1e3)] = 10.0
     speed: Annotated[float, Column("m/s", "top speed", 0.0, 1e3)] = 12.0
     gain: Annotated[float, Column("1/s", "correction per metre", 0.0, 100.0)] = 0.5
+    sees: SeesOption = 0.0
     avoid: AvoidOption = 0.0
 
 

@@ -69,7 +69,7 @@ def run(quick: bool) -> Iterator[Result]:
         yield measured("cars", f"one car: {model}, step(1000)", one / 1e6, "M ticks/s")
         if compared and model in PEERS:
             peer = PEERS[model]
-            theirs = float(run_peer("run_commonroad.py", "speed", peer, str(seconds))["steps_per_second"])
+            theirs = float(run_peer("commonroad_speed", peer, str(seconds))["steps_per_second"])
             name = f"CommonRoad {PEER_NAMES[peer]}"
             yield measured("cars", f"one car: {name}, a loop of 1000 steps", theirs / 1e6, "M steps/s")
             yield measured("cars", f"{count} cars: {model} over {name}", many / theirs, "x", _goal(quick, ">= 100"))
@@ -124,7 +124,7 @@ def yaw_rates(speed: float, steer: float, models: Sequence[str]) -> dict[str, fl
     """Return the yaw rate (rad/s) after 3.5 to 4 s of CommonRoad's models and of ours, driven by the same inputs."""
     found = {}
     for peer, name in PEER_NAMES.items():
-        rates = run_peer("run_commonroad.py", "turn", peer, str(speed), str(steer))["yaw_rate"]
+        rates = run_peer("commonroad_turn", peer, str(speed), str(steer))["yaw_rate"]
         found[f"CommonRoad {name}"] = float(np.mean(rates[-50:]))
     return found | {model: float(turned(model, speed, steer)[-50:].mean()) for model in models}
 

@@ -56,17 +56,27 @@ ASKED: dict[str, dict[str, Any]] = {
 OF_RADIO: dict[str, dict[str, Any]] = {
     "radio_view": {},
     "coverage": {"of": "base"},
+    "radio_levels": {"places": [[10.0, 0.0, 2.0]]},
     "spectrum": {"receiver": "base"},
     "radio_send": {"source": "base", "to": "scouts[7]", "data": [1.0]},
     "radio_received": {"name": "scouts[7]"},
     "radio_network": {},
     "radio_traffic": {},
+    "radio_services": {},
     "jammers": {},
     "set_jammer": {"name": "noise", "on": False},
     "spoofers": {},
     "set_spoofer": {"name": "decoy", "on": False},
     "radio_commands": {"vehicle": "red"},
+    "radio_telemetry": {"vehicle": "red"},
     "link_budget": {"source": "base", "to": "scouts[7]"},
+    "radio_links": {},
+    "radio_report": {},
+    "radio_noise": {},
+    "radio_stations": {},
+    "radio_heard": {"name": "scouts[7]"},
+    "radio_allocate": {"groups": ["scouts"], "channels": [0]},
+    "radio_assign": {"vehicles": ["scouts[0]", "scouts[1]"], "cost": [[1.0, 2.0], [2.0, 1.0]]},
 }
 """Those of a run with radio."""
 
@@ -99,7 +109,7 @@ def crowd_with_radio(count: int) -> dict[str, Any]:
         "spoofers": [{"name": "decoy", "offset": [5, 0, 0], **off}],
     }
     red, scouts = ({**one, "radio": "t"} for one in scenario["vehicles"])
-    return {**scenario, "radio": section, "vehicles": [{**red, "via": "radio"}, scouts]}
+    return {**scenario, "radio": section, "vehicles": [{**red, "via": {"telemetry": 5}}, scouts]}
 
 
 class Beside(NamedTuple):

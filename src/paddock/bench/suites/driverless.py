@@ -52,10 +52,10 @@ def _quads(worlds: int, seconds: float, quick: bool) -> Iterator[Result]:
         if not PYTHON.exists():
             continue
         if rate == 500:
-            theirs = run_peer("run_crazyflow_env.py", str(worlds), str(ticks), str(seconds))
+            theirs = run_peer("crazyflow_env", str(worlds), str(ticks), str(seconds))
             name, target = "crazyflow (float32, CPU)", ">= 2"
         else:
-            theirs = run_peer("run_pybullet_drone.py", str(ticks), str(seconds))
+            theirs = run_peer("pybullet_drone", str(ticks), str(seconds))
             name, target = f"{theirs['name']} (one world, one core)", ">= 5"
         per_second = float(theirs["steps_per_second"])
         yield measured("driverless", f"{case}: {name}", per_second / 1e6, "M env-steps/s")
@@ -87,7 +87,7 @@ def _lidar_car(seconds: float, quick: bool) -> Iterator[Result]:
     envs = PaddockVectorEnv("car_racing", worlds, **given)
     many = worlds * steps / best_time(_drive(envs, envs.batch, steps), seconds)
     yield measured("driverless", f"{worlds} cars with {BEAMS} beams: paddock", many, "car-steps/s")
-    peer = run_peer("march_distance_field.py", str(BEAMS), str(seconds), TRACK, python=Path(sys.executable))
+    peer = run_peer("distance_field", str(BEAMS), str(seconds), TRACK, python=Path(sys.executable))
     theirs, name = float(peer["scans_per_second"]), "the scan of f1tenth_gym's method alone"
     yield measured("driverless", f"one car with {BEAMS} beams: {name}", theirs, "scans/s")
     yield measured("driverless", f"one car with {BEAMS} beams: over {name}", ours / theirs, "x")
@@ -156,7 +156,7 @@ def _control(seconds: float, quick: bool) -> Iterator[Result]:
     folder = Path(__file__).parents[4] / "examples" / "driverless"
     if not (folder / "mpc.py").exists():
         return
-    found = run_peer("time_mpc.py", str(folder), str(20 if quick else 400), python=Path(sys.executable))
+    found = run_peer("mpc", str(folder), str(20 if quick else 400), python=Path(sys.executable))
     median = 1e3 * float(found["median"])
     yield measured("driverless", "MPC step of the examples, median", median, "ms", _goal(quick, "<= 5"))
 

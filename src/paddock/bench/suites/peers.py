@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-import paddock.bench.peers as peer_programs
+import paddock.bench
 from paddock.bench.result import Bench, Result, best_time, measured
 from paddock.errors import MissingFeatureError
 
@@ -22,12 +22,12 @@ def run(quick: bool) -> Iterator[Result]:
     """Measure both sides with new setpoints every five ticks of 2 ms, through their public interfaces."""
     seconds = 1.0 if quick else 4.0
     for drones in (1, 100) if quick else (1, 100, 10_000, 100_000):
-        theirs = _rate("run_crazyflow.py", str(drones), str(seconds))
+        theirs = _rate("crazyflow", str(drones), str(seconds))
         ours = _quads(drones, seconds)
         yield measured("peers", f"{drones} drones: crazyflow (float32, CPU)", theirs / 1e6, "M drone-steps/s")
         yield measured("peers", f"{drones} drones: paddock (float64)", ours / 1e6, "M drone-steps/s")
         yield measured("peers", f"{drones} drones: ratio", ours / theirs, "x", None if quick else TARGETS.get(drones))
-    theirs = _rate("run_commonroad.py", "speed", "st", str(seconds))
+    theirs = _rate("commonroad_speed", "st", str(seconds))
     yield measured("peers", "one car: CommonRoad single track, a loop of 1000 steps", theirs / 1e6, "M steps/s")
     for cars, ticks in ((1, 1), (1, 1000), (10_000, 1)):
         ours = _cars(cars, ticks, seconds)
@@ -36,20 +36,20 @@ def run(quick: bool) -> Iterator[Result]:
         yield measured("peers", f"{case}, ratio", ours / theirs, "x")
 
 
-def _rate(program: str, *arguments: str) -> float:
-    return float(run_peer(program, *arguments)["steps_per_second"])
+def _rate(peer: str, *arguments: str) -> float:
+    return float(run_peer(peer, *arguments)["steps_per_second"])
 
 
-def run_peer(program: str, *arguments: str, given: str = "", python: Path = PYTHON) -> dict[str, Any]:
-    """Return what a peer's program prints last, a JSON object; `given` on its stdin, `python` that of the peers."""
+def run_peer(name: str, *arguments: str, given: str = "", python: Path = PYTHON) -> dict[str, Any]:
+    """Return what a peer of `bench/peers.py` finds; `given` on its stdin, `python` that of the peers."""
     if not python.exists():
         raise MissingFeatureError("the peers are not installed: run `make bench-peers` in the repository")
-    path = Path(next(iter(peer_programs.__path__))) / program
-    command = [str(python.absolute()), str(path), *arguments]
+    path = Path(next(iter(paddock.bench.__path__))) / "peers.py"
+    command = [str(python.absolute()), "-P", str(path), name, *arguments]  # -P: not the folder of the file
     with TemporaryDirectory() as folder:  # some write a log file to the current folder
         result = subprocess.run(command, input=given, capture_output=True, text=True, check=False, cwd=folder)
     if result.returncode:
-        raise MissingFeatureError(f"{program} failed: {result.stderr.strip().splitlines()[-1]}")
+        raise MissingFeatureError(f"{name} failed: {result.stderr.strip().splitlines()[-1]}")
     found: dict[str, Any] = json.loads(result.stdout.strip().splitlines()[-1])
     return found
 

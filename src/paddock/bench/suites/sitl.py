@@ -123,7 +123,7 @@ def _ardupilot(quick: bool) -> Iterator[Result]:
 @contextmanager
 def _echo(ports: list[int]) -> Iterator[list[float]]:
     """Run stand-ins for ArduPilots; the list gets their processor time per frame, us, when they have ended."""
-    command = [sys.executable, "-m", "paddock.bench.peers.echo_ardupilot", *map(str, ports)]
+    command = [sys.executable, "-m", "paddock.bench.echo_ardupilot", *map(str, ports)]
     peer, spent = subprocess.Popen(command, stdout=subprocess.PIPE, text=True), list[float]()
     try:
         yield spent

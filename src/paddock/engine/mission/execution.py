@@ -11,7 +11,7 @@ from paddock.compute import arrays
 from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.build import placed_states
 from paddock.engine.mission.following import FAR, LIFT
-from paddock.engine.mission.reach import MissionReach
+from paddock.engine.mission.link import MissionLink
 from paddock.engine.mission.separation import Spacing
 from paddock.engine.mission.tracks import COLUMN, FleetTracks, FleetVehicles, MissionFleets, check_rows
 from paddock.engine.overrides import OWN
@@ -19,9 +19,8 @@ from paddock.engine.program import FleetProgram
 from paddock.errors import InvalidValueError
 from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.mission.kinematic import KinematicRun
-from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.replanning import home_of
-from paddock.planning.mission.vehicles import MissionVehicle
+from paddock.planning.mission.vehicles import MissionFleet, MissionVehicle, Status
 from paddock.planning.paths.path import Path, Pose
 from paddock.planning.problem import Problem
 from paddock.planning.transits import Transits
@@ -35,13 +34,12 @@ GOLDEN = 2.399963229728653  # rad: the golden angle between consecutive position
 RATE = 1.0  # m/s down
 
 
-def may_land(mission: Mission, heights: Floats, ground: Floats, indices: Ints) -> Ints:
+def may_land(all_: MissionFleet, heights: Floats, ground: Floats, indices: Ints) -> Ints:
     """Return the vehicles at home that can land: no other vehicle arrives below them.
 
     `heights` (m) are those of all, `ground` that under the vehicles of `indices`.
     """
-    all_ = mission.fleet
-    arriving = np.array([m.status == "returning" and m.spec.moves == "hover" for m in all_.list], bool)
+    arriving = all_.marked("returning") & np.array([m.spec.moves == "hover" for m in all_.list], bool)
     left = np.where(arriving, (all_.due - all_.progress) / all_.speed, inf)
     below = heights[None, :] < heights[indices, None]
     soon = left[None, :] < (heights[indices, None] - ground[:, None]) / RATE
@@ -93,15 +91,15 @@ class KinematicExecution:
 
 ROW = column_index(PoseColumns)
 SLOW = 0.5  # m/s: below this speed, the course of a hovering vehicle is its heading
-IDLING = ("home", "diverted", "idle", "damaged")
+IDLING: tuple[Status, ...] = ("home", "diverted", "idle", "damaged")
 """Distance and range are not counted for vehicles in these states."""
 
 
 class DynamicsExecution:
     """Reads the positions of all vehicles, updates the mission and sets new routes."""
 
-    def __init__(self, participants: MissionFleets, poses: PoseBlocks, reach: MissionReach | None = None) -> None:
-        self.reach = reach  # None: all vehicles are always in contact
+    def __init__(self, participants: MissionFleets, poses: PoseBlocks, link: MissionLink | None = None) -> None:
+        self.link = link  # None: routes and reports arrive at once
         self.participants = participants
         self.mission, self.world = mission, world = participants.mission, participants.world
         self.blocks = poses
@@ -122,7 +120,10 @@ class DynamicsExecution:
 
     def begin(self, time: float) -> None:
         """Plan, and set the first routes."""
-        self._adopt(self.mission.start(time), time)
+        new = self.mission.start(time)
+        if self.link is not None:
+            self.link.announce(new)
+        self._adopt(list(range(len(self.mission.vehicles))), time)
         if self.spacing is not None:
             self.spacing.spread(self._placed(), self._lifts())
             self._raise()
@@ -132,8 +133,11 @@ class DynamicsExecution:
         self._hold()
         progress, charge = self._look()
         poses = self._poses()
-        reached = None if self.reach is None else self.reach.vehicles(self.participants)
-        new = self.mission.observe(time, progress, poses, self.travelled, charge, reached)
+        if self.link is None:
+            new = self.mission.observe(time, progress, poses, self.travelled, charge)
+        else:
+            self.mission.fly(time, progress, self.travelled)
+            new = self.link.exchange(time, poses, charge)
         if new:
             self._adopt(new, time)
         self._release(time)
@@ -145,7 +149,7 @@ class DynamicsExecution:
 
     def _lifts(self) -> Floats:
         """Return the metres by which the plan has raised each vehicle."""
-        return np.array([vehicle.spec.lift for vehicle in self.mission.vehicles])
+        return np.array([vehicle.spec.lift for vehicle in self.mission.flown.list])
 
     def _raise(self) -> None:
         """Place vehicles that start in the air in their layers: from equal heights they could not separate in time."""
@@ -172,9 +176,9 @@ class DynamicsExecution:
     def _look(self) -> tuple[Floats, Floats | None]:
         """Return the progress of all vehicles and the charge of those with a battery; update the distance travelled."""
         self._grow()
-        all_ = self.mission.fleet
+        all_ = self.mission.flown
         progress, charge = all_.progress.copy(), np.full(len(self.travelled), np.nan)
-        idling = np.array([vehicle.status in IDLING for vehicle in self.mission.vehicles], bool)
+        idling = all_.marked(*IDLING)
         groups, missing = self.participants.vehicles()
         for group in groups:
             tracks, rows, indices = self.tracks[group.program.fleet.name], group.rows, group.indices
@@ -186,7 +190,7 @@ class DynamicsExecution:
                 row = column_index(group.program.model.state)["charge"]
                 charge[indices] = group.program.fleet.state[row, rows]
         for index in missing.tolist():
-            if self.mission.vehicles[index].status != "damaged":
+            if all_.list[index].status != "damaged":
                 self.mission.damage(self.mission.vehicles[index].name)
         return progress, None if np.isnan(charge).all() else charge
 
@@ -214,7 +218,7 @@ class DynamicsExecution:
             rows, indices = group.rows.tolist(), group.indices.tolist()
             changed = [(row, index) for row, index in zip(rows, indices, strict=True) if index in wanted]
             for row, index in changed:
-                tracks.follow(index, row, *self._track(self.mission.vehicles[index]))
+                tracks.follow(index, row, *self._track(self.mission.flown.list[index]))
                 self.held.pop(index, None)
             if changed:
                 tracks.assemble(group.rows, group.indices)
@@ -245,7 +249,7 @@ class DynamicsExecution:
 
     def _wait(self, tracks: FleetTracks, row: int, index: int, time: float) -> None:
         """Set where and until when the vehicle waits next; aircraft fly circles instead."""
-        vehicle, stop, until = self.mission.vehicles[index], FAR, inf
+        vehicle, stop, until = self.mission.flown.list[index], FAR, inf
         for leg, end in zip(vehicle.route.legs, vehicle.ends, strict=True):
             if leg.kind == "wait" and leg.flown == 0.0 and leg.ends > time:
                 stop, until = end, leg.ends
@@ -262,7 +266,8 @@ class DynamicsExecution:
 
     def _land(self) -> None:
         """Land the hovering vehicles that are home, unless an override holds them or another vehicle arrives below."""
-        home = np.array([m.status == "home" and m.row not in self.held for m in self.mission.vehicles], bool)
+        home = self.mission.flown.marked("home")
+        home &= ~np.isin(np.arange(len(home)), list(self.held))
         for group, tracks in self._placed():
             flying = tracks.column("last", group.rows) > tracks.column("first", group.rows)
             indices = group.indices[home[group.indices] & flying]
@@ -270,7 +275,7 @@ class DynamicsExecution:
                 continue
             if self.spacing is not None:
                 ground = self.world.heights(*self.here[indices, :2].T)
-                indices = may_land(self.mission, self.here[:, 2], ground, indices)
+                indices = may_land(self.mission.flown, self.here[:, 2], ground, indices)
             # on a spiral around home; the distance flown on their routes is kept
             reach, angle = 0.6 * APART * np.sqrt(indices), GOLDEN * indices
             x, y = self.mission.fleet.home[indices].T + reach * np.array([arrays.cos(angle), arrays.sin(angle)])
@@ -298,11 +303,13 @@ class DynamicsExecution:
 
     def save(self) -> dict[str, Any]:
         """Return the state that is not in the fleets."""
+        present = self.participants.programs
         return {
-            "tables": {name: tracks.save() for name, tracks in self.tracks.items()},
+            "tables": {name: tracks.save() for name, tracks in self.tracks.items() if name in present},
             **{name: getattr(self, name) for name in ("travelled", "here", "until")},
             "held": {str(index): memory for index, memory in self.held.items()},
             "spacing": None if self.spacing is None else self.spacing.save(),
+            **({} if self.link is None else {"link": self.link.save()}),
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
@@ -313,10 +320,14 @@ class DynamicsExecution:
         shapes = self.travelled.shape, self.here.shape, self.until.shape
         if known > len(self.mission.vehicles) or shapes != ((known,), (known, 4), (known,)):
             raise InvalidValueError("the saved positions of the mission do not fit its vehicles")
+        if not (np.isfinite(self.travelled).all() and np.isfinite(self.here).all()) or np.isnan(self.until).any():
+            raise InvalidValueError("the saved positions of the mission are not finite")
         self.held = {int(index): np.array(memory, np.float64) for index, memory in saved["held"].items()}
         self.tracks = {name: tracks for name, tracks in self.tracks.items() if name in saved["tables"]}
         if self.spacing is not None:
             self.spacing.restore(saved["spacing"])
+        if self.link is not None:
+            self.link.restore(saved["link"])
         self.participants.forget()
         for group, tracks in self._placed():
             table = np.array(saved["tables"][group.program.fleet.name], np.float64)

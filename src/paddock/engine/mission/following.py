@@ -127,14 +127,25 @@ def desire(
 ) -> tuple[Desire, FollowingMemory]:
     """Find the position on the path, and return the velocity that follows it.
 
-    `urge` is by how much (m) the vehicle is wrong about its position, where its satellite navigation is spoofed.
+    `urge` is by how much (m) the vehicle is wrong about its position, where its satellite navigation is spoofed; its z
+    is 1 for a vehicle that does not know its position.
     """
+    blind = urge.z > 0.5
     me = believed(me, urge)
     ux, uy = me.vx - o.wind_x, me.vy - o.wind_y
-    travelled = m.travelled + sqrt(ux * ux + uy * uy + me.vz * me.vz) * dt
+    flown = sqrt(ux * ux + uy * uy + me.vz * me.vz) * dt
+    travelled = m.travelled + flown
     if m.last <= m.first:
-        return staying(me, m, o), remembered(m, m.row, m.inside, m.before, m.along, travelled, 0.0)
-    k, s, before = progressed(me, m, o, path, dt)
+        x, y = select(blind, me.x, m.x), select(blind, me.y, m.y)
+        return staying(me, m, o, x, y), remembered(m, m.row, m.inside, m.before, m.along, travelled, 0.0)
+    if blind and o.hovers > 0.5:
+        return halted(me, m, o, path), remembered(m, m.row, m.inside, m.before, m.along, travelled, m.beside)
+    if blind:
+        k, s, before = reckoned(m, path, flown)
+        x, y, _ = place_on(path, k, s)
+        me = believed(me, Urge(x - me.x, y - me.y, 0.0))
+    else:
+        k, s, before = progressed(me, m, o, path, dt)
     unit = along_per_flown(path, k)
     along = before + path[k, BEGINS] + s / unit
     stop = stop_of(m, path)
@@ -161,9 +172,37 @@ def remembered(
     )
 
 
-def staying(me: Pose, m: FollowingMemory, o: FollowingOptions) -> Desire:
-    """Return the desire of a vehicle without a path: hover at its position, stand still, or circle."""
-    dx, dy, dz = o.hovers * (m.x - me.x), o.hovers * (m.y - me.y), m.z - me.z
+def halted(me: Pose, m: FollowingMemory, o: FollowingOptions, path: Floats) -> Desire:
+    """Return the desire of a hovering vehicle that waits where it is, at the height of its path."""
+    k = int(m.row)
+    _, _, z = place_on(path, k, m.inside * along_per_flown(path, k))
+    lift = m.offset * clamp((z - o.ground) / LIFT, 0.0, 1.0)
+    return Desire(0.0, 0.0, clamp(o.height_gain * (z + lift - me.z), -1.0, 1.0), 1.0, 0.0, 1.0)
+
+
+def reckoned(m: FollowingMemory, path: Floats, flown: float) -> tuple[int, float, float]:
+    """Return row, metres along it and metres of repetitions by dead reckoning, `flown` m after the last place."""
+    k, before, last = int(m.row), m.before, int(m.last)
+    inside = m.inside + minimum(flown, maximum(m.stop_at - m.along, 0.0))
+    for _ in range(MOST_SEGMENTS):
+        if inside < path[k, FLOWN]:
+            break
+        if k + 1 < last:
+            inside -= path[k, FLOWN]
+            k += 1
+        elif m.loop >= 0.0:
+            inside -= path[k, FLOWN]
+            before += path[k, BEGINS] + path[k, FLOWN] - path[int(m.loop), BEGINS]
+            k = int(m.loop)
+        else:
+            inside = path[k, FLOWN]
+            break
+    return k, inside * along_per_flown(path, k), before
+
+
+def staying(me: Pose, m: FollowingMemory, o: FollowingOptions, x: float, y: float) -> Desire:
+    """Return the desire of a vehicle without a path: hover at (x, y), stand still, or circle."""
+    dx, dy, dz = o.hovers * (x - me.x), o.hovers * (y - me.y), m.z - me.z
     distance = maximum(sqrt(dx * dx + dy * dy), 1e-9)
     pace = minimum(o.gain, o.correction / distance)
     sinking = clamp(o.height_gain * dz, -1.0, 1.0)

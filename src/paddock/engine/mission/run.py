@@ -12,7 +12,7 @@ from paddock.engine.build import build_program
 from paddock.engine.events import EventLog
 from paddock.engine.fleets import Fleets, PreparedSpawn
 from paddock.engine.mission.execution import DynamicsExecution, KinematicExecution
-from paddock.engine.mission.reach import MissionReach
+from paddock.engine.mission.link import MissionLink
 from paddock.engine.mission.tracks import MissionFleets, check_members, refuse_driven
 from paddock.engine.program import FleetProgram
 from paddock.engine.radio.stage import RadioStage
@@ -22,6 +22,7 @@ from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.views import MissionView, TaskView, VehicleView, ZoneView
 from paddock.planning.paths.path import Path
 from paddock.planning.problem import Problem
+from paddock.planning.routes import Plan
 from paddock.scenario import Scenario, ScenarioError, VehicleEntry
 from paddock.scenario.base import Section
 from paddock.scenario.marked_yaml import plain
@@ -48,15 +49,17 @@ EVENTS = {
     "damage": "damaged",
     "vehicle": "joined",
     "replanned": "replanned",
+    "negotiated": "plan_negotiated",
     "range": "range_low",
     "battery": "battery_low",
     "stranded": "stranded",
     "contact_lost": "contact_lost",
     "contact_regained": "contact_regained",
+    "given_back": "tasks_given_back",
     "lost_link": "lost_link",
 }
 """Names of the events for entries of the mission's log."""
-STATES = ("returning", "home", "diverted")  # of vehicles, each an event
+STATES = ("returning", "home", "diverted", "missing")  # of vehicles, each an event
 
 
 class RouteAhead(NamedTuple):
@@ -98,14 +101,15 @@ class MissionRun:
         self.participants = MissionFleets(self.mission, scenario, world, fleets.programs)
         kinematic = self.mission.setup.execute == "kinematic"
         assert scenario.mission is not None
-        self.reach = None
+        self.link = None
         if scenario.mission.via is not None and radio is not None:
             assert scenario.radio is not None
-            self.reach = MissionReach(radio, station_of(scenario.mission.via, scenario.radio))
+            via = scenario.mission.via
+            self.link = MissionLink(radio, station_of(via, scenario.radio), via, self.participants)
         self.execution: DynamicsExecution | KinematicExecution = (
             KinematicExecution(self.participants)
             if kinematic
-            else DynamicsExecution(self.participants, poses, self.reach)
+            else DynamicsExecution(self.participants, poses, self.link)
         )
         self.joining = sorted(
             ((event.at, k) for k, event in enumerate(scenario.mission.events) if event.vehicle is not None)
@@ -121,8 +125,8 @@ class MissionRun:
         self.participants.world, self.participants.programs = world, fleets.programs
         self.participants.forget()
         self.execution.world = world
-        if self.reach is not None and radio is not None:
-            self.reach.radio = radio
+        if self.link is not None and radio is not None:
+            self.link.radio = radio
         if isinstance(self.execution, DynamicsExecution):
             self.execution.blocks = poses
 
@@ -202,7 +206,7 @@ class MissionRun:
     def _metrics(self) -> dict[str, Any]:
         mission, spacing = self.mission, self.execution.spacing
         states = [job.state for job in mission.tasks.values()]
-        ends = [entry.time for entry in mission.log if entry.kind == "state" and entry.detail in STATES[1:]]
+        ends = [entry.time for entry in mission.log if entry.kind == "state" and entry.detail in ("home", "diverted")]
         apart = None if spacing is None else spacing.closest
         return {
             "tasks": len(states),
@@ -214,11 +218,13 @@ class MissionRun:
             "in_contact": len(mission.vehicles) - (0 if mission.contact is None else int(mission.contact.lost.sum())),
             "closest": apart.distance if apart is not None and isfinite(apart.distance) else None,
             "separation": apart.share if apart is not None and isfinite(apart.share) else None,
+            **({} if self.link is None else {"packets": self.link.counts._asdict()}),
+            **({} if mission.negotiator is None or mission.contact is None else {"cbba": mission.contact.negotiated}),
         }
 
     def routes_ahead(self) -> list[RouteAhead]:
         """Return the remaining routes of the vehicles; their points are computed on demand, by any thread."""
-        vehicles, found = self.mission.vehicles, list[RouteAhead]()
+        found, vehicles = list[RouteAhead](), self.mission.flown.list
         for group in self.participants.vehicles()[0]:
             fleet = group.program.fleet
             for row, index in zip(group.rows.tolist(), group.indices.tolist(), strict=True):
@@ -267,6 +273,18 @@ class MissionRun:
         self.joined, self.reported = (typed(int, saved[name], name) for name in ("joined", "told"))
         if not (0 <= self.joined <= len(self.joining) and 0 <= self.reported <= len(self.mission.log)):
             raise InvalidValueError(f"the saved mission has {self.joined} joined and {self.reported} reported entries")
+
+
+def negotiated_plan(scenario: Scenario) -> Plan:
+    """Return the plan that the vehicles of a mission over radio with the method cbba negotiate at the start."""
+    from paddock.engine.simulation import Simulation  # which imports this module for a mission
+
+    with Simulation(scenario) as sim:
+        run = sim.engine.mission
+        assert run is not None
+        run.begin()
+        assert run.mission.plan is not None
+        return run.mission.plan
 
 
 class Verb(NamedTuple):

@@ -10,6 +10,7 @@ from paddock.compute.math import absolute, maximum, minimum, sqrt
 from paddock.compute.routine import routine
 from paddock.engine.mission.following import BEGINS, COLUMNS, FLOWN, along_per_flown, place_on
 from paddock.engine.mission.tracks import FleetTracks, FleetVehicles
+from paddock.errors import InvalidValueError
 from paddock.planning.separation import LAYERS, MARGIN, spacing_of_layers
 from paddock.world.archive import typed
 from paddock.world.columns import Floats
@@ -180,3 +181,5 @@ class Spacing:
         """Restore a saved state."""
         self.closest = typed(Closest, saved["closest"], "closest approach")
         self.senses = np.array(saved["senses"], np.float64).reshape(-1)
+        if not np.isin(self.senses, (-1.0, 0.0, 1.0)).all():
+            raise InvalidValueError("the saved senses of vehicles that avoid each other are not -1, 0 or 1")

@@ -16,13 +16,15 @@ from paddock.planning.from_scenario import participants
 from paddock.planning.methods import find_method
 from paddock.planning.mission.mission import Mission
 from paddock.planning.paths.path import FIELDS, Path, Pose, Segment, ends_at, flown_of
-from paddock.radio.gnss import OFFSET
+from paddock.radio.gnss import HAS_FIX, LOST, OFFSET
 from paddock.scenario import Scenario, VehicleEntry
 from paddock.world.columns import Floats, column_index
 from paddock.world.fleet import Ints
-from paddock.world.pose import Environment
+from paddock.world.pose import FARTHEST, Environment
 from paddock.world.world import World
 
+INERTIAL = 2.0  # s without a fix for which a vehicle still knows its position, from its inertial sensors
+ROUNDING = 1e-6  # s
 CORNER = 0.1  # rad: smallest change of course between two segments that counts as a corner
 
 
@@ -183,7 +185,8 @@ def refuse_driven(entry: VehicleEntry, place: Place) -> None:
 class FollowingBehaviour(FleetBehaviour):
     """The behaviour of a fleet in a mission: after an override, a vehicle continues where it left its route.
 
-    Vehicles whose satellite navigation is spoofed follow the route with the position that they believe in.
+    Vehicles whose satellite navigation is spoofed follow the route with the position that they believe in. Those
+    without a fix for `INERTIAL` s do not know it: hovering ones stop, others go on by dead reckoning.
     """
 
     def run(
@@ -201,6 +204,8 @@ class FollowingBehaviour(FleetBehaviour):
             if self.urges.shape[1] < n:
                 self.urges = np.zeros((len(self.urges), self.fleet.capacity))
             self.urges[:2, :n] = signals[OFFSET : OFFSET + 2, :n]
+            lost = signals[LOST, :n]
+            self.urges[2, :n] = (lost != HAS_FIX) & (world.clock.time - lost >= INERTIAL - ROUNDING)
         return super().run(world, poses, parameters, dt, among, heard)
 
     def admit(self, rows: slice | Ints) -> None:
@@ -210,12 +215,13 @@ class FollowingBehaviour(FleetBehaviour):
 
 
 def check_rows(memory: Floats, table: Floats) -> None:
-    """Refuse memories (columns, n) whose rows are not in the table."""
+    """Refuse memories (columns, n) that are not finite or whose rows are not in the table."""
     first, last, loop, row = (memory[COLUMN[name]] for name in ("first", "last", "loop", "row"))
     has = last > first
     whole = (memory[[COLUMN[name] for name in ("first", "last", "loop", "row")]] % 1.0 == 0.0).all(axis=0)
     inside = (first >= 0) & (row >= first) & (row < last) & (loop >= -1) & (loop < last) & (last <= len(table))
-    if not (np.isfinite(first) & np.isfinite(last) & (~has | (whole & inside))).all():
+    known = np.isfinite(memory).all(axis=0) & (np.abs(first) <= FAR) & (np.abs(last) <= FAR)
+    if not (known & (~has | (whole & inside))).all():
         raise InvalidValueError("the saved progress of a vehicle is not on its track")
 
 
@@ -292,10 +298,12 @@ class FleetTracks:
 
     def restore(self, table: Floats, rows: Ints, indices: Ints) -> None:
         """Restore a saved table; the memory must be restored first."""
-        if table.ndim != 2 or table.shape[1] != COLUMNS or not np.isfinite(table).all():
+        if table.ndim != 2 or table.shape[1] != COLUMNS or not (np.abs(table) <= FAR).all():
             raise InvalidValueError(
-                f"the saved track of {self.program.fleet.name!r} is not a table of {COLUMNS} columns"
+                f"the saved track of {self.program.fleet.name!r} is not a table of {COLUMNS} columns within +-{FAR:g}"
             )
+        if not (np.abs(table[:, :3]) <= FARTHEST).all():
+            raise InvalidValueError(f"the saved track of {self.program.fleet.name!r} is not within {FARTHEST:g} m")
         check_rows(self.memory, table)
         self.behaviour.path = np.ascontiguousarray(table)
         first, last = (self.column(name, rows).astype(int).tolist() for name in ("first", "last"))

@@ -19,7 +19,7 @@ from paddock.engine.race.cone_bodies import ConeBodies
 from paddock.engine.race.saved import check_saved_race
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.scenario import Scenario
-from paddock.scenario.rules import DNF, Rules
+from paddock.scenario.track import DNF, RaceRules
 from paddock.track import race_log, timing
 from paddock.track.course import check_discipline, course_of, sectors_of, shapes_of, timing_points
 from paddock.track.from_scenario import world_with_track
@@ -64,7 +64,7 @@ class RulesStage:
         if scenario.rules is None:
             return
         self.track = track = fitting_track(scenario, world.track)
-        self.rules: Rules = scenario.rules.resolved
+        self.rules: RaceRules = scenario.rules.resolved
         self.scoring = ScoredRules(self.rules)
         cones = () if scenario.contact is not None else world_with_track(scenario).obstacles  # else bodies of their own
         self.course, self.cone_names = course_of(track, self.rules.discipline, cones or ())

@@ -1,51 +1,28 @@
 """The radio of a simulation, `sim.radio`: links, budgets of single links, stations and jammers."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
 from paddock.compute.twin import vectorised
 from paddock.engine import actions
-from paddock.engine.radio.gnss import SpooferView
 from paddock.engine.radio.message_control import MessageControl
-from paddock.engine.radio.stage import JammerView, RadioStage
-from paddock.engine.radio.uplink import CommandTraffic
-from paddock.errors import InvalidValueError
+from paddock.engine.radio.stage import RadioStage
+from paddock.errors import InvalidValueError, PaddockError
 from paddock.radio.budget import LinkBudget, link_budget
-from paddock.radio.far_field import far_interference
-from paddock.radio.links import Links
+from paddock.radio.link_update import far_interference
+from paddock.radio.links import Links, jammed_radios
 from paddock.radio.radios import COLUMN, Floats, Radios
-from paddock.radio.signal import decibels
+from paddock.radio.signal import decibels, power_ratio
 from paddock.radio.survey import CoverageGrid, HeardLevels, RadioSurvey, Spectrum
+from paddock.radio.views import CommandTraffic, JammerView, RadioReport, SpooferView, Station, VehicleTelemetry
 
 if TYPE_CHECKING:
     from paddock.engine.engine import Engine
 
 
 View = TypeVar("View")
-
-
-class RadioReport(NamedTuple):
-    """The state of all links at the last update."""
-
-    tick: int
-    radios: int
-    links: int  # transmitters that receivers hear, summed over all of them
-    up: int  # of them, usable
-    ups: int  # links that have come up since the start: of stations, and of all radios where there are few
-    downs: int  # links that have dropped
-    neglected: float  # dB: at most this much interference of radios beyond the reach is left out, at the worst receiver
-    outside: int  # paths that are outside the range of their propagation model
-    jammed: int  # receivers at which jammers are stronger than noise and interference
-
-
-class Station(NamedTuple):
-    """A ground station."""
-
-    name: str
-    position: tuple[float, float, float]  # m
-    radios: int
 
 
 class RadioControl(MessageControl):
@@ -66,9 +43,6 @@ class RadioControl(MessageControl):
     def _jammers(self) -> list[JammerView]:
         return self._engine.radio.jammer_views()
 
-    def _spoofers(self) -> list[SpooferView]:
-        return self._engine.radio.satellites.views() if self._engine.radio.active else []
-
     @property
     def radios(self) -> Radios:
         """The table of radios; the numbers in `links()` are its columns."""
@@ -82,7 +56,10 @@ class RadioControl(MessageControl):
 
     def name(self, radio: int) -> str:
         """Return the vehicle or station of a radio by its number; `red/1` is the second radio of `red`."""
-        return self._stage.name_of(radio)
+        count = self.radios.n
+        if isinstance(radio, bool) or not isinstance(radio, int | np.integer) or not 0 <= radio < count:
+            raise InvalidValueError(f"name: a radio is a number from 0 to {count - 1}, not {radio!r:.40}")
+        return self._stage.name_of(int(radio))
 
     def number(self, name: str | int) -> int:
         """Return the number of a radio by the name or id of its vehicle, or the name of its station."""
@@ -102,23 +79,28 @@ class RadioControl(MessageControl):
         links = stage.links
         row = slice(int(links.start[i]), int(links.start[i + 1]))
         at = np.flatnonzero(links.peer[row] == j)
-        up = bool(len(at)) and bool(links.up[row][at[0]])
-        around = float(links.interference[i]), float(links.jamming[i])
+        up, collisions = bool(len(at)) and bool(links.up[row][at[0]]), None
+        if len(at) and links.collisions.shape[1]:
+            entry = row.start + int(at[0])
+            calm, load = links.collisions[:, entry].tolist()
+            collisions = power_ratio(float(links.power[entry]) - calm), load
+        around = float(links.interference[i]), float(links.jamming[i]), links.bursts, collisions
         given = roster.radios, roster.classes, roster.paths, i, j, *around, up
         return link_budget(*given, stage.name_of(j), stage.name_of(i))
-
-    def set_jammer(self, name: str, *, at_tick: int | None = None, source: str = "", **changes: Any) -> None:
-        """Change a jammer: the same as `jammers.set`, under the name of a remote simulation."""
-        self.jammers.set(name, at_tick=at_tick, source=source, **changes)
-
-    def set_spoofer(self, name: str, *, at_tick: int | None = None, source: str = "", **changes: Any) -> None:
-        """Change a spoofer: the same as `spoofers.set`, under the name of a remote simulation."""
-        self.spoofers.set(name, at_tick=at_tick, source=source, **changes)
 
     def commands(self, vehicle: str | int) -> CommandTraffic:
         """Return the counts of commands that went to a vehicle or fleet over the radio."""
         self._engine.thread.refuse_elsewhere("commands()")
         return self._engine.radio.uplink.traffic(*self._engine.applier.found(vehicle))
+
+    def telemetry(self, vehicle: str | int) -> VehicleTelemetry:
+        """Return the newest state of a vehicle that has arrived at its station over the radio, with its age."""
+        self._engine.thread.refuse_elsewhere("telemetry()")
+        program, rows = self._engine.applier.found(vehicle)
+        if len(rows) != 1:
+            raise PaddockError(f"{vehicle!r} is a fleet of {len(rows)}: name one vehicle, e.g. {vehicle}[0]")
+        assert self._engine.radio.telemetry is not None
+        return self._engine.radio.telemetry.newest(program, int(rows[0]))
 
     @property
     def stations(self) -> list[Station]:
@@ -161,9 +143,15 @@ class RadioControl(MessageControl):
 
     def levels(self, places: Any, of: str | int | None = None, receiver: str | int | None = None) -> HeardLevels:
         """Return received power, SINR and jamming at places (n, 3), m; `of` and `receiver` as for `coverage`."""
-        at = np.ascontiguousarray(np.asarray(places, np.float64).T)
-        if at.ndim != 2 or len(at) != 3 or not np.isfinite(at).all():
+        try:
+            at = np.ascontiguousarray(np.asarray(places, np.float64).T)
+        except (TypeError, ValueError):
+            raise InvalidValueError(f"places are finite numbers of shape (n, 3), not {places!r:.60}") from None
+        if at.ndim != 2 or len(at) != 3:
             raise InvalidValueError(f"places are finite numbers of shape (n, 3), not {np.shape(places)}")
+        if not np.isfinite(at).all():
+            wrong = int(np.flatnonzero(~np.isfinite(at).all(axis=0))[0])
+            raise InvalidValueError(f"places are finite numbers; place {wrong} is {at[:, wrong].tolist()}")
         stage = self._stage
         return stage.survey().at(*stage.surveyed(of, receiver, 0.0, 0.0, 1.0)[:2], at)
 
@@ -180,9 +168,9 @@ class RadioControl(MessageControl):
         known = noise + links.interference + links.jamming
         far = far_interference(roster.update)
         worst = float(decibels(float((1.0 + far / known).max()))) if len(far) else 0.0
-        jammed = int((links.jamming > noise + links.interference).sum())
+        jammed = int(jammed_radios(roster.radios.table, links).sum())
         counts = roster.radios.n, len(links.peer), int(links.up.sum()), stage.ups, stage.downs
-        return RadioReport(links.tick, *counts, worst, int(links.outside.sum()), jammed)
+        return RadioReport(links.tick, *counts, worst, int(links.outside.sum()), jammed, stage.rate)
 
 
 class EmitterControl(Generic[View]):
@@ -199,8 +187,8 @@ class EmitterControl(Generic[View]):
     def set(self, name: str, *, at_tick: int | None = None, source: str = "", **changes: Any) -> None:
         """Change one, immediately or at `at_tick`; links and signals follow with the next update. From any thread.
 
-        `on` (bool), `position` ([x, y, z] m), `vehicle` (name), `power` (dBm); of a jammer also `frequency` and
-        `bandwidth` (Hz).
+        `on` (bool) switches it, whatever its schedule; `scheduled=True` returns it to its schedule. `position`
+        ([x, y, z] m), `vehicle` (name), `power` (dBm); of a jammer also `frequency` and `bandwidth` (Hz).
         """
         action = actions.RadioAction(self._kind, {"name": name, **changes})
         self._engine.apply_or_post(action, f"{self._kind}s.set()", at_tick, source)

@@ -5,7 +5,7 @@ spoofers, has a table of signals, which the sensor reads.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +13,8 @@ from paddock.engine.events import EventLog
 from paddock.engine.program import GNSS, FleetProgram
 from paddock.errors import PaddockError, unknown_name
 from paddock.radio import gnss as g
-from paddock.radio.jamming import HIGH, LOW, ON, PHASE, SPAN, Jammers, JammerState, on_share, started
+from paddock.radio.jamming import HIGH, LOW, ON, PHASE, SPAN, Jammers, JammerState, active_share, started
+from paddock.radio.link_classes import check_frequencies, classes_of
 from paddock.radio.links import BANDWIDTH, FREQUENCY, POWER
 from paddock.radio.paths import PathTables
 from paddock.radio.radios import (
@@ -21,40 +22,27 @@ from paddock.radio.radios import (
     FleetRadios,
     Floats,
     Radios,
-    check_frequencies,
-    classes_of,
     jammer_radio,
     radios_of,
 )
 from paddock.radio.signal import power_ratio
+from paddock.radio.views import SpooferView
 from paddock.scenario import Scenario, VehicleEntry
-from paddock.scenario.radio import AntennaSection, FittedRadio, JammerSection, RadioSection
+from paddock.scenario.antennas import AntennaSection
+from paddock.scenario.radio import JammerSection, RadioSection
+from paddock.scenario.radio_types import FittedRadio
 from paddock.scenario.spoofing import SpooferSection
 from paddock.world.columns import column_index
 from paddock.world.pose import Environment
 from paddock.world.world import World
 
 GROUND_Z = column_index(Environment)["ground_z"]
-EVENTS_SHOWN = 100  # at one update
 SHARED = ("position", "vehicle", "power", "enabled", "on")  # settings of spoofers and jammers
-SPOOFER_SETTINGS = ("on", "position", "vehicle", "power")
 RECEIVER = FittedRadio(
     type=GNSS, frequency=g.L1, channel=0, bandwidth=g.BAND, antenna=AntennaSection(kind="isotropic"), modulation="bpsk"
 )
 Place = Callable[[Jammers, Radios], None]
 """Puts emitters where their vehicles are."""
-
-
-class SpooferView(NamedTuple):
-    """A spoofer at this tick."""
-
-    name: str
-    on: bool  # whether it follows its schedule
-    active: bool  # whether it transmits
-    position: tuple[float, float, float] | None  # m; None: its vehicle has been removed
-    vehicle: str | None
-    power: float  # dBm
-    captured: int  # vehicles whose receivers track its signals
 
 
 def as_jammer(one: SpooferSection) -> JammerSection:
@@ -159,14 +147,10 @@ class SatelliteField:
         self, tick: int, interval: float, jammers: Jammers, doing: Floats, heights: Callable[[Floats, Floats], Floats]
     ) -> None:
         """Update all signals for `interval` s; `doing`: what the jammers do, `heights` returns those of the ground."""
+        self._watch_fixes(tick)
         time = tick / self.world.clock.rate
         weights = np.array([jammer_weight(jammers, doing, k) for k in range(len(jammers))])
-        self._active = np.array(
-            [
-                on_share(one.on, time, interval) if state.on else 0.0
-                for one, state in zip(self.sections, self.states, strict=True)
-            ]
-        )
+        self._act(time, interval)
         fleets = [p.fleet for p in self.programs.values() if GNSS in p.fleet.tables]
         if not weights.any() and not self._active.any():
             for fleet in fleets:
@@ -194,7 +178,7 @@ class SatelliteField:
     def _set_open(self, signals: Floats, fleet: Any, tick: int) -> None:
         """Set the signals of open sky."""
         before = signals[g.CAPTOR].copy()
-        signals[:] = g.OPEN_SIGNAL[:, None]
+        signals[: g.LOST] = g.OPEN_SIGNAL[: g.LOST, None]
         self._report(fleet, before, signals[g.CAPTOR], tick)
 
     def _levels(self, roster: ReceiverRoster, jammers: Jammers, heights: Callable[[Floats, Floats], Floats]) -> Floats:
@@ -217,10 +201,31 @@ class SatelliteField:
 
     def _report(self, fleet: Any, before: Floats, after: Floats, tick: int) -> None:
         """Report receivers that were captured or released."""
-        for row in np.flatnonzero(before != after)[:EVENTS_SHOWN].tolist():
-            captor = int(after[row]) or int(before[row])
-            kind = "gnss_spoofed" if after[row] else "gnss_released"
-            self.events.report(tick, kind, fleet.vehicle_name(row), self.sections[captor - 1].name)
+        for kind, captors, changed in (
+            ("gnss_spoofed", after, (before != after) & (after > 0.0)),
+            ("gnss_released", before, (before != after) & (after == 0.0)),
+        ):
+            rows = np.flatnonzero(changed).tolist()
+            found = ((fleet.vehicle_name(row), self.sections[int(captors[row]) - 1].name) for row in rows)
+            self.events.report_some(tick, kind, found, len(rows), f"vehicles of {fleet.name}")
+
+    def _watch_fixes(self, tick: int) -> None:
+        """Note and report which vehicles have lost or regained their fix, by the newest readings of all receivers."""
+        for program in self.programs.values():
+            fleet, receivers = program.fleet, [one for one in program.sensors.values() if one.sensor.name == "gnss"]
+            if GNSS not in fleet.tables or not fleet.n:
+                continue
+            fixes = np.full((len(receivers), fleet.n), np.nan)  # of vehicles that have just joined
+            for one, fix in zip(receivers, fixes, strict=True):
+                fix[: one.n] = one.readings()["fix"]
+            without = (fixes == 0.0).all(axis=0)
+            at = fleet.tables[GNSS][g.LOST, : fleet.n]
+            lost, regained = without & (at == g.HAS_FIX), ~without & (at != g.HAS_FIX)
+            at[lost], at[regained] = tick / self.world.clock.rate, g.HAS_FIX
+            for kind, changed in (("gnss_lost", lost), ("gnss_regained", regained)):
+                rows = np.flatnonzero(changed).tolist()
+                found = ((fleet.vehicle_name(row), "") for row in rows)
+                self.events.report_some(tick, kind, found, len(rows), f"vehicles of {fleet.name}")
 
     def find(self, name: str) -> JammerState:
         """Return the state of a spoofer by name."""
@@ -241,16 +246,24 @@ class SatelliteField:
             place = (x, y, z) if roster.emitters.present[k] else None
             captured = sum(int((one == q + 1.0).sum()) for one in captors)
             active = bool(self._active[q])
-            found.append(SpooferView(state.name, state.on, active, place, state.vehicle, state.power, captured))
+            found.append(
+                SpooferView(state.name, state.on, state.scheduled, active, place, state.vehicle, state.power, captured)
+            )
         return found
 
     def save(self) -> list[dict[str, Any]]:
         """Return the states of the spoofers; the signals are tables of the fleets."""
         return Jammers.saved(self.states)
 
-    def restore(self, saved: Any) -> None:
-        """Load what `save` returned, and check the restored signals."""
+    def _act(self, time: float, interval: float) -> None:
+        """Set in which share of an interval (s, from `time` on) spoofers transmit."""
+        found = zip(self.sections, self.states, strict=True)
+        self._active = np.array([active_share(state, one.on, time, interval) for one, state in found])
+
+    def restore(self, saved: Any, time: float, interval: float) -> None:
+        """Load what `save` returned, and check the signals; the last update was at `time`, for `interval` s."""
         self.states = Jammers.loaded(saved, [one.name for one in self.sections])
+        self._act(time, interval)
         for name, program in self.programs.items():
             if GNSS in program.fleet.tables:
                 signals = program.fleet.tables[GNSS][:, : program.fleet.n]

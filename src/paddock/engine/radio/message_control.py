@@ -6,16 +6,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paddock.engine import actions
-from paddock.engine.radio.messages import MessageStage, Received
+from paddock.engine.radio.messages import MessageStage
 from paddock.errors import InvalidValueError
 from paddock.radio.heard import STATE_FIELDS
 from paddock.radio.messages import EVERYONE, Messages
 from paddock.radio.network import Network
+from paddock.radio.settings import checked_assignment
 from paddock.radio.spectrum import LEAST_INTERFERED
+from paddock.radio.views import Received, ServiceTraffic
 
 if TYPE_CHECKING:
     from paddock.engine.engine import Engine
-    from paddock.planning.consensus_radio import Agreement
+    from paddock.planning.consensus_radio import Agreement, RadioConsensus
 
 
 class MessageControl:
@@ -59,13 +61,17 @@ class MessageControl:
         return self._messages.received(name, self._engine.world.clock.tick, since)
 
     def heard(self, name: str | int) -> list[dict[str, Any]]:
-        """Return the states of others that a vehicle knows from beacons: name, age (s), x, y, z, ..., vz."""
+        """Return the states of others that a vehicle knows from beacons: name, age (s), x, y, z, ..., vz.
+
+        States older than `beacons.keep` are left out.
+        """
         stage, now = self._messages, self._engine.world.clock.time
+        keep = 0.0 if stage.section.beacons is None else stage.section.beacons.keep
         radio = self._engine.radio.number_of(name)
         air = stage.messages.air
         found = []
         for origin, values in zip(air.heard[radio].tolist(), air.heard_real[radio].tolist(), strict=True):
-            if origin >= 0:
+            if origin >= 0 and now - values[0] <= keep:
                 state = dict(zip(STATE_FIELDS, values[1:], strict=True))
                 found.append({"name": self._engine.radio.name_of(origin), "age": now - values[0], **state})
         return sorted(found, key=lambda one: str(one["name"]))
@@ -73,14 +79,23 @@ class MessageControl:
     def traffic(self) -> dict[str, int]:
         """Return counters of all radios: packets transmitted, messages delivered, those dropped by reason, ..."""
         stage = self._messages
-        return {"sent": stage.messages.number, **stage.messages.counted()}
+        return {"sent": stage.messages.number - stage.messages.forged, **stage.messages.counted()}
+
+    def services(self) -> dict[str, ServiceTraffic]:
+        """Return counts of packets of `commands`, `telemetry`, `heartbeats` and `mission`: of those that sent any."""
+        stage = self._messages
+        stage.fitted()
+        return stage.services.view(stage.messages.air)
 
     def network(self) -> Network:
         """Return the network of the last links: components, routes, articulation points, bridges."""
         return self._messages.network(self._engine.world.clock.tick)
 
     def medium(self) -> Messages:
-        """Return an empty channel over the present links, for planning over radio; the run is not affected."""
+        """Return an empty channel over the present links, for planning over radio; the run is not affected.
+
+        It is an object of this process: remote clients do not have it.
+        """
         return self._messages.medium()
 
     def assign(
@@ -91,18 +106,23 @@ class MessageControl:
         `cost` (vehicles, tasks): what each task would cost a vehicle. A round of broadcasts takes `period` (s). The
         vehicles stay where they are meanwhile, and the run is not affected.
         """
+        return self.bidders(vehicles, cost, period, rounds).assigned(rounds)
+
+    def bidders(
+        self, vehicles: Sequence[str | int], cost: Any, period: float = 0.5, rounds: int = 1
+    ) -> "RadioConsensus":
+        """Return the vehicles of `assign` before their first round, with which any thread can compute."""
         from paddock.planning.consensus_radio import RadioConsensus  # planning takes long to import
         from paddock.planning.methods.cbba import bidding_on
 
-        costs = np.array(cost, np.float64)
-        if costs.ndim != 2 or costs.shape[0] != len(vehicles) or not np.isfinite(costs).all():
-            raise InvalidValueError(
-                f"assign: cost has a finite number for each of {len(vehicles)} vehicles and each task"
-            )
-        radios = np.array([self._engine.radio.number_of(one) for one in vehicles], np.int64)
-        agreed = RadioConsensus(bidding_on(costs), self.medium(), radios, period=period)
-        ended = agreed.run(rounds)
-        return [order[0] if order else None for order in agreed.consensus.orders()], ended
+        names, costs, time, _ = checked_assignment(vehicles, cost, period, rounds)
+        radios = np.array([self._engine.radio.number_of(one) for one in names], np.int64)
+        medium = self.medium()
+        owners = medium.devices.group[radios].tolist()
+        for k in np.setdiff1d(np.arange(len(owners)), np.unique(owners, return_index=True)[1])[:1].tolist():
+            first = owners.index(owners[k])
+            raise InvalidValueError(f"assign: vehicles {first} and {k}, {names[k]!r}, are the same vehicle")
+        return RadioConsensus(bidding_on(costs), medium, radios, period=time)
 
     def allocate(
         self,

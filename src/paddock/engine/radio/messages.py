@@ -10,40 +10,40 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from paddock.compute.philox import signed, uniforms
 from paddock.compute.twin import vectorised
 from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE, every
+from paddock.engine.radio.service_counts import ServiceCounts
+from paddock.engine.radio.turns import turn_ticks, turns_by
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
-from paddock.radio import channel as c
-from paddock.radio.channel import AirLinks, Devices
+from paddock.radio import air as c
+from paddock.radio.air import AirLinks, Devices
+from paddock.radio.air_state import places_of
+from paddock.radio.contents import TEXT, encoded
+from paddock.radio.denial import denied_slots
 from paddock.radio.heard import FleetHeard
-from paddock.radio.links import BANDWIDTH, BITS, MODULATION, OWNER, SENSITIVITY, SPREAD, Links
-from paddock.radio.message_checks import MOST_BITS
-from paddock.radio.messages import EVERYONE, TEXT, Messages, encoded, places_of
+from paddock.radio.links import BANDWIDTH, BITS, BURST, GROWING, MODULATION, OWNER, SENSITIVITY, SHARE, SPREAD, Links
+from paddock.radio.messages import EVERYONE, Messages
 from paddock.radio.network import Graph, Ints, Network, component_labels, graph_of
 from paddock.radio.radios import Floats, Radios
+from paddock.radio.reception import transposed
+from paddock.radio.services import Arrivals
+from paddock.radio.settings import checked_options
 from paddock.radio.signal import power_ratio
-from paddock.scenario.messages import LONGEST, MessagesSection
+from paddock.radio.views import Received
+from paddock.scenario.messages import MessagesSection
 from paddock.world.fleet import draw_uniforms
 
-BEACON_PURPOSE = 902  # of the random phase of a vehicle's beacons
-EVENTS_SHOWN = 20  # of splits and joins at one update; a last one counts the rest
+PHASE_PURPOSE, JITTER_PURPOSE = 902, 909  # of a vehicle's beacons: their phase, and the offset of each
+JITTER = 0.5  # of the period of beacons: the largest offset
+PARTS_SHOWN = 20  # of splits and joins at one update; a last one counts the rest
 FEW = 1000  # radios up to which the network is watched at every update; more: once per second
 BEACON_ROWS = 10  # of a pose: position, quaternion, velocity
 FARTHEST = 1e9  # m
+ABOVE_SENSE = 20.0  # dB: of energy over a packet's preamble, as in IEEE 802.11
+LONGEST_NAME = 1000  # of a vehicle
 CONTENTS = ("text", "bytes")  # how a log holds the contents of a message
-
-
-class Received(NamedTuple):
-    """A message that a vehicle or station has received."""
-
-    number: int  # counts the messages of the run from 1
-    source: str  # vehicle or station
-    data: Any  # bytes, or values as in JSON
-    bits: int
-    hops: int
-    sent: float  # s
-    arrived: float  # s
 
 
 class RadioView(NamedTuple):
@@ -56,12 +56,16 @@ class RadioView(NamedTuple):
     tick: int
 
 
+def sensed(radios: Radios, section: MessagesSection) -> Floats:
+    """Return the power (dBm) of packets from which on the channel is busy for each radio."""
+    return radios.table[SENSITIVITY, : radios.n] if section.sense is None else np.full(radios.n, section.sense)
+
+
 def devices_of(radios: Radios, section: MessagesSection) -> Devices:
     """Return the radios as the channel sees them."""
     n = radios.n
     table = radios.table[:, :n]
-    dbm = table[SENSITIVITY] if section.sense is None else np.full(n, section.sense)
-    sense = vectorised(power_ratio)(dbm) if section.sharing == "csma" else np.full(n, np.inf)
+    sense = vectorised(power_ratio)(sensed(radios, section)) if section.sharing == "csma" else np.full(n, np.inf)
     rate = table[BANDWIDTH] / table[SPREAD]
     return Devices(
         *(radios.streams[:n], rate, np.full(n, section.overhead), sense, table[MODULATION].astype(np.int64)),
@@ -88,13 +92,19 @@ class MessageStage:
         self.section, self.rate, self.period, self.events = section, rate, period, events
         self._seed, self._view, self._poses = seed, view, poses
         self.messages = Messages(section, seed())
+        self.services = ServiceCounts()
+        self.senders: dict[int, str] = {}  # names by numbers of messages, of vehicles that have been removed
+        self._name_of: Callable[[int], str] = str  # of the radios in use
         self.labels: Ints = np.zeros(0, np.int64)  # component of each radio at the last look
         self._place = np.zeros((3, 0))  # m, radios at the last update of the links
         self._radios: Radios | None = None
         self._linked = -1  # tick of the links in use, -1: none
         self._routed = False  # whether the routes are those of the links
-        self._phases: Ints = np.zeros(0, np.int64)
-        self.beacon_period = 0 if section.beacons is None else max(1, round(rate / section.beacons.rate))
+        self._phases = np.zeros(0)  # periods of beacons
+        self._numbers, self._starts = np.zeros(0), np.zeros(0)  # of their present periods, and the ticks of their begin
+        self._offsets = np.zeros(0)  # ticks, of beacons in their present period
+        # beacons of a radio in one tick, 0: there are none
+        self.beacons_per_tick = 0.0 if section.beacons is None else min(section.beacons.rate / rate, 1.0)
 
     # time ------------------------------------------------------------------------------------------------------------
 
@@ -102,52 +112,66 @@ class MessageStage:
         """Return this tick while packets are under way or beacons are sent, else that of the next links."""
         if not self._view().radios.n:
             return NEVER_DUE
-        return tick if self.beacon_period or self.messages.busy else every(tick, self.period)
+        busy = self.beacons_per_tick or self.messages.busy or self.messages.serves
+        return tick if busy else every(tick, self.period)
 
     def run(self, tick: int) -> None:
         """Run the channel up to now, take new links, and send beacons."""
-        view, messages = self._fitted(), self.messages
-        messages.advance(tick / self.rate)
+        view, messages = self.fitted(), self.messages
+        if messages.busy:
+            messages.advance(tick / self.rate)
         if view.links.tick != self._linked:
             self._update(view, tick)
-        if self.beacon_period:
+        if self.beacons_per_tick:
             self._send_beacons(view.radios, tick)
 
     def airtimes(self, tick: int) -> Floats:
         """Return the time (s) that each radio was on the air since the last call, until a tick."""
-        self._fitted()
+        self.fitted()
         return self.messages.airtimes(tick / self.rate)
 
     def begin(self, tick: int) -> None:
         """Take the first links, and send the first beacons."""
-        view = self._fitted()
+        view = self.fitted()
         self._update(view, tick, quiet=True)
-        if self.beacon_period:
+        if self.beacons_per_tick:
             self._send_beacons(view.radios, tick)
 
-    def _fitted(self) -> RadioView:
+    def fitted(self) -> RadioView:
         """Return the radios and links; the messages follow when vehicles come or go."""
         view = self._view()
         if view.radios is not self._radios:
             self._radios, new, old = view.radios, view.radios.streams[: view.radios.n], self.messages.devices.streams
-            self.messages.fit(devices_of(view.radios, self.section), view.tick / self.rate)
+            orphans = self.messages.fit(devices_of(view.radios, self.section), view.tick / self.rate)
+            self.senders |= {number: self._name_of(radio) for number, radio in orphans.items()}
+            self._name_of = view.name_of
             if not np.array_equal(old, new):
                 moved, self._linked, self.labels = places_of(new, old), -1, np.zeros(0, np.int64)
                 place, self._place = self._place, np.zeros((3, len(new)))
                 self._place[:, moved[moved >= 0]] = place[:, moved >= 0]
                 self.messages.relink(None, None)
-                if self.beacon_period or self.messages.busy:
+                if self.beacons_per_tick or self.messages.busy:
                     self._connect(view, view.tick)
-            drawn = draw_uniforms(self._seed(), new, BEACON_PURPOSE, 1)[:, 0]
-            self._phases = np.floor(drawn * max(1, self.beacon_period)).astype(np.int64)
+            self._phases = draw_uniforms(self._seed(), new, PHASE_PURPOSE, 1)[:, 0]
+            self._numbers, self._starts, self._offsets = np.zeros((3, len(new)))
+            if self.beacons_per_tick:
+                numbers = turns_by(view.tick, self.beacons_per_tick, self._phases)
+                self._draw_offsets(view.radios, np.arange(len(new)), numbers)
         return view
+
+    def _draw_offsets(self, radios: Radios, rows: Ints, numbers: Floats) -> None:
+        """Draw the offsets of the beacons of radios in their periods of these numbers."""
+        given = radios.streams[rows], JITTER_PURPOSE, numbers.astype(np.int64)
+        drawn, _ = vectorised(uniforms)(signed(self._seed()), *given)
+        self._numbers[rows], self._offsets[rows] = numbers, JITTER / self.beacons_per_tick * drawn
+        self._starts[rows] = turn_ticks(numbers, self.beacons_per_tick, self._phases[rows])
 
     def _update(self, view: RadioView, tick: int, quiet: bool = False) -> None:
         """Take the links of an update; while there are no packets, those are looked at when one is sent."""
         self._linked = -1
         if view.links.tick == tick:
             self._place = view.radios.table[:3, : view.radios.n].copy()
-        if self.beacon_period or self.messages.busy:
+        if self.beacons_per_tick or self.messages.busy:
             self._connect(view, tick)
         seldom = view.radios.n > FEW and tick % max(1, round(self.rate)) >= self.period
         if view.links.tick == tick and not seldom:
@@ -161,33 +185,58 @@ class MessageStage:
         self._linked = view.links.tick
 
     def _paths(self, view: RadioView) -> AirLinks:
-        links, (x, y, z) = view.links, self._place
+        links = view.links
         given = links.start, links.peer, links.power, links.sinr, links.per, links.up
-        return AirLinks(*c.transposed(*given, x, y, z, view.radios.table[BITS, : view.radios.n]))
+        rows = [BITS, MODULATION, SPREAD, SENSITIVITY, BANDWIDTH, GROWING]
+        packets = np.ascontiguousarray(view.radios.table[rows, : view.radios.n])
+        steady = np.maximum(links.jamming - links.bursts[BURST] * links.bursts[SHARE], 0.0)
+        rules, anchor = self.messages.rules, self.messages.slot_at(max(links.tick, 0) / self.rate)
+        denied = denied_slots(links.bursts, steady, self._energy(view.radios), rules.slot, rules.difs, anchor)
+        made = transposed(*given, links.bursts, links.collisions, self._place, packets)
+        return AirLinks(*made, links.bursts, denied)
+
+    def _energy(self, radios: Radios) -> Floats:
+        """Return the power (mW) from which on jammers keep each radio off the channel."""
+        n, section = radios.n, self.section
+        if section.sharing != "csma":
+            return np.full(n, np.inf)
+        dbm = sensed(radios, section) + ABOVE_SENSE if section.energy is None else np.full(n, section.energy)
+        energy: Floats = vectorised(power_ratio)(dbm)
+        return energy
 
     def _graph(self, view: RadioView) -> Graph:
         return graph_of(view.links, view.radios.table[OWNER, : view.radios.n].astype(np.int64))
 
     def _send_beacons(self, radios: Radios, tick: int) -> None:
-        due = (tick + self._phases) % self.beacon_period == 0
+        """Send the beacons of this tick: one in every period of a vehicle, at a random offset from its begin."""
+        numbers = turns_by(tick, self.beacons_per_tick, self._phases)
+        begun = np.flatnonzero(numbers != self._numbers)
+        if len(begun):
+            self._draw_offsets(radios, begun, numbers[begun])
+        whole = np.floor(self._offsets)
+        due, later = whole == tick - self._starts, (self._offsets - whole) / self.rate
         for part in radios.parts:
             first = np.arange(part.first, part.first + part.n * part.slots, part.slots)
             rows = np.flatnonzero(due[first])
             if len(rows):
                 states = np.ascontiguousarray(self._poses(part.fleet)[:BEACON_ROWS, rows].T)
-                self.messages.beacon(first[rows], states, tick / self.rate)
+                self.messages.beacon(first[rows], states, tick / self.rate, later[first[rows]])
 
     # network ---------------------------------------------------------------------------------------------------------
 
+    def graph(self) -> Graph:
+        """Return the neighbours of each radio by the present links."""
+        return self._graph(self.fitted())
+
     def network(self, tick: int) -> Network:
         """Return the network of the present links."""
-        view = self._fitted()
+        view = self.fitted()
         names = [view.name_of(k) for k in range(view.radios.n)]
         return Network(tick, self._graph(view), names, view.radios.table[OWNER, : view.radios.n])
 
     def components(self) -> Ints:
         """Return the component of each radio at the last look at the network."""
-        view = self._fitted()
+        view = self.fitted()
         if len(self.labels) == view.radios.n:
             return self.labels
         graph = self._graph(view)  # vehicles have joined or left since
@@ -201,19 +250,24 @@ class MessageStage:
             return
         found = [("network_split", one, two) for one, two in _parted(before, now)]
         found += [("network_joined", one, two) for one, two in _parted(now, before)]
-        for kind, some, rest in found[:EVENTS_SHOWN]:
+        for kind, some, rest in found[:PARTS_SHOWN]:
             what = "is cut off from" if kind == "network_split" else "is connected with"
             others = f"{what} {rest} radios" if len(some) == 1 else f"and {len(some) - 1} more: {what} {rest} radios"
             self.events.report(tick, kind, view.name_of(int(some[0])), others)
-        if len(found) > EVENTS_SHOWN:
-            self.events.report(tick, found[-1][0], "", f"{len(found) - EVENTS_SHOWN} more parts of the network")
+        if len(found) > PARTS_SHOWN:
+            self.events.report(tick, found[-1][0], "", f"{len(found) - PARTS_SHOWN} more parts of the network")
 
     def medium(self) -> Messages:
-        """Return an empty channel over the present links, for planning: what is sent there is not part of the run."""
-        view = self._fitted()
-        found = Messages(self.section, self._seed())
-        found.fit(devices_of(view.radios, self.section))
-        found.relink(self._paths(view), self._graph(view))
+        """Return an empty channel over the present links, for planning: what is sent there is not part of the run.
+
+        Mailboxes have room for a message of every radio.
+        """
+        view = self.fitted()
+        section = self.section.model_copy(update={"mailbox": max(self.section.mailbox, view.radios.n)})
+        found = Messages(section, self._seed())
+        found.fit(devices_of(view.radios, section))
+        paths = self._paths(view)
+        found.relink(paths._replace(bursts=paths.bursts.copy()), self._graph(view))  # the next update uses it again
         return found
 
     # actions ---------------------------------------------------------------------------------------------------------
@@ -229,46 +283,69 @@ class MessageStage:
         if given["to"] != EVERYONE and view.number_of(given["to"]) == source:
             raise PaddockError(f"send: {given['to']!r} cannot send a message to itself")
         content = _content(arguments)
-        for name, low, high in (("bits", 0, MOST_BITS), ("hops", 1, 255)):
-            value = given[name]
-            if value is not None and not (type(value) is int and low <= value <= high):
-                raise InvalidValueError(f"send: {name} is a whole number from {low} to {high}, not {value!r}")
-        life = given["lifetime"]
-        if life is not None and not (isinstance(life, int | float) and 0.0 < life <= LONGEST):
-            raise InvalidValueError(f"send: lifetime is a time in s, > 0 and <= {LONGEST:g}, not {life!r}")
-        return {name: value for name, value in given.items() if value is not None} | content
+        ends = {name: given.pop(name) for name in ("source", "to")}
+        return ends | checked_options(given) | content
 
     def send(self, arguments: Mapping[str, Any], tick: int) -> int:
         """Queue a message; return its number."""
-        view = self._fitted()
+        view = self.fitted()
         source, to = view.number_of(arguments["source"]), arguments["to"]
         goal = c.BROADCAST if to == EVERYONE else view.number_of(to)
         content = json.loads(arguments["text"]) if "text" in arguments else bytes(arguments["bytes"])
-        if self._linked != view.links.tick:
-            self._connect(view, tick)
-        if goal != c.BROADCAST and not self._routed:
-            self._routed = True
-            self.messages.use_graph(self._graph(view))
+        self._prepare(view, tick, goal != c.BROADCAST)
         given = {name: arguments.get(name) for name in ("bits", "hops", "lifetime")}
         return self.messages.send(source, goal, content, tick / self.rate, **given)
 
+    def _prepare(self, view: RadioView, tick: int, routed: bool) -> None:
+        """Let the channel use the present links, and their network where a packet needs a route."""
+        if self._linked != view.links.tick:
+            self._connect(view, tick)
+        if routed and not self._routed:
+            self._routed = True
+            self.messages.use_graph(self._graph(view))
+
+    def post_service(
+        self,
+        kind: int,
+        sources: Ints,
+        goals: Ints,
+        values: Floats,
+        bits: Any,
+        tick: int,
+        lifetime: float | None = None,
+        later: Floats | float = 0.0,
+    ) -> Ints:
+        """Queue packets of a service between radios (k,), with rows of numbers (k, w); see `Messages.post_service`."""
+        self._prepare(self.fitted(), tick, True)
+        given = kind, sources, goals, values, bits, tick / self.rate, lifetime, later
+        numbers = self.messages.post_service(*given)
+        self.services.posted(kind, numbers)
+        return numbers
+
+    def take_service(self, kind: int, tick: int) -> Arrivals:
+        """Take the packets of a service that have arrived by a tick; receivers and origins are radios."""
+        self.fitted()
+        found = self.messages.take_service(kind, tick / self.rate)
+        self.services.arrived(kind, len(found.number))
+        return found
+
     def received(self, name: str | int, tick: int, since: int = 0) -> list[Received]:
         """Return the messages that have arrived at a vehicle or station, oldest first; `since`: later numbers only."""
-        view = self._fitted()
+        view = self.fitted()
         first = view.number_of(name)
         owner = view.radios.table[OWNER, : view.radios.n]
         own = np.flatnonzero(owner == owner[first]).tolist()
         found = [one for radio in own for one in self.messages.received(radio, tick / self.rate)]
         found.sort(key=lambda one: (one.arrived, one.number))
         return [
-            Received(one.number, view.name_of(one.source) if one.source >= 0 else "", *one[2:])
+            Received(one.number, view.name_of(one.source) if one.source >= 0 else self.senders[one.number], *one[2:])
             for one in found
             if one.number > since
         ]
 
     def heard(self, fleet: str, tick: int) -> FleetHeard:
         """Return what the vehicles of a fleet have heard."""
-        view, air = self._fitted(), self.messages.air
+        view, air = self.fitted(), self.messages.air
         keep = 0.0 if self.section.beacons is None else self.section.beacons.keep
         arrays = air.heard, air.heard_real, air.whole, air.mail, air.mail_real
         for part in view.radios.parts:
@@ -279,17 +356,22 @@ class MessageStage:
     # state -----------------------------------------------------------------------------------------------------------
 
     def save(self) -> dict[str, Any]:
-        """Return the messages, the places to which delays refer, and the components of the network."""
-        self._fitted()
-        return {**self.messages.save(), "place": self._place.copy(), "labels": self.labels.copy()}
+        """Return the messages, the places to which delays refer, components of the network and counts of services."""
+        self.fitted()
+        own = {"place": self._place.copy(), "labels": self.labels.copy(), "services": self.services.table.copy()}
+        saved = self.messages.save()
+        self.senders = {number: name for number, name in self.senders.items() if number in self.messages.contents}
+        numbers = sorted(self.senders)
+        names = {"of": np.array(numbers, np.int64), "names": [self.senders[number] for number in numbers]}
+        return {**saved, **own, "senders": names}
 
     def restore(self, saved: Any) -> None:
         """Load what `save` returned, after the links."""
         self.messages = Messages(self.section, self._seed())
         self._radios = None
-        view = self._fitted()
+        view = self.fitted()
         n = view.radios.n
-        if not isinstance(saved, Mapping) or not {"place", "labels"} <= saved.keys():
+        if not isinstance(saved, Mapping) or not {"place", "labels", "services", "senders"} <= saved.keys():
             raise PaddockError("saved messages lack a part")
         place, labels = np.asarray(saved["place"]), np.asarray(saved["labels"])
         if place.shape != (3, n) or place.dtype != np.float64 or labels.shape not in ((n,), (0,)):
@@ -298,11 +380,13 @@ class MessageStage:
             raise PaddockError("saved messages: places of radios are not valid")
         if labels.dtype != np.int64 or (labels < 0).any() or (labels >= n).any():
             raise PaddockError("saved components of the network are not valid")
-        self.messages.restore(saved, view.tick / self.rate, 1.0 / self.rate)
         self._place, self.labels, self._linked = place.copy(), labels.copy(), -1
-        if self.beacon_period or self.messages.busy:
+        self.messages.use(self._paths(view))
+        self.messages.restore(saved, view.tick / self.rate, 1.0 / self.rate)
+        self.services.restore(saved["services"])
+        self.senders = _saved_senders(saved["senders"], self.messages)
+        if self.beacons_per_tick or self.messages.busy:
             self._linked = view.links.tick
-            self.messages.use(self._paths(view))
             self._routed = self.messages.routing
             self.messages.use_graph(self._graph(view) if self._routed else None)
 
@@ -310,11 +394,14 @@ class MessageStage:
         """Replace the state by that of another stage."""
         self.messages, self.labels, self._place = other.messages, other.labels, other._place
         self._radios, self._linked, self._routed = other._radios, other._linked, other._routed
-        self._phases = other._phases
+        self.services, self.senders, self._name_of = other.services, other.senders, other._name_of
+        self._phases, self._offsets = other._phases, other._offsets
+        self._numbers, self._starts = other._numbers, other._starts
 
     def clear(self) -> None:
         """Start a new run."""
         self.messages = Messages(self.section, self._seed())
+        self.services, self.senders = ServiceCounts(), {}
         self._radios, self._linked = None, -1
         self.labels, self._place = np.zeros(0, np.int64), np.zeros((3, 0))
 
@@ -336,13 +423,27 @@ def _content(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {"bytes": np.frombuffer(content[1:], np.uint8).copy()}
 
 
+def _saved_senders(saved: Any, messages: Messages) -> dict[int, str]:
+    """Return the names of removed senders of a saved state; PaddockError unless they are those of its messages."""
+    wanted = sorted(messages.orphans())
+    of, names = (saved.get("of"), saved.get("names")) if isinstance(saved, Mapping) else (None, None)
+    if not isinstance(of, np.ndarray) or of.dtype != np.int64 or of.tolist() != wanted:
+        raise PaddockError("saved messages: names of removed senders are not those of their messages")
+    if not isinstance(names, list) or len(names) != len(wanted):
+        raise PaddockError("saved messages: names of removed senders are not those of their messages")
+    if not all(isinstance(name, str) and 0 < len(name) <= LONGEST_NAME for name in names):
+        raise PaddockError("saved messages: a name of a removed sender is not valid")
+    return dict(zip(wanted, names, strict=True))
+
+
 def _parted(before: Ints, now: Ints) -> list[tuple[Ints, int]]:
     """Return the radios of each part into which a component has fallen, without the largest, and how many are left."""
-    pairs, inverse, sizes = np.unique(np.stack([before, now]), axis=1, return_inverse=True, return_counts=True)
-    inverse = inverse.reshape(-1)
+    labels = int(now.max(initial=0)) + 1
+    pairs, inverse, sizes = np.unique(before * labels + now, return_inverse=True, return_counts=True)
+    label_before = pairs // labels
     found = []
-    for label in np.flatnonzero(np.bincount(pairs[0]) > 1).tolist():
-        parts = np.flatnonzero(pairs[0] == label)
+    for label in np.flatnonzero(np.bincount(label_before) > 1).tolist():
+        parts = np.flatnonzero(label_before == label)
         largest = parts[np.argmax(sizes[parts])]
         for part in parts[parts != largest].tolist():
             found.append((np.flatnonzero(inverse == part), int(sizes[parts].sum() - sizes[part])))

@@ -6,19 +6,21 @@ from typing import Any
 import numpy as np
 
 from paddock.errors import PaddockError
-from paddock.radio.links import Links
+from paddock.radio.collisions import COLLISION_ROWS
+from paddock.radio.links import BURST_ROWS, Links
 from paddock.world.archive import whole
 
 KINDS = {
     "start": np.int64, "peer": np.int64, "power": np.float64, "sinr": np.float64, "per": np.float64, "up": np.uint8,
     "interference": np.float64, "jamming": np.float64, "outside": np.int64,
+    "bursts": np.float64, "collisions": np.float64,
 }  # fmt: skip
 STRONGEST = 1e6  # dB or mW
 
 
 def links_tree(links: Links) -> dict[str, Any]:
     """Return links as a tree of arrays; before the first update the tick is -1."""
-    arrays = {name: np.asarray(getattr(links, name), kind) for name, kind in KINDS.items()}
+    arrays = {name: np.asarray(getattr(links, name), kind).ravel() for name, kind in KINDS.items()}
     return {"tick": links.tick + 1, **arrays}
 
 
@@ -32,6 +34,10 @@ def loaded_links(tree: Any) -> Links:
     arrays = {name: tree[name].copy() for name in KINDS} | {"peer": tree["peer"].astype(np.int32)}
     if (arrays["peer"] != tree["peer"]).any():
         raise PaddockError("saved links: peer is not valid")
+    for name, rows in (("bursts", BURST_ROWS), ("collisions", COLLISION_ROWS)):
+        if arrays[name].size % rows:
+            raise PaddockError(f"saved links: {name} are not {rows} rows")
+        arrays[name] = arrays[name].reshape(rows, -1)
     return Links(whole(tree["tick"], "tick of links") - 1, **arrays)
 
 
@@ -40,7 +46,9 @@ def check_links(links: Links, n: int, tick: int, period: int) -> None:
     m = len(links.peer)
     start, rows = links.start, (links.power, links.sinr, links.per, links.up)
     shapes = len(start) == n + 1 and {len(one) for one in rows} == {m}
-    if not shapes or any(len(one) != n for one in (links.interference, links.jamming, links.outside)):
+    if not shapes or any(
+        one.shape[-1] != n for one in (links.interference, links.jamming, links.outside, links.bursts)
+    ):
         raise PaddockError(f"saved links are not those of {n} radios")
     if start[0] != 0 or start[-1] != m or (np.diff(start) < 0).any():
         raise PaddockError("saved links: the rows do not follow each other")
@@ -57,5 +65,13 @@ def check_links(links: Links, n: int, tick: int, period: int) -> None:
     )
     if not numbers or not ((links.per >= 0.0) & (links.per <= 1.0)).all() or (links.up > 1).any():
         raise PaddockError("saved links have values that are not valid")
-    if (links.interference < 0.0).any() or (links.jamming < 0.0).any() or (links.outside < 0).any():
+    if any((one < 0).any() for one in (links.interference, links.jamming, links.outside)):
         raise PaddockError("saved links have powers below 0")
+    _, share, period, cycle, _, length = links.bursts
+    bursts = ((links.bursts >= 0.0) & (links.bursts <= STRONGEST)).all() and (share <= 1.0).all()
+    some = (share == 0.0) | ((period > 0.0) & (cycle > 0.0) & (length <= cycle))
+    if not bursts or not some.all():
+        raise PaddockError("saved links: bursts of jammers are not valid")
+    calm, load = links.collisions
+    if len(calm) not in (0, m) or not (np.abs(links.collisions) <= STRONGEST).all() or (load < 0.0).any():
+        raise PaddockError("saved links: collisions are not valid")

@@ -1,110 +1,62 @@
 """The stage of radio: updates all links at the rate of the section `radio`, after the sensors.
 
 Between updates the links stay as they are. When vehicles are added or removed, the rows of those that remain are kept
-(`_renumbered`); the others follow with the next update.
+(`roster.renumbered`); the others follow with the next update.
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from paddock.engine.actions import RadioAction
-from paddock.engine.behaviours import RADIO, PoseBlocks
+from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE, every
 from paddock.engine.program import FleetProgram
-from paddock.engine.radio.gnss import SPOOFER_SETTINGS, SatelliteField
+from paddock.engine.radio.deceiving import DeceptionStage
+from paddock.engine.radio.gnss import SatelliteField
+from paddock.engine.radio.heartbeats import HeartbeatStage
+from paddock.engine.radio.jammed import HOLD, NOT_JAMMED, JammedReceivers
+from paddock.engine.radio.link_columns import show_links
+from paddock.engine.radio.link_events import count_changes, report_links
 from paddock.engine.radio.messages import MessageStage, RadioView
+from paddock.engine.radio.roster import RadioRoster, moved, new_numbers, renumbered
 from paddock.engine.radio.saved import check_links, links_tree, loaded_links
+from paddock.engine.radio.telemetry import TelemetryStage
 from paddock.engine.radio.tuning import Tuning, links_on_one_channel
 from paddock.engine.radio.uplink import Uplink, station_range
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
-from paddock.radio.datalink import NO_LINK, LinkQuality, quality_between
+from paddock.radio.datalink import Route, route_both_ways, ways_to
 from paddock.radio.describing import Emitters
 from paddock.radio.jamming import (
-    FRAMES,
+    EVERY,
     ON,
-    SETTABLE,
-    SPAN,
+    ROWS,
     Jammers,
     JammerState,
-    add_false_frames,
     add_jamming,
     changed,
-    checked_changes,
+    find_bursts,
+    possible_acts,
 )
-from paddock.radio.link_update import LinkUpdate
-from paddock.radio.links import Links, no_links
-from paddock.radio.paths import PathTables
-from paddock.radio.radios import COLUMN, FleetRadios, Floats, Ints, Radios, check_frequencies, classes_of, radios_of
-from paddock.radio.summary import fill_status
+from paddock.radio.links import BURST_ROWS, Links, jammed_radios, no_links
+from paddock.radio.radios import (
+    COLUMN,
+    Floats,
+    Ints,
+    Radios,
+)
+from paddock.radio.settings import checked_settings
 from paddock.radio.survey import RadioSurvey
+from paddock.radio.views import JammerView
 from paddock.scenario import Scenario
 from paddock.wire.survey_limits import LARGEST
-from paddock.world.columns import column_index
-from paddock.world.pose import Environment
+from paddock.world.fleet import Fleet
 from paddock.world.world import World
 
-GROUND_Z = column_index(Environment)["ground_z"]
-EVENTS_SHOWN = 100  # at one update; a last one counts the rest
+NO_RADIO = "there is no radio: add a section `radio: {}` to the scenario"
 MOST_SURVEYED = 200  # vehicles whose coverage is computed, where there are no stations
-FEW = 32  # radios up to which every link that comes up or drops is an event; beyond, those of stations
-
-
-class JammerView(NamedTuple):
-    """A jammer at this tick."""
-
-    name: str
-    kind: str
-    on: bool  # whether it follows its schedule
-    active: float  # share of the time from the last update to the next in which it transmits
-    position: tuple[float, float, float] | None  # m; None: its vehicle has been removed
-    vehicle: str | None
-    power: float  # dBm
-    frequency: float  # Hz, where it transmits now
-    bandwidth: float  # Hz
-    false_frames: float  # that receivers have accepted since the start, of a deceptive jammer
-
-
-class RadioRoster:
-    """What does not change while the vehicles stay the same."""
-
-    def __init__(self, scenario: Scenario, world: World, programs: Mapping[str, FleetProgram]) -> None:
-        section = scenario.radio
-        assert section is not None
-        fleets = [
-            FleetRadios(name, p.fleet.ids.copy(), p.fleet.tables["streams"][: p.fleet.n].copy(), p.radio)
-            for name, p in programs.items()
-            if p.radio and p.fleet.n
-        ]
-        self.radios: Radios = radios_of(section, fleets)
-        self.jammers = Jammers(section.jammers, self.radios)
-        self.classes = classes_of(section, self.radios.groups)
-        check_frequencies(scenario, self.radios.groups, self.classes)
-        self.tables = PathTables(
-            self.radios, self.classes, world.scenery, float(world.environment[GROUND_Z]), world.seed
-        )
-        self.paths = self.tables.paths
-        longest = float(np.inf if section.range is None else section.range)
-        given = section.hysteresis, section.margin, longest
-        self.update = LinkUpdate(self.radios, self.classes, self.paths, *given)
-        self.needs_heights = bool((self.classes.table[0] > 0.0).any())  # every model but free space
-        self.deceptive = np.array(
-            [k for k, one in enumerate(self.jammers.sections) if one.kind == "deceptive"], np.int64
-        )
-        self.keys = {
-            (int(owner) if owner >= 0 else name, int(slot)): k
-            for k, (owner, slot, name) in enumerate(
-                zip(
-                    self.radios.owner,
-                    self.radios.slot,
-                    [""] * self.radios.carried + [*self.radios.stations],
-                    strict=True,
-                )
-            )
-        }
 
 
 class RadioStage:
@@ -125,25 +77,42 @@ class RadioStage:
         rate = 1.0 if self.settings is None else self.settings.rate
         self.period = max(1, round(world.clock.rate / rate))
         self.links: Links = no_links(0)
-        self.ups = self.downs = 0  # links that have come up and dropped since the last reset
-        self._accepted: Floats = np.zeros((0, 0))
+        self.ups = self.downs = 0  # links that have come up and dropped since the last reset, each direction by itself
         self._levels: Floats = np.zeros((0, 0))  # mW of jammers at radios, of the last update
-        self._doing: Floats = np.zeros((SPAN + 1, 0))  # what the jammers do, of the last update
+        self._doing: Floats = np.zeros((ROWS, 0))  # what the jammers do, of the last update
         self._on_air: Floats = np.zeros(0)  # share of time that radios transmitted packets before the last update
         self._roster: RadioRoster | None = None
         self._version: tuple[int, int] = (-1, -1)
         self.satellites = SatelliteField(scenario, world, programs, events, self._put_emitters)
-        self.uplink = Uplink(scenario, world, programs, events, lambda: (self.roster.radios, self.links))
         self.tuning = Tuning()
+        self.jammed = JammedReceivers(events, round(HOLD * world.clock.rate))
         self.messages: MessageStage | None = None
+        self.deception: DeceptionStage | None = None
+        self.telemetry: TelemetryStage | None = None
+        self.heartbeats: HeartbeatStage | None = None
+        self._ways: tuple[object, dict[str, Ints]] = None, {}  # to stations, of the last links
         if self.settings is not None:
             given = self.settings.messages, world.clock.rate, lambda: world.seed, self.period
             self.messages = MessageStage(*given, self._view, poses, events)
+            self.deception = DeceptionStage(world.clock.rate, lambda: self.roster, self.messages)
+            around = scenario, world, programs
+            self.telemetry = TelemetryStage(*around, poses, self._radios, self.messages)
+            self.heartbeats = HeartbeatStage(*around, self._radios, self.messages)
+        self.uplink = Uplink(scenario, world, programs, events, self._radios, self.messages)
+
+    def _radios(self) -> Radios:
+        """Return the radios of the present vehicles."""
+        return self.roster.radios
 
     def _view(self) -> RadioView:
         """Return what the messages need."""
-        radios = self.roster.radios
-        return RadioView(radios, self.links, self.name_of, self.number_of, self.world.clock.tick)
+        roster = self.roster
+        return RadioView(roster.radios, self.links, roster.name_of, self.number_of, self.world.clock.tick)
+
+    @property
+    def rate(self) -> float:
+        """Updates of the links per second, Hz."""
+        return self.world.clock.rate / self.period
 
     @property
     def active(self) -> bool:
@@ -162,11 +131,12 @@ class RadioStage:
                     self.links = no_links(self._roster.radios.n)
             else:
                 self._roster.jammers.states = old.jammers.states
-                self.links = _renumbered(self.links, old.keys, self._roster.keys)
-                before, self._on_air = self._on_air, np.zeros(self._roster.radios.n)
-                for key, k in old.keys.items() if len(before) == old.radios.n else ():
-                    if key in self._roster.keys:
-                        self._on_air[self._roster.keys[key]] = before[k]
+                place, n = new_numbers(old.keys, self._roster.keys), self._roster.radios.n
+                self.links = renumbered(self.links, place, n)
+                self._on_air = moved(self._on_air, place, n, 0.0)
+                if self.deception is not None:
+                    self.deception.move(place, n)
+                self.jammed.last = moved(self.jammed.last, place, n, NOT_JAMMED)
             if len(self._on_air) != self._roster.radios.n:
                 self._on_air = np.zeros(self._roster.radios.n)
         return self._roster
@@ -181,6 +151,11 @@ class RadioStage:
             self._update(self.world.clock.tick, quiet=True)
             self.messages.begin(self.world.clock.tick)
 
+    def look(self) -> None:
+        """Compute the links if they have not been computed: for planning before the run begins."""
+        if self.messages is not None and self.links.tick < 0:
+            self._update(self.world.clock.tick, quiet=True)
+
     def run(self, tick: int) -> None:
         """Update all links."""
         self._update(tick)
@@ -191,21 +166,26 @@ class RadioStage:
             roster.update.refresh()
         self.locate()
         self._on_air = self._traffic(tick)
-        jamming, self._doing = self._jam(roster, tick)
-        self.links = roster.update.run(tick, jamming, before)
+        jamming, bursts, self._doing = self._jam(roster, tick)
+        self.links = roster.update.run(tick, jamming, bursts, before)
         self.satellites.update(tick, self.period / self.world.clock.rate, roster.jammers, self._doing, self.heights)
-        self._accepted = np.zeros((len(roster.deceptive), roster.radios.n))
-        if len(roster.deceptive):
-            self._deceive(roster)
-        self._show(roster)
+        assert self.deception is not None
+        interval = self.period / self.world.clock.rate
+        self.deception.update(tick / self.world.clock.rate, interval, self.links, self._doing, self._levels)
+        hit = jammed_radios(roster.radios.table, self.links)
+        show_links(roster.radios, self.links, self.deception.chances, hit, self.programs)
         if not quiet:
-            self._report(roster, before, tick)
+            report_links(self.events, tick, roster.radios, before, self.links, self.name_of)
+            up, down = count_changes(before, self.links)
+            self.ups, self.downs = self.ups + up, self.downs + down
+            given = roster.radios, roster.jammers, self.links, self._doing, self._levels, self.name_of
+            self.jammed.report(tick, hit, *given)
 
     def _traffic(self, tick: int) -> Floats:
-        """Return the share of time that each radio has transmitted messages and commands since the last update."""
+        """Return the share of time that each radio has transmitted packets since the last update."""
         assert self.messages is not None
         interval = self.period / self.world.clock.rate
-        taken = self.messages.airtimes(max(tick - 1, 0)) + self.uplink.airtimes(interval)
+        taken = self.messages.airtimes(max(tick - 1, 0))
         return np.minimum(taken / interval, 1.0)
 
     def locate(self) -> None:
@@ -219,16 +199,18 @@ class RadioStage:
             table[COLUMN.height] = table[2] - self.heights(table[0], table[1])
         roster.tables.place()
 
-    def _jam(self, roster: RadioRoster, tick: int) -> tuple[Floats, Floats]:
-        """Return the power (mW) of all jammers at each receiver, and what they do."""
+    def _jam(self, roster: RadioRoster, tick: int) -> tuple[Floats, Floats, Floats]:
+        """Return the mean power (mW) of all jammers at each receiver, bursts there, and what the jammers do."""
         radios, classes = roster.radios, roster.classes
-        jamming, doing = np.zeros(radios.n), np.zeros((SPAN + 1, 0))
+        jamming, bursts, doing = np.zeros(radios.n), np.zeros((BURST_ROWS, radios.n)), np.zeros((ROWS, 0))
         if len(roster.jammers):
             time, interval = tick / self.world.clock.rate, self.period / self.world.clock.rate
             doing = roster.jammers.act(time, interval, classes, roster.paths, self._on_air)
             self._levels = roster.jammers.levels(classes, roster.paths)
             add_jamming(radios.table, doing, self._levels, jamming)
-        return jamming, doing
+            if (doing[EVERY] > 0.0).any():
+                find_bursts(radios.table, doing, self._levels, bursts)
+        return jamming, bursts, doing
 
     def heights(self, x: Floats, y: Floats) -> Floats:
         """Return the height (m) of the ground at places."""
@@ -254,96 +236,59 @@ class RadioStage:
             own = np.flatnonzero(radios.owner == fleet.ids[rows[0]])
             jammers.place(k, pose[:3], pose[3:], float(table[COLUMN.owner, own[0]]) if len(own) else -1.0)
 
-    def _deceive(self, roster: RadioRoster) -> None:
-        """Compute how probable false frames are, and count those that are accepted."""
-        links, jammers = self.links, roster.jammers
-        given = links.jamming, links.interference, self._accepted
-        add_false_frames(roster.radios.table, roster.deceptive, self._doing, self._levels, *given)
-        interval = self.period / self.world.clock.rate
-        for q, k in enumerate(roster.deceptive.tolist()):
-            frames = jammers.sections[k].frames or FRAMES
-            jammers.states[k].false_frames += frames * interval * float(self._accepted[q].sum())
-
-    def _show(self, roster: RadioRoster) -> None:
-        """Write the columns of snapshots."""
-        radios, links = roster.radios, self.links
-        for part in radios.parts:
-            status = self.programs[part.fleet].fleet.tables[RADIO]
-            given: Any = (
-                *(part.n, part.first, part.slots, radios.carried, len(radios.stations), radios.table, radios.owner),
-                *(links.start, links.peer, links.sinr, links.up, links.interference, links.jamming),
-                *(self._accepted, status),
-            )
-            fill_status(*given)
-
-    # events -----------------------------------------------------------------------------------------------------------
-
-    def _report(self, roster: RadioRoster, before: Links, tick: int) -> None:
-        """Report links that have come up or dropped: of stations, and of all radios where there are few."""
-        radios, now = roster.radios, self.links
-        lowest = 0 if radios.n <= FEW else radios.carried
-        old, new = _pairs(before, lowest), _pairs(now, lowest)
-        risen, fallen = np.setdiff1d(new, old, assume_unique=True), np.setdiff1d(old, new, assume_unique=True)
-        self.ups, self.downs = self.ups + len(risen), self.downs + len(fallen)
-        shown = 0
-        for kind, found in (("link_up", risen), ("link_down", fallen)):
-            for key in found[: EVENTS_SHOWN - shown].tolist():
-                one, two = key // radios.n, key % radios.n
-                self.events.report(tick, kind, self.name_of(two), self.name_of(one))
-            shown = min(EVENTS_SHOWN, shown + len(found))
-        more = len(risen) + len(fallen) - EVENTS_SHOWN
-        if more > 0:
-            self.events.report(tick, "link_down" if len(fallen) > len(risen) else "link_up", "", f"{more} more links")
+    # names ------------------------------------------------------------------------------------------------------------
 
     def name_of(self, radio: int) -> str:
         """Return the vehicle or station of a radio, with its number where it has several: `red`, `red/1`."""
-        radios = self.roster.radios
-        for part in radios.parts:
-            if part.first <= radio < part.first + part.n * part.slots:
-                row, slot = divmod(radio - part.first, part.slots)
-                name = self.programs[part.fleet].fleet.vehicle_name(row)
-                return f"{name}/{slot}" if slot else name
-        name, slot = radios.stations[radio - radios.carried], int(radios.slot[radio])
-        return f"{name}/{slot}" if slot else name
+        return self.roster.name_of(radio)
 
     def number_of(self, name: str | int) -> int:
         """Return the number of a radio by the name or id of its vehicle or station; `red/1` is its second radio."""
         radios = self.roster.radios
-        plain, _, slot = str(name).partition("/")
-        at = int(slot) if slot.isdecimal() else 0
+        plain, slash, slot = str(name).partition("/")
         if plain in radios.stations:
             own = np.array([radios.carried + k for k, one in enumerate(radios.stations) if one == plain])
         else:
             try:
                 fleet, rows = self.world.find(name if isinstance(name, int) else plain)
             except UnknownNameError:
-                known = [*self.world.fleets, *dict.fromkeys(radios.stations)]
+                fleet_name = plain.partition("[")[0]
+                if (members := self.world.fleets.get(fleet_name)) is not None and members.n:
+                    raise UnknownNameError(_no_member(plain, members)) from None
+                known = [*(part.fleet for part in radios.parts), *dict.fromkeys(radios.stations)]
                 raise unknown_name("vehicle or station", plain, known) from None
             if len(rows) != 1:
                 raise PaddockError(f"{plain!r} is a fleet of {len(rows)}: name one vehicle, e.g. {plain}[0]")
             own = np.flatnonzero(radios.owner == fleet.ids[rows[0]])
         if not len(own):
             raise PaddockError(f"{plain!r} has no radio: add `radio: default` to its entry")
-        if at >= len(own):
-            raise PaddockError(f"{plain!r} has the radios 0 to {len(own) - 1}, not {slot}")
-        return int(own[at])
+        if slash and not (slot.isdecimal() and int(slot) < len(own)):
+            raise UnknownNameError(f"unknown radio {str(name)!r}; {plain!r} has the radios 0 to {len(own) - 1}")
+        return int(own[int(slot or 0)])
 
     def components(self) -> Ints:
         """Return the part of the network to which each radio belongs."""
         assert self.messages is not None
         return self.messages.components()
 
-    def qualities(self, vehicle: str, station: str) -> tuple[LinkQuality, LinkQuality]:
-        """Return the last links from a station to a vehicle and back; NO_LINK for a vehicle that was removed."""
+    def routes(self, vehicle: str, station: str) -> tuple[Route, Route]:
+        """Return the last routes from a station to a vehicle and back; () if there is none, or no such vehicle."""
         radios = self.roster.radios
         try:
             fleet, rows = self.world.find(vehicle)
         except UnknownNameError:
-            return NO_LINK, NO_LINK
+            return (), ()
         [part] = [one for one in radios.parts if one.fleet == fleet.name]
-        first = part.first + int(rows[0]) * part.slots
-        own, base = (first, first + part.slots), station_range(radios, station)
-        return quality_between(radios, self.links, own, base), quality_between(radios, self.links, base, own)
+        goal, _ = station_range(radios, station)
+        assert self.messages is not None
+        if self._ways[0] is not self.links:
+            self._ways = self.links, {}
+        ways = self._ways[1]
+        if station not in ways:
+            ways[station] = ways_to(self.messages.graph(), goal)
+        given = radios, self.links, ways[station]
+        down, up = route_both_ways(*given, part.first + int(rows[0]) * part.slots, goal)
+        return up, down
 
     def jammer_views(self) -> list[JammerView]:
         """Return all jammers as they are now."""
@@ -356,7 +301,7 @@ class RadioStage:
             place = (x, y, z) if roster.jammers.present[k] else None
             now = state.tuned if one.kind == "follower" and state.tuned else state.frequency
             given = state.vehicle, state.power, now, state.bandwidth, state.false_frames
-            found.append(JammerView(one.name, one.kind, state.on, active, place, *given))
+            found.append(JammerView(one.name, one.kind, state.on, state.scheduled, active, place, *given))
         return found
 
     # surveys ----------------------------------------------------------------------------------------------------------
@@ -398,8 +343,7 @@ class RadioStage:
 
     def counts(self) -> dict[str, int]:
         """Return numbers of links: heard, usable, changes since the start; and of jammed receivers."""
-        links, noise = self.links, self.roster.radios.table[COLUMN.noise, : self.roster.radios.n]
-        jammed = int((links.jamming > noise + links.interference).sum())
+        links, jammed = self.links, int(jammed_radios(self.roster.radios.table, self.links).sum())
         changes = {"ups": self.ups, "downs": self.downs}
         return {"links": len(links.peer), "up": int(links.up.sum()), "jammed": jammed, **changes}
 
@@ -408,27 +352,28 @@ class RadioStage:
     def checked(self, action: RadioAction) -> RadioAction:
         """Return the action in plain values; PaddockError if it cannot be applied."""
         if self.settings is None:
-            raise PaddockError(f"{action.verb}: there is no radio; add a section `radio: {{}}` to the scenario")
+            raise PaddockError(f"{action.verb}: {NO_RADIO}")
         assert self.messages is not None
         if action.verb == "send":
             return RadioAction("send", self.messages.checked(action.arguments))
         if action.verb == "allocate":
-            return RadioAction("allocate", self.tuning.checked(action.arguments, self.roster.radios))
+            given = self.tuning.checked(action.arguments, self.roster.radios)
+            self.roster.check_bands(self.tuning.bands(given, self.roster.radios))
+            return RadioAction("allocate", given)
         if action.verb not in ("jammer", "spoofer"):
             raise unknown_name("change of the radio", action.verb, ["jammer", "spoofer", "send", "allocate"])
         arguments = dict(action.arguments)
         state = self._emitter(action.verb, str(arguments.pop("name", "")))
-        if not arguments:
-            known = SPOOFER_SETTINGS if action.verb == "spoofer" else SETTABLE
-            raise InvalidValueError(f"{action.verb} {state.name!r}: nothing to change; give {', '.join(known)}")
-        for name in arguments if action.verb == "spoofer" else ():
-            if name not in SPOOFER_SETTINGS:
-                raise unknown_name("setting of a spoofer", name, SPOOFER_SETTINGS)
-        changes = checked_changes(arguments)
+        changes = checked_settings(action.verb, state.name, arguments)
         if changes.get("vehicle") is not None:
             _, rows = self.world.find(changes["vehicle"])
             if len(rows) != 1:
                 raise PaddockError(f"{changes['vehicle']!r} is a fleet of {len(rows)}: name one vehicle")
+        if "frequency" in changes:
+            [section] = [one for one in self.roster.jammers.sections if one.name == state.name]
+            if section.sweep is not None:
+                raise InvalidValueError(f"jammer {state.name!r} sweeps: its frequency cannot be set")
+            self.roster.check_bands({state.name: [(changes["frequency"], changes["frequency"])]})
         return RadioAction(action.verb, {"name": state.name, **changes})
 
     def _emitter(self, kind: str, name: str) -> JammerState:
@@ -456,12 +401,13 @@ class RadioStage:
         roster, tick = self.roster, self.world.clock.tick
         self.locate()
         together = links_on_one_channel(roster.update, tick)
+        levels = roster.jammers.levels(roster.classes, roster.paths)
 
         def jamming_at(frequency: float) -> Floats:
             table, found = roster.radios.table.copy(), np.zeros(roster.radios.n)
             table[COLUMN.frequency, : roster.radios.n] = frequency
             if len(roster.jammers):
-                add_jamming(table, self._doing, self._levels, found)
+                add_jamming(table, self._doing, levels, found)
             return found
 
         for name, channel in self.tuning.allocate(arguments, roster.radios, together, jamming_at).items():
@@ -475,7 +421,11 @@ class RadioStage:
         counts = {"ups": self.ups, "downs": self.downs}
         assert self.messages is not None
         own: dict[str, Any] = {"messages": self.messages.save(), "channels": self.tuning.save()}
-        own["on_air"] = self._on_air.copy()
+        own |= {"on_air": self._on_air.copy(), "jammed": self.jammed.save(roster.radios.n)}
+        own["doing"] = self._doing.copy()
+        if len(roster.deceptive):
+            assert self.deception is not None
+            own["deception"] = self.deception.save()
         if self.satellites.sections:
             own["spoofers"] = self.satellites.save()
         return {"links": links_tree(self.links), "jammers": roster.jammers.save(), **own, **counts}
@@ -497,18 +447,32 @@ class RadioStage:
         if on_air.shape != (roster.radios.n,) or on_air.dtype != np.float64 or not _shares(on_air):
             raise PaddockError("saved shares of time on the air are not those of the radios")
         self._on_air = on_air.copy()
+        doing = np.asarray(saved.get("doing"))
+        if doing.shape != (ROWS, len(roster.jammers)) or doing.dtype != np.float64 or not possible_acts(doing):
+            raise PaddockError("saved acts of jammers are not valid")
+        self._doing = doing.copy()
+        assert self.deception is not None
+        self.deception.restore(saved.get("deception", np.zeros((0, roster.radios.n))))
+        self.jammed.restore(saved.get("jammed"), roster.radios.n, self.world.clock.tick)
         self.uplink.check_saved()
-        self.satellites.restore(saved.get("spoofers", []))
+        assert self.telemetry is not None and self.heartbeats is not None
+        self.telemetry.check_saved()
+        self.heartbeats.check_saved()
+        rate = self.world.clock.rate
+        self.satellites.restore(saved.get("spoofers", []), links.tick / rate, self.period / rate)
 
     def take_over(self, other: "RadioStage") -> None:
         """Replace the state by that of another stage, whose programs are now those of this one."""
         if self.settings is None:
             return
         roster = other.roster
-        self.links, self.ups, self.downs, self._accepted = other.links, other.ups, other.downs, other._accepted
+        self.links, self.ups, self.downs = other.links, other.ups, other.downs
+        self._doing = other._doing
         self._roster, self._version = roster, (-1, -1)
-        self.tuning, self._on_air = other.tuning, other._on_air
+        self.tuning, self._on_air, self.jammed.last = other.tuning, other._on_air, other.jammed.last
         assert self.messages is not None and other.messages is not None
+        assert self.deception is not None and other.deception is not None
+        self.deception.chances = other.deception.chances
         self.messages.take_over(other.messages)
         self.satellites.take_over(other.satellites)
 
@@ -520,58 +484,24 @@ class RadioStage:
         """Start a new run."""
         self.links, self.ups, self.downs = no_links(0), 0, 0
         self._roster, self.tuning, self._on_air = None, Tuning(), np.zeros(0)
-        if self.messages is not None:
+        self.jammed.last = np.zeros(0, np.int64)
+        if self.messages is not None and self.deception is not None:
             self.messages.clear()
+            self.deception.clear()
         self.satellites.clear()
+
+
+def _no_member(name: str, fleet: Fleet) -> str:
+    """Return why a fleet does not have a vehicle of this name."""
+    known = np.sort(fleet.members[: fleet.n])
+    if fleet.n == known[-1] - known[0] + 1:
+        return f"{fleet.name} has {fleet.n} vehicles, {known[0]} to {known[-1]}, not {name!r}"
+    number = name.partition("[")[2].removesuffix("]")
+    gone = number.isdecimal() and int(number) < fleet.next_member
+    what = "has been removed" if gone else "does not exist"
+    others = f"{fleet.name}[{known[0]}] and {fleet.name}[{known[-1]}]"
+    return f"{name!r} {what}; {fleet.name} has {fleet.n} vehicles, {others} among them"
 
 
 def _shares(values: Floats) -> bool:
     return bool(((values >= 0.0) & (values <= 1.0)).all())
-
-
-def _pairs(links: Links, lowest: int) -> Ints:
-    """Return lower number + n x higher number of every two radios that hear each other, the higher from `lowest` on."""
-    n = len(links.start) - 1
-    if n == 0 or lowest >= n:
-        return np.zeros(0, np.int64)
-    first = int(links.start[lowest])
-    rows = np.repeat(np.arange(lowest, n), np.diff(links.start[lowest:]))
-    peer, up = links.peer[first:].astype(np.int64), links.up[first:] != 0
-    down_there: NDArray[np.bool_] = up & (peer < rows)
-    rows, peer = rows[down_there], peer[down_there]
-    back = _entries(links, peer, rows)
-    both = (back >= 0) & (links.up[np.maximum(back, 0)] != 0) if len(links.up) else np.zeros(0, bool)
-    return np.sort(rows[both] * n + peer[both])
-
-
-def _entries(links: Links, rows: Ints, peers: Ints) -> Ints:
-    """Return the places of entries by receiver and transmitter, -1 where there are none."""
-    low, high = links.start[rows].copy(), links.start[rows + 1].copy()
-    end = high.copy()
-    for _ in range(int(max(1, (high - low).max(initial=1))).bit_length() + 1):  # binary search in all rows at once
-        middle = (low + high) // 2
-        less = (middle < high) & (links.peer[np.minimum(middle, len(links.peer) - 1)] < peers)
-        low, high = np.where(less, middle + 1, low), np.where(less, high, np.maximum(middle, low))
-    found = (low < end) & (links.peer[np.minimum(low, len(links.peer) - 1)] == peers) if len(links.peer) else low < 0
-    return np.where(found, low, -1)
-
-
-def _renumbered(links: Links, old: Mapping[Any, int], new: Mapping[Any, int]) -> Links:
-    """Return the links of the radios that are in both tables, under their new numbers."""
-    place = np.full(len(old), -1)
-    for key, k in old.items():
-        place[k] = new.get(key, -1)
-    n = len(new)
-    rows = np.repeat(place, np.diff(links.start)) if len(links.start) == len(old) + 1 else np.zeros(0, np.int64)
-    peers = place[links.peer] if len(rows) else rows
-    kept = np.flatnonzero((rows >= 0) & (peers >= 0))
-    kept = kept[np.lexsort((peers[kept], rows[kept]))]
-    start = np.concatenate([[0], np.cumsum(np.bincount(rows[kept], minlength=n))]).astype(np.int64)
-    per_radio = []
-    for values in (links.interference, links.jamming, links.outside):
-        moved = np.zeros(n, values.dtype)
-        if len(values) == len(place):
-            moved[place[place >= 0]] = values[place >= 0]
-        per_radio.append(moved)
-    taken: Any = [values[kept] for values in (links.power, links.sinr, links.per, links.up)] + per_radio
-    return Links(links.tick, start, peers[kept].astype(np.int32), *taken)

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
+from paddock.radio.link_classes import Bands
 from paddock.radio.link_update import LinkUpdate
 from paddock.radio.links import BANDWIDTH, FREQUENCY, GROUP, Links, no_links
 from paddock.radio.radios import Floats, Radios
 from paddock.radio.spectrum import LEAST_INTERFERED, METHODS, HopNetwork, allocated, hop
-from paddock.scenario.radio import HIGHEST_FREQUENCY, LOWEST_FREQUENCY, RadioType
+from paddock.scenario.radio_types import HIGHEST_FREQUENCY, LOWEST_FREQUENCY, RadioType
 
 HIGHEST_CHANNEL = 10_000
 
@@ -75,6 +76,18 @@ class Tuning:
             raise unknown_name("method of allocation", str(method), METHODS)
         return {"groups": list(groups), "channels": list(channels), "method": method}
 
+    def bands(self, arguments: Mapping[str, Any], radios: Radios) -> dict[str, Bands]:
+        """Return the frequencies on which radios may be after an `allocate`."""
+        found: dict[str, Bands] = {}
+        for one in reversed(radios.groups):
+            channels = arguments["channels"] if one.owner in arguments["groups"] else None
+            if channels is None and one.owner in self.channels:
+                channels = [self.channels[one.owner]]
+            if channels is not None:
+                centres = [one.radio.frequency + channel * one.radio.channel_spacing for channel in channels]
+                found[one.owner] = [(centre, centre) for centre in centres]
+        return found
+
     def allocate(
         self, arguments: Mapping[str, Any], radios: Radios, links: Links, jamming: Callable[[float], Floats]
     ) -> dict[str, int]:
@@ -131,4 +144,4 @@ def links_on_one_channel(update: LinkUpdate, tick: int) -> Links:
         table[FREQUENCY, : radios.n] = table[FREQUENCY, 0]
     given = update.classes, update.paths, update.hysteresis, update.margin, update.longest
     shared = LinkUpdate(replace(radios, table=table), *given)
-    return shared.run(tick, np.zeros(radios.n), no_links(radios.n))
+    return shared.run(tick, np.zeros(radios.n), np.zeros((3, radios.n)), no_links(radios.n))

@@ -8,15 +8,16 @@ import numpy as np
 from paddock.compute.math import atan2, maximum, minimum, select, whole
 from paddock.compute.philox import uniforms
 from paddock.compute.quaternion import rotate
-from paddock.envs.lidar_view import BEAMS, lidar_view
 from paddock.envs.picture import BLUE, RED, Picture
-from paddock.envs.task import Scene, Task, TaskCourse, Verdict
+from paddock.envs.task import LearningTask, Scene, TaskCourse, Verdict
 from paddock.envs.track_view import (
+    BEAMS,
     checked_observation,
     chosen_track,
     cone_view,
     course_table,
     detection_view,
+    lidar_view,
     line_view,
     located,
 )
@@ -52,7 +53,7 @@ class Options(NamedTuple):
     jerk: Annotated[float, Column("", "cost of the squared change of steering", 0.0, 1e4)] = 0.02
 
 
-class Action(NamedTuple):
+class CarAction(NamedTuple):
     """Steering and pedals."""
 
     steer: Annotated[float, Column("", "share of the largest road-wheel angle, + left", -1.0, 1.0)]
@@ -106,13 +107,13 @@ def start(seed: int, agent: int, episode: int, o: Options, course: Floats) -> tu
     return Placement(x, y, 0.0, yaw, o.speed * pace), Memory(0.0, segment + 0.0, along, offset, 0.0, 0.0)
 
 
-def act(a: Action, at: Pose, m: Memory, o: Options) -> Command:
+def act(a: CarAction, at: Pose, m: Memory, o: Options) -> Command:
     """Steer, accelerate or brake."""
     return Command(o.steer * a.steer, maximum(a.drive, 0.0), maximum(-a.drive, 0.0), 1.0, 0.0)
 
 
 def judge(
-    at: Pose, m: Memory, a: Action, alarm: float, o: Options, course: Floats, poses: Floats, row: int
+    at: Pose, m: Memory, a: CarAction, alarm: float, o: Options, course: Floats, poses: Floats, row: int
 ) -> tuple[Memory, Verdict]:
     """Reward metres along the track; leaving it ends the episode."""
     closed = o.closed > 0.5
@@ -133,7 +134,7 @@ def judge(
     return memory, Verdict(select(out, -o.crash, reward), select(out | done, 1.0, 0.0))
 
 
-def observe(at: Pose, m: Memory, a: Action, o: Options, course: Floats, poses: Floats, row: int) -> Observation:
+def observe(at: Pose, m: Memory, a: CarAction, o: Options, course: Floats, poses: Floats, row: int) -> Observation:
     """Return the motion in the car's axes and the nearest other car."""
     cosine, sine = 1.0 - 2.0 * at.qz * at.qz, 2.0 * at.qw * at.qz
     first = row - row % whole(o.size)
@@ -200,12 +201,12 @@ def draw(picture: Picture, scene: Scene) -> None:
         view.car(poses[:, k], 2.6, 1.4, (130, 80, 223) if k else BLUE)
 
 
-TASK = Task(
+TASK = LearningTask(
     summary="Drive a car along a track",
     model="car.bicycle",
     preset="driverless",
     levels=("car.kinematic", "car.double_track", "car.full"),
-    action=Action,
+    action=CarAction,
     observation=Observation,
     memory=Memory,
     options=Options,

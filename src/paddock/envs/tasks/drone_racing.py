@@ -10,7 +10,7 @@ from paddock.compute.math import absolute, floor, select, sincos, sqrt, whole
 from paddock.compute.quaternion import unrotate
 from paddock.envs.flight import ACTIONS, FlightAction, body_motion, flown, hover_share, spread_draws
 from paddock.envs.picture import DARK, GREEN, Picture
-from paddock.envs.task import Scene, Task, TaskCourse, Verdict
+from paddock.envs.task import LearningTask, Scene, TaskCourse, Verdict
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.vehicles.model import Placement
 from paddock.vehicles.parts.quad import Command
@@ -200,7 +200,7 @@ def draw(picture: Picture, scene: Scene) -> None:
         view.quad(scene.poses[:, 0], size=0.4)
 
 
-TASK = Task(
+TASK = LearningTask(
     summary="Fly a quadrotor through gates",
     model="quad",
     preset="race",

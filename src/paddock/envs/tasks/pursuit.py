@@ -8,7 +8,7 @@ from paddock.compute.math import PI, maximum, minimum, select, sincos, sqrt, who
 from paddock.compute.philox import uniforms
 from paddock.envs.flight import spread_draws
 from paddock.envs.picture import DARK, RED, Picture
-from paddock.envs.task import Scene, Task, Verdict
+from paddock.envs.task import LearningTask, Scene, Verdict
 from paddock.vehicles.model import Placement
 from paddock.vehicles.parts.quad import VELOCITY, Command
 from paddock.world.columns import Column, Floats
@@ -34,7 +34,7 @@ class Options(NamedTuple):
     crash: Annotated[float, Column("", "cost of a crash or of leaving", 0.0, 1e4)] = 5.0
 
 
-class Action(NamedTuple):
+class VelocityAction(NamedTuple):
     """The wanted velocity, shares of the option `speed`."""
 
     vx: Annotated[float, Column("", "velocity east", -1.0, 1.0)]
@@ -83,7 +83,7 @@ def start(seed: int, agent: int, episode: int, o: Options, course: Floats) -> tu
     return placement, Memory(-1.0, select(flees, 1.0, 0.0), 0.0, 0.0, 0.0)
 
 
-def act(a: Action, at: Pose, m: Memory, o: Options) -> Command:
+def act(a: VelocityAction, at: Pose, m: Memory, o: Options) -> Command:
     """Fly at the wanted velocity; the fleeing one at that of its memory."""
     flees = m.scripted > 0.5
     vx = select(flees, m.flee_x, o.speed * a.vx)
@@ -107,7 +107,7 @@ def fleeing(at: Pose, o: Options, poses: Floats, first: int) -> tuple[float, flo
 
 
 def judge(
-    at: Pose, m: Memory, a: Action, alarm: float, o: Options, course: Floats, poses: Floats, row: int
+    at: Pose, m: Memory, a: VelocityAction, alarm: float, o: Options, course: Floats, poses: Floats, row: int
 ) -> tuple[Memory, Verdict]:
     """Reward coming closer, and the catch."""
     first = row - row % whole(o.size)
@@ -127,7 +127,7 @@ def judge(
     return Memory(distance, m.scripted, *flee), verdict
 
 
-def observe(at: Pose, m: Memory, a: Action, o: Options, course: Floats, poses: Floats, row: int) -> Observation:
+def observe(at: Pose, m: Memory, a: VelocityAction, o: Options, course: Floats, poses: Floats, row: int) -> Observation:
     """Return the way to the fleeing one, its velocity, the own motion and the nearest other pursuer."""
     first = row - row % whole(o.size)
     target = first + whole(o.players)
@@ -157,11 +157,11 @@ def draw(picture: Picture, scene: Scene) -> None:
             view.quad(scene.poses[:, k], size=0.8, colour=RED if scene.memory[1, k] else DARK)
 
 
-TASK = Task(
+TASK = LearningTask(
     summary="Quadrotors catch another one that flees",
     model="quad",
     preset="race",
-    action=Action,
+    action=VelocityAction,
     observation=Observation,
     memory=Memory,
     options=Options,

@@ -9,7 +9,7 @@ from paddock.compute.math import PI, exp, select, sqrt
 from paddock.compute.quaternion import unrotate
 from paddock.envs.flight import ACTIONS, FlightAction, body_motion, flown, hover_share, spread_draws
 from paddock.envs.picture import GREEN, Picture
-from paddock.envs.task import Scene, Task, TaskCourse, Verdict
+from paddock.envs.task import LearningTask, Scene, TaskCourse, Verdict
 from paddock.vehicles.model import Placement
 from paddock.vehicles.parts.quad import Command
 from paddock.world.columns import Column, Floats
@@ -105,7 +105,7 @@ def draw(picture: Picture, scene: Scene) -> None:
         view.quad(scene.poses[:, 0])
 
 
-TASK = Task(
+TASK = LearningTask(
     summary="Fly a quadrotor to a point and hover there",
     model="quad",
     preset="race",

@@ -4,6 +4,7 @@ Swath k flown to the right is node 2 k, to the left node 2 k + 1. A reversed con
 reversing a part of the tour changes only the connections at its two ends.
 """
 
+from collections.abc import Callable
 from itertools import pairwise
 from math import pi
 from typing import NamedTuple
@@ -117,6 +118,8 @@ MOST_POLISHED = 300  # swaths: every round searches all pairs
 MOST_ROUNDS = 1000
 LONGEST_MOVED = 4
 SAVES = 1e-6  # m, at least: less is rounding
+Change = tuple[float, Callable[[], Nodes]]
+"""By how many m a change lengthens the tour, and what returns the new tour."""
 
 
 def polished(tour: Nodes, turns: Floats, shakes: int = SHAKES) -> Nodes:
@@ -142,10 +145,10 @@ def _improved(tour: Nodes, turns: Floats) -> Nodes:
     lengths = range(1, min(LONGEST_MOVED, len(tour) - 3) + 1)
     for _ in range(MOST_ROUNDS):
         moves = (_move(tour, turns, length, backwards) for length in lengths for backwards in (False, True))
-        change, after = min((_reversal(tour, turns), *moves), key=lambda found: found[0])
+        change, changed = min((_reversal(tour, turns), *moves), key=lambda found: found[0])
         if change > -SAVES:
             break
-        tour = after
+        tour = changed()
     return tour
 
 
@@ -153,18 +156,17 @@ def _length(tour: Nodes, turns: Floats) -> float:
     return float(turns[tour[:-1], tour[1:]].sum())
 
 
-def _reversal(tour: Nodes, turns: Floats) -> tuple[float, Nodes]:
-    """Return the best reversal of a part [i, j]: change of the tour in m, and the new tour."""
+def _reversal(tour: Nodes, turns: Floats) -> Change:
+    """Return the best reversal of a part [i, j]."""
     on = turns[tour[:-1], tour[1:]]
     into = turns[np.ix_(tour[:-2], tour[1:-1] ^ 1)]  # [i - 1, j]: from the node before the part to its end, reversed
     out = turns[np.ix_(tour[1:-1] ^ 1, tour[2:])]  # [i, j + 1]: from its start, reversed, to the next node
     change = np.where(np.tri(len(into), k=-1, dtype=bool), np.inf, into + out - on[:-1, None] - on[None, 1:])
     i, j = (int(k) + 1 for k in np.unravel_index(np.argmin(change), change.shape))
-    after = np.concatenate([tour[:i], tour[i : j + 1][::-1] ^ 1, tour[j + 1 :]])
-    return float(change[i - 1, j - 1]), after
+    return float(change[i - 1, j - 1]), lambda: np.concatenate([tour[:i], tour[i : j + 1][::-1] ^ 1, tour[j + 1 :]])
 
 
-def _move(tour: Nodes, turns: Floats, length: int, backwards: bool) -> tuple[float, Nodes]:
+def _move(tour: Nodes, turns: Floats, length: int, backwards: bool) -> Change:
     """Return the best move of a part of that many swaths to a position after another swath."""
     starts = np.arange(1, len(tour) - length)  # the part is [i, i + length)
     heads, tails = tour[starts], tour[starts + length - 1]
@@ -179,7 +181,11 @@ def _move(tour: Nodes, turns: Floats, length: int, backwards: bool) -> tuple[flo
     change[inside] = np.inf
     q, k = (int(found) for found in np.unravel_index(np.argmin(change), change.shape))
     i = int(starts[k])
-    part = tour[i : i + length][::-1] ^ 1 if backwards else tour[i : i + length]
-    rest = np.delete(tour, np.s_[i : i + length])
-    after = np.insert(rest, q + 1 if q < i else q + 1 - length, part)
-    return float(change[q, k]), after
+
+    def changed() -> Nodes:
+        part = tour[i : i + length][::-1] ^ 1 if backwards else tour[i : i + length]
+        if q < i:
+            return np.concatenate([tour[: q + 1], part, tour[q + 1 : i], tour[i + length :]])
+        return np.concatenate([tour[:i], tour[i + length : q + 1], part, tour[q + 1 :]])
+
+    return float(change[q, k]), changed

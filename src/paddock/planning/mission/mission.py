@@ -11,18 +11,13 @@ from typing import Any
 import numpy as np
 
 from paddock.errors import InvalidValueError, unknown_name
-from paddock.planning.mission.contact import Bools
-from paddock.planning.mission.lost_link import (
-    postpone,
-    replan_contacts,
-    start_lost_link_actions,
-    take_reports,
-    update_contacts,
-)
+from paddock.planning.mission.contact import VehicleReports
+from paddock.planning.mission.lost_link import contact_pose, postpone, replan_contacts, take_reports, update_contacts
+from paddock.planning.mission.onboard import Onboard
 from paddock.planning.mission.replanning import enforce_battery, enforce_range, first_plan, happen, home_of, replan
 from paddock.planning.mission.saving import load_state, saved_state
 from paddock.planning.mission.state import MissionChange, MissionData, MoveTask, PoseOf, RemoveTask, Request, moved
-from paddock.planning.mission.vehicles import MissionVehicle
+from paddock.planning.mission.vehicles import MissionFleet, MissionVehicle
 from paddock.planning.obstacles.crossing import blocked_by
 from paddock.planning.obstacles.zones import Zone
 from paddock.planning.paths.path import Path, Pose
@@ -44,14 +39,16 @@ class Mission(MissionData):
         super().__init__(setup)
         self.tolerance = tolerance
         self.plan = plan  # the initial plan
+        self.onboard = None if self.contact is None else Onboard(self, self.contact.rules)
 
     def start(self, time: float = 0.0) -> list[int]:
-        """Plan; return the rows of all vehicles, which have new routes."""
+        """Plan; return the rows of all vehicles, which have new routes; over radio, of those whose routes are sent."""
         if self.started:
             raise RuntimeError("the mission has been started already")
         self.time, self.started = time, True
+        self._grow_contact()
         self.plan, new = first_plan(self, self.plan)
-        return sorted(new)
+        return self._issue(new)
 
     def observe(
         self,
@@ -60,39 +57,72 @@ class Mission(MissionData):
         poses: Poses,
         travelled: Floats,
         charge: Floats | None = None,
-        reached: Bools | None = None,
     ) -> list[int]:
         """Update the mission from observations of all vehicles, in order of `vehicles`; return the rows of new routes.
 
         `progress` (m flown on the present route), `travelled` (m flown in all), `charge` (share of the battery, NaN:
-        unknown), `reached` (whether there is a path to it, for a mission over radio; None: to all). A new route starts
-        at the given pose, with a progress of 0.
+        unknown). A new route starts at the given pose, with a progress of 0.
         """
-        all_, change, pose_of, contact = self.fleet, MissionChange(), self._pose_of(poses), self.contact
-        if contact is None:
-            self.note(time, progress, travelled)
-            passed = all_.progress >= all_.due - self.tolerance
-        else:
-            here = np.ones(len(progress), bool) if reached is None else reached
-            self.note(time, np.where(here, progress, all_.progress), np.where(here, travelled, all_.travelled))
-            passed = here & (all_.progress >= all_.due - self.tolerance)
-            update_contacts(self, contact, here)
-        for row in np.flatnonzero(passed & (time >= all_.gate)).tolist():
+        all_ = self.fleet
+        self.note(time, progress, travelled)
+        for row in np.flatnonzero((all_.progress >= all_.due - self.tolerance) & (time >= all_.gate)).tolist():
             self.pass_legs(all_.list[row], self.tolerance)
-        if contact is not None:
-            take_reports(self, contact, change)
-            start_lost_link_actions(self, contact, progress, charge, pose_of, change)
-            replan_contacts(self, contact, change)
+        return self._react(MissionChange(), self._pose_of(poses), charge)
+
+    def fly(self, time: float, progress: Floats, travelled: Floats) -> None:
+        """Take what the vehicles of a mission over radio do, whether or not the station gets to know it."""
+        assert self.onboard is not None
+        self.time = time
+        self.onboard.grow()
+        self.onboard.advance(time, progress, travelled, self.tolerance)
+
+    def hear(self, reports: VehicleReports | None = None) -> list[int]:
+        """Update a mission over radio from reports that have arrived since; return the rows of routes to send."""
+        contact, onboard, all_ = self.contact, self.onboard, self.fleet
+        assert contact is not None and onboard is not None
+        self._grow_contact()
+        change = MissionChange()
+        if reports is not None and len(reports.rows):
+            change = take_reports(self, contact, onboard, reports, self.tolerance)
+        waited = (all_.progress >= all_.due - self.tolerance) & (self.time >= all_.gate)
+        for row in np.flatnonzero(waited).tolist():  # the end of a wait is known without a report
+            self.pass_legs(all_.list[row], self.tolerance)
+        update_contacts(self, contact)
+        replan_contacts(self, contact, change)
+        charge = None if np.isnan(contact.charge).all() else contact.charge
+        return self._issue(self._react(change, lambda row: contact_pose(contact, row), charge))
+
+    def _react(self, change: MissionChange, pose_of: PoseOf, charge: Floats | None) -> list[int]:
+        """Apply requests, range and battery, then replan; return the rows of new routes."""
         for request in self._due():
-            happen(self, request, pose_of, change)
+            if self.onboard is not None and isinstance(request, Happening) and request.damage is not None:
+                self.onboard.grow()
+                self.onboard.damage(self.fleet.row[request.damage])  # which the station learns by its silence
+            else:
+                happen(self, request, pose_of, change)
+        self._grow_contact()
         enforce_range(self, change)
         if charge is not None:
             enforce_battery(self, charge, pose_of, change)
-        if contact is not None:
-            postpone(contact, change)
+        if self.contact is not None:
+            postpone(self.contact, change)
         if change.matters:
             replan(self, pose_of, change)
         return sorted(change.new)
+
+    def _grow_contact(self) -> None:
+        if self.contact is not None:
+            known = len(self.contact.seen)
+            self.contact.grow([vehicle.spec.pose for vehicle in self.fleet.list[known:]], self.time)
+
+    def _issue(self, new: Collection[int]) -> list[int]:
+        """Number new routes that go over radio; return the rows of those to be sent."""
+        if self.contact is None or self.onboard is None:
+            return sorted(new)
+        self._grow_contact()
+        self.onboard.grow()
+        routes = {row: self.fleet.list[row].drawn for row in (*new, *self.contact.bundles)}
+        return self.contact.issue_all(routes, new)
 
     def note(self, time: float, progress: Floats, travelled: Floats) -> None:
         """Record the progress of all vehicles; it takes effect at the next observation."""
@@ -107,6 +137,11 @@ class Mission(MissionData):
         return self.fleet.list
 
     @property
+    def flown(self) -> MissionFleet:
+        """The vehicles as they are: with the routes that they follow, whether or not the station knows them."""
+        return self.fleet if self.onboard is None else self.onboard.fleet
+
+    @property
     def next_happening(self) -> float:
         """Time of the next known event, s; inf: none."""
         if self.queue:
@@ -115,8 +150,10 @@ class Mission(MissionData):
 
     @property
     def finished(self) -> bool:
-        """Whether all vehicles are at rest and no event is pending."""
-        return self.next_happening == inf and not np.isfinite(self.fleet.due).any()
+        """Whether all vehicles are at rest, as the station of a mission over radio knows, and no event is pending."""
+        resting = self.onboard is None or self.onboard.at_rest
+        resting = resting and not (self.contact is not None and self.contact.newly_lost)  # they are to be replanned
+        return resting and self.next_happening == inf and not np.isfinite(self.fleet.due).any()
 
     def loiter_path(self, vehicle: MissionVehicle) -> Path:
         """Return the waiting circle of an idle aircraft, through its home: to the left unless a zone is there."""
@@ -175,11 +212,14 @@ class Mission(MissionData):
 
     def save(self) -> dict[str, Any]:
         """Return the state, as plain values and arrays."""
-        return saved_state(self) | {"tolerance": self.tolerance}
+        own = {} if self.onboard is None else {"onboard": self.onboard.save()}
+        return saved_state(self) | {"tolerance": self.tolerance} | own
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Restore a state saved by a mission with the same setup."""
         vars(self).update(vars(load_state(self.setup, saved)), tolerance=typed(float, saved["tolerance"], "tolerance"))
+        if self.onboard is not None:
+            self.onboard.restore(saved["onboard"])
 
     def _announced(self, what: str) -> list[str]:
         """Return the names of pending additions."""

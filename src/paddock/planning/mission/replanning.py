@@ -1,6 +1,6 @@
 """Events of a mission, and replanning: which vehicles are free, and which routes change."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from paddock.planning.costs import Costs
 from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.methods import MethodResult
 from paddock.planning.mission.state import MissionChange, MissionData, MoveTask, PoseOf, RemoveTask, Request, moved
-from paddock.planning.mission.vehicles import Drawn, MissionVehicle, Rest, with_rest
+from paddock.planning.mission.vehicles import Drawn, MissionFleet, MissionVehicle, Rest, with_rest
 from paddock.planning.obstacles.crossing import blocked_by
 from paddock.planning.obstacles.zones import Zone
 from paddock.planning.paths.path import Path, Pose
@@ -36,11 +36,14 @@ class Free(NamedTuple):
 
 def first_plan(state: MissionData, plan: Plan | None = None) -> tuple[Plan, set[int]]:
     """Adopt the initial plan of a mission; compute it unless it is known."""
-    free = [Free(vehicle, _at(state, vehicle, vehicle.spec.pose), None) for vehicle in state.fleet.list]
+    free = [Free(vehicle, free_at(state, vehicle, vehicle.spec.pose), None) for vehicle in state.fleet.list]
     tasks = tuple(state.known)
     if plan is None:
         problem = replace(state.problem, vehicles=tuple(one.spec for one in free), tasks=tasks)
-        plan = solve(problem, state.setup.method, state.setup.options, covered=state.covered)
+        if state.negotiator is not None and tasks:
+            plan = _negotiated(state, Costs(problem, state.covered), free, [[] for _ in free], {})
+        else:
+            plan = solve(problem, state.setup.method, state.setup.options, covered=state.covered)
     state.report("planned", detail=f"{plan.done} of {len(tasks)} tasks, {plan.total:.1f} m, {plan.makespan:.1f} s")
     return plan, _take_up(state, plan, free, set())
 
@@ -62,16 +65,16 @@ def replan(state: MissionData, poses: PoseOf, change: MissionChange) -> None:
 
 def go_home(state: MissionData, vehicle: MissionVehicle, pose: Pose) -> None:
     """Send a vehicle home from where it is."""
-    spec = _at(state, vehicle, pose)
+    spec = free_at(state, vehicle, pose)
     drawn = Drawn(spec, (), state.closed)
     try:
-        route = _home(state, spec, state.zones)
+        route = home_route(state, spec, state.zones)
     except InfeasibleError as error:
         route, drawn = straight_home(state, vehicle, spec, str(error))
     state.begin(vehicle, route, drawn)
 
 
-def _home(state: MissionData, spec: Vehicle, zones: tuple[Zone, ...] = ()) -> Route:
+def home_route(state: MissionData, spec: Vehicle, zones: tuple[Zone, ...] = ()) -> Route:
     """Return the route home of a vehicle around zones; raise InfeasibleError."""
     return route_of(Costs(replace(state.problem, vehicles=(spec,), zones=zones)), 0, ())
 
@@ -81,22 +84,22 @@ def straight_home(
 ) -> tuple[Route, Drawn]:
     """Return the straight way home if zones leave no other, with a log entry."""
     state.report("stranded", vehicle, detail=f"no way home around the zones, it takes the straight one: {reason}")
-    return _home(state, spec), Drawn(spec, (), (), rest)
+    return home_route(state, spec), Drawn(spec, (), (), rest)
 
 
 def way_home(state: MissionData, vehicle: MissionVehicle, pose: Pose) -> float:
     """Return metres flown home from a pose."""
-    spec = _at(state, vehicle, pose)
+    spec = free_at(state, vehicle, pose)
     try:
-        return _home(state, spec, state.zones).flown
+        return home_route(state, spec, state.zones).flown
     except InfeasibleError:
-        return _home(state, spec).flown
+        return home_route(state, spec).flown
 
 
 def _together(state: MissionData, poses: PoseOf, change: MissionChange) -> set[int]:
     """Plan all vehicles and all open tasks; return the rows of new routes."""
     free = [_free(state, vehicle, poses, change) for vehicle in state.fleet.list if state.available(vehicle)]
-    away = {task for vehicle in state.fleet.list if not state.reaches(vehicle) for task in vehicle.ahead}
+    away = {task for vehicle in state.fleet.list if not state.in_contact(vehicle) for task in vehicle.ahead}
     names = [name for name in state.open_tasks() if name not in away]
     index = {name: k for k, name in enumerate(names)}
     tasks = tuple(state.task(name) for name in names)
@@ -108,11 +111,32 @@ def _together(state: MissionData, poses: PoseOf, change: MissionChange) -> set[i
         if one.vehicle.row not in change.dirty and len(order) == len(one.vehicle.ahead)
     }
     costs, present = Costs(problem, state.covered), [list(order) for order in orders]
-    if change.keeps_orders:
+    if state.negotiator is not None and free and sum(map(len, present)) < len(names):
+        plan = _negotiated(state, costs, free, present, standing)
+    elif change.keeps_orders or state.negotiator is not None:
         plan = build(costs, MethodResult(present), state.setup.method, standing)
     else:
         plan = revise(costs, state.setup.method, state.setup.options, present, standing)
     return _take_up(state, plan, free, {k for k in standing if plan.routes[k] is standing[k][1]})
+
+
+def _negotiated(
+    state: MissionData,
+    costs: Costs,
+    free: Sequence[Free],
+    present: list[list[int]],
+    standing: Mapping[int, tuple[list[int], Route]],
+) -> Plan:
+    """Return the plan that vehicles negotiate over radio, with the tasks that none of them has won where they fit."""
+    assert state.negotiator is not None and state.contact is not None
+    found = state.negotiator(costs, [one.vehicle.row for one in free], present)
+    state.contact.note_negotiation(found)
+    state.report("negotiated", detail=found.describe())
+    versions = [state.tasks[task.name].version for task in costs.problem.tasks]
+    bundles = {one.vehicle.row: tuple(versions[t] for t in own) for one, own in zip(free, found.bundles, strict=True)}
+    state.contact.bundles, state.contact.settles = bundles, state.time + found.agreement.seconds
+    notes = {"rounds": found.agreement.rounds, "messages": found.agreement.sent, "over radio": found.describe()}
+    return build(costs, MethodResult(found.orders, notes), state.setup.method, standing)
 
 
 def _alone(state: MissionData, poses: PoseOf, change: MissionChange, vehicle: MissionVehicle) -> set[int]:
@@ -159,19 +183,23 @@ def _follow(state: MissionData, one: Free, route: Route) -> None:
 
 def _free(state: MissionData, vehicle: MissionVehicle, poses: PoseOf, change: MissionChange) -> Free:
     """Return where and when a vehicle is free: after the task it is doing, otherwise now."""
-    leg = vehicle.current
-    if vehicle.doing is None or vehicle.row in change.aborted or leg is None:
-        return Free(vehicle, _at(state, vehicle, poses(vehicle.row)), None)
-    all_, k = state.fleet, vehicle.row
-    left = max(float(all_.due[k] - all_.progress[k]), 0.0)
+    if vehicle.doing is None or vehicle.row in change.aborted:
+        return Free(vehicle, free_at(state, vehicle, poses(vehicle.row)), None)
+    return after_task(state, state.fleet, vehicle, state.tasks[vehicle.doing].version)
+
+
+def after_task(state: MissionData, fleet: MissionFleet, vehicle: MissionVehicle, version: int) -> Free:
+    """Return where and when a vehicle of a fleet has done the task that it is doing, and the rest of that task."""
+    leg, k = vehicle.route.legs[vehicle.leg], vehicle.row
+    left = max(float(fleet.due[k] - fleet.progress[k]), 0.0)
     earlier = vehicle.drawn.rest if vehicle.leg == 0 else None
     done = (earlier.done if earlier is not None else 0.0) + leg.flown - left
     zones = vehicle.drawn.zones if earlier is None else earlier.zones
-    rest = Rest(state.tasks[str(leg.task)].version, done, state.time, leg.end, zones)
-    return Free(vehicle, _at(state, vehicle, leg.end, left), rest)
+    rest = Rest(version, done, state.time, leg.end, zones)
+    return Free(vehicle, free_at(state, vehicle, leg.end, left), rest)
 
 
-def _at(state: MissionData, vehicle: MissionVehicle, pose: Pose, left: float = 0.0) -> Vehicle:
+def free_at(state: MissionData, vehicle: MissionVehicle, pose: Pose, left: float = 0.0) -> Vehicle:
     """Return a vehicle that is free at a pose after `left` more metres."""
     own = vehicle.spec
     height = own.travels_at
@@ -247,7 +275,9 @@ def enforce_battery(state: MissionData, charge: Floats, poses: PoseOf, change: M
     all_.fullest[:n] = np.where(np.isnan(all_.fullest[:n]), charge, all_.fullest[:n])
     flown = all_.travelled[:n]
     use = np.where(flown > MEASURED, (all_.fullest[:n] - charge) / np.maximum(flown, MEASURED), 0.0)
-    able = np.array([state.available(vehicle) for vehicle in all_.list[:n]], dtype=bool)
+    able = ~(all_.spent | all_.marked("damaged"))[:n]
+    if state.contact is not None:
+        able &= ~state.contact.lost[:n]
     low = able & (charge - np.maximum(use, 0.0) * all_.turning[:n] < state.setup.battery_reserve)
     far = able & ~low & (use > 0.0) & (all_.until[:n] < np.inf)
     if far.any():  # poses are requested only if needed

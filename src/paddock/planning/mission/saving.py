@@ -4,48 +4,106 @@ Tasks, vehicles and zones of the setup are saved as their index there, all other
 saved: they are rebuilt from the same inputs, bit for bit.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import MISSING, fields, is_dataclass
 from itertools import accumulate
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
+
+import numpy as np
 
 from paddock.errors import InvalidValueError
 from paddock.planning.coverage.polygon import PolygonShape
-from paddock.planning.coverage.shapes import AreaShape, CircleShape, LineShape, PointShape
+from paddock.planning.coverage.shapes import AreaShape, CircleShape, InfeasibleError, LineShape, PointShape
+from paddock.planning.mission.contact import StationContact, saved_row
 from paddock.planning.mission.state import Job, LogEntry, MissionData, MoveTask, RemoveTask, Request
 from paddock.planning.mission.vehicles import ARRAYS, Drawn, MissionFleet, Rest, Status, drawn_again
 from paddock.planning.obstacles.zones import CircleZone, PolygonZone, Zone
 from paddock.planning.problem import Happening, MissionSetup, Task, Vehicle
 from paddock.world.archive import typed
+from paddock.world.pose import FARTHEST
 
 KEPT = ("time", "started", "happened", "replans")
 SHAPES: dict[str, Any] = {shape.kind: shape for shape in (PointShape, LineShape, CircleShape, AreaShape, PolygonShape)}
 REQUESTS: dict[type[Any], str] = {MoveTask: "Move", RemoveTask: "Remove", Happening: "Happening"}
+FINITE = ("progress", "travelled", "passed", "whole")  # arrays of metres; of the others, some are infinite
 FIELDS = {"spec": "agent", "vehicle": "agent"}  # fields that have another name in saved states
 
 
 def saved_state(state: MissionData) -> dict[str, Any]:
     """Return the whole state."""
-    tasks, vehicles, zones = _known(state.setup)
-    fleet = state.fleet
+    tasks, _, zones = _known(state.setup)
     return {
         **{name: getattr(state, name) for name in KEPT},
         "log": [list(entry) for entry in state.log],
         "tasks": _indexed(state.known, tasks),
         "jobs": {name: values_of(job) for name, job in state.tasks.items()},
+        **({} if list(state.tasks) == _first_added(state.known, state.tasks) else {"order": list(state.tasks)}),
         "zones": _indexed(state.chart, zones),
         **({} if _counted(state.closed) == len(state.chart) else {"closed": list(state.closed)}),
-        "agents": _indexed([vehicle.spec for vehicle in fleet.list], vehicles),
+        **saved_fleet(state.fleet, state.setup),
+        **({} if state.contact is None else {"contact": _saved_contact(state.contact)}),
+        "queue": [{"what": REQUESTS[type(request)], **values_of(request)} for request in state.queue],
+    }
+
+
+def saved_fleet(fleet: MissionFleet, setup: MissionSetup) -> dict[str, Any]:
+    """Return vehicles with their routes."""
+    return {
+        "agents": _indexed([vehicle.spec for vehicle in fleet.list], _known(setup)[1]),
         "members": [
             {name: getattr(vehicle, name) for name in ("status", "leg", "spent")}
             | {"drawn": drawn_values(vehicle.drawn), "legs": bool(vehicle.route.legs)}
             for vehicle in fleet.list
         ],
         "arrays": {name: getattr(fleet, name).copy() for name in ARRAYS},
-        **({} if state.contact is None else {"contact": state.contact.save()}),
-        "queue": [{"what": REQUESTS[type(request)], **values_of(request)} for request in state.queue],
     }
+
+
+def loaded_fleet(state: MissionData, saved: Mapping[str, Any]) -> MissionFleet:
+    """Return the vehicles of `saved_fleet`; tasks and zones of the mission must be restored first."""
+    fleet = MissionFleet()
+    for spec, entry in zip(_looked_up(saved["agents"], _known(state.setup)[1], _spec), saved["members"], strict=True):
+        vehicle = fleet.add(spec)
+        vehicle.status = typed(Status, entry["status"], "status")
+        vehicle.spent, vehicle.drawn = typed(bool, entry["spent"], "spent"), drawn_from(entry["drawn"])
+        _check_drawn(state, vehicle.drawn)
+        if entry["legs"]:
+            vehicle.route = drawn_again(state.problem, state.known, state.chart, vehicle.drawn)
+            vehicle.ends = list(accumulate(leg.flown for leg in vehicle.route.legs))
+            fleet.route_until[vehicle.row] = vehicle.route.legs[-1].ends if vehicle.route.legs else inf
+        vehicle.leg = typed(int, entry["leg"], "leg")
+    for name in ARRAYS:
+        getattr(fleet, name)[:] = saved["arrays"][name]
+    for name in ARRAYS:
+        values = getattr(fleet, name)
+        wrong = ~np.isfinite(values) if name in FINITE else np.isnan(values) & (name != "fullest")  # NaN: no battery
+        if wrong.any():
+            raise InvalidValueError(
+                f"{name!r} of vehicle {fleet.list[int(wrong.argmax())].spec.name!r} is not a number"
+            )
+    for vehicle in fleet.list:
+        if isfinite(fleet.due[vehicle.row]) and not 0 <= vehicle.leg < len(vehicle.route.legs):
+            raise InvalidValueError(f"vehicle {vehicle.spec.name!r} has no leg {vehicle.leg}")
+    return fleet
+
+
+def _saved_contact(contact: StationContact) -> dict[str, Any]:
+    routes = contact.issued.items()
+    issued = {str(row): {str(n): drawn_values(drawn) for n, drawn in own.items()} for row, own in routes}
+    return contact.save() | {"issued": issued}
+
+
+def _load_contact(state: MissionData, contact: StationContact, saved: Mapping[str, Any]) -> None:
+    contact.restore(saved, len(state.fleet.list))
+    for row, own in saved["issued"].items():
+        routes = {int(n): drawn_from(values) for n, values in own.items()}
+        for drawn in routes.values():
+            _check_drawn(state, drawn)
+            with suppress(InfeasibleError):  # then the vehicle that receives it keeps its route
+                drawn_again(state.problem, state.known, state.chart, drawn)
+        contact.issued[saved_row(row, len(contact.seen))] = routes
 
 
 def load_state(setup: MissionSetup, saved: Mapping[str, Any]) -> MissionData:
@@ -54,43 +112,51 @@ def load_state(setup: MissionSetup, saved: Mapping[str, Any]) -> MissionData:
     for name in KEPT:
         setattr(state, name, typed(type(getattr(state, name)), saved[name], name))
     state.log = [typed(LogEntry, row, "log") for row in saved["log"]]
-    tasks, vehicles, zones = _known(setup)
+    tasks, _, zones = _known(setup)
     state.known = _looked_up(saved["tasks"], tasks, _task)
-    state.tasks = {name: typed(Job, _renamed(row, "vehicle"), name) for name, row in saved["jobs"].items()}
+    jobs = {name: typed(Job, _renamed(row, "vehicle"), name) for name, row in saved["jobs"].items()}
+    order = typed(list[str], saved.get("order", _first_added(state.known, jobs)), "order of tasks")
+    if sorted(order) != sorted(jobs):
+        raise InvalidValueError("the saved order of tasks does not have the names of the tasks")
+    state.tasks = {name: jobs[name] for name in order}
     state.chart = _looked_up(saved["zones"], zones, _zone)
     state.closed = _indices(saved.get("closed", len(state.chart)))
     state.queue = [_request(row) for row in saved["queue"]]
-    state.fleet = MissionFleet()
-    for spec, entry in zip(_looked_up(saved["agents"], vehicles, _spec), saved["members"], strict=True):
-        vehicle = state.fleet.add(spec)
-        vehicle.status = typed(Status, entry["status"], "status")
-        vehicle.spent, vehicle.drawn = typed(bool, entry["spent"], "spent"), drawn_from(entry["drawn"])
-        if entry["legs"]:
-            vehicle.route = drawn_again(state.problem, state.known, state.chart, vehicle.drawn)
-            vehicle.ends = list(accumulate(leg.flown for leg in vehicle.route.legs))
-        vehicle.leg = typed(int, entry["leg"], "leg")
-    for name in ARRAYS:
-        getattr(state.fleet, name)[:] = saved["arrays"][name]
+    state.fleet = loaded_fleet(state, saved)
     _check(state)
     if state.contact is not None:
-        state.contact.restore(saved["contact"], state.tasks, len(state.fleet.list))
+        _load_contact(state, state.contact, saved["contact"])
     return state
+
+
+def _first_added(known: Sequence[Task], names: Collection[str]) -> list[str]:
+    """Return the names of tasks in the order of their first versions: an archive sorts names."""
+    return [name for name in dict.fromkeys(task.name for task in known) if name in names]
 
 
 def _check(state: MissionData) -> None:
     """Refuse what refers to something that does not exist."""
-    fleet, names = state.fleet, {vehicle.spec.name for vehicle in state.fleet.list}
-    for vehicle in fleet.list:
-        if isfinite(fleet.due[vehicle.row]) and not 0 <= vehicle.leg < len(vehicle.route.legs):
-            raise InvalidValueError(f"vehicle {vehicle.spec.name!r} has no leg {vehicle.leg}")
+    names = {vehicle.spec.name for vehicle in state.fleet.list}
     for name, job in state.tasks.items():
         if not 0 <= job.version < len(state.known) or job.vehicle not in (None, *names):
             raise InvalidValueError(f"task {name!r} refers to version {job.version} and vehicle {job.vehicle!r}")
-    for zones in (state.closed, *(vehicle.drawn.zones for vehicle in fleet.list)):
-        if any(not 0 <= k < len(state.chart) for k in zones):
-            raise InvalidValueError(f"zones {list(zones)} of {len(state.chart)}")
+    if any(not 0 <= k < len(state.chart) for k in state.closed):
+        raise InvalidValueError(f"zones {list(state.closed)} of {len(state.chart)}")
     if not 0 <= state.happened <= len(state.happenings):
         raise InvalidValueError(f"{state.happened} events have happened of {len(state.happenings)}")
+
+
+def _check_drawn(state: MissionData, drawn: Drawn) -> None:
+    """Refuse a route to tasks or around zones that do not exist."""
+    rest = () if drawn.rest is None else (drawn.rest.task,)
+    if any(not 0 <= k < len(state.known) for k in (*drawn.order, *rest)):
+        raise InvalidValueError(f"tasks {[*drawn.order, *rest]} of {len(state.known)}")
+    if not all(abs(value) <= FARTHEST for value in (*drawn.spec.pose, *drawn.spec.home, drawn.spec.travels_at)):
+        raise InvalidValueError(f"vehicle {drawn.spec.name!r:.60} is not within {FARTHEST:g} m")
+    if drawn.rest is not None and not all(map(isfinite, (drawn.rest.done, drawn.rest.begins, *drawn.rest.end))):
+        raise InvalidValueError("the rest of a task has numbers that are not finite")
+    if any(not 0 <= k < len(state.chart) for k in drawn.zones):
+        raise InvalidValueError(f"zones {list(drawn.zones)} of {len(state.chart)}")
 
 
 def _known(setup: MissionSetup) -> tuple[list[Any], list[Any], list[Any]]:

@@ -2,18 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from paddock.errors import InvalidValueError
-from paddock.planning.costs import Covered
+from paddock.planning.costs import Costs, Covered
 from paddock.planning.mission.contact import StationContact
 from paddock.planning.mission.vehicles import STATUS_ON, Drawn, MissionFleet, MissionVehicle, Status
 from paddock.planning.obstacles.zones import Zone
 from paddock.planning.paths.path import Pose
 from paddock.planning.problem import Happening, MissionSetup, Problem, Task, renamed_value
 from paddock.planning.routes import Leg, Route
+
+if TYPE_CHECKING:
+    from paddock.planning.consensus_radio import Negotiated  # which imports radio
 
 
 class LogEntry(NamedTuple):
@@ -122,8 +125,14 @@ class MissionChange:
         return ", ".join(damage + self.causes)
 
 
+Negotiator = Callable[[Costs, list[int], list[list[int]]], "Negotiated"]
+"""Lets the vehicles of some rows negotiate over radio; they keep the tasks of their present orders."""
+
+
 class MissionData:
     """The changing state of a mission."""
+
+    negotiator: Negotiator | None = None  # None: the station plans
 
     def __init__(self, setup: MissionSetup) -> None:
         self.setup = setup
@@ -196,19 +205,14 @@ class MissionData:
         """Return the tasks that still have to be planned: neither completed nor removed nor being done."""
         return [name for name, job in self.tasks.items() if not (job.doing or job.removed or job.state == "completed")]
 
-    def reaches(self, vehicle: MissionVehicle) -> bool:
-        """Return whether the vehicle can report and receive a route."""
-        marks = None if self.contact is None else self.contact.reached
-        return marks is None or vehicle.row >= len(marks) or bool(marks[vehicle.row])
-
     def in_contact(self, vehicle: MissionVehicle) -> bool:
-        """Return whether contact with the vehicle is not reported as lost."""
+        """Return whether contact with the vehicle is not lost."""
         marks = None if self.contact is None else self.contact.lost
         return marks is None or vehicle.row >= len(marks) or not marks[vehicle.row]
 
     def available(self, vehicle: MissionVehicle) -> bool:
         """Return whether the vehicle can be given tasks."""
-        return vehicle.able and self.reaches(vehicle)
+        return vehicle.able and self.in_contact(vehicle)
 
     def give_back(self, name: str) -> None:
         """Take a task from its vehicle."""

@@ -10,6 +10,7 @@ from math import inf, pi
 from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from paddock.planning.costs import Costs
 from paddock.planning.obstacles.zones import Zone
@@ -18,8 +19,9 @@ from paddock.planning.problem import Problem, Task, Vehicle
 from paddock.planning.routes import Leg, Route, lifted, route_of
 from paddock.world.columns import Floats
 
-Status = Literal["idle", "transit", "busy", "damaged", "returning", "home", "diverted"]
+Status = Literal["idle", "transit", "busy", "damaged", "returning", "home", "diverted", "missing"]
 STATUSES: tuple[Status, ...] = get_args(Status)
+CODES = {status: code for code, status in enumerate(STATUSES)}
 STATUS_ON: dict[str, Status] = {"transit": "transit", "wait": "transit", "coverage": "busy", "return": "returning"}
 """The status of a vehicle on each kind of leg."""
 TURNING = 2.658 * pi
@@ -33,18 +35,34 @@ class MissionVehicle:
     def __init__(self, spec: Vehicle, row: int, fleet: MissionFleet) -> None:
         self.spec = spec  # as it joined
         self.row = row
-        self.status: Status = "idle"
         self.route = Route(spec.name, (), spec.speed)
         self.drawn = Drawn(spec, (), ())
         self.ends: list[float] = []  # m flown at the end of each leg
         self.leg = 0  # the leg that it is on
-        self.spent = False  # its battery allows no more tasks
         self._fleet = fleet
 
     @property
     def name(self) -> str:
         """Its name."""
         return self.spec.name
+
+    @property
+    def status(self) -> Status:
+        """Its status."""
+        return STATUSES[int(self._fleet.codes[self.row])]
+
+    @status.setter
+    def status(self, status: Status) -> None:
+        self._fleet.codes[self.row] = CODES[status]
+
+    @property
+    def spent(self) -> bool:
+        """Whether its battery allows no more tasks."""
+        return bool(self._fleet.spent[self.row])
+
+    @spent.setter
+    def spent(self, spent: bool) -> None:
+        self._fleet.spent[self.row] = spent
 
     @property
     def progress(self) -> float:
@@ -95,6 +113,8 @@ class MissionFleet:
     def __init__(self) -> None:
         self.list: list[MissionVehicle] = []
         self.row: dict[str, int] = {}
+        self.codes: NDArray[np.uint8] = np.empty(0, np.uint8)  # status of each, an index of STATUSES
+        self.spent: NDArray[np.bool_] = np.empty(0, bool)  # the battery allows no more tasks
         self.progress: Floats = np.empty(0)  # m flown on the route
         self.travelled: Floats = np.empty(0)  # m flown in all
         self.due: Floats = np.empty(0)  # m of progress at which the present leg ends; inf: there is none
@@ -103,6 +123,7 @@ class MissionFleet:
         self.passed: Floats = np.empty(0)  # m of progress at its beginning
         self.until: Floats = np.empty(0)  # s: when it is planned to end; inf: there is none
         self.whole: Floats = np.empty(0)  # m of the route; 0 where no task is ahead
+        self.route_until: Floats = np.empty(0)  # s: when the route is planned to end; inf: there is none
         self.fullest: Floats = np.empty(0)  # first observed charge; NaN: none
         self.speed: Floats = np.empty(0)  # m/s
         self.limit: Floats = np.empty(0)  # m: its range
@@ -115,6 +136,8 @@ class MissionFleet:
         self.row[spec.name] = vehicle.row
         self.list.append(vehicle)
         new = {"due": inf, "gate": -inf, "until": inf, "fullest": np.nan}
+        self.codes = np.append(self.codes, np.uint8(CODES["idle"]))
+        self.spent, self.route_until = np.append(self.spent, False), np.append(self.route_until, inf)
         for name in ARRAYS:
             setattr(self, name, np.append(getattr(self, name), new.get(name, 0.0)))
         self.speed, self.limit = np.append(self.speed, spec.speed), np.append(self.limit, spec.range)
@@ -127,6 +150,7 @@ class MissionFleet:
         vehicle.route, vehicle.drawn = route, drawn
         vehicle.ends = list(accumulate(leg.flown for leg in route.legs))
         self.progress[vehicle.row] = 0.0
+        self.route_until[vehicle.row] = route.legs[-1].ends if route.legs else inf
         self.enter(vehicle, 0)
 
     def enter(self, vehicle: MissionVehicle, leg: int) -> None:
@@ -140,6 +164,13 @@ class MissionFleet:
         self.due[k], self.since[k], self.until[k] = vehicle.ends[leg], here.begins, here.ends
         self.gate[k] = here.ends if here.kind == "wait" and here.flown == 0.0 else -inf
         self.whole[k] = vehicle.ends[-1] if here.kind == "coverage" or vehicle.ahead else 0.0
+
+    def marked(self, *statuses: Status) -> NDArray[np.bool_]:
+        """Return which vehicles have one of some statuses."""
+        found: NDArray[np.bool_] = np.zeros(len(self.codes), bool)
+        for status in statuses:
+            found |= self.codes == CODES[status]
+        return found
 
     def left(self) -> float:
         """Return the remaining metres of all routes."""

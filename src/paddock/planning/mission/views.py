@@ -33,13 +33,13 @@ class VehicleView(NamedTuple):
     """A vehicle that takes part."""
 
     name: str
-    status: str  # idle, transit, busy, damaged, returning, home, diverted
+    status: str  # idle, transit, busy, damaged, returning, home, diverted, missing
     task: str | None  # the task in progress
     ahead: tuple[str, ...]  # remaining tasks
     progress: float  # m flown on its route
     length: float  # m of its route
     travelled: float  # m flown in total, before any damage
-    contact: bool = True  # it can report and receive routes
+    contact: bool = True  # its reports arrive
 
 
 class MissionView(NamedTuple):

@@ -24,6 +24,7 @@ from paddock.radio.maps.samples import LEAST_SAMPLES, RadioSamples
 from paddock.wire.radio_map import MOST_DRAWN, THINNEST, WIDEST, MapFile
 
 SAME_PLACE = 1e-3  # m: samples this near to each other are merged
+ONE_PLACE = 1.0  # m: samples this near to each other are held out together
 TRIED = 800  # samples on which metrics are compared
 ALONG, UPWARD, NUGGETS = (1.0, 2.0, 3.0, 4.5, 7.0), (0.35, 0.6, 1.0, 1.6), (0.002, 0.02, 0.08, 0.3)
 SCALE = 20.0  # of the covariance, in median distances to the nearest sample
@@ -101,15 +102,56 @@ def fit_map(
 def cross_validate(
     samples: RadioSamples, transmitter: Floats | None = None, folds: int = 5, seed: int = 0
 ) -> tuple[float, Floats]:
-    """Return the root mean square error (dB) of held-out samples, and the error of each: `folds` complete fits."""
-    part = np.random.default_rng([seed, 1]).permutation(len(samples.dbm)) % folds
-    errors = np.empty(len(samples.dbm))
+    """Return the root mean square error (dB) of held-out samples, and the error of each: `folds` complete fits.
+
+    Samples of one place are held out together. With too few places (`least_places`) all errors are NaN.
+    """
+    place = places_of(samples)
+    errors = np.full(len(samples.dbm), np.nan)
+    used = np.bincount(place, samples.weight) > 0.0
+    if used.sum() < least_places(folds):
+        return float("nan"), errors
+    folds = min(folds, int(used.sum()))
+    rank = np.zeros(len(used), np.int64)
+    order = np.argsort(~used[(drawn := np.random.default_rng([seed, 1]).permutation(len(used)))], kind="stable")
+    rank[drawn[order]] = np.arange(len(used))  # places without weight are the last
+    part = rank[place] % folds
     for fold in range(folds):
         out = part == fold
         found = fit_map(samples.chosen(~out), transmitter, seed=seed).map
         errors[out] = found.query(samples.position[out]).power - samples.dbm[out]
     mean = (samples.weight * errors**2).sum() / samples.weight.sum()
     return float(np.sqrt(mean)), errors
+
+
+def least_places(folds: int) -> int:
+    """Return the number of places from which a cross-validation fits every part to at least LEAST_SAMPLES of them."""
+    return -(-LEAST_SAMPLES * folds // (folds - 1))
+
+
+def places_of(samples: RadioSamples) -> Ints:
+    """Return the place (n,) of each sample: samples within ONE_PLACE, or 1 % of their extent if less, share one.
+
+    The centres of places are farther than that from each other; a sample belongs to the nearest.
+    """
+    position = samples.position
+    distance = max(min(ONE_PLACE, 0.01 * float(np.ptp(position, axis=0).max())), SAME_PLACE)
+    cells, group = np.unique(np.round(position / (0.5 * distance)), axis=0, return_inverse=True)
+    centre = cells * (0.5 * distance)
+    pairs = cKDTree(centre).query_pairs(distance, output_type="ndarray")
+    near = np.concatenate([pairs, pairs[:, ::-1]])
+    rank = np.random.default_rng(len(centre)).permutation(len(centre))
+    chosen, free = np.zeros(len(centre), bool), np.ones(len(centre), bool)
+    while free.any():  # a free cell that ranks before all free cells near it is the centre of a place
+        near = near[free[near].all(axis=1)]
+        best = np.full(len(centre), len(centre))
+        np.minimum.at(best, near[:, 0], rank[near[:, 1]])
+        found = free & (rank < best)
+        chosen |= found
+        free &= ~found
+        free[near[found[near[:, 0]], 1]] = False
+    nearest = np.asarray(cKDTree(centre[chosen]).query(centre)[1], np.int64)
+    return nearest[group.reshape(-1)]
 
 
 def _merged(samples: RadioSamples) -> RadioSamples:

@@ -24,7 +24,7 @@ class HeatMap:
     x: Floats  # (columns,) m
     y: Floats  # (rows,) m
     values: Floats  # (rows, columns)
-    height: float  # m
+    height: float  # m, of a scenario above the ground
     quantity: str = "received power"
     unit: str = "dBm"
     samples: Floats = field(default_factory=lambda: np.zeros((0, 4)))  # x, y, z, dBm

@@ -9,7 +9,7 @@ import numpy as np
 
 from paddock.compute.splats import Floats, SplatGrid, build_grid, evaluate_splats
 from paddock.errors import InvalidValueError
-from paddock.radio.maps.prior import prior_power, prior_slopes
+from paddock.radio.maps.prior import prior_power
 from paddock.wire.radio_map import MapFile, read_map, write_map
 
 
@@ -43,11 +43,9 @@ class RadioMap:
         if not np.isfinite(given).all():
             row = int(np.flatnonzero(~np.isfinite(given).all(axis=1))[0])
             raise InvalidValueError(f"points[{row}] is not finite: {given[row].tolist()}")
-        table = evaluate_splats(np.ascontiguousarray(given), self.file.splats, self.grid, self.file.prior)
-        slopes = prior_slopes(self.file.prior, given)
-        unsure = np.maximum(np.einsum("ni,ij,nj->n", slopes, self.file.spread, slopes), 0.0)
-        deviation = np.sqrt(table[:, 4] + table[:, 6] * unsure)
-        return MapValues(table[:, 0].copy(), table[:, 1:4].copy(), deviation, table[:, 5].copy())
+        given, contents = np.ascontiguousarray(given), self.file
+        table = evaluate_splats(given, contents.splats, self.grid, contents.prior, contents.spread)
+        return MapValues(table[:, 0], table[:, 1:4], np.sqrt(table[:, 4]), table[:, 5])
 
     def prior(self, points: Floats) -> Floats:
         """Return the path-loss prior at points (n, 3), dBm."""

@@ -75,12 +75,17 @@ def read_samples(path: str | os.PathLike[str]) -> RadioSamples:
     An invalid value raises InvalidValueError with file:line:column (of Parquet: the row and the column's name).
     """
     file = Path(path)
-    columns = _parquet(file) if file.suffix.lower() in (".parquet", ".pq") else _csv(file)
+    columns, lines = (_parquet(file), 0) if file.suffix.lower() in (".parquet", ".pq") else _csv(file)
     count = len(columns["dbm"])
+    end = f"{file}:{lines or max(count, 1)}:1"
     if count < LEAST_SAMPLES:
-        raise InvalidValueError(f"{file}: a radio map needs at least {LEAST_SAMPLES} samples, not {count}")
+        raise InvalidValueError(
+            f"{end}: a radio map needs at least {LEAST_SAMPLES} samples; the file ends after {count}"
+        )
     if "weight" in columns and (used := int((columns["weight"] > 0.0).sum())) < LEAST_SAMPLES:
-        raise InvalidValueError(f"{file}: a radio map needs at least {LEAST_SAMPLES} samples of weight > 0, not {used}")
+        raise InvalidValueError(
+            f"{end}: a radio map needs at least {LEAST_SAMPLES} samples of weight > 0; the file has {used}"
+        )
     position = np.stack([columns["x"], columns["y"], columns["z"]], axis=1)
     return RadioSamples(position, columns["dbm"], columns.get("weight", np.ones(count)))
 
@@ -89,7 +94,7 @@ def read_points(path: str | os.PathLike[str]) -> Floats:
     """Read points (n, 3) from a CSV or Parquet file with the columns x, y, z."""
     file = Path(path)
     wanted = ("x", "y", "z")
-    columns = _parquet(file, wanted) if file.suffix.lower() in (".parquet", ".pq") else _csv(file, wanted)
+    columns = _parquet(file, wanted) if file.suffix.lower() in (".parquet", ".pq") else _csv(file, wanted)[0]
     if not len(columns["x"]):
         raise InvalidValueError(f"{file}: no points")
     return np.stack([columns[name] for name in wanted], axis=1)
@@ -122,13 +127,14 @@ def _found_columns(header: Sequence[str], where: str, required: Sequence[str]) -
             found[column] = places[0]
     missing = [column for column in required if column not in found]
     if missing:
-        names_of = ", ".join(ALIASES[missing[0]][:4])
+        names_of = ", ".join([name for name in ALIASES[missing[0]] if name != missing[0]][:3])
         present = ", ".join(printable(name) for name in header[:8]) or "none"
         raise InvalidValueError(f"{where}: no column {missing[0]!r} (or {names_of}); the columns are: {present:.120}")
     return found
 
 
-def _csv(path: Path, required: Sequence[str] = ("x", "y", "z", "dbm")) -> dict[str, Floats]:
+def _csv(path: Path, required: Sequence[str] = ("x", "y", "z", "dbm")) -> tuple[dict[str, Floats], int]:
+    """Return the columns of a file, and the number of its lines."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             lines = file.read().splitlines()
@@ -145,15 +151,17 @@ def _csv(path: Path, required: Sequence[str] = ("x", "y", "z", "dbm")) -> dict[s
         )
     first, head = numbered[0]
     separator = max(",;\t", key=head.count)
-    found = _found_columns(next(csv.reader([head], delimiter=separator)), f"{path}:{first}:1", required)
+    header = next(csv.reader([head], delimiter=separator))
+    found = _found_columns(header, f"{path}:{first}:1", required)
     if len(numbered) - 1 > MOST_SAMPLES:
         raise InvalidValueError(f"{path}: {len(numbered) - 1:,} rows; at most {MOST_SAMPLES:,} are read")
-    last = max(found.values())
+    least, most = max(found.values()) + 1, len(header)
     table = np.empty((len(numbered) - 1, len(found)))
     for row, (line, text) in enumerate(numbered[1:]):
         cells = text.split(separator) if '"' not in text else next(csv.reader([text], delimiter=separator))
-        if len(cells) <= last:
-            raise InvalidValueError(f"{path}:{line}:{len(text) + 1}: {len(cells)} values, but {last + 1} columns")
+        if len(cells) < least or (len(cells) > most and "".join(cells[most:]).strip()):
+            column = min(len(text), sum(len(cell) + 1 for cell in cells[:most])) + 1
+            raise InvalidValueError(f"{path}:{line}:{column}: {len(cells)} values, but {most} columns")
         for k, (name, at) in enumerate(found.items()):
             try:
                 value = float(cells[at])
@@ -164,7 +172,7 @@ def _csv(path: Path, required: Sequence[str] = ("x", "y", "z", "dbm")) -> dict[s
                 column = sum(len(cell) + 1 for cell in cells[:at]) + 1
                 raise InvalidValueError(f"{path}:{line}:{column}: {_cell_complaint(name, cells[at], value)}")
             table[row, k] = value
-    return {name: table[:, k].copy() for k, name in enumerate(found)}
+    return {name: table[:, k].copy() for k, name in enumerate(found)}, max(len(lines), 1)
 
 
 def _cell_complaint(name: str, text: str, value: float) -> str:
@@ -181,6 +189,8 @@ def _parquet(path: Path, required: Sequence[str] = ("x", "y", "z", "dbm")) -> di
         from pyarrow import parquet
     except ImportError:
         raise MissingFeatureError("Parquet needs pyarrow: pip install 'paddock[analysis]'") from None
+    if path.is_dir():
+        raise InvalidValueError(f"{path}: cannot be read: Is a directory")
     try:
         file = parquet.ParquetFile(path)
         names = file.schema_arrow.names

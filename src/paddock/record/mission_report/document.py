@@ -10,7 +10,7 @@ from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.state import LogEntry
 from paddock.planning.problem import MissionSetup
-from paddock.planning.routes import Plan
+from paddock.planning.routes import Plan, Route
 from paddock.planning.separation import pause
 from paddock.record.mission_report.comparison import Trial
 from paddock.record.mission_report.text import distance, duration
@@ -74,26 +74,25 @@ def document(plan: Plan, name: str, metrics: MissionMetrics) -> dict[str, Any]:
             }
             for zone in problem.zones
         ],
-        "routes": [
-            {
-                "vehicle": route.vehicle,
-                "tasks": list(route.tasks),
-                "legs": [
-                    {
-                        "kind": leg.kind,
-                        "task": leg.task,
-                        "begins_s": leg.begins,
-                        "ends_s": leg.ends,
-                        "flown_m": leg.flown,
-                        "start": list(leg.start),
-                        "end": list(leg.end),
-                    }
-                    for leg in route.legs
-                ],
-            }
-            for route in plan.routes
-        ],
+        "routes": [_route_tree(route) for route in plan.routes],
     }
+
+
+def _route_tree(route: Route) -> dict[str, Any]:
+    """Return a route with its legs."""
+    legs = [
+        {
+            "kind": leg.kind,
+            "task": leg.task,
+            "begins_s": leg.begins,
+            "ends_s": leg.ends,
+            "flown_m": leg.flown,
+            "start": list(leg.start),
+            "end": list(leg.end),
+        }
+        for leg in route.legs
+    ]
+    return {"vehicle": route.vehicle, "tasks": list(route.tasks), "legs": legs}
 
 
 def comparison(trials: Sequence[Trial], timed: bool) -> list[dict[str, Any]]:

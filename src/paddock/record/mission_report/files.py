@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from paddock.engine.radio.planned import PlannedLinks
 from paddock.errors import MissingFeatureError, PaddockError
 from paddock.planning.exchange import to_geojson
 from paddock.planning.from_scenario import generated_tasks
@@ -20,6 +21,7 @@ from paddock.planning.qgc_missions import LoiterCircles, to_plans
 from paddock.planning.routes import Leg, Plan
 from paddock.record.mission_report.charts import draw_costs, draw_gantt, draw_timeline
 from paddock.record.mission_report.comparison import Trial, draw_comparison
+from paddock.record.mission_report.contact import contact_numbers, draw_contact
 from paddock.record.mission_report.document import Outcome, comparison, document, outcome_numbers
 from paddock.record.mission_report.html import report_html
 from paddock.record.mission_report.map_figure import draw_routes, png, styled, svg
@@ -43,6 +45,7 @@ class Findings:
     trials: Sequence[Trial] = ()
     outcome: Outcome | None = None  # of a mission with events
     parquet: bool = False  # tables as Parquet, too
+    links: PlannedLinks | None = None  # of a scenario with radio and stations
 
 
 def write_files(found: Findings, folder: Path, progress: Progress = lambda share: None) -> tuple[list[str], str]:
@@ -76,6 +79,7 @@ def _contents(
         outcome=found.outcome,
         metrics=found.metrics,
         closest=closeness(found.metrics, found.setup),
+        links=found.links,
     )
     yield "report.html", page.encode()
     values = document(plan, scenario.name, found.metrics)
@@ -83,6 +87,8 @@ def _contents(
         values["comparison"] = comparison(found.trials, timed=False)
     if found.outcome is not None:
         values["outcome"] = outcome_numbers(found.outcome)
+    if found.links is not None:
+        values["radio"] = contact_numbers(found.links)
     yield "plan.json", (json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
     flown = {} if found.outcome is None else {"flown_": found.outcome.metrics}
     for prefix, metrics in ({"": found.metrics} | flown).items():
@@ -107,6 +113,8 @@ def _drawn(found: Findings, progress: Progress) -> tuple[dict[str, bytes], dict[
     draws: dict[str, tuple[Callable[..., Any], Any]] = {name: (draw, found.plan) for name, draw in DRAWINGS.items()}
     if found.trials:
         draws["compare"] = draw_comparison, found.trials
+    if found.links is not None:
+        draws["contact"] = draw_contact, (found.plan, found.links)
     try:
         with styled() as figure_class:
             for name, (draw, shown) in draws.items():

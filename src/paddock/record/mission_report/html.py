@@ -6,10 +6,12 @@ from html import escape
 from pathlib import Path as File
 from types import MappingProxyType
 
+from paddock.engine.radio.planned import PlannedLinks
 from paddock.planning.metrics import MissionMetrics, VehicleMetrics, foreseen
 from paddock.planning.routes import Plan
 from paddock.record.mission_report import text as texts
 from paddock.record.mission_report.comparison import Trial
+from paddock.record.mission_report.contact import HEADS, NOTE, contact_rows
 from paddock.record.mission_report.document import Outcome, outcome_sentence
 from paddock.record.mission_report.map_figure import ALARM, GRID, INK, PAPER, SOFT, colour
 from paddock.world.geodesy import Origin
@@ -20,6 +22,7 @@ CAPTIONS = {
     "gantt": "Activities of each vehicle over time.",
     "timeline": "Tasks done and total distance over time.",
     "costs": "Cost of each task for each vehicle as its only task, in km: transit, task and return.",
+    "contact": "Routes coloured by the SINR of the best station.",
     "compare": "Routes of every method for the same tasks, best first.",
 }
 TITLES = {"routes": "Map", "gantt": "Timetable", "timeline": "Progress", "costs": "Costs"}
@@ -38,6 +41,7 @@ def report_html(
     outcome: Outcome | None = None,  # of a mission with events
     metrics: MissionMetrics | None = None,  # expected from the plan
     closest: str = "",  # the closest approach
+    links: PlannedLinks | None = None,  # with stations along the routes
 ) -> str:
     """Return the page. It is self-contained, and the same plan gives the same bytes."""
     metrics = metrics or foreseen(plan)
@@ -56,6 +60,7 @@ def report_html(
         *_events(outcome),
         titled.get("routes", ""),
         *_vehicles(metrics, closest),
+        *_contact(links, drawn.get("contact", "")),
         titled.get("gantt", ""),
         *_comparison(plan, trials, drawn.get("compare", "")),
         *_legs(plan, metrics.vehicles, origin),
@@ -113,6 +118,17 @@ def _vehicles(metrics: MissionMetrics, closest: str) -> Iterator[str]:
     note = "minutes and seconds, with hours where there are any; range is the used share of the vehicle's range."
     yield f'<p class="soft">Times are {note}</p>'
     yield f"<p>{text(closest)}</p></div>" if closest else "</div>"
+
+
+def _contact(links: PlannedLinks | None, drawing: str) -> Iterator[str]:
+    """Yield the contact of every vehicle with the stations."""
+    if links is None:
+        return
+    rows = [(text(name), *map(text, cells)) for name, *cells in contact_rows(links)]
+    yield "<h2>Radio contact</h2>"
+    yield f'<div class="sheet">{table(("vehicle", *HEADS), rows, range(1, len(HEADS) + 1))}'
+    yield f'<p class="soft">{text(NOTE)}</p></div>'
+    yield drawing
 
 
 def _comparison(shown: Plan, trials: Sequence[Trial], maps: str) -> Iterator[str]:

@@ -161,7 +161,7 @@ def leg_points(leg: Leg) -> Floats:
     return path.at(np.unique(np.concatenate(pieces)) if pieces else [0.0])[:, :2]
 
 
-def _halo() -> list[Any]:
+def halo() -> list[Any]:
     """Return the outline effect that keeps text readable."""
     from matplotlib.patheffects import withStroke
 
@@ -175,7 +175,7 @@ def draw_zone(axes: Any, zone: Zone, small: bool = False) -> None:
     axes.fill(*outline.T, facecolor="none", edgecolor=ALARM, hatch="////", linewidth=1.0, zorder=1)
     if not small:
         x, y = 0.5 * (outline.min(axis=0) + outline.max(axis=0))
-        style = {"ha": "center", "va": "center", "fontsize": 7.5, "color": ALARM, "path_effects": _halo()}
+        style = {"ha": "center", "va": "center", "fontsize": 7.5, "color": ALARM, "path_effects": halo()}
         axes.text(x, y, zone.title, zorder=6, parse_math=False, **style)
 
 
@@ -240,7 +240,7 @@ def _draw_name(axes: Any, task: Task, undone: bool, taken: list[Floats] | None =
     others.append(boxes[best])
     side, up = PLACES[best]
     place = {"xytext": (5.0 * side, up), "ha": "right" if side < 0.0 else "left"}
-    style = {"fontsize": SIZE, "color": ALARM if undone else INK, "path_effects": _halo(), "zorder": 7}
+    style = {"fontsize": SIZE, "color": ALARM if undone else INK, "path_effects": halo(), "zorder": 7}
     axes.annotate(task.name, (x, y), textcoords="offset points", **place, **style, parse_math=False)
 
 
@@ -275,7 +275,7 @@ def _bases(axes: Any, plan: Plan, small: bool) -> None:
         axes.plot(x, y, "s", color=INK, markersize=4.0 if small else 7.0, markeredgecolor=PAPER, zorder=6)
     if len(homes) == 1 and not small:
         below = {"xytext": (0, -7), "textcoords": "offset points", "ha": "center", "va": "top"}
-        axes.annotate("base", next(iter(homes)), fontsize=7.5, color=SOFT, path_effects=_halo(), zorder=7, **below)
+        axes.annotate("base", next(iter(homes)), fontsize=7.5, color=SOFT, path_effects=halo(), zorder=7, **below)
 
 
 LISTED = 24  # maximum number of vehicles in a legend

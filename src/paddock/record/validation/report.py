@@ -9,8 +9,7 @@ from typing import Any
 from paddock.errors import MissingFeatureError, PaddockError
 from paddock.record.mission_report.html import CSS, cards, picture, table, text
 from paddock.record.mission_report.map_figure import ALARM, SOFT, colour, dress, styled, svg
-from paddock.record.validation.lane_change import agreement as lane_change_agreement
-from paddock.record.validation.lane_change import lane_change
+from paddock.record.validation.courses import lane_change, lane_change_agreement, skidpad, skidpad_agreement
 from paddock.record.validation.manoeuvres import (
     FIGURES,
     NOT_REACHED,
@@ -25,8 +24,6 @@ from paddock.record.validation.manoeuvres import (
     step_steer,
 )
 from paddock.record.validation.proving_ground import TestCar
-from paddock.record.validation.skidpad import agreement as skidpad_agreement
-from paddock.record.validation.skidpad import skidpad
 from paddock.world.lane_change import Course
 
 LEVELS = ("kinematic", "bicycle", "double_track", "full")

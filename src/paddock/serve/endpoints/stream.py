@@ -17,7 +17,7 @@ from paddock.serve.hub import SEND_BUFFER, Hub, LimitedLog, listening_socket
 from paddock.serve.subscribers.client import Connection, Lost, OnMessage
 from paddock.serve.subscribers.endpoint import SubscriberEndpoint, Viewer
 from paddock.serve.subscribers.subscription import NATIVE, Subscription, View
-from paddock.wire.error import WireError
+from paddock.wire import WireError
 from paddock.wire.rpc import METHOD_NOT_FOUND, Request, Response, RpcError, failure, parse, request
 from paddock.wire.stream.frames import FrameType
 from paddock.wire.stream.split import JsonLine, Splitter, StreamFrame

@@ -8,12 +8,12 @@ them.
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from paddock.serve.methods import scenarios, states, tracks, vehicles
+from paddock.serve.methods import scenarios, states, vehicles
 from paddock.wire.operations import OPERATIONS
 
 
 def _handlers() -> dict[str, Callable[..., Awaitable[Any]]]:
-    modules = (scenarios, states, tracks, vehicles)
+    modules = (scenarios, states, vehicles)
     found = {name: function for module in modules for name, function in vars(module).items() if name in OPERATIONS}
     return {name: function for name, function in found.items() if function.__module__.startswith(__name__)}
 

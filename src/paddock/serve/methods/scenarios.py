@@ -1,4 +1,7 @@
-"""Methods about scenarios: the bundled ones, the running one, one that a client wrote, and the schema for editors."""
+"""Methods about scenarios: the bundled ones, the running one, one that a client wrote, and the schema for editors.
+
+And about tracks that a client edits. Another process checks both, so that frames are not delayed.
+"""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -14,7 +17,14 @@ from paddock.sensing.sensor import find_sensor, sensor_names
 from paddock.serve.hub import OperationError
 from paddock.serve.page import FOLDER
 from paddock.serve.subscribers.client import Client
-from paddock.wire.operations.results import Empty, ProblemTree, ScenarioCardTree, ScenarioText
+from paddock.wire.operations.results import (
+    Empty,
+    ProblemTree,
+    ScenarioCardTree,
+    ScenarioText,
+    TrackCheckTree,
+    TrackFileTree,
+)
 from paddock.world.columns import Column, columns_of
 
 SHOWN_PROBLEMS = 3  # errors that a refusal repeats; `check_scenario` returns all of them
@@ -125,3 +135,34 @@ def _option(column: Column) -> dict[str, Any]:
     limits = {"minimum": column.low, "maximum": column.high}
     schema |= {"type": "number", **{key: value for key, value in limits.items() if isfinite(value)}}
     return schema if column.default is None else {**schema, "default": column.default}
+
+
+async def check_track(
+    client: Client, cones: list[list[float]], colours: list[str], start: list[float]
+) -> TrackCheckTree:
+    found = await client.hub.checker.track({"cones": cones, "colours": colours, "start": start}, client.name)
+    return {"track": found["track"], "problems": found["problems"], "warnings": found["warnings"]}
+
+
+async def read_track(client: Client, text: str, name: str = "track") -> TrackFileTree:
+    found = await client.hub.checker.track({"file": name, "text": text}, client.name)
+    return {
+        "format": found["format"],
+        "cones": found["cones"],
+        "colours": found["colours"],
+        "covariances": found["covariances"],
+        "start": found["start"],
+        "notes": found["notes"],
+    }
+
+
+async def write_track(
+    client: Client,
+    cones: list[list[float]],
+    colours: list[str],
+    start: list[float],
+    format: str,
+    covariances: list[list[float]] | None = None,
+) -> str:
+    request = {"cones": cones, "colours": colours, "start": start, "format": format, "covariances": covariances}
+    return str((await client.hub.checker.track(request, client.name))["text"])

@@ -16,9 +16,8 @@ from paddock.planning.mission.vehicles import MissionVehicle
 from paddock.planning.mission.views import tree_of
 from paddock.planning.obstacles.zones import Zone
 from paddock.planning.problem import Task
-from paddock.serve.limits import refuse_counts, refuse_spawn, refuse_task
 from paddock.serve.live import Later, LiveSource
-from paddock.serve.trust import refuse_foreign
+from paddock.serve.trust import refuse_counts, refuse_foreign, refuse_spawn, refuse_task
 from paddock.wire.operations.results import MemberTree, MissionTree, Place, TaskState, TaskTree, ZoneTree
 from paddock.world.columns import Floats
 

@@ -1,26 +1,25 @@
 """Operations on the radio: messages, the network of links, budgets of links, jammers."""
 
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from concurrent.futures import Future
 from typing import Any
 
 from paddock.engine.actions import RadioAction
 from paddock.engine.radio.control import RadioControl
-from paddock.errors import PaddockError
+from paddock.errors import InvalidValueError
+from paddock.radio.describing import service_trees
+from paddock.radio.spectrum import LEAST_INTERFERED
 from paddock.serve.live import LiveSource
-from paddock.wire.operations.results import RadioMessageTree, RadioNetworkTree
+from paddock.wire.operations.radio_results import RadioMessageTree, RadioNetworkTree, ServiceTrafficTree
 
 
 def radio_of(run: LiveSource) -> RadioControl:
     """Return the radio of a run; PaddockError without one."""
-    if run.sim.radio is None:
-        raise PaddockError("there is no radio: add a section `radio: {}` to the scenario")
     return run.sim.radio
 
 
 def jammers(run: LiveSource, client: str) -> list[dict[str, Any]]:
-    found = run.sim.radio
-    return [] if found is None else [one._asdict() for one in found.jammers()]
+    return [one._asdict() for one in radio_of(run).jammers()] if run.sim.engine.radio.active else []
 
 
 def set_jammer(run: LiveSource, client: str, name: str, **changes: Any) -> Future[Any]:
@@ -28,8 +27,7 @@ def set_jammer(run: LiveSource, client: str, name: str, **changes: Any) -> Futur
 
 
 def spoofers(run: LiveSource, client: str) -> list[dict[str, Any]]:
-    found = run.sim.radio
-    return [] if found is None else [one._asdict() for one in found.spoofers()]
+    return [one._asdict() for one in radio_of(run).spoofers()] if run.sim.engine.radio.active else []
 
 
 def set_spoofer(run: LiveSource, client: str, name: str, **changes: Any) -> Future[Any]:
@@ -49,8 +47,35 @@ def radio_commands(run: LiveSource, client: str, vehicle: str | int) -> dict[str
     return {**found._asdict(), "delay": found.delay if found.delivered else None}
 
 
-def link_budget(run: LiveSource, client: str, source: str, to: str) -> dict[str, Any]:
+def radio_telemetry(run: LiveSource, client: str, vehicle: str | int) -> dict[str, Any]:
+    return radio_of(run).telemetry(vehicle)._asdict()
+
+
+def link_budget(run: LiveSource, client: str, source: str | int, to: str | int) -> dict[str, Any]:
     return radio_of(run).link(source, to)._asdict()
+
+
+def radio_links(run: LiveSource, client: str) -> dict[str, Any]:
+    found = radio_of(run).links()  # copied: the next update may use the arrays again
+    return {"tick": found.tick, **{name: one.copy() for name, one in found._asdict().items() if name != "tick"}}
+
+
+def radio_report(run: LiveSource, client: str) -> dict[str, Any]:
+    return radio_of(run).report()._asdict()
+
+
+def radio_stations(run: LiveSource, client: str) -> list[dict[str, Any]]:
+    return [one._asdict() for one in radio_of(run).stations] if run.sim.engine.radio.active else []
+
+
+def radio_heard(run: LiveSource, client: str, name: str | int) -> list[dict[str, Any]]:
+    return radio_of(run).heard(name)
+
+
+def radio_allocate(
+    run: LiveSource, client: str, groups: list[str], channels: list[int], method: str = LEAST_INTERFERED
+) -> None:
+    radio_of(run).allocate(groups, channels, method, client=client)
 
 
 def radio_send(
@@ -62,19 +87,30 @@ def radio_send(
     bits: int | None = None,
     hops: int | None = None,
     lifetime: float | None = None,
+    base64: bool = False,
 ) -> None:
-    radio_of(run).send(source, to, data, bits=bits, hops=hops, lifetime=lifetime, client=client)
+    contents = _bytes(data) if base64 else data
+    radio_of(run).send(source, to, contents, bits=bits, hops=hops, lifetime=lifetime, client=client)
 
 
 def radio_received(run: LiveSource, client: str, name: str | int, since: int = 0) -> list[RadioMessageTree]:
     return [
-        RadioMessageTree(**{**one._asdict(), "data": _plain(one.data)})  # type: ignore[typeddict-item]
+        RadioMessageTree(**{**one._asdict(), **_plain(one.data)})  # type: ignore[typeddict-item]
         for one in radio_of(run).received(name, since)
     ]
 
 
-def _plain(data: Any) -> Any:
-    return {"base64": b64encode(data).decode()} if isinstance(data, bytes) else data
+def _bytes(data: Any) -> bytes:
+    """Return the bytes of a text in base64."""
+    try:
+        return b64decode(data, validate=True)
+    except (TypeError, ValueError):
+        raise InvalidValueError(f"data: with base64 it is a text in base64, not {data!r:.40}") from None
+
+
+def _plain(data: Any) -> dict[str, Any]:
+    """Return the contents of a message for the wire."""
+    return {"data": b64encode(data).decode() if isinstance(data, bytes) else data, "base64": isinstance(data, bytes)}
 
 
 def radio_network(run: LiveSource, client: str) -> RadioNetworkTree:
@@ -85,6 +121,14 @@ def radio_network(run: LiveSource, client: str) -> RadioNetworkTree:
         "articulation_points": found.articulation_points,
         "bridges": found.bridges,
     }
+
+
+def radio_noise(run: LiveSource, client: str) -> list[float]:
+    return radio_of(run).noise().tolist()  # type: ignore[no-any-return]
+
+
+def radio_services(run: LiveSource, client: str) -> dict[str, ServiceTrafficTree]:
+    return service_trees(radio_of(run).services())
 
 
 def radio_traffic(run: LiveSource, client: str) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Operations for viewers of the radio: what there is, coverage, spectra, and the layers of pages."""
+"""Operations on the radio that compute: what there is, coverage, levels, spectra, assignments; layers of pages."""
 
 from collections.abc import Callable
 from concurrent.futures import Future, wait
@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from paddock.errors import PaddockError
-from paddock.radio.describing import radio_tree
+from paddock.radio.describing import radio_tree, service_trees
 from paddock.radio.survey import CoverageGrid
 from paddock.serve.live import LiveSource
 from paddock.serve.operations.radio import radio_of
-from paddock.wire.operations.results import CoverageTree, RadioTree, SpectrumTree
+from paddock.wire.operations.radio_results import AssignmentTree, CoverageTree, LevelsTree, RadioTree, SpectrumTree
 
 DECIMALS = 1  # of dB
 
@@ -20,7 +20,8 @@ def radio_view(run: LiveSource, client: str) -> RadioTree | None:
     stage = run.sim.engine.radio
     if stage.settings is None:
         return None
-    return radio_tree(stage.settings, stage.roster.radios, stage.emitters(), stage.counts(), radio_of(run).traffic())
+    counts = stage.counts(), radio_of(run).traffic(), service_trees(radio_of(run).services())
+    return radio_tree(stage.settings, stage.roster.radios, stage.emitters(), *counts)
 
 
 def coverage(
@@ -45,6 +46,40 @@ def coverage(
         return coverage_tree(survey.coverage(*given, side, height), time)
 
     return _aside(run, copy, compute)
+
+
+def radio_levels(
+    run: LiveSource,
+    client: str,
+    places: list[list[float]],
+    of: str | int | None = None,
+    receiver: str | int | None = None,
+) -> Future[Any]:
+    radio = radio_of(run)
+
+    def compute(copied: Any) -> LevelsTree:
+        survey, (sources, number, *_) = copied
+        found = survey.at(sources, number, np.array(places).T)
+        return {name: one.tolist() for name, one in found._asdict().items()}  # type: ignore[return-value]
+
+    return _aside(run, lambda: (radio.survey(), run.sim.engine.radio.surveyed(of, receiver, 0.0, 0.0, 1.0)), compute)
+
+
+def radio_assign(
+    run: LiveSource,
+    client: str,
+    vehicles: list[str | int],
+    cost: list[list[float]],
+    period: float = 0.5,
+    rounds: int = 1000,
+) -> Future[Any]:
+    radio = radio_of(run)
+
+    def compute(bidders: Any) -> AssignmentTree:
+        tasks, agreement = bidders.assigned(rounds)
+        return {"tasks": tasks, "agreement": agreement._asdict()}
+
+    return _aside(run, lambda: radio.bidders(vehicles, cost, period), compute)
 
 
 def spectrum(run: LiveSource, client: str, receiver: str, span: float | None = None, bins: int = 96) -> Future[Any]:

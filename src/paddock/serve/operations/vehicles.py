@@ -15,9 +15,8 @@ from paddock.engine.barrier import Claim, CommandRequest
 from paddock.engine.fleets import PreparedSpawn
 from paddock.engine.mailbox import MOST_WAITING
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.serve.limits import refuse_counts, refuse_spawn
 from paddock.serve.live import LiveSource
-from paddock.serve.trust import known_names, refuse_foreign, refuse_foreign_behaviour
+from paddock.serve.trust import known_names, refuse_counts, refuse_foreign, refuse_foreign_behaviour, refuse_spawn
 from paddock.wire.operations.results import Removed
 from paddock.world.fleet import Ints
 

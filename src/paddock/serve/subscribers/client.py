@@ -20,8 +20,7 @@ from paddock.errors import PaddockError, suggestion
 from paddock.serve.hub import Allowance, OperationError, OperationOutcome
 from paddock.serve.subscribers.markers import MarkerFeed
 from paddock.serve.subscribers.subscription import Subscription, View, ranges
-from paddock.wire import rpc
-from paddock.wire.error import WireError
+from paddock.wire import WireError, rpc
 from paddock.wire.operations import METHODS, ArgumentError
 from paddock.wire.operations.results import Moment
 from paddock.wire.stream.commands import Commands, decode_commands

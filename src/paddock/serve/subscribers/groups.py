@@ -1,12 +1,14 @@
 """Encodes snapshots as groups of frames, once for all connections with equal views.
 
-Not modelled yet: health is 1. Signal and jammed are those of the vehicle's radio; without one, the signal is 1. Whether
-a quadrotor is armed, its mode and its sticks are its commands, which snapshots carry for fleets of up to 1,000; in
-larger fleets it counts as armed, its mode is 255 and its sticks are 0.
+Health is 0 of a vehicle that has crashed and is disarmed, that its mission has lost (damaged), or whose pose is not
+finite; else 0.5 if a failsafe of its autopilot is active or its battery is below LOW_CHARGE, else 1. Damage and
+failsafes come with the heartbeat of the simulation. Signal and jammed are those of the vehicle's radio; without one,
+the signal is 1. Whether a quadrotor is armed, its mode and its sticks are its commands, which snapshots carry for
+fleets of up to 1,000; in larger fleets it counts as armed, its mode is 255 and its sticks are 0.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,8 +31,19 @@ from paddock.serve.subscribers.subscription import (
 from paddock.wire.stream.columns import Block, encode_columns
 from paddock.wire.stream.frames import FRAME_SIZE as TICK_SIZE
 from paddock.wire.stream.frames import Target, Tick, counted_size, encode_tick
-from paddock.wire.stream.positions import COMPILED_FROM, POSES, POSITIONS, Poses, encode_poses, encode_positions
-from paddock.wire.stream.status import FPV_STATE, TELEMETRY, TelemetryFlag, encode_fpv, encode_telemetry
+from paddock.wire.stream.positions import (
+    COMPILED_FROM,
+    FPV_STATE,
+    POSES,
+    POSITIONS,
+    TELEMETRY,
+    Poses,
+    TelemetryFlag,
+    encode_fpv,
+    encode_poses,
+    encode_positions,
+    encode_telemetry,
+)
 from paddock.world.frames import FRAMES, conversion
 from paddock.world.layout import FleetLayout, Ints, Layout
 from paddock.world.snapshot import ANGULAR_VELOCITY, VELOCITY, Snapshot
@@ -44,7 +57,7 @@ class GroupEncoder:
     """Encodes one snapshot at a time and caches what the next one can reuse."""
 
     def __init__(self, mirror: Mirror) -> None:
-        self._drawing = Drawing(mirror)
+        self._drawing, self._mirror = Drawing(mirror), mirror
         self._layout: Layout | None = None
         self._selections: dict[Wanted | None, Selection] = {}
         self._reader: ColumnReader | None = None
@@ -120,7 +133,9 @@ class GroupEncoder:
             case "columns":
                 return self._columns(view, snapshot)
             case "telemetry":
-                return encode_status(snapshot, self._selection(view.vehicles), into)
+                figures = self._mirror.figures
+                impaired = figures.get("damaged", ()), figures.get("failsafes", ())
+                return encode_status(snapshot, self._selection(view.vehicles), into, *impaired)
             case "fpv":
                 return encode_views(snapshot, self._selection(view.vehicles), view.frame, into)
         return self._drawing.encoded(kind, snapshot, view.frame)
@@ -172,10 +187,24 @@ UNKNOWN_MODE = 255
 STICKS = ("throttle", "roll", "pitch", "yaw")
 
 
-def encode_status(snapshot: Snapshot, selection: Selection, into: Target | None = None) -> memoryview:
-    """Return the telemetry frame (0x02) of the selected vehicles."""
-    battery, signal, flags = [np.empty(0)], [np.empty(0)], [np.empty(0, np.uint8)]
-    for fleet, block, _ in _parts(snapshot, selection):
+LOW_CHARGE = 0.2  # of the battery
+IMPAIRED = 0.5  # health of a vehicle with an active failsafe or a low battery
+
+
+def encode_status(
+    snapshot: Snapshot,
+    selection: Selection,
+    into: Target | None = None,
+    damaged: Sequence[int] = (),
+    failsafes: Sequence[int] = (),
+) -> memoryview:
+    """Return the telemetry frame (0x02) of the selected vehicles.
+
+    `damaged` and `failsafes` are ids of vehicles: lost by their mission, and with an active failsafe.
+    """
+    battery, signal, flags, health = [np.empty(0)], [np.empty(0)], [np.empty(0, np.uint8)], [np.empty(0)]
+    for fleet, block, ids in _parts(snapshot, selection):
+        health.append(_health(fleet, block, ids, damaged, failsafes))
         battery.append(_column(fleet, block, "charge", 1.0))
         signal.append(_column(fleet, block, "radio.signal", 1.0))
         jammed = _column(fleet, block, "radio.jammed", 0.0) >= 0.5
@@ -186,9 +215,21 @@ def encode_status(snapshot: Snapshot, selection: Selection, into: Target | None 
         flags.append((marked | TelemetryFlag.ACTIVE).astype(np.uint8))
     with np.errstate(over="ignore"):
         return encode_telemetry(
-            *(_ids(selection.ids), np.concatenate(battery), 1.0, np.concatenate(signal), np.concatenate(flags)),
+            *(_ids(selection.ids), np.concatenate(battery), np.concatenate(health)),
+            *(np.concatenate(signal), np.concatenate(flags)),
             into=into,
         )
+
+
+def _health(fleet: FleetLayout, block: Floats, ids: Ints, damaged: Sequence[int], failsafes: Sequence[int]) -> Floats:
+    """Return the health (n,) of the vehicles of a fleet."""
+    impaired = _column(fleet, block, "charge", 1.0) < LOW_CHARGE
+    lost = (_column(fleet, block, "contact.disarmed", 0.0) >= 0.5) | ~np.isfinite(block[:7].sum(axis=0))
+    if failsafes:
+        impaired |= np.isin(ids, failsafes)
+    if damaged:
+        lost |= np.isin(ids, damaged)
+    return np.where(lost, 0.0, np.where(impaired, IMPAIRED, 1.0))
 
 
 def encode_views(snapshot: Snapshot, selection: Selection, frame: str, into: Target | None = None) -> memoryview:

@@ -18,8 +18,8 @@ from paddock.sitl.adapter import AdapterError, Placed
 from paddock.sitl.ardupilot.frames import FRAME_OF_CRAFT, JSON_PORT, PORT_STEP, find_frame
 from paddock.sitl.row_adapter import RowAdapter
 from paddock.sitl.sensor_data import COLUMN, RANGEFINDERS, TRIPLES, TRUTH, Floats
+from paddock.wire import WireError
 from paddock.wire.ardupilot_json import ServoPacket, State, decode_state, encode_servos
-from paddock.wire.error import WireError
 from paddock.world.frames import conversion
 from paddock.world.rotation import quaternion_from_euler
 

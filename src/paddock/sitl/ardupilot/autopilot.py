@@ -13,9 +13,9 @@ from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.ardupilot.frames import ArduPilotFrame, find_frame, json_port
 from paddock.sitl.autopilot_contract import DEBUGGING, Autopilot, bound_socket, tick_after
 from paddock.sitl.sensor_data import COLUMN, RANGEFINDERS, SensorData
+from paddock.wire import WireError
 from paddock.wire import ardupilot_json as line
 from paddock.wire.ardupilot_json import LineWriter, ServoPacket, decode_servos
-from paddock.wire.error import WireError
 
 OUT_OF_RANGE = 10_000.0
 """m: reading of a known rangefinder without a target. ArduPilot keeps the last value of an omitted one."""

@@ -489,7 +489,7 @@ class MavlinkVehicle:
         self.now_us, self.failed = now_us, ""
         self.vibration.restart()
         if self.path is not None:
-            self.path.restart(now_us)
+            self.path.restart()
         for _, streams in self._all_streams():
             streams.restart(now_us)
         self.parameters.restart()

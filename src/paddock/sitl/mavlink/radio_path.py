@@ -1,43 +1,31 @@
 """MAVLink packets of a vehicle over the simulated radio, between its autopilot and the ground station.
 
-Packets of each direction wait in a bounded queue, take their airtime at the bit rate of the link, are lost with its
-packet error rate and repeated. Time is simulated: while the simulation is paused, nothing moves. Sockets are polled
-every 20 ms of simulated time, so a packet is handled at the first poll after its arrival.
+Packets of each direction wait in a bounded queue, and take the route of the moment: at every hop its airtime, losses
+by its packet error rate, and repetitions. Time is simulated: while the simulation is paused, nothing moves. Sockets are
+polled every 20 ms of simulated time, so a packet is handled at the first poll after its arrival. Heartbeats of the
+scenario's own ground station go over the channel of the simulation; the path hands them to the autopilot.
+`RadioRelay` takes the packets of a real autopilot's process the same way.
 """
 
+import socket
 from collections import deque
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
-from math import isfinite
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
 
 from paddock.compute.philox import uniforms
 from paddock.errors import PaddockError
-from paddock.radio.datalink import BEAT_PURPOSE, DOWN_PURPOSE, UP_PURPOSE, LinkQuality
+from paddock.radio.datalink import DOWN_PURPOSE, UP_PURPOSE, Route
 from paddock.radio.propagation import LIGHT
 from paddock.scenario.via import MavlinkViaSection
+from paddock.sitl.mavlink.link import DATAGRAM, MAX_DATAGRAMS, Address, MavlinkLink, MavlinkPeer, Sender, bind
 from paddock.world.archive import typed
 
-if TYPE_CHECKING:
-    from paddock.sitl.mavlink.link import MavlinkLink, MavlinkPeer, Sender
-
 US = 1e6  # per s
-BEAT_BITS = 8 * 21  # of a heartbeat
-MOST_ATTEMPTS = 32  # draws of a heartbeat
-CONNECTED_BITS, CONNECTED_PER = 1024, 0.5  # a packet of this size gets through more often than not
-LATEST = 1e18  # us
-Qualities = Callable[[], tuple[LinkQuality, LinkQuality]]
-"""Returns the present link from the station to the vehicle, and back."""
-
-
-@dataclass
-class Beat:
-    """A heartbeat of the scenario's own ground station on its way."""
-
-    number: int
-    posted_us: int
-    attempts: int = 0
-    arrives_us: float = -1.0  # -1: waits
+CONNECTED_BITS, CONNECTED_PER = 1024, 0.5  # at each hop, a packet of this size gets through more often than not
+Ways = Callable[[], tuple[Route, Route]]
+"""Returns the present route from the station to the vehicle, and back."""
 
 
 @dataclass
@@ -47,8 +35,7 @@ class RadioPacket:
     posted_us: int
     bits: int
     contents: Any  # what `deliver` gets
-    attempts: int = 0
-    arrives_us: float = -1.0
+    arrives_us: float = -1.0  # -1: waits
 
 
 @dataclass
@@ -57,7 +44,7 @@ class PathCounts:
 
     sent: int = 0
     delivered: int = 0
-    lost: int = 0  # in spite of their repetitions
+    lost: int = 0  # in spite of their repetitions, or without a route
     dropped: int = 0  # because the queue was full
 
 
@@ -71,12 +58,12 @@ class PacketQueue:
     seed: Callable[[], int]
     stream: int
     purpose: int
-    free_us: float = 0.0  # when the transmitter has sent everything
+    free_us: float = 0.0  # when everything has been sent, over all hops: they share one channel
     number: int = 0  # of draws
     counts: PathCounts = field(default_factory=PathCounts)
-    packets: deque[Beat | RadioPacket] = field(default_factory=deque)
+    packets: deque[RadioPacket] = field(default_factory=deque)
 
-    def put(self, packet: Beat | RadioPacket) -> bool:
+    def put(self, packet: RadioPacket) -> bool:
         """Queue a packet; False if the queue is full."""
         self.counts.sent += 1
         if len(self.packets) >= self.most:
@@ -85,39 +72,40 @@ class PacketQueue:
         self.packets.append(packet)
         return True
 
-    def transmit(self, until_us: int, quality: LinkQuality) -> None:
+    def transmit(self, until_us: int, route: Route) -> None:
         """Send what can begin before a time."""
         if not self.packets:
             return
-        kept: deque[Beat | RadioPacket] = deque()
+        kept: deque[RadioPacket] = deque()
         for packet in self.packets:
-            if packet.arrives_us >= 0.0 or self._send(packet, until_us, quality):
+            if packet.arrives_us >= 0.0 or self._send(packet, until_us, route):
                 kept.append(packet)
         self.packets = kept
 
-    def _send(self, packet: Beat | RadioPacket, until_us: int, quality: LinkQuality) -> bool:
-        """Send a packet as often as it takes; False if it is lost."""
-        bits = self.header_bits + (BEAT_BITS if isinstance(packet, Beat) else packet.bits)
-        error = quality.error_rate(bits)
-        while (begin := max(self.free_us, float(packet.posted_us))) < until_us:
-            self.free_us = begin + (bits + self.header_bits) / quality.bit_rate * US
-            if self._draw(packet) >= error:
-                packet.arrives_us = begin + (bits / quality.bit_rate + quality.distance / LIGHT) * US
+    def _send(self, packet: RadioPacket, until_us: int, route: Route) -> bool:
+        """Send a packet over all hops, as often as it takes, unless it has to wait; False if it is lost."""
+        now, bits = max(self.free_us, float(packet.posted_us)), self.header_bits + packet.bits
+        if now >= until_us:
+            return True
+        for hop in route:
+            error, attempts, through = hop.error_rate(bits), 0, False
+            while not through and attempts <= self.retries:
+                self.number += 1
+                through = uniforms(self.seed(), self.stream, self.purpose, self.number)[0] >= error
+                attempts += 1
+            now += attempts * (bits + self.header_bits) / hop.bit_rate * US
+            self.free_us = now
+            if not through:
+                break
+        else:
+            if route:
+                flight = sum(hop.distance for hop in route) / LIGHT
+                packet.arrives_us = now + (flight - self.header_bits / route[-1].bit_rate) * US
                 return True
-            packet.attempts += 1
-            if packet.attempts > self.retries:
-                self.counts.lost += 1
-                return False
-        return True
+        self.counts.lost += 1
+        return False
 
-    def _draw(self, packet: Beat | RadioPacket) -> float:
-        """Heartbeats have draws of their own: they do not depend on what programs send."""
-        if isinstance(packet, Beat):
-            return uniforms(self.seed(), self.stream, BEAT_PURPOSE, packet.number * MOST_ATTEMPTS + packet.attempts)[0]
-        self.number += 1
-        return uniforms(self.seed(), self.stream, self.purpose, self.number)[0]
-
-    def arrived(self, now_us: int) -> list[Beat | RadioPacket]:
+    def arrived(self, now_us: int) -> list[RadioPacket]:
         """Take the packets that have arrived by a time."""
         found = []
         while self.packets and 0.0 <= self.packets[0].arrives_us <= now_us:
@@ -137,25 +125,32 @@ class RadioPath:
     def __init__(
         self,
         via: MavlinkViaSection,
-        qualities: Qualities,
+        ways: Ways,
         seed: Callable[[], int],
         stream: int,
-        deliver: Callable[[Any, "Sender"], None],
+        deliver: Callable[[Any, Sender], None],
+        heartbeats: Callable[[], int],
         on_beat: Callable[[int], None],
     ) -> None:
-        """`deliver` handles a message for the vehicle, `on_beat` a heartbeat of the scenario's ground station."""
-        self.via, self._qualities, self._deliver, self._on_beat = via, qualities, deliver, on_beat
+        """`deliver` handles a message for the vehicle.
+
+        `heartbeats` returns how many of the scenario's ground station have arrived; `on_beat` handles new ones.
+        """
+        self.via, self._ways, self._deliver = via, ways, deliver
+        self._heartbeats, self._on_beat = heartbeats, on_beat
         given = via.queue, via.retries, via.header_bits, seed, stream
         self.up, self.down = PacketQueue(*given, UP_PURPOSE), PacketQueue(*given, DOWN_PURPOSE)
-        self.beats = 0
+        self.beats = 0  # heartbeats that the autopilot has got
         self._last: tuple[bytes, list[Any] | None] = b"", None  # the packet sent last, and where it goes
 
     @property
     def connected(self) -> bool:
         """Whether packets get through in both directions."""
-        return all(one.error_rate(CONNECTED_BITS) < CONNECTED_PER for one in self._qualities())
+        return all(
+            route and all(hop.error_rate(CONNECTED_BITS) < CONNECTED_PER for hop in route) for route in self._ways()
+        )
 
-    def send(self, now_us: int, link: "MavlinkLink", peer: "MavlinkPeer", packet: bytes, numbered: bytes) -> None:
+    def send(self, now_us: int, link: MavlinkLink, peer: MavlinkPeer, packet: bytes, numbered: bytes) -> None:
         """Send a packet to a peer at the station; the same packet for another peer is sent once."""
         before, targets = self._last
         if packet is not before:
@@ -165,67 +160,49 @@ class RadioPath:
         if targets is not None:
             targets.append((link, peer, numbered))
 
-    def receive(self, now_us: int, message: Any, sender: "Sender") -> None:
+    def receive(self, now_us: int, message: Any, sender: Sender) -> None:
         """Send a message of a program at the station to the vehicle."""
         self.up.put(RadioPacket(now_us, 8 * len(message.get_msgbuf()), (message, sender)))
 
     def begin(self, now_us: int) -> None:
-        """Handle what has arrived at the vehicle by this time; the station's heartbeat may be due."""
-        rate = self.via.heartbeat
-        while rate is not None and now_us >= round(self.beats / rate * US):
-            self.up.put(Beat(self.beats, now_us))
-            self.beats += 1
+        """Handle what has arrived at the vehicle by this time, heartbeats of the scenario's station first."""
+        before, self.beats = self.beats, 0 if self.via.heartbeat is None else self._heartbeats()
+        if self.beats > before:
+            self._on_beat(now_us)
         for packet in self.up.arrived(now_us):
-            if isinstance(packet, Beat):
-                self._on_beat(now_us)
-            else:
-                self._deliver(*packet.contents)
+            self._deliver(*packet.contents)
 
     def end(self, now_us: int, until_us: int) -> None:
         """Hand what has arrived at the station to its programs; send what begins before the next poll."""
         self._last = b"", None
         for packet in self.down.arrived(now_us):
-            assert isinstance(packet, RadioPacket)
             for link, peer, numbered in packet.contents:
                 link.queue(peer, numbered)
-        up, down = self._qualities()
+        up, down = self._ways()
         self.up.transmit(until_us, up)
         self.down.transmit(until_us, down)
 
-    def restart(self, now_us: int) -> None:
-        """Drop all packets; continue at another time."""
+    def restart(self) -> None:
+        """Drop all packets; continue with the heartbeats that have not arrived yet."""
         self.up.clear()
         self.down.clear()
-        self.beats = 0
-        if self.via.heartbeat is not None:
-            self.beats = max(0, int(now_us / US * self.via.heartbeat))
+        self.beats = 0 if self.via.heartbeat is None else self._heartbeats()
 
     # saving -----------------------------------------------------------------------------------------------------------
 
     def save(self) -> dict[str, Any]:
-        """Return the heartbeats on their way; packets of connected programs are dropped by a restore."""
-        beats = [asdict(one) for one in self.up.packets if isinstance(one, Beat)]
-        return {"beats": self.beats, "free_us": self.up.free_us, "packets": beats}
+        """Return the heartbeats that have been handled; packets of connected programs are dropped by a restore."""
+        return {"beats": self.beats}
 
-    def read(self, tree: Any, now_us: int) -> Callable[[], None]:
+    def read(self, tree: Any) -> Callable[[], None]:
         """Check what `save` returned; return the function that loads it."""
         saved = typed(SavedPath, tree, "radio path")
-        last = now_us if self.via.heartbeat is None else now_us / US * self.via.heartbeat + 1.0
-        if not (0 <= saved.beats <= last + 1.0 and 0.0 <= saved.free_us <= LATEST and isfinite(saved.free_us)):
-            raise PaddockError("radio path: the saved numbers are not valid")
-        numbers = [one.number for one in saved.packets]
-        if numbers != sorted(set(numbers)) or len(numbers) > self.up.most:
-            raise PaddockError("radio path: the saved heartbeats are not in order")
-        for one in saved.packets:
-            tried = 0 <= one.attempts <= self.up.retries and 0 <= one.number < saved.beats
-            comes = one.arrives_us == -1.0 or 0.0 <= one.arrives_us < LATEST
-            if not (tried and comes and 0 <= one.posted_us <= now_us):
-                raise PaddockError("radio path: a saved heartbeat is not valid")
+        if not 0 <= saved.beats < 1 << 53:
+            raise PaddockError("radio path: the saved number of heartbeats is not valid")
 
         def load() -> None:
-            self.restart(now_us)
-            self.beats, self.up.free_us = saved.beats, saved.free_us
-            self.up.packets.extend(saved.packets)
+            self.restart()
+            self.beats = saved.beats
 
         return load
 
@@ -235,5 +212,77 @@ class SavedPath:
     """What `RadioPath.save` returns."""
 
     beats: int
-    free_us: float
-    packets: list[Beat]
+
+
+PERIOD_US = 20_000  # us of simulated time between two polls
+
+
+class RadioRelay:
+    """The two sockets of a vehicle: the autopilot sends to `port`; the ground station gets packets from another."""
+
+    def __init__(
+        self,
+        via: MavlinkViaSection,
+        ways: Ways,
+        seed: Callable[[], int],
+        stream: int,
+        owner: str,
+        address: str,
+        port: int,
+        station: Address,
+    ) -> None:
+        """`owner` names the vehicle in errors; `address` is bound, `station` gets the packets of the autopilot."""
+        given = via.queue, via.retries, via.header_bits, seed, stream
+        self.up, self.down = PacketQueue(*given, UP_PURPOSE), PacketQueue(*given, DOWN_PURPOSE)
+        self.port, self.station = port, station
+        self._ways = ways
+        self._near = bind(address, port, owner, "relay of its via")
+        try:
+            self._far = bind(address, 0, owner, "relay of its via")
+        except BaseException:
+            self._near.close()
+            raise
+        self._autopilot: Address | None = None  # the address from which it sends
+        self._serviced_us = -PERIOD_US
+
+    def service(self, now_us: int) -> None:
+        """Receive, and pass on what has arrived by this simulated time; cheap when nothing is due."""
+        if 0 <= now_us - self._serviced_us < PERIOD_US:
+            return
+        if now_us < self._serviced_us:  # time has gone back
+            self.up.clear()
+            self.down.clear()
+        self._serviced_us = now_us
+        for data, address in _received(self._near):
+            self._autopilot = address
+            self.down.put(RadioPacket(now_us, 8 * len(data), data))
+        for data, _ in _received(self._far):
+            self.up.put(RadioPacket(now_us, 8 * len(data), data))
+        self._pass_on(self.down, self._far, self.station, now_us)
+        self._pass_on(self.up, self._near, self._autopilot, now_us)
+        up, down = self._ways()
+        self.up.transmit(now_us + PERIOD_US, up)
+        self.down.transmit(now_us + PERIOD_US, down)
+
+    @staticmethod
+    def _pass_on(queue: PacketQueue, opened: socket.socket, to: Address | None, now_us: int) -> None:
+        for packet in queue.arrived(now_us):
+            if to is not None:
+                with suppress(OSError):  # no listener, a full buffer: UDP may lose packets
+                    opened.sendto(packet.contents, to)
+
+    def close(self) -> None:
+        """Close both sockets."""
+        self._near.close()
+        self._far.close()
+
+
+def _received(opened: socket.socket) -> list[tuple[bytes, Address]]:
+    """Return the datagrams that wait."""
+    found: list[tuple[bytes, Address]] = []
+    for _ in range(MAX_DATAGRAMS):
+        try:
+            found.append(opened.recvfrom(DATAGRAM))
+        except OSError:  # no more data, or a peer's port is closed
+            break
+    return found

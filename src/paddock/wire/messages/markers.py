@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.errors import unknown_name
+from paddock.wire import WireError
 from paddock.wire import messages_pb2 as pb
-from paddock.wire.error import WireError
 from paddock.wire.messages.values import Codec, Oneof, enumerated, finite
 
 Vector = tuple[float, float, float]

@@ -3,8 +3,8 @@
 from typing import Any, NamedTuple
 
 from paddock.errors import InvalidValueError
+from paddock.wire import WireError
 from paddock.wire import messages_pb2 as pb
-from paddock.wire.error import WireError
 from paddock.wire.messages.values import Codec, fields_of, from_tree, to_tree
 
 REASONS = ("start", "reset", "restore")

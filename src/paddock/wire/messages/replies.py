@@ -3,8 +3,8 @@
 import math
 from typing import Any, NamedTuple
 
+from paddock.wire import WireError
 from paddock.wire import messages_pb2 as pb
-from paddock.wire.error import WireError
 from paddock.wire.messages.recordings import EVENT, EventMessage
 from paddock.wire.messages.states import STATE_UPDATE, StateUpdate
 from paddock.wire.messages.values import Buffer, Codec, Oneof, finite, from_tree, parsed, sending, to_tree

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paddock.errors import InvalidValueError
+from paddock.wire import WireError
 from paddock.wire import messages_pb2 as pb
-from paddock.wire.error import WireError
 from paddock.wire.messages import values
 from paddock.wire.messages.markers import COMMAND, ClearMarkers, DeleteMarkers, MarkerMessage, PutMarkers, ShowMarkers
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.errors import InvalidValueError
+from paddock.wire import WireError
 from paddock.wire import messages_pb2 as pb
-from paddock.wire.error import WireError
 from paddock.wire.messages.values import Codec, Ids, enumerated, finite, from_ids, to_ids
 
 Block = NDArray[np.floating]

@@ -16,8 +16,8 @@ from google.protobuf.message import DecodeError, EncodeError, Message
 from numpy.typing import NDArray
 
 from paddock.errors import InvalidValueError, PaddockError
+from paddock.wire import WireError
 from paddock.wire import messages_pb2 as pb
-from paddock.wire.error import WireError
 from paddock.wire.strict_json import dumps, loads
 
 Buffer = bytes | bytearray | memoryview

@@ -1,6 +1,6 @@
 """Arguments of operations: their types and descriptions. `operation.py` validates them (pydantic, strict).
 
-An argument is an annotated parameter of an entry in `table.py`. Its annotation carries the limits that pydantic checks
+An argument is an annotated parameter of an entry in `table/`. Its annotation carries the limits that pydantic checks
 and, as a plain string, its meaning for the documentation.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 from annotated_types import Ge, Le, Len
 from pydantic import AfterValidator, AllowInfNan, BaseModel, BeforeValidator, ConfigDict, FailFast
 
-from paddock.wire.error import WireError
+from paddock.wire import WireError
 from paddock.wire.strict_json import dumps
 
 ID_MAX = 2**31 - 1
@@ -82,6 +82,13 @@ def _listed(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
+def _rows(value: Any) -> Any:
+    """Accept an array of numbers (n, m), or tuples and arrays of them, as a list of lists."""
+    if isinstance(value, np.ndarray):
+        return value.tolist() if value.ndim == 2 and value.dtype.kind in "iuf" else value
+    return [_listed(row) for row in value] if isinstance(value, list | tuple) else value
+
+
 def _few_names(items: list[str | int]) -> list[str | int]:
     if sum(isinstance(item, str) for item in items) > MOST_NAMES:
         raise ValueError("too many names")
@@ -95,6 +102,7 @@ AtTick = Annotated[Count | None, ErrorText("at_tick takes a whole number of tick
 Ticks = Annotated[int, Ge(0), Le((1 << 53) - 1), ErrorText("step takes a whole number of ticks >= 0"), "how many ticks"]
 Listed = BeforeValidator(_listed)
 Numbers = Annotated[list[float], Listed]
+Rows = BeforeValidator(_rows)
 Finite = Annotated[float, AllowInfNan(False)]
 Coordinate = Annotated[float, Ge(-1e6), Le(1e6)]  # of a task, m
 Tree = dict[str, Any]  # an object whose content the simulation checks

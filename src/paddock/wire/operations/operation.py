@@ -261,6 +261,9 @@ class Operation:
         return Validator(self.entry.rpc, self.fields)
 
 
-def collected(table: type) -> Mapping[str, Operation]:
-    """Return all entries of a table class, by name."""
-    return {name: Operation(value) for name, value in vars(table).items() if hasattr(value, _ENTRY)}
+def collected(*tables: type) -> Mapping[str, Operation]:
+    """Return all entries of table classes, by name, which must be unique."""
+    found = [Operation(value) for table in tables for value in vars(table).values() if hasattr(value, _ENTRY)]
+    names = [one.name for one in found]
+    assert len(set(names)) == len(names), "two operations have the same name"
+    return dict(zip(names, found, strict=True))

@@ -295,140 +295,6 @@ class StandingsTree(TypedDict):
     fastest_sectors: list[FastestTree | None]
 
 
-class RadioMessageTree(TypedDict):
-    """A message that was received over radio; bytes are {"base64": text}."""
-
-    number: int
-    source: str
-    data: Any
-    bits: int
-    hops: int
-    sent: float  # s
-    arrived: float  # s
-
-
-class RadioNetworkTree(TypedDict):
-    """The network of radio links: vehicles and stations by component, the largest first; its weak points."""
-
-    tick: int
-    components: list[list[str]]
-    articulation_points: list[str]
-    bridges: list[tuple[str, str]]
-
-
-class SpooferTree(TypedDict):
-    """A spoofer of satellite navigation; `captured` vehicles track its signals."""
-
-    name: str
-    on: bool
-    active: bool
-    position: Point | None
-    vehicle: str | None
-    power: float
-    captured: int
-
-
-class CommandTrafficTree(TypedDict):
-    """Commands over the radio since the start; `delay`: mean of those delivered, s, null before the first."""
-
-    sent: int
-    delivered: int
-    lost: int
-    dropped: int
-    waiting: int
-    delay: float | None
-
-
-class JammerTree(TypedDict):
-    """A jammer; `active` is the share of time in which it transmits, `position` (m) is null without its vehicle."""
-
-    name: str
-    kind: str
-    on: bool
-    active: float
-    position: Point | None
-    vehicle: str | None
-    power: float
-    frequency: float
-    bandwidth: float
-    false_frames: float
-
-
-class RadioTypeTree(TypedDict):
-    """A radio: Hz, dBm, dB; `needed` is the least SINR of a usable link, `range` (m) that of free space."""
-
-    type: str
-    frequency: float
-    bandwidth: float
-    power: float
-    sensitivity: float
-    noise: float
-    needed: float
-    range: float
-
-
-class RadioFleetTree(TypedDict):
-    """The radios of each vehicle of a fleet."""
-
-    name: str
-    radios: list[RadioTypeTree]
-
-
-class StationTree(TypedDict):
-    """A radio of a ground station; the column `radio.peers` has -2 - k for the k-th of them."""
-
-    name: str
-    position: Point
-    radio: RadioTypeTree
-
-
-class RadioTree(TypedDict):
-    """Radios, stations, jammers and spoofers; audible and usable links, changes, jammed receivers.
-
-    `traffic` counts messages since the start: sent, delivered, dropped by reason.
-    """
-
-    rate: float
-    fleets: list[RadioFleetTree]
-    stations: list[StationTree]
-    jammers: list[JammerTree]
-    spoofers: list[SpooferTree]
-    traffic: dict[str, int]
-    links: int
-    up: int
-    ups: int
-    downs: int
-    jammed: int
-
-
-class CoverageTree(TypedDict):
-    """Values on a square grid, rows from the south: dBm and dB. `x`, `y` (m) are those of the first value."""
-
-    x: float
-    y: float
-    cell: float
-    side: int
-    height: float
-    power: list[float]
-    sinr: list[float]
-    jamming: list[float]
-    noise: float
-    needed: float
-    sensitivity: float
-    time: float
-
-
-class SpectrumTree(TypedDict):
-    """Power (dBm) in bins between two frequencies (Hz) at a receiver; `band` is its own."""
-
-    low: float
-    high: float
-    band: tuple[float, float]
-    power: list[float]
-    noise: float
-    time: float
-
-
 class VisualizationTree(TypedDict):
     """What pages show since `version` changes of it; null: as their users have chosen."""
 
@@ -439,38 +305,6 @@ class VisualizationTree(TypedDict):
     show_coverage: bool | None
     show_paths: bool | None
     show_labels: bool | None
-
-
-class LinkBudgetTree(TypedDict):
-    """The budget of a link: m, Hz, dB, dBm, bit/s."""
-
-    source: str
-    to: str
-    distance: float
-    frequency: float
-    power: float
-    source_gain: float
-    receiver_gain: float
-    polarisation: float
-    model: str
-    path_loss: float
-    diffraction: float
-    obstacles: float
-    shadowing: float
-    fading: float
-    received: float
-    sensitivity: float
-    noise: float
-    interference: float
-    jamming: float
-    sinr: float
-    needed: float
-    ber: float
-    per: float
-    capacity: float
-    up: bool
-    outside: float
-    mismatch: str
 
 
 class GateTree(TypedDict):
@@ -549,7 +383,7 @@ class OrderTree(TypedDict):
 
 
 TaskState = Literal["unassigned", "assigned", "started", "completed", "undone"]
-MemberStatus = Literal["idle", "transit", "busy", "damaged", "returning", "home", "diverted"]
+MemberStatus = Literal["idle", "transit", "busy", "damaged", "returning", "home", "diverted", "missing"]
 
 
 class TaskTree(TypedDict):

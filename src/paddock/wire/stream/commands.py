@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from paddock.errors import InvalidValueError
-from paddock.wire.error import WireError
+from paddock.wire import WireError
 from paddock.wire.layout import Field, Record, TailField
 from paddock.wire.stream.frames import HEADER, Buffer, Cursor, FrameType, Target, fill, open_frame
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.errors import InvalidValueError
-from paddock.wire.error import WireError
+from paddock.wire import WireError
 from paddock.wire.layout import Field, Record, TailField
 from paddock.wire.stream import frames
 

@@ -3,15 +3,17 @@
 Encoders write to `into` if given (e.g. a slot of shared memory), else to a new buffer, and return a view of the bytes
 written. Decoders return views of the payload without copying. The modules of the frames:
 
-    positions.py  POSITIONS, POSES              events.py    EVENTS
-    status.py     TELEMETRY, FPV_STATE          columns.py   COLUMNS
-    drawing.py    DEBUG_*, MARKERS              commands.py  COMMANDS
-    frames.py     TICK (this module)
+    positions.py  POSITIONS, POSES, TELEMETRY, FPV_STATE
+    columns.py    COLUMNS
+    drawing.py    DEBUG_*, MARKERS
+    commands.py   COMMANDS
+    frames.py     TICK, EVENTS (this module)
 """
 
 import math
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, NamedTuple, TypeVar
 
@@ -19,8 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from paddock.errors import InvalidValueError
-from paddock.wire.error import WireError
-from paddock.wire.layout import Field, Record
+from paddock.wire import WireError
+from paddock.wire.layout import Field, Record, TailField
 
 T = TypeVar("T")
 Buffer = bytes | bytearray | memoryview  # a payload
@@ -225,3 +227,55 @@ def decode_tick(payload: Buffer) -> Tick:
     if not (math.isfinite(tick.sim_time) and math.isfinite(tick.wall_time)):
         raise WireError("value", f"tick: times must be finite, got {tick.sim_time} and {tick.wall_time}")
     return tick
+
+
+EVENT = Record(
+    "events",
+    (
+        Field("number", "<u8", "", "counts the events of a run, from 1"),
+        Field("tick", "<u8", "", "tick of the event"),
+        Field("kind_bytes", "u1", "B", "length of the kind"),
+        Field("subject_bytes", "u1", "B", "length of the subject"),
+        Field("detail_bytes", "<u2", "B", "length of the detail"),
+    ),
+    (
+        TailField("kind", "UTF-8", "kind_bytes", "", "spawned, removed, failsafe, ..."),
+        TailField("subject", "UTF-8", "subject_bytes", "", "the vehicle or fleet concerned"),
+        TailField("detail", "UTF-8", "detail_bytes", "", "more, as text"),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EventRecord:
+    """One event on the wire."""
+
+    number: int
+    tick: int
+    kind: str  # up to 255 bytes of UTF-8
+    subject: str  # up to 255
+    detail: str = ""  # up to 65,535
+
+
+def encode_events(events: Iterable[EventRecord], into: Target | None = None) -> memoryview:
+    """Encode events, in order, as one frame."""
+    return encode_records(FrameType.EVENTS, [_record(event) for event in events], into)
+
+
+def _record(event: EventRecord) -> bytes:
+    try:
+        texts = [text.encode() for text in (event.kind, event.subject, event.detail)]
+        return b"".join((EVENT.packer.pack(event.number, event.tick, *map(len, texts)), *texts))
+    except (struct.error, UnicodeEncodeError) as error:
+        where = f"event {event.number} ({event.kind[:40]!r})"
+        raise InvalidValueError(f"{where} does not fit its frame: {error}") from error
+
+
+def decode_events(payload: Buffer) -> tuple[EventRecord, ...]:
+    """Decode the events of a frame."""
+    return decode_records(payload, EVENT, _read)
+
+
+def _read(cursor: Cursor) -> EventRecord:
+    number, tick, kind, subject, detail = cursor.fields(EVENT)
+    return EventRecord(number, tick, cursor.text(kind), cursor.text(subject), cursor.text(detail))

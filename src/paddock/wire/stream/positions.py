@@ -1,11 +1,12 @@
-"""Frames 0x01 and 0x14: position and attitude of every vehicle, 32 or 16 bytes each.
+"""Frames about every vehicle: position and attitude (0x01 and 0x14, 32 or 16 bytes each), telemetry (0x02, 17 bytes).
 
-A pose (0x14) has no id: its order is that of the roster. Its attitude is a unit quaternion without the largest
-component, which follows from the others, exact to a quarter of a degree; positions (0x01) and columns (0x15) are more
-accurate.
+And of drones the first-person state (0x11, 56 bytes). A pose (0x14) has no id: its order is that of the roster. Its
+attitude is a unit quaternion without the largest component, which follows from the others, exact to a quarter of a
+degree; positions (0x01) and columns (0x15) are more accurate.
 """
 
 from collections.abc import Iterator, Sequence
+from enum import IntFlag
 from functools import partial, reduce
 from operator import add
 from typing import Any, NamedTuple, Self
@@ -15,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from paddock.errors import InvalidValueError
 from paddock.wire.layout import Field, Record
-from paddock.wire.stream.frames import FrameType, Records, Target, decode_table, open_table
+from paddock.wire.stream.frames import FrameType, Records, Target, decode_table, encode_table, open_table
 
 POSITIONS = Record(
     "positions",
@@ -189,3 +190,50 @@ def unpacked_orientation(words: ArrayLike) -> NDArray[np.float64]:
     for k in range(3):  # before the largest component the others keep their index, after it they are one earlier
         found[k] = np.where(largest > k, others[k], found[k])
     return np.stack(found, axis=-1)
+
+
+class TelemetryFlag(IntFlag):
+    """The bits of `flags`."""
+
+    JAMMED = 1
+    ACTIVE = 2
+    ARMED = 4
+    COLLIDED = 8
+
+
+TELEMETRY = Record(
+    "telemetry",
+    (
+        Field("id", "<i4", "", "vehicle, 0 to 2^31 - 1"),
+        Field("battery", "<f4", "", "charge left, 0 to 1"),
+        Field("health", "<f4", "", "0 lost, 0.5 impaired, 1 sound"),
+        Field("signal", "<f4", "", "radio link, 0 to 1"),
+        Field("flags", "u1", "", "bit 0 jammed, 1 active, 2 armed, 3 collided"),
+    ),
+)
+
+
+encode_telemetry = partial(encode_table, FrameType.TELEMETRY, TELEMETRY)
+"""`encode_telemetry(ids, battery, health, signal, flags)`; all but the ids may be one number for all."""
+decode_telemetry = partial(decode_table, record=TELEMETRY)
+
+
+FPV_STATE = Record(
+    "fpv state",
+    (
+        Field("id", "<i4", "", "vehicle, 0 to 2^31 - 1"),
+        Field("mode", "u1", "", "flight mode"),
+        Field("armed", "u1", "", "1 armed, 0 not"),
+        Field("pad", "<u2", "", "0; ignored by readers"),
+        Field("sticks", "<f4", "", "throttle 0 to 1; roll, pitch, yaw -1 to 1", 4),
+        Field("velocity", "<f4", "m/s", "vx, vy, vz, world, in the subscriber's frame", 3),
+        Field("rates", "<f4", "rad/s", "wx, wy, wz about the body's axes", 3),
+        Field("voltage", "<f4", "V", "of the battery"),
+        Field("charge", "<f4", "", "of the battery, 0 to 1"),
+    ),
+)
+
+
+encode_fpv = partial(encode_table, FrameType.FPV_STATE, FPV_STATE)
+"""`encode_fpv(ids, mode, armed, sticks, velocity, rates, voltage, charge)`, columns as in the record."""
+decode_fpv = partial(decode_table, record=FPV_STATE)

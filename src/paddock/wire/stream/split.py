@@ -6,7 +6,7 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 
 from paddock.errors import renamed_names
-from paddock.wire.error import WireError
+from paddock.wire import WireError
 from paddock.wire.stream.frames import HEADER, FrameType
 
 JSON_STARTS = frozenset(b"{[")

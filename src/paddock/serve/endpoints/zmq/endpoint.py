@@ -17,7 +17,7 @@ from paddock.serve.endpoints.zmq.port import Doorkeeper, Port, TokenGate
 from paddock.serve.endpoints.zmq.publisher import Publisher
 from paddock.serve.hub import Allowance, Endpoint, Hub, LimitedLog, OperationError, OperationOutcome, Send
 from paddock.serve.states import state_of
-from paddock.wire.error import WireError
+from paddock.wire import WireError
 from paddock.wire.messages import replies, requests
 from paddock.wire.operations import OPERATIONS
 from paddock.world.layout import Layout

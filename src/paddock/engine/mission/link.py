@@ -1,0 +1,353 @@
+"""Packets between the station of a mission over radio and its vehicles: routes, reports and acknowledgements.
+
+The station numbers the routes of each vehicle. A route is sent in parts (`parts.py`) when there is room in the queue of
+the station's radio; parts are sent again when a later report of the vehicle shows that they have not arrived. A vehicle
+reports at a fixed rate, and at once when it has finished a task or received a route. The station acknowledges reports
+of finished tasks, and those that come `heartbeat` s after its last packet to the vehicle: the time-out of a vehicle
+counts from what it receives.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from paddock.engine.mission.parts import MOST_PARTS, RECEPTION, WINDOW, Inboxes, Outbox
+from paddock.engine.mission.tracks import MissionFleets
+from paddock.engine.radio.stage import RadioStage
+from paddock.engine.radio.uplink import station_range
+from paddock.errors import InvalidValueError
+from paddock.planning.consensus_radio import Negotiated, negotiate
+from paddock.planning.costs import Costs
+from paddock.planning.methods import find_method
+from paddock.planning.mission.contact import StationContact, VehicleReports, column
+from paddock.planning.mission.onboard import Onboard
+from paddock.planning.paths.path import Pose
+from paddock.planning.routes import Route
+from paddock.radio.air import COUNT, MISSION
+from paddock.scenario.via import MissionViaSection
+from paddock.world.archive import typed
+from paddock.world.columns import Floats
+from paddock.world.fleet import Ints, draw_uniforms
+
+REPORT_PURPOSE = 905  # of the random times of a vehicle's reports
+ACKNOWLEDGEMENT_BITS = 136  # a HEARTBEAT of MAVLink
+TASK_BITS = 32  # of a finished task in a report
+RECEPTION_BITS = 64  # of what a report says about a route that is incomplete
+GRACE = 1.0  # s after which a report that lacks parts of a route means that they are lost, at least
+NO_CHARGE = -1.0  # of a vehicle without a battery
+ROUTE, REPORT, ACKNOWLEDGEMENT = 1, 2, 3  # kinds of packets, the first number of each
+# Further numbers of a route: its number, part, parts; of an acknowledgement: finished tasks; of a report:
+NUMBER, ALONE, PROGRESS, TRAVELLED, CHARGE, POSE, FINISHED, LACKS = 1, 2, 3, 4, 5, 6, 10, 11
+WIDTH = LACKS + RECEPTION  # numbers of a packet
+LARGEST = 1e15  # number of a packet
+UPDATE = 0.1  # s between updates of a mission, within which reports are sent at random times
+TIMES = ("next_report", "posted", "last_sent")
+
+
+class MissionTraffic(NamedTuple):
+    """Routes and packets of a mission since the start."""
+
+    routes: int  # that the station has begun to send
+    parts: int  # packets of routes sent, repetitions after a loss included
+    repeated: int  # of which repeated
+    taken: int  # routes that vehicles have received
+    reports: int  # sent
+    heard: int  # reports that have arrived
+    acknowledgements: int  # sent
+
+
+class Packets(NamedTuple):
+    """Packets that have arrived, (k,) each, in the order of their arrival."""
+
+    rows: Ints  # of the vehicles that sent or received them
+    kind: Ints
+    sent: Floats  # s
+    arrived: Floats  # s
+    values: Floats  # (k, WIDTH)
+
+
+class MissionLink:
+    """The packets of a mission, in the order of its vehicles."""
+
+    def __init__(self, radio: RadioStage, station: str, via: MissionViaSection, participants: MissionFleets) -> None:
+        self.radio, self.station, self.via, self.participants = radio, station, via, participants
+        self.mission = participants.mission
+        self.outbox, self.inboxes = Outbox(via.mtu), Inboxes()
+        self.next_report: Floats = np.zeros(0)  # s
+        self.posted: Floats = np.zeros(0)  # s, when a part of the newest route was sent last
+        self.last_sent: Floats = np.zeros(0)  # s, when the station sent a packet last
+        self.reported: Ints = np.zeros(0, np.int64)  # finished tasks in the last report
+        self.counts = MissionTraffic(0, 0, 0, 0, 0, 0, 0)
+        if self.mission.setup.method == "cbba":
+            self.mission.negotiator = self.negotiate
+
+    @property
+    def _parts(self) -> tuple[StationContact, Onboard]:
+        assert self.mission.contact is not None and self.mission.onboard is not None
+        return self.mission.contact, self.mission.onboard
+
+    def announce(self, rows: Sequence[int]) -> None:
+        """Send the new routes of vehicles as soon as there is room."""
+        contact, _ = self._parts
+        self.outbox.grow(len(self.mission.vehicles))
+        for row in rows:
+            bits = self.via.waypoint_bits * waypoints_of(self.mission.fleet.list[row].route)
+            self.outbox.announce(row, int(contact.number[row]), bits)
+
+    def exchange(self, time: float, poses: Floats, charge: Floats | None) -> list[int]:
+        """Deliver what has arrived by a time (s), update the mission, send; return the rows that fly another route.
+
+        `poses` (n, 4) and `charge` (n,) are those of the vehicles.
+        """
+        radios = self._radios()
+        self._grow(time, radios)
+        came = self._arrivals(radios)
+        changed = self._deliver(time, came, poses) if len(came.rows) else []
+        reports, lacks = _reports(came)
+        contact, onboard = self._parts
+        agreed = onboard.take_agreed(contact, time, lambda row: pose_in(poses, row))
+        self.inboxes.discard(agreed, onboard.number)
+        self.next_report[agreed] = self.posted[agreed] = time
+        changed += agreed + onboard.act_alone(time, charge, lambda row: pose_in(poses, row))
+        before, damaged = contact.finished.copy(), onboard.fleet.marked("damaged")
+        new = self.mission.hear(reports)
+        failed = np.flatnonzero(onboard.fleet.marked("damaged")[: len(damaged)] & ~damaged).tolist()
+        joined = range(len(poses), len(self.mission.vehicles))  # they stay until they get a route
+        if joined:
+            self._grow(time, radios := self._radios())
+        self.announce(new)
+        if len(reports.rows):
+            self._count(heard=len(reports.rows))
+            self._repeat(reports, lacks)
+            self._acknowledge(time, radios, reports, before)
+        if self.outbox.waiting:
+            self._send_routes(time, radios)
+        self._send_reports(time, radios, poses, charge)
+        return sorted({*changed, *failed, *joined})
+
+    def negotiate(self, costs: Costs, rows: list[int], present: list[list[int]]) -> Negotiated:
+        """Let vehicles negotiate over the present links; the packets of the run do not change."""
+        assert self.radio.messages is not None
+        self.radio.look()
+        options = find_method(self.mission.setup.method).read(self.mission.setup.options)
+        radios = self._radios()[rows]
+        return negotiate(costs, options, self.radio.messages.medium(), radios, present)
+
+    # receiving -------------------------------------------------------------------------------------------------------
+
+    def _arrivals(self, radios: Ints) -> Packets:
+        """Return the packets that have arrived of and for vehicles that are there."""
+        assert self.radio.messages is not None
+        came = self.radio.messages.take_service(MISSION, self.radio.world.clock.tick)
+        values = _wide(came.values)
+        kind, row_of = values[:, 0].astype(np.int64), np.full(self.radio.roster.radios.n, -1)
+        present = np.flatnonzero(radios >= 0)
+        row_of[radios[present]] = present
+        rows = row_of[np.where(kind == REPORT, came.origin, came.receiver)]
+        there = rows >= 0  # the others have left the mission
+        return Packets(rows[there], kind[there], came.sent[there], came.arrived[there], values[there])
+
+    def _deliver(self, time: float, came: Packets, poses: Floats) -> list[int]:
+        """Let vehicles take packets of the station; return the rows of those that have received a new route."""
+        contact, onboard = self._parts
+        mine = (came.kind != REPORT) & ~onboard.fleet.marked("damaged")[came.rows]
+        np.maximum.at(onboard.heard, came.rows[mine], came.arrived[mine])
+        number, changed = came.values[:, NUMBER].astype(np.int64), []
+        answers = mine & (came.kind == ACKNOWLEDGEMENT)
+        np.maximum.at(onboard.acknowledged, came.rows[answers], number[answers])
+        newer = mine & (came.kind == ROUTE) & (number > onboard.number[came.rows])
+        for k in np.flatnonzero(newer).tolist():  # at most half a queue of the station in an update
+            row, (part, parts) = int(came.rows[k]), came.values[k, NUMBER + 1 : NUMBER + 3].tolist()
+            if not self.inboxes.take(row, int(number[k]), int(part), int(parts)):
+                continue
+            drawn = contact.issued.get(row, {}).get(int(number[k]))
+            if drawn is not None and onboard.take_up(row, int(number[k]), drawn, pose_in(poses, row)):
+                changed.append(row)
+                self.next_report[row] = time
+                self._count(taken=1)
+        return changed
+
+    # sending ---------------------------------------------------------------------------------------------------------
+
+    def _repeat(self, reports: VehicleReports, lacks: Ints) -> None:
+        """Send parts of a route again to vehicles that lack them after they could have received them."""
+        contact, _ = self._parts
+        wait, rows = max(GRACE, 1.0 / self.via.reports), reports.rows
+        outdated = (reports.number < contact.number[rows]) & (reports.sent > self.posted[rows] + wait)
+        for k in np.flatnonzero(outdated).tolist():
+            row = int(rows[k])
+            if row in self.outbox.waiting or row in contact.agreed:
+                continue
+            if self.outbox.number[row] == contact.number[row]:
+                self.outbox.repeat(row, lacks[k].tolist())
+            else:  # it was negotiated, and the vehicle could not take it up
+                self.announce([row])
+
+    def _acknowledge(self, time: float, radios: Ints, reports: VehicleReports, before: Ints) -> None:
+        """Acknowledge reports of finished tasks, and reports of vehicles that the station has sent nothing for long."""
+        contact, _ = self._parts
+        rows = np.unique(reports.rows)
+        silent = time - self.last_sent[rows] >= self.via.heartbeat - 1e-9
+        due = rows[(contact.finished[rows] > before[rows]) | silent]
+        self._post(ACKNOWLEDGEMENT, radios, due, contact.finished[due, None], ACKNOWLEDGEMENT_BITS)
+        self.last_sent[due] = time
+        self._count(acknowledgements=len(due))
+
+    def _send_routes(self, time: float, radios: Ints) -> None:
+        """Send parts of routes while there is room in the queue of the station's radio."""
+        contact, _ = self._parts
+        one = self.outbox.take(self._room(), contact.agreed)  # others still negotiate
+        table = np.column_stack([contact.number[one.rows], one.part, one.parts])
+        self._post(ROUTE, radios, one.rows, table, one.bits)
+        self.posted[one.rows] = self.last_sent[one.rows] = time
+        first = (one.part == 0) & ~one.again
+        self._count(routes=int(first.sum()), parts=len(one.rows), repeated=int(one.again.sum()))
+
+    def _send_reports(self, time: float, radios: Ints, poses: Floats, charge: Floats | None) -> None:
+        """Send the reports that are due."""
+        _, onboard = self._parts
+        due = (self.next_report < time + UPDATE) | (onboard.finished > self.reported)
+        due[len(poses) :] = False  # vehicles that have just joined
+        rows = np.flatnonzero(due & (radios >= 0) & ~onboard.fleet.marked("damaged"))
+        if not len(rows):
+            return
+        known = np.full(len(rows), np.nan) if charge is None else charge[rows]
+        lacks = self.inboxes.reception(rows)
+        table = np.column_stack([_numbers(onboard.report(rows, time, known, poses[rows])), lacks])
+        more = TASK_BITS * np.maximum(onboard.finished[rows] - onboard.acknowledged[rows], 0)
+        bits = self.via.report_bits + more + RECEPTION_BITS * (lacks[:, 0] > 0.0)
+        later = UPDATE * self._drawn(radios[rows], self.radio.world.clock.tick)
+        self._post(REPORT, radios, rows, table, bits, later)
+        steps = np.floor((time + UPDATE - self.next_report[rows]) * self.via.reports) + 1.0
+        self.next_report[rows] += np.maximum(steps, 0.0) / self.via.reports
+        self.reported[rows] = onboard.finished[rows]
+        self._count(reports=len(rows))
+
+    def _post(
+        self, kind: int, radios: Ints, rows: Ints, values: Any, bits: Ints | int, later: Floats | float = 0.0
+    ) -> None:
+        """Queue packets of a kind, with rows of numbers, to or from vehicles that have a radio; `later` in s."""
+        there = radios[rows] >= 0
+        if not there.any():
+            return
+        assert self.radio.messages is not None
+        vehicles = radios[rows[there]]
+        table = np.zeros((len(vehicles), WIDTH))
+        table[:, 0], table[:, 1 : 1 + values.shape[1]] = kind, values[there]
+        station = np.full(len(vehicles), self._station_radio())
+        source, goal = (vehicles, station) if kind == REPORT else (station, vehicles)
+        lifetime = self.via.lost_after if kind == REPORT else None  # an older report would be of no use
+        tick = self.radio.world.clock.tick
+        sizes, delay = (np.broadcast_to(one, len(rows))[there] for one in (bits, later))
+        self.radio.messages.post_service(MISSION, source, goal, table, sizes, tick, lifetime, delay)
+
+    def _room(self) -> int:
+        """Return how many packets the station's radio takes; half of its queue is left to others."""
+        assert self.radio.messages is not None
+        messages = self.radio.messages.messages
+        share = max(messages.section.queue // 2, 1)
+        return max(share - int(messages.air.whole[COUNT, self._station_radio()]), 0)
+
+    def _station_radio(self) -> int:
+        return station_range(self.radio.roster.radios, self.station)[0]
+
+    def _radios(self) -> Ints:
+        """Return the radio of each vehicle, -1 for removed vehicles."""
+        found = np.full(len(self.mission.vehicles), -1, np.int64)
+        first = {part.fleet: (part.first, part.slots) for part in self.radio.roster.radios.parts}
+        for group in self.participants.vehicles()[0]:
+            begin, slots = first[group.program.fleet.name]
+            found[group.indices] = begin + group.rows * slots
+        return found
+
+    def _grow(self, time: float, radios: Ints) -> None:
+        """Extend the arrays for vehicles that have joined; each begins to report within one interval."""
+        known, count = len(self.reported), len(radios)
+        if count == known:
+            return
+        phase = self._drawn(np.maximum(radios[known:], 0), 0)
+        self.next_report = np.append(self.next_report, time + phase / self.via.reports)
+        self.posted, self.last_sent = (
+            np.append(times, np.full(count - known, time)) for times in (self.posted, self.last_sent)
+        )
+        self.reported = np.append(self.reported, np.zeros(count - known, np.int64))
+        self.outbox.grow(count)
+
+    def _drawn(self, radios: Ints, tick: int) -> Floats:
+        """Return a random number in [0, 1) for each radio at a tick."""
+        streams = self.radio.roster.radios.streams[radios]
+        return draw_uniforms(self.radio.world.seed, streams, REPORT_PURPOSE, 1, tick)[:, 0]
+
+    def _count(self, **more: int) -> None:
+        """Add to counters."""
+        self.counts = self.counts._replace(**{name: getattr(self.counts, name) + n for name, n in more.items()})
+
+    # state -----------------------------------------------------------------------------------------------------------
+
+    def save(self) -> dict[str, Any]:
+        """Return the state."""
+        arrays = {name: getattr(self, name).copy() for name in (*TIMES, "reported")}
+        routes = {"outbox": self.outbox.save(), "inboxes": self.inboxes.save()}
+        return {**arrays, **routes, "counts": list(self.counts)}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Load what `save` returned; the mission must be restored first."""
+        count, announced = (len(np.atleast_1d(one)) for one in (saved["reported"], saved["outbox"]["number"]))
+        self.next_report, self.posted, self.last_sent = (column(saved, name, count, np.float64) for name in TIMES)
+        self.reported = column(saved, "reported", count, np.int64)
+        self.outbox.restore(saved["outbox"], announced)
+        self.inboxes.restore(saved["inboxes"], count)
+        self.counts = MissionTraffic(*typed(list[int], saved["counts"], "packets of the mission"))
+        if not count <= announced <= len(self.mission.vehicles):
+            raise InvalidValueError("the saved packets of the mission do not fit its vehicles")
+
+    def check_saved(self) -> None:
+        """Refuse restored packets that no run can have sent; the channel must be restored first."""
+        assert self.radio.messages is not None
+        _, _, values = self.radio.messages.messages.under_way(MISSION)
+        table = _wide(values)
+        kind, rest = table[:, 0], table[:, 1:]
+        report, route = table[kind == REPORT], table[kind == ROUTE]
+        whole = table[:, [0, NUMBER]], report[:, [ALONE, FINISHED]], report[:, LACKS:], route[:, NUMBER : NUMBER + 3]
+        good = all(bool(((one >= 0.0) & (one == np.floor(one))).all()) for one in whole)
+        good = good and bool(np.isin(kind, (ROUTE, REPORT, ACKNOWLEDGEMENT)).all() and (np.abs(rest) <= LARGEST).all())
+        part, parts = route[:, NUMBER + 1], route[:, NUMBER + 2]
+        good = good and bool((report[:, ALONE] <= 1.0).all() and (part < parts).all() and (parts <= MOST_PARTS).all())
+        if not good or (report[:, LACKS + 1] > MOST_PARTS).any() or (report[:, LACKS + 2] >= 2.0**WINDOW).any():
+            raise InvalidValueError("saved packets of the mission are not valid")
+
+
+def waypoints_of(route: Route) -> int:
+    """Return the number of points between the segments of a route, with its ends."""
+    return 1 + len(route.path.segments)
+
+
+def pose_in(poses: Floats, row: int) -> Pose:
+    """Return a row of an array of poses."""
+    x, y, z, heading = poses[row].tolist()
+    return x, y, z, heading
+
+
+def _wide(values: Floats) -> Floats:
+    """Return the numbers of packets with WIDTH columns."""
+    table = np.zeros((len(values), WIDTH))
+    table[:, : values.shape[1]] = values[:, :WIDTH]
+    return table
+
+
+def _numbers(reports: VehicleReports) -> Floats:
+    """Return reports as the numbers of packets, without what they say about incomplete routes."""
+    charge = np.where(np.isnan(reports.charge), NO_CHARGE, reports.charge)
+    own = reports.number, reports.alone, reports.progress, reports.travelled, charge, reports.poses, reports.finished
+    return np.column_stack(own)
+
+
+def _reports(came: Packets) -> tuple[VehicleReports, Ints]:
+    """Return the reports among packets, and what they say about incomplete routes (k, RECEPTION)."""
+    mine = came.kind == REPORT
+    values = came.values[mine]
+    charge = np.where(values[:, CHARGE] == NO_CHARGE, np.nan, values[:, CHARGE])
+    own = values[:, NUMBER].astype(np.int64), values[:, ALONE] != 0.0, values[:, PROGRESS], values[:, TRAVELLED], charge
+    pose, finished = values[:, POSE:FINISHED], values[:, FINISHED].astype(np.int64)
+    return VehicleReports(came.rows[mine], came.sent[mine], *own, pose, finished), values[:, LACKS:].astype(np.int64)

@@ -1,0 +1,110 @@
+"""The radios of the present vehicles, and what moves with them when vehicles are added or removed."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from paddock.engine.program import FleetProgram
+from paddock.radio.jamming import Jammers
+from paddock.radio.link_classes import Bands, check_frequencies, classes_of
+from paddock.radio.link_update import LinkUpdate
+from paddock.radio.links import Links
+from paddock.radio.paths import PathTables
+from paddock.radio.radios import FleetRadios, Ints, Radios, radios_of
+from paddock.scenario import Scenario
+from paddock.world.columns import column_index
+from paddock.world.pose import Environment
+from paddock.world.world import World
+
+GROUND_Z = column_index(Environment)["ground_z"]
+
+
+class RadioRoster:
+    """What does not change while the vehicles stay the same."""
+
+    def __init__(self, scenario: Scenario, world: World, programs: Mapping[str, FleetProgram]) -> None:
+        section = scenario.radio
+        assert section is not None
+        fleets = [
+            FleetRadios(name, p.fleet.ids.copy(), p.fleet.tables["streams"][: p.fleet.n].copy(), p.radio)
+            for name, p in programs.items()
+            if p.radio and p.fleet.n
+        ]
+        self.radios: Radios = radios_of(section, fleets)
+        self._members = {
+            name: None if p.fleet.single else p.fleet.members[: p.fleet.n].copy() for name, p in programs.items()
+        }
+        self.jammers = Jammers(section.jammers, self.radios)
+        self.classes = classes_of(section, self.radios.groups)
+        self.scenario = scenario
+        self.check_bands()
+        self.tables = PathTables(
+            self.radios, self.classes, world.scenery, float(world.environment[GROUND_Z]), world.seed
+        )
+        self.paths = self.tables.paths
+        longest = float(np.inf if section.range is None else section.range)
+        given = section.hysteresis, section.margin, longest
+        self.update = LinkUpdate(self.radios, self.classes, self.paths, *given)
+        self.needs_heights = bool((self.classes.table[0] > 0.0).any())  # every model but free space
+        self.deceptive = np.array(
+            [k for k, one in enumerate(self.jammers.sections) if one.kind == "deceptive"], np.int64
+        )
+        self.keys = {
+            (int(owner) if owner >= 0 else name, int(slot)): k
+            for k, (owner, slot, name) in enumerate(
+                zip(
+                    self.radios.owner,
+                    self.radios.slot,
+                    [""] * self.radios.carried + [*self.radios.stations],
+                    strict=True,
+                )
+            )
+        }
+
+    def name_of(self, radio: int) -> str:
+        """Return the vehicle or station of a radio, with its number where it has several: `red`, `red/1`."""
+        radios, slot = self.radios, int(self.radios.slot[radio])
+        if radio >= radios.carried:
+            name = radios.stations[radio - radios.carried]
+        else:
+            [part] = [one for one in radios.parts if one.first <= radio < one.first + one.n * one.slots]
+            members, row = self._members[part.fleet], (radio - part.first) // part.slots
+            name = part.fleet if members is None else f"{part.fleet}[{members[row]}]"
+        return f"{name}/{slot}" if slot else name
+
+    def check_bands(self, changes: Mapping[str, Bands] | None = None) -> None:
+        """Raise InvalidValueError if a model of propagation is used outside its range of frequencies."""
+        check_frequencies(self.scenario, self.radios.groups, self.classes, changes)
+
+
+def new_numbers(old: Mapping[Any, int], new: Mapping[Any, int]) -> Ints:
+    """Return the new number of each radio, -1: removed."""
+    found = np.full(len(old), -1)
+    for key, k in old.items():
+        found[k] = new.get(key, -1)
+    return found
+
+
+def moved(values: Any, place: Ints, n: int, missing: float) -> Any:
+    """Return values of radios under their new numbers `place` of `n`; new ones have the value `missing`."""
+    found = np.full(n, missing, values.dtype)
+    if len(values) == len(place):
+        found[place[place >= 0]] = values[place >= 0]
+    return found
+
+
+def renumbered(links: Links, place: Ints, n: int) -> Links:
+    """Return the links of the radios that remain, under their new numbers `place` (-1: removed) of `n`."""
+    rows = np.repeat(place, np.diff(links.start)) if len(links.start) == len(place) + 1 else np.zeros(0, np.int64)
+    peers = place[links.peer] if len(rows) else rows
+    kept = np.flatnonzero((rows >= 0) & (peers >= 0))
+    kept = kept[np.lexsort((peers[kept], rows[kept]))]
+    start = np.concatenate([[0], np.cumsum(np.bincount(rows[kept], minlength=n))]).astype(np.int64)
+    of_radios = links.interference, links.jamming, links.outside
+    per_radio = [moved(values, place, n, 0.0) for values in of_radios]
+    bursts = np.stack([moved(values, place, n, 0.0) for values in links.bursts])
+    collisions = links.collisions[:, kept] if links.collisions.shape[1] else links.collisions
+    taken: Any = [values[kept] for values in (links.power, links.sinr, links.per, links.up)] + per_radio
+    taken += [bursts, np.ascontiguousarray(collisions)]
+    return Links(links.tick, start, peers[kept].astype(np.int32), *taken)

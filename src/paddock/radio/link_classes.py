@@ -1,0 +1,190 @@
+"""Link classes: the propagation between every two groups of radios, where its models are valid, how far it reaches."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from paddock.compute.math import PI
+from paddock.errors import InvalidValueError
+from paddock.radio.antennas import KINDS
+from paddock.radio.fading import FADINGS, NAKAGAMI, RICIAN
+from paddock.radio.propagation import (
+    BASE_HIGH,
+    BASE_LOW,
+    CITIES,
+    FREE_SPACE,
+    GROUND_REFLECTION,
+    LIGHT,
+    LOG_DISTANCE,
+    MOBILE_HIGH,
+    MOBILE_LOW,
+    MODELS,
+    TWO_RAY,
+    VALIDITY,
+    loss_db,
+)
+from paddock.radio.radios import CLASS, COLUMN, Classes, FleetRadios, Floats, RadioGroup, Radios, radios_of
+from paddock.radio.signal import decibels, power_ratio
+from paddock.scenario import Scenario
+from paddock.scenario.radio import JammerSection, LinkSettings, RadioSection
+
+EXPONENT, REFERENCE = 3.0, 1.0  # of log_distance, unless given
+REFLECTED = 6.03  # dB: two rays in phase
+UPFADE = 12.1  # dB: the waves of a radio in phase
+SHADOWS = 3.0  # standard deviations of shadowing that the range allows for
+FARTHEST = 1e7  # m
+
+
+def classes_of(section: RadioSection, groups: Sequence[RadioGroup]) -> Classes:
+    """Return the link classes, and the one between every two groups: the first that matches both ends."""
+    settings: list[LinkSettings] = [*section.links, section.default]
+    table = np.stack([_class(one) for one in settings], axis=1)
+    shadowed = table[CLASS.sigma] > 0.0
+    table[CLASS.field, shadowed] = np.arange(int(shadowed.sum()))
+    of = np.full((len(groups), len(groups)), len(settings) - 1, np.int64)
+    for k in range(len(section.links) - 1, -1, -1):
+        one, two = (np.array([name in (g.owner, g.type) for g in groups], bool) for name in section.links[k].between)
+        of[one[:, None] & two[None] | two[:, None] & one[None]] = k
+    return Classes(table, of)
+
+
+def _class(one: LinkSettings) -> Floats:
+    values = np.zeros(len(CLASS))
+    values[CLASS.model] = MODELS[one.model]
+    values[CLASS.exponent] = one.exponent or EXPONENT
+    values[CLASS.reference] = one.reference or REFERENCE
+    values[CLASS.city] = CITIES.get(one.model, {}).get(one.city or "small", 0)
+    values[CLASS.distance] = 1.0
+    if one.shadowing is not None:
+        values[CLASS.sigma], values[CLASS.distance] = one.shadowing.sigma, one.shadowing.distance
+    if one.fading is not None:
+        values[CLASS.fading], values[CLASS.parameter] = FADINGS[one.fading.kind], one.fading.parameter or 0.0
+    values[CLASS.terrain], values[CLASS.obstacles] = one.terrain, one.obstacles
+    values[CLASS.ground] = one.model not in ("free_space", "log_distance")
+    return values
+
+
+Bands = Sequence[tuple[float, float]]
+"""Ranges (Hz) of the centre frequency of a transmission: of both ends, which agree where it does not sweep."""
+
+
+def bands_of(group: RadioGroup, jammer: JammerSection | None) -> Bands:
+    """Return where a group transmits: its channel, the channels that it hops between, or the sweep of its jammer."""
+    radio = group.radio
+    if jammer is not None and jammer.sweep is not None:
+        return [jammer.sweep]
+    if radio.hopping is not None:
+        return [(at, at) for at in (radio.frequency + k * radio.channel_spacing for k in radio.hopping.channels)]
+    return [(radio.centre, radio.centre)]
+
+
+def check_frequencies(
+    scenario: Scenario, groups: Sequence[RadioGroup], classes: Classes, changes: Mapping[str, Bands] | None = None
+) -> None:
+    """Raise InvalidValueError at its place if a model is used outside its range of frequencies.
+
+    `changes` has the frequencies to which owners are about to be tuned.
+    """
+    section = scenario.radio
+    assert section is not None
+    settings: list[LinkSettings] = [*section.links, section.default]
+    limits = np.array([(0.0, np.inf) if one.extrapolate else VALIDITY[one.model].frequency for one in settings])
+    if not np.isfinite(limits[:, 1]).any():
+        return
+    jammers = {one.name: one for one in section.jammers}
+    known = changes or {}
+    bands = [np.array(known.get(one.owner) or bands_of(one, jammers.get(one.owner))) for one in groups]
+    for i, a in enumerate(groups):
+        for j, b in enumerate(groups[: i + 1]):
+            k = int(classes.of[i, j])
+            half = 0.5 * (a.radio.bandwidth + b.radio.bandwidth)
+            wrong = _outside(bands[i], bands[j], half, *limits[k].tolist())
+            if wrong is None:
+                continue
+            own = k < len(section.links)
+            where = scenario.at("radio", "links", k, "model") if own else scenario.at("radio", "default", "model")
+            (low, high), model = VALIDITY[settings[k].model].frequency, settings[k].model
+            used = f"{wrong[1] / 1e6:g} MHz of {(a, b)[wrong[0]].owner!r}"
+            raise InvalidValueError(
+                f"{where}: {model} is valid from {low / 1e6:g} to {high / 1e6:g} MHz, not for the {used}; "
+                "set extrapolate: true to use it all the same"
+            )
+
+
+def _outside(one: Floats, two: Floats, half: float, low: float, high: float) -> tuple[int, float] | None:
+    """Return which of two bands (k, 2) lies outside a range (Hz) where they meet, and the frequency that does."""
+    meet = (one[:, None, 0] - two[None, :, 1] < half) & (two[None, :, 0] - one[:, None, 1] < half)
+    for side, band, used in ((0, one, meet.any(axis=1)), (1, two, meet.any(axis=0))):
+        ends = band[used].ravel()
+        wrong = ends[(ends < low) | (ends > high)]
+        if len(wrong):
+            return side, float(wrong[0])
+    return None
+
+
+def check_setup(scenario: Scenario) -> None:
+    """Raise InvalidValueError at its place if the radios of a scenario cannot be built."""
+    assert scenario.radio is not None
+    one = np.zeros(1, np.int64)
+    radios = radios_of(scenario.radio, [FleetRadios(entry.name, one, one, entry.radio) for entry in scenario.vehicles])
+    check_frequencies(scenario, radios.groups, classes_of(scenario.radio, radios.groups))
+
+
+def boost(values: Floats) -> float:
+    """Return how far (dB) the power of a link class may exceed that of its model: reflection, shadowing, fading."""
+    fading, parameter = int(values[CLASS.fading]), float(values[CLASS.parameter])
+    above = REFLECTED if values[CLASS.model] == GROUND_REFLECTION else 0.0
+    above += SHADOWS * float(values[CLASS.sigma])
+    if fading == RICIAN:  # the direct wave and the scattered ones in phase
+        scattered = power_ratio(0.5 * (UPFADE - max(parameter, 0.0)))
+        above += min(UPFADE, 2.0 * decibels(1.0 + scattered))
+    elif fading == NAKAGAMI and parameter < 1.0:
+        above += UPFADE / parameter  # deeper fades, and higher peaks, than Rayleigh's
+    elif fading:
+        above += UPFADE
+    return above
+
+
+def reaches(radios: Radios, classes: Classes, threshold: Floats) -> Floats:
+    """Return the distance (m) beyond which no transmitter of a group exceeds a receiver's threshold (dBm).
+
+    Shape (groups, groups): receivers x transmitters. Terrain, obstacles and polarisation only add loss.
+    """
+    count = len(np.unique(radios.table[COLUMN.group, : radios.n]))
+    found = np.zeros((count, count))
+    first = [int(np.argmax(radios.table[COLUMN.group] == g)) for g in range(count)]
+    peaks = [largest_gain(radios.table[:, k], radios.patterns) for k in first]
+    for i in range(count):
+        for j in range(count):
+            transmitter = radios.table[:, first[j]]
+            values = classes.table[:, classes.of[i, j]]
+            allowed = transmitter[COLUMN.power] + peaks[i] + peaks[j] - threshold[first[i]] + boost(values)
+            found[i, j] = farthest(values, float(allowed), float(transmitter[COLUMN.frequency]))
+    return found
+
+
+def largest_gain(column: Floats, patterns: Floats) -> float:
+    """Return the gain (dBi) of an antenna in its best direction."""
+    pattern = patterns[int(column[COLUMN.pattern])].max() if column[COLUMN.antenna] == KINDS["pattern"] else 0.0
+    return float(column[COLUMN.peak] + pattern)
+
+
+def farthest(values: Floats, allowed: float, frequency: float) -> float:
+    """Return the distance (m) up to which a link class may lose less than `allowed` dB; at most FARTHEST."""
+    model = int(values[CLASS.model])
+    free = LIGHT / (4.0 * PI * frequency) * power_ratio(0.5 * min(allowed, 400.0))
+    if model in (FREE_SPACE, TWO_RAY, GROUND_REFLECTION) or allowed <= 0.0:
+        return float(min(free, FARTHEST))
+    exponent, reference, city = (float(values[k]) for k in (CLASS.exponent, CLASS.reference, CLASS.city))
+    if model == LOG_DISTANCE:
+        near = loss_db(model, reference, frequency, 1.0, 1.0, exponent, reference, 0)
+        if allowed <= near:
+            return float(min(free, FARTHEST))
+        return float(min(reference * power_ratio(min(allowed - near, 400.0) / exponent), FARTHEST))
+    heights = [(base, mobile) for base in (BASE_LOW, BASE_HIGH) for mobile in (MOBILE_LOW, MOBILE_HIGH)]
+    low, high = 0.0, min(free, FARTHEST)
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        least = min(loss_db(model, middle, frequency, *pair, exponent, reference, int(city)) for pair in heights)
+        low, high = (middle, high) if least < allowed else (low, middle)
+    return float(high)

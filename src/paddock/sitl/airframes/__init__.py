@@ -1,1 +1,0 @@
-"""Airframes: one file per kind of vehicle model, each with `AIRFRAME = ...`."""

@@ -1,0 +1,210 @@
+"""The entries of the radio: views and surveys, messages, links, jammers and spoofers."""
+
+from typing import Annotated, Any, Protocol
+
+from annotated_types import Ge, Le, Len
+
+from paddock.wire import survey_limits as limits
+from paddock.wire.operations import arguments as a
+from paddock.wire.operations import radio_results as rr
+from paddock.wire.operations import results as r
+from paddock.wire.operations.operation import entry
+
+
+class RadioOperations(Protocol):
+    """The radio."""
+
+    @entry("read", rpc="get_radio", zmq="Call", answer="radio", client="radio.view")
+    def radio_view(self) -> rr.RadioTree | None:
+        """Return the radios of fleets, the stations, the jammers and numbers of links; null without radio."""
+
+    @entry("post", rpc="get_coverage", zmq="Call", answer="coverage", client="radio.coverage", slow=True)
+    def coverage(
+        self,
+        of: Annotated[a.Text | None, "a station or vehicle; null: all stations, or all vehicles without one"] = None,
+        receiver: Annotated[a.Text | None, "a fleet, vehicle or station; null: the first fleet"] = None,
+        x: Annotated[a.Coordinate | None, "centre, m east; null: that of all radios"] = None,
+        y: Annotated[a.Coordinate | None, "centre, m north"] = None,
+        size: Annotated[
+            Annotated[float, Ge(limits.SMALLEST), Le(limits.LARGEST)] | None, "side of the square, m; null: all radios"
+        ] = None,
+        side: Annotated[int, Ge(2), Le(limits.MOST_VALUES), "values per side"] = 64,
+        height: Annotated[float, Ge(limits.LOWEST), Le(limits.HIGHEST), "m above the ground"] = 2.0,
+    ) -> rr.CoverageTree:
+        """Return received power, SINR and jamming on a grid. Another thread computes it; ticks do not wait."""
+
+    @entry("post", rpc="get_levels", zmq="Call", answer="levels", client="radio.levels", slow=True)
+    def radio_levels(
+        self,
+        places: Annotated[
+            list[Annotated[list[a.Finite], Len(3, 3)]],
+            Len(1, limits.MOST_PLACES),
+            a.FIRST,
+            a.Rows,
+            a.Expected(f"a list of 1 to {limits.MOST_PLACES} places [x, y, z] of finite numbers"),
+            "m",
+        ],
+        of: Annotated[a.Text | a.Id | None, "a station or vehicle; null: as for get_coverage"] = None,
+        receiver: Annotated[a.Text | a.Id | None, "a fleet, vehicle or station; null: the first fleet"] = None,
+    ) -> rr.LevelsTree:
+        """Return received power, SINR and jamming at places. Another thread computes them; ticks do not wait."""
+
+    @entry("post", rpc="get_spectrum", zmq="Call", answer="spectrum", client="radio.spectrum", slow=True)
+    def spectrum(
+        self,
+        receiver: Annotated[a.Text, "a vehicle or station; `red/1` is its second radio"],
+        span: Annotated[
+            Annotated[float, Ge(limits.NARROWEST), Le(limits.WIDEST)] | None,
+            "Hz around its frequency; null: four bandwidths",
+        ] = None,
+        bins: Annotated[int, Ge(2), Le(limits.MOST_BINS), "number of values"] = 96,
+    ) -> rr.SpectrumTree:
+        """Return the power by frequency at a receiver. Another thread computes it; ticks do not wait."""
+
+    @entry("post", rpc="set_visualization_mode", answer="mode")
+    def visualization(
+        self,
+        show_comm_links: Annotated[bool | None, "links by SINR; null: as it is"] = None,
+        show_rf_range: Annotated[bool | None, "ranges of radios"] = None,
+        show_jamming: Annotated[bool | None, "jammers and where they jam"] = None,
+        show_coverage: Annotated[bool | None, "heat map of the coverage"] = None,
+        show_paths: Annotated[bool | None, "trails and routes"] = None,
+        show_labels: Annotated[bool | None, "names of vehicles"] = None,
+    ) -> r.VisualizationTree:
+        """Show or hide layers of all pages of this server; users can still change them."""
+
+    @entry("change", rpc="radio_send", zmq="Call", client="radio.send")
+    def radio_send(
+        self,
+        source: Annotated[str | int, "the vehicle or station that sends"],
+        to: Annotated[str | int, "a vehicle or station, or `*`: all that hear it"] = "*",
+        data: Annotated[Any, "the contents"] = None,
+        bits: Annotated[int | None, Ge(0), Le(1 << 24), "size; null: that of the contents"] = None,
+        hops: Annotated[int | None, Ge(1), Le(255), "most hops; null: 1 of a broadcast, else `messages.hops`"] = None,
+        lifetime: Annotated[float | None, Le(1e6), "s until it is discarded; null: `messages.lifetime`"] = None,
+        base64: Annotated[bool, "whether `data` is a text in base64 that stands for bytes"] = False,
+    ) -> None:
+        """Send a message over the simulated radio."""
+
+    @entry("read", rpc="radio_received", zmq="Call", answer="messages", client="radio.received")
+    def radio_received(
+        self,
+        name: Annotated[str | int, "a vehicle or station"],
+        since: Annotated[int, Ge(0), "only messages with higher numbers"] = 0,
+    ) -> list[rr.RadioMessageTree]:
+        """Return the newest messages that a vehicle or station has received, oldest first."""
+
+    @entry("read", rpc="radio_network", zmq="Call", answer="network", client="radio.network")
+    def radio_network(self) -> rr.RadioNetworkTree:
+        """Return the network of the radio links: components, articulation points, bridges."""
+
+    @entry("read", rpc="radio_traffic", zmq="Call", answer="traffic", client="radio.traffic")
+    def radio_traffic(self) -> dict[str, int]:
+        """Return counters of messages: sent, delivered, dropped by reason."""
+
+    @entry("read", rpc="radio_services", zmq="Call", answer="services", client="radio.services")
+    def radio_services(self) -> dict[str, rr.ServiceTrafficTree]:
+        """Return counts of packets by service that has sent any: commands, telemetry, heartbeats, mission."""
+
+    @entry("read", rpc="get_jammers", zmq="Call", answer="jammers", client="radio.jammers")
+    def jammers(self) -> list[rr.JammerTree]:
+        """Return the jammers, in the order of their names; none without radio."""
+
+    @entry("post", rpc="set_jammer", zmq="Call", client="radio.jammers.set", slow=True)
+    def set_jammer(
+        self,
+        name: Annotated[a.Text, "the jammer"],
+        on: Annotated[bool | None, "whether it transmits, whatever its schedule; null: as it is"] = None,
+        scheduled: Annotated[bool | None, "true: it follows its schedule again"] = None,
+        position: Annotated[a.Numbers | None, a.ErrorText("position must be a list of numbers"), "x, y, z, m"] = None,
+        vehicle: Annotated[a.Text | None, "the vehicle that carries it"] = None,
+        power: Annotated[a.Finite | None, "dBm"] = None,
+        frequency: Annotated[a.Finite | None, "Hz"] = None,
+        bandwidth: Annotated[a.Finite | None, "Hz"] = None,
+    ) -> None:
+        """Change a jammer; links follow with the next update."""
+
+    @entry("read", rpc="get_spoofers", zmq="Call", answer="spoofers", client="radio.spoofers")
+    def spoofers(self) -> list[rr.SpooferTree]:
+        """Return the spoofers of satellite navigation, in the order of their names; none without radio."""
+
+    @entry("post", rpc="set_spoofer", zmq="Call", client="radio.spoofers.set", slow=True)
+    def set_spoofer(
+        self,
+        name: Annotated[a.Text, "the spoofer"],
+        on: Annotated[bool | None, "whether it transmits, whatever its schedule; null: as it is"] = None,
+        scheduled: Annotated[bool | None, "true: it follows its schedule again"] = None,
+        position: Annotated[a.Numbers | None, a.ErrorText("position must be a list of numbers"), "x, y, z, m"] = None,
+        vehicle: Annotated[a.Text | None, "the vehicle that carries it"] = None,
+        power: Annotated[a.Finite | None, "dBm"] = None,
+    ) -> None:
+        """Change a spoofer; satellite signals follow with the next update of the radio."""
+
+    @entry("read", rpc="get_radio_commands", zmq="Call", answer="traffic", client="radio.commands")
+    def radio_commands(self, vehicle: a.Vehicle) -> rr.CommandTrafficTree:
+        """Return the counts of commands that went to a vehicle or fleet over the radio."""
+
+    @entry("read", rpc="get_radio_telemetry", zmq="Call", answer="telemetry", client="radio.telemetry")
+    def radio_telemetry(self, vehicle: a.Vehicle) -> rr.VehicleTelemetryTree:
+        """Return the newest state of a vehicle that has arrived at its station over the radio, with its age."""
+
+    @entry("read", rpc="get_link", zmq="Call", answer="link", client="radio.link")
+    def link_budget(
+        self,
+        source: Annotated[a.Text | a.Id, "vehicle or station that transmits; `red/1` is its second radio"],
+        to: Annotated[a.Text | a.Id, "vehicle or station that receives"],
+    ) -> rr.LinkBudgetTree:
+        """Return the budget of a link at the present positions: gains and losses, SINR, packet error rate."""
+
+    @entry("read", zmq="Call", client="radio.links")
+    def radio_links(self) -> dict[str, Any]:
+        """Return the links of the last update as arrays: rows of transmitters that each receiver hears."""
+
+    @entry("read", rpc="get_radio_report", zmq="Call", answer="report", client="radio.report")
+    def radio_report(self) -> rr.RadioReportTree:
+        """Return counts of links at the last update, and a bound of the interference that is left out."""
+
+    @entry("read", rpc="get_noise", zmq="Call", answer="noise", client="radio.noise")
+    def radio_noise(self) -> list[float]:
+        """Return the noise of every receiver, dBm, in the order of their numbers."""
+
+    @entry("read", rpc="get_stations", zmq="Call", answer="stations", client="radio.stations")
+    def radio_stations(self) -> list[rr.GroundStationTree]:
+        """Return the ground stations, in the order of their names."""
+
+    @entry("read", rpc="get_heard", zmq="Call", answer="states", client="radio.heard")
+    def radio_heard(self, name: Annotated[str | int, "a vehicle or station"]) -> list[dict[str, Any]]:
+        """Return the states of others that a vehicle knows from beacons: name, age (s), x, y, z, ..., vz."""
+
+    @entry("change", rpc="allocate_channels", zmq="Call", client="radio.allocate")
+    def radio_allocate(
+        self,
+        groups: Annotated[list[str], "fleets and stations, in the order in which they choose"],
+        channels: Annotated[list[int], "numbers of channels"],
+        method: Annotated[a.Text, "least_interfered or least_used"] = "least_interfered",
+    ) -> None:
+        """Give each fleet or station a channel; links follow with the next update."""
+
+    @entry("post", rpc="assign_over_radio", zmq="Call", answer="assignment", client="radio.assign", slow=True)
+    def radio_assign(
+        self,
+        vehicles: Annotated[
+            list[a.Text | a.Id],
+            Len(1, limits.MOST_BIDDERS),
+            a.FIRST,
+            a.Listed,
+            a.Expected(f"a list of 1 to {limits.MOST_BIDDERS} names of vehicles or ids"),
+            "names or ids",
+        ],
+        cost: Annotated[
+            list[Annotated[list[a.Finite], Len(1, limits.MOST_BIDS)]],
+            Len(1, limits.MOST_BIDDERS),
+            a.FIRST,
+            a.Rows,
+            a.Expected(f"for each vehicle, a list of 1 to {limits.MOST_BIDS} finite numbers"),
+            "what each task would cost each vehicle",
+        ],
+        period: Annotated[float, Ge(limits.SHORTEST), Le(limits.LONGEST), "s of simulated time for a round"] = 0.5,
+        rounds: Annotated[int, Ge(1), Le(limits.MOST_ROUNDS), "most rounds"] = 1000,
+    ) -> rr.AssignmentTree:
+        """Assign a task to each vehicle by CBBA over a copy of the channel. Ticks do not wait; the run is unchanged."""

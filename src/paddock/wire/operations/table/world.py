@@ -1,0 +1,175 @@
+"""The entries of what a run shows: state, events, scenery, markers, frames."""
+
+from typing import Annotated, Any, Protocol
+
+from annotated_types import Ge, Le, Len
+
+from paddock.wire.operations import arguments as a
+from paddock.wire.operations import results as r
+from paddock.wire.operations.operation import entry
+
+WHITE = [255.0, 255.0, 255.0, 255.0]
+ORIGIN, UPRIGHT = [0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]
+Row = Annotated[list[float], Len(6, 6)]
+Ball = Annotated[list[float], Len(4, 4)]
+
+
+class WorldOperations(Protocol):
+    """State, markers and frames."""
+
+    # reading ---------------------------------------------------------------------------------------------------------
+
+    @entry("read", rpc="get_metadata", zmq="GetMetadata")
+    def metadata(self, page: a.ForPage = False) -> r.MetadataTree:
+        """Return the scenario, the clock, and the fleets with their inputs, and columns or parameters."""
+
+    @entry("read", rpc="get_scenery", zmq="Call", answer="scenery")
+    def scenery(self, side: Annotated[int, Ge(2), Le(512), "values per side of the ground"] = 128) -> r.SceneryTree:
+        """Return the ground, on a grid, static obstacles, and roads."""
+
+    @entry("read", rpc="get_track", zmq="Call", answer="track", client="get_track")
+    def track(self) -> r.TrackTree | None:
+        """Return the race track: cones, boundaries, middle line, gates; null without one."""
+
+    @entry("read", rpc="get_standings", zmq="Call", answer="standings", client="race.standings")
+    def standings(self) -> r.StandingsTree | None:
+        """Return the race: cars in their order, with laps, sectors, penalties and gaps; null without rules."""
+
+    @entry("read", zmq="Call")
+    def snapshot(self, roster: Annotated[bool, "send the roster even if the client has it"] = False) -> dict[str, Any]:
+        """Publish the present state to every endpoint. ZeroMQ answers with the state."""
+
+    @entry("hub", rpc="get_state")
+    def get_state(self, vehicle: a.Vehicle, frame: a.AxesArgument = "enu") -> r.StateTree:
+        """Return the pose and the other public columns of one vehicle."""
+
+    @entry("hub", rpc="get_all_states")
+    def get_all_states(self, vehicles: a.NamesAndIds = None, frame: a.AxesArgument = "enu") -> r.StatesTree:
+        """Return the poses of up to 10,000 vehicles, fleet by fleet."""
+
+    @entry("hub", rpc="get_roster")
+    def get_roster(self) -> r.RosterTree:
+        """Return the fleets, with ids and members as [first, count]."""
+
+    @entry("read", zmq="Call")
+    def sensors(self, target: a.Target) -> dict[str, dict[str, Any]]:
+        """Return the last readings of a vehicle's or a fleet's sensors: sensor -> reading -> value or (n,) array."""
+
+    @entry("read", rpc="inspect", zmq="Call")
+    def inspect(self, target: a.Target, page: a.ForPage = False) -> r.InspectedTree:
+        """Return all state, command and parameter columns of a vehicle: group -> name -> value; JSON-RPC adds units."""
+
+    @entry("read", rpc="get_autopilots", answer="autopilots", client="autopilots.status")
+    def autopilots(self) -> list[r.AutopilotTree]:
+        """Return the vehicles with autopilots: system, link, mode and waypoints of each."""
+
+    @entry("read", rpc="get_series")
+    def series(
+        self, target: a.Target, columns: Annotated[list[a.Text], Len(1, a.MOST_COLUMNS), "names of columns"]
+    ) -> r.SeriesTree:
+        """Return columns of a vehicle over a whole recording. A live simulation refuses."""
+
+    @entry("read")
+    def parameter(self, target: str, name: str) -> Any:
+        """Return one parameter of every vehicle of a fleet, (n,) in its unit."""
+
+    @entry("read", zmq="Call")
+    def state_hash(self) -> str:
+        """Return the hex digest of the complete state at this tick."""
+
+    @entry("read", zmq="Call", slow=True)
+    def save(self) -> bytes:
+        """Return the complete state."""
+
+    @entry("read", rpc="get_events", zmq="Call", answer="events", client="events.since")
+    def events(self, since: Annotated[a.Count, "number of the last known event"] = 0) -> list[r.EventTree]:
+        """Return the events after a number, oldest first."""
+
+    @entry("read", zmq="Call", client="log.complete", slow=True)
+    def log(self, complete: Annotated[bool, "refuse if some are no longer there"] = True) -> list[dict[str, Any]]:
+        """Return the applied actions: tick, sequence, source, kind and action of each."""
+
+    @entry("hub", rpc="list_models", answer="models")
+    def list_models(self) -> list[r.ModelTree]:
+        """Return the models of which vehicles can be added, with presets (the default first) and inputs."""
+
+    # markers and frames ----------------------------------------------------------------------------------------------
+
+    @entry("post", rpc="put_markers", zmq="PutMarkers")
+    def mark(
+        self,
+        markers: Annotated[
+            list[a.Tree],
+            Len(1, a.MOST_ITEMS),
+            a.FIRST,
+            a.LATER,
+            "with namespace, id, kind; position, quaternion, scale, color, vertices, label, frame, ttl",
+        ],
+    ) -> None:
+        """Show markers (ENU, m) in place of those with the same namespace and id; all or none."""
+
+    @entry("post", rpc="delete_markers", zmq="DeleteMarkers, ClearMarkers")
+    def unmark(
+        self,
+        namespace: Annotated[str | None, a.InRpc("namespace", a.Namespace), "null: all markers"] = None,
+        number: Annotated[int | list[int] | None, a.InRpc("id", a.MarkerId), "null: all of the namespace"] = None,
+    ) -> None:
+        """Remove markers of a namespace, a whole namespace, or all markers."""
+
+    @entry("post", rpc="set_marker_visibility", zmq="ShowMarkers", client="markers.show")
+    def show_markers(self, namespace: a.Text, visible: Annotated[bool, "whether they are shown"] = True) -> None:
+        """Show or hide the markers of a namespace, for every client."""
+
+    @entry("post", zmq="Call", client="markers.alive")
+    def placed_markers(self, hidden: Annotated[bool, "hidden ones, too"] = False) -> list[dict[str, Any]]:
+        """Return the markers shown at present, by namespace and id."""
+
+    @entry("post", zmq="Call", client="markers.namespaces")
+    def marker_namespaces(self) -> dict[str, bool]:
+        """Return every namespace of markers that has been used, and whether it is visible."""
+
+    @entry("hub", rpc="draw_debug_lines", answer="ids")
+    def draw_debug_lines(
+        self,
+        lines: Annotated[list[Row], Len(1, a.MOST_ITEMS), a.FIRST, "x1, y1, z1, x2, y2, z2 of each"],
+        thickness: Annotated[float | None, "in the frame's units"] = None,
+        color: a.Color = WHITE,
+        ttl: a.Ttl = None,
+        frame: a.AxesArgument = "enu",
+    ) -> list[int]:
+        """Draw lines as a marker of the namespace `debug`; return its id."""
+
+    @entry("hub", rpc="draw_debug_spheres", answer="ids")
+    def draw_debug_spheres(
+        self,
+        spheres: Annotated[list[Ball], Len(1, a.MOST_ITEMS), a.FIRST, "x, y, z, radius of each"],
+        color: a.Color = WHITE,
+        ttl: a.Ttl = None,
+        frame: a.AxesArgument = "enu",
+    ) -> list[int]:
+        """Draw spheres as markers of the namespace `debug`, one for each radius; return their ids."""
+
+    @entry("hub", rpc="clear_debug")
+    def clear_debug(self) -> r.Moment:
+        """Remove everything drawn in the namespace `debug`."""
+
+    @entry("change", zmq="Call", client="frames.set")
+    def set_frame(
+        self,
+        name: str,
+        parent: Annotated[str, "`world`, a vehicle or a frame"] = "world",
+        position: Annotated[a.Numbers, a.ErrorText("position must be a list of numbers"), "m"] = ORIGIN,
+        quaternion: Annotated[a.Numbers, a.ErrorText("quaternion must be a list of numbers"), "x, y, z, w"] = UPRIGHT,
+        moving: bool = False,
+    ) -> None:
+        """Place a named frame in another."""
+
+    @entry("read", zmq="Call", client="frames.transform")
+    def transform(
+        self, target: str, source: str, time: Annotated[float | None, "simulation time, s; null: now"] = None
+    ) -> dict[str, Any]:
+        """Return the transform from one frame to another: `world`, a vehicle's name, or a named frame."""
+
+    @entry("hub", rpc="get_frames")
+    def get_frames(self) -> r.FramesTree:
+        """Return the named frames (ENU, m), each with its last pose in its parent."""

@@ -1,0 +1,232 @@
+"""Jammers that keep radios off the channel in a run, and beacons that do not collide again and again."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import paddock
+from paddock import Simulation
+from paddock.compute.threads import available_threads, limit_threads
+from paddock.radio.air import BEACONS_HEARD
+
+RADIO = {"bandwidth": 2e6, "bit_rate": 1e6, "power": 10.0, "sensitivity": -90.0, "noise_figure": 0.0}
+APART = 36.6  # m: stations receive each other with -61.32 dBm
+FAR = 1000.0  # m: free space costs 100.05 dB
+AIRTIME, SLOT, DIFS = 1e-4 + 272e-6, 2e-5, 2  # s, of an empty broadcast; slots
+
+
+def two_stations(jammer: dict[str, Any], **messages: Any) -> Simulation:
+    """Return stations a and b, and a jammer far from both with all its power in their band."""
+    stations = [{"name": name, "position": [0, y, 0], "radio": "t"} for name, y in (("a", 0.0), ("b", APART))]
+    red = {"name": "red", "kind": "spot", "position": [FAR, APART / 2, 0], "power": 32.0, "bandwidth": 2e6, **jammer}
+    given = {
+        "types": {"t": RADIO},
+        "stations": stations,
+        "jammers": [red],
+        "messages": {"mailbox": 1024, "queue": 64, **messages},
+    }
+    point = {"name": "p", "model": "point", "pose": [0, 0, 0, 0]}
+    return paddock.load({"clock": {"rate": 100}, "radio": {"rate": 10, **given}, "vehicles": [point]})
+
+
+def talk(sim: Simulation, seconds: float, bits: int = 0) -> None:
+    """Send a broadcast of a in every tick."""
+    for _ in range(round(100 * seconds)):
+        sim.radio.send("a", "*", b"", bits=bits)
+        sim.step(1)
+
+
+@pytest.mark.parametrize(
+    ("messages", "denied"),
+    [
+        ({"energy": -69.0}, True),
+        ({"energy": -67.0}, False),
+        ({}, True),  # 20 dB above the sensitivity
+        ({"sense": -87.0}, False),  # 20 dB above it
+        ({"energy": -80.0, "sharing": "aloha"}, False),
+        ({"energy": -80.0, "sharing": "none"}, False),
+    ],
+)
+def test_a_jammer_above_the_threshold_denies_the_channel(messages: dict[str, Any], denied: bool) -> None:
+    """It arrives with 32 - 100.05 = -68.05 dBm. Packets that go out are damaged with the error rate of the link."""
+    with two_stations({}, lifetime=0.5, **messages) as sim:
+        assert sim.radio.links().jamming == pytest.approx(10.0**-6.805, rel=0.005)
+        lost = sim.radio.link("a", "b").per
+        assert 0.02 < lost < 0.1
+        talk(sim, 4.0, bits=8192 - 272)
+        traffic = sim.radio.traffic()
+        if denied:
+            assert traffic["transmitted"] == traffic["delivered"] == traffic["damaged"] == 0
+            waiting = traffic["sent"] - traffic["expired"] - traffic["queue_full"]
+            assert 50 <= waiting <= 61  # those of the last half second, and until the next update
+            assert traffic["queue_full"] == 0
+        else:
+            assert traffic["transmitted"] >= 398 and traffic["expired"] == 0
+            assert traffic["damaged"] == pytest.approx(400 * lost, abs=4.0 * np.sqrt(400 * lost))
+            assert traffic["delivered"] + traffic["damaged"] == pytest.approx(400, abs=2)
+
+
+def starts(sim: Simulation) -> Any:
+    """Return when the packets that b has received began, s."""
+    return np.array([one.arrived for one in sim.radio.received("b")]) - AIRTIME - APART / 299_792_458.0
+
+
+def check_gaps(found: Any, cycle: float, begin: float, length: float) -> None:
+    """Check that packets begin at any time but during bursts (s), and DIFS after them."""
+    phase = (found - begin) % cycle
+    assert phase.min() >= length + DIFS * SLOT - 1e-9
+    assert phase.min() < length + 30 * SLOT and phase.max() > cycle - 0.02  # one waits at the end of a burst
+
+
+@pytest.mark.parametrize(("period", "duty"), [(0.03, 0.4), (0.37, 0.5), (1.0, 0.25)])
+def test_packets_go_out_between_pulses(period: float, duty: float) -> None:
+    """Pulses of less than a tick, or longer than the time between two updates, begin at multiples of the period."""
+    with two_stations({"kind": "pulsed", "period": period, "duty": duty}) as sim:
+        talk(sim, 4.0)
+        check_gaps(starts(sim), period, 0.0, duty * period)
+        assert sim.radio.traffic()["transmitted"] > 380  # those that wait follow
+
+
+def test_pulses_damage_packets_that_they_meet() -> None:
+    """40 dB more, so that what a pulse meets is lost; a saturated sender of packets of 1 ms, 1.04 ms with DIFS.
+
+    In a gap of 10 ms, 9 packets end that begin after a pulse. Without sensing, packets begin at any time: of those in
+    a cycle of 20 ms, (10 - 1) / 1.04 meet no pulse. The link is down: it loses more than half of such packets.
+    """
+    for sharing, arrived, sent in (("csma", 9.0, 10.0), ("aloha", 9.0 / 1.04, 20.0 / 1.04)):
+        pulses = {"kind": "pulsed", "period": 0.02, "duty": 0.5, "power": 72.0}
+        fields = {"overhead": 0.0, "header_bits": 0, "window": [1, 1], "mailbox": 4096}
+        with two_stations(pulses, sharing=sharing, **fields) as sim:
+            for _ in range(200):
+                for _ in range(11):
+                    sim.radio.send("a", "*", b"", bits=1000, lifetime=0.02)
+                sim.step(1)
+            traffic = sim.radio.traffic()
+            assert traffic["delivered"] / 100 == pytest.approx(arrived, rel=0.02)
+            assert traffic["transmitted"] / 100 == pytest.approx(sent, rel=0.02)
+            assert not sim.radio.link("a", "b").up
+
+
+def test_packets_go_out_while_a_sweep_is_elsewhere() -> None:
+    """2 MHz that sweep over 40 MHz in 47 ms: for 2 of 40 MHz, around the middle, more than half is in the band."""
+    with two_stations({"kind": "swept", "sweep": [2.38e9, 2.42e9], "period": 0.047}) as sim:
+        talk(sim, 4.0)
+        check_gaps(starts(sim), 0.047, 0.047 * 19 / 40, 0.047 * 2 / 40)
+
+
+def test_packets_go_out_before_and_after_a_schedule() -> None:
+    """Its ends are between two updates."""
+    with two_stations({"on": [[0.53, 1.07], [1.99, 2.02]]}) as sim:
+        talk(sim, 2.5)
+        found = starts(sim)
+        for begin, end in ((0.53, 1.07), (1.99, 2.02)):
+            inside = found[(found > begin - 0.02) & (found < end + 30 * SLOT)]
+            assert len(inside) >= 3 and not ((inside >= begin) & (inside < end + DIFS * SLOT - 1e-9)).any()
+
+
+def test_traffic_by_duty_is_not_sensed() -> None:
+    """-61.32 dBm are above the energy threshold, but a radio with a `duty` is silent for most of the time."""
+    with two_stations({"enabled": False}, energy=-64.4) as sim:
+        pass
+    tree = sim.scenario.model_dump(mode="json", exclude_unset=True)
+    tree["radio"]["stations"][1]["radio"] = {"type": "t", "duty": 0.5}
+    with paddock.load(tree) as sim:
+        talk(sim, 0.2)
+        assert sim.radio.traffic()["transmitted"] == pytest.approx(20, abs=1)
+
+
+def test_followers_do_not_hear_a_radio_that_waits() -> None:
+    follower = {"name": "amber", "kind": "follower", "position": [0, 50, 0], "power": -100, "reaction": 0.0}
+    for on in (True, False):
+        with two_stations({"enabled": on}) as sim:
+            pass
+        tree = sim.scenario.model_dump(mode="json", exclude_unset=True)
+        tree["radio"]["jammers"].append(follower)
+        with paddock.load(tree) as sim:
+            talk(sim, 0.5)
+            state = sim.engine.radio.roster.jammers.find("amber")
+            assert state.heard == (0.0 if on else 2.4e9)
+            transmits = sim.engine.radio.survey().transmits  # what spectra have of radios
+            assert transmits == pytest.approx([0.0 if on else AIRTIME / 0.01, 0.0], rel=0.15)
+
+
+def busy_run() -> dict[str, Any]:
+    """Return vehicles with beacons under a pulsed, a swept and a scheduled jammer."""
+    common = {"power": 15, "bandwidth": 2e6}
+    jammers = [
+        {"name": "one", "kind": "pulsed", "position": [300, 0, 20], "period": 0.0173, **common},
+        {"name": "two", "kind": "swept", "position": [0, 300, 20], "sweep": [2.39e9, 2.41e9], "period": 0.3, **common},
+        {"name": "three", "kind": "spot", "position": [0, 0, 50], "on": [[0.35, 0.62]], **common},
+    ]
+    scouts = {"name": "s", "count": 9, "model": "point", "spawn": {"grid": {"spacing": 60, "z": 20}}, "radio": "t"}
+    radio = {
+        "rate": 10,
+        "types": {"t": RADIO},
+        "jammers": jammers,
+        "messages": {"beacons": {"rate": 20}, "energy": -80},
+    }
+    return {"seed": 5, "clock": {"rate": 100}, "radio": radio, "vehicles": [{**scouts, "behaviour": "flock"}]}
+
+
+def test_denied_radios_are_saved_and_do_not_depend_on_steps_or_threads() -> None:
+    hashes = []
+    for sizes, threads in (([100], 1), ([1] * 100, available_threads()), ([33, 7, 60], available_threads())):
+        limit_threads(threads)
+        try:
+            with paddock.load(busy_run()) as sim:
+                for size in sizes:
+                    sim.step(size)
+                hashes.append(sim.state_hash())
+                traffic = sim.radio.traffic()
+        finally:
+            limit_threads(available_threads())
+    assert len(set(hashes)) == 1
+    assert 20 < traffic["transmitted"] < 150 and traffic["beacons_heard"] > 0
+    with paddock.load(busy_run()) as sim:
+        for at in (37, 52, 64):  # before, during and after the third jammer
+            sim.step(at - sim.tick)
+            saved, before = sim.save(), sim.state_hash()
+            sim.restore(saved)
+            assert sim.state_hash() == before
+        sim.step(36)
+        assert sim.state_hash() == hashes[0]
+
+
+# beacons ----------------------------------------------------------------------------------------------------------
+
+
+def hidden(rate: float, bits: int, clock: int, seed: int = 1) -> Simulation:
+    """Return three vehicles in a row, of which the outer ones do not hear each other and send with equal power."""
+    row = [[-1000, 0, 50, 0], [0, 0, 50, 0], [1000, 0, 50, 0]]
+    fleet = {"name": "v", "count": 3, "model": "point", "spawn": {"poses": row}, "radio": "t"}
+    beacons = {"beacons": {"rate": rate, "bits": bits}, "overhead": 0.0, "header_bits": 0, "window": [1, 1]}
+    radio = {"types": {"t": {**RADIO, "sensitivity": -93.0}}, "rate": 1, "range": 1500.0}
+    tree = {"seed": seed, "clock": {"rate": clock}, "radio": {**radio, "messages": beacons}}
+    return paddock.load({**tree, "vehicles": [fleet]})
+
+
+def heard_by_the_middle(sim: Simulation) -> set[str]:
+    return {str(one["name"]) for one in sim.radio.heard("v[1]")}
+
+
+def test_beacons_that_collide_once_arrive_soon() -> None:
+    """Beacons of 20 ms of two vehicles that do not hear each other, with offsets of up to 50 ms in the same ticks."""
+    with hidden(10.0, 20_000, 10, seed=3) as sim:
+        sim.step(1)
+        assert heard_by_the_middle(sim) == set() and sim.radio.traffic()["damaged"] >= 1
+        sim.step(9)
+        assert heard_by_the_middle(sim) == {"v[0]", "v[2]"}
+
+
+@pytest.mark.parametrize(("rate", "clock"), [(10.0, 10), (5.0, 50)])
+def test_collisions_of_beacons_are_independent(rate: float, clock: int) -> None:
+    """Of two beacons of length T within half an interval W, 2 T / W - (T / W)^2 overlap; the middle one is sensed."""
+    length, seconds = 2e-3, 100
+    with hidden(rate, round(length * 1e6), clock) as sim:
+        count, part = int(seconds * rate), length / (0.5 / rate)
+        sim.engine.radio.messages._phases[:] = 0  # the same for all
+        sim.step(seconds * clock)
+        found = int(sim.engine.radio.messages.messages.air.counts[BEACONS_HEARD, 1])
+        assert sim.radio.traffic()["transmitted"] == pytest.approx(3 * count, abs=3)
+        assert found / (2 * count) == pytest.approx(1.0 - 2.0 * part + part**2, abs=0.03)
