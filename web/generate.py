@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from paddock.wire.layout import Record
-from paddock.wire.operations import METHODS, Operation, results
+from paddock.wire.operations import METHODS, Operation, radio_results, results
 from paddock.wire.operations.arguments import BY_ID, MEMBERS, Argument, Axes, ColumnList, Kind, plain
 from paddock.wire.operations.results import Moment, Point, Quaternion, Range
 from paddock.wire.stream.columns import COLUMNS, COLUMNS_BLOCK
 from paddock.wire.stream.commands import COMMANDS
 from paddock.wire.stream.drawing import MARKER, MarkerFlag, MarkerKind
-from paddock.wire.stream.events import EVENT
-from paddock.wire.stream.frames import FRAME_HEADER, TICK, FrameType
+from paddock.wire.stream.frames import EVENT, FRAME_HEADER, TICK, FrameType
 from paddock.wire.stream.positions import POSES
 
 TARGET = Path(__file__).parent / "src" / "wire" / "schema.ts"
@@ -167,7 +166,7 @@ def enum(kind: Any) -> str:
 
 def schema() -> str:
     """The whole file."""
-    trees = [one for one in vars(results).values() if is_typeddict(one)]
+    trees = [one for part in (results, radio_results) for one in vars(part).values() if is_typeddict(one)]
     aliases = [f"export type {name} ={_aliased(kind)};" for name, kind in ALIASES.items()]
     slow = "".join(f'  "{name}",\n' for name, one in sorted(METHODS.items()) if one.entry.slow)
     methods = "\n".join(method(one) for _, one in sorted(METHODS.items()))

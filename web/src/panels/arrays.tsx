@@ -6,8 +6,10 @@ import { formatCount, formatUnit } from "../state/format";
 import { type ArraySensor, fleetArrays, sensorsIn, sizeOf } from "../state/sensing";
 import { theme } from "../state/store";
 import type { ArrayTree } from "../wire/schema";
+import { Neighbours } from "./neighbours";
 
 const RATE = 6; // per s
+const PEERS = "radio.peers";
 const CONES = ["#1d6fdc", "#f5c400", "#f26a1b", "#f26a1b", "#9aa4ae"] as const;
 type Values = ReadonlyMap<string, ArrayLike<number>>;
 
@@ -38,9 +40,11 @@ export function SensorArrays({ id, fleet, sensor }: { id: number; fleet: string;
   }, [id, names]);
   if (arrays.length === 0) return null;
   const [known] = sensorsIn(arrays);
+  const links = arrays.some(({ name }) => name === PEERS);
   return (
     <>
-      {arrays.map((array) => (
+      {links && <Neighbours fleet={fleet} peers={values.value.get(PEERS)} sinr={values.value.get("radio.peer_sinr")} />}
+      {(links ? arrays.filter(({ name }) => !name.startsWith("radio.peer")) : arrays).map((array) => (
         <div key={array.name} class="value-row array" title={`${array.name}: ${array.meaning}`}>
           <span class="name ellipsis">
             {array.name.slice(sensor.length + 1)} <span class="faint number">{array.shape.join(" × ")}</span>

@@ -172,10 +172,12 @@ export function partsOf(tree: InspectedTree): Part[] {
   const sensors = Object.entries(tree.sensors).map(([sensor, values]) => {
     return { title: sensor === "radio" ? "Radio" : `Sensor: ${sensor}`, section: { sensor }, values };
   });
+  const links = sensors.filter(({ title }) => title === "Radio");
   const plotted = new Set([...liveColumns(tree.id), ...tree.columns.map(({ name }) => name)]);
   const motion = new Set(MOTION.map(({ name }) => name)).add("heading"); // earlier name of the yaw
   return [
     { title: "Motion", section: "state", values: MOTION },
+    ...links,
     { title: "State", section: "state", values: tree.columns.filter(({ name }) => !motion.has(name)) },
     {
       title: "Internal state, without plots",
@@ -183,7 +185,7 @@ export function partsOf(tree: InspectedTree): Part[] {
       values: tree.state.filter(({ name }) => !plotted.has(name)),
     },
     { title: "Command", section: "command", values: tree.command },
-    ...sensors,
+    ...sensors.filter((part) => !links.includes(part)),
     { title: "Parameters", section: "parameters", values: tree.parameters },
   ];
 }

@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { contactOf } from "../state/events";
-import { formatCount, formatTime } from "../state/format";
+import { formatCount, formatDetail, formatTime } from "../state/format";
 import { camera, clock, roster, select, showNotice, source } from "../state/store";
 import type { EventTree } from "../wire/schema";
 import { stage } from "./actions";
@@ -67,14 +67,19 @@ export function filterEvents(events: readonly EventTree[], kind: string, query: 
 function EventLine({ event, top }: { event: EventTree | undefined; top: string }) {
   if (event === undefined) return null;
   return (
-    <button type="button" class="event-row" style={{ top }} title={`Tick ${event.tick}`} onClick={() => jumpTo(event)}>
+    <button
+      type="button"
+      class="event-row"
+      style={{ top }}
+      title={`Tick ${event.tick}: ${event.detail}`}
+      onClick={() => jumpTo(event)}>
       <span class="number faint">{formatTime(timeOf(event))}</span>
       <span class="kind ellipsis">
         <span class="dot" style={{ color: `var(${colourOf(event.kind)})` }} />
         {event.kind}
       </span>
       <span class="ellipsis">{nameOf(event.subject)}</span>
-      <span class="ellipsis faint">{event.detail}</span>
+      <span class="ellipsis faint">{formatDetail(event.detail)}</span>
     </button>
   );
 }

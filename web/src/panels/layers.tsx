@@ -33,7 +33,7 @@ const NAMES: Readonly<Record<keyof Layers, string>> = {
   links: "Radio links by SINR",
   stations: "Ground stations",
   ranges: "Radio ranges",
-  jamming: "Jammers, spoofers and where they jam",
+  jamming: "Jammers and their footprints",
   coverage: "Radio coverage",
 };
 

@@ -7,7 +7,7 @@ export function RadioLegend() {
   const { links, jamming, coverage: map } = layers.value;
   const tree = coverage.value;
   const needed = Math.round(radio.value?.fleets[0]?.radios[0]?.needed ?? 0);
-  const edges = jamming && tree !== null && radio.value?.jammers.some(({ on }) => on) === true;
+  const edges = jamming && tree !== null && radio.value?.jammers.some(({ active }) => active > 0) === true;
   if (!links && !edges && !(map && tree)) return null;
   return (
     <div class="floating legend radio">
@@ -49,14 +49,18 @@ function CoverageBar() {
   const unit = quantity === "power" ? "dBm" : "dB";
   const name = `${quantity === "power" ? "received power" : "SINR"}, ${height} m up`;
   const text = (value: number) => `${value.toFixed(0).replace("-", "−")} ${unit}`;
+  const least = quantity === "power" ? tree.sensitivity : tree.needed;
   return (
-    <div role="img" aria-label={`Coverage: ${name} from ${text(low)} to ${text(high)}`}>
+    <div role="img" aria-label={`Coverage: ${name} from ${text(low)} to ${text(high)}, usable from ${text(least)}`}>
       <span class="label">{name}</span>
-      <div class="bar-ramp" style={{ background: rampGradient(theme.value) }} />
-      <div class="ends number">
-        <span>{text(low)}</span>
-        <span>{text(high)}</span>
+      <div class="bar-ramp marked" style={{ background: rampGradient(theme.value) }}>
+        <span style={{ left: `${(100 * (least - low)) / (high - low)}%` }} />
       </div>
+      <div class="ends number">
+        <span>{quantity === "sinr" ? `≤ ${text(low)}` : text(low)}</span>
+        <span>≥ {text(high)}</span>
+      </div>
+      <span class="number faint">usable from {text(least)}</span>
     </div>
   );
 }

@@ -1,18 +1,17 @@
-// The radio panel: numbers of links, jammers with switches, coverage, the budget of a link, and the spectrum.
+// The radio panel: numbers of links and packets, jammers and spoofers, coverage, the budget of a link, and the spectrum.
 
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { setCanvasTool } from "../control/pointer";
 import { call } from "../net/connection";
 import { reasonOf } from "../net/rpc";
 import { formatCount } from "../state/format";
 import { type CoverageChoice, coverageChoice, hasRadio, radio } from "../state/radio";
-import { groundAt } from "../state/scenery";
-import { focus, layers, live, readOnlyReason, roster, selection } from "../state/store";
-import type { JammerTree, LinkBudgetTree, RadioTree, SpooferTree } from "../wire/schema";
-import { attempt, setLayer, stage } from "./actions";
+import { focus, layers, live, roster, selection, source } from "../state/store";
+import type { LinkBudgetTree, RadioTree } from "../wire/schema";
+import { setLayer } from "./actions";
+import { Emitters } from "./emitters";
 import { polled, Waterfall } from "./waterfall";
-import { Button, Empty, Switch } from "./widgets";
+import { Empty, Switch } from "./widgets";
 
 const EVERY = 500; // ms
 
@@ -28,8 +27,9 @@ export function RadioPanel() {
   return (
     <div class="panel-body radio-panel">
       <Numbers tree={tree} />
-      <Emitters title="Jammers" method="set_jammer" emitters={tree.jammers} />
-      <Emitters title="Spoofers of satellite navigation" method="set_spoofer" emitters={tree.spoofers} />
+      {source.value?.routes === undefined && <Packets tree={tree} /> /* not in an opened recording */}
+      <Emitters title="Jammers" method="set_jammer" emitters={tree.jammers} last={tree.spoofers.length === 0} />
+      <Emitters title="Spoofers of satellite navigation" method="set_spoofer" emitters={tree.spoofers} last />
       {live.value && <Coverage tree={tree} />}
       {live.value && <Budget tree={tree} />}
       {live.value && <Spectrum tree={tree} />}
@@ -40,11 +40,7 @@ export function RadioPanel() {
 function Numbers({ tree }: { tree: RadioTree }) {
   const facts: [string, number][] = [
     ["stations", new Set(tree.stations.map(({ name }) => name)).size],
-    ["usable links", tree.up],
-    ["jammed", tree.jammed],
-    ["came up", tree.ups],
-    ["dropped", tree.downs],
-    ...messagesIn(tree),
+    ...(source.value?.routes === undefined ? linksIn(tree) : []), // not in an opened recording
   ];
   return (
     <dl class="facts">
@@ -60,108 +56,61 @@ function Numbers({ tree }: { tree: RadioTree }) {
   );
 }
 
-/** Numbers of messages, if any were sent. */
-function messagesIn({ traffic }: RadioTree): [string, number][] {
-  const { sent = 0, delivered = 0, lost = 0, no_route = 0, expired = 0, queue_full = 0, ttl = 0 } = traffic;
-  if (sent === 0) return [];
+function linksIn({ up, jammed, ups, downs }: RadioTree): [string, number][] {
   return [
-    ["sent", sent],
-    ["delivered", delivered],
-    ["lost", lost + no_route + expired + queue_full + ttl],
+    ["links up", up],
+    ["jammed", jammed],
+    ["came up", ups],
+    ["dropped", downs],
   ];
 }
 
-/** `2.4 GHz`, `868 MHz`. */
-export function formatFrequency(hertz: number): string {
-  if (hertz >= 1e9) return `${Number((hertz / 1e9).toPrecision(4))} GHz`;
-  return hertz >= 1e6 ? `${Number((hertz / 1e6).toPrecision(4))} MHz` : `${Number((hertz / 1e3).toPrecision(4))} kHz`;
+// packets ------------------------------------------------------------------------------------------------------------
+
+type PacketRow = readonly [name: string, sent: number, delivered: number, lost: number, dropped: number];
+
+/** Counts of messages and of the packets of services, of those that were sent; dropped: by full queues, or replaced. */
+export function packetRows({ traffic, services }: RadioTree): PacketRow[] {
+  const { sent = 0, delivered = 0, lost = 0, no_route = 0, expired = 0, queue_full = 0, ttl = 0 } = traffic;
+  const messages: PacketRow = ["messages", sent, delivered, lost + no_route + expired + ttl, queue_full];
+  const others = Object.entries(services).map(
+    ([name, one]): PacketRow => [name, one.sent, one.delivered, one.lost, one.dropped],
+  );
+  return [messages, ...others].filter(([, count]) => count > 0);
 }
 
-// jammers ------------------------------------------------------------------------------------------------------------
-
-type Emitter = JammerTree | SpooferTree;
-type Setter = "set_jammer" | "set_spoofer";
-
-interface EmittersProps {
-  title: string;
-  method: Setter;
-  emitters: readonly Emitter[];
-}
-
-function Emitters({ title, method, emitters }: EmittersProps) {
-  const moving = useSignal<string | null>(null);
-  useEffect(() => {
-    const name = moving.value;
-    if (name === null) return undefined;
-    setCanvasTool({
-      dragFrom: () => null,
-      hover: () => {},
-      click: (x, y) => {
-        const point = stage.peek()?.groundPoint(x, y);
-        moving.value = null;
-        if (point) void move(method, name, point);
-      },
-    });
-    const key = (event: KeyboardEvent) => {
-      if (event.key === "Escape") moving.value = null;
-    };
-    window.addEventListener("keydown", key);
-    return () => {
-      setCanvasTool(null);
-      window.removeEventListener("keydown", key);
-    };
-  }, [moving.value]);
-  if (emitters.length === 0) return null;
-  const reason = readOnlyReason.value;
+function Packets({ tree }: { tree: RadioTree }) {
+  const rows = packetRows(tree);
+  if (rows.length === 0) return null;
   return (
     <section class="form">
-      <h3 class="label">
-        {title} <span class="number">{formatCount(emitters.length)}</span>
-      </h3>
-      <ul class="jammers">
-        {emitters.map((one) => (
-          <li key={one.name} class="row">
-            <div class="grow">
-              <Switch
-                label={one.name}
-                on={one.on}
-                onChange={(on) => void attempt(one.name, method, { name: one.name, on })}
-              />
-              <p class="faint number">{about(one)}</p>
-            </div>
-            <Button
-              look="bare small"
-              icon="go"
-              label={`Move ${one.name}: click on the ground`}
-              pressed={moving.value === one.name}
-              disabled={reason !== ""}
-              {...(reason !== "" && { title: reason })}
-              onClick={() => (moving.value = moving.value === one.name ? null : one.name)}
-            />
-          </li>
-        ))}
-      </ul>
-      {moving.value !== null && <p class="faint">Click on the ground where {moving.value} stands from now on.</p>}
+      <h3 class="label">Packets</h3>
+      <table class="table packets">
+        <thead>
+          <tr>
+            <th scope="col" />
+            {["sent", "delivered", "lost", "dropped"].map((name) => (
+              <th key={name} scope="col" class="number">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(([name, ...counts]) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              {counts.map((count, k) => (
+                <td key={k} class="number">
+                  {formatCount(count)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
     </section>
   );
-}
-
-/** `barrage, 2.4 GHz, 17 dBm, on relays[0]`. */
-function about(one: Emitter): string {
-  const carried = one.vehicle === null ? "" : `, on ${one.vehicle}`;
-  if ("captured" in one) return `${one.power.toFixed(0)} dBm, ${formatCount(one.captured)} captured${carried}`;
-  const { kind, frequency, power, false_frames } = one;
-  const frames = kind === "deceptive" ? `, ${formatCount(Math.round(false_frames))} false frames` : "";
-  return `${kind}, ${formatFrequency(frequency)}, ${power.toFixed(0)} dBm${carried}${frames}`;
-}
-
-/** A jammer keeps its height above the ground. */
-async function move(method: Setter, name: string, [x, y, z]: readonly [number, number, number]): Promise<void> {
-  const { jammers = [], spoofers = [] } = radio.peek() ?? {};
-  const before = [...jammers, ...spoofers].find((one) => one.name === name)?.position;
-  const above = before ? Math.max(before[2] - groundAt(before[0], before[1]), 0) : 2;
-  const position = [x, y, z + above].map((one) => Math.round(100 * one) / 100);
-  await attempt(name, method, { name, position });
 }
 
 // coverage -----------------------------------------------------------------------------------------------------------
@@ -242,6 +191,7 @@ const ROWS: readonly [keyof LinkBudgetTree, string, string, number, 1 | -1][] = 
   ["interference", "interference", "dBm", 1, 1],
   ["jamming", "jamming", "dBm", 1, 1],
   ["sinr", "SINR", "dB", 1, 1],
+  ["burst_sinr", "SINR in bursts of a jammer", "dB", 1, 1],
   ["needed", "needed SINR", "dB", 1, 1],
 ];
 const NOTHING = -290; // dBm: nothing at all
@@ -307,10 +257,16 @@ function Budget({ tree }: { tree: RadioTree }) {
   );
 }
 
+/** Hide what the link does not have: another band, bursts of jammers. */
+function isShown(name: keyof LinkBudgetTree, budget: LinkBudgetTree): boolean {
+  if (name === "outside") return budget.outside !== 0;
+  return name !== "burst_sinr" || budget.burst_share > 0;
+}
+
 function BudgetTable({ budget }: { budget: LinkBudgetTree }) {
   return (
     <dl class="link-budget">
-      {ROWS.map(([name, label, unit, digits, sign]) => {
+      {ROWS.filter(([name]) => isShown(name, budget)).map(([name, label, unit, digits, sign]) => {
         const value = sign * (budget[name] as number);
         const text = value < NOTHING ? "none" : `${(value || 0).toFixed(digits).replace("-", "−")} ${unit}`;
         const model = name === "path_loss" ? ` (${budget.model.replaceAll("_", " ")})` : "";
@@ -334,12 +290,17 @@ function BudgetTable({ budget }: { budget: LinkBudgetTree }) {
 function Spectrum({ tree }: { tree: RadioTree }) {
   const row = focus.value === null ? undefined : roster.value.rowOfId(focus.value);
   const fleet = row === undefined ? undefined : roster.value.fleetAt(row)?.name;
-  const fitted = tree.fleets.some(({ name }) => name === fleet);
-  const receiver = row !== undefined && fitted ? roster.value.nameAt(row) : tree.stations[0]?.name;
+  const own = tree.fleets.find(({ name }) => name === fleet)?.radios[0];
+  const [receiver, type] =
+    row !== undefined && own ? [roster.value.nameAt(row), own] : [tree.stations[0]?.name, tree.stations[0]?.radio];
   return (
     <section class="form">
       <h3 class="label">Spectrum at {receiver ?? "a receiver"}</h3>
-      {receiver === undefined ? <p class="faint">Select a vehicle with a radio.</p> : <Waterfall receiver={receiver} />}
+      {receiver === undefined || type === undefined ? (
+        <p class="faint">Select a vehicle with a radio.</p>
+      ) : (
+        <Waterfall receiver={receiver} bandwidth={type.bandwidth} />
+      )}
     </section>
   );
 }

@@ -41,10 +41,13 @@ function recordedSections(sample: Sample, row: number, id: number, columns: read
     const [title, name] = placeOf(column);
     parts.set(title, [...(parts.get(title) ?? []), { column, name, value }]);
   }
-  return [...parts].map(([title, values]) => ({ title, values }));
+  const sections = [...parts].map(([title, values]) => ({ title, values }));
+  return sections.sort((a, b) => ORDER.indexOf(b.title) - ORDER.indexOf(a.title));
 }
 
 const SENSOR = "Sensor: "; // titles of sections
+const RADIO = "Radio";
+const ORDER: readonly string[] = [RADIO, "Motion"]; // on top, the last one first
 
 /** The section of a column, and its name there. */
 function placeOf(column: string): [title: string, name: string] {
@@ -52,6 +55,7 @@ function placeOf(column: string): [title: string, name: string] {
   const dot = column.indexOf(".");
   if (dot < 0) return ["State", column];
   const [first, rest] = [column.slice(0, dot), column.slice(dot + 1)];
+  if (first === "radio") return [RADIO, rest];
   return first === "command" ? ["Command", rest] : [`${SENSOR}${first}`, rest];
 }
 
@@ -161,8 +165,12 @@ function Part({ id, part, query }: { id: number; part: RecordedSection; query: s
           <PlotButton id={id} column={column} unit={unitOf(id, column)} />
         </div>
       ))}
-      {isRecording() && part.title.startsWith(SENSOR) && (
-        <SensorArrays id={id} fleet={fleetOf(id)} sensor={part.title.slice(SENSOR.length)} />
+      {isRecording() && (part.title === RADIO || part.title.startsWith(SENSOR)) && (
+        <SensorArrays
+          id={id}
+          fleet={fleetOf(id)}
+          sensor={part.title === RADIO ? "radio" : part.title.slice(SENSOR.length)}
+        />
       )}
     </details>
   );

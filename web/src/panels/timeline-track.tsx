@@ -26,6 +26,18 @@ const KINDS: Readonly<Record<string, string>> = {
   crashed: "--red",
   barrier_timeout: "--red",
   target_lost: "--amber",
+  link_up: "--green",
+  link_down: "--amber",
+  contact_lost: "--amber",
+  contact_regained: "--green",
+  lost_link: "--amber",
+  missing: "--red",
+  network_joined: "--green",
+  network_split: "--amber",
+  jammed: "--red",
+  unjammed: "--green",
+  gnss_spoofed: "--red",
+  gnss_released: "--green",
 };
 const OTHERS = ["--accent", "--green", "--amber", "--soft"];
 

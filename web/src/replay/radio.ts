@@ -1,38 +1,69 @@
-// The radio of a recording: jammers as the events up to a position have changed them.
+// The radio of a recording: jammers and spoofers by their schedules and as events have changed them.
+import { type Emitter, type EmitterPlan, isScheduled } from "../state/emitters";
 import type { TimedEvent } from "../state/events";
-import type { JammerTree, RadioTree, SpooferTree } from "../wire/schema";
+import type { RadioTree } from "../wire/schema";
 
 const CHANGE = /(\w+) (\[[^\]]*\]|[^,]+)(?:, |$)/g;
+type Plans = ReadonlyMap<string, EmitterPlan>;
 
-export function radioAt(begin: RadioTree | null, events: readonly TimedEvent[], position: number): RadioTree | null {
+/** The radio after `events`, at a simulated time, s; `begin`: at the beginning of the recording. */
+export function radioAt(
+  begin: RadioTree | null,
+  plans: Plans,
+  events: readonly TimedEvent[],
+  time: number,
+): RadioTree | null {
   if (begin === null || begin.jammers.length + begin.spoofers.length === 0) return begin;
-  const jammers = new Map(begin.jammers.map((one) => [one.name, one]));
-  const spoofers = new Map(begin.spoofers.map((one) => [one.name, one]));
-  for (const { kind, subject, detail, time } of events) {
-    if ((time ?? 0) > position) continue;
-    const jammer = kind === "jammer" ? jammers.get(subject) : undefined;
-    const spoofer = kind === "spoofer" ? spoofers.get(subject) : undefined;
-    if (jammer) jammers.set(subject, { ...changed(jammer, detail), active: isOn(jammer, detail) ? 1 : 0 });
-    if (spoofer) spoofers.set(subject, { ...changed(spoofer, detail), active: isOn(spoofer, detail) });
-  }
-  return { ...begin, jammers: [...jammers.values()], spoofers: [...spoofers.values()] };
+  const now = <One extends Emitter>(kind: string, one: One): One => {
+    const own = events.filter((event) => event.kind === kind && event.subject === one.name);
+    return own.reduce((before, { detail }) => changed(before, detail), one);
+  };
+  const captured = capturedAfter(begin, events);
+  const jammers = begin.jammers.map((one) => {
+    const jammer = now("jammer", one);
+    return { ...jammer, active: transmits(jammer, plans, time) ? one.active || 1 : 0 };
+  });
+  const spoofers = begin.spoofers.map((one) => {
+    const spoofer = now("spoofer", one);
+    return { ...spoofer, active: transmits(spoofer, plans, time), captured: captured.get(one.name) ?? one.captured };
+  });
+  return { ...begin, jammers, spoofers };
 }
 
-/** Apply what an event reports: `on False, position [1.0, 2.0, 3.0]`. */
-export function changed<Emitter extends JammerTree | SpooferTree>(one: Emitter, detail: string): Emitter {
+function transmits(one: Emitter, plans: Plans, time: number): boolean {
+  return one.on && (!one.scheduled || isScheduled(plans.get(one.name)?.schedule ?? null, time));
+}
+
+/** Receivers that each spoofer has captured: those of the beginning, and what events report since. */
+function capturedAfter({ spoofers }: RadioTree, events: readonly TimedEvent[]): Map<string, number> {
+  const counts = new Map(spoofers.map(({ name, captured }) => [name, captured]));
+  const captors = new Map<string, string>(); // vehicle -> spoofer
+  const add = (spoofer: string, more: number) => counts.set(spoofer, Math.max((counts.get(spoofer) ?? 0) + more, 0));
+  for (const { kind, subject, detail } of events) {
+    if (kind !== "gnss_spoofed" && kind !== "gnss_released") continue;
+    const before = captors.get(subject) ?? (kind === "gnss_released" ? detail : undefined);
+    if (before !== undefined) add(before, -1);
+    captors.delete(subject);
+    if (kind === "gnss_released") continue;
+    captors.set(subject, detail);
+    add(detail, 1);
+  }
+  return counts;
+}
+
+/** Apply what an event reports: `on False, position [1.0, 2.0, 3.0]`. Switched by hand, a schedule does not count. */
+export function changed<One extends Emitter>(one: One, detail: string): One {
   const found = { ...one } as Record<string, unknown>;
   for (const [, name = "", text = ""] of detail.matchAll(CHANGE)) {
-    if (name === "on") found["on"] = text === "True";
+    if (name === "on") Object.assign(found, { on: text === "True", scheduled: false });
+    else if (name === "scheduled")
+      Object.assign(found, text === "True" ? { on: true, scheduled: true } : { scheduled: false });
     else if (name === "vehicle") Object.assign(found, { vehicle: text, position: null });
     else if (name === "position") Object.assign(found, { position: placeIn(text) ?? one.position, vehicle: null });
     else if (["power", "frequency", "bandwidth"].includes(name) && Number.isFinite(Number(text)))
       found[name] = Number(text);
   }
-  return found as unknown as Emitter;
-}
-
-function isOn(one: JammerTree | SpooferTree, detail: string): boolean {
-  return changed(one, detail).on;
+  return found as unknown as One;
 }
 
 function placeIn(text: string): [number, number, number] | null {

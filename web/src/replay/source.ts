@@ -1,5 +1,6 @@
 // A recording as a frame source: frames at its timeline's position, markers, events and columns.
 import { batch, computed, signal } from "@preact/signals";
+import { plansIn } from "../state/emitters";
 import type { TimedEvent } from "../state/events";
 import { MarkerBoard } from "../state/markers";
 import { Roster } from "../state/roster";
@@ -100,8 +101,16 @@ export class RecordingSource implements FrameSource {
   /** The shown frame: the first one of the present sample. */
   readonly shown = signal<Frame | null>(null);
   private readonly moment = computed(() => Math.floor(2 * this.timeline.position.value) / 2); // s
-  /** Jammers as the events up to the position have changed them. */
-  readonly radio = computed(() => radioAt(this.recording.surroundings.radio, this.events.value, this.moment.value));
+  private readonly begun = computed(() => this.shown.value !== null);
+  /** Jammers and spoofers at the position: by their schedules, and as the events up to it have changed them. */
+  readonly radio = computed(() => {
+    const { radio, radioSection } = this.recording.surroundings;
+    const moment = this.moment.value;
+    const start = this.recording.starts[this.recording.sectionAt(moment)] ?? 0;
+    const events = this.events.value.filter(({ time }) => time >= start - 1e-6 && time <= moment + 1e-6);
+    const time = this.begun.value ? (this.simulated(moment) ?? moment) : moment;
+    return radioAt(radio, plansIn(radioSection), events, time);
+  });
   private readonly raceLog = computed(() => raceEntries(this.events.value));
   /** Twice a second while playing, otherwise at each sample. */
   private readonly raceMoment = computed(() => {
@@ -152,6 +161,10 @@ export class RecordingSource implements FrameSource {
 
   get arrays(): Surroundings["arrays"] {
     return this.recording.surroundings.arrays;
+  }
+
+  get radioSection(): unknown {
+    return this.recording.surroundings.radioSection;
   }
 
   get rate(): number {

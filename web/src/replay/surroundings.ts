@@ -14,12 +14,14 @@ export interface Surroundings {
   looks: ReadonlyMap<string, Appearance>; // by fleet
   arrays: ReadonlyMap<string, readonly ArrayTree[]>; // of sensors, by fleet
   radio: RadioTree | null; // at the beginning
+  radioSection: unknown; // of the scenario: schedules, sweeps and vehicles of jammers and spoofers
   race: RecordedRace | null;
 }
 
 /** Unreadable parts are left out: the samples can be shown without them. */
 export async function surroundingsIn(metadata: Metadata): Promise<Surroundings> {
   const scenery = metadata?.get("scenery");
+  const radio = tree(parsed(metadata?.get("radio")));
   return {
     routes: list(parsed(metadata?.get("routes"))).filter((route) => Array.isArray(route["points"])) as never,
     scenery: scenery ? await sceneryIn(scenery).catch(() => null) : null,
@@ -32,7 +34,8 @@ export async function surroundingsIn(metadata: Metadata): Promise<Surroundings> 
         list(own).filter(isArray) as never,
       ]),
     ),
-    radio: radioIn(tree(parsed(metadata?.get("radio")))),
+    radio: radioIn(radio),
+    radioSection: radio["section"],
     race: raceIn(tree(parsed(metadata?.get("race")))),
   };
 }
@@ -111,7 +114,7 @@ function radioIn(found: Tree): RadioTree | null {
     list(stations).every(({ position, radio }) => isPlace(position) && isRadio(tree(radio))) &&
     list(jammers).every(({ name, position }) => typeof name === "string" && (position === null || isPlace(position)));
   const spoofers = list(found["spoofers"]).filter(({ position }) => position === null || isPlace(position));
-  return valid ? ({ traffic: {}, ...found, spoofers } as unknown as RadioTree) : null;
+  return valid ? ({ traffic: {}, services: {}, ...found, spoofers } as unknown as RadioTree) : null;
 }
 
 function raceIn(found: Tree): RecordedRace | null {

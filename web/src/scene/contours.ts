@@ -10,6 +10,47 @@ export interface Grid {
   side: number;
 }
 
+/** Values averaged with their neighbours (1 2 1 in both directions), so that lines of equal value have few islands. */
+export function smoothed(values: ArrayLike<number>, side: number): Float64Array {
+  const along = (given: ArrayLike<number>, step: number, other: number) => {
+    const found = new Float64Array(side * side);
+    for (let j = 0; j < side; j++) {
+      for (let i = 0; i < side; i++) {
+        const at = j * other + i * step;
+        const [before, own, after] = [i > 0 ? at - step : at, at, i + 1 < side ? at + step : at].map((k) => given[k]);
+        found[at] = 0.25 * ((before as number) + (after as number)) + 0.5 * (own as number);
+      }
+    }
+    return found;
+  };
+  return along(along(values, 1, side), side, 1);
+}
+
+/** Values on a grid with `parts` cells for each one, by cubic interpolation (Catmull-Rom). */
+export function refined(values: ArrayLike<number>, side: number, parts: number): Float64Array {
+  const fine = parts * (side - 1) + 1;
+  const across = new Float64Array(side * fine); // rows of values, finer along x only
+  for (let j = 0; j < side; j++) {
+    for (let i = 0; i < fine; i++) across[j * fine + i] = cubic((k) => values[j * side + k] as number, side, i / parts);
+  }
+  const found = new Float64Array(fine * fine);
+  for (let j = 0; j < fine; j++) {
+    for (let i = 0; i < fine; i++) {
+      found[j * fine + i] = cubic((k) => across[k * fine + i] as number, side, j / parts);
+    }
+  }
+  return found;
+}
+
+function cubic(value: Values, count: number, at: number): number {
+  const k = Math.min(Math.floor(at), count - 2);
+  const t = at - k;
+  const [b, c] = [value(k), value(k + 1)];
+  const a = k > 0 ? value(k - 1) : 2 * b - c; // beyond the edge: straight on
+  const d = k + 2 < count ? value(k + 2) : 2 * c - b;
+  return b + 0.5 * t * (c - a + t * (2 * a - 5 * b + 4 * c - d + t * (3 * (b - c) + d - a)));
+}
+
 /** Segments x1, y1, x2, y2 along which the values are 0. */
 export function zeroLines({ x, y, cell, side }: Grid, valueAt: Values): number[] {
   const lines: number[] = [];
@@ -17,6 +58,7 @@ export function zeroLines({ x, y, cell, side }: Grid, valueAt: Values): number[]
     for (let i = 0; i + 1 < side; i++) {
       const k = j * side + i;
       const [a, b, c, d] = [valueAt(k), valueAt(k + 1), valueAt(k + side + 1), valueAt(k + side)] as const;
+      if (a > 0 === b > 0 && b > 0 === c > 0 && c > 0 === d > 0) continue;
       // crossings of the lower, right, upper and left edge of the cell, in this order
       const crossings: [number, number][] = [];
       if (a > 0 !== b > 0) crossings.push([i + a / (a - b), j]);

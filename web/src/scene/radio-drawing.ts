@@ -9,6 +9,7 @@ import {
   Mesh,
   RawShaderMaterial,
 } from "three";
+import { planOf, statusOf } from "../state/emitters";
 import { coverage, coverageChoice, coverageSpan, radio } from "../state/radio";
 import { followLinks, type LinkSet, linksAt } from "../state/radio-links";
 import { followCoverage } from "../state/radio-survey";
@@ -16,7 +17,7 @@ import { groundAt, scenery } from "../state/scenery";
 import { type Layers, layers, selection } from "../state/store";
 import type { CoverageTree, JammerTree, RadioTree, SpooferTree } from "../wire/schema";
 import { rampTable } from "./colour-ramp";
-import { zeroLines } from "./contours";
+import { refined, smoothed, zeroLines } from "./contours";
 import type { Overlay } from "./overlay";
 import { bytes, type Rgba, Ribbons, UNDERNEATH } from "./ribbons";
 import { cssOf, raw, type Skin } from "./skin";
@@ -30,6 +31,7 @@ const SIDES = 72; // of a range
 const MOST_RANGES = 24;
 const SPOOFER = { dark: raw("#d58cff"), light: raw("#8a2fc4") };
 const LIFT = 1.5; // m above the ground
+const FINER = 4; // parts of a cell, of smooth edges
 
 /** Red at the SINR that is needed, amber 10 dB above it, green from 20 dB on. */
 export function linkColour(margin: number, { red, amber, green }: Skin, opacity = 220): Rgba {
@@ -103,7 +105,8 @@ export class RadioDrawing {
       words(overlay, view, name, position, cssOf(view.skin.accent));
     }
     for (const { place, one, colour } of this.jammers) {
-      words(overlay, view, one.on ? one.name : `${one.name} (off)`, place, cssOf(colour));
+      const status = statusOf(one, planOf(one));
+      words(overlay, view, status === "transmits" ? one.name : `${one.name} (${status})`, place, cssOf(colour));
     }
   }
 
@@ -150,7 +153,8 @@ export class RadioDrawing {
       const row = one.vehicle === null ? undefined : vehicles.roster?.rowOfName(one.vehicle);
       const place = row === undefined ? one.position : vehicles.blend.position(row);
       if (!place) continue;
-      const skin = one.on ? ("captured" in one ? SPOOFER[view.skin.theme] : view.skin.red) : view.skin.faint;
+      const strong = "captured" in one ? SPOOFER[view.skin.theme] : view.skin.red;
+      const skin = Number(one.active) > 0 ? strong : view.skin.faint;
       this.jammers.push({ place, one, colour: skin });
       const colour = bytes(skin, 255);
       const r = pixels(view, place, 11);
@@ -194,7 +198,7 @@ export class RadioDrawing {
     ranges.show();
   }
 
-  /** Where jammers are as strong as the noise (amber), and as the strongest signal (red). */
+  /** Where jammers are as strong as the noise (amber), and as the strongest signal (red), as means of nearby cells. */
   private drawEdges(view: ViewState, shown: boolean): void {
     const { edges } = this;
     const tree = shown ? coverage.peek() : null;
@@ -203,12 +207,24 @@ export class RadioDrawing {
     if (basis.every((one, k) => one === this.edged[k])) return;
     this.edged = basis;
     edges.clear();
-    if (tree && radio.peek()?.jammers.some(({ on }) => on)) {
-      const { power, jamming, noise } = tree;
-      const above = (k: number) => (jamming[k] as number) - noise;
-      const ahead = (k: number) => (jamming[k] as number) - Math.max(power[k] as number, noise);
-      drape(edges, zeroLines(tree, above), 2, bytes(view.skin.amber, 230), tree.cell);
-      drape(edges, zeroLines(tree, ahead), 2.6, bytes(view.skin.red, 240), tree.cell);
+    if (tree) {
+      const { side, power, jamming, noise } = tree;
+      const above = jamming.map((one) => one - noise);
+      const ahead = jamming.map((one, k) => one - Math.max(power[k] as number, noise));
+      for (const [values, width, colour] of [
+        [above, 2, bytes(view.skin.amber, 230)],
+        [ahead, 2.6, bytes(view.skin.red, 240)],
+      ] as const) {
+        const fine = refined(smoothed(values, side), side, FINER);
+        const grid = { ...tree, cell: tree.cell / FINER, side: FINER * (side - 1) + 1 };
+        drape(
+          edges,
+          zeroLines(grid, (k) => fine[k] as number),
+          width,
+          colour,
+          tree.cell,
+        );
+      }
     }
     edges.show();
   }
@@ -278,16 +294,16 @@ void main() {
 const FRAGMENT = /* glsl */ `precision highp float;
 in float value;
 uniform vec3 colours[17];
-uniform float opacity;
+uniform float opacity, low;
 out vec4 shown;
 void main() {
   float along = clamp(value, 0.0, 1.0) * 16.0;
   int k = int(min(floor(along), 15.0));
   vec3 colour = mix(colours[k], colours[k + 1], along - float(k));
-  shown = vec4(colour, opacity * smoothstep(-0.12, 0.06, value));
+  shown = vec4(colour, opacity * max(low, smoothstep(-0.12, 0.06, value)));
 }`;
 
-/** A surface that follows the ground, coloured by value; nothing where the value is below the colours. */
+/** A surface that follows the ground, coloured by value. Power below the colours is not drawn; low SINR is. */
 class HeatMap {
   readonly object: Mesh<BufferGeometry, RawShaderMaterial>;
   cells = 0;
@@ -299,7 +315,7 @@ class HeatMap {
       glslVersion: GLSL3,
       vertexShader: VERTEX,
       fragmentShader: FRAGMENT,
-      uniforms: { colours: { value: [] as number[] }, opacity: { value: 0.62 } },
+      uniforms: { colours: { value: [] as number[] }, opacity: { value: 0.62 }, low: { value: 0 } },
       ...UNDERNEATH,
       depthWrite: false,
       side: 2,
@@ -321,6 +337,7 @@ class HeatMap {
       [0, 1, 2].map((i) => (table[3 * Math.round((255 * k) / 16) + i] as number) / 255),
     );
     (this.object.material.uniforms["colours"] as { value: number[] }).value = colours.flat();
+    (this.object.material.uniforms["low"] as { value: number }).value = quantity === "sinr" ? 1 : 0;
     this.fill(tree, tree[quantity], coverageSpan(tree, quantity));
   }
 

@@ -68,6 +68,18 @@ export function formatUnit(unit: string): string {
     .replaceAll("*", "·");
 }
 
+const LONG = /(?<![\w.])-?\d+\.\d+(?:e[+-]?\d+)?(?![\w.])/gi;
+
+/** The text of an event with numbers of at most two decimals, or two digits below 0.1: `at 12.35, -3 m`. */
+export function formatDetail(detail: string): string {
+  return detail.replace(LONG, (text) => {
+    const value = Number(text);
+    const size = Math.abs(value);
+    if (size >= 1e15 || (size > 0 && size < 1e-4)) return text;
+    return String(Number(size >= 0.1 || size === 0 ? value.toFixed(2) : value.toPrecision(2)));
+  });
+}
+
 /** `yaw_rate` -> `yaw rate`. */
 export function wordsOf(name: string): string {
   return name.replaceAll("_", " ");

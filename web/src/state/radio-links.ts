@@ -1,4 +1,4 @@
-// Links of all vehicles, requested while their layer is shown: pairs of rows and stations with their SINR.
+// Links of all vehicles, requested while their layer is shown: pairs of rows and stations by their SINR.
 import { effect } from "@preact/signals";
 import type { ColumnBlock, Frame } from "../wire/frame";
 import { type ColumnRequest, listOf, onColumns, requestColumns } from "./columns";
@@ -13,6 +13,8 @@ const MANY = 2000; // vehicles
 const MOST = 8000; // drawn links; of more, the best of each vehicle
 const NO_PEER = -1;
 const PEERS = "radio.peers";
+const COLUMNS = [PEERS, "radio.peer_sinr", "radio.jammed"];
+const HEARD = ["radio.uplink", "radio.station"]; // what stations hear; not in recordings of earlier versions
 
 /** Links between rows of a roster; a station is -2 - its number. */
 export interface LinkSet {
@@ -39,11 +41,12 @@ export function followLinks(): () => void {
     linkSet = null;
     redrawRadio();
     if (!wanted) return;
-    const columns = [PEERS, "radio.peer_sinr", "radio.jammed"];
+    const heard = roster.value.fleets.some((fleet) => HEARD.every((name) => fleet.columns.includes(name)));
+    const columns = heard ? [...COLUMNS, ...HEARD] : COLUMNS;
     request = requestColumns("radio links", [{ of: null, columns, rate }]);
     onColumns(request, (frame, [block]) => {
       if (block === undefined) return;
-      linkSet = linksIn(frame, block, roster.peek());
+      linkSet = linksIn(frame, block, roster.peek(), heard);
       redrawRadio();
     });
   });
@@ -65,22 +68,34 @@ export function linksAt(time: number): LinkSet | null {
     const wanted = listOf(frame)?.columns ?? [];
     const block = frame.columns.find(({ request }) => wanted[request]?.columns[0] === PEERS);
     if (!block) continue;
-    if (block !== shownBlock) [shownBlock, shownSet] = [block, linksIn(frame, block, roster.peek())];
+    const heard = wanted[block.request]?.columns.length === COLUMNS.length + HEARD.length;
+    if (block !== shownBlock) [shownBlock, shownSet] = [block, linksIn(frame, block, roster.peek(), heard)];
     return shownSet;
   }
   return null;
 }
 
-/** Each pair once, with the better direction. */
-export function linksIn(frame: Pick<Frame, "count">, block: ColumnBlock, known: Roster): LinkSet | null {
+/** Each pair once, with the better direction; `heard`: the block has the station that hears each vehicle best. */
+export function linksIn(
+  frame: Pick<Frame, "count">,
+  block: ColumnBlock,
+  known: Roster,
+  heard: boolean,
+): LinkSet | null {
   const { vehicles, columns, values } = block;
-  const peers = (columns - 1) / 2;
+  const peers = (columns - 1 - (heard ? HEARD.length : 0)) / 2;
   if (frame.count !== known.size || vehicles !== known.size || !Number.isInteger(peers)) return null;
   const needed = neededOf(known);
   const ranks = ranksOf(values, vehicles, peers);
   const pairs = new Map<number, number>(); // lower * 2^26 + higher or station -> margin
   let [all, jammed] = [0, 0];
   const marked = new Int32Array(vehicles);
+  const add = (row: number, other: number, margin: number) => {
+    const key = Math.min(row, other) * 2 ** 26 + Math.max(row, other);
+    const before = pairs.get(key);
+    if (before === undefined || before < margin) pairs.set(key, margin);
+  };
+  const stations = radio.peek()?.stations ?? [];
   for (let row = 0; row < vehicles; row++) {
     if (values[2 * peers * vehicles + row] === 1) marked[jammed++] = row;
     for (let k = 0; k < peers; k++) {
@@ -89,11 +104,12 @@ export function linksIn(frame: Pick<Frame, "count">, block: ColumnBlock, known: 
       all += 1;
       const other = peer >= 0 ? known.rowOfId(peer) : vehicles + (-2 - peer);
       if (k >= ranks || other === undefined) continue;
-      const margin = (values[(peers + k) * vehicles + row] as number) - (needed[row] as number);
-      const key = Math.min(row, other) * 2 ** 26 + Math.max(row, other);
-      const before = pairs.get(key);
-      if (before === undefined || before < margin) pairs.set(key, margin);
+      add(row, other, (values[(peers + k) * vehicles + row] as number) - (needed[row] as number));
     }
+    if (!heard) continue;
+    const [uplink = 0, station = -1] = [1, 2].map((k) => values[(2 * peers + k) * vehicles + row]);
+    const receiver = station >= 0 ? stations[station]?.radio : undefined;
+    if (receiver) add(row, vehicles + station, uplink - receiver.needed);
   }
   const count = pairs.size;
   const found = { from: new Int32Array(count), to: new Int32Array(count), margin: new Float32Array(count) };

@@ -6,12 +6,12 @@ import { coverage, coverageChoice, hasRadio, radio, redrawRadio } from "./radio"
 import { layers, live, showNotice } from "./store";
 
 const EVERY = 1500; // ms from an answer to the next request, at least
-const SIDE = 72; // values per side
+const SIDE = 96; // values per side
 
 /** Whether a layer needs the coverage. */
 function needed(): boolean {
   const { coverage: map, jamming } = layers.value;
-  const jams = jamming && (radio.value?.jammers.some(({ active, on }) => on && active > 0) ?? false);
+  const jams = jamming && (radio.value?.jammers.some(({ active }) => active > 0) ?? false);
   return live.value && hasRadio.value && (map || jams);
 }
 
@@ -46,7 +46,7 @@ export function followCoverage(): () => void {
   let states = "";
   const stop = effect(() => {
     const { of, height } = coverageChoice.value;
-    const jammers = radio.value?.jammers.map(({ name, on, position }) => [name, on, position]);
+    const jammers = radio.value?.jammers.map(({ name, active, position }) => [name, active > 0, position]);
     const now = JSON.stringify([of, height, jammers]);
     wanted = needed();
     if (!wanted) {

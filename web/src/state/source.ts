@@ -71,6 +71,10 @@ export interface FrameSource {
   readonly rate?: number;
   /** Radio, stations and jammers at the shown position; where there are routes. */
   readonly radio?: ReadonlySignal<RadioTree | null>;
+  /** Schedules, sweeps and vehicles of jammers and spoofers in the scenario; where there are routes. */
+  readonly radioSection?: unknown;
+  /** Simulated s at a position of the timeline; null: not known yet. Without it they are the same. */
+  simulated?(position: number): number | null;
   /** Standings of the race at the shown position; where there are routes. */
   readonly standings?: ReadonlySignal<StandingsTree | null>;
   /** State of a ghost that has no data for the main source's time; "": it follows. */

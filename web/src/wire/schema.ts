@@ -360,126 +360,6 @@ export interface StandingsTree {
   fastest_sectors: readonly (readonly [string, number, number] | null)[];
 }
 
-/** A message that was received over radio; bytes are {"base64": text}. */
-export interface RadioMessageTree {
-  number: number;
-  source: string;
-  data: unknown;
-  bits: number;
-  hops: number;
-  sent: number;
-  arrived: number;
-}
-
-/** The network of radio links: vehicles and stations by component, the largest first; its weak points. */
-export interface RadioNetworkTree {
-  tick: number;
-  components: readonly (readonly string[])[];
-  articulation_points: readonly string[];
-  bridges: readonly (readonly [string, string])[];
-}
-
-/** A spoofer of satellite navigation; `captured` vehicles track its signals. */
-export interface SpooferTree {
-  name: string;
-  on: boolean;
-  active: boolean;
-  position: Point | null;
-  vehicle: string | null;
-  power: number;
-  captured: number;
-}
-
-/** Commands over the radio since the start; `delay`: mean of those delivered, s, null before the first. */
-export interface CommandTrafficTree {
-  sent: number;
-  delivered: number;
-  lost: number;
-  dropped: number;
-  waiting: number;
-  delay: number | null;
-}
-
-/** A jammer; `active` is the share of time in which it transmits, `position` (m) is null without its vehicle. */
-export interface JammerTree {
-  name: string;
-  kind: string;
-  on: boolean;
-  active: number;
-  position: Point | null;
-  vehicle: string | null;
-  power: number;
-  frequency: number;
-  bandwidth: number;
-  false_frames: number;
-}
-
-/** A radio: Hz, dBm, dB; `needed` is the least SINR of a usable link, `range` (m) that of free space. */
-export interface RadioTypeTree {
-  type: string;
-  frequency: number;
-  bandwidth: number;
-  power: number;
-  sensitivity: number;
-  noise: number;
-  needed: number;
-  range: number;
-}
-
-/** The radios of each vehicle of a fleet. */
-export interface RadioFleetTree {
-  name: string;
-  radios: readonly RadioTypeTree[];
-}
-
-/** A radio of a ground station; the column `radio.peers` has -2 - k for the k-th of them. */
-export interface StationTree {
-  name: string;
-  position: Point;
-  radio: RadioTypeTree;
-}
-
-/** Radios, stations, jammers and spoofers; audible and usable links, changes, jammed receivers. `traffic` counts messages since the start: sent, delivered, dropped by reason. */
-export interface RadioTree {
-  rate: number;
-  fleets: readonly RadioFleetTree[];
-  stations: readonly StationTree[];
-  jammers: readonly JammerTree[];
-  spoofers: readonly SpooferTree[];
-  traffic: Readonly<Record<string, number>>;
-  links: number;
-  up: number;
-  ups: number;
-  downs: number;
-  jammed: number;
-}
-
-/** Values on a square grid, rows from the south: dBm and dB. `x`, `y` (m) are those of the first value. */
-export interface CoverageTree {
-  x: number;
-  y: number;
-  cell: number;
-  side: number;
-  height: number;
-  power: readonly number[];
-  sinr: readonly number[];
-  jamming: readonly number[];
-  noise: number;
-  needed: number;
-  sensitivity: number;
-  time: number;
-}
-
-/** Power (dBm) in bins between two frequencies (Hz) at a receiver; `band` is its own. */
-export interface SpectrumTree {
-  low: number;
-  high: number;
-  band: readonly [number, number];
-  power: readonly number[];
-  noise: number;
-  time: number;
-}
-
 /** What pages show since `version` changes of it; null: as their users have chosen. */
 export interface VisualizationTree {
   version: number;
@@ -489,37 +369,6 @@ export interface VisualizationTree {
   show_coverage: boolean | null;
   show_paths: boolean | null;
   show_labels: boolean | null;
-}
-
-/** The budget of a link: m, Hz, dB, dBm, bit/s. */
-export interface LinkBudgetTree {
-  source: string;
-  to: string;
-  distance: number;
-  frequency: number;
-  power: number;
-  source_gain: number;
-  receiver_gain: number;
-  polarisation: number;
-  model: string;
-  path_loss: number;
-  diffraction: number;
-  obstacles: number;
-  shadowing: number;
-  fading: number;
-  received: number;
-  sensitivity: number;
-  noise: number;
-  interference: number;
-  jamming: number;
-  sinr: number;
-  needed: number;
-  ber: number;
-  per: number;
-  capacity: number;
-  up: boolean;
-  outside: number;
-  mismatch: string;
 }
 
 /** A line across a track: its ends (m), and where it crosses the middle line (m along it). */
@@ -609,7 +458,7 @@ export interface ZoneTree {
 export interface MemberTree {
   id: number | null;
   name: string;
-  status: "idle" | "transit" | "busy" | "damaged" | "returning" | "home" | "diverted";
+  status: "idle" | "transit" | "busy" | "damaged" | "returning" | "home" | "diverted" | "missing";
   travelled: number;
   range: number | null;
   tasks: readonly string[];
@@ -777,14 +626,256 @@ export interface Notifications {
   command_refused: RefusedTree;
 }
 
+/** A message that was received over radio. */
+export interface RadioMessageTree {
+  number: number;
+  source: string;
+  data: unknown;
+  base64: boolean;
+  bits: number;
+  hops: number;
+  sent: number;
+  arrived: number;
+}
+
+/** The network of radio links: vehicles and stations by component, the largest first; its weak points. */
+export interface RadioNetworkTree {
+  tick: number;
+  components: readonly (readonly string[])[];
+  articulation_points: readonly string[];
+  bridges: readonly (readonly [string, string])[];
+}
+
+/** A spoofer of satellite navigation; `captured` vehicles track its signals. */
+export interface SpooferTree {
+  name: string;
+  on: boolean;
+  scheduled: boolean;
+  active: boolean;
+  position: Point | null;
+  vehicle: string | null;
+  power: number;
+  captured: number;
+}
+
+/** Commands over the radio since the start; `delay`: mean of those delivered, s, null before the first. */
+export interface CommandTrafficTree {
+  sent: number;
+  delivered: number;
+  lost: number;
+  dropped: number;
+  waiting: number;
+  delay: number | null;
+}
+
+/** Packets of a service since the start; `dropped` by a full queue or for a newer one, `waiting` on their way. */
+export interface ServiceTrafficTree {
+  sent: number;
+  delivered: number;
+  lost: number;
+  dropped: number;
+  waiting: number;
+}
+
+/** The newest state of a vehicle that has arrived at its station (null before the first), and its age. */
+export interface VehicleTelemetryTree {
+  sent: number;
+  received: number;
+  time: number | null;
+  age: number | null;
+  position: Point | null;
+  orientation: Quaternion | null;
+  velocity: Point | null;
+  charge: number | null;
+}
+
+/** A jammer; `active` is the share of time in which it transmits, `position` (m) is null without its vehicle. */
+export interface JammerTree {
+  name: string;
+  kind: string;
+  on: boolean;
+  scheduled: boolean;
+  active: number;
+  position: Point | null;
+  vehicle: string | null;
+  power: number;
+  frequency: number;
+  bandwidth: number;
+  false_frames: number;
+}
+
+/** A radio: Hz, dBm, dB; `needed` is the least SINR of a usable link, `range` (m) by the mean loss of its model. */
+export interface RadioTypeTree {
+  type: string;
+  frequency: number;
+  bandwidth: number;
+  power: number;
+  sensitivity: number;
+  noise: number;
+  needed: number;
+  range: number;
+}
+
+/** The radios of each vehicle of a fleet. */
+export interface RadioFleetTree {
+  name: string;
+  radios: readonly RadioTypeTree[];
+}
+
+/** A radio of a ground station; the column `radio.peers` has -2 - k for the k-th of them. */
+export interface StationTree {
+  name: string;
+  position: Point;
+  radio: RadioTypeTree;
+}
+
+/** A ground station; `position` in m. */
+export interface GroundStationTree {
+  name: string;
+  position: Point;
+  radios: number;
+}
+
+/** Links at the last update, each direction by itself; `ups`, `downs`: changes since the start. `neglected` (dB) bounds the interference of radios beyond the reach; `rate` in Hz. */
+export interface RadioReportTree {
+  tick: number;
+  radios: number;
+  links: number;
+  up: number;
+  ups: number;
+  downs: number;
+  neglected: number;
+  outside: number;
+  jammed: number;
+  rate: number;
+}
+
+/** Radios, stations, jammers and spoofers; audible and usable links, changes, jammed receivers. `traffic` counts messages since the start: sent, delivered, dropped by reason; `services` the packets of services that have sent any: `commands`, `telemetry`, `heartbeats`, `mission`. */
+export interface RadioTree {
+  rate: number;
+  fleets: readonly RadioFleetTree[];
+  stations: readonly StationTree[];
+  jammers: readonly JammerTree[];
+  spoofers: readonly SpooferTree[];
+  traffic: Readonly<Record<string, number>>;
+  services: Readonly<Record<string, ServiceTrafficTree>>;
+  links: number;
+  up: number;
+  ups: number;
+  downs: number;
+  jammed: number;
+}
+
+/** Values on a square grid, rows from the south: dBm and dB. `x`, `y` (m) are those of the first value. */
+export interface CoverageTree {
+  x: number;
+  y: number;
+  cell: number;
+  side: number;
+  height: number;
+  power: readonly number[];
+  sinr: readonly number[];
+  jamming: readonly number[];
+  noise: number;
+  needed: number;
+  sensitivity: number;
+  time: number;
+}
+
+/** Power (dBm) in bins between two frequencies (Hz) at a receiver; `band` is its own. */
+export interface SpectrumTree {
+  low: number;
+  high: number;
+  band: readonly [number, number];
+  power: readonly number[];
+  noise: number;
+  time: number;
+}
+
+/** What a receiver gets at places: dBm, dB, dBm; `best` counts the transmitters asked for, -1: none. */
+export interface LevelsTree {
+  power: readonly number[];
+  sinr: readonly number[];
+  jamming: readonly number[];
+  best: readonly number[];
+}
+
+/** How rounds of CBBA over radio ended: messages and receptions, tasks with several winners or none, groups. */
+export interface AgreementTree {
+  agreed: boolean;
+  rounds: number;
+  seconds: number;
+  sent: number;
+  received: number;
+  conflicts: number;
+  unassigned: number;
+  parts: number;
+  settled: boolean;
+}
+
+/** The task of each vehicle, null: none; and how the vehicles came to it. */
+export interface AssignmentTree {
+  tasks: readonly (number | null)[];
+  agreement: AgreementTree;
+}
+
+/** The budget of a link: m, Hz, dB, dBm, bit/s. */
+export interface LinkBudgetTree {
+  source: string;
+  to: string;
+  distance: number;
+  frequency: number;
+  power: number;
+  source_gain: number;
+  receiver_gain: number;
+  polarisation: number;
+  model: string;
+  path_loss: number;
+  diffraction: number;
+  obstacles: number;
+  shadowing: number;
+  fading: number;
+  received: number;
+  sensitivity: number;
+  noise: number;
+  interference: number;
+  jamming: number;
+  sinr: number;
+  needed: number;
+  ber: number;
+  per: number;
+  capacity: number;
+  up: boolean;
+  outside: number;
+  mismatch: string;
+  burst_share: number;
+  burst_sinr: number;
+  collided: number;
+}
+
 /** Every method, with its parameters and result. */
 export interface Methods {
   /** Add a task to the mission. */
   add_task: { params: { task: Readonly<Record<string, unknown>> }; result: Moment };
   /** Add a no-fly zone to the mission. */
   add_zone: { params: { zone: Readonly<Record<string, unknown>> }; result: Moment };
+  /** Give each fleet or station a channel; links follow with the next update. */
+  allocate_channels: {
+    params: { groups: readonly string[]; channels: readonly number[]; method?: string };
+    result: Moment;
+  };
   /** Arm or disarm a drone. */
   arm_drone: { params: { vehicle_id?: number; vehicle?: string | number; armed: boolean }; result: Moment };
+  /** Assign a task to each vehicle by CBBA over a copy of the channel. Ticks do not wait; the run is unchanged. */
+  assign_over_radio: {
+    params: {
+      vehicles: readonly (string | number)[];
+      cost: readonly (readonly number[])[];
+      period?: number;
+      rounds?: number;
+    };
+    result: { assignment: AssignmentTree };
+  };
   /** Authenticate with the token; any other request may contain it in a field `token` instead. */
   authenticate: { params: { token: string }; result: Empty };
   /** Return the errors of a scenario, with line and column, without running it. */
@@ -853,14 +944,23 @@ export interface Methods {
   get_events: { params: { since?: number }; result: { events: readonly EventTree[] } };
   /** Return the named frames (ENU, m), each with its last pose in its parent. */
   get_frames: { params: Empty; result: FramesTree };
+  /** Return the states of others that a vehicle knows from beacons: name, age (s), x, y, z, ..., vz. */
+  get_heard: { params: { name: string | number }; result: { states: readonly Readonly<Record<string, unknown>>[] } };
   /** Return the jammers, in the order of their names; none without radio. */
   get_jammers: { params: Empty; result: { jammers: readonly JammerTree[] } };
+  /** Return received power, SINR and jamming at places. Another thread computes them; ticks do not wait. */
+  get_levels: {
+    params: { places: readonly (readonly number[])[]; of?: string | number | null; receiver?: string | number | null };
+    result: { levels: LevelsTree };
+  };
   /** Return the budget of a link at the present positions: gains and losses, SINR, packet error rate. */
-  get_link: { params: { source: string; to: string }; result: { link: LinkBudgetTree } };
+  get_link: { params: { source: string | number; to: string | number }; result: { link: LinkBudgetTree } };
   /** Return the scenario, the clock, and the fleets with their inputs, and columns or parameters. */
   get_metadata: { params: Empty; result: MetadataTree };
   /** Return the mission, in m east and north; null without one. */
   get_mission: { params: Empty; result: { mission: MissionTree | null } };
+  /** Return the noise of every receiver, dBm, in the order of their numbers. */
+  get_noise: { params: Empty; result: { noise: readonly number[] } };
   /** Return the overrides in effect: ids (in JSON-RPC as [first, count]), name and options of the behaviour. */
   get_orders: { params: Empty; result: { orders: readonly OrderTree[] } };
   /** Return the radios of fleets, the stations, the jammers and numbers of links; null without radio. */
@@ -869,6 +969,13 @@ export interface Methods {
   get_radio_commands: {
     params: { vehicle_id?: number; vehicle?: string | number };
     result: { traffic: CommandTrafficTree };
+  };
+  /** Return counts of links at the last update, and a bound of the interference that is left out. */
+  get_radio_report: { params: Empty; result: { report: RadioReportTree } };
+  /** Return the newest state of a vehicle that has arrived at its station over the radio, with its age. */
+  get_radio_telemetry: {
+    params: { vehicle_id?: number; vehicle?: string | number };
+    result: { telemetry: VehicleTelemetryTree };
   };
   /** Return the fleets, with ids and members as [first, count]. */
   get_roster: { params: Empty; result: RosterTree };
@@ -898,6 +1005,8 @@ export interface Methods {
   get_standings: { params: Empty; result: { standings: StandingsTree | null } };
   /** Return the pose and the other public columns of one vehicle. */
   get_state: { params: { vehicle_id?: number; vehicle?: string | number; frame?: FrameName }; result: StateTree };
+  /** Return the ground stations, in the order of their names. */
+  get_stations: { params: Empty; result: { stations: readonly GroundStationTree[] } };
   /** Return the race track: cones, boundaries, middle line, gates; null without one. */
   get_track: { params: Empty; result: { track: TrackTree | null } };
   /** Override the behaviour of vehicles. */
@@ -939,9 +1048,12 @@ export interface Methods {
       bits?: number | null;
       hops?: number | null;
       lifetime?: number | null;
+      base64?: boolean;
     };
     result: Moment;
   };
+  /** Return counts of packets by service that has sent any: commands, telemetry, heartbeats, mission. */
+  radio_services: { params: Empty; result: { services: Readonly<Record<string, ServiceTrafficTree>> } };
   /** Return counters of messages: sent, delivered, dropped by reason. */
   radio_traffic: { params: Empty; result: { traffic: Readonly<Record<string, number>> } };
   /** Return the cones and the start pose of a track file; an error has line and column. */
@@ -988,6 +1100,7 @@ export interface Methods {
     params: {
       name: string;
       on?: boolean | null;
+      scheduled?: boolean | null;
       position?: readonly number[] | null;
       vehicle?: string | null;
       power?: number | null;
@@ -1007,6 +1120,7 @@ export interface Methods {
     params: {
       name: string;
       on?: boolean | null;
+      scheduled?: boolean | null;
       position?: readonly number[] | null;
       vehicle?: string | null;
       power?: number | null;
@@ -1089,10 +1203,12 @@ export interface Methods {
 export const SLOW_METHODS: ReadonlySet<string> = new Set([
   "add_task",
   "add_zone",
+  "assign_over_radio",
   "check_scenario",
   "check_track",
   "damage_vehicle",
   "get_coverage",
+  "get_levels",
   "get_spectrum",
   "give_order",
   "load_scenario",

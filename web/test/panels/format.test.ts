@@ -4,6 +4,7 @@ import { paceAt, parsePace, placeOf } from "../../src/panels/transport";
 import {
   formatCompass,
   formatCount,
+  formatDetail,
   formatFactor,
   formatSpan,
   formatTime,
@@ -68,5 +69,13 @@ describe("headings", () => {
     const yaws = [0, Math.PI / 2, Math.PI, -Math.PI / 2, 78.341, Math.PI / 2 + 1e-9];
     expect(yaws.map(formatCompass)).toEqual(["090°", "000°", "270°", "180°", "281°", "000°"]);
     expect(formatCompass(Number.NaN)).toBe("–");
+  });
+
+  it("numbers in event texts with few digits", () => {
+    expect(formatDetail("position [10.123456789, -2.000000001, 3.0]")).toBe("position [10.12, -2, 3]");
+    expect(formatDetail("on True, power 33.5")).toBe("on True, power 33.5");
+    expect(formatDetail("0.012345678 N s at 12.3 m/s")).toBe("0.012 N s at 12.3 m/s");
+    expect(formatDetail("1.5e-7 rad, version 1.2.345, a1.23456")).toBe("1.5e-7 rad, version 1.2.345, a1.23456");
+    expect(formatDetail("frequency 2440000000.0")).toBe("frequency 2440000000");
   });
 });

@@ -1,9 +1,10 @@
 // The radio: links from columns, colours, lines of equal value, jammers of recordings, layers of a client.
 import { expect, test } from "vitest";
 import { changed, radioAt } from "../../src/replay/radio";
-import { zeroLines } from "../../src/scene/contours";
+import { refined, smoothed, zeroLines } from "../../src/scene/contours";
 import { linkColour } from "../../src/scene/radio-drawing";
 import { raw, type Skin } from "../../src/scene/skin";
+import { plansIn } from "../../src/state/emitters";
 import { applyRadio, applyVisualization, coverageSpan } from "../../src/state/radio";
 import { linksIn } from "../../src/state/radio-links";
 import { Roster } from "../../src/state/roster";
@@ -39,7 +40,7 @@ test("pairs are drawn once, with the better direction, above what the receiver n
   ];
   const values = new Float64Array(15);
   rows.forEach((row, vehicle) => row.forEach((value, column) => (values[column * 3 + vehicle] = value)));
-  const set = linksIn({ count: 3 }, { request: 0, vehicles: 3, columns: 5, values }, ROSTER);
+  const set = linksIn({ count: 3 }, { request: 0, vehicles: 3, columns: 5, values }, ROSTER, false);
   const found = Array.from({ length: set?.count ?? 0 }, (_, k) => [set?.from[k], set?.to[k], set?.margin[k]]);
   expect(found).toEqual([
     [0, 1, 23], // 28 dB is the better of 25 and 28
@@ -48,7 +49,35 @@ test("pairs are drawn once, with the better direction, above what the receiver n
   ]);
   expect([...(set?.jammed ?? [])]).toEqual([1]);
   expect(set?.left).toBe(0);
-  expect(linksIn({ count: 2 }, { request: 0, vehicles: 2, columns: 5, values }, ROSTER)).toBeNull();
+  expect(linksIn({ count: 2 }, { request: 0, vehicles: 2, columns: 5, values }, ROSTER, false)).toBeNull();
+});
+
+test("links that only a station hears are drawn, above what its receiver needs", () => {
+  applyRadio({ ...TREE, stations: [{ radio: { needed: 8 } }] } as unknown as RadioTree);
+  const rows: number[][] = [
+    // a neighbour and its SINR, jammed, SINR at a station, the station
+    [-2, 15, 0, 30, 0], // 10 dB above what it needs, 22 dB above what the station needs
+    [-1, -100, 1, 20, 0], // jammed: only the station hears it
+    [-1, -100, 1, -100, -1],
+  ];
+  const values = new Float64Array(15);
+  rows.forEach((row, vehicle) => row.forEach((value, column) => (values[column * 3 + vehicle] = value)));
+  const set = linksIn({ count: 3 }, { request: 0, vehicles: 3, columns: 5, values }, ROSTER, true);
+  const found = Array.from({ length: set?.count ?? 0 }, (_, k) => [set?.from[k], set?.to[k], set?.margin[k]]);
+  expect(found).toEqual([
+    [0, -2, 22],
+    [1, -2, 12],
+  ]);
+  expect([...(set?.jammed ?? [])]).toEqual([1, 2]);
+});
+
+test("smoothing keeps planes and spreads single values", () => {
+  const side = 5;
+  const plane = Array.from({ length: side * side }, (_, k) => 2 * (k % side) - 3 * Math.floor(k / side));
+  const point = plane.map((_, k) => (k === 12 ? 16 : 0));
+  const inside = [6, 7, 8, 11, 12, 13, 16, 17, 18];
+  expect(inside.map((k) => smoothed(plane, side)[k])).toEqual(inside.map((k) => plane[k]));
+  expect(inside.map((k) => smoothed(point, side)[k])).toEqual([1, 2, 1, 2, 4, 2, 1, 2, 1]);
 });
 
 test("of very many links the best of each vehicle are drawn", () => {
@@ -59,7 +88,7 @@ test("of very many links the best of each vehicle are drawn", () => {
     for (const [column, value] of [(row + 1) % count, (row + 2) % count, 20, 15, 0].entries())
       values[column * count + row] = value;
   }
-  const set = linksIn({ count }, { request: 0, vehicles: count, columns: 5, values }, crowd);
+  const set = linksIn({ count }, { request: 0, vehicles: count, columns: 5, values }, crowd, false);
   expect(set?.count).toBe(count); // one of two for each
   expect(set?.left).toBe(0);
 });
@@ -84,6 +113,29 @@ test("lines of equal value form a circle of the right radius", () => {
   expect(length).toBeLessThan(1.01 * 2 * Math.PI * 60);
 });
 
+test("a small footprint on a coarse grid is round when the grid is refined", () => {
+  // a jammer in free space, 2.3 cells from its edge; its power falls by 20 dB per decade
+  const [side, cell, radius] = [21, 20, 46];
+  const from = (k: number) => Math.hypot(cell * (k % side) - 203, cell * Math.floor(k / side) - 196, 10);
+  const values = Array.from({ length: side * side }, (_, k) => 20 * Math.log10(Math.hypot(radius, 10) / from(k)));
+  const errors = (parts: number) => {
+    const grid = { x: -203, y: -196, cell: cell / parts, side: parts * (side - 1) + 1 };
+    const fine = refined(values, side, parts);
+    const lines = zeroLines(grid, (k) => fine[k] as number);
+    const middles = [];
+    for (let k = 0; k < lines.length; k += 4) {
+      const [ax = 0, ay = 0, bx = 0, by = 0] = lines.slice(k, k + 4);
+      middles.push(Math.abs(Math.hypot((ax + bx) / 2, (ay + by) / 2) - radius));
+    }
+    return [middles.length, Math.max(...middles)] as const;
+  };
+  const [[corners, coarse], [more, smooth]] = [errors(1), errors(4)];
+  expect(corners).toBeLessThan(24);
+  expect(more).toBeGreaterThan(60);
+  expect(smooth).toBeLessThan(0.4 * coarse);
+  expect(refined([0, 1, 2, 3], 2, 2)).toEqual(new Float64Array([0, 0.5, 1, 1, 1.5, 2, 2, 2.5, 3])); // a plane stays one
+});
+
 test("opposite corners of a cell are two lines that do not cross", () => {
   const lines = zeroLines({ x: 0, y: 0, cell: 1, side: 2 }, (k) => [1, -1, -1, 1][k] as number);
   expect(lines).toHaveLength(8);
@@ -93,19 +145,68 @@ const JAMMER = {
   name: "red",
   kind: "spot",
   on: true,
+  scheduled: true,
   active: 1,
   position: [1, 2, 3],
   vehicle: null,
 } as unknown as JammerTree;
 
+const event = (kind: string, subject: string, detail: string, time: number) => {
+  return { number: 1, tick: 10 * time, kind, subject, detail, time };
+};
+
 test("jammers of a recording follow the events", () => {
   expect(changed(JAMMER, "on False, position [10.5, -2.0, 3.0]")).toMatchObject({ on: false, position: [10.5, -2, 3] });
   expect(changed(JAMMER, "vehicle scouts[3]")).toMatchObject({ vehicle: "scouts[3]", position: null });
   expect(changed(JAMMER, "power 33.5")).toMatchObject({ power: 33.5, on: true });
-  const events = [{ number: 1, tick: 10, kind: "jammer", subject: "red", detail: "on False", time: 2 }];
   const begin = { ...TREE, jammers: [JAMMER] };
-  expect(radioAt(begin, events, 1.5)?.jammers[0]?.on).toBe(true);
-  expect(radioAt(begin, events, 2)?.jammers[0]).toMatchObject({ on: false, active: 0 });
+  expect(radioAt(begin, new Map(), [], 1.5)?.jammers[0]).toMatchObject({ on: true, active: 1 });
+  const events = [event("jammer", "red", "on False", 2)];
+  expect(radioAt(begin, new Map(), events, 2)?.jammers[0]).toMatchObject({ on: false, active: 0 });
+});
+
+test("jammers of a recording follow their schedules until they are switched by hand", () => {
+  const begin = { ...TREE, jammers: [JAMMER] };
+  const plans = plansIn({
+    jammers: [
+      {
+        name: "red",
+        kind: "spot",
+        on: [
+          [20, 60],
+          [80, 90],
+        ],
+      },
+    ],
+  });
+  const active = (time: number, ...events: ReturnType<typeof event>[]) =>
+    radioAt(begin, plans, events, time)?.jammers[0]?.active;
+  expect([10, 20, 59, 60, 85].map((time) => active(time))).toEqual([0, 1, 1, 0, 1]);
+  const on = event("jammer", "red", "on True", 62);
+  expect(active(70, on)).toBe(1);
+  expect(active(70, on, event("jammer", "red", "scheduled True", 65))).toBe(0);
+});
+
+test("captured receivers of a recording are counted from its events", () => {
+  const spoofer = {
+    name: "liar",
+    on: true,
+    scheduled: true,
+    active: true,
+    position: [0, 0, 9],
+    vehicle: null,
+    power: -35,
+    captured: 2,
+  };
+  const begin = { ...TREE, spoofers: [spoofer, { ...spoofer, name: "mirage", captured: 0 }] } as unknown as RadioTree;
+  const captured = (...events: ReturnType<typeof event>[]) =>
+    radioAt(begin, new Map(), events, 50)?.spoofers.map((one) => one.captured);
+  const spoofed = event("gnss_spoofed", "a[1]", "liar", 10);
+  expect(captured()).toEqual([2, 0]);
+  expect(captured(spoofed)).toEqual([3, 0]);
+  expect(captured(spoofed, event("gnss_spoofed", "a[1]", "mirage", 12))).toEqual([2, 1]); // from one to the other
+  expect(captured(spoofed, event("gnss_released", "a[1]", "liar", 12))).toEqual([2, 0]);
+  expect(captured(event("gnss_released", "a[7]", "liar", 12))).toEqual([1, 0]); // captured before the recording began
 });
 
 test("a client's layers are shown once", () => {
