@@ -54,10 +54,8 @@ from paddock.wire.shm import CONTROL, DATA, SLOT
 from paddock.wire.stream.columns import COLUMNS, COLUMNS_BLOCK
 from paddock.wire.stream.commands import COMMANDS
 from paddock.wire.stream.drawing import LINES, MARKER, SPHERES
-from paddock.wire.stream.events import EVENT
-from paddock.wire.stream.frames import FRAME_HEADER, TICK
-from paddock.wire.stream.positions import POSES, POSITIONS
-from paddock.wire.stream.status import FPV_STATE, TELEMETRY
+from paddock.wire.stream.frames import EVENT, FRAME_HEADER, TICK
+from paddock.wire.stream.positions import FPV_STATE, POSES, POSITIONS, TELEMETRY
 from paddock.wire.vds1 import RECORDS
 from paddock.world.columns import Column, columns_of
 
@@ -155,6 +153,8 @@ def kind(field: dict[str, Any]) -> str:
         what = WRITTEN.get(name, "section")
         return f"list of {what}s" if field.get("type") == "array" else what
     named = {"null": "`null`", "integer": "whole number", "string": "text", "object": "names with values"}
+    if "type" not in field:
+        return "any value"
     if field["type"] == "array":
         return lists(field)
     return named.get(field["type"], field["type"]) + limits(field)
