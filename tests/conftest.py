@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 # before NumPy is imported: for small matrices, threads of OpenBLAS only spin, several times the processor time
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -32,6 +33,21 @@ COMMON: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthChec
 settings.register_profile("fixed", **COMMON, derandomize=True, database=None, max_examples=25)
 settings.register_profile("soak", **COMMON, max_examples=500)
 settings.load_profile("fixed")
+
+_constants_of_modules = getattr(providers, "_get_local_constants", None)
+
+
+def _constants() -> Any:
+    """Return the constants that Hypothesis finds in loaded modules: none for fixed examples.
+
+    Which modules are loaded depends on the tests that have run before in the same process.
+    """
+    assert _constants_of_modules is not None
+    return _constants_of_modules() if settings.get_current_profile_name() == "soak" else providers._local_constants
+
+
+if _constants_of_modules is not None:
+    providers._get_local_constants = _constants
 
 LONGEST = (
     *("web/", "test_notebooks.py"),

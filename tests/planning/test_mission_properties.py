@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paddock.planning.coverage.shapes import AreaShape, CircleShape, LineShape, PointShape, TaskShape
+from paddock.planning.metrics import RESTING
 from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.mission import Mission
 from paddock.planning.obstacles.zones import CircleZone
@@ -91,7 +92,7 @@ def test_every_task_is_done_once_or_undone_with_a_reason(r: Random) -> None:
     for name, job in mission.tasks.items():
         assert (job.state == "completed") == (name in done)
         assert job.state == "completed" or job.reason or (not setup.replan and job.state == "unassigned")
-    assert all(vehicle.status in ("idle", "home", "damaged") for vehicle in mission.vehicles)
+    assert all(vehicle.status in ("idle", *RESTING) for vehicle in mission.vehicles)
 
 
 @few
