@@ -248,7 +248,7 @@ def executed(kernel: Kernel, notebook: nbformat.NotebookNode, name: str) -> None
 
 
 @pytest.mark.parametrize(
-    "name", ["01", "06", *(pytest.param(name, marks=pytest.mark.slow) for name in ("02", "03", "04"))]
+    "name", ["01", *(pytest.param(name, marks=pytest.mark.slow) for name in ("02", "03", "04", "06"))]
 )
 def test_notebook_runs_locally(kernel: Kernel, name: str) -> None:
     executed(kernel, source(name), name)

@@ -72,7 +72,12 @@ def test_the_single_vehicle_benchmark_reports_its_cases() -> None:
     assert all(r.value > 0 for r in results)
 
 
-@pytest.mark.parametrize("name", model_names())
+LARGE = ("car.double_track", "car.full")  # models that take long to compile
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LARGE else name for name in model_names()]
+)
 def test_benchmark_fleets_are_airborne(name: str) -> None:
     fleet = bare_fleet(name, 50)
     before = fleet.state.copy()
