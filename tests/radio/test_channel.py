@@ -66,6 +66,26 @@ def test_delivery_with_retransmissions(retries: int) -> None:
     assert found.counted()["lost"] == sent - len(found.received(1))
 
 
+@pytest.mark.parametrize("sharing", ["csma", "aloha", "none"])
+def test_bits_that_can_be_wrong_are_those_of_packet_and_acknowledgement(sharing: str) -> None:
+    """Half of the packets of 8192 bits are lost; those of 800 bits, after a preamble of 1 ms, by 1 - 0.5^(800 / 8192).
+
+    The first radio sends packets that arrive; only their acknowledgements, of 800 bits, can be lost.
+    """
+    sent, fields = 2000, {"sharing": sharing, "retries": 0, "overhead": 1e-3, "window": (1, 1), "mailbox": 4096}
+    per = np.where(np.eye(2, k=1) > 0, 0.5, 0.0)  # of what the first radio receives
+    found = messages_over(links_of(all_hear(2), per=per), section(header_bits=0, ack_bits=800, **fields))
+    for k in range(sent):
+        found.send(1, BROADCAST, b"", 0.1 * k, bits=800)
+        found.send(0, 1, b"", 0.1 * k + 0.05, bits=800)
+        found.advance(0.1 * k + 0.1)
+    expected = 1.0 - 0.5 ** (800 / 8192)
+    deviation = sqrt(expected * (1.0 - expected) / sent)
+    assert 1.0 - len(found.received(0)) / sent == pytest.approx(expected, abs=4.0 * deviation)
+    assert len(found.received(1)) == sent
+    assert found.counted()["lost"] / sent == pytest.approx(expected, abs=4.0 * deviation)
+
+
 def test_delivery_over_hops_is_a_product() -> None:
     p, hops, sent = 0.2, 3, 1200
     found = messages_over(links_of(chain(hops + 1), per=p), section(retries=0, mailbox=4096, **ALONE))

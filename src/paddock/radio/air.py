@@ -149,6 +149,11 @@ def airtime(r: Rules, d: Devices, i: int, bits: float) -> float:
     return float(d.overhead[i] + (r.header_bits + bits) / d.bit_rate[i])
 
 
+def packet_slots(r: Rules, d: Devices, i: int, bits: float) -> int:
+    """Return the slots that a packet takes."""
+    return max(1, slots_of(airtime(r, d, i, bits), r.slot))
+
+
 def ack_slots(r: Rules, d: Devices, i: int) -> int:
     """Return the slots that an acknowledgement takes."""
     return max(1, slots_of(d.overhead[i] + r.ack_bits / d.bit_rate[i], r.slot))

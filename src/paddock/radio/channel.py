@@ -58,7 +58,7 @@ from paddock.radio.air import (
     Rules,
     ack_slots,
     airtime,
-    slots_of,
+    packet_slots,
 )
 from paddock.radio.network import find_entry, sift_down
 from paddock.radio.queues import (
@@ -134,7 +134,7 @@ def end_packet(
     """End the transmission of a packet: receivers handle it; the sender awaits the reply or continues."""
     packet = a.queue[j, a.whole[HEAD, j]]
     taken, single = airtime(r, d, j, packet[BITS]), packet[GOAL] != BROADCAST
-    ended = (now - max(1, slots_of(taken, r.slot))) * r.slot + taken
+    ended = (now - packet_slots(r, d, j, packet[BITS])) * r.slot + taken
     a.whole[PHASE, j] = LISTENS  # no longer transmitting; decided below
     a.whole[UNTIL, j] = NEVER
     found = remove_power(r, d, paths, a, e, j, now, got) if r.shared else received_alone(
@@ -173,8 +173,8 @@ def end_reply(
 ) -> None:  # fmt: skip
     """End an acknowledgement: the sender of the packet, if it received it, is done with the packet."""
     to = a.whole[REPLY_TO, i]
-    a.whole[REPLY, i], a.whole[REPLY_AT, i], a.whole[REPLY_TO, i] = NO_REPLY, NEVER, -1
     found = remove_power(r, d, paths, a, e, i, now, got)
+    a.whole[REPLY, i], a.whole[REPLY_AT, i], a.whole[REPLY_TO, i] = NO_REPLY, NEVER, -1
     a.whole[SENT, i] += 1
     a.whole[HEARD, i] -= 1
     schedule(e, a, i)
@@ -205,7 +205,7 @@ def begin(r: Rules, d: Devices, paths: AirLinks, routes: Routes, a: Air, e: Even
             return False
         packet[ATTEMPTS] += 1
         w[PHASE, j] = SENDS
-        w[UNTIL, j] = now + max(1, slots_of(airtime(r, d, j, packet[BITS]), r.slot))
+        w[UNTIL, j] = now + packet_slots(r, d, j, packet[BITS])
         a.real[ON_AIR, j] += (w[UNTIL, j] - now) * r.slot
     else:
         return False

@@ -14,8 +14,10 @@ from paddock.compute.math import exp, sqrt
 from paddock.compute.philox import uniforms
 from paddock.compute.routine import routine
 from paddock.radio.air import (
+    BITS,
     DAMAGED,
     ENERGY,
+    HEAD,
     HEARD,
     LOCK,
     LOCK_BIT,
@@ -40,6 +42,8 @@ from paddock.radio.air import (
     Floats,
     Ints,
     Rules,
+    ack_slots,
+    packet_slots,
 )
 from paddock.radio.bursts import burst_time
 from paddock.radio.collisions import CALM, LOAD
@@ -52,10 +56,18 @@ from paddock.radio.radios import NEEDED_PER
 from paddock.radio.signal import ber, log1p
 
 
+def slot_bits(r: Rules, d: Devices, a: Air, j: int) -> float:
+    """Return the bits in each slot of the transmission of j; those of its preamble are no bits that can be wrong."""
+    if a.whole[REPLY, j] == REPLIES:
+        return float(r.ack_bits / ack_slots(r, d, j))
+    bits = a.queue[j, a.whole[HEAD, j], BITS]
+    return float((r.header_bits + bits) / packet_slots(r, d, j, bits))
+
+
 def settle(r: Rules, d: Devices, a: Air, i: int, now: int) -> None:
     """Close the part of the locked packet that ends now."""
     j = a.whole[LOCK, i]
-    bits = (now - a.whole[PART, i]) * r.slot * d.bit_rate[j]
+    bits = (now - a.whole[PART, i]) * slot_bits(r, d, a, j)
     a.whole[PART, i] = now
     others = a.real[ENERGY, i] - a.real[LOCK_POWER, i] if a.whole[SIGNALS, i] > 1 else 0.0
     if others <= 1e-9 * a.real[LOCK_FLOOR, i]:
@@ -104,22 +116,23 @@ def missed(r: Rules, d: Devices, paths: AirLinks, a: Air, j: int, i: int, entry:
         return free
     signal, floor, bit = a.real[LOCK_POWER, i], a.real[LOCK_FLOOR, i], a.real[LOCK_BIT, i]
     begin, end = a.whole[LOCKED_AT, i] * r.slot, now * r.slot
-    return free * undamaged(d, paths.bursts, j, i, begin, end, signal, floor, bit)
+    return free * undamaged(d, paths.bursts, j, i, begin, end, signal, floor, bit, slot_bits(r, d, a, j) / r.slot)
 
 
 def undamaged(
-    d: Devices, bursts: Any, j: int, i: int, begin: float, end: float, signal: float, floor: float, bit: float
-) -> float:
+    d: Devices, bursts: Any, j: int, i: int, begin: float, end: float, signal: float, floor: float, bit: float,
+    pace: float,
+) -> float:  # fmt: skip
     """Return the probability that bursts at receiver i damage no bit of a packet of j from `begin` to `end` (s).
 
-    `signal` and `floor` in mW; `bit` is the logarithm of a bit's survival between bursts.
+    `signal` and `floor` in mW; `bit` is the logarithm of a bit's survival between bursts, `pace` the bits per s.
     """
     met = burst_time(bursts, i, begin, end)
     if met <= 0.0:
         return 1.0
     ratio = signal / (floor + bursts[BURST, i]) * d.bandwidth[j] / d.bit_rate[j]
     worse = min(log1p(-min(ber(d.modulation[j], ratio), 0.5)) - bit, 0.0)
-    return exp(met * d.bit_rate[j] * worse)
+    return exp(met * pace * worse)
 
 
 def survives(r: Rules, d: Devices, a: Air, j: int, i: int, log_ok: float, free: float) -> bool:
@@ -169,7 +182,7 @@ def survives_alone(
     free = exp(-(paths.load[entry] + paths.pace[entry] * airtime))
     if paths.bursts[SHARE, i] > 0.0:
         signal, floor = paths.power[entry], paths.floor[entry]
-        free *= undamaged(d, paths.bursts, j, i, end - airtime, end, signal, floor, bit)
+        free *= undamaged(d, paths.bursts, j, i, end - airtime, end, signal, floor, bit, d.bit_rate[j])
     return survives(r, d, a, j, i, bits * bit, free)
 
 
