@@ -55,6 +55,8 @@ from paddock.radio.queues import discard_expired, pause, resume
 from paddock.radio.radios import NEEDED_PER
 from paddock.radio.signal import ber, log1p
 
+SATURATED = 0.999  # of packets: with more, an error rate does not say how many bits are wrong
+
 
 def slot_bits(r: Rules, d: Devices, a: Air, j: int) -> float:
     """Return the bits in each slot of the transmission of j; those of its preamble are no bits that can be wrong."""
@@ -279,17 +281,19 @@ def _transpose(
             receivers[at], decodes[at] = i, usable[entry]
             strength[at] = exp(NEPERS * power[entry])
             floors[at] = exp(NEPERS * (power[entry] - sinr[entry]))
-            survival = log1p(-min(per[entry], 1.0 - 1e-15))
+            survival = log1p(-min(per[entry], SATURATED))
             if collisions.shape[1] > 0:
                 floors[at] = exp(NEPERS * (power[entry] - collisions[CALM, entry]))
                 load, airtime = collisions[LOAD, entry], packets[0, i] * packets[2, i] / packets[4, i]
                 loads[at], paces[at] = load * (1.0 - packets[5, i]), load * packets[5, i] / airtime
                 survival = min(survival + load, 0.0)
-            bits[at] = survival / packets[0, i]
-            if bursts[SHARE, i] > 0.0:
+            bits[at], burst = survival / packets[0, i], bursts[SHARE, i] > 0.0
+            if burst:
                 floors[at] = max(floors[at] - bursts[BURST, i] * bursts[SHARE, i], 1e-300)
+            if burst or per[entry] >= SATURATED:
                 rate = ber(int(packets[1, i]), strength[at] / floors[at] * packets[2, i])
                 bits[at] = log1p(-min(rate, 0.5))
+            if burst:
                 clear = 1.0 - exp(packets[0, i] * bits[at]) <= NEEDED_PER and power[entry] >= packets[3, i]
                 decodes[at] = 1 if clear else decodes[at]
             dx, dy, dz = place[0, i] - place[0, j], place[1, i] - place[1, j], place[2, i] - place[2, j]
