@@ -229,6 +229,35 @@ def test_without_sharing_nothing_collides() -> None:
     assert all(len(found.received(radio)) == n - 1 for radio in range(n))
 
 
+def test_flooding_crosses_from_one_radio_of_a_vehicle_to_the_other() -> None:
+    """0 - 1 on one channel, 2 - 3 on another; 1 and 2 belong to one vehicle, which hears it once and repeats it."""
+    heard = np.zeros((5, 5), bool)
+    heard[[0, 1, 2, 3, 3, 4], [1, 0, 3, 2, 4, 3]] = True
+    found = messages_over(links_of(heard), section(**ALONE), group=[0, 1, 1, 2, 3])
+    found.send(0, BROADCAST, "all", 0.0, hops=2)
+    found.send(0, BROADCAST, "near", 0.1)
+    found.send(4, BROADCAST, "back", 0.2, hops=3)
+    found.advance(1.0)
+    assert [[one.data for one in found.received(k)] for k in range(5)] == [
+        ["back"],
+        ["all", "near"],
+        ["back"],
+        ["all", "back"],
+        [],
+    ]
+    assert [one.hops for one in found.received(3)] == [2, 1]
+
+
+def test_a_vehicle_with_two_radios_takes_a_broadcast_once() -> None:
+    """Both radios of the second vehicle hear the first, on one channel; neither takes what their own vehicle sent."""
+    found = messages_over(links_of(all_hear(4)), section(**ALONE), group=[0, 1, 1, 2])
+    found.send(0, BROADCAST, "one", 0.0, hops=3)
+    found.send(1, BROADCAST, "two", 0.5, hops=3)
+    found.advance(1.0)
+    assert sum(len(found.received(k)) for k in (1, 2)) == 1
+    assert [len(found.received(k)) for k in (0, 3)] == [1, 2]
+
+
 def test_flooding_reaches_as_many_hops_as_given() -> None:
     found = messages_over(links_of(chain(6)), section(**{**ALONE, "window": (16, 64)}))
     found.send(0, BROADCAST, "flood", 0.0, hops=4)

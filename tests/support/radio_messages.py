@@ -43,14 +43,18 @@ def links_of(heard: Any, power: Any = -60.0, sinr: float = 40.0, per: Any = 0.0)
 
 
 def messages_over(
-    links: GivenLinks, section: MessagesSection, seed: int = 1, rate: float = 1e6, x: Any = None
+    links: GivenLinks, section: MessagesSection, seed: int = 1, rate: float = 1e6, x: Any = None, group: Any = None
 ) -> Messages:
-    """Return the messages of radios at x (m) on the x axis that send at `rate` (bit/s), at time 0."""
+    """Return the messages of radios at x (m) on the x axis that send at `rate` (bit/s), at time 0.
+
+    `group` has equal numbers for radios of one vehicle.
+    """
     n = len(links.start) - 1
     found = Messages(section, seed)
     sense = np.full(n, 1e-9 if section.sharing == "csma" else np.inf)
-    alike = np.full(n, section.overhead), sense, np.ones(n, np.int64), np.full(n, rate), np.arange(n)
-    found.fit(Devices(np.arange(1, n + 1) * STREAM, np.full(n, rate), *alike))
+    alike = np.full(n, section.overhead), sense, np.ones(n, np.int64), np.full(n, rate)
+    group = np.arange(n) if group is None else np.asarray(group, np.int64)
+    found.fit(Devices(np.arange(1, n + 1) * STREAM, np.full(n, rate), *alike, group))
     connect(found, links, x)
     return found
 

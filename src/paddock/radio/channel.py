@@ -88,7 +88,7 @@ def take(
     single = packet[GOAL] != BROADCAST
     if single and packet[NEXT] != i:
         return False
-    if not single and packet[ORIGIN] == i:
+    if not single and packet[ORIGIN] >= 0 and d.group[packet[ORIGIN]] == d.group[i]:
         return False
     if single and (a.whole[PHASE, i] == LISTENS or a.whole[REPLY, i] != NO_REPLY):
         return False  # it awaits or sends a reply, and cannot acknowledge
@@ -100,13 +100,32 @@ def take(
     copy[ATTEMPTS] = 0
     if not single or packet[GOAL] == i:
         deliver(a, i, copy, values, ended + delay)
-    if (single and packet[GOAL] != i) or (not single and copy[HOPS] > 0):
-        if copy[HOPS] <= 0:
-            a.counts[TTL, i] += 1
-        else:
-            a.counts[FORWARDED, i] += 1
-            enqueue(r, d, routes, a, e, i, copy, values, now)
+    if not single:
+        spread(r, d, routes, a, e, i, copy, values, now)
+    elif packet[GOAL] != i and copy[HOPS] <= 0:
+        a.counts[TTL, i] += 1
+    elif packet[GOAL] != i:
+        a.counts[FORWARDED, i] += 1
+        enqueue(r, d, routes, a, e, i, copy, values, now)
     return bool(single)
+
+
+def spread(
+    r: Rules, d: Devices, routes: Routes, a: Air, e: Events, i: int, packet: Any, values: Any, now: int
+) -> None:  # fmt: skip
+    """Let all radios of the vehicle of i, which has received a broadcast, know it; they repeat it if it has hops left.
+
+    Radios of one vehicle have numbers that follow each other.
+    """
+    k = i
+    while k > 0 and d.group[k - 1] == d.group[i]:
+        k -= 1
+    while k < len(d.group) and d.group[k] == d.group[i]:
+        if k == i or not known(a, k, packet[NUMBER]):
+            if packet[HOPS] > 0:
+                a.counts[FORWARDED, k] += 1
+                enqueue(r, d, routes, a, e, k, packet, values, now)
+        k += 1
 
 
 def succeed(r: Rules, d: Devices, paths: AirLinks, routes: Routes, a: Air, e: Events, j: int, now: int) -> None:
