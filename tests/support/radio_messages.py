@@ -64,7 +64,7 @@ def connect(messages: Messages, links: GivenLinks, x: Any = None, now: float = 0
     at, zero = np.zeros(messages.n) if x is None else np.asarray(x, float), np.zeros(messages.n)
     n, bursts = messages.n, np.zeros((BURST_ROWS, messages.n))
     denied = np.zeros((DENIED_ROWS, n), np.int64) if denied is None else denied
-    packets = np.stack([np.full(n, float(PACKET_BITS)), *np.zeros((5, n))])
+    packets = np.stack([np.full(n, float(PACKET_BITS)), *np.zeros((6, n))])
     packets[2:5] = [[1.0], [-90.0], [1.0]]
     none = np.zeros((COLLISION_ROWS, 0))
     paths = AirLinks(*transposed(*links, bursts, none, np.stack([at, zero, zero]), packets), bursts, denied)

@@ -11,7 +11,7 @@ import numpy as np
 from paddock.compute.twin import vectorised
 from paddock.radio.bursts import apply_bursts
 from paddock.radio.candidates import GAIN, STRENGTH, WAVE_SQUARE, Candidates, candidates_of, follow
-from paddock.radio.collisions import COLLISION_ROWS, STEADY_DUTY
+from paddock.radio.collisions import COLLISION_ROWS
 from paddock.radio.link_classes import boost, largest_gain, reaches
 from paddock.radio.link_rows import (
     BLOCK,
@@ -74,8 +74,8 @@ class LinkUpdate:
         self._candidates: Candidates | None = None
         self._held = 0  # updates for which the candidates have held
         duty = radios.table[DUTY, :n]
-        self.busy = bool(((duty > 0.0) & (duty < STEADY_DUTY)).any())  # packets collide
-        margin = self.margin if duty.any() else 0.0
+        self.busy = bool(duty.any())  # packets collide
+        margin = self.margin if self.busy else 0.0
         self.reach = np.minimum(reaches(radios, self.classes, self.keep - margin), self.longest)
         group = radios.table[GROUP, :n].astype(np.int64)
         widest = np.maximum(self.reach.max(axis=0, initial=0.0), self.reach.max(axis=1, initial=0.0))

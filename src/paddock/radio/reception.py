@@ -46,7 +46,7 @@ from paddock.radio.air import (
     packet_slots,
 )
 from paddock.radio.bursts import burst_time
-from paddock.radio.collisions import CALM, LOAD
+from paddock.radio.collisions import CALM, LOAD, split_load
 from paddock.radio.denial import OPEN, REPEATS
 from paddock.radio.links import BURST, SHARE
 from paddock.radio.network import find_entry
@@ -261,8 +261,8 @@ def _transpose(
 ) -> tuple[Ints, Ints, Floats, Floats, Floats, Ints, Floats, Floats, Floats]:  # fmt: skip
     """Return the arrays of `AirLinks` but the last two, from compressed rows by receiver.
 
-    `place` (3, n) in m; `packets` (6, n): size (bits) of the packets of `per`, modulation, bandwidth / bit rate,
-    sensitivity (dBm), bandwidth (Hz), and the part of the load of collisions that grows with the size.
+    `place` (3, n) in m; `packets` (7, n): size (bits) of the packets of `per`, modulation, bandwidth / bit rate,
+    sensitivity (dBm), bandwidth (Hz), the part of the load of collisions that grows with the size, and the duty.
     """
     n, m = len(start) - 1, len(peer)
     first, free = zeros(n + 1, int64), zeros(n, int64)
@@ -285,7 +285,7 @@ def _transpose(
             if collisions.shape[1] > 0:
                 floors[at] = exp(NEPERS * (power[entry] - collisions[CALM, entry]))
                 load, airtime = collisions[LOAD, entry], packets[0, i] * packets[2, i] / packets[4, i]
-                loads[at], paces[at] = load * (1.0 - packets[5, i]), load * packets[5, i] / airtime
+                loads[at], paces[at] = split_load(load, packets[6, i], packets[5, i], airtime)
                 survival = min(survival + load, 0.0)
             bits[at], burst = survival / packets[0, i], bursts[SHARE, i] > 0.0
             if burst:

@@ -23,7 +23,19 @@ from paddock.radio.air_state import places_of
 from paddock.radio.contents import TEXT, encoded
 from paddock.radio.denial import denied_slots
 from paddock.radio.heard import FleetHeard
-from paddock.radio.links import BANDWIDTH, BITS, BURST, GROWING, MODULATION, OWNER, SENSITIVITY, SHARE, SPREAD, Links
+from paddock.radio.links import (
+    BANDWIDTH,
+    BITS,
+    BURST,
+    DUTY,
+    GROWING,
+    MODULATION,
+    OWNER,
+    SENSITIVITY,
+    SHARE,
+    SPREAD,
+    Links,
+)
 from paddock.radio.messages import EVERYONE, Messages
 from paddock.radio.network import Graph, Ints, Network, component_labels, graph_of
 from paddock.radio.radios import Floats, Radios
@@ -187,7 +199,7 @@ class MessageStage:
     def _paths(self, view: RadioView) -> AirLinks:
         links = view.links
         given = links.start, links.peer, links.power, links.sinr, links.per, links.up
-        rows = [BITS, MODULATION, SPREAD, SENSITIVITY, BANDWIDTH, GROWING]
+        rows = [BITS, MODULATION, SPREAD, SENSITIVITY, BANDWIDTH, GROWING, DUTY]
         packets = np.ascontiguousarray(view.radios.table[rows, : view.radios.n])
         steady = np.maximum(links.jamming - links.bursts[BURST] * links.bursts[SHARE], 0.0)
         rules, anchor = self.messages.rules, self.messages.slot_at(max(links.tick, 0) / self.rate)
