@@ -121,10 +121,10 @@ def spread(
     while k > 0 and d.group[k - 1] == d.group[i]:
         k -= 1
     while k < len(d.group) and d.group[k] == d.group[i]:
-        if k == i or not known(a, k, packet[NUMBER]):
-            if packet[HOPS] > 0:
-                a.counts[FORWARDED, k] += 1
-                enqueue(r, d, routes, a, e, k, packet, values, now)
+        new = k == i or not known(a, k, packet[NUMBER])
+        if new and packet[HOPS] > 0:
+            a.counts[FORWARDED, k] += 1
+            enqueue(r, d, routes, a, e, k, packet, values, now)
         k += 1
 
 
