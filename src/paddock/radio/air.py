@@ -77,14 +77,13 @@ class Devices(NamedTuple):
     streams: Ints
     bit_rate: Floats  # bit/s
     overhead: Floats  # s before every packet
-    sense: Floats  # mW: carrier-sense threshold; inf: carrier sensing is off
     modulation: Ints
     bandwidth: Floats  # Hz
     group: Ints  # equal for radios of one vehicle
 
 
 class AirLinks(NamedTuple):
-    """Who hears a transmitter, compressed rows by transmitter."""
+    """Who hears a transmitter or is disturbed by it, compressed rows by transmitter."""
 
     start: Ints  # (n + 1,)
     peer: Ints  # (m,) receivers, ascending
@@ -95,6 +94,7 @@ class AirLinks(NamedTuple):
     delay: Floats  # (m,) s
     load: Floats  # (m,) of collisions with radios with a duty, see `collisions.py`: at no length of a packet
     pace: Floats  # (m,) 1/s, what it gains with the length
+    sensed: Ints  # (m,) 1: the receiver senses that the channel is busy
     bursts: Floats  # (BURST_ROWS, n) of jammers at receivers, as in `Links`
     denied: Ints  # (DENIED_ROWS, n) slots in which jammers keep radios off the channel; see `denial.py`
 

@@ -8,9 +8,7 @@ sensing: a slot is longer than they are. Without sharing, radios do not disturb 
 
 from typing import Any
 
-from numpy import empty, int64, zeros
-
-from paddock.compute.math import exp, sqrt
+from paddock.compute.math import exp
 from paddock.compute.philox import uniforms
 from paddock.compute.routine import routine
 from paddock.radio.air import (
@@ -26,7 +24,6 @@ from paddock.radio.air import (
     LOCKED_AT,
     LOG_OK,
     LOSS_PURPOSE,
-    NEPERS,
     NO_REPLY,
     PART,
     PHASE,
@@ -39,20 +36,15 @@ from paddock.radio.air import (
     AirLinks,
     Devices,
     Events,
-    Floats,
-    Ints,
     Rules,
     ack_slots,
     packet_slots,
 )
 from paddock.radio.bursts import burst_time
-from paddock.radio.collisions import CALM, LOAD, split_load
 from paddock.radio.denial import OPEN, REPEATS
 from paddock.radio.links import BURST, SHARE
 from paddock.radio.network import find_entry
-from paddock.radio.propagation import LIGHT
 from paddock.radio.queues import discard_expired, pause, resume
-from paddock.radio.radios import NEEDED_PER
 from paddock.radio.signal import ber, log1p
 
 SATURATED = 0.999  # of packets: with more, an error rate does not say how many bits are wrong
@@ -88,7 +80,7 @@ def add_power(r: Rules, d: Devices, paths: AirLinks, a: Air, e: Events, j: int, 
             settle(r, d, a, i, now)
         a.real[ENERGY, i] += power
         a.whole[SIGNALS, i] += 1
-        if power >= d.sense[i]:
+        if paths.sensed[entry] == 1:
             a.whole[HEARD, i] += 1
             if a.whole[HEARD, i] == 1:
                 pause(paths.denied, a, e, i, now)
@@ -166,7 +158,7 @@ def remove_power(r: Rules, d: Devices, paths: AirLinks, a: Air, e: Events, j: in
         a.whole[SIGNALS, i] -= 1
         if a.whole[SIGNALS, i] == 0:
             a.real[ENERGY, i] = 0.0  # no remainder of rounding
-        if power >= d.sense[i]:
+        if paths.sensed[entry] == 1:
             a.whole[HEARD, i] -= 1
             if a.whole[HEARD, i] == 0:
                 resume(r, paths.denied, a, e, i, now)
@@ -232,7 +224,7 @@ def _relink(r: Rules, d: Devices, paths: AirLinks, denied: Any, a: Air, e: Event
             i = paths.peer[entry]
             a.real[ENERGY, i] += paths.power[entry]
             a.whole[SIGNALS, i] += 1
-            a.whole[HEARD, i] += 1 if paths.power[entry] >= d.sense[i] else 0
+            a.whole[HEARD, i] += paths.sensed[entry]
     for i in range(n):
         j = a.whole[LOCK, i]
         if j >= 0:
@@ -255,50 +247,4 @@ def _relink(r: Rules, d: Devices, paths: AirLinks, denied: Any, a: Air, e: Event
             resume(r, paths.denied, a, e, i, now)
 
 
-def _transpose(
-    start: Any, peer: Any, power: Any, sinr: Any, per: Any, usable: Any, bursts: Any, collisions: Any, place: Any,
-    packets: Any,
-) -> tuple[Ints, Ints, Floats, Floats, Floats, Ints, Floats, Floats, Floats]:  # fmt: skip
-    """Return the arrays of `AirLinks` but the last two, from compressed rows by receiver.
-
-    `place` (3, n) in m; `packets` (7, n): size (bits) of the packets of `per`, modulation, bandwidth / bit rate,
-    sensitivity (dBm), bandwidth (Hz), the part of the load of collisions that grows with the size, and the duty.
-    """
-    n, m = len(start) - 1, len(peer)
-    first, free = zeros(n + 1, int64), zeros(n, int64)
-    for entry in range(m):
-        first[peer[entry] + 1] += 1
-    for j in range(n):
-        first[j + 1] += first[j]
-        free[j] = first[j]
-    receivers, decodes = empty(m, int64), empty(m, int64)
-    strength, floors, bits, delays, loads, paces = empty(m), empty(m), empty(m), empty(m), zeros(m), zeros(m)
-    for i in range(n):
-        for entry in range(start[i], start[i + 1]):
-            j = peer[entry]
-            at = free[j]
-            free[j] += 1
-            receivers[at], decodes[at] = i, usable[entry]
-            strength[at] = exp(NEPERS * power[entry])
-            floors[at] = exp(NEPERS * (power[entry] - sinr[entry]))
-            survival = log1p(-min(per[entry], SATURATED))
-            if collisions.shape[1] > 0:
-                floors[at] = exp(NEPERS * (power[entry] - collisions[CALM, entry]))
-                load, airtime = collisions[LOAD, entry], packets[0, i] * packets[2, i] / packets[4, i]
-                loads[at], paces[at] = split_load(load, packets[6, i], packets[5, i], airtime)
-                survival = min(survival + load, 0.0)
-            bits[at], burst = survival / packets[0, i], bursts[SHARE, i] > 0.0
-            if burst:
-                floors[at] = max(floors[at] - bursts[BURST, i] * bursts[SHARE, i], 1e-300)
-            if burst or per[entry] >= SATURATED:
-                rate = ber(int(packets[1, i]), strength[at] / floors[at] * packets[2, i])
-                bits[at] = log1p(-min(rate, 0.5))
-            if burst:
-                clear = 1.0 - exp(packets[0, i] * bits[at]) <= NEEDED_PER and power[entry] >= packets[3, i]
-                decodes[at] = 1 if clear else decodes[at]
-            dx, dy, dz = place[0, i] - place[0, j], place[1, i] - place[1, j], place[2, i] - place[2, j]
-            delays[at] = sqrt(dx * dx + dy * dy + dz * dz) / LIGHT
-    return first, receivers, strength, floors, bits, decodes, delays, loads, paces
-
-
-close_parts, relink_air, transposed = routine(_close_parts), routine(_relink), routine(_transpose)
+close_parts, relink_air = routine(_close_parts), routine(_relink)
