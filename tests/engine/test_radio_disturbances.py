@@ -1,4 +1,4 @@
-"""Packets that disturb each other without a link between their radios: overlapping channels, other waveforms, weak ones."""
+"""Packets that disturb each other without a link: of overlapping channels, of other waveforms, and weak ones."""
 
 from math import erfc, log10, pi, sqrt
 from typing import Any
