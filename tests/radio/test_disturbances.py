@@ -117,21 +117,23 @@ def test_radios_follow_their_channels_and_new_ones_wait_for_an_update() -> None:
 
 
 def test_links_count_once_and_others_are_sensed_by_their_energy() -> None:
-    """Of one waveform from -75 dBm on, of another from -65 dBm on: the part of their power in the band."""
+    """Of one waveform from -70 dBm on, of another from -65 dBm on: the part of their power in the band."""
     radios, update, tables = radios_in_a_town(60)
     n = radios.n
     links = update.run(0, np.zeros(n), np.zeros((BURST_ROWS, n)), no_links(n))
     others = DisturbanceUpdate(update, update.keep - update.margin).find(placed_radios(radios), tables)
     table, every = radios.table, all_pairs(radios)
-    limits = np.full(n, 10.0**-7.5), np.full(n, 10.0**-6.5)
+    limits = np.full(n, 10.0**-7.0), np.full(n, 10.0**-6.5)
     air = air_links(table, links, others, table[:3, :n], *limits, np.zeros((4, n), np.int64))
-    rows = np.repeat(np.arange(n), np.diff(air.start))
-    assert (np.diff(air.peer)[np.diff(rows) == 0] > 0).all()
-    assert len(rows) == (every != 0.0).sum()
-    assert air.power == pytest.approx(np.abs(every[air.peer, rows]), rel=1e-9)
-    heard = np.where(every > 0.0, every >= 10.0**-7.5, every <= -(10.0**-6.5))
-    assert (air.sensed == heard[air.peer, rows]).all() and 0 < air.sensed.sum() < len(rows)
     linked = np.zeros((n, n), bool)
     linked[np.repeat(np.arange(n), np.diff(links.start)), links.peer] = True
-    assert ((air.floor > 0.0) == linked[air.peer, rows]).all()
-    assert air.decodes.sum() == links.up.sum()
+    assert len(air.peer) == linked.sum() and air.decodes.sum() == links.up.sum()
+    heard = np.where(every > 0.0, every >= 10.0**-7.0, every <= -(10.0**-6.5))
+    for start, peer, power, sensed, found in (
+        (air.start, air.peer, air.power, air.sensed, linked),
+        (air.other_start, air.other_peer, np.abs(air.other_power), air.other_power < 0.0, (every != 0.0) & ~linked),
+    ):
+        rows = np.repeat(np.arange(n), np.diff(start))
+        assert (np.diff(peer)[np.diff(rows) == 0] > 0).all() and len(rows) == found.sum() and found[peer, rows].all()
+        assert power == pytest.approx(np.abs(every[peer, rows]), rel=1e-9)
+        assert (sensed == heard[peer, rows]).all() and 0 < sensed.sum() < len(rows)

@@ -83,7 +83,7 @@ class Devices(NamedTuple):
 
 
 class AirLinks(NamedTuple):
-    """Who hears a transmitter or is disturbed by it, compressed rows by transmitter."""
+    """Who hears a transmitter, compressed rows by transmitter, and who does not, but is disturbed by it."""
 
     start: Ints  # (n + 1,)
     peer: Ints  # (m,) receivers, ascending
@@ -95,6 +95,9 @@ class AirLinks(NamedTuple):
     load: Floats  # (m,) of collisions with radios with a duty, see `collisions.py`: at no length of a packet
     pace: Floats  # (m,) 1/s, what it gains with the length
     sensed: Ints  # (m,) 1: the receiver senses that the channel is busy
+    other_start: Ints  # (n + 1,) rows of those that are disturbed
+    other_peer: NDArray[np.int32]  # (k,) receivers, ascending
+    other_power: Floats  # (k,) mW in the receiver's band; negative: it senses it
     bursts: Floats  # (BURST_ROWS, n) of jammers at receivers, as in `Links`
     denied: Ints  # (DENIED_ROWS, n) slots in which jammers keep radios off the channel; see `denial.py`
 

@@ -6,7 +6,7 @@ packets from `energy` on, by their power in its band.
 
 from typing import Any
 
-from numpy import empty, int64, zeros
+from numpy import empty, int32, int64, zeros
 
 from paddock.compute.math import absolute, exp, sqrt
 from paddock.compute.routine import routine
@@ -40,7 +40,8 @@ def air_links(
     `sense` and `energy` (n,) in mW, inf: packets are not sensed. `denied` as in `AirLinks`.
     """
     drop_links(links, others)
-    return AirLinks(*transposed(table, links, others, place, sense, energy), links.bursts, denied)
+    rows = transposed(table, links, place, sense)
+    return AirLinks(*rows, *transposed_others(others, sense, energy), links.bursts, denied)
 
 
 def _drop(links: Any, others: Any) -> None:
@@ -55,22 +56,18 @@ def _drop(links: Any, others: Any) -> None:
 
 
 def _transpose(
-    table: Any, links: Any, others: Any, place: Any, sense: Any, energy: Any
+    table: Any, links: Any, place: Any, sense: Any
 ) -> tuple[Ints, Ints, Floats, Floats, Floats, Ints, Floats, Floats, Floats, Ints]:  # fmt: skip
-    """Return the arrays of `AirLinks` but the last two."""
-    n = links.start.size - 1
+    """Return the arrays of `AirLinks` of links."""
+    n, m = links.start.size - 1, links.peer.size
     first, free = zeros(n + 1, int64), zeros(n, int64)
-    for entry in range(links.peer.size):
+    for entry in range(m):
         first[links.peer[entry] + 1] += 1
-    for i in range(n):
-        for entry in range(others.first[i], others.first[i] + others.many[i]):
-            first[others.peer[entry] + 1] += others.part[entry] != 0.0
     for j in range(n):
         first[j + 1] += first[j]
         free[j] = first[j]
-    m = first[n]
-    receivers, decodes, sensed = empty(m, int64), zeros(m, int64), zeros(m, int64)
-    strength, floors, bits, delays, loads, paces = empty(m), zeros(m), zeros(m), zeros(m), zeros(m), zeros(m)
+    receivers, decodes, sensed = empty(m, int64), empty(m, int64), empty(m, int64)
+    strength, floors, bits, delays, loads, paces = empty(m), empty(m), empty(m), empty(m), zeros(m), zeros(m)
     for i in range(n):
         for entry in range(links.start[i], links.start[i + 1]):
             j = links.peer[entry]
@@ -84,14 +81,29 @@ def _transpose(
             dx, dy, dz = place[0, i] - place[0, j], place[1, i] - place[1, j], place[2, i] - place[2, j]
             delays[at] = sqrt(dx * dx + dy * dy + dz * dz) / LIGHT
             sensed[at] = 1 if strength[at] >= sense[i] else 0
-        for entry in range(others.first[i], others.first[i] + others.many[i]):
-            part = others.part[entry]
-            if part != 0.0:
-                at = free[others.peer[entry]]
-                free[others.peer[entry]] += 1
-                receivers[at], strength[at] = i, absolute(part)
-                sensed[at] = 1 if strength[at] >= (sense[i] if part > 0.0 else energy[i]) else 0
     return first, receivers, strength, floors, bits, decodes, delays, loads, paces, sensed
+
+
+def _transpose_others(others: Any, sense: Any, energy: Any) -> tuple[Ints, Any, Floats]:
+    """Return the rows of `AirLinks` of those that are disturbed."""
+    n = others.first.size
+    first, free = zeros(n + 1, int64), zeros(n, int64)
+    for i in range(n):
+        for entry in range(others.first[i], others.first[i] + others.many[i]):
+            first[others.peer[entry] + 1] += others.part[entry] != 0.0
+    for j in range(n):
+        first[j + 1] += first[j]
+        free[j] = first[j]
+    receivers, powers = empty(first[n], int32), empty(first[n])
+    for i in range(n):
+        for entry in range(others.first[i], others.first[i] + others.many[i]):
+            part, j = others.part[entry], others.peer[entry]
+            if part != 0.0:
+                power = absolute(part)
+                receivers[free[j]] = i
+                powers[free[j]] = -power if power >= (sense[i] if part > 0.0 else energy[i]) else power
+                free[j] += 1
+    return first, receivers, powers
 
 
 def reception_of(table: Any, links: Any, i: int, entry: int, strength: float) -> tuple[float, float, int]:
@@ -113,4 +125,4 @@ def reception_of(table: Any, links: Any, i: int, entry: int, strength: float) ->
     return floor, bit, 1 if burst and clear else decodes
 
 
-drop_links, transposed = routine(_drop), routine(_transpose)
+drop_links, transposed, transposed_others = routine(_drop), routine(_transpose), routine(_transpose_others)

@@ -187,7 +187,13 @@ class AirState:
     def use(self, paths: AirLinks | None) -> None:
         """Take links that are those of the present state; None: there are none."""
         none, empty, start = np.zeros(0), np.zeros(0, np.int64), np.zeros(self.n + 1, np.int64)
-        quiet = np.zeros((BURST_ROWS, self.n)), np.zeros((DENIED_ROWS, self.n), np.int64)
+        quiet = (
+            start,
+            np.zeros(0, np.int32),
+            none,
+            np.zeros((BURST_ROWS, self.n)),
+            np.zeros((DENIED_ROWS, self.n), np.int64),
+        )
         self.paths = paths or AirLinks(start, empty, none, none, none, empty, none, none, none, empty, *quiet)
 
     def use_graph(self, graph: Graph | None) -> None:

@@ -8,7 +8,7 @@ sensing: a slot is longer than they are. Without sharing, radios do not disturb 
 
 from typing import Any
 
-from paddock.compute.math import exp
+from paddock.compute.math import absolute, exp
 from paddock.compute.philox import uniforms
 from paddock.compute.routine import routine
 from paddock.radio.air import (
@@ -75,15 +75,38 @@ def settle(r: Rules, d: Devices, a: Air, i: int, now: int) -> None:
 def add_power(r: Rules, d: Devices, paths: AirLinks, a: Air, e: Events, j: int, now: int) -> None:
     """Add a transmission that begins to what others receive and sense."""
     for entry in range(paths.start[j], paths.start[j + 1]):
-        i, power = paths.peer[entry], paths.power[entry]
-        if a.whole[LOCK, i] >= 0:
-            settle(r, d, a, i, now)
-        a.real[ENERGY, i] += power
-        a.whole[SIGNALS, i] += 1
-        if paths.sensed[entry] == 1:
-            a.whole[HEARD, i] += 1
-            if a.whole[HEARD, i] == 1:
-                pause(paths.denied, a, e, i, now)
+        begin_at(r, d, paths, a, e, paths.peer[entry], paths.power[entry], paths.sensed[entry] == 1, now)
+    for entry in range(paths.other_start[j], paths.other_start[j + 1]):
+        power = paths.other_power[entry]
+        begin_at(r, d, paths, a, e, int(paths.other_peer[entry]), absolute(power), power < 0.0, now)
+
+
+def begin_at(
+    r: Rules, d: Devices, paths: AirLinks, a: Air, e: Events, i: int, power: float, sensed: bool, now: int
+) -> None:  # fmt: skip
+    """Add a transmission that begins to what radio i receives and senses."""
+    if a.whole[LOCK, i] >= 0:
+        settle(r, d, a, i, now)
+    a.real[ENERGY, i] += power
+    a.whole[SIGNALS, i] += 1
+    if sensed:
+        a.whole[HEARD, i] += 1
+        if a.whole[HEARD, i] == 1:
+            pause(paths.denied, a, e, i, now)
+
+
+def end_at(
+    r: Rules, d: Devices, paths: AirLinks, a: Air, e: Events, i: int, power: float, sensed: bool, now: int
+) -> None:  # fmt: skip
+    """Remove a transmission that ends from what radio i receives and senses."""
+    a.real[ENERGY, i] -= power
+    a.whole[SIGNALS, i] -= 1
+    if a.whole[SIGNALS, i] == 0:
+        a.real[ENERGY, i] = 0.0  # no remainder of rounding
+    if sensed:
+        a.whole[HEARD, i] -= 1
+        if a.whole[HEARD, i] == 0:
+            resume(r, paths.denied, a, e, i, now)
 
 
 def lock_receivers(paths: AirLinks, a: Air, j: int, now: int) -> None:
@@ -144,7 +167,7 @@ def remove_power(r: Rules, d: Devices, paths: AirLinks, a: Air, e: Events, j: in
     """Remove a transmission that ends; write the radios that received it to `got`, and return how many."""
     found = 0
     for entry in range(paths.start[j], paths.start[j + 1]):
-        i, power = paths.peer[entry], paths.power[entry]
+        i = paths.peer[entry]
         if a.whole[LOCK, i] >= 0:
             settle(r, d, a, i, now)
             if a.whole[LOCK, i] == j:
@@ -154,14 +177,12 @@ def remove_power(r: Rules, d: Devices, paths: AirLinks, a: Air, e: Events, j: in
                     found += 1
                 else:
                     a.counts[DAMAGED, i] += 1
-        a.real[ENERGY, i] -= power
-        a.whole[SIGNALS, i] -= 1
-        if a.whole[SIGNALS, i] == 0:
-            a.real[ENERGY, i] = 0.0  # no remainder of rounding
-        if paths.sensed[entry] == 1:
-            a.whole[HEARD, i] -= 1
-            if a.whole[HEARD, i] == 0:
-                resume(r, paths.denied, a, e, i, now)
+        end_at(r, d, paths, a, e, i, paths.power[entry], paths.sensed[entry] == 1, now)
+    for entry in range(paths.other_start[j], paths.other_start[j + 1]):
+        i, power = int(paths.other_peer[entry]), paths.other_power[entry]
+        if a.whole[LOCK, i] >= 0:
+            settle(r, d, a, i, now)
+        end_at(r, d, paths, a, e, i, absolute(power), power < 0.0, now)
     return found
 
 
@@ -220,11 +241,18 @@ def _relink(r: Rules, d: Devices, paths: AirLinks, denied: Any, a: Air, e: Event
         a.whole[SIGNALS, i], a.real[ENERGY, i] = 0, 0.0
         a.whole[HEARD, i] = 1 if a.whole[REPLY, i] != NO_REPLY else 0
     for j in range(n):
-        for entry in range(paths.start[j], paths.start[j + 1] if transmits(a, j) and r.shared else paths.start[j]):
+        if not transmits(a, j) or not r.shared:
+            continue
+        for entry in range(paths.start[j], paths.start[j + 1]):
             i = paths.peer[entry]
             a.real[ENERGY, i] += paths.power[entry]
             a.whole[SIGNALS, i] += 1
             a.whole[HEARD, i] += paths.sensed[entry]
+        for entry in range(paths.other_start[j], paths.other_start[j + 1]):
+            k, power = paths.other_peer[entry], paths.other_power[entry]
+            a.real[ENERGY, k] += absolute(power)
+            a.whole[SIGNALS, k] += 1
+            a.whole[HEARD, k] += 1 if power < 0.0 else 0
     for i in range(n):
         j = a.whole[LOCK, i]
         if j >= 0:
