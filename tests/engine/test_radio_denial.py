@@ -16,14 +16,14 @@ FAR = 1000.0  # m: free space costs 100.05 dB
 AIRTIME, SLOT, DIFS = 1e-4 + 272e-6, 2e-5, 2  # s, of an empty broadcast; slots
 
 
-def two_stations(jammer: dict[str, Any], **messages: Any) -> Simulation:
-    """Return stations a and b, and a jammer far from both with all its power in their band."""
+def two_stations(jammer: dict[str, Any], count: int = 1, **messages: Any) -> Simulation:
+    """Return stations a and b, and a jammer, or several, far from both with all its power in their band."""
     stations = [{"name": name, "position": [0, y, 0], "radio": "t"} for name, y in (("a", 0.0), ("b", APART))]
     red = {"name": "red", "kind": "spot", "position": [FAR, APART / 2, 0], "power": 32.0, "bandwidth": 2e6, **jammer}
     given = {
         "types": {"t": RADIO},
         "stations": stations,
-        "jammers": [red],
+        "jammers": [{**red, "name": f"red{k or ''}"} for k in range(count)],
         "messages": {"mailbox": 1024, "queue": 64, **messages},
     }
     point = {"name": "p", "model": "point", "pose": [0, 0, 0, 0]}
@@ -86,6 +86,20 @@ def test_packets_go_out_between_pulses(period: float, duty: float) -> None:
         talk(sim, 4.0)
         check_gaps(starts(sim), period, 0.0, duty * period)
         assert sim.radio.traffic()["transmitted"] > 380  # those that wait follow
+
+
+def test_jammers_with_pulses_at_the_same_times_are_one_with_their_powers() -> None:
+    """Four jammers of -68.05 - 6.02 dBm are like one of -68.05 dBm, which denies the channel; one of four does not."""
+    pulses = {"kind": "pulsed", "period": 0.03, "duty": 0.4}
+    found = []
+    for count, power in ((1, 32.0), (4, 32.0 - 10.0 * np.log10(4.0)), (1, 32.0 - 10.0 * np.log10(4.0))):
+        with two_stations({**pulses, "power": power}, count) as sim:
+            talk(sim, 2.0)
+            found.append((sim.radio.links().bursts, starts(sim), sim.radio.traffic()["damaged"]))
+    assert found[1][0] == pytest.approx(found[0][0], rel=1e-9)
+    assert found[1][1] == pytest.approx(found[0][1], abs=1e-12) and found[1][2] == found[0][2]
+    check_gaps(found[1][1], 0.03, 0.0, 0.012)
+    assert (found[2][1] % 0.03 < 0.012).mean() == pytest.approx(2 / 3, abs=0.02)  # of ticks: 0 and 10 of 30 ms
 
 
 def test_pulses_damage_packets_that_they_meet() -> None:

@@ -1,6 +1,6 @@
 """Channel sharing: delays, losses, ALOHA, CSMA and hidden terminals, against formulas."""
 
-from math import comb, e, exp, sqrt
+from math import comb, e, erfc, exp, sqrt
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,39 @@ def test_delivery_with_retransmissions(retries: int) -> None:
     share = len(found.received(1)) / sent
     assert share == pytest.approx(expected, abs=4.0 * sqrt(expected * (1.0 - expected) / sent) + 1e-12)
     assert found.counted()["lost"] == sent - len(found.received(1))
+
+
+@pytest.mark.parametrize("sharing", ["csma", "aloha", "none"])
+def test_bits_that_can_be_wrong_are_those_of_packet_and_acknowledgement(sharing: str) -> None:
+    """Half of the packets of 8192 bits are lost; those of 800 bits, after a preamble of 1 ms, by 1 - 0.5^(800 / 8192).
+
+    The first radio sends packets that arrive; only their acknowledgements, of 800 bits, can be lost.
+    """
+    sent, fields = 2000, {"sharing": sharing, "retries": 0, "overhead": 1e-3, "window": (1, 1), "mailbox": 4096}
+    per = np.where(np.eye(2, k=1) > 0, 0.5, 0.0)  # of what the first radio receives
+    found = messages_over(links_of(all_hear(2), per=per), section(header_bits=0, ack_bits=800, **fields))
+    for k in range(sent):
+        found.send(1, BROADCAST, b"", 0.1 * k, bits=800)
+        found.send(0, 1, b"", 0.1 * k + 0.05, bits=800)
+        found.advance(0.1 * k + 0.1)
+    expected = 1.0 - 0.5 ** (800 / 8192)
+    deviation = sqrt(expected * (1.0 - expected) / sent)
+    assert 1.0 - len(found.received(0)) / sent == pytest.approx(expected, abs=4.0 * deviation)
+    assert len(found.received(1)) == sent
+    assert found.counted()["lost"] / sent == pytest.approx(expected, abs=4.0 * deviation)
+
+
+def test_short_packets_survive_by_their_bits_where_long_ones_never_do() -> None:
+    """BPSK at an SINR of 4 dB has 1.25 % wrong bits: no packet of 8192 bits arrives, and 28 % of those of 100."""
+    sent = 1500
+    found = messages_over(
+        links_of(all_hear(2), sinr=4.0, per=1.0), section(sharing="aloha", header_bits=0, mailbox=4096, **ALONE)
+    )
+    for k in range(sent):
+        found.send(0, BROADCAST, b"", 0.1 * k, bits=100)
+        found.advance(0.1 * k + 0.1)
+    expected = (1.0 - 0.5 * erfc(sqrt(10.0**0.4))) ** 100
+    assert len(found.received(1)) / sent == pytest.approx(expected, abs=4.0 * sqrt(expected * (1 - expected) / sent))
 
 
 def test_delivery_over_hops_is_a_product() -> None:
@@ -194,6 +227,35 @@ def test_without_sharing_nothing_collides() -> None:
         found.send(radio, BROADCAST, [radio], 0.0)
     found.advance(0.1)
     assert all(len(found.received(radio)) == n - 1 for radio in range(n))
+
+
+def test_flooding_crosses_from_one_radio_of_a_vehicle_to_the_other() -> None:
+    """0 - 1 on one channel, 2 - 3 on another; 1 and 2 belong to one vehicle, which hears it once and repeats it."""
+    heard = np.zeros((5, 5), bool)
+    heard[[0, 1, 2, 3, 3, 4], [1, 0, 3, 2, 4, 3]] = True
+    found = messages_over(links_of(heard), section(**ALONE), group=[0, 1, 1, 2, 3])
+    found.send(0, BROADCAST, "all", 0.0, hops=2)
+    found.send(0, BROADCAST, "near", 0.1)
+    found.send(4, BROADCAST, "back", 0.2, hops=3)
+    found.advance(1.0)
+    assert [[one.data for one in found.received(k)] for k in range(5)] == [
+        ["back"],
+        ["all", "near"],
+        ["back"],
+        ["all", "back"],
+        [],
+    ]
+    assert [one.hops for one in found.received(3)] == [2, 1]
+
+
+def test_a_vehicle_with_two_radios_takes_a_broadcast_once() -> None:
+    """Both radios of the second vehicle hear the first, on one channel; neither takes what their own vehicle sent."""
+    found = messages_over(links_of(all_hear(4)), section(**ALONE), group=[0, 1, 1, 2])
+    found.send(0, BROADCAST, "one", 0.0, hops=3)
+    found.send(1, BROADCAST, "two", 0.5, hops=3)
+    found.advance(1.0)
+    assert sum(len(found.received(k)) for k in (1, 2)) == 1
+    assert [len(found.received(k)) for k in (0, 3)] == [1, 2]
 
 
 def test_flooding_reaches_as_many_hops_as_given() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import paddock
-from paddock.radio.collisions import duty_load, duty_pace
+from paddock.radio.collisions import CALM, duty_load, duty_pace
 from paddock.radio.radios import COLUMN, Floats
 
 TYPE = {"bandwidth": 2e6, "bit_rate": 4e6}
@@ -56,35 +56,69 @@ def test_the_share_of_packets_that_collide(
 
 @pytest.mark.parametrize("duty", [0.002, 0.005, 0.02])
 def test_links_of_a_network_with_little_traffic_are_up(duty: float) -> None:
-    """Nine radios that all hear each other: a packet is lost if it meets one of seven others, as they are simulated."""
+    """Nine radios that all hear each other: a packet is lost if it meets one of seven others, or of its receiver."""
     with loaded(duty) as sim:
         links = sim.radio.links()
     assert len(links.up) == 72 and links.up.all()
-    lost = simulated(np.random.default_rng(1), np.full(7, duty), np.full(7, AIRTIME), AIRTIME, 40_000)
+    lost = simulated(np.random.default_rng(1), np.full(8, duty), np.full(8, AIRTIME), AIRTIME, 40_000)
     assert links.per == pytest.approx(np.full(72, lost), abs=0.012)
-    assert links.per == pytest.approx(1.0 - (1.0 - duty) ** 7 * np.exp(-7.0 * duty / (1.0 - duty)), abs=1e-6)
+    assert links.per == pytest.approx(1.0 - (1.0 - duty) ** 8 * np.exp(-8.0 * duty / (1.0 - duty)), abs=1e-6)
 
 
 def test_traffic_that_destroys_most_packets_ends_links() -> None:
-    """Half of the packets of seven others collide at a duty of 4.8 %."""
+    """Half of the packets meet one of seven others, or of their receiver, at a duty of 4.2 %."""
     found = []
-    for duty in (0.045, 0.052):
+    for duty in (0.040, 0.045):
         with loaded(duty) as sim:
             found.append(int(sim.radio.links().up.sum()))
     assert found == [72, 0]
 
 
 def test_radios_that_are_always_on_add_to_the_noise() -> None:
-    """From a duty of a half on, the packet error rate is that of the mean power, which is SINR."""
+    """Their mean power is in SINR, from a duty of a half on also without what packets collide with."""
     with loaded(1.0, count=3) as sim:
         links = sim.radio.links()
-        assert links.collisions.shape[1] == 0
+        assert links.collisions[CALM] == pytest.approx(links.sinr, abs=1e-8)
         table = sim.radio.radios.table
         power = 10.0 ** (links.power / 10.0)
         rows = np.repeat(np.arange(3), 2)
         other = power[np.arange(6) ^ 1]  # the one of two that is not the transmitter
         assert links.sinr == pytest.approx(10.0 * np.log10(power / (other + table[COLUMN.noise, rows])), abs=1e-8)
         assert (links.per > 0.999).all() and not links.up.any()
+
+
+@pytest.mark.parametrize("duty", [0.1, 0.25])
+def test_a_radio_does_not_receive_while_it_transmits(duty: float) -> None:
+    """(1 - d) exp(-t d / ((1 - d) T)) of packets arrive, of the length T of its own and of a tenth of it."""
+    stations = [{"name": "a", "position": [0, 0, 10], "radio": "t"}, interferer(0, 0.0, duty=duty)]
+    messages = {"sharing": "aloha", "header_bits": 0, "overhead": 0, "slot": 1e-5}
+    radio = {"types": {"t": TYPE}, "stations": stations, "messages": messages}
+    with paddock.load({"clock": {"rate": 100}, "radio": radio, "vehicles": [{"name": "v", "model": "point"}]}) as sim:
+        lost = simulated(np.random.default_rng(1), np.array([duty]), np.array([AIRTIME]), AIRTIME, 40_000)
+        assert sim.radio.link("a", "i0").per == pytest.approx(lost, abs=0.012)
+        assert sim.radio.link("i0", "a").per < 1e-6  # the other direction is free
+        for bits in (8192, 819):
+            before = sim.radio.traffic()["delivered"]
+            for _ in range(600):
+                sim.radio.send("a", "*", b"", bits=bits)
+                sim.step(1)
+            sim.step(5)
+            arrived = (sim.radio.traffic()["delivered"] - before) / 600
+            expected = (1.0 - duty) * np.exp(-bits / 8192 * duty / (1.0 - duty))
+            assert arrived == pytest.approx(expected, abs=0.06)  # three deviations
+
+
+@pytest.mark.parametrize("duty", [0.4, 0.9, 1.0])
+def test_a_radio_that_transmits_most_of_the_time_has_no_links(duty: float) -> None:
+    radio = {"types": {"t": TYPE}, "stations": [interferer(0, 0.0, duty=duty), interferer(1, 50.0)]}
+    with paddock.load({"clock": {"rate": 100}, "radio": radio, "vehicles": [{"name": "v", "model": "point"}]}) as sim:
+        link = sim.radio.link("i1", "i0")
+        expected = 1.0 if duty == 1.0 else 1.0 - (1.0 - duty) * np.exp(-duty / (1.0 - duty))
+        assert link.per == pytest.approx(expected, abs=1e-9) and not link.up
+        assert sim.radio.link("i0", "i1").up
+        blob, known = sim.save(), sim.state_hash()
+        sim.restore(blob)
+        assert sim.state_hash() == known
 
 
 def pair(interferers: list[dict[str, Any]], jammers: list[dict[str, Any]]) -> float:

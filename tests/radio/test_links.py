@@ -129,6 +129,7 @@ def collided(radios: Radios, power: Floats, share: Floats, rows: Any, peers: Any
         harms = others & (level(share[i] / duty * power[i]) >= level(limit)) if limit > 0.0 else others
         steady = (power[i] * share[i])[others & ~harms].sum()
         lost = 0.5 * erfc(np.sqrt(power[i, j] / (noise + steady) * spread))
+        harms[i] = True  # it does not hear while it transmits
         idle = (1.0 - duty[harms]) * np.exp(-airtime[i] * duty[harms] / (1.0 - duty[harms]) / airtime[harms])
         found[k] = 1.0 - (1.0 - lost) ** bits[i] * np.prod(idle)
     return found

@@ -4,13 +4,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paddock.radio.air import AirLinks, Devices
-from paddock.radio.collisions import COLLISION_ROWS
+from paddock.radio.air import Devices
+from paddock.radio.air_links import air_links
 from paddock.radio.denial import DENIED_ROWS
-from paddock.radio.links import BURST_ROWS
+from paddock.radio.disturbances import no_disturbances
+from paddock.radio.links import no_links
 from paddock.radio.messages import Messages
 from paddock.radio.network import graph_of
-from paddock.radio.reception import transposed
+from paddock.radio.radios import COLUMN
 from paddock.scenario.messages import MessagesSection
 
 STREAM = 7919
@@ -43,25 +44,27 @@ def links_of(heard: Any, power: Any = -60.0, sinr: float = 40.0, per: Any = 0.0)
 
 
 def messages_over(
-    links: GivenLinks, section: MessagesSection, seed: int = 1, rate: float = 1e6, x: Any = None
+    links: GivenLinks, section: MessagesSection, seed: int = 1, rate: float = 1e6, x: Any = None, group: Any = None
 ) -> Messages:
-    """Return the messages of radios at x (m) on the x axis that send at `rate` (bit/s), at time 0."""
+    """Return the messages of radios at x (m) on the x axis that send at `rate` (bit/s), at time 0.
+
+    `group` has equal numbers for radios of one vehicle.
+    """
     n = len(links.start) - 1
     found = Messages(section, seed)
-    sense = np.full(n, 1e-9 if section.sharing == "csma" else np.inf)
-    alike = np.full(n, section.overhead), sense, np.ones(n, np.int64), np.full(n, rate), np.arange(n)
-    found.fit(Devices(np.arange(1, n + 1) * STREAM, np.full(n, rate), *alike))
+    alike = np.full(n, section.overhead), np.ones(n, np.int64), np.full(n, rate)
+    group = np.arange(n) if group is None else np.asarray(group, np.int64)
+    found.fit(Devices(np.arange(1, n + 1) * STREAM, np.full(n, rate), *alike, group))
     connect(found, links, x)
     return found
 
 
 def connect(messages: Messages, links: GivenLinks, x: Any = None, now: float = 0.0, denied: Any = None) -> None:
     """Replace the links; `denied` as in `AirLinks`."""
-    at, zero = np.zeros(messages.n) if x is None else np.asarray(x, float), np.zeros(messages.n)
-    n, bursts = messages.n, np.zeros((BURST_ROWS, messages.n))
+    n, at = messages.n, np.zeros(messages.n) if x is None else np.asarray(x, float)
+    table = np.zeros((len(COLUMN), n))
+    table[COLUMN.bits], table[COLUMN.sensitivity], table[[COLUMN.spread, COLUMN.bandwidth]] = PACKET_BITS, -90.0, 1.0
+    sense = np.full(n, 1e-9 if messages.section.sharing == "csma" else np.inf)
     denied = np.zeros((DENIED_ROWS, n), np.int64) if denied is None else denied
-    packets = np.stack([np.full(n, float(PACKET_BITS)), *np.zeros((5, n))])
-    packets[2:5] = [[1.0], [-90.0], [1.0]]
-    none = np.zeros((COLLISION_ROWS, 0))
-    paths = AirLinks(*transposed(*links, bursts, none, np.stack([at, zero, zero]), packets), bursts, denied)
-    messages.relink(paths, graph_of(links), now)
+    given = no_links(n)._replace(**links._asdict()), no_disturbances(n), np.stack([at, np.zeros(n), np.zeros(n)])
+    messages.relink(air_links(table, *given, sense, np.full(n, np.inf), denied), graph_of(links), now)

@@ -77,14 +77,13 @@ class Devices(NamedTuple):
     streams: Ints
     bit_rate: Floats  # bit/s
     overhead: Floats  # s before every packet
-    sense: Floats  # mW: carrier-sense threshold; inf: carrier sensing is off
     modulation: Ints
     bandwidth: Floats  # Hz
     group: Ints  # equal for radios of one vehicle
 
 
 class AirLinks(NamedTuple):
-    """Who hears a transmitter, compressed rows by transmitter."""
+    """Who hears a transmitter, compressed rows by transmitter, and who does not, but is disturbed by it."""
 
     start: Ints  # (n + 1,)
     peer: Ints  # (m,) receivers, ascending
@@ -95,6 +94,10 @@ class AirLinks(NamedTuple):
     delay: Floats  # (m,) s
     load: Floats  # (m,) of collisions with radios with a duty, see `collisions.py`: at no length of a packet
     pace: Floats  # (m,) 1/s, what it gains with the length
+    sensed: Ints  # (m,) 1: the receiver senses that the channel is busy
+    other_start: Ints  # (n + 1,) rows of those that are disturbed
+    other_peer: NDArray[np.int32]  # (k,) receivers, ascending
+    other_power: Floats  # (k,) mW in the receiver's band; negative: it senses it
     bursts: Floats  # (BURST_ROWS, n) of jammers at receivers, as in `Links`
     denied: Ints  # (DENIED_ROWS, n) slots in which jammers keep radios off the channel; see `denial.py`
 
@@ -147,6 +150,11 @@ def slots_of(seconds: float, slot: float) -> int:
 def airtime(r: Rules, d: Devices, i: int, bits: float) -> float:
     """Return the time (s) that a packet takes."""
     return float(d.overhead[i] + (r.header_bits + bits) / d.bit_rate[i])
+
+
+def packet_slots(r: Rules, d: Devices, i: int, bits: float) -> int:
+    """Return the slots that a packet takes."""
+    return max(1, slots_of(airtime(r, d, i, bits), r.slot))
 
 
 def ack_slots(r: Rules, d: Devices, i: int) -> int:

@@ -186,10 +186,15 @@ class AirState:
 
     def use(self, paths: AirLinks | None) -> None:
         """Take links that are those of the present state; None: there are none."""
-        none, start = np.zeros(0), np.zeros(self.n + 1, np.int64)
-        no_entries = np.zeros(0, np.int64)
-        quiet = np.zeros((BURST_ROWS, self.n)), np.zeros((DENIED_ROWS, self.n), np.int64)
-        self.paths = paths or AirLinks(start, no_entries, none, none, none, no_entries, none, none, none, *quiet)
+        none, empty, start = np.zeros(0), np.zeros(0, np.int64), np.zeros(self.n + 1, np.int64)
+        quiet = (
+            start,
+            np.zeros(0, np.int32),
+            none,
+            np.zeros((BURST_ROWS, self.n)),
+            np.zeros((DENIED_ROWS, self.n), np.int64),
+        )
+        self.paths = paths or AirLinks(start, empty, none, none, none, empty, none, none, none, empty, *quiet)
 
     def use_graph(self, graph: Graph | None) -> None:
         """Take the network for routes; None: a network without links."""
@@ -346,7 +351,7 @@ _TYPES = (np.int64, np.float64, np.int64, np.float64)
 
 def _no_devices() -> Devices:
     none, whole = np.zeros(0), np.zeros(0, np.int64)
-    return Devices(whole, none, none, none, whole, none, whole)
+    return Devices(whole, none, none, whole, none, whole)
 
 
 def places_of(new: Ints, old: Ints) -> Ints:

@@ -3,7 +3,8 @@
 The mean power of a burst says little about packets: one that a pulse does not hit survives, and a short pulse may be
 enough for a long packet. Error rates of links are those of packets that begin at any time; packets on the simulated
 channel meet bursts at their times. Of all jammers at a receiver, the one with the largest mean power among those that
-are not always on counts as bursts; the others count with their mean power.
+are not always on counts as bursts; the others count with their mean power. Jammers whose bursts begin and end together
+are one.
 """
 
 from typing import Any

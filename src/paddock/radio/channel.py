@@ -58,7 +58,7 @@ from paddock.radio.air import (
     Rules,
     ack_slots,
     airtime,
-    slots_of,
+    packet_slots,
 )
 from paddock.radio.network import find_entry, sift_down
 from paddock.radio.queues import (
@@ -88,7 +88,7 @@ def take(
     single = packet[GOAL] != BROADCAST
     if single and packet[NEXT] != i:
         return False
-    if not single and packet[ORIGIN] == i:
+    if not single and packet[ORIGIN] >= 0 and d.group[packet[ORIGIN]] == d.group[i]:
         return False
     if single and (a.whole[PHASE, i] == LISTENS or a.whole[REPLY, i] != NO_REPLY):
         return False  # it awaits or sends a reply, and cannot acknowledge
@@ -100,13 +100,32 @@ def take(
     copy[ATTEMPTS] = 0
     if not single or packet[GOAL] == i:
         deliver(a, i, copy, values, ended + delay)
-    if (single and packet[GOAL] != i) or (not single and copy[HOPS] > 0):
-        if copy[HOPS] <= 0:
-            a.counts[TTL, i] += 1
-        else:
-            a.counts[FORWARDED, i] += 1
-            enqueue(r, d, routes, a, e, i, copy, values, now)
+    if not single:
+        spread(r, d, routes, a, e, i, copy, values, now)
+    elif packet[GOAL] != i and copy[HOPS] <= 0:
+        a.counts[TTL, i] += 1
+    elif packet[GOAL] != i:
+        a.counts[FORWARDED, i] += 1
+        enqueue(r, d, routes, a, e, i, copy, values, now)
     return bool(single)
+
+
+def spread(
+    r: Rules, d: Devices, routes: Routes, a: Air, e: Events, i: int, packet: Any, values: Any, now: int
+) -> None:  # fmt: skip
+    """Let all radios of the vehicle of i, which has received a broadcast, know it; they repeat it if it has hops left.
+
+    Radios of one vehicle have numbers that follow each other.
+    """
+    k = i
+    while k > 0 and d.group[k - 1] == d.group[i]:
+        k -= 1
+    while k < len(d.group) and d.group[k] == d.group[i]:
+        new = k == i or not known(a, k, packet[NUMBER])
+        if new and packet[HOPS] > 0:
+            a.counts[FORWARDED, k] += 1
+            enqueue(r, d, routes, a, e, k, packet, values, now)
+        k += 1
 
 
 def succeed(r: Rules, d: Devices, paths: AirLinks, routes: Routes, a: Air, e: Events, j: int, now: int) -> None:
@@ -134,7 +153,7 @@ def end_packet(
     """End the transmission of a packet: receivers handle it; the sender awaits the reply or continues."""
     packet = a.queue[j, a.whole[HEAD, j]]
     taken, single = airtime(r, d, j, packet[BITS]), packet[GOAL] != BROADCAST
-    ended = (now - max(1, slots_of(taken, r.slot))) * r.slot + taken
+    ended = (now - packet_slots(r, d, j, packet[BITS])) * r.slot + taken
     a.whole[PHASE, j] = LISTENS  # no longer transmitting; decided below
     a.whole[UNTIL, j] = NEVER
     found = remove_power(r, d, paths, a, e, j, now, got) if r.shared else received_alone(
@@ -173,8 +192,8 @@ def end_reply(
 ) -> None:  # fmt: skip
     """End an acknowledgement: the sender of the packet, if it received it, is done with the packet."""
     to = a.whole[REPLY_TO, i]
-    a.whole[REPLY, i], a.whole[REPLY_AT, i], a.whole[REPLY_TO, i] = NO_REPLY, NEVER, -1
     found = remove_power(r, d, paths, a, e, i, now, got)
+    a.whole[REPLY, i], a.whole[REPLY_AT, i], a.whole[REPLY_TO, i] = NO_REPLY, NEVER, -1
     a.whole[SENT, i] += 1
     a.whole[HEARD, i] -= 1
     schedule(e, a, i)
@@ -205,7 +224,7 @@ def begin(r: Rules, d: Devices, paths: AirLinks, routes: Routes, a: Air, e: Even
             return False
         packet[ATTEMPTS] += 1
         w[PHASE, j] = SENDS
-        w[UNTIL, j] = now + max(1, slots_of(airtime(r, d, j, packet[BITS]), r.slot))
+        w[UNTIL, j] = now + packet_slots(r, d, j, packet[BITS])
         a.real[ON_AIR, j] += (w[UNTIL, j] - now) * r.slot
     else:
         return False

@@ -3,7 +3,8 @@
 A radio with a duty d transmits packets of airtime T at random: it is off for an exponential time, T (1 - d) / d in the
 mean. A packet of airtime t meets none of its transmissions with the probability (1 - d) exp(-t d / ((1 - d) T)). With
 several radios the probabilities multiply: the load of a link is the sum of -log(1 - d) + t d / ((1 - d) T), for its
-own packets. Of packets of another length, the part of it that grows with t is scaled.
+own packets. Of packets of another length, the part of it that grows with t is scaled. A receiver's own transmissions
+count in the same way: it does not hear while it transmits.
 
 Which radios count depends on the link. One that alone takes the SINR below that of 50 % packet errors destroys the
 packets that it meets. The mean power of all weaker ones, and of those that transmit STEADY_DUTY of the time or more,
@@ -15,11 +16,12 @@ from typing import Any
 
 from numpy import float64, int64, uint64
 
-from paddock.compute.math import maximum
+from paddock.compute.math import maximum, minimum
 from paddock.radio.signal import log1p
 
 STEADY_DUTY = 0.5  # share of time from which on a transmitter counts as always on, with its mean power
 MOST_LOST = 0.5  # share of packets that collide on a link that comes up
+MOST_DUTY = 1.0 - 1e-5  # who transmits for longer receives nothing
 LEVELS = 64
 BELOW = 1e-3  # of the weakest link: power at the lowest level
 POWERS, LOADS = 0, 1  # rows of the levels of a receiver
@@ -35,6 +37,22 @@ def duty_load(duty: float) -> float:
 def duty_pace(duty: float, airtime: float) -> float:
     """Return the pace (1/s) of a radio with packets of an airtime (s): how often it begins while it is off."""
     return duty / ((1.0 - duty) * airtime)
+
+
+def own_load(duty: float) -> float:
+    """Return the load of a receiver's own transmissions, for packets as long as its own."""
+    share = minimum(duty, MOST_DUTY)
+    return duty_load(share) + duty_pace(share, 1.0)
+
+
+def split_load(load: float, duty: float, growing: float, airtime: float) -> tuple[float, float]:
+    """Return the load of a link at no length of a packet, and what it gains with the length (1/s).
+
+    It is that of packets of an `airtime` (s), at a receiver with a `duty`. `growing` is the part of the load of other
+    radios that grows with the length.
+    """
+    share, others = minimum(duty, MOST_DUTY), maximum(load - own_load(duty), 0.0)
+    return duty_load(share) + others * (1.0 - growing), duty_pace(share, airtime) + others * growing / airtime
 
 
 def level_of(power: float, lowest: Any) -> Any:

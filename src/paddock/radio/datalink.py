@@ -12,9 +12,11 @@ import numpy as np
 
 from paddock.compute.math import exp
 from paddock.radio.bursts import burst_error
+from paddock.radio.collisions import split_load
 from paddock.radio.links import (
     BANDWIDTH,
     BURST,
+    DUTY,
     GROWING,
     MODULATION,
     OWNER,
@@ -90,8 +92,7 @@ def _hop(radios: Radios, links: Links, i: int, j: int) -> LinkQuality:
     ratio, load = float(links.sinr[entry]), 0.0
     if links.collisions.shape[1]:
         ratio, load = links.collisions[:, entry].tolist()
-    growing = float(table[GROWING, i])
-    loads = load * (1.0 - growing), load * growing / airtime_of(table, i)
+    loads = split_load(load, float(table[DUTY, i]), float(table[GROWING, i]), airtime_of(table, i))
     quiet = max(signal * float(exp(-NEPERS * ratio)) - power * share, 1e-300)
     rate = float(table[BANDWIDTH, j] / table[SPREAD, j])
     given = signal / quiet * spread, int(table[MODULATION, i]), rate, float(pair_distance(table, i, j))

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy import int64
+from numpy import int64, zeros
 
 from paddock.compute.math import absolute, clamp, exp, floor, log, maximum, minimum
 from paddock.compute.routine import parallel_range, parallel_routine, routine
@@ -19,6 +19,7 @@ from paddock.radio.links import (
     BEGIN,
     BITS,
     BURST,
+    BURST_ROWS,
     CYCLE,
     DUTY,
     FREQUENCY,
@@ -363,21 +364,52 @@ def jam_rows(table: Any, doing: Any, levels: Any, jamming: Any) -> None:
         jamming[i] = total
 
 
+def burst_of(table: Any, i: int, j: int, k: int, doing: Any, burst: Any) -> bool:
+    """Write the burst of jammer k (antenna j) at receiver i, with its share in the band as power.
+
+    Return whether it comes and goes there.
+    """
+    if doing[EVERY, k] <= 0.0 or doing[ON, k] <= 0.0:
+        return False
+    mean, largest = band_shares(table, i, j, k, doing)
+    if mean <= 0.0 or mean >= largest:
+        return False
+    burst[BURST], burst[SHARE], burst[PERIOD], burst[CYCLE] = largest, mean / largest, doing[EVERY, k], doing[TURN, k]
+    burst[BEGIN], burst[LENGTH] = doing[START, k], doing[LASTS, k]
+    if doing[HIGH, k] > 0.0:
+        burst[BEGIN], burst[LENGTH] = crossing(table, i, j, k, doing)
+    return True
+
+
 def find_burst_rows(table: Any, doing: Any, levels: Any, bursts: Any) -> None:
-    """Find, for each receiver, the bursts with the largest mean power (mW)."""
-    n = bursts.shape[1]
+    """Find, for each receiver, the bursts with the largest mean power (mW); those of equal times are one burst."""
+    n, count = bursts.shape[1], doing.shape[1]
+    found = zeros((count, BURST_ROWS))
     for i in range(n):
-        strongest = 0.0
-        for k in range(doing.shape[1]):
-            if doing[EVERY, k] > 0.0 and doing[ON, k] > 0.0:
-                mean, largest = band_shares(table, i, n + k, k, doing)
-                if mean * levels[k, i] > strongest and mean < largest:
-                    strongest = mean * levels[k, i]
-                    bursts[BURST, i], bursts[SHARE, i] = largest * levels[k, i], mean / largest
-                    bursts[PERIOD, i], bursts[CYCLE, i] = doing[EVERY, k], doing[TURN, k]
-                    bursts[BEGIN, i], bursts[LENGTH, i] = doing[START, k], doing[LASTS, k]
-                    if doing[HIGH, k] > 0.0:
-                        bursts[BEGIN, i], bursts[LENGTH, i] = crossing(table, i, n + k, k, doing)
+        many, strongest = 0, 0.0
+        for k in range(count):
+            one = found[many]
+            if not burst_of(table, i, n + k, k, doing, one):
+                continue
+            one[BURST] *= levels[k, i]
+            same = 0
+            while same < many and not together(one, found[same]):
+                same += 1
+            if same < many:
+                found[same, BURST] += one[BURST]
+            else:
+                many += 1
+        for k in range(many):
+            if found[k, BURST] * found[k, SHARE] > strongest:
+                strongest = found[k, BURST] * found[k, SHARE]
+                for row in range(BURST_ROWS):
+                    bursts[row, i] = found[k, row]
+
+
+def together(one: Any, other: Any) -> bool:
+    """Return whether two bursts begin and end together, and are on for the same share of time."""
+    alike = one[CYCLE] == other[CYCLE] and one[BEGIN] == other[BEGIN] and one[LENGTH] == other[LENGTH]
+    return bool(alike and one[PERIOD] == other[PERIOD] and absolute(one[SHARE] - other[SHARE]) < 1e-12)
 
 
 jammer_levels = parallel_routine(level_rows)

@@ -24,10 +24,12 @@ from paddock.radio.collisions import (
     clear_levels,
     lowest_level,
     met_by,
+    own_load,
     sum_levels,
 )
 from paddock.radio.links import (
     CURVE_RATE,
+    DUTY,
     EXPONENT,
     FATAL,
     FREQUENCY,
@@ -174,12 +176,13 @@ def copy_collisions(given: Any, k: int, kept: Any, index: Any, place: Any, mw: A
                     values: Any) -> None:  # fmt: skip
     """Write steady interference and load of each link; `met` are sums of levels."""
     i, seen = given.order[k], given.seen
-    airtime = airtime_of(given.table, i)
+    airtime, own = airtime_of(given.table, i), own_load(given.table[DUTY, i])
     lowest, share, noise = lowest_level(given.least[i]), exp(-NEPERS * given.table[FATAL, i]), given.table[NOISE, i]
     for m in range(kept):
         j, at = index[m], place[m]
         load = seen[SEEN_LOAD, j] + airtime * seen[SEEN_PACE, j]
-        values[0, m], values[1, m] = met_by(met, lowest, share * mw[at] - noise, part[at], seen[INVERSE, j], load)
+        steady, others = met_by(met, lowest, share * mw[at] - noise, part[at], seen[INVERSE, j], load)
+        values[0, m], values[1, m] = steady, others + own
 
 
 def sum_of(values: Any, count: Any) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from paddock.compute.twin import vectorised
 from paddock.radio.bursts import apply_bursts
 from paddock.radio.candidates import GAIN, STRENGTH, WAVE_SQUARE, Candidates, candidates_of, follow
-from paddock.radio.collisions import COLLISION_ROWS, STEADY_DUTY
+from paddock.radio.collisions import COLLISION_ROWS
 from paddock.radio.link_classes import boost, largest_gain, reaches
 from paddock.radio.link_rows import (
     BLOCK,
@@ -74,8 +74,8 @@ class LinkUpdate:
         self._candidates: Candidates | None = None
         self._held = 0  # updates for which the candidates have held
         duty = radios.table[DUTY, :n]
-        self.busy = bool(((duty > 0.0) & (duty < STEADY_DUTY)).any())  # packets collide
-        margin = self.margin if duty.any() else 0.0
+        self.busy = bool(duty.any())  # packets collide
+        margin = self.margin if self.busy else 0.0
         self.reach = np.minimum(reaches(radios, self.classes, self.keep - margin), self.longest)
         group = radios.table[GROUP, :n].astype(np.int64)
         widest = np.maximum(self.reach.max(axis=0, initial=0.0), self.reach.max(axis=1, initial=0.0))
@@ -121,6 +121,12 @@ class LinkUpdate:
         self._candidates, self._held = candidates_of(table, n, *given, self.rows is compute_free_rows, found), 0
         return self._candidates
 
+    @property
+    def share(self) -> Floats:
+        """The shares of the candidates of the last update."""
+        assert self._candidates is not None
+        return self._candidates.share
+
     def _scratch(self, most: int) -> tuple[Any, Floats]:
         """Return arrays for rows that are not joined yet, kept from update to update."""
         rows = 4 if self.busy else 2
@@ -128,8 +134,11 @@ class LinkUpdate:
             self._buffers = np.empty(most, np.int32), np.empty((rows, most))
         return self._buffers
 
-    def run(self, tick: int, jamming: Floats, bursts: Floats, known: Links) -> Links:
-        """Return the links at the present positions; `known` are those of the last update, with their states."""
+    def find_rows(self, keep: Floats) -> tuple[Any, Floats, Ints, Ints, Floats, Ints]:
+        """Return transmitters and powers (mW) of all rows, where each begins, its length, interference, `outside`.
+
+        Terrain and obstacles count from `keep` (n,) dBm on.
+        """
         radios, n, found = self.radios, self.radios.n, self.candidates
         blocks = -(-n // BLOCK)
         if len(self._room) != blocks + 1:
@@ -137,7 +146,7 @@ class LinkUpdate:
         at, count, beyond = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
         interference = np.zeros(n)
         given = RowTables(
-            *(radios.table, self.classes.table, self.classes.of, self.reach, self.keep, self.least, radios.patterns),
+            *(radios.table, self.classes.table, self.classes.of, self.reach, keep, self.least, radios.patterns),
             *(found.seen, found.order, found.first, found.many, found.at, found.share, self._longest(found)),
             self.busy,
         )
@@ -147,12 +156,17 @@ class LinkUpdate:
             self.rows(given, self.paths, self._room, needed, peer, values, at, count, interference, beyond)
             sizes = np.diff(self._room)
             if (needed <= sizes).all():
-                break
+                return peer, values, at, count, interference, beyond
             self._room = np.concatenate([[0], np.cumsum(np.maximum(needed + needed // 4 + 8, sizes))])
+
+    def run(self, tick: int, jamming: Floats, bursts: Floats, known: Links) -> Links:
+        """Return the links at the present positions; `known` are those of the last update, with their states."""
+        radios = self.radios
+        peer, values, at, count, interference, beyond = self.find_rows(self.keep)
         made = self._made(tick, count)._replace(
             interference=interference, jamming=jamming, outside=beyond, bursts=bursts
         )
-        finish_rows(radios.table, radios.curves, self.hysteresis, found.share, at, peer, values, known, made)
+        finish_rows(radios.table, radios.curves, self.hysteresis, self.share, at, peer, values, known, made)
         if bursts[SHARE].any():
             apply_bursts(radios.table, radios.survivals, self.hysteresis, known, made)
         return made

@@ -147,9 +147,9 @@ class PathTables:
             self._phasors, self._shadows, ground_z, *(np.array(one) for one in given)
         )  # copies: writable ones compile once
 
-    def place(self) -> None:
-        """Follow the antennas to where they are now."""
-        table = self.radios.table
+    def place(self, table: Floats | None = None) -> None:
+        """Follow the antennas to where they are now, or to where they are in another table."""
+        table = self.radios.table if table is None else table
         if self._fading and table.shape[1]:
             numbers = 2.0 * np.pi / LIGHT * table[FREQUENCY]
             fading_phasors(self._waves, np.ascontiguousarray(table[:3]), numbers, self._phasors)

@@ -8,14 +8,14 @@ sensing: a slot is longer than they are. Without sharing, radios do not disturb 
 
 from typing import Any
 
-from numpy import empty, int64, zeros
-
-from paddock.compute.math import exp, sqrt
+from paddock.compute.math import absolute, exp
 from paddock.compute.philox import uniforms
 from paddock.compute.routine import routine
 from paddock.radio.air import (
+    BITS,
     DAMAGED,
     ENERGY,
+    HEAD,
     HEARD,
     LOCK,
     LOCK_BIT,
@@ -24,7 +24,6 @@ from paddock.radio.air import (
     LOCKED_AT,
     LOG_OK,
     LOSS_PURPOSE,
-    NEPERS,
     NO_REPLY,
     PART,
     PHASE,
@@ -37,25 +36,32 @@ from paddock.radio.air import (
     AirLinks,
     Devices,
     Events,
-    Floats,
-    Ints,
     Rules,
+    ack_slots,
+    packet_slots,
 )
 from paddock.radio.bursts import burst_time
-from paddock.radio.collisions import CALM, LOAD
 from paddock.radio.denial import OPEN, REPEATS
 from paddock.radio.links import BURST, SHARE
 from paddock.radio.network import find_entry
-from paddock.radio.propagation import LIGHT
 from paddock.radio.queues import discard_expired, pause, resume
-from paddock.radio.radios import NEEDED_PER
 from paddock.radio.signal import ber, log1p
+
+SATURATED = 0.999  # of packets: with more, an error rate does not say how many bits are wrong
+
+
+def slot_bits(r: Rules, d: Devices, a: Air, j: int) -> float:
+    """Return the bits in each slot of the transmission of j; those of its preamble are no bits that can be wrong."""
+    if a.whole[REPLY, j] == REPLIES:
+        return float(r.ack_bits / ack_slots(r, d, j))
+    bits = a.queue[j, a.whole[HEAD, j], BITS]
+    return float((r.header_bits + bits) / packet_slots(r, d, j, bits))
 
 
 def settle(r: Rules, d: Devices, a: Air, i: int, now: int) -> None:
     """Close the part of the locked packet that ends now."""
     j = a.whole[LOCK, i]
-    bits = (now - a.whole[PART, i]) * r.slot * d.bit_rate[j]
+    bits = (now - a.whole[PART, i]) * slot_bits(r, d, a, j)
     a.whole[PART, i] = now
     others = a.real[ENERGY, i] - a.real[LOCK_POWER, i] if a.whole[SIGNALS, i] > 1 else 0.0
     if others <= 1e-9 * a.real[LOCK_FLOOR, i]:
@@ -69,15 +75,38 @@ def settle(r: Rules, d: Devices, a: Air, i: int, now: int) -> None:
 def add_power(r: Rules, d: Devices, paths: AirLinks, a: Air, e: Events, j: int, now: int) -> None:
     """Add a transmission that begins to what others receive and sense."""
     for entry in range(paths.start[j], paths.start[j + 1]):
-        i, power = paths.peer[entry], paths.power[entry]
-        if a.whole[LOCK, i] >= 0:
-            settle(r, d, a, i, now)
-        a.real[ENERGY, i] += power
-        a.whole[SIGNALS, i] += 1
-        if power >= d.sense[i]:
-            a.whole[HEARD, i] += 1
-            if a.whole[HEARD, i] == 1:
-                pause(paths.denied, a, e, i, now)
+        begin_at(r, d, paths, a, e, paths.peer[entry], paths.power[entry], paths.sensed[entry] == 1, now)
+    for entry in range(paths.other_start[j], paths.other_start[j + 1]):
+        power = paths.other_power[entry]
+        begin_at(r, d, paths, a, e, int(paths.other_peer[entry]), absolute(power), power < 0.0, now)
+
+
+def begin_at(
+    r: Rules, d: Devices, paths: AirLinks, a: Air, e: Events, i: int, power: float, sensed: bool, now: int
+) -> None:  # fmt: skip
+    """Add a transmission that begins to what radio i receives and senses."""
+    if a.whole[LOCK, i] >= 0:
+        settle(r, d, a, i, now)
+    a.real[ENERGY, i] += power
+    a.whole[SIGNALS, i] += 1
+    if sensed:
+        a.whole[HEARD, i] += 1
+        if a.whole[HEARD, i] == 1:
+            pause(paths.denied, a, e, i, now)
+
+
+def end_at(
+    r: Rules, d: Devices, paths: AirLinks, a: Air, e: Events, i: int, power: float, sensed: bool, now: int
+) -> None:  # fmt: skip
+    """Remove a transmission that ends from what radio i receives and senses."""
+    a.real[ENERGY, i] -= power
+    a.whole[SIGNALS, i] -= 1
+    if a.whole[SIGNALS, i] == 0:
+        a.real[ENERGY, i] = 0.0  # no remainder of rounding
+    if sensed:
+        a.whole[HEARD, i] -= 1
+        if a.whole[HEARD, i] == 0:
+            resume(r, paths.denied, a, e, i, now)
 
 
 def lock_receivers(paths: AirLinks, a: Air, j: int, now: int) -> None:
@@ -104,22 +133,23 @@ def missed(r: Rules, d: Devices, paths: AirLinks, a: Air, j: int, i: int, entry:
         return free
     signal, floor, bit = a.real[LOCK_POWER, i], a.real[LOCK_FLOOR, i], a.real[LOCK_BIT, i]
     begin, end = a.whole[LOCKED_AT, i] * r.slot, now * r.slot
-    return free * undamaged(d, paths.bursts, j, i, begin, end, signal, floor, bit)
+    return free * undamaged(d, paths.bursts, j, i, begin, end, signal, floor, bit, slot_bits(r, d, a, j) / r.slot)
 
 
 def undamaged(
-    d: Devices, bursts: Any, j: int, i: int, begin: float, end: float, signal: float, floor: float, bit: float
-) -> float:
+    d: Devices, bursts: Any, j: int, i: int, begin: float, end: float, signal: float, floor: float, bit: float,
+    pace: float,
+) -> float:  # fmt: skip
     """Return the probability that bursts at receiver i damage no bit of a packet of j from `begin` to `end` (s).
 
-    `signal` and `floor` in mW; `bit` is the logarithm of a bit's survival between bursts.
+    `signal` and `floor` in mW; `bit` is the logarithm of a bit's survival between bursts, `pace` the bits per s.
     """
     met = burst_time(bursts, i, begin, end)
     if met <= 0.0:
         return 1.0
     ratio = signal / (floor + bursts[BURST, i]) * d.bandwidth[j] / d.bit_rate[j]
     worse = min(log1p(-min(ber(d.modulation[j], ratio), 0.5)) - bit, 0.0)
-    return exp(met * d.bit_rate[j] * worse)
+    return exp(met * pace * worse)
 
 
 def survives(r: Rules, d: Devices, a: Air, j: int, i: int, log_ok: float, free: float) -> bool:
@@ -137,7 +167,7 @@ def remove_power(r: Rules, d: Devices, paths: AirLinks, a: Air, e: Events, j: in
     """Remove a transmission that ends; write the radios that received it to `got`, and return how many."""
     found = 0
     for entry in range(paths.start[j], paths.start[j + 1]):
-        i, power = paths.peer[entry], paths.power[entry]
+        i = paths.peer[entry]
         if a.whole[LOCK, i] >= 0:
             settle(r, d, a, i, now)
             if a.whole[LOCK, i] == j:
@@ -147,14 +177,12 @@ def remove_power(r: Rules, d: Devices, paths: AirLinks, a: Air, e: Events, j: in
                     found += 1
                 else:
                     a.counts[DAMAGED, i] += 1
-        a.real[ENERGY, i] -= power
-        a.whole[SIGNALS, i] -= 1
-        if a.whole[SIGNALS, i] == 0:
-            a.real[ENERGY, i] = 0.0  # no remainder of rounding
-        if power >= d.sense[i]:
-            a.whole[HEARD, i] -= 1
-            if a.whole[HEARD, i] == 0:
-                resume(r, paths.denied, a, e, i, now)
+        end_at(r, d, paths, a, e, i, paths.power[entry], paths.sensed[entry] == 1, now)
+    for entry in range(paths.other_start[j], paths.other_start[j + 1]):
+        i, power = int(paths.other_peer[entry]), paths.other_power[entry]
+        if a.whole[LOCK, i] >= 0:
+            settle(r, d, a, i, now)
+        end_at(r, d, paths, a, e, i, absolute(power), power < 0.0, now)
     return found
 
 
@@ -169,7 +197,7 @@ def survives_alone(
     free = exp(-(paths.load[entry] + paths.pace[entry] * airtime))
     if paths.bursts[SHARE, i] > 0.0:
         signal, floor = paths.power[entry], paths.floor[entry]
-        free *= undamaged(d, paths.bursts, j, i, end - airtime, end, signal, floor, bit)
+        free *= undamaged(d, paths.bursts, j, i, end - airtime, end, signal, floor, bit, d.bit_rate[j])
     return survives(r, d, a, j, i, bits * bit, free)
 
 
@@ -213,11 +241,18 @@ def _relink(r: Rules, d: Devices, paths: AirLinks, denied: Any, a: Air, e: Event
         a.whole[SIGNALS, i], a.real[ENERGY, i] = 0, 0.0
         a.whole[HEARD, i] = 1 if a.whole[REPLY, i] != NO_REPLY else 0
     for j in range(n):
-        for entry in range(paths.start[j], paths.start[j + 1] if transmits(a, j) and r.shared else paths.start[j]):
+        if not transmits(a, j) or not r.shared:
+            continue
+        for entry in range(paths.start[j], paths.start[j + 1]):
             i = paths.peer[entry]
             a.real[ENERGY, i] += paths.power[entry]
             a.whole[SIGNALS, i] += 1
-            a.whole[HEARD, i] += 1 if paths.power[entry] >= d.sense[i] else 0
+            a.whole[HEARD, i] += paths.sensed[entry]
+        for entry in range(paths.other_start[j], paths.other_start[j + 1]):
+            k, power = paths.other_peer[entry], paths.other_power[entry]
+            a.real[ENERGY, k] += absolute(power)
+            a.whole[SIGNALS, k] += 1
+            a.whole[HEARD, k] += 1 if power < 0.0 else 0
     for i in range(n):
         j = a.whole[LOCK, i]
         if j >= 0:
@@ -240,48 +275,4 @@ def _relink(r: Rules, d: Devices, paths: AirLinks, denied: Any, a: Air, e: Event
             resume(r, paths.denied, a, e, i, now)
 
 
-def _transpose(
-    start: Any, peer: Any, power: Any, sinr: Any, per: Any, usable: Any, bursts: Any, collisions: Any, place: Any,
-    packets: Any,
-) -> tuple[Ints, Ints, Floats, Floats, Floats, Ints, Floats, Floats, Floats]:  # fmt: skip
-    """Return the arrays of `AirLinks` but the last two, from compressed rows by receiver.
-
-    `place` (3, n) in m; `packets` (6, n): size (bits) of the packets of `per`, modulation, bandwidth / bit rate,
-    sensitivity (dBm), bandwidth (Hz), and the part of the load of collisions that grows with the size.
-    """
-    n, m = len(start) - 1, len(peer)
-    first, free = zeros(n + 1, int64), zeros(n, int64)
-    for entry in range(m):
-        first[peer[entry] + 1] += 1
-    for j in range(n):
-        first[j + 1] += first[j]
-        free[j] = first[j]
-    receivers, decodes = empty(m, int64), empty(m, int64)
-    strength, floors, bits, delays, loads, paces = empty(m), empty(m), empty(m), empty(m), zeros(m), zeros(m)
-    for i in range(n):
-        for entry in range(start[i], start[i + 1]):
-            j = peer[entry]
-            at = free[j]
-            free[j] += 1
-            receivers[at], decodes[at] = i, usable[entry]
-            strength[at] = exp(NEPERS * power[entry])
-            floors[at] = exp(NEPERS * (power[entry] - sinr[entry]))
-            survival = log1p(-min(per[entry], 1.0 - 1e-15))
-            if collisions.shape[1] > 0:
-                floors[at] = exp(NEPERS * (power[entry] - collisions[CALM, entry]))
-                load, airtime = collisions[LOAD, entry], packets[0, i] * packets[2, i] / packets[4, i]
-                loads[at], paces[at] = load * (1.0 - packets[5, i]), load * packets[5, i] / airtime
-                survival = min(survival + load, 0.0)
-            bits[at] = survival / packets[0, i]
-            if bursts[SHARE, i] > 0.0:
-                floors[at] = max(floors[at] - bursts[BURST, i] * bursts[SHARE, i], 1e-300)
-                rate = ber(int(packets[1, i]), strength[at] / floors[at] * packets[2, i])
-                bits[at] = log1p(-min(rate, 0.5))
-                clear = 1.0 - exp(packets[0, i] * bits[at]) <= NEEDED_PER and power[entry] >= packets[3, i]
-                decodes[at] = 1 if clear else decodes[at]
-            dx, dy, dz = place[0, i] - place[0, j], place[1, i] - place[1, j], place[2, i] - place[2, j]
-            delays[at] = sqrt(dx * dx + dy * dy + dz * dz) / LIGHT
-    return first, receivers, strength, floors, bits, decodes, delays, loads, paces
-
-
-close_parts, relink_air, transposed = routine(_close_parts), routine(_relink), routine(_transpose)
+close_parts, relink_air = routine(_close_parts), routine(_relink)

@@ -53,7 +53,8 @@ class MessagesSection(Section):
         default=None,
         ge=-200.0,
         le=100.0,
-        description="Power above which jammers make it busy, in dBm; null is 20 dB above sense.",
+        description="Power above which jammers and packets of other channels or waveforms make it busy, in dBm; "
+        "null is 20 dB above sense.",
     )
     overhead: NotNegative = Field(default=1e-4, le=10.0, description="Preamble of every packet, in s.")
     header_bits: Whole = Field(default=272, ge=0, le=100_000, description="Header of every packet, in bits.")

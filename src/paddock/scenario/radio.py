@@ -268,7 +268,8 @@ class RadioSection(Section):
     margin: NotNegative = Field(
         default=12.0,
         le=60.0,
-        description="Radios with a duty that are weaker than any usable link by more than this are left out, in dB.",
+        description="Radios with a duty, and packets, that are weaker than any usable link by more than this are left "
+        "out, in dB.",
     )
     range: Positive | None = Field(
         default=None, le=1e7, description="Longest link, in m; null is as far as power and sensitivity reach."

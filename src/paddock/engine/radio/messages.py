@@ -19,15 +19,26 @@ from paddock.engine.radio.turns import turn_ticks, turns_by
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.radio import air as c
 from paddock.radio.air import AirLinks, Devices
+from paddock.radio.air_links import air_links
 from paddock.radio.air_state import places_of
 from paddock.radio.contents import TEXT, encoded
 from paddock.radio.denial import denied_slots
+from paddock.radio.disturbances import (
+    PLACED,
+    Disturbances,
+    DisturbanceUpdate,
+    no_disturbances,
+    placed_radios,
+    possible_places,
+    unplaced_radios,
+)
 from paddock.radio.heard import FleetHeard
-from paddock.radio.links import BANDWIDTH, BITS, BURST, GROWING, MODULATION, OWNER, SENSITIVITY, SHARE, SPREAD, Links
+from paddock.radio.link_update import LinkUpdate
+from paddock.radio.links import BANDWIDTH, BURST, MODULATION, OWNER, SENSITIVITY, SHARE, SPREAD, Links
 from paddock.radio.messages import EVERYONE, Messages
 from paddock.radio.network import Graph, Ints, Network, component_labels, graph_of
+from paddock.radio.paths import PathTables
 from paddock.radio.radios import Floats, Radios
-from paddock.radio.reception import transposed
 from paddock.radio.services import Arrivals
 from paddock.radio.settings import checked_options
 from paddock.radio.signal import power_ratio
@@ -40,7 +51,6 @@ JITTER = 0.5  # of the period of beacons: the largest offset
 PARTS_SHOWN = 20  # of splits and joins at one update; a last one counts the rest
 FEW = 1000  # radios up to which the network is watched at every update; more: once per second
 BEACON_ROWS = 10  # of a pose: position, quaternion, velocity
-FARTHEST = 1e9  # m
 ABOVE_SENSE = 20.0  # dB: of energy over a packet's preamble, as in IEEE 802.11
 LONGEST_NAME = 1000  # of a vehicle
 CONTENTS = ("text", "bytes")  # how a log holds the contents of a message
@@ -51,24 +61,29 @@ class RadioView(NamedTuple):
 
     radios: Radios
     links: Links
+    update: LinkUpdate  # of the links
+    tables: PathTables
     name_of: Callable[[int], str]
     number_of: Callable[[str | int], int]
     tick: int
 
 
 def sensed(radios: Radios, section: MessagesSection) -> Floats:
-    """Return the power (dBm) of packets from which on the channel is busy for each radio."""
-    return radios.table[SENSITIVITY, : radios.n] if section.sense is None else np.full(radios.n, section.sense)
+    """Return the powers (dBm) from which on the channel is busy for each radio, (2, n): of packets, and of energy."""
+    n = radios.n
+    if section.sharing != "csma":
+        return np.full((2, n), np.inf)
+    sense = radios.table[SENSITIVITY, :n] if section.sense is None else np.full(n, section.sense)
+    return np.stack([sense, sense + ABOVE_SENSE if section.energy is None else np.full(n, section.energy)])
 
 
 def devices_of(radios: Radios, section: MessagesSection) -> Devices:
     """Return the radios as the channel sees them."""
     n = radios.n
     table = radios.table[:, :n]
-    sense = vectorised(power_ratio)(sensed(radios, section)) if section.sharing == "csma" else np.full(n, np.inf)
     rate = table[BANDWIDTH] / table[SPREAD]
     return Devices(
-        *(radios.streams[:n], rate, np.full(n, section.overhead), sense, table[MODULATION].astype(np.int64)),
+        *(radios.streams[:n], rate, np.full(n, section.overhead), table[MODULATION].astype(np.int64)),
         *(table[BANDWIDTH].copy(), table[OWNER].astype(np.int64)),
     )
 
@@ -96,7 +111,9 @@ class MessageStage:
         self.senders: dict[int, str] = {}  # names by numbers of messages, of vehicles that have been removed
         self._name_of: Callable[[int], str] = str  # of the radios in use
         self.labels: Ints = np.zeros(0, np.int64)  # component of each radio at the last look
-        self._place = np.zeros((3, 0))  # m, radios at the last update of the links
+        self._placed = np.zeros((len(PLACED), 0))  # radios at the last update of the links
+        self._sensed = np.zeros((2, 0))
+        self._disturbances: DisturbanceUpdate | None = None
         self._radios: Radios | None = None
         self._linked = -1  # tick of the links in use, -1: none
         self._routed = False  # whether the routes are those of the links
@@ -144,11 +161,11 @@ class MessageStage:
             self._radios, new, old = view.radios, view.radios.streams[: view.radios.n], self.messages.devices.streams
             orphans = self.messages.fit(devices_of(view.radios, self.section), view.tick / self.rate)
             self.senders |= {number: self._name_of(radio) for number, radio in orphans.items()}
-            self._name_of = view.name_of
+            self._name_of, self._sensed = view.name_of, sensed(view.radios, self.section)
             if not np.array_equal(old, new):
                 moved, self._linked, self.labels = places_of(new, old), -1, np.zeros(0, np.int64)
-                place, self._place = self._place, np.zeros((3, len(new)))
-                self._place[:, moved[moved >= 0]] = place[:, moved >= 0]
+                placed, self._placed = self._placed, unplaced_radios(view.radios)
+                self._placed[:, moved[moved >= 0]] = placed[:, moved >= 0]
                 self.messages.relink(None, None)
                 if self.beacons_per_tick or self.messages.busy:
                     self._connect(view, view.tick)
@@ -170,7 +187,7 @@ class MessageStage:
         """Take the links of an update; while there are no packets, those are looked at when one is sent."""
         self._linked = -1
         if view.links.tick == tick:
-            self._place = view.radios.table[:3, : view.radios.n].copy()
+            self._placed = placed_radios(view.radios)
         if self.beacons_per_tick or self.messages.busy:
             self._connect(view, tick)
         seldom = view.radios.n > FEW and tick % max(1, round(self.rate)) >= self.period
@@ -185,24 +202,22 @@ class MessageStage:
         self._linked = view.links.tick
 
     def _paths(self, view: RadioView) -> AirLinks:
-        links = view.links
-        given = links.start, links.peer, links.power, links.sinr, links.per, links.up
-        rows = [BITS, MODULATION, SPREAD, SENSITIVITY, BANDWIDTH, GROWING]
-        packets = np.ascontiguousarray(view.radios.table[rows, : view.radios.n])
+        links, rules = view.links, self.messages.rules
+        anchor = self.messages.slot_at(max(links.tick, 0) / self.rate)
         steady = np.maximum(links.jamming - links.bursts[BURST] * links.bursts[SHARE], 0.0)
-        rules, anchor = self.messages.rules, self.messages.slot_at(max(links.tick, 0) / self.rate)
-        denied = denied_slots(links.bursts, steady, self._energy(view.radios), rules.slot, rules.difs, anchor)
-        made = transposed(*given, links.bursts, links.collisions, self._place, packets)
-        return AirLinks(*made, links.bursts, denied)
+        senses = self.section.sharing == "csma"
+        sense, energy = vectorised(power_ratio)(self._sensed) if senses else self._sensed
+        denied = denied_slots(links.bursts, steady, energy, rules.slot, rules.difs, anchor)
+        return air_links(view.radios.table, links, self._others(view), self._placed[:3], sense, energy, denied)
 
-    def _energy(self, radios: Radios) -> Floats:
-        """Return the power (mW) from which on jammers keep each radio off the channel."""
-        n, section = radios.n, self.section
-        if section.sharing != "csma":
-            return np.full(n, np.inf)
-        dbm = sensed(radios, section) + ABOVE_SENSE if section.energy is None else np.full(n, section.energy)
-        energy: Floats = vectorised(power_ratio)(dbm)
-        return energy
+    def _others(self, view: RadioView) -> Disturbances:
+        """Return what disturbs packets, or is sensed, and is no link."""
+        if self.section.sharing == "none" or view.links.tick < 0:
+            return no_disturbances(view.radios.n)
+        if self._disturbances is None or self._disturbances.of is not view.update:
+            least = np.minimum(view.update.keep - view.update.margin, self._sensed.min(axis=0))
+            self._disturbances = DisturbanceUpdate(view.update, least)
+        return self._disturbances.find(self._placed, view.tables)
 
     def _graph(self, view: RadioView) -> Graph:
         return graph_of(view.links, view.radios.table[OWNER, : view.radios.n].astype(np.int64))
@@ -358,7 +373,7 @@ class MessageStage:
     def save(self) -> dict[str, Any]:
         """Return the messages, the places to which delays refer, components of the network and counts of services."""
         self.fitted()
-        own = {"place": self._place.copy(), "labels": self.labels.copy(), "services": self.services.table.copy()}
+        own = {"placed": self._placed.copy(), "labels": self.labels.copy(), "services": self.services.table.copy()}
         saved = self.messages.save()
         self.senders = {number: name for number, name in self.senders.items() if number in self.messages.contents}
         numbers = sorted(self.senders)
@@ -371,16 +386,16 @@ class MessageStage:
         self._radios = None
         view = self.fitted()
         n = view.radios.n
-        if not isinstance(saved, Mapping) or not {"place", "labels", "services", "senders"} <= saved.keys():
+        if not isinstance(saved, Mapping) or not {"placed", "labels", "services", "senders"} <= saved.keys():
             raise PaddockError("saved messages lack a part")
-        place, labels = np.asarray(saved["place"]), np.asarray(saved["labels"])
-        if place.shape != (3, n) or place.dtype != np.float64 or labels.shape not in ((n,), (0,)):
+        placed, labels = np.asarray(saved["placed"]), np.asarray(saved["labels"])
+        if placed.shape != (len(PLACED), n) or placed.dtype != np.float64 or labels.shape not in ((n,), (0,)):
             raise PaddockError("saved messages do not fit the radios")
-        if not (np.abs(place) <= FARTHEST).all():
+        if not possible_places(placed):
             raise PaddockError("saved messages: places of radios are not valid")
         if labels.dtype != np.int64 or (labels < 0).any() or (labels >= n).any():
             raise PaddockError("saved components of the network are not valid")
-        self._place, self.labels, self._linked = place.copy(), labels.copy(), -1
+        self._placed, self.labels, self._linked = placed.copy(), labels.copy(), -1
         self.messages.use(self._paths(view))
         self.messages.restore(saved, view.tick / self.rate, 1.0 / self.rate)
         self.services.restore(saved["services"])
@@ -392,7 +407,8 @@ class MessageStage:
 
     def take_over(self, other: "MessageStage") -> None:
         """Replace the state by that of another stage."""
-        self.messages, self.labels, self._place = other.messages, other.labels, other._place
+        self.messages, self.labels, self._placed = other.messages, other.labels, other._placed
+        self._sensed, self._disturbances = other._sensed, other._disturbances
         self._radios, self._linked, self._routed = other._radios, other._linked, other._routed
         self.services, self.senders, self._name_of = other.services, other.senders, other._name_of
         self._phases, self._offsets = other._phases, other._offsets
@@ -403,7 +419,7 @@ class MessageStage:
         self.messages = Messages(self.section, self._seed())
         self.services, self.senders = ServiceCounts(), {}
         self._radios, self._linked = None, -1
-        self.labels, self._place = np.zeros(0, np.int64), np.zeros((3, 0))
+        self.labels, self._placed = np.zeros(0, np.int64), np.zeros((len(PLACED), 0))
 
 
 def _content(arguments: Mapping[str, Any]) -> dict[str, Any]:

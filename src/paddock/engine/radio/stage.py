@@ -107,7 +107,8 @@ class RadioStage:
     def _view(self) -> RadioView:
         """Return what the messages need."""
         roster = self.roster
-        return RadioView(roster.radios, self.links, roster.name_of, self.number_of, self.world.clock.tick)
+        given = roster.radios, self.links, roster.update, roster.tables
+        return RadioView(*given, roster.name_of, self.number_of, self.world.clock.tick)
 
     @property
     def rate(self) -> float:
