@@ -255,6 +255,28 @@ def test_telemetry_freezes_and_ages_while_a_jammer_is_on(tmp_path: Path) -> None
     assert verify(tmp_path / "run.mcap").same
 
 
+def test_the_phases_of_telemetry_follow_a_restore() -> None:
+    """A run that goes back and takes another turn is as one that was restored from the start."""
+    entry = {"count": 4, "pose": None, "spawn": {"grid": {"spacing": 20, "z": 20}}}
+    scenario = world({**entry, "via": {"radio": "base", "telemetry": 3}}, rate=100)
+    with paddock.load(scenario) as sim, paddock.load(scenario) as fresh:
+        sim.step(20)
+        blob = sim.save()
+        sim.remove("dot[0]")
+        sim.step(20)
+        sim.restore(blob)
+        fresh.restore(blob)
+        for one in (sim, fresh):
+            one.remove("dot[3]")
+            one.step(100)
+        assert sim.state_hash() == fresh.state_hash()
+        sim.restore(blob)
+        via = {"radio": "base", "telemetry": 3}
+        sim.spawn(name="x", model="point", pose=[5, 5, 20, 0], radio="default", via=via)
+        sim.step(100)
+        assert sim.radio.telemetry("x").sent == 3
+
+
 def test_mistakes_of_telemetry() -> None:
     with paddock.load(world({})) as sim, pytest.raises(PaddockError, match="'dot' sends no telemetry: add `via: "):
         sim.radio.telemetry("dot")

@@ -472,6 +472,9 @@ class RadioStage:
         self.tuning, self._on_air, self.jammed.last = other.tuning, other._on_air, other.jammed.last
         assert self.messages is not None and other.messages is not None
         assert self.deception is not None and other.deception is not None
+        assert self.telemetry is not None and self.heartbeats is not None
+        self.telemetry.times.forget()
+        self.heartbeats.times.forget()
         self.deception.chances = other.deception.chances
         self.messages.take_over(other.messages)
         self.satellites.take_over(other.satellites)
