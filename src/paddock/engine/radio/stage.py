@@ -480,8 +480,8 @@ class RadioStage:
         self.satellites.take_over(other.satellites)
 
     def forget(self, fleet: str) -> None:
-        """Forget the channel of a fleet that has no vehicles any more."""
-        self.tuning.channels.pop(fleet, None)
+        """Forget the channels of a fleet that has no vehicles any more."""
+        self.tuning.forget(fleet)
 
     def clear(self) -> None:
         """Start a new run."""

@@ -179,7 +179,7 @@ class RadioOperations(Protocol):
     @entry("change", rpc="allocate_channels", zmq="Call", client="radio.allocate")
     def radio_allocate(
         self,
-        groups: Annotated[list[str], "fleets and stations, in the order in which they choose"],
+        groups: Annotated[list[str], "fleets and stations (`scouts/1`: second radios), in the order of choice"],
         channels: Annotated[list[int], "numbers of channels"],
         method: Annotated[a.Text, "least_interfered or least_used"] = "least_interfered",
     ) -> None:
