@@ -9,7 +9,7 @@ import numpy as np
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.radio.link_classes import Bands
 from paddock.radio.link_update import LinkUpdate
-from paddock.radio.links import BANDWIDTH, FREQUENCY, GROUP, Links, no_links
+from paddock.radio.links import BANDWIDTH, BURST_ROWS, FREQUENCY, GROUP, WAVEFORM, Links, no_links
 from paddock.radio.radios import Floats, Radios, group_names
 from paddock.radio.spectrum import LEAST_INTERFERED, METHODS, HopNetwork, allocated, hop
 from paddock.scenario.radio_types import HIGHEST_FREQUENCY, LOWEST_FREQUENCY, RadioType
@@ -142,11 +142,11 @@ def radio_types(radios: Radios) -> dict[str, RadioType]:
 
 
 def links_on_one_channel(update: LinkUpdate, tick: int) -> Links:
-    """Return the links of all radios at their present positions if they shared one channel."""
+    """Return the links of all radios at their present positions if they shared one channel and waveform."""
     radios = update.radios
     table = radios.table.copy()
     if radios.n:
-        table[FREQUENCY, : radios.n] = table[FREQUENCY, 0]
+        table[[FREQUENCY, WAVEFORM], : radios.n] = table[[FREQUENCY, WAVEFORM], :1]
     given = update.classes, update.paths, update.hysteresis, update.margin, update.longest
     shared = LinkUpdate(replace(radios, table=table), *given)
-    return shared.run(tick, np.zeros(radios.n), np.zeros((3, radios.n)), no_links(radios.n))
+    return shared.run(tick, np.zeros(radios.n), np.zeros((BURST_ROWS, radios.n)), no_links(radios.n))
