@@ -52,7 +52,6 @@ from paddock.radio.survey import RadioSurvey
 from paddock.radio.views import JammerView
 from paddock.scenario import Scenario
 from paddock.wire.survey_limits import LARGEST
-from paddock.world.fleet import Fleet
 from paddock.world.world import World
 
 NO_RADIO = "there is no radio: add a section `radio: {}` to the scenario"
@@ -139,7 +138,15 @@ class RadioStage:
                 self.jammed.last = moved(self.jammed.last, place, n, NOT_JAMMED)
             if len(self._on_air) != self._roster.radios.n:
                 self._on_air = np.zeros(self._roster.radios.n)
+            self._tune(self.links.tick)
         return self._roster
+
+    def _tune(self, tick: int) -> None:
+        """Set the frequencies of all radios as of a tick, and the transmissions of jammers as of now."""
+        roster = self.roster
+        if self.tuning.tune(roster.radios, self.world.seed, max(tick, 0) / self.world.clock.rate):
+            roster.update.refresh()
+        roster.jammers.tune()
 
     def due(self, tick: int) -> int:
         """Return the next multiple of the period."""
@@ -162,8 +169,7 @@ class RadioStage:
 
     def _update(self, tick: int, quiet: bool = False) -> None:
         roster, before = self.roster, self.links
-        if self.tuning.tune(roster.radios, self.world.seed, tick / self.world.clock.rate):
-            roster.update.refresh()
+        self._tune(tick)
         self.locate()
         self._on_air = self._traffic(tick)
         jamming, bursts, self._doing = self._jam(roster, tick)
@@ -244,27 +250,7 @@ class RadioStage:
 
     def number_of(self, name: str | int) -> int:
         """Return the number of a radio by the name or id of its vehicle or station; `red/1` is its second radio."""
-        radios = self.roster.radios
-        plain, slash, slot = str(name).partition("/")
-        if plain in radios.stations:
-            own = np.array([radios.carried + k for k, one in enumerate(radios.stations) if one == plain])
-        else:
-            try:
-                fleet, rows = self.world.find(name if isinstance(name, int) else plain)
-            except UnknownNameError:
-                fleet_name = plain.partition("[")[0]
-                if (members := self.world.fleets.get(fleet_name)) is not None and members.n:
-                    raise UnknownNameError(_no_member(plain, members)) from None
-                known = [*(part.fleet for part in radios.parts), *dict.fromkeys(radios.stations)]
-                raise unknown_name("vehicle or station", plain, known) from None
-            if len(rows) != 1:
-                raise PaddockError(f"{plain!r} is a fleet of {len(rows)}: name one vehicle, e.g. {plain}[0]")
-            own = np.flatnonzero(radios.owner == fleet.ids[rows[0]])
-        if not len(own):
-            raise PaddockError(f"{plain!r} has no radio: add `radio: default` to its entry")
-        if slash and not (slot.isdecimal() and int(slot) < len(own)):
-            raise UnknownNameError(f"unknown radio {str(name)!r}; {plain!r} has the radios 0 to {len(own) - 1}")
-        return int(own[int(slot or 0)])
+        return self.roster.number_of(name)
 
     def components(self) -> Ints:
         """Return the part of the network to which each radio belongs."""
@@ -393,6 +379,7 @@ class RadioStage:
             return
         state = self._emitter(action.verb, arguments.pop("name"))
         changed(state, arguments)
+        self._tune(self.links.tick)
         detail = ", ".join(f"{name} {value}" for name, value in arguments.items())
         self.events.report(self.world.clock.tick, action.verb, state.name, detail)
 
@@ -412,6 +399,7 @@ class RadioStage:
 
         for name, channel in self.tuning.allocate(arguments, roster.radios, together, jamming_at).items():
             self.events.report(tick, "channel_allocated", name, f"channel {channel}")
+        self._tune(self.links.tick)
 
     # saving -----------------------------------------------------------------------------------------------------------
 
@@ -442,6 +430,7 @@ class RadioStage:
         self.links, (self.ups, self.downs) = links, counts  # type: ignore[assignment]
         assert self.messages is not None
         self.tuning.restore(saved.get("channels"), roster.radios)
+        self._tune(links.tick)
         self.messages.restore(saved.get("messages"))
         on_air = np.asarray(saved.get("on_air"))
         if on_air.shape != (roster.radios.n,) or on_air.dtype != np.float64 or not _shares(on_air):
@@ -492,18 +481,6 @@ class RadioStage:
             self.messages.clear()
             self.deception.clear()
         self.satellites.clear()
-
-
-def _no_member(name: str, fleet: Fleet) -> str:
-    """Return why a fleet does not have a vehicle of this name."""
-    known = np.sort(fleet.members[: fleet.n])
-    if fleet.n == known[-1] - known[0] + 1:
-        return f"{fleet.name} has {fleet.n} vehicles, {known[0]} to {known[-1]}, not {name!r}"
-    number = name.partition("[")[2].removesuffix("]")
-    gone = number.isdecimal() and int(number) < fleet.next_member
-    what = "has been removed" if gone else "does not exist"
-    others = f"{fleet.name}[{known[0]}] and {fleet.name}[{known[-1]}]"
-    return f"{name!r} {what}; {fleet.name} has {fleet.n} vehicles, {others} among them"
 
 
 def _shares(values: Floats) -> bool:
