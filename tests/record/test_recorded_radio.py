@@ -235,6 +235,8 @@ def test_messages_and_spoofers(tmp_path: Path) -> None:
     line = f"2 sent, 1 delivered; dropped: {lost}"
     assert f"## Messages\n\n{line}.\n" in "\n".join(traffic_lines({"messages": found}))
     assert message_summary(found | {"damaged": 7}) == line  # packets that were damaged may be repeated
+    replaced = message_summary(found | {"mailbox_full": 168})  # they have arrived: not dropped
+    assert replaced == f"{line}; 168 made room for newer ones in full mailboxes"
     assert tree is not None
     [liar] = tree["spoofers"]
     assert (liar["name"], liar["on"], liar["position"]) == ("liar", False, (0.0, 300.0, 2.0))
