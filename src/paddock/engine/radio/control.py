@@ -133,16 +133,17 @@ class RadioControl(MessageControl):
         side: int = 64,
         height: float = 2.0,
     ) -> CoverageGrid:
-        """Return received power, SINR and jamming on a square of `size` m around x, y, `height` m above the ground.
+        """Return power, SINR, jamming and PER on a square of `size` m around x, y, `height` m above the ground.
 
-        `of` is a station or vehicle: by default all stations, or all vehicles where there are none. `receiver` is a
-        fleet, a vehicle or a station, by default the first fleet.
+        SINR and jamming are means over time; the packet error rate is that under the bursts of jammers. `of` is a
+        station or vehicle: by default all stations, or all vehicles where there are none (of more than 200, the nearest
+        to each part of the square). `receiver` is a fleet, a vehicle or a station, by default the first fleet.
         """
         stage = self._stage
         return stage.survey().coverage(*stage.surveyed(of, receiver, x, y, size), side, height)
 
     def levels(self, places: Any, of: str | int | None = None, receiver: str | int | None = None) -> HeardLevels:
-        """Return received power, SINR and jamming at places (n, 3), m; `of` and `receiver` as for `coverage`."""
+        """Return received power, SINR, jamming and PER at places (n, 3), m; `of` and `receiver` as for `coverage`."""
         try:
             at = np.ascontiguousarray(np.asarray(places, np.float64).T)
         except (TypeError, ValueError):

@@ -55,7 +55,6 @@ from paddock.wire.survey_limits import LARGEST
 from paddock.world.world import World
 
 NO_RADIO = "there is no radio: add a section `radio: {}` to the scenario"
-MOST_SURVEYED = 200  # vehicles whose coverage is computed, where there are no stations
 
 
 class RadioStage:
@@ -310,7 +309,7 @@ class RadioStage:
         elif radios.stations:
             sources = list(range(radios.carried, radios.n))
         else:
-            sources = list(range(radios.n))[:MOST_SURVEYED]
+            sources = list(range(radios.n))
         first = {part.fleet: part.first for part in radios.parts}
         if receiver is None:
             at = next(iter(first.values()), 0)
