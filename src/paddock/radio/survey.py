@@ -125,10 +125,10 @@ class RadioSurvey:
         places = np.meshgrid(first_x + cell * np.arange(side), first_y + cell * np.arange(side))
         x_at, y_at = (one.ravel() for one in places)
         heard = self.at(transmitters, receiver, np.stack([x_at, y_at, self.heights(x_at, y_at) + height]))
-        grids = (one.reshape(side, side) for one in heard[:4])
+        power, sinr, jamming, per = (one.reshape(side, side) for one in heard[:4])
         column = self.table[:, receiver]
         levels = float(decibels(float(column[NOISE]))), float(column[NEEDED]), float(column[SENSITIVITY])
-        return CoverageGrid(first_x, first_y, cell, height, *grids, *levels)
+        return CoverageGrid(first_x, first_y, cell, height, power, sinr, jamming, per, *levels)
 
     def at(self, transmitters: Sequence[int], receiver: int, places: Floats) -> HeardLevels:
         """Return what a receiver like this radio would get at places (3, n), m.
@@ -139,7 +139,8 @@ class RadioSurvey:
         if len(asked) <= MOST_SURVEYED:
             return self._heard(asked, receiver, places)
         count = places.shape[1]
-        found = HeardLevels(*np.zeros((4, count)), np.zeros(count, np.int64))
+        power, sinr, jamming, per = np.zeros((4, count))
+        found = HeardLevels(power, sinr, jamming, per, np.zeros(count, np.int64))
         part_of = _parts(places[:2])
         for part in np.unique(part_of).tolist():
             rows = np.flatnonzero(part_of == part)

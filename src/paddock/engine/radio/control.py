@@ -8,6 +8,7 @@ import numpy as np
 from paddock.compute.twin import vectorised
 from paddock.engine import actions
 from paddock.engine.radio.message_control import MessageControl
+from paddock.engine.radio.silent import DAMAGED
 from paddock.engine.radio.stage import RadioStage
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.radio.budget import LinkBudget, link_budget
@@ -86,7 +87,10 @@ class RadioControl(MessageControl):
             collisions = power_ratio(float(links.power[entry]) - calm), load
         around = float(links.interference[i]), float(links.jamming[i]), links.bursts, collisions
         given = roster.radios, roster.classes, roster.paths, i, j, *around, up
-        return link_budget(*given, stage.name_of(j), stage.name_of(i))
+        found = link_budget(*given, stage.name_of(j), stage.name_of(i))
+        if stage.silent.mask[[i, j]].any():
+            return found._replace(up=False, per=1.0, capacity=0.0, mismatch=DAMAGED)
+        return found
 
     def commands(self, vehicle: str | int) -> CommandTraffic:
         """Return the counts of commands that went to a vehicle or fleet over the radio."""

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.program import FleetProgram
 from paddock.errors import PaddockError, UnknownNameError, unknown_name
 from paddock.radio.jamming import Jammers
@@ -12,7 +13,7 @@ from paddock.radio.link_classes import Bands, check_frequencies, classes_of
 from paddock.radio.link_update import LinkUpdate
 from paddock.radio.links import Links
 from paddock.radio.paths import PathTables
-from paddock.radio.radios import FleetRadios, Ints, Radios, radios_of
+from paddock.radio.radios import COLUMN, FleetRadios, Ints, Radios, radios_of
 from paddock.scenario import Scenario
 from paddock.world.columns import column_index
 from paddock.world.fleet import Fleet
@@ -102,6 +103,23 @@ class RadioRoster:
     def check_bands(self, changes: Mapping[str, Bands] | None = None) -> None:
         """Raise InvalidValueError if a model of propagation is used outside its range of frequencies."""
         check_frequencies(self.scenario, self.radios.groups, self.classes, changes)
+
+
+def put_emitters(world: World, poses: PoseBlocks, jammers: Jammers, radios: Radios) -> None:
+    """Put jammers where their vehicles are; `radios` is their table."""
+    table = radios.table
+    for k, state in enumerate(jammers.states):
+        if state.vehicle is None:
+            jammers.place(k, np.array(state.position), None, -1.0)
+            continue
+        try:
+            fleet, rows = world.find(state.vehicle)
+        except UnknownNameError:
+            jammers.place(k, None, None, -1.0)
+            continue
+        pose = poses(fleet.name)[:7, int(rows[0])]
+        own = np.flatnonzero(radios.owner == fleet.ids[rows[0]])
+        jammers.place(k, pose[:3], pose[3:], float(table[COLUMN.owner, own[0]]) if len(own) else -1.0)
 
 
 def new_numbers(old: Mapping[Any, int], new: Mapping[Any, int]) -> Ints:

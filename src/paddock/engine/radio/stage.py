@@ -21,8 +21,9 @@ from paddock.engine.radio.jammed import HOLD, NOT_JAMMED, JammedReceivers
 from paddock.engine.radio.link_columns import show_links
 from paddock.engine.radio.link_events import count_changes, report_links
 from paddock.engine.radio.messages import MessageStage, RadioView
-from paddock.engine.radio.roster import RadioRoster, moved, new_numbers, renumbered
+from paddock.engine.radio.roster import RadioRoster, moved, new_numbers, put_emitters, renumbered
 from paddock.engine.radio.saved import check_links, links_tree, loaded_links
+from paddock.engine.radio.silent import DamagedRows, SilentRadios, without
 from paddock.engine.radio.telemetry import TelemetryStage
 from paddock.engine.radio.tuning import Tuning, links_on_one_channel
 from paddock.engine.radio.uplink import Uplink, station_range
@@ -69,6 +70,7 @@ class RadioStage:
         programs: dict[str, FleetProgram],
         events: EventLog,
         poses: PoseBlocks,
+        damaged: DamagedRows = tuple,
     ) -> None:
         self.scenario, self.settings = scenario, scenario.radio
         self.world, self.programs, self.events, self._poses = world, programs, events, poses
@@ -83,6 +85,7 @@ class RadioStage:
         self._version: tuple[int, int] = (-1, -1)
         self.satellites = SatelliteField(scenario, world, programs, events, self._put_emitters)
         self.tuning = Tuning()
+        self.silent = SilentRadios(damaged)
         self.jammed = JammedReceivers(events, round(HOLD * world.clock.rate))
         self.messages: MessageStage | None = None
         self.deception: DeceptionStage | None = None
@@ -94,7 +97,7 @@ class RadioStage:
             self.messages = MessageStage(*given, self._view, poses, events)
             self.deception = DeceptionStage(world.clock.rate, lambda: self.roster, self.messages)
             around = scenario, world, programs
-            self.telemetry = TelemetryStage(*around, poses, self._radios, self.messages)
+            self.telemetry = TelemetryStage(*around, poses, self._radios, self.messages, self.silent)
             self.heartbeats = HeartbeatStage(*around, self._radios, self.messages)
         self.uplink = Uplink(scenario, world, programs, events, self._radios, self.messages)
 
@@ -105,7 +108,8 @@ class RadioStage:
     def _view(self) -> RadioView:
         """Return what the messages need."""
         roster = self.roster
-        return RadioView(roster.radios, self.links, roster.name_of, self.number_of, self.world.clock.tick)
+        given = roster.radios, self.links, roster.name_of, self.number_of, self.world.clock.tick
+        return RadioView(*given, self.silent.mask)
 
     @property
     def rate(self) -> float:
@@ -135,15 +139,19 @@ class RadioStage:
                 if self.deception is not None:
                     self.deception.move(place, n)
                 self.jammed.last = moved(self.jammed.last, place, n, NOT_JAMMED)
+                self.silent.mask = moved(self.silent.mask, place, n, False)
             if len(self._on_air) != self._roster.radios.n:
                 self._on_air = np.zeros(self._roster.radios.n)
+            if len(self.silent.mask) != self._roster.radios.n:
+                self.silent.mask = np.zeros(self._roster.radios.n, bool)
             self._tune(self.links.tick)
         return self._roster
 
     def _tune(self, tick: int) -> None:
         """Set the frequencies of all radios as of a tick, and the transmissions of jammers as of now."""
         roster = self.roster
-        if self.tuning.tune(roster.radios, self.world.seed, max(tick, 0) / self.world.clock.rate):
+        muted = self.silent.mute(roster.radios)
+        if self.tuning.tune(roster.radios, self.world.seed, max(tick, 0) / self.world.clock.rate) or muted:
             roster.update.refresh()
         roster.jammers.tune()
 
@@ -168,15 +176,17 @@ class RadioStage:
 
     def _update(self, tick: int, quiet: bool = False) -> None:
         roster, before = self.roster, self.links
+        self.silent.look(roster.radios)
         self._tune(tick)
         self.locate()
         self._on_air = self._traffic(tick)
         jamming, bursts, self._doing = self._jam(roster, tick)
-        self.links = roster.update.run(tick, jamming, bursts, before)
+        self.links = without(roster.update.run(tick, jamming, bursts, before), self.silent.mask)
         self.satellites.update(tick, self.period / self.world.clock.rate, roster.jammers, self._doing, self.heights)
         assert self.deception is not None
         interval = self.period / self.world.clock.rate
         self.deception.update(tick / self.world.clock.rate, interval, self.links, self._doing, self._levels)
+        self.deception.chances[:, self.silent.mask] = 0.0
         hit = jammed_radios(roster.radios.table, self.links)
         show_links(roster.radios, self.links, self.deception.chances, hit, self.programs)
         if not quiet:
@@ -199,7 +209,7 @@ class RadioStage:
         table = roster.radios.table
         for part in roster.radios.parts:
             roster.radios.place(part, self._poses(part.fleet))
-        self._place_jammers(roster)
+        self._put_emitters(roster.jammers, roster.radios)
         if roster.needs_heights:
             table[COLUMN.height] = table[2] - self.heights(table[0], table[1])
         roster.tables.place()
@@ -222,24 +232,8 @@ class RadioStage:
         heights: Floats = np.asarray(self.world.heights(x, y))
         return heights
 
-    def _place_jammers(self, roster: RadioRoster) -> None:
-        self._put_emitters(roster.jammers, roster.radios)
-
     def _put_emitters(self, jammers: Jammers, radios: Radios) -> None:
-        """Put jammers where their vehicles are; `radios` is their table."""
-        table = radios.table
-        for k, state in enumerate(jammers.states):
-            if state.vehicle is None:
-                jammers.place(k, np.array(state.position), None, -1.0)
-                continue
-            try:
-                fleet, rows = self.world.find(state.vehicle)
-            except UnknownNameError:
-                jammers.place(k, None, None, -1.0)
-                continue
-            pose = self._poses(fleet.name)[:7, int(rows[0])]
-            own = np.flatnonzero(radios.owner == fleet.ids[rows[0]])
-            jammers.place(k, pose[:3], pose[3:], float(table[COLUMN.owner, own[0]]) if len(own) else -1.0)
+        put_emitters(self.world, self._poses, jammers, radios)
 
     # names ------------------------------------------------------------------------------------------------------------
 
@@ -278,7 +272,7 @@ class RadioStage:
     def jammer_views(self) -> list[JammerView]:
         """Return all jammers as they are now."""
         roster = self.roster
-        self._place_jammers(roster)
+        self._put_emitters(roster.jammers, roster.radios)
         found = []
         for k, (one, state) in enumerate(zip(roster.jammers.sections, roster.jammers.states, strict=True)):
             x, y, z = roster.radios.table[:3, roster.radios.n + k].tolist()
@@ -309,7 +303,7 @@ class RadioStage:
         elif radios.stations:
             sources = list(range(radios.carried, radios.n))
         else:
-            sources = list(range(radios.n))
+            sources = np.flatnonzero(~self.silent.mask).tolist()
         first = {part.fleet: part.first for part in radios.parts}
         if receiver is None:
             at = next(iter(first.values()), 0)
@@ -410,6 +404,8 @@ class RadioStage:
         own: dict[str, Any] = {"messages": self.messages.save(), "channels": self.tuning.save()}
         own |= {"on_air": self._on_air.copy(), "jammed": self.jammed.save(roster.radios.n)}
         own["doing"] = self._doing.copy()
+        if self.silent.mask.any():
+            own["silent"] = self.silent.save()
         if len(roster.deceptive):
             assert self.deception is not None
             own["deception"] = self.deception.save()
@@ -425,6 +421,7 @@ class RadioStage:
         counts = saved.get("ups"), saved.get("downs")
         if any(type(one) is not int or one < 0 for one in counts):
             raise PaddockError("saved numbers of link changes are not whole numbers >= 0")
+        self.silent.restore(saved.get("silent"), roster.radios, links)
         roster.jammers.restore(saved.get("jammers"))
         self.links, (self.ups, self.downs) = links, counts  # type: ignore[assignment]
         assert self.messages is not None
@@ -458,6 +455,7 @@ class RadioStage:
         self._doing = other._doing
         self._roster, self._version = roster, (-1, -1)
         self.tuning, self._on_air, self.jammed.last = other.tuning, other._on_air, other.jammed.last
+        self.silent.mask = other.silent.mask
         assert self.messages is not None and other.messages is not None
         assert self.deception is not None and other.deception is not None
         assert self.telemetry is not None and self.heartbeats is not None
@@ -475,7 +473,7 @@ class RadioStage:
         """Start a new run."""
         self.links, self.ups, self.downs = no_links(0), 0, 0
         self._roster, self.tuning, self._on_air = None, Tuning(), np.zeros(0)
-        self.jammed.last = np.zeros(0, np.int64)
+        self.jammed.last, self.silent.mask = np.zeros(0, np.int64), np.zeros(0, bool)
         if self.messages is not None and self.deception is not None:
             self.messages.clear()
             self.deception.clear()

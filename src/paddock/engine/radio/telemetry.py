@@ -13,6 +13,7 @@ from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.pipeline import NEVER_DUE
 from paddock.engine.program import TELEMETRY, FleetProgram
 from paddock.engine.radio.messages import MessageStage
+from paddock.engine.radio.silent import SilentRadios
 from paddock.engine.radio.turns import first_turn, turns_by
 from paddock.engine.radio.uplink import station_range
 from paddock.errors import PaddockError
@@ -100,9 +101,10 @@ class TelemetryStage:
         poses: PoseBlocks,
         radios: Callable[[], Radios],
         channel: MessageStage,
+        silent: SilentRadios,
     ) -> None:
         self.scenario, self.world, self.programs, self._poses = scenario, world, programs, poses
-        self._radios, self._channel = radios, channel
+        self._radios, self._channel, self._silent = radios, channel, silent
         self.times = Timetable(world, programs, radios, _rate, PHASE_PURPOSE)
 
     def due(self, tick: int) -> int:
@@ -116,6 +118,7 @@ class TelemetryStage:
             self._keep(found, tick)
         for program, part in found:
             rows = self.times.rows(program, part, tick)
+            rows = rows[~self._silent.mask[part.first + rows * part.slots]]
             if len(rows):
                 self._send(program, part, rows, tick)
 
