@@ -96,7 +96,7 @@ def story(sim: Any) -> dict[str, Any]:
         "one by id": plain(sim.radio.assign((1,), np.array([[4.0, 3.0]]), period=0.2, rounds=7)),
         "network": (sim.radio.network().components, sim.radio.network().parts, sim.radio.network().bridges),
         "spectrum": plain(sim.radio.spectrum("b", bins=4)._replace(power=0)),
-        "coverage": plain(sim.radio.coverage(side=3)._replace(power=0, sinr=0, jamming=0)),
+        "coverage": plain(sim.radio.coverage(side=3)._replace(power=0, sinr=0, jamming=0, per=0)),
         "shape": sim.radio.coverage(side=3).power.shape,
         "events": ids,
         "errors": [refused(sim, *one) for one in MISTAKES],

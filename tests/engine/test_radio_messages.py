@@ -138,7 +138,7 @@ def test_a_message_survives_its_sender_and_counts_never_decrease() -> None:
         assert sim.radio.traffic()["lost"] == 1
         tree = unpack(sim.save())
         for name, wrong, text in (
-            ("gone", np.full(14, -1), "counts of removed radios are not valid"),
+            ("gone", np.full_like(tree["radio"]["messages"]["gone"], -1), "counts of removed radios are not valid"),
             ("senders", {"of": np.zeros(0, np.int64), "names": []}, "names of removed senders are not those"),
             ("senders", {"of": np.array([1]), "names": [""]}, "a name of a removed sender is not valid"),
         ):

@@ -557,30 +557,3 @@ def test_the_budget_of_radios_that_cannot_decode_each_other(
         free - outside, abs=0.05
     )
     assert f"a -> b: down ({mismatch})" in str(budget)
-
-
-def test_channels_are_allocated_by_jammers_at_present_places() -> None:
-    """After a spawn, and after a restore, as in a run without them."""
-    jammer = {"name": "j", "kind": "spot", "position": [300, 0, 60], "bandwidth": 2e6, "on": [[1, 99]]}
-    radio = {"types": {"t": {**QUIET, "bandwidth": 2e6}}, "jammers": [jammer]}
-    with loaded(radio, points()) as sim:
-        sim.step(145)
-        blob = sim.save()
-        active = sim.radio.jammers()
-        assert active[0].active == 1.0
-        sim.radio.allocate(["p"], [0, 2])
-        known = sim.state_hash()
-        assert sim.events.since()[-1].detail == "channel 2"  # 10 MHz away from the jammer
-        with loaded(radio, points()) as other:
-            other.restore(blob)
-            assert other.radio.jammers() == active
-            other.radio.allocate(["p"], [0, 2])
-            assert other.state_hash() == known
-        hashes = []
-        for _ in range(2):
-            sim.restore(blob)
-            sim.spawn(name="q", count=30, model="point", radio="t", spawn={"grid": {"spacing": 40, "z": 50}})
-            sim.radio.allocate(["q", "p"], [0, 2])
-            assert {e.detail for e in sim.events.since()[-2:]} == {"channel 2"}
-            hashes.append(sim.state_hash())
-        assert hashes[0] == hashes[1]

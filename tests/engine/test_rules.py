@@ -296,6 +296,25 @@ def _hash_after(given: dict[str, Any], steps: Callable[[Simulation], None]) -> s
         return sim.state_hash()
 
 
+def test_cars_are_found_again_after_a_restore(round_track: str) -> None:
+    """A restore sets the number of changes of the fleets back: the next change must not look like the last one."""
+    cars = [car(name, 8.0, angle) for name, angle in (("red", -0.3), ("blue", -0.7), ("green", -1.1))]
+    given = scenario(round_track, {"discipline": "race", "laps": 3}, *cars)
+    with paddock.load(given) as sim, paddock.load(given) as fresh:
+        sim.step(20)
+        blob = sim.save()
+        sim.remove("red")
+        sim.step(20)
+        sim.restore(blob)
+        fresh.restore(blob)
+        for one in (sim, fresh):
+            one.remove("green")
+            one.step(200)
+        assert sim.state_hash() == fresh.state_hash()
+        gone = [row.name for row in sim.race.standings().rows if row.status == "dnf"]
+        assert gone == ["green"]
+
+
 def test_independent_of_grouping_and_restore(round_track: str) -> None:
     """Single ticks, one call, and a restore in the middle of a lap lead to the same state."""
     given = race(round_track)

@@ -163,8 +163,35 @@ def test_commands_on_their_way_are_part_of_the_state() -> None:
         assert sim.state_hash() == after
 
 
+def test_a_command_that_a_newer_one_has_overtaken_is_not_latched() -> None:
+    """The first waits at a relay beside a jammer; the second takes the other relay, and its timeout counts."""
+    radio = {"bandwidth": 2e6, "bit_rate": 1e4, "modulation": "bpsk", "sensitivity": -95}
+    jammer = {"name": "red", "kind": "barrage", "position": [1000, -302, 20], "power": -5, "on": [[1.0, 4.0]]}
+    scenario = world({"pose": [2000.0, 0.0, 20.0, 0.0], "timeout": 2.5, "failsafe": {"vx": 0.0}}, radio, [jammer], 100)
+    scenario["radio"]["stations"][0]["position"], scenario["radio"]["range"] = [0, 0, 20], 1200.0
+    for name, y in (("r1", -300.0), ("r2", 400.0)):
+        relay = {"name": name, "model": "point", "pose": [1000.0, y, 20.0, 0.0], "radio": "default"}
+        scenario["vehicles"].append(relay)
+    with paddock.load(scenario) as sim:
+        sim.step(97)
+        sim.command("dot", vx=1.0)
+        sim.step(100)
+        assert sim.radio.commands("dot").delivered == 0
+        sim.command("dot", vx=-5.0)
+        speeds = []
+        for _ in range(320):
+            sim.step(1)
+            speeds.append(float(sim.snapshot()["dot"]["command.vx"]))
+        traffic = sim.radio.commands("dot")
+        assert (traffic.sent, traffic.delivered) == (2, 2)  # the first at 4.05 s
+        taken = speeds.index(-5.0)
+        assert set(speeds[:taken]) == {0.0} and set(speeds[taken : taken + 250]) == {-5.0}
+        assert set(speeds[taken + 250 :]) == {0.0}  # 2.5 s after the second
+
+
 @pytest.mark.parametrize(
-    ("row", "value"), [(0, -1.0), (0, 0.5), (0, 1e16), (1, 9.0), (3, -1.0), (4, 2.0), (5, 99.0), (6, 0.0)]
+    ("row", "value"),
+    [(0, -1.0), (0, 0.5), (0, 1e16), (1, 9.0), (3, -1.0), (4, 1.0), (4, 99.0), (5, 2.0), (6, 99.0), (7, 0.0)],
 )
 def test_crafted_counts_and_waiting_commands_are_refused(row: int, value: float) -> None:
     with paddock.load(world({}, {"bit_rate": 1000.0})) as sim:
@@ -226,6 +253,28 @@ def test_telemetry_freezes_and_ages_while_a_jammer_is_on(tmp_path: Path) -> None
     last = known[-1][1]
     assert last.sent == 30 and last.received == pytest.approx(20, abs=1)
     assert verify(tmp_path / "run.mcap").same
+
+
+def test_the_phases_of_telemetry_follow_a_restore() -> None:
+    """A run that goes back and takes another turn is as one that was restored from the start."""
+    entry = {"count": 4, "pose": None, "spawn": {"grid": {"spacing": 20, "z": 20}}}
+    scenario = world({**entry, "via": {"radio": "base", "telemetry": 3}}, rate=100)
+    with paddock.load(scenario) as sim, paddock.load(scenario) as fresh:
+        sim.step(20)
+        blob = sim.save()
+        sim.remove("dot[0]")
+        sim.step(20)
+        sim.restore(blob)
+        fresh.restore(blob)
+        for one in (sim, fresh):
+            one.remove("dot[3]")
+            one.step(100)
+        assert sim.state_hash() == fresh.state_hash()
+        sim.restore(blob)
+        via = {"radio": "base", "telemetry": 3}
+        sim.spawn(name="x", model="point", pose=[5, 5, 20, 0], radio="default", via=via)
+        sim.step(100)
+        assert sim.radio.telemetry("x").sent == 3
 
 
 def test_mistakes_of_telemetry() -> None:

@@ -184,6 +184,35 @@ def test_vehicle_and_station_count_their_own_time_outs() -> None:
     assert log == [("given_back", "2 tasks"), ("lost_link", "it returns")]
 
 
+@pytest.mark.parametrize(
+    ("action", "falls", "log"),
+    [
+        ("hold", 5.0, [(5.0, "it returns: its battery is low")]),  # 3 s after the last packet, before the time-out
+        ("hold", 12.0, [(10.1, "it holds"), (12.0, "it returns: its battery is low")]),
+        ("return", 12.0, [(10.1, "it returns")]),  # it is on its way already
+        ("continue", 12.0, [(12.0, "it returns: its battery is low")]),
+    ],
+)
+def test_a_vehicle_without_contact_returns_with_a_low_battery(
+    action: str, falls: float, log: list[tuple[float, str]]
+) -> None:
+    flight = Flight([point("a", 500.0)], action=action)
+    mission, onboard = flight.mission, flight.mission.onboard
+    assert onboard is not None
+    flight.deliver(0, 0.0)
+    for tenth in range(1, 151):
+        time = tenth / 10
+        flight.fly(time, min(10.0 * time, 100.0) if action == "hold" else 10.0 * time)
+        charge = np.array([0.1 if time >= falls else 0.9])
+        onboard.act_alone(time, charge, lambda row: (100.0, 0.0, 0.0, 0.0))
+        if time == 11.0:
+            assert flight.flying() == (["a"] if action == "continue" else [])
+    found = [(entry.time, entry.detail) for entry in mission.log if entry.kind == "lost_link"]
+    assert found == [(pytest.approx(at), why) for at, why in log]
+    vehicle = onboard.fleet.list[0]
+    assert vehicle.status in ("returning", "home") and vehicle.route.path.end[:2] == pytest.approx((0.0, 0.0))
+
+
 def test_a_task_that_two_have_done_is_completed_once() -> None:
     """The tasks of a vehicle without reports are given to another; then its report arrives: it has done one of them."""
     flight = Flight([point("a", 100.0), point("b", 300.0)], vehicles=2)

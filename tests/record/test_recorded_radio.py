@@ -202,6 +202,23 @@ def test_report(recorded: Path, tmp_path: Path) -> None:
     assert any(line.startswith("  radio of chain: available ") for line in lines)
 
 
+def test_a_report_without_stations_counts_what_a_vehicle_hears(tmp_path: Path) -> None:
+    """3 km: 109.6 dB of free space. The strong radio is above the sensitivity of -85 dBm, the weak one is not."""
+    quiet = {"duty": 0.0, "sensitivity": -85.0}
+    types = {"strong": {**quiet, "power": 30.0}, "weak": {**quiet, "power": 10.0}}
+    places = (("strong", 0), ("weak", 3000))
+    vehicles = [{"name": one, "model": "point", "pose": [x, 0, 50, 0], "radio": one} for one, x in places]
+    tree = {"clock": {"rate": 100}, "radio": {"types": types}, "vehicles": vehicles}
+    with paddock.load(tree) as sim, Recorder(sim, tmp_path / "run.mcap", rate=20):
+        sim.step(100)
+    with open_run(tmp_path / "run.mcap") as run:
+        numbers = metrics(run)
+    shares = {name: numbers["fleets"][name]["radio"]["link_availability"] for name in types}
+    assert shares == {"strong": 0.0, "weak": 1.0}
+    text = "\n".join(link_tables(numbers))
+    assert "without stations, while it hears another radio over a usable link." in text
+
+
 def test_messages_and_spoofers(tmp_path: Path) -> None:
     """A message over two hops, one to a vehicle out of reach; a spoofer that is switched off."""
     radio = scenario()["radio"] | {
@@ -235,6 +252,8 @@ def test_messages_and_spoofers(tmp_path: Path) -> None:
     line = f"2 sent, 1 delivered; dropped: {lost}"
     assert f"## Messages\n\n{line}.\n" in "\n".join(traffic_lines({"messages": found}))
     assert message_summary(found | {"damaged": 7}) == line  # packets that were damaged may be repeated
+    replaced = message_summary(found | {"mailbox_full": 168})  # they have arrived: not dropped
+    assert replaced == f"{line}; 168 made room for newer ones in full mailboxes"
     assert tree is not None
     [liar] = tree["spoofers"]
     assert (liar["name"], liar["on"], liar["position"]) == ("liar", False, (0.0, 300.0, 2.0))

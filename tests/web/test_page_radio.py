@@ -101,7 +101,10 @@ def test_the_heat_map_and_the_edge_of_jamming(served: Any, window: Any, pictures
     span = "from \u2212110 dBm to \u221250 dBm"
     window.page.get_by_role("img", name=f"Coverage: received power, 2 m up {span}").wait_for()
     window.page.get_by_label("Value of the coverage").select_option("sinr")
-    window.page.get_by_role("img", name="Coverage: SINR, 2 m up").wait_for()
+    window.page.get_by_role("img", name="Coverage: mean SINR, 2 m up").wait_for()
+    window.page.get_by_label("Value of the coverage").select_option("per")
+    lost = "Coverage: packets lost, 2 m up from 100 % to 0 %, usable from 10 %"
+    window.page.get_by_role("img", name=lost).wait_for()
     window.page.screenshot(path=pictures / "coverage.png")
 
 

@@ -82,7 +82,7 @@ def _coverage(found: Any) -> Any:
     from paddock.radio.survey import CoverageGrid
 
     side = found["side"]
-    grids = {name: np.array(found[name]).reshape(side, side) for name in ("power", "sinr", "jamming")}
+    grids = {name: np.array(found[name]).reshape(side, side) for name in ("power", "sinr", "jamming", "per")}
     return CoverageGrid(**{name: found[name] for name in CoverageGrid._fields} | grids)
 
 

@@ -79,7 +79,7 @@ class Engine:
         self.rules = RulesStage(scenario, world, self.programs, self.events, self.contact)
         self.publisher = PublishStage(world, self.programs, scenario.every.snapshot, self.rules.show)
         self.poses = self.publisher.poses
-        self.radio = RadioStage(scenario, world, self.programs, self.events, self.poses)
+        self.radio = RadioStage(scenario, world, self.programs, self.events, self.poses, self.mission_stage.damaged)
         self.fleets.emptied.append(self.radio.forget)
         self.autopilots = Autopilots()
         self.claims = Claims(self.autopilots)

@@ -34,7 +34,7 @@ from paddock.engine.surroundings import Surroundings
 from paddock.errors import PaddockError
 from paddock.scenario import Scenario, Sync
 from paddock.world.columns import Floats
-from paddock.world.fleet import Fleet
+from paddock.world.fleet import Fleet, Ints
 from paddock.world.world import Clock, World
 
 if TYPE_CHECKING:
@@ -215,6 +215,10 @@ class MissionStage:
         """Add a new fleet to the mission if its vehicles take part."""
         if self.mission is not None:
             self.mission.built(program)
+
+    def damaged(self) -> list[tuple[str, Ints]]:
+        """Return the rows of the vehicles that the mission has damaged, fleet by fleet."""
+        return [] if self.mission is None else self.mission.damaged()
 
     def due(self, tick: int) -> int:
         """Return the next multiple of the period."""

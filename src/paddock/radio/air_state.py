@@ -167,6 +167,17 @@ class AirState:
         beyond = np.arange(room) >= air.whole[c.COUNT][:, None]
         air.queue[beyond], air.queue_real[beyond] = 0, 0.0
 
+    def silence(self, radios: Ints) -> None:
+        """End what radios transmit and receive, before the links change; packets in their queues are lost."""
+        air, room, idle = self.air, self.section.queue, empty_air(1, self.section)
+        first, count = air.whole[c.HEAD, radios][:, None], air.whole[c.COUNT, radios][:, None]
+        inside = (np.arange(room) - first) % room < count
+        air.counts[c.LOST, radios] += (inside & (air.queue[radios, :, c.KIND] != c.BEACON)).sum(axis=1)
+        rows = np.setdiff1d(np.arange(c.WHOLE_ROWS), (c.MAILS, c.SEEN, c.DRAWS, c.SENT))
+        air.whole[np.ix_(rows, radios)] = idle.whole[rows]
+        air.real[: c.ON_AIR, radios] = 0.0
+        self._idle = None
+
     def _scratch(self) -> None:
         n = self.n
         rows = [np.zeros(n, np.int64) for _ in range(4)]

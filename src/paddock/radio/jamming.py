@@ -97,19 +97,24 @@ class Jammers:
             level = np.array([0.0, 0.0, 0.0, 1.0]) if attitude is None else attitude
             turn(table[:, at : at + 1], level[:, None])
 
+    def tune(self) -> None:
+        """Set the frequencies, bandwidths and powers that the jammers have now."""
+        for k, (one, state) in enumerate(zip(self.sections, self.states, strict=True), self.radios.n):
+            now = state.tuned if one.kind == "follower" and state.tuned else state.frequency
+            self.radios.table[[FREQUENCY, BANDWIDTH, POWER], k] = now, state.bandwidth, state.power
+
     def act(self, time: float, interval: float, classes: Classes, paths: Paths, on_air: Floats) -> Floats:
         """Return what the jammers do from `time` (s) until the next update: rows ON to LASTS.
 
         `on_air` (n,) is the share of time that each radio has transmitted messages or commands since the last update.
         """
         doing, table = np.zeros((ROWS, len(self))), self.radios.table
+        self.tune()
         followers = any(one.kind == "follower" for one in self.sections)
         heard = self.levels(classes, paths, heard=True) if followers else np.zeros((0, 0))
         for k, (one, state) in enumerate(zip(self.sections, self.states, strict=True)):
             at = self.radios.n + k
             share = active_share(state, one.on, time, interval) if self.present[k] else 0.0
-            table[FREQUENCY, at], table[BANDWIDTH, at] = state.frequency, state.bandwidth
-            table[POWER, at] = state.power
             pulses = pulse_times(one, state, table[:, at])
             if pulses is not None:
                 share *= pulsed_share(time, interval, *pulses)

@@ -23,7 +23,17 @@ from paddock.radio.propagation import (
     VALIDITY,
     loss_db,
 )
-from paddock.radio.radios import CLASS, COLUMN, Classes, FleetRadios, Floats, RadioGroup, Radios, radios_of
+from paddock.radio.radios import (
+    CLASS,
+    COLUMN,
+    Classes,
+    FleetRadios,
+    Floats,
+    RadioGroup,
+    Radios,
+    group_names,
+    radios_of,
+)
 from paddock.radio.signal import decibels, power_ratio
 from paddock.scenario import Scenario
 from paddock.scenario.radio import JammerSection, LinkSettings, RadioSection
@@ -83,7 +93,7 @@ def check_frequencies(
 ) -> None:
     """Raise InvalidValueError at its place if a model is used outside its range of frequencies.
 
-    `changes` has the frequencies to which owners are about to be tuned.
+    `changes` has the frequencies to which groups are about to be tuned, by `group_names`.
     """
     section = scenario.radio
     assert section is not None
@@ -92,8 +102,8 @@ def check_frequencies(
     if not np.isfinite(limits[:, 1]).any():
         return
     jammers = {one.name: one for one in section.jammers}
-    known = changes or {}
-    bands = [np.array(known.get(one.owner) or bands_of(one, jammers.get(one.owner))) for one in groups]
+    named, known = zip(group_names(groups), groups, strict=True), changes or {}
+    bands = [np.array(known.get(name) or bands_of(one, jammers.get(one.owner))) for name, one in named]
     for i, a in enumerate(groups):
         for j, b in enumerate(groups[: i + 1]):
             k = int(classes.of[i, j])

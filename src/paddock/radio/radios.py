@@ -146,6 +146,16 @@ class RadioGroup(NamedTuple):
     radio: RadioType
 
 
+def group_names(groups: Sequence[RadioGroup]) -> list[str]:
+    """Return names of groups: those of their owners, `red/1` for the second radio of `red`."""
+    slots: dict[str, int] = {}
+    found = []
+    for one in groups:
+        slot = slots[one.owner] = slots.get(one.owner, -1) + 1
+        found.append(f"{one.owner}/{slot}" if slot else one.owner)
+    return found
+
+
 class RadioPart(NamedTuple):
     """Where the radios of a fleet are in the table: vehicle k has `first + k * slots` to `first + (k + 1) * slots`."""
 

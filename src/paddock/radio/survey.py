@@ -1,7 +1,8 @@
 """What a receiver would hear: coverage on a grid of places, and the spectrum at one radio.
 
 A survey is made from copies, so that another thread can compute while the run goes on. Small-scale fading is left out
-of coverage: it is the mean over a few wavelengths. Shadowing, terrain and obstacles are in it.
+of coverage: it is the mean over a few wavelengths. Shadowing, terrain and obstacles are in it. Under a jammer with
+bursts the mean SINR says little about packets: the packet error rate is that of packets which bursts hit or miss.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,11 +13,13 @@ import numpy as np
 
 from paddock.compute.routine import routine
 from paddock.errors import InvalidValueError
+from paddock.radio.bursts import link_error
 from paddock.radio.fading import NONE, SHADOW_WAVES, WAVES, shadow_phasors
-from paddock.radio.jamming import HIGH, LOW, ON, PHASE, SPAN, band_share, level_rows
+from paddock.radio.jamming import EVERY, HIGH, LOW, ON, PHASE, SPAN, band_share, find_bursts, level_rows
 from paddock.radio.link_classes import REFLECTED, farthest, largest_gain
 from paddock.radio.links import (
     BANDWIDTH,
+    BURST_ROWS,
     DUTY,
     FREQUENCY,
     GROUP,
@@ -41,6 +44,8 @@ LEVEL = np.array([[0.0], [0.0], [0.0], [1.0]])  # attitude of a receiver that no
 NOWHERE = -7.0  # the owner of such a receiver
 WEAKEST = -250.0  # dBm: the level of what does not arrive at all
 MOST_HEARD = 400  # transmitters in a spectrum: the nearest
+MOST_SURVEYED = 200  # transmitters whose coverage is computed at a place: the nearest
+PARTS = 8  # of an area in each direction: within one, the same transmitters are the nearest
 SWEEP_STEPS = 64
 RANGE_STEP = 1.02  # ratio of the distances that are tried for the range of a radio
 NEAREST = 1e-2  # m: the shortest range
@@ -53,8 +58,9 @@ class HeardLevels(NamedTuple):
     """What a receiver gets at n places."""
 
     power: Floats  # (n,) dBm, of the strongest transmitter that it can decode
-    sinr: Floats  # (n,) dB, of that transmitter
-    jamming: Floats  # (n,) dBm, of all jammers in its band
+    sinr: Floats  # (n,) dB, of that transmitter, with the mean power of jammers
+    jamming: Floats  # (n,) dBm, of all jammers in its band, mean
+    per: Floats  # (n,) packet error rate of that transmitter, by the bursts of jammers; 1: none
     best: Ints  # (n,) which of the transmitters that is, -1: none
 
 
@@ -66,8 +72,9 @@ class CoverageGrid(NamedTuple):
     cell: float  # m between values
     height: float  # m above the ground
     power: Floats  # dBm, of the strongest transmitter that the receiver can decode
-    sinr: Floats  # dB, of that transmitter
-    jamming: Floats  # dBm, of all jammers in the receiver's band
+    sinr: Floats  # dB, of that transmitter, with the mean power of jammers
+    jamming: Floats  # dBm, of all jammers in the receiver's band, mean
+    per: Floats  # packet error rate of that transmitter, by the bursts of jammers; 1: none
     noise: float  # dBm
     needed: float  # dB, least SINR of a usable link
     sensitivity: float  # dBm
@@ -118,15 +125,37 @@ class RadioSurvey:
         places = np.meshgrid(first_x + cell * np.arange(side), first_y + cell * np.arange(side))
         x_at, y_at = (one.ravel() for one in places)
         heard = self.at(transmitters, receiver, np.stack([x_at, y_at, self.heights(x_at, y_at) + height]))
-        power, sinr, jamming = (one.reshape(side, side) for one in heard[:3])
+        power, sinr, jamming, per = (one.reshape(side, side) for one in heard[:4])
         column = self.table[:, receiver]
         levels = float(decibels(float(column[NOISE]))), float(column[NEEDED]), float(column[SENSITIVITY])
-        return CoverageGrid(first_x, first_y, cell, height, power, sinr, jamming, *levels)
+        return CoverageGrid(first_x, first_y, cell, height, power, sinr, jamming, per, *levels)
 
     def at(self, transmitters: Sequence[int], receiver: int, places: Floats) -> HeardLevels:
-        """Return what a receiver like this radio would get at places (3, n), m."""
+        """Return what a receiver like this radio would get at places (3, n), m.
+
+        Of more than `MOST_SURVEYED` transmitters, the nearest to the middle of each of 8 x 8 parts of the area count.
+        """
+        asked = np.array(transmitters, np.int64)
+        if len(asked) <= MOST_SURVEYED:
+            return self._heard(asked, receiver, places)
         count = places.shape[1]
-        sources = np.array([*transmitters, *range(self.radios.n, self.table.shape[1])], np.int64)
+        power, sinr, jamming, per = np.zeros((4, count))
+        found = HeardLevels(power, sinr, jamming, per, np.zeros(count, np.int64))
+        part_of = _parts(places[:2])
+        for part in np.unique(part_of).tolist():
+            rows = np.flatnonzero(part_of == part)
+            apart = ((self.table[:3, asked] - places[:, rows].mean(axis=1)[:, None]) ** 2).sum(axis=0)
+            near = np.sort(np.argsort(apart, kind="stable")[:MOST_SURVEYED])
+            heard = self._heard(asked[near], receiver, np.ascontiguousarray(places[:, rows]))
+            for values, own in zip(found, heard, strict=True):
+                values[rows] = own
+            found.best[rows] = np.where(heard.best >= 0, near[heard.best], -1)
+        return found
+
+    def _heard(self, transmitters: Ints, receiver: int, places: Floats) -> HeardLevels:
+        """Return what a receiver would get of these transmitters at places."""
+        count = places.shape[1]
+        sources = np.concatenate([transmitters, np.arange(self.radios.n, self.table.shape[1])])
         table = np.empty((len(self.table), count + len(sources)))
         table[:, :count] = self._receiver(receiver)
         table[:3, :count] = places
@@ -173,9 +202,21 @@ class RadioSurvey:
                 stronger = levels[k] > strongest
                 own, best = np.where(stronger, share * levels[k], own), np.where(stronger, k, best)
                 strongest = np.maximum(strongest, levels[k])
-        others = np.maximum(interference - own, 0.0)
-        ratio = strongest / (noise + others + jamming)
-        return HeardLevels(_dbm(strongest), _dbm(ratio), _dbm(jamming), best)
+        floor = noise + np.maximum(interference - own, 0.0) + jamming
+        around = np.ascontiguousarray(np.delete(table, slice(count, count + heard), axis=1))
+        errors = self._errors(around, strongest, floor, levels[heard:])
+        return HeardLevels(_dbm(strongest), _dbm(strongest / floor), _dbm(jamming), errors, best)
+
+    def _errors(self, table: Floats, signal: Floats, floor: Floats, jammers: Floats) -> Floats:
+        """Return packet error rates of a signal over the mean of all else (n,), mW, bursts of jammers included.
+
+        `table` has receivers, then jammers, whose powers (mW) at receivers are `jammers` (k, n).
+        """
+        bursts, errors = np.zeros((BURST_ROWS, len(signal))), np.ones(len(signal))
+        if (self.doing[EVERY] > 0.0).any():
+            find_bursts(table, self.doing, jammers, bursts)
+        error_places(table, signal, floor, bursts, errors)
+        return errors
 
     # spectrum ---------------------------------------------------------------------------------------------------------
 
@@ -224,6 +265,24 @@ class RadioSurvey:
         swept = low + (steps % 1.0) * (high - low)
         total: Floats = sum((_in_bins(edges, one, band) for one in swept.tolist()), np.zeros(len(edges) - 1))
         return share * total / SWEEP_STEPS
+
+
+def _parts(places: Floats) -> Ints:
+    """Return the part of their area, 8 x 8 of them, to which places (2, n) belong."""
+    low, high = places.min(axis=1, initial=np.inf), places.max(axis=1, initial=-np.inf)
+    steps = np.floor(PARTS * (places - low[:, None]) / np.maximum(high - low, 1e-9)[:, None])
+    x, y = np.minimum(steps, PARTS - 1).astype(np.int64)
+    return np.asarray(PARTS * y + x)
+
+
+def _error_places(table: Any, signal: Any, floor: Any, bursts: Any, errors: Any) -> None:
+    """Set the packet error rates of signals at receivers that get one."""
+    for i in range(len(signal)):
+        if signal[i] > 0.0:
+            errors[i] = link_error(table, i, signal[i], floor[i], bursts)
+
+
+error_places = routine(_error_places)
 
 
 def radio_ranges(radios: Radios, classes: Classes) -> Floats:

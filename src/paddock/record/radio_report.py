@@ -127,7 +127,7 @@ def link_tables(numbers: Mapping[str, Any]) -> list[str]:
     lines += [
         "",
         "A vehicle is available while a route leads to a station and back, over any number of hops; without stations, "
-        "while it has a neighbour that it hears and that hears it.",
+        "while it hears another radio over a usable link.",
         "",
     ]
     if numbers.get("estimated_contact"):
@@ -153,7 +153,8 @@ def _draw(figure_class: Any, run: RecordedRun) -> Any:
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
     for k, (name, values) in enumerate(sinr.items()):
         above.plot(times, values, color=colour(k), linewidth=1.2, label=name)
-    dress(above, f"{run.scenario.name} · SINR", "best link to a station; gaps: none" if sinr else "")
+    best = "best link to a station" if run.scenario.radio and run.scenario.radio.stations else "best link"
+    dress(above, f"{run.scenario.name} · SINR", f"{best}; gaps: none" if sinr else "")
     above.set_ylabel("SINR, dB")
     below.fill_between(times, 100.0 * share, step="post", color=colour(0), alpha=0.35)
     dress(below, "")

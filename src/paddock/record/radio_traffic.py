@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # the reader uses the writer, which uses this module
     from paddock.record.reader import RecordedRun
 
 TOPIC = "/radio"
-DROPS = ("queue_full", "no_route", "lost", "ttl", "expired", "mailbox_full")  # why messages do not arrive
+DROPS = ("queue_full", "no_route", "lost", "ttl", "expired")  # why messages do not arrive
 SERVICE_COUNTS = ("sent", "delivered", "lost", "dropped", "waiting")  # of each service
 
 
@@ -64,10 +64,12 @@ def recorded_traffic(run: "RecordedRun", time: float = np.inf) -> RadioTraffic:
 
 
 def message_summary(messages: Mapping[str, int]) -> str:
-    """Return the counts of messages in one line: sent, delivered, dropped by reason."""
+    """Return the counts of messages in one line: sent, delivered, dropped by reason, left from full mailboxes."""
     dropped = {name: count for name, count in messages.items() if count and name in DROPS}
     lost = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in dropped.items()) or "none"
-    return f"{messages['sent']:,} sent, {messages['delivered']:,} delivered; dropped: {lost}"
+    replaced = messages.get("mailbox_full", 0)  # they have arrived, and may have been read
+    more = f"; {replaced:,} made room for newer ones in full mailboxes" if replaced else ""
+    return f"{messages['sent']:,} sent, {messages['delivered']:,} delivered; dropped: {lost}{more}"
 
 
 def service_summary(counts: Mapping[str, int]) -> str:

@@ -41,15 +41,23 @@ export function RadioLegend() {
   );
 }
 
+const USABLE = 0.1; // packet error rate up to which a link is usable
+
 function CoverageBar() {
   const tree = coverage.value;
   const { quantity, height } = coverageChoice.value;
   if (tree === null) return null;
   const [low, high] = coverageSpan(tree, quantity);
-  const unit = quantity === "power" ? "dBm" : "dB";
-  const name = `${quantity === "power" ? "received power" : "SINR"}, ${height} m up`;
-  const text = (value: number) => `${value.toFixed(0).replace("-", "−")} ${unit}`;
-  const least = quantity === "power" ? tree.sensitivity : tree.needed;
+  const [what, unit, scale, least] = (
+    {
+      power: ["received power", "dBm", 1, tree.sensitivity],
+      sinr: ["mean SINR", "dB", 1, tree.needed],
+      per: ["packets lost", "%", 100, USABLE],
+    } as const
+  )[quantity];
+  const name = `${what}, ${height} m up`;
+  const text = (value: number) => `${(scale * value).toFixed(0).replace("-", "−")} ${unit}`;
+  const [worst, best] = quantity === "per" ? ["", ""] : [quantity === "sinr" ? "≤ " : "", "≥ "];
   return (
     <div role="img" aria-label={`Coverage: ${name} from ${text(low)} to ${text(high)}, usable from ${text(least)}`}>
       <span class="label">{name}</span>
@@ -57,8 +65,8 @@ function CoverageBar() {
         <span style={{ left: `${(100 * (least - low)) / (high - low)}%` }} />
       </div>
       <div class="ends number">
-        <span>{quantity === "sinr" ? `≤ ${text(low)}` : text(low)}</span>
-        <span>≥ {text(high)}</span>
+        <span>{worst + text(low)}</span>
+        <span>{best + text(high)}</span>
       </div>
       <span class="number faint">usable from {text(least)}</span>
     </div>

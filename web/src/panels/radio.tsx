@@ -148,7 +148,8 @@ function Coverage({ tree }: { tree: RadioTree }) {
           value={choice.quantity}
           onChange={(event) => change({ quantity: event.currentTarget.value as CoverageChoice["quantity"] })}>
           <option value="power">received power</option>
-          <option value="sinr">SINR</option>
+          <option value="sinr">mean SINR</option>
+          <option value="per">packets lost</option>
         </select>
       </label>
       <label class="row">

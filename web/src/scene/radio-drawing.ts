@@ -303,7 +303,7 @@ void main() {
   shown = vec4(colour, opacity * max(low, smoothstep(-0.12, 0.06, value)));
 }`;
 
-/** A surface that follows the ground, coloured by value. Power below the colours is not drawn; low SINR is. */
+/** A surface that follows the ground, coloured by value. Power below the colours is not drawn; low SINR and lost packets are. */
 class HeatMap {
   readonly object: Mesh<BufferGeometry, RawShaderMaterial>;
   cells = 0;
@@ -337,7 +337,7 @@ class HeatMap {
       [0, 1, 2].map((i) => (table[3 * Math.round((255 * k) / 16) + i] as number) / 255),
     );
     (this.object.material.uniforms["colours"] as { value: number[] }).value = colours.flat();
-    (this.object.material.uniforms["low"] as { value: number }).value = quantity === "sinr" ? 1 : 0;
+    (this.object.material.uniforms["low"] as { value: number }).value = quantity === "power" ? 0 : 1;
     this.fill(tree, tree[quantity], coverageSpan(tree, quantity));
   }
 

@@ -29,7 +29,7 @@ export function redrawRadio(): void {
 
 // coverage -----------------------------------------------------------------------------------------------------------
 
-export type Quantity = "power" | "sinr";
+export type Quantity = "power" | "sinr" | "per";
 
 /** What the heat map shows. */
 export interface CoverageChoice {
@@ -41,8 +41,9 @@ export interface CoverageChoice {
 export const coverageChoice = signal<CoverageChoice>({ of: null, quantity: "power", height: 2 });
 export const coverage = signal<CoverageTree | null>(null);
 
-/** Lowest and highest value of the colours: dBm or dB. */
+/** Worst and best value of the colours: dBm, dB or packet error rate. */
 export function coverageSpan({ sensitivity, needed }: CoverageTree, quantity: Quantity): [number, number] {
+  if (quantity === "per") return [1, 0];
   return quantity === "power"
     ? [sensitivity - 10, sensitivity + 50]
     : [Math.round(needed) - 10, Math.round(needed) + 30];

@@ -766,7 +766,7 @@ export interface RadioTree {
   jammed: number;
 }
 
-/** Values on a square grid, rows from the south: dBm and dB. `x`, `y` (m) are those of the first value. */
+/** Values on a square grid, rows from the south: dBm and dB. `x`, `y` (m) are those of the first value. `sinr` and `jamming` are means over time; `per` is the packet error rate, by the bursts of jammers. */
 export interface CoverageTree {
   x: number;
   y: number;
@@ -776,6 +776,7 @@ export interface CoverageTree {
   power: readonly number[];
   sinr: readonly number[];
   jamming: readonly number[];
+  per: readonly number[];
   noise: number;
   needed: number;
   sensitivity: number;
@@ -792,11 +793,12 @@ export interface SpectrumTree {
   time: number;
 }
 
-/** What a receiver gets at places: dBm, dB, dBm; `best` counts the transmitters asked for, -1: none. */
+/** What a receiver gets at places: dBm, dB, dBm, packet error rate; `best`: which of the transmitters, -1: none. */
 export interface LevelsTree {
   power: readonly number[];
   sinr: readonly number[];
   jamming: readonly number[];
+  per: readonly number[];
   best: readonly number[];
 }
 
@@ -927,7 +929,7 @@ export interface Methods {
   get_all_states: { params: { vehicles?: readonly (string | number)[] | null; frame?: FrameName }; result: StatesTree };
   /** Return the vehicles with autopilots: system, link, mode and waypoints of each. */
   get_autopilots: { params: Empty; result: { autopilots: readonly AutopilotTree[] } };
-  /** Return received power, SINR and jamming on a grid. Another thread computes it; ticks do not wait. */
+  /** Return received power, SINR, jamming and PER on a grid. Another thread computes it; ticks do not wait. */
   get_coverage: {
     params: {
       of?: string | null;
@@ -948,7 +950,7 @@ export interface Methods {
   get_heard: { params: { name: string | number }; result: { states: readonly Readonly<Record<string, unknown>>[] } };
   /** Return the jammers, in the order of their names; none without radio. */
   get_jammers: { params: Empty; result: { jammers: readonly JammerTree[] } };
-  /** Return received power, SINR and jamming at places. Another thread computes them; ticks do not wait. */
+  /** Return received power, SINR, jamming and PER at places. Another thread computes them; ticks do not wait. */
   get_levels: {
     params: { places: readonly (readonly number[])[]; of?: string | number | null; receiver?: string | number | null };
     result: { levels: LevelsTree };

@@ -224,4 +224,5 @@ test("a client's layers are shown once", () => {
 test("the colours of the coverage span what a receiver can use", () => {
   expect(coverageSpan({ sensitivity: -90, needed: 6.4 } as CoverageTree, "power")).toEqual([-100, -40]);
   expect(coverageSpan({ sensitivity: -90, needed: 6.4 } as CoverageTree, "sinr")).toEqual([-4, 36]);
+  expect(coverageSpan({ sensitivity: -90, needed: 6.4 } as CoverageTree, "per")).toEqual([1, 0]); // all lost, none
 });

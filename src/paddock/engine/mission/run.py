@@ -233,6 +233,14 @@ class MissionRun:
                     found.append(RouteAhead(fleet.name, fleet.ids[[row]], vehicle.route.path, float(vehicle.progress)))
         return found
 
+    def damaged(self) -> list[tuple[str, Ints]]:
+        """Return the rows of damaged vehicles, fleet by fleet."""
+        numbers = np.flatnonzero(self.mission.flown.marked("damaged"))
+        if not len(numbers):
+            return []
+        groups = self.participants.vehicles()[0]
+        return [(one.program.fleet.name, one.rows[np.isin(one.indices, numbers)]) for one in groups]
+
     def enlist(self, entry: VehicleEntry, prepared: PreparedSpawn | None = None) -> None:
         """Add a fleet of vehicles, which may be `prepared`, to the world."""
         self.participants.fleets.add(entry.name)

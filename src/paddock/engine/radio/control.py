@@ -8,6 +8,7 @@ import numpy as np
 from paddock.compute.twin import vectorised
 from paddock.engine import actions
 from paddock.engine.radio.message_control import MessageControl
+from paddock.engine.radio.silent import DAMAGED
 from paddock.engine.radio.stage import RadioStage
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.radio.budget import LinkBudget, link_budget
@@ -86,7 +87,10 @@ class RadioControl(MessageControl):
             collisions = power_ratio(float(links.power[entry]) - calm), load
         around = float(links.interference[i]), float(links.jamming[i]), links.bursts, collisions
         given = roster.radios, roster.classes, roster.paths, i, j, *around, up
-        return link_budget(*given, stage.name_of(j), stage.name_of(i))
+        found = link_budget(*given, stage.name_of(j), stage.name_of(i))
+        if stage.silent.mask[[i, j]].any():
+            return found._replace(up=False, per=1.0, capacity=0.0, mismatch=DAMAGED)
+        return found
 
     def commands(self, vehicle: str | int) -> CommandTraffic:
         """Return the counts of commands that went to a vehicle or fleet over the radio."""
@@ -133,16 +137,17 @@ class RadioControl(MessageControl):
         side: int = 64,
         height: float = 2.0,
     ) -> CoverageGrid:
-        """Return received power, SINR and jamming on a square of `size` m around x, y, `height` m above the ground.
+        """Return power, SINR, jamming and PER on a square of `size` m around x, y, `height` m above the ground.
 
-        `of` is a station or vehicle: by default all stations, or all vehicles where there are none. `receiver` is a
-        fleet, a vehicle or a station, by default the first fleet.
+        SINR and jamming are means over time; the packet error rate is that under the bursts of jammers. `of` is a
+        station or vehicle: by default all stations, or all vehicles where there are none (of more than 200, the nearest
+        to each part of the square). `receiver` is a fleet, a vehicle or a station, by default the first fleet.
         """
         stage = self._stage
         return stage.survey().coverage(*stage.surveyed(of, receiver, x, y, size), side, height)
 
     def levels(self, places: Any, of: str | int | None = None, receiver: str | int | None = None) -> HeardLevels:
-        """Return received power, SINR and jamming at places (n, 3), m; `of` and `receiver` as for `coverage`."""
+        """Return received power, SINR, jamming and PER at places (n, 3), m; `of` and `receiver` as for `coverage`."""
         try:
             at = np.ascontiguousarray(np.asarray(places, np.float64).T)
         except (TypeError, ValueError):

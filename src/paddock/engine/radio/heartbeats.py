@@ -38,22 +38,22 @@ class HeartbeatStage:
     ) -> None:
         self.scenario, self.world, self.programs = scenario, world, programs
         self._radios, self._channel = radios, channel
-        self._times = Timetable(world, programs, radios, _rate, PHASE_PURPOSE)
+        self.times = Timetable(world, programs, radios, _rate, PHASE_PURPOSE)
 
     def due(self, tick: int) -> int:
         """Return the tick of the next heartbeat; this one if some may have arrived."""
-        return self._times.due(tick, self._channel.messages.serves)
+        return self.times.due(tick, self._channel.messages.serves)
 
     def run(self, tick: int) -> None:
         """Count what has arrived, then send what is due."""
-        fleets, section = self._times.fleets(), self.scenario.radio
+        fleets, section = self.times.fleets(), self.scenario.radio
         assert section is not None
         found = self._channel.take_service(HEARTBEAT, tick)
         for program, part in fleets:
             mine = (found.receiver >= part.first) & (found.receiver < part.first + part.n * part.slots)
             table = program.fleet.tables[HEARTBEATS]
             np.add.at(table[RECEIVED], (found.receiver[mine] - part.first) // part.slots, 1.0)
-            rows = self._times.rows(program, part, tick)
+            rows = self.times.rows(program, part, tick)
             if len(rows):
                 assert program.heartbeat is not None
                 low, _ = station_range(self._radios(), station_of(program.heartbeat, section))
@@ -71,7 +71,7 @@ class HeartbeatStage:
 
     def check_saved(self) -> None:
         """Refuse restored counts that no run can have left."""
-        for program, _ in self._times.fleets():
+        for program, _ in self.times.fleets():
             counts = program.fleet.tables[HEARTBEATS][:, : program.fleet.n]
             whole = (counts >= 0.0) & (counts <= LARGEST_COUNT) & (counts == np.floor(counts))
             if not whole.all() or (counts[RECEIVED] > counts[SENT]).any():

@@ -133,9 +133,10 @@ class MessageControl:
         at_tick: int | None = None,
         client: str = "",
     ) -> None:
-        """Give each group (a fleet or station) a channel: that with least interference, or the `least_used`.
+        """Give each group a channel: that with least interference, or the `least_used`.
 
-        Groups choose one after the other. Links follow with the next update. Any thread may call this.
+        A group is a fleet or station: its first radios, `scouts/1`: its second ones. Groups choose one after the other.
+        Links follow with the next update. Any thread may call this.
         """
         given = (one if isinstance(one, str) or not np.iterable(one) else list(one) for one in (groups, channels))
         arguments = {**dict(zip(("groups", "channels"), given, strict=True)), "method": method}

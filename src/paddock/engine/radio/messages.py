@@ -15,6 +15,7 @@ from paddock.compute.twin import vectorised
 from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE, every
 from paddock.engine.radio.service_counts import ServiceCounts
+from paddock.engine.radio.silent import among
 from paddock.engine.radio.turns import turn_ticks, turns_by
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.radio import air as c
@@ -66,6 +67,7 @@ class RadioView(NamedTuple):
     name_of: Callable[[int], str]
     number_of: Callable[[str | int], int]
     tick: int
+    silent: Any  # (n,) whether radios neither transmit nor receive
 
 
 def sensed(radios: Radios, section: MessagesSection) -> Floats:
@@ -140,7 +142,7 @@ class MessageStage:
         if view.links.tick != self._linked:
             self._update(view, tick)
         if self.beacons_per_tick:
-            self._send_beacons(view.radios, tick)
+            self._send_beacons(view, tick)
 
     def airtimes(self, tick: int) -> Floats:
         """Return the time (s) that each radio was on the air since the last call, until a tick."""
@@ -152,7 +154,7 @@ class MessageStage:
         view = self.fitted()
         self._update(view, tick, quiet=True)
         if self.beacons_per_tick:
-            self._send_beacons(view.radios, tick)
+            self._send_beacons(view, tick)
 
     def fitted(self) -> RadioView:
         """Return the radios and links; the messages follow when vehicles come or go."""
@@ -185,10 +187,12 @@ class MessageStage:
 
     def _update(self, view: RadioView, tick: int, quiet: bool = False) -> None:
         """Take the links of an update; while there are no packets, those are looked at when one is sent."""
-        self._linked = -1
+        self._linked, busy = -1, self.messages.busy
+        if view.silent.any():
+            self.messages.silence(np.flatnonzero(view.silent))
         if view.links.tick == tick:
             self._placed = placed_radios(view.radios)
-        if self.beacons_per_tick or self.messages.busy:
+        if self.beacons_per_tick or busy:
             self._connect(view, tick)
         seldom = view.radios.n > FEW and tick % max(1, round(self.rate)) >= self.period
         if view.links.tick == tick and not seldom:
@@ -222,14 +226,15 @@ class MessageStage:
     def _graph(self, view: RadioView) -> Graph:
         return graph_of(view.links, view.radios.table[OWNER, : view.radios.n].astype(np.int64))
 
-    def _send_beacons(self, radios: Radios, tick: int) -> None:
+    def _send_beacons(self, view: RadioView, tick: int) -> None:
         """Send the beacons of this tick: one in every period of a vehicle, at a random offset from its begin."""
+        radios = view.radios
         numbers = turns_by(tick, self.beacons_per_tick, self._phases)
         begun = np.flatnonzero(numbers != self._numbers)
         if len(begun):
             self._draw_offsets(radios, begun, numbers[begun])
         whole = np.floor(self._offsets)
-        due, later = whole == tick - self._starts, (self._offsets - whole) / self.rate
+        due, later = (whole == tick - self._starts) & ~view.silent, (self._offsets - whole) / self.rate
         for part in radios.parts:
             first = np.arange(part.first, part.first + part.n * part.slots, part.slots)
             rows = np.flatnonzero(due[first])
@@ -246,8 +251,9 @@ class MessageStage:
     def network(self, tick: int) -> Network:
         """Return the network of the present links."""
         view = self.fitted()
-        names = [view.name_of(k) for k in range(view.radios.n)]
-        return Network(tick, self._graph(view), names, view.radios.table[OWNER, : view.radios.n])
+        present = np.flatnonzero(~view.silent)
+        names = [view.name_of(k) for k in present.tolist()]
+        return Network(tick, among(self._graph(view), present), names, view.radios.table[OWNER, present])
 
     def components(self) -> Ints:
         """Return the component of each radio at the last look at the network."""
@@ -263,8 +269,10 @@ class MessageStage:
         self.labels = now
         if quiet or len(before) != len(now) or np.array_equal(before, now):
             return
-        found = [("network_split", one, two) for one, two in _parted(before, now)]
-        found += [("network_joined", one, two) for one, two in _parted(now, before)]
+        present = np.flatnonzero(~view.silent)
+        before, now = before[present], now[present]
+        found = [("network_split", present[one], two) for one, two in _parted(before, now)]
+        found += [("network_joined", present[one], two) for one, two in _parted(now, before)]
         for kind, some, rest in found[:PARTS_SHOWN]:
             what = "is cut off from" if kind == "network_split" else "is connected with"
             others = f"{what} {rest} radios" if len(some) == 1 else f"and {len(some) - 1} more: {what} {rest} radios"
@@ -295,6 +303,8 @@ class MessageStage:
                 raise unknown_name("argument of send", name, (*known, "data"))
         given: dict[str, Any] = {name: arguments.get(name) for name in known}
         source = view.number_of(given["source"])
+        if view.silent[source]:
+            raise PaddockError(f"send: {given['source']!r} is damaged: its radio is dead")
         if given["to"] != EVERYONE and view.number_of(given["to"]) == source:
             raise PaddockError(f"send: {given['to']!r} cannot send a message to itself")
         content = _content(arguments)

@@ -5,15 +5,18 @@ from typing import Any
 
 import numpy as np
 
+from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.program import FleetProgram
+from paddock.errors import PaddockError, UnknownNameError, unknown_name
 from paddock.radio.jamming import Jammers
 from paddock.radio.link_classes import Bands, check_frequencies, classes_of
 from paddock.radio.link_update import LinkUpdate
 from paddock.radio.links import Links
 from paddock.radio.paths import PathTables
-from paddock.radio.radios import FleetRadios, Ints, Radios, radios_of
+from paddock.radio.radios import COLUMN, FleetRadios, Ints, Radios, radios_of
 from paddock.scenario import Scenario
 from paddock.world.columns import column_index
+from paddock.world.fleet import Fleet
 from paddock.world.pose import Environment
 from paddock.world.world import World
 
@@ -37,7 +40,7 @@ class RadioRoster:
         }
         self.jammers = Jammers(section.jammers, self.radios)
         self.classes = classes_of(section, self.radios.groups)
-        self.scenario = scenario
+        self.scenario, self.world = scenario, world
         self.check_bands()
         self.tables = PathTables(
             self.radios, self.classes, world.scenery, float(world.environment[GROUND_Z]), world.seed
@@ -73,9 +76,50 @@ class RadioRoster:
             name = part.fleet if members is None else f"{part.fleet}[{members[row]}]"
         return f"{name}/{slot}" if slot else name
 
+    def number_of(self, name: str | int) -> int:
+        """Return the number of a radio by the name or id of its vehicle or station; `red/1` is its second radio."""
+        radios = self.radios
+        plain, slash, slot = str(name).partition("/")
+        if plain in radios.stations:
+            own = np.array([radios.carried + k for k, one in enumerate(radios.stations) if one == plain])
+        else:
+            try:
+                fleet, rows = self.world.find(name if isinstance(name, int) else plain)
+            except UnknownNameError:
+                fleet_name = plain.partition("[")[0]
+                if (members := self.world.fleets.get(fleet_name)) is not None and members.n:
+                    raise UnknownNameError(_no_member(plain, members)) from None
+                known = [*(part.fleet for part in radios.parts), *dict.fromkeys(radios.stations)]
+                raise unknown_name("vehicle or station", plain, known) from None
+            if len(rows) != 1:
+                raise PaddockError(f"{plain!r} is a fleet of {len(rows)}: name one vehicle, e.g. {plain}[0]")
+            own = np.flatnonzero(radios.owner == fleet.ids[rows[0]])
+        if not len(own):
+            raise PaddockError(f"{plain!r} has no radio: add `radio: default` to its entry")
+        if slash and not (slot.isdecimal() and int(slot) < len(own)):
+            raise UnknownNameError(f"unknown radio {str(name)!r}; {plain!r} has the radios 0 to {len(own) - 1}")
+        return int(own[int(slot or 0)])
+
     def check_bands(self, changes: Mapping[str, Bands] | None = None) -> None:
         """Raise InvalidValueError if a model of propagation is used outside its range of frequencies."""
         check_frequencies(self.scenario, self.radios.groups, self.classes, changes)
+
+
+def put_emitters(world: World, poses: PoseBlocks, jammers: Jammers, radios: Radios) -> None:
+    """Put jammers where their vehicles are; `radios` is their table."""
+    table = radios.table
+    for k, state in enumerate(jammers.states):
+        if state.vehicle is None:
+            jammers.place(k, np.array(state.position), None, -1.0)
+            continue
+        try:
+            fleet, rows = world.find(state.vehicle)
+        except UnknownNameError:
+            jammers.place(k, None, None, -1.0)
+            continue
+        pose = poses(fleet.name)[:7, int(rows[0])]
+        own = np.flatnonzero(radios.owner == fleet.ids[rows[0]])
+        jammers.place(k, pose[:3], pose[3:], float(table[COLUMN.owner, own[0]]) if len(own) else -1.0)
 
 
 def new_numbers(old: Mapping[Any, int], new: Mapping[Any, int]) -> Ints:
@@ -108,3 +152,15 @@ def renumbered(links: Links, place: Ints, n: int) -> Links:
     taken: Any = [values[kept] for values in (links.power, links.sinr, links.per, links.up)] + per_radio
     taken += [bursts, np.ascontiguousarray(collisions)]
     return Links(links.tick, start, peers[kept].astype(np.int32), *taken)
+
+
+def _no_member(name: str, fleet: Fleet) -> str:
+    """Return why a fleet does not have a vehicle of this name."""
+    known = np.sort(fleet.members[: fleet.n])
+    if fleet.n == known[-1] - known[0] + 1:
+        return f"{fleet.name} has {fleet.n} vehicles, {known[0]} to {known[-1]}, not {name!r}"
+    number = name.partition("[")[2].removesuffix("]")
+    gone = number.isdecimal() and int(number) < fleet.next_member
+    what = "has been removed" if gone else "does not exist"
+    others = f"{fleet.name}[{known[0]}] and {fleet.name}[{known[-1]}]"
+    return f"{name!r} {what}; {fleet.name} has {fleet.n} vehicles, {others} among them"

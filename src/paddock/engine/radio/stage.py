@@ -21,8 +21,9 @@ from paddock.engine.radio.jammed import HOLD, NOT_JAMMED, JammedReceivers
 from paddock.engine.radio.link_columns import show_links
 from paddock.engine.radio.link_events import count_changes, report_links
 from paddock.engine.radio.messages import MessageStage, RadioView
-from paddock.engine.radio.roster import RadioRoster, moved, new_numbers, renumbered
+from paddock.engine.radio.roster import RadioRoster, moved, new_numbers, put_emitters, renumbered
 from paddock.engine.radio.saved import check_links, links_tree, loaded_links
+from paddock.engine.radio.silent import DamagedRows, SilentRadios, without
 from paddock.engine.radio.telemetry import TelemetryStage
 from paddock.engine.radio.tuning import Tuning, links_on_one_channel
 from paddock.engine.radio.uplink import Uplink, station_range
@@ -52,11 +53,9 @@ from paddock.radio.survey import RadioSurvey
 from paddock.radio.views import JammerView
 from paddock.scenario import Scenario
 from paddock.wire.survey_limits import LARGEST
-from paddock.world.fleet import Fleet
 from paddock.world.world import World
 
 NO_RADIO = "there is no radio: add a section `radio: {}` to the scenario"
-MOST_SURVEYED = 200  # vehicles whose coverage is computed, where there are no stations
 
 
 class RadioStage:
@@ -71,6 +70,7 @@ class RadioStage:
         programs: dict[str, FleetProgram],
         events: EventLog,
         poses: PoseBlocks,
+        damaged: DamagedRows = tuple,
     ) -> None:
         self.scenario, self.settings = scenario, scenario.radio
         self.world, self.programs, self.events, self._poses = world, programs, events, poses
@@ -85,6 +85,7 @@ class RadioStage:
         self._version: tuple[int, int] = (-1, -1)
         self.satellites = SatelliteField(scenario, world, programs, events, self._put_emitters)
         self.tuning = Tuning()
+        self.silent = SilentRadios(damaged)
         self.jammed = JammedReceivers(events, round(HOLD * world.clock.rate))
         self.messages: MessageStage | None = None
         self.deception: DeceptionStage | None = None
@@ -96,7 +97,7 @@ class RadioStage:
             self.messages = MessageStage(*given, self._view, poses, events)
             self.deception = DeceptionStage(world.clock.rate, lambda: self.roster, self.messages)
             around = scenario, world, programs
-            self.telemetry = TelemetryStage(*around, poses, self._radios, self.messages)
+            self.telemetry = TelemetryStage(*around, poses, self._radios, self.messages, self.silent)
             self.heartbeats = HeartbeatStage(*around, self._radios, self.messages)
         self.uplink = Uplink(scenario, world, programs, events, self._radios, self.messages)
 
@@ -108,7 +109,7 @@ class RadioStage:
         """Return what the messages need."""
         roster = self.roster
         given = roster.radios, self.links, roster.update, roster.tables
-        return RadioView(*given, roster.name_of, self.number_of, self.world.clock.tick)
+        return RadioView(*given, roster.name_of, self.number_of, self.world.clock.tick, self.silent.mask)
 
     @property
     def rate(self) -> float:
@@ -138,9 +139,21 @@ class RadioStage:
                 if self.deception is not None:
                     self.deception.move(place, n)
                 self.jammed.last = moved(self.jammed.last, place, n, NOT_JAMMED)
+                self.silent.mask = moved(self.silent.mask, place, n, False)
             if len(self._on_air) != self._roster.radios.n:
                 self._on_air = np.zeros(self._roster.radios.n)
+            if len(self.silent.mask) != self._roster.radios.n:
+                self.silent.mask = np.zeros(self._roster.radios.n, bool)
+            self._tune(self.links.tick)
         return self._roster
+
+    def _tune(self, tick: int) -> None:
+        """Set the frequencies of all radios as of a tick, and the transmissions of jammers as of now."""
+        roster = self.roster
+        muted = self.silent.mute(roster.radios)
+        if self.tuning.tune(roster.radios, self.world.seed, max(tick, 0) / self.world.clock.rate) or muted:
+            roster.update.refresh()
+        roster.jammers.tune()
 
     def due(self, tick: int) -> int:
         """Return the next multiple of the period."""
@@ -163,16 +176,17 @@ class RadioStage:
 
     def _update(self, tick: int, quiet: bool = False) -> None:
         roster, before = self.roster, self.links
-        if self.tuning.tune(roster.radios, self.world.seed, tick / self.world.clock.rate):
-            roster.update.refresh()
+        self.silent.look(roster.radios)
+        self._tune(tick)
         self.locate()
         self._on_air = self._traffic(tick)
         jamming, bursts, self._doing = self._jam(roster, tick)
-        self.links = roster.update.run(tick, jamming, bursts, before)
+        self.links = without(roster.update.run(tick, jamming, bursts, before), self.silent.mask)
         self.satellites.update(tick, self.period / self.world.clock.rate, roster.jammers, self._doing, self.heights)
         assert self.deception is not None
         interval = self.period / self.world.clock.rate
         self.deception.update(tick / self.world.clock.rate, interval, self.links, self._doing, self._levels)
+        self.deception.chances[:, self.silent.mask] = 0.0
         hit = jammed_radios(roster.radios.table, self.links)
         show_links(roster.radios, self.links, self.deception.chances, hit, self.programs)
         if not quiet:
@@ -195,7 +209,7 @@ class RadioStage:
         table = roster.radios.table
         for part in roster.radios.parts:
             roster.radios.place(part, self._poses(part.fleet))
-        self._place_jammers(roster)
+        self._put_emitters(roster.jammers, roster.radios)
         if roster.needs_heights:
             table[COLUMN.height] = table[2] - self.heights(table[0], table[1])
         roster.tables.place()
@@ -218,24 +232,8 @@ class RadioStage:
         heights: Floats = np.asarray(self.world.heights(x, y))
         return heights
 
-    def _place_jammers(self, roster: RadioRoster) -> None:
-        self._put_emitters(roster.jammers, roster.radios)
-
     def _put_emitters(self, jammers: Jammers, radios: Radios) -> None:
-        """Put jammers where their vehicles are; `radios` is their table."""
-        table = radios.table
-        for k, state in enumerate(jammers.states):
-            if state.vehicle is None:
-                jammers.place(k, np.array(state.position), None, -1.0)
-                continue
-            try:
-                fleet, rows = self.world.find(state.vehicle)
-            except UnknownNameError:
-                jammers.place(k, None, None, -1.0)
-                continue
-            pose = self._poses(fleet.name)[:7, int(rows[0])]
-            own = np.flatnonzero(radios.owner == fleet.ids[rows[0]])
-            jammers.place(k, pose[:3], pose[3:], float(table[COLUMN.owner, own[0]]) if len(own) else -1.0)
+        put_emitters(self.world, self._poses, jammers, radios)
 
     # names ------------------------------------------------------------------------------------------------------------
 
@@ -245,27 +243,7 @@ class RadioStage:
 
     def number_of(self, name: str | int) -> int:
         """Return the number of a radio by the name or id of its vehicle or station; `red/1` is its second radio."""
-        radios = self.roster.radios
-        plain, slash, slot = str(name).partition("/")
-        if plain in radios.stations:
-            own = np.array([radios.carried + k for k, one in enumerate(radios.stations) if one == plain])
-        else:
-            try:
-                fleet, rows = self.world.find(name if isinstance(name, int) else plain)
-            except UnknownNameError:
-                fleet_name = plain.partition("[")[0]
-                if (members := self.world.fleets.get(fleet_name)) is not None and members.n:
-                    raise UnknownNameError(_no_member(plain, members)) from None
-                known = [*(part.fleet for part in radios.parts), *dict.fromkeys(radios.stations)]
-                raise unknown_name("vehicle or station", plain, known) from None
-            if len(rows) != 1:
-                raise PaddockError(f"{plain!r} is a fleet of {len(rows)}: name one vehicle, e.g. {plain}[0]")
-            own = np.flatnonzero(radios.owner == fleet.ids[rows[0]])
-        if not len(own):
-            raise PaddockError(f"{plain!r} has no radio: add `radio: default` to its entry")
-        if slash and not (slot.isdecimal() and int(slot) < len(own)):
-            raise UnknownNameError(f"unknown radio {str(name)!r}; {plain!r} has the radios 0 to {len(own) - 1}")
-        return int(own[int(slot or 0)])
+        return self.roster.number_of(name)
 
     def components(self) -> Ints:
         """Return the part of the network to which each radio belongs."""
@@ -294,7 +272,7 @@ class RadioStage:
     def jammer_views(self) -> list[JammerView]:
         """Return all jammers as they are now."""
         roster = self.roster
-        self._place_jammers(roster)
+        self._put_emitters(roster.jammers, roster.radios)
         found = []
         for k, (one, state) in enumerate(zip(roster.jammers.sections, roster.jammers.states, strict=True)):
             x, y, z = roster.radios.table[:3, roster.radios.n + k].tolist()
@@ -325,7 +303,7 @@ class RadioStage:
         elif radios.stations:
             sources = list(range(radios.carried, radios.n))
         else:
-            sources = list(range(radios.n))[:MOST_SURVEYED]
+            sources = np.flatnonzero(~self.silent.mask).tolist()
         first = {part.fleet: part.first for part in radios.parts}
         if receiver is None:
             at = next(iter(first.values()), 0)
@@ -394,6 +372,7 @@ class RadioStage:
             return
         state = self._emitter(action.verb, arguments.pop("name"))
         changed(state, arguments)
+        self._tune(self.links.tick)
         detail = ", ".join(f"{name} {value}" for name, value in arguments.items())
         self.events.report(self.world.clock.tick, action.verb, state.name, detail)
 
@@ -413,6 +392,7 @@ class RadioStage:
 
         for name, channel in self.tuning.allocate(arguments, roster.radios, together, jamming_at).items():
             self.events.report(tick, "channel_allocated", name, f"channel {channel}")
+        self._tune(self.links.tick)
 
     # saving -----------------------------------------------------------------------------------------------------------
 
@@ -424,6 +404,8 @@ class RadioStage:
         own: dict[str, Any] = {"messages": self.messages.save(), "channels": self.tuning.save()}
         own |= {"on_air": self._on_air.copy(), "jammed": self.jammed.save(roster.radios.n)}
         own["doing"] = self._doing.copy()
+        if self.silent.mask.any():
+            own["silent"] = self.silent.save()
         if len(roster.deceptive):
             assert self.deception is not None
             own["deception"] = self.deception.save()
@@ -439,10 +421,12 @@ class RadioStage:
         counts = saved.get("ups"), saved.get("downs")
         if any(type(one) is not int or one < 0 for one in counts):
             raise PaddockError("saved numbers of link changes are not whole numbers >= 0")
+        self.silent.restore(saved.get("silent"), roster.radios, links)
         roster.jammers.restore(saved.get("jammers"))
         self.links, (self.ups, self.downs) = links, counts  # type: ignore[assignment]
         assert self.messages is not None
         self.tuning.restore(saved.get("channels"), roster.radios)
+        self._tune(links.tick)
         self.messages.restore(saved.get("messages"))
         on_air = np.asarray(saved.get("on_air"))
         if on_air.shape != (roster.radios.n,) or on_air.dtype != np.float64 or not _shares(on_air):
@@ -471,37 +455,29 @@ class RadioStage:
         self._doing = other._doing
         self._roster, self._version = roster, (-1, -1)
         self.tuning, self._on_air, self.jammed.last = other.tuning, other._on_air, other.jammed.last
+        self.silent.mask = other.silent.mask
         assert self.messages is not None and other.messages is not None
         assert self.deception is not None and other.deception is not None
+        assert self.telemetry is not None and self.heartbeats is not None
+        self.telemetry.times.forget()
+        self.heartbeats.times.forget()
         self.deception.chances = other.deception.chances
         self.messages.take_over(other.messages)
         self.satellites.take_over(other.satellites)
 
     def forget(self, fleet: str) -> None:
-        """Forget the channel of a fleet that has no vehicles any more."""
-        self.tuning.channels.pop(fleet, None)
+        """Forget the channels of a fleet that has no vehicles any more."""
+        self.tuning.forget(fleet)
 
     def clear(self) -> None:
         """Start a new run."""
         self.links, self.ups, self.downs = no_links(0), 0, 0
         self._roster, self.tuning, self._on_air = None, Tuning(), np.zeros(0)
-        self.jammed.last = np.zeros(0, np.int64)
+        self.jammed.last, self.silent.mask = np.zeros(0, np.int64), np.zeros(0, bool)
         if self.messages is not None and self.deception is not None:
             self.messages.clear()
             self.deception.clear()
         self.satellites.clear()
-
-
-def _no_member(name: str, fleet: Fleet) -> str:
-    """Return why a fleet does not have a vehicle of this name."""
-    known = np.sort(fleet.members[: fleet.n])
-    if fleet.n == known[-1] - known[0] + 1:
-        return f"{fleet.name} has {fleet.n} vehicles, {known[0]} to {known[-1]}, not {name!r}"
-    number = name.partition("[")[2].removesuffix("]")
-    gone = number.isdecimal() and int(number) < fleet.next_member
-    what = "has been removed" if gone else "does not exist"
-    others = f"{fleet.name}[{known[0]}] and {fleet.name}[{known[-1]}]"
-    return f"{name!r} {what}; {fleet.name} has {fleet.n} vehicles, {others} among them"
 
 
 def _shares(values: Floats) -> bool:

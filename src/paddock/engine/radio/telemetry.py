@@ -13,6 +13,7 @@ from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.pipeline import NEVER_DUE
 from paddock.engine.program import TELEMETRY, FleetProgram
 from paddock.engine.radio.messages import MessageStage
+from paddock.engine.radio.silent import SilentRadios
 from paddock.engine.radio.turns import first_turn, turns_by
 from paddock.engine.radio.uplink import station_range
 from paddock.errors import PaddockError
@@ -62,6 +63,10 @@ class Timetable:
             self._phases = {part.fleet: self._drawn(program, part.n) for program, part in found}
         return found
 
+    def forget(self) -> None:
+        """Draw the phases again at the next call: a restore has replaced the vehicles."""
+        self._version = ()
+
     def _drawn(self, program: FleetProgram, n: int) -> Floats:
         return draw_uniforms(self.world.seed, program.fleet.tables["streams"][:n], self.purpose, 1)[:, 0]
 
@@ -96,22 +101,24 @@ class TelemetryStage:
         poses: PoseBlocks,
         radios: Callable[[], Radios],
         channel: MessageStage,
+        silent: SilentRadios,
     ) -> None:
         self.scenario, self.world, self.programs, self._poses = scenario, world, programs, poses
-        self._radios, self._channel = radios, channel
-        self._times = Timetable(world, programs, radios, _rate, PHASE_PURPOSE)
+        self._radios, self._channel, self._silent = radios, channel, silent
+        self.times = Timetable(world, programs, radios, _rate, PHASE_PURPOSE)
 
     def due(self, tick: int) -> int:
         """Return the tick of the next state; this one if some may have arrived."""
-        return self._times.due(tick, self._channel.messages.serves)
+        return self.times.due(tick, self._channel.messages.serves)
 
     def run(self, tick: int) -> None:
         """Keep what has arrived, then send the states that are due."""
-        found = self._times.fleets()
+        found = self.times.fleets()
         if self._channel.messages.serves:
             self._keep(found, tick)
         for program, part in found:
-            rows = self._times.rows(program, part, tick)
+            rows = self.times.rows(program, part, tick)
+            rows = rows[~self._silent.mask[part.first + rows * part.slots]]
             if len(rows):
                 self._send(program, part, rows, tick)
 
@@ -165,7 +172,7 @@ class TelemetryStage:
 
     def check_saved(self) -> None:
         """Refuse restored states that no run can have left."""
-        fleets, now = self._times.fleets(), self.world.clock.time
+        fleets, now = self.times.fleets(), self.world.clock.time
         origins, _, values = self._channel.messages.under_way(air.TELEMETRY)
         known = np.zeros(len(origins), bool)
         for program, part in fleets:

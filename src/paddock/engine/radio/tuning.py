@@ -9,8 +9,8 @@ import numpy as np
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.radio.link_classes import Bands
 from paddock.radio.link_update import LinkUpdate
-from paddock.radio.links import BANDWIDTH, FREQUENCY, GROUP, Links, no_links
-from paddock.radio.radios import Floats, Radios
+from paddock.radio.links import BANDWIDTH, BURST_ROWS, FREQUENCY, GROUP, WAVEFORM, Links, no_links
+from paddock.radio.radios import Floats, Radios, group_names
 from paddock.radio.spectrum import LEAST_INTERFERED, METHODS, HopNetwork, allocated, hop
 from paddock.scenario.radio_types import HIGHEST_FREQUENCY, LOWEST_FREQUENCY, RadioType
 
@@ -18,25 +18,25 @@ HIGHEST_CHANNEL = 10_000
 
 
 class Tuning:
-    """The channels of fleets and stations."""
+    """The channels of fleets and stations, by the names of their radios (`group_names`)."""
 
     def __init__(self) -> None:
-        self.channels: dict[str, int] = {}  # fleet or station -> the channel that it was allocated
+        self.channels: dict[str, int] = {}  # radio -> the channel that it was allocated
 
-    def channel_of(self, owner: str, radio: RadioType, seed: int, time: float) -> int:
+    def channel_of(self, name: str, radio: RadioType, seed: int, time: float) -> int:
         """Return the channel of a group of radios at a time (s)."""
         if radio.hopping is not None:
             network = radio.hopping
             return hop(seed, HopNetwork(network.key, network.channels, network.dwell), time)
-        return self.channels.get(owner, radio.channel)
+        return self.channels.get(name, radio.channel)
 
     def tune(self, radios: Radios, seed: int, time: float) -> bool:
         """Set the frequencies of all radios; return whether one has changed."""
         if not self.channels and all(one.radio.hopping is None for one in radios.groups):
             return False
         centres = [
-            one.radio.frequency + self.channel_of(one.owner, one.radio, seed, time) * one.radio.channel_spacing
-            for one in radios.groups
+            radio.frequency + self.channel_of(name, radio, seed, time) * radio.channel_spacing
+            for name, radio in radio_types(radios).items()
         ]
         n = radios.n
         frequency = np.array(centres)[radios.table[GROUP, :n].astype(np.int64)]
@@ -46,9 +46,7 @@ class Tuning:
 
     def checked(self, arguments: Mapping[str, Any], radios: Radios) -> dict[str, Any]:
         """Return the arguments of an `allocate` in plain values; PaddockError if it cannot be applied."""
-        tuned = {*(part.fleet for part in radios.parts), *radios.stations}  # jammers have no channel
-        types = {one.owner: one.radio for one in reversed(radios.groups) if one.owner in tuned}
-        known = ("groups", "channels", "method")
+        types, known = radio_types(radios), ("groups", "channels", "method")
         for name in arguments:
             if name not in known:
                 raise unknown_name("argument of allocate", name, known)
@@ -79,13 +77,12 @@ class Tuning:
     def bands(self, arguments: Mapping[str, Any], radios: Radios) -> dict[str, Bands]:
         """Return the frequencies on which radios may be after an `allocate`."""
         found: dict[str, Bands] = {}
-        for one in reversed(radios.groups):
-            channels = arguments["channels"] if one.owner in arguments["groups"] else None
-            if channels is None and one.owner in self.channels:
-                channels = [self.channels[one.owner]]
-            if channels is not None:
-                centres = [one.radio.frequency + channel * one.radio.channel_spacing for channel in channels]
-                found[one.owner] = [(centre, centre) for centre in centres]
+        for name, radio in radio_types(radios).items():
+            own = [self.channels[name]] if name in self.channels else []
+            channels = arguments["channels"] if name in arguments["groups"] else own
+            centres = [radio.frequency + channel * radio.channel_spacing for channel in channels]
+            if centres:
+                found[name] = [(centre, centre) for centre in centres]
         return found
 
     def allocate(
@@ -96,25 +93,26 @@ class Tuning:
         `links` are those of all radios as if they shared one channel; `jamming` (Hz) is what each radio would receive
         of jammers at a frequency, mW.
         """
-        owners = list(dict.fromkeys(one.owner for one in radios.groups))
-        of_group = np.array([owners.index(one.owner) for one in radios.groups], np.int64)
-        table = radios.table[:, : radios.n]
-        group = of_group[table[GROUP].astype(np.int64)]
-        types = {one.owner: one.radio for one in reversed(radios.groups)}
+        types, table = radio_types(radios), radios.table[:, : radios.n]
+        names, group = list(types), table[GROUP].astype(np.int64)
         always = np.ones(radios.n)  # as if all transmitted: how much they do is not known
         frequency, waiting, chosen = table[FREQUENCY].copy(), list(arguments["groups"]), {}
         while waiting:
-            name, numbers = waiting[0], [owners.index(one) for one in waiting]
+            name, numbers = waiting[0], [names.index(one) for one in waiting]
             radio = types[name]
             candidates: Floats = radio.frequency + np.array(arguments["channels"]) * radio.channel_spacing
             given = links, group, frequency, table[BANDWIDTH], always, numbers, candidates
             jammed = np.stack([jamming(float(one)) for one in candidates])
             best = allocated(arguments["method"], *given, jammed)[0]
             chosen[name] = int(arguments["channels"][best])
-            frequency[group == owners.index(name)] = candidates[best]
+            frequency[group == names.index(name)] = candidates[best]
             waiting.pop(0)
         self.channels |= chosen
         return chosen
+
+    def forget(self, fleet: str) -> None:
+        """Forget the channels of a fleet."""
+        self.channels = {name: one for name, one in self.channels.items() if name.partition("/")[0] != fleet}
 
     def save(self) -> dict[str, int]:
         """Return the allocated channels."""
@@ -126,7 +124,7 @@ class Tuning:
             type(one) is int and 0 <= one <= HIGHEST_CHANNEL for one in saved.values()
         ):
             raise PaddockError("saved channels of radios are not valid")
-        types = {one.owner: one.radio for one in reversed(radios.groups)}
+        types = radio_types(radios)
         for name, channel in saved.items():
             if name not in types or types[name].hopping is not None:
                 raise PaddockError(f"saved channels of radios: {name!r:.80} has no radios with a channel")
@@ -136,12 +134,19 @@ class Tuning:
         self.channels = dict(saved)
 
 
+def radio_types(radios: Radios) -> dict[str, RadioType]:
+    """Return the types of radios by the names of their groups, in their order; jammers have no channel."""
+    jammers = radios.table.shape[1] - radios.n
+    named = zip(group_names(radios.groups), radios.groups, strict=True)
+    return {name: one.radio for name, one in list(named)[: len(radios.groups) - jammers]}
+
+
 def links_on_one_channel(update: LinkUpdate, tick: int) -> Links:
-    """Return the links of all radios at their present positions if they shared one channel."""
+    """Return the links of all radios at their present positions if they shared one channel and waveform."""
     radios = update.radios
     table = radios.table.copy()
     if radios.n:
-        table[FREQUENCY, : radios.n] = table[FREQUENCY, 0]
+        table[[FREQUENCY, WAVEFORM], : radios.n] = table[[FREQUENCY, WAVEFORM], :1]
     given = update.classes, update.paths, update.hysteresis, update.margin, update.longest
     shared = LinkUpdate(replace(radios, table=table), *given)
-    return shared.run(tick, np.zeros(radios.n), np.zeros((3, radios.n)), no_links(radios.n))
+    return shared.run(tick, np.zeros(radios.n), np.zeros((BURST_ROWS, radios.n)), no_links(radios.n))

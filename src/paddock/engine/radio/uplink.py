@@ -3,7 +3,8 @@
 A command is checked and logged when it is posted, as any other. It then waits at the station until its radio has room;
 a newer command for the same vehicle joins one that waits: inputs that both have are those of the newer one. So a slow
 link carries the newest inputs, not a queue of old ones. It goes over the channel as a packet of a service and is
-latched when it arrives. Whether it does is a function of the state: a replay of the log gives the same.
+latched when it arrives, unless a newer one has arrived before it. Whether it does is a function of the state: a replay
+of the log gives the same.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,9 +31,10 @@ INPUT_BITS = 32  # of an input in a command
 NOT_GIVEN = 1e15  # value of an input that a command leaves as it is: tables hold no NaN
 HELD = -1.0  # ticks of a command that never expires
 LARGEST_COUNT = 1e15
-# rows of the table: counts, s of all delays, 1 if a command waits at the station, the tick at which it was posted, the
-# ticks until the failsafe, its inputs. A packet has the last two and the inputs.
-SENT, DROPPED, DELIVERED, DELAY, WAITS, POSTED, LASTING = range(7)
+# rows of the table: counts, s of all delays, the tick at which the newest latched command was posted, 1 if a command
+# waits at the station, the tick at which it was posted, the ticks until the failsafe, its inputs. A packet has the last
+# two and the inputs.
+SENT, DROPPED, DELIVERED, DELAY, LATCHED, WAITS, POSTED, LASTING = range(UPLINK_ROWS)
 INPUTS = UPLINK_ROWS
 PACKET = POSTED  # first row of a packet's numbers
 
@@ -143,7 +145,7 @@ class Uplink:
     # receiving -------------------------------------------------------------------------------------------------------
 
     def _latch(self, program: FleetProgram, part: RadioPart, found: Arrivals, tick: int) -> None:
-        """Latch the commands of a fleet that have arrived, in order; report vehicles that leave their failsafe."""
+        """Take the commands of a fleet that have arrived, and latch them."""
         fleet, last = program.fleet, part.first + part.n * part.slots
         mine = np.flatnonzero((found.receiver >= part.first) & (found.receiver < last))
         rows = (found.receiver[mine] - part.first) // part.slots
@@ -152,16 +154,24 @@ class Uplink:
             mine, rows = mine[takes], rows[takes]
         if not len(rows):
             return
-        table, values, command = fleet.tables[UPLINK], found.values[mine], fleet.command
+        table, values = fleet.tables[UPLINK], found.values[mine]
+        np.add.at(table[DELIVERED], rows, 1.0)
+        np.add.at(table[DELAY], rows, found.arrived[mine] - values[:, 0] * self.world.clock.dt)
+        newer = np.flatnonzero(values[:, 0] >= table[LATCHED, rows])  # an older one came by a slower route
+        order = newer[np.argsort(values[newer, 0], kind="stable")]
+        if len(order):
+            self._apply(program, rows[order], values[order], tick)
+
+    def _apply(self, program: FleetProgram, rows: Ints, values: Floats, tick: int) -> None:
+        """Latch commands (k, ...), the newest last; report vehicles that leave their failsafe."""
+        fleet, table = program.fleet, program.fleet.tables[UPLINK]
         for k in range(len(table) - INPUTS):  # of several commands for one vehicle the last one stays
             given = np.flatnonzero(values[:, INPUTS - PACKET + k] != NOT_GIVEN)
-            command[k, rows[given]] = values[given, INPUTS - PACKET + k]
+            fleet.command[k, rows[given]] = values[given, INPUTS - PACKET + k]
         lasting = values[:, LASTING - PACKET]
         expires = tick + lasting.astype(np.int64)
         expires[lasting == HELD] = NEVER
-        fleet.tables["expires"][rows] = expires
-        np.add.at(table[DELIVERED], rows, 1.0)
-        np.add.at(table[DELAY], rows, found.arrived[mine] - values[:, 0] * self.world.clock.dt)
+        fleet.tables["expires"][rows], table[LATCHED, rows] = expires, values[:, 0]
         heard = np.unique(rows)
         program.expires_from = min(program.expires_from, int(fleet.tables["expires"][heard].min()))
         back = heard[fleet.tables["failed"][heard] != 0]
@@ -201,7 +211,7 @@ class Uplink:
             wide = len(table) - PACKET
             packets = values[mine]
             good = packets.shape[1] >= wide or not len(packets)
-            good = good and _possible_counts(table) and _possible_packets(packets, now)
+            good = good and _possible_counts(table, now) and _possible_packets(packets, now)
             waits = table[WAITS] == 1.0
             if not good or not _possible_packets(table[PACKET:, waits].T, now) or table[PACKET:, ~waits].any():
                 raise PaddockError(f"saved commands on their way to {program.fleet.name!r} are not valid")
@@ -213,7 +223,11 @@ class Uplink:
         self._waits = None
 
 
-def _possible_counts(table: Floats) -> bool:
+def _possible_counts(table: Floats, tick: int) -> bool:
+    latched = table[LATCHED]
+    times = (latched >= 0.0) & (latched <= tick) & (latched == np.floor(latched))
+    if not (times & ((latched == 0.0) | (table[DELIVERED] > 0.0))).all():
+        return False
     counts = table[[SENT, DROPPED, DELIVERED, WAITS]]
     whole = bool(((counts >= 0.0) & (counts <= LARGEST_COUNT) & (counts == np.floor(counts))).all())
     fits = bool((table[SENT] >= table[DROPPED] + table[DELIVERED] + table[WAITS]).all() and (table[WAITS] <= 1.0).all())

@@ -120,17 +120,21 @@ class Onboard:
         return drawn_again(state.problem, known, state.chart, drawn), drawn
 
     def act_alone(self, time: float, charge: Floats | None, poses: PoseOf) -> list[int]:
-        """Let vehicles return or hold after the time-out, or with a low battery; return their rows."""
+        """Let vehicles return or hold after the time-out, or return with a low battery; return their rows."""
         silent, state = time - self.heard, self.state
-        due = (silent > self.rules.timeout) & (self.rules.action != "continue")
+        low = np.zeros(len(silent), bool)
         if charge is not None:
-            due |= (silent > self.rules.lost_after) & (charge < state.setup.battery_reserve)
+            low = (silent > self.rules.lost_after) & (charge < state.setup.battery_reserve)
+        due = low | ((silent > self.rules.timeout) & (self.rules.action != "continue"))
+        under_way = np.isfinite(self.fleet.due)
+        holding = self.alone & ~under_way & self.fleet.marked("transit")
         found = []
-        for row in np.flatnonzero(due & ~self.alone & np.isfinite(self.fleet.due)).tolist():
+        for row in np.flatnonzero((due & ~self.alone & under_way) | (low & holding)).tolist():
             vehicle = self.fleet.list[row]
             self.alone[row] = True
-            holds = self.rules.action == "hold"
-            state.report("lost_link", vehicle, detail="it holds" if holds else "it returns")
+            holds = self.rules.action == "hold" and not low[row]
+            why = "it holds" if holds else "it returns: its battery is low" if low[row] else "it returns"
+            state.report("lost_link", vehicle, detail=why)
             here = free_at(state, vehicle, poses(row))
             if holds:
                 self.stop(row, replace(vehicle.spec, pose=poses(row)))

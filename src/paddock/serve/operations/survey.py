@@ -13,7 +13,7 @@ from paddock.serve.live import LiveSource
 from paddock.serve.operations.radio import radio_of
 from paddock.wire.operations.radio_results import AssignmentTree, CoverageTree, LevelsTree, RadioTree, SpectrumTree
 
-DECIMALS = 1  # of dB
+DECIMALS, PER_DECIMALS = 1, 3  # of dB, and of packet error rates
 
 
 def radio_view(run: LiveSource, client: str) -> RadioTree | None:
@@ -114,6 +114,7 @@ def coverage_tree(grid: CoverageGrid, time: float) -> CoverageTree:
     """Return a coverage as plain values."""
     fields = {name: value for name, value in grid._asdict().items() if not isinstance(value, np.ndarray)}
     arrays = {name: getattr(grid, name).ravel().round(DECIMALS).tolist() for name in ("power", "sinr", "jamming")}
+    arrays["per"] = grid.per.ravel().round(PER_DECIMALS).tolist()
     return {**fields, **arrays, "side": len(grid.power), "time": time}  # type: ignore[typeddict-item]
 
 

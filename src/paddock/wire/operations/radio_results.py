@@ -166,7 +166,10 @@ class RadioTree(TypedDict):
 
 
 class CoverageTree(TypedDict):
-    """Values on a square grid, rows from the south: dBm and dB. `x`, `y` (m) are those of the first value."""
+    """Values on a square grid, rows from the south: dBm and dB. `x`, `y` (m) are those of the first value.
+
+    `sinr` and `jamming` are means over time; `per` is the packet error rate, by the bursts of jammers.
+    """
 
     x: float
     y: float
@@ -176,6 +179,7 @@ class CoverageTree(TypedDict):
     power: list[float]
     sinr: list[float]
     jamming: list[float]
+    per: list[float]
     noise: float
     needed: float
     sensitivity: float
@@ -194,11 +198,12 @@ class SpectrumTree(TypedDict):
 
 
 class LevelsTree(TypedDict):
-    """What a receiver gets at places: dBm, dB, dBm; `best` counts the transmitters asked for, -1: none."""
+    """What a receiver gets at places: dBm, dB, dBm, packet error rate; `best`: which of the transmitters, -1: none."""
 
     power: list[float]
     sinr: list[float]
     jamming: list[float]
+    per: list[float]
     best: list[int]
 
 

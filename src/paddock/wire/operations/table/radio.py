@@ -31,7 +31,7 @@ class RadioOperations(Protocol):
         side: Annotated[int, Ge(2), Le(limits.MOST_VALUES), "values per side"] = 64,
         height: Annotated[float, Ge(limits.LOWEST), Le(limits.HIGHEST), "m above the ground"] = 2.0,
     ) -> rr.CoverageTree:
-        """Return received power, SINR and jamming on a grid. Another thread computes it; ticks do not wait."""
+        """Return received power, SINR, jamming and PER on a grid. Another thread computes it; ticks do not wait."""
 
     @entry("post", rpc="get_levels", zmq="Call", answer="levels", client="radio.levels", slow=True)
     def radio_levels(
@@ -47,7 +47,7 @@ class RadioOperations(Protocol):
         of: Annotated[a.Text | a.Id | None, "a station or vehicle; null: as for get_coverage"] = None,
         receiver: Annotated[a.Text | a.Id | None, "a fleet, vehicle or station; null: the first fleet"] = None,
     ) -> rr.LevelsTree:
-        """Return received power, SINR and jamming at places. Another thread computes them; ticks do not wait."""
+        """Return received power, SINR, jamming and PER at places. Another thread computes them; ticks do not wait."""
 
     @entry("post", rpc="get_spectrum", zmq="Call", answer="spectrum", client="radio.spectrum", slow=True)
     def spectrum(
@@ -179,7 +179,7 @@ class RadioOperations(Protocol):
     @entry("change", rpc="allocate_channels", zmq="Call", client="radio.allocate")
     def radio_allocate(
         self,
-        groups: Annotated[list[str], "fleets and stations, in the order in which they choose"],
+        groups: Annotated[list[str], "fleets and stations (`scouts/1`: second radios), in the order of choice"],
         channels: Annotated[list[int], "numbers of channels"],
         method: Annotated[a.Text, "least_interfered or least_used"] = "least_interfered",
     ) -> None:
