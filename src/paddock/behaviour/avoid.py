@@ -120,7 +120,7 @@ def _avoid_obstacles(
         urges[2, i] += seen[7, i] * g.z
 
 
-avoid_obstacles = parallel_routine(_avoid_obstacles)
+avoid_obstacles = parallel_routine(_avoid_obstacles, items=lambda seen, n, *_: n)
 
 
 class Avoidance:
