@@ -208,7 +208,8 @@ class MessageStage:
         senses = self.section.sharing == "csma"
         sense, energy = vectorised(power_ratio)(self._sensed) if senses else self._sensed
         denied = denied_slots(links.bursts, steady, energy, rules.slot, rules.difs, anchor)
-        return air_links(view.radios.table, links, self._others(view), self._placed[:3], sense, energy, denied)
+        given = view.radios.table, links, self._others(view), self._placed[:3], sense, energy
+        return air_links(*given, view.update.least, denied)
 
     def _others(self, view: RadioView) -> Disturbances:
         """Return what disturbs packets, or is sensed, and is no link."""
