@@ -54,7 +54,7 @@ def messages_over(
     found = Messages(section, seed)
     alike = np.full(n, section.overhead), np.ones(n, np.int64), np.full(n, rate)
     group = np.arange(n) if group is None else np.asarray(group, np.int64)
-    found.fit(Devices(np.arange(1, n + 1) * STREAM, np.full(n, rate), *alike, group))
+    found.fit(Devices(np.arange(1, n + 1) * STREAM, np.full(n, rate), *alike, group, np.zeros(n)))
     connect(found, links, x)
     return found
 

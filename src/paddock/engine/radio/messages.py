@@ -34,7 +34,7 @@ from paddock.radio.disturbances import (
 )
 from paddock.radio.heard import FleetHeard
 from paddock.radio.link_update import LinkUpdate
-from paddock.radio.links import BANDWIDTH, BURST, MODULATION, OWNER, SENSITIVITY, SHARE, SPREAD, Links
+from paddock.radio.links import BANDWIDTH, BURST, DUTY, MODULATION, OWNER, SENSITIVITY, SHARE, SPREAD, Links
 from paddock.radio.messages import EVERYONE, Messages
 from paddock.radio.network import Graph, Ints, Network, component_labels, graph_of
 from paddock.radio.paths import PathTables
@@ -84,7 +84,7 @@ def devices_of(radios: Radios, section: MessagesSection) -> Devices:
     rate = table[BANDWIDTH] / table[SPREAD]
     return Devices(
         *(radios.streams[:n], rate, np.full(n, section.overhead), table[MODULATION].astype(np.int64)),
-        *(table[BANDWIDTH].copy(), table[OWNER].astype(np.int64)),
+        *(table[BANDWIDTH].copy(), table[OWNER].astype(np.int64), table[DUTY].copy()),
     )
 
 
