@@ -362,7 +362,7 @@ _TYPES = (np.int64, np.float64, np.int64, np.float64)
 
 def _no_devices() -> Devices:
     none, whole = np.zeros(0), np.zeros(0, np.int64)
-    return Devices(whole, none, none, whole, none, whole)
+    return Devices(whole, none, none, whole, none, whole, none)
 
 
 def places_of(new: Ints, old: Ints) -> Ints:

@@ -35,7 +35,7 @@ from paddock.radio.disturbances import (
 )
 from paddock.radio.heard import FleetHeard
 from paddock.radio.link_update import LinkUpdate
-from paddock.radio.links import BANDWIDTH, BURST, MODULATION, OWNER, SENSITIVITY, SHARE, SPREAD, Links
+from paddock.radio.links import BANDWIDTH, BURST, DUTY, MODULATION, OWNER, SENSITIVITY, SHARE, SPREAD, Links
 from paddock.radio.messages import EVERYONE, Messages
 from paddock.radio.network import Graph, Ints, Network, component_labels, graph_of
 from paddock.radio.paths import PathTables
@@ -86,7 +86,7 @@ def devices_of(radios: Radios, section: MessagesSection) -> Devices:
     rate = table[BANDWIDTH] / table[SPREAD]
     return Devices(
         *(radios.streams[:n], rate, np.full(n, section.overhead), table[MODULATION].astype(np.int64)),
-        *(table[BANDWIDTH].copy(), table[OWNER].astype(np.int64)),
+        *(table[BANDWIDTH].copy(), table[OWNER].astype(np.int64), table[DUTY].copy()),
     )
 
 
@@ -212,7 +212,8 @@ class MessageStage:
         senses = self.section.sharing == "csma"
         sense, energy = vectorised(power_ratio)(self._sensed) if senses else self._sensed
         denied = denied_slots(links.bursts, steady, energy, rules.slot, rules.difs, anchor)
-        return air_links(view.radios.table, links, self._others(view), self._placed[:3], sense, energy, denied)
+        given = view.radios.table, links, self._others(view), self._placed[:3], sense, energy
+        return air_links(*given, view.update.least, denied)
 
     def _others(self, view: RadioView) -> Disturbances:
         """Return what disturbs packets, or is sensed, and is no link."""
