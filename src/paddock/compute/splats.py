@@ -275,7 +275,7 @@ def fill_cells(splats: Floats, grid: SplatGrid, fill: bool) -> Ints:
 
 
 cell_lists, sort_points = routine(fill_cells), routine(sorted_chunks)
-cells_of_points = parallel_routine(cells_of, items=len)
+cells_of_points = parallel_routine(cells_of, items=lambda points, grid: len(points))
 evaluate = parallel_routine(evaluate_chunks, inline=True, items=lambda points, *_: len(points))
 
 
