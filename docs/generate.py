@@ -50,11 +50,9 @@ from paddock.wire import messages_pb2
 from paddock.wire.layout import Record
 from paddock.wire.operations import METHODS, OPERATIONS, Operation
 from paddock.wire.operations.arguments import BY_ID, MEMBERS, Argument, described
-from paddock.wire.shm import CONTROL, DATA, SLOT
-from paddock.wire.stream.columns import COLUMNS, COLUMNS_BLOCK
-from paddock.wire.stream.commands import COMMANDS
+from paddock.wire.stream.columns import COLUMNS, COLUMNS_BLOCK, COMMANDS
 from paddock.wire.stream.drawing import LINES, MARKER, SPHERES
-from paddock.wire.stream.frames import EVENT, FRAME_HEADER, TICK
+from paddock.wire.stream.frames import EVENT, FRAME_HEADER, SHM_CONTROL, SHM_DATA, SHM_SLOT, TICK
 from paddock.wire.stream.positions import FPV_STATE, POSES, POSITIONS, TELEMETRY
 from paddock.wire.vds1 import RECORDS
 from paddock.world.columns import Column, columns_of
@@ -586,7 +584,7 @@ def operation_columns(one: Operation) -> list[str]:
 
 def shm_tables() -> str:
     """The segments of shared memory."""
-    return "\n".join(byte_section(record.name.capitalize(), record) for record in (CONTROL, DATA, SLOT))
+    return "\n".join(byte_section(record.name.capitalize(), record) for record in (SHM_CONTROL, SHM_DATA, SHM_SLOT))
 
 
 def vds1_tables() -> str:

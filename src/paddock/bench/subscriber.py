@@ -10,10 +10,9 @@ from time import monotonic, sleep, time
 from typing import Any, Self
 
 from paddock.wire import rpc
-from paddock.wire.stream.frames import FrameType, Tick, decode_tick
+from paddock.wire.stream.frames import FrameType, Splitter, StreamFrame, Tick, decode_tick, frames_in
 from paddock.wire.stream.positions import decode_positions
-from paddock.wire.stream.split import Splitter, StreamFrame, frames_in
-from paddock.wire.vds1 import Command, encode_command
+from paddock.wire.vds1 import CarCommand, encode_command
 
 LIMIT = 1 << 26  # largest message, bytes
 AT_ONCE = 32  # unanswered calls of one connection
@@ -96,7 +95,7 @@ def drive(port: int, vehicle: int, seconds: float) -> float:
         while (now := monotonic()) < begin + seconds:
             if now >= due:
                 sequence, due = sequence + 1, now + COMMAND_EVERY
-                udp.sendto(encode_command(Command(sequence, vehicle, 0.0, 0.1, 0.2, 0.0)), ("127.0.0.1", port))
+                udp.sendto(encode_command(CarCommand(sequence, vehicle, 0.0, 0.1, 0.2, 0.0)), ("127.0.0.1", port))
             try:
                 udp.recv(2048)
                 received += now >= begin
@@ -132,7 +131,7 @@ def ask(port: int, method: str, arguments: str, seconds: float, connections: int
     import zmq
 
     import paddock
-    from paddock.wire.messages import replies, requests
+    from paddock.wire.messages import requests
 
     given, context = json.loads(arguments), zmq.Context()
     direct, restore = method in requests.ADMIN_FIELDS or method in ("command", "mark"), method == "restore"
@@ -155,7 +154,7 @@ def ask(port: int, method: str, arguments: str, seconds: float, connections: int
         for client, _ in poller.poll(100):
             answers += 1
             answer = client.recv()
-            refused += len(answer) < SHORT and isinstance(replies.decode_reply(answer).body, replies.Error)
+            refused += len(answer) < SHORT and isinstance(requests.decode_reply(answer).body, requests.Error)
             client.send(question)
     context.destroy(0)
     return {"answers": (answers - connections) / seconds, "refused": refused / seconds}

@@ -13,7 +13,7 @@ from paddock.client import requests
 from paddock.client.session import LateControlError, Session
 from paddock.client.states import sensors_of
 from paddock.errors import PaddockError, renamed_names
-from paddock.wire.messages import replies
+from paddock.wire.messages.requests import ControlRequestMessage
 from paddock.world.snapshot import Snapshot
 
 Commands = Mapping[Any, Mapping[str, Any]]  # vehicle -> input -> value; inputs that are not named keep their values
@@ -154,7 +154,7 @@ class Controls:
         if self.vehicles:
             self._session.ask(requests.claim(self.vehicles)).add_done_callback(self._report)
 
-    def asked(self, message: replies.ControlRequestMessage) -> None:
+    def asked(self, message: ControlRequestMessage) -> None:
         """Offer a control request to the claim, or have the handlers answer it."""
         snapshot = self._session.sync_states.snapshot(message.state)
         if snapshot is None:

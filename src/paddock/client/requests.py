@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.errors import InvalidValueError
-from paddock.wire.messages.replies import Reply, ResultMessage
-from paddock.wire.messages.requests import Body, Call, Direct
+from paddock.wire.messages.requests import Body, Call, Direct, Reply, ResultMessage
 from paddock.wire.operations import OPERATIONS
 
 T = TypeVar("T")

@@ -14,8 +14,21 @@ from paddock.client.requests import ClientRequest, value
 from paddock.client.states import StateReader, Watching
 from paddock.errors import InvalidValueError, MissingFeatureError, PaddockError, UnknownNameError
 from paddock.wire import WireError
-from paddock.wire.messages.replies import ControlRequestMessage, Error, Reply, Welcome, decode_reply
-from paddock.wire.messages.requests import Body, Call, Direct, Goodbye, Heartbeat, Hello, RequestMessage, encode_request
+from paddock.wire.messages.requests import (
+    Body,
+    Call,
+    ControlRequestMessage,
+    Direct,
+    Error,
+    Goodbye,
+    Heartbeat,
+    Hello,
+    Reply,
+    RequestMessage,
+    Welcome,
+    decode_reply,
+    encode_request,
+)
 from paddock.wire.messages.states import StateUpdate
 from paddock.world.transforms import DisconnectedFramesError, StaleFrameError
 

@@ -12,7 +12,7 @@ from paddock.errors import InvalidValueError, PaddockError
 from paddock.wire import WireError
 from paddock.wire.messages import states
 from paddock.wire.messages.markers import decode_marker_command
-from paddock.wire.messages.recordings import decode_event
+from paddock.wire.messages.states import decode_event
 from paddock.world.layout import FleetLayout, Layout, array_columns
 from paddock.world.pool import BufferPool, frozen
 from paddock.world.snapshot import Snapshot

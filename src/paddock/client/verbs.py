@@ -29,9 +29,8 @@ from paddock.errors import InvalidValueError, OldSpellings, PaddockError
 from paddock.planning.mission.views import view_from
 from paddock.track.standings import standings_from
 from paddock.wire.messages.markers import MarkerCommand
-from paddock.wire.messages.recordings import ActionMessage, EventMessage
-from paddock.wire.messages.replies import ResultMessage
-from paddock.wire.messages.requests import MARKER_FIELDS, Call
+from paddock.wire.messages.requests import MARKER_FIELDS, Call, ResultMessage
+from paddock.wire.messages.states import ActionMessage, EventMessage
 from paddock.wire.operations import OPERATIONS, Operation
 from paddock.wire.operations.arguments import plain
 from paddock.world.markers import Marker, PlacedMarker

@@ -29,7 +29,7 @@ from paddock.scenario.marked_yaml import plain
 from paddock.scenario.problems import Marks, dotted, validated
 from paddock.scenario.tasks import NoFlyZone, TaskEntry
 from paddock.scenario.via import station_of
-from paddock.wire.operations.table import OPERATIONS
+from paddock.wire.operations import OPERATIONS
 from paddock.world.archive import typed
 from paddock.world.fleet import Ints
 from paddock.world.world import World

@@ -20,8 +20,7 @@ from paddock.serve.page import FOLDER, NOT_BUILT, find_file
 from paddock.serve.subscribers.client import Connection, Lost, OnMessage
 from paddock.serve.subscribers.endpoint import SubscriberEndpoint
 from paddock.wire import WireError
-from paddock.wire.stream.frames import FrameType
-from paddock.wire.stream.split import JSON_STARTS, JsonLine, frames_in
+from paddock.wire.stream.frames import JSON_STARTS, FrameType, JsonLine, frames_in
 
 LOG = logging.getLogger("paddock.web")
 SOCKET = "/ws"
