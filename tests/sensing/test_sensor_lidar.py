@@ -11,8 +11,7 @@ from paddock.sensing.rays import near_of
 from paddock.sensing.scanner import beams_of
 from paddock.sensing.sensor import find_sensor
 from paddock.sensing.view import BOX, SOLID, Around
-from paddock.world.columns import defaults_of
-from paddock.world.pose import Environment
+from paddock.world.columns import Environment, defaults_of
 
 
 def wall(distance: float) -> Around:

@@ -26,7 +26,7 @@ from paddock.radio.fading import (
 from paddock.radio.maps import RadioSamples, fit_map
 from paddock.radio.propagation import log_distance_db
 from paddock.scenario.scenery import Obstacle
-from paddock.world.obstacles import Obstacles, obstacles_of
+from paddock.world.scenery import Obstacles, obstacles_of
 
 HELD_OUT = 2000
 GP_MOST = 2000  # samples that the Gaussian process gets: its cost grows with the cube of their number

@@ -62,7 +62,7 @@ def _placed(tree: dict[str, Any]) -> PlacedMarker:
 
 
 def _track(tree: dict[str, Any]) -> Any:
-    from paddock.track.viewing import track_from  # takes long to import
+    from paddock.track.loading import track_from  # takes long to import
 
     return track_from(tree)
 

@@ -18,7 +18,7 @@ from paddock.engine.radio.stage import NO_RADIO
 from paddock.errors import InvalidValueError, OldSpellings, PaddockError
 from paddock.scenario import Scenario
 from paddock.scenario.vehicle import with_files
-from paddock.track.from_scenario import scenery_with_track
+from paddock.track.loading import scenery_with_track
 from paddock.track.standings import Standings
 from paddock.track.track import Track
 from paddock.world.archive import digest, pack

@@ -29,7 +29,7 @@ from paddock.sensing.view import (
     Cones,
     Near,
 )
-from paddock.track.from_scenario import declared_fleets
+from paddock.track.loading import declared_fleets
 from paddock.track.track import CONE_COLOURS, UNKNOWN
 from paddock.vehicles import model as vehicle_model
 from paddock.world.columns import Floats

@@ -20,8 +20,7 @@ from paddock.scenario import MethodChoice, Scenario, load_scenario
 from paddock.wire.messages import states
 from paddock.wire.messages.markers import MarkerCommand, decode_marker_command
 from paddock.world.columns import Floats
-from paddock.world.layout import POSE, FleetLayout, Ints, Layout, array_columns
-from paddock.world.pool import BufferPool, frozen
+from paddock.world.layout import POSE, BufferPool, FleetLayout, Ints, Layout, array_columns, frozen
 from paddock.world.snapshot import Snapshot
 
 Thing = TypeVar("Thing")
@@ -94,7 +93,7 @@ class RecordedRun(AbstractContextManager["RecordedRun"]):
     @cached_property
     def track(self) -> Any:
         """The race track of the scenario, as `Simulation.track`; None without one."""
-        from paddock.track.from_scenario import track_of  # takes long to import
+        from paddock.track.loading import track_of  # takes long to import
 
         return track_of(self.scenario.track)
 

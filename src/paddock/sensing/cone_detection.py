@@ -21,7 +21,7 @@ from paddock.sensing.solid_scan import ray_ball, ray_bar, ray_cuboid
 from paddock.sensing.view import BOX, CONE, FRUSTUM, NO_SOLIDS, NOWHERE, ROUND_BALL, SOLID, FleetView
 from paddock.track.track import UNKNOWN
 from paddock.world.columns import Column, Floats
-from paddock.world.obstacles import ray_frustum
+from paddock.world.scenery import ray_frustum
 
 DETECT, MISS, POLAR, PLANE, COLOUR, CLUTTER, CLUTTER_PLACE, CLUTTER_COLOUR = range(8)
 """Purposes of the stages."""

@@ -10,7 +10,7 @@ from typing import Any
 from paddock.compute.math import PI, absolute, atan2, floor, maximum, minimum, select, sqrt, whole
 from paddock.compute.twin import shared_code
 from paddock.sensing.view import FRUSTUM, ROUND_BALL
-from paddock.world.obstacles import NOTHING
+from paddock.world.scenery import NOTHING
 
 TURN = 2.0 * PI
 ROUNDING_BEAMS = 1e-6  # beams by which an interval is widened against rounding

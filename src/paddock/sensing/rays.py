@@ -27,8 +27,7 @@ from paddock.sensing.solid_scan import scan_solid
 from paddock.sensing.view import BOX, SOLID, Ints, Near
 from paddock.world.columns import Floats
 from paddock.world.ground import has_grip, never, none, patch_count
-from paddock.world.obstacles import NOTHING
-from paddock.world.scenery import GRAZING, cast_ground
+from paddock.world.scenery import GRAZING, NOTHING, cast_ground
 
 CELL = 16.0  # m: size of the cells in which solids are found
 MOST_CELLS = 1 << 16

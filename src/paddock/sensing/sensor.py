@@ -22,9 +22,8 @@ from paddock.errors import PaddockError
 from paddock.plugins import PluginFolder
 from paddock.sensing import sensors
 from paddock.sensing.site import Site
-from paddock.world.columns import Column, check_fields, column_index, columns_of
+from paddock.world.columns import Column, Pose, check_fields, column_index, columns_of
 from paddock.world.ground import LEVEL, surface, uneven_surface
-from paddock.world.pose import Pose
 from paddock.world.scenery import SCENIC, cast, cast_scenery
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from paddock.compute.math import PI, absolute, atan2, maximum, minimum, select, 
 from paddock.compute.twin import shared_code
 from paddock.sensing.level_scan import ROUNDING_BEAMS, TURN, covered
 from paddock.sensing.view import BOX, FRUSTUM, ROUND_BALL
-from paddock.world.obstacles import NOTHING, ray_frustum
+from paddock.world.scenery import NOTHING, ray_frustum
 
 TINY = 1e-300  # stands for 0 in a division
 WHOLE_TURN = 10.0  # rad: more than any interval of azimuths

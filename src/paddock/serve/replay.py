@@ -24,8 +24,7 @@ from paddock.serve.host import ClockOwner, Push, Visualization
 from paddock.serve.mirror import FIELDS
 from paddock.serve.operations.world import client_metadata, metadata_tree
 from paddock.serve.subscribers.subscription import ColumnChoice, ColumnReader
-from paddock.track.from_scenario import scenery_with_track, track_of
-from paddock.track.viewing import track_tree
+from paddock.track.loading import scenery_with_track, track_of, track_tree
 from paddock.wire.messages.markers import ClearMarkers, DeleteMarkers, MarkerCommand, PutMarkers, ShowMarkers
 from paddock.wire.operations import OPERATIONS
 from paddock.wire.operations.radio_results import JammerTree, RadioTree

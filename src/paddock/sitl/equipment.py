@@ -17,10 +17,9 @@ from paddock.sensing.sensor import find_sensor
 from paddock.sensing.site import Site
 from paddock.sensing.suite import FleetSensor
 from paddock.sitl.sensor_data import COLUMN, TRUTH, Floats
-from paddock.world.columns import column_index, columns_of
+from paddock.world.columns import Environment, column_index, columns_of
 from paddock.world.frames import conversion
 from paddock.world.geodesy import ECCENTRICITY_SQUARED, SEMI_MAJOR_AXIS, Origin, geodetic_to_ecef
-from paddock.world.pose import Environment
 from paddock.world.snapshot import ORIENTATION, POSITION, VELOCITY
 
 LEAST_ERROR = 0.1  # m: accuracy reported by a receiver without noise; zero would mean unknown

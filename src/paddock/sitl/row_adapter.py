@@ -15,9 +15,9 @@ from paddock.sensing.site import site_at
 from paddock.sitl.adapter import AdapterError, BlockAdapter, Capabilities, Placed
 from paddock.sitl.equipment import TIMES, AdapterOptions, Instrument
 from paddock.sitl.sensor_data import Floats, empty_block
+from paddock.world.columns import Pose
 from paddock.world.fleet import stream_ids
 from paddock.world.geodesy import Origin
-from paddock.world.pose import Pose
 
 RATES = {"gnss": 5.0, "compass": 25.0, "barometer": 25.0}
 """Hz of the sensors other than the IMU, which samples at the adapter's rate."""

@@ -34,8 +34,7 @@ import numpy as np
 
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.wire.stream.frames import SHM_SLOT_META
-from paddock.world.layout import Layout
-from paddock.world.pool import BufferPool, Bytes, frozen
+from paddock.world.layout import BufferPool, Bytes, Layout, frozen
 from paddock.world.shared_memory import RingControl, SharedSegment, Words, data_path
 from paddock.world.snapshot import Snapshot
 

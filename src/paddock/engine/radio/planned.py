@@ -27,7 +27,7 @@ from paddock.radio.status import NO_SINR
 from paddock.scenario import Scenario
 from paddock.scenario.messages import MessagesSection
 from paddock.scenario.radio import RadioSection
-from paddock.track.from_scenario import declared_fleets
+from paddock.track.loading import declared_fleets
 from paddock.world.world import World
 
 STEP = 1.0  # s between the times that are looked at, at least

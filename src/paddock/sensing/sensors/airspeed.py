@@ -7,8 +7,7 @@ from paddock.compute.philox import normals
 from paddock.compute.quaternion import unrotate
 from paddock.sensing.sensor import Sensor, walk
 from paddock.sensing.site import Site
-from paddock.world.columns import Column
-from paddock.world.pose import Environment, Pose
+from paddock.world.columns import Column, Environment, Pose
 
 SEA_LEVEL = 1.225  # kg/m3: the density for which the airspeed is indicated
 

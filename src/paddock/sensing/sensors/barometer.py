@@ -6,8 +6,7 @@ from paddock.compute.math import maximum
 from paddock.compute.philox import normals
 from paddock.sensing.sensor import Sensor, walk
 from paddock.sensing.site import Site, altitude_of, geopotential, pressure_at, temperature_at
-from paddock.world.columns import Column
-from paddock.world.pose import Environment, Pose
+from paddock.world.columns import Column, Environment, Pose
 
 
 class Reading(NamedTuple):

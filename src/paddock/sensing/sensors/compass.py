@@ -6,8 +6,7 @@ from paddock.compute.math import atan2, sqrt, wrap_angle
 from paddock.compute.quaternion import heading, rotate, unrotate
 from paddock.sensing.sensor import Sensor, six, walk
 from paddock.sensing.site import Site
-from paddock.world.columns import Column
-from paddock.world.pose import Environment, Pose
+from paddock.world.columns import Column, Environment, Pose
 
 
 class Reading(NamedTuple):

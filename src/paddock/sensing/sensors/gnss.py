@@ -10,8 +10,7 @@ from typing import Annotated, NamedTuple
 from paddock.compute.math import clamp, exp, floor, maximum, select, sqrt
 from paddock.sensing.sensor import Sensor, six, three, walk
 from paddock.sensing.site import Site
-from paddock.world.columns import Column
-from paddock.world.pose import Environment, Pose
+from paddock.world.columns import Column, Environment, Pose
 
 NEPERS = 0.2302585092994046  # ln(10) / 10
 OPEN_SKY = 44.5  # dB-Hz

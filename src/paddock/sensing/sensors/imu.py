@@ -6,8 +6,7 @@ from paddock.compute.math import clamp, maximum, select, sqrt
 from paddock.compute.quaternion import unrotate
 from paddock.sensing.sensor import Sensor, six, walk
 from paddock.sensing.site import Site
-from paddock.world.columns import Column
-from paddock.world.pose import Environment, Pose
+from paddock.world.columns import Column, Environment, Pose
 
 
 class Reading(NamedTuple):

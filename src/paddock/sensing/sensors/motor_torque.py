@@ -7,8 +7,7 @@ from paddock.compute.philox import normals
 from paddock.sensing.sensor import NoMemory, Sensor
 from paddock.sensing.sensors.wheel_speed import quantised
 from paddock.sensing.site import Site
-from paddock.world.columns import Column
-from paddock.world.pose import Environment, Pose
+from paddock.world.columns import Column, Environment, Pose
 
 
 class Reading(NamedTuple):

@@ -6,8 +6,7 @@ from paddock.compute.math import clamp, select
 from paddock.compute.philox import normals
 from paddock.sensing.sensor import Sensor, walk
 from paddock.sensing.site import Site
-from paddock.world.columns import Column
-from paddock.world.pose import Environment, Pose
+from paddock.world.columns import Column, Environment, Pose
 from paddock.world.scenery import cast
 
 BEYOND = 10.0  # m beyond the range that a beam is followed: noise may bring what is there into the range

@@ -12,8 +12,7 @@ from paddock.serve.subscribers.client import Client
 from paddock.serve.subscribers.subscription import NATIVE, units_per_metre
 from paddock.wire.operations.arguments import ArgumentError, Robot
 from paddock.wire.operations.results import Moment, Spawned, SpawnedDrone
-from paddock.world.frames import convert_position, convert_quaternion
-from paddock.world.rotation import euler_from_quaternion
+from paddock.world.frames import convert_position, convert_quaternion, euler_from_quaternion
 
 DRONE = "quad"  # the model of drones that are flown by sticks
 

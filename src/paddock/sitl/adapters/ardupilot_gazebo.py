@@ -20,8 +20,7 @@ from paddock.sitl.row_adapter import RowAdapter
 from paddock.sitl.sensor_data import COLUMN, RANGEFINDERS, TRIPLES, TRUTH, Floats
 from paddock.wire import WireError
 from paddock.wire.ardupilot_json import ServoPacket, SimulatorState, decode_state, encode_servos
-from paddock.world.frames import conversion
-from paddock.world.rotation import quaternion_from_euler
+from paddock.world.frames import conversion, quaternion_from_euler
 
 RESEND_AFTER = 1.0  # s of wall time, as ArduPilot
 REFUSED_AFTER = 0.1  # s, after a refused packet: the plugin may still be starting

@@ -15,9 +15,8 @@ from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import AdapterError, Placed
 from paddock.sitl.row_adapter import RowAdapter
 from paddock.sitl.sensor_data import COLUMN, TRUTH, Floats
-from paddock.world.frames import conversion
+from paddock.world.frames import conversion, quaternion_from_euler
 from paddock.world.geodesy import geodetic_to_ecef
-from paddock.world.rotation import quaternion_from_euler
 
 FOOT = 0.3048  # m
 KNOT = 0.5144444444444445  # m/s

@@ -11,7 +11,7 @@ import pytest
 from paddock.sitl.autopilot.guided import GuidedTarget
 from paddock.sitl.autopilot.telemetry import Landed
 from paddock.sitl.sensor_data import Floats
-from paddock.world.pose import Environment
+from paddock.world.columns import Environment
 
 PRESETS = (
     *("iris", "crazyflie"),

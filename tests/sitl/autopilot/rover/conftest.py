@@ -19,7 +19,7 @@ from paddock.vehicles.models import rover
 from paddock.vehicles.models.car import kinematic
 from paddock.vehicles.parts.car import Command as CarCommand
 from paddock.vehicles.parts.car import Parameters as CarParameters
-from paddock.world.pose import Environment
+from paddock.world.columns import Environment
 
 STEP = 0.02
 GRAVITY = 9.80665

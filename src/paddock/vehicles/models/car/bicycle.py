@@ -55,9 +55,8 @@ from paddock.vehicles.parts.car_subsystems import (
     shifted,
     steer_delayed,
 )
-from paddock.world.columns import Column
+from paddock.world.columns import Column, Environment, Pose
 from paddock.world.ground import is_sloped, surface
-from paddock.world.pose import Environment, Pose
 
 
 class State(NamedTuple):

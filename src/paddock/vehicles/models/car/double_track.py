@@ -51,9 +51,8 @@ from paddock.vehicles.parts.car_wheels import (
     torques_now,
     wheels_of,
 )
-from paddock.world.columns import Column
+from paddock.world.columns import Column, Environment, Pose
 from paddock.world.ground import surface
-from paddock.world.pose import Environment, Pose
 
 
 class State(NamedTuple):

@@ -63,9 +63,8 @@ from paddock.vehicles.parts.car_wheels import (
     torques_now,
     wheels_of,
 )
-from paddock.world.columns import Column
+from paddock.world.columns import Column, Environment, Pose
 from paddock.world.ground import surface
-from paddock.world.pose import Environment, Pose
 
 UPRIGHT = 4.0  # tyres lose their load from 75 degrees of tilt (cosine 1 / UPRIGHT) to 90
 
