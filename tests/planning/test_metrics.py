@@ -84,8 +84,7 @@ def test_old_spellings_warn() -> None:
     """Names of earlier versions still work."""
 
     import paddock.planning
-    from paddock.planning.mission.state import LogEntry
-    from paddock.planning.mission.views import MissionView
+    from paddock.planning.mission.state import LogEntry, MissionView
 
     with pytest.warns(DeprecationWarning, match="use Vehicle"):
         assert paddock.planning.Agent is paddock.planning.Vehicle

@@ -9,8 +9,7 @@ from scipy import stats
 from paddock.sensing.array_suite import fleet_sensor
 from paddock.sensing.rays import near_of
 from paddock.sensing.scanner import beams_of
-from paddock.sensing.sensor import find_sensor
-from paddock.sensing.view import BOX, SOLID, Around
+from paddock.sensing.sensor import BOX, SOLID, Around, find_sensor
 from paddock.world.columns import Environment, defaults_of
 
 

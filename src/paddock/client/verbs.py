@@ -26,7 +26,7 @@ from paddock.client.requests import ClientRequest, request, value
 from paddock.client.session import Session
 from paddock.client.states import EVENT, MARKERS, STATE
 from paddock.errors import InvalidValueError, OldSpellings, PaddockError
-from paddock.planning.mission.views import view_from
+from paddock.planning.mission.state import view_from
 from paddock.track.standings import standings_from
 from paddock.wire.messages.markers import MarkerCommand
 from paddock.wire.messages.requests import MARKER_FIELDS, Call, ResultMessage

@@ -15,7 +15,7 @@ from paddock.errors import users_code
 from paddock.scenario import Scenario
 from paddock.scenario.vehicle import CONE as CONE_MODEL
 from paddock.sensing.rays import near_of
-from paddock.sensing.view import (
+from paddock.sensing.sensor import (
     BOX,
     CONE,
     FRUSTUM,

@@ -12,7 +12,7 @@ from numpy import empty, int64
 from paddock.compute.math import absolute, floor, maximum, minimum, select, sqrt, table_index, whole
 from paddock.compute.routine import parallel_range, parallel_routine, routine
 from paddock.compute.twin import rebound
-from paddock.sensing.level_scan import (
+from paddock.sensing.beams import (
     SILHOUETTE,
     find_silhouettes,
     is_circle,
@@ -21,10 +21,10 @@ from paddock.sensing.level_scan import (
     note_box,
     scan_circle,
     scan_silhouettes,
+    scan_solid,
     shorten_by_nearness,
 )
-from paddock.sensing.solid_scan import scan_solid
-from paddock.sensing.view import BOX, SOLID, Ints, Near
+from paddock.sensing.sensor import BOX, SOLID, Ints, Near
 from paddock.world.columns import Floats
 from paddock.world.ground import has_grip, never, none, patch_count
 from paddock.world.scenery import GRAZING, NOTHING, cast_ground

@@ -11,8 +11,7 @@ from paddock.compute.philox import normals, uniforms
 from paddock.compute.routine import parallel_range, parallel_routine, routine
 from paddock.compute.threads import thread_count
 from paddock.sensing.rays import Beams, scan
-from paddock.sensing.sensor import ArrayReading
-from paddock.sensing.view import FleetView
+from paddock.sensing.sensor import ArrayReading, FleetView
 from paddock.world.columns import Environment, Floats
 from paddock.world.scenery import NOTHING
 

@@ -32,7 +32,7 @@ from paddock.radio.services import Arrivals
 from paddock.radio.settings import checked_options
 from paddock.radio.signal import power_ratio
 from paddock.radio.views import Received
-from paddock.scenario.messages import MessagesSection
+from paddock.scenario.radio_types import MessagesSection
 from paddock.world.fleet import draw_uniforms
 
 PHASE_PURPOSE, JITTER_PURPOSE = 902, 909  # of a vehicle's beacons: their phase, and the offset of each

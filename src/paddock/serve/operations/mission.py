@@ -11,9 +11,8 @@ import numpy as np
 from paddock.engine.actions import MissionAction
 from paddock.errors import UnknownNameError
 from paddock.planning.mission.mission import Mission
-from paddock.planning.mission.state import Job
+from paddock.planning.mission.state import Job, tree_of
 from paddock.planning.mission.vehicles import MissionVehicle
-from paddock.planning.mission.views import tree_of
 from paddock.planning.obstacles.zones import Zone
 from paddock.planning.problem import Task
 from paddock.serve.live import Later, LiveSource

@@ -24,7 +24,6 @@ from paddock.vehicles.parts.car import (
     powered,
     turned_velocity,
 )
-from paddock.vehicles.parts.car_checks import full_car_problem
 from paddock.vehicles.parts.car_ride import (
     BodyMotion,
     Corner,
@@ -44,6 +43,7 @@ from paddock.vehicles.parts.car_subsystems import (
     SUBSYSTEMS,
     Gearbox,
     Wheels,
+    full_car_problem,
     suspension,
     wheel_tilts,
 )

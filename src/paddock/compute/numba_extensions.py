@@ -1,12 +1,19 @@
-"""Callees: functions that only compiled code calls. They have no machine code of their own, and are kept in the cache.
+"""Extensions of Numba: callees that are kept in the cache, and views of tables. Imported with Numba.
 
-Numba optimises a function and generates its machine code, then does both again in every caller that it is linked into.
-Here a callee stays unoptimised until its outermost caller is complete: up to a third less compile time.
+Callees are functions that only compiled code calls; they have no machine code of their own. Numba optimises a function
+and generates its machine code, then does both again in every caller that it is linked into. Here a callee stays
+unoptimised until its outermost caller is complete: up to a third less compile time. Half of the rest is spent on
+callees, and kernels share most of them. So their typed, unoptimised code is kept, one file per function and types of
+its arguments: another kernel, or another process, loads it instead of compiling it.
 
-Half of the rest is spent on callees, and kernels share most of them. So their typed, unoptimised code is kept, one file
-per function and types of its arguments: another kernel, or another process, loads it instead of compiling it.
+A view of a table is the address and the shape of a 2-D array, without a reference count. Numba counts the references of
+every array in a tuple whenever the tuple is passed on, for each vehicle and call. A view has none; its values are
+constant while the kernel runs, so that the compiler reads them once where it can.
 """
 
+# mypy: disable-error-code="no-untyped-call"
+
+import operator
 import os
 import pickle
 import sys
@@ -18,9 +25,11 @@ from typing import Any
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
 import xxhash
 import zstandard
-from numba.core import codegen, compiler, serialize
+from numba.core import cgutils, codegen, compiler, serialize, types
 from numba.core.caching import NullCache
 from numba.core.environment import Environment
+from numba.core.typing.templates import AbstractTemplate, infer_global, signature
+from numba.extending import intrinsic, lower_builtin, make_attribute_wrapper, models, register_model
 
 from paddock.compute.cache import CALLEES, argument_classes, cache_root, toolchain
 from paddock.compute.twin import described
@@ -68,7 +77,11 @@ class CalleeCompiler(COMPILER):  # type: ignore[misc]
         return super().compile_extra(func)
 
 
-OPTIONS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": CalleeCompiler}
+CALLEE_OPTIONS: dict[str, Any] = {
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+    "pipeline_class": CalleeCompiler,
+}
 """Numba's options for a callee: no wrappers."""
 
 
@@ -98,7 +111,7 @@ class CalleeFiles(NULL_CACHE):  # type: ignore[misc]
         if not all(map(_is_importable, argument_classes((*signature.args, signature.return_type)))):
             return
         with suppress(OSError, pickle.PicklingError):
-            packed = zstandard.compress(serialize.dumps(_packed(result)), 3)  # type: ignore[no-untyped-call]
+            packed = zstandard.compress(serialize.dumps(_packed(result)), 3)
             path.parent.mkdir(parents=True, exist_ok=True)
             handle, draft = tempfile.mkstemp(dir=path.parent, suffix=".part")
             with os.fdopen(handle, "wb") as file:
@@ -144,8 +157,8 @@ def _unpacked(kept: tuple[Any, ...], target: Any) -> Any:
         setattr(description, field, value)
     description.typemap = description.calltypes = None
     description.global_dict = {"__builtins__": {}}  # without a module: callers do not keep its environment
-    environment = Environment.from_fndesc(description)  # type: ignore[no-untyped-call]
-    return compiler.compile_result(  # type: ignore[no-untyped-call]
+    environment = Environment.from_fndesc(description)
+    return compiler.compile_result(
         target_context=target,
         typing_context=target.typing_context,
         library=library,
@@ -159,3 +172,73 @@ def _unpacked(kept: tuple[Any, ...], target: Any) -> Any:
         reload_init=reload_init,
         referenced_envs=(),
     )
+
+
+class DistinctArrays(compiler.Compiler):
+    """Compiles a kernel whose arrays do not overlap.
+
+    A loop that reads a table at computed places vectorises only if what it stores cannot be part of the table.
+    """
+
+    def compile_extra(self, func: Any) -> Any:
+        """Compile as Numba does, with arguments that are declared distinct."""
+        self.state.flags.noalias = True
+        return super().compile_extra(func)
+
+
+class TableView(types.Type):
+    """The type of views: `view[row, column]` and `view.shape`; indices are never negative."""
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = dtype
+        super().__init__(name=f"TableView({dtype})")
+
+
+@register_model(TableView)
+class TableViewModel(models.StructModel):
+    """Address and shape."""
+
+    def __init__(self, manager: Any, view: Any) -> None:
+        members = [("data", types.CPointer(view.dtype)), ("shape", types.UniTuple(types.intp, 2))]
+        super().__init__(manager, view, members)
+
+
+make_attribute_wrapper(TableView, "shape", "shape")
+
+
+@intrinsic
+def table_view(typing_context: Any, array: Any) -> Any:
+    """Return the view of a C-contiguous array (rows, columns), which must exist as long as the view is used."""
+
+    def generate(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
+        source = context.make_array(called.args[0])(context, builder, arguments[0])
+        view = cgutils.create_struct_proxy(called.return_type)(context, builder)
+        view.data, view.shape = source.data, source.shape
+        return view._getvalue()
+
+    return TableView(array.dtype)(array), generate
+
+
+@infer_global(operator.getitem)
+class TableItem(AbstractTemplate):
+    """The type of `view[row, column]`."""
+
+    def generic(self, given: Any, named: Any) -> Any:
+        """Return the signature, None for other types."""
+        table, index = given
+        if isinstance(table, TableView) and isinstance(index, types.BaseTuple) and len(index) == 2:
+            return signature(table.dtype, table, index)
+        return None
+
+
+@lower_builtin(operator.getitem, TableView, types.BaseTuple)  # type: ignore[untyped-decorator]
+def table_item(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
+    """Generate the code of `view[row, column]`."""
+    view = cgutils.create_struct_proxy(called.args[0])(context, builder, value=arguments[0])
+    given = zip(cgutils.unpack_tuple(builder, arguments[1]), called.args[1], strict=True)
+    row, column = (context.cast(builder, value, kind, types.intp) for value, kind in given)
+    columns = builder.extract_value(view.shape, 1)
+    place = builder.add(builder.mul(row, columns), column)
+    value = builder.load(builder.gep(view.data, [place]))
+    value.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return value
