@@ -33,18 +33,17 @@ from paddock.scenario.scenario import scenario_schema
 from paddock.sensing.sensor import ArraySensor, Sensor, find_sensor, sensor_names
 from paddock.serve.endpoints.vds1.endpoint import AXLES, PLAIN, WHEELS, sources
 from paddock.sitl.adapter import adapter_types, find_adapter
-from paddock.sitl.ardupilot.frames import FRAMES
+from paddock.sitl.ardupilot_frames import FRAMES
 from paddock.sitl.autopilot.commands import COMMANDS as AUTOPILOT_COMMANDS
-from paddock.sitl.autopilot.mission.items import ITEM_KINDS, ItemKind, Role
+from paddock.sitl.autopilot.mission_items import ITEM_KINDS, ItemKind, Role
 from paddock.sitl.autopilot.parameter_tables import COMMON, LINK_FAILSAFES, ground_station_parameters, switch_prefix
 from paddock.sitl.autopilot.parameters import Parameter as Setting
 from paddock.sitl.autopilot.vehicle import find_vehicle
 from paddock.sitl.autopilot.vehicle_types import VEHICLE_TYPES
 from paddock.sitl.equipment import VEHICLES
 from paddock.sitl.from_scenario import ARDUPILOT_FRAMES
-from paddock.sitl.mavlink.messages import KNOWN
+from paddock.sitl.mavlink.messages import EVERY, GROUP_OF, KNOWN, UNGROUPED
 from paddock.sitl.mavlink.packets import mav
-from paddock.sitl.mavlink.streams import EVERY, GROUP_OF, UNGROUPED
 from paddock.vehicles.model import VehicleModel, find_model, model_names
 from paddock.wire import messages_pb2
 from paddock.wire.layout import Record

@@ -11,9 +11,8 @@ import numpy as np
 from paddock.errors import PaddockError
 from paddock.plugins import PluginFolder
 from paddock.scenario.sitl import LAST_SYSID
-from paddock.sitl import actuators, adapters, sensor_data
-from paddock.sitl.actuators import ActuatorCommands
-from paddock.sitl.sensor_data import Floats, SensorData
+from paddock.sitl import adapters, vehicle_data
+from paddock.sitl.vehicle_data import ActuatorCommands, Floats, SensorData
 
 
 class AdapterError(PaddockError):
@@ -196,12 +195,12 @@ class BlockAdapter(SimulatorAdapter):
             raise AdapterError(f"adapter {self.name!r}: an actuator command of vehicle {bad} is NaN")
 
 
-blank_sensors = sensor_data.empty_block  # rows for `receive_block`
+blank_sensors = vehicle_data.empty_block  # rows for `receive_block`
 
 
 def blank_actuators(count: int) -> Floats:
     """Return rows for `send_block`: disarmed, all outputs 0."""
-    return np.zeros((count, actuators.WIDTH))
+    return np.zeros((count, vehicle_data.ACTUATOR_WIDTH))
 
 
 def _check_adapter(found: type) -> None:

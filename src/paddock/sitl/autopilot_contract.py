@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.errors import PaddockError
-from paddock.sitl.actuators import ActuatorCommands
-from paddock.sitl.sensor_data import Floats, SensorData
+from paddock.sitl.vehicle_data import ActuatorCommands, Floats, SensorData
 
 PX4_PORT = 4560  # TCP port at which PX4 instance 0 expects its simulator
 DEBUGGING = "to stop it in a debugger, use --on-timeout hold"  # hint for an autopilot that is silent on purpose

@@ -16,7 +16,7 @@ from paddock.scenario.base import Positive, Vector3
 from paddock.sensing.sensor import find_sensor
 from paddock.sensing.site import Site
 from paddock.sensing.suite import FleetSensor
-from paddock.sitl.sensor_data import COLUMN, TRUTH, Floats
+from paddock.sitl.vehicle_data import COLUMN, TRUTH, Floats
 from paddock.world.columns import Environment, column_index, columns_of
 from paddock.world.frames import conversion
 from paddock.world.geodesy import ECCENTRICITY_SQUARED, SEMI_MAJOR_AXIS, Origin, geodetic_to_ecef

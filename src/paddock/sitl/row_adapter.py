@@ -14,7 +14,7 @@ from paddock.scenario.sitl import LAST_SYSID
 from paddock.sensing.site import site_at
 from paddock.sitl.adapter import AdapterError, BlockAdapter, Capabilities, Placed
 from paddock.sitl.equipment import TIMES, AdapterOptions, Instrument
-from paddock.sitl.sensor_data import Floats, empty_block
+from paddock.sitl.vehicle_data import Floats, empty_block
 from paddock.world.columns import Pose
 from paddock.world.fleet import stream_ids
 from paddock.world.geodesy import Origin

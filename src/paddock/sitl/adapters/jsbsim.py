@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from paddock.compute.philox import normals
 from paddock.scenario.base import Text
-from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import AdapterError, Placed
 from paddock.sitl.row_adapter import RowAdapter
-from paddock.sitl.sensor_data import COLUMN, TRUTH, Floats
+from paddock.sitl.vehicle_data import COLUMN, TRUTH, ActuatorCommands, Floats
 from paddock.world.frames import conversion, quaternion_from_euler
 from paddock.world.geodesy import geodetic_to_ecef
 

@@ -19,7 +19,7 @@ from paddock.scenario.sitl import LAST_SYSID
 from paddock.sitl.adapter import AdapterError, BlockAdapter, Capabilities, Placed, blank_actuators
 from paddock.sitl.airframes import Airframe, Inputs, find_airframe
 from paddock.sitl.equipment import QUATERNIONS, TIMES, TRUE_ROWS, TRUE_SIGNS, ReadingWriter, show_truth
-from paddock.sitl.sensor_data import COLUMN, RANGEFINDERS, TRUTH, Floats, empty_block
+from paddock.sitl.vehicle_data import COLUMN, RANGEFINDERS, TRUTH, Floats, empty_block
 from paddock.world.columns import column_index
 from paddock.world.fleet import NEVER, Ints
 from paddock.world.geodesy import Origin

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from paddock.sitl import actuators
-from paddock.sitl.autopilot.estimator.estimator import Ints, filter_arrays, run_filters, run_many_filters
+from paddock.sitl import vehicle_data
+from paddock.sitl.autopilot.estimator import Ints, filter_arrays, run_filters, run_many_filters
 from paddock.sitl.autopilot_contract import AutopilotGroup
-from paddock.sitl.sensor_data import COLUMN, Floats, SensorData
+from paddock.sitl.vehicle_data import COLUMN, Floats, SensorData
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
@@ -47,7 +47,7 @@ class ControlArrays(NamedTuple):
 
 def control_arrays(n: int, widths: tuple[int, int, int]) -> ControlArrays:
     """Return arrays for n vehicles; `widths` of setpoint, gains and memory."""
-    return ControlArrays(*(np.zeros((n, width)) for width in (STATUS_WIDTH, *widths, actuators.WIDTH)))
+    return ControlArrays(*(np.zeros((n, width)) for width in (STATUS_WIDTH, *widths, vehicle_data.ACTUATOR_WIDTH)))
 
 
 def control_step(status: Floats, period_us: float) -> float:

@@ -11,19 +11,19 @@ from paddock.compute.math import sqrt
 from paddock.compute.routine import parallel_range, parallel_routine, routine
 from paddock.compute.scalars import atan2
 from paddock.sensing.site import EPOCH, HEIGHT_HIGH, HEIGHT_LOW, field_at
+from paddock.sitl.autopilot import kalman
 from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, PLACE, Estimate, LocalFrame
-from paddock.sitl.autopilot.estimator import kalman
-from paddock.sitl.sensor_data import COLUMN, TRUTH, Floats, SensorData, empty_block
+from paddock.sitl.vehicle_data import COLUMN, TRUTH, Floats, SensorData, empty_block
 
 # fmt: off
 # isort: off
-from paddock.sitl.autopilot.estimator.kalman import (
+from paddock.sitl.autopilot.kalman import (
     ACCEL_OK as FORCE_OK, ALIGNED, BARO_GOOD, BARO_OK, COMPASS_GOOD, COMPASS_OK, DECLINATION, DIP, FIXES_NEEDED,
     FORCE, FUSED, GNSS_GOOD, GNSS_OK, GNSS_STALE, GNSS_TIME, GRAVITY, GYRO_OK, HAS_ORIGIN, HEADING_KNOWN,
     IMU_GOOD, IMU_TIME, JUMPS, JUMPS_SEEN, POSITION_HOLDS, POSITION_LIMIT, QUATERNION, RATES, STALE, TRUTH_PLACED,
     USE_TRUTH, VELOCITY, euler, matrix, rotated, turn_heading,
 )
-from paddock.sitl.autopilot.estimator.measurements import (
+from paddock.sitl.autopilot.measurements import (
     ACCEL, EPH, EPV, GYRO, SPEED, begin_barometer, fix_place, good_fix, jump, take_barometer, take_compass, take_fix,
     take_imu,
 )

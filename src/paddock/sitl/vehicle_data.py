@@ -1,10 +1,25 @@
-"""Sensor data of one vehicle, the same for every simulator: a row of float64 with named columns.
+"""The two rows of float64 between a simulator and an autopilot, the same for every simulator: sensor data and
+actuators.
 
 Axes are those of autopilots: body forward-right-down, world north-east-down, WGS84 degrees in float64. A value that is
 not measured is NaN. Each sensor has the time of its sample, so that a reading is used once however often it is
-delivered. Several vehicles are a block (n, WIDTH); a row of it is one vehicle's SensorData, without a copy.
+delivered. Several vehicles are a block (n, SENSOR_WIDTH); a row of it is one vehicle's SensorData, without a copy.
+
+Actuator commands:
+
+| craft                | motors                                       | servos (-1 to 1)                 |
+|----------------------|----------------------------------------------|----------------------------------|
+| quadrotor X          | 1 to 4: share of full thrust, 0 to 1         |                                  |
+| skid-steer rover     | 1 left, 2 right: share of top speed, -1 to 1 |                                  |
+| car, Ackermann rover | 1: throttle, -1 (full reverse) to 1          | 1: steering, + right             |
+| fixed wing           | 1: throttle, 0 to 1                          | 1: aileron, 2: elevator, 3: rudder |
+
+An aileron above 0 rolls to the right, an elevator above 0 raises the nose, a rudder above 0 turns it right.
+
+Quadrotor motors as ArduPilot numbers them: 1 front right, 2 rear left, 3 front left, 4 rear right.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +28,10 @@ from numpy.typing import ArrayLike, NDArray
 from paddock.errors import InvalidValueError, unknown_name
 
 Floats = NDArray[np.float64]
-
 RANGEFINDERS = 6
+MOTORS = 8
+SERVOS = 8
+ACTUATOR_WIDTH = 1 + MOTORS + SERVOS
 
 
 class SensorColumns(NamedTuple):
@@ -78,7 +95,7 @@ class SensorColumns(NamedTuple):
 
 COLUMN = {name: k for k, name in enumerate(SensorColumns._fields)}  # index of each column
 
-WIDTH = len(COLUMN)
+SENSOR_WIDTH = len(COLUMN)
 TRUTH = slice(COLUMN["true_north"], COLUMN["true_qz"] + 1)
 TRIPLES = {  # vectors: name -> columns
     name: slice(COLUMN[first], COLUMN[first] + 3)
@@ -88,7 +105,7 @@ TRIPLES = {  # vectors: name -> columns
 
 def empty_block(count: int) -> Floats:
     """Return rows (count, WIDTH) without measurements: times -1, all else NaN."""
-    block = np.full((count, WIDTH), np.nan)
+    block = np.full((count, SENSOR_WIDTH), np.nan)
     block[:, [k for name, k in COLUMN.items() if name.endswith("time_us")]] = -1.0
     return block
 
@@ -101,8 +118,10 @@ class SensorData:
     def __init__(self, row: Floats | None = None, **values: ArrayLike) -> None:
         """Wrap a row (WIDTH,), or a new one; `values` by column, or `gyro`, `accel`, `mag`, `velocity` as triples."""
         self.row = empty_block(1)[0] if row is None else row
-        if self.row.shape != (WIDTH,):
-            raise InvalidValueError(f"sensor data must be a row of {WIDTH} values, not of shape {self.row.shape}")
+        if self.row.shape != (SENSOR_WIDTH,):
+            raise InvalidValueError(
+                f"sensor data must be a row of {SENSOR_WIDTH} values, not of shape {self.row.shape}"
+            )
         for name, value in values.items():
             if name not in COLUMN and name not in TRIPLES:
                 raise unknown_name("sensor value", name, [*COLUMN, *TRIPLES])
@@ -123,3 +142,49 @@ class SensorData:
     def copy(self) -> "SensorData":
         """Return a copy with its own row."""
         return SensorData(self.row.copy())
+
+
+class ActuatorCommands:
+    """One vehicle's row: armed (0 or 1), then motors, then servos. Several vehicles are a block (n, WIDTH)."""
+
+    __slots__ = ("row",)
+
+    def __init__(
+        self,
+        row: Floats | None = None,
+        *,
+        armed: bool | None = None,
+        motors: Sequence[float] = (),
+        servos: Sequence[float] = (),
+    ) -> None:
+        """Wrap a row (WIDTH,), or a new one with all zeros; values that are not given stay."""
+        self.row = np.zeros(ACTUATOR_WIDTH) if row is None else row
+        if self.row.shape != (ACTUATOR_WIDTH,):
+            raise InvalidValueError(
+                f"actuator commands must be a row of {ACTUATOR_WIDTH} values, not of shape {self.row.shape}"
+            )
+        if len(motors) > MOTORS or len(servos) > SERVOS:
+            raise InvalidValueError(f"at most {MOTORS} motors and {SERVOS} servos, not {len(motors)} and {len(servos)}")
+        if armed is not None:
+            self.row[0] = armed
+        self.row[1 : 1 + len(motors)] = motors
+        self.row[1 + MOTORS : 1 + MOTORS + len(servos)] = servos
+
+    @property
+    def armed(self) -> bool:
+        """Whether the motors may run."""
+        return bool(self.row[0] > 0.5)
+
+    @property
+    def motors(self) -> Floats:
+        """(8,), shares."""
+        return self.row[1 : 1 + MOTORS]
+
+    @property
+    def servos(self) -> Floats:
+        """(8,), -1 to 1."""
+        return self.row[1 + MOTORS :]
+
+    def copy(self) -> "ActuatorCommands":
+        """Return a copy with its own row."""
+        return ActuatorCommands(self.row.copy())

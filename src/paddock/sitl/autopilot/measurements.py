@@ -6,11 +6,11 @@ from paddock.compute.math import atan2, sincos, sqrt, wrap_angle
 from paddock.compute.quaternion import euler_quaternion
 from paddock.sensing.site import EARTH_RADIUS, altitude_of
 from paddock.sitl.autopilot.estimate import PLACE
-from paddock.sitl.sensor_data import COLUMN, Floats
+from paddock.sitl.vehicle_data import COLUMN, Floats
 
 # fmt: off
 # isort: off
-from paddock.sitl.autopilot.estimator.kalman import (
+from paddock.sitl.autopilot.kalman import (
     ACCEL_BIAS, ACCEL_BIAS_START, ACCEL_OK, ALIGNED, ALTITUDE as ORIGIN_ALTITUDE, BARO_ALTITUDE, BARO_BIAS, BARO_GOOD,
     BARO_NOISE, BARO_OK, BARO_TIME, BOOT_NOISE, COMPASS_GOOD, COMPASS_NOISE, COMPASS_OK, COMPASS_PATIENCE,
     COMPASS_REFUSED, COMPASS_TIME, COURSE_SPEED, DECLINATION, DIP, DOWN, ERRORS, E_ACCEL, E_BARO, E_GYRO, E_POSITION,

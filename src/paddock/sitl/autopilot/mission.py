@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from paddock.compute.scalars import atan2
 from paddock.sitl.autopilot.ack import ACCEPTED, Ack, denied
 from paddock.sitl.autopilot.estimate import Ned
-from paddock.sitl.autopilot.mission.items import (
+from paddock.sitl.autopilot.mission_items import (
     DO_CHANGE_SPEED,
     ITEM_KINDS,
     MIN_RADIUS,

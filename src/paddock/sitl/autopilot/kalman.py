@@ -5,7 +5,7 @@ x, y, z, from body to north-east-down. Plain functions and numbers, for compiled
 """
 
 from paddock.compute.math import asin, atan2, sincos, sqrt
-from paddock.sitl.sensor_data import Floats
+from paddock.sitl.vehicle_data import Floats
 
 # nominal state
 NORTH, EAST, DOWN = 0, 1, 2  # m

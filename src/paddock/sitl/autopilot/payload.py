@@ -1,25 +1,127 @@
-"""Servo outputs and relays that no control uses: DO_SET_SERVO, DO_REPEAT_SERVO, DO_SET_RELAY, DO_REPEAT_RELAY.
+"""The payload: the camera trigger, and servo outputs and relays that no control uses.
 
-A channel whose SERVOn_FUNCTION is not 0 belongs to a motor or a control surface and is refused. As in ArduPilot, a
-repetition alternates every half period between the value and the channel's trim, or switches a relay over.
+The camera takes single pictures, by distance (CAM_TRIGG_DIST) and by interval. There are no images: each trigger is a
+notice for ground stations (CAMERA_FEEDBACK, CAMERA_IMAGE_CAPTURED) with the estimated place and attitude, and an event
+of the run.
+
+DO_SET_SERVO, DO_REPEAT_SERVO, DO_SET_RELAY, DO_REPEAT_RELAY: a channel whose SERVOn_FUNCTION is not 0 belongs to a
+motor or a control surface and is refused. As in ArduPilot, a repetition alternates every half period between the value
+and the channel's trim, or switches a relay over.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import dist, isnan
 from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot.ack import Ack, CommandResult, denied, require
+from paddock.sitl.autopilot.estimate import Point
 from paddock.sitl.autopilot.parameter_tables import RELAYS, SERVOS
+from paddock.sitl.autopilot.telemetry import PictureTaken
 from paddock.sitl.autopilot.vehicle import PWM_MID
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
-SHORTEST, LONGEST = 500, 2500  # us: what a servo output can produce
-MAX_COUNT, MAX_PERIOD = 32767, 3600.0  # of a repetition; s
+MAX_TRIGGER_DISTANCE = 1000.0  # m, the maximum of CAM_TRIGG_DIST
+MAX_INTERVAL = 3600.0  # s
+EARLIEST = -(10**9)  # us: before the first picture
+SHORTEST_PULSE, LONGEST_PULSE = 500, 2500  # us: what a servo output can produce
+MAX_REPEATS, MAX_PERIOD = 32767, 3600.0  # of a repetition; s
 SERVO, RELAY = 0, 1
+
+
+@dataclass
+class Camera:
+    """The trigger of one vehicle's camera."""
+
+    autopilot: BuiltInAutopilot
+    taken: int = 0  # pictures since boot
+    distance: float = 0.0  # m between pictures; 0: off
+    least_us: int = 0  # between two pictures by distance (CAM_MIN_INTERVAL)
+    place: Point | None = None  # where the distance is measured from
+    taken_us: int = EARLIEST  # time of the last picture
+    interval_us: int = 0  # between pictures by interval; 0: off
+    left: int = 0  # pictures by interval still to take; -1: no limit
+    next_us: int = 0
+
+    def read_parameters(self) -> None:
+        """Use CAM_TRIGG_DIST; a new distance counts from the vehicle's position."""
+        value = self.autopilot.parameters.value
+        self.least_us = round(value("CAM_MIN_INTERVAL") * 1e3)
+        if value("CAM_TRIGG_DIST") != self.distance:
+            self.distance, self.place = value("CAM_TRIGG_DIST"), None
+
+    def update(self) -> None:
+        """Take a picture if one is due; by distance only with a valid position."""
+        now, estimate = self.autopilot.now_us, self.autopilot.estimate
+        if self.left and now >= self.next_us:
+            self.next_us += self.interval_us
+            self.left -= self.left > 0
+            self.trigger()
+        if self.distance > 0.0 and estimate.position_ok:
+            here = estimate.north, estimate.east
+            if self.place is None:
+                self.place = here
+            elif dist(self.place, here) >= self.distance and now - self.taken_us >= self.least_us:
+                self.trigger()
+
+    def trigger(self) -> None:
+        """Take a picture."""
+        autopilot, estimate = self.autopilot, self.autopilot.estimate
+        self.taken += 1
+        self.taken_us, self.place = autopilot.now_us, (estimate.north, estimate.east)
+        telemetry = autopilot.telemetry
+        picture = PictureTaken(
+            autopilot.now_us,
+            self.taken,
+            telemetry.place,
+            telemetry.relative_altitude,
+            (estimate.roll, estimate.pitch, estimate.yaw),
+            (estimate.qw, estimate.qx, estimate.qy, estimate.qz),
+        )
+        autopilot.outbox.append(picture)
+        if autopilot.log is not None:
+            autopilot.log.picture(picture)
+        latitude, longitude, _ = picture.place
+        where = "no position" if isnan(latitude) else f"{latitude:.7f}, {longitude:.7f}, {picture.height:.1f} m"
+        autopilot.report_event("picture", f"{self.taken} at {where}")
+
+
+def control_camera(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> None:
+    """DO_DIGICAM_CONTROL: p5 1 takes a picture; zoom, focus and sessions are not simulated."""
+    require(p[4] >= 1.0, denied("Camera: only shooting (p5 = 1) is supported, not zoom or focus"))
+    autopilot.camera.trigger()
+
+
+def set_camera_distance(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> None:
+    """DO_SET_CAM_TRIGG_DIST: p1 m between pictures, 0 off; p3 1 also takes one now."""
+    require(
+        0.0 <= p[0] <= MAX_TRIGGER_DISTANCE,
+        denied(f"Camera: distance {p[0]:g} m is not in 0 to {MAX_TRIGGER_DISTANCE:g}"),
+    )
+    autopilot.parameters.show("CAM_TRIGG_DIST", p[0])
+    if p[2] == 1.0:
+        autopilot.camera.trigger()
+
+
+def start_capture(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> None:
+    """IMAGE_START_CAPTURE: p2 s between pictures, p3 their number, 0 without limit."""
+    count, interval = (0.0 if isnan(value) else value for value in (p[2], p[1]))
+    require(count >= 0.0, denied(f"Camera: {count:g} pictures"))
+    several = count != 1.0
+    require(not several or 0.0 < interval <= MAX_INTERVAL, denied(f"Camera: interval {interval:g} s is invalid"))
+    camera = autopilot.camera
+    camera.left = int(count) if count else -1
+    camera.interval_us, camera.next_us = max(round(interval * 1e6), 1), autopilot.now_us
+    camera.update()
+
+
+def stop_capture(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> None:
+    """IMAGE_STOP_CAPTURE: no more pictures by interval."""
+    autopilot.camera.left = 0
 
 
 @dataclass
@@ -36,8 +138,8 @@ class Repetition:
     def check_saved(self) -> bool:
         """Return whether a restored repetition is one that a command can start."""
         numbers = range(1, SERVOS + 1) if self.kind == SERVO else range(RELAYS if self.kind == RELAY else 0)
-        widths = 0 <= self.width <= LONGEST
-        return self.number in numbers and widths and self.left <= 2 * MAX_COUNT and self.period_us > 0
+        widths = 0 <= self.width <= LONGEST_PULSE
+        return self.number in numbers and widths and self.left <= 2 * MAX_REPEATS and self.period_us > 0
 
 
 @dataclass
@@ -56,7 +158,7 @@ class ServoOutputs:
     def check_saved(self) -> bool:
         """Return whether restored outputs are possible."""
         numbers = len(self.widths) == SERVOS and len(self.relays) == RELAYS
-        return numbers and all(0 <= width <= LONGEST for width in self.widths)
+        return numbers and all(0 <= width <= LONGEST_PULSE for width in self.widths)
 
     def present(self) -> list[bool]:
         """Return which relays exist (RELAYn_FUNCTION)."""
@@ -101,7 +203,10 @@ def require_channel(autopilot: BuiltInAutopilot, value: float) -> int:
 
 def require_width(value: float) -> int:
     """Return a pulse width, us."""
-    require(SHORTEST <= value <= LONGEST, denied(f"Servo: {value:g} us is not in {SHORTEST} to {LONGEST}"))
+    require(
+        SHORTEST_PULSE <= value <= LONGEST_PULSE,
+        denied(f"Servo: {value:g} us is not in {SHORTEST_PULSE} to {LONGEST_PULSE}"),
+    )
     return round(value)
 
 
@@ -114,7 +219,7 @@ def require_relay(autopilot: BuiltInAutopilot, value: float) -> int:
 
 def repetition(autopilot: BuiltInAutopilot, kind: int, number: int, width: int, count: float, period: float) -> None:
     """Start `count` cycles of `period` s."""
-    require(1 <= count <= MAX_COUNT, denied(f"Repeat: count {count:g} is not in 1 to {MAX_COUNT}"))
+    require(1 <= count <= MAX_REPEATS, denied(f"Repeat: count {count:g} is not in 1 to {MAX_REPEATS}"))
     require(0.0 < period <= MAX_PERIOD, denied(f"Repeat: period {period:g} s is not in 0 to {MAX_PERIOD:g}"))
     half = max(round(period * 5e5), 1)
     autopilot.servos.repeat(Repetition(kind, number, width, 2 * int(count), half, autopilot.now_us))

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from paddock.errors import unknown_name
-from paddock.sitl.actuators import MOTORS
-from paddock.sitl.sensor_data import Floats
+from paddock.sitl.vehicle_data import MOTORS, Floats
 from paddock.world.geodesy import Origin
 
 THRUST_EXPO = 0.65
