@@ -62,7 +62,7 @@ def track(
         if chosen is None:
             raise PaddockError(f"--output {output}: give the format with --to: {', '.join((*formats(), PNG))}")
     if chosen == PNG:
-        from paddock.record.track_figure import draw_track
+        from paddock.record.plots import draw_track
 
         print(draw_track(found, output or f"{found.name.replace(' ', '_')}.{PNG}"))
         return 0

@@ -16,8 +16,7 @@ from paddock.engine.events import Event
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.record.player import Player
 from paddock.record.race import recorded_standings
-from paddock.record.radio import recorded_radio
-from paddock.record.radio_traffic import recorded_traffic
+from paddock.record.radio import recorded_radio, recorded_traffic
 from paddock.record.surroundings import recorded_looks, recorded_roads
 from paddock.serve.describe import RECORDING, Described, fleet_tree, recorded_fleets, recorded_tree
 from paddock.serve.host import ClockOwner, Push, Visualization
