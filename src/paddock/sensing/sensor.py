@@ -56,8 +56,12 @@ def walk(bias: float, density: float, interval: float, primed: float, normal: fl
     return bias + primed * density * sqrt(interval) * normal
 
 
+Rate = Annotated[float, Column("Hz", "samples per second", low=1e-3, high=1e6)]
+Delay = Annotated[float, Column("s", "age of a reading on arrival", low=0.0, high=10.0)]
+Primed = Annotated[float, Column("0/1", "has sampled before")]
+"""Columns that sensors have in common: the options `rate` and `delay`, and `primed` of their memory."""
 COMMON_OPTIONS = ("rate", "delay")
-"""Options that every sensor declares: samples per second (Hz) and the age of a reading when it arrives (s)."""
+"""Options that every sensor declares."""
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.obstacles.bends import (
     BendGraph,
     Goal,
-    TangentLinks,
     Start,
+    TangentLinks,
     WayEnds,
     bends,
     ends,
