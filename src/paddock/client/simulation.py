@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar, overload
 
 from paddock.client.channel import Call, Callbacks
 from paddock.client.control import Commands, Controls, Handler, RemoteClaim, RemoteControlRequest
-from paddock.client.requests import ClientRequest, claim, request
+from paddock.client.session import ClientRequest, claim_request, operation_request
 from paddock.client.verbs import SNAPSHOT, SNAPSHOT_WITH_ROSTER, ClockVerbs, MissionVerbs, RemoteRace, RemoteVerbs
 from paddock.errors import PaddockError
 from paddock.planning.mission.state import VIEW_NAMES, MissionView
@@ -45,7 +45,7 @@ class RemoteClock(ClockVerbs):
     @contextmanager
     def running(self, until: float | None = None, pace: float | None = None) -> Iterator[None]:
         """Let time run while a `with` block lasts: `with sim.clock.running(): ...`; takes the clock."""
-        done = self._sim.session.ask(request("run", until=until, pace=pace))
+        done = self._sim.session.ask(operation_request("run", until=until, pace=pace))
         if until is None:  # it has begun, or it is refused
             self._sim._finish(done)
         try:
@@ -59,7 +59,7 @@ class RemoteClock(ClockVerbs):
         running = self._sim._running
         if running is not None and not running.done():
             running.set_result(None)
-        self._ask(request("stop"))
+        self._ask(operation_request("stop"))
 
 
 class RemoteMission(MissionVerbs):
@@ -99,7 +99,7 @@ class RemoteSimulation(RemoteVerbs):
 
     def step(self, ticks: int = 1) -> None:
         """Advance by exactly this many ticks, then return. This client then owns the clock."""
-        asked = request("step", ticks=ticks)
+        asked = operation_request("step", ticks=ticks)
         if not self.controls.handlers:
             self._ask(asked)
         elif ticks:
@@ -110,7 +110,7 @@ class RemoteSimulation(RemoteVerbs):
 
     def run(self, until: float | None = None, pace: float | None = None) -> None:
         """Run until a simulation time (s; None: until `clock.stop` or an interrupt), at a pace; takes the clock."""
-        asked = request("run", until=until, pace=pace)
+        asked = operation_request("run", until=until, pace=pace)
         if until is not None:
             self._ask(asked)
             return
@@ -207,7 +207,7 @@ class AsyncRemoteClock(ClockVerbs):
     @asynccontextmanager
     async def running(self, until: float | None = None, pace: float | None = None) -> AsyncIterator[None]:
         """Let time run while an `async with` block lasts; takes the clock."""
-        done = asyncio.ensure_future(self._ask(request("run", until=until, pace=pace)))
+        done = asyncio.ensure_future(self._ask(operation_request("run", until=until, pace=pace)))
         try:
             yield
         finally:
@@ -256,7 +256,7 @@ class AsyncRemoteSimulation(RemoteVerbs):
         """Have the simulation wait for these vehicles' commands, which `handler(request)` returns."""
         if not vehicles:
             raise PaddockError("claim at least one vehicle")
-        await self._ask(claim([*self.controls.vehicles, *vehicles]))
+        await self._ask(claim_request([*self.controls.vehicles, *vehicles]))
         self.controls.handlers.append((vehicles, handler))
 
     async def snapshot(self) -> Snapshot:
