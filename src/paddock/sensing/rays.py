@@ -1,7 +1,8 @@
 """Rays of a lidar against solids and the ground: for each solid only the beams that can meet it are tested.
 
-Beams form a grid of rings (elevations) and azimuths in the sensor's axes. One level ring is scanned by `level_scan`,
-others by `solid_scan`. Vehicles are independent of each other; the result does not depend on the order of solids.
+Beams form a grid of rings (elevations) and azimuths in the sensor's axes. One level ring meets upright solids
+as flat shapes, other beams are tested in the axes of each solid (`beams.py`). Vehicles are independent of each other;
+the result does not depend on the order of solids.
 """
 
 from typing import Any, NamedTuple

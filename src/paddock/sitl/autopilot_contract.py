@@ -65,7 +65,7 @@ class AutopilotGroup(ABC):
     def exchange(
         self, sensors: Floats, fresh: NDArray[np.int64] | None, fail: Callable[[int, Exception], None]
     ) -> Floats:
-        """Take the sensor rows (n, WIDTH) and return the actuator rows of all, valid until the next call.
+        """Take the sensor rows (n, SENSOR_WIDTH) and return the actuator rows of all, valid until the next call.
 
         `fresh`: the places with new data; None: all. `fail(place, error)` reports an exception of one autopilot.
         """

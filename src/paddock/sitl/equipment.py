@@ -109,12 +109,12 @@ TRUE_SIGNS = np.array(2 * TO_NED.world.sign, np.float64)
 
 
 def write_truth(poses: Floats, block: Floats) -> None:
-    """Write the ground truth of poses (13, n or more) into the rows of a block (n, WIDTH)."""
+    """Write the ground truth of poses (13, n or more) into the rows of a block (n, SENSOR_WIDTH)."""
     copy_truth(poses, TRUE_ROWS, TRUE_SIGNS, QUATERNIONS, TRUTH.start, block)
 
 
 class ReadingWriter:
-    """Writes the readings of one kind of sensor into their columns of a block (n, WIDTH), in FRD and NED axes."""
+    """Writes the readings of one kind of sensor into their columns of a block (n, SENSOR_WIDTH), in FRD and NED."""
 
     def __init__(self, kind: str, sensor: FleetSensor, origin: Origin, tick_us: float) -> None:
         """`tick_us`: us per tick of the sensor."""

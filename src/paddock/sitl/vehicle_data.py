@@ -103,8 +103,8 @@ TRIPLES = {  # vectors: name -> columns
 }
 
 
-def empty_block(count: int) -> Floats:
-    """Return rows (count, WIDTH) without measurements: times -1, all else NaN."""
+def blank_sensors(count: int) -> Floats:
+    """Return rows (count, SENSOR_WIDTH) without measurements: times -1, all else NaN."""
     block = np.full((count, SENSOR_WIDTH), np.nan)
     block[:, [k for name, k in COLUMN.items() if name.endswith("time_us")]] = -1.0
     return block
@@ -117,7 +117,7 @@ class SensorData:
 
     def __init__(self, row: Floats | None = None, **values: ArrayLike) -> None:
         """Wrap a row (WIDTH,), or a new one; `values` by column, or `gyro`, `accel`, `mag`, `velocity` as triples."""
-        self.row = empty_block(1)[0] if row is None else row
+        self.row = blank_sensors(1)[0] if row is None else row
         if self.row.shape != (SENSOR_WIDTH,):
             raise InvalidValueError(
                 f"sensor data must be a row of {SENSOR_WIDTH} values, not of shape {self.row.shape}"
@@ -145,7 +145,7 @@ class SensorData:
 
 
 class ActuatorCommands:
-    """One vehicle's row: armed (0 or 1), then motors, then servos. Several vehicles are a block (n, WIDTH)."""
+    """One vehicle's row: armed (0 or 1), then motors, then servos. Several vehicles are a block (n, ACTUATOR_WIDTH)."""
 
     __slots__ = ("row",)
 
@@ -188,3 +188,8 @@ class ActuatorCommands:
     def copy(self) -> "ActuatorCommands":
         """Return a copy with its own row."""
         return ActuatorCommands(self.row.copy())
+
+
+def blank_actuators(count: int) -> Floats:
+    """Return rows for `send_block`: disarmed, all outputs 0."""
+    return np.zeros((count, ACTUATOR_WIDTH))

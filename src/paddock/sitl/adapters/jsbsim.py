@@ -87,7 +87,7 @@ class Aircraft:
         self._wind, self._blown = wind, 0.0
 
     def steer(self, commands: ActuatorCommands) -> None:
-        """Set the controls, signs as in `sitl.actuators`; JSBSim's elevator and rudder are inverted."""
+        """Set the controls, signs as in `sitl.vehicle_data`; JSBSim's elevator and rudder are inverted."""
         servos, fdm = np.clip(commands.servos[:3], -1.0, 1.0).tolist(), self.fdm
         fdm["fcs/aileron-cmd-norm"] = servos[0]
         fdm["fcs/elevator-cmd-norm"] = -servos[1]

@@ -60,7 +60,7 @@ from paddock.sitl.autopilot.rc import RcInput
 from paddock.sitl.autopilot.telemetry import HomeChanged, Landed, ModeReason, Notice, Severity, StatusText, Telemetry
 from paddock.sitl.autopilot.vehicle import Mode, VehicleControl, find_vehicle
 from paddock.sitl.autopilot_contract import Autopilot
-from paddock.sitl.vehicle_data import COLUMN, ActuatorCommands, SensorColumns, SensorData, empty_block
+from paddock.sitl.vehicle_data import COLUMN, ActuatorCommands, SensorColumns, SensorData, blank_sensors
 
 CHECK_PERIOD = 0.1  # s
 AIRSPEED = COLUMN["airspeed"]
@@ -160,7 +160,7 @@ class BuiltInAutopilot(Autopilot):
         self.status_row[CONTROLLED] = self.status_row[DECIDED] = -1.0
         self.cruising, self._decided_us = False, -1.0
         self._estimate = self._newest = UNKNOWN
-        self._row[:] = empty_block(1)[0]
+        self._row[:] = blank_sensors(1)[0]
         self._sensors = SensorColumns._make(self._row.tolist())
         self._since = CHECK_PERIOD
         self.armed = False

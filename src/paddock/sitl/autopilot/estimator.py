@@ -13,7 +13,7 @@ from paddock.compute.scalars import atan2
 from paddock.sensing.site import EPOCH, HEIGHT_HIGH, HEIGHT_LOW, field_at
 from paddock.sitl.autopilot import kalman
 from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, PLACE, Estimate, LocalFrame
-from paddock.sitl.vehicle_data import COLUMN, TRUTH, Floats, SensorData, empty_block
+from paddock.sitl.vehicle_data import COLUMN, TRUTH, Floats, SensorData, blank_sensors
 
 # fmt: off
 # isort: off
@@ -187,7 +187,7 @@ def filter_arrays(n: int) -> FilterArrays:
     """Return arrays for n vehicles."""
     square = n, kalman.ERRORS, kalman.ERRORS
     return FilterArrays(
-        *(empty_block(n), np.zeros((n, kalman.STATES)), np.zeros(square), np.zeros((n, kalman.MEMORY))),
+        *(blank_sensors(n), np.zeros((n, kalman.STATES)), np.zeros(square), np.zeros((n, kalman.MEMORY))),
         *(np.zeros((n, 3, kalman.ERRORS)), np.zeros((n, ESTIMATE_WIDTH)), np.zeros(n, np.int64)),
     )
 
