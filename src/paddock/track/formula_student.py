@@ -44,7 +44,6 @@ CORNERS = 24  # at most
 SHAPE, SIZE = 1, 2  # purposes of draws
 FARTHEST = 5.0  # m between neighbouring cones of a boundary
 TOLERANCE = 0.05  # m: positions in files are rounded, and boundaries are curves through cones
-SHOWN_PLACES = 5  # places that a problem lists
 
 
 class _Wish(NamedTuple):
