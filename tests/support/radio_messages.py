@@ -12,7 +12,7 @@ from paddock.radio.links import no_links
 from paddock.radio.messages import Messages
 from paddock.radio.network import graph_of
 from paddock.radio.radios import COLUMN
-from paddock.scenario.messages import MessagesSection
+from paddock.scenario.radio_types import MessagesSection
 
 STREAM = 7919
 PACKET_BITS = 8192.0  # of the packets to which error rates refer

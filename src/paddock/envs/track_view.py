@@ -19,9 +19,9 @@ from paddock.errors import InvalidValueError, unknown_name
 from paddock.sensing.cone_detection import look_for_cones
 from paddock.sensing.rays import mounted, near_of, scan_vehicle
 from paddock.sensing.scanner import MANY_BEAMS, beams_of
+from paddock.sensing.sensor import BOX, CONE, NO_SOLIDS, NOWHERE, SOLID, Around, Cones, FleetView
 from paddock.sensing.sensors.cones import Options
 from paddock.sensing.sensors.lidar import Options as LidarOptions
-from paddock.sensing.view import BOX, CONE, NO_SOLIDS, NOWHERE, SOLID, Around, Cones, FleetView
 from paddock.track import Track, generate, load
 from paddock.track.lines import segment_near
 from paddock.track.track import BLUE, YELLOW

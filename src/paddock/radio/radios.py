@@ -37,9 +37,8 @@ from paddock.radio.signal import (
     per,
     power_ratio,
 )
-from paddock.scenario.antennas import AntennaSection
 from paddock.scenario.radio import JammerSection, RadioSection
-from paddock.scenario.radio_types import FittedRadio, RadioType
+from paddock.scenario.radio_types import AntennaSection, FittedRadio, RadioType
 from paddock.world.fleet import stream_ids
 
 Floats = NDArray[np.float64]

@@ -15,13 +15,12 @@ from paddock.compute.quaternion import heading
 from paddock.compute.routine import parallel_range, parallel_routine, routine
 from paddock.compute.threads import thread_count
 from paddock.compute.twin import shared_code
+from paddock.sensing.beams import ray_ball, ray_bar, ray_cuboid
 from paddock.sensing.rays import sort_places
-from paddock.sensing.sensor import ArrayReading
-from paddock.sensing.solid_scan import ray_ball, ray_bar, ray_cuboid
-from paddock.sensing.view import BOX, CONE, FRUSTUM, NO_SOLIDS, NOWHERE, ROUND_BALL, SOLID, FleetView
+from paddock.sensing.sensor import BOX, CONE, FRUSTUM, NO_SOLIDS, NOWHERE, ROUND_BALL, SOLID, ArrayReading, FleetView
 from paddock.track.track import UNKNOWN
 from paddock.world.columns import Column, Floats
-from paddock.world.obstacles import ray_frustum
+from paddock.world.scenery import ray_frustum
 
 DETECT, MISS, POLAR, PLANE, COLOUR, CLUTTER, CLUTTER_PLACE, CLUTTER_COLOUR = range(8)
 """Purposes of the stages."""

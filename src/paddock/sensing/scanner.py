@@ -11,11 +11,9 @@ from paddock.compute.philox import normals, uniforms
 from paddock.compute.routine import parallel_range, parallel_routine, routine
 from paddock.compute.threads import thread_count
 from paddock.sensing.rays import Beams, scan
-from paddock.sensing.sensor import ArrayReading
-from paddock.sensing.view import FleetView
-from paddock.world.columns import Floats
-from paddock.world.obstacles import NOTHING
-from paddock.world.pose import Environment
+from paddock.sensing.sensor import ArrayReading, FleetView
+from paddock.world.columns import Environment, Floats
+from paddock.world.scenery import NOTHING
 
 MANY_BEAMS = 20_000  # from which vehicles are shared among threads
 DEVIATIONS = 8.0  # of the noise: as far beyond the range what is there may appear in it

@@ -25,8 +25,8 @@ from paddock.planning.paths.path import Path, Pose
 from paddock.planning.problem import Problem
 from paddock.planning.transits import Transits
 from paddock.world.columns import Floats, column_index
+from paddock.world.columns import Pose as PoseColumns
 from paddock.world.fleet import Ints
-from paddock.world.pose import Pose as PoseColumns
 
 DEPTH = 1.0  # m below the ground: target height of a landing, so that a vehicle descends until it is on the ground
 APART = 3.0  # m between neighbours on the ground, approximately

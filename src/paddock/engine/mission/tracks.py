@@ -28,9 +28,8 @@ from paddock.planning.mission.mission import Mission
 from paddock.planning.paths.path import FIELDS, Path, Pose, Segment, ends_at, flown_of
 from paddock.radio.gnss import HAS_FIX, LOST, OFFSET
 from paddock.scenario import Scenario, VehicleEntry
-from paddock.world.columns import Floats, column_index
+from paddock.world.columns import FARTHEST, Environment, Floats, column_index
 from paddock.world.fleet import Ints
-from paddock.world.pose import FARTHEST, Environment
 from paddock.world.world import World
 
 INERTIAL = 2.0  # s without a fix for which a vehicle still knows its position, from its inertial sensors

@@ -44,7 +44,7 @@ from paddock.radio.services import Arrivals
 from paddock.radio.settings import checked_options
 from paddock.radio.signal import power_ratio
 from paddock.radio.views import Received
-from paddock.scenario.messages import MessagesSection
+from paddock.scenario.radio_types import MessagesSection
 from paddock.world.fleet import draw_uniforms
 
 PHASE_PURPOSE, JITTER_PURPOSE = 902, 909  # of a vehicle's beacons: their phase, and the offset of each
@@ -189,6 +189,7 @@ class MessageStage:
         """Take the links of an update; while there are no packets, those are looked at when one is sent."""
         self._linked, busy = -1, self.messages.busy
         if view.silent.any():
+            self.messages.fit(devices_of(view.radios, self.section))  # their duties have ended
             self.messages.silence(np.flatnonzero(view.silent))
         if view.links.tick == tick:
             self._placed = placed_radios(view.radios)

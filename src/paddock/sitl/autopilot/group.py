@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from paddock.sitl import actuators
-from paddock.sitl.autopilot.estimator.estimator import Ints, filter_arrays, run_filters, run_many_filters
+from paddock.sitl.autopilot.estimator import Ints, filter_arrays, run_filters, run_many_filters
 from paddock.sitl.autopilot_contract import AutopilotGroup
-from paddock.sitl.sensor_data import COLUMN, Floats, SensorData
+from paddock.sitl.vehicle_data import ACTUATOR_WIDTH, COLUMN, Floats, SensorData
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
@@ -42,12 +41,12 @@ class ControlArrays(NamedTuple):
     setpoint: Floats
     gains: Floats
     memory: Floats
-    commands: Floats  # (n, actuators.WIDTH)
+    commands: Floats  # (n, ACTUATOR_WIDTH)
 
 
 def control_arrays(n: int, widths: tuple[int, int, int]) -> ControlArrays:
     """Return arrays for n vehicles; `widths` of setpoint, gains and memory."""
-    return ControlArrays(*(np.zeros((n, width)) for width in (STATUS_WIDTH, *widths, actuators.WIDTH)))
+    return ControlArrays(*(np.zeros((n, width)) for width in (STATUS_WIDTH, *widths, ACTUATOR_WIDTH)))
 
 
 def control_step(status: Floats, period_us: float) -> float:
@@ -86,7 +85,7 @@ class BuiltInGroup(AutopilotGroup):
             autopilot.move(self.filters, self.controls, place)
 
     def exchange(self, sensors: Floats, fresh: Ints | None, fail: Callable[[int, Exception], None]) -> Floats:
-        """Run estimators, events, slow loops, controls; return the actuator commands (n, WIDTH)."""
+        """Run estimators, events, slow loops, controls; return the actuator commands (n, ACTUATOR_WIDTH)."""
         status, rows = self.controls.status, self.filters.sensors
         which = self._all if fresh is None else fresh
         rows[which] = sensors[which]

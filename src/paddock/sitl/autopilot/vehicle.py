@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from paddock.errors import unknown_name
 from paddock.sitl.autopilot.telemetry import Landed, ModeReason
-from paddock.sitl.sensor_data import Floats
+from paddock.sitl.vehicle_data import Floats
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-    from paddock.sitl.autopilot.mission.items import NavTarget
+    from paddock.sitl.autopilot.mission_items import NavTarget
     from paddock.sitl.autopilot.parameters import Parameter
 
 PWM_MIN, PWM_MID, PWM_MAX = 1000, 1500, 2000  # us

@@ -2,7 +2,6 @@
 
 from math import hypot, radians
 
-from paddock.sitl.actuators import MOTORS
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.control import copter as at
 from paddock.sitl.autopilot.control import copter_cruise
@@ -35,6 +34,7 @@ from paddock.sitl.autopilot.modes.plane_auto import PlaneAuto
 from paddock.sitl.autopilot.parameter_tables import COPTER, PLANE, ROVER
 from paddock.sitl.autopilot.telemetry import Landed, Severity
 from paddock.sitl.autopilot.vehicle import PWM_MID, PWM_MIN, VehicleControl
+from paddock.sitl.vehicle_data import MOTORS
 
 GROUND_TIME = 1.0  # s without motion and with little thrust: landed
 STOP_TIME = 0.1  # s from landing to disarming in modes that land: the mission notes the landing in between

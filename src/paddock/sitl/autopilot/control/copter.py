@@ -13,10 +13,10 @@ from paddock.compute.math import absolute, atan2, clamp, maximum, minimum, selec
 from paddock.compute.quaternion import rotate, unrotate
 from paddock.compute.routine import parallel_range, parallel_routine, routine
 from paddock.sitl.autopilot.estimate import PLACE
-from paddock.sitl.autopilot.estimator.estimator import Ints
+from paddock.sitl.autopilot.estimator import Ints
 from paddock.sitl.autopilot.group import ARMED, control_step
 from paddock.sitl.autopilot.parameters import AutopilotParameters
-from paddock.sitl.sensor_data import Floats
+from paddock.sitl.vehicle_data import Floats
 from paddock.vehicles.parts.quad_control import approach_speed, limited, mix
 
 Three = tuple[float, float, float]

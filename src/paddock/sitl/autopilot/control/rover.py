@@ -9,12 +9,11 @@ from typing import NamedTuple
 
 from paddock.compute.math import absolute, clamp, cos, maximum, minimum, sin
 from paddock.compute.routine import parallel_range, parallel_routine, routine
-from paddock.sitl.actuators import MOTORS
 from paddock.sitl.autopilot.estimate import PLACE
-from paddock.sitl.autopilot.estimator.estimator import Ints
+from paddock.sitl.autopilot.estimator import Ints
 from paddock.sitl.autopilot.group import ARMED, control_step
 from paddock.sitl.autopilot.parameters import AutopilotParameters
-from paddock.sitl.sensor_data import Floats
+from paddock.sitl.vehicle_data import MOTORS, Floats
 
 REST, DIRECT, RATES = 0.0, 1.0, 2.0  # kinds of setpoint: motors off; throttle and steering; speed and turn rate
 
