@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from paddock.compute import arrays
 from paddock.compute.math import maximum, minimum, sqrt
-from paddock.compute.routine import entry_point, parallel_range, parallel_routine, routine
+from paddock.compute.routine import entry_point, parallel_range, parallel_routine
 from paddock.compute.threads import thread_count
 from paddock.envs.task import SensedView
 from paddock.errors import InvalidValueError, unknown_name
@@ -282,7 +282,7 @@ def _scan_shares(
             shares[b] = minimum(line[b] * scale, 1.0)
 
 
-share_few, share_many = routine(_scan_shares, inline=True), parallel_routine(_scan_shares, inline=True)
+share_scans = parallel_routine(_scan_shares, inline=True)
 
 
 def lidar_view(track: Track, count: Any, body: Body) -> SensedView:
@@ -294,7 +294,7 @@ def lidar_view(track: Track, count: Any, body: Body) -> SensedView:
         boundary_walls(track),
     )
     given, alone = (*beams, REACH, FLAT, walls, *near_of(walls, CELL)), (NO_SOLIDS, *NOWHERE)
-    share_one, called = share_few.direct(), False
+    share_one, called = share_scans.alone.direct(), False
 
     def seen(batch: Any, rows: Ints, out: Float32s) -> None:
         nonlocal share_one, called
@@ -304,7 +304,7 @@ def lidar_view(track: Track, count: Any, body: Body) -> SensedView:
             others = boxes, *near_of(boxes)
         poses = batch.pose if k == batch.n else np.ascontiguousarray(batch.pose[:, rows])
         if k > 1 and k * count >= MANY_BEAMS and thread_count() > 1:
-            share_many(poses, rows, *given, *others, out)
+            share_scans(poses, rows, *given, *others, out)
             return
         share_one(poses, rows, *given, *others, out)
         if not called:

@@ -294,7 +294,7 @@ def scan_uneven(
                 found[i, r, b] = minimum(found[i, r, b], hit)
 
 
-scan_few, scan_many = routine(scan_fleet, inline=True), parallel_routine(scan_fleet, inline=True)
+scan_all = parallel_routine(scan_fleet, inline=True)
 scan_relief = parallel_routine(scan_uneven)
 
 
@@ -326,7 +326,7 @@ def scan(
     found = np.empty((len(ids), beams.rises.shape[1], beams.directions.shape[1]))
     (fixed, fixed_near), (bodies, body_near) = solids
     flat = np.nan if relief else ground_z
-    run = scan_many if many else scan_few
+    run = scan_all if many else scan_all.alone
     run(pose, ids, *beams, reach, flat, fixed, *fixed_near, bodies, *body_near, found)
     if relief:
         terrain, bumps, rough = relief[:3]

@@ -272,7 +272,7 @@ class BuiltInAutopilot(Autopilot):
     def group_key(self) -> Hashable:
         """Autopilots of the same vehicle type and period run together; a subclass runs alone."""
         plain = type(self) is BuiltInAutopilot and type(self.estimator) is Estimator
-        return (self._vehicle_type, self.period_us) if plain and self.vehicle.kernels is not None else None
+        return (self._vehicle_type, self.period_us) if plain and self.vehicle.kernel is not None else None
 
     @classmethod
     def make_group(cls, autopilots: Sequence[Any]) -> BuiltInGroup:
@@ -290,9 +290,9 @@ class BuiltInAutopilot(Autopilot):
         self.estimator.update(row)
         if (status[DECIDED] < 0.0 or status[NOW] - status[DECIDED] >= SLOW_PERIOD_US) and not self._cruise():
             self.decide()
-        if self.vehicle.kernels is not None:
+        if self.vehicle.kernel is not None:
             arrays, period = self.estimator.arrays, float(self.vehicle.control_period_us)
-            self.vehicle.kernels[0](np.array([self.place]), period, *self.controls, arrays.estimate, arrays.sensors)
+            self.vehicle.kernel(np.array([self.place]), period, *self.controls, arrays.estimate, arrays.sensors)
         elif (dt := control_step(status, self.vehicle.control_period_us)) > 0.0:
             self.vehicle.control(self.estimator.row, row, dt, self.commands)
             self.commands[0] = self.armed

@@ -31,6 +31,7 @@ from paddock.sitl.autopilot.measurements import (
 # fmt: on
 
 Ints = NDArray[np.int64]
+FEW_VEHICLES = 24  # smaller groups run on the calling thread
 
 TIME = COLUMN["time_us"]
 TRUE = COLUMN["true_north"]
@@ -150,7 +151,7 @@ def begin(row: Floats, x: Floats, p: Floats, m: Floats, declination: float, dip:
         begin_barometer(x, p, m)
 
 
-run_filters, run_many_filters = routine(update_all), parallel_routine(update_all)
+run_filters = parallel_routine(update_all, items=lambda which, *_: len(which), few=FEW_VEHICLES)
 begin_filter = routine(begin)
 
 

@@ -8,9 +8,9 @@ from math import radians
 from typing import NamedTuple
 
 from paddock.compute.math import absolute, clamp, cos, maximum, minimum, sin
-from paddock.compute.routine import parallel_range, parallel_routine, routine
+from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.sitl.autopilot.estimate import PLACE
-from paddock.sitl.autopilot.estimator import Ints
+from paddock.sitl.autopilot.estimator import FEW_VEHICLES, Ints
 from paddock.sitl.autopilot.group import ARMED, control_step
 from paddock.sitl.autopilot.parameters import AutopilotParameters
 from paddock.sitl.vehicle_data import MOTORS, Floats
@@ -216,7 +216,7 @@ def control_all(
             commands[k, 0] = status[k, ARMED]
 
 
-rover_control, many_rovers_control = routine(control_all), parallel_routine(control_all)
+rover_control = parallel_routine(control_all, items=lambda which, *_: len(which), few=FEW_VEHICLES)
 
 
 def rover_gains(p: AutopilotParameters, skid: bool) -> RoverGains:
