@@ -187,7 +187,7 @@ class MessageStage:
         """Take the links of an update; while there are no packets, those are looked at when one is sent."""
         self._linked = -1
         if view.links.tick == tick:
-            self._placed = placed_radios(view.radios)
+            self._placed = placed_radios(view.radios, self._placed)
         if self.beacons_per_tick or self.messages.busy:
             self._connect(view, tick)
         seldom = view.radios.n > FEW and tick % max(1, round(self.rate)) >= self.period
