@@ -44,13 +44,18 @@ def option(
             [(kind, options)] = value.items()
             if number and isinstance(options, int | float) and not isinstance(options, bool):
                 options = {number: options}
+            complete = options is None or (isinstance(options, dict) and [*options] == [number])
+            if number and kind in kinds and not complete:
+                raise invalid(f"{what} {kind!r} takes a number: {{{kind}: 2}}, not {options!r:.60}", (str(kind),))
             if options is not None and not isinstance(options, dict):
-                valid = "a number or a mapping" if number else "a mapping"
-                raise invalid(f"the options of {what} {kind!r} must be {valid}, not {options!r:.60}", (str(kind),))
+                raise invalid(f"the options of {what} {kind!r} must be a mapping, not {options!r:.60}", (str(kind),))
             for name in (options or {}) if kind in of else ():
                 if name not in of[kind]:
                     raise invalid(str(unknown_name(f"option of {what} {kind!r}", str(name), of[kind])))
             value = {"kind": kind, **(options or {})}
+        elif isinstance(value, dict) and "kind" not in value:
+            given = " and ".join(map(str, value)) or "none"
+            raise invalid(f"{what} has one kind: {', '.join(kinds[:-1])} or {kinds[-1]}; not {given:.60}")
         if isinstance(value, dict) and isinstance(value.get("kind"), str) and value["kind"] not in kinds:
             raise invalid(str(unknown_name(what, value["kind"], kinds)))
         return value
