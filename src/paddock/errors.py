@@ -56,6 +56,10 @@ class CodeError(PaddockError):
     """An error inside a model, behaviour or sensor: `my_boat.py:31: unknown attribute 'lift_mx' of Parameters; ...`."""
 
 
+class ScenarioWarning(UserWarning):
+    """A part of a scenario without effect; the text starts with its location."""
+
+
 def printable(text: str) -> str:
     """Return text with line breaks and control characters escaped: it may be printed on a terminal, in one line."""
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

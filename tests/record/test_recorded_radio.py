@@ -202,6 +202,7 @@ def test_report(recorded: Path, tmp_path: Path) -> None:
     assert any(line.startswith("  radio of chain: available ") for line in lines)
 
 
+@pytest.mark.filterwarnings("ignore::paddock.errors.ScenarioWarning")  # no vehicle has the sensor gnss
 def test_messages_and_spoofers(tmp_path: Path) -> None:
     """A message over two hops, one to a vehicle out of reach; a spoofer that is switched off."""
     radio = scenario()["radio"] | {
