@@ -61,7 +61,7 @@ function linksIn({ up, jammed, ups, downs }: RadioTree): [string, number][] {
     ["links up", up],
     ["jammed", jammed],
     ["came up", ups],
-    ["dropped", downs],
+    ["went down", downs],
   ];
 }
 
