@@ -194,7 +194,7 @@ def test_report(recorded: Path, tmp_path: Path) -> None:
     assert names == ["report.md", "results.json", "links.png"]
     text = (tmp_path / "report" / "report.md").read_text()
     rows = [line for line in text.splitlines() if line.startswith("| chain\\[")]
-    assert rows[0].startswith("| chain\\[3\\] | 0.0 % |  | 3.0 | 1 |")
+    assert rows[0].startswith("| chain\\[3\\] | 0.0 % | - | 3.0 | 1 |")
     assert len(rows) == 4 and "| mute" not in text
     numbers = json.loads((tmp_path / "report" / "results.json").read_text())
     assert numbers["fleets"]["chain"]["radio"]["outages"] == 4

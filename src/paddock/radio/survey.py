@@ -34,12 +34,11 @@ from paddock.radio.links import (
 from paddock.radio.paths import PathTables
 from paddock.radio.propagation import GROUND_REFLECTION, loss_db
 from paddock.radio.radios import CLASS, Classes, Floats, Ints, Radios, turn
-from paddock.radio.signal import decibels
+from paddock.radio.signal import WEAKEST, decibels
 from paddock.wire import survey_limits as limits
 
 LEVEL = np.array([[0.0], [0.0], [0.0], [1.0]])  # attitude of a receiver that no vehicle carries
 NOWHERE = -7.0  # the owner of such a receiver
-WEAKEST = -250.0  # dBm: the level of what does not arrive at all
 MOST_HEARD = 400  # transmitters in a spectrum: the nearest
 SWEEP_STEPS = 64
 RANGE_STEP = 1.02  # ratio of the distances that are tried for the range of a radio
@@ -306,5 +305,5 @@ def _in_bins(edges: Floats, frequency: float, bandwidth: float) -> Floats:
 
 def _dbm(powers: Any) -> Floats:
     """Return mW as dBm, and ratios as dB."""
-    found: Floats = 10.0 * np.log10(np.maximum(powers, 10.0 ** (0.1 * WEAKEST)))
+    found: Floats = 10.0 * np.log10(np.maximum(powers, WEAKEST))
     return found

@@ -129,7 +129,8 @@ def link_tables(numbers: Mapping[str, Any]) -> list[str]:
     lines += [
         "",
         "A vehicle is available while a route leads to a station and back, over any number of hops; without stations, "
-        "while it has a neighbour that it hears and that hears it.",
+        "while it has a neighbour that it hears and that hears it. The SINR is that of its best direct link (to a "
+        "station, if there are any); - : it had none.",
         "",
     ]
     if numbers.get("estimated_contact"):
