@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
+import paddock
+from paddock.errors import InvalidValueError
 from paddock.scenario import ScenarioError, load_scenario, scenario_from_text
 from paddock.scenario.radio_types import RadioType, most_bit_rate
 
@@ -134,3 +136,13 @@ def test_on_may_be_a_boolean_of_yaml_1_1() -> None:
         load_scenario({"vehicles": [{"model": "point", True: 1}]})
     with pytest.raises(ScenarioError, match=r"vehicles\[0\]: the key 3 must be text"):
         load_scenario({"vehicles": [{"model": "point", 3: 1}]})
+
+
+def test_jammers_keep_their_band_above_0_hz_in_a_run() -> None:
+    with paddock.load(TEXT) as sim:
+        with pytest.raises(InvalidValueError, match=r"jammer 'red': a band of 1e\+10 Hz around 2.4e\+09 Hz"):
+            sim.radio.jammers.set("red", bandwidth=1e10)
+        with pytest.raises(InvalidValueError, match=r"jammer 'red': a band of 1e\+08 Hz around 4e\+07 Hz"):
+            sim.radio.jammers.set("red", frequency=4e7)
+        sim.radio.jammers.set("red", frequency=4e7, bandwidth=8e7)
+        assert sim.radio.jammers()[0].bandwidth == 8e7
