@@ -37,7 +37,7 @@ from paddock.engine.program import (
     FleetProgram,
     checked_inputs,
 )
-from paddock.engine.radio.gnss import check_receivers, has_receiver
+from paddock.engine.radio.gnss import check_receivers, check_targets, has_receiver
 from paddock.errors import CodeError, InvalidValueError, PaddockError, unknown_name, users_code
 from paddock.radio.gnss import OPEN_SIGNAL
 from paddock.radio.link_classes import check_setup
@@ -461,6 +461,7 @@ def build_problems(scenario: Scenario) -> list[str]:
         try:
             check_setup(scenario)
             check_receivers(scenario)
+            check_targets(scenario)
         except PaddockError as error:
             problems.append(str(error))
     declared = sorted(declared_fleets(scenario), key=lambda one: (one.entry.id is None, one.entry.name))  # as in a run
