@@ -220,7 +220,10 @@ class RadioStage:
         jamming, bursts, doing = np.zeros(radios.n), np.zeros((BURST_ROWS, radios.n)), np.zeros((ROWS, 0))
         if len(roster.jammers):
             time, interval = tick / self.world.clock.rate, self.period / self.world.clock.rate
+            before = radios.table[COLUMN.frequency, radios.n :].copy()
             doing = roster.jammers.act(time, interval, classes, roster.paths, self._on_air)
+            if (radios.table[COLUMN.frequency, radios.n :] != before).any():
+                roster.tables.place()  # fading is that of the present frequencies
             self._levels = roster.jammers.levels(classes, roster.paths)
             add_jamming(radios.table, doing, self._levels, jamming)
             if (doing[EVERY] > 0.0).any():
