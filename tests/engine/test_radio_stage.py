@@ -176,7 +176,8 @@ def test_a_follower_reacts_after_its_time() -> None:
             [view] = sim.radio.jammers()
             seen.append((sim.tick, view.frequency, view.active, bool(sim.radio.links().jamming[0] > 0.0)))
             sim.step(10)
-        assert [tick for tick, *rest in seen if rest == [5e9, 0.0, False]] == [0, 10, 20, 30]
+        assert [tick for tick, *rest in seen if rest == [5e9, 0.0, False]] == [0, 10, 20]
+        assert seen[3] == (30, 2.4e9, pytest.approx(0.5), True)  # from 0.35 s on
         assert [tick for tick, *rest in seen if rest == [2.4e9, 1.0, True]] == [40, 50]
 
 

@@ -279,7 +279,7 @@ class RadioStage:
         found = []
         for k, (one, state) in enumerate(zip(roster.jammers.sections, roster.jammers.states, strict=True)):
             x, y, z = roster.radios.table[:3, roster.radios.n + k].tolist()
-            active = float(self._doing[ON, k]) if k < self._doing.shape[1] else 0.0
+            active = float(self._doing[ON, roster.jammers.columns_of(k)].sum()) if self._doing.shape[1] else 0.0
             place = (x, y, z) if roster.jammers.present[k] else None
             now = state.tuned if one.kind == "follower" and state.tuned else state.frequency
             given = state.vehicle, state.power, now, state.bandwidth, state.false_frames
@@ -436,7 +436,7 @@ class RadioStage:
             raise PaddockError("saved shares of time on the air are not those of the radios")
         self._on_air = on_air.copy()
         doing = np.asarray(saved.get("doing"))
-        if doing.shape != (ROWS, len(roster.jammers)) or doing.dtype != np.float64 or not possible_acts(doing):
+        if doing.shape != (ROWS, roster.jammers.columns) or doing.dtype != np.float64 or not possible_acts(doing):
             raise PaddockError("saved acts of jammers are not valid")
         self._doing = doing.copy()
         assert self.deception is not None
