@@ -74,9 +74,7 @@ class JammedReceivers:
         self.last = last.copy()
 
 
-def _strongest(
-    first: Ints, radios: Radios, jammers: Jammers, links: Links, doing: Floats, levels: Floats
-) -> list[int]:
+def _strongest(first: Ints, radios: Radios, jammers: Jammers, links: Links, doing: Floats, levels: Floats) -> list[int]:
     """Return the jammer that is strongest above noise and interference at vehicles and stations, by their first radio.
 
     One compiled pass for each jammer, over the radios of these vehicles alone.

@@ -112,7 +112,7 @@ class MessageStage:
         self.services = ServiceCounts()
         self.senders: dict[int, str] = {}  # names by numbers of messages, of vehicles that have been removed
         self._name_of: Callable[[int], str] = str  # of the radios in use
-        self.labels: Ints = np.zeros(0, np.int64)  # component of each radio at the last look
+        self.labels: Ints = np.zeros(0, np.int64)  # component of each radio at the last look, -1: it was not there
         self._placed = np.zeros((len(PLACED), 0))  # radios at the last update of the links
         self._sensed = np.zeros((2, 0))
         self._disturbances: DisturbanceUpdate | None = None
@@ -165,7 +165,8 @@ class MessageStage:
             self.senders |= {number: self._name_of(radio) for number, radio in orphans.items()}
             self._name_of, self._sensed = view.name_of, sensed(view.radios, self.section)
             if not np.array_equal(old, new):
-                moved, self._linked, self.labels = places_of(new, old), -1, np.zeros(0, np.int64)
+                moved, self._linked = places_of(new, old), -1
+                self.labels = _kept_labels(self.labels, moved, len(new))
                 placed, self._placed = self._placed, unplaced_radios(view.radios)
                 self._placed[:, moved[moved >= 0]] = placed[:, moved >= 0]
                 self.messages.relink(None, None)
@@ -255,21 +256,13 @@ class MessageStage:
         names = [view.name_of(k) for k in present.tolist()]
         return Network(tick, among(self._graph(view), present), names, view.radios.table[OWNER, present])
 
-    def components(self) -> Ints:
-        """Return the component of each radio at the last look at the network."""
-        view = self.fitted()
-        if len(self.labels) == view.radios.n:
-            return self.labels
-        graph = self._graph(view)  # vehicles have joined or left since
-        return component_labels(graph.start, graph.peer)
-
     def _watch(self, view: RadioView, graph: Graph, tick: int, quiet: bool) -> None:
-        """Report components that have split or joined since the last look."""
+        """Report components that have split or joined since the last look, of the radios that were there then."""
         before, now = self.labels, component_labels(graph.start, graph.peer)
         self.labels = now
         if quiet or len(before) != len(now) or np.array_equal(before, now):
             return
-        present = np.flatnonzero(~view.silent)
+        present = np.flatnonzero(~view.silent & (before >= 0))
         before, now = before[present], now[present]
         found = [("network_split", present[one], two) for one, two in _parted(before, now)]
         found += [("network_joined", present[one], two) for one, two in _parted(now, before)]
@@ -403,7 +396,7 @@ class MessageStage:
             raise PaddockError("saved messages do not fit the radios")
         if not possible_places(placed):
             raise PaddockError("saved messages: places of radios are not valid")
-        if labels.dtype != np.int64 or (labels < 0).any() or (labels >= n).any():
+        if labels.dtype != np.int64 or (labels < -1).any() or (labels >= n).any():
             raise PaddockError("saved components of the network are not valid")
         self._placed, self.labels, self._linked = placed.copy(), labels.copy(), -1
         self.messages.use(self._paths(view))
@@ -460,6 +453,17 @@ def _saved_senders(saved: Any, messages: Messages) -> dict[int, str]:
     if not all(isinstance(name, str) and 0 < len(name) <= LONGEST_NAME for name in names):
         raise PaddockError("saved messages: a name of a removed sender is not valid")
     return dict(zip(wanted, names, strict=True))
+
+
+def _kept_labels(labels: Ints, moved: Ints, n: int) -> Ints:
+    """Return the components of `n` radios, of which those with places in `moved` were there before; -1: it was not."""
+    if len(labels) != len(moved):
+        return np.zeros(0, np.int64)
+    kept: Ints = np.full(n, -1)
+    kept[moved[moved >= 0]] = labels[moved >= 0]
+    known = kept >= 0
+    kept[known] = np.unique(kept[known], return_inverse=True)[1]
+    return kept
 
 
 def _parted(before: Ints, now: Ints) -> list[tuple[Ints, int]]:

@@ -248,11 +248,6 @@ class RadioStage:
         """Return the number of a radio by the name or id of its vehicle or station; `red/1` is its second radio."""
         return self.roster.number_of(name)
 
-    def components(self) -> Ints:
-        """Return the part of the network to which each radio belongs."""
-        assert self.messages is not None
-        return self.messages.components()
-
     def routes(self, vehicle: str, station: str) -> tuple[Route, Route]:
         """Return the last routes from a station to a vehicle and back; () if there is none, or no such vehicle."""
         radios = self.roster.radios
