@@ -33,28 +33,25 @@ from paddock.scenario.scenario import scenario_schema
 from paddock.sensing.sensor import ArraySensor, Sensor, find_sensor, sensor_names
 from paddock.serve.endpoints.vds1.endpoint import AXLES, PLAIN, WHEELS, sources
 from paddock.sitl.adapter import adapter_types, find_adapter
-from paddock.sitl.ardupilot.frames import FRAMES
+from paddock.sitl.ardupilot_frames import FRAMES
 from paddock.sitl.autopilot.commands import COMMANDS as AUTOPILOT_COMMANDS
-from paddock.sitl.autopilot.mission.items import ITEM_KINDS, ItemKind, Role
+from paddock.sitl.autopilot.mission_items import ITEM_KINDS, ItemKind, Role
 from paddock.sitl.autopilot.parameter_tables import COMMON, LINK_FAILSAFES, ground_station_parameters, switch_prefix
 from paddock.sitl.autopilot.parameters import Parameter as Setting
 from paddock.sitl.autopilot.vehicle import find_vehicle
 from paddock.sitl.autopilot.vehicle_types import VEHICLE_TYPES
 from paddock.sitl.equipment import VEHICLES
 from paddock.sitl.from_scenario import ARDUPILOT_FRAMES
-from paddock.sitl.mavlink.messages import KNOWN
+from paddock.sitl.mavlink.messages import EVERY, GROUP_OF, KNOWN, UNGROUPED
 from paddock.sitl.mavlink.packets import mav
-from paddock.sitl.mavlink.streams import EVERY, GROUP_OF, UNGROUPED
 from paddock.vehicles.model import VehicleModel, find_model, model_names
 from paddock.wire import messages_pb2
 from paddock.wire.layout import Record
 from paddock.wire.operations import METHODS, OPERATIONS, Operation
 from paddock.wire.operations.arguments import BY_ID, MEMBERS, Argument, described
-from paddock.wire.shm import CONTROL, DATA, SLOT
-from paddock.wire.stream.columns import COLUMNS, COLUMNS_BLOCK
-from paddock.wire.stream.commands import COMMANDS
+from paddock.wire.stream.columns import COLUMNS, COLUMNS_BLOCK, COMMANDS
 from paddock.wire.stream.drawing import LINES, MARKER, SPHERES
-from paddock.wire.stream.frames import EVENT, FRAME_HEADER, TICK
+from paddock.wire.stream.frames import EVENT, FRAME_HEADER, SHM_CONTROL, SHM_DATA, SHM_SLOT, TICK
 from paddock.wire.stream.positions import FPV_STATE, POSES, POSITIONS, TELEMETRY
 from paddock.wire.vds1 import RECORDS
 from paddock.world.columns import Column, columns_of
@@ -586,7 +583,7 @@ def operation_columns(one: Operation) -> list[str]:
 
 def shm_tables() -> str:
     """The segments of shared memory."""
-    return "\n".join(byte_section(record.name.capitalize(), record) for record in (CONTROL, DATA, SLOT))
+    return "\n".join(byte_section(record.name.capitalize(), record) for record in (SHM_CONTROL, SHM_DATA, SHM_SLOT))
 
 
 def vds1_tables() -> str:

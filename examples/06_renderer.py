@@ -5,9 +5,8 @@ import socket
 import sys
 import time
 
-from paddock.wire.stream.frames import FrameType, decode_tick
+from paddock.wire.stream.frames import FrameType, Splitter, StreamFrame, decode_tick
 from paddock.wire.stream.positions import decode_positions
-from paddock.wire.stream.split import Splitter, StreamFrame
 
 
 def watch(host: str, port: int, groups: int) -> None:

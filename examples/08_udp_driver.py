@@ -5,7 +5,7 @@ import socket
 import sys
 
 import paddock
-from paddock.wire.vds1 import Command, Cookie, State, decode, encode_command, encode_subscribe
+from paddock.wire.vds1 import CarCommand, CarState, Cookie, decode, encode_command, encode_subscribe
 
 RADIUS, SPEED = 20.0, 8.0  # m, m/s
 
@@ -24,9 +24,9 @@ def drive(address: tuple[str, int], vehicle: int, commands: int) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
         link.settimeout(10.0)  # the first time, the server may compile its kernels
         for number in range(1, commands + 1):
-            link.sendto(encode_command(Command(number, vehicle, 0.0, steer, throttle, brake=0.0)), address)
+            link.sendto(encode_command(CarCommand(number, vehicle, 0.0, steer, throttle, brake=0.0)), address)
             state = decode(link.recv(2048))
-            while not (isinstance(state, State) and state.vehicle == vehicle):  # skip states of other cars
+            while not (isinstance(state, CarState) and state.vehicle == vehicle):  # skip states of other cars
                 if isinstance(state, Cookie):  # a server that others can reach asks whether this program receives
                     link.sendto(encode_subscribe(state.echo), address)
                 state = decode(link.recv(2048))

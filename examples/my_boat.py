@@ -5,8 +5,7 @@ from typing import Annotated, NamedTuple
 from paddock.compute.math import absolute, clamp, sincos, sqrt, wrap_angle
 from paddock.compute.quaternion import course, yaw_quaternion
 from paddock.vehicles.model import Desire, Placement, VehicleModel
-from paddock.world.columns import Column
-from paddock.world.pose import Environment, Pose
+from paddock.world.columns import Column, Environment, Pose
 
 
 class State(NamedTuple):

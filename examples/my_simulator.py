@@ -6,9 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import AdapterError, Capabilities, Placed, SimulatorAdapter
-from paddock.sitl.sensor_data import SensorData
+from paddock.sitl.vehicle_data import ActuatorCommands, SensorData
 
 LATITUDE, LONGITUDE, HEIGHT = 47.05, 8.31, 430.0  # deg, deg, m: where north = east = 0
 DEGREE = 111_195.0  # m of latitude

@@ -23,7 +23,7 @@ from nbclient.exceptions import CellExecutionError
 import paddock
 from paddock import track
 from paddock.track.building import from_file
-from paddock.track.generator import cone_rows
+from paddock.track.formula_student import cone_rows
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "examples" / "notebooks"

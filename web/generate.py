@@ -17,8 +17,7 @@ from paddock.wire.layout import Record
 from paddock.wire.operations import METHODS, Operation, radio_results, results
 from paddock.wire.operations.arguments import BY_ID, MEMBERS, Argument, Axes, ColumnList, Kind, plain
 from paddock.wire.operations.results import Moment, Point, Quaternion, Range
-from paddock.wire.stream.columns import COLUMNS, COLUMNS_BLOCK
-from paddock.wire.stream.commands import COMMANDS
+from paddock.wire.stream.columns import COLUMNS, COLUMNS_BLOCK, COMMANDS
 from paddock.wire.stream.drawing import MARKER, MarkerFlag, MarkerKind
 from paddock.wire.stream.frames import EVENT, FRAME_HEADER, TICK, FrameType
 from paddock.wire.stream.positions import POSES

@@ -11,7 +11,7 @@ import paddock
 from paddock.behaviour.avoid import avoid_obstacles
 from paddock.behaviour.rule import find_rule
 from paddock.engine.simulation import Simulation
-from paddock.world.obstacles import obstacles_of
+from paddock.world.scenery import obstacles_of
 
 RULES: dict[str, dict[str, Any]] = {
     "goto": {"x": 34, "y": 0, "z": 4},

@@ -7,10 +7,9 @@ import pytest
 
 import paddock
 from paddock.behaviour.paths import circuit, path_points
-from paddock.behaviour.traffic import Space, choose_lines, look_around, place_vehicles
+from paddock.behaviour.racing_line import Pace, Space, build_track, choose_lines, look_around, place_vehicles
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
-from paddock.track.racing_line import Pace, build_track
 
 OVAL = {"oval": {"straight": 120, "radius": 40}}
 DRIVER = {"path": OVAL, "width": 12, "speed": 20, "lateral": 5, "line": 0}

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from paddock.bench.server import Server
-from paddock.bench.subscriber import Subscriber
+from paddock.bench.processes import Server, Subscriber
 from paddock.bench.suites.clients import ASKED, OF_RADIO, crowd, crowd_with_radio
 from paddock.wire.operations import OPERATIONS
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from paddock.bench.server import Server, cars, swarm
+from paddock.bench.processes import Server, cars, swarm
 from paddock.bench.suites.wires import encoding, shared_memory, speed, watched
 
 

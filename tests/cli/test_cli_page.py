@@ -20,8 +20,8 @@ from websockets.sync.client import ClientConnection, connect
 
 import paddock
 from paddock.cli.main import exit_code
+from paddock.cli.options import free_port, page_link
 from paddock.cli.panels import with_link
-from paddock.cli.serving import free_port, page_link
 from paddock.record import open_run
 from paddock.serve.live import serve_options
 

@@ -17,7 +17,7 @@ import pytest
 from rich.console import Console
 
 import paddock
-from paddock.cli.braille import ARROWS, Braille
+from paddock.cli.panels import ARROWS, Braille
 from paddock.cli.summary import Tally
 from paddock.cli.view import RunView
 

@@ -20,7 +20,7 @@ from paddock.planning import from_scenario
 from paddock.planning.from_scenario import setup_of
 from paddock.planning.planner import solve
 from paddock.planning.problem import Problem
-from paddock.record.mission_report import comparison
+from paddock.record.mission_report import document
 from paddock.scenario import load_scenario
 
 SMALL = ("--seed", "3", "--uavs", "2", "--tasks", "5", "--method", "greedy")
@@ -124,7 +124,7 @@ def test_the_computing_time_includes_the_division_of_fields(
         now[0] += 5.0
         return divide(problem)
 
-    monkeypatch.setattr(comparison, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(document, "perf_counter", lambda: now[0])
     monkeypatch.setattr(from_scenario, "split_fields", slow)
     _, out, _ = ask(far, "--no-files", "--json")
     assert json.loads(out)["compute_s"] == pytest.approx(5.0, abs=0.5) and now == [5.0]

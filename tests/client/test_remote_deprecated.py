@@ -10,7 +10,7 @@ import pytest
 
 import paddock
 from paddock.client import control
-from paddock.client.asynchronous import AsyncRemoteSimulation
+from paddock.client.simulation import AsyncRemoteSimulation
 
 MISSION = {
     "vehicles": [{"name": "bus", "model": "rover"}],

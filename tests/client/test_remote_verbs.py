@@ -10,8 +10,13 @@ import numpy as np
 import pytest
 
 import paddock
-from paddock.client.asynchronous import AsyncRemoteMission, AsyncRemoteSimulation
-from paddock.client.simulation import RemoteClock, RemoteMission, RemoteSimulation
+from paddock.client.simulation import (
+    AsyncRemoteMission,
+    AsyncRemoteSimulation,
+    RemoteClock,
+    RemoteMission,
+    RemoteSimulation,
+)
 from paddock.client.verbs import (
     ClockVerbs,
     RemoteBehaviours,

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from paddock.compute import cache, callees
+from paddock.compute import cache, numba_extensions
 from paddock.compute.cache import CALLEES, sweep
 
 PROGRAM = """
@@ -68,7 +68,7 @@ class Typed(tuple[Any, ...]):
 
 
 def test_classes_that_cannot_be_imported_are_not_kept() -> None:
-    assert callees._is_importable(Path) and not callees._is_importable(Typed)
+    assert numba_extensions._is_importable(Path) and not numba_extensions._is_importable(Typed)
 
 
 def test_old_callees_are_removed(tmp_path: Path) -> None:
@@ -84,10 +84,10 @@ def test_old_callees_are_removed(tmp_path: Path) -> None:
 
 
 def test_types_of_this_process_have_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(callees, "cache_root", lambda: tmp_path)
-    files = callees.CalleeFiles("one")
+    monkeypatch.setattr(numba_extensions, "cache_root", lambda: tmp_path)
+    files = numba_extensions.CalleeFiles("one")
     path = files._path(("float64",))
     assert path is not None and path.parent == tmp_path / CALLEES
     assert files._path(("float64", object())) is None
-    monkeypatch.setattr(callees, "toolchain", lambda: (*cache.toolchain(), "another processor"))
+    monkeypatch.setattr(numba_extensions, "toolchain", lambda: (*cache.toolchain(), "another processor"))
     assert files._path(("float64",)) != path

@@ -19,7 +19,7 @@ from paddock.compute.threads import available_threads
 from paddock.compute.twin import bound
 from paddock.errors import InvalidValueError
 from paddock.vehicles.model import find_model
-from paddock.world.pose import Pose
+from paddock.world.columns import Pose
 
 
 def higher(s: Pose) -> Pose:

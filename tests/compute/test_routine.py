@@ -52,6 +52,15 @@ def test_threads_do_not_change_a_bit() -> None:
     np.testing.assert_array_equal(inlined(values, 0.3), one)
 
 
+def test_few_items_stay_on_the_calling_thread() -> None:
+    sized = parallel_routine(_table, items=lambda values, shift: len(values), few=10)
+    values = np.linspace(-3.0, 3.0, 10)
+    np.testing.assert_array_equal(sized(values[:9], 0.3), shared(values[:9], 0.3))
+    assert sized._compiled is None and sized.alone._compiled is not None  # the shared loop has not been compiled
+    np.testing.assert_array_equal(sized(values, 0.3), shared(values, 0.3))
+    assert sized._compiled is not None
+
+
 def test_keyword_arguments_and_defaults_reach_the_function() -> None:
     values = np.linspace(-3.0, 3.0, 7)
     expected = _table(values, 0.7)

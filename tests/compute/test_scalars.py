@@ -24,7 +24,7 @@ OUTPUT = {
     "sitl/px4.py": "messages to PX4",
     "world/geodesy.py": "places on Earth, for files and other programs",
     "world/markers.py": "shapes of markers, which a client sends as numbers",
-    "world/rotation.py": "Euler angles for interfaces, and interpolation between frames",
+    "world/frames.py": "Euler angles for interfaces, and interpolation between frames",
 }
 """Modules that may use them, and for what."""
 

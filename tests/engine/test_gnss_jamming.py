@@ -171,6 +171,9 @@ def blinded(model: dict[str, Any], **mission: Any) -> Any:
     scenario = world({"jammers": [red]}, name="scout", **model)
     scenario["mission"] = {"altitude": 50, "separation": None, "tasks": [{"name": "there", "point": {"at": [900, 0]}}]}
     scenario["mission"] |= mission
+    if "via" in mission:
+        scenario["radio"]["stations"] = [{"name": "base", "position": [0.0, 0.0, 5.0]}]
+        scenario["vehicles"][0]["radio"] = "default"
     return paddock.load(scenario)
 
 
@@ -209,6 +212,70 @@ def test_an_aircraft_of_a_mission_goes_on_by_dead_reckoning() -> None:
         assert (x, y - 40.0) == pytest.approx(there, abs=1e-6)
         assert np.hypot(x - start[0], y - start[1]) == pytest.approx(8.0 * 17.5, rel=0.1)
         assert track(sim, 15.0) == pytest.approx(track(other, 15.0), abs=5.0)
+
+
+PLANE = {"model": "fixed_wing", "preset": "survey", "pose": [0.0, 0.0, 50.0, 0.0], "speed": 17.5}
+
+
+def test_an_aircraft_without_a_fix_plans_by_the_position_that_it_believes_in() -> None:
+    """Moved 40 m aside, it believes to be where it would be otherwise: new routes begin there without a fix."""
+    with blinded(PLANE) as sim, blinded(PLANE) as other:
+        assert track(sim, 13.0) == track(other, 13.0)
+        program = sim.engine.programs["scout"]
+        program.fleet.state[program.model.state._fields.index("y"), 0] += 40.0
+        program.forget_poses()
+        sim.step(150)
+        sim.mission.move_task("there", 900.0, 300.0)
+        (x, y), there = track(sim, 0.02), track(other, 3.02)
+        start = sim.engine.mission.mission.vehicles[0].route.legs[0].start
+        assert (x, y - 40.0) == pytest.approx(there, abs=0.1) and start[:2] == pytest.approx(there, abs=2.0)
+        blob, _ = sim.save(), track(sim, 2.0)
+        after = sim.state_hash()
+        sim.restore(blob)
+        track(sim, 2.0)
+        assert sim.state_hash() == after
+        track(sim, 25.0 - sim.time)  # the fix is back
+        sim.mission.move_task("there", 900.0, 100.0)
+        x, y = track(sim, 0.02)
+        assert sim.engine.mission.mission.vehicles[0].route.legs[0].start[:2] == pytest.approx((x, y), abs=1.0)
+
+
+def test_a_hovering_vehicle_without_a_fix_reports_where_it_lost_it() -> None:
+    """At 10 m/s it knows its position until 12 s, at 110 m; blown 30 m aside, it does not notice."""
+    with blinded({"model": "point"}, speed=10, turn_radius=0, via={"radio": "base"}) as sim:
+        track(sim, 15.0)
+        program = sim.engine.programs["scout"]
+        program.fleet.state[program.model.state._fields.index("y"), 0] += 30.0
+        program.forget_poses()
+        x, y = track(sim, 3.0)
+        reported = sim.engine.mission.mission.contact.poses[0]
+        assert y == pytest.approx(30.0, abs=0.01) and x > 112.0
+        assert reported[:2] == pytest.approx((110.0, 0.0), abs=5.0)  # up to 0.4 s until it notices
+        track(sim, 5.0)  # the fix is back at 22 s
+        x, y = track(sim, 0.5)
+        assert sim.engine.mission.mission.contact.poses[0, 0] == pytest.approx(x, abs=11.0)  # a report per second
+
+
+def test_a_spoofed_aircraft_that_holds_circles_where_it_believes_to_be() -> None:
+    """It is wrong by 200 m, and does not notice: it circles where it lost contact, not 200 m away."""
+    liar = spoofer(offset=[0.0, 200.0, 0.0], capture=0, target="scout", power=-20.0)
+    rules = {"radio": "base", "reports": 4.0, "lost_after": 1.0, "timeout": 3.0, "heartbeat": 0.5, "lost_link": "hold"}
+    scenario = world({"spoofers": [liar], "range": 300}, name="scout", **PLANE)
+    scenario["vehicles"][0]["radio"] = "default"
+    scenario["radio"]["stations"] = [{"name": "base", "position": [0.0, 0.0, 5.0]}]
+    task = {"name": "there", "point": {"at": [900, 0]}}
+    scenario["mission"] = {"altitude": 50, "separation": None, "tasks": [task], "via": rules}
+    scenario["clock"]["rate"] = 20
+    with paddock.load(scenario) as sim:
+        sim.step(20 * 25)  # out of reach after 17 s
+        assert [one.kind for one in sim.events.since() if one.kind == "lost_link"]
+        held, ways = sim.snapshot()["scout"].position[:2], []
+        for _ in range(40):
+            sim.step(20)
+            ways.append(sim.snapshot()["scout"].position[:2])
+    low, high = np.min(ways, axis=0), np.max(ways, axis=0)
+    middle, radius = 0.5 * (low + high), 0.25 * (high - low).sum()
+    assert radius < 120.0 and np.linalg.norm(middle - held) == pytest.approx(radius, rel=0.15)  # of its turns
 
 
 def test_spoofed_receivers_are_part_of_the_state() -> None:

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import paddock
-from paddock import Simulation
+from paddock import PaddockError, Simulation
 from paddock.compute.threads import available_threads, limit_threads
-from paddock.radio.air import BEACONS_HEARD
+from paddock.radio.air import BEACONS_HEARD, LEFT
+from paddock.world.archive import pack, unpack
 
 RADIO = {"bandwidth": 2e6, "bit_rate": 1e6, "power": 10.0, "sensitivity": -90.0, "noise_figure": 0.0}
 APART = 36.6  # m: stations receive each other with -61.32 dBm
@@ -139,15 +140,54 @@ def test_packets_go_out_before_and_after_a_schedule() -> None:
             assert len(inside) >= 3 and not ((inside >= begin) & (inside < end + DIFS * SLOT - 1e-9)).any()
 
 
-def test_traffic_by_duty_is_not_sensed() -> None:
-    """-61.32 dBm are above the energy threshold, but a radio with a `duty` is silent for most of the time."""
-    with two_stations({"enabled": False}, energy=-64.4) as sim:
-        pass
-    tree = sim.scenario.model_dump(mode="json", exclude_unset=True)
-    tree["radio"]["stations"][1]["radio"] = {"type": "t", "duty": 0.5}
+@pytest.mark.parametrize(
+    ("duties", "fields", "share"),
+    [
+        ([0.2], {}, 0.8),
+        ([0.2, 0.1, 0.5], {}, 0.8 * 0.9 * 0.5),
+        ([0.2], {"sense": -60.0}, 1.0),  # weaker than that
+        ([0.2], {"sharing": "aloha"}, 1.0),
+        ([0.2], {"sharing": "none"}, 1.0),
+    ],
+)
+def test_traffic_by_duty_takes_its_share_of_time(duties: list[float], fields: dict[str, Any], share: float) -> None:
+    """a, which receives radios with a duty with -61.32 dBm, always has packets: it sends for the rest of the time."""
+    with two_stations({"enabled": False}, **fields) as sim:
+        tree = sim.scenario.model_dump(mode="json", exclude_unset=True)
+    del tree["radio"]["jammers"]
+    sent = []
+    for some in ([], duties):
+        tree["radio"]["stations"][1:] = [
+            {"name": f"c{k}", "position": [0, APART, 0], "radio": {"type": "t", "duty": duty}}
+            for k, duty in enumerate(some)
+        ]
+        with paddock.load(tree) as sim:
+            for _ in range(100):
+                for _ in range(25):
+                    sim.radio.send("a", "*", b"", lifetime=0.05)
+                sim.step(1)
+            sent.append(sim.radio.traffic()["transmitted"])
+    assert sent[0] > 1700 and sent[1] / sent[0] == pytest.approx(share, rel=0.03)
+
+
+def test_traffic_by_duty_that_a_radio_senses_is_saved() -> None:
+    """Radios wait for longer than their window."""
+    with two_stations({"enabled": False}) as sim:
+        tree = sim.scenario.model_dump(mode="json", exclude_unset=True)
+    tree["radio"]["stations"][1]["radio"] = {"type": "t", "duty": 0.25}
     with paddock.load(tree) as sim:
-        talk(sim, 0.2)
-        assert sim.radio.traffic()["transmitted"] == pytest.approx(20, abs=1)
+        talk(sim, 0.3, bits=50_000)
+        assert sim.engine.radio.messages.messages.air.whole[LEFT].max() > 16
+        blob = sim.save()
+        talk(sim, 0.3, bits=50_000)
+        known = sim.state_hash()
+        sim.restore(blob)
+        talk(sim, 0.3, bits=50_000)
+        assert sim.state_hash() == known
+        state = unpack(blob)
+        state["radio"]["messages"]["whole"][LEFT, 0] = (1 << 20) + 1025
+        with pytest.raises(PaddockError, match="a radio has an event at a time that is not valid"):
+            sim.restore(pack(state))
 
 
 def test_followers_do_not_hear_a_radio_that_waits() -> None:

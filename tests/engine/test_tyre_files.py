@@ -14,7 +14,7 @@ from paddock.scenario.loading import scenario_from_text
 from paddock.serve.trust import refuse_foreign
 from paddock.vehicles.model import PartFile, Placement, find_model
 from paddock.vehicles.parts.car import Command
-from paddock.world.pose import Environment
+from paddock.world.columns import Environment
 
 TEXT = (Path(__file__).parents[1] / "support" / "tyres" / "touring_61.tir").read_text()
 SCENARIO = """\

@@ -17,7 +17,7 @@ from paddock.engine.simulation import Simulation
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.record import Recorder, verify
 from paddock.scenario import load_scenario
-from paddock.world.rotation import rotate
+from paddock.world.frames import rotate
 from paddock.world.snapshot import Snapshot, VehicleSnapshot
 
 GRADE, STEEP = 0.2, np.sqrt(1.04)

@@ -19,7 +19,7 @@ from paddock.errors import CodeError, PaddockError
 from paddock.plugins import forget_plugins
 from paddock.scenario import load_scenario
 from paddock.testing import ConformanceError, check_behaviour, check_vehicle_model
-from paddock.world.pose import Pose
+from paddock.world.columns import Pose
 
 BOAT = """\
 import math

@@ -10,8 +10,7 @@ import pytest
 from paddock import load
 from paddock.compute.philox import signed
 from paddock.envs import PaddockEnv, find_task, parallel_env
-from paddock.world.columns import column_index
-from paddock.world.pose import Pose
+from paddock.world.columns import Pose, column_index
 
 CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("quad_hover", {"action": "motors", "world": {"wind": [2.0, 1.0, 0.0]}}, {"preset": "race"}),

@@ -16,8 +16,7 @@ from paddock.envs.flight import thrust_share
 from paddock.envs.tasks.drone_racing import gate_course
 from paddock.errors import InvalidValueError
 from paddock.track import load as load_track
-from paddock.world.columns import column_index
-from paddock.world.pose import Pose
+from paddock.world.columns import Pose, column_index
 
 GATES = find_task("drone_racing")
 LEVEL = {"qx": 0.0, "qy": 0.0, "qz": 0.0, "qw": 1.0, "vx": 0.0, "vy": 0.0, "vz": 0.0, "wx": 0.0, "wy": 0.0, "wz": 0.0}

@@ -12,7 +12,7 @@ from paddock.planning.costs import Costs
 from paddock.planning.coverage.shapes import PointShape
 from paddock.planning.methods.cbba import Options, bidding_on, solve
 from paddock.planning.problem import Problem, Task, Vehicle
-from paddock.scenario.messages import MessagesSection
+from paddock.scenario.radio_types import MessagesSection
 
 SHARED = MessagesSection(mailbox=64)
 

@@ -11,9 +11,9 @@ import pytest
 import shapely
 
 from paddock.errors import InvalidValueError
+from paddock.planning.coverage.field import interleaved, polished
 from paddock.planning.coverage.polygon import PolygonShape
 from paddock.planning.coverage.shapes import Entry
-from paddock.planning.coverage.swath_order import interleaved, polished
 from paddock.planning.coverage.sweep import covered_by
 from paddock.planning.paths.path import Path, ends_at
 

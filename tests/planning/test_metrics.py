@@ -82,11 +82,9 @@ def test_undefined_numbers_are_none() -> None:
 
 def test_old_spellings_warn() -> None:
     """Names of earlier versions still work."""
-    import importlib
 
     import paddock.planning
-    from paddock.planning.mission.state import LogEntry
-    from paddock.planning.mission.views import MissionView
+    from paddock.planning.mission.state import LogEntry, MissionView
 
     with pytest.warns(DeprecationWarning, match="use Vehicle"):
         assert paddock.planning.Agent is paddock.planning.Vehicle
@@ -106,6 +104,3 @@ def test_old_spellings_warn() -> None:
     with pytest.warns(DeprecationWarning, match=r"use plan\(progress="):
         paddock.planning.plan(empty, "greedy", tell=shares.append)
     assert shares == [1.0]  # an empty problem has no progress
-    for name in ("exports", "foreseen"):
-        with pytest.warns(DeprecationWarning, match="use paddock.planning.metrics"):
-            importlib.import_module(f"paddock.planning.{name}")

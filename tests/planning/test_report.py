@@ -33,10 +33,9 @@ from paddock.planning.obstacles.zones import CircleZone
 from paddock.planning.paths.path import Path, Pose, line
 from paddock.planning.problem import MissionSetup, Problem, Task, Vehicle
 from paddock.planning.routes import Leg, Plan, Route, Undone
-from paddock.record.mission_report import comparison as methods
-from paddock.record.mission_report.charts import draw_costs, draw_gantt, draw_timeline
-from paddock.record.mission_report.comparison import Trial, draw_comparison, ranked
-from paddock.record.mission_report.document import comparison, document
+from paddock.record.mission_report import document as methods
+from paddock.record.mission_report.document import Trial, comparison, document, draw_comparison, ranked
+from paddock.record.mission_report.files import draw_costs, draw_gantt, draw_timeline
 from paddock.record.mission_report.html import report_html
 from paddock.record.mission_report.map_figure import ALARM, COLOURS, draw_routes, png, styled, svg
 from paddock.record.mission_report.text import (

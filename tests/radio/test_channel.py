@@ -9,7 +9,7 @@ from radio_messages import connect, links_of, messages_over
 
 from paddock.radio.air import BROADCAST, COUNT, DELIVERED
 from paddock.radio.messages import Messages
-from paddock.scenario.messages import MessagesSection
+from paddock.scenario.radio_types import MessagesSection
 
 LIGHT = 299_792_458.0  # m/s
 ALONE = {"window": (1, 1), "overhead": 1e-4}

@@ -162,13 +162,16 @@ def test_jammers_and_collisions_are_independent() -> None:
     assert 1.0 - both == pytest.approx((1.0 - jammed) * (1.0 - collided), abs=1e-6)
 
 
-@pytest.mark.parametrize("sharing", ["csma", "none"])
-def test_messages_collide_like_packets_of_links(sharing: str) -> None:
-    """A broadcast of 8192 bits, and one of 819: the share that arrives is that of simulated traffic."""
+@pytest.mark.parametrize("messages", [{"sharing": "aloha"}, {"sharing": "none"}, {"sense": -50.0}, {}])
+def test_messages_collide_like_packets_of_links(messages: dict[str, Any]) -> None:
+    """A broadcast of 8192 bits, and one of 819: the share that arrives is that of simulated traffic.
+
+    With CSMA nothing collides with transmissions of radios that the sender senses.
+    """
     stations = [{"name": name, "position": [x, 0, 10], "radio": "t"} for name, x in (("a", 0), ("b", 100))]
     others = [interferer(k, 50.0 + k, duty=0.03) for k in range(8)]
-    messages = {"sharing": sharing, "header_bits": 0, "overhead": 0, "mailbox": 4096, "slot": 1e-5}
-    radio = {"types": {"t": TYPE}, "stations": [*stations, *others], "messages": messages}
+    given = {"header_bits": 0, "overhead": 0, "mailbox": 4096, "slot": 1e-5, **messages}
+    radio = {"types": {"t": TYPE}, "stations": [*stations, *others], "messages": given}
     with paddock.load({"clock": {"rate": 100}, "radio": radio, "vehicles": [{"name": "v", "model": "point"}]}) as sim:
         for bits in (8192, 819):
             before = len(sim.radio.received("b"))
@@ -177,5 +180,30 @@ def test_messages_collide_like_packets_of_links(sharing: str) -> None:
                 sim.step(1)
             sim.step(5)
             lost = 1.0 - (len(sim.radio.received("b")) - before) / 600
-            given = np.full(8, 0.03), np.full(8, AIRTIME), bits / 4e6, 40_000
-            assert lost == pytest.approx(simulated(np.random.default_rng(2), *given), abs=0.06)  # three deviations
+            traffic = np.full(8, 0.03), np.full(8, AIRTIME), bits / 4e6, 40_000
+            expected = simulated(np.random.default_rng(2), *traffic) if messages else 0.0
+            assert lost == pytest.approx(expected, abs=0.06 if expected else 1e-9)  # three deviations
+
+
+def test_only_traffic_that_the_sender_does_not_sense_collides() -> None:
+    """Of two radios with a duty near b, a senses one; b itself has a duty, and a senses it, too."""
+    near, far = interferer(0, 30.0, duty=0.1), interferer(1, 30.0, duty=0.08, power=0.0)
+    stations = [
+        {"name": "a", "position": [0, 0, 10], "radio": "t"},
+        {"name": "b", "position": [100, 0, 10], "radio": {"type": "t", "duty": 0.05}},
+    ]
+    messages = {"header_bits": 0, "overhead": 0, "mailbox": 4096, "slot": 1e-5, "sense": -75.0}
+    types = {"t": {**TYPE, "power": 10.0}}
+    radio = {"types": types, "stations": [*stations, near, far], "messages": messages}
+    with paddock.load({"clock": {"rate": 100}, "radio": radio, "vehicles": [{"name": "v", "model": "point"}]}) as sim:
+        assert sim.radio.link("i0", "a").received > -75.0 > sim.radio.link("i1", "a").received
+        duties = np.array([0.1, 0.08, 0.05])
+        everything = simulated(np.random.default_rng(1), duties, np.full(3, AIRTIME), AIRTIME, 40_000)
+        assert sim.radio.link("a", "b").per == pytest.approx(everything, abs=0.012)  # of packets that begin at any time
+        for _ in range(1000):
+            sim.radio.send("a", "*", b"", bits=8192)
+            sim.step(1)
+        sim.step(5)
+        lost = 1.0 - len(sim.radio.received("b")) / 1000
+        hidden = simulated(np.random.default_rng(1), duties[1:2], np.array([AIRTIME]), AIRTIME, 40_000)
+        assert lost == pytest.approx(hidden, abs=0.035)  # three deviations

@@ -14,7 +14,7 @@ from paddock.radio.air import BROADCAST, COUNT, DELIVERED, EXPIRED, IDLE, NEVER,
 from paddock.radio.denial import CLOSED, REPEATS, denied_slots, floor_sum, idle_slots, slot_after
 from paddock.radio.links import BEGIN, BURST, BURST_ROWS, CYCLE, LENGTH, PERIOD, SHARE
 from paddock.radio.messages import Messages
-from paddock.scenario.messages import MessagesSection
+from paddock.scenario.radio_types import MessagesSection
 from paddock.world.archive import digest, pack, unpack
 
 SLOT, DIFS = 2e-5, 2

@@ -14,7 +14,7 @@ from paddock.compute.routine import routine
 from paddock.radio import diffraction as d
 from paddock.scenario.scenery import Obstacle
 from paddock.world.ground import RELIEF_RATE, RELIEF_X, RELIEF_Y, SLOPE_X
-from paddock.world.obstacles import obstacles_of
+from paddock.world.scenery import obstacles_of
 
 FREQUENCY = 2.4e9
 WAVELENGTH = 299_792_458.0 / FREQUENCY

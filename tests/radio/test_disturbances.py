@@ -9,6 +9,7 @@ import pytest
 
 from paddock.compute.threads import available_threads, limit_threads
 from paddock.radio.air_links import air_links
+from paddock.radio.denial import DENIED_ROWS
 from paddock.radio.disturbances import Disturbances, DisturbanceUpdate, placed_radios, unplaced_radios
 from paddock.radio.link_classes import classes_of
 from paddock.radio.link_update import LinkUpdate
@@ -124,7 +125,7 @@ def test_links_count_once_and_others_are_sensed_by_their_energy() -> None:
     others = DisturbanceUpdate(update, update.keep - update.margin).find(placed_radios(radios), tables)
     table, every = radios.table, all_pairs(radios)
     limits = np.full(n, 10.0**-7.0), np.full(n, 10.0**-6.5)
-    air = air_links(table, links, others, table[:3, :n], *limits, np.zeros((4, n), np.int64))
+    air = air_links(table, links, others, table[:3, :n], *limits, update.least, np.zeros((DENIED_ROWS, n), np.int64))
     linked = np.zeros((n, n), bool)
     linked[np.repeat(np.arange(n), np.diff(links.start)), links.peer] = True
     assert len(air.peer) == linked.sum() and air.decodes.sum() == links.up.sum()

@@ -22,7 +22,7 @@ from paddock.sensing.sensors.gnss import (
     satellites_above,
 )
 from paddock.sensing.site import Site
-from paddock.world.pose import Environment, Pose
+from paddock.world.columns import Environment, Pose
 
 CHIP = 1.023e6
 

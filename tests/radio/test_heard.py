@@ -16,8 +16,7 @@ from paddock.radio.air import (
     WHOLE_ROWS,
 )
 from paddock.radio.heard import HEARD_STATES, PREDICTED, FleetHeard, heard_targets, newest_numbers, visit_heard
-from paddock.world.columns import defaults_of
-from paddock.world.pose import Pose
+from paddock.world.columns import Pose, defaults_of
 
 
 def fleet(n: int, ages: float = 0.0, slots: int = 1) -> tuple[np.ndarray, FleetHeard]:

@@ -12,7 +12,7 @@ from paddock.errors import InvalidValueError, PaddockError
 from paddock.radio import air as c
 from paddock.radio.contents import decoded, encoded
 from paddock.radio.messages import Messages
-from paddock.scenario.messages import MessagesSection
+from paddock.scenario.radio_types import MessagesSection
 from paddock.world.archive import digest, pack, unpack
 
 JSON = st.recursive(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paddock.bench.radio_maps import build_town, gaussian_process, inverse_distance, nearest_neighbour, rms
+from paddock.bench.suites.radio import build_town, gaussian_process, inverse_distance, nearest_neighbour, rms
 from paddock.compute.threads import available_threads, limit_threads
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.radio.maps import RadioMap, RadioSamples, cross_validate, fit_map, load_map, places_of, read_samples

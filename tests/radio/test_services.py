@@ -10,7 +10,7 @@ from radio_messages import connect, links_of, messages_over
 from paddock.errors import PaddockError
 from paddock.radio import air as c
 from paddock.radio.messages import Messages
-from paddock.scenario.messages import MessagesSection
+from paddock.scenario.radio_types import MessagesSection
 from paddock.world.archive import digest, pack, unpack
 
 SLOT, OVERHEAD, HEADER = 2e-5, 1e-4, 272

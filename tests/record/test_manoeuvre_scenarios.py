@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import paddock
+from paddock.behaviour.paths import LaneChangeCourse
 from paddock.cli.main import exit_code
 from paddock.engine.simulation import Simulation
 from paddock.record.validation.courses import RADIUS, hit_cones
 from paddock.record.validation.manoeuvres import STEP_RISE, STEP_SPEED, STEP_START, TURN_SPEED
 from paddock.record.validation.proving_ground import TestCar
 from paddock.scenario import ScenarioError, demo_names, load_scenario, manoeuvre_names
-from paddock.world.lane_change import Course
 
 NAMES = ["acceleration", "iso_3888_2", "iso_4138", "iso_7401", "skidpad", "split_mu"]
 WIDTH = 1.829  # m, of the sedan
@@ -77,7 +77,7 @@ def test_the_double_lane_change_passes_and_fails() -> None:
         touched = {event.subject.partition("[")[0] for event in sim.events.since() if event.kind == "contact"}
         standing = sim.snapshot().fleet("cones_slow")
     x, y, ahead_x, ahead_y = np.moveaxis(np.array(places), 2, 0)
-    hits = hit_cones(x, y - [0.0, 24.0], ahead_x, ahead_y, Course(WIDTH), outline)
+    hits = hit_cones(x, y - [0.0, 24.0], ahead_x, ahead_y, LaneChangeCourse(WIDTH), outline)
     assert x[-1, 0] > 55.0
     assert hits[0] == 0 and hits[1] >= 3
     assert touched == {"cones_fast"}

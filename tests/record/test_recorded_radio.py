@@ -16,9 +16,15 @@ from paddock.cli.replay import _metric_lines
 from paddock.engine.events import Event
 from paddock.errors import PaddockError
 from paddock.record import Player, Recorder, metrics, open_run
-from paddock.record.radio import in_contact, link_colour, recorded_radio, snapshot_links
+from paddock.record.radio import (
+    in_contact,
+    link_colour,
+    message_summary,
+    recorded_radio,
+    recorded_traffic,
+    snapshot_links,
+)
 from paddock.record.radio_report import link_tables, traffic_lines, write_report
-from paddock.record.radio_traffic import message_summary, recorded_traffic
 from paddock.record.surroundings import described_radio
 from paddock.serve.replay import ReplaySource
 from paddock.world.archive import pack, unpack

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from paddock.behaviour.paths import LaneChangeCourse
 from paddock.cli.main import exit_code
 from paddock.errors import PaddockError
 from paddock.record.validation.courses import cone_hits, hit_cones, skidpad, skidpad_agreement
@@ -25,7 +26,6 @@ from paddock.record.validation.manoeuvres import (
     step_steer,
 )
 from paddock.record.validation.proving_ground import TestCar, checked_car, linear_bicycle
-from paddock.world.lane_change import Course
 
 G = 9.80665
 PLAIN = {"tyre_load_sensitivity": 0.0, "lift_front": 0.0, "lift_rear": 0.0}
@@ -47,20 +47,20 @@ def test_a_step_response_of_second_order() -> None:
 
 
 def test_the_course_of_iso_3888_2() -> None:
-    (a0, a1, a_right, a_left), (b0, b1, b_right, b_left), (c0, c1, c_right, c_left) = Course(1.8).lanes
+    (a0, a1, a_right, a_left), (b0, b1, b_right, b_left), (c0, c1, c_right, c_left) = LaneChangeCourse(1.8).lanes
     assert (a0, a1, b0, b1, c0, c1) == (0.0, 12.0, 25.5, 36.5, 49.0, 61.0)
     assert a_left - a_right == pytest.approx(1.1 * 1.8 + 0.25)
     assert b_left - b_right == pytest.approx(1.8 + 1.0)
     assert c_left - c_right == pytest.approx(3.0)  # 1.3 * 1.8 + 0.25 is less
     assert b_right - a_left == pytest.approx(1.0)
     assert b_right - c_left == pytest.approx(1.0)
-    lanes = Course(2.4).lanes
+    lanes = LaneChangeCourse(2.4).lanes
     assert lanes[2][3] - lanes[2][2] == pytest.approx(1.3 * 2.4 + 0.25)
-    assert len(Course(1.8).cones) == 30
+    assert len(LaneChangeCourse(1.8).cones) == 30
 
 
 def test_cones_under_the_outline_of_a_car() -> None:
-    course = Course(1.8)
+    course = LaneChangeCourse(1.8)
     x = np.linspace(-5.0, 66.0, 200)[:, None] + np.zeros((1, 3))
     y = np.array([[0.0, 0.3, 40.0]]) + 0.0 * x  # in the middle, 0.3 m to the left, far away
     hits = hit_cones(x, y, np.ones_like(x), np.zeros_like(x), course, (2.2, 0.9, 0.0))
@@ -110,7 +110,7 @@ def test_step_steer_braking_and_coast_down_of_the_sedan() -> None:
 
 def test_lane_change_at_two_speeds() -> None:
     car = TestCar("car.bicycle", "sedan")
-    course = Course(2.0 * car.outline()[1])
+    course = LaneChangeCourse(2.0 * car.outline()[1])
     hits, _ = cone_hits(car, course, np.array([40.0, 110.0]))
     assert hits[0].min() == 0.0
     assert hits[1].min() >= 3.0

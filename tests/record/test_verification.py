@@ -19,8 +19,8 @@ from paddock.record.reader import RecordedRun
 from paddock.record.rerun import Verification
 from paddock.record.writer import RecordingWriter
 from paddock.scenario import demo_names
-from paddock.wire.messages import recordings
-from paddock.wire.messages.recordings import StateHash
+from paddock.wire.messages import states
+from paddock.wire.messages.states import StateHash
 
 
 def about(sim: Simulation) -> None:
@@ -97,14 +97,14 @@ def test_a_tampered_command_is_found(record: Callable[..., Path], monkeypatch: p
         sim.command("red", throttle=0.5, at_tick=100)
         sim.step(200)
 
-    real = recordings.encode_action
+    real = states.encode_action
 
     def forged(action: Any) -> bytes:
         action.action["inputs"]["throttle"] = 0.5 + 1e-9
         return real(action)
 
     honest = verify(record(drive, "honest.mcap"))
-    monkeypatch.setattr(recordings, "encode_action", forged)
+    monkeypatch.setattr(states, "encode_action", forged)
     path = record(drive, "forged.mcap")
     monkeypatch.undo()
     result = verify(path)

@@ -13,8 +13,7 @@ from paddock.compute.threads import limit_threads
 from paddock.sensing.sensor import find_sensor
 from paddock.sensing.site import Site
 from paddock.sensing.suite import FleetSensor
-from paddock.world.columns import Floats, column_index, defaults_of
-from paddock.world.pose import Environment, Pose
+from paddock.world.columns import Environment, Floats, Pose, column_index, defaults_of
 
 TICK_RATE = 1000.0
 

@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
 from paddock.sensing.array_suite import FleetArraySensor, fleet_sensor
-from paddock.sensing.sensor import find_sensor
-from paddock.sensing.view import Around, Cones
-from paddock.world.columns import defaults_of
-from paddock.world.pose import Environment
+from paddock.sensing.sensor import Around, Cones, find_sensor
+from paddock.world.columns import Environment, defaults_of
 
 RATE = 1000.0
 

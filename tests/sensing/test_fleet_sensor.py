@@ -12,8 +12,7 @@ from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
 from paddock.sensing.sensor import ArraySensor, find_sensor, sensor_names
 from paddock.sensing.site import Site
 from paddock.sensing.suite import FleetSensor
-from paddock.world.columns import Floats, columns_of, defaults_of
-from paddock.world.pose import Environment, Pose
+from paddock.world.columns import Environment, Floats, Pose, columns_of, defaults_of
 
 NAMES = [
     name for name in sensor_names() if not isinstance(find_sensor(name), ArraySensor) and find_sensor(name).seen is None

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from paddock.compute.threads import limit_threads
 from paddock.sensing.rays import Beams, near_of, scan
-from paddock.sensing.view import BOX, FRUSTUM, NO_SOLIDS, NOWHERE, ROUND_BALL, ROUND_BAR, SOLID
-from paddock.world.obstacles import NOTHING
+from paddock.sensing.sensor import BOX, FRUSTUM, NO_SOLIDS, NOWHERE, ROUND_BALL, ROUND_BAR, SOLID
+from paddock.world.scenery import NOTHING
 
 REACH = 40.0
 

@@ -10,10 +10,8 @@ from paddock.compute.threads import limit_threads
 from paddock.errors import InvalidValueError
 from paddock.sensing.array_suite import fleet_sensor
 from paddock.sensing.rays import near_of
-from paddock.sensing.sensor import find_sensor
-from paddock.sensing.view import BOX, FRUSTUM, SOLID, Around, Cones
-from paddock.world.columns import defaults_of
-from paddock.world.pose import Environment
+from paddock.sensing.sensor import BOX, FRUSTUM, SOLID, Around, Cones, find_sensor
+from paddock.world.columns import Environment, defaults_of
 
 N = 4000  # vehicles: independent trials
 PERFECT = {

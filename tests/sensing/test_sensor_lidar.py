@@ -9,10 +9,8 @@ from scipy import stats
 from paddock.sensing.array_suite import fleet_sensor
 from paddock.sensing.rays import near_of
 from paddock.sensing.scanner import beams_of
-from paddock.sensing.sensor import find_sensor
-from paddock.sensing.view import BOX, SOLID, Around
-from paddock.world.columns import defaults_of
-from paddock.world.pose import Environment
+from paddock.sensing.sensor import BOX, SOLID, Around, find_sensor
+from paddock.world.columns import Environment, defaults_of
 
 
 def wall(distance: float) -> Around:

@@ -7,8 +7,7 @@ import pytest
 
 from paddock.errors import PaddockError, UnknownNameError
 from paddock.sensing.sensor import Sensor, find_sensor, sensor_names
-from paddock.world.columns import columns_of, filled
-from paddock.world.pose import Environment
+from paddock.world.columns import Environment, columns_of, filled
 
 SHIPPED = ["airspeed", "barometer", "compass", "gnss", "imu", "rangefinder", "wheel_speed"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from paddock.serve.methods.scenarios import named_schema
+from paddock.serve.methods import named_schema
 
 
 def _named(choice: str) -> tuple[dict[str, str], dict[str, Any]]:

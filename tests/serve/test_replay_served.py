@@ -20,9 +20,8 @@ from paddock.serve.live import LiveSource, handlers, serve_options, to_stderr
 from paddock.serve.replay import ReplaySource
 from paddock.wire import rpc
 from paddock.wire.stream.drawing import decode_lines
-from paddock.wire.stream.frames import FrameType, decode_tick
+from paddock.wire.stream.frames import FrameType, Splitter, StreamFrame, decode_tick, frames_in
 from paddock.wire.stream.positions import decode_positions
-from paddock.wire.stream.split import Splitter, StreamFrame, frames_in
 from paddock.world.ring import FrameGroup, FrameRingReader
 
 RING = f"paddock_test_replay_{os.getpid()}"  # tests of this file may run in several processes at once

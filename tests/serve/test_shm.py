@@ -12,9 +12,8 @@ import paddock
 from paddock.errors import PaddockError
 from paddock.serve.host import Host
 from paddock.wire.stream.drawing import decode_lines
-from paddock.wire.stream.frames import FrameType, decode_tick
+from paddock.wire.stream.frames import FrameType, decode_tick, frames_in
 from paddock.wire.stream.positions import decode_fpv, decode_positions, decode_telemetry
-from paddock.wire.stream.split import frames_in
 from paddock.world.ring import FrameGroup, FrameRingReader
 
 RING = f"paddock_test_shm_{os.getpid()}"  # tests of this file may run in several processes at once

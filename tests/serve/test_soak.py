@@ -42,13 +42,14 @@ while time.monotonic() < end:
 """
 UDP = """
 import socket, sys, time
-from paddock.wire.vds1 import Command, encode_command
+from paddock.wire.vds1 import CarCommand, encode_command
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
     udp.settimeout(1.0)
     end, sequence = time.monotonic() + float(sys.argv[2]), 0
     while time.monotonic() < end:
         sequence += 1
-        udp.sendto(encode_command(Command(sequence, 1, 0.0, 0.1, 0.2, 0.0, 1, False)), ("127.0.0.1", int(sys.argv[1])))
+        command = CarCommand(sequence, 1, 0.0, 0.1, 0.2, 0.0, 1, False)
+        udp.sendto(encode_command(command), ("127.0.0.1", int(sys.argv[1])))
         udp.recv(2048)
 """
 REMOTE = """

@@ -16,7 +16,7 @@ from paddock.sitl.adapter import AdapterError, Placed
 from paddock.sitl.adapters.world import WorldAdapter
 from paddock.sitl.bridge import Bridge
 from paddock.sitl.equipment import VEHICLES, standard_sensors
-from paddock.sitl.sensor_data import COLUMN, Floats, SensorData
+from paddock.sitl.vehicle_data import COLUMN, Floats, SensorData
 from paddock.world.frames import convert_position
 
 

@@ -9,7 +9,7 @@ from paddock.compute.kernel import kernel
 from paddock.scenario.loading import load_preset
 from paddock.vehicles.model import Placement, VehicleModel, find_model
 from paddock.vehicles.parts.car import Command, Parameters
-from paddock.world.pose import Environment
+from paddock.world.columns import Environment
 
 
 class Car:

@@ -12,7 +12,7 @@ from paddock.radio.links import no_links
 from paddock.radio.messages import Messages
 from paddock.radio.network import graph_of
 from paddock.radio.radios import COLUMN
-from paddock.scenario.messages import MessagesSection
+from paddock.scenario.radio_types import MessagesSection
 
 STREAM = 7919
 PACKET_BITS = 8192.0  # of the packets to which error rates refer
@@ -54,7 +54,7 @@ def messages_over(
     found = Messages(section, seed)
     alike = np.full(n, section.overhead), np.ones(n, np.int64), np.full(n, rate)
     group = np.arange(n) if group is None else np.asarray(group, np.int64)
-    found.fit(Devices(np.arange(1, n + 1) * STREAM, np.full(n, rate), *alike, group))
+    found.fit(Devices(np.arange(1, n + 1) * STREAM, np.full(n, rate), *alike, group, np.zeros(n)))
     connect(found, links, x)
     return found
 
@@ -67,4 +67,4 @@ def connect(messages: Messages, links: GivenLinks, x: Any = None, now: float = 0
     sense = np.full(n, 1e-9 if messages.section.sharing == "csma" else np.inf)
     denied = np.zeros((DENIED_ROWS, n), np.int64) if denied is None else denied
     given = no_links(n)._replace(**links._asdict()), no_disturbances(n), np.stack([at, np.zeros(n), np.zeros(n)])
-    messages.relink(air_links(table, *given, sense, np.full(n, np.inf), denied), graph_of(links), now)
+    messages.relink(air_links(table, *given, sense, np.full(n, np.inf), np.full(n, 1e-9), denied), graph_of(links), now)

@@ -4,8 +4,7 @@ from typing import Annotated, Any, NamedTuple
 
 from paddock.behaviour.rule import Nothing, Rule
 from paddock.vehicles.model import Desire
-from paddock.world.columns import Column
-from paddock.world.pose import Pose
+from paddock.world.columns import Column, Pose
 
 
 class Order(NamedTuple):

@@ -9,7 +9,7 @@ from shapely import LinearRing, LineString, Polygon
 
 from paddock import track
 from paddock.errors import InvalidValueError
-from paddock.track.inspection import problems
+from paddock.track.formula_student import problems
 from paddock.wire.tracks import TrackFile, write_track
 
 Floats = NDArray[np.float64]

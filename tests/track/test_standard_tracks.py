@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from paddock import track
-from paddock.track.inspection import figures, problems
+from paddock.track.formula_student import figures, problems
 
 
 def test_the_skidpad_has_the_dimensions_of_the_rules() -> None:

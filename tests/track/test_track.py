@@ -12,7 +12,7 @@ from shapely import LinearRing, LineString, Point
 from paddock import track
 from paddock.errors import InvalidValueError, UnknownNameError
 from paddock.track import TrackShapeError
-from paddock.track.inspection import problems
+from paddock.track.formula_student import problems
 from paddock.track.lines import locate_places
 
 Floats = NDArray[np.float64]

@@ -16,7 +16,7 @@ from paddock.record.recorder import Recorder
 from paddock.record.rerun import verify
 from paddock.vehicles.model import PartFunction, find_model
 from paddock.vehicles.parts.car import Command, Parameters
-from paddock.world.pose import Environment
+from paddock.world.columns import Environment
 
 HERE = __name__
 OTHERS = ("car.kinematic", "car.double_track", "car.full")

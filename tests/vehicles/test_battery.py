@@ -11,7 +11,7 @@ from paddock.compute.kernel import kernel
 from paddock.scenario.loading import load_preset
 from paddock.vehicles.model import Placement, find_model
 from paddock.vehicles.parts.battery import discharged, drive_strength, loaded_voltage, open_circuit
-from paddock.world.pose import Environment
+from paddock.world.columns import Environment
 
 G = 9.80665
 

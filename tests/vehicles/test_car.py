@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 from paddock.compute.kernel import kernel
 from paddock.vehicles.model import Desire, Placement, find_model, model_names
 from paddock.vehicles.parts.car import Command, Parameters, axle_loads
-from paddock.world.pose import Environment
+from paddock.world.columns import Environment
 
 LEVELS = ("car.kinematic", "car.bicycle")
 G = 9.80665

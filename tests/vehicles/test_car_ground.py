@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 import paddock
 from paddock.compute.threads import limit_threads
 from paddock.engine.simulation import Simulation
-from paddock.world.rotation import rotate
+from paddock.world.frames import rotate
 
 LEVELS = ("car.kinematic", "car.bicycle", "car.double_track", "car.full")
 G = 9.80665

@@ -11,7 +11,7 @@ from paddock.compute.kernel import kernel
 from paddock.compute.threads import limit_threads
 from paddock.vehicles.model import Placement, find_model, model_names
 from paddock.vehicles.parts.car import Command, Parameters
-from paddock.world.pose import Environment, Pose
+from paddock.world.columns import Environment, Pose
 
 G = 9.80665
 MASS, FRONT, REAR = 1500.0, 1.2, 1.5

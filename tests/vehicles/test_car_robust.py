@@ -10,7 +10,7 @@ from paddock.compute.twin import vectorised
 from paddock.scenario.loading import load_preset, preset_names
 from paddock.vehicles.model import Desire, Placement, find_model
 from paddock.vehicles.parts.car import Command, Parameters
-from paddock.world.pose import Environment
+from paddock.world.columns import Environment
 
 LEVELS = ("car.kinematic", "car.bicycle", "car.double_track", "car.full")
 STEPS = (1e-4, 1e-3, 0.01)

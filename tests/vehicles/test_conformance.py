@@ -16,8 +16,7 @@ from paddock.vehicles.models.point import MODEL, Command, Parameters, State
 from paddock.vehicles.models.point import place as point_place
 from paddock.vehicles.models.point import pose as point_pose
 from paddock.vehicles.models.point import step as point_step
-from paddock.world.columns import Column
-from paddock.world.pose import Environment, Pose
+from paddock.world.columns import Column, Environment, Pose
 
 LONG = ("quad", "car.kinematic", "car.bicycle", "car.double_track", "car.full", "plane", "fixed_wing", "prop.crate")
 """Models whose kernels and float32 twin take seconds to compile."""

@@ -23,8 +23,7 @@ from paddock.vehicles.models.fixed_wing import (
     pose,
     step,
 )
-from paddock.world.columns import columns_of
-from paddock.world.pose import Environment, Pose
+from paddock.world.columns import Environment, Pose, columns_of
 
 P, W = Parameters(), Environment()
 G = W.gravity

@@ -14,8 +14,7 @@ from paddock.errors import PaddockError
 from paddock.vehicles.fmu.export import export_fmu, unit_exponents
 from paddock.vehicles.fmu.imported import _callbacks, _messages
 from paddock.vehicles.model import Placement, find_model
-from paddock.world.columns import defaults_of
-from paddock.world.pose import Environment
+from paddock.world.columns import Environment, defaults_of
 
 fmpy = pytest.importorskip("fmpy")
 from fmpy.fmi1 import FMICallException  # noqa: E402

@@ -16,7 +16,7 @@ from paddock.vehicles.parts.car import Command as CarCommand
 from paddock.vehicles.parts.car import Parameters as CarParameters
 from paddock.vehicles.parts.quad import Command as QuadCommand
 from paddock.vehicles.parts.quad import Parameters as QuadParameters
-from paddock.world.pose import Environment
+from paddock.world.columns import Environment
 
 W = Environment()
 

@@ -17,7 +17,7 @@ from paddock.scenario.loading import load_preset
 from paddock.vehicles.model import Desire, Placement, find_model
 from paddock.vehicles.models.plane import guide, place, pose, step, trim
 from paddock.vehicles.parts.plane import Command, Parameters, State, air_flow, attitude
-from paddock.world.pose import Environment
+from paddock.world.columns import Environment
 
 W = Environment()
 G, RHO = W.gravity, W.air_density

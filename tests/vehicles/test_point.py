@@ -6,7 +6,7 @@ import pytest
 
 from paddock.vehicles.model import Desire, Placement
 from paddock.vehicles.models.point import Command, Parameters, State, energy, guide, place, pose, step
-from paddock.world.pose import Environment
+from paddock.world.columns import Environment
 
 P, W = Parameters(), Environment()
 

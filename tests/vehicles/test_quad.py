@@ -31,8 +31,7 @@ from paddock.vehicles.parts.quad import (
     body,
 )
 from paddock.vehicles.parts.quad_control import actual_rate
-from paddock.world.columns import columns_of
-from paddock.world.pose import Environment
+from paddock.world.columns import Environment, columns_of
 
 MODEL = find_model("quad")
 PRESETS = preset_names("quad")

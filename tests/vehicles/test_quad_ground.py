@@ -11,7 +11,7 @@ from paddock.compute.quaternion import rotate
 from paddock.scenario.loading import load_preset
 from paddock.vehicles.model import Placement, find_model
 from paddock.vehicles.parts.quad import MOTORS, Command, Parameters, State
-from paddock.world.pose import Environment
+from paddock.world.columns import Environment
 
 MODEL = find_model("quad")
 G = 9.80665

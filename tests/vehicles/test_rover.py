@@ -22,7 +22,7 @@ from paddock.vehicles.models.rover import (
     sine_ratio,
     step,
 )
-from paddock.world.pose import Environment
+from paddock.world.columns import Environment
 
 P, W = Parameters(), Environment()
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from paddock.scenario import bundled_path
-from paddock.wire.vds1 import Command, State, decode, encode_command
+from paddock.wire.vds1 import CarCommand, CarState, decode, encode_command
 
 Image = pytest.importorskip("PIL.Image", reason="the package pillow is not installed")
 
@@ -255,10 +255,10 @@ def test_a_guest_joins_the_race_from_the_page_and_over_udp(serve: Any, open_page
         numbers, seen = count(1), set()  # of commands; ids in states
 
         def pushed() -> bool:
-            command = Command(next(numbers), 100, 0.0, steer=0.0, throttle=0.6, brake=0.0)
+            command = CarCommand(next(numbers), 100, 0.0, steer=0.0, throttle=0.6, brake=0.0)
             link.sendto(encode_command(command), ("127.0.0.1", served.host.addresses["vds1"]["port"]))
             state = decode(link.recv(2048))
-            seen.add(state.vehicle if isinstance(state, State) else None)
+            seen.add(state.vehicle if isinstance(state, CarState) else None)
             return 100 in seen and throttle(sim, "guest") == pytest.approx(0.6)
 
         window.until(pushed)

@@ -16,7 +16,7 @@ from paddock.errors import InvalidValueError
 from paddock.wire import WireError, ardupilot_json
 from paddock.wire.ardupilot_json import (
     ServoPacket,
-    State,
+    SimulatorState,
     decode_servos,
     decode_state,
     encode_servos,
@@ -28,7 +28,9 @@ THREE = st.tuples(FINITE, FINITE, FINITE)
 U16 = st.integers(0, 65535)
 NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*([eE][-+]?\d+)?|\.\d+)")
 
-REST = State(1.5, (0.0, 0.0, 0.0), (0.0, 0.0, -9.80665), (1.0, -2.0, -3.0), (0.1, 0.2, 0.3), (1.0, 0.0, 0.0, 0.0))
+REST = SimulatorState(
+    1.5, (0.0, 0.0, 0.0), (0.0, 0.0, -9.80665), (1.0, -2.0, -3.0), (0.1, 0.2, 0.3), (1.0, 0.0, 0.0, 0.0)
+)
 
 
 class Written(float):
@@ -135,7 +137,9 @@ def test_a_search_finds_every_required_number(
     velocity: tuple[float, float, float],
     quaternion: tuple[float, float, float, float],
 ) -> None:
-    line = encode_state(State(timestamp, gyro, accel, position, velocity, quaternion, velocity_wind=(7.0, 8.0, 9.0)))
+    line = encode_state(
+        SimulatorState(timestamp, gyro, accel, position, velocity, quaternion, velocity_wind=(7.0, 8.0, 9.0))
+    )
     text = line.decode()
     assert " " not in text and text[0] == text[-1] == "\n" and text.count("\n") == 2
     assert search(text, "", "timestamp") == written([timestamp])

@@ -26,54 +26,50 @@ from paddock.wire.messages.markers import (
     decode_marker_command,
     encode_marker_command,
 )
-from paddock.wire.messages.recordings import (
-    REASONS,
-    ActionMessage,
-    EventMessage,
-    RunStart,
-    StateHash,
-    decode_action,
-    decode_event,
-    decode_run_start,
-    decode_state_hash,
-    encode_action,
-    encode_event,
-    encode_run_start,
-    encode_state_hash,
-)
-from paddock.wire.messages.replies import (
-    ControlAck,
-    ControlRequestMessage,
-    Done,
-    Error,
-    Reply,
-    ResultMessage,
-    Welcome,
-    decode_reply,
-    encode_reply,
-)
 from paddock.wire.messages.requests import (
     Call,
+    ControlAck,
+    ControlRequestMessage,
     Direct,
+    Done,
+    Error,
     Goodbye,
     Heartbeat,
     Hello,
+    Reply,
     RequestMessage,
+    ResultMessage,
+    Welcome,
+    decode_reply,
     decode_request,
+    encode_reply,
     encode_request,
     request_id,
 )
 from paddock.wire.messages.states import (
+    REASONS,
+    ActionMessage,
+    EventMessage,
     FleetMessage,
     RosterMessage,
-    State,
+    RunStart,
+    StateHash,
+    StateMessage,
     StateUpdate,
     arranged,
+    decode_action,
+    decode_event,
     decode_roster,
+    decode_run_start,
     decode_state,
+    decode_state_hash,
     decode_state_update,
+    encode_action,
+    encode_event,
     encode_roster,
+    encode_run_start,
     encode_state,
+    encode_state_hash,
     encode_state_update,
 )
 from paddock.wire.stream.drawing import MarkerKind
@@ -243,7 +239,7 @@ def test_recorded_states_round_trip_in_their_precision(
     roster: RosterMessage, form: tuple[str, str], seed: int, known: bool
 ) -> None:
     blocks = blocks_of(roster, seed, form[1])
-    state = State(5, 0.25, 1, roster.number, blocks, form[0], None if known else roster)
+    state = StateMessage(5, 0.25, 1, roster.number, blocks, form[0], None if known else roster)
     found = decode_state(encode_state(state))
     assert same(flat(state), found)
     assert same(blocks, arranged(found.blocks, roster))
@@ -341,7 +337,7 @@ def test_blocks_are_float64_little_endian_in_c_order() -> None:
     for form in (block, np.asfortranarray(block)):
         message = pb.StateUpdate.FromString(encode_state_update(StateUpdate(1, 0.1, 2.0, 0, 4, (form,))))
         assert message.blocks[0] == struct.pack("<6d", 1, 2, 3, 4, 5, 6)
-    message = pb.State.FromString(encode_state(State(1, 0.1, 0, 4, (block,), "single")))
+    message = pb.State.FromString(encode_state(StateMessage(1, 0.1, 0, 4, (block,), "single")))
     assert message.blocks[0] == struct.pack("<6f", 1, 2, 3, 4, 5, 6)
 
 
@@ -552,7 +548,7 @@ def test_other_unreadable_values_are_not_sent() -> None:
     with pytest.raises(InvalidValueError, match="sim_time must be a finite number"):
         encode_reply(Reply(1, 1, math.nan, Done()))
     with pytest.raises(InvalidValueError, match="precision is one of double, single"):
-        encode_state(State(1, 0.0, 0, 1, (), "half"))
+        encode_state(StateMessage(1, 0.0, 0, 1, (), "half"))
     roster = RosterMessage(1, (FleetMessage("a", "car", "car.bicycle", ("x",), np.array([1]), np.array([0]), True),))
     with pytest.raises(InvalidValueError, match=r"have the shapes \[\(1, 1\)\]"):
         encode_state_update(StateUpdate(1, 0.0, 0.0, 0, 1, (np.zeros((1, 2)),), roster))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from paddock.wire import WireError
-from paddock.wire.messages import markers, recordings, replies, requests, states
+from paddock.wire.messages import markers, requests, states
 from paddock.wire.messages.requests import Direct
 
 FEW, MANY = 5_000, 100_000  # inputs for each decoder
@@ -34,39 +34,37 @@ BODIES = (
     requests.Call("spawn", {"fields": {"pose": [0, 0, 1.5], "at": np.ones(3), "far": math.inf}}, b"blob"),
 )
 ANSWERS = (
-    replies.Error("unknown_name", "unknown vehicle"),
-    replies.Welcome("0.1", "client-1", 1000.0, 0, 2.0),
-    replies.ResultMessage({"imu": {"ax": np.ones(4), "ids": np.arange(3)}}, b"blob"),
-    replies.ControlRequestMessage(9, 0.5, ("red",), UPDATE),
+    requests.Error("unknown_name", "unknown vehicle"),
+    requests.Welcome("0.1", "client-1", 1000.0, 0, 2.0),
+    requests.ResultMessage({"imu": {"ax": np.ones(4), "ids": np.arange(3)}}, b"blob"),
+    requests.ControlRequestMessage(9, 0.5, ("red",), UPDATE),
 )
-ACTION = recordings.ActionMessage(
-    4, 1, "alice", "control", {"target": np.array([1, 2]), "inputs": {"steer": np.ones(2)}}
-)
+ACTION = states.ActionMessage(4, 1, "alice", "control", {"target": np.array([1, 2]), "inputs": {"steer": np.ones(2)}})
 DECODERS: dict[str, tuple[Callable[[bytes], Any], tuple[bytes, ...]]] = {
     "request": (
         requests.decode_request,
         tuple(requests.encode_request(requests.RequestMessage(5, b, "t")) for b in BODIES),
     ),
-    "reply": (replies.decode_reply, tuple(replies.encode_reply(replies.Reply(5, 6, 0.5, b)) for b in ANSWERS)),
+    "reply": (requests.decode_reply, tuple(requests.encode_reply(requests.Reply(5, 6, 0.5, b)) for b in ANSWERS)),
     "state update": (states.decode_state_update, (states.encode_state_update(UPDATE),)),
     "state": (
         states.decode_state,
-        (states.encode_state(states.State(9, 0.5, 0, 3, UPDATE.blocks, "single", ROSTER)),),
+        (states.encode_state(states.StateMessage(9, 0.5, 0, 3, UPDATE.blocks, "single", ROSTER)),),
     ),
     "roster": (states.decode_roster, (states.encode_roster(ROSTER),)),
     "markers": (
         markers.decode_marker_command,
         (markers.encode_marker_command(markers.PutMarkers((MARKER, MARKER))),),
     ),
-    "action": (recordings.decode_action, (recordings.encode_action(ACTION),)),
-    "state hash": (recordings.decode_state_hash, (recordings.encode_state_hash(recordings.StateHash(9, 0, "ab12")),)),
+    "action": (states.decode_action, (states.encode_action(ACTION),)),
+    "state hash": (states.decode_state_hash, (states.encode_state_hash(states.StateHash(9, 0, "ab12")),)),
     "run start": (
-        recordings.decode_run_start,
-        (recordings.encode_run_start(recordings.RunStart(1, 7, {"seed": 7}, {"paddock": "0.1"}, "reset", b"s")),),
+        states.decode_run_start,
+        (states.encode_run_start(states.RunStart(1, 7, {"seed": 7}, {"paddock": "0.1"}, "reset", b"s")),),
     ),
     "event": (
-        recordings.decode_event,
-        (recordings.encode_event(recordings.EventMessage(1, 2, "spawned", "red", "one")),),
+        states.decode_event,
+        (states.encode_event(states.EventMessage(1, 2, "spawned", "red", "one")),),
     ),
 }
 

@@ -17,7 +17,7 @@ from hypothesis.extra import numpy as hnp
 from paddock.errors import InvalidValueError
 from paddock.wire import WireError
 from paddock.wire.layout import Field, Record, TailField
-from paddock.wire.stream.commands import encode_commands
+from paddock.wire.stream.columns import encode_commands
 from paddock.wire.stream.drawing import (
     MARKER,
     MarkerKind,
@@ -288,8 +288,8 @@ def test_decoding_copies_nothing() -> None:
 
 def test_a_client_that_decodes_and_commands_never_loads_numba() -> None:
     program = (
-        "import sys, paddock.wire.stream.split, paddock.wire.stream.drawing\n"
-        "from paddock.wire.stream.commands import encode_commands\n"
+        "import sys, paddock.wire.stream.frames, paddock.wire.stream.drawing\n"
+        "from paddock.wire.stream.columns import encode_commands\n"
         "from paddock.wire.stream.positions import decode_positions\n"
         "encode_commands([1], ['steer'], [[0.5]]); decode_positions(bytes(4))\n"
         "sys.exit('numba' in sys.modules)"

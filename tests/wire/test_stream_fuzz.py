@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 
 from paddock.wire import WireError, rpc
-from paddock.wire.stream.columns import Block, decode_columns, encode_columns
-from paddock.wire.stream.commands import decode_commands, encode_commands
+from paddock.wire.stream.columns import Block, decode_columns, decode_commands, encode_columns, encode_commands
 from paddock.wire.stream.drawing import (
     MarkerKind,
     MarkerRecord,
@@ -27,7 +26,15 @@ from paddock.wire.stream.drawing import (
     encode_markers,
     encode_spheres,
 )
-from paddock.wire.stream.frames import EventRecord, Tick, decode_events, decode_tick, encode_events, encode_tick
+from paddock.wire.stream.frames import (
+    EventRecord,
+    Splitter,
+    Tick,
+    decode_events,
+    decode_tick,
+    encode_events,
+    encode_tick,
+)
 from paddock.wire.stream.positions import (
     Poses,
     decode_fpv,
@@ -39,7 +46,6 @@ from paddock.wire.stream.positions import (
     encode_positions,
     encode_telemetry,
 )
-from paddock.wire.stream.split import Splitter
 
 INPUTS = [8_000, pytest.param(150_000, marks=pytest.mark.soak)]
 BATCH = 1_000

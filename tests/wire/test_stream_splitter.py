@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.wire import WireError
-from paddock.wire.stream.frames import FrameType
-from paddock.wire.stream.split import JsonLine, Splitter, StreamFrame, frames_in
+from paddock.wire.stream.frames import FrameType, JsonLine, Splitter, StreamFrame, frames_in
 
 LIMIT = 1000
 

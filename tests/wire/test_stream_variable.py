@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as hnp
 
 from paddock.errors import InvalidValueError
 from paddock.wire import WireError
-from paddock.wire.stream.commands import decode_commands, encode_commands
+from paddock.wire.stream.columns import decode_commands, encode_commands
 from paddock.wire.stream.drawing import (
     MarkerFlag,
     MarkerKind,

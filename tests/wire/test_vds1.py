@@ -18,9 +18,9 @@ from paddock.wire.vds1 import (
     STATE_NAMES,
     STATE_RECORD,
     SUBSCRIBE_RECORD,
-    Command,
+    CarCommand,
+    CarState,
     Cookie,
-    State,
     Subscribe,
     decode,
     decode_states,
@@ -104,14 +104,14 @@ def test_the_51_values_have_the_order_of_the_specification() -> None:
 
 
 def test_messages_packed_by_hand_are_read() -> None:
-    assert decode(COMMAND) == Command(17, 3, 2.5, 0.1, 0.5, 0.0, 1, False, None, None)
-    assert decode(STATE) == State(17, 3, 2.5, tuple(map(float, range(51))))
+    assert decode(COMMAND) == CarCommand(17, 3, 2.5, 0.1, 0.5, 0.0, 1, False, None, None)
+    assert decode(STATE) == CarState(17, 3, 2.5, tuple(map(float, range(51))))
     assert decode(SUBSCRIBE) == Subscribe(17, 3, 2.5)
     cookie = decode(COOKIE)
     assert isinstance(cookie, Cookie) and cookie == (17, 3, 2.5) and encode_subscribe(cookie.echo) == SUBSCRIBE
     assert decode(memoryview(bytearray(COMMAND))) == decode(COMMAND)
     used = decode(sealed(header(1) + command_body(-0.2, 0.0, 1.0, -1, 1, (1.5, 20.0))))
-    assert used == Command(17, 3, 2.5, -0.2, 0.0, 1.0, -1, True, 1.5, 20.0)
+    assert used == CarCommand(17, 3, 2.5, -0.2, 0.0, 1.0, -1, True, 1.5, 20.0)
 
 
 def test_padding_is_ignored() -> None:
@@ -121,7 +121,7 @@ def test_padding_is_ignored() -> None:
 
 
 def test_messages_are_packed_as_by_hand() -> None:
-    assert encode_command(Command(17, 3, 2.5, 0.1, 0.5, 0.0)) == COMMAND
+    assert encode_command(CarCommand(17, 3, 2.5, 0.1, 0.5, 0.0)) == COMMAND
     assert encode_subscribe(Subscribe(17, 3, 2.5)) == SUBSCRIBE
     assert encode_cookie(Cookie(17, 3, 2.5)) == COOKIE
     assert encode_states([3], [17], 2.5, np.arange(51.0)[:, None])[0].tobytes() == STATE
@@ -169,7 +169,7 @@ def test_errors_list_the_valid_values() -> None:
 
 
 COMMANDS = st.builds(
-    Command,
+    CarCommand,
     U32,
     U32,
     FINITE,
@@ -184,7 +184,7 @@ COMMANDS = st.builds(
 
 
 @given(COMMANDS)
-def test_a_command_round_trips(command: Command) -> None:
+def test_a_command_round_trips(command: CarCommand) -> None:
     assert decode(encode_command(command)) == command
 
 
@@ -208,14 +208,14 @@ def test_states_round_trip(n: int, seed: int, time: float) -> None:
             assert states[name].tobytes() == values[row].tobytes()
     for row in range(n):
         one = decode(datagrams[row].tobytes())
-        assert isinstance(one, State)
+        assert isinstance(one, CarState)
         assert np.array(one.values).tobytes() == values[:, row].tobytes()
         assert zlib.crc32(datagrams[row, :-4].tobytes()) == int(states["crc"][row])
 
 
 def test_a_state_by_names() -> None:
     state = decode(STATE)
-    assert isinstance(state, State)
+    assert isinstance(state, CarState)
     assert state.named()["yaw"] == 5.0 and state.named()["force_y_rr"] == 50.0
 
 
@@ -240,14 +240,14 @@ def test_half_a_state_is_refused() -> None:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (Command(-1, 1, 0.0, 0.0, 0.0, 0.0), "cannot be sent"),
-        (Command(0, 2**32, 0.0, 0.0, 0.0, 0.0), "cannot be sent"),
-        (Command(0, 1, 0.0, math.nan, 0.0, 0.0), "steer nan"),
-        (Command(0, 1, 0.0, 0.0, 0.0, 0.0, 3), "gear 3 one of -1, 0, 1"),
-        (Command(0, 1, 0.0, 0.0, 0.0, 0.0, aux_speed=math.inf), "finite or NaN"),
+        (CarCommand(-1, 1, 0.0, 0.0, 0.0, 0.0), "cannot be sent"),
+        (CarCommand(0, 2**32, 0.0, 0.0, 0.0, 0.0), "cannot be sent"),
+        (CarCommand(0, 1, 0.0, math.nan, 0.0, 0.0), "steer nan"),
+        (CarCommand(0, 1, 0.0, 0.0, 0.0, 0.0, 3), "gear 3 one of -1, 0, 1"),
+        (CarCommand(0, 1, 0.0, 0.0, 0.0, 0.0, aux_speed=math.inf), "finite or NaN"),
     ],
 )
-def test_unreadable_values_are_not_sent(command: Command, message: str) -> None:
+def test_unreadable_values_are_not_sent(command: CarCommand, message: str) -> None:
     with pytest.raises(InvalidValueError, match=message):
         encode_command(command)
 

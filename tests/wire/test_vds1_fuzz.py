@@ -11,12 +11,20 @@ import pytest
 from numpy.typing import NDArray
 
 from paddock.wire import WireError
-from paddock.wire.vds1 import Command, Subscribe, decode, decode_states, encode_command, encode_states, encode_subscribe
+from paddock.wire.vds1 import (
+    CarCommand,
+    Subscribe,
+    decode,
+    decode_states,
+    encode_command,
+    encode_states,
+    encode_subscribe,
+)
 
 Bytes = NDArray[np.uint8]
 REASONS = {"length", "magic", "version", "type", "crc", "value"}
 VALID = (
-    encode_command(Command(1, 2, 3.0, 0.1, 0.2, 0.3)),
+    encode_command(CarCommand(1, 2, 3.0, 0.1, 0.2, 0.3)),
     encode_subscribe(Subscribe(1)),
     encode_states([1], [2], 3.0, np.linspace(-1.0, 1.0, 51)[:, None])[0].tobytes(),
 )
@@ -92,7 +100,7 @@ def test_commands_that_are_read_are_sound() -> None:
         except WireError:
             continue
         read += 1
-        assert isinstance(command, Command)
+        assert isinstance(command, CarCommand)
         assert all(map(math.isfinite, command[3:6])) and command.gear in (-1, 0, 1)
     assert read > 200
 

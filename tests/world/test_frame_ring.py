@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from paddock.errors import PaddockError, UnknownNameError
-from paddock.wire.shm import CONTROL, DATA, SLOT
+from paddock.wire.stream.frames import SHM_CONTROL, SHM_DATA, SHM_SLOT
 from paddock.world.ring import FrameRingReader, FrameRingWriter, OverwrittenError, RingClosedError
 
 
@@ -45,10 +45,10 @@ def test_bytes_match_the_documented_layout() -> None:
         at = words[6] + (4 % 3) * words[5]
         assert struct.unpack_from("<QQQddII", data.buf, at) == (8, 10, 4, 0.4, 1e9 + 4, 2, 3)
         assert bytes(data.buf[at + 64 : at + 74]) == b"\x04" * 10
-        head = np.frombuffer(data.buf, DATA.dtype, 1)[0]
-        drawn = int(np.frombuffer(control.buf, CONTROL.dtype, 1)[0]["token"])
+        head = np.frombuffer(data.buf, SHM_DATA.dtype, 1)[0]
+        drawn = int(np.frombuffer(control.buf, SHM_CONTROL.dtype, 1)[0]["token"])
         assert (head["slots"], head["latest"], head["token"]) == (3, 4, drawn)
-        slot = np.frombuffer(data.buf, SLOT.dtype, 1, at)[0]
+        slot = np.frombuffer(data.buf, SHM_SLOT.dtype, 1, at)[0]
         assert (slot["lock"], slot["size"], slot["tick"], slot["sim_time"], slot["roster"]) == (8, 10, 4, 0.4, 3)
         del head, slot  # they look at the memory
         control.close()

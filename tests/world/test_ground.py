@@ -11,9 +11,8 @@ from paddock.compute.kernel import KernelSpec, Rows, kernel, shared_tuple
 from paddock.compute.routine import routine
 from paddock.compute.twin import rebound
 from paddock.scenario.scenery import GroundSection
-from paddock.world.ground import UNEVEN, Ground, Surface, ground_of, surface, surface_of, uneven_surface
-from paddock.world.pose import Environment
-from paddock.world.roughness import rough_tile
+from paddock.world.columns import Environment
+from paddock.world.ground import UNEVEN, Ground, Surface, ground_of, rough_tile, surface, surface_of, uneven_surface
 
 VALUES = np.array(Environment(mu=0.8, ground_z=2.0))
 

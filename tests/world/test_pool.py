@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.world.pool import _UNUSED, BufferPool, Bytes, _references, frozen
+from paddock.world.layout import _UNUSED, BufferPool, Bytes, _references, frozen
 from paddock.world.shared_memory import SharedSegment, data_path
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation, Slerp
 
 from paddock.errors import InvalidValueError
-from paddock.world.rotation import (
+from paddock.world.frames import (
     as_floats,
     euler_from_quaternion,
     quaternion_conjugate,

@@ -10,9 +10,8 @@ from paddock.compute.kernel import shared_tuple
 from paddock.compute.threads import limit_threads
 from paddock.errors import PaddockError
 from paddock.scenario import load_scenario
-from paddock.world.obstacles import Obstacles, ray_box, ray_round
-from paddock.world.pose import Environment
-from paddock.world.scenery import SCENIC, Scenery, cast_scenery, scenery_of, scenery_tree
+from paddock.world.columns import Environment
+from paddock.world.scenery import SCENIC, Obstacles, Scenery, cast_scenery, ray_box, ray_round, scenery_of, scenery_tree
 
 BOX = {"box": {"center": [10, 0], "size": [2, 4, 3]}}
 TURNED = {"name": "crate", "box": {"center": [0, 30, 1], "size": [2, 2, 2], "heading": 0.25 * np.pi}}

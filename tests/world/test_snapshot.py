@@ -11,9 +11,8 @@ import pytest
 
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
 from paddock.world.archive import pack
-from paddock.world.layout import POSE, FleetLayout, Layout
-from paddock.world.pool import BufferPool
-from paddock.world.pose import Pose
+from paddock.world.columns import Pose
+from paddock.world.layout import POSE, BufferPool, FleetLayout, Layout
 from paddock.world.snapshot import ANGULAR_VELOCITY, ORIENTATION, POSITION, VELOCITY, Snapshot, SnapshotWriter
 
 

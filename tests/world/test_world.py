@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from paddock.errors import PaddockError, UnknownNameError
 from paddock.world.archive import pack, unpack
-from paddock.world.columns import Column, defaults_of
+from paddock.world.columns import Column, Environment, defaults_of
 from paddock.world.fleet import Fleet
-from paddock.world.pose import Environment
 from paddock.world.world import LARGEST_ID, World
 
 

@@ -13,9 +13,8 @@ from paddock.compute.math import clamp, floor, maximum, minimum, sqrt, table_ind
 from paddock.compute.neighbours import NeighbourGrid, NeighbourSpec
 from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.errors import InvalidValueError
-from paddock.world.columns import column_index
-from paddock.world.obstacles import Obstacles
-from paddock.world.pose import Pose
+from paddock.world.columns import Pose, column_index
+from paddock.world.scenery import Obstacles
 
 ROWS = [Pose._fields.index(name) for name in ("x", "y", "z", "vx", "vy", "vz")]
 LEAD = 0.5  # s: it gives way from twice the distance and the way in this time
@@ -120,7 +119,7 @@ def _avoid_obstacles(
         urges[2, i] += seen[7, i] * g.z
 
 
-avoid_obstacles = parallel_routine(_avoid_obstacles)
+avoid_obstacles = parallel_routine(_avoid_obstacles, items=lambda seen, n, *_: n)
 
 
 class Avoidance:

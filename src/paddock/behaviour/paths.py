@@ -1,6 +1,7 @@
-"""Paths: listed points, or a shape."""
+"""Paths: listed points, or a shape, such as the course of ISO 3888-2 (double lane change) with its lanes and cones."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
@@ -9,13 +10,14 @@ import numpy as np
 from paddock.compute import arrays
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.track.lines import evenly, smooth_curve
-from paddock.world.columns import Floats
-from paddock.world.lane_change import SECTIONS, Course
-from paddock.world.pose import FARTHEST
+from paddock.world.columns import FARTHEST, Floats
 
 MOST_POINTS = 100_000
 """Maximum number of points of one path."""
 CIRCUIT = "circuit"  # the shape that has points of its own
+LANE_SECTIONS = (12.0, 13.5, 11.0, 12.5, 12.0)  # m: entry lane, change, side lane, change, exit lane
+LANES_APART = 1.0  # m between the left edge of the entry lane and the right edge of the side lane
+CONE_ROW = 5  # cones on each side of a lane
 
 
 def path_points(given: Any, where: str = "") -> Floats:
@@ -135,6 +137,63 @@ def circle(radius: float, x: float, y: float, z: float, spacing: float) -> Float
     return np.stack([x + radius * arrays.cos(angle), y + radius * arrays.sin(angle), np.full(count, z)], axis=1)
 
 
+@dataclass(frozen=True)
+class LaneChangeCourse:
+    """The lanes for a car of one width; x = 0 is the entry, y = 0 the middle of the entry lane."""
+
+    width: float  # m, of the car
+
+    @property
+    def lanes(self) -> tuple[tuple[float, float, float, float], ...]:
+        """First and last x, right and left edge of the three lanes, m."""
+        entry = 0.5 * (1.1 * self.width + 0.25)
+        side, leave = self.width + 1.0, max(1.3 * self.width + 0.25, 3.0)
+        ends = np.cumsum((0.0, *LANE_SECTIONS)).tolist()
+        return (
+            (ends[0], ends[1], -entry, entry),
+            (ends[2], ends[3], entry + LANES_APART, entry + LANES_APART + side),
+            (ends[4], ends[5], entry - leave, entry),
+        )
+
+    @property
+    def cones(self) -> Floats:
+        """The inner edges (k, 2) of the cones, m: along the right, then along the left edge of each lane."""
+        return self.cone_middles(0.0)
+
+    def cone_middles(self, radius: float) -> Floats:
+        """Return the middles (k, 2) of cones of a radius (m) that stand at the edges, outside of the lanes."""
+        return np.array(
+            [
+                (x, y + outwards * radius)
+                for first, last, *edges in self.lanes
+                for y, outwards in zip(edges, (-1.0, 1.0), strict=True)
+                for x in np.linspace(first, last, CONE_ROW).tolist()
+            ]
+        )
+
+    def line(self, x: Floats, early: Floats | float, cut: Floats | float) -> Floats:
+        """Return the y of a line to drive: the middles of the lanes, joined smoothly.
+
+        A change begins `early` (m) before the end of a lane; the side lane is cut short by `cut` (m).
+        """
+        (_, a, *one), (b, c, *two), (d, _, *three) = self.lanes
+        middles = [0.5 * sum(edges) for edges in (one, two, three)]
+        out = np.clip((x - (a - early)) / (b - a + early), 0.0, 1.0)
+        back = np.clip((x - (c - early)) / (d - c + early), 0.0, 1.0)
+        side, leave = middles[1] - cut, middles[2]
+        return middles[0] + (side - middles[0]) * _smooth(out) + (leave - side) * _smooth(back)
+
+
+def course_cones(width: float, radius: float) -> Floats:
+    """Return the middles (k, 2) of the cones of the course for a car of a width, m."""
+    return LaneChangeCourse(width).cone_middles(radius)
+
+
+def _smooth(share: Floats) -> Floats:
+    """Return a rise from 0 to 1 without a step of curvature."""
+    return np.asarray(share**3 * (10.0 + share * (6.0 * share - 15.0)))
+
+
 def lane_change(
     width: float, x: float, y: float, z: float, run_up: float, run_out: float, early: float, cut: float, spacing: float
 ) -> Floats:
@@ -142,9 +201,9 @@ def lane_change(
 
     The entry is at x, y; the lanes are those of a car `width` m wide.
     """
-    length = sum(SECTIONS)
+    length = sum(LANE_SECTIONS)
     along = np.linspace(-abs(run_up), length + abs(run_out), max(8, round((length + run_up + run_out) / spacing)) + 1)
-    return np.stack([x + along, y + Course(width).line(along, early, cut), np.full_like(along, z)], axis=1)
+    return np.stack([x + along, y + LaneChangeCourse(width).line(along, early, cut), np.full_like(along, z)], axis=1)
 
 
 SHAPES: dict[str, tuple[Callable[..., Floats], dict[str, float]]] = {

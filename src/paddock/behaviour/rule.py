@@ -21,8 +21,7 @@ from paddock.compute.twin import bound
 from paddock.errors import HINTS, InvalidValueError, renamed_names, users_code
 from paddock.plugins import PluginFolder
 from paddock.vehicles.model import Desire, VehicleModel
-from paddock.world.columns import Column, check_fields, column_index, columns_of
-from paddock.world.pose import Pose
+from paddock.world.columns import Column, Pose, check_fields, column_index, columns_of
 
 Floats = NDArray[np.float64]
 STILL = 1e-9

@@ -181,7 +181,7 @@ def ports() -> Iterator[Finding]:
     """Check that the default ports are free."""
     from paddock.scenario.serve import MetricsEndpoint, StreamEndpoint, Vds1Endpoint, WebEndpoint, ZmqEndpoint
     from paddock.scenario.sitl import Mavlink
-    from paddock.sitl.ardupilot.frames import JSON_PORT
+    from paddock.sitl.ardupilot_frames import JSON_PORT
     from paddock.sitl.autopilot_contract import PX4_PORT
 
     for port, protocol, purpose in (

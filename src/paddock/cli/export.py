@@ -125,7 +125,7 @@ def tyre(
     json
         Print JSON; a picture is drawn only with --output.
     """
-    from paddock.record.tyre_curves import peaks_table, plot_tyre, tyre_curves
+    from paddock.record.plots import peaks_table, plot_tyre, tyre_curves
 
     curves = tyre_curves(file, loads, camber_deg)
     if json:

@@ -13,8 +13,7 @@ from paddock.planning.from_scenario import setup_of
 from paddock.planning.metrics import foreseen
 from paddock.planning.problem import MissionSetup
 from paddock.planning.routes import Plan
-from paddock.record.mission_report.comparison import compare, timed, warm_up
-from paddock.record.mission_report.document import outcome_of, outcome_sentence
+from paddock.record.mission_report.document import compare, outcome_of, outcome_sentence, timed, warm_up
 from paddock.record.mission_report.files import Findings, write_files
 from paddock.record.mission_report.text import clock, computing
 from paddock.scenario import MethodChoice, Scenario, load_scenario
@@ -217,8 +216,8 @@ def _print_tables(found: Findings, output: Output) -> None:
     from rich.console import Console
     from rich.markup import escape
 
-    from paddock.record.mission_report.comparison import comparison_table
     from paddock.record.mission_report.contact import contact_table
+    from paddock.record.mission_report.document import comparison_table
     from paddock.record.mission_report.text import closeness, fields_covered, summary, vehicle_table
 
     console = Console(highlight=False)

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from paddock.cli.options import Flag, ServeOptions
+from paddock.cli.options import Flag, ServeOptions, serving
 from paddock.cli.progress import Notices, bar
-from paddock.cli.serving import serving
 from paddock.cli.summary import counted
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.plugins import installed_only
@@ -215,7 +214,7 @@ def _metric_lines(numbers: dict[str, Any]) -> list[str]:
 
 def _radio_lines(numbers: dict[str, Any]) -> list[str]:
     """Return a line for each fleet with radio, for each service, and one of the messages that were sent."""
-    from paddock.record.radio_traffic import message_summary, service_summary
+    from paddock.record.radio import message_summary, service_summary
 
     lines = []
     if (traffic := numbers.get("messages")) and traffic.get("sent"):

@@ -15,9 +15,8 @@ from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from paddock.cli.options import RunOptions, ServeOptions
+from paddock.cli.options import RunOptions, Served, ServeOptions, serving
 from paddock.cli.progress import COMPILING, Notices, bar, compiling
-from paddock.cli.serving import Served, serving
 from paddock.cli.summary import Tally, counted, process_age, summary_lines
 from paddock.errors import NotFiniteError, PaddockError
 

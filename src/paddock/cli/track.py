@@ -50,7 +50,7 @@ def track(
     json
         Print only a JSON object.
     """
-    from paddock.track.inspection import figures
+    from paddock.track.formula_student import figures
     from paddock.track.loading import dump, formats
 
     found = _track(source, generate, width, swap_colours, start)
@@ -62,7 +62,7 @@ def track(
         if chosen is None:
             raise PaddockError(f"--output {output}: give the format with --to: {', '.join((*formats(), PNG))}")
     if chosen == PNG:
-        from paddock.record.track_figure import draw_track
+        from paddock.record.plots import draw_track
 
         print(draw_track(found, output or f"{found.name.replace(' ', '_')}.{PNG}"))
         return 0
@@ -76,7 +76,7 @@ def track(
 
 def _track(source: str | None, seed: int | None, width: float, swap_colours: bool, start: str | None) -> Track:
     from paddock.track.building import MissingStartError
-    from paddock.track.generator import generate
+    from paddock.track.formula_student import generate
     from paddock.track.loading import load
 
     if (source is None) == (seed is None):

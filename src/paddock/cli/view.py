@@ -15,7 +15,7 @@ from rich.live import Live
 from rich.text import Text
 
 from paddock.cli import panels
-from paddock.cli.braille import Braille
+from paddock.cli.panels import Braille
 from paddock.cli.summary import Tally
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 from paddock.errors import MissingFeatureError
 
 if TYPE_CHECKING:
-    from paddock.client.asynchronous import AsyncRemoteSimulation
-    from paddock.client.simulation import RemoteSimulation
+    from paddock.client.simulation import AsyncRemoteSimulation, RemoteSimulation
 
 
 def connect(url: str, *, token: str | None = None, name: str | None = None, timeout: float = 5.0) -> "RemoteSimulation":
@@ -25,7 +24,7 @@ async def connect_async(
 ) -> "AsyncRemoteSimulation":
     """Connect for asyncio: like `connect`, but every verb is a coroutine."""
     _need_zmq()
-    from paddock.client.asynchronous import AsyncRemoteSimulation
+    from paddock.client.simulation import AsyncRemoteSimulation
 
     return await AsyncRemoteSimulation.connected(url, token, name, timeout)
 

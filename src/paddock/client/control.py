@@ -9,11 +9,18 @@ from functools import cached_property, partial
 from time import monotonic
 from typing import Any
 
-from paddock.client import requests
-from paddock.client.session import LateControlError, Session
+from paddock.client.session import (
+    ClientRequest,
+    LateControlError,
+    Session,
+    claim_request,
+    control_reply,
+    operation_request,
+    result_value,
+)
 from paddock.client.states import sensors_of
 from paddock.errors import PaddockError, renamed_names
-from paddock.wire.messages import replies
+from paddock.wire.messages.requests import ControlRequestMessage
 from paddock.world.snapshot import Snapshot
 
 Commands = Mapping[Any, Mapping[str, Any]]  # vehicle -> input -> value; inputs that are not named keep their values
@@ -55,7 +62,7 @@ class RemoteClaim:
 
     def reply(self, tick: int, commands: Commands) -> None:
         """Answer the request of a tick (vehicle -> inputs); a reply to another tick is refused."""
-        self._controls.finish(requests.ClientRequest(requests.control(tick, commands), requests.value))
+        self._controls.finish(ClientRequest(control_reply(tick, commands), result_value))
 
     def release(self) -> None:
         """Release the vehicles."""
@@ -77,7 +84,7 @@ class Controls:
     def __init__(
         self,
         session: Session,
-        finish: Callable[[requests.ClientRequest[Any]], Any],
+        finish: Callable[[ClientRequest[Any]], Any],
         answer: Callable[[RemoteControlRequest], object] | None = None,
     ) -> None:
         """`finish` sends a request and waits; `answer` is called with control requests in place of the handlers."""
@@ -118,7 +125,7 @@ class Controls:
         """End a claim."""
         if self._claim is claim:
             self._claim = None
-            self.finish(requests.request("release"))
+            self.finish(operation_request("release"))
 
     @property
     def given_up(self) -> bool:
@@ -137,24 +144,24 @@ class Controls:
 
     def _claim_or(self, undo: Callable[[], object]) -> None:
         try:
-            self._sync = self.finish(requests.claim(self.vehicles))
+            self._sync = self.finish(claim_request(self.vehicles))
         except PaddockError:
             undo()
             if self.vehicles:
-                self.finish(requests.claim(self.vehicles))
+                self.finish(claim_request(self.vehicles))
             raise
 
     def _remove(self, entry: tuple[tuple[str, ...], Callable[[RemoteControlRequest], Any]]) -> None:
         if entry in self.handlers:
             self.handlers.remove(entry)
-            self.finish(requests.claim(self.vehicles) if self.vehicles else requests.request("release"))
+            self.finish(claim_request(self.vehicles) if self.vehicles else operation_request("release"))
 
     def claim_again(self) -> None:
         """Claim again after a restart of the server."""
         if self.vehicles:
-            self._session.ask(requests.claim(self.vehicles)).add_done_callback(self._report)
+            self._session.ask(claim_request(self.vehicles)).add_done_callback(self._report)
 
-    def asked(self, message: replies.ControlRequestMessage) -> None:
+    def asked(self, message: ControlRequestMessage) -> None:
         """Offer a control request to the claim, or have the handlers answer it."""
         snapshot = self._session.sync_states.snapshot(message.state)
         if snapshot is None:
@@ -183,7 +190,7 @@ class Controls:
 
     def send(self, tick: int, commands: Commands) -> None:
         """Reply to a control request; a refusal is raised where callbacks run."""
-        self._session.send(requests.control(tick, commands))
+        self._session.send(control_reply(tick, commands))
 
     def _commands(self, request: RemoteControlRequest) -> Commands:
         if len(self.handlers) == 1:
@@ -220,7 +227,7 @@ class Controls:
         if monotonic() - started > self._sync["timeout"]:
             self._too_slow = known.tick
             return None
-        return requests.control(known.tick, commands).arguments
+        return control_reply(known.tick, commands).arguments
 
     def arrived(self, snapshot: Snapshot | None) -> None:
         """Remember the state after a step."""

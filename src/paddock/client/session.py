@@ -1,29 +1,135 @@
-"""A session with a server: requests and replies, heartbeats, reconnecting, errors."""
+"""A session with a server: requests and replies, heartbeats, reconnecting, errors.
 
-from collections.abc import Callable
+A request is an operation with its arguments, encoded as a message for the server, and how its reply is read.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from itertools import count
+from math import isfinite
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 from uuid import uuid4
 
+import numpy as np
+from numpy.typing import NDArray
+
 from paddock.client.channel import Callbacks, ClientChannel
-from paddock.client.requests import ClientRequest, value
 from paddock.client.states import StateReader, Watching
 from paddock.errors import InvalidValueError, MissingFeatureError, PaddockError, UnknownNameError
 from paddock.wire import WireError
-from paddock.wire.messages.replies import ControlRequestMessage, Error, Reply, Welcome, decode_reply
-from paddock.wire.messages.requests import Body, Call, Direct, Goodbye, Heartbeat, Hello, RequestMessage, encode_request
+from paddock.wire.messages.requests import (
+    Body,
+    Call,
+    ControlRequestMessage,
+    Direct,
+    Error,
+    Goodbye,
+    Heartbeat,
+    Hello,
+    Reply,
+    RequestMessage,
+    ResultMessage,
+    Welcome,
+    decode_reply,
+    encode_request,
+)
 from paddock.wire.messages.states import StateUpdate
+from paddock.wire.operations import OPERATIONS
 from paddock.world.transforms import DisconnectedFramesError, StaleFrameError
 
 if TYPE_CHECKING:
     from paddock.client.control import Controls
 
+T = TypeVar("T")
 LOOK = 0.1  # s between checks for timeouts
 LONG = 6.0  # timeouts that a live server may take for a short request
+
+
+class ClientRequest(NamedTuple, Generic[T]):
+    """A request, and how its reply is read."""
+
+    body: Body
+    read: Callable[[Reply], T]
+    patient: bool = False  # may take arbitrarily long while the server responds
+
+
+def result_value(reply: Reply) -> Any:
+    """Return the value of a result; None for other replies."""
+    return reply.body.value if isinstance(reply.body, ResultMessage) else None
+
+
+def operation_request(operation: str, /, **arguments: Any) -> ClientRequest[Any]:
+    """Return the request of an operation. The server validates Calls; other messages need valid values."""
+    entry = OPERATIONS[operation]
+    if entry.callable_by_name:
+        return ClientRequest(Call(operation, arguments), result_value, entry.entry.slow)
+    checked = {name: one for name, one in entry.checked(arguments).items() if name in arguments}
+    return ClientRequest(Direct(operation, checked), result_value, entry.entry.slow)
+
+
+def command_request(target: Any, inputs: Mapping[str, Any], at_tick: int | None) -> ClientRequest[None]:
+    """Return the request that sets inputs of a vehicle, a fleet, or vehicles given by id."""
+    if isinstance(target, str | int | np.integer):
+        return operation_request("command", target=target, inputs=checked_inputs(inputs, target), at_tick=at_tick)
+    ids = _ids(target)
+    if at_tick is not None:
+        raise InvalidValueError("at_tick goes with a command for one vehicle or a fleet, not for a list of vehicles")
+    return operation_request("command_many", ids=ids, inputs=checked_inputs(inputs, f"{len(ids)} vehicles"))
+
+
+def claim_request(vehicles: Sequence[str]) -> ClientRequest[dict[str, Any]]:
+    """Return the request that makes the simulation wait for this client's commands for these vehicles."""
+    return operation_request("claim", vehicles=list(vehicles))
+
+
+def control_reply(tick: int, commands: Mapping[Any, Mapping[str, Any]]) -> Direct:
+    """Return the answer to the control request of a tick."""
+    checked = {vehicle: checked_inputs(inputs, vehicle) for vehicle, inputs in commands.items()}
+    OPERATIONS["control"].checked({"tick": tick, "commands": {}})
+    return Direct("control", {"tick": tick, "commands": checked})  # vehicles by name or id
+
+
+def _ids(target: Any) -> NDArray[Any]:
+    try:
+        ids = np.asarray(target)
+    except ValueError:  # nested lists of different lengths
+        ids = np.empty(())
+    if ids.ndim != 1 or (ids.size and ids.dtype.kind not in "iu"):
+        raise InvalidValueError(f"a command is for a name, an id, or a list of ids, not {target!r}")
+    return ids
+
+
+def checked_inputs(inputs: Any, target: Any) -> dict[str, Any]:
+    """Return inputs as numbers, texts or arrays of finite numbers; errors read like those of a local simulation."""
+    if not isinstance(inputs, Mapping):
+        raise InvalidValueError(f"the inputs of {target!r} are given by name, as in {{'steer': 0.1}}, not {inputs!r}")
+    return {name: _checked(name, value, target) for name, value in inputs.items()}
+
+
+def _checked(name: str, value: Any, target: Any) -> Any:
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
+    if not isinstance(value, np.ndarray | list | tuple):
+        if isinstance(value, str) or _is_finite(value):
+            return value
+        raise InvalidValueError(f"{target}: input {name!r} must be a finite number, not {value!r}")
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidValueError(f"input {name!r} of {target!r} must be an array of numbers") from None
+    if not np.isfinite(array).all():
+        raise InvalidValueError(f"input {name!r} of {target!r} has values that are not finite")
+    return array
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return isinstance(value, int | float | np.number) and isfinite(float(value))
+    except (OverflowError, TypeError):  # too large for a float; complex
+        return False
 
 
 @dataclass(slots=True)
@@ -127,11 +233,11 @@ class Session:
                 future.set_exception(failed)
             else:
                 reply = clock.result()
-                then(value(reply)["run"], reply.tick)
+                then(result_value(reply)["run"], reply.tick)
                 future.set_result(None)
 
         if error is None:
-            self.ask(ClientRequest(Call("clock", {}), value)).add_done_callback(begin)
+            self.ask(ClientRequest(Call("clock", {}), result_value)).add_done_callback(begin)
         else:
             future.set_exception(error)
 

@@ -1,23 +1,31 @@
-"""A remote simulation, with the verbs of a local one."""
+"""A remote simulation, with the verbs of a local one; and the same verbs as coroutines, for asyncio."""
 
-from collections.abc import Callable, Iterator
+import asyncio
+import warnings
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from functools import partial
+from inspect import isawaitable
+from types import MappingProxyType
 from typing import Any, Self, TypeVar, overload
 
-from paddock.client.channel import Callbacks
-from paddock.client.control import Controls, Handler, RemoteClaim
-from paddock.client.requests import ClientRequest, request
+from paddock.client.channel import Call, Callbacks
+from paddock.client.control import Commands, Controls, Handler, RemoteClaim, RemoteControlRequest
+from paddock.client.session import ClientRequest, claim_request, operation_request
 from paddock.client.verbs import SNAPSHOT, SNAPSHOT_WITH_ROSTER, ClockVerbs, MissionVerbs, RemoteRace, RemoteVerbs
 from paddock.errors import PaddockError
-from paddock.planning.mission.views import VIEW_NAMES, MissionView
+from paddock.planning.mission.state import VIEW_NAMES, MissionView
 from paddock.wire.messages.requests import Direct
 from paddock.world.snapshot import Snapshot
 
 T = TypeVar("T")
 KEEPING = ("command", "command_many", "mark", "unmark", "show_markers")
 """Operations that do not change the state of this tick."""
+AsyncHandler = (
+    Callable[[RemoteControlRequest], Commands | None] | Callable[[RemoteControlRequest], Awaitable[Commands | None]]
+)
 
 
 class RemoteClock(ClockVerbs):
@@ -37,7 +45,7 @@ class RemoteClock(ClockVerbs):
     @contextmanager
     def running(self, until: float | None = None, pace: float | None = None) -> Iterator[None]:
         """Let time run while a `with` block lasts: `with sim.clock.running(): ...`; takes the clock."""
-        done = self._sim.session.ask(request("run", until=until, pace=pace))
+        done = self._sim.session.ask(operation_request("run", until=until, pace=pace))
         if until is None:  # it has begun, or it is refused
             self._sim._finish(done)
         try:
@@ -51,7 +59,7 @@ class RemoteClock(ClockVerbs):
         running = self._sim._running
         if running is not None and not running.done():
             running.set_result(None)
-        self._ask(request("stop"))
+        self._ask(operation_request("stop"))
 
 
 class RemoteMission(MissionVerbs):
@@ -91,7 +99,7 @@ class RemoteSimulation(RemoteVerbs):
 
     def step(self, ticks: int = 1) -> None:
         """Advance by exactly this many ticks, then return. This client then owns the clock."""
-        asked = request("step", ticks=ticks)
+        asked = operation_request("step", ticks=ticks)
         if not self.controls.handlers:
             self._ask(asked)
         elif ticks:
@@ -102,7 +110,7 @@ class RemoteSimulation(RemoteVerbs):
 
     def run(self, until: float | None = None, pace: float | None = None) -> None:
         """Run until a simulation time (s; None: until `clock.stop` or an interrupt), at a pace; takes the clock."""
-        asked = request("run", until=until, pace=pace)
+        asked = operation_request("run", until=until, pace=pace)
         if until is not None:
             self._ask(asked)
             return
@@ -191,3 +199,154 @@ class RemoteSimulation(RemoteVerbs):
                 self.controls.give_up(future)
             raise
         future.result()
+
+
+class AsyncRemoteClock(ClockVerbs):
+    """`sim.clock`."""
+
+    @asynccontextmanager
+    async def running(self, until: float | None = None, pace: float | None = None) -> AsyncIterator[None]:
+        """Let time run while an `async with` block lasts; takes the clock."""
+        done = asyncio.ensure_future(self._ask(operation_request("run", until=until, pace=pace)))
+        try:
+            yield
+        finally:
+            await self.stop()
+            await done
+
+
+class AsyncRemoteMission(MissionVerbs):
+    """`sim.mission`; `await sim.mission.view()` is None without a mission."""
+
+    def __call__(self) -> Any:
+        """Old spelling of `view`."""
+        warnings.warn("sim.mission() is deprecated: use sim.mission.view()", DeprecationWarning, stacklevel=2)
+        return self.view()
+
+
+class AsyncRemoteSimulation(RemoteVerbs):
+    """Handlers and callbacks run in the event loop and may be coroutines. `step` raises a handler's error."""
+
+    _RENAMED = MappingProxyType({**RemoteVerbs._RENAMED, "set_pace": "clock.set_pace"})
+
+    def __init__(self, url: str, token: str | None, name: str | None, timeout: float) -> None:
+        """Start connecting; call `paddock.connect_async` instead."""
+        self._loop = asyncio.get_running_loop()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._subscribing: set[Future[None]] = set()  # subscriptions that the server may not have seen yet
+        self._waiting: list[asyncio.Future[Any]] = []  # requests that advance time; a handler's error ends the first
+        controls = partial(Controls, finish=self._refuse_blocking, answer=self._answer)
+        super().__init__(url, token, name, timeout, Callbacks(self._deliver), controls)
+        self.clock = AsyncRemoteClock(self)
+        self.mission = AsyncRemoteMission(self)
+        self.race = RemoteRace(self)
+
+    @classmethod
+    async def connected(cls, url: str, token: str | None, name: str | None, timeout: float) -> Self:
+        """Connect; raise PaddockError if that fails."""
+        sim = cls(url, token, name, timeout)
+        try:
+            await asyncio.wrap_future(sim.session.hello())
+        except BaseException:
+            await sim.close()
+            raise
+        return sim
+
+    async def on_control_request(self, *vehicles: str, handler: AsyncHandler) -> None:
+        """Have the simulation wait for these vehicles' commands, which `handler(request)` returns."""
+        if not vehicles:
+            raise PaddockError("claim at least one vehicle")
+        await self._ask(claim_request([*self.controls.vehicles, *vehicles]))
+        self.controls.handlers.append((vehicles, handler))
+
+    async def snapshot(self) -> Snapshot:
+        """Return the world now."""
+        found: Snapshot | None = await self._ask(SNAPSHOT) or await self._ask(SNAPSHOT_WITH_ROSTER)
+        if found is None:
+            raise PaddockError("the server's reply holds no state")
+        return found
+
+    async def close(self) -> None:
+        """Disconnect."""
+        if not self._closed:
+            self._closed = True
+            await self._loop.run_in_executor(None, self.session.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def _value(self, ask: Callable[[], Any]) -> Any:
+        return ask
+
+    async def _ask(self, request: ClientRequest[T]) -> T:
+        if self._closed:
+            raise PaddockError("the connection is closed")
+        for subscribed in list(self._subscribing):
+            subscribed.add_done_callback(self._subscribing.discard)
+            await asyncio.wrap_future(subscribed)
+        asked = self.session.ask(request)
+        reply = asyncio.wrap_future(asked)
+        if not request.patient:
+            return request.read(await reply)
+        failed = self._loop.create_future()
+        self._waiting.append(failed)
+        try:
+            await asyncio.wait((reply, failed), return_when=asyncio.FIRST_COMPLETED)
+            if not reply.done():
+                self.controls.give_up(asked)
+                await failed
+            return request.read(await reply)
+        finally:
+            self._waiting.remove(failed)
+            failed.cancel()
+
+    def _refuse_blocking(self, request: ClientRequest[Any]) -> Any:
+        raise PaddockError("this would block the event loop: await the methods of this simulation instead")
+
+    def _deliver(self, call: Call) -> None:
+        """Run a callback of the listening thread in the event loop."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._start, call)
+
+    def _start(self, call: Call) -> None:
+        """Run a callback as a task; it may be a coroutine."""
+
+        async def run() -> None:
+            try:
+                result = call()
+                if isawaitable(result):
+                    await result
+            except Exception as error:
+                self._trouble(error)
+
+        task = self._loop.create_task(run())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _answer(self, request: RemoteControlRequest) -> None:
+        commands: dict[Any, Mapping[str, Any]] = {}
+        try:
+            for vehicles, handler in list(self.controls.handlers) if not self.controls.given_up else ():
+                result: Any = handler(replace(request, vehicles=vehicles))
+                commands.update((await result if isawaitable(result) else result) or {})
+            self.controls.send(request.tick, commands)
+        except BaseException:
+            self.controls.send(request.tick, {})
+            raise
+
+    def _watch(self, topic: bytes, callback: Callable[[Any], object], every: int | None = None) -> Callable[[], None]:
+        """Subscribe; the next request waits for the server."""
+        end, subscribed = self.watching.add(topic, callback, every)
+        self._subscribing.add(subscribed)
+        return end
+
+    def _trouble(self, error: Exception) -> None:
+        waiting = [failed for failed in self._waiting if not failed.done()]
+        if waiting:
+            waiting[0].set_exception(error)
+        else:
+            context = {"message": "a callback of a remote simulation failed", "exception": error}
+            self._loop.call_exception_handler(context)

@@ -12,9 +12,8 @@ from paddock.errors import InvalidValueError, PaddockError
 from paddock.wire import WireError
 from paddock.wire.messages import states
 from paddock.wire.messages.markers import decode_marker_command
-from paddock.wire.messages.recordings import decode_event
-from paddock.world.layout import FleetLayout, Layout, array_columns
-from paddock.world.pool import BufferPool, frozen
+from paddock.wire.messages.states import decode_event
+from paddock.world.layout import BufferPool, FleetLayout, Layout, array_columns, frozen
 from paddock.world.snapshot import Snapshot
 
 if TYPE_CHECKING:

@@ -17,21 +17,18 @@ from urllib.parse import quote, urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.client import requests
 from paddock.client.channel import Callbacks
 from paddock.client.control import Controls
 from paddock.client.page import NotebookPage
 from paddock.client.radio_results import RADIO_RESULTS
-from paddock.client.requests import ClientRequest, request, value
-from paddock.client.session import Session
+from paddock.client.session import ClientRequest, Session, command_request, operation_request, result_value
 from paddock.client.states import EVENT, MARKERS, STATE
 from paddock.errors import InvalidValueError, OldSpellings, PaddockError
-from paddock.planning.mission.views import view_from
+from paddock.planning.mission.state import view_from
 from paddock.track.standings import standings_from
 from paddock.wire.messages.markers import MarkerCommand
-from paddock.wire.messages.recordings import ActionMessage, EventMessage
-from paddock.wire.messages.replies import ResultMessage
-from paddock.wire.messages.requests import MARKER_FIELDS, Call
+from paddock.wire.messages.requests import MARKER_FIELDS, Call, ResultMessage
+from paddock.wire.messages.states import ActionMessage, EventMessage
 from paddock.wire.operations import OPERATIONS, Operation
 from paddock.wire.operations.arguments import plain
 from paddock.world.markers import Marker, PlacedMarker
@@ -63,7 +60,7 @@ def _placed(tree: dict[str, Any]) -> PlacedMarker:
 
 
 def _track(tree: dict[str, Any]) -> Any:
-    from paddock.track.viewing import track_from  # takes long to import
+    from paddock.track.loading import track_from  # takes long to import
 
     return track_from(tree)
 
@@ -115,8 +112,8 @@ def _method(operation: Operation, name: str) -> Callable[..., Any]:
     def method(self: Verbs, /, *args: Any, **kwargs: Any) -> Any:
         arguments = signature.bind(self, *args, **kwargs).arguments
         del arguments["self"]
-        asked = request(operation.name, **arguments)
-        return self._ask(asked if convert is None else asked._replace(read=lambda reply: convert(value(reply))))
+        asked = operation_request(operation.name, **arguments)
+        return self._ask(asked if convert is None else asked._replace(read=lambda reply: convert(result_value(reply))))
 
     method.__name__, method.__doc__ = name, operation.summary
     method.__signature__ = signature  # type: ignore[attr-defined]
@@ -142,12 +139,12 @@ class ClockVerbs(RemotePart, part="clock"):
     @property
     def pace(self) -> Any:
         """Simulated seconds per wall second of `run`; 0 is as fast as possible."""
-        return self._value(lambda: self._ask(ClientRequest(CLOCK, lambda reply: float(value(reply)["pace"]))))
+        return self._value(lambda: self._ask(ClientRequest(CLOCK, lambda reply: float(result_value(reply)["pace"]))))
 
     @property
     def paused(self) -> Any:
         """Whether the run is paused or held."""
-        return self._value(lambda: self._ask(ClientRequest(CLOCK, lambda reply: bool(value(reply)["paused"]))))
+        return self._value(lambda: self._ask(ClientRequest(CLOCK, lambda reply: bool(result_value(reply)["paused"]))))
 
 
 CLOCK = Call("clock", {})
@@ -164,7 +161,7 @@ class RemoteBehaviours(RemotePart, part="behaviours"):
         A behaviour as in a scenario; "external": take commands; None: back to the vehicles' entry.
         """
         whom = target if isinstance(target, str | int | np.integer) else list(target)
-        return self._ask(request("order", target=whom, behaviour=behaviour))
+        return self._ask(operation_request("order", target=whom, behaviour=behaviour))
 
 
 class RemoteMarkers(RemotePart, part="markers"):
@@ -176,13 +173,13 @@ class RemoteMarkers(RemotePart, part="markers"):
             if not isinstance(marker, Marker):
                 raise InvalidValueError(f"a marker is made by paddock.Marker, not {marker!r}")
         trees = [{name: getattr(marker, name) for name in MARKER_FIELDS} for marker in markers]
-        return self._ask(request("mark", markers=trees))
+        return self._ask(operation_request("mark", markers=trees))
 
     def remove(self, namespace: str | None = None, id: int | None = None) -> Any:
         """Remove a marker, a whole namespace, or all markers."""
         if namespace is None and id is not None:
             raise InvalidValueError(f"marker {id!r} needs its namespace: remove(namespace, {id!r})")
-        return self._ask(request("unmark", namespace=namespace, **({} if id is None else {"number": [id]})))
+        return self._ask(operation_request("unmark", namespace=namespace, **({} if id is None else {"number": [id]})))
 
 
 class RemoteFrames(RemotePart, part="frames"):
@@ -217,7 +214,7 @@ class RemoteEmitters(RemotePart):
         from paddock.radio.settings import checked_settings  # takes long to import
 
         settings = checked_settings(kind, name, changes) if changes else {}  # without any, the server answers
-        return self._ask(request(f"set_{kind}", name=name, **settings))
+        return self._ask(operation_request(f"set_{kind}", name=name, **settings))
 
 
 class RemoteJammers(RemoteEmitters, part="radio.jammers"):
@@ -259,7 +256,7 @@ class RemoteRadio(RemotePart, part="radio"):
         options = checked_options({"bits": bits, "hops": hops, "lifetime": lifetime})
         if isinstance(data, bytes | bytearray | memoryview):
             data, options["base64"] = b64encode(data).decode(), True
-        return self._ask(request("radio_send", source=source, to=to, data=data, **options))
+        return self._ask(operation_request("radio_send", source=source, to=to, data=data, **options))
 
     @property
     def jammers(self) -> RemoteJammers:
@@ -282,27 +279,27 @@ class MissionVerbs(RemotePart, part="mission"):
 
     def add_task(self, name: str, **fields: Any) -> Any:
         """Add a task: a scenario task's fields, such as `point={"at": [100, 50]}`."""
-        return self._ask(request("add_task", task={"name": name, **fields}))
+        return self._ask(operation_request("add_task", task={"name": name, **fields}))
 
     def add_zone(self, name: str, **fields: Any) -> Any:
         """Add a no-fly zone: the fields of a scenario's zone."""
-        return self._ask(request("add_zone", zone={"name": name, **fields}))
+        return self._ask(operation_request("add_zone", zone={"name": name, **fields}))
 
     def remove_zone(self, zone: str) -> Any:
         """Open a no-fly zone again."""
-        return self._ask(request("remove_zone", name=zone))
+        return self._ask(operation_request("remove_zone", name=zone))
 
     def add_vehicle(self, name: str, **fields: Any) -> Any:
         """Add vehicles to the mission: fields of a scenario's `vehicles` entry."""
-        return self._ask(request("add_vehicle", entry={"name": name, **fields}))
+        return self._ask(operation_request("add_vehicle", entry={"name": name, **fields}))
 
     def move_task(self, task: str, x: float, y: float) -> Any:
         """Move a task (m)."""
-        return self._ask(request("move_task", name=task, x=x, y=y))
+        return self._ask(operation_request("move_task", name=task, x=x, y=y))
 
     def remove_task(self, task: str) -> Any:
         """Remove a task."""
-        return self._ask(request("remove_task", name=task))
+        return self._ask(operation_request("remove_task", name=task))
 
 
 class RemoteVerbs(Verbs, OldSpellings, part=""):
@@ -343,15 +340,15 @@ class RemoteVerbs(Verbs, OldSpellings, part=""):
     @property
     def metadata(self) -> Any:
         """The scenario, the clock, and the fleets with their inputs and sensors."""
-        return self._value(lambda: self._ask(request("metadata")))
+        return self._value(lambda: self._ask(operation_request("metadata")))
 
     @property
     def scenario(self) -> Any:
         """The scenario, with the seed of the present run."""
         from paddock.scenario import load_scenario  # takes long to import
 
-        asked = request("metadata")
-        found = asked._replace(read=lambda reply: load_scenario(value(reply)["scenario"]))
+        asked = operation_request("metadata")
+        found = asked._replace(read=lambda reply: load_scenario(result_value(reply)["scenario"]))
         return self._value(lambda: self._ask(found))
 
     @property
@@ -367,15 +364,15 @@ class RemoteVerbs(Verbs, OldSpellings, part=""):
 
         Inputs that are not named keep their values. An array of ids is a valid target too.
         """
-        return self._ask(requests.command(target, inputs, at_tick))
+        return self._ask(command_request(target, inputs, at_tick))
 
     def spawn(self, /, **fields: Any) -> Any:
         """Add vehicles: the fields of a scenario's `vehicles` entry, or `fleet="scouts"` with `count` and `spawn`."""
-        return self._ask(request("spawn", entry=fields))
+        return self._ask(operation_request("spawn", entry=fields))
 
     def save(self) -> Any:
         """Return the complete state."""
-        asked = request("save")
+        asked = operation_request("save")
         return self._ask(
             asked._replace(read=lambda reply: reply.body.blob if isinstance(reply.body, ResultMessage) else b"")
         )
@@ -384,7 +381,7 @@ class RemoteVerbs(Verbs, OldSpellings, part=""):
         """Return to a saved state of this scenario."""
         if not isinstance(blob, bytes | bytearray | memoryview) or not blob:
             raise PaddockError("restore takes what save() returned")
-        return self._ask(ClientRequest(Call("restore", {}, bytes(blob)), value, patient=True))
+        return self._ask(ClientRequest(Call("restore", {}, bytes(blob)), result_value, patient=True))
 
     def watch(self, watcher: Callable[[Snapshot], object], every: int | None = None) -> Callable[[], None]:
         """The same as `on_state`, under the name of a local simulation."""
@@ -396,8 +393,8 @@ class RemoteVerbs(Verbs, OldSpellings, part=""):
 
     def show(self, height: int = 600) -> Any:
         """Return the server's page for a notebook cell, `height` pixels high; `.url` opens it elsewhere."""
-        asked = request("metadata")
-        return self._ask(asked._replace(read=lambda reply: self._page(value(reply).get("web"), height)))
+        asked = operation_request("metadata")
+        return self._ask(asked._replace(read=lambda reply: self._page(result_value(reply).get("web"), height)))
 
     def _page(self, web: Any, height: int) -> NotebookPage:
         if not web:

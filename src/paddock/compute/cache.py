@@ -48,7 +48,7 @@ SETTINGS = (
 )
 """Settings of Numba that change the machine code; docs/architecture.md lists them."""
 CALLEES = "callees"
-"""The folder of code that kernels share (`callees.py`): files instead of folders."""
+"""The folder of code that kernels share (`numba_extensions.py`): files instead of folders."""
 USED = "used"
 """The file of an entry whose time is that of the last use; Numba forbids touching the source."""
 SWEPT_EVERY = 86400.0
@@ -117,7 +117,7 @@ def toolchain() -> tuple[str, ...]:
 
     own = Path(__file__).parent
     generator = xxhash.xxh3_64()
-    for name in ("cache.py", "callees.py", "kernel.py", "neighbours.py", "routine.py", "twin.py"):
+    for name in ("cache.py", "kernel.py", "neighbours.py", "numba_extensions.py", "routine.py", "twin.py"):
         generator.update((own / name).read_bytes())
     settings = [f"{name}={getattr(numba.config, name, None)}" for name in SETTINGS]
     return (

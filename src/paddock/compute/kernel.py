@@ -156,7 +156,7 @@ class CompiledKernels(ABC):
         # Numba stores the module's name with the cached code and imports it on loading: the module must exist
         names: dict[str, Any] = {"__name__": __name__, "np": np, "prange": prange, "uint64": uint64}
         if self._has_tables:
-            from paddock.compute.table_view import table_view
+            from paddock.compute.numba_extensions import table_view
 
             names["table_view"] = table_view
         names |= calls | self.tuples
@@ -169,7 +169,7 @@ class CompiledKernels(ABC):
         """Return Numba's option for arrays that do not overlap: a table is none of the rows that are stored."""
         if not self._has_tables:
             return {}
-        from paddock.compute.table_view import DistinctArrays
+        from paddock.compute.numba_extensions import DistinctArrays
 
         return {"pipeline_class": DistinctArrays}
 

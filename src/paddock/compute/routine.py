@@ -8,12 +8,12 @@ code from the cache.
 
 import types
 from collections.abc import Callable
-from functools import update_wrapper
+from functools import cached_property, update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from paddock.compute.cache import CacheEntry, cache_key
 from paddock.compute.kernel import KERNEL_FLAGS
-from paddock.compute.threads import launch, thread_count
+from paddock.compute.threads import SERIAL_BELOW, launch, thread_count
 from paddock.compute.twin import dressed
 
 P = ParamSpec("P")
@@ -26,20 +26,36 @@ parallel_range = range
 class Routine(Generic[P, R]):
     """A function together with its compiled twin, which calls run."""
 
-    def __init__(self, function: Callable[P, R], parallel: bool, inline: bool = False) -> None:
+    def __init__(
+        self,
+        function: Callable[P, R],
+        parallel: bool,
+        inline: bool = False,
+        items: Callable[..., int] | None = None,
+        few: int = SERIAL_BELOW,
+    ) -> None:
+        """`items` returns how many there are, from the arguments; below `few`, the calling thread does them alone."""
         update_wrapper(self, function)  # first: a rebound function has a `plain` of its own
         self.plain = function
         self.parallel = parallel
         self.inline = inline
+        self.items, self.few = items, few
         self._compiled: Any = None
 
     def __call__(self, *arguments: P.args, **named: P.kwargs) -> R:
         """Run the compiled function."""
+        if self.items is not None and self.items(*arguments, **named) < self.few:
+            return self.alone(*arguments, **named)
         if self._compiled is None:
             self._compiled = self._compile()
         if not self.parallel:
             return self._compiled(*arguments, **named)  # type: ignore[no-any-return]
         return launch(thread_count(), self._compiled, *arguments, **named)  # type: ignore[no-any-return]
+
+    @cached_property
+    def alone(self) -> "Routine[P, R]":
+        """The routine on the calling thread: waking others takes longer than a little work, most on busy cores."""
+        return Routine(self.plain, False, self.inline)
 
     def direct(self) -> Callable[P, R]:
         """Return the compiled function of a routine without a parallel loop, for calls in every tick.
@@ -88,6 +104,14 @@ def routine(function: Callable[P, R], inline: bool = False) -> Routine[P, R]:
     return Routine(function, False, inline)
 
 
-def parallel_routine(function: Callable[P, R], inline: bool = False) -> Routine[P, R]:
-    """Make a function run compiled, its `parallel_range` shared by all threads; `inline` as for `routine`."""
-    return Routine(function, True, inline)
+def parallel_routine(
+    function: Callable[P, R],
+    inline: bool = False,
+    items: Callable[..., int] | None = None,
+    few: int = SERIAL_BELOW,
+) -> Routine[P, R]:
+    """Make a function run compiled, its `parallel_range` shared by all threads; `inline` as for `routine`.
+
+    If `items(*arguments)` is below `few`, the calling thread runs it alone.
+    """
+    return Routine(function, True, inline, items, few)

@@ -274,8 +274,9 @@ def fill_cells(splats: Floats, grid: SplatGrid, fill: bool) -> Ints:
     return heads
 
 
-cell_lists, cells_of_points = routine(fill_cells), parallel_routine(cells_of)
-sort_points, evaluate = routine(sorted_chunks), parallel_routine(evaluate_chunks, inline=True)
+cell_lists, sort_points = routine(fill_cells), routine(sorted_chunks)
+cells_of_points = parallel_routine(cells_of, items=lambda points, grid: len(points))
+evaluate = parallel_routine(evaluate_chunks, inline=True, items=lambda points, *_: len(points))
 
 
 def build_grid(splats: Floats) -> SplatGrid:

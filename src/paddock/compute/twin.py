@@ -173,9 +173,9 @@ def _callee(made: types.FunctionType, inline: bool) -> Any:
     """Return a dressed function, compiled for compiled callers only."""
     from numba import njit
 
-    from paddock.compute.callees import OPTIONS, CalleeFiles
+    from paddock.compute.numba_extensions import CALLEE_OPTIONS, CalleeFiles
 
-    dispatcher = njit(forceinline=inline, error_model="numpy", **OPTIONS)(made)
+    dispatcher = njit(forceinline=inline, error_model="numpy", **CALLEE_OPTIONS)(made)
     dispatcher._cache = CalleeFiles(made.__qualname__)
     return dispatcher
 

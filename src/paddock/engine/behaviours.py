@@ -14,13 +14,12 @@ from paddock.compute.neighbours import NeighbourGrid
 from paddock.errors import InvalidValueError, UnknownNameError, unknown_name, users_code
 from paddock.radio.heard import FleetHeard, heard_targets, newest_numbers, visit_heard
 from paddock.scenario import Scenario
-from paddock.track.from_scenario import track_of
+from paddock.track.loading import track_of
 from paddock.track.track import Track
 from paddock.vehicles.model import Desire, VehicleModel
 from paddock.vehicles.parts.prop import Command as PropCommand
-from paddock.world.columns import Floats, checked, column_index, columns_of, defaults_of, filled
+from paddock.world.columns import Floats, Pose, checked, column_index, columns_of, defaults_of, filled
 from paddock.world.fleet import Fleet, Ints, draw_uniforms
-from paddock.world.pose import Pose
 from paddock.world.snapshot import Snapshot
 from paddock.world.world import World
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from paddock.behaviour.paths import course_cones
 from paddock.behaviour.rule import find_rule
 from paddock.compute import arrays
 from paddock.compute.kernel import shared_tuple
@@ -50,17 +51,15 @@ from paddock.scenario.via import via_problem
 from paddock.sensing.array_suite import fleet_sensor
 from paddock.sensing.sensor import Sensor, find_sensor
 from paddock.sensing.site import site_at
-from paddock.track.from_scenario import declared_fleets, track_of, world_with_track
+from paddock.track.loading import declared_fleets, track_of, world_with_track
 from paddock.track.track import Track
 from paddock.vehicles.fmu.imported import open_fmu
 from paddock.vehicles.fmu.vehicle import FmuMapping, FmuVehicle, fmu_vehicle, identifier
 from paddock.vehicles.model import PartFile, PartFunction, Placement, VehicleModel, find_model, over
-from paddock.world.columns import Floats, checked, column_index, columns_of, defaults_of, filled
+from paddock.world.columns import FARTHEST, Environment, Floats, checked, column_index, columns_of, defaults_of, filled
 from paddock.world.fleet import Fleet, Ints, draw_uniforms, stream_ids
 from paddock.world.geodesy import Origin
 from paddock.world.ground import UNEVEN
-from paddock.world.lane_change import course_cones
-from paddock.world.pose import FARTHEST, Environment
 from paddock.world.scenery import scenery_of
 from paddock.world.world import World
 

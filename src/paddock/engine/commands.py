@@ -11,9 +11,8 @@ from paddock.engine.actions import PlaceAction
 from paddock.engine.build import FASTEST, placed_states, refuse_below
 from paddock.engine.program import VARYING, FleetProgram
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
-from paddock.world.columns import Column, Floats, checked, column_index, columns_of, defaults_of
+from paddock.world.columns import FARTHEST, Column, Floats, checked, column_index, columns_of, defaults_of
 from paddock.world.fleet import NEVER, Ints
-from paddock.world.pose import FARTHEST
 from paddock.world.world import World
 
 

@@ -23,12 +23,11 @@ from paddock.engine.program import FleetProgram
 from paddock.errors import InvalidValueError, PaddockError, users_code
 from paddock.scenario import Scenario
 from paddock.scenario.contact import ContactSection
-from paddock.track.from_scenario import declared_fleets
+from paddock.track.loading import declared_fleets
 from paddock.vehicles.model import Bump
-from paddock.world.columns import Floats, column_index
+from paddock.world.columns import Environment, Floats, column_index
 from paddock.world.fleet import Ints
 from paddock.world.ground import surface
-from paddock.world.pose import Environment
 from paddock.world.world import World
 
 REPORTED_FOR = 0.5  # s: a pair that touches again within this time is not reported again

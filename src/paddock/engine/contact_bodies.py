@@ -14,7 +14,7 @@ from paddock.engine.program import FleetProgram
 from paddock.errors import users_code
 from paddock.scenario import Scenario
 from paddock.scenario.contact import OBSTACLES, ContactSection
-from paddock.track.from_scenario import declared_fleets
+from paddock.track.loading import declared_fleets
 from paddock.vehicles.model import Body
 from paddock.world.columns import Floats, column_index
 from paddock.world.fleet import Ints

@@ -18,7 +18,7 @@ from paddock.scenario import Scenario, VehicleEntry
 from paddock.scenario.marked_yaml import plain
 from paddock.scenario.problems import Marks, dotted, validated
 from paddock.scenario.radio import emitter_names
-from paddock.track.from_scenario import declared_fleets
+from paddock.track.loading import declared_fleets
 from paddock.world.fleet import Ints
 from paddock.world.world import World
 

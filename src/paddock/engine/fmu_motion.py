@@ -12,9 +12,8 @@ from paddock.engine.program import FleetProgram
 from paddock.errors import PaddockError
 from paddock.vehicles.fmu.imported import FmuError, FmuInstance
 from paddock.vehicles.fmu.vehicle import START_TIME, STEPS, FmuVehicle, world_pose
-from paddock.world.columns import Floats, column_index
+from paddock.world.columns import Environment, Floats, Pose, column_index
 from paddock.world.fleet import Fleet, Ints
-from paddock.world.pose import Environment, Pose
 
 POSES = len(column_index(Pose))
 

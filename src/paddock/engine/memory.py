@@ -12,8 +12,7 @@ from paddock.engine.program import FleetProgram
 from paddock.errors import PaddockError
 from paddock.scenario import Scenario, VehicleEntry
 from paddock.sensing.sensor import ArraySensor, find_sensor
-from paddock.world.columns import column_index, defaults_of
-from paddock.world.pose import Pose
+from paddock.world.columns import Pose, column_index, defaults_of
 from paddock.world.world import World
 
 GIB = 1 << 30

@@ -25,11 +25,10 @@ from paddock.sensing.sensor import Sensor
 from paddock.sensing.suite import FleetSensor
 from paddock.track.standings import SHOWN
 from paddock.vehicles.model import BATTERY_COLUMNS, VehicleModel, find_model, model_names
-from paddock.world.columns import Floats, checked, column_index, columns_of, defaults_of
+from paddock.world.columns import Floats, Pose, checked, column_index, columns_of, defaults_of
 from paddock.world.fleet import NEVER, Fleet, Ints
 from paddock.world.ground import surface_of
 from paddock.world.layout import ArrayColumn, FleetLayout
-from paddock.world.pose import Pose
 
 if TYPE_CHECKING:
     from paddock.engine.fmu_motion import FmuMotion

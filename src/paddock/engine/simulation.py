@@ -18,7 +18,7 @@ from paddock.engine.radio.stage import NO_RADIO
 from paddock.errors import InvalidValueError, OldSpellings, PaddockError
 from paddock.scenario import Scenario
 from paddock.scenario.vehicle import with_files
-from paddock.track.from_scenario import scenery_with_track
+from paddock.track.loading import scenery_with_track
 from paddock.track.standings import Standings
 from paddock.track.track import Track
 from paddock.world.archive import digest, pack
@@ -26,7 +26,7 @@ from paddock.world.columns import Floats
 from paddock.world.snapshot import Snapshot
 
 if TYPE_CHECKING:  # planning is imported for a mission only
-    from paddock.planning.mission.views import MissionView
+    from paddock.planning.mission.state import MissionView
 
 
 class Simulation(OldSpellings):
@@ -341,7 +341,7 @@ class MissionControl:
 
     def __getattr__(self, name: str) -> Any:
         """Return a field of the view."""
-        from paddock.planning.mission.views import VIEW_NAMES, MissionView
+        from paddock.planning.mission.state import VIEW_NAMES, MissionView
 
         if name not in VIEW_NAMES:
             raise AttributeError(f"a mission has no attribute {name!r}; fields: {', '.join(MissionView._fields)}")

@@ -15,7 +15,7 @@ from paddock.errors import users_code
 from paddock.scenario import Scenario
 from paddock.scenario.vehicle import CONE as CONE_MODEL
 from paddock.sensing.rays import near_of
-from paddock.sensing.view import (
+from paddock.sensing.sensor import (
     BOX,
     CONE,
     FRUSTUM,
@@ -29,7 +29,7 @@ from paddock.sensing.view import (
     Cones,
     Near,
 )
-from paddock.track.from_scenario import declared_fleets
+from paddock.track.loading import declared_fleets
 from paddock.track.track import CONE_COLOURS, UNKNOWN
 from paddock.vehicles import model as vehicle_model
 from paddock.world.columns import Floats

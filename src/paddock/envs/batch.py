@@ -27,9 +27,8 @@ from paddock.scenario import Scenario, load_scenario
 from paddock.scenario.contact import ContactSection
 from paddock.scenario.problems import ScenarioError, dotted
 from paddock.vehicles.model import Placement
-from paddock.world.columns import Floats, column_index, columns_of, defaults_of
+from paddock.world.columns import Floats, Pose, column_index, columns_of, defaults_of
 from paddock.world.ground import LEVEL
-from paddock.world.pose import Pose
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]

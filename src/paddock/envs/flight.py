@@ -6,8 +6,7 @@ from paddock.compute.math import maximum, select, sqrt
 from paddock.compute.philox import uniforms
 from paddock.compute.quaternion import unrotate
 from paddock.vehicles.parts.quad import ACRO, MOTORS, VELOCITY, Command
-from paddock.world.columns import Column, column_index
-from paddock.world.pose import Environment, Pose
+from paddock.world.columns import Column, Environment, Pose, column_index
 
 ACTIONS = ("rates", "motors", "velocity")
 """What four actions mean: body rates and thrust, the thrust of each motor, or a velocity (the fourth turns)."""

@@ -17,8 +17,7 @@ from paddock.compute.twin import bound
 from paddock.envs import tasks
 from paddock.plugins import PluginFolder
 from paddock.vehicles.model import Placement, find_model
-from paddock.world.columns import Column, Floats, columns_of, filled
-from paddock.world.pose import Pose
+from paddock.world.columns import Column, Floats, Pose, columns_of, filled
 
 if TYPE_CHECKING:
     from paddock.envs.batch import Batch

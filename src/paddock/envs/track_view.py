@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 
 from paddock.compute import arrays
 from paddock.compute.math import maximum, minimum, sqrt
-from paddock.compute.routine import entry_point, parallel_range, parallel_routine, routine
+from paddock.compute.routine import entry_point, parallel_range, parallel_routine
 from paddock.compute.threads import thread_count
 from paddock.envs.task import SensedView
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.sensing.cone_detection import look_for_cones
 from paddock.sensing.rays import mounted, near_of, scan_vehicle
 from paddock.sensing.scanner import MANY_BEAMS, beams_of
+from paddock.sensing.sensor import BOX, CONE, NO_SOLIDS, NOWHERE, SOLID, Around, Cones, FleetView
 from paddock.sensing.sensors.cones import Options
 from paddock.sensing.sensors.lidar import Options as LidarOptions
-from paddock.sensing.view import BOX, CONE, NO_SOLIDS, NOWHERE, SOLID, Around, Cones, FleetView
 from paddock.track import Track, generate, load
 from paddock.track.lines import segment_near
 from paddock.track.track import BLUE, YELLOW
@@ -282,7 +282,7 @@ def _scan_shares(
             shares[b] = minimum(line[b] * scale, 1.0)
 
 
-share_few, share_many = routine(_scan_shares, inline=True), parallel_routine(_scan_shares, inline=True)
+share_scans = parallel_routine(_scan_shares, inline=True)
 
 
 def lidar_view(track: Track, count: Any, body: Body) -> SensedView:
@@ -294,7 +294,7 @@ def lidar_view(track: Track, count: Any, body: Body) -> SensedView:
         boundary_walls(track),
     )
     given, alone = (*beams, REACH, FLAT, walls, *near_of(walls, CELL)), (NO_SOLIDS, *NOWHERE)
-    share_one, called = share_few.direct(), False
+    share_one, called = share_scans.alone.direct(), False
 
     def seen(batch: Any, rows: Ints, out: Float32s) -> None:
         nonlocal share_one, called
@@ -304,7 +304,7 @@ def lidar_view(track: Track, count: Any, body: Body) -> SensedView:
             others = boxes, *near_of(boxes)
         poses = batch.pose if k == batch.n else np.ascontiguousarray(batch.pose[:, rows])
         if k > 1 and k * count >= MANY_BEAMS and thread_count() > 1:
-            share_many(poses, rows, *given, *others, out)
+            share_scans(poses, rows, *given, *others, out)
             return
         share_one(poses, rows, *given, *others, out)
         if not called:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, get_args
 
 import numpy as np
 
+from paddock.behaviour.paths import course_cones
 from paddock.compute import arrays
 from paddock.compute.math import tan
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
@@ -40,13 +41,11 @@ from paddock.scenario import Scenario, VehicleEntry, load_preset, load_scenario,
 from paddock.scenario.mission import MissionSection as MissionSection
 from paddock.scenario.tasks import NoFlyZone, numbered
 from paddock.scenario.tasks import TaskEntry as TaskSection
-from paddock.track.from_scenario import track_of, world_with_track
+from paddock.track.loading import track_of, world_with_track
 from paddock.vehicles.model import find_model
 from paddock.world.columns import Floats, column_index, defaults_of
 from paddock.world.fleet import draw_uniforms, stream_ids
-from paddock.world.lane_change import course_cones
-from paddock.world.obstacles import Obstacles
-from paddock.world.scenery import ground_heights, scenery_of
+from paddock.world.scenery import Obstacles, ground_heights, scenery_of
 
 SPAWN_PURPOSE = 1  # as in the engine: both draw the same positions
 MARGIN = 1.25  # factor on the tightest turn radius for planned turns, as a reserve for corrections

@@ -80,6 +80,7 @@ class Devices(NamedTuple):
     modulation: Ints
     bandwidth: Floats  # Hz
     group: Ints  # equal for radios of one vehicle
+    duty: Floats  # share of time in which it transmits beside packets
 
 
 class AirLinks(NamedTuple):

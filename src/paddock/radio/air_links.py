@@ -6,17 +6,18 @@ packets from `energy` on, by their power in its band.
 
 from typing import Any
 
+import numpy as np
 from numpy import empty, int32, int64, zeros
 
 from paddock.compute.math import absolute, exp, sqrt
 from paddock.compute.routine import routine
 from paddock.radio.air import AirLinks, Floats, Ints
 from paddock.radio.collisions import CALM, LOAD, split_load
+from paddock.radio.denial import PARTS, TRAFFIC
 from paddock.radio.disturbances import Disturbances
 from paddock.radio.links import (
     BITS,
     BURST,
-    DUTY,
     GROWING,
     MODULATION,
     SENSITIVITY,
@@ -27,20 +28,31 @@ from paddock.radio.links import (
 )
 from paddock.radio.propagation import LIGHT
 from paddock.radio.radios import NEEDED_PER
+from paddock.radio.sensed_traffic import unsensed_loads
 from paddock.radio.signal import NEPERS, ber, log1p
 
 SATURATED = 0.999  # of packets: with more, an error rate does not say how many bits are wrong
 
 
 def air_links(
-    table: Floats, links: Links, others: Disturbances, place: Floats, sense: Floats, energy: Floats, denied: Ints
+    table: Floats,
+    links: Links,
+    others: Disturbances,
+    place: Floats,
+    sense: Floats,
+    energy: Floats,
+    least: Floats,
+    denied: Ints,
 ) -> AirLinks:
     """Return the links of a table of radios at places (3, n) in m, and `others`, for the channel.
 
-    `sense` and `energy` (n,) in mW, inf: packets are not sensed. `denied` as in `AirLinks`.
+    `sense` and `energy` (n,) in mW, inf: packets are not sensed; `least` (n,) mW: the power of the weakest link.
+    `denied` is that of `AirLinks`; its row TRAFFIC is written.
     """
     drop_links(links, others)
-    rows = transposed(table, links, place, sense)
+    loads, duties, waits = unsensed_loads(table, links, others, sense, energy, least)
+    denied[TRAFFIC] = np.rint(waits * PARTS).astype(np.int64)
+    rows = transposed(table, links, place, sense, loads, duties)
     return AirLinks(*rows, *transposed_others(others, sense, energy), links.bursts, denied)
 
 
@@ -56,9 +68,9 @@ def _drop(links: Any, others: Any) -> None:
 
 
 def _transpose(
-    table: Any, links: Any, place: Any, sense: Any
+    table: Any, links: Any, place: Any, sense: Any, load: Any, duty: Any
 ) -> tuple[Ints, Ints, Floats, Floats, Floats, Ints, Floats, Floats, Floats, Ints]:  # fmt: skip
-    """Return the arrays of `AirLinks` of links."""
+    """Return the arrays of `AirLinks` of links; `load` and `duty` (m,) are those of `unsensed_loads`."""
     n, m = links.start.size - 1, links.peer.size
     first, free = zeros(n + 1, int64), zeros(n, int64)
     for entry in range(m):
@@ -75,9 +87,8 @@ def _transpose(
             free[j] += 1
             receivers[at], strength[at] = i, exp(NEPERS * links.power[entry])
             floors[at], bits[at], decodes[at] = reception_of(table, links, i, entry, strength[at])
-            if links.collisions.shape[1] > 0:
-                given = links.collisions[LOAD, entry], table[DUTY, i], table[GROWING, i], airtime_of(table, i)
-                loads[at], paces[at] = split_load(*given)
+            if load.size > 0:
+                loads[at], paces[at] = split_load(load[entry], duty[entry], table[GROWING, i], airtime_of(table, i))
             dx, dy, dz = place[0, i] - place[0, j], place[1, i] - place[1, j], place[2, i] - place[2, j]
             delays[at] = sqrt(dx * dx + dy * dy + dz * dz) / LIGHT
             sensed[at] = 1 if strength[at] >= sense[i] else 0

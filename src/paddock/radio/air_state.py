@@ -21,7 +21,7 @@ from paddock.radio.network import Graph
 from paddock.radio.reception import close_parts, relink_air
 from paddock.radio.services import ServiceContents, inbox_room, move_inbox, restore_inbox, saved_inbox
 from paddock.radio.settings import MOST_HOPS
-from paddock.scenario.messages import LONGEST, MessagesSection
+from paddock.scenario.radio_types import LONGEST, MessagesSection
 from paddock.world.archive import whole
 
 SEEN_MESSAGES = 32  # numbers of received messages that a radio remembers, to discard repetitions
@@ -362,7 +362,7 @@ _TYPES = (np.int64, np.float64, np.int64, np.float64)
 
 def _no_devices() -> Devices:
     none, whole = np.zeros(0), np.zeros(0, np.int64)
-    return Devices(whole, none, none, whole, none, whole)
+    return Devices(whole, none, none, whole, none, whole, none)
 
 
 def places_of(new: Ints, old: Ints) -> Ints:

@@ -11,16 +11,19 @@ from typing import Any
 
 import numpy as np
 
+from paddock.compute.math import log, maximum, minimum
 from paddock.radio.air import NEVER, Floats, Ints
 from paddock.radio.links import BEGIN, BURST, CYCLE, LENGTH, SHARE
 
 # rows of `AirLinks.denied`, a column per radio
 ANCHOR, REPEATS, BLOCKED, PLACE = range(4)  # slot; parts of the cycle; of them denied; place of the slot in the cycle
-DENIED_ROWS = 4
+TRAFFIC = 4  # parts of a slot that radios with a duty take for each slot of its own packets, see `sensed_traffic.py`
+DENIED_ROWS = 5
 OPEN, CLOSED = 0, -1  # values of REPEATS: never and always denied
 PARTS = 1 << 20  # of a slot
 HORIZON = 1 << 26  # slots: who must wait longer waits for the next links
 LONGEST_CYCLE = 1 << 60  # parts
+LONGEST_WAIT = 1 << 20  # slots: for radios with a duty, before a packet
 
 
 def denied_slots(bursts: Floats, steady: Floats, energy: Floats, slot: float, difs: int, anchor: int) -> Ints:
@@ -42,6 +45,15 @@ def denied_slots(bursts: Floats, steady: Floats, energy: Floats, slot: float, di
         found[REPEATS, part] = np.where(blocked < parts, parts, CLOSED)
         found[PLACE, part] = place % np.maximum(parts, 1)
     return found
+
+
+def traffic_slots(denied: Any, i: int, slots: int, u: float) -> int:
+    """Return how long (slots) radio i waits for radios with a duty with a packet that takes some slots itself.
+
+    The wait is random, by a number u from 0 to 1: it has an exponential distribution.
+    """
+    mean = denied[TRAFFIC, i] / PARTS * slots
+    return int(minimum(0.5 - mean * log(maximum(1.0 - u, 1e-16)), float(LONGEST_WAIT))) if mean > 0.0 else 0
 
 
 def floor_sum(count: int, divisor: int, factor: int, offset: int) -> int:

@@ -26,7 +26,7 @@ from paddock.compute.math import (
 from paddock.radio.propagation import LIGHT
 from paddock.radio.signal import DECIBELS
 from paddock.world.ground import RELIEF_RATE, RELIEF_X, RELIEF_Y, SLOPE_X, SLOPE_Y, bilinear
-from paddock.world.obstacles import slab
+from paddock.world.scenery import slab
 
 Floats = NDArray[np.float64]
 

@@ -12,9 +12,16 @@ import numpy as np
 from numpy import uint64
 
 from paddock.compute.math import absolute
-from paddock.compute.routine import parallel_routine
 from paddock.compute.twin import rebound
-from paddock.radio.link_rows import compute_free_rows, find_links, free_levels, levels, update_rows, within_reach
+from paddock.radio.link_rows import (
+    compute_free_rows,
+    find_links,
+    free_levels,
+    levels,
+    row_routine,
+    update_rows,
+    within_reach,
+)
 from paddock.radio.link_update import LinkUpdate
 from paddock.radio.links import DUTY, FREQUENCY, HEIGHT, OWNER, PZ, QW, QX, SENSITIVITY, Indices
 from paddock.radio.paths import PathTables
@@ -80,8 +87,8 @@ def find_disturbing(given: Any, paths: Any, k: int, index: Any, place: Any, mw: 
     return kept, 0.0, wrong
 
 
-disturbing_rows = parallel_routine(rebound(update_rows, {find_links: find_disturbing}))
-free_disturbing_rows = parallel_routine(
+disturbing_rows = row_routine(rebound(update_rows, {find_links: find_disturbing}))
+free_disturbing_rows = row_routine(
     rebound(update_rows, {find_links: rebound(find_disturbing, {levels: free_levels})}), inline=True
 )
 

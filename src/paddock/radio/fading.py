@@ -277,8 +277,9 @@ def _shadow_phasors(waves: Floats, places: Floats, distance: float, phasors: Flo
         set_shadow_phasors(waves, phasors, i, places[0, i], places[1, i], places[2, i], distance)
 
 
-fading_waves, fading_phasors = parallel_routine(_fading_waves), parallel_routine(_fading_phasors, inline=True)
-shadow_phasors = parallel_routine(_shadow_phasors, inline=True)
+fading_waves = parallel_routine(_fading_waves, items=lambda seed, streams, *_: streams.size)
+fading_phasors = parallel_routine(_fading_phasors, inline=True, items=lambda waves, places, *_: places.shape[1])
+shadow_phasors = parallel_routine(_shadow_phasors, inline=True, items=lambda waves, places, *_: places.shape[1])
 
 
 def shadow_waves(seed: int, stream: int) -> Floats:

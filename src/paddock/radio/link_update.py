@@ -39,7 +39,7 @@ from paddock.radio.paths import Paths
 from paddock.radio.propagation import FREE_SPACE, LOG_DISTANCE
 from paddock.radio.radios import CLASS, Classes, Floats, Ints, Radios
 from paddock.radio.signal import power_ratio
-from paddock.world.pool import BufferPool
+from paddock.world.layout import BufferPool
 
 ROOM = 48  # links of a receiver for which there is room at first
 HELD = 8  # updates for which a list of candidates should hold

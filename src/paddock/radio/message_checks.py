@@ -7,7 +7,7 @@ import numpy as np
 from paddock.errors import PaddockError
 from paddock.radio import air as c
 from paddock.radio.air import Air, Devices, Ints, Rules
-from paddock.radio.denial import HORIZON, OPEN, REPEATS
+from paddock.radio.denial import HORIZON, LONGEST_WAIT, OPEN, REPEATS
 from paddock.radio.settings import MOST_BITS, MOST_HOPS
 
 LATEST = 1.0  # s that a radio may wait before it contends with a packet
@@ -25,7 +25,7 @@ def check_radios(air: Air, n: int, number: int, served: int, time: float) -> Non
     ranges = {
         c.PHASE: (c.IDLE, c.LISTENS),
         c.UNTIL: (0, c.NEVER),
-        c.LEFT: (-1, 1 << 20),
+        c.LEFT: (-1, 1 << 21),
         c.WINDOW: (1, 1 << 20),
         c.REPLY: (c.NO_REPLY, c.REPLIES),
         c.REPLY_AT: (0, c.NEVER),
@@ -114,7 +114,8 @@ def check_times(air: Air, rules: Rules, devices: Devices, denied: Ints, ran: tup
     pauses = (phase == c.WAITS) & (until == c.NEVER) & (w[c.LEFT] >= 0)
     good = np.where(phase == c.IDLE, until == c.NEVER, pauses | ((until > earliest) & (until <= last)))
     good &= np.where(w[c.REPLY] == c.NO_REPLY, due == c.NEVER, (due > earliest) & (due <= now + longest))
-    good &= (w[c.LEFT] <= rules.window_most) & (w[c.WINDOW] <= rules.window_most)
+    longest_count = rules.window_most + (LONGEST_WAIT if devices.duty.any() else 0)
+    good &= (w[c.LEFT] <= longest_count) & (w[c.WINDOW] <= rules.window_most)
     good &= (w[c.LOCKED_AT] <= now) & (w[c.PART] <= now)
     good &= ~on_air | ((first[:, c.NEXT] >= 0) == (first[:, c.GOAL] >= 0))  # where a packet on the air goes is known
     if not good.all():

@@ -1,7 +1,8 @@
 """Queues of packets, and the wait for the channel, in compiled code.
 
 A radio with a packet waits until it has sensed the channel idle for DIFS slots plus a random number of slots, which
-stops counting while another transmission is sensed or a jammer denies the channel (`denial.py`). The next hop of a
+stops counting while another transmission is sensed or a jammer denies the channel (`denial.py`). The number is larger
+where radios with a `duty` are sensed. The next hop of a
 packet to one radio is chosen when it is sent.
 """
 
@@ -76,8 +77,9 @@ from paddock.radio.air import (
     Events,
     Routes,
     Rules,
+    packet_slots,
 )
-from paddock.radio.denial import idle_slots, slot_after
+from paddock.radio.denial import idle_slots, slot_after, traffic_slots
 from paddock.radio.network import NO_HOP, shortest, sift_down, sift_up
 
 
@@ -279,9 +281,11 @@ def contend(r: Rules, d: Devices, denied: Any, routes: Routes, a: Air, e: Events
         packet = a.queue[i, w[HEAD, i]]
         hop = packet[NEXT]
         if hop == BROADCAST or d.group[hop] != d.group[i]:
-            u, _ = uniforms(r.seed, d.streams[i], BACKOFF_PURPOSE, w[DRAWS, i])
+            u, v = uniforms(r.seed, d.streams[i], BACKOFF_PURPOSE, w[DRAWS, i])
             w[DRAWS, i] += 1
             w[PHASE, i], w[LEFT, i] = WAITS, int(u * w[WINDOW, i])
+            own = r.difs + w[LEFT, i] + packet_slots(r, d, i, packet[BITS])
+            w[LEFT, i] += traffic_slots(denied, i, own, v)
             w[UNTIL, i] = slot_after(denied, i, now + r.difs, w[LEFT, i]) if w[HEARD, i] == 0 else NEVER
             schedule(e, a, i)
             return

@@ -37,9 +37,8 @@ from paddock.radio.signal import (
     per,
     power_ratio,
 )
-from paddock.scenario.antennas import AntennaSection
 from paddock.scenario.radio import JammerSection, RadioSection
-from paddock.scenario.radio_types import FittedRadio, RadioType
+from paddock.scenario.radio_types import AntennaSection, FittedRadio, RadioType
 from paddock.world.fleet import stream_ids
 
 Floats = NDArray[np.float64]
@@ -50,6 +49,7 @@ CURVE = 1024  # steps of a curve of packet error rates over SINR
 SATURATES = 60.0  # dB below the begin of a curve of packet error rates, where bit error rates are almost 0.5
 SURVIVAL = 2048  # steps of a curve of the survival of packets over SINR
 NEEDED_PER = 0.1  # packet error rate up to which a link is usable
+FEW_RADIOS = 96  # below, the calling thread works on them alone
 JAMMED_BANDWIDTHS = {"barrage": 100e6, "spot": 1e6}  # Hz, of jammers, unless given
 JAMMED_BANDWIDTH = 20e6  # Hz, of the others
 

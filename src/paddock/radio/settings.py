@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.scenario.base import FARTHEST_PLACE
-from paddock.scenario.messages import LONGEST
 from paddock.scenario.radio import NARROWEST, WIDEST
-from paddock.scenario.radio_types import HIGHEST_FREQUENCY, LOWEST_FREQUENCY
+from paddock.scenario.radio_types import HIGHEST_FREQUENCY, LONGEST, LOWEST_FREQUENCY
 
 SETTABLE = ("on", "scheduled", "position", "vehicle", "power", "frequency", "bandwidth")
 SETTINGS = {"jammer": SETTABLE, "spoofer": SETTABLE[:5]}

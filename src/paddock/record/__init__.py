@@ -14,13 +14,13 @@ from paddock.errors import renamed_names
 if TYPE_CHECKING:
     from paddock.record.export import recorded_inputs
     from paddock.record.player import Player
+    from paddock.record.plots import plot_track
     from paddock.record.race import CarTrace, LapTrace, laps
     from paddock.record.race_report import write_race_report
     from paddock.record.reader import FleetHistory, RecordedRun, open_run
     from paddock.record.recorder import Recorder, RecordingReport
     from paddock.record.rerun import Verification, verify, write_run
     from paddock.record.run_metrics import metrics
-    from paddock.record.track_figure import plot_track
 
 __all__ = [
     "CarTrace",
@@ -46,7 +46,7 @@ _HOMES = {
     **dict.fromkeys(("Recorder", "RecordingReport"), "recorder"),
     **dict.fromkeys(("Verification", "verify"), "rerun"),
     **dict.fromkeys(("CarTrace", "LapTrace", "laps"), "race"),
-    **{"plot_track": "track_figure", "write_race_report": "race_report", "write_run": "rerun"},
+    **{"plot_track": "plots", "write_race_report": "race_report", "write_run": "rerun"},
     **{"Player": "player", "metrics": "run_metrics", "recorded_inputs": "export"},
 }
 __getattr__ = renamed_names(__name__, _HOMES, Run="RecordedRun")  # reading a recording imports no simulation

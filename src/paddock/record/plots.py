@@ -1,4 +1,9 @@
-"""Plots of a run: tracks from above, speed and height over time; saved as PNG."""
+"""Figures as PNG: a run, the curves of a tyre property file, a track from above.
+
+The plot of a run has its tracks from above, speed and height over time. That of a tyre has forces over slip at several
+loads, combined slip and peaks. That of a track has asphalt, boundaries, cones by colour, gates, start pose and
+direction.
+"""
 
 import os
 from dataclasses import dataclass, field
@@ -7,8 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from paddock.errors import MissingFeatureError, PaddockError
+from paddock.compute.twin import vectorised
+from paddock.errors import InvalidValueError, MissingFeatureError, PaddockError
+from paddock.record.mission_report.map_figure import INK, SOFT, colour, dress, styled
 from paddock.record.reader import RecordedRun
+from paddock.track.lines import directions, leftwards
+from paddock.track.track import CONE_COLOURS, Track
+from paddock.vehicles.parts.tyre_property import Coefficients, coefficients_of, property_forces, relaxation_lengths
+from paddock.wire.tir import TirFile, read_tir
 from paddock.world.columns import Floats
 from paddock.world.snapshot import FleetSnapshot
 
@@ -19,6 +30,22 @@ COLOURS = (
     *("#0b78c2", "#e07b00", "#2c9e4b", "#d43d66", "#7d55c7", "#00918a"),
     *("#a08a00", "#8a4b2a", "#e36bb4", "#5b6770", "#5aa9e6", "#9bc53d"),
 )
+SLIPS = np.linspace(-0.35, 0.35, 281)
+ANGLES_DEG = np.linspace(-20.0, 20.0, 281)
+COMBINED_DEG = (0.0, 1.0, 2.0, 4.0, 7.0, 12.0)
+GRASS, ASPHALT, EDGE, MIDDLE = "#e9ede6", "#50555b", "#f4f4f4", "#b9bec4"
+CONE_SHADES = {
+    "blue": "#1f6fe5",
+    "yellow": "#ffd21f",
+    "orange": "#ff8a1f",
+    "big_orange": "#ff5a00",
+    "unknown": "#9aa0a6",
+}
+PAPER_ASPHALT, PAPER_EDGE = "#eceff2", "#9aa5b1"
+PAPER_CONES = {**CONE_SHADES, "blue": "#1f6fd6", "yellow": "#e3b505", "orange": "#f07c12", "big_orange": "#e0570b"}
+"""On a white background, under other lines."""
+TRACK_SIZE = 9.0  # inches, of the longer side
+TRACK_MARGIN = 4.0  # m around the track, at least
 
 
 @dataclass
@@ -164,3 +191,226 @@ def _matplotlib() -> Any:
     except ImportError:
         raise MissingFeatureError("plots need matplotlib: pip install 'paddock[plots]'") from None
     return Figure
+
+
+def tyre_curves(
+    path: str | os.PathLike[str], loads: tuple[float, ...] = (), camber_deg: float = 0.0, mu: float = 1.0
+) -> dict[str, Any]:
+    """Return the curves of a file: loads (N), slips, angles (rad), forces (N) by load, and the peaks at each load."""
+    file = read_tir(Path(path))
+    k = coefficients_of(file)
+    chosen = loads or tuple(round(share * k.fnomin, 0) for share in (0.4, 0.7, 1.0, 1.3, 1.6))
+    for load in chosen:
+        if not 0.0 < load <= 1e6:
+            raise InvalidValueError(f"--loads: a load must lie in 0 to 1e+06 N, not {load:g}")
+    if not -90.0 < camber_deg < 90.0:
+        raise InvalidValueError(f"--camber-deg must lie in -90 to 90 degrees, not {camber_deg:g}")
+    angles, camber = np.radians(ANGLES_DEG), float(np.radians(camber_deg))
+    along = {load: _forces(SLIPS, 0.0 * SLIPS, load, camber, mu, k)[0] for load in chosen}
+    across = {load: _forces(0.0 * angles, angles, load, camber, mu, k)[1] for load in chosen}
+    combined = {
+        degrees: _forces(SLIPS, np.full_like(SLIPS, np.radians(degrees)), k.fnomin, camber, mu, k)
+        for degrees in COMBINED_DEG
+    }
+    peaks = [
+        {
+            "load": load,
+            "mu_x": float(np.abs(along[load]).max() / load),
+            "mu_y": float(np.abs(across[load]).max() / load),
+            "kappa_peak": float(abs(SLIPS[np.abs(along[load]).argmax()])),
+            "alpha_peak_deg": float(abs(ANGLES_DEG[np.abs(across[load]).argmax()])),
+            "cornering_stiffness": float(abs(np.gradient(across[load], angles)[len(angles) // 2])),
+        }
+        for load in chosen
+    ]
+    x, y = relaxation_lengths(file, k)
+    return {
+        "file": file, "loads": chosen, "along": along, "across": across, "combined": combined, "peaks": peaks,
+        "relaxation_longitudinal": x, "relaxation_lateral": y,
+    }  # fmt: skip
+
+
+def _forces(slips: Any, angles: Any, load: float, camber: float, mu: float, k: Coefficients) -> tuple[Any, Any]:
+    shape = np.zeros_like(slips)
+    found = vectorised(property_forces)(slips, angles, load + shape, camber + shape, mu + shape, k)
+    return found.along, found.across
+
+
+PEAK_COLUMNS = {  # of the table: heading, key and format
+    "load N": ("load", "8.0f"),
+    "mu_x": ("mu_x", "6.3f"),
+    "mu_y": ("mu_y", "6.3f"),
+    "kappa_peak": ("kappa_peak", "10.3f"),
+    "alpha_peak deg": ("alpha_peak_deg", "14.2f"),
+    "stiffness N/rad": ("cornering_stiffness", "15.0f"),
+}
+
+
+def peaks_table(curves: dict[str, Any]) -> str:
+    """Return the peaks at each load as a table, and the relaxation lengths below it."""
+    widths = [int(form.partition(".")[0]) for _, form in PEAK_COLUMNS.values()]
+    lines = ["  ".join(f"{heading:>{width}}" for heading, width in zip(PEAK_COLUMNS, widths, strict=True))]
+    lines += ["  ".join(f"{row[key]:{form}}" for key, form in PEAK_COLUMNS.values()) for row in curves["peaks"]]
+    lengths = (("longitudinal", curves["relaxation_longitudinal"]), ("lateral", curves["relaxation_lateral"]))
+    known = ", ".join(f"{name} {length:.3f} m" if length else f"{name} not given" for name, length in lengths)
+    return "\n".join([*lines, f"relaxation lengths at the nominal load: {known}"])
+
+
+def plot_tyre(curves: dict[str, Any], output: str | os.PathLike[str]) -> Path:
+    """Draw the curves into one PNG file; needs the extra `plots`."""
+    file: TirFile = curves["file"]
+    target = Path(output)
+    with styled() as figure_class:
+        figure = figure_class(figsize=(12.0, 4.6), dpi=140, layout="constrained")
+        left, middle, right = figure.subplots(1, 3)
+        for at, load in enumerate(curves["loads"]):
+            left.plot(SLIPS, curves["along"][load] / 1e3, color=colour(at), label=f"{load / 1e3:g} kN")
+            middle.plot(ANGLES_DEG, curves["across"][load] / 1e3, color=colour(at), label=f"{load / 1e3:g} kN")
+        for at, (degrees, (along, across)) in enumerate(curves["combined"].items()):
+            right.plot(along / 1e3, across / 1e3, color=colour(at), label=f"{degrees:g}°")
+        version = f"MF {file.version / 10:.1f}"
+        dress(left, "Longitudinal force, kN", version)
+        dress(middle, "Lateral force, kN", Path(file.name).name)
+        dress(right, "Combined slip, kN", "at the nominal load")
+        left.set_xlabel("slip ratio")
+        middle.set_xlabel("slip angle, degrees (sign of the file)")
+        right.set_xlabel("longitudinal force, kN")
+        right.set_aspect("equal", adjustable="datalim")
+        left.legend(title="load", frameon=False)
+        right.legend(title="slip angle", loc="upper center", ncols=3, frameon=False)
+        try:
+            figure.savefig(target)
+        except OSError as error:
+            raise PaddockError(f"cannot write {target}: {error.strerror or error}") from None
+    return target
+
+
+def draw_track(track: Track, output: str | os.PathLike[str]) -> Path:
+    """Write a PNG; needs the extra `plots`."""
+    target = Path(output)
+    everything = np.concatenate([track.left, track.right, track.cones])
+    low, high = everything.min(axis=0), everything.max(axis=0)
+    margin = max(TRACK_MARGIN, 0.04 * float((high - low).max()))
+    low, high = low - margin, high + margin
+    wide, tall = (high - low).tolist()
+    scale = TRACK_SIZE / max(wide, tall)
+    with styled() as figure_class:
+        figure = figure_class(figsize=(max(wide * scale, 4.0), max(tall * scale, 1.6) + 0.5), dpi=150)
+        axes = figure.add_axes((0.02, 0.02, 0.96, 0.98 - 0.5 / figure.get_figheight()))
+        axes.set_facecolor(GRASS)
+        axes.set_xlim(low[0], high[0])
+        axes.set_ylim(low[1], high[1])
+        axes.set_aspect("equal")
+        axes.set_xticks([])
+        axes.set_yticks([])
+        axes.grid(False)
+        per_metre = 72.0 * scale  # points
+        _ribbon(axes, track)
+        _cones(axes, track, per_metre)
+        _gates(axes, track, per_metre)
+        _start(axes, track, per_metre)
+        _bar(axes, (high[0], low[1]), wide, per_metre)
+        kind = "lap" if track.closed else "open"
+        facts = f"{track.length:.0f} m {kind}", f"{track.width.min():.1f} m wide", f"{len(track.cones)} cones"
+        title = "  ·  ".join((track.name, *facts))
+        figure.text(0.02, 1.0 - 0.3 / figure.get_figheight(), title, fontsize=10, weight="bold", va="center")
+        try:
+            figure.savefig(target)
+        except OSError as error:
+            raise PaddockError(f"cannot write {target}: {error.strerror or error}") from None
+    return target
+
+
+def plot_track(track: Track, axes: Any = None) -> Any:
+    """Draw asphalt, boundaries, cones and gates, in quiet colours, on axes of matplotlib, or on new ones; return them.
+
+    Needs the extra `plots`.
+    """
+    if axes is None:
+        with styled():
+            from matplotlib import pyplot
+
+            axes = pyplot.figure(figsize=(9.0, 6.0), layout="constrained").add_subplot()
+    left, right = (np.concatenate([line, line[:1]]) if track.closed else line for line in (track.left, track.right))
+    if track.closed:
+        axes.fill(*np.concatenate([left, right[::-1]]).T, color=PAPER_ASPHALT, linewidth=0.0, zorder=1)
+    for line in (left, right):
+        axes.plot(*line.T, color=PAPER_EDGE, linewidth=0.8, zorder=2)
+    for name in CONE_COLOURS:
+        places = track.of_colour(name)
+        if len(places):
+            axes.plot(*places.T, "o", color=PAPER_CONES[name], markersize=2.2, markeredgewidth=0.0, zorder=3)
+    for k, gate in enumerate(track.gates):
+        ends = np.array([gate.left, gate.right]).T
+        axes.plot(*ends, color=INK if k == 0 else SOFT, linewidth=1.8 if k == 0 else 1.0, zorder=4)
+        if k == 0:
+            axes.annotate("start", gate.left, xytext=(3, 3), textcoords="offset points", fontsize=7.5, color=INK)
+    axes.set_aspect("equal")
+    axes.margins(0.04)
+    axes.set_xlabel("east, m")
+    axes.set_ylabel("north, m")
+    return axes
+
+
+def _ribbon(axes: Any, track: Track) -> None:
+    """Draw the asphalt as quadrilaterals along the middle line, which may cross itself, and the boundaries."""
+    from matplotlib.collections import PolyCollection
+
+    side = leftwards(directions(track.centre, track.closed))
+    left, right = track.centre + track.left_width[:, None] * side, track.centre - track.right_width[:, None] * side
+    if track.closed:
+        left, right = np.concatenate([left, left[:1]]), np.concatenate([right, right[:1]])
+    parts = np.stack([left[:-1], left[1:], right[1:], right[:-1]], axis=1)
+    axes.add_collection(PolyCollection(list(parts), facecolors=ASPHALT, edgecolors=ASPHALT, linewidths=0.6, zorder=1))
+    for edge in (left, right):
+        axes.plot(*edge.T, color=EDGE, linewidth=0.9, zorder=2)
+    middle = np.concatenate([track.centre, track.centre[:1]]) if track.closed else track.centre
+    axes.plot(*middle.T, color=MIDDLE, linewidth=0.6, linestyle=(0, (6, 6)), alpha=0.7, zorder=2)
+
+
+def _cones(axes: Any, track: Track, per_metre: float) -> None:
+    for name in CONE_COLOURS:
+        places = track.of_colour(name)
+        if len(places):
+            size = max((0.75 if name == "big_orange" else 0.5) * per_metre, 2.6 if name == "big_orange" else 1.8)
+            style = {"s": min(size, 9.0) ** 2, "color": CONE_SHADES[name], "edgecolors": "#20242a", "linewidths": 0.35}
+            axes.scatter(*places.T, **style, zorder=4)
+
+
+def _gates(axes: Any, track: Track, per_metre: float) -> None:
+    for k, gate in enumerate(track.gates):
+        ends = np.array([gate.left, gate.right])
+        if k == 0:
+            axes.plot(*ends.T, color="#20242a", linewidth=4.0, zorder=3)
+            axes.plot(*ends.T, color="white", linewidth=4.0, linestyle=(0, (0.8, 0.8)), zorder=3)
+        else:
+            axes.plot(*ends.T, color="#c02942", linewidth=1.6, zorder=3)
+        out = ends[1] + (ends[1] - ends[0]) / max(float(np.hypot(*(ends[1] - ends[0]))), 1e-9) * 9.0 / per_metre
+        axes.text(*out, gate.name, fontsize=7, ha="center", va="center", color="#20242a", zorder=5)
+
+
+def _start(axes: Any, track: Track, per_metre: float) -> None:
+    """Draw the car at the start pose and an arrow in driving direction."""
+    x, y, yaw = track.start
+    ahead = np.array([np.cos(yaw), np.sin(yaw)])
+    half = max(1.4, 5.0 / per_metre)
+    place = np.array([x, y])
+    body = [place + half * ahead, place - half * ahead + 0.5 * half * _turned(ahead)]
+    body += [place - 0.5 * half * ahead, place - half * ahead - 0.5 * half * _turned(ahead)]
+    axes.fill(*np.array(body).T, color="#39d353", edgecolor="#0f2b16", linewidth=0.6, zorder=6)
+    at = (track.gates[0].along + 0.06 * min(track.length, 300.0)) % track.length
+    tail, tip = track.point_at(at), track.point_at(at + max(6.0, 22.0 / per_metre))
+    style = {"arrowstyle": "-|>", "color": "white", "linewidth": 1.6, "mutation_scale": 11}
+    axes.annotate("", xy=tuple(tip), xytext=tuple(tail), arrowprops=style, zorder=5)
+
+
+def _turned(vector: Floats) -> Floats:
+    return np.array([-vector[1], vector[0]])
+
+
+def _bar(axes: Any, corner: tuple[float, float], wide: float, per_metre: float) -> None:
+    """Draw a bar of a round length."""
+    length = next((n for n in (200, 100, 50, 20, 10, 5) if n <= 0.25 * wide), 2)
+    x, y = corner[0] - length - 8.0 / per_metre, corner[1] + 8.0 / per_metre
+    axes.plot([x, x + length], [y, y], color="#20242a", linewidth=2.0, solid_capstyle="butt", zorder=5)
+    axes.text(x + 0.5 * length, y + 3.0 / per_metre, f"{length} m", fontsize=7, ha="center", va="bottom", zorder=5)

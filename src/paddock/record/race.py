@@ -13,11 +13,10 @@ from paddock.engine.events import Event
 from paddock.errors import PaddockError
 from paddock.record.reader import FleetHistory, RecordedRun, open_run
 from paddock.scenario import Scenario
-from paddock.track.course import sectors_of
-from paddock.track.from_scenario import track_of
+from paddock.track.loading import track_of
 from paddock.track.race_log import RaceEntry, read_entry
 from paddock.track.standings import SHOWN, ScoredRules, Standings
-from paddock.track.timing import OUT, RUNNING
+from paddock.track.timing import OUT, RUNNING, sectors_of
 from paddock.track.track import Track
 from paddock.world.columns import Floats
 from paddock.world.snapshot import Snapshot

@@ -14,12 +14,12 @@ import numpy as np
 from paddock.engine.events import Event
 from paddock.errors import MissingFeatureError
 from paddock.record.mission_report.map_figure import SOFT, colour, dress, png, styled
+from paddock.record.plots import PAPER_EDGE as EDGE
+from paddock.record.plots import plot_track
 from paddock.record.race import CarTrace, LapTrace, car_traces, race_entries, race_of
 from paddock.record.radio_report import link_tables, traffic_lines, write_files
 from paddock.record.reader import RecordedRun
 from paddock.record.run_metrics import metrics
-from paddock.record.track_figure import PAPER_EDGE as EDGE
-from paddock.record.track_figure import plot_track
 from paddock.scenario.track import RaceRules
 from paddock.track.race_log import RaceEntry, shown_text
 from paddock.track.standings import Standing, Standings, gap_text

@@ -1,15 +1,20 @@
-"""The radio in recordings: stations and jammers at a time, links as lines for viewers, and metrics of links."""
+"""The radio in recordings: stations and jammers at a time, links as lines for viewers, traffic, and metrics of links.
+
+Counts of messages, packets by service and changes of links are written with the links, and read at a time.
+"""
 
 import re
 from ast import literal_eval
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from foxglove_schemas_protobuf.LinePrimitive_pb2 import LinePrimitive
+from foxglove_schemas_protobuf.SceneEntity_pb2 import SceneEntity
 from foxglove_schemas_protobuf.SceneEntityDeletion_pb2 import SceneEntityDeletion
 from foxglove_schemas_protobuf.SceneUpdate_pb2 import SceneUpdate
+from google.protobuf.message import DecodeError
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
@@ -21,18 +26,86 @@ from paddock.radio.jamming import JammerState, changed, started
 from paddock.radio.radios import COLUMN, FleetRadios, radios_of
 from paddock.radio.settings import checked_changes
 from paddock.radio.status import FULL_SIGNAL, NO_SINR
-from paddock.record.radio_traffic import NO_TRAFFIC, RadioTraffic, write_traffic
 from paddock.scenario import Scenario
 from paddock.scenario.radio import RadioSection
-from paddock.wire.operations.radio_results import RadioTree
+from paddock.wire.operations.radio_results import RadioTree, ServiceTrafficTree
 from paddock.world.columns import Floats
 from paddock.world.layout import Ints
 from paddock.world.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from paddock.record.reader import RecordedRun
 
 PEERS, PEER_SINR = "radio.peers", "radio.peer_sinr"
 CONTACT, UPLINK, STATION = "radio.contact", "radio.uplink", "radio.station"  # not in recordings of earlier versions
 DRAWN_LINKS = 1000  # the strongest are drawn
 _CHANGE = re.compile(r"(\w+) (\[[^\]]*\]|[^,]+)(?:, |$)")
+TRAFFIC_TOPIC = "/radio"
+DROPS = ("queue_full", "no_route", "lost", "ttl", "expired")  # why messages do not arrive
+SERVICE_COUNTS = ("sent", "delivered", "lost", "dropped", "waiting")  # of each service
+
+
+# traffic -------------------------------------------------------------------------------------------------------------
+
+
+class RadioTraffic(NamedTuple):
+    """Counts since the start of the run."""
+
+    messages: dict[str, int]  # sent, delivered, dropped by reason, ...; empty: not recorded
+    services: dict[str, ServiceTrafficTree]  # of services that have sent packets
+    link_changes: dict[str, int]  # `ups`, `downs`: links that have become usable or unusable; empty: not recorded
+
+
+NO_TRAFFIC = RadioTraffic({}, {}, {})
+LINKS = "links"  # their changes stand among the services
+
+
+def write_traffic(entity: SceneEntity, radio: RadioTree) -> None:
+    """Add the counts to an entity as its metadata; those of services are `commands.sent`, ..., of links `links.ups`."""
+    for change in ("ups", "downs"):
+        entity.metadata.add(key=f"{LINKS}.{change}", value=str(radio[change]))
+    for name, count in radio["traffic"].items():
+        entity.metadata.add(key=name, value=str(count))
+    for service, counts in radio["services"].items():
+        for name, count in cast(Mapping[str, int], counts).items():
+            entity.metadata.add(key=f"{service}.{name}", value=str(count))
+
+
+def recorded_traffic(run: "RecordedRun", time: float = np.inf) -> RadioTraffic:
+    """Return the counts of a recording at a time (s from its start), or at its end; empty where it has none."""
+    times = run.file.index(TRAFFIC_TOPIC).times
+    if not np.isinf(time):
+        times = times[: np.searchsorted(times, run.sections[0].start + round(1e9 * time), "right")]
+    if not len(times):
+        return NO_TRAFFIC
+    try:
+        update = SceneUpdate.FromString(bytes(run.file.message(TRAFFIC_TOPIC, len(times) - 1).data))
+        pairs = {pair.key: int(pair.value) for entity in update.entities[:1] for pair in entity.metadata}
+    except (DecodeError, ValueError):
+        return NO_TRAFFIC
+    changes = {name.partition(".")[2]: count for name, count in pairs.items() if name.startswith(f"{LINKS}.")}
+    found = RadioTraffic({name: count for name, count in pairs.items() if "." not in name}, {}, changes)
+    for service in dict.fromkeys(name.partition(".")[0] for name in pairs if "." in name):
+        if service == LINKS:
+            continue
+        counts: Any = {name: pairs.get(f"{service}.{name}", 0) for name in SERVICE_COUNTS}
+        found.services[service] = counts
+    return found
+
+
+def message_summary(messages: Mapping[str, int]) -> str:
+    """Return the counts of messages in one line: sent, delivered, dropped by reason, left from full mailboxes."""
+    dropped = {name: count for name, count in messages.items() if count and name in DROPS}
+    lost = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in dropped.items()) or "none"
+    replaced = messages.get("mailbox_full", 0)  # they have arrived, and may have been read
+    more = f"; {replaced:,} made room for newer ones in full mailboxes" if replaced else ""
+    return f"{messages['sent']:,} sent, {messages['delivered']:,} delivered; dropped: {lost}{more}"
+
+
+def service_summary(counts: Mapping[str, int]) -> str:
+    """Return the counts of a service in one line, without those that are zero beyond the first two."""
+    shown = {name: counts[name] for k, name in enumerate(SERVICE_COUNTS) if k < 2 or counts[name]}
+    return ", ".join(f"{count:,} {'under way' if name == 'waiting' else name}" for name, count in shown.items())
 
 
 # at a time -----------------------------------------------------------------------------------------------------------

@@ -11,8 +11,7 @@ import numpy as np
 from paddock.errors import MissingFeatureError, PaddockError
 from paddock.radio.status import NO_SINR
 from paddock.record.mission_report.map_figure import colour, dress, png, styled
-from paddock.record.radio import in_contact
-from paddock.record.radio_traffic import SERVICE_COUNTS, message_summary
+from paddock.record.radio import SERVICE_COUNTS, in_contact, message_summary
 from paddock.record.reader import RecordedRun, open_run
 from paddock.record.run_metrics import metrics
 from paddock.world.columns import Floats

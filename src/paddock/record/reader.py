@@ -17,11 +17,10 @@ from paddock.record import channels
 from paddock.record.mcap_file import McapFile, McapMessage
 from paddock.record.writer import NANOSECONDS
 from paddock.scenario import MethodChoice, Scenario, load_scenario
-from paddock.wire.messages import recordings, states
+from paddock.wire.messages import states
 from paddock.wire.messages.markers import MarkerCommand, decode_marker_command
 from paddock.world.columns import Floats
-from paddock.world.layout import POSE, FleetLayout, Ints, Layout, array_columns
-from paddock.world.pool import BufferPool, frozen
+from paddock.world.layout import POSE, BufferPool, FleetLayout, Ints, Layout, array_columns, frozen
 from paddock.world.snapshot import Snapshot
 
 Thing = TypeVar("Thing")
@@ -33,7 +32,7 @@ class RunSection:
     """A part of a recording with increasing ticks; a reset or a restore starts the next."""
 
     number: int  # from 0
-    begin: recordings.RunStart
+    begin: states.RunStart
     start: int  # log time, ns
     samples: range  # of the run's samples
 
@@ -94,7 +93,7 @@ class RecordedRun(AbstractContextManager["RecordedRun"]):
     @cached_property
     def track(self) -> Any:
         """The race track of the scenario, as `Simulation.track`; None without one."""
-        from paddock.track.from_scenario import track_of  # takes long to import
+        from paddock.track.loading import track_of  # takes long to import
 
         return track_of(self.scenario.track)
 
@@ -129,7 +128,7 @@ class RecordedRun(AbstractContextManager["RecordedRun"]):
         """The parts of the run; every reset and restore starts one."""
         starts = self.file.index(channels.RUN).times
         firsts = [*np.searchsorted(self._log_times, starts).tolist(), len(self)]
-        begins = [self._decoded(recordings.decode_run_start, m.data) for m in self._messages(channels.RUN)]
+        begins = [self._decoded(states.decode_run_start, m.data) for m in self._messages(channels.RUN)]
         return tuple(
             RunSection(k, begin, int(starts[k]), range(firsts[k], firsts[k + 1])) for k, begin in enumerate(begins)
         )
@@ -205,7 +204,7 @@ class RecordedRun(AbstractContextManager["RecordedRun"]):
 
     def events(self, section: int | None = None) -> list[Event]:
         """Return the events of one section, or of all, in order."""
-        found = (self._decoded(recordings.decode_event, m.data) for m in self._messages(channels.EVENTS, section))
+        found = (self._decoded(states.decode_event, m.data) for m in self._messages(channels.EVENTS, section))
         return [Event(number, tick, *map(printable, texts)) for number, tick, *texts in found]
 
     def event_times(self) -> Floats:
@@ -237,9 +236,9 @@ class RecordedRun(AbstractContextManager["RecordedRun"]):
         before = np.searchsorted(order[0], order[1][first:end]) - self._span(channels.ACTIONS, section)[0]
         return before.tolist()  # type: ignore[no-any-return]
 
-    def hashes(self, section: int | None = None) -> list[recordings.StateHash]:
+    def hashes(self, section: int | None = None) -> list[states.StateHash]:
         """Return the digests of the complete state of one section, or of all."""
-        return [self._decoded(recordings.decode_state_hash, m.data) for m in self._messages(channels.HASHES, section)]
+        return [self._decoded(states.decode_state_hash, m.data) for m in self._messages(channels.HASHES, section)]
 
     def close(self) -> None:
         """Close the file."""
@@ -365,6 +364,6 @@ def _snapshot(data: memoryview, layout: Layout, pool: BufferPool) -> Snapshot:
 
 def _posted(data: memoryview) -> Posted:
     try:
-        return Posted.from_tree(recordings.decode_action(data)._asdict())
+        return Posted.from_tree(states.decode_action(data)._asdict())
     except TypeError as error:  # fields that this kind of action does not have
         raise PaddockError(f"unknown action: {error}") from None

@@ -43,7 +43,7 @@ from paddock.record.writer import (
     present_markers,
 )
 from paddock.scenario import Scenario
-from paddock.wire.messages.recordings import RunStart, StateHash
+from paddock.wire.messages.states import RunStart, StateHash
 from paddock.wire.operations.radio_results import RadioTree
 from paddock.world.archive import digest
 from paddock.world.layout import Layout

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from paddock.record.channels import ACTIONS
-from paddock.record.radio import LinkTally, holds_contact, in_contact
-from paddock.record.radio_traffic import recorded_traffic
+from paddock.record.radio import LinkTally, holds_contact, in_contact, recorded_traffic
 from paddock.record.reader import RecordedRun, RunSection
 from paddock.world.columns import Floats
 from paddock.world.layout import FleetLayout, Ints

@@ -17,8 +17,8 @@ from paddock.sensing.rays import Beams
 from paddock.sensing.scanner import beams_of
 from paddock.sensing.sensor import ArraySensor
 from paddock.track.track import CONE_COLOURS
+from paddock.world.frames import quaternion_from_matrix
 from paddock.world.layout import Layout
-from paddock.world.rotation import quaternion_from_matrix
 from paddock.world.snapshot import Snapshot
 
 SENSED = 20  # vehicles up to which each sensor with arrays has a channel

@@ -21,11 +21,11 @@ from paddock.errors import PaddockError
 from paddock.record import channels, foxglove
 from paddock.record.foxglove import TOPIC as TRACK_SCENE
 from paddock.record.foxglove import stamped
+from paddock.record.radio import TRAFFIC_TOPIC as RADIO_SCENE
 from paddock.record.radio import radio_scene
-from paddock.record.radio_traffic import TOPIC as RADIO_SCENE
 from paddock.record.sensed import SensedArray, SensedWriter
 from paddock.wire.messages import markers as wire
-from paddock.wire.messages import recordings, states
+from paddock.wire.messages import states
 from paddock.wire.operations.radio_results import RadioTree
 from paddock.world.layout import Layout
 from paddock.world.markers import Marker, PlacedMarker
@@ -196,11 +196,11 @@ class RecordingWriter:
         self._next_view = 0
         self._radio_written = -1  # log time of the last links
 
-    def begin(self, start: recordings.RunStart, log_time: int, wall_time: int) -> None:
+    def begin(self, start: states.RunStart, log_time: int, wall_time: int) -> None:
         """Write the start of a run, a reset or a restore."""
         self._layout, self._next_view = None, 0
         self.sensed.begin()
-        self.writer.write(channels.RUN, log_time, wall_time, recordings.encode_run_start(start))
+        self.writer.write(channels.RUN, log_time, wall_time, states.encode_run_start(start))
         if self._track is not None:
             scene = stamped(self._track, log_time)
             self.writer.write_more(TRACK_SCENE, SceneUpdate, log_time, wall_time, scene)
@@ -221,7 +221,7 @@ class RecordingWriter:
         blocks = tuple(fleet.block for fleet in snapshot)
         arrays = tuple(array for fleet in snapshot for array in fleet.blocks.values())
         about = snapshot.tick, snapshot.time, snapshot.run, snapshot.roster
-        state = states.State(*about, blocks, precision, arrays=arrays)
+        state = states.StateMessage(*about, blocks, precision, arrays=arrays)
         self.writer.write(channels.STATE, log_time, wall_time, states.encode_state(state))
         self.samples += 1
         self.vehicle_samples += len(snapshot)
@@ -240,21 +240,21 @@ class RecordingWriter:
 
     def action(self, posted: Posted, log_time: int, wall_time: int) -> None:
         """Write an action applied to the run."""
-        action = recordings.ActionMessage(**posted.to_tree())
-        self.writer.write(channels.ACTIONS, log_time, wall_time, recordings.encode_action(action))
+        action = states.ActionMessage(**posted.to_tree())
+        self.writer.write(channels.ACTIONS, log_time, wall_time, states.encode_action(action))
         if isinstance(posted.action, FrameAction):
             frames = foxglove.named_frame(posted.action, log_time)
             self.writer.write(channels.FRAMES, log_time, wall_time, frames.SerializeToString())
 
     def event(self, event: Event, log_time: int, wall_time: int) -> None:
         """Write an event."""
-        message = recordings.EventMessage(**asdict(event))
-        self.writer.write(channels.EVENTS, log_time, wall_time, recordings.encode_event(message))
+        message = states.EventMessage(**asdict(event))
+        self.writer.write(channels.EVENTS, log_time, wall_time, states.encode_event(message))
         self.writer.write(channels.LOG, log_time, wall_time, foxglove.log_line(event, log_time).SerializeToString())
 
-    def digest(self, state: recordings.StateHash, log_time: int, wall_time: int) -> None:
+    def digest(self, state: states.StateHash, log_time: int, wall_time: int) -> None:
         """Write the hash of the complete state at a tick."""
-        self.writer.write(channels.HASHES, log_time, wall_time, recordings.encode_state_hash(state))
+        self.writer.write(channels.HASHES, log_time, wall_time, states.encode_state_hash(state))
 
     def _roster(self, layout: Layout, log_time: int, wall_time: int) -> None:
         names = states.FleetMessage._fields

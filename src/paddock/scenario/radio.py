@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import Field, field_validator, model_validator
 
 from paddock.errors import unknown_name
-from paddock.scenario.antennas import Antenna, AntennaSection, Polarisation, one_of, option
 from paddock.scenario.base import (
     Flag,
     Name,
@@ -23,18 +22,24 @@ from paddock.scenario.base import (
     invalid,
 )
 from paddock.scenario.marked_yaml import plain
-from paddock.scenario.messages import HoppingSection, MessagesSection
 from paddock.scenario.problems import KeyPath, ScenarioError
 from paddock.scenario.radio_types import (
     DEFAULT_TYPE,
     HIGHEST_FREQUENCY,
     LOWEST_FREQUENCY,
+    Antenna,
+    AntennaSection,
     Fitted,
     FittedRadio,
     Frequency,
+    HoppingSection,
+    MessagesSection,
     Modulation,
+    Polarisation,
     Power,
     RadioType,
+    one_of,
+    option,
 )
 from paddock.scenario.spoofing import MOST_SPOOFERS, Schedule, SpooferSection, check_schedule
 

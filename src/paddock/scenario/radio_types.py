@@ -1,16 +1,27 @@
-"""Types of radios in a scenario, and which of them can communicate."""
+"""Types of radios in a scenario: antennas, hopping, messages, and which radios can communicate.
 
-from collections.abc import Mapping
+Some options are written as a kind or {kind: {options}}.
+"""
+
+from collections.abc import Mapping, Sequence
 from math import isclose
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from paddock.scenario.antennas import Antenna, AntennaSection, Polarisation, one_of
+from paddock.errors import unknown_name
 from paddock.scenario.base import NotNegative, Number, Positive, Section, Text, Whole, invalid
-from paddock.scenario.messages import HoppingSection
 
+POLARISATIONS = ("vertical", "horizontal", "left", "right")
+ANTENNAS = ("isotropic", "dipole", "sector", "pattern")
+ANTENNA_OPTIONS = {
+    "sector": ("gain", "beamwidth_deg", "beamheight_deg", "yaw_deg", "pitch_deg"),
+    "pattern": ("azimuths_deg", "elevations_deg", "gains", "yaw_deg", "pitch_deg", "gain"),
+}
+LEAST_GAIN, MOST_GAIN = -200.0, 80.0  # dBi, of a pattern
+LONGEST = 1e6  # s: times of messages and hopping
 DEFAULT_TYPE = "default"
 ModulationName = Literal[
     "bpsk", "qpsk", "16qam", "64qam", "fsk", "gmsk", "lora7", "lora8", "lora9", "lora10", "lora11", "lora12"
@@ -23,6 +34,201 @@ LEAST_BANDWIDTH, MOST_BANDWIDTH = 1.0, 1e11  # Hz
 LEAST_RATE, MOST_RATE = 1e-3, 1e12  # bit/s
 SAME_CHANNEL = 0.1  # of the bandwidth: centre frequencies may differ by this much
 SAME = 1e-6  # relative difference of bandwidths and bit rates that count as equal
+
+
+def one_of(kind: str, names: Sequence[str]) -> BeforeValidator:
+    """Check a name against the valid ones; the error suggests the nearest."""
+
+    def check(value: Any) -> Any:
+        if isinstance(value, str) and value not in names:
+            raise invalid(str(unknown_name(kind, value, names)))
+        return value
+
+    return BeforeValidator(check)
+
+
+def option(
+    what: str, kinds: Sequence[str], number: str = "", of: Mapping[str, Sequence[str]] = MappingProxyType({})
+) -> BeforeValidator:
+    """Convert `name`, `{name: {options}}` and, where `number` is an option, `{name: number}` to fields with a kind.
+
+    `of` has the options of kinds, for errors.
+    """
+
+    def convert(value: Any) -> Any:
+        if isinstance(value, str):
+            value = {"kind": value}
+        elif isinstance(value, dict) and len(value) == 1 and "kind" not in value:
+            [(kind, options)] = value.items()
+            if number and isinstance(options, int | float) and not isinstance(options, bool):
+                options = {number: options}
+            if options is not None and not isinstance(options, dict):
+                valid = "a number or a mapping" if number else "a mapping"
+                raise invalid(f"the options of {what} {kind!r} must be {valid}, not {options!r:.60}", (str(kind),))
+            for name in (options or {}) if kind in of else ():
+                if name not in of[kind]:
+                    raise invalid(str(unknown_name(f"option of {what} {kind!r}", str(name), of[kind])))
+            value = {"kind": kind, **(options or {})}
+        if isinstance(value, dict) and isinstance(value.get("kind"), str) and value["kind"] not in kinds:
+            raise invalid(str(unknown_name(what, value["kind"], kinds)))
+        return value
+
+    return BeforeValidator(convert)
+
+
+Polarisation = Annotated[Literal["vertical", "horizontal", "left", "right"], one_of("polarisation", POLARISATIONS)]
+
+
+class AntennaSection(Section):
+    """An antenna: a kind, or {kind: {options}}. Its axis follows the attitude of the vehicle."""
+
+    kind: Literal["isotropic", "dipole", "sector", "pattern"] = Field(
+        description="isotropic, dipole, sector or pattern."
+    )
+    gain: Number | None = Field(
+        default=None,
+        ge=-50.0,
+        le=80.0,
+        description="Largest gain, in dBi; null: isotropic 0, dipole 2.15, sector: that of its beam without losses.",
+    )
+    beamwidth_deg: Positive | None = Field(
+        default=None, le=360.0, description="Of a sector: width of the beam 3 dB down, in degrees; null is 60."
+    )
+    beamheight_deg: Positive | None = Field(
+        default=None, le=180.0, description="Of a sector: height of the beam 3 dB down, in degrees; null is 60."
+    )
+    yaw_deg: Number = Field(default=0.0, description="Direction of the beam, to the left of the front, in degrees.")
+    pitch_deg: Number = Field(default=0.0, description="Elevation of the beam above the front, in degrees.")
+    azimuths_deg: tuple[Number, ...] | None = Field(
+        default=None, description="Of a pattern: ascending angles to the left, within 360 degrees."
+    )
+    elevations_deg: tuple[Number, ...] | None = Field(
+        default=None, description="Of a pattern: ascending angles, within -90 to 90 degrees."
+    )
+    gains: tuple[tuple[Number, ...], ...] | None = Field(
+        default=None, description="Of a pattern: a row of gains for each elevation, in dBi, a value for each azimuth."
+    )
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        table = ("azimuths_deg", "elevations_deg", "gains")
+        for names, kind in ((("beamwidth_deg", "beamheight_deg"), "sector"), (table, "pattern")):
+            for name in names:
+                if getattr(self, name) is not None and self.kind != kind:
+                    raise invalid(f"{name} is an option of antenna {kind!r}, not of {self.kind!r}")
+        if self.kind == "pattern":
+            if any(getattr(self, name) is None for name in table):
+                raise invalid(f"antenna 'pattern' needs {', '.join(table)}")
+            if self.gain is not None:
+                raise invalid("the gains of antenna 'pattern' are its table; leave out gain")
+            self._check_table(self.azimuths_deg or (), self.elevations_deg or (), self.gains or ())
+        return self
+
+    def _check_table(self, azimuths: Sequence[float], elevations: Sequence[float], gains: Sequence[Any]) -> None:
+        """Refuse angles that do not ascend, and rows of gains that do not fit them."""
+        for name, angles, low, high in (
+            ("azimuths_deg", azimuths, -360.0, 360.0),
+            ("elevations_deg", elevations, -90.0, 90.0),
+        ):
+            if not angles:
+                raise invalid(f"{name} of a pattern are one or more angles", (name,))
+            for k, angle in enumerate(angles):
+                if not low <= angle <= high:
+                    raise invalid(f"{name} are from {low:g} to {high:g}, not {angle:g}", (name, k))
+                if k and angle <= angles[k - 1]:
+                    raise invalid(f"{name} must ascend: {angle:g} follows {angles[k - 1]:g}", (name, k))
+        if azimuths[-1] - azimuths[0] > 360.0:
+            span = f"{azimuths[0]:g} to {azimuths[-1]:g}"
+            raise invalid(f"azimuths_deg must lie within 360 degrees, not {span}", ("azimuths_deg", len(azimuths) - 1))
+        if len(gains) != len(elevations):
+            rows = f"{len(elevations)} elevations, not {len(gains)}"
+            raise invalid(f"gains of a pattern have a row for each of its {rows}", ("gains",))
+        for k, row in enumerate(gains):
+            if len(row) != len(azimuths):
+                values = f"{len(azimuths)} azimuths, not {len(row)}"
+                raise invalid(f"a row of gains has a value for each of its {values}", ("gains", k))
+            for m, gain in enumerate(row):
+                if not LEAST_GAIN <= gain <= MOST_GAIN:
+                    raise invalid(f"gains are from {LEAST_GAIN:g} to {MOST_GAIN:g} dBi, not {gain:g}", ("gains", k, m))
+            if azimuths[-1] - azimuths[0] == 360.0 and row[0] != row[-1]:
+                same = f"{azimuths[0]:g} and {azimuths[-1]:g} degrees are one direction"
+                raise invalid(f"{same}: their gains must be equal, not {row[0]:g} and {row[-1]:g}", ("gains", k))
+
+
+Antenna = Annotated[AntennaSection, option("antenna", ANTENNAS, of=ANTENNA_OPTIONS)]
+
+
+class HoppingSection(Section):
+    """Hopping: all radios with one key change their channel together, at random."""
+
+    channels: tuple[Whole, ...] = Field(min_length=2, max_length=1024, description="The channels to hop between.")
+    dwell: Positive = Field(default=1.0, le=LONGEST, description="Time on each channel, in s.")
+    key: Text = Field(default="", description="Radios with equal keys hop together.")
+
+    @model_validator(mode="after")
+    def _different(self) -> Self:
+        if len(set(self.channels)) != len(self.channels) or min(self.channels) < 0 or max(self.channels) > 10_000:
+            raise invalid("channels are different numbers from 0 to 10000", ("channels",))
+        return self
+
+
+class BeaconSection(Section):
+    """Beacons: every radio broadcasts the position, attitude and velocity of its vehicle."""
+
+    rate: Positive = Field(default=10.0, le=1e4, description="Beacons of a vehicle per simulated second, in Hz.")
+    bits: Whole = Field(default=512, ge=1, le=1_000_000, description="Size of a beacon, in bits.")
+    neighbours: Whole = Field(default=16, ge=1, le=256, description="Number of vehicles whose last state is kept.")
+    keep: Positive = Field(default=2.0, le=LONGEST, description="Age at which a heard state no longer counts, in s.")
+
+
+class MessagesSection(Section):
+    """How radios share the channel, and what they keep."""
+
+    sharing: Literal["csma", "aloha", "none"] = Field(
+        default="csma",
+        description="csma: a radio waits while it senses another; aloha: it does not; none: radios never collide.",
+    )
+    slot: Positive = Field(default=2e-5, ge=1e-6, le=1.0, description="Length of a slot, in s.")
+    window: tuple[Whole, Whole] = Field(
+        default=(16, 1024), description="Least and largest contention window [from, to], in slots."
+    )
+    sense: Number | None = Field(
+        default=None,
+        ge=-200.0,
+        le=50.0,
+        description="Power above which a packet makes the channel busy, in dBm; null is the sensitivity of the radio.",
+    )
+    energy: Number | None = Field(
+        default=None,
+        ge=-200.0,
+        le=100.0,
+        description="Power above which jammers and packets of other channels or waveforms make it busy, in dBm; "
+        "null is 20 dB above sense.",
+    )
+    overhead: NotNegative = Field(default=1e-4, le=10.0, description="Preamble of every packet, in s.")
+    header_bits: Whole = Field(default=272, ge=0, le=100_000, description="Header of every packet, in bits.")
+    ack_bits: Whole = Field(default=112, ge=1, le=100_000, description="Size of an acknowledgement, in bits.")
+    retries: Whole = Field(default=5, ge=0, le=100, description="Repetitions of a packet without acknowledgement.")
+    hops: Whole = Field(default=16, ge=1, le=255, description="Most hops of a message to one vehicle or station.")
+    lifetime: Positive = Field(default=10.0, le=LONGEST, description="Age at which a message is discarded, in s.")
+    queue: Whole = Field(default=16, ge=1, le=1024, description="Packets in the queue of a radio.")
+    mailbox: Whole = Field(default=32, ge=1, le=4096, description="Received messages that a radio keeps.")
+    beacons: BeaconSection | None = Field(default=None, description="Beacons; null: none.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _expand(cls, value: Any) -> Any:
+        """Take `beacons: true` as beacons with default values."""
+        if isinstance(value, dict) and isinstance(value.get("beacons"), bool):
+            return {**value, "beacons": {} if value["beacons"] else None}
+        return value
+
+    @model_validator(mode="after")
+    def _ascending(self) -> Self:
+        least, most = self.window
+        if not 1 <= least <= most <= 1 << 20:
+            raise invalid(f"the window ascends within 1 to {1 << 20} slots, not [{least}, {most}]", ("window",))
+        return self
 
 
 def default_bit_rate(modulation: str, bandwidth: float) -> float:

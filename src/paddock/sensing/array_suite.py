@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from paddock.compute.philox import uniforms
 from paddock.compute.routine import routine
 from paddock.errors import InvalidValueError
-from paddock.sensing.sensor import PURPOSES, ArrayReading, ArraySensor, Sensor
+from paddock.sensing.sensor import PURPOSES, Around, ArrayReading, ArraySensor, FleetView, Sensor
 from paddock.sensing.site import Site
 from paddock.sensing.suite import NEVER, FleetSensor
-from paddock.sensing.view import Around, FleetView
 from paddock.wire.operations.results import ArrayTree, ColumnTree
 from paddock.world.columns import Column, Floats, column_index
 from paddock.world.layout import FleetLayout

@@ -12,16 +12,15 @@ from numpy import empty, int64
 from paddock.compute.math import absolute, floor, maximum, minimum, select, sincos, sqrt, table_index, whole
 from paddock.compute.philox import normals, uniforms
 from paddock.compute.quaternion import heading
-from paddock.compute.routine import parallel_range, parallel_routine, routine
+from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.compute.threads import thread_count
 from paddock.compute.twin import shared_code
+from paddock.sensing.beams import ray_ball, ray_bar, ray_cuboid
 from paddock.sensing.rays import sort_places
-from paddock.sensing.sensor import ArrayReading
-from paddock.sensing.solid_scan import ray_ball, ray_bar, ray_cuboid
-from paddock.sensing.view import BOX, CONE, FRUSTUM, NO_SOLIDS, NOWHERE, ROUND_BALL, SOLID, FleetView
+from paddock.sensing.sensor import BOX, CONE, FRUSTUM, NO_SOLIDS, NOWHERE, ROUND_BALL, SOLID, ArrayReading, FleetView
 from paddock.track.track import UNKNOWN
 from paddock.world.columns import Column, Floats
-from paddock.world.obstacles import ray_frustum
+from paddock.world.scenery import ray_frustum
 
 DETECT, MISS, POLAR, PLANE, COLOUR, CLUTTER, CLUTTER_PLACE, CLUTTER_COLOUR = range(8)
 """Purposes of the stages."""
@@ -395,7 +394,7 @@ def write_detections(o: Any, rows: Any, seen: int, out: Any) -> None:
     out[minimum_count(seen, most) :] = NAN
 
 
-see_few, see_many = routine(see_cones, inline=True), parallel_routine(see_cones, inline=True)
+see_all = parallel_routine(see_cones, inline=True)
 
 
 def look_for_cones(view: FleetView, arrays: Any, reading: Floats) -> None:
@@ -409,7 +408,7 @@ def look_for_cones(view: FleetView, arrays: Any, reading: Floats) -> None:
     bodies = around.bodies, *around.bodies_near
     draws = view.key, view.purpose, view.tick
     many = view.n > 1 and thread_count() > 1 and view.n * max(len(table), 1) >= MANY_CONES
-    (see_many if many else see_few)(
+    (see_all if many else see_all.alone)(
         *(view.pose, view.ids, view.streams, view.options, *draws, cones, keys, cells, starts),
         *(*fixed, *bodies),
         *(arrays["detections"], arrays["truth"], reading),

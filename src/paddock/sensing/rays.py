@@ -1,7 +1,8 @@
 """Rays of a lidar against solids and the ground: for each solid only the beams that can meet it are tested.
 
-Beams form a grid of rings (elevations) and azimuths in the sensor's axes. One level ring is scanned by `level_scan`,
-others by `solid_scan`. Vehicles are independent of each other; the result does not depend on the order of solids.
+Beams form a grid of rings (elevations) and azimuths in the sensor's axes. One level ring meets upright solids
+as flat shapes, other beams are tested in the axes of each solid (`beams.py`). Vehicles are independent of each other;
+the result does not depend on the order of solids.
 """
 
 from typing import Any, NamedTuple
@@ -12,7 +13,7 @@ from numpy import empty, int64
 from paddock.compute.math import absolute, floor, maximum, minimum, select, sqrt, table_index, whole
 from paddock.compute.routine import parallel_range, parallel_routine, routine
 from paddock.compute.twin import rebound
-from paddock.sensing.level_scan import (
+from paddock.sensing.beams import (
     SILHOUETTE,
     find_silhouettes,
     is_circle,
@@ -21,14 +22,13 @@ from paddock.sensing.level_scan import (
     note_box,
     scan_circle,
     scan_silhouettes,
+    scan_solid,
     shorten_by_nearness,
 )
-from paddock.sensing.solid_scan import scan_solid
-from paddock.sensing.view import BOX, SOLID, Ints, Near
+from paddock.sensing.sensor import BOX, SOLID, Ints, Near
 from paddock.world.columns import Floats
 from paddock.world.ground import has_grip, never, none, patch_count
-from paddock.world.obstacles import NOTHING
-from paddock.world.scenery import GRAZING, cast_ground
+from paddock.world.scenery import GRAZING, NOTHING, cast_ground
 
 CELL = 16.0  # m: size of the cells in which solids are found
 MOST_CELLS = 1 << 16
@@ -294,7 +294,7 @@ def scan_uneven(
                 found[i, r, b] = minimum(found[i, r, b], hit)
 
 
-scan_few, scan_many = routine(scan_fleet, inline=True), parallel_routine(scan_fleet, inline=True)
+scan_all = parallel_routine(scan_fleet, inline=True)
 scan_relief = parallel_routine(scan_uneven)
 
 
@@ -326,7 +326,7 @@ def scan(
     found = np.empty((len(ids), beams.rises.shape[1], beams.directions.shape[1]))
     (fixed, fixed_near), (bodies, body_near) = solids
     flat = np.nan if relief else ground_z
-    run = scan_many if many else scan_few
+    run = scan_all if many else scan_all.alone
     run(pose, ids, *beams, reach, flat, fixed, *fixed_near, bodies, *body_near, found)
     if relief:
         terrain, bumps, rough = relief[:3]

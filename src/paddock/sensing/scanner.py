@@ -8,14 +8,12 @@ import numpy as np
 from paddock.compute import arrays as array_math
 from paddock.compute.math import select
 from paddock.compute.philox import normals, uniforms
-from paddock.compute.routine import parallel_range, parallel_routine, routine
+from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.compute.threads import thread_count
 from paddock.sensing.rays import Beams, scan
-from paddock.sensing.sensor import ArrayReading
-from paddock.sensing.view import FleetView
-from paddock.world.columns import Floats
-from paddock.world.obstacles import NOTHING
-from paddock.world.pose import Environment
+from paddock.sensing.sensor import ArrayReading, FleetView
+from paddock.world.columns import Environment, Floats
+from paddock.world.scenery import NOTHING
 
 MANY_BEAMS = 20_000  # from which vehicles are shared among threads
 DEVIATIONS = 8.0  # of the noise: as far beyond the range what is there may appear in it
@@ -90,8 +88,7 @@ def disturb_scans(
         )
 
 
-disturb_few = routine(disturb_scans, inline=True)
-disturb_many = parallel_routine(disturb_scans, inline=True)
+disturb_all = parallel_routine(disturb_scans, inline=True)
 
 
 def distances(view: FleetView) -> Floats:
@@ -112,7 +109,7 @@ def _many(view: FleetView, beams: Beams) -> bool:
 def look_around(view: FleetView, arrays: Any, reading: Floats) -> None:
     """Fill the ranges of a lidar."""
     options, found = view.options, distances(view)
-    run = disturb_many if _many(view, beams_of(options)) else disturb_few
+    run = disturb_all if _many(view, beams_of(options)) else disturb_all.alone
     draws = view.key, view.streams, view.purpose, view.tick
     limits = options.noise, options.dropout, options.range_min, options.range_max
     n = view.n

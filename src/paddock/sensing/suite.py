@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from paddock.compute.kernel import CompiledKernels, kernel
 from paddock.compute.threads import DirectCall
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.sensing.sensor import PURPOSES, ArrayReading, Sensor
+from paddock.sensing.sensor import PURPOSES, Around, ArrayReading, Sensor
 from paddock.sensing.site import Site
-from paddock.sensing.view import Around
 from paddock.world.archive import whole
 from paddock.world.columns import Floats, column_index, defaults_of, filled
 

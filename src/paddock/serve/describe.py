@@ -17,9 +17,8 @@ from paddock.serve.subscribers.subscription import DERIVED
 from paddock.track.standings import RaceColumns
 from paddock.vehicles.model import VehicleModel, find_model, model_names
 from paddock.wire.operations.results import ColumnTree, FleetInfoTree, InspectedTree, ValueTree
-from paddock.world.columns import Column, column_index, columns_of
+from paddock.world.columns import Column, Pose, column_index, columns_of
 from paddock.world.layout import FleetLayout, Layout
-from paddock.world.pose import Pose
 from paddock.world.snapshot import Snapshot, VehicleSnapshot
 
 if TYPE_CHECKING:  # the hub uses this module and has no engine

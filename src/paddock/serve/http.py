@@ -1,4 +1,5 @@
-"""The HTTP server of the web and metrics endpoints: uvicorn on its own socket, in the hub's event loop.
+"""The HTTP server of the web and metrics endpoints: uvicorn on its own socket, in the hub's event loop; files of the
+page.
 
 Connections without a WebSocket are limited: one more ends that whose last response is oldest. Those without a request
 end after some seconds, as do those that stay open after one.
@@ -6,10 +7,14 @@ end after some seconds, as do those that stay open after one.
 
 import asyncio
 import logging
+import mimetypes
+import os
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+import xxhash
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Scope
@@ -21,6 +26,17 @@ from paddock.serve.hub import WAITING, Endpoint, listening_socket
 
 PATIENCE = 10.0  # s that a client has for its first request
 SHUTTING_DOWN = 0.3  # s for open requests to finish
+PAGE_FOLDER = Path(os.environ.get("PADDOCK_PAGE") or Path(__file__).parent / "page")
+"""The built page; PADDOCK_PAGE names another folder during development."""
+FOREVER = "public, max-age=31536000, immutable"
+ASK_AGAIN = "no-cache"
+KINDS = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}
+NOT_BUILT = b"""<!doctype html><html lang="en"><meta charset="utf-8"><title>Paddock</title>
+<body style="font-family: system-ui; max-width: 40em; margin: 4em auto; line-height: 1.5">
+<h1>The page was not built</h1>
+<p>The simulation is being served, but this installation has no page to show it.
+Build it with <code>make page</code>, or install with <code>pip install .</code>, and load this again.</p>
+"""
 
 
 def single_header(scope: Scope, name: str) -> str | None:
@@ -125,3 +141,27 @@ class HttpServer:
         """Finish open requests, then close."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._server.shutdown(), SHUTTING_DOWN)
+
+
+def find_file(folder: Path, path: str, gzip: bool) -> tuple[bytes, dict[str, str]] | None:
+    """Return content and headers of the file at a URL path; None without one. `gzip`: whether it may be compressed."""
+    name = path.lstrip("/") or "index.html"
+    try:
+        place, root = (folder / name).resolve(), folder.resolve()
+        if name.endswith(".gz") or not (place.is_relative_to(root) and place.is_file()):
+            return None
+    except (OSError, ValueError):
+        return None
+    packed = place.with_name(f"{place.name}.gz")
+    use_packed = gzip and packed.is_file()
+    content = (packed if use_packed else place).read_bytes()
+    kind = KINDS.get(place.suffix) or mimetypes.guess_type(place.name)[0] or "application/octet-stream"
+    text = kind.startswith("text/") or kind == "application/json"
+    named_by_content = place.parent.name == "assets" and place.name.startswith("chunk-")
+    headers = {
+        "Content-Type": f"{kind}; charset=utf-8" if text else kind,
+        "Cache-Control": FOREVER if named_by_content else ASK_AGAIN,
+        "ETag": f'"{xxhash.xxh3_64_hexdigest(content)}"',
+        "Vary": "Accept-Encoding",
+    }
+    return content, {**headers, "Content-Encoding": "gzip"} if use_packed else headers

@@ -302,9 +302,9 @@ class LiveSource:
 @cache
 def handlers() -> dict[str, Callable[..., Any]]:
     """Return the handlers by the names of their operations."""
-    from paddock.serve.operations import clock, mission, radio, survey, vehicles, world  # here: they need this module
+    from paddock.serve.operations import clock, radio, vehicles, world  # here: they need this module
 
-    modules = (clock, mission, radio, survey, vehicles, world)
+    modules = (clock, radio, vehicles, world)
     found = {name: function for module in modules for name, function in vars(module).items() if name in OPERATIONS}
     own = {name: one for name, one in found.items() if one.__module__ in [module.__name__ for module in modules]}
     rest = {name: one for name, one in OPERATIONS.items() if one.entry.where != "hub" and name not in own}

@@ -16,16 +16,14 @@ from paddock.engine.events import Event
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.record.player import Player
 from paddock.record.race import recorded_standings
-from paddock.record.radio import recorded_radio
-from paddock.record.radio_traffic import recorded_traffic
+from paddock.record.radio import recorded_radio, recorded_traffic
 from paddock.record.surroundings import recorded_looks, recorded_roads
 from paddock.serve.describe import RECORDING, Described, fleet_tree, recorded_fleets, recorded_tree
 from paddock.serve.host import ClockOwner, Push, Visualization
 from paddock.serve.mirror import FIELDS
 from paddock.serve.operations.world import client_metadata, metadata_tree
 from paddock.serve.subscribers.subscription import ColumnChoice, ColumnReader
-from paddock.track.from_scenario import scenery_with_track, track_of
-from paddock.track.viewing import track_tree
+from paddock.track.loading import scenery_with_track, track_of, track_tree
 from paddock.wire.messages.markers import ClearMarkers, DeleteMarkers, MarkerCommand, PutMarkers, ShowMarkers
 from paddock.wire.operations import OPERATIONS
 from paddock.wire.operations.radio_results import JammerTree, RadioTree

@@ -2,7 +2,7 @@
 
 from time import time as wall_clock
 
-from paddock.wire.messages.replies import ControlRequestMessage, Reply, encode_reply
+from paddock.wire.messages.requests import ControlRequestMessage, Reply, encode_reply
 from paddock.wire.messages.states import FleetMessage, RosterMessage, StateUpdate
 from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot

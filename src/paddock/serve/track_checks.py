@@ -5,10 +5,9 @@ from typing import Any
 
 from paddock.errors import PaddockError
 from paddock.track.building import from_cones
-from paddock.track.inspection import problems
-from paddock.track.loading import dump
+from paddock.track.formula_student import problems
+from paddock.track.loading import dump, track_tree
 from paddock.track.ordering import TrackShapeError
-from paddock.track.viewing import track_tree
 from paddock.wire.operations.arguments import MOST_CONES
 from paddock.wire.tracks import Cone, Start, TrackFile, format_of, parse_track, write_track
 

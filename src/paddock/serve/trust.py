@@ -22,7 +22,7 @@ from paddock.scenario.problems import KeyPath, dotted
 from paddock.scenario.serve import ClientLimits
 from paddock.scenario.vehicle import PART_FILES
 from paddock.sensing.sensor import sensor_names
-from paddock.track.from_scenario import declared_fleets
+from paddock.track.loading import declared_fleets
 from paddock.vehicles.model import find_model, model_names
 from paddock.world.archive import unpack
 

@@ -11,9 +11,8 @@ import numpy as np
 from paddock.errors import PaddockError
 from paddock.plugins import PluginFolder
 from paddock.scenario.sitl import LAST_SYSID
-from paddock.sitl import actuators, adapters, sensor_data
-from paddock.sitl.actuators import ActuatorCommands
-from paddock.sitl.sensor_data import Floats, SensorData
+from paddock.sitl import adapters
+from paddock.sitl.vehicle_data import ActuatorCommands, Floats, SensorData, blank_sensors
 
 
 class AdapterError(PaddockError):
@@ -127,14 +126,14 @@ class SimulatorAdapter(ABC):
         return None
 
     def receive_block(self, vehicles: Sequence[int], block: Floats) -> None:
-        """Write the newest sensor data of several vehicles into rows (n, WIDTH); rows without new data stay."""
+        """Write the newest sensor data of several vehicles into rows (n, SENSOR_WIDTH); rows without new data stay."""
         for k, vehicle in enumerate(vehicles):
             received = self.receive_sensors(vehicle)
             if received is not None:
                 block[k] = received.row
 
     def send_block(self, vehicles: Sequence[int], block: Floats) -> None:
-        """Set the actuators of several vehicles from rows (n, WIDTH)."""
+        """Set the actuators of several vehicles from rows (n, ACTUATOR_WIDTH)."""
         for k, vehicle in enumerate(vehicles):
             self.send_actuators(ActuatorCommands(block[k]), vehicle)
 
@@ -190,18 +189,10 @@ class BlockAdapter(SimulatorAdapter):
         self.send_block((vehicle,), commands.row[None, :])
 
     def _refuse_nan(self, vehicles: Sequence[int], block: Floats) -> None:
-        """Refuse actuator commands (n, WIDTH) with NaN."""
+        """Refuse actuator commands (n, ACTUATOR_WIDTH) with NaN."""
         if np.count_nonzero(np.isnan(block)):
             bad = vehicles[int(np.flatnonzero(np.isnan(block).any(axis=1))[0])]
             raise AdapterError(f"adapter {self.name!r}: an actuator command of vehicle {bad} is NaN")
-
-
-blank_sensors = sensor_data.empty_block  # rows for `receive_block`
-
-
-def blank_actuators(count: int) -> Floats:
-    """Return rows for `send_block`: disarmed, all outputs 0."""
-    return np.zeros((count, actuators.WIDTH))
 
 
 def _check_adapter(found: type) -> None:

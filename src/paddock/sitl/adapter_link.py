@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from paddock.compute.routine import routine
 from paddock.errors import PaddockError
-from paddock.sitl.actuators import ActuatorCommands
-from paddock.sitl.adapter import AdapterError, SimulatorAdapter, blank_actuators, blank_sensors
+from paddock.sitl.adapter import AdapterError, SimulatorAdapter
 from paddock.sitl.bridge_vehicle import BridgeStoppedError, BridgeVehicle, Fallback, Report, TimeoutPolicy, problem
-from paddock.sitl.sensor_data import COLUMN, Floats, SensorData
+from paddock.sitl.vehicle_data import COLUMN, ActuatorCommands, Floats, SensorData, blank_actuators, blank_sensors
 
 RETRY = 0.1  # s of wall time per attempt while the simulation waits for a simulator
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 8.0

@@ -15,9 +15,8 @@ from paddock.compute.math import maximum, minimum
 from paddock.compute.routine import routine
 from paddock.engine.program import VARYING, FleetProgram
 from paddock.plugins import find_plugin, plugin_modules
-from paddock.sitl.actuators import MOTORS
 from paddock.sitl.adapter import AdapterError
-from paddock.sitl.sensor_data import Floats
+from paddock.sitl.vehicle_data import MOTORS, Floats
 from paddock.vehicles.model import BATTERY_COLUMNS, VehicleModel
 from paddock.vehicles.models.fixed_wing import TAKE_OFF
 from paddock.vehicles.parts import quad

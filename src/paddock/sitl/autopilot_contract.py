@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.errors import PaddockError
-from paddock.sitl.actuators import ActuatorCommands
-from paddock.sitl.sensor_data import Floats, SensorData
+from paddock.sitl.vehicle_data import ActuatorCommands, Floats, SensorData
 
 PX4_PORT = 4560  # TCP port at which PX4 instance 0 expects its simulator
 DEBUGGING = "to stop it in a debugger, use --on-timeout hold"  # hint for an autopilot that is silent on purpose
@@ -66,7 +65,7 @@ class AutopilotGroup(ABC):
     def exchange(
         self, sensors: Floats, fresh: NDArray[np.int64] | None, fail: Callable[[int, Exception], None]
     ) -> Floats:
-        """Take the sensor rows (n, WIDTH) and return the actuator rows of all, valid until the next call.
+        """Take the sensor rows (n, SENSOR_WIDTH) and return the actuator rows of all, valid until the next call.
 
         `fresh`: the places with new data; None: all. `fail(place, error)` reports an exception of one autopilot.
         """

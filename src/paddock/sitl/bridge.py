@@ -18,7 +18,6 @@ import numpy as np
 from paddock.engine.pipeline import HaltedError
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError, unknown_name
-from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import Placed, SimulatorAdapter
 from paddock.sitl.adapter_link import AdapterLink
 from paddock.sitl.autopilot_contract import Autopilot
@@ -31,6 +30,7 @@ from paddock.sitl.bridge_vehicle import (
     VehicleGroup,
     problem,
 )
+from paddock.sitl.vehicle_data import ActuatorCommands
 from paddock.world.archive import Tree
 
 IDLE_PERIOD_US = 20_000  # simulated time between exchanges while there are no vehicles

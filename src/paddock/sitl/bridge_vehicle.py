@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.scenario.sitl import LAST_SYSID
-from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import Placed
 from paddock.sitl.autopilot_contract import Autopilot
-from paddock.sitl.sensor_data import SensorData
+from paddock.sitl.vehicle_data import ActuatorCommands, SensorData
 
 LATENCIES = 512  # samples kept per vehicle
 

@@ -16,11 +16,10 @@ from paddock.scenario.base import Positive, Vector3
 from paddock.sensing.sensor import find_sensor
 from paddock.sensing.site import Site
 from paddock.sensing.suite import FleetSensor
-from paddock.sitl.sensor_data import COLUMN, TRUTH, Floats
-from paddock.world.columns import column_index, columns_of
+from paddock.sitl.vehicle_data import COLUMN, TRUTH, Floats
+from paddock.world.columns import Environment, column_index, columns_of
 from paddock.world.frames import conversion
 from paddock.world.geodesy import ECCENTRICITY_SQUARED, SEMI_MAJOR_AXIS, Origin, geodetic_to_ecef
-from paddock.world.pose import Environment
 from paddock.world.snapshot import ORIENTATION, POSITION, VELOCITY
 
 LEAST_ERROR = 0.1  # m: accuracy reported by a receiver without noise; zero would mean unknown
@@ -110,12 +109,12 @@ TRUE_SIGNS = np.array(2 * TO_NED.world.sign, np.float64)
 
 
 def write_truth(poses: Floats, block: Floats) -> None:
-    """Write the ground truth of poses (13, n or more) into the rows of a block (n, WIDTH)."""
+    """Write the ground truth of poses (13, n or more) into the rows of a block (n, SENSOR_WIDTH)."""
     copy_truth(poses, TRUE_ROWS, TRUE_SIGNS, QUATERNIONS, TRUTH.start, block)
 
 
 class ReadingWriter:
-    """Writes the readings of one kind of sensor into their columns of a block (n, WIDTH), in FRD and NED axes."""
+    """Writes the readings of one kind of sensor into their columns of a block (n, SENSOR_WIDTH), in FRD and NED."""
 
     def __init__(self, kind: str, sensor: FleetSensor, origin: Origin, tick_us: float) -> None:
         """`tick_us`: us per tick of the sensor."""

@@ -11,7 +11,7 @@ from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.scenario import Scenario, SensorChoice, VehicleEntry
 from paddock.scenario.sitl import LAST_SYSID, MODEL_CRAFTS, WORLD, AdapterEntry, AutopilotEntry, Sitl, system_ids
 from paddock.sitl.adapter import Placed, SimulatorAdapter, find_adapter
-from paddock.sitl.ardupilot.frames import FRAME_OF_CRAFT
+from paddock.sitl.ardupilot_frames import FRAME_OF_CRAFT
 from paddock.sitl.autopilot_contract import Autopilot
 from paddock.sitl.bridge_vehicle import problem
 from paddock.sitl.equipment import VEHICLES, standard_sensors
@@ -133,7 +133,7 @@ def _autopilot(
 ) -> Autopilot:
     dt, address = sim.engine.world.clock.dt, sitl.address
     if pilots.autopilot == "ardupilot":
-        from paddock.sitl.ardupilot.autopilot import ArduPilotAutopilot
+        from paddock.sitl.ardupilot import ArduPilotAutopilot
 
         frame = pilots.frame or FRAME_OF_CRAFT[craft]
         return ArduPilotAutopilot(frame, dt, instance=instance, address=address, lockstep=pilots.lockstep)

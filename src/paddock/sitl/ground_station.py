@@ -8,7 +8,7 @@ from paddock.errors import PaddockError
 from paddock.sitl.autopilot.ack import ACCEPTED, Ack, denied, rejected
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.estimate import LocalFrame
-from paddock.sitl.autopilot.mission.items import AltitudeFrame, MissionItem, MissionResult, PlanKind, check_mission
+from paddock.sitl.autopilot.mission_items import AltitudeFrame, MissionItem, MissionResult, PlanKind, check_mission
 from paddock.sitl.autopilot.telemetry import Landed, Severity
 from paddock.sitl.autopilot.vehicle import drives
 from paddock.sitl.from_scenario import FlownVehicle

@@ -17,10 +17,10 @@ from paddock.radio.datalink import Route
 from paddock.scenario.sitl import LOCAL, WORLD, mavlink_via
 from paddock.scenario.via import MavlinkViaSection, station_of
 from paddock.sitl.adapters.world import WorldAdapter
-from paddock.sitl.ardupilot.frames import FRAME_OF_CRAFT, launch_lines
+from paddock.sitl.ardupilot_frames import FRAME_OF_CRAFT, launch_lines
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.log import OnboardLog
-from paddock.sitl.autopilot.mission.items import ITEM_KINDS, AltitudeFrame, PlanKind
+from paddock.sitl.autopilot.mission_items import ITEM_KINDS, AltitudeFrame, PlanKind
 from paddock.sitl.autopilot.telemetry import Severity
 from paddock.sitl.autopilot.vehicle import drives
 from paddock.sitl.bridge import Bridge

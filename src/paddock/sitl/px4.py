@@ -13,10 +13,9 @@ from typing import Any, ClassVar
 from paddock.compute.quaternion import unrotate
 from paddock.errors import PaddockError
 from paddock.sensing.site import altitude_of
-from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.autopilot_contract import DEBUGGING, PX4_PORT, Autopilot, bound_socket, tick_after
 from paddock.sitl.mavlink.packets import PacketWriter, int16, int32, mav, scaled
-from paddock.sitl.sensor_data import Floats, SensorColumns, SensorData
+from paddock.sitl.vehicle_data import ActuatorCommands, Floats, SensorColumns, SensorData
 from paddock.world.geodesy import Origin
 
 Triple = tuple[float, float, float]

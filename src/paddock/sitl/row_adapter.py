@@ -14,10 +14,10 @@ from paddock.scenario.sitl import LAST_SYSID
 from paddock.sensing.site import site_at
 from paddock.sitl.adapter import AdapterError, BlockAdapter, Capabilities, Placed
 from paddock.sitl.equipment import TIMES, AdapterOptions, Instrument
-from paddock.sitl.sensor_data import Floats, empty_block
+from paddock.sitl.vehicle_data import Floats, blank_sensors
+from paddock.world.columns import Pose
 from paddock.world.fleet import stream_ids
 from paddock.world.geodesy import Origin
-from paddock.world.pose import Pose
 
 RATES = {"gnss": 5.0, "compass": 25.0, "barometer": 25.0}
 """Hz of the sensors other than the IMU, which samples at the adapter's rate."""
@@ -85,7 +85,7 @@ class RowAdapter(BlockAdapter):
 
     @abstractmethod
     def _steer(self, rows: NDArray[np.int64], block: Floats) -> None:
-        """Set the actuators of these rows from commands (n, WIDTH), none of which is NaN."""
+        """Set the actuators of these rows from commands (n, ACTUATOR_WIDTH), none of which is NaN."""
 
     def _reach(self) -> None:
         """Check that the simulator is available; AdapterError if not."""
@@ -103,7 +103,7 @@ class RowAdapter(BlockAdapter):
         """Return to time 0, nothing measured."""
         self._time_us = 0
         self._pose = self._level = np.zeros((len(Pose._fields), self.capacity))  # `_level`: for the barometer
-        self._block = empty_block(self.capacity)
+        self._block = blank_sensors(self.capacity)
         self._received = np.full(self.capacity, -1.0)
         self._streams = np.zeros(self.capacity, dtype=np.int64)
         self._fresh = False  # a vehicle was added or reset since the last sample
@@ -152,7 +152,7 @@ class RowAdapter(BlockAdapter):
     def _begin_row(self, row: int, placed: Placed) -> None:
         """Clear the sensor data of a row and seed its noise."""
         self._fresh = not self.has_imu
-        self._block[row], self._received[row] = empty_block(1)[0], -1.0
+        self._block[row], self._received[row] = blank_sensors(1)[0], -1.0
         self._streams[row] = stream_ids(placed.name, np.array([placed.id]))[0]
 
     def remove_vehicle(self, vehicle: int) -> None:

@@ -17,8 +17,7 @@ from paddock.engine.simulation import Simulation
 from paddock.scenario import load_scenario
 from paddock.testing.conformance import CheckedSubject, ConformanceReport, check_columns, limits
 from paddock.vehicles.model import Desire, find_model
-from paddock.world.columns import Floats, columns_of, defaults_of
-from paddock.world.pose import Pose
+from paddock.world.columns import Floats, Pose, columns_of, defaults_of
 
 DECISIONS, VEHICLES = 50, 16
 LEADER, FOLLOWERS, STATION = "leader", "followers", "station"

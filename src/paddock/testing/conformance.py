@@ -17,8 +17,7 @@ from paddock.compute.threads import available_threads, limit_threads, thread_cou
 from paddock.compute.twin import reached, vectorised
 from paddock.errors import PaddockError, code_error, suggestion
 from paddock.vehicles.model import Desire, Placement, VehicleModel, find_model, model_names
-from paddock.world.columns import Column, Floats, column_index, columns_of, defaults_of
-from paddock.world.pose import Environment, Pose
+from paddock.world.columns import Column, Environment, Floats, Pose, column_index, columns_of, defaults_of
 
 T = TypeVar("T")
 

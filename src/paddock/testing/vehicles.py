@@ -20,8 +20,7 @@ from paddock.testing.conformance import (
     rows,
 )
 from paddock.vehicles.model import BOX, CAPSULE, CONE, SPHERE, Bump, Desire, VehicleModel, find_model
-from paddock.world.columns import Floats, columns_of
-from paddock.world.pose import Environment, Pose
+from paddock.world.columns import Environment, Floats, Pose, columns_of
 
 TICKS = 200
 

@@ -13,7 +13,7 @@ from paddock.track.track import CONE_COLOURS, CONE_SIZES, Gate, Track
 
 if TYPE_CHECKING:
     from paddock.track.building import from_cones
-    from paddock.track.generator import generate
+    from paddock.track.formula_student import generate
     from paddock.track.loading import dump, formats, load, names, parse
     from paddock.track.ordering import TrackShapeError
     from paddock.wire.tracks import TrackFileError
@@ -39,7 +39,7 @@ _HOMES = {
     "dump": "loading",
     "formats": "loading",
     "from_cones": "building",
-    "generate": "generator",
+    "generate": "formula_student",
     "load": "loading",
     "names": "loading",
     "parse": "loading",

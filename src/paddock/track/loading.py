@@ -1,28 +1,42 @@
-"""Load tracks by catalog name or from files, and write them.
+"""Load tracks by catalog name, from files, from plain data or from a scenario, and write them.
 
-The catalog has the events of Formula Student, and circuits.
+The catalog has the events of Formula Student, and circuits. `track_tree` is a track as plain data for viewers,
+recordings and clients. The track of a scenario gives its cones to the world as obstacles or fleets, and its surface as
+friction.
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import count
+from typing import Any
 
 import numpy as np
 
-from paddock.errors import suggestion, unknown_name
+from paddock.errors import InvalidValueError, suggestion, unknown_name
+from paddock.scenario import Scenario
+from paddock.scenario.scenario import WorldSection
+from paddock.scenario.scenery import ConeObstacle, FrictionMap, Grid, GroundSection, Obstacle, packed
+from paddock.scenario.track import TrackSection, TrackSurface
+from paddock.scenario.vehicle import Declared, cone_fleets
 from paddock.track.building import from_file
-from paddock.track.generator import cone_rows
+from paddock.track.formula_student import cone_rows, generate
 from paddock.track.lines import Floats, evenly, smooth_curve
 from paddock.track.skidpad import skidpad_file
-from paddock.track.track import Track
+from paddock.track.track import CONE_COLOURS, CONE_SIZES, Gate, Track
 from paddock.wire.tracks import FORMATS, Cone, Start, TrackFile, TrackFileError, parse_track, read_track, write_track
+from paddock.world.scenery import scenery_tree
 
 SPRINT, STOP = 75.0, 100.0  # m from start to finish line, and to stop in behind it
 LANE = 3.5  # m, width of the acceleration track
 Corners = Sequence[tuple[float, float]]
 STAGED = 0.30  # m from the front of the car to the start line
+CONE_MASSES = {"big_orange": 1.05}  # kg
+SMALL_CONE_MASS = 0.45  # kg
+FRICTION_AROUND = 5.0  # m of the friction map beyond the boundaries
+FRICTION_FINEST = 0.25  # m between its values
+FRICTION_MOST_VALUES = 2_000_000
 
 
 def acceleration_file() -> TrackFile:
@@ -165,3 +179,152 @@ def _with_sides(track: Track, cones: tuple[Cone, ...]) -> tuple[Cone, ...]:
 def formats() -> list[str]:
     """Return the names of the formats."""
     return list(FORMATS)
+
+
+def track_tree(track: Track, movable: bool, digits: int | None = None) -> dict[str, Any]:
+    """Return a track for viewers and clients; `movable`: its cones are vehicles. Numbers are rounded to `digits`."""
+
+    def listed(values: Any) -> Any:
+        return values.tolist() if digits is None else np.round(values, digits).tolist()
+
+    return {
+        "name": track.name,
+        "closed": track.closed,
+        "length": track.length,
+        "start": list(track.start),
+        "cones": listed(track.cones),
+        "colours": track.colours.tolist(),
+        "colour_names": list(CONE_COLOURS),
+        "movable": movable,
+        "centre": listed(track.centre),
+        "left_width": listed(track.left_width),
+        "right_width": listed(track.right_width),
+        "left": listed(track.left),
+        "right": listed(track.right),
+        "left_cones": track.left_cones.tolist(),
+        "right_cones": track.right_cones.tolist(),
+        "gates": [
+            {"name": one.name, "left": list(one.left), "right": list(one.right), "along": one.along}
+            for one in track.gates
+        ],
+    }
+
+
+def track_from(tree: Mapping[str, Any]) -> Track:
+    """Return the track of plain data whose numbers are not rounded: equal to the one that it was made from."""
+    x, y, yaw = tree["start"]
+    cones = np.array(tree["cones"], np.float64).reshape(-1, 2)
+    colours = np.array(tree["colours"], np.int8)
+    rows = zip(colours.tolist(), cones.tolist(), strict=True)
+    return Track(
+        name=tree["name"],
+        closed=tree["closed"],
+        cones=cones,
+        colours=colours,
+        start=(x, y, yaw),
+        centre=np.array(tree["centre"], np.float64).reshape(-1, 2),
+        left_width=np.array(tree["left_width"], np.float64),
+        right_width=np.array(tree["right_width"], np.float64),
+        left=np.array(tree["left"], np.float64).reshape(-1, 2),
+        right=np.array(tree["right"], np.float64).reshape(-1, 2),
+        gates=tuple(Gate(one["name"], tuple(one["left"]), tuple(one["right"]), one["along"]) for one in tree["gates"]),
+        left_cones=np.array(tree["left_cones"], np.int64),
+        right_cones=np.array(tree["right_cones"], np.int64),
+        source=TrackFile(tuple(Cone(CONE_COLOURS[k], px, py) for k, (px, py) in rows), Start(x, y, yaw)),
+    )
+
+
+@lru_cache(maxsize=16)
+def track_of(section: TrackSection | None) -> Track | None:
+    """Return the track of a scenario's section `track`; None without one."""
+    if section is None:
+        return None
+    if section.generate is not None:
+        wish = section.generate
+        found = generate(wish.seed, wish.width, wish.length)
+        file, name = found.source, found.name
+    elif section.file is not None:
+        if section.text is None:
+            raise InvalidValueError(f"track {section.file!r} has no text: load the scenario with its files")
+        file, name = parse_file(section.text, section.file), section.file
+    else:
+        assert section.name is not None
+        if section.name not in STANDARD:
+            load(section.name)  # raises, with the names of the catalog
+        file, name = STANDARD[section.name][0](), section.name
+    return from_file(file.swapped() if section.swap_colours else file, name, section.start)
+
+
+def world_with_track(scenario: Scenario, cones: bool = True) -> WorldSection:
+    """Return the section `world` with the cones (or without) and the surface of the scenario's track."""
+    if scenario.track is None:
+        return scenario.world
+    return _world(scenario.world, scenario.track, cones)
+
+
+@lru_cache(maxsize=8)
+def _world(world: WorldSection, section: TrackSection, cones: bool) -> WorldSection:
+    track = track_of(section)
+    assert track is not None
+    changes: dict[str, Any] = {}
+    if cones:
+        changes["obstacles"] = (*(world.obstacles or ()), *track_cones(track))
+    if section.surface is not None:
+        ground = world.ground or GroundSection()
+        changes["ground"] = ground.model_copy(update={"friction_map": friction_map(track, section.surface)})
+    return world.model_copy(update=changes)
+
+
+def track_cones(track: Track) -> list[Obstacle]:
+    """Return the cones of a track as obstacles, in their order."""
+    found = []
+    for (x, y), k in zip(track.cones.tolist(), track.colours.tolist(), strict=True):
+        colour = CONE_COLOURS[k]
+        base, height = CONE_SIZES[colour]
+        cone = ConeObstacle(
+            center=(x, y), radius=0.5 * base, height=height, mass=CONE_MASSES.get(colour, SMALL_CONE_MASS)
+        )
+        found.append(Obstacle(name=f"cones_{colour}", cone=cone))
+    return found
+
+
+def friction_map(track: Track, surface: TrackSurface) -> FrictionMap:
+    """Return the friction of a track and its surroundings on a grid."""
+    edges = np.concatenate([track.left, track.right, track.centre])
+    margin = FRICTION_AROUND + surface.transition
+    low, high = edges.min(axis=0) - margin, edges.max(axis=0) + margin
+    size = high - low
+    cell = max(FRICTION_FINEST, float(np.sqrt(size[0] * size[1] / FRICTION_MOST_VALUES)))
+    columns, rows = (int(count) for count in np.ceil(size / cell) + 1)
+    x = low[0] + cell * np.arange(columns)
+    values = np.empty((rows, columns))
+    for row in range(rows):
+        values[row] = friction_at(track, surface, x, np.full(columns, low[1] + cell * row))
+    grid = Grid(**packed(values.astype(np.float32).astype(np.float64)))
+    return FrictionMap(values=grid, cell=cell, origin=(float(low[0]), float(low[1])))
+
+
+def friction_at(track: Track, surface: TrackSurface, x: Floats, y: Floats) -> Floats:
+    """Return the friction at places: that of the track, changing to that outside at its boundaries."""
+    along, offset = track.locate(x, y)
+    left, right = track.widths_at(along)
+    beyond = np.where(offset > 0.0, offset - left, -offset - right)
+    share = np.clip(0.5 - beyond / max(surface.transition, 1e-6), 0.0, 1.0)
+    return np.asarray(surface.outside + share * (surface.mu - surface.outside))
+
+
+def declared_fleets(scenario: Scenario) -> tuple[Declared, ...]:
+    """Return the fleets of a run: the entries of `vehicles` and, with contact, the cones of the world and the track."""
+    written = tuple(Declared(entry, ("vehicles", k)) for k, entry in enumerate(scenario.vehicles))
+    obstacles = world_with_track(scenario).obstacles
+    if scenario.contact is None or not obstacles:
+        return written
+    of_track = len(scenario.world.obstacles or ())
+    return written + cone_fleets(obstacles, {entry.name for entry in scenario.vehicles}, of_track)
+
+
+def scenery_with_track(scenario: Scenario, side: int = 128) -> dict[str, Any]:
+    """Return the scenery of a scenario for viewers: ground, obstacles without the track's cones, and the track."""
+    tree = scenery_tree(world_with_track(scenario, cones=False), side, scenario.contact is None)
+    track = track_of(scenario.track)
+    return {**tree, "track": None if track is None else track_tree(track, scenario.contact is not None, 3)}

@@ -19,7 +19,6 @@ ENTRY, EXIT = 15.0, 25.0  # m of lane before and after the crossing; cars stop w
 HALF_WIDTH = 0.25 * (OUTER - INNER)
 MIDDLE = 0.25 * (OUTER + INNER)  # m, radius of the driving line
 TOLERANCE = 0.2  # m, of cones in files
-_HALF_PI = 0.5 * np.pi
 
 
 class Frame(NamedTuple):

@@ -20,9 +20,8 @@ from paddock.errors import CodeError, PaddockError, unknown_name, users_place
 from paddock.plugins import PluginFolder, find_function
 from paddock.vehicles import models
 from paddock.vehicles.subsystem import actuated_model, checked_actuators, checked_part
-from paddock.world.columns import Column, Floats, check_fields, column_index, columns_of
+from paddock.world.columns import Column, Environment, Floats, Pose, check_fields, column_index, columns_of
 from paddock.world.ground import LEVEL, UNEVEN, Surface, slope_attitude, surface, uneven_surface
-from paddock.world.pose import Environment, Pose
 
 
 class Desire(NamedTuple):

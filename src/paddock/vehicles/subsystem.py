@@ -16,8 +16,7 @@ from typing import Annotated, Any, NamedTuple, get_type_hints
 
 from paddock.compute.twin import reached
 from paddock.errors import CodeError, InvalidValueError, PaddockError, code_error, code_place, unknown_name
-from paddock.world.columns import Column
-from paddock.world.pose import Pose
+from paddock.world.columns import Column, Pose
 
 NUMBERS = (float, int)
 

@@ -42,7 +42,7 @@ class ServoPacket(NamedTuple):
     pwm: tuple[int, ...]  # us, 16 or 32 channels; 0: no output
 
 
-class State(NamedTuple):
+class SimulatorState(NamedTuple):
     """The reply of the physics; None is omitted from the line."""
 
     timestamp: float  # s
@@ -219,7 +219,7 @@ def line_writer(sections: tuple[LinePart, ...], tail: str) -> LineWriter:
     return LineWriter(sections, tail)
 
 
-def encode_state(state: State) -> bytes:
+def encode_state(state: SimulatorState) -> bytes:
     """Encode a line with line breaks around it; optional values that are not finite are omitted, others an error."""
     turned = state.attitude if state.quaternion is None else state.quaternion
     if turned is None:
@@ -243,7 +243,7 @@ def encode_state(state: State) -> bytes:
     return line_writer(tuple(section for section, _ in parts), _tail(state)).write(numbers)
 
 
-def _tail(state: State) -> str:
+def _tail(state: SimulatorState) -> str:
     """Return the members of the line that are whole numbers."""
     channels = ",".join(f'"rc_{k}":{int(pwm)}' for k, pwm in enumerate(state.rc[:RC_CHANNELS], 1))
     found = f',"rc":{{{channels}}}' if channels else ""
@@ -251,7 +251,7 @@ def _tail(state: State) -> str:
     return found + "".join(f',"{name}":1' for name, on in flags.items() if on)
 
 
-def decode_state(data: Buffer) -> State:
+def decode_state(data: Buffer) -> SimulatorState:
     """Decode the newest complete line; the order of keys, spaces and unknown keys do not matter."""
     if len(data) > LONGEST_LINE:
         raise WireError("length", f"ArduPilot JSON: a line has at most {LONGEST_LINE} bytes, not {len(data)}")
@@ -272,7 +272,7 @@ def decode_state(data: Buffer) -> State:
     while ranges and ranges[-1] is None:
         ranges.pop()
     rc = _section(members, "rc") if "rc" in members else {}
-    return State(
+    return SimulatorState(
         timestamp=_read(members, "timestamp"),
         gyro=_vector(imu, "gyro", 3),
         accel=_vector(imu, "accel_body", 3),

@@ -108,7 +108,7 @@ COMPILED_FROM = 64
 """Datagrams from which checksums are compiled; for fewer, zlib is as fast, and Numba is not imported."""
 
 
-class Command(NamedTuple):
+class CarCommand(NamedTuple):
     """A command for a vehicle; `time` is the client's."""
 
     sequence: int
@@ -123,7 +123,7 @@ class Command(NamedTuple):
     aux_speed: float | None = None  # m/s; None: unused
 
 
-class State(NamedTuple):
+class CarState(NamedTuple):
     """One vehicle at one time."""
 
     sequence: int
@@ -157,7 +157,7 @@ class Cookie(NamedTuple):
         return Subscribe(self.sequence, self.vehicle, self.time)
 
 
-def decode(datagram: Buffer) -> Command | State | Subscribe | Cookie:
+def decode(datagram: Buffer) -> CarCommand | CarState | Subscribe | Cookie:
     """Decode one datagram; WireError with the reason `length`, `magic`, `version`, `type`, `crc` or `value`."""
     size = len(datagram)
     if size not in _VALID_SIZES:
@@ -170,7 +170,7 @@ def decode(datagram: Buffer) -> Command | State | Subscribe | Cookie:
     if kind == CMD:
         return _command(sequence, vehicle, time, _CMD_BODY.unpack_from(datagram, _HEAD.size))
     if kind == STATE:
-        return State(sequence, vehicle, time, _STATE_BODY.unpack_from(datagram, _HEAD.size))
+        return CarState(sequence, vehicle, time, _STATE_BODY.unpack_from(datagram, _HEAD.size))
     return (Subscribe if kind == SUBSCRIBE else Cookie)(sequence, vehicle, time)
 
 
@@ -186,7 +186,7 @@ def _misfit(magic: int, version: int, kind: int, size: int) -> WireError:
     return WireError("length", f"VDS1 {NAMES[kind]} has {_SIZES[kind]} bytes, not {size}")
 
 
-def _command(sequence: int, vehicle: int, time: float, body: tuple[Any, ...]) -> Command:
+def _command(sequence: int, vehicle: int, time: float, body: tuple[Any, ...]) -> CarCommand:
     steer, throttle, brake, gear, handbrake, aux_accel, aux_speed = body
     finite = math.isfinite(steer) and math.isfinite(throttle) and math.isfinite(brake)
     if not finite or not -1 <= gear <= 1 or handbrake > 1 or math.isinf(aux_accel) or math.isinf(aux_speed):
@@ -197,10 +197,10 @@ def _command(sequence: int, vehicle: int, time: float, body: tuple[Any, ...]) ->
         )
     accel = None if aux_accel != aux_accel else aux_accel
     speed = None if aux_speed != aux_speed else aux_speed
-    return Command(sequence, vehicle, time, steer, throttle, brake, gear, handbrake == 1, accel, speed)
+    return CarCommand(sequence, vehicle, time, steer, throttle, brake, gear, handbrake == 1, accel, speed)
 
 
-def encode_command(command: Command) -> bytes:
+def encode_command(command: CarCommand) -> bytes:
     """Encode a CMD, 76 bytes."""
     accel = math.nan if command.aux_accel is None else command.aux_accel
     speed = math.nan if command.aux_speed is None else command.aux_speed

@@ -4,7 +4,8 @@ class State(NamedTuple):
     x: Annotated[float, Column("m", "position east")] = 0.0
 
 A model's state, command and parameters, a behaviour's options and memory, and a sensor's readings are declared like
-this; a fleet stores each as one array of columns x capacity, in the order of the fields.
+this; a fleet stores each as one array of columns x capacity, in the order of the fields. `Pose` has the public columns
+of every vehicle, `Environment` what is the same for all vehicles.
 """
 
 import builtins
@@ -16,7 +17,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 from math import inf, isfinite
 from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 from paddock.errors import CodeError, InvalidValueError, code_place, reason, unknown_name, users_place
 
 Floats = NDArray[np.float64]
+FARTHEST = 1e7  # largest coordinate in m: beyond it, rounding loses metres and products overflow float32
 
 
 @dataclass(frozen=True)
@@ -156,3 +158,33 @@ def _is_finite(value: Any) -> bool:
         return isfinite(float(value))
     except OverflowError:  # a whole number that no float can hold
         return False
+
+
+class Pose(NamedTuple):
+    """Position, attitude and motion of one vehicle; world ENU, body FLU."""
+
+    x: Annotated[float, Column("m", "position east")]
+    y: Annotated[float, Column("m", "position north")]
+    z: Annotated[float, Column("m", "position up")]
+    qx: Annotated[float, Column("", "attitude quaternion x, body to world")]
+    qy: Annotated[float, Column("", "attitude quaternion y")]
+    qz: Annotated[float, Column("", "attitude quaternion z")]
+    qw: Annotated[float, Column("", "attitude quaternion w")]
+    vx: Annotated[float, Column("m/s", "velocity east")]
+    vy: Annotated[float, Column("m/s", "velocity north")]
+    vz: Annotated[float, Column("m/s", "velocity up")]
+    wx: Annotated[float, Column("rad/s", "body rate about the forward axis")]
+    wy: Annotated[float, Column("rad/s", "body rate about the left axis")]
+    wz: Annotated[float, Column("rad/s", "body rate about the up axis")]
+
+
+class Environment(NamedTuple):
+    """Properties of the world that act on every vehicle."""
+
+    gravity: Annotated[float, Column("m/s2", "acceleration of gravity, downwards", low=0.0, high=100.0)] = 9.80665
+    air_density: Annotated[float, Column("kg/m3", "density of the air", low=0.0, high=100.0)] = 1.225
+    wind_x: Annotated[float, Column("m/s", "wind towards the east", low=-100.0, high=100.0)] = 0.0
+    wind_y: Annotated[float, Column("m/s", "wind towards the north", low=-100.0, high=100.0)] = 0.0
+    wind_z: Annotated[float, Column("m/s", "wind upwards", low=-100.0, high=100.0)] = 0.0
+    mu: Annotated[float, Column("", "friction of the ground, as a factor on a tyre's own", low=0.0, high=10.0)] = 1.0
+    ground_z: Annotated[float, Column("m", "height of the flat ground", low=-1e5, high=1e5)] = 0.0

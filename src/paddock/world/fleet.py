@@ -16,8 +16,7 @@ from paddock.compute.philox import uniforms as scalar_uniforms
 from paddock.compute.twin import vectorised
 from paddock.errors import PaddockError
 from paddock.world.archive import whole
-from paddock.world.columns import Column, Floats, column_index, columns_of, defaults_of
-from paddock.world.pose import FARTHEST
+from paddock.world.columns import FARTHEST, Column, Floats, column_index, columns_of, defaults_of
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 

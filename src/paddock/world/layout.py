@@ -1,15 +1,18 @@
-"""The layout of a snapshot's bytes: its fleets, their columns, and the vehicle in each row.
+"""The layout of a snapshot's bytes: its fleets, their columns, and the vehicle in each row; and pooled buffers for
+them.
 
 A layout is valid until vehicles are added or removed; thousands of snapshots share one. Each fleet has one float64
 block of (columns, n) in C order, and after it one block (n, *shape) for each array of its sensors. Every block has an
 offset that is a multiple of 64 bytes.
 """
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from operator import index
+from threading import Lock
 from typing import Any, NamedTuple, SupportsIndex, overload
 
 import numpy as np
@@ -17,9 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
 from paddock.world.archive import pack, unpack
-from paddock.world.columns import Floats
-from paddock.world.pool import ALIGNMENT, Bytes
-from paddock.world.pose import Pose
+from paddock.world.columns import Floats, Pose
 
 Ints = NDArray[np.int64]
 Values = NDArray[np.floating]
@@ -27,6 +28,9 @@ POSE: tuple[str, ...] = Pose._fields  # the first columns of every block
 ARRAY_TYPES = ("float32", "float64")
 MOST_AXES = 3
 MOST_ARRAY_VALUES = 1 << 24  # of one array of one vehicle
+Bytes = NDArray[np.uint8]
+ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
+GRAIN = 1024  # bytes: buffer sizes are multiples of this
 
 
 class ArrayColumn(NamedTuple):
@@ -323,3 +327,56 @@ def _find(ascending: tuple[Ints, Ints], value: int) -> int | None:
         return None
     k = int(np.searchsorted(values, value))
     return int(order[k]) if k < len(values) and values[k] == value else None
+
+
+class BufferPool:
+    """Provides byte buffers; thread-safe.
+
+    A snapshot of 100,000 vehicles is 12 MB; allocating that every tick costs more in page faults than the copy itself.
+    Buffers are not returned explicitly: a snapshot, or any array cut out of it, keeps the array that owns the buffer
+    alive, and the pool reuses a buffer when only the pool refers to it.
+
+    `idle`: unused buffers that survive the next `take`. `tracked`: buffers that are tracked; older ones become ordinary
+    arrays, which Python frees with their last view.
+    """
+
+    def __init__(self, idle: int = 4, tracked: int = 32) -> None:
+        self._lock = Lock()
+        self._limit_idle, self._limit_tracked = idle, tracked
+        self._owners: list[Bytes] = []  # oldest first
+
+    def take(self, nbytes: int) -> Bytes:
+        """Return a writable, uninitialised buffer (nbytes,) aligned to 64 bytes, valid while any view of it exists."""
+        with self._lock:
+            unused = [k for k in range(len(self._owners)) if _references(self._owners, k) == _UNUSED]
+            spare = {k: self._owners[k].nbytes - ALIGNMENT - nbytes for k in unused}
+            fitting = [k for k in unused if 0 <= spare[k] <= nbytes + (1 << 16)]
+            owner = self._owners[fitting[-1]] if fitting else self._allocate(nbytes)
+            for k in reversed([k for k in unused if k not in fitting[-1:]][: -self._limit_idle or None]):
+                del self._owners[k]
+            del self._owners[: max(len(self._owners) - self._limit_tracked, 0)]  # the oldest become ordinary arrays
+        start = -owner.ctypes.data % ALIGNMENT
+        return owner[start : start + nbytes]
+
+    def _allocate(self, nbytes: int) -> Bytes:
+        # rounded up, so that the buffer still fits when the world grows by one vehicle
+        owner = np.empty(-(-nbytes // GRAIN) * GRAIN + ALIGNMENT, np.uint8)
+        self._owners.append(owner)
+        return owner
+
+
+def frozen(buffer: Bytes) -> Bytes:
+    """Return the same memory (n,) as an array that cannot be made writable again, nor can its views.
+
+    numpy lets users set `flags.writeable` on a view of a writable array, but not on one of a read-only memoryview,
+    which keeps the buffer and its owner alive.
+    """
+    return np.frombuffer(buffer.data.toreadonly(), np.uint8)
+
+
+def _references(owners: list[Bytes], k: int) -> int:
+    return sys.getrefcount(owners[k])
+
+
+_UNUSED = _references([np.empty(0, np.uint8)], 0)
+"""Reference count of an array that only a list refers to; measured, because it differs between Python versions."""

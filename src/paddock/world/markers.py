@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
-from paddock.world.pose import FARTHEST
-from paddock.world.rotation import quaternion_from_euler, unit_quaternion
+from paddock.world.columns import FARTHEST
+from paddock.world.frames import quaternion_from_euler, unit_quaternion
 from paddock.world.transforms import Transform
 
 Vector = tuple[float, float, float]

@@ -1,7 +1,7 @@
 """Rings in shared memory: one writer, any number of readers in other processes; neither waits for the other.
 
 Two rings share this code: snapshots (`RingWriter`, `RingReader`, for the hub) and encoded stream frames
-(`FrameRingWriter`, `FrameRingReader`, for local renderers; its bytes are documented in `wire/shm.py`).
+(`FrameRingWriter`, `FrameRingReader`, for local renderers; its bytes are documented in `wire/stream/frames.py`).
 
 `paddock.NAME` is the control segment, `paddock.NAME.G` the data segment of generation G. Words are little-endian u64:
 magic, version, token, generation, slots, stride, first, extra, latest, retired. `extra` is the size of the layout
@@ -33,9 +33,8 @@ from weakref import finalize
 import numpy as np
 
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.wire.shm import SLOT_META
-from paddock.world.layout import Layout
-from paddock.world.pool import BufferPool, Bytes, frozen
+from paddock.wire.stream.frames import SHM_SLOT_META
+from paddock.world.layout import BufferPool, Bytes, Layout, frozen
 from paddock.world.shared_memory import RingControl, SharedSegment, Words, data_path
 from paddock.world.snapshot import Snapshot
 
@@ -403,7 +402,7 @@ class FrameRingWriter(_BaseWriter):
         if data is None:
             raise PaddockError(f"ring {self.name!r}: call slot() before publish()")
         self.sequence += 1
-        SLOT_META.pack_into(data.memory, data.slot(self.sequence) + 8, size, tick, time, wall_time, run, roster)
+        SHM_SLOT_META.pack_into(data.memory, data.slot(self.sequence) + 8, size, tick, time, wall_time, run, roster)
         data.end(self.sequence)
         return self._published(data)
 
@@ -430,7 +429,7 @@ class FrameRingReader(_BaseReader[FrameGroup]):
         if not data.holds(sequence):
             return None
         at = data.slot(sequence)
-        size, tick, time, wall_time, run, roster = SLOT_META.unpack_from(data.memory, at + 8)
+        size, tick, time, wall_time, run, roster = SHM_SLOT_META.unpack_from(data.memory, at + 8)
         if size > data.extra:  # it was overwritten while it was read
             return None
         payload = data.memory[at + SLOT_HEAD : at + SLOT_HEAD + size].toreadonly()

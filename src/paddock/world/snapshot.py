@@ -14,9 +14,8 @@ import numpy as np
 
 from paddock.errors import PaddockError, suggestion
 from paddock.world.columns import Floats
-from paddock.world.layout import FleetLayout, Ints, Layout, Values, VehicleNames
-from paddock.world.pool import BufferPool, Bytes, frozen
-from paddock.world.rotation import euler_from_quaternion
+from paddock.world.frames import euler_from_quaternion
+from paddock.world.layout import BufferPool, Bytes, FleetLayout, Ints, Layout, Values, VehicleNames, frozen
 
 POSITION, ORIENTATION, VELOCITY, ANGULAR_VELOCITY = slice(0, 3), slice(3, 7), slice(7, 10), slice(10, 13)
 """Rows of a block, in the order of Pose's fields."""

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
-from paddock.world.rotation import quaternion_conjugate, quaternion_multiply, rotate, slerp, unit_quaternion
+from paddock.world.frames import quaternion_conjugate, quaternion_multiply, rotate, slerp, unit_quaternion
 
 Array = NDArray[np.float64]
 

@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
 from paddock.world.archive import typed, whole
-from paddock.world.columns import Floats, checked, columns_of
+from paddock.world.columns import Environment, Floats, checked, columns_of
 from paddock.world.fleet import Fleet, Ints
-from paddock.world.pose import Environment
 from paddock.world.scenery import Scenery
 from paddock.world.transforms import TransformTree
 

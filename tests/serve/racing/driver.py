@@ -8,7 +8,7 @@ import socket
 import sys
 import time
 
-from paddock.wire.vds1 import Command, State, decode, encode_command
+from paddock.wire.vds1 import CarCommand, CarState, decode, encode_command
 
 RADIUS, SPEED, WHEELBASE = 15.0, 9.5, 2.55  # m, m/s, m
 port, vehicle = int(sys.argv[1]), int(sys.argv[2])
@@ -35,13 +35,13 @@ def main() -> None:
         command = (0.0, 0.0, 0.0)
         while winding < 2 * math.pi and time.monotonic() < end:
             sequence += 1
-            link.sendto(encode_command(Command(sequence, vehicle, 0.0, *command)), ("127.0.0.1", port))
+            link.sendto(encode_command(CarCommand(sequence, vehicle, 0.0, *command)), ("127.0.0.1", port))
             for _ in range(8):  # every second publish or so is answered
                 try:
                     state = decode(link.recv(2048))
                 except TimeoutError:
                     break
-                assert isinstance(state, State)
+                assert isinstance(state, CarState)
                 seen[state.vehicle] = seen.get(state.vehicle, 0) + 1
                 if state.vehicle != vehicle:
                     continue

@@ -10,11 +10,11 @@ import time
 import zlib
 from contextlib import suppress
 
-from paddock.wire.vds1 import Command, encode_command
+from paddock.wire.vds1 import CarCommand, encode_command
 
 vds1, stream = (("127.0.0.1", int(port)) for port in sys.argv[1:3])
 noise = random.Random(5)
-good = encode_command(Command(1, 1, 0.0, 0.4, 1.0, 0.0))
+good = encode_command(CarCommand(1, 1, 0.0, 0.4, 1.0, 0.0))
 
 
 def garbage() -> bytes:

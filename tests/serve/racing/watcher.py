@@ -8,7 +8,7 @@ import socket
 import sys
 import time
 
-from paddock.wire.vds1 import State, Subscribe, decode, encode_subscribe
+from paddock.wire.vds1 import CarState, Subscribe, decode, encode_subscribe
 
 port, parked = int(sys.argv[1]), int(sys.argv[2])
 
@@ -31,7 +31,7 @@ def main() -> None:
             if link not in ready:
                 continue
             state = decode(link.recv(2048))
-            assert isinstance(state, State)
+            assert isinstance(state, CarState)
             seen[state.vehicle] = seen.get(state.vehicle, 0) + 1
             times.append(state.time)
             if state.vehicle == parked:

@@ -15,7 +15,7 @@ import pytest
 
 import paddock
 from paddock.serve.host import Host
-from paddock.wire.stream.split import JsonLine, Splitter, StreamFrame
+from paddock.wire.stream.frames import JsonLine, Splitter, StreamFrame
 
 TICK, POSITIONS = 0x10, 0x01
 TICK_FIELDS = struct.Struct("<QddII")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.wire.stream.commands import encode_commands
+from paddock.wire.stream.columns import encode_commands
 
 SCOUTS = {"name": "scouts", "id": 100, "count": 50, "model": "point", "spawn": {"grid": {"spacing": 3, "z": 5}}}
 RED = {"name": "red", "id": 7, "model": "car.kinematic", "pose": [0, 40, 0]}

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.wire.stream.split import JsonLine, Splitter, StreamFrame
+from paddock.wire.stream.frames import JsonLine, Splitter, StreamFrame
 
 RED = {"name": "red", "id": 7, "model": "car.kinematic", "pose": [3, 4, 0.5]}
 PAIR = {

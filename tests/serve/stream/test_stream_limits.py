@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import paddock
-from paddock.wire.stream.commands import encode_commands
+from paddock.wire.stream.columns import encode_commands
 
 SCOUTS = {"name": "scouts", "id": 0, "count": 10, "model": "point", "spawn": {"grid": {"spacing": 3, "z": 5}}}
 SCENARIO = {"clock": {"rate": 240}, "vehicles": [SCOUTS]}

@@ -11,7 +11,7 @@ import pytest
 import paddock
 from paddock.errors import PaddockError
 from paddock.record import Player, Recorder
-from paddock.serve.operations.mission import mission_tree
+from paddock.serve.operations.vehicles import mission_tree
 from paddock.serve.replay import ReplaySource
 
 CREW = {"name": "bus", "count": 2, "model": "rover", "spawn": {"line": {"start": [0, -4, 0], "end": [0, 4, 0]}}}

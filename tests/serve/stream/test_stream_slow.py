@@ -12,7 +12,7 @@ import pytest
 
 from paddock.serve.endpoints.stream import TcpConnection
 from paddock.serve.subscribers.subscription import Subscription, View
-from paddock.wire.stream.split import StreamFrame
+from paddock.wire.stream.frames import StreamFrame
 
 COUNT = 10_000
 SWARM = {"name": "swarm", "id": 0, "count": COUNT, "model": "point", "spawn": {"grid": {"spacing": 3, "z": 5}}}

@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 import paddock
 from paddock.serve.host import Host
 from paddock.serve.live import LiveSource
-from paddock.wire.vds1 import Command, State, Subscribe, decode, encode_command, encode_subscribe
+from paddock.wire.vds1 import CarCommand, CarState, Subscribe, decode, encode_command, encode_subscribe
 
 RED = {"id": 1, "name": "red", "model": "car.bicycle", "pose": [3, -2, 0.7], "speed": 12, "sensors": ["imu", "gnss"]}
 BLUE = {"id": 2, "name": "blue", "model": "car.kinematic", "pose": [0, 30, 3.0], "speed": 5}
@@ -39,14 +39,14 @@ class Peer:
     def drive(self, vehicle: int, steer: float = 0.0, throttle: float = 0.0, brake: float = 0.0, **more: Any) -> None:
         self.sequence += 1
         sequence = more.pop("sequence", self.sequence)
-        self.send(encode_command(Command(sequence, vehicle, -1.0, steer, throttle, brake, **more)))
+        self.send(encode_command(CarCommand(sequence, vehicle, -1.0, steer, throttle, brake, **more)))
 
     def subscribe(self) -> None:
         self.send(encode_subscribe(Subscribe(0)))
 
-    def states(self, count: int) -> list[State]:
+    def states(self, count: int) -> list[CarState]:
         received = [decode(self.socket.recv(2048)) for _ in range(count)]
-        return [state for state in received if isinstance(state, State)]
+        return [state for state in received if isinstance(state, CarState)]
 
 
 class Serving:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from scipy.spatial.transform import Rotation
 
-from paddock.wire.vds1 import State
+from paddock.wire.vds1 import CarState
 
 
 def test_a_state_has_the_values_of_the_snapshot(serving: Any) -> None:
@@ -20,7 +20,7 @@ def test_a_state_has_the_values_of_the_snapshot(serving: Any) -> None:
     client.subscribe()
     assert serving.eventually(lambda: serving.count("datagrams_received") == 3)
     serving.sim.step(1)
-    newest: dict[int, State] = {}
+    newest: dict[int, CarState] = {}
     while len(newest) < 3 or any(state.time != 0.11 for state in newest.values()):
         (state,) = client.states(1)
         newest[state.vehicle] = state

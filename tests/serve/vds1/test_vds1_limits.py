@@ -14,7 +14,7 @@ import pytest
 
 import paddock
 from paddock.errors import PaddockError
-from paddock.wire.vds1 import Command, State, decode, encode_command
+from paddock.wire.vds1 import CarCommand, CarState, decode, encode_command
 
 
 def sealed(body: bytes) -> bytes:
@@ -22,7 +22,7 @@ def sealed(body: bytes) -> bytes:
 
 
 def test_malformed_datagrams_are_counted_by_reason(serving: Any) -> None:
-    good = encode_command(Command(1, 1, 0.0, 0.0, 1.0, 0.0))
+    good = encode_command(CarCommand(1, 1, 0.0, 0.0, 1.0, 0.0))
     head = struct.pack("<IHHIId", 0x56445331, 4, 1, 1, 1, 0.0)
     nan = struct.pack("<dddiB3xdd", math.nan, 0, 0, 1, 0, math.nan, math.nan)
     wrong = {
@@ -51,7 +51,7 @@ def test_a_flood_of_garbage_does_not_disturb_others(serving: Any) -> None:
 
     def flood() -> None:
         noise = random.Random(3)
-        good = encode_command(Command(1, 1, 0.0, 0.0, 1.0, 0.0))
+        good = encode_command(CarCommand(1, 1, 0.0, 0.0, 1.0, 0.0))
         while not flooding.is_set():
             vandal.send(noise.randbytes(noise.randrange(200)))
             vandal.send(good[: noise.randrange(75)] + noise.randbytes(2))
@@ -103,7 +103,7 @@ def test_the_configured_address_needs_no_subscription(serve: type[Any]) -> None:
         with serve(scenario, state=f"127.0.0.1:{seat.getsockname()[1]}", rate=100.0) as serving:
             assert serving.eventually(lambda: (serving.sim.step(1), serving.count("publishes"))[1] > 0)
             states = [decode(seat.recv(2048)) for _ in range(3)]
-            radii = [state.named()["wheel_radius"] for state in states if isinstance(state, State)]
+            radii = [state.named()["wheel_radius"] for state in states if isinstance(state, CarState)]
             ids = [state.vehicle for state in states]
             assert radii == [serving.sim.inspect(k)["parameters"]["wheel_radius"] for k in ids]
             assert len(set(radii)) == 3 and serving.subscribers() == 0

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 from paddock.serve.endpoints.vds1.endpoint import StateMapping, StatePublisher
 from paddock.serve.endpoints.vds1.inbox import STRANGERS, Senders, SequenceTrack
 from paddock.serve.hub import LimitedLog
-from paddock.wire.vds1 import STATE_NAMES, Command, Subscribe, decode_states
+from paddock.wire.vds1 import STATE_NAMES, CarCommand, Subscribe, decode_states
 from paddock.world.layout import POSE, FleetLayout, Layout
 from paddock.world.snapshot import Snapshot
 
@@ -183,7 +183,7 @@ def test_senders_elsewhere_subscribe_with_the_cookie_of_their_address() -> None:
     assert clients.receive(("127.0.0.1", 1), HELLO, 0.0) and clients.receive(("::ffff:127.0.0.1", 2, 0, 0), HELLO, 0.0)
     assert len(clients.known) == 2 and clients.forget(3.0) == 2
     cookie = clients.cookies.fresh(ann, 4.0)
-    for message in (HELLO, cookie.echo._replace(vehicle=cookie.vehicle ^ 1), Command(1, 1, 0.0, 0.0, 0.0, 0.0)):
+    for message in (HELLO, cookie.echo._replace(vehicle=cookie.vehicle ^ 1), CarCommand(1, 1, 0.0, 0.0, 0.0, 0.0)):
         stranger = clients.receive(ann, message, 4.0)
         assert stranger is not None and not clients.known
     assert stranger.challenge_due(4.0) and not stranger.challenge_due(4.1) and stranger.challenge_due(4.2)

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from paddock.errors import InvalidValueError
-from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import AdapterError, Placed, find_adapter
 from paddock.sitl.adapters.ardupilot_gazebo import ArduPilotGazeboAdapter
+from paddock.sitl.vehicle_data import ActuatorCommands
 
 HOME = (-35.363262, 149.165237, 584.0)
 

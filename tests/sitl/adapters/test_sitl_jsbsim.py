@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from paddock.errors import InvalidValueError, UnknownNameError
-from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import AdapterError, Placed
 from paddock.sitl.adapters.jsbsim import JsbsimAdapter
-from paddock.sitl.sensor_data import SensorData
+from paddock.sitl.vehicle_data import ActuatorCommands, SensorData
 from paddock.testing import check_adapter
 from paddock.world.geodesy import Origin
 

@@ -9,11 +9,10 @@ import pytest
 
 import paddock
 from paddock.engine.simulation import Simulation
-from paddock.sitl.actuators import ActuatorCommands
-from paddock.sitl.adapter import AdapterError, Placed, blank_actuators, blank_sensors
+from paddock.sitl.adapter import AdapterError, Placed
 from paddock.sitl.adapters.world import WorldAdapter
 from paddock.sitl.equipment import standard_sensors
-from paddock.sitl.sensor_data import COLUMN, SensorData
+from paddock.sitl.vehicle_data import COLUMN, ActuatorCommands, SensorData, blank_actuators, blank_sensors
 from paddock.testing import ConformanceError, check_adapter
 
 ORIGIN = (47.397742, 8.545594, 488.0)

@@ -9,7 +9,7 @@ from paddock.sitl.adapter_link import hold_invalid, note_news
 from paddock.sitl.adapters.world import limit_actuators, same_values
 from paddock.sitl.airframes import power_of
 from paddock.sitl.equipment import QUATERNIONS, TRUE_ROWS, TRUE_SIGNS, copy_truth
-from paddock.sitl.sensor_data import COLUMN, TRUTH, empty_block
+from paddock.sitl.vehicle_data import COLUMN, TRUTH, blank_sensors
 
 
 @pytest.mark.parametrize(("full", "current"), [([10.0], [80.0, 5.0]), ([10.0, 30.0], [80.0, 15.0])])
@@ -28,7 +28,7 @@ def test_truth_is_written_in_the_axes_of_autopilots() -> None:
     pose[3:7] = [[0.0], [0.0], [np.sqrt(0.5)], [np.sqrt(0.5)]]  # yaw 90 deg: faces north
     pose[7:10] = [[4.0], [5.0], [6.0]]
     for run in (copy_truth, copy_truth.plain):
-        block = empty_block(2)
+        block = blank_sensors(2)
         run(pose, TRUE_ROWS, TRUE_SIGNS, QUATERNIONS, TRUTH.start, block)
         assert block[1, TRUTH][:6].tolist() == [2.0, 1.0, -3.0, 5.0, 4.0, -6.0]
         assert np.abs(block[1, TRUTH][6:]) == pytest.approx([1.0, 0.0, 0.0, 0.0])

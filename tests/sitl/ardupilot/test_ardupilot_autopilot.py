@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.sitl.ardupilot.autopilot import ArduPilotAutopilot
-from paddock.sitl.sensor_data import SensorData
+from paddock.sitl.ardupilot import ArduPilotAutopilot
+from paddock.sitl.vehicle_data import SensorData
 
 Make = Callable[..., ArduPilotAutopilot]
 Sensors = Callable[..., SensorData]

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paddock.sitl.actuators import MOTORS, WIDTH
-from paddock.sitl.ardupilot.frames import FRAMES, find_frame, json_port, launch_lines
+from paddock.sitl.ardupilot_frames import FRAMES, find_frame, json_port, launch_lines
 from paddock.sitl.from_scenario import ARDUPILOT_FRAMES
+from paddock.sitl.vehicle_data import ACTUATOR_WIDTH, MOTORS
 from paddock.world.geodesy import Origin
 
 CANBERRA = Origin(-35.363262, 149.165237, 584.0)
@@ -19,7 +19,7 @@ SHARE = st.floats(0.0, 1.0)
 
 
 def row_of(frame: str, *pwm: int) -> list[float]:
-    row = np.zeros(WIDTH)
+    row = np.zeros(ACTUATOR_WIDTH)
     find_frame(frame).apply([*pwm, *[0] * (16 - len(pwm))], row)
     return row.tolist()
 
@@ -48,17 +48,17 @@ def test_a_plus_gives_an_x_the_same_torques(pwm: list[int]) -> None:
     own = [right + left + front + rear, left - right, front - rear, right + left - front - rear]
     row = row_of("copter-plus", *pwm)
     assert torques(*row[1:5]) == pytest.approx(own, abs=1e-12)
-    back = FRAMES["copter-plus"].outputs(np.array([*row, *[0.0] * (WIDTH - len(row))]))
+    back = FRAMES["copter-plus"].outputs(np.array([*row, *[0.0] * (ACTUATOR_WIDTH - len(row))]))
     assert back == pytest.approx(pwm, abs=1)
 
 
 def test_rovers_steer_and_drive() -> None:
     row = row_of("rover", 1750, 0, 1400)
     assert row[0] == 1.0 and row[1] == pytest.approx(-0.2) and row[1 + MOTORS] == pytest.approx(0.5)
-    assert row_of("rover", 0, 0, 0) == [0.0] * WIDTH
+    assert row_of("rover", 0, 0, 0) == [0.0] * ACTUATOR_WIDTH
     assert row_of("rover-skid", 2000, 0, 1000)[:3] == [1.0, 1.0, -1.0]
     assert row_of("rover-skid", 1500, 0, 1500)[:3] == [1.0, 0.0, 0.0]
-    assert row_of("rover-skid", 0, 0, 0) == [0.0] * WIDTH
+    assert row_of("rover-skid", 0, 0, 0) == [0.0] * ACTUATOR_WIDTH
 
 
 def test_a_plane_has_four_channels() -> None:
@@ -69,9 +69,9 @@ def test_a_plane_has_four_channels() -> None:
 @given(SHARE, SHARE, SHARE, SHARE)
 def test_outputs_invert_the_channels(a: float, b: float, c: float, d: float) -> None:
     for name in ("copter", "rover", "rover-skid", "plane"):
-        row = np.zeros(WIDTH)
+        row = np.zeros(ACTUATOR_WIDTH)
         row[0], row[1:5], row[1 + MOTORS : 4 + MOTORS] = 1.0, (a, b, c, d), (2 * a - 1, 2 * b - 1, 2 * c - 1)
-        back = np.zeros(WIDTH)
+        back = np.zeros(ACTUATOR_WIDTH)
         pwm = FRAMES[name].outputs(row)
         FRAMES[name].apply([*pwm, *[0] * (16 - len(pwm))], back)
         used = {"copter": [1, 2, 3, 4], "rover": [1, 9], "rover-skid": [1, 2], "plane": [1, 9, 10, 11]}[name]

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from paddock.errors import PaddockError
-from paddock.sitl.ardupilot import autopilot as module
-from paddock.sitl.ardupilot.autopilot import ArduPilotAutopilot
-from paddock.sitl.sensor_data import SensorData
+from paddock.sitl import ardupilot as module
+from paddock.sitl.ardupilot import ArduPilotAutopilot
+from paddock.sitl.vehicle_data import SensorData
 
 Make = Callable[..., ArduPilotAutopilot]
 Sensors = Callable[..., SensorData]

@@ -10,11 +10,11 @@ import pytest
 from paddock.cli.sitl import sitl
 from paddock.scenario import load_scenario
 from paddock.sitl.adapter import Placed
-from paddock.sitl.ardupilot.autopilot import ArduPilotAutopilot
+from paddock.sitl.ardupilot import ArduPilotAutopilot
 from paddock.sitl.bridge import Bridge
 from paddock.sitl.equipment import standard_sensors
 from paddock.sitl.from_scenario import quick_scenario
-from paddock.sitl.sensor_data import SensorData
+from paddock.sitl.vehicle_data import SensorData
 
 RATE = 100.0
 HEIGHT = 40.0  # m

@@ -11,8 +11,8 @@ import pytest
 
 from paddock.sitl.autopilot.ack import ACCEPTED, Ack, CommandResult
 from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, Estimate, LocalFrame
-from paddock.sitl.autopilot.mission.executor import MissionExecutor, MissionState
-from paddock.sitl.autopilot.mission.items import AltitudeFrame, MissionItem, NavTarget, NavTask, PlanKind
+from paddock.sitl.autopilot.mission import MissionExecutor, MissionState
+from paddock.sitl.autopilot.mission_items import AltitudeFrame, MissionItem, NavTarget, NavTask, PlanKind
 from paddock.sitl.autopilot.parameter_tables import COMMON
 from paddock.sitl.autopilot.parameters import AutopilotParameters, Parameter
 from paddock.sitl.autopilot.telemetry import CurrentItem, ItemReached, Landed, Severity, StatusText, Telemetry

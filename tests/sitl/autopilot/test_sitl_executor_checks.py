@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pymavlink.dialects.v20 import ardupilotmega as mavlink
 
-from paddock.sitl.autopilot.mission.executor import next_stretch
-from paddock.sitl.autopilot.mission.items import (
+from paddock.sitl.autopilot.mission import next_stretch
+from paddock.sitl.autopilot.mission_items import (
     ITEM_KINDS,
     AltitudeFrame,
     MissionItem,

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import paddock
+from paddock.sitl.autopilot import kalman
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.autopilot.estimator import kalman
 from paddock.sitl.host import SitlHost
 
 GUIDED, TAKEOFF, REBOOT = 4, 22, 246  # mode, MAV_CMD

@@ -12,11 +12,11 @@ from paddock.sitl.adapters.jsbsim import JsbsimAdapter
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.control.l1 import NavGains, roll_for_circle, roll_for_course, roll_for_line
 from paddock.sitl.autopilot.guided import GuidedTarget
-from paddock.sitl.autopilot.mission.items import MissionItem, PlanKind
+from paddock.sitl.autopilot.mission_items import MissionItem, PlanKind
 from paddock.sitl.autopilot.modes.plane import PlaneCruise
 from paddock.sitl.autopilot.rc import Sticks
 from paddock.sitl.autopilot.telemetry import Landed
-from paddock.sitl.sensor_data import COLUMN, Floats
+from paddock.sitl.vehicle_data import COLUMN, Floats
 
 CESSNA = {
     "AIRSPEED_CRUISE": 52.0,

@@ -19,15 +19,15 @@ from paddock.errors import PaddockError
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.estimate import Estimate, LocalFrame
 from paddock.sitl.autopilot.log import OnboardLog
-from paddock.sitl.autopilot.mission.items import MissionItem, PlanKind
-from paddock.sitl.autopilot.modes.plane_runway import TakeoffRun
+from paddock.sitl.autopilot.mission_items import MissionItem, PlanKind
+from paddock.sitl.autopilot.modes.plane_auto import TakeoffRun
 from paddock.sitl.autopilot.parameter_tables import make_parameters
 from paddock.sitl.autopilot.rc import Sticks
 from paddock.sitl.autopilot.telemetry import Landed
 from paddock.sitl.autopilot.vehicle import find_vehicle
 from paddock.sitl.ground_station import mission_file, point_mission
 from paddock.sitl.host import SitlHost
-from paddock.sitl.sensor_data import Floats
+from paddock.sitl.vehicle_data import Floats
 
 MANUAL, CIRCLE, STABILIZE, FBWB, CRUISE, AUTO, RTL, LOITER, TAKEOFF, GUIDED = 0, 1, 2, 6, 7, 10, 11, 12, 13, 15
 RATE = 100

@@ -16,12 +16,12 @@ import paddock
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.guided import GuidedTarget
 from paddock.sitl.autopilot.log import OnboardLog
-from paddock.sitl.autopilot.mission.items import MissionItem, PlanKind
+from paddock.sitl.autopilot.mission_items import MissionItem, PlanKind
 from paddock.sitl.autopilot.modes.plane import PlaneCruise
 from paddock.sitl.autopilot.telemetry import Landed
 from paddock.sitl.from_scenario import quick_scenario
 from paddock.sitl.host import SitlHost
-from paddock.sitl.sensor_data import Floats
+from paddock.sitl.vehicle_data import Floats
 from paddock.world.geodesy import Origin
 
 CRUISE, AUTO, RTL, LOITER, GUIDED = 7, 10, 11, 12, 15

@@ -10,12 +10,11 @@ import pytest
 
 from paddock.engine.pipeline import HaltedError
 from paddock.sitl import adapter_link
-from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import AdapterError
 from paddock.sitl.adapters.lightweight import LightweightAdapter
 from paddock.sitl.autopilot_contract import Autopilot
 from paddock.sitl.bridge import Bridge
-from paddock.sitl.sensor_data import SensorColumns, SensorData
+from paddock.sitl.vehicle_data import ActuatorCommands, SensorColumns, SensorData
 
 
 class StubAutopilot(Autopilot):

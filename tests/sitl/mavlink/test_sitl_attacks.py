@@ -20,8 +20,7 @@ from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.log import OnboardLog
 from paddock.sitl.mavlink import virtual_files
 from paddock.sitl.mavlink.link import MAX_PEERS, MAX_WAITING, MavlinkPeer, Sender, UdpLink
-from paddock.sitl.mavlink.packets import PacketWriter, int32, uint16
-from paddock.sitl.mavlink.signing import Signing
+from paddock.sitl.mavlink.packets import PacketWriter, Signing, int32, uint16
 from paddock.sitl.mavlink.tcp import MAX_CLIENTS
 from paddock.sitl.mavlink.virtual_files import FileContent, packed_parameters
 

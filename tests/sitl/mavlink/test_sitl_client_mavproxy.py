@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from paddock.sitl.autopilot.log import OnboardLog
-from paddock.sitl.autopilot.mission.items import PlanKind
+from paddock.sitl.autopilot.mission_items import PlanKind
 
 if importlib.util.find_spec("MAVProxy") is None:
     missing = "MAVProxy is not installed: pip install '.[dev]'"

@@ -14,7 +14,7 @@ from pymavlink.mavftp import MAVFTP
 
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.log import OnboardLog
-from paddock.sitl.autopilot.mission.items import MissionItem, PlanKind
+from paddock.sitl.autopilot.mission_items import MissionItem, PlanKind
 from paddock.sitl.mavlink.virtual_files import FileError, VirtualFiles, packed_parameters, packed_plan
 
 OPEN, READ, CREATE, WRITE, REMOVE, LIST, CRC, TERMINATE, RESET = 4, 5, 6, 7, 8, 3, 14, 1, 2

@@ -9,7 +9,7 @@ import pytest
 
 mavlink = pytest.importorskip("pymavlink.dialects.v20.ardupilotmega", reason="pymavlink is not installed")
 
-from paddock.sitl.autopilot.mission.items import PlanKind  # noqa: E402
+from paddock.sitl.autopilot.mission_items import PlanKind  # noqa: E402
 from paddock.sitl.mavlink import mission_protocol  # noqa: E402
 from paddock.sitl.mavlink.mission_protocol import decode  # noqa: E402
 

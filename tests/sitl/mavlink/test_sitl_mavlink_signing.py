@@ -14,7 +14,7 @@ from pymavlink.dialects.v20 import ardupilotmega as mavlink
 
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.mavlink.link import MavlinkPeer, Sender
-from paddock.sitl.mavlink.signing import Signing
+from paddock.sitl.mavlink.packets import Signing
 
 KEY = hashlib.sha256(b"a passphrase").digest()
 PATIENCE = 60.0

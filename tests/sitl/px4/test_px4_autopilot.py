@@ -14,7 +14,7 @@ from pymavlink.dialects.v20 import ardupilotmega as mav
 from paddock.errors import PaddockError
 from paddock.sitl.autopilot_contract import PX4_PORT
 from paddock.sitl.px4 import Px4Autopilot, launch_lines
-from paddock.sitl.sensor_data import TRUTH, SensorData
+from paddock.sitl.vehicle_data import TRUTH, SensorData
 from paddock.world.geodesy import Origin
 
 ORIGIN = Origin(47.397742, 8.545594, 488.0)

@@ -12,7 +12,7 @@ from pymavlink.dialects.v20 import ardupilotmega as mav
 from paddock.sitl.adapter import Placed
 from paddock.sitl.bridge import Bridge
 from paddock.sitl.px4 import Px4Autopilot
-from paddock.sitl.sensor_data import SensorData
+from paddock.sitl.vehicle_data import SensorData
 from paddock.world.geodesy import Origin
 
 RATE = 500.0

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from paddock.sitl.px4 import HilMessages
-from paddock.sitl.sensor_data import SensorColumns, SensorData
+from paddock.sitl.vehicle_data import SensorColumns, SensorData
 from paddock.world.geodesy import Origin
 
 

@@ -6,8 +6,7 @@ from paddock.behaviour.rule import AvoidOption, Floats, Nothing, Rule, SeesOptio
 from paddock.compute.math import clamp, maximum, minimum, select, sqrt
 from paddock.compute.neighbours import NeighbourSpec
 from paddock.vehicles.model import Desire
-from paddock.world.columns import Column
-from paddock.world.pose import FARTHEST, Pose
+from paddock.world.columns import FARTHEST, Column, Pose
 
 
 class Options(NamedTuple):

@@ -9,8 +9,7 @@ from paddock.compute import arrays
 from paddock.compute.math import select, sincos
 from paddock.compute.quaternion import heading
 from paddock.vehicles.model import Desire
-from paddock.world.columns import Column
-from paddock.world.pose import FARTHEST, Pose
+from paddock.world.columns import FARTHEST, Column, Pose
 
 SHAPES = ("line", "v", "circle", "grid", "sphere", "column", "wedge")
 

@@ -18,8 +18,7 @@ from paddock.behaviour.rule import (
 )
 from paddock.compute.math import maximum
 from paddock.vehicles.model import Desire
-from paddock.world.columns import Column
-from paddock.world.pose import FARTHEST, Pose
+from paddock.world.columns import FARTHEST, Column, Pose
 
 
 class Options(NamedTuple):

@@ -5,8 +5,7 @@ from typing import Annotated, NamedTuple
 from paddock.behaviour.rule import AvoidOption, Floats, Rule, Urge, station
 from paddock.compute.math import select
 from paddock.vehicles.model import Desire
-from paddock.world.columns import Column
-from paddock.world.pose import Pose
+from paddock.world.columns import Column, Pose
 
 
 class Options(NamedTuple):

@@ -12,8 +12,7 @@ from paddock.compute.math import clamp, maximum, select, sqrt
 from paddock.compute.philox import normals
 from paddock.vehicles.model import Desire
 from paddock.vehicles.parts.car import Command
-from paddock.world.columns import Column
-from paddock.world.pose import Pose
+from paddock.world.columns import Column, Pose
 
 SAMPLES = 8  # of the delay
 TREMBLE = 0.4  # s: how long an error of the hands or feet lasts

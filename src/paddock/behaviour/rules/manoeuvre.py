@@ -6,8 +6,7 @@ from paddock.behaviour.rule import Floats, Rule, Urge
 from paddock.compute.math import PI, clamp, select, sin
 from paddock.vehicles.model import Desire
 from paddock.vehicles.parts.car import Command
-from paddock.world.columns import Column
-from paddock.world.pose import Pose
+from paddock.world.columns import Column, Pose
 
 SHAPES = ("step", "ramp", "sine", "sine_with_dwell")
 STEP, RAMP, SINE, DWELL = range(4)

@@ -8,8 +8,7 @@ from paddock.behaviour.rule import AvoidOption, Floats, RouteLine, Rule, Urge
 from paddock.compute import arrays
 from paddock.compute.math import absolute, clamp, maximum, select, sqrt
 from paddock.vehicles.model import Desire
-from paddock.world.columns import Column
-from paddock.world.pose import FARTHEST, Pose
+from paddock.world.columns import FARTHEST, Column, Pose
 
 
 class Options(NamedTuple):

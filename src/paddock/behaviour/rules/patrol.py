@@ -6,8 +6,7 @@ from paddock.behaviour.paths import constant_speed
 from paddock.behaviour.rule import AvoidOption, Floats, RouteLine, Rule, Urge, distance_to, index_in, towards
 from paddock.compute.math import select
 from paddock.vehicles.model import Desire
-from paddock.world.columns import Column
-from paddock.world.pose import Pose
+from paddock.world.columns import Column, Pose
 
 
 class Options(NamedTuple):

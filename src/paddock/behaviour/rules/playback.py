@@ -11,8 +11,7 @@ from paddock.compute.math import clamp, maximum, select
 from paddock.errors import InvalidValueError
 from paddock.vehicles.model import Desire
 from paddock.vehicles.parts.car import Command
-from paddock.world.columns import Column, columns_of
-from paddock.world.pose import Pose
+from paddock.world.columns import Column, Pose, columns_of
 
 INPUTS = tuple(column.name for column in columns_of(Command))
 MOST_ROWS = 1_000_000

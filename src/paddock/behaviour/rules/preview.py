@@ -11,8 +11,7 @@ from paddock.behaviour.rules.pure_pursuit import prepare_path as prepared
 from paddock.compute.math import clamp, maximum, select, sqrt
 from paddock.vehicles.model import Desire
 from paddock.vehicles.parts.car import Command
-from paddock.world.columns import Column
-from paddock.world.pose import Pose
+from paddock.world.columns import Column, Pose
 
 SEARCH = 24  # path segments that are searched for the nearest point
 SPEED, ALONG = 3, 4  # columns of the path

@@ -9,8 +9,7 @@ from paddock.compute.arrays import norm
 from paddock.compute.math import clamp, maximum, select, sqrt
 from paddock.track.lines import shifted, speed_profile
 from paddock.vehicles.model import Desire
-from paddock.world.columns import Column
-from paddock.world.pose import Pose
+from paddock.world.columns import Column, Pose
 
 SEARCH = 24
 """Path segments that are searched for the nearest point at each decision."""

@@ -5,8 +5,7 @@ from typing import Annotated, NamedTuple
 from paddock.behaviour.rule import AvoidOption, Floats, Nothing, Rule, Urge
 from paddock.compute.math import maximum, minimum, select, sqrt
 from paddock.vehicles.model import Desire
-from paddock.world.columns import Column
-from paddock.world.pose import Pose
+from paddock.world.columns import Column, Pose
 
 
 class Options(NamedTuple):

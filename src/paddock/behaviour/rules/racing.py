@@ -2,13 +2,11 @@
 
 from typing import Annotated, NamedTuple
 
+from paddock.behaviour.racing_line import Pace, Sight, Space, between, build_track, find_segment, look_around
 from paddock.behaviour.rule import Floats, Road, RouteLine, Rule, index_in
-from paddock.behaviour.traffic import Sight, Space, look_around
 from paddock.compute.math import absolute, clamp, maximum, minimum, select, sqrt
-from paddock.track.racing_line import Pace, between, build_track, find_segment
 from paddock.vehicles.model import Desire
-from paddock.world.columns import Column
-from paddock.world.pose import Pose
+from paddock.world.columns import Column, Pose
 
 SEARCH = 24
 """Segments around the last one that are searched; all of them if none of those is near."""

@@ -10,8 +10,7 @@ from typing import Annotated, NamedTuple
 from paddock.behaviour.rule import AvoidOption, Floats, Rule, SeesOption, station
 from paddock.compute.math import clamp, maximum, select, sqrt
 from paddock.vehicles.model import Desire
-from paddock.world.columns import Column
-from paddock.world.pose import Pose
+from paddock.world.columns import Column, Pose
 
 CLIMB = 20.0  # m below its place at which a vehicle only climbs
 NEAR = 30.0  # m from its place within which it descends

@@ -14,8 +14,7 @@ from paddock.compute.splats import WIDTH, build_grid, field_at, flat_table
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.vehicles.model import Desire
 from paddock.wire.radio_map import read_map
-from paddock.world.columns import Column
-from paddock.world.pose import Pose
+from paddock.world.columns import Column, Pose
 
 NO_LINK = -99.0  # dB: a vehicle without a link has -100
 GAIN = 0.02  # dB per s: less is no improvement

@@ -16,8 +16,7 @@ from paddock.behaviour.rule import (
 )
 from paddock.compute.math import maximum, minimum, select
 from paddock.vehicles.model import Desire
-from paddock.world.columns import Column
-from paddock.world.pose import Pose
+from paddock.world.columns import Column, Pose
 
 
 class Options(NamedTuple):

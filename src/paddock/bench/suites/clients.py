@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from paddock.bench.processes import Server, Subscriber
 from paddock.bench.result import Bench, Result, measured
-from paddock.bench.server import Server
-from paddock.bench.subscriber import Subscriber
 from paddock.bench.suites.sitl import OWN_PORTS
 from paddock.bench.suites.web import processor_seconds
 from paddock.sitl.from_scenario import quick_scenario

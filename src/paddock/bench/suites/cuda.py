@@ -26,9 +26,8 @@ from paddock.radio.signal import GMSK, LORA_7, QAM16, QAM64, QPSK, ber, per
 from paddock.sensing.sensor import ArraySensor, find_sensor, sensor_names
 from paddock.sensing.site import Site
 from paddock.vehicles.model import model_names
-from paddock.world.columns import column_index, defaults_of
+from paddock.world.columns import Environment, Pose, column_index, defaults_of
 from paddock.world.fleet import stream_ids
-from paddock.world.pose import Environment, Pose
 
 
 def run(quick: bool) -> Iterator[Result]:

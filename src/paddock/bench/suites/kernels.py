@@ -15,8 +15,7 @@ from paddock.compute.kernel import kernel
 from paddock.compute.threads import limit_threads
 from paddock.compute.twin import vectorised
 from paddock.vehicles.model import Placement, VehicleModel, find_model, model_names
-from paddock.world.columns import Floats, column_index, columns_of, defaults_of
-from paddock.world.pose import Environment
+from paddock.world.columns import Environment, Floats, column_index, columns_of, defaults_of
 
 
 @dataclass

@@ -8,9 +8,8 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
+from paddock.bench.processes import Server, Subscriber, swarm
 from paddock.bench.result import Bench, Result, measured
-from paddock.bench.server import Server, swarm
-from paddock.bench.subscriber import Subscriber
 from paddock.errors import PaddockError
 
 

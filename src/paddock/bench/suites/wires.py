@@ -9,9 +9,8 @@ from urllib.request import urlopen
 
 import numpy as np
 
+from paddock.bench.processes import Server, Subscriber, cars, swarm
 from paddock.bench.result import Bench, Result, best_time, measured
-from paddock.bench.server import Server, cars, swarm
-from paddock.bench.subscriber import Subscriber
 
 CASES = ((1_000, 60, 5), (5_000, 60, 10), (10_000, 30, 20), (50_000, 30, 50), (100_000, 30, 100))
 """(vehicles, groups per second, maximum p99 in ms)."""

@@ -25,8 +25,8 @@ from paddock.planning.paths.path import Path, Pose
 from paddock.planning.problem import Problem
 from paddock.planning.transits import Transits
 from paddock.world.columns import Floats, column_index
+from paddock.world.columns import Pose as PoseColumns
 from paddock.world.fleet import Ints
-from paddock.world.pose import Pose as PoseColumns
 
 DEPTH = 1.0  # m below the ground: target height of a landing, so that a vehicle descends until it is on the ground
 APART = 3.0  # m between neighbours on the ground, approximately
@@ -109,6 +109,7 @@ class DynamicsExecution:
         self.as_before = kept is not None and not planned  # as recordings of earlier versions were flown
         self.travelled = np.zeros(0)
         self.here = np.zeros((0, 4))  # the last known pose of each vehicle
+        self.believed = np.zeros((0, 4))  # the same, with the position that the vehicle believes in
         self.until = np.zeros(0)  # s: when waiting vehicles may continue
         self.held: dict[int, Floats] = {}  # memory of vehicles that follow an override instead of their route
 
@@ -171,7 +172,7 @@ class DynamicsExecution:
             joined = [vehicle.spec.pose for vehicle in self.mission.vehicles[len(self.travelled) :]]
             self.travelled = np.append(self.travelled, np.zeros(more))
             self.until = np.append(self.until, np.full(more, -inf))
-            self.here = np.vstack([self.here, joined])
+            self.here, self.believed = np.vstack([self.here, joined]), np.vstack([self.believed, joined])
 
     def _look(self) -> tuple[Floats, Floats | None]:
         """Return the progress of all vehicles and the charge of those with a battery; update the distance travelled."""
@@ -195,8 +196,11 @@ class DynamicsExecution:
         return progress, None if np.isnan(charge).all() else charge
 
     def _poses(self) -> Floats:
-        """Return the poses of all vehicles (n, 4): the height of the path, and the course for the next path."""
-        found = self.here.copy()
+        """Return the poses of all vehicles (n, 4): the height of the path, and the course for the next path.
+
+        Positions are those that vehicles believe in.
+        """
+        found, away = self.here.copy(), np.isin(np.arange(len(self.here)), list(self.held))
         for group, tracks in self._placed():
             block = self.blocks(group.program.fleet.name)[:, group.rows]
             x, y, z, vx, vy = (block[ROW[name]] for name in ("x", "y", "z", "vx", "vy"))
@@ -205,9 +209,10 @@ class DynamicsExecution:
             moving = (np.sqrt(vx * vx + vy * vy) > SLOW) & (tracks.style.moves != "ground")
             heading = np.where(moving, arrays.arctan2(vy, vx), yaw)
             self.here[group.indices] = np.column_stack([x, y, z, heading])
-            wrong = tracks.errors(group.rows)
-            reported = x + wrong[0], y + wrong[1], tracks.heights(group.rows, z), heading
-            found[group.indices] = np.column_stack(reported)
+            places = np.stack([x, y]), self.world.clock.time, away[group.indices]
+            x, y = tracks.believed(group.rows, *places)
+            self.believed[group.indices] = np.column_stack([x, y, z, heading])
+            found[group.indices] = np.column_stack([x, y, tracks.heights(group.rows, z), heading])
         return found
 
     def _adopt(self, new: list[int], time: float) -> None:
@@ -228,7 +233,8 @@ class DynamicsExecution:
     def _track(self, vehicle: MissionVehicle) -> tuple[Path, Path, Pose, float]:
         """Return the path of a vehicle, the loop at its end, its position without either, and its speed (m/s)."""
         spec, none = vehicle.spec, Path(())
-        x, y, z, heading = self.here[vehicle.row].tolist()
+        at = self.here if vehicle.status == "damaged" else self.believed  # it comes down where it is
+        x, y, z, heading = at[vehicle.row].tolist()
         if vehicle.status == "transit" and not vehicle.route.legs and spec.moves == "aircraft":  # it holds
             circle = Transits(Problem((), (), (), self.mission.setup.problem.wind)).circle(spec, (x, y, z, heading))
             return none, circle, vehicle.rest, spec.speed
@@ -316,6 +322,7 @@ class DynamicsExecution:
         """Restore a saved state; vehicles and mission must be restored first."""
         for name in ("travelled", "here", "until"):
             setattr(self, name, np.array(saved[name], np.float64))
+        self.believed = self.here.copy()  # until the next update
         known = len(self.travelled)  # vehicles that join later are added then
         shapes = self.travelled.shape, self.here.shape, self.until.shape
         if known > len(self.mission.vehicles) or shapes != ((known,), (known, 4), (known,)):

@@ -9,8 +9,7 @@ from typing import Annotated, NamedTuple
 from paddock.behaviour.rule import Floats, Rule, Urge
 from paddock.compute.math import absolute, atan, atan2, clamp, maximum, minimum, select, sin, sincos, sqrt, wrap_angle
 from paddock.vehicles.model import Desire
-from paddock.world.columns import Column
-from paddock.world.pose import Pose
+from paddock.world.columns import Column, Pose
 
 X, Y, Z, HEADING, LENGTH, CURVATURE, SLOPE, GEAR, DRIFT_X, DRIFT_Y, PACE = range(11)
 BEGINS, FLOWN, LIMIT, LEAVE = range(11, 15)

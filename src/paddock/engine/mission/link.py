@@ -21,7 +21,7 @@ from paddock.planning.consensus_radio import Negotiated, negotiate
 from paddock.planning.costs import Costs
 from paddock.planning.methods import find_method
 from paddock.planning.mission.contact import StationContact, VehicleReports, column
-from paddock.planning.mission.onboard import Onboard
+from paddock.planning.mission.over_radio import Onboard
 from paddock.planning.paths.path import Pose
 from paddock.planning.routes import Route
 from paddock.radio.air import COUNT, MISSION

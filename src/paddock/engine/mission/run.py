@@ -19,7 +19,7 @@ from paddock.engine.radio.stage import RadioStage
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.planning.from_scenario import check_heights, refuse_tight, setup_of, task_of, vehicles_of, zone_of
 from paddock.planning.mission.mission import Mission
-from paddock.planning.mission.views import MissionView, TaskView, VehicleView, ZoneView
+from paddock.planning.mission.state import MissionView, TaskView, VehicleView, ZoneView
 from paddock.planning.paths.path import Path
 from paddock.planning.problem import Problem
 from paddock.planning.routes import Plan
@@ -29,7 +29,7 @@ from paddock.scenario.marked_yaml import plain
 from paddock.scenario.problems import Marks, dotted, validated
 from paddock.scenario.tasks import NoFlyZone, TaskEntry
 from paddock.scenario.via import station_of
-from paddock.wire.operations.table import OPERATIONS
+from paddock.wire.operations import OPERATIONS
 from paddock.world.archive import typed
 from paddock.world.fleet import Ints
 from paddock.world.world import World

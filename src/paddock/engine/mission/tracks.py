@@ -6,10 +6,20 @@ from math import inf, remainder, sqrt, tau
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from paddock.compute.routine import routine
 from paddock.engine.behaviours import MEMORY, FleetBehaviour, HeardBlocks, PoseBlocks, RuleSetup
 from paddock.engine.build import Place, build_program
-from paddock.engine.mission.following import COLUMNS, FAR, RULE, FollowingMemory, FollowingOptions
+from paddock.engine.mission.following import (
+    COLUMNS,
+    FAR,
+    RULE,
+    FollowingMemory,
+    FollowingOptions,
+    along_per_flown,
+    place_on,
+)
 from paddock.engine.program import GNSS, FleetProgram
 from paddock.errors import InvalidValueError
 from paddock.planning.from_scenario import participants
@@ -18,9 +28,8 @@ from paddock.planning.mission.mission import Mission
 from paddock.planning.paths.path import FIELDS, Path, Pose, Segment, ends_at, flown_of
 from paddock.radio.gnss import HAS_FIX, LOST, OFFSET
 from paddock.scenario import Scenario, VehicleEntry
-from paddock.world.columns import Floats, column_index
+from paddock.world.columns import FARTHEST, Environment, Floats, column_index
 from paddock.world.fleet import Ints
-from paddock.world.pose import FARTHEST, Environment
 from paddock.world.world import World
 
 INERTIAL = 2.0  # s without a fix for which a vehicle still knows its position, from its inertial sensors
@@ -204,14 +213,29 @@ class FollowingBehaviour(FleetBehaviour):
             if self.urges.shape[1] < n:
                 self.urges = np.zeros((len(self.urges), self.fleet.capacity))
             self.urges[:2, :n] = signals[OFFSET : OFFSET + 2, :n]
-            lost = signals[LOST, :n]
-            self.urges[2, :n] = (lost != HAS_FIX) & (world.clock.time - lost >= INERTIAL - ROUNDING)
+            self.urges[2, :n] = without_position(signals[LOST, :n], world.clock.time)
         return super().run(world, poses, parameters, dt, among, heard)
 
     def admit(self, rows: slice | Ints) -> None:
         """Clear the memory of vehicles that join; others continue where they left their route."""
         if isinstance(rows, slice):
             super().admit(rows)
+
+
+def without_position(lost: Floats, time: float) -> NDArray[np.bool_]:
+    """Return which vehicles do not know their position at a time (s), from when they lost their fix (s)."""
+    return np.asarray((lost != HAS_FIX) & (time - lost >= INERTIAL - ROUNDING))
+
+
+def _find_places(path: Floats, row: Ints, inside: Floats, places: Floats) -> None:
+    """Set the places (2, n) in m of vehicles on their rows of a path, `inside` m flown on each."""
+    for i in range(len(row)):
+        k = row[i]
+        x, y, _ = place_on(path, k, inside[i] * along_per_flown(path, k))
+        places[0, i], places[1, i] = x, y
+
+
+find_places = routine(_find_places)
 
 
 def check_rows(memory: Floats, table: Floats) -> None:
@@ -287,10 +311,28 @@ class FleetTracks:
         along = self.column("inside", rows) * on[:, 10] / np.sqrt(1.0 + on[:, 6] ** 2)
         return np.where(has, on[:, 2] + on[:, 6] * along, otherwise)
 
-    def errors(self, rows: Ints) -> Floats:
-        """Return by how much (m) vehicles are wrong about their position, (2, n): where it is spoofed."""
+    def believed(self, rows: Ints, places: Floats, time: float, away: NDArray[np.bool_]) -> Floats:
+        """Return where vehicles (k,) believe to be, (2, k) m, from their true places.
+
+        Spoofed ones are wrong by the error of their fix. Those that do not know their position go by their memory of
+        the route, except those that are `away` from it.
+        """
         signals = self.program.fleet.tables.get(GNSS)
-        return np.zeros((2, len(rows))) if signals is None else np.asarray(signals[OFFSET : OFFSET + 2, rows])
+        if signals is None:
+            return places
+        found: Floats = places + signals[OFFSET : OFFSET + 2, rows]
+        blind = without_position(signals[LOST, rows], time) & ~away
+        if blind.any():
+            found[:, blind] = self._remembered(rows[blind])
+        return found
+
+    def _remembered(self, rows: Ints) -> Floats:
+        """Return the places (2, k) of vehicles on their paths by their progress; without a path, where they stay."""
+        has = self.column("last", rows) > self.column("first", rows)
+        k = np.where(has, self.column("row", rows), 0.0).astype(np.int64)
+        places = np.zeros((2, len(rows)))
+        find_places(self.behaviour.path, k, self.column("inside", rows), places)
+        return np.where(has, places, [self.column("x", rows), self.column("y", rows)])
 
     def save(self) -> Floats:
         """Return the table; the memory holds the rows of each vehicle."""

@@ -8,7 +8,7 @@ from paddock.engine.contact_bodies import UPRIGHT
 from paddock.engine.program import FleetProgram
 from paddock.scenario import Scenario
 from paddock.scenario.vehicle import CONE
-from paddock.track.from_scenario import declared_fleets
+from paddock.track.loading import declared_fleets
 from paddock.world.fleet import Ints
 
 

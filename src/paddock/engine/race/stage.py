@@ -21,11 +21,22 @@ from paddock.errors import InvalidValueError, PaddockError
 from paddock.scenario import Scenario
 from paddock.scenario.track import DNF, RaceRules
 from paddock.track import race_log, timing
-from paddock.track.course import check_discipline, course_of, sectors_of, shapes_of, timing_points
-from paddock.track.from_scenario import world_with_track
+from paddock.track.loading import world_with_track
 from paddock.track.race_log import RaceEntry, entries_of, entry_text
 from paddock.track.standings import SHOWN, ScoredRules, Standings, order_of
-from paddock.track.timing import FINISHED, OUT, RUNNING, STOPPED, UNSAFE_STOP, WAITING
+from paddock.track.timing import (
+    FINISHED,
+    OUT,
+    RUNNING,
+    STOPPED,
+    UNSAFE_STOP,
+    WAITING,
+    check_discipline,
+    course_of,
+    sectors_of,
+    shapes_of,
+    timing_points,
+)
 from paddock.track.track import Track
 from paddock.world.columns import Floats
 from paddock.world.fleet import Ints

@@ -28,12 +28,10 @@ from paddock.radio.radios import (
 from paddock.radio.signal import power_ratio
 from paddock.radio.views import SpooferView
 from paddock.scenario import Scenario, VehicleEntry
-from paddock.scenario.antennas import AntennaSection
 from paddock.scenario.radio import JammerSection, RadioSection
-from paddock.scenario.radio_types import FittedRadio
+from paddock.scenario.radio_types import AntennaSection, FittedRadio
 from paddock.scenario.spoofing import SpooferSection
-from paddock.world.columns import column_index
-from paddock.world.pose import Environment
+from paddock.world.columns import Environment, column_index
 from paddock.world.world import World
 
 GROUND_Z = column_index(Environment)["ground_z"]

@@ -35,7 +35,7 @@ from paddock.radio.disturbances import (
 )
 from paddock.radio.heard import FleetHeard
 from paddock.radio.link_update import LinkUpdate
-from paddock.radio.links import BANDWIDTH, BURST, MODULATION, OWNER, SENSITIVITY, SHARE, SPREAD, Links
+from paddock.radio.links import BANDWIDTH, BURST, DUTY, MODULATION, OWNER, SENSITIVITY, SHARE, SPREAD, Links
 from paddock.radio.messages import EVERYONE, Messages
 from paddock.radio.network import Graph, Ints, Network, component_labels, graph_of
 from paddock.radio.paths import PathTables
@@ -44,7 +44,7 @@ from paddock.radio.services import Arrivals
 from paddock.radio.settings import checked_options
 from paddock.radio.signal import power_ratio
 from paddock.radio.views import Received
-from paddock.scenario.messages import MessagesSection
+from paddock.scenario.radio_types import MessagesSection
 from paddock.world.fleet import draw_uniforms
 
 PHASE_PURPOSE, JITTER_PURPOSE = 902, 909  # of a vehicle's beacons: their phase, and the offset of each
@@ -86,7 +86,7 @@ def devices_of(radios: Radios, section: MessagesSection) -> Devices:
     rate = table[BANDWIDTH] / table[SPREAD]
     return Devices(
         *(radios.streams[:n], rate, np.full(n, section.overhead), table[MODULATION].astype(np.int64)),
-        *(table[BANDWIDTH].copy(), table[OWNER].astype(np.int64)),
+        *(table[BANDWIDTH].copy(), table[OWNER].astype(np.int64), table[DUTY].copy()),
     )
 
 
@@ -190,6 +190,7 @@ class MessageStage:
         """Take the links of an update; while there are no packets, those are looked at when one is sent."""
         self._linked, busy = -1, self.messages.busy
         if view.silent.any():
+            self.messages.fit(devices_of(view.radios, self.section))  # their duties have ended
             self.messages.silence(np.flatnonzero(view.silent))
         if view.links.tick == tick:
             self._placed = placed_radios(view.radios)
@@ -213,7 +214,8 @@ class MessageStage:
         senses = self.section.sharing == "csma"
         sense, energy = vectorised(power_ratio)(self._sensed) if senses else self._sensed
         denied = denied_slots(links.bursts, steady, energy, rules.slot, rules.difs, anchor)
-        return air_links(view.radios.table, links, self._others(view), self._placed[:3], sense, energy, denied)
+        given = view.radios.table, links, self._others(view), self._placed[:3], sense, energy
+        return air_links(*given, view.update.least, denied)
 
     def _others(self, view: RadioView) -> Disturbances:
         """Return what disturbs packets, or is sensed, and is no link."""

@@ -25,9 +25,9 @@ from paddock.planning.separation import poses_on
 from paddock.radio.radios import COLUMN, Floats, Ints
 from paddock.radio.status import NO_SINR
 from paddock.scenario import Scenario
-from paddock.scenario.messages import MessagesSection
 from paddock.scenario.radio import RadioSection
-from paddock.track.from_scenario import declared_fleets
+from paddock.scenario.radio_types import MessagesSection
+from paddock.track.loading import declared_fleets
 from paddock.world.world import World
 
 STEP = 1.0  # s between the times that are looked at, at least

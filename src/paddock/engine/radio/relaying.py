@@ -17,8 +17,7 @@ from paddock.radio.heard import PREDICTED, TRUTH, FleetHeard
 from paddock.radio.radios import CLASS, COLUMN, Floats, Ints, turn
 from paddock.radio.relays import ChainLinks, candidates, placed_chain
 from paddock.radio.survey import LEVEL
-from paddock.world.columns import column_index
-from paddock.world.pose import Pose
+from paddock.world.columns import Pose, column_index
 
 VELOCITY = [column_index(Pose)[name] for name in ("vx", "vy", "vz")]
 SENT_VELOCITY = slice(8, 11)  # of a state that was heard, after time, position and attitude

@@ -15,9 +15,8 @@ from paddock.radio.links import Links
 from paddock.radio.paths import PathTables
 from paddock.radio.radios import COLUMN, FleetRadios, Ints, Radios, radios_of
 from paddock.scenario import Scenario
-from paddock.world.columns import column_index
+from paddock.world.columns import Environment, column_index
 from paddock.world.fleet import Fleet
-from paddock.world.pose import Environment
 from paddock.world.world import World
 
 GROUND_Z = column_index(Environment)["ground_z"]

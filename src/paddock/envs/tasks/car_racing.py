@@ -24,8 +24,7 @@ from paddock.envs.track_view import (
 from paddock.errors import InvalidValueError
 from paddock.vehicles.model import Placement
 from paddock.vehicles.parts.car import Command
-from paddock.world.columns import Column, Floats, column_index
-from paddock.world.pose import Pose
+from paddock.world.columns import Column, Floats, Pose, column_index
 
 PLACE_DRAW, TURN_DRAW = 1, 2  # purposes of draws
 YELLOW = (201, 162, 39)

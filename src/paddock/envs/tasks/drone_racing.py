@@ -14,8 +14,7 @@ from paddock.envs.task import LearningTask, Scene, TaskCourse, Verdict
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.vehicles.model import Placement
 from paddock.vehicles.parts.quad import Command
-from paddock.world.columns import Column, Floats
-from paddock.world.pose import Pose
+from paddock.world.columns import Column, Floats, Pose
 
 GATE_DRAW, PLACE_DRAW, HEIGHT_DRAW = 1, 2, 3  # purposes of draws
 GATE_COLUMNS = 4  # of a gate: x, y, z (m) of the centre, yaw (rad) of the direction through it

@@ -11,8 +11,7 @@ from paddock.envs.picture import DARK, RED, Picture
 from paddock.envs.task import LearningTask, Scene, Verdict
 from paddock.vehicles.model import Placement
 from paddock.vehicles.parts.quad import VELOCITY, Command
-from paddock.world.columns import Column, Floats
-from paddock.world.pose import Pose
+from paddock.world.columns import Column, Floats, Pose
 
 RING, LIFT = 1, 2  # purposes of draws
 HEIGHT = 6.0  # m: middle of the arena over the ground

@@ -12,8 +12,7 @@ from paddock.envs.picture import GREEN, Picture
 from paddock.envs.task import LearningTask, Scene, TaskCourse, Verdict
 from paddock.vehicles.model import Placement
 from paddock.vehicles.parts.quad import Command
-from paddock.world.columns import Column, Floats
-from paddock.world.pose import Pose
+from paddock.world.columns import Column, Floats, Pose
 
 HEIGHT = 2.0  # m: of the point over the ground
 START, TURN, SPEED_DRAW = 1, 2, 3  # purposes of draws

@@ -20,7 +20,17 @@ from shapely.validation import explain_validity
 from paddock.compute import arrays
 from paddock.compute.math import cos, sin
 from paddock.errors import InvalidValueError
-from paddock.planning.coverage.field import ObstructedField, Turns, corner_near, flown_over, polygons_of, zone_area
+from paddock.planning.coverage.field import (
+    ObstructedField,
+    Turns,
+    corner_near,
+    first_of,
+    flown_over,
+    patterns_of,
+    polygons_of,
+    poses_of,
+    zone_area,
+)
 from paddock.planning.coverage.shapes import (
     CALM,
     AreaShape,
@@ -31,7 +41,6 @@ from paddock.planning.coverage.shapes import (
     check_positive,
     check_radius,
 )
-from paddock.planning.coverage.swath_order import first_of, patterns_of, poses_of
 from paddock.planning.coverage.sweep import TURN, Limits, Sweep, best_sweep, covered_by, lines_of
 from paddock.planning.obstacles.zones import Zone
 from paddock.planning.paths.dubins import dubins_lengths

@@ -12,8 +12,14 @@ import numpy as np
 
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.planning.mission.contact import VehicleReports
-from paddock.planning.mission.lost_link import contact_pose, postpone, replan_contacts, take_reports, update_contacts
-from paddock.planning.mission.onboard import Onboard
+from paddock.planning.mission.over_radio import (
+    Onboard,
+    contact_pose,
+    postpone,
+    replan_contacts,
+    take_reports,
+    update_contacts,
+)
 from paddock.planning.mission.replanning import enforce_battery, enforce_range, first_plan, happen, home_of, replan
 from paddock.planning.mission.saving import load_state, saved_state
 from paddock.planning.mission.state import MissionChange, MissionData, MoveTask, PoseOf, RemoveTask, Request, moved

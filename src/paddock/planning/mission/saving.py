@@ -22,7 +22,7 @@ from paddock.planning.mission.vehicles import ARRAYS, Drawn, MissionFleet, Rest,
 from paddock.planning.obstacles.zones import CircleZone, PolygonZone, Zone
 from paddock.planning.problem import Happening, MissionSetup, Task, Vehicle
 from paddock.world.archive import typed
-from paddock.world.pose import FARTHEST
+from paddock.world.columns import FARTHEST
 
 KEPT = ("time", "started", "happened", "replans")
 SHAPES: dict[str, Any] = {shape.kind: shape for shape in (PointShape, LineShape, CircleShape, AreaShape, PolygonShape)}

@@ -1,4 +1,8 @@
-"""The state of a mission: its log, its tasks, its vehicles, and the transitions at the end of a leg."""
+"""The state of a mission: its log, its tasks, its vehicles, and the transitions at the end of a leg; and immutable
+views.
+
+`MissionView` and its parts are for local readers and for clients over the wire.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
@@ -14,9 +18,10 @@ from paddock.planning.obstacles.zones import Zone
 from paddock.planning.paths.path import Pose
 from paddock.planning.problem import Happening, MissionSetup, Problem, Task, renamed_value
 from paddock.planning.routes import Leg, Route
+from paddock.world.columns import Floats
 
 if TYPE_CHECKING:
-    from paddock.planning.consensus_radio import Negotiated  # which imports radio
+    from paddock.planning.consensus_radio import Negotiated
 
 
 class LogEntry(NamedTuple):
@@ -288,3 +293,79 @@ class MissionData:
                 return
             job.state, job.completed, job.doing = "completed", self.time, False
             self.report("completed", vehicle, leg.task)
+
+
+class TaskView(NamedTuple):
+    """A task."""
+
+    name: str
+    kind: str  # point, line, circle, area, polygon
+    state: str  # unassigned, assigned, completed, undone
+    vehicle: str | None  # assigned to, or done by
+    doing: bool  # in progress
+    reason: str  # why it is undone
+    outline: Floats  # (k, 2) m
+    height: float | None  # m
+
+
+class ZoneView(NamedTuple):
+    """A no-fly zone."""
+
+    name: str
+    outline: Floats  # (k, 2) m
+    floor: float | None = None  # m; None: from the ground
+    ceiling: float | None = None  # m; None: unlimited
+
+
+class VehicleView(NamedTuple):
+    """A vehicle that takes part."""
+
+    name: str
+    status: str  # idle, transit, busy, damaged, returning, home, diverted, missing
+    task: str | None  # the task in progress
+    ahead: tuple[str, ...]  # remaining tasks
+    progress: float  # m flown on its route
+    length: float  # m of its route
+    travelled: float  # m flown in total, before any damage
+    contact: bool = True  # its reports arrive
+
+
+class MissionView(NamedTuple):
+    """The state of a mission at one tick."""
+
+    time: float  # s
+    tasks: tuple[TaskView, ...]
+    zones: tuple[ZoneView, ...]
+    vehicles: tuple[VehicleView, ...]
+    finished: bool
+    metrics: dict[str, Any]
+    log: tuple[LogEntry, ...]
+
+    @property
+    def members(self) -> tuple[VehicleView, ...]:
+        """Deprecated name of `vehicles`."""
+        return renamed_value(self, "members", "vehicles")  # type: ignore[no-any-return]
+
+
+VIEW_NAMES = (*MissionView._fields, "members")  # attributes of a view, deprecated ones included
+
+
+def tree_of(view: MissionView) -> dict[str, Any]:
+    """Return a view as plain values and arrays."""
+    rows = {name: [row._asdict() for row in getattr(view, name)] for name in ("tasks", "zones", "vehicles")}
+    tree = {**view._asdict(), **rows, "log": list(map(list, view.log))}
+    return {"members" if name == "vehicles" else name: value for name, value in tree.items()}
+
+
+def view_from(tree: dict[str, Any]) -> MissionView:
+    """Return the view of a tree, the inverse of `tree_of`; lists and tuples are equivalent."""
+    vehicles = (VehicleView(**{**vehicle, "ahead": tuple(vehicle["ahead"])}) for vehicle in tree["members"])
+    return MissionView(
+        tree["time"],
+        tuple(TaskView(**task) for task in tree["tasks"]),
+        tuple(ZoneView(**zone) for zone in tree["zones"]),
+        tuple(vehicles),
+        tree["finished"],
+        dict(tree["metrics"]),
+        tuple(LogEntry(*entry) for entry in tree["log"]),
+    )

@@ -11,7 +11,18 @@ from paddock.compute.math import atan2, cos, sin
 from paddock.compute.routine import routine
 from paddock.errors import InvalidValueError
 from paddock.planning.coverage.shapes import InfeasibleError
-from paddock.planning.obstacles.bends import BendGraph, Goal, Links, Start, WayEnds, bends, ends, lattice, touching, web
+from paddock.planning.obstacles.bends import (
+    BendGraph,
+    Goal,
+    Start,
+    TangentLinks,
+    WayEnds,
+    bends,
+    ends,
+    lattice,
+    touching,
+    web,
+)
 from paddock.planning.obstacles.crossing import arc_entry, blocked_by, inside, known_walls, line_entry
 from paddock.planning.obstacles.search import search, shorten
 from paddock.planning.obstacles.zones import CircleZone, Clearance, Walls, Zone, each_of
@@ -65,7 +76,7 @@ class ZoneMap:
         return web(self.walls, bends(self.zones, self.walls, self.radius, self.clearance))
 
     @cached_property
-    def links(self) -> Links:
+    def links(self) -> TangentLinks:
         """Those lines, in the order of a search."""
         return self.web.links(self.walls, self.wind)
 
@@ -93,7 +104,7 @@ class ZoneMap:
         """Return metres flown on a path that is held over the ground."""
         return over_ground(path, 1.0, self.wind).flown if self.wind != (0.0, 0.0) else path.length
 
-    def _way(self, at: WayEnds, turns: Floats, between: Links) -> Path | None:
+    def _way(self, at: WayEnds, turns: Floats, between: TangentLinks) -> Path | None:
         length, chain = search(self.walls, turns, between, at)
         if length == inf:
             return None

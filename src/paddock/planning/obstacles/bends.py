@@ -104,7 +104,7 @@ def _simpler(zone: PolygonZone) -> PolygonZone:
 NEAR = 1e-9  # relative tolerance for touching circles
 
 
-class Links(NamedTuple):
+class TangentLinks(NamedTuple):
     """Links from each of n bends to others."""
 
     first: NDArray[np.int64]  # (n + 1,) index of the first link of each bend
@@ -188,14 +188,14 @@ class BendGraph(NamedTuple):
     lengths: Floats  # (n, n) m; inf: there is no line, or it enters a zone
     headings: Floats  # (n, n) rad
 
-    def links(self, w: Walls, wind: tuple[float, float]) -> Links:
+    def links(self, w: Walls, wind: tuple[float, float]) -> TangentLinks:
         """Return the lines that exist, with metres flown in a `wind` over the airspeed."""
         source, target = np.nonzero(np.isfinite(self.lengths))
         first = np.searchsorted(source, np.arange(len(self.bends) + 1)).astype(np.int64)
         headings, lengths = self.headings[source, target], self.lengths[source, target]
         targets, (reach, sums) = target.astype(np.int64), np.empty((2, len(lengths)))
         measure_links(w, self.bends, targets, headings, *wind, lengths, reach, sums)
-        return Links(first, targets, headings, lengths, reach, sums)
+        return TangentLinks(first, targets, headings, lengths, reach, sums)
 
     def widened(self, w: Walls, more: Floats) -> BendGraph:
         """Return a network with additional bends."""

@@ -23,7 +23,7 @@ from paddock.planning.obstacles.bends import (
     GROUP,
     RADIUS,
     WAY,
-    Links,
+    TangentLinks,
     WayEnds,
     X,
     Y,
@@ -140,7 +140,7 @@ def _nearby(w: Walls, aside: Walls, starts: Floats, goals: Floats, pairs: Ints) 
 
 
 def _all_ways(
-    w: Walls, bends: Floats, links: Links, starts: Floats, leaves: Floats, goals: Floats, arrivals: Floats,
+    w: Walls, bends: Floats, links: TangentLinks, starts: Floats, leaves: Floats, goals: Floats, arrivals: Floats,
     x: Floats, y: Floats, first: Ints, target: Ints, wx: float, wy: float, found: Floats,
 ) -> None:  # fmt: skip
     """Write the ways from each start to its targets: from a heading, or from any, with the first bend to either side.
@@ -184,7 +184,7 @@ def wanted_turns(rows: Ints, goals: Floats) -> Ints:
 
 
 def flood(
-    w: Walls, bends: Floats, links: Links, ends: WayEnds, side: float, far: FarEnds, wanted: Ints, best: Floats
+    w: Walls, bends: Floats, links: TangentLinks, ends: WayEnds, side: float, far: FarEnds, wanted: Ints, best: Floats
 ) -> Visited:
     """Write the quickest ways to the wanted goals into `best`; the first bend to one side (0: any).
 
@@ -221,7 +221,7 @@ def useful(cost: float, bend: Floats, heading: float, far: FarEnds, wanted: Ints
 
 
 def ways_from(
-    w: Walls, bends: Floats, links: Links, whole: WayEnds, far: FarEnds, wanted: Ints, rows: Ints, found: Floats,
+    w: Walls, bends: Floats, links: TangentLinks, whole: WayEnds, far: FarEnds, wanted: Ints, rows: Ints, found: Floats,
     alternative: int,
 ) -> None:  # fmt: skip
     """Write the ways from one start."""

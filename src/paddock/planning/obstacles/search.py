@@ -21,7 +21,7 @@ from paddock.planning.obstacles.bends import (
     AT_Y,
     RADIUS,
     WAY,
-    Links,
+    TangentLinks,
     WayEnds,
     X,
     Y,
@@ -87,7 +87,7 @@ class Visited(NamedTuple):
     tail_headings: Floats  # rad, when leaving it
 
 
-def nothing_known(w: Walls, bends: Floats, links: Links, ends: WayEnds) -> Visited:
+def nothing_known(w: Walls, bends: Floats, links: TangentLinks, ends: WayEnds) -> Visited:
     """Return the states before a search."""
     n, count = len(bends), len(ends.starts) * len(bends) + len(links.target)
     tails, tail_headings = tails_of(w, bends, ends)
@@ -103,7 +103,7 @@ def nothing_known(w: Walls, bends: Floats, links: Links, ends: WayEnds) -> Visit
     return known
 
 
-def _search(w: Walls, bends: Floats, links: Links, ends: WayEnds) -> tuple[float, Ints]:
+def _search(w: Walls, bends: Floats, links: TangentLinks, ends: WayEnds) -> tuple[float, Ints]:
     """Return metres flown on the quickest way, and its bends: a start, others, a goal (counted on from the bends)."""
     n, s, g = len(bends), len(ends.starts), len(ends.goals)
     known = nothing_known(w, bends, links, ends)
@@ -146,7 +146,7 @@ def leave_start(w: Walls, i: int, bends: Floats, ends: WayEnds, side: float, kno
             _arrive(i * n + j, -1, bends[j], cost, heading, ends, known, heap)
 
 
-def leave(state: int, bend: int, bends: Floats, links: Links, ends: WayEnds, known: Visited, heap: Heap) -> None:
+def leave(state: int, bend: int, bends: Floats, links: TangentLinks, ends: WayEnds, known: Visited, heap: Heap) -> None:
     """All ways on from a state: to the goals, and over the links."""
     way, g = bends[bend, WAY], len(ends.goals)
     cost, heading, reach = known.cost[state], known.heading[state], known.reach[state]
@@ -200,7 +200,7 @@ def settled_at(w: Walls, state: int, bend: int, bends: Floats, ends: WayEnds, kn
     return True
 
 
-def _chain(number: int, direct: int, n: int, s: int, g: int, known: Visited, links: Links) -> Ints:
+def _chain(number: int, direct: int, n: int, s: int, g: int, known: Visited, links: TangentLinks) -> Ints:
     """Return the bends of the path that ends with a number of the heap: n + the start, bends, n + s + the goal."""
     chain = empty(len(known.parent) + 3, int64)
     if number >= direct:

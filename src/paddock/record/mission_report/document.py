@@ -1,19 +1,155 @@
-"""A plan and the flown outcome as plain values, for `plan.json` and `--json`."""
+"""A plan, its flown outcome and several methods on one problem, as plain values for `plan.json` and `--json`.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from math import isfinite
-from typing import Any
+The comparison of methods also has their table, and their maps side by side.
+"""
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from math import ceil, inf, isfinite
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from paddock.errors import MissingFeatureError
+from paddock.planning.methods import Progress, find_method
 from paddock.planning.metrics import MissionMetrics, measure
 from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.state import LogEntry
-from paddock.planning.problem import MissionSetup
+from paddock.planning.planner import solve
+from paddock.planning.problem import MissionSetup, Objective, Problem
 from paddock.planning.routes import Plan, Route
 from paddock.planning.separation import pause
-from paddock.record.mission_report.comparison import Trial
-from paddock.record.mission_report.text import distance, duration
+from paddock.record.mission_report.map_figure import GRID, INK, SOFT, draw_map
+from paddock.record.mission_report.text import clock, computing, distance, duration, plain_table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+T = TypeVar("T")
+ABREAST = 3  # maps per row
+BRIEF: Mapping[str, Mapping[str, float]] = {"routing": {"iterations": 1000.0, "polish": 50_000.0}}
+"""Options in a comparison, for methods that take longer than all others together; iterations, not seconds, so that
+the same comparison gives the same plans."""
+BRIEFEST: Mapping[str, Mapping[str, float]] = {"routing": {"iterations": 1.0, "polish": 2.0}}
+"""Options for a minimal run that only compiles."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The result of a method on a problem."""
+
+    method: str
+    plan: Plan | None  # None: the method is unavailable
+    seconds: float = 0.0  # computing time without compilation
+    problem: str = ""  # why there is no plan
+    options: Mapping[str, Any] = field(default_factory=dict)  # that it was given
+    note: str = ""  # difference to a run of the method alone
+
+
+def warm_up(problem: Problem, methods: Sequence[str], options: Mapping[str, Mapping[str, Any]]) -> None:
+    """Compile what is not compiled yet by planning a task of each kind with each method."""
+    kinds = {task.shape.kind: task for task in reversed(problem.tasks)}
+    few = {task.name: task for task in (*problem.tasks[:2], *kinds.values())}
+    small = replace(problem, tasks=tuple(few.values()))
+    for method in methods:
+        with suppress(MissingFeatureError):  # reported by the trial
+            plan = solve(small, method, {**options.get(method, {}), **BRIEFEST.get(method, {})})
+            for route in plan.routes:
+                route.path.points(100.0)
+
+
+def timed(work: Callable[[], T]) -> tuple[T, float]:
+    """Return the result of some work and how long it took, in s, without compilation."""
+    from numba.core.event import install_timer
+
+    compiled, started = [0.0], perf_counter()
+    with install_timer("numba:compile", compiled.append):
+        found = work()
+    return found, perf_counter() - started - sum(compiled)
+
+
+def compare(
+    problem: Problem, methods: Sequence[str], options: Mapping[str, Mapping[str, Any]], progress: Progress
+) -> list[Trial]:
+    """Return the trials of all methods, best first; `options` overrides those of single methods."""
+    trials, several = [], len(methods) > 1
+    for k, method in enumerate(methods):
+
+        def report(share: float, k: int = k) -> None:
+            progress((k + share) / len(methods))
+
+        chosen = options.get(method, {}) or (BRIEF.get(method, {}) if several else {})
+        try:
+            plan, seconds = timed(partial(solve, problem, method, chosen, report))
+        except MissingFeatureError as error:
+            trials.append(Trial(method, None, problem=str(error)))
+        else:
+            note = "" if options.get(method) else _note(method, chosen)
+            trials.append(Trial(method, plan, seconds, options=chosen, note=note))
+        report(1.0)
+    return ranked(trials, problem.objective)
+
+
+def ranked(trials: Iterable[Trial], objective: Objective) -> list[Trial]:
+    """Return trials sorted by undone tasks, then by the objective."""
+
+    def badness(trial: Trial) -> tuple[float, float, float, str]:
+        plan = trial.plan
+        if plan is None:
+            return inf, inf, inf, trial.method
+        costs = (plan.total, plan.makespan) if objective == "total" else (plan.makespan, plan.total)
+        return len(plan.undone), *costs, trial.method
+
+    return sorted(trials, key=badness)
+
+
+def _note(method: str, options: Mapping[str, Any]) -> str:
+    """Return `routing, reduced for the comparison: iterations 1,000 instead of 4,000`."""
+    usual = find_method(method).read({})._asdict() if options else {}
+    said = (f"{key} {value:,.0f} instead of {usual[key]:,.0f}" for key, value in options.items())
+    return f"{method}, reduced for the comparison: {', '.join(said)}" if options else ""
+
+
+def comparison_table(trials: Sequence[Trial]) -> "Table":
+    """Return a line for each method, the best first."""
+    from rich.markup import escape
+
+    table = plain_table("method", ("distance", "makespan", "done", "undone", "computed in"))
+    for trial in trials:
+        if trial.plan is None:
+            table.add_row(escape(trial.method), *"-----", style="dim")
+            continue
+        plan = trial.plan
+        undone = f"[yellow]{len(plan.undone)}[/]" if plan.undone else "0"
+        cells = (distance(plan.total), clock(plan.makespan), str(plan.done), undone, computing(trial.seconds))
+        table.add_row(escape(trial.method), *cells)
+    return table
+
+
+def draw_comparison(figure_class: Any, trials: Sequence[Trial], title: str) -> Any:
+    """Return the figure: a small map for each method, the best first."""
+    shown = [(trial.method, trial.plan) for trial in trials if trial.plan is not None]
+    columns = min(ABREAST, max(len(shown), 1))
+    rows = max(ceil(len(shown) / columns), 1)
+    figure = figure_class(figsize=(3.4 * columns, 3.7 * rows + 0.4), layout="constrained")
+    figure.suptitle(f"{title} · methods compared", x=0.01, ha="left", fontsize=12, fontweight="bold", color=INK)
+    maps = [figure.add_subplot(rows, columns, k + 1) for k in range(len(shown))]
+    for axes, (method, plan) in zip(maps, shown, strict=True):
+        draw_map(axes, plan, small=True)
+        undone = f", {len(plan.undone)} undone" if plan.undone else ""
+        axes.set_title(method, fontsize=9.5, fontweight="bold", color=INK)
+        axes.set_xlabel(f"{distance(plan.total)}, {duration(plan.makespan)}{undone}", fontsize=8.5, color=SOFT)
+        axes.set_xticks([])
+        axes.set_yticks([])
+        for side in axes.spines.values():
+            side.set_color(GRID)
+    for limits in ("xlim", "ylim"):  # the same limits for all, for comparison
+        ends = [end for axes in maps for end in getattr(axes, f"get_{limits}")()]
+        for axes in maps:
+            getattr(axes, f"set_{limits}")(min(ends), max(ends))
+    return figure
 
 
 def numbers(plan: Plan, metrics: MissionMetrics) -> dict[str, Any]:

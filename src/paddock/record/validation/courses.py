@@ -9,6 +9,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from paddock.behaviour.paths import LANE_SECTIONS, LaneChangeCourse
 from paddock.behaviour.rules.preview import FORESIGHT, preview_curvature
 from paddock.record.validation.manoeuvres import KMH, TURN_SPEED, Check, ManoeuvreResult, bend_drag, reaches, top_speed
 from paddock.record.validation.proving_ground import (
@@ -23,7 +24,6 @@ from paddock.record.validation.proving_ground import (
     speed_pedals,
 )
 from paddock.world.columns import Floats
-from paddock.world.lane_change import SECTIONS, Course
 
 RUN_UP = driver_options("iso_3888_2")["path"]["lane_change"]["run_up"]  # m
 ABOVE = 5.0  # km/h above the pass speed at which hit cones are counted
@@ -38,7 +38,7 @@ LANE_CHANGE_TOLERANCE = 0.2  # of the pass speeds of two levels
 
 def lane_change(car: TestCar) -> ManoeuvreResult:
     """Find the highest entry speed at which one of the drivers hits no cone; the throttle is closed from the entry."""
-    course = Course(2.0 * car.outline()[1])
+    course = LaneChangeCourse(2.0 * car.outline()[1])
     top = min(TOP, 0.95 * top_speed(car) / KMH)
     low, high, passed = min(SLOWEST, 0.5 * top), top, 0.0
     shown: tuple[Floats, Floats] | None = None
@@ -84,11 +84,11 @@ def lane_change_agreement(cars: Sequence[TestCar], outcomes: Sequence[ManoeuvreR
     ]
 
 
-def _fewest_hits(car: TestCar, course: Course, speed: float) -> float:
+def _fewest_hits(car: TestCar, course: LaneChangeCourse, speed: float) -> float:
     return float(cone_hits(car, course, np.array([speed]))[0].min())
 
 
-def cone_hits(car: TestCar, course: Course, speeds: Floats) -> tuple[Floats, Traces]:
+def cone_hits(car: TestCar, course: LaneChangeCourse, speeds: Floats) -> tuple[Floats, Traces]:
     """Return the cones hit at each entry speed (km/h) by each driver, (speeds, drivers), and the traces of all cars."""
     entry = np.repeat(speeds * KMH, len(DRIVERS))
     preview, gain, early, cut = np.tile(np.array(DRIVERS).T, len(speeds))
@@ -109,7 +109,7 @@ def cone_hits(car: TestCar, course: Course, speeds: Floats) -> tuple[Floats, Tra
         pedals = speed_pedals(car, entry, now.speed)
         return {"steer": steer, **{name: np.where(inside, 0.0, pedal) for name, pedal in pedals.items()}}
 
-    length = RUN_UP + sum(SECTIONS) + 6.0
+    length = RUN_UP + sum(LANE_SECTIONS) + 6.0
     seconds = min(length / (0.7 * float(entry.min())), 12.0)
     traces = drive(car, entry, seconds, decide, until=lambda now: bool(((now.x > length) | (now.speed < 0.5)).all()))
     hits = hit_cones(traces["x"] - RUN_UP, traces["y"], traces["heading_x"], traces["heading_y"], course, car.outline())
@@ -120,7 +120,12 @@ def cone_hits(car: TestCar, course: Course, speeds: Floats) -> tuple[Floats, Tra
 
 
 def hit_cones(
-    x: Floats, y: Floats, ahead_x: Floats, ahead_y: Floats, course: Course, outline: tuple[float, float, float]
+    x: Floats,
+    y: Floats,
+    ahead_x: Floats,
+    ahead_y: Floats,
+    course: LaneChangeCourse,
+    outline: tuple[float, float, float],
 ) -> Floats:
     """Return how many cones the outline of each car passes over; positions and headings are (samples, n)."""
     half_length, half_width, ahead = outline

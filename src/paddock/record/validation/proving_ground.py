@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -47,10 +46,6 @@ class TestCar:
         """All parameters."""
         given = {**load_preset(self.model, self.preset), **self.parameters}
         return Parameters(*filled(Parameters, given, f"parameter of {self.model}").tolist())
-
-    def at_level(self, level: str) -> "TestCar":
-        """Return the car at another level."""
-        return replace(self, model=f"car.{level}")
 
     def outline(self) -> tuple[float, float, float]:
         """Return half the length and half the width of the body, and its centre ahead of the centre of gravity, m."""
@@ -233,11 +228,6 @@ class LinearBicycle:
     def steer_for(self, lateral: float, speed: float) -> float:
         """Return the road-wheel angle (rad) of a lateral acceleration (m/s2)."""
         return lateral * (self.base / (speed * speed) + self.gradient)
-
-    @property
-    def characteristic_speed(self) -> float:
-        """The speed (m/s) of the largest yaw-rate gain of an understeering car; infinite for others."""
-        return sqrt(self.base / self.gradient) if self.gradient > 0.0 else float("inf")
 
 
 def linear_bicycle(car: TestCar, speed: float) -> LinearBicycle:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from paddock.behaviour.paths import LaneChangeCourse
 from paddock.errors import MissingFeatureError, PaddockError
 from paddock.record.mission_report.html import CSS, cards, picture, table, text
 from paddock.record.mission_report.map_figure import ALARM, SOFT, colour, dress, styled, svg
@@ -24,7 +25,6 @@ from paddock.record.validation.manoeuvres import (
     step_steer,
 )
 from paddock.record.validation.proving_ground import TestCar
-from paddock.world.lane_change import Course
 
 LEVELS = ("kinematic", "bicycle", "double_track", "full")
 TURNS, CHANGE, SKIDPAD = "ISO 4138 steady turns", "ISO 3888-2 double lane change", "skidpad"
@@ -230,7 +230,7 @@ def _drawn(found: Validation, figure_class: Any) -> Iterator[tuple[str, str]]:
         figure = figure_class(figsize=(9.0, 3.6), layout="constrained")
         axes = figure.add_subplot()
         if name == "lane_change":
-            _draw_course(axes, Course(2.0 * found.cars[0].outline()[1]))
+            _draw_course(axes, LaneChangeCourse(2.0 * found.cars[0].outline()[1]))
         for k, (level, (x, y)) in enumerate(curves.items()):
             axes.plot(x, y, color=colour(k), linewidth=1.5, label=level)
         dress(axes, title)
@@ -240,7 +240,7 @@ def _drawn(found: Validation, figure_class: Any) -> Iterator[tuple[str, str]]:
         yield name, svg(figure)
 
 
-def _draw_course(axes: Any, course: Course) -> None:
+def _draw_course(axes: Any, course: LaneChangeCourse) -> None:
     for first, last, right, left in course.lanes:
         axes.plot([first, last, last, first, first], [right, right, left, left, right], color=SOFT, linewidth=0.6)
     axes.plot(*course.cones.T, "^", color=ALARM, markersize=3.5)

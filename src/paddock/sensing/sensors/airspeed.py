@@ -5,10 +5,9 @@ from typing import Annotated, NamedTuple
 from paddock.compute.math import clamp, maximum, select, sqrt
 from paddock.compute.philox import normals
 from paddock.compute.quaternion import unrotate
-from paddock.sensing.sensor import Sensor, walk
+from paddock.sensing.sensor import Delay, Primed, Rate, Sensor, walk
 from paddock.sensing.site import Site
-from paddock.world.columns import Column
-from paddock.world.pose import Environment, Pose
+from paddock.world.columns import Column, Environment, Pose
 
 SEA_LEVEL = 1.225  # kg/m3: the density for which the airspeed is indicated
 
@@ -23,8 +22,8 @@ class Reading(NamedTuple):
 class Options(NamedTuple):
     """A digital sensor of 1 psi: 2 Pa are 1.8 m/s at rest, but 0.1 m/s at 17 m/s."""
 
-    rate: Annotated[float, Column("Hz", "samples per second", low=1e-3, high=1e6)] = 25.0
-    delay: Annotated[float, Column("s", "age of a reading on arrival", low=0.0, high=10.0)] = 0.0
+    rate: Rate = 25.0
+    delay: Delay = 0.0
     noise: Annotated[float, Column("Pa", "standard deviation per sample", low=0.0, high=1e4)] = 2.0
     offset_noise: Annotated[float, Column("Pa", "standard deviation of the initial bias", low=0.0, high=1e4)] = 1.0
     walk: Annotated[float, Column("Pa/s^0.5", "random walk of the bias", low=0.0, high=1e3)] = 0.05
@@ -34,7 +33,7 @@ class Options(NamedTuple):
 class Memory(NamedTuple):
     """The bias."""
 
-    primed: Annotated[float, Column("0/1", "has sampled before")]
+    primed: Primed
     bias: Annotated[float, Column("Pa", "pressure bias")]
 
 

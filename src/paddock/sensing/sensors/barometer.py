@@ -4,10 +4,9 @@ from typing import Annotated, NamedTuple
 
 from paddock.compute.math import maximum
 from paddock.compute.philox import normals
-from paddock.sensing.sensor import Sensor, walk
+from paddock.sensing.sensor import Delay, Primed, Rate, Sensor, walk
 from paddock.sensing.site import Site, altitude_of, geopotential, pressure_at, temperature_at
-from paddock.world.columns import Column
-from paddock.world.pose import Environment, Pose
+from paddock.world.columns import Column, Environment, Pose
 
 
 class Reading(NamedTuple):
@@ -21,8 +20,8 @@ class Reading(NamedTuple):
 class Options(NamedTuple):
     """Noise and drift; near the ground 12 Pa correspond to 1 m."""
 
-    rate: Annotated[float, Column("Hz", "samples per second", low=1e-3, high=1e6)] = 20.0
-    delay: Annotated[float, Column("s", "age of a reading on arrival", low=0.0, high=10.0)] = 0.0
+    rate: Rate = 20.0
+    delay: Delay = 0.0
     noise: Annotated[float, Column("Pa", "standard deviation per sample", low=0.0, high=1e4)] = 1.2
     walk: Annotated[float, Column("Pa/s^0.5", "random walk of the bias: drift", low=0.0, high=1e3)] = 0.1
 
@@ -30,7 +29,7 @@ class Options(NamedTuple):
 class Memory(NamedTuple):
     """The drift."""
 
-    primed: Annotated[float, Column("0/1", "has sampled before")]
+    primed: Primed
     bias: Annotated[float, Column("Pa", "pressure bias")]
 
 

@@ -4,10 +4,9 @@ from typing import Annotated, NamedTuple
 
 from paddock.compute.math import atan2, sqrt, wrap_angle
 from paddock.compute.quaternion import heading, rotate, unrotate
-from paddock.sensing.sensor import Sensor, six, walk
+from paddock.sensing.sensor import Delay, Primed, Rate, Sensor, six, walk
 from paddock.sensing.site import Site
-from paddock.world.columns import Column
-from paddock.world.pose import Environment, Pose
+from paddock.world.columns import Column, Environment, Pose
 
 
 class Reading(NamedTuple):
@@ -22,8 +21,8 @@ class Reading(NamedTuple):
 class Options(NamedTuple):
     """Errors of each axis are given as the heading error they cause in a level vehicle."""
 
-    rate: Annotated[float, Column("Hz", "samples per second", low=1e-3, high=1e6)] = 20.0
-    delay: Annotated[float, Column("s", "age of a reading on arrival", low=0.0, high=10.0)] = 0.0
+    rate: Rate = 20.0
+    delay: Delay = 0.0
     noise: Annotated[float, Column("rad", "standard deviation per sample", low=0.0, high=1.0)] = 0.05
     walk: Annotated[float, Column("rad/s^0.5", "random walk of the field's bias", low=0.0, high=1.0)] = 1e-4
 
@@ -31,7 +30,7 @@ class Options(NamedTuple):
 class Memory(NamedTuple):
     """The drifting magnetic bias of the vehicle, as a share of the horizontal field."""
 
-    primed: Annotated[float, Column("0/1", "has sampled before")]
+    primed: Primed
     bias_x: Annotated[float, Column("rad", "bias forward")]
     bias_y: Annotated[float, Column("rad", "bias left")]
     bias_z: Annotated[float, Column("rad", "bias up")]

@@ -8,10 +8,9 @@ spoofers shift the position (`paddock.radio.gnss`).
 from typing import Annotated, NamedTuple
 
 from paddock.compute.math import clamp, exp, floor, maximum, select, sqrt
-from paddock.sensing.sensor import Sensor, six, three, walk
+from paddock.sensing.sensor import Delay, Primed, Rate, Sensor, six, three, walk
 from paddock.sensing.site import Site
-from paddock.world.columns import Column
-from paddock.world.pose import Environment, Pose
+from paddock.world.columns import Column, Environment, Pose
 
 NEPERS = 0.2302585092994046  # ln(10) / 10
 OPEN_SKY = 44.5  # dB-Hz
@@ -49,8 +48,8 @@ class Reading(NamedTuple):
 class Options(NamedTuple):
     """A single-frequency receiver with corrections; noise per axis in open sky."""
 
-    rate: Annotated[float, Column("Hz", "samples per second", low=1e-3, high=1e6)] = 5.0
-    delay: Annotated[float, Column("s", "age of a reading on arrival", low=0.0, high=10.0)] = 0.0
+    rate: Rate = 5.0
+    delay: Delay = 0.0
     noise_horizontal: Annotated[float, Column("m", "standard deviation east and north", low=0.0, high=1e3)] = 0.5
     noise_vertical: Annotated[float, Column("m", "standard deviation up", low=0.0, high=1e3)] = 1.0
     noise_velocity: Annotated[float, Column("m/s", "standard deviation of the velocity", low=0.0, high=100.0)] = 0.05
@@ -61,7 +60,7 @@ class Options(NamedTuple):
 class Memory(NamedTuple):
     """The slow error of the position, and the state of the tracking loops."""
 
-    primed: Annotated[float, Column("0/1", "has sampled before")]
+    primed: Primed
     bias_x: Annotated[float, Column("m", "position bias east")]
     bias_y: Annotated[float, Column("m", "position bias north")]
     bias_z: Annotated[float, Column("m", "position bias up")]

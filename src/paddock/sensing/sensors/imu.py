@@ -4,10 +4,9 @@ from typing import Annotated, NamedTuple
 
 from paddock.compute.math import clamp, maximum, select, sqrt
 from paddock.compute.quaternion import unrotate
-from paddock.sensing.sensor import Sensor, six, walk
+from paddock.sensing.sensor import Delay, Primed, Rate, Sensor, six, walk
 from paddock.sensing.site import Site
-from paddock.world.columns import Column
-from paddock.world.pose import Environment, Pose
+from paddock.world.columns import Column, Environment, Pose
 
 
 class Reading(NamedTuple):
@@ -24,8 +23,8 @@ class Reading(NamedTuple):
 class Options(NamedTuple):
     """A consumer-grade MEMS unit."""
 
-    rate: Annotated[float, Column("Hz", "samples per second", low=1e-3, high=1e6)] = 100.0
-    delay: Annotated[float, Column("s", "age of a reading on arrival", low=0.0, high=10.0)] = 0.0
+    rate: Rate = 100.0
+    delay: Delay = 0.0
     accelerometer_noise: Annotated[float, Column("m/s2", "standard deviation per sample", low=0.0, high=100.0)] = 0.1
     gyro_noise: Annotated[float, Column("rad/s", "standard deviation per sample", low=0.0, high=10.0)] = 0.01
     accelerometer_walk: Annotated[float, Column("m/s2/s^0.5", "random walk of the bias", low=0.0, high=10.0)] = 1e-3
@@ -37,7 +36,7 @@ class Options(NamedTuple):
 class Memory(NamedTuple):
     """Velocity and attitude at the last sample, and the biases."""
 
-    primed: Annotated[float, Column("0/1", "has sampled before")]
+    primed: Primed
     vx: Annotated[float, Column("m/s", "velocity east")]
     vy: Annotated[float, Column("m/s", "velocity north")]
     vz: Annotated[float, Column("m/s", "velocity up")]

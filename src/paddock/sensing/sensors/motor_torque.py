@@ -4,11 +4,10 @@ from typing import Annotated, NamedTuple
 
 from paddock.compute.math import absolute, maximum, nearest, select
 from paddock.compute.philox import normals
-from paddock.sensing.sensor import NoMemory, Sensor
+from paddock.sensing.sensor import Delay, NoMemory, Rate, Sensor
 from paddock.sensing.sensors.wheel_speed import quantised
 from paddock.sensing.site import Site
-from paddock.world.columns import Column
-from paddock.world.pose import Environment, Pose
+from paddock.world.columns import Column, Environment, Pose
 
 
 class Reading(NamedTuple):
@@ -21,8 +20,8 @@ class Reading(NamedTuple):
 class Options(NamedTuple):
     """Torque from the currents of the motor; the error of the shafts is that of the motor times the gears."""
 
-    rate: Annotated[float, Column("Hz", "samples per second", low=1e-3, high=1e6)] = 100.0
-    delay: Annotated[float, Column("s", "age of a reading on arrival", low=0.0, high=10.0)] = 0.0
+    rate: Rate = 100.0
+    delay: Delay = 0.0
     noise: Annotated[float, Column("N m", "standard deviation per sample", low=0.0, high=1e5)] = 0.5
     resolution: Annotated[float, Column("N m", "step between readings; 0: none", low=0.0, high=1e4)] = 0.0
 

@@ -4,10 +4,9 @@ from typing import Annotated, NamedTuple
 
 from paddock.compute.math import clamp, select
 from paddock.compute.philox import normals
-from paddock.sensing.sensor import Sensor, walk
+from paddock.sensing.sensor import Delay, Primed, Rate, Sensor, walk
 from paddock.sensing.site import Site
-from paddock.world.columns import Column
-from paddock.world.pose import Environment, Pose
+from paddock.world.columns import Column, Environment, Pose
 from paddock.world.scenery import cast
 
 BEYOND = 10.0  # m beyond the range that a beam is followed: noise may bring what is there into the range
@@ -23,8 +22,8 @@ class Reading(NamedTuple):
 class Options(NamedTuple):
     """A small lidar."""
 
-    rate: Annotated[float, Column("Hz", "samples per second", low=1e-3, high=1e6)] = 20.0
-    delay: Annotated[float, Column("s", "age of a reading on arrival", low=0.0, high=10.0)] = 0.0
+    rate: Rate = 20.0
+    delay: Delay = 0.0
     range_min: Annotated[float, Column("m", "shortest distance", low=0.0, high=1.0)] = 0.1
     range_max: Annotated[float, Column("m", "longest distance", low=1.0, high=1e5)] = 40.0
     noise: Annotated[float, Column("m", "standard deviation per sample", low=0.0, high=100.0)] = 0.02
@@ -34,7 +33,7 @@ class Options(NamedTuple):
 class Memory(NamedTuple):
     """The drift."""
 
-    primed: Annotated[float, Column("0/1", "has sampled before")]
+    primed: Primed
     bias: Annotated[float, Column("m", "distance bias")]
 
 

@@ -4,11 +4,10 @@ from typing import Annotated, NamedTuple
 
 from paddock.compute.math import select
 from paddock.compute.philox import normals
-from paddock.sensing.sensor import Sensor
+from paddock.sensing.sensor import Delay, Primed, Rate, Sensor
 from paddock.sensing.sensors.wheel_speed import quantised
 from paddock.sensing.site import Site
-from paddock.world.columns import Column
-from paddock.world.pose import Environment, Pose
+from paddock.world.columns import Column, Environment, Pose
 
 
 class Reading(NamedTuple):
@@ -20,8 +19,8 @@ class Reading(NamedTuple):
 class Options(NamedTuple):
     """A potentiometer or encoder at the steering rack, converted to the angle of the road wheels."""
 
-    rate: Annotated[float, Column("Hz", "samples per second", low=1e-3, high=1e6)] = 100.0
-    delay: Annotated[float, Column("s", "age of a reading on arrival", low=0.0, high=10.0)] = 0.0
+    rate: Rate = 100.0
+    delay: Delay = 0.0
     noise: Annotated[float, Column("rad", "standard deviation per sample", low=0.0, high=1.0)] = 0.002
     offset_noise: Annotated[float, Column("rad", "standard deviation of the constant error", low=0.0, high=1.0)] = 0.0
     resolution: Annotated[float, Column("rad", "step between readings; 0: none", low=0.0, high=1.0)] = 0.0
@@ -30,7 +29,7 @@ class Options(NamedTuple):
 class Memory(NamedTuple):
     """The constant error."""
 
-    primed: Annotated[float, Column("0/1", "has sampled before")]
+    primed: Primed
     bias: Annotated[float, Column("rad", "error of the zero")]
 
 

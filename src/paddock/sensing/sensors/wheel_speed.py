@@ -5,10 +5,9 @@ from typing import Annotated, NamedTuple
 from paddock.compute.math import nearest, select
 from paddock.compute.philox import normals
 from paddock.compute.quaternion import unrotate
-from paddock.sensing.sensor import Sensor, walk
+from paddock.sensing.sensor import Delay, Primed, Rate, Sensor, walk
 from paddock.sensing.site import Site
-from paddock.world.columns import Column
-from paddock.world.pose import Environment, Pose
+from paddock.world.columns import Column, Environment, Pose
 
 FINEST = 1e-6  # resolutions below this (m/s) are ignored
 
@@ -23,8 +22,8 @@ class Reading(NamedTuple):
 class Options(NamedTuple):
     """Errors are shares of the speed: a worn tyre reads too high at any speed, and 0 at rest."""
 
-    rate: Annotated[float, Column("Hz", "samples per second", low=1e-3, high=1e6)] = 50.0
-    delay: Annotated[float, Column("s", "age of a reading on arrival", low=0.0, high=10.0)] = 0.0
+    rate: Rate = 50.0
+    delay: Delay = 0.0
     track: Annotated[float, Column("m", "distance between wheels; default: the vehicle's", low=0.0, high=100.0)] = 1.5
     noise: Annotated[float, Column("", "standard deviation per sample, share of the speed", low=0.0, high=1.0)] = 0.01
     walk: Annotated[float, Column("1/s^0.5", "random walk of the scale error", low=0.0, high=1.0)] = 1e-5
@@ -34,7 +33,7 @@ class Options(NamedTuple):
 class Memory(NamedTuple):
     """The scale error of each wheel."""
 
-    primed: Annotated[float, Column("0/1", "has sampled before")]
+    primed: Primed
     scale_left: Annotated[float, Column("", "scale error of the left wheel")]
     scale_right: Annotated[float, Column("", "scale error of the right wheel")]
 

@@ -5,11 +5,10 @@ from typing import Annotated, NamedTuple
 from paddock.compute.math import select, sincos
 from paddock.compute.philox import normals
 from paddock.compute.quaternion import unrotate
-from paddock.sensing.sensor import NoMemory, Sensor
+from paddock.sensing.sensor import Delay, NoMemory, Rate, Sensor
 from paddock.sensing.sensors.wheel_speed import quantised
 from paddock.sensing.site import Site
-from paddock.world.columns import Column
-from paddock.world.pose import Environment, Pose
+from paddock.world.columns import Column, Environment, Pose
 
 NAN = float("nan")
 
@@ -26,8 +25,8 @@ class Reading(NamedTuple):
 class Options(NamedTuple):
     """Encoders at the hubs; the dimensions are used where a model has no wheels of its own."""
 
-    rate: Annotated[float, Column("Hz", "samples per second", low=1e-3, high=1e6)] = 100.0
-    delay: Annotated[float, Column("s", "age of a reading on arrival", low=0.0, high=10.0)] = 0.0
+    rate: Rate = 100.0
+    delay: Delay = 0.0
     noise: Annotated[float, Column("rad/s", "standard deviation per sample", low=0.0, high=100.0)] = 0.1
     resolution: Annotated[float, Column("rad/s", "step between readings; 0: none", low=0.0, high=100.0)] = 0.0
     radius: Annotated[float, Column("m", "of the wheels; default: the vehicle's", low=1e-3, high=10.0)] = 0.3

@@ -19,11 +19,9 @@ from paddock.serve.subscribers.endpoint import SubscriberEndpoint, Viewer
 from paddock.serve.subscribers.subscription import NATIVE, Subscription, View
 from paddock.wire import WireError
 from paddock.wire.rpc import METHOD_NOT_FOUND, Request, Response, RpcError, failure, parse, request
-from paddock.wire.stream.frames import FrameType
-from paddock.wire.stream.split import JsonLine, Splitter, StreamFrame
-from paddock.world.frames import conversion
+from paddock.wire.stream.frames import FrameType, JsonLine, Splitter, StreamFrame
+from paddock.world.frames import conversion, euler_from_quaternion
 from paddock.world.layout import Layout
-from paddock.world.rotation import euler_from_quaternion
 from paddock.world.snapshot import Snapshot
 
 PAUSE = 0.2  # s without accepting after the system has run out of a resource

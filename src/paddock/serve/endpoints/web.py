@@ -14,14 +14,12 @@ from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.protocol import State
 
-from paddock.serve.http import HttpServer, misdirected, single_header
+from paddock.serve.http import NOT_BUILT, PAGE_FOLDER, HttpServer, find_file, misdirected, single_header
 from paddock.serve.hub import Hub
-from paddock.serve.page import FOLDER, NOT_BUILT, find_file
 from paddock.serve.subscribers.client import Connection, Lost, OnMessage
 from paddock.serve.subscribers.endpoint import SubscriberEndpoint
 from paddock.wire import WireError
-from paddock.wire.stream.frames import FrameType
-from paddock.wire.stream.split import JSON_STARTS, JsonLine, frames_in
+from paddock.wire.stream.frames import JSON_STARTS, FrameType, JsonLine, frames_in
 
 LOG = logging.getLogger("paddock.web")
 SOCKET = "/ws"
@@ -119,7 +117,7 @@ async def _file(request: Request) -> Response:
         return Response("only GET is served\n", 405, {"Allow": "GET, HEAD"}, "text/plain")
     path = request.scope["path"]
     gzip = "gzip" in request.headers.get("accept-encoding", "")
-    if (found := await asyncio.to_thread(find_file, FOLDER, path, gzip)) is not None:
+    if (found := await asyncio.to_thread(find_file, PAGE_FOLDER, path, gzip)) is not None:
         content, headers = found
         known = headers["ETag"] in request.headers.get("if-none-match", "")  # cached by the browser
         return Response(None, 304, headers) if known else Response(content, 200, headers)

@@ -14,8 +14,7 @@ from paddock.serve.live import Later
 from paddock.serve.mirror import marker_from_tree, placed_tree
 from paddock.serve.trust import foreign_names
 from paddock.serve.trust import known_names as names_in_use
-from paddock.track.from_scenario import track_of
-from paddock.track.viewing import track_tree
+from paddock.track.loading import track_of, track_tree
 from paddock.wire.operations.results import InspectedTree, MetadataTree, ScenarioText, SeriesTree
 from paddock.world.archive import copied, digest, pack
 from paddock.world.columns import column_index

@@ -23,8 +23,8 @@ from paddock.serve.subscribers.subscription import Subscription, View, ranges
 from paddock.wire import WireError, rpc
 from paddock.wire.operations import METHODS, ArgumentError
 from paddock.wire.operations.results import Moment
-from paddock.wire.stream.commands import Commands, decode_commands
-from paddock.wire.stream.split import JsonLine, StreamFrame
+from paddock.wire.stream.columns import Commands, decode_commands
+from paddock.wire.stream.frames import JsonLine, StreamFrame
 from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot
 

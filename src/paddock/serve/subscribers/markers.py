@@ -19,9 +19,8 @@ from paddock.errors import InvalidValueError, PaddockError
 from paddock.serve.mirror import FIELDS, Key, Mirror
 from paddock.serve.subscribers.subscription import NATIVE, units_per_metre
 from paddock.wire.stream import drawing
-from paddock.world.frames import conversion, convert_position
+from paddock.world.frames import conversion, convert_position, quaternion_conjugate, quaternion_multiply
 from paddock.world.markers import Marker
-from paddock.world.rotation import quaternion_conjugate, quaternion_multiply
 from paddock.world.snapshot import Snapshot
 from paddock.world.transforms import Transform
 

@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 
 from paddock.scenario.base import Text, Whole
 from paddock.sitl.adapter import AdapterError, Placed
-from paddock.sitl.ardupilot.frames import FRAME_OF_CRAFT, JSON_PORT, PORT_STEP, find_frame
+from paddock.sitl.ardupilot_frames import FRAME_OF_CRAFT, JSON_PORT, PORT_STEP, find_frame
 from paddock.sitl.row_adapter import RowAdapter
-from paddock.sitl.sensor_data import COLUMN, RANGEFINDERS, TRIPLES, TRUTH, Floats
+from paddock.sitl.vehicle_data import COLUMN, RANGEFINDERS, TRIPLES, TRUTH, Floats
 from paddock.wire import WireError
-from paddock.wire.ardupilot_json import ServoPacket, State, decode_state, encode_servos
-from paddock.world.frames import conversion
-from paddock.world.rotation import quaternion_from_euler
+from paddock.wire.ardupilot_json import ServoPacket, SimulatorState, decode_state, encode_servos
+from paddock.world.frames import conversion, quaternion_from_euler
 
 RESEND_AFTER = 1.0  # s of wall time, as ArduPilot
 REFUSED_AFTER = 0.1  # s, after a refused packet: the plugin may still be starting
@@ -55,7 +54,7 @@ class PluginVehicle:
         """Count frames from 0, which restarts the plugin's controller, outputs off; the next state is of `time_us`."""
         self.receive()  # discard old answers
         self.pwm, self.time_us = NO_OUTPUT, time_us
-        self.state: State | None = None
+        self.state: SimulatorState | None = None
         self._base_us: int | None = None  # Gazebo's time minus ours
         self._count, self._repeated, self._again_at = -1, 0, 0.0
         self._sent: tuple[int, ...] = ()
@@ -95,9 +94,9 @@ class PluginVehicle:
         self._again_at = monotonic() + REFUSED_AFTER
         self.note = f"no Gazebo plugin at {self.where} ({error.strerror}): is the world running?"
 
-    def receive(self) -> State | None:
+    def receive(self) -> SimulatorState | None:
         """Return the newest state received."""
-        newest: State | None = None
+        newest: SimulatorState | None = None
         while True:
             try:
                 newest = decode_state(self._socket.recv(LARGEST))
@@ -112,7 +111,7 @@ class PluginVehicle:
             self.waiting, self.note = False, ""
         return newest
 
-    def take(self, state: State) -> None:
+    def take(self, state: SimulatorState) -> None:
         """Process a new state."""
         stamp_us = round(state.timestamp * 1e6)
         if self._base_us is None or stamp_us - self._base_us < self.time_us:  # Gazebo was reset or restarted

@@ -11,13 +11,11 @@ from numpy.typing import NDArray
 
 from paddock.compute.philox import normals
 from paddock.scenario.base import Text
-from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import AdapterError, Placed
 from paddock.sitl.row_adapter import RowAdapter
-from paddock.sitl.sensor_data import COLUMN, TRUTH, Floats
-from paddock.world.frames import conversion
+from paddock.sitl.vehicle_data import COLUMN, TRUTH, ActuatorCommands, Floats
+from paddock.world.frames import conversion, quaternion_from_euler
 from paddock.world.geodesy import geodetic_to_ecef
-from paddock.world.rotation import quaternion_from_euler
 
 FOOT = 0.3048  # m
 KNOT = 0.5144444444444445  # m/s
@@ -89,7 +87,7 @@ class Aircraft:
         self._wind, self._blown = wind, 0.0
 
     def steer(self, commands: ActuatorCommands) -> None:
-        """Set the controls, signs as in `sitl.actuators`; JSBSim's elevator and rudder are inverted."""
+        """Set the controls, signs as in `sitl.vehicle_data`; JSBSim's elevator and rudder are inverted."""
         servos, fdm = np.clip(commands.servos[:3], -1.0, 1.0).tolist(), self.fdm
         fdm["fcs/aileron-cmd-norm"] = servos[0]
         fdm["fcs/elevator-cmd-norm"] = -servos[1]

@@ -15,7 +15,7 @@ from paddock.compute.routine import routine
 from paddock.sitl.adapter import Placed
 from paddock.sitl.equipment import write_truth
 from paddock.sitl.row_adapter import RowAdapter
-from paddock.sitl.sensor_data import Floats
+from paddock.sitl.vehicle_data import Floats
 
 Endless = Annotated[float, Field(strict=True, gt=0)]  # infinite, too
 

@@ -16,23 +16,23 @@ from paddock.engine.program import FleetProgram
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 from paddock.scenario.sitl import LAST_SYSID
-from paddock.sitl.adapter import AdapterError, BlockAdapter, Capabilities, Placed, blank_actuators
+from paddock.sitl.adapter import AdapterError, BlockAdapter, Capabilities, Placed
 from paddock.sitl.airframes import Airframe, Inputs, find_airframe
 from paddock.sitl.equipment import QUATERNIONS, TIMES, TRUE_ROWS, TRUE_SIGNS, ReadingWriter, show_truth
-from paddock.sitl.sensor_data import COLUMN, RANGEFINDERS, TRUTH, Floats, empty_block
+from paddock.sitl.vehicle_data import COLUMN, RANGEFINDERS, TRUTH, Floats, blank_actuators, blank_sensors
 from paddock.world.columns import column_index
 from paddock.world.fleet import NEVER, Ints
 from paddock.world.geodesy import Origin
 
 
 class FleetFeed:
-    """The newest sensor data (n, WIDTH) of a fleet, and the conversion of actuator commands to its inputs."""
+    """The newest sensor data (n, SENSOR_WIDTH) of a fleet, and the conversion of actuator commands to its inputs."""
 
     def __init__(self, program: FleetProgram, origin: Origin, tick_us: float, truth: bool) -> None:
         """`tick_us`: us per tick; `truth`: the rows include the ground truth."""
         self.program = program
         self.airframe: Airframe = find_airframe(program.model)(program)
-        self.block = empty_block(program.fleet.n)
+        self.block = blank_sensors(program.fleet.n)
         self.posted_at = -1
         self._received, self._last = np.full(program.fleet.n, -1, np.int64), -1  # ticks; the last of them
         self._actuators = b""  # the last ones
@@ -156,7 +156,7 @@ def write_present(
 
 
 def limit_rows(block: Floats, limited: Floats) -> bool:
-    """Write the actuator commands (n, WIDTH) within -1 to 1; return whether one is NaN."""
+    """Write the actuator commands (n, ACTUATOR_WIDTH) within -1 to 1; return whether one is NaN."""
     unknown = False
     for k in range(block.shape[0]):
         for j in range(block.shape[1]):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from paddock.sitl.autopilot.mission.items import POSITION_FRAMES
+from paddock.sitl.autopilot.mission_items import POSITION_FRAMES
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot

@@ -15,14 +15,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from paddock.errors import printable
-from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.autopilot.ack import ACCEPTED, Ack, CommandResult, RefusedError, denied, rejected
-from paddock.sitl.autopilot.arming import Arming
-from paddock.sitl.autopilot.calibration import Calibration
-from paddock.sitl.autopilot.camera import Camera
 from paddock.sitl.autopilot.commands import COMMANDS
 from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, Estimate, LocalFrame, Ned, on_earth
-from paddock.sitl.autopilot.estimator.estimator import Estimator, FilterArrays
+from paddock.sitl.autopilot.estimator import Estimator, FilterArrays
 from paddock.sitl.autopilot.failsafe import Failsafes
 from paddock.sitl.autopilot.fence import RETURN_POINT, Fence, check_fence_item, check_polygons
 from paddock.sitl.autopilot.group import (
@@ -46,8 +42,8 @@ from paddock.sitl.autopilot.group import (
 from paddock.sitl.autopilot.guided import GuidedTarget, require_guided, require_target, set_target
 from paddock.sitl.autopilot.health import Battery, Health
 from paddock.sitl.autopilot.log import OnboardLog
-from paddock.sitl.autopilot.mission.executor import MissionExecutor
-from paddock.sitl.autopilot.mission.items import (
+from paddock.sitl.autopilot.mission import MissionExecutor
+from paddock.sitl.autopilot.mission_items import (
     AltitudeFrame,
     MissionItem,
     MissionResult,
@@ -57,14 +53,14 @@ from paddock.sitl.autopilot.mission.items import (
     check_position,
     plain_frame,
 )
-from paddock.sitl.autopilot.motor_test import MotorTest
 from paddock.sitl.autopilot.parameter_tables import make_parameters
+from paddock.sitl.autopilot.payload import Camera, ServoOutputs
+from paddock.sitl.autopilot.preflight import Arming, Calibration, MotorTest
 from paddock.sitl.autopilot.rc import RcInput
-from paddock.sitl.autopilot.servos import ServoOutputs
 from paddock.sitl.autopilot.telemetry import HomeChanged, Landed, ModeReason, Notice, Severity, StatusText, Telemetry
 from paddock.sitl.autopilot.vehicle import Mode, VehicleControl, find_vehicle
 from paddock.sitl.autopilot_contract import Autopilot
-from paddock.sitl.sensor_data import COLUMN, SensorColumns, SensorData, empty_block
+from paddock.sitl.vehicle_data import COLUMN, ActuatorCommands, SensorColumns, SensorData, blank_sensors
 
 CHECK_PERIOD = 0.1  # s
 AIRSPEED = COLUMN["airspeed"]
@@ -164,7 +160,7 @@ class BuiltInAutopilot(Autopilot):
         self.status_row[CONTROLLED] = self.status_row[DECIDED] = -1.0
         self.cruising, self._decided_us = False, -1.0
         self._estimate = self._newest = UNKNOWN
-        self._row[:] = empty_block(1)[0]
+        self._row[:] = blank_sensors(1)[0]
         self._sensors = SensorColumns._make(self._row.tolist())
         self._since = CHECK_PERIOD
         self.armed = False
@@ -276,7 +272,7 @@ class BuiltInAutopilot(Autopilot):
     def group_key(self) -> Hashable:
         """Autopilots of the same vehicle type and period run together; a subclass runs alone."""
         plain = type(self) is BuiltInAutopilot and type(self.estimator) is Estimator
-        return (self._vehicle_type, self.period_us) if plain and self.vehicle.kernels is not None else None
+        return (self._vehicle_type, self.period_us) if plain and self.vehicle.kernel is not None else None
 
     @classmethod
     def make_group(cls, autopilots: Sequence[Any]) -> BuiltInGroup:
@@ -294,9 +290,9 @@ class BuiltInAutopilot(Autopilot):
         self.estimator.update(row)
         if (status[DECIDED] < 0.0 or status[NOW] - status[DECIDED] >= SLOW_PERIOD_US) and not self._cruise():
             self.decide()
-        if self.vehicle.kernels is not None:
+        if self.vehicle.kernel is not None:
             arrays, period = self.estimator.arrays, float(self.vehicle.control_period_us)
-            self.vehicle.kernels[0](np.array([self.place]), period, *self.controls, arrays.estimate, arrays.sensors)
+            self.vehicle.kernel(np.array([self.place]), period, *self.controls, arrays.estimate, arrays.sensors)
         elif (dt := control_step(status, self.vehicle.control_period_us)) > 0.0:
             self.vehicle.control(self.estimator.row, row, dt, self.commands)
             self.commands[0] = self.armed

@@ -12,7 +12,7 @@ from dataclasses import replace
 from math import copysign, isnan, nan, radians
 from typing import TYPE_CHECKING
 
-from paddock.sitl.autopilot import calibration, camera, guided, motor_test, servos
+from paddock.sitl.autopilot import guided, payload, preflight
 from paddock.sitl.autopilot.ack import (
     ACCEPTED,
     Ack,
@@ -25,7 +25,7 @@ from paddock.sitl.autopilot.ack import (
 )
 from paddock.sitl.autopilot.fence import ALT_MIN
 from paddock.sitl.autopilot.guided import MAX_SPEED, GuidedTarget, require_guided, require_place, require_target
-from paddock.sitl.autopilot.mission.items import AltitudeFrame
+from paddock.sitl.autopilot.mission_items import AltitudeFrame
 from paddock.sitl.autopilot.modes.copter_basic import CopterCircle
 from paddock.sitl.autopilot.modes.plane_auto import PlaneAuto
 from paddock.sitl.autopilot.modes.rover import RoverMode
@@ -323,10 +323,10 @@ COMMANDS: Mapping[int, Handler] = {
     176: set_mode,  # DO_SET_MODE
     178: guided.change_speed,  # DO_CHANGE_SPEED
     179: set_home,  # DO_SET_HOME
-    181: servos.set_relay,  # DO_SET_RELAY
-    182: servos.repeat_relay,  # DO_REPEAT_RELAY
-    183: servos.set_servo,  # DO_SET_SERVO
-    184: servos.repeat_servo,  # DO_REPEAT_SERVO
+    181: payload.set_relay,  # DO_SET_RELAY
+    182: payload.repeat_relay,  # DO_REPEAT_RELAY
+    183: payload.set_servo,  # DO_SET_SERVO
+    184: payload.repeat_servo,  # DO_REPEAT_SERVO
     185: terminate,  # DO_FLIGHTTERMINATION
     189: start_landing,  # DO_LAND_START
     191: go_around,  # DO_GO_AROUND
@@ -336,22 +336,22 @@ COMMANDS: Mapping[int, Handler] = {
     195: set_roi_location,  # DO_SET_ROI_LOCATION
     197: clear_roi,  # DO_SET_ROI_NONE
     201: set_roi,  # DO_SET_ROI
-    203: camera.control_camera,  # DO_DIGICAM_CONTROL
-    206: camera.set_distance,  # DO_SET_CAM_TRIGG_DIST
+    203: payload.control_camera,  # DO_DIGICAM_CONTROL
+    206: payload.set_camera_distance,  # DO_SET_CAM_TRIGG_DIST
     207: enable_fence,  # DO_FENCE_ENABLE
-    209: motor_test.test_motors,  # DO_MOTOR_TEST
+    209: preflight.test_motors,  # DO_MOTOR_TEST
     213: guided.turn_and_drive,  # NAV_SET_YAW_SPEED
     218: aux_function,  # DO_AUX_FUNCTION
     224: set_current,  # DO_SET_MISSION_CURRENT
-    241: calibration.calibrate,  # PREFLIGHT_CALIBRATION
+    241: preflight.calibrate,  # PREFLIGHT_CALIBRATION
     245: storage,  # PREFLIGHT_STORAGE
     246: reboot,  # PREFLIGHT_REBOOT_SHUTDOWN
     300: start_mission,  # MISSION_START
     400: arm,  # COMPONENT_ARM_DISARM
     401: run_prearm_checks,  # RUN_PREARM_CHECKS
     410: get_home,  # GET_HOME_POSITION
-    2000: camera.start_capture,  # IMAGE_START_CAPTURE
-    2001: camera.stop_capture,  # IMAGE_STOP_CAPTURE
+    2000: payload.start_capture,  # IMAGE_START_CAPTURE
+    2001: payload.stop_capture,  # IMAGE_STOP_CAPTURE
     43000: guided.change_speed,  # GUIDED_CHANGE_SPEED: same parameters 1 and 2
     43001: guided.change_altitude,  # GUIDED_CHANGE_ALTITUDE
     43002: guided.change_heading,  # GUIDED_CHANGE_HEADING

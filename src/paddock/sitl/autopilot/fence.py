@@ -11,7 +11,7 @@ from shapely.geometry.base import BaseGeometry
 from paddock.sitl.autopilot.estimate import LocalFrame, Ned
 from paddock.sitl.autopilot.failsafe import GUIDED, STOP, mode_of, respond, steps
 from paddock.sitl.autopilot.guided import GuidedTarget, set_target
-from paddock.sitl.autopilot.mission.items import MissionItem, MissionResult, PlanKind, check_position
+from paddock.sitl.autopilot.mission_items import MissionItem, MissionResult, PlanKind, check_position
 from paddock.sitl.autopilot.telemetry import Landed, ModeReason, Severity
 from paddock.sitl.autopilot.vehicle import drives
 

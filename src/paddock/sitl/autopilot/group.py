@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from paddock.sitl import actuators
-from paddock.sitl.autopilot.estimator.estimator import Ints, filter_arrays, run_filters, run_many_filters
+from paddock.sitl.autopilot.estimator import Ints, filter_arrays, run_filters
 from paddock.sitl.autopilot_contract import AutopilotGroup
-from paddock.sitl.sensor_data import COLUMN, Floats, SensorData
+from paddock.sitl.vehicle_data import ACTUATOR_WIDTH, COLUMN, Floats, SensorData
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
@@ -29,7 +28,6 @@ MODE, CHECK = 1, 2  # what a vehicle in or out of steady flight needs in Python
 
 SLOW_PERIOD_US = 20_000
 LONGEST_STEP = 0.1  # s: longer gaps are clipped
-PARALLEL_FROM = 24  # vehicles: smaller groups run on the calling thread
 
 FIX, SATELLITES, BATTERY = COLUMN["gnss_fix"], COLUMN["gnss_satellites"], COLUMN["battery_voltage"]
 MEASURED = slice(COLUMN["latitude"], COLUMN["gnss_epv"] + 1)
@@ -42,12 +40,12 @@ class ControlArrays(NamedTuple):
     setpoint: Floats
     gains: Floats
     memory: Floats
-    commands: Floats  # (n, actuators.WIDTH)
+    commands: Floats  # (n, ACTUATOR_WIDTH)
 
 
 def control_arrays(n: int, widths: tuple[int, int, int]) -> ControlArrays:
     """Return arrays for n vehicles; `widths` of setpoint, gains and memory."""
-    return ControlArrays(*(np.zeros((n, width)) for width in (STATUS_WIDTH, *widths, actuators.WIDTH)))
+    return ControlArrays(*(np.zeros((n, width)) for width in (STATUS_WIDTH, *widths, ACTUATOR_WIDTH)))
 
 
 def control_step(status: Floats, period_us: float) -> float:
@@ -78,15 +76,14 @@ class BuiltInGroup(AutopilotGroup):
         self.autopilots = list(autopilots)
         self.filters, self.controls = filter_arrays(n), control_arrays(n, vehicle.widths)
         self._all = np.arange(n)
-        self._run = run_filters if n < PARALLEL_FROM else run_many_filters
-        assert vehicle.kernels is not None
-        self._control, self._period_us = vehicle.kernels[n >= PARALLEL_FROM], float(vehicle.control_period_us)
+        assert vehicle.kernel is not None
+        self._control, self._period_us = vehicle.kernel, float(vehicle.control_period_us)
         self._cruise = vehicle.cruise
         for place, autopilot in enumerate(autopilots):
             autopilot.move(self.filters, self.controls, place)
 
     def exchange(self, sensors: Floats, fresh: Ints | None, fail: Callable[[int, Exception], None]) -> Floats:
-        """Run estimators, events, slow loops, controls; return the actuator commands (n, WIDTH)."""
+        """Run estimators, events, slow loops, controls; return the actuator commands (n, ACTUATOR_WIDTH)."""
         status, rows = self.controls.status, self.filters.sensors
         which = self._all if fresh is None else fresh
         rows[which] = sensors[which]
@@ -99,7 +96,7 @@ class BuiltInGroup(AutopilotGroup):
         if status[:, NO_GNSS:].any():
             for k in which.tolist():
                 inject_faults(rows[k], status[k])
-        self._run(which, *self.filters)
+        run_filters(which, *self.filters)
         for k in which[self.filters.events[which] != 0].tolist():
             self._guard(k, self.autopilots[k].handle_events, fail)
         due = (status[:, NOW] - status[:, DECIDED] >= SLOW_PERIOD_US) | (status[:, DECIDED] < 0.0)

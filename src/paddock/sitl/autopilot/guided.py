@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot.ack import Ack, CommandResult, denied, rejected, require, require_position, unsupported
 from paddock.sitl.autopilot.estimate import Ned
-from paddock.sitl.autopilot.mission.items import CLIMB_SPEEDS, YAW_SPEED
+from paddock.sitl.autopilot.mission_items import CLIMB_SPEEDS, YAW_SPEED
 from paddock.sitl.autopilot.vehicle import drives
 
 if TYPE_CHECKING:

@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get
 import numpy as np
 
 from paddock.errors import PaddockError
-from paddock.sitl.autopilot.estimator.kalman import WATCHES
 from paddock.sitl.autopilot.group import ARMED, CONTROLLED, DECIDED, NOW, REBOOT
-from paddock.sitl.autopilot.mission.executor import FIRST, MissionExecutor
-from paddock.sitl.autopilot.mission.items import ITEM_KINDS, MissionItem, PlanKind, Role
+from paddock.sitl.autopilot.kalman import WATCHES
+from paddock.sitl.autopilot.mission import FIRST, MissionExecutor
+from paddock.sitl.autopilot.mission_items import ITEM_KINDS, MissionItem, PlanKind, Role
 from paddock.sitl.autopilot.parameters import single
-from paddock.sitl.sensor_data import Floats
+from paddock.sitl.vehicle_data import Floats
 from paddock.world.archive import Tree, check_equal
 
 if TYPE_CHECKING:

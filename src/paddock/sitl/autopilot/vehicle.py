@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from paddock.errors import unknown_name
 from paddock.sitl.autopilot.telemetry import Landed, ModeReason
-from paddock.sitl.sensor_data import Floats
+from paddock.sitl.vehicle_data import Floats
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-    from paddock.sitl.autopilot.mission.items import NavTarget
+    from paddock.sitl.autopilot.mission_items import NavTarget
     from paddock.sitl.autopilot.parameters import Parameter
 
 PWM_MIN, PWM_MID, PWM_MAX = 1000, 1500, 2000  # us
@@ -93,8 +93,8 @@ class VehicleControl(ABC):
     channels: ClassVar[tuple[tuple[int, int, int, int], ...]] = ()
     """Outputs: channel, ArduPilot's number of its function, column of the actuator row, us at 0."""
     widths: ClassVar[tuple[int, int, int]] = (0, 0, 0)  # of the rows of setpoint, gains and memory
-    kernels: ClassVar[tuple[Any, Any] | None] = None
-    """Compiled control of a group, on one thread and on all; None: `control` runs in Python."""
+    kernel: ClassVar[Any] = None
+    """Compiled control of a group; None: `control` runs in Python."""
     cruise: ClassVar[Any] = None  # compiled loop of steady flight; None: the mode runs every 20 ms
     unsaved: ClassVar[tuple[str, ...]] = ("setpoint_row", "gains_row", "memory_row")  # views of the autopilot's rows
     autopilot: "BuiltInAutopilot"
@@ -128,7 +128,7 @@ class VehicleControl(ABC):
     def control(self, estimate: Floats, sensors: Floats, dt: float, commands: Floats) -> None:
         """Write the actuator row for a row of Estimate and a row of SensorData; also called while disarmed.
 
-        Types with `kernels` have no need of it.
+        Types with a `kernel` have no need of it.
         """
         raise NotImplementedError
 

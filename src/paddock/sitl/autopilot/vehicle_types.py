@@ -2,11 +2,10 @@
 
 from math import hypot, radians
 
-from paddock.sitl.actuators import MOTORS
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.control import copter as at
 from paddock.sitl.autopilot.control import copter_cruise
-from paddock.sitl.autopilot.control.copter import copter_control, many_copters_control, write_gains
+from paddock.sitl.autopilot.control.copter import copter_control, write_gains
 from paddock.sitl.autopilot.control.copter_path import CopterHeading, CopterLegs, CopterTrack, LegLimits, MotionLimits
 from paddock.sitl.autopilot.control.l1 import NavGains, nav_gains
 from paddock.sitl.autopilot.control.plane import (
@@ -14,7 +13,6 @@ from paddock.sitl.autopilot.control.plane import (
     WIDTHS,
     PlaneMemory,
     PlaneSetpoint,
-    many_planes_control,
     plane_control,
     plane_gains,
 )
@@ -22,7 +20,6 @@ from paddock.sitl.autopilot.control.rover import (
     RoverGains,
     RoverMemory,
     RoverSetpoint,
-    many_rovers_control,
     rover_control,
     rover_gains,
 )
@@ -35,6 +32,7 @@ from paddock.sitl.autopilot.modes.plane_auto import PlaneAuto
 from paddock.sitl.autopilot.parameter_tables import COPTER, PLANE, ROVER
 from paddock.sitl.autopilot.telemetry import Landed, Severity
 from paddock.sitl.autopilot.vehicle import PWM_MID, PWM_MIN, VehicleControl
+from paddock.sitl.vehicle_data import MOTORS
 
 GROUND_TIME = 1.0  # s without motion and with little thrust: landed
 STOP_TIME = 0.1  # s from landing to disarming in modes that land: the mission notes the landing in between
@@ -58,7 +56,7 @@ class Copter(VehicleControl):
     control_period_us = 4000
     channels = tuple((motor, 32 + motor, motor, PWM_MIN) for motor in (1, 2, 3, 4))
     widths = copter_cruise.ROW_WIDTH, at.GAINS_WIDTH, at.MEMORY_WIDTH
-    kernels = copter_control, many_copters_control
+    kernel = copter_control
     cruise = copter_cruise.cruise
     unsaved = ("setpoint", "memory")  # views of the autopilot's rows
     landed: bool
@@ -247,7 +245,7 @@ class Rover(VehicleControl):
     control_period_us = 20_000
     channels = ((1, 73, 1, PWM_MID), (3, 74, 2, PWM_MID))  # left, right, as in ArduPilot's skid-steered rovers
     widths = len(RoverSetpoint._fields), len(RoverGains._fields), len(RoverMemory._fields)
-    kernels = rover_control, many_rovers_control
+    kernel = rover_control
     pivots = True
     driver: RoverDriver
     trail: Trail[Point]
@@ -333,7 +331,7 @@ class Plane(VehicleControl):
     )
 
     widths = WIDTHS
-    kernels = plane_control, many_planes_control
+    kernel = plane_control
     nav: NavGains
     suppressed: bool  # armed on the ground: the motor waits for a take-off
     _grounded: float  # s on the ground after a flare

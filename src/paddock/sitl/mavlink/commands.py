@@ -10,7 +10,7 @@ from paddock.compute.scalars import cos, sin
 from paddock.sitl.autopilot.ack import ACCEPTED, Ack, CommandResult
 from paddock.sitl.autopilot.estimate import Ned
 from paddock.sitl.autopilot.guided import GuidedTarget
-from paddock.sitl.autopilot.mission.items import AltitudeFrame, altitude_frame
+from paddock.sitl.autopilot.mission_items import AltitudeFrame, altitude_frame
 from paddock.sitl.autopilot.telemetry import Severity
 from paddock.sitl.mavlink.messages import KNOWN
 from paddock.sitl.mavlink.mission_protocol import DEGREE

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 from paddock.errors import PaddockError
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.autopilot.mission.items import AltitudeFrame
+from paddock.sitl.autopilot.mission_items import AltitudeFrame
 from paddock.sitl.autopilot.telemetry import (
     SIMULATED_EPOCH_US,
     CommandDone,
@@ -39,13 +39,19 @@ from paddock.sitl.mavlink.link import (
     open_log,
 )
 from paddock.sitl.mavlink.log_protocol import LogProtocol
-from paddock.sitl.mavlink.messages import VIBRATION, Fields, VibrationMeter, fields_of, picture_messages
+from paddock.sitl.mavlink.messages import (
+    HEARTBEAT,
+    VIBRATION,
+    Fields,
+    Streams,
+    VibrationMeter,
+    fields_of,
+    picture_messages,
+)
 from paddock.sitl.mavlink.mission_protocol import DEGREE, MissionProtocol
-from paddock.sitl.mavlink.packets import AUTOPILOT, PacketWriter, mav, status_texts, wire_format
+from paddock.sitl.mavlink.packets import AUTOPILOT, PacketWriter, Signing, mav, status_texts, wire_format
 from paddock.sitl.mavlink.parameter_protocol import ParameterProtocol
 from paddock.sitl.mavlink.radio_path import RadioPath
-from paddock.sitl.mavlink.signing import Signing
-from paddock.sitl.mavlink.streams import HEARTBEAT, Streams
 from paddock.sitl.mavlink.tcp import TcpLink, open_tcp
 
 PERIOD_US = 20_000  # us of simulated time between two polls: the log must not depend on wall time

@@ -18,7 +18,7 @@ from paddock.sitl.mavlink.packets import PacketCounters, mav, read_stream, renum
 
 if TYPE_CHECKING:
     from paddock.sitl.mavlink.hub import MavlinkVehicle
-    from paddock.sitl.mavlink.streams import Streams
+    from paddock.sitl.mavlink.messages import Streams
 
 LOG = logging.getLogger(__name__)
 LAST_PORT = 65535

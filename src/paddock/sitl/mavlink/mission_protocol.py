@@ -10,7 +10,7 @@ from math import inf, isfinite, isnan, nan
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from paddock.sitl.autopilot.mission.items import (
+from paddock.sitl.autopilot.mission_items import (
     ITEM_KINDS,
     AltitudeFrame,
     MissionItem,

@@ -14,7 +14,7 @@ from struct import Struct, error, unpack_from
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
-from paddock.sitl.autopilot.mission.items import MissionItem, PlanKind
+from paddock.sitl.autopilot.mission_items import MissionItem, PlanKind
 from paddock.sitl.autopilot.parameters import ParamKind
 from paddock.sitl.autopilot.telemetry import Severity
 from paddock.sitl.mavlink.mission_protocol import decode, encode

@@ -26,8 +26,7 @@ import xxhash
 from paddock.compute.c_source import NUMBER, CSource, CType, compile_library, compiler, record
 from paddock.errors import PaddockError
 from paddock.vehicles.model import Placement, VehicleModel
-from paddock.world.columns import Column, Floats, columns_of, defaults_of
-from paddock.world.pose import FARTHEST, Environment, Pose
+from paddock.world.columns import FARTHEST, Column, Environment, Floats, Pose, columns_of, defaults_of
 
 LARGEST = 1.7976931348623157e308
 BASE_UNITS: dict[str, tuple[float, dict[str, int]]] = {

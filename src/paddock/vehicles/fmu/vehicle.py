@@ -16,8 +16,7 @@ from paddock.compute.twin import bound
 from paddock.errors import PaddockError, unknown_name
 from paddock.vehicles.fmu.imported import FmuFile, ForeignVariable
 from paddock.vehicles.model import Desire, Placement, VehicleModel
-from paddock.world.columns import Column, column_index, columns_of
-from paddock.world.pose import Environment, Pose
+from paddock.world.columns import Column, Environment, Pose, column_index, columns_of
 
 ANGLES = ("roll", "pitch", "yaw")
 QUATERNION = ("qx", "qy", "qz", "qw")

@@ -23,9 +23,8 @@ from paddock.compute.math import (
 from paddock.compute.quaternion import course, euler_quaternion
 from paddock.vehicles.model import CAPSULE, UNTURNABLE, Body, Bump, Desire, Placement, VehicleModel
 from paddock.vehicles.parts.battery import FULL_CELL, BatteryState, drive_power, drive_strength, optional_discharged
-from paddock.world.columns import Column
+from paddock.world.columns import Column, Environment, Pose
 from paddock.world.ground import is_sloped, surface
-from paddock.world.pose import Environment, Pose
 
 LOITER_BANK = 0.35  # rad: bank of a right circle of about 85 m radius at 17.5 m/s, flown instead of stopping
 BANK_GAIN = 1.2  # rad of bank per rad of heading error, when guided: well damped with the default roll lag

@@ -24,8 +24,8 @@ from paddock.vehicles.parts.plane import (
     spun,
     turns_for,
 )
+from paddock.world.columns import Environment, Pose
 from paddock.world.ground import is_sloped, normal, slope_along, surface
-from paddock.world.pose import Environment, Pose
 
 LOITER_BANK = 0.35  # rad, flown instead of stopping
 BANK_GAIN = 1.2  # rad of bank per rad of heading error, when guided

@@ -5,9 +5,8 @@ from typing import Annotated, NamedTuple
 from paddock.compute.math import maximum, minimum, sincos
 from paddock.compute.quaternion import course, length, yaw_quaternion
 from paddock.vehicles.model import SPHERE, UNTURNABLE, Body, Bump, Desire, Placement, VehicleModel
-from paddock.world.columns import Column
+from paddock.world.columns import Column, Environment, Pose
 from paddock.world.ground import surface
-from paddock.world.pose import Environment, Pose
 
 
 class State(NamedTuple):

@@ -10,8 +10,8 @@ from paddock.vehicles.model import SPHERE, Body, Bump, Desire, Placement, Vehicl
 from paddock.vehicles.parts.battery import FULL_CELL
 from paddock.vehicles.parts.quad import VELOCITY, Command, Parameters, State, body, compressed, motors
 from paddock.vehicles.parts.quad_control import control
+from paddock.world.columns import Environment, Pose
 from paddock.world.ground import is_sloped, slope_attitude, surface
-from paddock.world.pose import Environment, Pose
 
 
 def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> State:

@@ -9,9 +9,8 @@ from paddock.compute.math import absolute, clamp, cos, exp, maximum, minimum, se
 from paddock.compute.quaternion import course, yaw_quaternion
 from paddock.vehicles.model import BOX, UNTURNABLE, Body, Bump, Desire, Placement, VehicleModel
 from paddock.vehicles.parts.battery import FULL_CELL, drive_power, drive_strength, optional_discharged
-from paddock.world.columns import Column
+from paddock.world.columns import Column, Environment, Pose
 from paddock.world.ground import is_sloped, slope_along, surface
-from paddock.world.pose import Environment, Pose
 
 STICTION = 0.002  # m/s and rad/s: below this a rover whose motors rest stops at once
 TURN_GAIN = 3.0  # rad/s of turn rate per rad of heading error, when guided

@@ -7,8 +7,7 @@ from typing import Annotated, Any, NamedTuple
 from paddock.compute.math import absolute, asin, atan, atan2, clamp, maximum, minimum, select, sign, sincos, sqrt
 from paddock.vehicles.model import BOX, UNTURNABLE, Body, Bump, Desire
 from paddock.vehicles.parts.battery import FULL_CELL, BatteryState, drive_strength, optional_discharged
-from paddock.world.columns import Column
-from paddock.world.pose import Environment
+from paddock.world.columns import Column, Environment
 
 
 class Parameters(NamedTuple):

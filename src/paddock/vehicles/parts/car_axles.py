@@ -33,7 +33,7 @@ from paddock.vehicles.parts.tyre import (
     relaxed_slip,
     slip_rate,
 )
-from paddock.world.pose import Environment
+from paddock.world.columns import Environment
 
 SLOWEST = 0.5  # m/s: below this speed a differential resists no more
 

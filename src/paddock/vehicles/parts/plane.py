@@ -10,9 +10,8 @@ from typing import Annotated, NamedTuple
 from paddock.compute.math import absolute, asin, atan, atan2, clamp, exp, maximum, minimum, select, sincos, sqrt, tan
 from paddock.compute.quaternion import heading, rotate, unrotate
 from paddock.vehicles.parts.battery import FULL_CELL
-from paddock.world.columns import Column
+from paddock.world.columns import Column, Environment
 from paddock.world.ground import is_sloped, normal, slope_along, surface
-from paddock.world.pose import Environment
 
 PI = 3.141592653589793
 LEVELLING = 8.0  # 1/s: rate at which the wheels level an aircraft that stands on the ground

@@ -10,9 +10,8 @@ from typing import Annotated, NamedTuple
 from paddock.compute.math import maximum, select, sqrt
 from paddock.compute.quaternion import rotate, turned, unrotate, yaw_quaternion
 from paddock.vehicles.model import Body, Bump, Desire, Placement, VehicleModel
-from paddock.world.columns import Column
+from paddock.world.columns import Column, Environment, Pose
 from paddock.world.ground import surface
-from paddock.world.pose import Environment, Pose
 
 QUIET_SPEED, QUIET_RATE = 0.03, 0.1  # m/s, rad/s: slower counts as rest
 SLEEP_AFTER = 0.5  # s of rest

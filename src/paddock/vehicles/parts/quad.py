@@ -8,9 +8,8 @@ from typing import Annotated, NamedTuple
 from paddock.compute.math import absolute, clamp, exp, maximum, minimum, select, sqrt
 from paddock.compute.quaternion import rotate, turned, unrotate
 from paddock.vehicles.parts.battery import FULL_CELL, discharged
-from paddock.world.columns import Column
+from paddock.world.columns import Column, Environment
 from paddock.world.ground import Surface, is_sloped, normal, surface
-from paddock.world.pose import Environment
 
 ACRO, ANGLE, HORIZON, ALTITUDE, POSITION, VELOCITY, GOTO, TRACK, MOTORS = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0
 MODES = ("acro", "angle", "horizon", "altitude", "position", "velocity", "goto", "track", "motors")

@@ -23,7 +23,7 @@ from paddock.vehicles.parts.quad import (
     State,
     aloft,
 )
-from paddock.world.pose import Environment
+from paddock.world.columns import Environment
 
 STICK_DEADBAND = 0.05
 LEASH = 2.0  # m: how far the held position may run ahead of the vehicle

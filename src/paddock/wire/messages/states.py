@@ -1,7 +1,8 @@
-"""States: a roster with the fleets, and a block of numbers for each fleet.
+"""Messages of streams and recordings: states, starts of runs, actions, events, and state hashes.
 
-The blocks are those of a snapshot, from which a client builds the same snapshot. A roster is sent when it has changed
-or on request; every state has the number of its roster.
+States are a roster with the fleets, and a block of numbers for each fleet. The blocks are those of a snapshot, from
+which a client builds the same snapshot. A roster is sent when it has changed or on request; every state has the number
+of its roster.
 """
 
 import math
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from paddock.errors import InvalidValueError
 from paddock.wire import WireError
 from paddock.wire import messages_pb2 as pb
-from paddock.wire.messages.values import Codec, Ids, enumerated, finite, from_ids, to_ids
+from paddock.wire.messages.values import Codec, Ids, enumerated, fields_of, finite, from_ids, from_tree, to_ids, to_tree
 
 Block = NDArray[np.floating]
 PRECISIONS = {"double": "<f8", "single": "<f4"}
@@ -23,6 +24,8 @@ PRECISIONS = {"double": "<f8", "single": "<f4"}
 ARRAY_TYPES = ("float32", "float64")
 LITTLE = {"float32": "<f4", "float64": "<f8"}
 MOST_AXES, MOST_VALUES = 3, 1 << 24  # of one array of one vehicle
+REASONS = ("start", "reset", "restore")
+HEX = frozenset("0123456789abcdef")
 
 
 class ArrayMessage(NamedTuple):
@@ -77,7 +80,7 @@ class StateUpdate(NamedTuple):
     arrays: tuple[Block, ...] = ()  # one per array of each fleet; flat after receiving: see `arranged_arrays`
 
 
-class State(NamedTuple):
+class StateMessage(NamedTuple):
     """A recorded state."""
 
     tick: int
@@ -181,7 +184,7 @@ def _update(message: pb.StateUpdate) -> StateUpdate:
     return StateUpdate(message.tick, *times, message.run, message.roster_number, blocks, roster, _raw(message))
 
 
-def _state_fields(state: State) -> dict[str, Any]:
+def _state_fields(state: StateMessage) -> dict[str, Any]:
     if state.precision not in PRECISIONS:
         raise InvalidValueError(f"precision is one of {', '.join(PRECISIONS)}, not {state.precision!r}")
     blocks = _packed(state.blocks, PRECISIONS[state.precision])
@@ -190,14 +193,16 @@ def _state_fields(state: State) -> dict[str, Any]:
     return {**state._asdict(), **given, "arrays": _packed_arrays(state.arrays)}
 
 
-def _state(message: pb.State) -> State:
+def _state(message: pb.State) -> StateMessage:
     precision = enumerated(message.precision, tuple(PRECISIONS), "state: precision")
     roster, blocks = _contents(message, PRECISIONS[precision])
     time = finite(message.sim_time, "state: sim_time")
-    return State(message.tick, time, message.run, message.roster_number, blocks, precision, roster, _raw(message))
+    return StateMessage(
+        message.tick, time, message.run, message.roster_number, blocks, precision, roster, _raw(message)
+    )
 
 
-def _roster_beside(state: StateUpdate | State) -> pb.Roster | None:
+def _roster_beside(state: StateUpdate | StateMessage) -> pb.Roster | None:
     """Return the roster sent with a state, if any; their numbers must be equal."""
     roster = state.roster
     if roster is None:
@@ -245,7 +250,99 @@ FLEET = Codec(FleetMessage, pb.Fleet, _fleet_fields, _fleet)
 ROSTER = Codec(RosterMessage, pb.Roster, _roster_fields, _roster, "roster")
 STATE_UPDATE = Codec(StateUpdate, pb.StateUpdate, _update_fields, _update, "state")
 """Decode a published state; with a roster, the blocks must have its sizes."""
-STATE = Codec(State, pb.State, _state_fields, _state, "state")
+STATE = Codec(StateMessage, pb.State, _state_fields, _state, "state")
 encode_roster, decode_roster = ROSTER.encode, ROSTER.decode
 encode_state_update, decode_state_update = STATE_UPDATE.encode, STATE_UPDATE.decode
 encode_state, decode_state = STATE.encode, STATE.decode
+
+
+class ActionMessage(NamedTuple):
+    """An action from outside, with the fields of the engine's `Posted.to_tree()`."""
+
+    tick: int
+    sequence: int
+    source: str
+    kind: str
+    action: dict[str, Any]  # may hold arrays
+
+
+class StateHash(NamedTuple):
+    """The hash of the complete state at a tick."""
+
+    tick: int
+    run: int
+    hash: str  # hexadecimal digits
+
+
+class RunStart(NamedTuple):
+    """The start of a run, or its continuation from another state."""
+
+    run: int
+    seed: int
+    scenario: Any  # plain values
+    versions: dict[str, Any]
+    reason: str = "start"  # one of REASONS
+    state: bytes = b""  # the saved state that was restored
+
+
+class EventMessage(NamedTuple):
+    """An event."""
+
+    number: int  # counts from 1
+    tick: int
+    kind: str
+    subject: str
+    detail: str = ""
+
+
+def _action_fields(action: ActionMessage) -> dict[str, Any]:
+    fields = action._asdict()
+    json, arrays = to_tree(fields.pop("action"))
+    return {**fields, "json": json, "arrays": arrays}
+
+
+def _action(message: pb.Action) -> ActionMessage:
+    action = _members(from_tree(message.json, message.arrays, "action"), "action")
+    return ActionMessage(**fields_of(message, ActionMessage._fields[:-1]), action=action)
+
+
+def _hash(message: pb.StateHash) -> StateHash:
+    if not HEX.issuperset(message.hash):
+        raise WireError("value", f"a hash is written in hexadecimal digits, not {message.hash[:40]!r}")
+    return StateHash(message.tick, message.run, message.hash)
+
+
+def _start_fields(start: RunStart) -> dict[str, Any]:
+    if start.reason not in REASONS:
+        raise InvalidValueError(f"the reason of a start is one of {', '.join(REASONS)}, not {start.reason!r}")
+    texts = {"scenario_json": _plain(start.scenario), "versions_json": _plain(start.versions)}
+    return {"run": start.run, "seed": start.seed, "reason": start.reason.upper(), "state": start.state, **texts}
+
+
+def _start(message: pb.RunStart) -> RunStart:
+    scenario = from_tree(message.scenario_json, (), "scenario")
+    versions = _members(from_tree(message.versions_json, (), "versions"), "versions")
+    return RunStart(scenario=scenario, versions=versions, **fields_of(message, ("run", "seed", "reason", "state")))
+
+
+def _plain(value: Any) -> str:
+    json, arrays = to_tree(value)
+    if arrays:
+        raise InvalidValueError("it holds arrays: convert them to lists")
+    return json
+
+
+def _members(value: Any, what: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise WireError("json", f"{what}: an object is expected")
+    return value
+
+
+EVENT = Codec(EventMessage, pb.Event, what="event")
+ACTION = Codec(ActionMessage, pb.Action, _action_fields, _action, what="action")
+STATE_HASH = Codec(StateHash, pb.StateHash, read=_hash, what="hash", check=True)
+RUN_START = Codec(RunStart, pb.RunStart, _start_fields, _start, what="start of a run")
+encode_event, decode_event = EVENT.encode, EVENT.decode
+encode_action, decode_action = ACTION.encode, ACTION.decode
+encode_state_hash, decode_state_hash = STATE_HASH.encode, STATE_HASH.decode
+encode_run_start, decode_run_start = RUN_START.encode, RUN_START.decode

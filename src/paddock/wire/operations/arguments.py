@@ -1,7 +1,7 @@
 """Arguments of operations: their types and descriptions. `operation.py` validates them (pydantic, strict).
 
-An argument is an annotated parameter of an entry in `table/`. Its annotation carries the limits that pydantic checks
-and, as a plain string, its meaning for the documentation.
+An argument is an annotated parameter of an entry in `*_entries.py`. Its annotation carries the limits that pydantic
+checks and, as a plain string, its meaning for the documentation.
 """
 
 from collections.abc import Iterable

@@ -1,21 +1,21 @@
 """Frames of the stream: a header `type u8, payload length u32`, then mostly `count u32` and that many records.
 
 Encoders write to `into` if given (e.g. a slot of shared memory), else to a new buffer, and return a view of the bytes
-written. Decoders return views of the payload without copying. The modules of the frames:
+written. Decoders return views of the payload without copying. `Splitter` splits a byte stream into frames and JSON
+lines, for any chunking of the bytes. The modules of the frames:
 
     positions.py  POSITIONS, POSES, TELEMETRY, FPV_STATE
-    columns.py    COLUMNS
+    columns.py    COLUMNS, COMMANDS
     drawing.py    DEBUG_*, MARKERS
-    commands.py   COMMANDS
-    frames.py     TICK, EVENTS (this module)
+    frames.py     TICK, EVENTS, and the layout of frames in shared memory (this module)
 """
 
 import math
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -279,3 +279,170 @@ def decode_events(payload: Buffer) -> tuple[EventRecord, ...]:
 def _read(cursor: Cursor) -> EventRecord:
     number, tick, kind, subject, detail = cursor.fields(EVENT)
     return EventRecord(number, tick, cursor.text(kind), cursor.text(subject), cursor.text(detail))
+
+
+JSON_STARTS = frozenset(b"{[")
+
+
+class StreamFrame(NamedTuple):
+    """A binary frame; decode the payload by its type."""
+
+    type: FrameType
+    payload: memoryview
+
+
+class JsonLine(NamedTuple):
+    """A line of JSON without its line break."""
+
+    line: bytes
+
+
+class Splitter:
+    """Splits received bytes into messages.
+
+    `limit_frame` and `limit_json` bound a message (bytes of payload, bytes of a line) and the memory in use; `types`
+    are the accepted frames. After a WireError the start of the next message is unknown: the error is raised again by
+    every later call. Time is linear in the bytes; a payload is copied once, or not at all if it arrives in one piece.
+    """
+
+    def __init__(self, limit_frame: int, limit_json: int, types: Collection[int] = frozenset(FrameType)) -> None:
+        self.limit_frame = limit_frame
+        self.limit_json = limit_json
+        self.types = types
+        self._piece = b""  # the bytes fed last
+        self._at = 0  # bytes of it used
+        self._begun = bytearray()  # an incomplete header or line
+        self._open: StreamFrame | None = None  # a frame with an incomplete payload
+        self._filled = 0  # bytes of that payload
+        self._broken: tuple[str, str] | None = None  # not the error itself: its traceback would keep this object
+
+    @property
+    def held(self) -> int:
+        """Bytes held of an incomplete message."""
+        return len(self._begun) + self._filled
+
+    def feed(self, data: bytes) -> Iterator[StreamFrame | JsonLine]:
+        """Return the messages that are complete now; those not taken are returned by the next call."""
+        rest = self._piece[self._at :]
+        self._piece, self._at = rest + data if rest else bytes(data), 0
+        return iter(self._next, None)
+
+    def _next(self) -> StreamFrame | JsonLine | None:
+        """Return the next complete message; None if more bytes are needed."""
+        if self._broken:
+            raise WireError(*self._broken)
+        if self._at == len(self._piece):
+            self._piece, self._at = b"", 0  # releases the memory
+            return None
+        if self._open:
+            return self._fill(self._open)
+        first = self._begun[0] if self._begun else self._piece[self._at]
+        return self._line() if first in JSON_STARTS else self._frame(first)
+
+    def _line(self) -> JsonLine | None:
+        end = self._piece.find(b"\n", self._at)
+        stop = end if end >= 0 else len(self._piece)
+        if len(self._begun) + stop - self._at > self.limit_json:
+            self._fail("length", f"a line of JSON has at most {self.limit_json} bytes")
+        self._begun += memoryview(self._piece)[self._at : stop]
+        self._at = stop
+        if end < 0:
+            return None
+        self._at += 1
+        line = JsonLine(bytes(self._begun))
+        self._begun.clear()
+        return line
+
+    def _frame(self, first: int) -> StreamFrame | None:
+        if first not in self.types:
+            self._fail("type", f"a message starts with '{{', '[' or a frame type, not with 0x{first:02x}")
+        missing = HEADER.size - len(self._begun)
+        self._begun += self._piece[self._at : self._at + missing]
+        self._at = min(self._at + missing, len(self._piece))
+        if len(self._begun) < HEADER.size:
+            return None
+        _, length = HEADER.unpack(self._begun)
+        if length > self.limit_frame:
+            self._fail("length", f"a payload has at most {self.limit_frame} bytes, not {length} (frame 0x{first:02x})")
+        self._begun.clear()
+        return self._payload(FrameType(first), length)
+
+    def _payload(self, kind: FrameType, length: int) -> StreamFrame | None:
+        """Return the frame if it is complete; otherwise reserve its memory."""
+        stop = self._at + length
+        if stop <= len(self._piece):
+            frame = StreamFrame(kind, memoryview(self._piece)[self._at : stop])
+            self._at = stop
+            return frame
+        self._open = StreamFrame(kind, np.empty(length, np.uint8).data)  # takes memory only as it is filled
+        return self._fill(self._open)
+
+    def _fill(self, frame: StreamFrame) -> StreamFrame | None:
+        part = memoryview(self._piece)[self._at : self._at + len(frame.payload) - self._filled]
+        frame.payload[self._filled : self._filled + len(part)] = part
+        self._filled += len(part)
+        self._at += len(part)
+        if self._filled < len(frame.payload):
+            return None
+        self._open, self._filled = None, 0
+        return frame
+
+    def _fail(self, reason: str, message: str) -> NoReturn:
+        self._broken = reason, message
+        self._piece, self._at, self._begun = b"", 0, bytearray()
+        raise WireError(reason, message)
+
+
+def frames_in(data: memoryview) -> Iterator[StreamFrame]:
+    """Yield the frames of a buffer of complete frames, such as a slot of shared memory; nothing is copied."""
+    at = 0
+    while at < len(data):
+        if len(data) - at < HEADER.size:
+            raise WireError("length", f"a frame starts with {HEADER.size} bytes of header, {len(data) - at} are left")
+        kind, length = HEADER.unpack_from(data, at)
+        if kind not in frozenset(FrameType):
+            raise WireError("type", f"unknown frame type 0x{kind:02x}")
+        at += HEADER.size
+        if length > len(data) - at:
+            raise WireError("length", f"a payload of {length} bytes does not fit: {len(data) - at} are left")
+        yield StreamFrame(FrameType(kind), data[at : at + length])
+        at += length
+
+
+# The layout of the shared memory that carries frames; `world/ring.py` writes and reads it.
+SHM_CONTROL = Record(
+    "control segment",
+    (
+        Field("magic", "<u8", "", 'the letters "PDKFRAME"'),
+        Field("version", "<u8", "", "1"),
+        Field("token", "<u8", "", "random number of the writer"),
+        Field("generation", "<u8", "", "of the current data segment; 0 before the first group"),
+        Field("pid", "<u8", "", "process of the writer"),
+        Field("birth", "<u8", "", "start of that process, in the system's clock ticks"),
+        Field("closed", "<u8", "", "1 once the writer has ended"),
+    ),
+)
+SHM_DATA = Record(
+    "data segment",
+    (
+        Field("magic", "<u8", "", "as in the control segment"),
+        Field("version", "<u8", "", "1"),
+        Field("token", "<u8", "", "as in the control segment"),
+        Field("generation", "<u8", "", "of this segment"),
+        Field("slots", "<u8", "", "number of slots"),
+        Field("stride", "<u8", "B", "from one slot to the next"),
+        Field("first", "<u8", "B", "offset of the first slot"),
+        Field("room", "<u8", "B", "for the frames of a group"),
+        Field("latest", "<u8", "", "number of the newest complete group; 0 before the first"),
+        Field("retired", "<u8", "", "1 once there is a newer generation"),
+    ),
+)
+SHM_SLOT = Record(
+    "slot",
+    (
+        Field("lock", "<u8", "", "2 s of group s, 2 s + 1 while it is written"),
+        Field("size", "<u8", "B", "of the frames"),
+        *TICK.fields,
+    ),
+)
+SHM_SLOT_META = Record("slot without its lock", SHM_SLOT.fields[1:]).packer

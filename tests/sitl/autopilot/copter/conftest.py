@@ -17,13 +17,12 @@ from paddock.sensing.site import site_at
 from paddock.sensing.suite import FleetSensor
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.estimate import LocalFrame
-from paddock.sitl.sensor_data import TRUTH, Floats, SensorData
+from paddock.sitl.vehicle_data import TRUTH, Floats, SensorData
 from paddock.vehicles.model import Placement
 from paddock.vehicles.models.quad import place, step
 from paddock.vehicles.parts.quad import MOTORS, Command, Parameters, State
-from paddock.world.columns import defaults_of
+from paddock.world.columns import Environment, defaults_of
 from paddock.world.geodesy import Origin
-from paddock.world.pose import Environment
 
 PLACE = (35.6812, 139.7671, 40.0)
 FRAME = LocalFrame(*PLACE)

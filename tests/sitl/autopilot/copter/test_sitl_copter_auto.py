@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from paddock.sitl.autopilot.estimate import LocalFrame
-from paddock.sitl.autopilot.mission.items import MissionItem, PlanKind
+from paddock.sitl.autopilot.mission_items import MissionItem, PlanKind
 from paddock.sitl.autopilot.telemetry import ItemReached, Landed
-from paddock.sitl.sensor_data import Floats
+from paddock.sitl.vehicle_data import Floats
 
 PLACE = (35.6812, 139.7671, 40.0)
 WAYPOINT, TURNS, RETURN, LAND, TAKEOFF, START = 16, 18, 20, 21, 22, 300

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.sitl.autopilot.estimator import kalman
+from paddock.sitl.autopilot import kalman
 from paddock.sitl.autopilot.telemetry import CommandDone
-from paddock.sitl.sensor_data import COLUMN
+from paddock.sitl.vehicle_data import COLUMN
 
 CALIBRATE = 241
 

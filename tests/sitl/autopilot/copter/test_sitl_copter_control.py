@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from paddock.compute.routine import routine
-from paddock.sitl import actuators
+from paddock.sitl import vehicle_data
 from paddock.sitl.autopilot.control import copter as at
 from paddock.sitl.autopilot.control.copter import fly, write_gains
 from paddock.sitl.autopilot.control.copter_path import (
@@ -25,7 +25,7 @@ from paddock.sitl.autopilot.parameter_tables import COPTER
 from paddock.sitl.autopilot.parameters import AutopilotParameters
 from paddock.sitl.autopilot.vehicle import find_vehicle
 from paddock.sitl.autopilot.vehicle_types import Copter
-from paddock.sitl.sensor_data import Floats
+from paddock.sitl.vehicle_data import Floats
 
 LEVEL = MotionLimits(10.0, 2.5, 5.0)
 LIMITS = LegLimits(LEVEL, MotionLimits(2.5, 1.0, 5.0), MotionLimits(1.5, 1.0, 5.0))
@@ -244,7 +244,7 @@ def test_a_heading_turns_the_shorter_way_within_its_rate() -> None:
 
 def test_the_outputs_are_pwm_of_four_motors(rig: Any) -> None:
     craft = rig("iris").autopilot.vehicle
-    commands = actuators.ActuatorCommands(motors=(0.0, 0.25, 0.5, 1.0)).row
+    commands = vehicle_data.ActuatorCommands(motors=(0.0, 0.25, 0.5, 1.0)).row
     assert craft.outputs(commands) == [1000, 1250, 1500, 2000] + [0] * 12
     assert find_vehicle("copter") is Copter
     assert {kind.name: number for number, kind in Copter.modes.items()} == {

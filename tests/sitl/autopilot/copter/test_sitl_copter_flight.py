@@ -10,8 +10,8 @@ import pytest
 
 from paddock.sitl.autopilot.guided import GuidedTarget
 from paddock.sitl.autopilot.telemetry import Landed
-from paddock.sitl.sensor_data import Floats
-from paddock.world.pose import Environment
+from paddock.sitl.vehicle_data import Floats
+from paddock.world.columns import Environment
 
 PRESETS = (
     *("iris", "crazyflie"),

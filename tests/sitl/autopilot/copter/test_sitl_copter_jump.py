@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from paddock.sitl.autopilot import kalman
 from paddock.sitl.autopilot.estimate import LocalFrame
-from paddock.sitl.autopilot.estimator import kalman
-from paddock.sitl.autopilot.estimator.measurements import jump
 from paddock.sitl.autopilot.guided import GuidedTarget
+from paddock.sitl.autopilot.measurements import jump
 from paddock.sitl.autopilot.rc import Sticks
-from paddock.sitl.sensor_data import Floats
+from paddock.sitl.vehicle_data import Floats
 
 GUIDED, LOITER, CIRCLE, LAND = 4, 5, 7, 9
 OFF = 10.0  # m north by which fixes are suddenly elsewhere

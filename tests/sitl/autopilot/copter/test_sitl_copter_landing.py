@@ -13,7 +13,7 @@ from paddock.scenario.loading import load_preset
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.host import SitlHost
 from paddock.sitl.mavlink.messages import VibrationMeter
-from paddock.sitl.sensor_data import Floats
+from paddock.sitl.vehicle_data import Floats
 
 GUIDED, LAND, TAKEOFF = 4, 9, 22  # modes, MAV_CMD
 HEADINGS = (0, 20, 45, 200)  # deg from east; the wind blows to the north-east

@@ -15,7 +15,7 @@ DFReader = pytest.importorskip("pymavlink.DFReader", reason="pymavlink is not in
 
 from paddock.sitl.autopilot.estimate import LocalFrame  # noqa: E402
 from paddock.sitl.autopilot.log import MAX_LOGS, OnboardLog, gps_time  # noqa: E402
-from paddock.sitl.autopilot.mission.items import MissionItem, PlanKind  # noqa: E402
+from paddock.sitl.autopilot.mission_items import MissionItem, PlanKind  # noqa: E402
 
 PLACE = (35.6812, 139.7671, 40.0)
 

@@ -10,7 +10,7 @@ import pytest
 
 from paddock.sitl.autopilot.rc import Sticks
 from paddock.sitl.autopilot.telemetry import Landed
-from paddock.sitl.sensor_data import Floats
+from paddock.sitl.vehicle_data import Floats
 
 STABILIZE, ALT_HOLD, GUIDED, LOITER, CIRCLE, LAND = 0, 2, 4, 5, 7, 9
 

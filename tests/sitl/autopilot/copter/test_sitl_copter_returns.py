@@ -12,7 +12,7 @@ from paddock.sitl.autopilot.control.trail import Trail
 from paddock.sitl.autopilot.estimate import Ned
 from paddock.sitl.autopilot.rc import Sticks
 from paddock.sitl.autopilot.telemetry import StatusText
-from paddock.sitl.sensor_data import Floats
+from paddock.sitl.vehicle_data import Floats
 
 GUIDED, RTL, POSHOLD, SMART_RTL = 4, 6, 16, 21
 

@@ -11,7 +11,7 @@ from scipy.interpolate import CubicHermiteSpline
 from paddock.sitl.autopilot.control.copter_path import CopterTrack, LegLimits, MotionLimits
 from paddock.sitl.autopilot.control.copter_spline import SplineLeg, hermite, onwards
 from paddock.sitl.autopilot.estimate import LocalFrame
-from paddock.sitl.autopilot.mission.items import MissionItem, PlanKind, check_mission_item
+from paddock.sitl.autopilot.mission_items import MissionItem, PlanKind, check_mission_item
 from paddock.sitl.autopilot.telemetry import ItemReached
 
 PLACE = (35.6812, 139.7671, 40.0)

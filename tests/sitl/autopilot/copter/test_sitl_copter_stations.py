@@ -10,10 +10,10 @@ import pytest
 
 from paddock.sitl.autopilot.estimate import LocalFrame
 from paddock.sitl.autopilot.guided import GuidedTarget
-from paddock.sitl.autopilot.mission.items import AltitudeFrame, MissionItem, PlanKind
+from paddock.sitl.autopilot.mission_items import AltitudeFrame, MissionItem, PlanKind
 from paddock.sitl.autopilot.rc import Sticks
 from paddock.sitl.autopilot.telemetry import StatusText
-from paddock.sitl.sensor_data import Floats
+from paddock.sitl.vehicle_data import Floats
 
 PLACE = LocalFrame(35.6812, 139.7671, 40.0)
 WAYPOINT, TAKEOFF, ORBIT, SPEED, REPOSITION, LOOK_AT, LOOK_AHEAD, START = 16, 22, 34, 178, 192, 195, 197, 300

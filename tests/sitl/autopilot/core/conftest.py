@@ -14,7 +14,7 @@ from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, PLACE, LocalFrame
 from paddock.sitl.autopilot.parameters import Parameter
 from paddock.sitl.autopilot.telemetry import Landed, StatusText
 from paddock.sitl.autopilot.vehicle import Mode, VehicleControl
-from paddock.sitl.sensor_data import Floats, SensorData
+from paddock.sitl.vehicle_data import Floats, SensorData
 
 ORIGIN = (47.0, 8.0, 500.0)
 

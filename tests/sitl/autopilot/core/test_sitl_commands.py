@@ -11,7 +11,7 @@ import pytest
 from paddock.sitl.autopilot.ack import CommandResult
 from paddock.sitl.autopilot.commands import COMMANDS
 from paddock.sitl.autopilot.guided import GuidedTarget
-from paddock.sitl.autopilot.mission.items import AltitudeFrame, MissionItem, PlanKind
+from paddock.sitl.autopilot.mission_items import AltitudeFrame, MissionItem, PlanKind
 from paddock.sitl.autopilot.telemetry import HomeChanged, Landed
 
 Make = Callable[..., Any]

@@ -12,7 +12,7 @@ from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
 from paddock.sitl.autopilot.ack import CommandResult
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.guided import GuidedTarget
-from paddock.sitl.autopilot.mission.items import AltitudeFrame, MissionItem, PlanKind
+from paddock.sitl.autopilot.mission_items import AltitudeFrame, MissionItem, PlanKind
 from paddock.sitl.autopilot.rc import Sticks
 from paddock.sitl.autopilot.telemetry import HomeChanged, Landed
 

@@ -13,7 +13,7 @@ from paddock.sitl.adapter import Placed, SimulatorAdapter
 from paddock.sitl.adapters.lightweight import LightweightAdapter
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.guided import GuidedTarget
-from paddock.sitl.autopilot.mission.items import MissionItem, PlanKind
+from paddock.sitl.autopilot.mission_items import MissionItem, PlanKind
 from paddock.sitl.autopilot.telemetry import StatusText
 
 Make = Callable[..., Any]

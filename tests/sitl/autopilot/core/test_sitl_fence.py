@@ -11,7 +11,7 @@ from shapely import Polygon
 
 from paddock.sitl.autopilot.estimate import LocalFrame
 from paddock.sitl.autopilot.fence import FenceZone, fence_zones
-from paddock.sitl.autopilot.mission.items import AltitudeFrame, MissionItem, PlanKind
+from paddock.sitl.autopilot.mission_items import AltitudeFrame, MissionItem, PlanKind
 from paddock.sitl.autopilot.telemetry import Landed
 
 Make = Callable[..., Any]

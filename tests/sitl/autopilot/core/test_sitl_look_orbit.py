@@ -10,7 +10,7 @@ import pytest
 from paddock.sitl.autopilot.ack import CommandResult
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.estimate import LocalFrame
-from paddock.sitl.autopilot.mission.items import MissionItem, PlanKind, check_mission_item
+from paddock.sitl.autopilot.mission_items import MissionItem, PlanKind, check_mission_item
 from paddock.sitl.autopilot.telemetry import StatusText
 
 FRAME = LocalFrame(47.0, 8.0, 500.0)  # of the bench

@@ -10,7 +10,7 @@ import pytest
 
 from paddock.sitl.autopilot.ack import CommandResult
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.autopilot.mission.items import MissionItem, check_mission_item
+from paddock.sitl.autopilot.mission_items import MissionItem, check_mission_item
 from paddock.sitl.autopilot.telemetry import PictureTaken
 
 SET_RELAY, REPEAT_RELAY, SET_SERVO, REPEAT_SERVO = 181, 182, 183, 184

@@ -15,11 +15,10 @@ from paddock.sensing.sensor import find_sensor
 from paddock.sensing.site import site_at
 from paddock.sensing.suite import FleetSensor
 from paddock.sitl.autopilot.estimate import LocalFrame
-from paddock.sitl.autopilot.estimator.estimator import Estimator
-from paddock.sitl.sensor_data import COLUMN, Floats, SensorData
-from paddock.world.columns import defaults_of
+from paddock.sitl.autopilot.estimator import Estimator
+from paddock.sitl.vehicle_data import COLUMN, Floats, SensorData
+from paddock.world.columns import Environment, defaults_of
 from paddock.world.geodesy import Origin
-from paddock.world.pose import Environment
 
 GRAVITY = 9.80665
 TICK_RATE = 1000.0

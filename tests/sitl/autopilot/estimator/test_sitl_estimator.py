@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from paddock.sensing.site import field_at
+from paddock.sitl.autopilot import kalman
 from paddock.sitl.autopilot.estimate import LocalFrame
-from paddock.sitl.autopilot.estimator import kalman
-from paddock.sitl.autopilot.estimator.estimator import Estimator, SensorHealth, run_filters, update_all
-from paddock.sitl.sensor_data import SensorData
+from paddock.sitl.autopilot.estimator import Estimator, SensorHealth, run_filters, update_all
+from paddock.sitl.vehicle_data import SensorData
 
 MOTIONS = ["turn", *(pytest.param(name, marks=pytest.mark.slow) for name in ("standing", "circle", "shuttle"))]
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.sitl.autopilot.estimator.estimator import Estimator
-from paddock.sitl.sensor_data import SensorData
+from paddock.sitl.autopilot.estimator import Estimator
+from paddock.sitl.vehicle_data import SensorData
 
 
 def no_fix(data: SensorData) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from paddock.sitl.autopilot.estimate import PLACE, LocalFrame
-from paddock.sitl.autopilot.estimator.estimator import Estimator
-from paddock.sitl.sensor_data import COLUMN, SensorData
+from paddock.sitl.autopilot.estimator import Estimator
+from paddock.sitl.vehicle_data import COLUMN, SensorData
 
 BACK = 30.0  # s, when fixes are good again
 OFF = 10.0  # m north

@@ -12,14 +12,14 @@ import pytest
 from paddock.scenario.loading import load_preset
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.estimate import LocalFrame
-from paddock.sitl.autopilot.mission.items import AltitudeFrame, MissionItem, PlanKind
+from paddock.sitl.autopilot.mission_items import AltitudeFrame, MissionItem, PlanKind
 from paddock.sitl.autopilot.telemetry import CurrentItem, ItemReached, Notice, StatusText
-from paddock.sitl.sensor_data import Floats, SensorData
+from paddock.sitl.vehicle_data import Floats, SensorData
 from paddock.vehicles.models import rover
 from paddock.vehicles.models.car import kinematic
 from paddock.vehicles.parts.car import Command as CarCommand
 from paddock.vehicles.parts.car import Parameters as CarParameters
-from paddock.world.pose import Environment
+from paddock.world.columns import Environment
 
 STEP = 0.02
 GRAVITY = 9.80665

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from paddock.sitl.autopilot.mission.executor import MissionState
-from paddock.sitl.autopilot.mission.items import AltitudeFrame, MissionItem
+from paddock.sitl.autopilot.mission import MissionState
+from paddock.sitl.autopilot.mission_items import AltitudeFrame, MissionItem
 
 Make = Callable[..., Any]
 Way = list[tuple[float, float]]

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from paddock.compute.routine import routine
-from paddock.sitl.actuators import WIDTH
 from paddock.sitl.autopilot.control import rover_path as path
 from paddock.sitl.autopilot.control.rover import DIRECT, RATES, RoverMemory, RoverSetpoint, control, rover_gains
 from paddock.sitl.autopilot.control.trail import Trail, simplified
@@ -18,7 +17,7 @@ from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, PLACE, Point
 from paddock.sitl.autopilot.parameter_tables import ROVER
 from paddock.sitl.autopilot.parameters import AutopilotParameters
 from paddock.sitl.autopilot.rc import Sticks
-from paddock.sitl.sensor_data import Floats
+from paddock.sitl.vehicle_data import ACTUATOR_WIDTH, Floats
 
 Make = Callable[..., Any]
 DT = 0.02
@@ -40,7 +39,7 @@ def test_compiled_loops_equal_plain_python(skid: bool) -> None:
     for k in range(300):
         speed, rate = chance.normal(0.0, 2.0), chance.normal(0.0, 1.0)
         wanted = RoverSetpoint(RATES if k % 7 else DIRECT, *chance.uniform(-1.2, 1.2, 2), *chance.normal(0.0, 1.5, 2))
-        one, other = np.zeros(WIDTH), np.zeros(WIDTH)
+        one, other = np.zeros(ACTUATOR_WIDTH), np.zeros(ACTUATOR_WIDTH)
         plain = rover_control.plain(wanted, g, plain, moving(speed, rate), DT, one)
         compiled = rover_control(wanted, g, compiled, moving(speed, rate), DT, other)
         assert compiled == plain and (one == other).all()
@@ -49,14 +48,17 @@ def test_compiled_loops_equal_plain_python(skid: bool) -> None:
 def test_gains_start_from_the_parameters() -> None:
     """CRUISE_SPEED 2 m/s at 50 %: an ideal rover needs a quarter of the throttle for 1 m/s."""
     g = rover_gains(AutopilotParameters(ROVER), True)
-    memory, row = RoverMemory(speed=1.0, turn_rate=0.5, throttle=0.25, steering=0.1, seen_speed=1.0), np.zeros(WIDTH)
+    memory, row = (
+        RoverMemory(speed=1.0, turn_rate=0.5, throttle=0.25, steering=0.1, seen_speed=1.0),
+        np.zeros(ACTUATOR_WIDTH),
+    )
     rover_control(RoverSetpoint(RATES, 0.0, 0.0, 1.0, 0.5), g, memory, moving(1.0, 0.5), DT, row)
     assert row[1:3] == pytest.approx([0.25 + 0.1, 0.25 - 0.1])
 
 
 def test_turning_has_priority_over_throttle() -> None:
     g = rover_gains(AutopilotParameters(ROVER), True)
-    memory, row = RoverMemory(speed=4.0, turn_rate=2.0, throttle=1.0), np.zeros(WIDTH)
+    memory, row = RoverMemory(speed=4.0, turn_rate=2.0, throttle=1.0), np.zeros(ACTUATOR_WIDTH)
     rover_control(RoverSetpoint(RATES, 0.0, 0.0, 4.0, 2.0), g, memory, moving(4.0, 2.0), DT, row)
     assert row[1] == pytest.approx(1.0)
     assert row[1] - row[2] == pytest.approx(2.0 * 2.0 * 0.2)
@@ -64,7 +66,7 @@ def test_turning_has_priority_over_throttle() -> None:
 
 def test_without_brake_the_throttle_never_reverses_to_slow_down() -> None:
     parameters = AutopilotParameters(ROVER)
-    memory, row = RoverMemory(speed=1.0), np.zeros(WIDTH)
+    memory, row = RoverMemory(speed=1.0), np.zeros(ACTUATOR_WIDTH)
     wanted = RoverSetpoint(RATES, 0.0, 0.0, 1.0, 0.0)
     rover_control(wanted, rover_gains(parameters, True), memory, moving(3.0), DT, row)
     assert row[1] < 0.0
@@ -76,7 +78,7 @@ def test_without_brake_the_throttle_never_reverses_to_slow_down() -> None:
 def test_the_throttle_changes_no_faster_than_its_slew_rate() -> None:
     parameters = AutopilotParameters(ROVER)
     parameters.set("MOT_SLEWRATE", 50)
-    row = np.zeros(WIDTH)
+    row = np.zeros(ACTUATOR_WIDTH)
     memory = rover_control(
         RoverSetpoint(DIRECT, 1.0, 0.0), rover_gains(parameters, True), RoverMemory(), moving(0.0), DT, row
     )

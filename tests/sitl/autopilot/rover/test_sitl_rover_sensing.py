@@ -12,8 +12,8 @@ from paddock.sitl.adapter import Placed, SimulatorAdapter
 from paddock.sitl.adapters.lightweight import LightweightAdapter
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.estimate import LocalFrame
-from paddock.sitl.autopilot.mission.items import MissionItem, PlanKind
-from paddock.sitl.sensor_data import Floats
+from paddock.sitl.autopilot.mission_items import MissionItem, PlanKind
+from paddock.sitl.vehicle_data import Floats
 
 ORIGIN = (35.6812, 139.7671, 40.0)
 BENDS = [(0.0, 0.0), (12.0, 0.0), (16.0, 7.0), (16.0, 15.0), (0.0, 15.0), (0.0, 0.0)]

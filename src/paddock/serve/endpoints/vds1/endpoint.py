@@ -16,8 +16,8 @@ from paddock.serve.endpoints.vds1.inbox import Address, Cars, Inbox, Senders
 from paddock.serve.hub import Endpoint, Hub, Send
 from paddock.wire.vds1 import STATE_NAMES, STATE_RECORD, STATE_VALUES, encode_states
 from paddock.world.columns import Floats
+from paddock.world.frames import euler_from_quaternion, quaternion_conjugate, rotate
 from paddock.world.layout import Ints, Layout
-from paddock.world.rotation import euler_from_quaternion, quaternion_conjugate, rotate
 from paddock.world.snapshot import ANGULAR_VELOCITY, ORIENTATION, POSITION, VELOCITY, Snapshot
 
 BUFFER = 4 << 20  # bytes of the kernel's queues, if granted: enough for some 10 ms of a flood

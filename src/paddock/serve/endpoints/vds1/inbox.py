@@ -21,7 +21,7 @@ from paddock.errors import PaddockError, UnknownNameError
 from paddock.scenario.serve import is_loopback
 from paddock.serve.hub import Allowance, Endpoint, Hub, LimitedLog
 from paddock.wire import WireError
-from paddock.wire.vds1 import STATE_RECORD, Command, Cookie, Subscribe, decode, encode_cookie
+from paddock.wire.vds1 import STATE_RECORD, CarCommand, Cookie, Subscribe, decode, encode_cookie
 from paddock.world.columns import Floats
 from paddock.world.layout import Layout
 
@@ -114,7 +114,7 @@ class Cookies:
         """Return the cookie to send at a time, s."""
         return self.cookie(address, int(now // LIFE))
 
-    def valid_until(self, address: Address, message: Command | Subscribe, now: float) -> float:
+    def valid_until(self, address: Address, message: CarCommand | Subscribe, now: float) -> float:
         """Return until when (s) a message proves that its sender receives at its address; 0: it does not."""
         if isinstance(message, Subscribe):
             for period in (int(now // LIFE), int(now // LIFE) - 1):
@@ -135,7 +135,7 @@ class Senders:
         self.known: dict[Address, Vds1Sender] = {}
         self.strangers: dict[Address, Vds1Sender] = {}  # the one that has been silent longest first
 
-    def receive(self, address: Address, message: Command | Subscribe, now: float) -> Vds1Sender | None:
+    def receive(self, address: Address, message: CarCommand | Subscribe, now: float) -> Vds1Sender | None:
         """Return the sender of a datagram; None if the limit of subscribers is reached."""
         client = self.known.get(address)
         if client is None and not self.everyone and is_loopback(address[0]):
@@ -180,7 +180,7 @@ class Senders:
 
 CLIENT = "vds1"  # the client name of VDS1 commands
 INPUTS = ("steer", "throttle", "brake", "gear", "handbrake")
-"""The inputs of a CMD, in the order of paddock.wire.vds1.Command."""
+"""The inputs of a CMD, in the order of paddock.wire.vds1.CarCommand."""
 EXTERNAL = "external"  # the override to take commands
 PATIENCE = 0.2  # s between two requests while the fleet keeps changing
 
@@ -283,8 +283,8 @@ class Cars:
 AT_ONCE = 256  # datagrams read at a time, which takes 1 to 2 ms
 LONGEST = STATE_RECORD.size + 1  # bytes read of a datagram: one more than the longest valid one
 APART = 0.001  # s between two messages to the simulation, so that a flood of commands does not reach it
-INPUT_FIELDS = slice(Command._fields.index(INPUTS[0]), Command._fields.index(INPUTS[-1]) + 1)
-"""The positions of INPUTS in a Command."""
+INPUT_FIELDS = slice(CarCommand._fields.index(INPUTS[0]), CarCommand._fields.index(INPUTS[-1]) + 1)
+"""The positions of INPUTS in a CarCommand."""
 
 
 class Inbox:
@@ -296,7 +296,7 @@ class Inbox:
         self._count = endpoint.count
         self.log = LimitedLog("paddock.vds1")
         self._timeout = timeout
-        self._waiting: dict[int, Command] = {}  # car -> its last command
+        self._waiting: dict[int, CarCommand] = {}  # car -> its last command
         self._next = 0.0  # time of the next message to the simulation, monotonic s
         self._timer: asyncio.TimerHandle | None = None
 
@@ -333,18 +333,18 @@ class Inbox:
         except WireError as error:
             self._refuse(error.reason, f"{sender}: {error}")
             return False
-        if not isinstance(message, Command | Subscribe):
+        if not isinstance(message, CarCommand | Subscribe):
             self._refuse("type", f"{sender}: STATE and COOKIE are sent by the server, not to it")
-        elif isinstance(message, Command) and (trouble := self.cars.trouble(message.vehicle)):
+        elif isinstance(message, CarCommand) and (trouble := self.cars.trouble(message.vehicle)):
             self._misdirected(f"{sender}: {trouble}")
         elif (client := self.clients.receive(address, message, now)) is None:
             self._refuse("full", f"{sender}: the limit of {self.clients.most} subscribers is reached")
         elif not client.allowance.take(now):
             self._refuse("rate", f"{sender}: more than {self.clients.rate:g} datagrams per second")
         else:
-            if isinstance(message, Command) and not client.takes(message.vehicle, message.sequence, now):
+            if isinstance(message, CarCommand) and not client.takes(message.vehicle, message.sequence, now):
                 self._refuse("stale", f"{sender}: sequence number {message.sequence} is old or a duplicate")
-            elif isinstance(message, Command):
+            elif isinstance(message, CarCommand):
                 self._wait(message, sender)
             if not client.challenge_due(now):
                 return False
@@ -353,7 +353,7 @@ class Inbox:
             return True
         return False
 
-    def _wait(self, command: Command, sender: str) -> None:
+    def _wait(self, command: CarCommand, sender: str) -> None:
         """Keep a valid command until the next message to the simulation."""
         if command.aux_accel is not None or command.aux_speed is not None:
             self._count("aux_unsupported")
@@ -370,7 +370,7 @@ class Inbox:
             return
         self._next = now + APART
         waiting, self._waiting = self._waiting, {}
-        alike: dict[tuple[str, ...], list[Command]] = {}  # inputs of the cars, which are usually the same -> commands
+        alike: dict[tuple[str, ...], list[CarCommand]] = {}  # inputs of the cars, usually the same -> commands
         for vehicle, command in waiting.items():
             trouble = self.cars.trouble(vehicle)  # again: it may have been removed meanwhile
             if not trouble and self.cars.inputs(vehicle):

@@ -18,7 +18,7 @@ from paddock.serve.endpoints.zmq.publisher import Publisher
 from paddock.serve.hub import Allowance, Endpoint, Hub, LimitedLog, OperationError, OperationOutcome, Send
 from paddock.serve.states import state_of
 from paddock.wire import WireError
-from paddock.wire.messages import replies, requests
+from paddock.wire.messages import requests
 from paddock.wire.operations import OPERATIONS
 from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot
@@ -83,7 +83,7 @@ class ZmqServer(Endpoint):
             self._send(peer, content["message"])
         elif kind == "refused" and peer is not None:
             self.count("refused_controls", reason=content["kind"])
-            self._reply(peer, 0, replies.Error(content["kind"], content["message"]))
+            self._reply(peer, 0, requests.Error(content["kind"], content["message"]))
         else:
             self.publisher.on_push(kind, content)
 
@@ -106,7 +106,7 @@ class ZmqServer(Endpoint):
         except Exception as error:
             self.count("endpoint_errors")
             LOG.warn(type(error).__name__, f"a request failed in the zmq endpoint: {traceback.format_exc()}")
-            failure = replies.Error("PaddockError", "internal error of the server")
+            failure = requests.Error("PaddockError", "internal error of the server")
             self._reply(peer, requests.request_id(frames[-1]), failure)
 
     def _receive(self, peer: ZmqPeer, frames: list[bytes]) -> None:
@@ -142,18 +142,20 @@ class ZmqServer(Endpoint):
             return
         match request.body:
             case requests.Heartbeat():
-                self._reply(peer, request.id, replies.Done())
+                self._reply(peer, request.id, requests.Done())
             case requests.Hello():
                 self._welcome(peer, request.id)
             case requests.Goodbye():
-                self._reply(peer, request.id, replies.Done())
+                self._reply(peer, request.id, requests.Done())
                 self._remove(peer)
             case _:
                 self._operate(peer, request)
 
     def _welcome(self, peer: ZmqPeer, number: int) -> None:
         run = int(self.hub.mirror.figures.get("run", 0))
-        welcome = replies.Welcome(__version__, peer.name, self.hub.rate, run, SILENCE, requests.PROTOCOL, self._publish)
+        welcome = requests.Welcome(
+            __version__, peer.name, self.hub.rate, run, SILENCE, requests.PROTOCOL, self._publish
+        )
         self._reply(peer, number, welcome)
 
     def _operate(self, peer: ZmqPeer, request: requests.RequestMessage) -> None:
@@ -183,19 +185,19 @@ class ZmqServer(Endpoint):
             return  # it has disconnected meanwhile
         if isinstance(outcome, OperationError):
             self.count("refused_controls" if operation == "control" else "refused", reason=outcome.kind)
-            self._reply(peer, number, replies.Error(outcome.kind, str(outcome)))
+            self._reply(peer, number, requests.Error(outcome.kind, str(outcome)))
             return
         body = self._state(peer) if operation == "snapshot" else reply_of(operation, outcome.result)
         if isinstance(body, bytes):
-            self._send(peer, replies.encode_id(number) + body)
+            self._send(peer, requests.encode_id(number) + body)
         else:
             self._reply(peer, number, body, outcome)
 
-    def _state(self, peer: ZmqPeer) -> replies.Body:
+    def _state(self, peer: ZmqPeer) -> requests.ReplyBody:
         """Return the newest state, with the roster if the client lacks it."""
         snapshot = self.hub.ring.latest()
         if snapshot is None:
-            return replies.Error("PaddockError", "no snapshot yet")
+            return requests.Error("PaddockError", "no snapshot yet")
         state = state_of(snapshot, self.hub.ring.wall_time, peer.layout)
         peer.layout = snapshot.layout
         return state
@@ -206,13 +208,15 @@ class ZmqServer(Endpoint):
             raise UnknownNameError(f"no vehicle has the id {number}")
         return snapshot[number].name
 
-    def _reply(self, peer: ZmqPeer, number: int, body: replies.Body, outcome: OperationOutcome | None = None) -> None:
+    def _reply(
+        self, peer: ZmqPeer, number: int, body: requests.ReplyBody, outcome: OperationOutcome | None = None
+    ) -> None:
         tick, time = (self.hub.tick, self.hub.time) if outcome is None else (outcome.tick, outcome.time)
         try:
-            data = replies.encode_reply(replies.Reply(number, tick, time, body))
+            data = requests.encode_reply(requests.Reply(number, tick, time, body))
         except PaddockError as error:
-            failure = replies.Error(type(error).__name__, str(error))
-            data = replies.encode_reply(replies.Reply(number, tick, time, failure))
+            failure = requests.Error(type(error).__name__, str(error))
+            data = requests.encode_reply(requests.Reply(number, tick, time, failure))
         self._send(peer, data)
 
     def _send(self, peer: ZmqPeer, data: bytes) -> None:
@@ -222,7 +226,7 @@ class ZmqServer(Endpoint):
 
     def _refuse(self, peer: ZmqPeer, number: int, code: str, message: str) -> None:
         self.count("refused", reason=code)
-        self._reply(peer, number, replies.Error(code, message))
+        self._reply(peer, number, requests.Error(code, message))
 
     def _reject(self, peer: ZmqPeer, number: int, reason: str, message: str) -> None:
         """Count an invalid message; too many of them block the peer for a while."""
@@ -231,13 +235,13 @@ class ZmqServer(Endpoint):
         if peer.strikes > STRIKES:
             self._cut_off(peer, reason, f"too many messages like this: {message}")
         else:
-            self._reply(peer, number, replies.Error(reason, message))
+            self._reply(peer, number, requests.Error(reason, message))
 
     def _cut_off(self, peer: ZmqPeer, reason: str, message: str) -> None:
         self.count("cut_off", reason=reason)
         peer.ignored_until, peer.strikes = peer.last_seen + IGNORED, 0.0
         peer.allowance = Allowance(self.peers.rate, peer.last_seen)
-        self._reply(peer, 0, replies.Error("cut_off", f"blocked for {IGNORED:g} s: {message}"))
+        self._reply(peer, 0, requests.Error("cut_off", f"blocked for {IGNORED:g} s: {message}"))
         self._remove(peer)
 
     def _remove(self, peer: ZmqPeer) -> None:
@@ -350,12 +354,12 @@ def operation_of(body: requests.Body, name_of: Callable[[int], str]) -> tuple[st
     return name, OPERATIONS[name].checked(given)
 
 
-def reply_of(operation: str, result: Any) -> replies.Body | bytes:
+def reply_of(operation: str, result: Any) -> requests.ReplyBody | bytes:
     """Return the reply with the result of an operation; bytes: an encoded reply without its id."""
     if operation == "control":
-        return replies.ControlAck(result)
+        return requests.ControlAck(result)
     if operation == "step_synchronously":
         return bytes(result)
     if operation not in CALLS and operation not in ("claim", "metadata"):
-        return replies.Done()
-    return replies.ResultMessage(None, result) if isinstance(result, bytes) else replies.ResultMessage(result)
+        return requests.Done()
+    return requests.ResultMessage(None, result) if isinstance(result, bytes) else requests.ResultMessage(result)

@@ -19,8 +19,7 @@ from paddock.serve.hub import Endpoint, Send
 from paddock.serve.mirror import FIELDS
 from paddock.serve.states import roster_of, state_of
 from paddock.wire.messages import markers
-from paddock.wire.messages.recordings import EventMessage, encode_event
-from paddock.wire.messages.states import encode_roster, encode_state_update, period_of
+from paddock.wire.messages.states import EventMessage, encode_event, encode_roster, encode_state_update, period_of
 from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot
 

@@ -11,12 +11,12 @@ from math import pi, radians
 
 from paddock.compute.math import absolute, atan2, clamp, maximum, minimum, select, sign, sincos, sqrt, tan, wrap_angle
 from paddock.compute.quaternion import rotate, unrotate
-from paddock.compute.routine import parallel_range, parallel_routine, routine
+from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.sitl.autopilot.estimate import PLACE
-from paddock.sitl.autopilot.estimator.estimator import Ints
+from paddock.sitl.autopilot.estimator import FEW_VEHICLES, Ints
 from paddock.sitl.autopilot.group import ARMED, control_step
 from paddock.sitl.autopilot.parameters import AutopilotParameters
-from paddock.sitl.sensor_data import Floats
+from paddock.sitl.vehicle_data import Floats
 from paddock.vehicles.parts.quad_control import approach_speed, limited, mix
 
 Three = tuple[float, float, float]
@@ -371,7 +371,7 @@ def spin(setpoint: Floats, commands: Floats) -> None:
             commands[motor] = clamp(setpoint[SHARE], 0.0, 1.0)
 
 
-copter_control, many_copters_control = routine(fly_all), parallel_routine(fly_all)
+copter_control = parallel_routine(fly_all, items=lambda which, *_: len(which), few=FEW_VEHICLES)
 
 
 ARM_SHARE = 0.5  # a full rate-loop output changes each motor by this fraction, as in ArduPilot's mixer

@@ -37,9 +37,9 @@ from paddock.sitl.autopilot.control.copter_path import (
     CopterTrack,
     StraightLeg,
 )
-from paddock.sitl.autopilot.estimator.estimator import Ints
+from paddock.sitl.autopilot.estimator import Ints
 from paddock.sitl.autopilot.group import CHECK, DECIDED, LONGEST_STEP, MODE, NOW
-from paddock.sitl.sensor_data import Floats
+from paddock.sitl.vehicle_data import Floats
 from paddock.vehicles.parts.quad_control import approach_speed
 
 MOST_US = 200_000.0  # us of steady flight

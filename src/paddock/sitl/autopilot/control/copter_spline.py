@@ -12,7 +12,7 @@ import numpy as np
 
 from paddock.sitl.autopilot.control.copter_path import BRAKE_SHARE, CopterTrack, LegLimits, along
 from paddock.sitl.autopilot.estimate import Ned
-from paddock.sitl.sensor_data import Floats
+from paddock.sitl.vehicle_data import Floats
 
 SAMPLES = 101  # points of the curve at which bend and speed are known
 CREEP = 0.05  # m/s: a copter at rest starts to move with this speed

@@ -9,8 +9,7 @@ import math
 from typing import NamedTuple
 
 from paddock.compute.math import atan, clamp, cos, maximum, minimum, sin, sqrt, tan, wrap_angle
-from paddock.compute.routine import parallel_range, parallel_routine, routine
-from paddock.sitl.actuators import MOTORS
+from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.sitl.autopilot.control.tecs import (
     GRAVITY,
     LEAST_SPEED,
@@ -21,10 +20,10 @@ from paddock.sitl.autopilot.control.tecs import (
     tecs,
 )
 from paddock.sitl.autopilot.estimate import PLACE
-from paddock.sitl.autopilot.estimator.estimator import Ints
+from paddock.sitl.autopilot.estimator import FEW_VEHICLES, Ints
 from paddock.sitl.autopilot.group import ARMED, control_step
 from paddock.sitl.autopilot.parameters import AutopilotParameters
-from paddock.sitl.sensor_data import COLUMN, Floats
+from paddock.sitl.vehicle_data import COLUMN, MOTORS, Floats
 
 DIRECT, ATTITUDE, FLIGHT = 0.0, 1.0, 2.0
 """Kinds of setpoint: surfaces; roll, pitch and throttle; heading (or roll), altitude and airspeed."""
@@ -279,7 +278,7 @@ def control_all(
             commands[k, 0] = status[k, ARMED]
 
 
-plane_control, many_planes_control = routine(control_all), parallel_routine(control_all)
+plane_control = parallel_routine(control_all, items=lambda which, *_: len(which), few=FEW_VEHICLES)
 WIDTHS = (
     len(PlaneSetpoint._fields),
     len(PlaneGains._fields) + len(TecsGains._fields),

@@ -8,13 +8,12 @@ from math import radians
 from typing import NamedTuple
 
 from paddock.compute.math import absolute, clamp, cos, maximum, minimum, sin
-from paddock.compute.routine import parallel_range, parallel_routine, routine
-from paddock.sitl.actuators import MOTORS
+from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.sitl.autopilot.estimate import PLACE
-from paddock.sitl.autopilot.estimator.estimator import Ints
+from paddock.sitl.autopilot.estimator import FEW_VEHICLES, Ints
 from paddock.sitl.autopilot.group import ARMED, control_step
 from paddock.sitl.autopilot.parameters import AutopilotParameters
-from paddock.sitl.sensor_data import Floats
+from paddock.sitl.vehicle_data import MOTORS, Floats
 
 REST, DIRECT, RATES = 0.0, 1.0, 2.0  # kinds of setpoint: motors off; throttle and steering; speed and turn rate
 
@@ -217,7 +216,7 @@ def control_all(
             commands[k, 0] = status[k, ARMED]
 
 
-rover_control, many_rovers_control = routine(control_all), parallel_routine(control_all)
+rover_control = parallel_routine(control_all, items=lambda which, *_: len(which), few=FEW_VEHICLES)
 
 
 def rover_gains(p: AutopilotParameters, skid: bool) -> RoverGains:

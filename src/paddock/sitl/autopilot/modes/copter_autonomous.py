@@ -9,8 +9,8 @@ from paddock.sitl.autopilot.control.copter_path import CopterLegs
 from paddock.sitl.autopilot.control.copter_spline import SplineLeg, onwards
 from paddock.sitl.autopilot.estimate import Ned
 from paddock.sitl.autopilot.guided import GuidedTarget
-from paddock.sitl.autopilot.mission.executor import MissionExecutor
-from paddock.sitl.autopilot.mission.items import NavTarget, NavTask
+from paddock.sitl.autopilot.mission import MissionExecutor
+from paddock.sitl.autopilot.mission_items import NavTarget, NavTask
 from paddock.sitl.autopilot.modes.copter import FACING_DISTANCE, STALE_US, CopterMode, Descent, Homeward, Orbit, TakeOff
 from paddock.sitl.autopilot.telemetry import Landed
 from paddock.sitl.autopilot.vehicle import MissionMode

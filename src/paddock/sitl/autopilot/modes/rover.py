@@ -8,7 +8,7 @@ from paddock.sitl.autopilot.control.rover import DIRECT, RoverSetpoint
 from paddock.sitl.autopilot.control.rover_path import STOP_RADIUS, RoverDriver, ahead
 from paddock.sitl.autopilot.estimate import Ned, Point
 from paddock.sitl.autopilot.guided import GuidedTarget
-from paddock.sitl.autopilot.mission.items import NavTarget, NavTask
+from paddock.sitl.autopilot.mission_items import NavTarget, NavTask
 from paddock.sitl.autopilot.telemetry import ModeReason, Severity
 from paddock.sitl.autopilot.vehicle import MissionMode, Mode
 

@@ -40,7 +40,6 @@ from paddock.vehicles.parts.car_axles import (
     locked_axles,
     wheel_speeds,
 )
-from paddock.vehicles.parts.car_checks import car_problem
 from paddock.vehicles.parts.car_subsystems import (
     CALM_ACCELERATION,
     CALM_SPEED,
@@ -50,14 +49,14 @@ from paddock.vehicles.parts.car_subsystems import (
     Gearbox,
     Rack,
     SteerLine,
+    car_problem,
     drive_delayed,
     rack,
     shifted,
     steer_delayed,
 )
-from paddock.world.columns import Column
+from paddock.world.columns import Column, Environment, Pose
 from paddock.world.ground import is_sloped, surface
-from paddock.world.pose import Environment, Pose
 
 
 class State(NamedTuple):

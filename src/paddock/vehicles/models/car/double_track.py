@@ -24,7 +24,6 @@ from paddock.vehicles.parts.car import (
     powered,
     turned_velocity,
 )
-from paddock.vehicles.parts.car_checks import car_problem
 from paddock.vehicles.parts.car_subsystems import (
     CALM_ACCELERATION,
     CALM_SPEED,
@@ -32,6 +31,7 @@ from paddock.vehicles.parts.car_subsystems import (
     SUBSYSTEMS,
     Gearbox,
     Wheels,
+    car_problem,
     wheel_load_changes,
     wheel_tilts,
 )
@@ -51,9 +51,8 @@ from paddock.vehicles.parts.car_wheels import (
     torques_now,
     wheels_of,
 )
-from paddock.world.columns import Column
+from paddock.world.columns import Column, Environment, Pose
 from paddock.world.ground import surface
-from paddock.world.pose import Environment, Pose
 
 
 class State(NamedTuple):

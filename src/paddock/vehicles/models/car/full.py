@@ -24,7 +24,6 @@ from paddock.vehicles.parts.car import (
     powered,
     turned_velocity,
 )
-from paddock.vehicles.parts.car_checks import full_car_problem
 from paddock.vehicles.parts.car_ride import (
     BodyMotion,
     Corner,
@@ -44,6 +43,7 @@ from paddock.vehicles.parts.car_subsystems import (
     SUBSYSTEMS,
     Gearbox,
     Wheels,
+    full_car_problem,
     suspension,
     wheel_tilts,
 )
@@ -63,9 +63,8 @@ from paddock.vehicles.parts.car_wheels import (
     torques_now,
     wheels_of,
 )
-from paddock.world.columns import Column
+from paddock.world.columns import Column, Environment, Pose
 from paddock.world.ground import surface
-from paddock.world.pose import Environment, Pose
 
 UPRIGHT = 4.0  # tyres lose their load from 75 degrees of tilt (cosine 1 / UPRIGHT) to 90
 

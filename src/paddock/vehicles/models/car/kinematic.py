@@ -28,11 +28,16 @@ from paddock.vehicles.parts.car import (
     steered,
     transmitted,
 )
-from paddock.vehicles.parts.car_checks import car_problem
-from paddock.vehicles.parts.car_subsystems import SPARES, DriveLine, SteerLine, drive_delayed, steer_delayed
-from paddock.world.columns import Column
+from paddock.vehicles.parts.car_subsystems import (
+    SPARES,
+    DriveLine,
+    SteerLine,
+    car_problem,
+    drive_delayed,
+    steer_delayed,
+)
+from paddock.world.columns import Column, Environment, Pose
 from paddock.world.ground import Surface, surface
-from paddock.world.pose import Environment, Pose
 
 
 class State(NamedTuple):

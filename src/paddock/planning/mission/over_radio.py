@@ -1,0 +1,397 @@
+"""Missions over radio: what each vehicle flies and knows, and what the station learns from its reports.
+
+A vehicle takes up a new route when it arrives: from where it is, without the tasks that it has finished meanwhile, and
+after the task that it is doing if that is still its own. After the time-out without a packet from the station it acts
+on its own.
+
+What the mission knows of a vehicle is what it reported last. Without reports for the time-out, the station assumes that
+the vehicle acts on its own, as agreed before, and gives its tasks to vehicles in contact. What the vehicle has finished
+meanwhile it reports when contact is regained. A vehicle that is still silent when it should long be back is missing: a
+damaged vehicle does not report, and is for the station one without contact.
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from paddock.errors import InvalidValueError
+from paddock.planning.coverage.shapes import InfeasibleError
+from paddock.planning.mission.contact import (
+    Bools,
+    Ints,
+    StationContact,
+    VehicleReport,
+    VehicleReports,
+    column,
+    route_key,
+)
+from paddock.planning.mission.replanning import after_task, free_at, go_home, home_route, straight_home, upset_holder
+from paddock.planning.mission.saving import loaded_fleet, saved_fleet
+from paddock.planning.mission.state import MissionChange, MissionData, PoseOf
+from paddock.planning.mission.vehicles import STATUS_ON, Drawn, MissionFleet, MissionVehicle, Status, drawn_again
+from paddock.planning.paths.path import Pose
+from paddock.planning.problem import LostLink
+from paddock.planning.routes import Route
+from paddock.planning.separation import raised
+from paddock.world.archive import typed
+from paddock.world.columns import Floats
+
+COUNTS = ("number", "finished", "acknowledged")
+
+
+class Onboard:
+    """What the vehicles know, in the order of the mission's vehicles."""
+
+    def __init__(self, state: MissionData, rules: LostLink) -> None:
+        self.state, self.rules = state, rules
+        self.fleet = MissionFleet()  # their routes and progress
+        self.done: list[list[str]] = []  # the tasks that each has finished, in order
+        self.number: Ints = np.zeros(0, np.int64)  # of the last route that has arrived; 0: none
+        self.alone: Bools = np.zeros(0, bool)  # acts on its own since the time-out
+        self.heard: Floats = np.zeros(0)  # s, when a packet of the station arrived last
+        self.finished: Ints = np.zeros(0, np.int64)  # number of `done`
+        self.acknowledged: Ints = np.zeros(0, np.int64)  # of which the station has acknowledged
+
+    def grow(self) -> None:
+        """Add the vehicles that have joined the mission."""
+        new = self.state.fleet.list[len(self.fleet.list) :]
+        for vehicle in new:
+            self.fleet.add(vehicle.spec)
+            self.done.append([])
+        if new:
+            more = len(new)
+            for name in COUNTS:
+                setattr(self, name, np.append(getattr(self, name), np.zeros(more, np.int64)))
+            self.alone = np.append(self.alone, np.zeros(more, bool))
+            self.heard = np.append(self.heard, np.full(more, self.state.time))
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether no vehicle is under way."""
+        return not np.isfinite(self.fleet.due).any()
+
+    def advance(self, time: float, progress: Floats, travelled: Floats, tolerance: float) -> None:
+        """Take the progress (m) of all vehicles; those at the end of a leg begin the next."""
+        all_ = self.fleet
+        all_.progress[:], all_.travelled[:] = progress, travelled
+        for row in np.flatnonzero((all_.progress >= all_.due - tolerance) & (time >= all_.gate)).tolist():
+            vehicle = all_.list[row]
+            while all_.progress[row] >= all_.due[row] - tolerance and time >= all_.gate[row]:
+                leg = vehicle.route.legs[vehicle.leg]
+                if leg.kind == "coverage" and str(leg.task) not in self.done[row]:
+                    self.done[row].append(str(leg.task))
+                    self.finished[row] += 1
+                all_.enter(vehicle, vehicle.leg + 1)
+            _set_status(vehicle)
+
+    def report(self, rows: Ints, time: float, charge: Floats, poses: Floats) -> VehicleReports:
+        """Return the reports of vehicles (k,) at a time (s), with their charges (k,) and poses (k, 4)."""
+        own = self.number[rows], self.alone[rows], self.fleet.progress[rows], self.fleet.travelled[rows]
+        return VehicleReports(rows, np.full(len(rows), time), *own, charge, poses, self.finished[rows])
+
+    def take_up(self, row: int, number: int, drawn: Drawn, pose: Pose) -> bool:
+        """Follow a route that has arrived, from a pose; return whether it is newer than the present one."""
+        vehicle = self.fleet.list[row]
+        if number <= self.number[row] or vehicle.status == "damaged":
+            return False
+        vehicle.spec = raised(vehicle.spec, drawn.spec.lift)
+        try:
+            route, drawn = self._from_here(vehicle, drawn, pose)
+        except InfeasibleError:  # it keeps its route
+            return False
+        self.fleet.follow(vehicle, route, drawn)
+        _set_status(vehicle)
+        self.number[row], self.alone[row] = number, False
+        return True
+
+    def take_agreed(self, contact: StationContact, time: float, poses: PoseOf) -> list[int]:
+        """Follow the routes that vehicles have negotiated, when that has ended; return the rows of new ones."""
+        due = [row for row, (_, at) in sorted(contact.agreed.items()) if at <= time]
+        found = []
+        for row in sorted(due):
+            number, _ = contact.agreed.pop(row)
+            drawn = contact.issued.get(row, {}).get(number)
+            if drawn is not None and self.take_up(row, number, drawn, poses(row)):
+                found.append(row)
+        return found
+
+    def _from_here(self, vehicle: MissionVehicle, drawn: Drawn, pose: Pose) -> tuple[Route, Drawn]:
+        """Return a route as the vehicle flies it from a pose, and its inputs."""
+        state, known, done = self.state, self.state.known, self.done[vehicle.row]
+        new, old = ({known[v].name: v for v in drawn_versions(one)} for one in (drawn, vehicle.drawn))
+        doing, rest, now = vehicle.doing, None, free_at(state, vehicle, pose)
+        if doing is not None and new.get(doing) == old[doing]:
+            _, now, rest = after_task(state, self.fleet, vehicle, new.pop(doing))
+        order = tuple(version for name, version in new.items() if name not in done)
+        spec = replace(drawn.spec, pose=now.pose, ready=now.ready, range=now.range, under_way=now.under_way)
+        mine = Drawn(spec, order, drawn.zones, rest)
+        with suppress(InfeasibleError):
+            return drawn_again(state.problem, known, state.chart, mine), mine
+        return drawn_again(state.problem, known, state.chart, drawn), drawn
+
+    def act_alone(self, time: float, charge: Floats | None, poses: PoseOf) -> list[int]:
+        """Let vehicles return or hold after the time-out, or return with a low battery; return their rows."""
+        silent, state = time - self.heard, self.state
+        low = np.zeros(len(silent), bool)
+        if charge is not None:
+            low = (silent > self.rules.lost_after) & (charge < state.setup.battery_reserve)
+        due = low | ((silent > self.rules.timeout) & (self.rules.action != "continue"))
+        under_way = np.isfinite(self.fleet.due)
+        holding = self.alone & ~under_way & self.fleet.marked("transit")
+        found = []
+        for row in np.flatnonzero((due & ~self.alone & under_way) | (low & holding)).tolist():
+            vehicle = self.fleet.list[row]
+            self.alone[row] = True
+            holds = self.rules.action == "hold" and not low[row]
+            why = "it holds" if holds else "it returns: its battery is low" if low[row] else "it returns"
+            state.report("lost_link", vehicle, detail=why)
+            here = free_at(state, vehicle, poses(row))
+            if holds:
+                self.stop(row, replace(vehicle.spec, pose=poses(row)))
+                vehicle.status = "transit"
+            else:
+                zones = vehicle.drawn.zones
+                drawn = Drawn(here, (), zones)
+                try:
+                    route = home_route(state, here, tuple(state.chart[k] for k in zones))
+                except InfeasibleError as error:
+                    route, drawn = straight_home(state, vehicle, here, str(error))
+                self.fleet.follow(vehicle, route, drawn)
+                _set_status(vehicle)
+            found.append(row)
+        return found
+
+    def stop(self, row: int, spec: Any) -> None:
+        """Leave a vehicle without a route, at the pose of `spec`."""
+        vehicle = self.fleet.list[row]
+        self.fleet.follow(vehicle, Route(vehicle.name, (), vehicle.spec.speed), Drawn(spec, (), ()))
+
+    def damage(self, row: int) -> None:
+        """Disable a vehicle permanently: it neither reports nor receives; the station is not informed."""
+        vehicle = self.fleet.list[row]
+        if vehicle.status != "damaged":
+            self.state.report("damage", vehicle, vehicle.doing)
+            self.stop(row, vehicle.drawn.spec)
+            vehicle.status = "damaged"
+
+    def save(self) -> dict[str, Any]:
+        """Return the state."""
+        return {
+            **saved_fleet(self.fleet, self.state.setup),
+            "done": [list(tasks) for tasks in self.done],
+            "alone": self.alone.astype(np.uint8),
+            **{name: getattr(self, name).copy() for name in ("number", "heard", "acknowledged")},
+        }
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Load what `save` returned; the mission must be restored first."""
+        self.fleet = loaded_fleet(self.state, saved)
+        count = len(self.fleet.list)
+        self.done = typed(list[list[str]], saved["done"], "finished tasks")
+        if count != len(self.state.fleet.list) or len(self.done) != count:
+            raise InvalidValueError("the saved routes of vehicles do not fit the vehicles of the mission")
+        for name in (name for tasks in self.done for name in tasks):
+            if name not in self.state.tasks:
+                raise InvalidValueError(f"saved reports of vehicles name an unknown task {name!r:.60}")
+        self.alone = column(saved, "alone", count, np.uint8).astype(bool)
+        self.number, self.acknowledged = (column(saved, name, count, np.int64) for name in ("number", "acknowledged"))
+        self.heard = column(saved, "heard", count, np.float64)
+        self.finished = np.array([len(tasks) for tasks in self.done], np.int64)
+
+
+def drawn_versions(drawn: Drawn) -> tuple[int, ...]:
+    """Return the versions of the tasks of a route, the one in progress first."""
+    return drawn.order if drawn.rest is None else (drawn.rest.task, *drawn.order)
+
+
+def _set_status(vehicle: MissionVehicle) -> None:
+    """Set the status of a vehicle by its leg."""
+    leg = vehicle.current
+    vehicle.status = STATUS_ON[leg.kind] if leg is not None else (vehicle.at_rest if vehicle.travelled > 0 else "idle")
+
+
+def take_reports(
+    state: MissionData, contact: StationContact, onboard: Onboard, reports: VehicleReports, tolerance: float
+) -> MissionChange:
+    """Take the reports that have arrived; return what they change. A report that a newer one has overtaken is ignored.
+
+    `onboard` has what reports refer to: routes and finished tasks.
+    """
+    reports = _newest(contact, reports)
+    rows, late = reports.rows, contact.lost[reports.rows]
+    notable = _notable(state, contact, reports, tolerance)
+    contact.seen[rows], contact.stamp[rows], contact.charge[rows] = state.time, reports.sent, reports.charge
+    contact.poses[rows], state.fleet.travelled[rows] = reports.poses, reports.travelled
+    steady = ~notable & (reports.number == contact.number[rows])
+    state.fleet.progress[rows[steady]] = reports.progress[steady]
+    change = MissionChange()
+    for k in np.flatnonzero(notable).tolist():
+        report = reports.at(k)
+        if late[k]:
+            contact.lost[report.row] = False
+            state.report("contact_regained", state.fleet.list[report.row])
+        contact.confirm(report.row, report.number)
+        if report.number == contact.number[report.row]:
+            _follow_report(state, contact, onboard, report, tolerance)
+        _complete_reported(state, contact, onboard, report, change, bool(late[k]))
+    change.contacts = len(change.causes)
+    return change
+
+
+def _newest(contact: StationContact, reports: VehicleReports) -> VehicleReports:
+    """Return the newest report of each vehicle, unless the station has a newer one."""
+    rows, count = reports.rows, len(reports.rows)
+    order = np.lexsort((-np.arange(count), reports.sent, rows))
+    last = order[np.append(np.diff(rows[order]) != 0, True)]
+    last.sort()
+    return reports.chosen(last[reports.sent[last] > contact.stamp[rows[last]]])
+
+
+def _notable(state: MissionData, contact: StationContact, reports: VehicleReports, tolerance: float) -> Bools:
+    """Return which reports change more than position and progress."""
+    rows, fleet = reports.rows, state.fleet
+    key = route_key(reports.number, reports.alone)
+    other = reports.alone | contact.assumed[rows] | (contact.known[rows] != key)
+    passed = (reports.progress >= fleet.due[rows] - tolerance) & (state.time >= fleet.gate[rows])
+    found = contact.lost[rows] | (reports.finished > contact.finished[rows])
+    if contact.issued:
+        found |= np.isin(rows, list(contact.issued))
+    return np.asarray(found | ((reports.number == contact.number[rows]) & (other | passed)))
+
+
+def _follow_report(
+    state: MissionData, contact: StationContact, onboard: Onboard, report: VehicleReport, tolerance: float
+) -> None:
+    """Take the progress of a vehicle that has the newest route; one that acts on its own gets another."""
+    row, key = report.row, route_key(report.number, report.alone)
+    vehicle, flown = state.fleet.list[row], onboard.fleet.list[row]
+    if report.alone and not contact.assumed[row]:
+        _give_back(state, contact, vehicle)
+    if contact.assumed[row]:
+        contact.waiting.setdefault(row, False)
+        if not report.alone:  # its tasks are no longer its own
+            return
+    if contact.known[row] != key and key == route_key(int(onboard.number[row]), bool(onboard.alone[row])):
+        contact.known[row] = key
+        if flown.route.legs:
+            state.begin(vehicle, flown.route, flown.drawn)
+        else:
+            state.fleet.follow(vehicle, flown.route, flown.drawn)
+            state.become(vehicle, flown.status)
+    if contact.known[row] == key:
+        state.fleet.progress[row] = report.progress
+        state.pass_legs(vehicle, tolerance)
+
+
+def _complete_reported(
+    state: MissionData,
+    contact: StationContact,
+    onboard: Onboard,
+    report: VehicleReport,
+    change: MissionChange,
+    late: bool,
+) -> None:
+    """Mark the tasks as completed that a vehicle reports for the first time."""
+    row, vehicle = report.row, state.fleet.list[report.row]
+    done, upset = onboard.done[row][int(contact.finished[row]) : report.finished], MissionChange()
+    contact.finished[row] = max(int(contact.finished[row]), report.finished)
+    for task in done:
+        job = state.tasks[task]
+        if job.state == "completed" or job.removed:
+            continue
+        if job.vehicle != vehicle.name:
+            upset_holder(state, task, upset, f"{vehicle.name} has completed it")
+        job.state, job.vehicle, job.completed, job.doing, job.reason = "completed", vehicle.name, state.time, False, ""
+        state.report("completed", vehicle, task, "reported late" if late else "")
+    if upset.dirty:  # others are on their way to these tasks
+        change.dirty |= upset.dirty
+        change.aborted |= upset.aborted
+        change.causes.append(f"reports of {vehicle.name}")
+
+
+def update_contacts(state: MissionData, contact: StationContact) -> None:
+    """Report contacts that are lost; after the time-out give the tasks of their vehicles to others."""
+    silent = state.time - contact.seen
+    gone = ~contact.lost & (silent > contact.rules.lost_after)
+    contact.lost |= gone
+    for row in np.flatnonzero(gone).tolist():
+        state.report("contact_lost", state.fleet.list[row])
+    if contact.rules.action != "continue":
+        _assume_alone(state, contact, silent)
+    under_way = np.isfinite(state.fleet.due)
+    overdue = contact.lost & under_way & (state.time > state.fleet.route_until + contact.rules.timeout)
+    for row in np.flatnonzero(overdue).tolist():
+        vehicle = state.fleet.list[row]
+        _give_back(state, contact, vehicle)
+        _stop(state, vehicle, "missing")
+
+
+def _assume_alone(state: MissionData, contact: StationContact, silent: Floats) -> None:
+    """Give the tasks of vehicles to others that were silent (s) for the time-out."""
+    for row in np.flatnonzero(~contact.assumed & (silent > contact.rules.timeout)).tolist():
+        vehicle = state.fleet.list[row]
+        resting = vehicle.current is None
+        _give_back(state, contact, vehicle)
+        if resting:
+            continue
+        if contact.rules.action == "hold":
+            _stop(state, vehicle, "transit")
+        else:
+            go_home(state, vehicle, contact_pose(contact, row))
+
+
+def _stop(state: MissionData, vehicle: MissionVehicle, status: Status) -> None:
+    """Leave a vehicle without a route, as far as the station knows."""
+    state.fleet.follow(vehicle, Route(vehicle.name, (), vehicle.spec.speed), Drawn(vehicle.spec, (), ()))
+    state.become(vehicle, status)
+
+
+def _give_back(state: MissionData, contact: StationContact, vehicle: MissionVehicle) -> None:
+    """Take the tasks from a vehicle that acts on its own, or is assumed to."""
+    contact.assumed[vehicle.row], contact.known[vehicle.row] = True, -1
+    count = len(vehicle.ahead) + bool(vehicle.doing)
+    if not count:
+        return
+    state.report("given_back", vehicle, detail="1 task" if count == 1 else f"{count} tasks")
+    state.release(vehicle, f"contact with its vehicle {vehicle.name} was lost", lasting=True)
+    if state.setup.replan:
+        contact.newly_lost.append(vehicle.name)
+
+
+def replan_contacts(state: MissionData, contact: StationContact, change: MissionChange) -> None:
+    """Replan for all contacts that were lost and regained since the last time, at most every `replan_every` s."""
+    back = [row for row in sorted(contact.waiting) if not contact.lost[row]]
+    if state.time < contact.settled or not (back or contact.newly_lost):
+        return
+    contact.settled = state.time + contact.rules.replan_every
+    for row in back:
+        change.dirty.add(row)
+        if contact.waiting.pop(row):
+            change.aborted.add(row)
+    _cause(change, [state.fleet.list[row].name for row in back], "contact with {}")
+    _cause(change, contact.newly_lost, "contact with {} lost")
+    contact.newly_lost, change.contacts = [], len(change.causes)
+
+
+def _cause(change: MissionChange, names: list[str], form: str) -> None:
+    """Add a cause of replanning that names the first of some vehicles."""
+    if names:
+        change.causes.append(form.format(names[0] + (f" and {len(names) - 1} more" if len(names) > 1 else "")))
+
+
+def postpone(contact: StationContact, change: MissionChange) -> None:
+    """Keep new routes of vehicles whose contact is lost for when it is regained."""
+    for row in sorted(change.dirty):
+        if row < len(contact.lost) and contact.lost[row]:
+            contact.waiting[row] = contact.waiting.get(row, False) or row in change.aborted
+            change.dirty.discard(row)
+            change.aborted.discard(row)
+
+
+def contact_pose(contact: StationContact, row: int) -> Pose:
+    """Return where a vehicle was when it reported last."""
+    x, y, z, heading = contact.poses[row].tolist()
+    return x, y, z, heading

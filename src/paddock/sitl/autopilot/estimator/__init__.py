@@ -1,1 +1,0 @@
-"""The state estimator: an extended Kalman filter, compiled; `estimator.py` is its interface."""

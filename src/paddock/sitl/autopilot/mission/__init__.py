@@ -1,1 +1,0 @@
-"""Missions: the items that are accepted, their order, and the targets they give to AUTO."""

@@ -1,0 +1,195 @@
+"""The entries of vehicles (commands, adding and removing, behaviours, synchronous control) and of their mission."""
+
+from typing import Annotated, Any, Protocol
+
+from annotated_types import Ge, Len
+
+from paddock.wire.operations import arguments as a
+from paddock.wire.operations import results as r
+from paddock.wire.operations.operation import entry
+
+
+class VehicleOperations(Protocol):
+    """Vehicles."""
+
+    # vehicles --------------------------------------------------------------------------------------------------------
+
+    @entry("post", rpc="set_control", zmq="Command")
+    def command(
+        self,
+        target: a.Target,
+        inputs: Annotated[a.Tree, a.InRpc("inputs", a.Members), "input -> value"],
+        at_tick: Annotated[a.AtTick, a.InRpc()] = None,
+        timeout: Annotated[
+            Annotated[float, Ge(0.0)] | None, "simulated s until the failsafe acts; null: that of its entry"
+        ] = None,
+    ) -> None:
+        """Set inputs of a vehicle, or of a fleet with arrays of its length; inputs that are not named stay."""
+
+    @entry("post", rpc="drive")
+    def drive(
+        self,
+        target: a.Target,
+        driving: Annotated[bool, "false: release"] = True,
+        take_over: Annotated[bool, "drive even if another client does"] = False,
+    ) -> None:
+        """Drive a vehicle alone, or release it; a driven vehicle refuses commands of other clients."""
+
+    @entry("post", zmq="Command")
+    def command_many(self, ids: Any, inputs: a.Tree, timeout: float | None = None) -> None:
+        """Set inputs of vehicles given by id, with arrays of the same length; all of them or none."""
+
+    @entry("post", zmq="Call")
+    def place(
+        self,
+        target: a.Target,
+        pose: Annotated[Any, "x, y, z (m) and yaw (rad); of a fleet (n, 4)"],
+        speed: Annotated[Any, "m/s; of a fleet also (n,)"] = 0.0,
+        at_tick: a.AtTick = None,
+    ) -> None:
+        """Move a vehicle, or every vehicle of a fleet, to a pose as if it started there."""
+
+    @entry("hub", rpc="set_fpv_control")
+    def set_fpv_control(
+        self,
+        vehicle: a.Vehicle,
+        throttle: Annotated[float | None, "0 to 1"] = None,
+        roll: Annotated[float | None, "-1 to 1, + right"] = None,
+        pitch: Annotated[float | None, "-1 to 1, + forward"] = None,
+        yaw: Annotated[float | None, "-1 to 1, + left"] = None,
+        flight_mode: Annotated[a.Text | None, "e.g. acro, angle, position"] = None,
+    ) -> r.Moment:
+        """Set the sticks and the mode of a drone; those that are not named stay."""
+
+    @entry("hub", rpc="arm_drone")
+    def arm_drone(self, vehicle: a.Vehicle, armed: Annotated[bool, "whether its motors may turn"]) -> r.Moment:
+        """Arm or disarm a drone."""
+
+    @entry("post", zmq="Call", slow=True)
+    def spawn(self, entry: Annotated[a.Tree, "an entry of a scenario's `vehicles`"]) -> str:
+        """Add vehicles of models that are installed or in use; return their name."""
+
+    @entry("post", slow=True)
+    def spawn_all(self, entries: list[a.Tree]) -> list[str]:
+        """Add several entries, all or none; return their names."""
+
+    @entry("hub", rpc="spawn_robots", slow=True)
+    def spawn_robots(
+        self,
+        robots: Annotated[
+            list[a.Robot],
+            Len(1, a.MOST_ROBOTS),
+            a.FIRST,
+            "the vehicles, all or none; neighbours in the list that differ only in pose and have consecutive ids, or "
+            "none, become one fleet",
+        ],
+        frame: a.AxesArgument = "enu",
+    ) -> r.Spawned:
+        """Add vehicles; return their names and ids, in the order given."""
+
+    @entry("hub", rpc="spawn_fpv_drone")
+    def spawn_fpv_drone(
+        self,
+        vehicle_id: Annotated[a.Id | None, "its id; null: the next free one"] = None,
+        drone_preset: Annotated[a.Text | None, "preset of the model quad; null: its default"] = None,
+        name: Annotated[a.Text | None, "unique; null: made from the model"] = None,
+        x: Annotated[float, "position"] = 0.0,
+        y: Annotated[float, "position"] = 0.0,
+        z: Annotated[float, "position"] = 0.0,
+        yaw: Annotated[float, "heading, rad"] = 0.0,
+        frame: a.AxesArgument = "enu",
+    ) -> r.SpawnedDrone:
+        """Add a quadrotor, disarmed and in angle mode; return its name and id."""
+
+    @entry("change", rpc="remove_vehicle", zmq="Call", shows=True)
+    def remove(self, target: a.Target) -> None:
+        """Remove a vehicle or a fleet."""
+
+    @entry("change", rpc="clear_all_robots", shows=True)
+    def clear(self) -> r.Removed:
+        """Remove all vehicles; return how many there were."""
+
+    # behaviours ------------------------------------------------------------------------------------------------------
+
+    @entry("post", rpc="give_order", zmq="Call", client="behaviours.override", slow=True)
+    def order(
+        self,
+        target: Annotated[
+            str | int | Annotated[list[str | int], a.Listed],
+            a.InRpc("vehicles", a.Overridden),
+            "a name, an id, or a list of them",
+        ],
+        behaviour: a.Behaviour,
+    ) -> None:
+        """Override the behaviour of vehicles."""
+
+    @entry("read", rpc="get_orders", zmq="Call", answer="orders", client="behaviours.overrides")
+    def orders(self) -> list[r.OrderTree]:
+        """Return the overrides in effect: ids (in JSON-RPC as [first, count]), name and options of the behaviour."""
+
+    @entry("read", rpc="get_routes", zmq="Call", answer="routes", client="behaviours.routes")
+    def routes(self) -> list[r.RouteTree]:
+        """Return the paths and points that vehicles follow, in m east, north and up."""
+
+    # synchronous control ---------------------------------------------------------------------------------------------
+
+    @entry("post", zmq="SetMode")
+    def claim(self, vehicles: list[str]) -> dict[str, Any]:
+        """Wait for this client's commands for these vehicles at every barrier; return how the simulation waits."""
+
+    @entry("post", zmq="SetMode")
+    def release(self) -> None:
+        """Release all vehicles of this client's claim."""
+
+    @entry("post", zmq="Control")
+    def control(self, tick: a.Count, commands: dict[str, a.Tree]) -> int:
+        """Answer the control request of a tick; return that tick."""
+
+    @entry("post", zmq="Control")
+    def control_unasked(self, tick: a.Count, commands: dict[str, a.Tree]) -> None:
+        """Answer the control request of a tick without waiting; a refusal is pushed as `refused`."""
+
+
+class MissionOperations(Protocol):
+    """The mission."""
+
+    @entry("read", rpc="get_mission", answer="mission")
+    def mission(self) -> r.MissionTree | None:
+        """Return the mission, in m east and north; null without one."""
+
+    @entry("read", zmq="Call", client="mission.view", slow=True)
+    def mission_view(self) -> dict[str, Any] | None:
+        """Return the mission with progress, figures and log; null without one."""
+
+    @entry("post", rpc="add_task", zmq="Call", client="mission.add_task", slow=True)
+    def add_task(self, task: Annotated[a.Tree, "as in a scenario's mission.tasks"]) -> None:
+        """Add a task to the mission."""
+
+    @entry("post", rpc="move_task", zmq="Call", client="mission.move_task", slow=True)
+    def move_task(
+        self,
+        name: Annotated[a.Text, "the task"],
+        x: Annotated[a.Coordinate, "m east"],
+        y: Annotated[a.Coordinate, "m north"],
+    ) -> None:
+        """Move a task of the mission."""
+
+    @entry("post", rpc="remove_task", zmq="Call", client="mission.remove_task", slow=True)
+    def remove_task(self, name: Annotated[a.Text, "the task"]) -> None:
+        """Remove a task from the mission."""
+
+    @entry("post", rpc="add_zone", zmq="Call", client="mission.add_zone", slow=True)
+    def add_zone(self, zone: Annotated[a.Tree, "a no-fly zone, as in a scenario's mission.zones"]) -> None:
+        """Add a no-fly zone to the mission."""
+
+    @entry("post", rpc="remove_zone", zmq="Call", client="mission.remove_zone", slow=True)
+    def remove_zone(self, name: Annotated[a.Text, "the zone"]) -> None:
+        """Open a no-fly zone of the mission again."""
+
+    @entry("post", zmq="Call", client="mission.add_vehicle", slow=True)
+    def add_vehicle(self, entry: Annotated[a.Tree, "an entry of a scenario's `vehicles`"]) -> None:
+        """Add vehicles of models that are installed or in use to the mission."""
+
+    @entry("post", rpc="damage_vehicle", zmq="Call", client="mission.damage", slow=True)
+    def damage(self, vehicle: a.Vehicle) -> None:
+        """Disable a vehicle of the mission permanently; others take over its tasks."""
