@@ -14,6 +14,7 @@ from paddock.compute.philox import signed, uniforms
 from paddock.compute.twin import vectorised
 from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE, every
+from paddock.engine.radio.denied import sensed, steady_jamming
 from paddock.engine.radio.service_counts import ServiceCounts
 from paddock.engine.radio.silent import among
 from paddock.engine.radio.turns import turn_ticks, turns_by
@@ -35,7 +36,7 @@ from paddock.radio.disturbances import (
 )
 from paddock.radio.heard import FleetHeard
 from paddock.radio.link_update import LinkUpdate
-from paddock.radio.links import BANDWIDTH, BURST, DUTY, MODULATION, OWNER, SENSITIVITY, SHARE, SPREAD, Links
+from paddock.radio.links import BANDWIDTH, DUTY, MODULATION, OWNER, SPREAD, Links
 from paddock.radio.messages import EVERYONE, Messages
 from paddock.radio.network import Graph, Ints, Network, component_labels, graph_of
 from paddock.radio.paths import PathTables
@@ -52,7 +53,6 @@ JITTER = 0.5  # of the period of beacons: the largest offset
 PARTS_SHOWN = 20  # of splits and joins at one update; a last one counts the rest
 FEW = 1000  # radios up to which the network is watched at every update; more: once per second
 BEACON_ROWS = 10  # of a pose: position, quaternion, velocity
-ABOVE_SENSE = 20.0  # dB: of energy over a packet's preamble, as in IEEE 802.11
 LONGEST_NAME = 1000  # of a vehicle
 CONTENTS = ("text", "bytes")  # how a log holds the contents of a message
 
@@ -68,15 +68,6 @@ class RadioView(NamedTuple):
     number_of: Callable[[str | int], int]
     tick: int
     silent: Any  # (n,) whether radios neither transmit nor receive
-
-
-def sensed(radios: Radios, section: MessagesSection) -> Floats:
-    """Return the powers (dBm) from which on the channel is busy for each radio, (2, n): of packets, and of energy."""
-    n = radios.n
-    if section.sharing != "csma":
-        return np.full((2, n), np.inf)
-    sense = radios.table[SENSITIVITY, :n] if section.sense is None else np.full(n, section.sense)
-    return np.stack([sense, sense + ABOVE_SENSE if section.energy is None else np.full(n, section.energy)])
 
 
 def devices_of(radios: Radios, section: MessagesSection) -> Devices:
@@ -210,10 +201,9 @@ class MessageStage:
     def _paths(self, view: RadioView) -> AirLinks:
         links, rules = view.links, self.messages.rules
         anchor = self.messages.slot_at(max(links.tick, 0) / self.rate)
-        steady = np.maximum(links.jamming - links.bursts[BURST] * links.bursts[SHARE], 0.0)
         senses = self.section.sharing == "csma"
         sense, energy = vectorised(power_ratio)(self._sensed) if senses else self._sensed
-        denied = denied_slots(links.bursts, steady, energy, rules.slot, rules.difs, anchor)
+        denied = denied_slots(links.bursts, steady_jamming(links), energy, rules.slot, rules.difs, anchor)
         given = view.radios.table, links, self._others(view), self._placed[:3], sense, energy
         return air_links(*given, view.update.least, denied)
 
