@@ -278,7 +278,7 @@ function shares(budget: LinkBudgetTree): [string, number][] {
   return rows.filter(([label, share]) => share > 0 || label === "packet error rate");
 }
 
-function BudgetTable({ budget }: { budget: LinkBudgetTree }) {
+export function BudgetTable({ budget }: { budget: LinkBudgetTree }) {
   return (
     <dl class="link-budget">
       {ROWS.filter(([name]) => isShown(name, budget)).map(([name, label, unit, digits, sign]) => {
