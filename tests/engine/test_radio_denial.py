@@ -54,7 +54,7 @@ def test_a_jammer_above_the_threshold_denies_the_channel(messages: dict[str, Any
     with two_stations({}, lifetime=0.5, **messages) as sim:
         assert sim.radio.links().jamming == pytest.approx(10.0**-6.805, rel=0.005)
         lost = sim.radio.link("a", "b").per
-        assert 0.02 < lost < 0.1
+        assert lost == 1.0 if denied else 0.02 < lost < 0.1
         talk(sim, 4.0, bits=8192 - 272)
         traffic = sim.radio.traffic()
         if denied:
@@ -284,3 +284,116 @@ def test_collisions_of_beacons_are_independent(rate: float, clock: int) -> None:
         found = int(sim.engine.radio.messages.messages.air.counts[BEACONS_HEARD, 1])
         assert sim.radio.traffic()["transmitted"] == pytest.approx(3 * count, abs=3)
         assert found / (2 * count) == pytest.approx(1.0 - 2.0 * part + part**2, abs=0.03)
+
+
+# what shows that the channel is denied -----------------------------------------------------------------------------
+
+
+def beside(power: float = 10.0, **messages: Any) -> dict[str, Any]:
+    """Return a vehicle 8 m from a station, and a jammer 60 m away that is 27 dB weaker than their signals."""
+    return {
+        "clock": {"rate": 100},
+        "radio": {
+            "types": {"t": {"bandwidth": 2e6, "bit_rate": 1e6}},
+            "stations": [{"name": "base", "position": [0, 0, 6], "radio": "t"}],
+            "jammers": [{"name": "red", "kind": "spot", "position": [0, 60, 6], "power": power, "enabled": False}],
+            "messages": messages,
+        },
+        "vehicles": [
+            {"name": "dot", "model": "point", "pose": [8, 0, 6, 0], "radio": "t", "via": "radio"},
+        ],
+    }
+
+
+def shown(sim: Simulation) -> dict[str, float]:
+    vehicle = sim.snapshot()["dot"]
+    return {name: float(vehicle[f"radio.{name}"]) for name in ("contact", "jammed", "links", "uplink")}
+
+
+def test_indicators_show_that_the_channel_is_denied() -> None:
+    """10 dBm at 60.5 m are -65.7 dBm, above -70 dBm (20 dB above the sensitivity); links have 27.5 dB."""
+    with paddock.load(beside()) as sim:
+        sim.step(20)
+        before = sim.radio.link("dot", "base")
+        assert before.up and before.denied == 0.0 and before.throughput == pytest.approx(1e6)
+        assert "channel" not in str(before)
+        assert shown(sim)["contact"] == 1.0 and sim.radio.network().connected
+        sim.radio.jammers.set("red", on=True)
+        sim.step(20)
+        sim.command("dot", vx=1.0)
+        sim.step(100)
+        budget = sim.radio.link("dot", "base")
+        assert shown(sim) == {"contact": 0.0, "jammed": 1.0, "links": 0.0, "uplink": -100.0}
+        assert not sim.radio.network().connected and sim.radio.network().path("base", "dot")[0] == []
+        assert sim.radio.commands("dot").delivered == 0 and sim.radio.traffic()["no_route"] == 1
+        events = {(one.kind, one.subject, one.detail) for one in sim.events.since()}
+        assert {("jammed", "dot", "red"), ("jammed", "base", "red")} <= events
+        assert ("link_down", "base", "dot") in events or ("link_down", "dot", "base") in events
+        assert (budget.up, budget.mismatch, budget.denied) == (False, "channel denied", 1.0)
+        assert (budget.per, budget.throughput, budget.capacity) == (1.0, 0.0, 0.0)
+        assert budget.sinr == pytest.approx(27.5, abs=0.1)
+        assert budget.denying == pytest.approx(-65.68, abs=0.05) and budget.energy == pytest.approx(-70.0)
+        text = str(budget)
+        assert "dot -> base: down (channel denied)" in text and "denies the channel from         -70.00 dBm" in text
+        assert sim.radio.report().jammed == 2
+        sim.radio.jammers.set("red", on=False)
+        sim.step(20)
+        assert shown(sim)["contact"] == 1.0 and sim.radio.link("dot", "base").up
+
+
+@pytest.mark.parametrize(
+    ("power", "messages"),
+    [(5.0, {}), (10.0, {"sharing": "aloha"}), (10.0, {"energy": -60.0}), (10.0, {"sense": -80.0})],
+)
+def test_links_stay_up_where_jammers_do_not_deny_the_channel(power: float, messages: dict[str, Any]) -> None:
+    with paddock.load(beside(power, **messages)) as sim:
+        sim.radio.jammers.set("red", on=True)
+        sim.step(20)
+        sim.command("dot", vx=1.0)
+        sim.step(20)
+        assert shown(sim)["contact"] == 1.0 and shown(sim)["jammed"] == 0.0 and sim.radio.commands("dot").delivered == 1
+        budget = sim.radio.link("dot", "base")
+        assert budget.up and (budget.denied, budget.denying, budget.energy) == (0.0, 0.0, 0.0)
+
+
+def test_a_budget_has_the_share_of_time_that_bursts_deny() -> None:
+    """Pulses of 4 ms every 10 ms, and DIFS and a slot after each, of which a saturated sender has the rest."""
+    pulses = {"kind": "pulsed", "period": 0.01, "duty": 0.4}
+    with two_stations(pulses, energy=-75.0) as sim:
+        sim.step(10)
+        budget = sim.radio.link("a", "b")
+        assert budget.denied == pytest.approx(0.4 + (DIFS + 1) * SLOT / 0.01, abs=1e-4)
+        assert budget.throughput == pytest.approx(1e6 * (1.0 - budget.denied) * (1.0 - budget.per), rel=1e-9)
+        assert budget.energy == pytest.approx(-75.0) and budget.denying == pytest.approx(-68.05, abs=0.01)
+
+
+def test_links_of_radios_off_the_channel_are_saved_and_crafted_ones_refused() -> None:
+    with paddock.load(beside()) as sim, paddock.load(beside()) as other:
+        sim.radio.jammers.set("red", on=True)
+        sim.step(25)
+        blob = sim.save()
+        sim.step(30)
+        other.restore(blob)
+        assert shown(other)["jammed"] == 1.0 and other.radio.report().jammed == 2
+        other.step(30)
+        assert other.state_hash() == sim.state_hash()
+        tree = unpack(blob)
+        tree["radio"]["links"]["up"][:] = 1
+        with pytest.raises(PaddockError, match="off the channel"):
+            other.restore(pack(tree))
+
+
+def test_neighbours_of_a_radio_off_the_channel_are_not_jammed() -> None:
+    """The jammer denies the channel to p[0] alone: the others hear each other, and one of them is a way to nowhere."""
+    radio = {
+        "types": {"t": {"bandwidth": 2e6, "bit_rate": 1e6, "power": 20.0}},
+        "jammers": [{"name": "red", "kind": "spot", "position": [0, 300, 0], "power": 20}],
+        "messages": {"energy": -70.5},
+    }
+    poses = [[0, 0, 0, 0], [0, -200, 0, 0], [0, -210, 0, 0]]
+    fleet = {"name": "p", "model": "point", "count": 3, "spawn": {"poses": poses}, "radio": "t"}
+    with paddock.load({"clock": {"rate": 100}, "radio": radio, "vehicles": [fleet]}) as sim:
+        sim.step(20)
+        assert sim.snapshot().fleet("p")["radio.jammed"].tolist() == [1.0, 0.0, 0.0]
+        assert sim.radio.network().components == [["p[1]", "p[2]"], ["p[0]"]]
+        assert [one.subject for one in sim.events.since() if one.kind == "jammed"] == ["p[0]"]

@@ -446,3 +446,61 @@ def test_rates_above_that_of_the_clock_are_refused() -> None:
         assert sim.radio.report().rate == 100.0
     with loaded(2, {"rate": 30}) as sim:
         assert sim.radio.report().rate == pytest.approx(100 / 3)
+
+
+def chain(poses: list[list[float]]) -> Simulation:
+    """Return a station at the begin of a chain of vehicles, each of which hears its neighbours 40 m away alone."""
+    kind = {"power": 0, "sensitivity": -75, "bandwidth": 2e6, "bit_rate": 1e6, "duty": 0.0}
+    radio = {"types": {"t": kind}, "stations": [{"name": "base", "position": [0, 0, 10], "radio": "t"}]}
+    fleet = {"name": "c", "model": "point", "count": len(poses), "spawn": {"poses": poses}, "radio": "t"}
+    return paddock.load({"clock": {"rate": 100}, "radio": radio, "vehicles": [fleet]})
+
+
+def network_events(sim: Simulation) -> list[tuple[str, str, str]]:
+    found = [(one.kind, one.subject, one.detail) for one in sim.events.since()]
+    return [one for one in found if one[0].startswith("network_")]
+
+
+def test_a_removed_relay_splits_the_network_and_a_new_one_joins_it() -> None:
+    """Of five vehicles and a station the third is removed: two are left behind the gap, three before it."""
+    with chain([[40.0 * k, 0, 10, 0] for k in range(1, 6)]) as sim:
+        sim.step(20)
+        assert sim.radio.network().connected
+        sim.remove("c[2]")
+        blob = sim.save()
+        sim.step(20)
+        split = ("network_split", "c[3]", "and 1 more: is cut off from 3 radios")
+        assert network_events(sim) == [split]
+        known = sim.state_hash()
+        sim.restore(blob)
+        sim.step(20)
+        assert network_events(sim) == [split] and sim.state_hash() == known
+        sim.spawn(name="new", model="point", pose=[120, 0, 10, 0], radio="t")
+        blob = sim.save()
+        sim.step(20)
+        assert network_events(sim)[1:] == [("network_joined", "c[3]", "and 1 more: is connected with 3 radios")]
+        known = sim.state_hash()
+        sim.restore(blob)
+        sim.step(20)
+        assert sim.state_hash() == known and len(network_events(sim)) == 2
+
+
+def test_vehicles_at_the_end_of_a_chain_come_and_go_without_a_split() -> None:
+    with chain([[40.0 * k, 0, 10, 0] for k in range(1, 6)]) as sim:
+        sim.step(20)
+        sim.remove("c[4]")
+        sim.spawn(name="far", model="point", pose=[9000, 0, 10, 0], radio="t")
+        sim.step(20)
+        sim.remove("far")
+        sim.step(20)
+        assert network_events(sim) == []
+
+
+@pytest.mark.parametrize("value", [-2, 6, 100])
+def test_saved_components_that_cannot_be_are_refused(value: int) -> None:
+    with chain([[40.0 * k, 0, 10, 0] for k in range(1, 6)]) as sim:
+        sim.step(20)
+        tree = unpack(sim.save())
+        tree["radio"]["messages"]["labels"][1] = value
+        with pytest.raises(PaddockError, match="components"):
+            sim.restore(pack(tree))

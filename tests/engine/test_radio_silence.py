@@ -22,7 +22,7 @@ def scenario(**via: Any) -> dict[str, Any]:
     jammer = {"name": "red", "kind": "spot", "vehicle": "mid", "frequency": 5.8e9, "bandwidth": 1e6}
     vehicles = [
         {"name": name, "model": "point", "pose": [x, 0, 20, 0], "radio": {"type": "t", "duty": duty}}
-        for (name, x), duty in zip(PLACES.items(), (0.0, 0.3), strict=True)
+        for (name, x), duty in zip(PLACES.items(), (0.0, 0.2), strict=True)
     ]
     vehicles[1]["via"] = {"radio": "base", "telemetry": 10}
     mission: dict[str, Any] = {"altitude": 20, "separation": None}

@@ -14,6 +14,7 @@ import paddock
 from paddock.compute.threads import available_threads, limit_threads
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
+from paddock.radio.links import sinr_of
 from paddock.record import Recorder, verify
 from paddock.serve.describe import snapshot_columns
 from paddock.serve.subscribers.groups import encode_status
@@ -176,7 +177,8 @@ def test_a_follower_reacts_after_its_time() -> None:
             [view] = sim.radio.jammers()
             seen.append((sim.tick, view.frequency, view.active, bool(sim.radio.links().jamming[0] > 0.0)))
             sim.step(10)
-        assert [tick for tick, *rest in seen if rest == [5e9, 0.0, False]] == [0, 10, 20, 30]
+        assert [tick for tick, *rest in seen if rest == [5e9, 0.0, False]] == [0, 10, 20]
+        assert seen[3][:2] == (30, 2.4e9) and seen[3][2] == pytest.approx(0.5)  # from 0.35 s on
         assert [tick for tick, *rest in seen if rest == [2.4e9, 1.0, True]] == [40, 50]
 
 
@@ -508,7 +510,7 @@ def test_compiled_links_are_the_budgets_of_plain_functions() -> None:
             i, j = found[m]
             budget = sim.radio.link(sim.radio.name(j), sim.radio.name(i))
             assert budget.received == pytest.approx(links.power[m], abs=1e-9)
-            assert budget.sinr == pytest.approx(links.sinr[m], abs=1e-9)
+            assert budget.sinr == pytest.approx(sinr_of(links)[m], abs=1e-9)
             assert budget.per == pytest.approx(links.per[m], abs=1e-6) and budget.up == bool(links.up[m])
 
 
@@ -557,3 +559,44 @@ def test_the_budget_of_radios_that_cannot_decode_each_other(
         free - outside, abs=0.05
     )
     assert f"a -> b: down ({mismatch})" in str(budget)
+
+
+def noisy(jammers: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return a vehicle 150 m from a station, and a radio with a duty of 5 % beside the station."""
+    kind = {"bandwidth": 2e6, "bit_rate": 1e6}
+    radio = {
+        "types": {"noisy": {**kind, "duty": 0.05, "packet_bits": 1000}, "mesh": kind},
+        "stations": [{"name": "base", "position": [0, 0, 6], "radio": "mesh"}],
+        "jammers": jammers,
+    }
+    loud = {"name": "loud", "model": "point", "pose": [10, 0, 6, 0], "radio": "noisy"}
+    return {"radio": radio, "vehicles": [loud, {**loud, "name": "dot", "pose": [150, 0, 6, 0], "radio": "mesh"}]}
+
+
+def test_a_budget_with_collisions_is_consistent() -> None:
+    """Packets of 8192 bits take 8.192 ms, those of the other radio 1 ms: none collides for 0.95 exp(-8.192 / 19)."""
+    kept = 0.95 * np.exp(-8.192 * 0.05 / 0.95)
+    signal, noise = -63.57, 10.0 * np.log10(1.380649e-23 * 290.0 * 2e6 * 1e3) + 6.0  # dBm
+    with paddock.load(noisy([])) as sim:
+        sim.step(50)
+        budget = sim.radio.link("dot", "base")
+        assert budget.up and budget.sinr == pytest.approx(signal - noise, abs=0.01)
+        assert budget.collided == pytest.approx(1.0 - kept, rel=1e-3) and budget.per == pytest.approx(
+            1.0 - kept, rel=1e-3
+        )
+        assert budget.throughput == pytest.approx(kept * 1e6, rel=1e-3) and budget.throughput < budget.capacity
+        assert budget.interference < -290.0 and budget.burst_share == 0.0
+        assert "bursts" not in str(budget) and "packets that collide             38." in str(budget)
+        snapshot = sim.snapshot()["dot"]
+        assert snapshot["radio.uplink"] == pytest.approx(budget.sinr, abs=0.01) and snapshot["radio.signal"] == 1.0
+    with paddock.load(noisy([PULSED])) as sim:
+        sim.step(50)
+        budget = sim.radio.link("dot", "base")
+        floor = sum(10.0 ** (0.1 * one) for one in (budget.noise, budget.interference, budget.jamming))
+        assert budget.sinr == pytest.approx(budget.received - 10.0 * np.log10(floor), abs=1e-6)
+        assert budget.burst_sinr < budget.sinr - 5.0 and budget.burst_share == pytest.approx(0.1)
+        assert budget.throughput == pytest.approx((1.0 - budget.per) * 1e6) and budget.throughput < budget.capacity
+        assert "SINR in bursts" in str(budget)
+
+
+PULSED = {"name": "jp", "kind": "pulsed", "position": [0, 200, 30], "period": 0.01, "duty": 0.1, "power": 0}

@@ -164,18 +164,21 @@ def test_commands_on_their_way_are_part_of_the_state() -> None:
 
 
 def test_a_command_that_a_newer_one_has_overtaken_is_not_latched() -> None:
-    """The first waits at a relay beside a jammer; the second takes the other relay, and its timeout counts."""
+    """The first waits at a relay that senses another packet; the second takes another relay, and its timeout counts."""
     radio = {"bandwidth": 2e6, "bit_rate": 1e4, "modulation": "bpsk", "sensitivity": -95}
-    jammer = {"name": "red", "kind": "barrage", "position": [1000, -302, 20], "power": -5, "on": [[1.0, 4.0]]}
-    scenario = world({"pose": [2000.0, 0.0, 20.0, 0.0], "timeout": 2.5, "failsafe": {"vx": 0.0}}, radio, [jammer], 100)
+    scenario = world({"pose": [2000.0, 0.0, 20.0, 0.0], "timeout": 2.5, "failsafe": {"vx": 0.0}}, radio, [], 100)
     scenario["radio"]["stations"][0]["position"], scenario["radio"]["range"] = [0, 0, 20], 1200.0
-    for name, y in (("r1", -300.0), ("r2", 400.0)):
-        relay = {"name": name, "model": "point", "pose": [1000.0, y, 20.0, 0.0], "radio": "default"}
+    for name, x, y in (("r1", 1000.0, -300.0), ("r2", 1000.0, 400.0), ("talks", 1300.0, -1300.0)):
+        relay = {"name": name, "model": "point", "pose": [x, y, 20.0, 0.0], "radio": "default"}
         scenario["vehicles"].append(relay)
     with paddock.load(scenario) as sim:
         sim.step(97)
         sim.command("dot", vx=1.0)
-        sim.step(100)
+        sim.step(2)  # r1 receives it
+        sim.radio.send("talks", "*", b"", bits=30_000)  # for 3 s; r1 alone hears it
+        sim.step(50)
+        sim.place("r1", [1400.0, -300.0, 20.0, 0.0])  # out of reach of the station
+        sim.step(48)
         assert sim.radio.commands("dot").delivered == 0
         sim.command("dot", vx=-5.0)
         speeds = []

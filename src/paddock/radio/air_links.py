@@ -13,7 +13,7 @@ from paddock.compute.math import absolute, exp, sqrt
 from paddock.compute.routine import routine
 from paddock.radio.air import AirLinks, Floats, Ints
 from paddock.radio.collisions import CALM, LOAD, split_load
-from paddock.radio.denial import PARTS, TRAFFIC
+from paddock.radio.denial import CLOSED, PARTS, REPEATS, TRAFFIC
 from paddock.radio.disturbances import Disturbances
 from paddock.radio.links import (
     BITS,
@@ -52,7 +52,7 @@ def air_links(
     drop_links(links, others)
     loads, duties, waits = unsensed_loads(table, links, others, sense, energy, least)
     denied[TRAFFIC] = np.rint(waits * PARTS).astype(np.int64)
-    rows = transposed(table, links, place, sense, loads, duties)
+    rows = transposed(table, links, place, sense, loads, duties, denied)
     return AirLinks(*rows, *transposed_others(others, sense, energy), links.bursts, denied)
 
 
@@ -68,7 +68,7 @@ def _drop(links: Any, others: Any) -> None:
 
 
 def _transpose(
-    table: Any, links: Any, place: Any, sense: Any, load: Any, duty: Any
+    table: Any, links: Any, place: Any, sense: Any, load: Any, duty: Any, denied: Any
 ) -> tuple[Ints, Ints, Floats, Floats, Floats, Ints, Floats, Floats, Floats, Ints]:  # fmt: skip
     """Return the arrays of `AirLinks` of links; `load` and `duty` (m,) are those of `unsensed_loads`."""
     n, m = links.start.size - 1, links.peer.size
@@ -86,7 +86,7 @@ def _transpose(
             at = free[j]
             free[j] += 1
             receivers[at], strength[at] = i, exp(NEPERS * links.power[entry])
-            floors[at], bits[at], decodes[at] = reception_of(table, links, i, entry, strength[at])
+            floors[at], bits[at], decodes[at] = reception_of(table, links, i, entry, strength[at], denied)
             if load.size > 0:
                 loads[at], paces[at] = split_load(load[entry], duty[entry], table[GROWING, i], airtime_of(table, i))
             dx, dy, dz = place[0, i] - place[0, j], place[1, i] - place[1, j], place[2, i] - place[2, j]
@@ -117,10 +117,11 @@ def _transpose_others(others: Any, sense: Any, energy: Any) -> tuple[Ints, Any, 
     return first, receivers, powers
 
 
-def reception_of(table: Any, links: Any, i: int, entry: int, strength: float) -> tuple[float, float, int]:
+def reception_of(table: Any, links: Any, i: int, entry: int, strength: float, denied: Any) -> tuple[float, float, int]:
     """Return floor (mW), logarithm of a bit's survival and `decodes`, as in `AirLinks`, of a link of receiver i.
 
-    `strength` is its power in mW.
+    `strength` is its power in mW. Links of transmitters that are always denied the channel are down, but what they
+    have begun to send, and their acknowledgements, are decoded.
     """
     ratio, load, decodes = links.sinr[entry], 0.0, int(links.up[entry])
     if links.collisions.shape[1] > 0:
@@ -133,7 +134,8 @@ def reception_of(table: Any, links: Any, i: int, entry: int, strength: float) ->
     if burst or lost >= SATURATED:
         bit = log1p(-min(ber(int(table[MODULATION, i]), strength / floor * table[SPREAD, i]), 0.5))
     clear = 1.0 - exp(table[BITS, i] * bit) <= NEEDED_PER and links.power[entry] >= table[SENSITIVITY, i]
-    return floor, bit, 1 if burst and clear else decodes
+    shut = denied[REPEATS, links.peer[entry]] == CLOSED
+    return floor, bit, 1 if (burst or shut) and clear else decodes
 
 
 drop_links, transposed, transposed_others = routine(_drop), routine(_transpose), routine(_transpose_others)

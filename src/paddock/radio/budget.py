@@ -33,7 +33,7 @@ from paddock.radio.links import (
 from paddock.radio.paths import Paths, extra_losses
 from paddock.radio.propagation import MODELS
 from paddock.radio.radios import Classes, Floats, Radios
-from paddock.radio.signal import NO_POWER, ber, capacity, decibels, expm1, per, power_ratio, sinr_db
+from paddock.radio.signal import NO_POWER, ber, capacity, decibels, expm1, per, power_ratio
 from paddock.scenario.radio_types import SAME
 
 MOST_OUTSIDE = -NO_POWER  # dB: nothing is in the band at all
@@ -60,19 +60,23 @@ class LinkBudget(NamedTuple):
     received: float  # dBm
     sensitivity: float  # dBm, of the receiver
     noise: float  # dBm, of the receiver in its band; -300 dBm is no power at all, here and below
-    interference: float  # dBm, mean of other radios in the receiver's band
-    jamming: float  # dBm, of all jammers in the receiver's band
-    sinr: float  # dB
+    interference: float  # dBm, mean of other radios in the receiver's band, without those whose packets collide
+    jamming: float  # dBm, mean of all jammers in the receiver's band
+    sinr: float  # dB, of received power over noise, interference and jamming
     needed: float  # dB, least SINR of a usable link
     ber: float  # at this SINR
-    per: float  # of packets, which bursts of a jammer hit or miss
-    capacity: float  # bit/s, Shannon
+    per: float  # of packets, which bursts of a jammer hit or miss, and which collide
+    capacity: float  # bit/s, Shannon, at this SINR
     up: bool  # at the last update
     outside: float = 0.0  # dB lost outside the receiver's band, where it cannot decode the transmitter
     mismatch: str = ""  # why it cannot: other channel, modulation, bandwidth or bit rate; empty if it can
     burst_share: float = 0.0  # of time in bursts of a jammer, 0: there are none
     burst_sinr: float = 0.0  # dB, during them
     collided: float = 0.0  # share of packets that meet transmissions of radios with a duty
+    throughput: float = 0.0  # bit/s of packets that arrive, one after the other while the transmitter has the channel
+    denied: float = 0.0  # share of time that jammers deny the channel to the transmitter
+    denying: float = 0.0  # dBm, of jammers at the transmitter meanwhile, if they do
+    energy: float = 0.0  # dBm, from which on they do
 
     @property
     def jammer_to_signal(self) -> float:
@@ -104,6 +108,10 @@ class LinkBudget(NamedTuple):
             ("needed SINR", self.needed, "dB"),
             *([("packets that collide", 100.0 * self.collided, "%")] if self.collided else []),
             ("packet error rate", self.per, ""),
+            *([("jamming at the transmitter", self.denying, "dBm")] if self.denied else []),
+            *([("denies the channel from", self.energy, "dBm")] if self.denied else []),
+            *([("time without the channel", 100.0 * self.denied, "%")] if self.denied else []),
+            ("throughput", self.throughput / 1e6, "Mbit/s"),
             ("capacity", self.capacity / 1e6, "Mbit/s"),
         ]
         lines = [f"{name:<28}{_shown(value, unit)}" for name, value, unit in rows]
@@ -135,8 +143,9 @@ def link_budget(
     """Return the budget from radio j to radio i; `interference` of all radios and `jamming` in its band are in mW.
 
     `bursts` (BURST_ROWS, n) are those of the links: errors are those of packets that a jammer hits now and then.
-    `collisions`: power (mW) of all but packets of other radios, and the load of those; None if there are none. Of a
-    transmission that it cannot decode, the receiver gets power in its band and no packets.
+    `collisions`: power (mW) of all but packets of other radios, and the load of those; None if there are none: then
+    all `interference` is steady. Of a transmission that it cannot decode, the receiver gets power in its band and no
+    packets.
     """
     table: Any = radios.table
     c = int(classes.of[int(table[GROUP, i]), int(table[GROUP, j])])
@@ -154,34 +163,30 @@ def link_budget(
     if mismatch:
         outside = 0.0 - decibels(share) if share > 0.0 else MOST_OUTSIDE
         received -= outside
-    floor = float(table[NOISE, i]) + others + jamming
-    ratio = sinr_db(received, decibels(float(table[NOISE, i])), others + jamming)
-    sinr = power_ratio(ratio)
-    errors = 0.5 if mismatch else ber(int(table[MODULATION, i]), sinr * float(table[SPREAD, i]))
-    bits = float(table[BITS, i])
-    lost = 1.0 if mismatch else per(errors, bits)
-    share_of_time = float(bursts[SHARE, i])
-    collided = 0.0
+    noise, collided = float(table[NOISE, i]), 0.0
     if collisions is not None and not mismatch:
-        floor, load = collisions
-        lost = per(ber(int(table[MODULATION, i]), power_ratio(received) / floor * float(table[SPREAD, i])), bits)
-        collided = -expm1(-load)
+        others, collided = max(collisions[0] - noise - jamming, 0.0), -expm1(-collisions[1])
+    floor, signal = noise + others + jamming, power_ratio(received)
+    errors = 0.5 if mismatch else ber(int(table[MODULATION, i]), signal / floor * float(table[SPREAD, i]))
+    lost = 1.0 if mismatch else per(errors, float(table[BITS, i]))
+    share_of_time = float(bursts[SHARE, i])
     if share_of_time > 0.0 and not mismatch:
-        lost = link_error(table, i, power_ratio(received), floor, bursts)
+        lost = link_error(table, i, signal, floor, bursts)
     lost = 1.0 - (1.0 - lost) * (1.0 - collided)
     return LinkBudget(
         *(source, to, pair_distance(table, i, j), float(table[FREQUENCY, j]), float(table[POWER, j])),
         *(other, own, polarisation, MODEL_NAMES[int(classes.table[MODEL, c])], loss),
         *(diffraction, obstacles, shadowing, fading, received, float(table[SENSITIVITY, i])),
-        *(decibels(float(table[NOISE, i])), decibels(others), decibels(jamming), ratio),
+        *(decibels(noise), decibels(others), decibels(jamming), decibels(signal / floor)),
         *(float(table[NEEDED, i]), errors, lost),
-        capacity=0.0 if mismatch else capacity(float(table[BANDWIDTH, i]), sinr),
+        capacity=0.0 if mismatch else capacity(float(table[BANDWIDTH, i]), signal / floor),
         up=up,
         outside=outside,
         mismatch=mismatch,
         burst_share=share_of_time,
-        burst_sinr=decibels(power_ratio(received) / (floor + bursts[BURST, i] * (1.0 - share_of_time))),
+        burst_sinr=decibels(signal / (floor + bursts[BURST, i] * (1.0 - share_of_time))) if share_of_time else 0.0,
         collided=collided,
+        throughput=(1.0 - lost) * float(table[BANDWIDTH, j] / table[SPREAD, j]),
     )
 
 

@@ -47,6 +47,14 @@ def denied_slots(bursts: Floats, steady: Floats, energy: Floats, slot: float, di
     return found
 
 
+def denied_shares(bursts: Floats, steady: Floats, energy: Floats, slot: float, difs: int) -> Floats:
+    """Return the share of time that radios are denied the channel, (n,); arguments are those of `denied_slots`."""
+    denied = denied_slots(bursts, steady, energy, slot, difs, 0)
+    part = denied[BLOCKED] / np.maximum(denied[REPEATS], 1)
+    found: Floats = np.where(denied[REPEATS] == CLOSED, 1.0, part)
+    return found
+
+
 def traffic_slots(denied: Any, i: int, slots: int, u: float) -> int:
     """Return how long (slots) radio i waits for radios with a duty with a packet that takes some slots itself.
 

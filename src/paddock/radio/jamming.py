@@ -44,6 +44,7 @@ from paddock.world.archive import typed
 WEAK = -200.0  # dBm: terrain and obstacles count for stronger jammers
 PULSE_DUTY, REACTION, HEARS, FRAMES = 0.5, 0.1, -90.0, 100.0  # unless given
 LARGEST = FARTHEST_PLACE  # m
+LEAST = 1e-9  # s
 # rows of the table of what jammers do now; EVERY: s from one burst to the next, 0: on or off until the next update;
 # the last three: cycle of bursts (s), begin and length of one (s; those of a sweep depend on the receiver)
 ON, LOW, HIGH, PHASE, SPAN, EVERY, TURN, START, LASTS = range(9)
@@ -62,23 +63,39 @@ class JammerState:
     power: float  # dBm
     frequency: float  # Hz
     bandwidth: float  # Hz
-    tuned: float  # Hz: where a follower transmits, 0: nowhere
+    tuned: float  # Hz: where a follower transmits from its last reaction until the next update on, 0: nowhere
+    left: float  # Hz: where it transmitted before that since the last update, 0: nowhere; `tuned` if it has not changed
     heard: float  # Hz: the strongest transmission that a follower hears, 0: none
     since: float  # s: when it began to hear it
     false_frames: float  # that receivers have accepted, of a deceptive jammer: a whole number
 
 
 class Jammers:
-    """The jammers of a run, in the order of their names."""
+    """The jammers of a run, in the order of their names.
+
+    Each is a column of the table of radios, after the radios, and of what jammers do. Columns of followers for the
+    frequencies that they leave between two updates come last.
+    """
 
     def __init__(self, sections: Sequence[JammerSection], radios: Radios) -> None:
         self.sections = sorted(sections, key=lambda one: one.name)
         self.radios = radios
         self.states = [started(one) for one in self.sections]
         self.present = np.zeros(len(self.sections), bool)  # those whose vehicle exists
+        followers = [k for k, one in enumerate(self.sections) if one.kind == "follower"]
+        self.second = {k: len(self.sections) + q for q, k in enumerate(followers)}  # columns of what they leave
 
     def __len__(self) -> int:
         return len(self.sections)
+
+    @property
+    def columns(self) -> int:
+        """Number of columns: one for each jammer, and another for each follower."""
+        return len(self.sections) + len(self.second)
+
+    def columns_of(self, k: int) -> list[int]:
+        """Return the columns of a jammer."""
+        return [k, self.second[k]] if k in self.second else [k]
 
     def find(self, name: str) -> JammerState:
         """Return the state of a jammer by name."""
@@ -90,73 +107,88 @@ class Jammers:
     def place(self, k: int, position: Floats | None, attitude: Floats | None, owner: float) -> None:
         """Put a jammer where its vehicle is; without a position, its vehicle has been removed."""
         self.present[k] = position is not None
-        if position is not None:
-            table, at = self.radios.table, self.radios.n + k
+        if position is None:
+            return
+        table, level = self.radios.table, np.array([0.0, 0.0, 0.0, 1.0]) if attitude is None else attitude
+        for column in self.columns_of(k):
+            at = self.radios.n + column
             table[:3, at] = position
             table[OWNER, at] = owner
-            level = np.array([0.0, 0.0, 0.0, 1.0]) if attitude is None else attitude
             turn(table[:, at : at + 1], level[:, None])
 
     def tune(self) -> None:
         """Set the frequencies, bandwidths and powers that the jammers have now."""
-        for k, (one, state) in enumerate(zip(self.sections, self.states, strict=True), self.radios.n):
-            now = state.tuned if one.kind == "follower" and state.tuned else state.frequency
-            self.radios.table[[FREQUENCY, BANDWIDTH, POWER], k] = now, state.bandwidth, state.power
+        table, n = self.radios.table, self.radios.n
+        for k, state in enumerate(self.states):
+            follows = k in self.second
+            now = state.tuned if follows and state.tuned else state.frequency
+            table[[FREQUENCY, BANDWIDTH, POWER], n + k] = now, state.bandwidth, state.power
+            if follows:
+                at = n + self.second[k]
+                table[[FREQUENCY, BANDWIDTH, POWER], at] = state.left or now, state.bandwidth, state.power
 
     def act(self, time: float, interval: float, classes: Classes, paths: Paths, on_air: Floats) -> Floats:
-        """Return what the jammers do from `time` (s) until the next update: rows ON to LASTS.
+        """Return what the jammers do from `time` (s) until the next update: rows ON to LASTS, a column each.
 
         `on_air` (n,) is the share of time that each radio has transmitted messages or commands since the last update.
+        Followers may have other frequencies afterwards.
         """
-        doing, table = np.zeros((ROWS, len(self))), self.radios.table
+        doing = np.zeros((ROWS, self.columns))
         self.tune()
-        followers = any(one.kind == "follower" for one in self.sections)
-        heard = self.levels(classes, paths, heard=True) if followers else np.zeros((0, 0))
+        heard = self.levels(classes, paths, heard=True) if self.second else np.zeros((0, 0))
         for k, (one, state) in enumerate(zip(self.sections, self.states, strict=True)):
-            at = self.radios.n + k
-            share = active_share(state, one.on, time, interval) if self.present[k] else 0.0
-            pulses = pulse_times(one, state, table[:, at])
-            if pulses is not None:
-                share *= pulsed_share(time, interval, *pulses)
-            if one.kind == "swept":
-                assert one.period is not None and one.sweep is not None
-                doing[LOW, k], doing[HIGH, k] = one.sweep
-                doing[PHASE, k] = time / one.period - floor(time / one.period)
-                doing[SPAN, k] = min(interval / one.period, 1.0)
-            if one.kind == "follower":
-                self._follow(k, one, state, time, heard, on_air)
-                table[FREQUENCY, at] = state.tuned or state.frequency
-                share = share if state.tuned else 0.0
-            doing[ON, k] = share
-            if 0.0 < share < 1.0 or one.kind == "swept":
-                period = one.period if pulses is None else pulses[0]
-                doing[EVERY, k] = interval if period is None else min(period, interval)
-                doing[TURN:, k] = burst_times(one, pulses, time, interval, share)
+            if k in self.second:
+                listens = state.on and bool(self.present[k])
+                loudest = self._loudest(one, heard[k] * float(listens), on_air)
+                switches = follow(state, REACTION if one.reaction is None else one.reaction, loudest, time, interval)
+                if not self.present[k]:
+                    continue
+                parts = (state.tuned, switches, interval), (state.left, 0.0, switches)
+                for column, (frequency, begin, end) in zip(self.columns_of(k), parts, strict=True):
+                    if frequency and end > begin:
+                        _transmit(doing[:, column], one, state, time, interval, begin, end)
+            elif self.present[k]:
+                self._act_alone(doing[:, k], k, time, interval)
+        self.tune()
         return doing
 
+    def _act_alone(self, doing: Floats, k: int, time: float, interval: float) -> None:
+        """Write the column of a jammer that does not listen."""
+        one, state = self.sections[k], self.states[k]
+        pulses = pulse_times(one, state, self.radios.table[:, self.radios.n + k])
+        share = active_share(state, one.on, time, interval)
+        if pulses is None and one.sweep is None:
+            _transmit(doing, one, state, time, interval, 0.0, interval)
+            return
+        if pulses is not None:
+            share *= pulsed_share(time, interval, *pulses)
+        doing[ON], period = share, one.period if pulses is None else pulses[0]
+        assert period is not None
+        if one.sweep is not None:
+            doing[LOW], doing[HIGH] = one.sweep
+            doing[PHASE], doing[SPAN] = time / period - floor(time / period), min(interval / period, 1.0)
+        if 0.0 < share < 1.0 or one.sweep is not None:
+            doing[EVERY] = min(period, interval)
+            doing[TURN:] = period, 0.0, 0.0 if pulses is None else period * pulses[1]
+
     def levels(self, classes: Classes, paths: Paths, heard: bool = False) -> Floats:
-        """Return the powers (mW) of jammers at all radios, (jammers, n); `heard`: of all radios at the jammers."""
-        radios, found = self.radios, np.zeros((len(self), self.radios.n))
+        """Return the powers (mW) of their columns at all radios, (columns, n); `heard`: of all radios at jammers."""
+        radios, found = self.radios, np.zeros((len(self) if heard else self.columns, self.radios.n))
         given = classes.table, classes.of, radios.patterns, paths
         jammer_levels(radios.table, radios.n, heard, *given, found)
         return found
 
-    def _follow(
-        self, k: int, one: JammerSection, state: JammerState, time: float, heard_levels: Floats, on_air: Floats
-    ) -> None:
-        """Listen for the strongest transmission; tune to it after the reaction time."""
-        radios, listens = self.radios, state.on and bool(self.present[k])
-        transmits = radios.table[DUTY, : radios.n] + on_air > 0.0
-        levels = np.where(transmits, heard_levels[k], 0.0) * float(listens)
+    def _loudest(self, one: JammerSection, levels: Floats, on_air: Floats) -> float:
+        """Return the frequency (Hz) of the strongest transmission that a follower hears, 0: none.
+
+        `levels` (n,) are those of all radios, mW.
+        """
+        radios = self.radios
+        levels = np.where(radios.table[DUTY, : radios.n] + on_air > 0.0, levels, 0.0)
         best = int(np.argmax(levels)) if len(levels) else -1
         limit = HEARS if one.sensitivity is None else one.sensitivity
         hears = best >= 0 and levels[best] > 0.0 and DECIBELS * log(float(levels[best])) >= limit
-        heard = float(radios.table[FREQUENCY, best]) if hears else 0.0
-        if heard != state.heard:
-            state.heard, state.since = heard, time
-        reaction = REACTION if one.reaction is None else one.reaction
-        if time - state.since >= reaction - 1e-9:
-            state.tuned = heard
+        return float(radios.table[FREQUENCY, best]) if hears else 0.0
 
     def save(self) -> list[dict[str, Any]]:
         """Return the states as plain values."""
@@ -180,7 +212,7 @@ class Jammers:
         for one in states:
             changes = {name: getattr(one, name) for name in SETTABLE}
             checked_changes({name: value for name, value in changes.items() if value is not None}, restoring=True)
-            tuned = [one.tuned, one.heard]
+            tuned = [one.tuned, one.left, one.heard]
             if any(f != 0.0 and not LOWEST_FREQUENCY <= f <= HIGHEST_FREQUENCY for f in tuned):
                 raise PaddockError(f"saved jammer {one.name!r} is tuned to {tuned} Hz")
             if not (abs(one.since) <= LARGEST and 0.0 <= one.false_frames <= 1e18):
@@ -192,7 +224,7 @@ def started(one: JammerSection) -> JammerState:
     """Return the state of a jammer at the start of a run."""
     frequency = one.frequency if one.sweep is None else 0.5 * sum(one.sweep)
     given = one.enabled, True, one.position, one.vehicle, one.power, frequency, jammer_radio(one).bandwidth
-    return JammerState(one.name, *given, 0.0, 0.0, 0.0, 0.0)
+    return JammerState(one.name, *given, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 def changed(state: JammerState, changes: Mapping[str, Any]) -> None:
@@ -241,20 +273,39 @@ def pulse_times(one: JammerSection, state: JammerState, column: Floats) -> tuple
     return None
 
 
-def burst_times(
-    one: JammerSection, pulses: tuple[float, float] | None, time: float, interval: float, share: float
-) -> tuple[float, float, float]:
-    """Return cycle, begin and length (s) of the bursts of a jammer that is on for a share of the interval from `time`.
+def follow(state: JammerState, reaction: float, heard: float, time: float, interval: float) -> float:
+    """Let a follower hear a frequency (Hz; 0: none) at `time`, and tune to it when its reaction (s) is over.
 
-    What a schedule switches within the interval is one burst. Pulses and sweeps go by their period alone.
+    Return how long (s) after `time` it transmits where it was (`left`): from then on until the next update, `interval`
+    s after `time`, it is where it is `tuned`.
     """
-    if pulses is not None:
-        period, duty = pulses
-        return period, 0.0, period * duty
-    if one.kind == "swept" and one.period is not None:
-        return one.period, 0.0, 0.0
-    begins = [begin for begin, end in one.on or () if end > time and begin < time + interval]
-    return interval, max(min(begins, default=time), time) % interval, share * interval
+    state.left = state.tuned
+    if heard != state.heard:
+        state.heard, state.since = heard, time
+    switches = state.since + reaction - time
+    if state.tuned == state.heard or switches >= interval - LEAST:
+        return 0.0
+    state.tuned = state.heard
+    if switches <= LEAST:
+        state.left = state.tuned
+        return 0.0
+    return switches
+
+
+def _transmit(
+    doing: Floats, one: JammerSection, state: JammerState, time: float, interval: float, begin: float, end: float
+) -> None:
+    """Write the column of a transmission between two times (s after `time`), where the schedule allows it.
+
+    What begins or ends within the interval is one burst.
+    """
+    share = active_share(state, one.on, time + begin, end - begin) * (end - begin) / interval
+    doing[ON] = share
+    if 0.0 < share < 1.0:
+        schedule = one.on if state.scheduled else None
+        begins = [first for first, last in schedule or () if last > time + begin and first < time + end]
+        first = max(min(begins, default=0.0), time + begin)
+        doing[EVERY], doing[TURN:] = interval, (interval, first % interval, share * interval)
 
 
 def possible_acts(doing: Floats) -> bool:
@@ -387,7 +438,10 @@ def burst_of(table: Any, i: int, j: int, k: int, doing: Any, burst: Any) -> bool
 
 
 def find_burst_rows(table: Any, doing: Any, levels: Any, bursts: Any) -> None:
-    """Find, for each receiver, the bursts with the largest mean power (mW); those of equal times are one burst."""
+    """Find, for each receiver, the bursts with the largest mean power (mW); those of equal times are one burst.
+
+    Of two in turns, what the stronger one has more is the burst.
+    """
     n, count = bursts.shape[1], doing.shape[1]
     found = zeros((count, BURST_ROWS))
     for i in range(n):
@@ -402,8 +456,18 @@ def find_burst_rows(table: Any, doing: Any, levels: Any, bursts: Any) -> None:
                 same += 1
             if same < many:
                 found[same, BURST] += one[BURST]
-            else:
+                continue
+            same = 0
+            while same < many and not in_turns(one, found[same]):
+                same += 1
+            if same == many:
                 many += 1
+            elif found[same, BURST] >= one[BURST]:
+                found[same, BURST] -= one[BURST]
+            else:
+                one[BURST] -= found[same, BURST]
+                for row in range(BURST_ROWS):
+                    found[same, row] = one[row]
         for k in range(many):
             if found[k, BURST] * found[k, SHARE] > strongest:
                 strongest = found[k, BURST] * found[k, SHARE]
@@ -415,6 +479,13 @@ def together(one: Any, other: Any) -> bool:
     """Return whether two bursts begin and end together, and are on for the same share of time."""
     alike = one[CYCLE] == other[CYCLE] and one[BEGIN] == other[BEGIN] and one[LENGTH] == other[LENGTH]
     return bool(alike and one[PERIOD] == other[PERIOD] and absolute(one[SHARE] - other[SHARE]) < 1e-12)
+
+
+def in_turns(one: Any, other: Any) -> bool:
+    """Return whether one of two bursts begins whenever the other one ends."""
+    cycle, shift = one[CYCLE], (one[BEGIN] + one[LENGTH] - other[BEGIN]) / one[CYCLE]
+    gap = absolute(shift - floor(shift + 0.5)) + absolute(one[LENGTH] + other[LENGTH] - cycle) / cycle
+    return bool(cycle == other[CYCLE] and one[PERIOD] == other[PERIOD] and gap < 1e-9)
 
 
 jammer_levels = parallel_routine(level_rows, items=lambda table, n, *_: n, few=FEW_RADIOS)

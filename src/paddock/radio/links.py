@@ -58,7 +58,7 @@ class Links(NamedTuple):
     start: Ints  # (n + 1,) where the entries of each receiver begin
     peer: Indices  # (m,) number of the transmitter
     power: Floats  # (m,) dBm, received
-    sinr: Floats  # (m,) dB
+    sinr: Floats  # (m,) dB, with the mean power of all others
     per: Floats  # (m,) packet error rate
     up: Bools  # (m,) 1: usable, with hysteresis
     interference: Floats  # (n,) mW, mean of all other radios in the receiver's band
@@ -74,6 +74,11 @@ def no_links(n: int) -> Links:
     empties = np.zeros(0, np.int32), floats, floats, floats, np.zeros(0, np.uint8)
     zeros = np.zeros(n), np.zeros(n), np.zeros(n, np.int64), np.zeros((BURST_ROWS, n))
     return Links(-1, np.zeros(n + 1, np.int64), *empties, *zeros, np.zeros((COLLISION_ROWS, 0)))
+
+
+def sinr_of(links: Links) -> Floats:
+    """Return the SINR (dB) of links without radios whose packets collide with theirs now and then, (m,)."""
+    return links.collisions[CALM] if links.collisions.shape[1] else links.sinr
 
 
 # scalar parts --------------------------------------------------------------------------------------------------------
@@ -160,8 +165,11 @@ def packet_error(modulation: int, ratio: float, bits: float) -> float:
 # what a vehicle knows of its links -----------------------------------------------------------------------------------
 
 
-def jammed_rows(table: Any, links: Any, jammed: Any) -> None:
-    """Mark the radios that have lost half of their links or more to jammers: those that would be usable without."""
+def jammed_rows(table: Any, links: Any, denied: Any, jammed: Any) -> None:
+    """Mark the radios that have lost half of their links or more to jammers: those that would be usable without.
+
+    Links that are down because their transmitters never get the channel (`denied`) are not lost to jammers here.
+    """
     for i in parallel_range(jammed.size):
         could, can = 0, 0
         for m in range(links.start[i], links.start[i + 1]):
@@ -171,8 +179,9 @@ def jammed_rows(table: Any, links: Any, jammed: Any) -> None:
                 clear = links.collisions[LOAD, m] <= -log(1.0 - MOST_LOST)
             others = maximum(signal * exp(-NEPERS * ratio) - links.jamming[i], table[NOISE, i])
             clear = clear and signal >= exp(NEPERS * table[NEEDED, i]) * others
-            could += int(clear and links.power[m] >= table[SENSITIVITY, i])
-            can += int(links.up[m])
+            usable = clear and links.power[m] >= table[SENSITIVITY, i]
+            could += int(usable)
+            can += int(links.up[m] != 0 or (denied[links.peer[m]] and usable and ratio >= table[NEEDED, i]))
         jammed[i] = links.jamming[i] > 0.0 and could > 0 and 2 * can <= could
 
 
@@ -294,9 +303,13 @@ find_jammed = parallel_routine(jammed_rows, items=lambda *given: given[-1].size,
 fill_status = parallel_routine(status_rows, items=lambda n, *_: n, few=FEW_RADIOS)
 
 
-def jammed_radios(table: Floats, links: Links) -> Bools:
-    """Return 1 for the radios that are jammed, (n,)."""
+def jammed_radios(table: Floats, links: Links, denied: NDArray[np.bool_]) -> Bools:
+    """Return 1 for the radios that are jammed, (n,); `denied` (n,): those that jammers keep off the channel.
+
+    These are jammed if others would hear them.
+    """
     found = np.zeros(len(links.jamming), np.uint8)
     if links.jamming.any():
-        find_jammed(table, links, found)
+        find_jammed(table, links, denied, found)
+        found[denied & (np.bincount(links.peer, minlength=len(found)) > 0)] = 1
     return found

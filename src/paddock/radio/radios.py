@@ -167,8 +167,8 @@ class RadioPart(NamedTuple):
 class Radios:
     """All radios of a run, and the antennas of its jammers; the rows of the table are those of `RadioColumn`."""
 
-    table: Floats  # (columns, n + jammers)
-    streams: Ints  # (n + jammers,)
+    table: Floats  # (columns, n + jammers + followers): a follower has a second column, see `Jammers`
+    streams: Ints  # (n + jammers + followers,)
     owner: Ints  # (n,) id of the vehicle, -1: a station
     slot: Ints  # (n,) number among the radios of its vehicle or station
     parts: tuple[RadioPart, ...]
@@ -307,6 +307,7 @@ def radios_of(section: RadioSection, fleets: Sequence[FleetRadios]) -> Radios:
         streams.append(stream_ids(station.name, np.arange(slots)))
         names += [station.name] * slots
         seat += 1
+    seconds = []  # columns and streams of followers
     for jammer in sorted(section.jammers, key=lambda one: one.name):
         radio = jammer_radio(jammer)
         groups.append(RadioGroup(jammer.name, jammer.name, radio))
@@ -314,6 +315,9 @@ def radios_of(section: RadioSection, fleets: Sequence[FleetRadios]) -> Radios:
         blocks.append(constants(radio, antenna, len(groups) - 1)[:, None])
         blocks[-1][COLUMN.owner] = -1.0
         streams.append(stream_ids(jammer.name, np.arange(1)))
+        if jammer.kind == "follower":
+            seconds.append((blocks[-1], streams[-1]))
+    blocks, streams = blocks + [one for one, _ in seconds], streams + [one for _, one in seconds]
     table = np.ascontiguousarray(np.concatenate(blocks, axis=1))
     table[COLUMN.waveform] = np.array(waveforms([one.radio for one in groups]))[table[COLUMN.group].astype(np.int64)]
     ids = _joined(streams), _joined(owner), _joined(slot)

@@ -194,6 +194,8 @@ const ROWS: readonly [keyof LinkBudgetTree, string, string, number][] = [
   ["sinr", "SINR", "dB", 1],
   ["burst_sinr", "SINR in bursts of a jammer", "dB", 1],
   ["needed", "needed SINR", "dB", 1],
+  ["denying", "jamming at the transmitter", "dBm", 1],
+  ["energy", "denies the channel from", "dBm", 1],
 ];
 
 /** The names of both ends: two selected vehicles, or one and a station. */
@@ -257,13 +259,25 @@ function Budget({ tree }: { tree: RadioTree }) {
   );
 }
 
-/** Hide what the link does not have: another band, bursts of jammers. */
+/** Hide what the link does not have: another band, bursts of jammers, jammers that deny the channel. */
 function isShown(name: keyof LinkBudgetTree, budget: LinkBudgetTree): boolean {
   if (name === "outside") return budget.outside !== 0;
+  if (name === "denying" || name === "energy") return budget.denied > 0;
   return name !== "burst_sinr" || budget.burst_share > 0;
 }
 
-function BudgetTable({ budget }: { budget: LinkBudgetTree }) {
+/** Shares of time and of packets; those of bursts, collisions and denied access only where there are any. */
+function shares(budget: LinkBudgetTree): [string, number][] {
+  const rows: [string, number][] = [
+    ["time in bursts", budget.burst_share],
+    ["packets that collide", budget.collided],
+    ["packet error rate", budget.per],
+    ["time without the channel", budget.denied],
+  ];
+  return rows.filter(([label, share]) => share > 0 || label === "packet error rate");
+}
+
+export function BudgetTable({ budget }: { budget: LinkBudgetTree }) {
   return (
     <dl class="link-budget">
       {ROWS.filter(([name]) => isShown(name, budget)).map(([name, label, unit, digits]) => {
@@ -278,9 +292,15 @@ function BudgetTable({ budget }: { budget: LinkBudgetTree }) {
           </div>
         );
       })}
+      {shares(budget).map(([label, share]) => (
+        <div key={label} class="row">
+          <dt class="grow">{label}</dt>
+          <dd class="number">{(100 * share).toFixed(share < 0.1 ? 2 : 0)} %</dd>
+        </div>
+      ))}
       <div class="row">
-        <dt class="grow">packet error rate</dt>
-        <dd class="number">{(100 * budget.per).toFixed(budget.per < 0.1 ? 2 : 0)} %</dd>
+        <dt class="grow">throughput</dt>
+        <dd class="number">{(budget.throughput / 1e6).toFixed(2)} Mbit/s</dd>
       </div>
     </dl>
   );

@@ -864,6 +864,10 @@ export interface LinkBudgetTree {
   burst_share: number;
   burst_sinr: number;
   collided: number;
+  throughput: number;
+  denied: number;
+  denying: number;
+  energy: number;
 }
 
 /** Every method, with its parameters and result. */

@@ -5,14 +5,14 @@ import { type ComponentChild, render } from "preact";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Emitters } from "../../src/panels/emitters";
 import { Neighbours, neighboursOf } from "../../src/panels/neighbours";
-import { packetRows } from "../../src/panels/radio";
+import { BudgetTable, packetRows } from "../../src/panels/radio";
 import { colourOf } from "../../src/panels/timeline-track";
 import { frequencyLabels, lineOfRows, withLine } from "../../src/panels/waterfall";
 import { aboutEmitter, modeOf, plansIn, statusOf, statusText } from "../../src/state/emitters";
 import { applyRadio } from "../../src/state/radio";
 import type { FrameSource } from "../../src/state/source";
 import { metadata, roster, selection, source } from "../../src/state/store";
-import type { JammerTree, RadioTree, SpectrumTree, SpooferTree } from "../../src/wire/schema";
+import type { JammerTree, LinkBudgetTree, RadioTree, SpectrumTree, SpooferTree } from "../../src/wire/schema";
 import { calls, makeWorld } from "./world";
 
 const JAMMER: JammerTree = {
@@ -193,4 +193,64 @@ test("packets are counted by service; what sent nothing is left out", () => {
     ["commands", 50, 30, 2, 18],
   ]);
   expect(packetRows({ ...tree, traffic: { sent: 0 }, services: {} })).toEqual([]);
+});
+
+const BUDGET: LinkBudgetTree = {
+  source: "dot",
+  to: "base",
+  distance: 150,
+  frequency: 2.4e9,
+  power: 20,
+  source_gain: 0,
+  receiver_gain: 0,
+  polarisation: 0,
+  model: "free_space",
+  path_loss: 83.57,
+  diffraction: 0,
+  obstacles: 0,
+  shadowing: 0,
+  fading: 0,
+  received: -63.57,
+  sensitivity: -90,
+  noise: -104.96,
+  interference: -300,
+  jamming: -300,
+  sinr: 41.4,
+  needed: 6.5,
+  ber: 0,
+  per: 0,
+  capacity: 27e6,
+  up: true,
+  outside: 0,
+  mismatch: "",
+  burst_share: 0,
+  burst_sinr: 0,
+  collided: 0,
+  throughput: 1e6,
+  denied: 0,
+  denying: 0,
+  energy: 0,
+};
+
+/** Return the rows of a budget as label -> value. */
+function budgetRows(changes: Partial<LinkBudgetTree>): Map<string, string> {
+  render(<BudgetTable budget={{ ...BUDGET, ...changes }} />, host);
+  const text = (tag: string) => [...host.querySelectorAll(tag)].map((one) => one.textContent ?? "");
+  const values = text("dd");
+  return new Map(text("dt").map((label, k) => [label, values[k] ?? ""]));
+}
+
+test("a budget shows bursts, collisions and denied access only where there are any", () => {
+  const plain = budgetRows({});
+  expect(plain.get("packet error rate")).toBe("0.00 %");
+  expect(plain.get("throughput")).toBe("1.00 Mbit/s");
+  const further = ["SINR in bursts of a jammer", "time in bursts", "packets that collide", "time without the channel"];
+  for (const label of [...further, "jamming at the transmitter"]) expect(plain.has(label)).toBe(false);
+  const busy = budgetRows({ collided: 0.38, per: 0.38, throughput: 0.62e6 });
+  expect([busy.get("packets that collide"), busy.get("packet error rate")]).toEqual(["38 %", "38 %"]);
+  expect([busy.get("throughput"), busy.has("time in bursts")]).toEqual(["0.62 Mbit/s", false]);
+  const denied = budgetRows({ up: false, per: 1, throughput: 0, denied: 1, denying: -65.6, energy: -70 });
+  expect(denied.get("jamming at the transmitter")).toBe("−65.6 dBm");
+  expect(denied.get("denies the channel from")).toBe("−70.0 dBm");
+  expect(denied.get("time without the channel")).toBe("100 %");
 });

@@ -7,13 +7,14 @@ import numpy as np
 
 from paddock.compute.twin import vectorised
 from paddock.engine import actions
+from paddock.engine.radio.denied import DENIED
 from paddock.engine.radio.message_control import MessageControl
 from paddock.engine.radio.silent import DAMAGED
 from paddock.engine.radio.stage import RadioStage
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.radio.budget import LinkBudget, link_budget
 from paddock.radio.link_update import far_interference
-from paddock.radio.links import Links, jammed_radios
+from paddock.radio.links import Links
 from paddock.radio.radios import COLUMN, Floats, Radios
 from paddock.radio.signal import decibels, power_ratio
 from paddock.radio.survey import CoverageGrid, HeardLevels, RadioSurvey, Spectrum
@@ -89,8 +90,12 @@ class RadioControl(MessageControl):
         given = roster.radios, roster.classes, roster.paths, i, j, *around, up
         found = link_budget(*given, stage.name_of(j), stage.name_of(i))
         if stage.silent.mask[[i, j]].any():
-            return found._replace(up=False, per=1.0, capacity=0.0, mismatch=DAMAGED)
-        return found
+            return found._replace(up=False, per=1.0, capacity=0.0, throughput=0.0, mismatch=DAMAGED)
+        share, power, limit = stage.denied.of(roster.radios, links, j)
+        found = found._replace(throughput=(1.0 - share) * found.throughput, denied=share, denying=power, energy=limit)
+        if share < 1.0 or found.mismatch:
+            return found
+        return found._replace(up=False, per=1.0, capacity=0.0, mismatch=DENIED)
 
     def commands(self, vehicle: str | int) -> CommandTraffic:
         """Return the counts of commands that went to a vehicle or fleet over the radio."""
@@ -173,7 +178,7 @@ class RadioControl(MessageControl):
         known = noise + links.interference + links.jamming
         far = far_interference(roster.update)
         worst = float(decibels(float((1.0 + far / known).max()))) if len(far) else 0.0
-        jammed = int(jammed_radios(roster.radios.table, links).sum())
+        jammed = int(stage.jammed_now().sum())
         counts = roster.radios.n, len(links.peer), int(links.up.sum()), stage.ups, stage.downs
         return RadioReport(links.tick, *counts, worst, int(links.outside.sum()), jammed, stage.rate)
 

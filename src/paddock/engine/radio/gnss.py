@@ -70,6 +70,8 @@ class ReceiverRoster:
         self.tables = PathTables(self.radios, self.classes, world.scenery, ground, world.seed)
         names = [one.name for one in self.emitters.sections]
         self.jammers = np.array([names.index(one.name) for one in _by_name(section.jammers)], np.int64)
+        seconds = [self.emitters.second[k] for k in self.jammers.tolist() if k in self.emitters.second]
+        self.columns = np.concatenate([self.jammers, np.array(seconds, np.int64)])  # of the jammers, as in the run
         self.spoofers = np.array([names.index(one.name) for one in _by_name(section.spoofers)], np.int64)
         self.aimed = np.zeros((len(self.spoofers), self.radios.n))
         for q, spoofer in enumerate(_by_name(section.spoofers)):
@@ -197,7 +199,7 @@ class SatelliteField:
         """Update all signals for `interval` s; `doing`: what the jammers do, `heights` returns those of the ground."""
         self._watch_fixes(tick)
         time = tick / self.world.clock.rate
-        weights = np.array([jammer_weight(jammers, doing, k) for k in range(len(jammers))])
+        weights = np.array([jammer_weight(jammers, doing, k) for k in range(jammers.columns)])
         self._act(time, interval)
         fleets = [p.fleet for p in self.programs.values() if GNSS in p.fleet.tables]
         if not weights.any() and not self._active.any():
@@ -208,8 +210,8 @@ class SatelliteField:
         if not roster.radios.n:
             return
         levels = self._levels(roster, jammers, heights)
-        shares = np.zeros(len(roster.emitters))
-        shares[roster.jammers] = weights
+        shares = np.zeros(roster.emitters.columns)
+        shares[roster.columns] = weights
         self._active *= roster.emitters.present[roster.spoofers]
         shares[roster.spoofers] = self._active / g.MATCHED
         for part in roster.radios.parts:
@@ -239,7 +241,7 @@ class SatelliteField:
             table[POWER, radios.n + k] = state.power
         from_main = jammers.radios.table[:, jammers.radios.n :]
         for row in (FREQUENCY, BANDWIDTH, POWER):
-            table[row, radios.n + roster.jammers] = from_main[row]
+            table[row, radios.n + roster.columns] = from_main[row]
         for part in radios.parts:
             radios.place(part, self.programs[part.fleet].pose_block(self.world.clock.tick))
         self._place(roster.emitters, radios)

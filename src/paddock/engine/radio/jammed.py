@@ -53,7 +53,7 @@ class JammedReceivers:
         freed = first[before & ~now & (tick - self.last[first] >= self.hold)]
         self.last[first[now]], self.last[freed] = tick, NOT_JAMMED
         if len(risen):
-            strongest = _strongest(risen[:EVENTS_SHOWN], radios, links, doing, levels)
+            strongest = _strongest(risen[:EVENTS_SHOWN], radios, jammers, links, doing, levels)
             self._add(tick, "jammed", risen, [jammers.sections[k].name for k in strongest], name_of)
         self._add(tick, "unjammed", freed, [""] * len(freed), name_of)
 
@@ -74,7 +74,7 @@ class JammedReceivers:
         self.last = last.copy()
 
 
-def _strongest(first: Ints, radios: Radios, links: Links, doing: Floats, levels: Floats) -> list[int]:
+def _strongest(first: Ints, radios: Radios, jammers: Jammers, links: Links, doing: Floats, levels: Floats) -> list[int]:
     """Return the jammer that is strongest above noise and interference at vehicles and stations, by their first radio.
 
     One compiled pass for each jammer, over the radios of these vehicles alone.
@@ -82,11 +82,11 @@ def _strongest(first: Ints, radios: Radios, links: Links, doing: Floats, levels:
     n = radios.n
     own = np.flatnonzero(np.isin(np.arange(n) - radios.slot, first))
     table = np.ascontiguousarray(radios.table[:, np.concatenate([own, np.arange(n, radios.table.shape[1])])])
-    there, count = np.ascontiguousarray(levels[:, own]), doing.shape[1]
-    ratios = np.zeros((count, len(own)))
-    for k in range(count):
-        alone = doing.copy()
-        alone[ON, np.arange(count) != k] = 0.0
+    there, ratios = np.ascontiguousarray(levels[:, own]), np.zeros((len(jammers), len(own)))
+    for k in range(len(jammers)):
+        alone, mine = doing.copy(), jammers.columns_of(k)
+        alone[ON] = 0.0
+        alone[ON, mine] = doing[ON, mine]
         add_jamming(table, alone, there, ratios[k])
     ratios /= radios.table[COLUMN.noise, own] + links.interference[own]
     starts = np.flatnonzero(radios.slot[own] == 0)

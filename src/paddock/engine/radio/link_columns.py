@@ -6,7 +6,7 @@ import numpy as np
 
 from paddock.engine.behaviours import RADIO
 from paddock.engine.program import FleetProgram
-from paddock.radio.links import OWNER, Bools, Links, fill_status
+from paddock.radio.links import OWNER, Bools, Links, fill_status, sinr_of
 from paddock.radio.network import contacts
 from paddock.radio.radios import Floats, Radios
 from paddock.radio.status import CONTACT, LINKS, NO_SINR, STATION, UPLINK
@@ -25,7 +25,7 @@ def show_links(
     for part in radios.parts:
         status = programs[part.fleet].fleet.tables[RADIO]
         given = part.n, part.first, part.slots, radios.carried, len(radios.stations), radios.table, radios.owner
-        fill_status(*given, links.start, links.peer, links.sinr, links.up, jammed, accepted, status)
+        fill_status(*given, links.start, links.peer, sinr_of(links), links.up, jammed, accepted, status)
         own = slice(part.first, part.first + part.n * part.slots)
         rows, best = np.arange(part.n), uplink[own].reshape(part.n, part.slots).argmax(axis=1)
         of_vehicles = contact[own].reshape(-1, part.slots)[:, 0]  # that of all its radios
@@ -48,7 +48,7 @@ def heard_by_stations(radios: Radios, links: Links) -> tuple[Floats, Floats]:
     """
     carried, first = radios.carried, int(links.start[radios.carried])
     receivers = np.repeat(np.arange(len(radios.stations)), np.diff(links.start[carried:]))
-    peer, sinr = links.peer[first:], links.sinr[first:]
+    peer, sinr = links.peer[first:], sinr_of(links)[first:]
     heard = np.flatnonzero((links.up[first:] != 0) & (peer < carried))
     heard = heard[np.argsort(sinr[heard], kind="stable")]  # of values for one radio, the last one stays
     uplink, station = np.full(radios.n, NO_SINR), np.full(radios.n, -1.0)

@@ -14,6 +14,7 @@ from paddock.compute.philox import signed, uniforms
 from paddock.compute.twin import vectorised
 from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE, every
+from paddock.engine.radio.denied import sensed, steady_jamming
 from paddock.engine.radio.service_counts import ServiceCounts
 from paddock.engine.radio.silent import among
 from paddock.engine.radio.turns import turn_ticks, turns_by
@@ -35,7 +36,7 @@ from paddock.radio.disturbances import (
 )
 from paddock.radio.heard import FleetHeard
 from paddock.radio.link_update import LinkUpdate
-from paddock.radio.links import BANDWIDTH, BURST, DUTY, MODULATION, OWNER, SENSITIVITY, SHARE, SPREAD, Links
+from paddock.radio.links import BANDWIDTH, DUTY, MODULATION, OWNER, SPREAD, Links
 from paddock.radio.messages import EVERYONE, Messages
 from paddock.radio.network import Graph, Ints, Network, component_labels, graph_of
 from paddock.radio.paths import PathTables
@@ -52,7 +53,6 @@ JITTER = 0.5  # of the period of beacons: the largest offset
 PARTS_SHOWN = 20  # of splits and joins at one update; a last one counts the rest
 FEW = 1000  # radios up to which the network is watched at every update; more: once per second
 BEACON_ROWS = 10  # of a pose: position, quaternion, velocity
-ABOVE_SENSE = 20.0  # dB: of energy over a packet's preamble, as in IEEE 802.11
 LONGEST_NAME = 1000  # of a vehicle
 CONTENTS = ("text", "bytes")  # how a log holds the contents of a message
 
@@ -68,15 +68,6 @@ class RadioView(NamedTuple):
     number_of: Callable[[str | int], int]
     tick: int
     silent: Any  # (n,) whether radios neither transmit nor receive
-
-
-def sensed(radios: Radios, section: MessagesSection) -> Floats:
-    """Return the powers (dBm) from which on the channel is busy for each radio, (2, n): of packets, and of energy."""
-    n = radios.n
-    if section.sharing != "csma":
-        return np.full((2, n), np.inf)
-    sense = radios.table[SENSITIVITY, :n] if section.sense is None else np.full(n, section.sense)
-    return np.stack([sense, sense + ABOVE_SENSE if section.energy is None else np.full(n, section.energy)])
 
 
 def devices_of(radios: Radios, section: MessagesSection) -> Devices:
@@ -112,7 +103,7 @@ class MessageStage:
         self.services = ServiceCounts()
         self.senders: dict[int, str] = {}  # names by numbers of messages, of vehicles that have been removed
         self._name_of: Callable[[int], str] = str  # of the radios in use
-        self.labels: Ints = np.zeros(0, np.int64)  # component of each radio at the last look
+        self.labels: Ints = np.zeros(0, np.int64)  # component of each radio at the last look, -1: it was not there
         self._placed = np.zeros((len(PLACED), 0))  # radios at the last update of the links
         self._sensed = np.zeros((2, 0))
         self._disturbances: DisturbanceUpdate | None = None
@@ -165,7 +156,8 @@ class MessageStage:
             self.senders |= {number: self._name_of(radio) for number, radio in orphans.items()}
             self._name_of, self._sensed = view.name_of, sensed(view.radios, self.section)
             if not np.array_equal(old, new):
-                moved, self._linked, self.labels = places_of(new, old), -1, np.zeros(0, np.int64)
+                moved, self._linked = places_of(new, old), -1
+                self.labels = _kept_labels(self.labels, moved, len(new))
                 placed, self._placed = self._placed, unplaced_radios(view.radios)
                 self._placed[:, moved[moved >= 0]] = placed[:, moved >= 0]
                 self.messages.relink(None, None)
@@ -209,10 +201,9 @@ class MessageStage:
     def _paths(self, view: RadioView) -> AirLinks:
         links, rules = view.links, self.messages.rules
         anchor = self.messages.slot_at(max(links.tick, 0) / self.rate)
-        steady = np.maximum(links.jamming - links.bursts[BURST] * links.bursts[SHARE], 0.0)
         senses = self.section.sharing == "csma"
         sense, energy = vectorised(power_ratio)(self._sensed) if senses else self._sensed
-        denied = denied_slots(links.bursts, steady, energy, rules.slot, rules.difs, anchor)
+        denied = denied_slots(links.bursts, steady_jamming(links), energy, rules.slot, rules.difs, anchor)
         given = view.radios.table, links, self._others(view), self._placed[:3], sense, energy
         return air_links(*given, view.update.least, denied)
 
@@ -257,21 +248,13 @@ class MessageStage:
         names = [view.name_of(k) for k in present.tolist()]
         return Network(tick, among(self._graph(view), present), names, view.radios.table[OWNER, present])
 
-    def components(self) -> Ints:
-        """Return the component of each radio at the last look at the network."""
-        view = self.fitted()
-        if len(self.labels) == view.radios.n:
-            return self.labels
-        graph = self._graph(view)  # vehicles have joined or left since
-        return component_labels(graph.start, graph.peer)
-
     def _watch(self, view: RadioView, graph: Graph, tick: int, quiet: bool) -> None:
-        """Report components that have split or joined since the last look."""
+        """Report components that have split or joined since the last look, of the radios that were there then."""
         before, now = self.labels, component_labels(graph.start, graph.peer)
         self.labels = now
         if quiet or len(before) != len(now) or np.array_equal(before, now):
             return
-        present = np.flatnonzero(~view.silent)
+        present = np.flatnonzero(~view.silent & (before >= 0))
         before, now = before[present], now[present]
         found = [("network_split", present[one], two) for one, two in _parted(before, now)]
         found += [("network_joined", present[one], two) for one, two in _parted(now, before)]
@@ -405,7 +388,7 @@ class MessageStage:
             raise PaddockError("saved messages do not fit the radios")
         if not possible_places(placed):
             raise PaddockError("saved messages: places of radios are not valid")
-        if labels.dtype != np.int64 or (labels < 0).any() or (labels >= n).any():
+        if labels.dtype != np.int64 or (labels < -1).any() or (labels >= n).any():
             raise PaddockError("saved components of the network are not valid")
         self._placed, self.labels, self._linked = placed.copy(), labels.copy(), -1
         self.messages.use(self._paths(view))
@@ -462,6 +445,17 @@ def _saved_senders(saved: Any, messages: Messages) -> dict[int, str]:
     if not all(isinstance(name, str) and 0 < len(name) <= LONGEST_NAME for name in names):
         raise PaddockError("saved messages: a name of a removed sender is not valid")
     return dict(zip(wanted, names, strict=True))
+
+
+def _kept_labels(labels: Ints, moved: Ints, n: int) -> Ints:
+    """Return the components of `n` radios, of which those with places in `moved` were there before; -1: it was not."""
+    if len(labels) != len(moved):
+        return np.zeros(0, np.int64)
+    kept: Ints = np.full(n, -1)
+    kept[moved[moved >= 0]] = labels[moved >= 0]
+    known = kept >= 0
+    kept[known] = np.unique(kept[known], return_inverse=True)[1]
+    return kept
 
 
 def _parted(before: Ints, now: Ints) -> list[tuple[Ints, int]]:

@@ -22,11 +22,11 @@ from paddock.engine.radio.stage import RadioStage
 from paddock.errors import PaddockError
 from paddock.planning.routes import Plan
 from paddock.planning.separation import poses_on
+from paddock.radio.links import sinr_of
 from paddock.radio.radios import COLUMN, Floats, Ints
 from paddock.radio.status import NO_SINR
 from paddock.scenario import Scenario
 from paddock.scenario.radio import RadioSection
-from paddock.scenario.radio_types import MessagesSection
 from paddock.track.loading import declared_fleets
 from paddock.world.world import World
 
@@ -170,7 +170,7 @@ class _PlannedFlight:
         sinr, direct = np.full(n, NO_SINR), np.zeros(n)
         receiver = np.repeat(np.arange(n), np.diff(links.start))
         of_station = links.peer >= carried
-        np.maximum.at(sinr, receiver[of_station], links.sinr[of_station])
+        np.maximum.at(sinr, receiver[of_station], sinr_of(links)[of_station])
         self._fill(sinr)
         direct[linked_pairs(links, carried) % n] = 1.0  # the lower number of each pair with a station
         reached = radios_in_contact(radios, links)
@@ -189,10 +189,11 @@ class _PlannedFlight:
 
 
 def _means(section: RadioSection, step: float) -> RadioSection:
-    """Return the section without small-scale fading, messages and spoofers, with an update every `step` s."""
+    """Return the section without small-scale fading, beacons and spoofers, with an update every `step` s."""
     links = tuple(one.model_copy(update={"fading": None}) for one in section.links)
     quiet = {"default": section.default.model_copy(update={"fading": None}), "links": links}
-    return section.model_copy(update={**quiet, "rate": 1.0 / step, "messages": MessagesSection(), "spoofers": ()})
+    messages = section.messages.model_copy(update={"beacons": None})
+    return section.model_copy(update={**quiet, "rate": 1.0 / step, "messages": messages, "spoofers": ()})
 
 
 def _programs(world: World, scenario: Scenario) -> dict[str, FleetProgram]:

@@ -15,6 +15,7 @@ from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE, every
 from paddock.engine.program import FleetProgram
 from paddock.engine.radio.deceiving import DeceptionStage
+from paddock.engine.radio.denied import DeniedRadios
 from paddock.engine.radio.gnss import SatelliteField
 from paddock.engine.radio.heartbeats import HeartbeatStage
 from paddock.engine.radio.jammed import HOLD, NOT_JAMMED, JammedReceivers
@@ -41,7 +42,7 @@ from paddock.radio.jamming import (
     find_bursts,
     possible_acts,
 )
-from paddock.radio.links import BURST_ROWS, Links, jammed_radios, no_links
+from paddock.radio.links import BURST_ROWS, Bools, Links, jammed_radios, no_links
 from paddock.radio.radios import (
     COLUMN,
     Floats,
@@ -52,7 +53,7 @@ from paddock.radio.settings import checked_settings
 from paddock.radio.survey import RadioSurvey
 from paddock.radio.views import JammerView
 from paddock.scenario import Scenario
-from paddock.scenario.radio_types import band_problem
+from paddock.scenario.radio_types import MessagesSection, band_problem
 from paddock.wire.survey_limits import LARGEST
 from paddock.world.world import World
 
@@ -87,6 +88,7 @@ class RadioStage:
         self.satellites = SatelliteField(scenario, world, programs, events, self._put_emitters)
         self.tuning = Tuning()
         self.silent = SilentRadios(damaged)
+        self.denied = DeniedRadios(MessagesSection() if self.settings is None else self.settings.messages)
         self.jammed = JammedReceivers(events, round(HOLD * world.clock.rate))
         self.messages: MessageStage | None = None
         self.deception: DeceptionStage | None = None
@@ -182,13 +184,14 @@ class RadioStage:
         self.locate()
         self._on_air = self._traffic(tick)
         jamming, bursts, self._doing = self._jam(roster, tick)
-        self.links = without(roster.update.run(tick, jamming, bursts, before), self.silent.mask)
+        links = without(roster.update.run(tick, jamming, bursts, before), self.silent.mask)
+        self.links = self.denied.shut(roster.radios, links)
         self.satellites.update(tick, self.period / self.world.clock.rate, roster.jammers, self._doing, self.heights)
         assert self.deception is not None
         interval = self.period / self.world.clock.rate
         self.deception.update(tick / self.world.clock.rate, interval, self.links, self._doing, self._levels)
         self.deception.chances[:, self.silent.mask] = 0.0
-        hit = jammed_radios(roster.radios.table, self.links)
+        hit = self.jammed_now()
         show_links(roster.radios, self.links, self.deception.chances, hit, self.programs)
         if not quiet:
             report_links(self.events, tick, roster.radios, before, self.links, self.name_of)
@@ -196,6 +199,11 @@ class RadioStage:
             self.ups, self.downs = self.ups + up, self.downs + down
             given = roster.radios, roster.jammers, self.links, self._doing, self._levels, self.name_of
             self.jammed.report(tick, hit, *given)
+
+    def jammed_now(self) -> Bools:
+        """Return 1 for radios that have lost half of their links or more to jammers, or are kept off the channel."""
+        radios = self.roster.radios
+        return jammed_radios(radios.table, self.links, self.denied.always(radios, self.links))
 
     def _traffic(self, tick: int) -> Floats:
         """Return the share of time that each radio has transmitted packets since the last update."""
@@ -221,7 +229,10 @@ class RadioStage:
         jamming, bursts, doing = np.zeros(radios.n), np.zeros((BURST_ROWS, radios.n)), np.zeros((ROWS, 0))
         if len(roster.jammers):
             time, interval = tick / self.world.clock.rate, self.period / self.world.clock.rate
+            before = radios.table[COLUMN.frequency, radios.n :].copy()
             doing = roster.jammers.act(time, interval, classes, roster.paths, self._on_air)
+            if (radios.table[COLUMN.frequency, radios.n :] != before).any():
+                roster.tables.place()  # fading is that of the present frequencies
             self._levels = roster.jammers.levels(classes, roster.paths)
             add_jamming(radios.table, doing, self._levels, jamming)
             if (doing[EVERY] > 0.0).any():
@@ -245,11 +256,6 @@ class RadioStage:
     def number_of(self, name: str | int) -> int:
         """Return the number of a radio by the name or id of its vehicle or station; `red/1` is its second radio."""
         return self.roster.number_of(name)
-
-    def components(self) -> Ints:
-        """Return the part of the network to which each radio belongs."""
-        assert self.messages is not None
-        return self.messages.components()
 
     def routes(self, vehicle: str, station: str) -> tuple[Route, Route]:
         """Return the last routes from a station to a vehicle and back; () if there is none, or no such vehicle."""
@@ -277,7 +283,7 @@ class RadioStage:
         found = []
         for k, (one, state) in enumerate(zip(roster.jammers.sections, roster.jammers.states, strict=True)):
             x, y, z = roster.radios.table[:3, roster.radios.n + k].tolist()
-            active = float(self._doing[ON, k]) if k < self._doing.shape[1] else 0.0
+            active = float(self._doing[ON, roster.jammers.columns_of(k)].sum()) if self._doing.shape[1] else 0.0
             place = (x, y, z) if roster.jammers.present[k] else None
             now = state.tuned if one.kind == "follower" and state.tuned else state.frequency
             given = state.vehicle, state.power, now, state.bandwidth, state.false_frames
@@ -323,7 +329,7 @@ class RadioStage:
 
     def counts(self) -> dict[str, int]:
         """Return numbers of links: heard, usable, changes since the start; and of jammed receivers."""
-        links, jammed = self.links, int(jammed_radios(self.roster.radios.table, self.links).sum())
+        links, jammed = self.links, int(self.jammed_now().sum())
         changes = {"ups": self.ups, "downs": self.downs}
         return {"links": len(links.peer), "up": int(links.up.sum()), "jammed": jammed, **changes}
 
@@ -423,6 +429,7 @@ class RadioStage:
         roster = self.roster
         links = loaded_links(saved.get("links"))
         check_links(links, roster.radios.n, self.world.clock.tick, self.period)
+        self.denied.check_saved(roster.radios, links)
         counts = saved.get("ups"), saved.get("downs")
         if any(type(one) is not int or one < 0 for one in counts):
             raise PaddockError("saved numbers of link changes are not whole numbers >= 0")
@@ -438,7 +445,7 @@ class RadioStage:
             raise PaddockError("saved shares of time on the air are not those of the radios")
         self._on_air = on_air.copy()
         doing = np.asarray(saved.get("doing"))
-        if doing.shape != (ROWS, len(roster.jammers)) or doing.dtype != np.float64 or not possible_acts(doing):
+        if doing.shape != (ROWS, roster.jammers.columns) or doing.dtype != np.float64 or not possible_acts(doing):
             raise PaddockError("saved acts of jammers are not valid")
         self._doing = doing.copy()
         assert self.deception is not None

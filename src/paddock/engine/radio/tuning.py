@@ -136,7 +136,7 @@ class Tuning:
 
 def radio_types(radios: Radios) -> dict[str, RadioType]:
     """Return the types of radios by the names of their groups, in their order; jammers have no channel."""
-    jammers = radios.table.shape[1] - radios.n
+    jammers = len(np.unique(radios.table[GROUP, radios.n :]))
     named = zip(group_names(radios.groups), radios.groups, strict=True)
     return {name: one.radio for name, one in list(named)[: len(radios.groups) - jammers]}
 

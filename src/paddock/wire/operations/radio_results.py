@@ -261,3 +261,7 @@ class LinkBudgetTree(TypedDict):
     burst_share: float
     burst_sinr: float
     collided: float
+    throughput: float
+    denied: float
+    denying: float
+    energy: float
