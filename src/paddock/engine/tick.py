@@ -25,9 +25,8 @@ from paddock.engine.contact import DisarmStage
 from paddock.engine.events import EventLog
 from paddock.engine.mailbox import Mailbox
 from paddock.engine.motion import CRASHED, FAILED, NOT_FINITE, Alarm
-from paddock.engine.pipeline import NEVER_DUE, HaltedError, Pipeline, every
+from paddock.engine.pipeline import NEVER_DUE, HaltedError, Pipeline, PublishStage, every
 from paddock.engine.program import FleetProgram
-from paddock.engine.publishing import PublishStage
 from paddock.engine.radio.relaying import RadioSenses
 from paddock.engine.radio.stage import RadioStage
 from paddock.engine.surroundings import Surroundings
