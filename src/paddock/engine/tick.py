@@ -1,7 +1,7 @@
 """The tick: `assemble_tick` lists its stages in the order in which they run.
 
-Each stage has `due(tick)` and `run(tick)`; `pipeline.py` runs the due ones. `publishing.py` has the stage that makes
-snapshots, `barrier.py` the programs that the first stage waits for.
+Each stage has `due(tick)` and `run(tick)`; `pipeline.py` runs the due ones and has the stage that makes snapshots,
+`barrier.py` the programs that the first stage waits for.
 """
 
 from __future__ import annotations
