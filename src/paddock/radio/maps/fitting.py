@@ -18,7 +18,7 @@ from scipy.spatial import cKDTree
 from paddock.compute.splats import WIDTH, Floats, Ints, build_grid, evaluate_splats
 from paddock.errors import InvalidValueError
 from paddock.radio.maps.kriging import NEAR, POOL, Metric, frames, krige
-from paddock.radio.maps.prior import fit_prior, prior_power, prior_spread
+from paddock.radio.maps.prior import bounds, fit_prior, misfit, misfit_scale, prior_power, prior_spread
 from paddock.radio.maps.radio_map import RadioMap
 from paddock.radio.maps.samples import LEAST_SAMPLES, RadioSamples
 from paddock.wire.radio_map import MOST_DRAWN, THINNEST, WIDEST, MapFile
@@ -29,6 +29,7 @@ TRIED = 800  # samples on which metrics are compared
 ALONG, UPWARD, NUGGETS = (1.0, 2.0, 3.0, 4.5, 7.0), (0.35, 0.6, 1.0, 1.6), (0.002, 0.02, 0.08, 0.3)
 SCALE = 20.0  # of the covariance, in median distances to the nearest sample
 START = 0.3  # share of the samples at which splats start
+EXPLAINED = 1.03  # misfit of a transmitter that the shadows point to, over that of the estimate, at most
 STEPS = 3  # of the search for the transmitter, at most, of each size
 ROUNDS = 3  # of densification
 MISSED, REPLACED = 0.2, 0.04  # of the leave-one-out error: misses that need a splat; that a splat must make up for
@@ -181,20 +182,28 @@ def _residuals(merged: RadioSamples, source: Floats | None) -> tuple[Floats, _Re
 def _refined(
     merged: RadioSamples, prior: Floats, field: _Residuals, metric: Metric, order: Ints
 ) -> tuple[Floats, _Residuals]:
-    """Move an estimated transmitter to where the shadows point: steps that lower the leave-one-out error."""
+    """Move an estimated transmitter to where the shadows point: steps that lower the leave-one-out error.
+
+    They stay where a transmitter explains the samples about as well as the estimate does.
+    """
     tried = np.sort(order[: min(TRIED, len(field.value))])
-    size = float(np.ptp(merged.position, axis=0).max())
+    size, limits = float(np.ptp(merged.position, axis=0).max()), bounds(merged.position)
+    samples = merged.position[tried], merged.dbm[tried], merged.weight[tried]
 
     def error(one: _Residuals) -> float:
         missed = one.value[tried] - one.kriged(one.position[tried], metric, 0.0, tried)[:, 0]
         return float((merged.weight[tried] * missed**2).sum())
 
-    best = error(field)
+    best, scale = error(field), misfit_scale(prior[5])
+    allowed = EXPLAINED * misfit(*samples, prior[2:5], scale)
     for step in (0.08 * size, 0.04 * size, 0.02 * size, 0.01 * size):
         for _ in range(STEPS):
             before = best
             for direction in np.concatenate([np.eye(3), -np.eye(3)]):
-                moved = _residuals(merged, prior[2:5] + step * direction)
+                at = np.clip(prior[2:5] + step * direction, *limits)
+                if misfit(*samples, at, scale) > allowed:
+                    continue
+                moved = _residuals(merged, at)
                 if (found := error(moved[1])) < best:
                     best, (prior, field) = found, moved
             if best >= before:

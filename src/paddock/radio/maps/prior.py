@@ -10,6 +10,8 @@ LEAST_EXPONENT, MOST_EXPONENT = 1.5, 6.0  # from street canyons to dense buildin
 STARTS = (7, 7, 3)  # places where the search for the transmitter begins, along x, y, z
 MOST_STEPS = 400
 LEVEL_SPREAD, EXPONENT_SPREAD = 100.0, 1.0  # dB at 1 m, and of the exponent: standard deviations before any sample
+SCALE, LEAST_SCALE = 0.7, 1.0  # residuals of shadows: of the spread about the best start, and dB, at least
+ROUNDS = 3  # of weights that leave out shadows
 BLOCKS = np.array([4, 4, 2])  # of the samples' box, along x, y, z
 
 
@@ -70,29 +72,62 @@ def _level(position: Floats, dbm: Floats, weight: Floats, source: Floats) -> tup
     return float(mean_y + exponent * mean_x), exponent, float((weight * residual * residual).sum() / total)
 
 
+def bounds(position: Floats) -> tuple[Floats, Floats]:
+    """Return the lowest and highest x, y, z (m) at which a transmitter is searched.
+
+    The box of the samples, enlarged by half its size; not below the lowest sample, unless that is above z = 0, the
+    ground: then not below the ground.
+    """
+    low, high = position.min(axis=0), position.max(axis=0)
+    margin = 0.5 * np.maximum(high - low, 1.0)
+    lowest = low - margin
+    lowest[2] = min(low[2], max(lowest[2], 0.0))
+    return lowest, high + margin
+
+
+def misfit(position: Floats, dbm: Floats, weight: Floats, source: Floats, scale: float) -> float:
+    """Return how badly a transmitter explains samples, from 0 to 1.
+
+    Residuals far beyond `scale` dB count 1, however large they are: those of shadows do not move the transmitter.
+    """
+    trusted = weight
+    for _ in range(ROUNDS):
+        level, exponent, _ = _level(position, dbm, trusted, source)
+        residual = dbm - prior_power(np.array([level, exponent, *source]), position)
+        trusted = weight / (1.0 + (residual / scale) ** 2) ** 2
+    square = (residual / scale) ** 2
+    return float((weight * square / (1.0 + square)).sum() / weight.sum())
+
+
+def misfit_scale(variance: float) -> float:
+    """Return the scale (dB) of `misfit` for residuals of a variance (dB^2)."""
+    return max(SCALE * float(np.sqrt(variance)), LEAST_SCALE)
+
+
 def _transmitter(position: Floats, dbm: Floats, weight: Floats) -> Floats:
-    """Return the position with the smallest residuals, within the samples' box enlarged by half its size."""
+    """Return the position with the smallest residuals within `bounds`; a shadow over some samples does not move it."""
     from scipy.optimize import minimize
 
     stride = -(-len(dbm) // 4000)
     position, dbm, weight = position[::stride], dbm[::stride], weight[::stride]
-    low, high = position.min(axis=0), position.max(axis=0)
-    margin = 0.5 * np.maximum(high - low, 1.0)
-
-    def cost(at: Floats) -> float:
-        outside = np.maximum(np.maximum(low - margin - at, at - high - margin), 0.0) / margin
-        return _level(position, dbm, weight, at)[2] * (1.0 + float((outside * outside).sum()))
-
-    axes = [np.linspace(a, b, 2 * n + 1)[1::2] for a, b, n in zip(low - margin, high + margin, STARTS, strict=True)]
+    low, high = bounds(position)
+    axes = [np.linspace(a, b, 2 * n + 1)[1::2] for a, b, n in zip(low, high, STARTS, strict=True)]
     starts = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
     strong = np.argsort(-dbm, kind="stable")[: max(5, len(dbm) // 50)]
     starts = np.concatenate([position[strong].mean(axis=0)[None], starts])
+    scale = misfit_scale(min(_level(position, dbm, weight, at)[2] for at in starts))
+
+    def cost(at: Floats) -> float:
+        inside = np.clip(at, low, high)
+        outside = (at - inside) / (high - low)
+        return misfit(position, dbm, weight, inside, scale) * (1.0 + float((outside * outside).sum()))
+
     best = sorted(range(len(starts)), key=lambda k: cost(starts[k]))[:3]
     searched: Any = cost
     options: Any = {"maxiter": MOST_STEPS, "xatol": 0.05, "fatol": 1e-6}
     found = []
     for k in best:
-        simplex = np.concatenate([starts[k][None], starts[k] + np.diag(0.25 * margin)])
+        simplex = np.concatenate([starts[k][None], starts[k] + np.diag(0.125 * (high - low))])
         given = options | {"initial_simplex": simplex}
         found.append(minimize(searched, starts[k], method="Nelder-Mead", options=given))
-    return np.asarray(min(found, key=lambda one: float(one.fun)).x, np.float64)
+    return np.clip(np.asarray(min(found, key=lambda one: float(one.fun)).x, np.float64), low, high)
