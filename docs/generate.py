@@ -7,6 +7,7 @@ A page has `<!-- generated: NAME -->` before a table and `<!-- end -->` after it
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import sys
@@ -16,9 +17,25 @@ from pathlib import Path
 from typing import Any
 
 from paddock.behaviour.rule import Rule, find_rule, rule_names
+from paddock.engine.radio.control import EmitterControl, RadioControl
 from paddock.envs import env_id, find_task, task_names
 from paddock.errors import MissingFeatureError
 from paddock.planning.methods import find_method, method_names
+from paddock.radio.budget import LinkBudget
+from paddock.radio.links import Links
+from paddock.radio.network import Network
+from paddock.radio.settings import SETTINGS
+from paddock.radio.survey import CoverageGrid, HeardLevels, Spectrum
+from paddock.radio.views import (
+    CommandTraffic,
+    JammerView,
+    RadioReport,
+    Received,
+    ServiceTraffic,
+    SpooferView,
+    Station,
+    VehicleTelemetry,
+)
 from paddock.record.channels import CHANNELS
 from paddock.scenario import (
     bundled_path,
@@ -66,6 +83,7 @@ PAGES = (
     "docs/learning.md",
     "docs/recording.md",
     "docs/page.md",
+    "docs/python-api.md",
     "docs/planning.md",
     "docs/sitl.md",
     "docs/wire-stream.md",
@@ -671,6 +689,54 @@ def keys(shown: str) -> str:
     return " ".join(f"`{key}`" for key in shown.split())
 
 
+# radio ---------------------------------------------------------------------------------------------------------------
+
+
+RADIO_RESULTS = (
+    LinkBudget, Links, Network, RadioReport, CoverageGrid, HeardLevels, Spectrum, Received, VehicleTelemetry,
+    CommandTraffic, ServiceTraffic, Station, JammerView, SpooferView,
+)  # fmt: skip
+"""What the methods of `sim.radio` return."""
+FIELD = re.compile(r"^    (?P<name>[a-z]\w*): (?P<kind>[^=#]+?)(?: = [^#]*?)?(?:  # (?P<meaning>.*))?$", re.MULTILINE)
+
+
+def radio_methods() -> str:
+    """Every method and property of `sim.radio`, from its docstring."""
+    rows = [member_row(name, RadioControl) for name in dir(RadioControl) if name[0] != "_"]
+    for part in ("jammers", "spoofers"):
+        settings = f"`{'`, `'.join(SETTINGS[part[:-1]])}`"
+        rows.append([f"`{part}()`", prose(EmitterControl.__call__)])
+        rows.append([f"`{part}.set(name, *, at_tick=None, **changes)`", f"Change one: {settings}; links follow."])
+    return table(["`sim.radio`", "meaning"], sorted(rows))
+
+
+def radio_results() -> str:
+    """The fields of what the methods of `sim.radio` return."""
+    parts = []
+    for kind in RADIO_RESULTS:
+        fields = FIELD.finditer(inspect.getsource(kind)) if hasattr(kind, "_fields") else ()
+        rows = [[f"`{one['name']}`", f"`{one['kind']}`", one["meaning"] or ""] for one in fields]
+        members = [name for name in vars(kind) if name[0] != "_" and name not in getattr(kind, "_fields", ())]
+        rows += [[name, "", meaning] for name, meaning in (member_row(one, kind) for one in members)]
+        parts.append(f"### {kind.__name__}\n\n{prose(kind)}\n\n{table(['field', 'type', 'meaning'], rows)}")
+    return "\n".join(parts)
+
+
+def member_row(name: str, owner: type) -> list[str]:
+    """Return a method with its arguments, or a property, and its docstring."""
+    member = inspect.getattr_static(owner, name)
+    if isinstance(member, property):
+        return [f"`{name}`", prose(member)]
+    arguments = [one for key, one in inspect.signature(member).parameters.items() if key not in ("self", "client")]
+    shown = [one.replace(annotation=inspect.Parameter.empty) for one in arguments]
+    return [f"`{name}{inspect.Signature(shown)}`", prose(member)]
+
+
+def prose(documented: Any) -> str:
+    """Return a docstring in one line."""
+    return " ".join((documented.__doc__ or "").split())
+
+
 def validation_table() -> str:
     """Return the figures of the sedan at every level, as `paddock validate sedan` finds them, and its checks."""
     from paddock.record.validation.proving_ground import TestCar
@@ -741,6 +807,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "sitl-frames": frame_table,
     "sitl-adapters": adapter_table,
     "channels": channel_table,
+    "radio-methods": radio_methods,
+    "radio-results": radio_results,
     "shortcuts": shortcut_table,
     "stream-frames": stream_tables,
     "stream-methods": stream_methods,

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
+from paddock.radio.signal import NO_POWER
+from paddock.radio.status import RadioStatus
 from paddock.wire.layout import Record
 from paddock.wire.operations import METHODS, Operation, radio_results, results
 from paddock.wire.operations.arguments import BY_ID, MEMBERS, Argument, Axes, ColumnList, Kind, plain
@@ -21,6 +23,7 @@ from paddock.wire.stream.columns import COLUMNS, COLUMNS_BLOCK, COMMANDS
 from paddock.wire.stream.drawing import MARKER, MarkerFlag, MarkerKind
 from paddock.wire.stream.frames import EVENT, FRAME_HEADER, TICK, FrameType
 from paddock.wire.stream.positions import POSES
+from paddock.world.columns import columns_of
 
 TARGET = Path(__file__).parent / "src" / "wire" / "schema.ts"
 LONGEST = 120
@@ -168,6 +171,8 @@ def schema() -> str:
     trees = [one for part in (results, radio_results) for one in vars(part).values() if is_typeddict(one)]
     aliases = [f"export type {name} ={_aliased(kind)};" for name, kind in ALIASES.items()]
     slow = "".join(f'  "{name}",\n' for name, one in sorted(METHODS.items()) if one.entry.slow)
+    status = [one for one in columns_of(RadioStatus) if one.none is not None]
+    absent = "".join(f'  "radio.{one.name}": {one.none:g},\n' for one in status)
     methods = "\n".join(method(one) for _, one in sorted(METHODS.items()))
     return "\n".join(
         [
@@ -175,6 +180,12 @@ def schema() -> str:
             "",
             *(enum(kind) for kind in (FrameType, MarkerKind, MarkerFlag)),
             *(record(name, one) for name, one in RECORDS.items()),
+            "/** Columns with a number in place of no value. */",
+            f"export const NO_VALUE: Readonly<Record<string, number>> = {{\n{absent}}};",
+            "",
+            "/** dBm: no power at all. */",
+            f"export const NO_POWER = {NO_POWER:g};",
+            "",
             *aliases,
             "",
             *map(interface, trees),

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 SYNONYMS = {"gpu": "cuda", "nvidia": "cuda"}  # by their letters alone, 'gpu' would be 'cpu'
 SHOWN = 8
 """Number of valid names that an error lists; it counts the rest."""
+FEW = 0.45
+"""Share of the letters in which names differ that are suggested."""
 PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
@@ -54,6 +56,10 @@ class CodeError(PaddockError):
     """An error inside a model, behaviour or sensor: `my_boat.py:31: unknown attribute 'lift_mx' of Parameters; ...`."""
 
 
+class ScenarioWarning(UserWarning):
+    """A part of a scenario without effect; the text starts with its location."""
+
+
 def printable(text: str) -> str:
     """Return text with line breaks and control characters escaped: it may be printed on a terminal, in one line."""
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
@@ -62,13 +68,28 @@ def printable(text: str) -> str:
 def suggestion(name: str, choices: Iterable[str]) -> str:
     """Return `did you mean 'x'?` for a near match, otherwise the valid names."""
     valid = sorted(set(choices))
-    near = get_close_matches(SYNONYMS.get(name.lower(), name), valid, n=1, cutoff=0.6)
-    if near:
-        return f"did you mean {near[0]!r}?"
+    wanted = SYNONYMS.get(name.lower(), name)
+    near = next((one for one in get_close_matches(wanted, valid, n=3, cutoff=0.6) if is_near(wanted, one)), None)
+    if near is not None:
+        return f"did you mean {near!r}?"
     if not valid:
         return "there are none"
     more = f" and {len(valid) - SHOWN} more" if len(valid) > SHOWN else ""
     return f"valid: {', '.join(valid[:SHOWN])}{more}"
+
+
+def is_near(name: str, other: str) -> bool:
+    """Return whether two names differ by a few letters, or one is a part of the other."""
+    a, b = name.lower(), other.lower()
+    if a in b or b in a:
+        return True
+    changes = list(range(len(b) + 1))  # from the letters of `a` so far to the first letters of `b`
+    for k, letter in enumerate(a):
+        last, changes[0] = changes[0], k + 1
+        for m, wanted in enumerate(b):
+            least = min(last + (letter != wanted), changes[m] + 1, changes[m + 1] + 1)
+            last, changes[m + 1] = changes[m + 1], least
+    return changes[-1] <= max(2, FEW * max(len(a), len(b)))
 
 
 def unknown_name(kind: str, name: str, choices: Iterable[str], where: str = "") -> UnknownNameError:

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from paddock.bench.result import Result, benchmark_names, best_times, find_bench, measured, meets, run_benchmarks
-from paddock.bench.suites import swarm
+from paddock.bench.suites import radio, swarm
 from paddock.bench.suites.kernels import ARITHMETIC, SCALAR, bare_fleet
 from paddock.compute.kernel import kernel
 from paddock.errors import UnknownNameError
+from paddock.radio.maps import RadioSamples
 from paddock.vehicles.model import model_names
 
 
@@ -110,3 +111,14 @@ def test_turns_like_commonroads_models(speed: float, steer: float, drift: float,
     rates = [turned(model, speed, steer)[-50:].mean() for model in ("car.bicycle", "car.double_track", "car.full")]
     assert rates[:2] == pytest.approx([drift, drift], rel=0.01)
     assert rates[2] == pytest.approx(multi_body, rel=0.04)
+
+
+def test_maps_of_few_samples_have_no_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are less exact than a Gaussian process of as many samples; the target is that of the full size."""
+    random = np.random.default_rng(1)
+    samples = RadioSamples.of(random.uniform(0.0, 100.0, (40, 3)), random.normal(-70.0, 5.0, 40))
+    monkeypatch.setattr(radio, "other_methods", lambda: {"nearest neighbour": radio.nearest_neighbour})
+    train, held = samples.chosen(slice(20)), samples.chosen(slice(20, None))
+    for quick, expected in ((True, (None, None)), (False, ("<= 0.9", False))):
+        [result] = radio.error_results(train, held, 100.0, quick)
+        assert (result.target, result.ok) == expected

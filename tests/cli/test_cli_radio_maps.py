@@ -58,7 +58,7 @@ def test_the_error_of_one_place_is_unknown(
     monkeypatch.chdir(tmp_path)
     assert exit_code(["radio", "fit", str(folder / "same.csv")]) == 0
     text = capsys.readouterr().out
-    assert "held-out error  unknown: samples at 1 places; a cross-validation needs 13" in text
+    assert "held-out error  unknown: samples at 1 place; a cross-validation needs 13" in text
     assert f"{tmp_path / 'same.npz'}\n" in text and (tmp_path / "same.npz").exists()
     assert exit_code(["radio", "fit", str(folder / "same.csv"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["held_out_error"] is None
@@ -178,7 +178,7 @@ TABLE = "azimuths_deg: [-180, 0, 180], elevations_deg: [-90, 90], gains: [[0, 1,
         (TABLE.replace("[-90, 90]", "[-90, 91]"), "91", "elevations_deg are from -90 to 90, not 91"),
         (TABLE.replace("[-90, 90]", "[0]"), "[[0", "gains of a pattern have a row for each of its 1 elevations, not 2"),
         (TABLE.replace("[[0, 1", "[[0, .nan"), ".nan", "'.nan' is not a finite number"),
-        ("fading: {rician: x}", "x", "the options of fading 'rician' must be a number or a mapping, not 'x'"),
+        ("fading: {rician: x}", "x", "fading 'rician' takes a number: {rician: 2}, not 'x'"),
         ("model: cost231_hata", "cost", "cost231_hata is valid from 1500 to 2000 MHz, not for the 2400 MHz of 'd'"),
     ],
 )

@@ -1,26 +1,24 @@
-"""Knife edges, terrain and obstacles: against Fresnel integrals, the irregular terrain model and straight geometry."""
+"""Knife edges and terrain: against Fresnel integrals and the irregular terrain model."""
 
 import math
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special
 from scipy.interpolate import RegularGridInterpolator
 
 from paddock.compute.routine import routine
 from paddock.radio import diffraction as d
-from paddock.scenario.scenery import Obstacle
 from paddock.world.ground import RELIEF_RATE, RELIEF_X, RELIEF_Y, SLOPE_X
-from paddock.world.scenery import obstacles_of
 
 FREQUENCY = 2.4e9
 WAVELENGTH = 299_792_458.0 / FREQUENCY
 SPACING = 10.0
 X, Y = np.meshgrid(np.arange(201) * SPACING - 1000.0, np.arange(201) * SPACING - 1000.0)
-terrain_of, obstacles_on = routine(d.terrain_db), routine(d.obstacles_db)
+terrain_of = routine(d.terrain_db)
 
 
 def table(slope: float = 0.0) -> np.ndarray:
@@ -156,71 +154,3 @@ def test_flat_worlds_and_equal_places_cost_nothing() -> None:
     nothing = np.zeros((1, 1))
     assert terrain_of(0.0, 0.0, 1.0, 900.0, 0.0, 1.0, FREQUENCY, 0.0, table(), nothing, nothing, False) == 0.0
     assert loss(np.full_like(X, 9.0), (5.0, 5.0, 0.0), (5.0, 5.0, 0.0)) == 0.0
-
-
-def box(material: str = "wood", **more: Any) -> Obstacle:
-    return Obstacle.model_validate({"material": material, **more})
-
-
-def through(entries: list[Obstacle], a: Any, b: Any) -> float:
-    obstacles = obstacles_of(tuple(entries), lambda x, y: np.zeros_like(x))
-    rates = d.material_rates(obstacles.entries)
-    arguments = (*map(float, (*a, *b)), FREQUENCY, *obstacles.tables, rates)
-    found = obstacles_on(*arguments)
-    assert d.obstacles_db(*arguments) == found
-    return found
-
-
-def test_materials_cost_their_thickness() -> None:
-    wall = {"box": {"center": [0.0, 0.0], "size": [0.4, 400.0, 50.0]}}
-    for material, rate in (("concrete", 15.0), ("wood", 5.0), ("vegetation", 0.5), ("glass", 2.0)):
-        assert through([box(material, **wall)], (-50.0, 0.0, 2.0), (70.0, 0.0, 2.0)) == pytest.approx(0.4 * rate)
-    slanted = through([box("glass", **wall)], (-50.0, 0.0, 2.0), (50.0, 100.0, 2.0))
-    assert slanted == pytest.approx(0.4 * math.sqrt(2.0) * 2.0)
-    assert through([box("glass", **wall)], (-50.0, 0.0, 60.0), (50.0, 0.0, 60.0)) == 0.0
-    assert set(d.MATERIALS) == set(Obstacle.model_fields["material"].annotation.__args__)  # type: ignore[union-attr]
-
-
-def test_signals_go_around_what_they_cannot_pass() -> None:
-    tower = box("metal", box={"center": [0.0, 0.0], "size": [10.0, 8.0, 30.0]})
-    side = d.knife_edge_db(4.0 * math.sqrt(2.0 / WAVELENGTH * (1.0 / 105.0 + 1.0 / 95.0)))
-    assert through([tower], (-105.0, 0.0, 2.0), (95.0, 0.0, 2.0)) == pytest.approx(side, abs=0.01)
-    low = box("metal", box={"center": [0.0, 0.0], "size": [2.0, 80.0, 5.0]})
-    over = d.knife_edge_db(3.0 * math.sqrt(2.0 / WAVELENGTH * (1.0 / 99.0 + 1.0 / 101.0)))
-    assert through([low], (-100.0, 0.0, 2.0), (100.0, 0.0, 2.0)) == pytest.approx(over, abs=0.01)
-
-
-def test_inside_a_building_only_the_material_counts() -> None:
-    house = box("wood", box={"center": [0.0, 0.0], "size": [20.0, 20.0, 6.0]})
-    assert through([house], (0.0, 0.0, 2.0), (90.0, 0.0, 2.0)) == pytest.approx(50.0)
-    assert through([house], (-4.0, 1.0, 2.0), (4.0, 1.0, 2.0)) == pytest.approx(40.0)
-
-
-def test_every_obstacle_on_the_line_counts_once() -> None:
-    walls = [box("glass", box={"center": [x, 0.0], "size": [1.0, 300.0, 50.0]}) for x in range(-200, 201, 8)]
-    posts = [
-        box("glass", cylinder={"center": [x + 4.0, 0.0], "radius": 0.5, "height": 9.0}) for x in range(-200, 201, 8)
-    ]
-    for y in (0.0, 37.0, -90.0):
-        across = math.hypot(1.0, y / 500.0)
-        found = through(walls, (-250.0, 0.0, 2.0), (250.0, y, 2.0))
-        assert found == pytest.approx(len(walls) * 2.0 * across, rel=1e-9)
-    assert through([*walls, *posts], (-250.0, 0.0, 2.0), (250.0, 0.0, 2.0)) == pytest.approx(len(walls) * 4.0)
-
-
-@example((2.0, 0.0, 0.0), (2.0, 0.0, 1.0), False)  # straight up, beside it
-@given(st.tuples(*[st.floats(-3.0, 3.0)] * 3), st.tuples(*[st.floats(-3.0, 3.0)] * 3), st.booleans())
-def test_way_through_round_obstacles(a: tuple[float, ...], b: tuple[float, ...], is_cone: bool) -> None:
-    """The length inside a cylinder or cone of radius 1 and height 2, against points along the line."""
-    kind = {"cone" if is_cone else "cylinder": {"center": [0.0, 0.0], "radius": 1.0, "height": 2.0}}
-    apart = math.dist(a, b)
-    if apart < 0.1:
-        return
-    obstacles = obstacles_of((box("vegetation", **kind),), lambda x, y: np.zeros_like(x))
-    unit = [(q - p) / apart for p, q in zip(a, b, strict=True)]
-    enters, leaves = d.round_part(*a, *unit, apart, obstacles.rounds, 0)
-    t = (np.arange(20_000) + 0.5) / 20_000
-    x, y, z = (p + t * (q - p) for p, q in zip(a, b, strict=True))
-    radius = 1.0 - 0.5 * z if is_cone else 1.0
-    inside = (z >= 0.0) & (z <= 2.0) & (x**2 + y**2 <= radius**2)
-    assert max(leaves - enters, 0.0) == pytest.approx(inside.mean() * apart, abs=2e-3)

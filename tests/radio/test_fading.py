@@ -248,3 +248,21 @@ def test_short_links_have_the_same_spread_of_shadowing() -> None:
         a = random.uniform(-1e3, 1e3, 3)
         values.append(shadowing_of(k, 1, *a, *(a + np.array([5.0, 0.0, 0.0])), 6.0, 30.0))
     assert np.std(values) == pytest.approx(6.0, rel=0.08)
+
+
+def test_shadowing_gains_are_limited_to_what_the_reach_of_links_allows_for() -> None:
+    """Three standard deviations, which a normal number exceeds with the probability 0.00135; losses have no limit."""
+    places = np.random.default_rng(4).uniform(-2000.0, 2000.0, (3, 1200))
+    values = []
+    for seed in range(4):
+        ends = np.empty((1200, 2, f.SHADOW_WAVES))
+        f.shadow_phasors(f.shadow_waves(seed, 1), places, 30.0, ends)
+        field = ends[:, 0] + 1j * ends[:, 1]
+        sums = (field[:, : f.SHADOW_HALF] @ field[:, f.SHADOW_HALF :].T).real
+        sums = (sums + sums.T)[np.triu_indices(1200, 1)]
+        values += [f.shadow_db(total, 500.0, 8.0, 30.0) for total in sums[::20].tolist()]
+        values += [f.shadow_db(total, 500.0, 8.0, 30.0) for total in (sums.min(), sums.max())]
+    found = np.array(values) / 8.0
+    assert found.max() == 3.0 == f.SHADOW_GAIN and found.min() < -4.0
+    assert (found == 3.0).mean() == pytest.approx(0.00135, rel=0.25)
+    assert found.mean() == pytest.approx(0.0, abs=0.02) and found.std() == pytest.approx(1.0, abs=0.02)

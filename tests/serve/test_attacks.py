@@ -205,7 +205,7 @@ def test_a_refused_claim_keeps_the_earlier_one(host: Host) -> None:
 
 
 def test_commands_for_a_far_future_do_not_fill_the_memory(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("paddock.engine.mailbox.MOST_WAITING", 50)
+    monkeypatch.setattr("paddock.engine.actions.MOST_WAITING", 50)
     for k in range(50):
         ask(host, "command", target="red", inputs={"steer": 0.1}, at_tick=10**9 + k)
     with pytest.raises(PaddockError, match="mailbox full: 50 actions"):
@@ -249,7 +249,7 @@ def test_a_spawn_beyond_the_limits_is_refused_before_anything_is_built(
     ):
         ask(host, "spawn", entry=SWARM)
     monkeypatch.setattr(host.source, "limits", ClientLimits(vehicles=20_000_000, memory=1000.0))
-    monkeypatch.setattr("paddock.engine.memory.available_bytes", lambda: 3 << 30)
+    monkeypatch.setattr("paddock.engine.fleets.available_bytes", lambda: 3 << 30)
     with pytest.raises(PaddockError, match=r"more than the 3\.0 GiB available on this machine"):
         ask(host, "spawn", entry=SWARM)
     assert ask(host, "step", ticks=5) == 5

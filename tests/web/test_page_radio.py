@@ -94,6 +94,9 @@ def row(links: Any, i: int) -> Any:
 
 def test_the_heat_map_and_the_edge_of_jamming(served: Any, window: Any, pictures: Path) -> None:
     window.until(lambda: window.ask(f"{SHOWN}.edges") > 20)
+    noisy, jammed = window.ask(f"{SHOWN}.filled")  # the sides of the lines that are jammed
+    assert noisy > jammed > 20
+    window.page.get_by_text("jammed: above all signals").wait_for()
     assert window.ask(f"{SHOWN}.cells") == 0
     window.page.get_by_role("tab", name="Radio").click()
     window.page.get_by_role("switch", name="Show the heat map").check()
@@ -116,6 +119,24 @@ def test_budget_and_spectrum_of_the_selected_vehicle(served: Any, window: Any) -
     received = f"{budget.received:.1f} dBm".replace("-", "\u2212")
     window.until(lambda: received in window.page.locator(".link-budget").inner_text())
     window.until(lambda: window.ask("window.paddock.spectrumLines") >= 1)
+
+
+def test_no_link_is_none_and_no_number(served: Any, window: Any) -> None:
+    """The second vehicle is jammed: it hears no station, though stations may hear it."""
+    snap = served.sim.snapshot()["p[1]"]
+    assert snap["radio.sinr"] == -100.0 and snap["radio.signal"] == 0.0
+    ids = f"selection.value = new Set([{snap.id}]); focus.value = {snap.id};"
+    window.ask(f"(({{ selection, focus }}) => {{ {ids} }})(window.paddock.store)")
+    window.until(lambda: values_shown(window).get("sinr") == "none")
+    shown = values_shown(window)
+    assert shown["signal"] == "none" and shown["links"] != "none" and "\u2212100" not in shown.values()
+
+
+def values_shown(window: Any) -> dict[str, str]:
+    """Return the values of the inspector by name, without units."""
+    rows = window.page.locator(".value-row").all()
+    parts = [(row.locator(".name").inner_text().strip(), row.locator(".value").inner_text().strip()) for row in rows]
+    return dict(parts)
 
 
 def test_layers_that_a_client_sets(served: Any, window: Any) -> None:

@@ -3,6 +3,7 @@
 import errno
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -10,7 +11,7 @@ from cyclopts import App, CycloptsError
 from cyclopts.exceptions import UnknownCommandError, UnusedCliTokensError
 
 from paddock import __version__
-from paddock.errors import PaddockError, printable, unknown_name
+from paddock.errors import PaddockError, ScenarioWarning, printable, unknown_name
 
 OK, FAILED, USAGE_ERROR, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
 
@@ -52,6 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit. Models and behaviours may be imported from the current folder."""
     if sys.stdout is None or sys.stderr is None:  # closed by the caller
         sys.stdout, sys.stderr = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115
+    warnings.showwarning = _show_warning  # type: ignore[assignment]
     try:
         sys.path.append(os.getcwd())  # last, so that a file there cannot shadow a standard module
     except FileNotFoundError:
@@ -78,6 +80,18 @@ def _refuse_relative(event: str, arguments: tuple[object, ...]) -> None:
     if not (os.path.isabs(name) or of_system or inside):
         problem = f"the current folder was deleted: {name!r} needs an absolute path"
         raise DeletedFolderError(errno.ENOENT, problem)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *where: object) -> None:
+    """Print a warning about a scenario in one line, and others as Python does."""
+    if issubclass(category, ScenarioWarning):
+        with suppress(OSError):
+            print(f"paddock: warning: {printable(str(message))}", file=sys.stderr)
+    else:
+        _PLAIN_WARNING(message, category, *where)  # type: ignore[arg-type]
+
+
+_PLAIN_WARNING = warnings.showwarning
 
 
 def exit_code(arguments: Sequence[str]) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App, Parameter
 
 from paddock.cli.options import Flag
+from paddock.cli.summary import counted
 from paddock.errors import PaddockError
 
 if TYPE_CHECKING:
@@ -158,12 +159,13 @@ def _fit_lines(tree: dict[str, Any]) -> list[str]:
     if held is not None:
         error = f"{held:.2f} dB rms ({tree['folds']}-fold cross-validation)"
     elif tree["folds"]:
-        error = f"unknown: samples at {tree['places']} places; a cross-validation needs {tree['places_needed']}"
+        places = counted(tree["places"], "place")
+        error = f"unknown: samples at {places}; a cross-validation needs {tree['places_needed']}"
     else:
         error = "not computed"
     rows = {
         "map": tree["map"],
-        "samples": f"{tree['samples']:,} at {tree['places']:,} places",
+        "samples": f"{tree['samples']:,} at {counted(tree['places'], 'place')}",
         "splats": f"{tree['splats']:,}",
         "held-out error": error,
         "fit": f"{tree['seconds']:.1f} s",

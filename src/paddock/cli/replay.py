@@ -223,9 +223,10 @@ def _radio_lines(numbers: dict[str, Any]) -> list[str]:
         lines.append(f"  packets of {name}: {service_summary(counts)}")
     for name, fleet in numbers["fleets"].items():
         if own := fleet.get("radio"):
-            sinr = "no link" if own["mean_sinr_db"] is None else f"mean SINR {own['mean_sinr_db']:.1f} dB"
+            sinr = "-" if own["mean_sinr_db"] is None else f"{own['mean_sinr_db']:.1f} dB"
             lines.append(
-                f"  radio of {name}: available {100.0 * own['link_availability']:.1f} %, {sinr}, "
+                f"  radio of {name}: available {100.0 * own['link_availability']:.1f} %, "
+                f"mean SINR of direct links {sinr}, "
                 f"{counted(own['outages'], 'outage')}, longest {own['longest_outage_s']:.1f} s, "
                 f"jammed {own['jammed_s']:.1f} s"
             )

@@ -87,17 +87,20 @@ class Tally:
             },
             "events": dict(sorted(self.events.items())),
             "discarded": sim.engine.stages.guard.discarded,  # vehicles removed because of `on_nan: remove`
-            **(
-                {}
-                if not sim.engine.radio.active
-                else {"radio": {"neglected_db": round(sim.radio.report().neglected, 2)}}
-            ),
+            **self._radio(),
             **self._mission(),
             **({} if sim.race is None else {"race": sim.race.standings().to_dict()}),
             "state_hash": sim.state_hash(),
             "first_tick_seconds": None if self.first_tick_seconds is None else round(self.first_tick_seconds, 3),
             "peak_memory_mb": round(peak_memory_mb(), 1),
         }
+
+    def _radio(self) -> dict[str, Any]:
+        """Return what the radio leaves out or extrapolates, if there is radio; of the last update of its links."""
+        if not self.sim.engine.radio.active:
+            return {}
+        report = self.sim.radio.report()
+        return {"radio": {"neglected_db": round(report.neglected, 2), "outside": report.outside}}
 
     def _mission(self) -> dict[str, Any]:
         """Return the state of the mission, if any; m and s."""
@@ -133,6 +136,7 @@ def summary_lines(numbers: dict[str, Any]) -> list[str]:
         *stages,
         f"  events: {events}",
         *neglected_lines(numbers.get("radio", {}).get("neglected_db", 0.0)),
+        *outside_lines(numbers.get("radio", {}).get("outside", 0)),
         *(_mission_lines(numbers["mission"]) if "mission" in numbers else []),
         *(_race_lines(numbers["race"]) if "race" in numbers else []),
         *([f"  autopilots: {len(autopilots)}, {armed} armed{refused}"] if autopilots is not None else []),
@@ -148,6 +152,14 @@ def neglected_lines(neglected: float) -> list[str]:
     return [
         f"  radio: interference from beyond the reach, up to {neglected:.1f} dB at a receiver, is left out (margin)"
     ]
+
+
+def outside_lines(outside: int) -> list[str]:
+    """Return a warning if paths are outside the range of their propagation model, at the last update."""
+    if not outside:
+        return []
+    paths = f"{counted(outside, 'path')} {'is' if outside == 1 else 'are'}"
+    return [f"  radio: {paths} outside the range of distances, heights or frequencies of the propagation model"]
 
 
 def _mission_lines(figures: dict[str, Any]) -> list[str]:

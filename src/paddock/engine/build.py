@@ -14,6 +14,7 @@ from paddock.compute import arrays
 from paddock.compute.kernel import shared_tuple
 from paddock.compute.philox import normals, signed
 from paddock.compute.twin import vectorised
+from paddock.contact.bodies import COLLIDED_FOR, CONTACT, LastContact
 from paddock.engine.behaviours import (
     BETWEEN,
     RADIO,
@@ -25,7 +26,6 @@ from paddock.engine.behaviours import (
     set_up_rule,
 )
 from paddock.engine.fmu_motion import FmuMotion
-from paddock.engine.last_contact import COLLIDED_FOR, CONTACT, LastContact
 from paddock.engine.program import (
     GNSS,
     HEARTBEATS,
@@ -37,7 +37,7 @@ from paddock.engine.program import (
     FleetProgram,
     checked_inputs,
 )
-from paddock.engine.radio.gnss import check_receivers, has_receiver
+from paddock.engine.radio.gnss import check_receivers, check_targets, has_receiver
 from paddock.errors import CodeError, InvalidValueError, PaddockError, unknown_name, users_code
 from paddock.radio.gnss import OPEN_SIGNAL
 from paddock.radio.link_classes import check_setup
@@ -451,7 +451,7 @@ def build_problems(scenario: Scenario) -> list[str]:
         except PaddockError as error:
             problems.append(str(error))
     if scenario.rules is not None:
-        from paddock.engine.race.stage import fitting_track  # which imports this module's fleets
+        from paddock.engine.race import fitting_track  # which imports this module's fleets
 
         try:
             fitting_track(scenario, world.track)
@@ -461,6 +461,7 @@ def build_problems(scenario: Scenario) -> list[str]:
         try:
             check_setup(scenario)
             check_receivers(scenario)
+            check_targets(scenario)
         except PaddockError as error:
             problems.append(str(error))
     declared = sorted(declared_fleets(scenario), key=lambda one: (one.entry.id is None, one.entry.name))  # as in a run

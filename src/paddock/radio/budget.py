@@ -33,38 +33,37 @@ from paddock.radio.links import (
 from paddock.radio.paths import Paths, extra_losses
 from paddock.radio.propagation import MODELS
 from paddock.radio.radios import Classes, Floats, Radios
-from paddock.radio.signal import ber, capacity, decibels, expm1, per, power_ratio
+from paddock.radio.signal import NO_POWER, ber, capacity, decibels, expm1, per, power_ratio
 from paddock.scenario.radio_types import SAME
 
-NOTHING = -299.0  # dBm: less is no power at all
-MOST_OUTSIDE = 300.0  # dB: nothing is in the band at all
+MOST_OUTSIDE = -NO_POWER  # dB: nothing is in the band at all
 MODEL_NAMES = {number: name for name, number in MODELS.items()}
 
 
 class LinkBudget(NamedTuple):
     """The budget of a link. dB and dBm; `str()` is a table."""
 
-    source: str
-    to: str
+    source: str  # name of the transmitter's vehicle or station
+    to: str  # of the receiver's
     distance: float  # m
     frequency: float  # Hz
     power: float  # dBm, transmitted
     source_gain: float  # dBi, of the transmitter's antenna towards the receiver
-    receiver_gain: float  # dBi
+    receiver_gain: float  # dBi, of the receiver's antenna towards the transmitter
     polarisation: float  # dB lost by different polarisations
-    model: str
+    model: str  # of propagation
     path_loss: float  # dB, of the propagation model
     diffraction: float  # dB, over terrain
-    obstacles: float  # dB
+    obstacles: float  # dB, through and around obstacles
     shadowing: float  # dB gained
     fading: float  # dB gained
     received: float  # dBm
-    sensitivity: float  # dBm
-    noise: float  # dBm
+    sensitivity: float  # dBm, of the receiver
+    noise: float  # dBm, of the receiver in its band; -300 dBm is no power at all, here and below
     interference: float  # dBm, mean of other radios in the receiver's band, without those whose packets collide
-    jamming: float  # dBm, mean
+    jamming: float  # dBm, mean of all jammers in the receiver's band
     sinr: float  # dB, of received power over noise, interference and jamming
-    needed: float  # dB
+    needed: float  # dB, least SINR of a usable link
     ber: float  # at this SINR
     per: float  # of packets, which bursts of a jammer hit or miss, and which collide
     capacity: float  # bit/s, Shannon, at this SINR
@@ -91,13 +90,13 @@ class LinkBudget(NamedTuple):
             ("transmitted power", self.power, "dBm"),
             ("gain of the transmitter", self.source_gain, "dBi"),
             ("gain of the receiver", self.receiver_gain, "dBi"),
-            ("polarisation", 0.0 - self.polarisation, "dB"),
-            (f"path loss ({self.model})", 0.0 - self.path_loss, "dB"),
-            ("terrain", 0.0 - self.diffraction, "dB"),
-            ("obstacles", 0.0 - self.obstacles, "dB"),
-            ("shadowing", self.shadowing, "dB"),
-            ("fading", self.fading, "dB"),
-            *([("outside the band", 0.0 - self.outside, "dB")] if self.outside else []),
+            ("loss by polarisation", self.polarisation, "dB"),
+            (f"path loss ({self.model})", self.path_loss, "dB"),
+            ("loss by diffraction", self.diffraction, "dB"),
+            ("loss by obstacles", self.obstacles, "dB"),
+            ("gain by shadowing", self.shadowing, "dB"),
+            ("gain by fading", self.fading, "dB"),
+            *([("loss outside the band", self.outside, "dB")] if self.mismatch else []),
             ("received power", self.received, "dBm"),
             ("sensitivity", self.sensitivity, "dBm"),
             ("noise", self.noise, "dBm"),
@@ -121,9 +120,9 @@ class LinkBudget(NamedTuple):
 
 
 def _shown(value: float, unit: str) -> str:
-    """Return a value of a budget in a column; a power that is not there at all is none."""
-    if unit == "dBm" and value <= NOTHING:
-        return f"{'none':>10}"
+    """Return a value of a budget in a column; `-` for no power at all."""
+    if unit == "dBm" and value < NO_POWER + 1.0:
+        return f"{'-':>10}"
     return f"{value:>10.{4 if unit == '' else 2}f} {unit}".rstrip()
 
 

@@ -51,9 +51,10 @@ def no_disturbances(n: int) -> Disturbances:
     return Disturbances(np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(0, np.int32), np.zeros(0))
 
 
-def placed_radios(radios: Radios) -> Floats:
-    """Return the rows PLACED of the table of radios, a copy."""
-    found = np.empty((len(PLACED), radios.n))
+def placed_radios(radios: Radios, into: Floats | None = None) -> Floats:
+    """Return the rows PLACED of the table of radios, a copy: in the array `into`, if it fits."""
+    shape = len(PLACED), radios.n
+    found = into if into is not None and into.shape == shape else np.empty(shape)
     found[:-1], found[-1] = radios.table[: HEIGHT + 1, : radios.n], radios.table[FREQUENCY, : radios.n]
     return found
 

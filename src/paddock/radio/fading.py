@@ -33,6 +33,7 @@ NONE, RAYLEIGH, RICIAN, NAKAGAMI = range(4)
 FADINGS = {"none": NONE, "rayleigh": RAYLEIGH, "rician": RICIAN, "nakagami": NAKAGAMI}
 WAVES = 16  # of a radio's fading
 SHADOW_WAVES, SHADOW_HALF = 32, 16  # wave vectors of shadowing, in pairs
+SHADOW_GAIN = 3.0  # standard deviations that shadowing gains at most: all waves in phase would be 8
 DEEPEST = 1e-8  # fading does not go below -80 dB
 NAKAGAMI_LEAST, NAKAGAMI_MOST = 0.5, 50.0
 STEEPEST = 0.25  # vertical part of a wave vector relative to its horizontal one: waves arrive within 14 degrees
@@ -239,9 +240,10 @@ def shadow_sum(phasors: Any, a: int, b: int) -> float:
 def shadow_db(total: float, apart: float, sigma: float, distance: float) -> float:
     """Return the shadowing (dB, mean 0, standard deviation sigma) of a sum between ends at a distance `apart` (m).
 
-    The two halves of the sum are alike where the ends are nearer to each other than the correlation distance (m).
+    The two halves of the sum are alike where the ends are nearer to each other than the correlation distance (m). Gains
+    are limited, so that there is a distance beyond which no link exists.
     """
-    return sigma * total / sqrt(SHADOW_HALF * (1.0 + exp(-2.0 * apart / distance)))
+    return sigma * minimum(total / sqrt(SHADOW_HALF * (1.0 + exp(-2.0 * apart / distance))), SHADOW_GAIN)
 
 
 def shadowing_db(

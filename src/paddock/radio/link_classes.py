@@ -7,7 +7,7 @@ import numpy as np
 from paddock.compute.math import PI
 from paddock.errors import InvalidValueError
 from paddock.radio.antennas import KINDS
-from paddock.radio.fading import FADINGS, NAKAGAMI, RICIAN
+from paddock.radio.fading import FADINGS, NAKAGAMI, RICIAN, SHADOW_GAIN
 from paddock.radio.propagation import (
     BASE_HIGH,
     BASE_LOW,
@@ -41,7 +41,6 @@ from paddock.scenario.radio import JammerSection, LinkSettings, RadioSection
 EXPONENT, REFERENCE = 3.0, 1.0  # of log_distance, unless given
 REFLECTED = 6.03  # dB: two rays in phase
 UPFADE = 12.1  # dB: the waves of a radio in phase
-SHADOWS = 3.0  # standard deviations of shadowing that the range allows for
 FARTHEST = 1e7  # m
 
 
@@ -144,7 +143,7 @@ def boost(values: Floats) -> float:
     """Return how far (dB) the power of a link class may exceed that of its model: reflection, shadowing, fading."""
     fading, parameter = int(values[CLASS.fading]), float(values[CLASS.parameter])
     above = REFLECTED if values[CLASS.model] == GROUND_REFLECTION else 0.0
-    above += SHADOWS * float(values[CLASS.sigma])
+    above += SHADOW_GAIN * float(values[CLASS.sigma])
     if fading == RICIAN:  # the direct wave and the scattered ones in phase
         scattered = power_ratio(0.5 * (UPFADE - max(parameter, 0.0)))
         above += min(UPFADE, 2.0 * decibels(1.0 + scattered))

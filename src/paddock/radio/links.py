@@ -54,15 +54,15 @@ class Links(NamedTuple):
     Entries of receiver i are `start[i]:start[i + 1]`; `peer` ascends within a row.
     """
 
-    tick: int
-    start: Ints  # (n + 1,)
+    tick: int  # of the update
+    start: Ints  # (n + 1,) where the entries of each receiver begin
     peer: Indices  # (m,) number of the transmitter
     power: Floats  # (m,) dBm, received
     sinr: Floats  # (m,) dB, with the mean power of all others
     per: Floats  # (m,) packet error rate
     up: Bools  # (m,) 1: usable, with hysteresis
     interference: Floats  # (n,) mW, mean of all other radios in the receiver's band
-    jamming: Floats  # (n,) mW
+    jamming: Floats  # (n,) mW, of jammers in the receiver's band
     outside: Ints  # (n,) transmitters whose path is outside the range of its model
     bursts: Floats  # (BURST_ROWS, n) of the strongest jammer that is not always on
     collisions: Floats  # (COLLISION_ROWS, m), see `collisions.py`; (COLLISION_ROWS, 0) if no radio transmits at times

@@ -10,7 +10,7 @@ import xxhash
 
 from paddock.compute.math import PI, sqrt
 from paddock.compute.philox import signed
-from paddock.radio.diffraction import material_rates, obstacles_db, relief_peaks, terrain_db
+from paddock.radio.diffraction import relief_peaks, terrain_db
 from paddock.radio.fading import (
     NONE,
     SHADOW_WAVES,
@@ -24,8 +24,10 @@ from paddock.radio.fading import (
     shadow_sum,
     shadow_waves,
 )
+from paddock.radio.obstacle_groups import buildings_of, no_buildings
+from paddock.radio.obstruction import obstruction_db
 from paddock.radio.propagation import LIGHT
-from paddock.radio.radios import CLASS, COLUMN, Classes, Floats, Radios
+from paddock.radio.radios import CLASS, COLUMN, Classes, Floats, Ints, Radios
 from paddock.world.scenery import Scenery
 
 SIGMA, DISTANCE, FADING, PARAMETER = CLASS.sigma, CLASS.distance, CLASS.fading, CLASS.parameter
@@ -38,16 +40,22 @@ class Paths(NamedTuple):
 
     phasors: Floats  # (n, 2, WAVES) of fading, by number of the antenna
     shadows: Floats  # (fields, n, 2, SHADOW_WAVES) of shadowing
-    ground_z: float  # m
+    ground_z: float  # m; from here on as `Ground`
     terrain: Floats
     relief: Floats
     peaks: Floats
-    cells: Floats  # those of obstacles
+    cells: Floats  # from here on as `Buildings`: loops in threads take no tuples of tuples
     starts: Floats
     items: Floats
     boxes: Floats
     rounds: Floats
-    rates: Floats  # dB/m of each obstacle
+    rates: Floats
+    cover: Ints
+    group: Ints
+    first: Ints
+    members: Ints
+    begin: Ints
+    corners: Floats
 
 
 def extra_losses(table: Any, i: int, j: int, classes: Any, c: int, paths: Any) -> tuple[float, float, float, float]:
@@ -75,7 +83,7 @@ def random_gains(table: Any, i: int, j: int, classes: Any, c: int, paths: Any) -
 
 
 def blocking(table: Any, i: int, j: int, classes: Any, c: int, paths: Any) -> tuple[float, float]:
-    """Return the losses (dB) by diffraction over terrain and by obstacles."""
+    """Return the losses (dB) by diffraction over terrain, and what obstacles add to it."""
     diffraction, blocked = 0.0, 0.0
     if classes[TERRAIN, c] != 0.0:
         diffraction = terrain_db(
@@ -93,7 +101,7 @@ def blocking(table: Any, i: int, j: int, classes: Any, c: int, paths: Any) -> tu
             classes[GROUND, c] != 0.0,
         )
     if classes[OBSTACLES, c] != 0.0:
-        blocked = obstacles_db(
+        blocked = obstruction_db(
             table[X, i],
             table[Y, i],
             table[Z, i],
@@ -101,12 +109,11 @@ def blocking(table: Any, i: int, j: int, classes: Any, c: int, paths: Any) -> tu
             table[Y, j],
             table[Z, j],
             table[FREQUENCY, j],
-            paths.cells,
-            paths.starts,
-            paths.items,
-            paths.boxes,
-            paths.rounds,
-            paths.rates,
+            paths,
+            paths,
+            classes[TERRAIN, c] != 0.0,
+            classes[GROUND, c] != 0.0,
+            diffraction,
         )
     return diffraction, blocked
 
@@ -137,15 +144,9 @@ class PathTables:
         """Take the tables of the world; small ones without scenery, because compiled code wants arrays."""
         flat = np.zeros((1, 9)), np.zeros((1, 1))
         terrain, relief = flat if scenery is None else scenery.ground.tables[:2]
-        if scenery is None:
-            empties = np.zeros((1, 5)), np.zeros((1, 2)), np.zeros((1, 1)), np.zeros((0, 9)), np.zeros((0, 7))
-            obstacles, rates = empties, np.zeros(1)
-        else:
-            obstacles, rates = scenery.obstacles.tables, material_rates(scenery.obstacles.entries)  # type: ignore[assignment]
-        given: Any = (terrain, relief, relief_peaks(relief), *obstacles, rates)
-        self.paths = Paths(
-            self._phasors, self._shadows, ground_z, *(np.array(one) for one in given)
-        )  # copies: writable ones compile once
+        buildings: Any = no_buildings() if scenery is None else buildings_of(scenery.obstacles)
+        given = np.array(terrain), np.array(relief), relief_peaks(relief)  # copies: writable arrays compile once
+        self.paths = Paths(self._phasors, self._shadows, ground_z, *given, *buildings)
 
     def place(self, table: Floats | None = None) -> None:
         """Follow the antennas to where they are now, or to where they are in another table."""

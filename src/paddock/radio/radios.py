@@ -50,8 +50,6 @@ SATURATES = 60.0  # dB below the begin of a curve of packet error rates, where b
 SURVIVAL = 2048  # steps of a curve of the survival of packets over SINR
 NEEDED_PER = 0.1  # packet error rate up to which a link is usable
 FEW_RADIOS = 96  # below, the calling thread works on them alone
-JAMMED_BANDWIDTHS = {"barrage": 100e6, "spot": 1e6}  # Hz, of jammers, unless given
-JAMMED_BANDWIDTH = 20e6  # Hz, of the others
 
 
 class RadioColumn(NamedTuple):
@@ -380,9 +378,8 @@ def cubics(values: Floats) -> Floats:
 def jammer_radio(one: JammerSection) -> RadioType:
     """Return the transmitter of a jammer as a radio."""
     given = {name: getattr(one, name) for name in ("frequency", "power", "antenna", "polarisation")}
-    bandwidth = JAMMED_BANDWIDTHS.get(one.kind, JAMMED_BANDWIDTH) if one.bandwidth is None else one.bandwidth
     bits, modulation = one.packet_bits or 8192, one.modulation or "qpsk"
-    return RadioType(**given, bandwidth=bandwidth, modulation=modulation, packet_bits=bits, duty=1.0)
+    return RadioType(**given, bandwidth=one.width, modulation=modulation, packet_bits=bits, duty=1.0)
 
 
 def _joined(parts: Sequence[Ints]) -> Ints:

@@ -12,7 +12,8 @@ ROOM_TEMPERATURE = 290.0  # K, of noise figures
 DECIBELS = 4.342944819032518  # dB per unit of the natural logarithm of a ratio of powers
 NEPERS = 0.2302585092994046  # its inverse
 LOG2_E = 1.4426950408889634
-WEAKEST = 1e-30  # mW: powers below count as this, -300 dBm
+WEAKEST = 1e-30  # mW: powers below count as this
+NO_POWER = -300.0  # dBm, of WEAKEST: the level of no power at all
 
 BPSK, QPSK, QAM16, QAM64, FSK, GMSK = range(6)
 LORA_7, LORA_8, LORA_9, LORA_10, LORA_11, LORA_12 = range(7, 13)  # the number is the spreading factor

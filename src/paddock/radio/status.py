@@ -14,16 +14,20 @@ FULL_SIGNAL = 20.0  # dB above the needed SINR at which the signal is 1
 class RadioStatus(NamedTuple):
     """The radio of a vehicle, in snapshots."""
 
-    signal: Annotated[float, Column("", "its best link (to a station, if there are any), 0 to 1")] = 0.0
-    sinr: Annotated[float, Column("dB", "SINR of that link, -100: none")] = NO_SINR
+    signal: Annotated[
+        float, Column("", "its best direct link (to a station, if there are any), 0 to 1; 0: none", none=0.0)
+    ] = 0.0
+    sinr: Annotated[float, Column("dB", "SINR of that link, -100: none", none=NO_SINR)] = NO_SINR
     jammed: Annotated[float, Column("0/1", "1: half of its links or more are lost to jammers")] = 0.0
     links: Annotated[float, Column("", "number of radios that it hears over a usable link")] = 0.0
     deceived: Annotated[float, Column("", "probability that it accepts a false frame, 0 to 1")] = 0.0
     contact: Annotated[
         float, Column("0/1", "1: a route leads to a station and back; without stations: it hears another radio")
     ] = 0.0
-    uplink: Annotated[float, Column("dB", "SINR at the station that hears it best, -100: none does")] = NO_SINR
-    station: Annotated[float, Column("", "number of that station's radio, -1: none")] = -1.0
+    uplink: Annotated[float, Column("dB", "SINR at the station that hears it best, -100: none does", none=NO_SINR)] = (
+        NO_SINR
+    )
+    station: Annotated[float, Column("", "number of that station's radio, -1: none", none=-1.0)] = -1.0
 
 
 STATUS = column_index(RadioStatus)

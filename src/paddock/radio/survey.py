@@ -37,12 +37,11 @@ from paddock.radio.links import (
 from paddock.radio.paths import PathTables
 from paddock.radio.propagation import GROUND_REFLECTION, loss_db
 from paddock.radio.radios import CLASS, Classes, Floats, Ints, Radios, turn
-from paddock.radio.signal import decibels
+from paddock.radio.signal import WEAKEST, decibels
 from paddock.wire import survey_limits as limits
 
 LEVEL = np.array([[0.0], [0.0], [0.0], [1.0]])  # attitude of a receiver that no vehicle carries
 NOWHERE = -7.0  # the owner of such a receiver
-WEAKEST = -250.0  # dBm: the level of what does not arrive at all
 MOST_HEARD = 400  # transmitters in a spectrum: the nearest
 MOST_SURVEYED = 200  # transmitters whose coverage is computed at a place: the nearest
 PARTS = 8  # of an area in each direction: within one, the same transmitters are the nearest
@@ -365,5 +364,5 @@ def _in_bins(edges: Floats, frequency: float, bandwidth: float) -> Floats:
 
 def _dbm(powers: Any) -> Floats:
     """Return mW as dBm, and ratios as dB."""
-    found: Floats = 10.0 * np.log10(np.maximum(powers, 10.0 ** (0.1 * WEAKEST)))
+    found: Floats = 10.0 * np.log10(np.maximum(powers, WEAKEST))
     return found

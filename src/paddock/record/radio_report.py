@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ ESTIMATED = (
     "Availability is estimated: the recording is of an earlier version, which did not hold contact, and links that are "
     "usable in one direction count"
 )
+NUMBERED = re.compile(r"(\D*)(\d*)", re.ASCII)
 COLUMNS = ("link_availability", "mean_sinr_db", "longest_outage_s", "outages", "jammed_s")
 
 
@@ -118,7 +120,7 @@ def link_tables(numbers: Mapping[str, Any]) -> list[str]:
     for fleet in fleets.values():
         own = fleet["per_vehicle"]
         rows += list(zip(own["name"], *(own[key] for key in COLUMNS), strict=True))
-    rows.sort(key=lambda row: (-row[3], row[0]))
+    rows.sort(key=lambda row: (-row[3], natural_order(row[0])))
     lines += ["", "## Vehicles", "", head, "|---|---:|---:|---:|---:|---:|"]
     lines += [_line(name, values) for name, *values in rows[:ROWS]]
     if len(rows) > ROWS:
@@ -126,7 +128,8 @@ def link_tables(numbers: Mapping[str, Any]) -> list[str]:
     lines += [
         "",
         "A vehicle is available while a route leads to a station and back, over any number of hops; without stations, "
-        "while it hears another radio over a usable link.",
+        "while it hears another radio over a usable link. The SINR is that of its best direct link (to a "
+        "station, if there are any); - : it had none.",
         "",
     ]
     if numbers.get("estimated_contact"):
@@ -136,8 +139,13 @@ def link_tables(numbers: Mapping[str, Any]) -> list[str]:
 
 def _line(name: str, values: list[Any]) -> str:
     share, sinr, longest, outages, jammed = values
-    level = "" if sinr is None else f"{sinr:.1f}"
+    level = "-" if sinr is None else f"{sinr:.1f}"
     return f"| {_safe(name)} | {100.0 * share:.1f} % | {level} | {longest:.1f} | {outages} | {jammed:.1f} |"
+
+
+def natural_order(name: str) -> list[tuple[str, int]]:
+    """Return a key that sorts names with numbers as people do: `scouts[2]` before `scouts[10]`."""
+    return [(text, int(number or -1)) for text, number in NUMBERED.findall(name)]
 
 
 def _safe(name: str) -> str:

@@ -21,6 +21,7 @@ DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 MERGE = "<<"
 MAX_DEPTH = 64  # deepest nesting of lists and mappings
 MAX_EXPANSION = 200_000  # values that aliases may add at most, so that a small file cannot exhaust the memory
+ON = "on"
 _TAG = "tag:yaml.org,2002:"
 
 Scalar = str | int | float | bool | None
@@ -247,10 +248,7 @@ def plain(value: Any, path: KeyPath = ()) -> Any:
             raise ScenarioError(f"{dotted(path)}: {value!r} is not a finite number")
         return float(value)
     if isinstance(value, Mapping):
-        for key in value:
-            if not isinstance(key, str):
-                raise ScenarioError(f"{dotted(path)}: the key {key!r} must be text")
-        return {key: plain(item, (*path, key)) for key, item in value.items()}
+        return {key: plain(item, (*path, key)) for key, item in _named(value, path).items()}
     if isinstance(value, list | tuple):
         return [plain(item, (*path, index)) for index, item in enumerate(value)]
     if hasattr(value, "tolist"):  # NumPy arrays and scalars
@@ -258,6 +256,19 @@ def plain(value: Any, path: KeyPath = ()) -> Any:
     if hasattr(value, "model_dump"):  # sections of a scenario
         return plain(value.model_dump(mode="json"), path)
     raise ScenarioError(f"{dotted(path)}: {type(value).__name__} is not plain data (numbers, text, lists, mappings)")
+
+
+def _named(value: Mapping[Any, Any], path: KeyPath) -> dict[str, Any]:
+    """Return a mapping whose keys are texts; a key True is `on`, which readers of YAML 1.1 take for a boolean."""
+    found: dict[str, Any] = {}
+    for key, item in value.items():
+        name = ON if key is True else key
+        if not isinstance(name, str):
+            raise ScenarioError(f"{dotted(path)}: the key {key!r} must be text")
+        if name in found:
+            raise ScenarioError(f"{dotted(path)}: {name} is given twice, also as the key True")
+        found[name] = item
+    return found
 
 
 class _Dumper(DUMPER):  # type: ignore[misc]

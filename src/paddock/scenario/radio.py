@@ -38,6 +38,7 @@ from paddock.scenario.radio_types import (
     Polarisation,
     Power,
     RadioType,
+    band_problem,
     one_of,
     option,
 )
@@ -161,6 +162,8 @@ KIND_FIELDS = {
     "claims": ("deceptive",),
     "data": ("deceptive",),
 }
+WIDTHS = {"barrage": 100e6, "spot": 1e6}  # Hz, of jammers, unless given
+WIDTH = 20e6  # Hz, of the others
 MOST_DATA = 1 << 16  # bytes of JSON, of a false frame
 
 
@@ -215,6 +218,11 @@ class JammerSection(Section):
         default=None, description="Of a deceptive jammer with `claims`: contents of its frames, as in JSON; null."
     )
 
+    @property
+    def width(self) -> float:
+        """The bandwidth, Hz."""
+        return WIDTHS.get(self.kind, WIDTH) if self.bandwidth is None else self.bandwidth
+
     @field_validator("data", mode="before")
     @classmethod
     def _plain_data(cls, value: Any) -> Any:
@@ -247,6 +255,9 @@ class JammerSection(Section):
         if self.sweep is not None and not LOWEST_FREQUENCY <= self.sweep[0] < self.sweep[1] <= HIGHEST_FREQUENCY:
             span = f"{LOWEST_FREQUENCY:g} to {HIGHEST_FREQUENCY:g}"
             raise invalid(f"sweep must ascend within {span} Hz, not {list(self.sweep)}", ("sweep",))
+        lowest = self.frequency if self.sweep is None else min(self.frequency, self.sweep[0])
+        if problem := band_problem(lowest, self.width):
+            raise invalid(problem, ("frequency",) if self.bandwidth is None else ("bandwidth",))
         check_schedule(self.on or ())
         return self
 

@@ -28,6 +28,8 @@ ModulationName = Literal[
 ]  # fmt: skip
 MODULATIONS: tuple[str, ...] = get_args(ModulationName)
 BITS_PER_SYMBOL = {"bpsk": 1, "qpsk": 2, "16qam": 4, "64qam": 6, "fsk": 1, "gmsk": 1}
+CHANNELS = ("channel", "hopping", "channel_spacing", "frequency")  # settings of a fitted radio
+WAVEFORM = ("bandwidth", "bit_rate", "modulation", "frequency", "channel", "hopping", "channel_spacing")
 MOST_RADIOS = 8  # of one vehicle
 LOWEST_FREQUENCY, HIGHEST_FREQUENCY = 1e6, 3e11  # Hz
 LEAST_BANDWIDTH, MOST_BANDWIDTH = 1.0, 1e11  # Hz
@@ -62,13 +64,18 @@ def option(
             [(kind, options)] = value.items()
             if number and isinstance(options, int | float) and not isinstance(options, bool):
                 options = {number: options}
+            complete = options is None or (isinstance(options, dict) and [*options] == [number])
+            if number and kind in kinds and not complete:
+                raise invalid(f"{what} {kind!r} takes a number: {{{kind}: 2}}, not {options!r:.60}", (str(kind),))
             if options is not None and not isinstance(options, dict):
-                valid = "a number or a mapping" if number else "a mapping"
-                raise invalid(f"the options of {what} {kind!r} must be {valid}, not {options!r:.60}", (str(kind),))
+                raise invalid(f"the options of {what} {kind!r} must be a mapping, not {options!r:.60}", (str(kind),))
             for name in (options or {}) if kind in of else ():
                 if name not in of[kind]:
                     raise invalid(str(unknown_name(f"option of {what} {kind!r}", str(name), of[kind])))
             value = {"kind": kind, **(options or {})}
+        elif isinstance(value, dict) and "kind" not in value:
+            given = " and ".join(map(str, value)) or "none"
+            raise invalid(f"{what} has one kind: {', '.join(kinds[:-1])} or {kinds[-1]}; not {given:.60}")
         if isinstance(value, dict) and isinstance(value.get("kind"), str) and value["kind"] not in kinds:
             raise invalid(str(unknown_name(what, value["kind"], kinds)))
         return value
@@ -231,6 +238,25 @@ class MessagesSection(Section):
         return self
 
 
+OFFSET_QUADRATURE = ("gmsk",)  # MSK is QPSK of half-sine pulses: bits on two phases in turn
+
+
+def most_bit_rate(modulation: str, bandwidth: float) -> float:
+    """Return the highest bit rate (bit/s) in a bandwidth (Hz): that of a symbol per second and hertz (Nyquist).
+
+    MSK has two bits in such a symbol: GSM sends 271 kbit/s in 200 kHz.
+    """
+    return default_bit_rate(modulation, bandwidth) * (2.0 if modulation in OFFSET_QUADRATURE else 1.0)
+
+
+def band_problem(centre: float, bandwidth: float) -> str:
+    """Return what is wrong with a band (Hz) that begins below 0 Hz; "" for others."""
+    if bandwidth <= 2.0 * centre:
+        return ""
+    widest = f"the widest there has {2.0 * centre:g} Hz"
+    return f"a band of {bandwidth:g} Hz around {centre:g} Hz begins below 0 Hz; {widest}"
+
+
 def default_bit_rate(modulation: str, bandwidth: float) -> float:
     """Return the bit rate (bit/s) of a symbol per second and hertz; of LoRa, a symbol of SF bits in 2^SF chips."""
     if modulation in BITS_PER_SYMBOL:
@@ -317,13 +343,19 @@ class RadioType(Section):
         return ""
 
     def problem(self) -> tuple[str, tuple[str, ...]]:
-        """Return what is wrong with its channels ("": nothing), and the key."""
+        """Return what is wrong with its channels, band or bit rate ("": nothing), and the key."""
         channels = (self.channel,) if self.hopping is None else self.hopping.channels
         highest = self.frequency + max(channels) * self.channel_spacing
         if highest > HIGHEST_FREQUENCY:
             key = ("channel",) if self.hopping is None else ("hopping", "channels")
             text = f"channel {max(channels)} would be at {highest:g} Hz; the highest is {HIGHEST_FREQUENCY:g} Hz"
             return text, key
+        if problem := band_problem(self.frequency + min(channels) * self.channel_spacing, self.bandwidth):
+            return problem, ("bandwidth",)
+        most = most_bit_rate(self.modulation, self.bandwidth)
+        if self.rate > most * (1.0 + SAME):
+            text = f"{self.rate:g} bit/s are too fast: {self.modulation} carries at most {most:g} bit/s"
+            return f"{text} in {self.bandwidth:g} Hz", ("bit_rate",)
         return "", ()
 
     @model_validator(mode="after")
@@ -382,8 +414,11 @@ class FittedRadio(Section):
         if self.channel is not None and radio.hopping is not None:
             return "the radio hops between channels: leave out channel, or set hopping: false", ("channel",)
         problem, key = radio.problem()
-        changed = [name for name in ("channel", "hopping", "channel_spacing", "frequency") if getattr(self, name)]
-        return problem, key if not changed or key[:1] == (changed[0],) else (changed[0],)
+        if not problem:
+            return "", ()
+        causes = WAVEFORM if key in (("bandwidth",), ("bit_rate",)) else CHANNELS
+        changed = [name for name in causes if getattr(self, name)]
+        return problem, key if not changed or key[0] in changed else (changed[0],)
 
 
 def _listed(value: Any) -> Any:

@@ -39,6 +39,7 @@ class Column:
     failsafe: float | None = None  # of a command: the value after a timeout; None: hold the last value
     brake: float | None = None  # of a command: the value that stops the vehicle; None: hold the last value
     choices: tuple[str, ...] = ()  # names of the values 0, 1, 2, ..., which users may write instead
+    none: float | None = None  # the number of vehicles without such a value; None: all have one
     name: str = ""
     default: float | None = None
 

@@ -3,7 +3,7 @@
 import { useComputed, useSignal } from "@preact/signals";
 import { driving } from "../control/driving";
 import { blockedReason } from "../state/controllers";
-import { formatCompass, formatUnit, formatValue } from "../state/format";
+import { formatColumn, formatCompass, formatUnit, formatValue, NONE } from "../state/format";
 import type { InspectedTree, ValueTree } from "../wire/schema";
 import { attempt } from "./actions";
 import { SensorArrays } from "./arrays";
@@ -108,7 +108,7 @@ interface Part {
 
 export function InspectorColumns({ tree }: { tree: InspectedTree }) {
   const query = useSignal("");
-  const inTable = query.value === "" ? wheelColumns(tree.columns.map(({ name }) => name)) : NONE;
+  const inTable = query.value === "" ? wheelColumns(tree.columns.map(({ name }) => name)) : NO_NAMES;
   const parts = partsOf(tree).map((part) => {
     const others = part.section === "state" ? part.values.filter(({ name }) => !inTable.has(name)) : part.values;
     return { ...part, values: matching(others, query.value) };
@@ -136,7 +136,7 @@ export function InspectorColumns({ tree }: { tree: InspectedTree }) {
   );
 }
 
-const NONE: ReadonlySet<string> = new Set();
+const NO_NAMES: ReadonlySet<string> = new Set();
 
 function LiveWheels({ tree }: { tree: InspectedTree }) {
   const known = new Map(tree.columns.map((value) => [value.name, value]));
@@ -235,17 +235,19 @@ function ValueRow({ section, value, id, column }: RowProps) {
   text.value = value;
   const usual = section === "parameters" ? 0 : usualSize(value); // parameters may be small
   const now = useComputed(() => currentValue(section, text.value));
-  const shown = useComputed(() => wordOf(text.value, now.value, usual));
+  const shown = useComputed(() => wordOf(text.value, columnName(section, text.value.name), now.value, usual));
+  const unit = useComputed(() => (shown.value === NONE ? "" : formatUnit(text.value.unit)));
   const compass = useComputed(() => formatCompass(now.value ?? Number.NaN));
   const about = value.meaning === "" ? value.name : `${value.name}: ${value.meaning}`;
-  const title = useComputed(() => `${about}\n${now.value ?? "not a number"} ${formatUnit(value.unit)}`.trim());
+  const exact = useComputed(() => (shown.value === NONE ? NONE : (now.value ?? "not a number")));
+  const title = useComputed(() => `${about}\n${exact.value} ${unit.value}`.trim());
   return (
     <div class="value-row" title={title}>
       <span class="name ellipsis">
         {value.name} {value.name === "yaw" && <span class="faint">{compass}</span>}
       </span>
       <span class={`value ${value.choices.length > 0 ? "word" : ""}`}>{shown}</span>
-      <span class="unit ellipsis">{formatUnit(value.unit)}</span>
+      <span class="unit ellipsis">{unit}</span>
       {column === null ? <span /> : <PlotButton id={id} column={column} unit={value.unit} />}
     </div>
   );
@@ -258,9 +260,9 @@ export function PlotButton({ id, column, unit }: { id: number; column: string; u
 }
 
 /** A choice by name, any other value as a number. */
-function wordOf({ choices }: ValueTree, value: number | null, usual: number): string {
+function wordOf({ choices }: ValueTree, column: string, value: number | null, usual: number): string {
   const choice = value === null ? undefined : choices[value];
-  return choice ?? formatValue(value, usual);
+  return choice ?? formatColumn(column, value, usual);
 }
 
 /** The usual size of a value, or 1 if unknown. */

@@ -1,6 +1,8 @@
 // The layers panel: layers of the view, markers by namespace, and ghosts.
 
+import { MOST_ROUTES } from "../scene/routes";
 import { shownFriction } from "../scene/scenery";
+import { shownRoutes } from "../state/controllers";
 import { formatCount } from "../state/format";
 import { skippedMarkers } from "../state/markers";
 import { mission } from "../state/mission";
@@ -64,7 +66,13 @@ export function LayersPanel() {
         <h3 class="label">Layers</h3>
         <div>
           {offered.map((name) => (
-            <Switch key={name} label={NAMES[name]} on={layers.value[name]} onChange={(on) => setLayer(name, on)} />
+            <Switch
+              key={name}
+              label={NAMES[name]}
+              note={name === "routes" && shownRoutes.value.length > MOST_ROUTES ? "of the selection" : undefined}
+              on={layers.value[name]}
+              onChange={(on) => setLayer(name, on)}
+            />
           ))}
         </div>
         <ShadowChoice />

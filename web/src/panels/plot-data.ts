@@ -3,6 +3,7 @@ import { computed, effect, signal } from "@preact/signals";
 import { call } from "../net/connection";
 import { reasonOf } from "../net/rpc";
 import { onColumns, requestColumns, valuesOf } from "../state/columns";
+import { measured } from "../state/format";
 import { persisted } from "../state/persist";
 import { eulerOf } from "../state/poses";
 import type { Roster } from "../state/roster";
@@ -242,7 +243,7 @@ export function valueIn(
   before: Frame | undefined,
 ): number {
   const value = valuesOf(frame, id).get(column);
-  if (value !== undefined) return value;
+  if (value !== undefined) return measured(column, value);
   const present = rosters.get(frame.roster);
   const row = present?.rowOfId(id);
   if (row === undefined || present?.nameAt(row) !== name) return Number.NaN;
@@ -263,7 +264,8 @@ function fillFrom(shown: FrameSource, series: readonly Series[]): void {
   const parts = wantedOf(series).map(async ({ of, columns }) => {
     const name = series.find(({ id }) => id === of)?.name ?? "";
     const { times, values } = await wholeColumns(shown, name, columns);
-    return { times, found: columns.map((column, k) => [keyOf({ id: Number(of), column }), values[k]] as const) };
+    const read = (column: string, k: number) => values[k]?.map((value) => measured(column, value));
+    return { times, found: columns.map((column, k) => [keyOf({ id: Number(of), column }), read(column, k)] as const) };
   });
   const fill = (read: Awaited<(typeof parts)[number]>[]) => {
     if (mine !== reading || source.peek() !== shown) return;
@@ -308,7 +310,9 @@ function remember(frame: Frame, blocks: readonly ColumnBlock[], wanted: readonly
   for (const { request, vehicles, values: all } of blocks) {
     const one = wanted[request];
     if (one === undefined || vehicles !== 1 || typeof one.of !== "number") continue;
-    one.columns.forEach((column, at) => values.set(keyOf({ id: one.of as number, column }), all[at] ?? Number.NaN));
+    one.columns.forEach((column, at) => {
+      values.set(keyOf({ id: one.of as number, column }), measured(column, all[at] ?? Number.NaN));
+    });
   }
   plotBuffer.add(frame.run, frame.time, (key) => values.get(key) ?? Number.NaN);
   additions.value += 1;

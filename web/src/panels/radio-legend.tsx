@@ -28,12 +28,12 @@ export function RadioLegend() {
       {edges && (
         <ul>
           <li>
-            <span class="swatch" style={{ background: "var(--amber)" }} />
+            <span class="swatch above-noise" />
             jamming above noise
           </li>
           <li>
-            <span class="swatch" style={{ background: "var(--red)" }} />
-            jamming above signal
+            <span class="swatch jammed" />
+            jammed: above all signals
           </li>
         </ul>
       )}

@@ -4,10 +4,10 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { call } from "../net/connection";
 import { reasonOf } from "../net/rpc";
-import { formatCount } from "../state/format";
+import { formatCount, NONE } from "../state/format";
 import { type CoverageChoice, coverageChoice, hasRadio, radio } from "../state/radio";
 import { focus, layers, live, roster, selection, source } from "../state/store";
-import type { LinkBudgetTree, RadioTree } from "../wire/schema";
+import { type LinkBudgetTree, NO_POWER, type RadioTree } from "../wire/schema";
 import { setLayer } from "./actions";
 import { Emitters } from "./emitters";
 import { polled, Waterfall } from "./waterfall";
@@ -61,7 +61,7 @@ function linksIn({ up, jammed, ups, downs }: RadioTree): [string, number][] {
     ["links up", up],
     ["jammed", jammed],
     ["came up", ups],
-    ["dropped", downs],
+    ["went down", downs],
   ];
 }
 
@@ -174,30 +174,29 @@ function Coverage({ tree }: { tree: RadioTree }) {
 
 // link budget --------------------------------------------------------------------------------------------------------
 
-const ROWS: readonly [keyof LinkBudgetTree, string, string, number, 1 | -1][] = [
-  ["distance", "distance", "m", 0, 1],
-  ["power", "transmitted power", "dBm", 1, 1],
-  ["source_gain", "gain of the transmitter", "dBi", 1, 1],
-  ["receiver_gain", "gain of the receiver", "dBi", 1, 1],
-  ["polarisation", "polarisation", "dB", 1, -1],
-  ["path_loss", "path loss", "dB", 1, -1],
-  ["diffraction", "terrain", "dB", 1, -1],
-  ["obstacles", "obstacles", "dB", 1, -1],
-  ["shadowing", "shadowing", "dB", 1, 1],
-  ["fading", "fading", "dB", 1, 1],
-  ["outside", "outside the band", "dB", 1, -1],
-  ["received", "received power", "dBm", 1, 1],
-  ["sensitivity", "sensitivity", "dBm", 1, 1],
-  ["noise", "noise", "dBm", 1, 1],
-  ["interference", "interference", "dBm", 1, 1],
-  ["jamming", "jamming", "dBm", 1, 1],
-  ["sinr", "SINR", "dB", 1, 1],
-  ["burst_sinr", "SINR in bursts of a jammer", "dB", 1, 1],
-  ["needed", "needed SINR", "dB", 1, 1],
-  ["denying", "jamming at the transmitter", "dBm", 1, 1],
-  ["energy", "denies the channel from", "dBm", 1, 1],
+const ROWS: readonly [keyof LinkBudgetTree, string, string, number][] = [
+  ["distance", "distance", "m", 0],
+  ["power", "transmitted power", "dBm", 1],
+  ["source_gain", "gain of the transmitter", "dBi", 1],
+  ["receiver_gain", "gain of the receiver", "dBi", 1],
+  ["polarisation", "loss by polarisation", "dB", 1],
+  ["path_loss", "path loss", "dB", 1],
+  ["diffraction", "loss by diffraction", "dB", 1],
+  ["obstacles", "loss by obstacles", "dB", 1],
+  ["shadowing", "gain by shadowing", "dB", 1],
+  ["fading", "gain by fading", "dB", 1],
+  ["outside", "loss outside the band", "dB", 1],
+  ["received", "received power", "dBm", 1],
+  ["sensitivity", "sensitivity", "dBm", 1],
+  ["noise", "noise", "dBm", 1],
+  ["interference", "interference", "dBm", 1],
+  ["jamming", "jamming", "dBm", 1],
+  ["sinr", "SINR", "dB", 1],
+  ["burst_sinr", "SINR in bursts of a jammer", "dB", 1],
+  ["needed", "needed SINR", "dB", 1],
+  ["denying", "jamming at the transmitter", "dBm", 1],
+  ["energy", "denies the channel from", "dBm", 1],
 ];
-const NOTHING = -290; // dBm: nothing at all
 
 /** The names of both ends: two selected vehicles, or one and a station. */
 function ends(tree: RadioTree): [string, string] | null {
@@ -281,9 +280,10 @@ function shares(budget: LinkBudgetTree): [string, number][] {
 export function BudgetTable({ budget }: { budget: LinkBudgetTree }) {
   return (
     <dl class="link-budget">
-      {ROWS.filter(([name]) => isShown(name, budget)).map(([name, label, unit, digits, sign]) => {
-        const value = sign * (budget[name] as number);
-        const text = value < NOTHING ? "none" : `${(value || 0).toFixed(digits).replace("-", "−")} ${unit}`;
+      {ROWS.filter(([name]) => isShown(name, budget)).map(([name, label, unit, digits]) => {
+        const value = budget[name] as number;
+        const text =
+          unit === "dBm" && value < NO_POWER + 1 ? NONE : `${(value || 0).toFixed(digits).replace("-", "−")} ${unit}`;
         const model = name === "path_loss" ? ` (${budget.model.replaceAll("_", " ")})` : "";
         return (
           <div key={name} class={name === "received" || name === "sinr" ? "row sum" : "row"}>

@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { requestColumns, valuesOf } from "../state/columns";
-import { formatCompass, formatUnit, formatValue } from "../state/format";
+import { formatColumn, formatCompass, formatUnit, NONE } from "../state/format";
 import { fleetColour } from "../state/palette";
 import { eulerOf } from "../state/poses";
 import type { Sample } from "../state/source";
@@ -155,15 +155,8 @@ function Part({ id, part, query }: { id: number; part: RecordedSection; query: s
         {part.title}
         <span class="count number">{values.length}</span>
       </summary>
-      {values.map(({ column, name, value }) => (
-        <div key={column} class="value-row" title={`${column}\n${value} ${formatUnit(unitOf(id, column))}`.trim()}>
-          <span class="name ellipsis">
-            {name} {column === "yaw" && <span class="faint">{formatCompass(value)}</span>}
-          </span>
-          <span class="value">{formatValue(value, USUAL)}</span>
-          <span class="unit ellipsis">{formatUnit(unitOf(id, column))}</span>
-          <PlotButton id={id} column={column} unit={unitOf(id, column)} />
-        </div>
+      {values.map((one) => (
+        <Row key={one.column} id={id} {...one} />
       ))}
       {isRecording() && (part.title === RADIO || part.title.startsWith(SENSOR)) && (
         <SensorArrays
@@ -173,6 +166,21 @@ function Part({ id, part, query }: { id: number; part: RecordedSection; query: s
         />
       )}
     </details>
+  );
+}
+
+function Row({ id, column, name, value }: RecordedValue & { id: number }) {
+  const none = formatColumn(column, value) === NONE;
+  const unit = none ? "" : formatUnit(unitOf(id, column));
+  return (
+    <div class="value-row" title={`${column}\n${none ? NONE : value} ${unit}`.trim()}>
+      <span class="name ellipsis">
+        {name} {column === "yaw" && <span class="faint">{formatCompass(value)}</span>}
+      </span>
+      <span class="value">{formatColumn(column, value, USUAL)}</span>
+      <span class="unit ellipsis">{unit}</span>
+      <PlotButton id={id} column={column} unit={unitOf(id, column)} />
+    </div>
   );
 }
 

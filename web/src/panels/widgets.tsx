@@ -160,7 +160,7 @@ export function Search({ label, value, small, onChange, onEnter }: SearchProps) 
 interface SwitchProps {
   label: string;
   on: boolean;
-  note?: string;
+  note?: string | undefined;
   onChange(on: boolean): void;
 }
 

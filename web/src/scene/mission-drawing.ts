@@ -121,6 +121,7 @@ function towards(heading: number | null): [number, number] {
 // mission ------------------------------------------------------------------------------------------------------------
 
 const REACH_PX = 14; // px from the centre of a mark for dragging
+const SMALLEST = 0.5; // size of the marks of very many tasks
 const FEW = 40; // tasks on the screen up to which all are labelled
 const COLOURS: Readonly<Record<TaskState, "faint" | "accent" | "amber" | "green" | "red">> = {
   unassigned: "faint",
@@ -133,6 +134,11 @@ const COLOURS: Readonly<Record<TaskState, "faint" | "accent" | "amber" | "green"
 /** The colour of a task state. */
 export function colourOf(state: TaskState, skin: Skin, opacity = 255): Rgba {
   return bytes(skin[COLOURS[state]], opacity);
+}
+
+/** The size of each mark of many tasks: 1 up to FEW, smaller beyond. */
+export function markSize(count: number): number {
+  return Math.max(SMALLEST, Math.min(1, Math.sqrt(FEW / Math.max(count, 1))));
 }
 
 export class MissionDrawing {
@@ -207,19 +213,21 @@ export class MissionDrawing {
     if (this.tree && tasks) {
       const [x = 0, y = 0, , heading = 0] = this.tree.base;
       marks.push({ x, y, heading, sign: Sign.base, size: 1, colour: bytes(skin.text, 200) });
-      for (const task of this.tree.tasks) marks.push(this.task(task, skin));
+      const size = markSize(this.tree.tasks.length);
+      for (const task of this.tree.tasks) marks.push(this.task(task, skin, size));
       marks.push(...this.coming(this.tree, skin));
     }
     this.marks.rebuild(marks);
     this.outlines.show();
   }
 
-  private task(task: TaskTree, skin: Skin): Mark {
+  private task(task: TaskTree, skin: Skin, size: number): Mark {
     const { x, y, heading, state, name } = task;
     const chosen = name === chosenTask.peek();
     this.shape(task, colourOf(state, skin, chosen ? 255 : 190), chosen ? 3.2 : 2);
     const sign = state === "completed" ? Sign.done : state === "undone" ? Sign.crossed : Sign.open;
-    return { x, y, heading, sign, size: chosen ? 1.35 : 1, colour: colourOf(state, skin) };
+    const colour = colourOf(state, skin, chosen ? 255 : 130 + Math.round(125 * size));
+    return { x, y, heading, sign, size: chosen ? 1.35 : size, colour };
   }
 
   /** Pending tasks at their new places. */

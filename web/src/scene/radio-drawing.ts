@@ -15,9 +15,10 @@ import { followLinks, type LinkSet, linksAt } from "../state/radio-links";
 import { followCoverage } from "../state/radio-survey";
 import { groundAt, scenery } from "../state/scenery";
 import { type Layers, layers, selection } from "../state/store";
-import type { CoverageTree, JammerTree, RadioTree, SpooferTree } from "../wire/schema";
+import { type CoverageTree, type JammerTree, NO_POWER, type RadioTree, type SpooferTree } from "../wire/schema";
 import { rampTable } from "./colour-ramp";
 import { refined, smoothed, zeroLines } from "./contours";
+import { JammedArea } from "./jammed-area";
 import type { Overlay } from "./overlay";
 import { bytes, type Rgba, Ribbons, UNDERNEATH } from "./ribbons";
 import { cssOf, raw, type Skin } from "./skin";
@@ -32,6 +33,7 @@ const MOST_RANGES = 24;
 const SPOOFER = { dark: raw("#d58cff"), light: raw("#8a2fc4") };
 const LIFT = 1.5; // m above the ground
 const FINER = 4; // parts of a cell, of smooth edges
+const FEW = 40; // links up to which they are drawn in full strength
 
 /** Red at the SINR that is needed, amber 10 dB above it, green from 20 dB on. */
 export function linkColour(margin: number, { red, amber, green }: Skin, opacity = 220): Rgba {
@@ -39,6 +41,12 @@ export function linkColour(margin: number, { red, amber, green }: Skin, opacity 
   const [from, to, along] = share < 0.5 ? [red, amber, 2 * share] : [amber, green, 2 * share - 1];
   const [a, b] = [bytes(from), bytes(to)];
   return [0, 1, 2].map((k) => Math.round(mix(a[k] as number, b[k] as number, along))).concat(opacity) as never;
+}
+
+/** Width (px) and opacity of one of many links: together they cover about as much as a few. */
+export function linkLook(count: number): [width: number, opacity: number] {
+  const share = Math.min(1, Math.sqrt(FEW / Math.max(count, 1)));
+  return [Math.max(1, 1.6 * share), Math.max(60, Math.round(210 * share))];
 }
 
 function mix(a: number, b: number, share: number): number {
@@ -51,6 +59,7 @@ export class RadioDrawing {
   private readonly masts = new Ribbons(6);
   private readonly ranges = new Ribbons(5);
   private readonly edges = new Ribbons(5, false);
+  private readonly area = new JammedArea();
   private readonly map = new HeatMap();
   private readonly stops = [followLinks(), followCoverage()];
   private jammers: { place: Place; one: JammerTree | SpooferTree; colour: Color }[] = [];
@@ -58,7 +67,7 @@ export class RadioDrawing {
 
   constructor() {
     for (const one of [this.links, this.masts, this.ranges, this.edges]) this.group.add(one.object);
-    this.group.add(this.map.object);
+    this.group.add(this.area.object, this.map.object);
   }
 
   /** Numbers of what is drawn, and colours of links; for tests. */
@@ -69,6 +78,7 @@ export class RadioDrawing {
     jammers: number;
     ranges: number;
     edges: number;
+    filled: readonly [number, number];
     cells: number;
   } {
     return {
@@ -78,6 +88,7 @@ export class RadioDrawing {
       jammers: this.jammers.length,
       ranges: this.ranges.count,
       edges: this.edges.count,
+      filled: this.area.filled,
       cells: this.map.object.visible ? this.map.cells : 0,
     };
   }
@@ -113,6 +124,7 @@ export class RadioDrawing {
   dispose(): void {
     for (const stop of this.stops) stop();
     for (const one of [this.links, this.masts, this.ranges, this.edges]) one.dispose();
+    this.area.dispose();
     this.map.dispose();
   }
 
@@ -121,19 +133,20 @@ export class RadioDrawing {
     ribbons.clear();
     this.drawnColours = [];
     const set = found?.roster === roster ? found : null;
-    const many = (set?.count ?? 0) > 1500;
+    const [width, opacity] = linkLook(set?.count ?? 0);
     for (let k = 0; set && k < set.count; k++) {
       const [a, to] = [set.from[k] as number, set.to[k] as number];
       const end = to >= 0 ? blend.position(to) : tree.stations[-2 - to]?.position;
       const begin = blend.position(a);
       if (!end || !begin) continue;
-      const colour = linkColour(set.margin[k] as number, view.skin, many ? 110 : 210);
-      ribbons.add(begin, end, many ? 1 : 1.6, colour);
+      const colour = linkColour(set.margin[k] as number, view.skin, opacity);
+      ribbons.add(begin, end, width, colour);
       if (this.drawnColours.length < 400) this.drawnColours.push([...colour]);
     }
+    const ring = (set?.jammed.length ?? 0) > FEW ? 6 : 9; // px
     for (const row of set?.jammed ?? []) {
       const place = blend.position(row);
-      if (place) circle(ribbons, place, pixels(view, place, 9), 1.6, bytes(view.skin.red, 230), 16);
+      if (place) circle(ribbons, place, pixels(view, place, ring), ring / 6, bytes(view.skin.red, 230), 16);
     }
     ribbons.view(view);
     ribbons.show();
@@ -198,33 +211,31 @@ export class RadioDrawing {
     ranges.show();
   }
 
-  /** Where jammers are as strong as the noise (amber), and as the strongest signal (red), as means of nearby cells. */
+  /** Where jammers are above the noise (amber) and the strongest signal (red), as means of nearby cells. */
   private drawEdges(view: ViewState, shown: boolean): void {
     const { edges } = this;
     const tree = shown ? coverage.peek() : null;
     const basis = [tree, view.skin, scenery.peek()];
     edges.view(view);
+    this.area.view(view);
     if (basis.every((one, k) => one === this.edged[k])) return;
     this.edged = basis;
     edges.clear();
+    this.area.hide();
     if (tree) {
       const { side, power, jamming, noise } = tree;
-      const above = jamming.map((one) => one - noise);
-      const ahead = jamming.map((one, k) => one - Math.max(power[k] as number, noise));
+      const grid = { ...tree, cell: tree.cell / FINER, side: FINER * (side - 1) + 1 };
+      const fine = (values: readonly number[]) => refined(smoothed(values, side), side, FINER);
+      const above = fine(jamming.map((one) => one - noise));
+      const ahead = fine(jamming.map((one, k) => one - Math.max(power[k] as number, noise)));
       for (const [values, width, colour] of [
-        [above, 2, bytes(view.skin.amber, 230)],
-        [ahead, 2.6, bytes(view.skin.red, 240)],
+        [above, 1.6, bytes(view.skin.amber, 230)],
+        [ahead, 2, bytes(view.skin.red, 240)],
       ] as const) {
-        const fine = refined(smoothed(values, side), side, FINER);
-        const grid = { ...tree, cell: tree.cell / FINER, side: FINER * (side - 1) + 1 };
-        drape(
-          edges,
-          zeroLines(grid, (k) => fine[k] as number),
-          width,
-          colour,
-          tree.cell,
-        );
+        const lines = zeroLines(grid, (k) => values[k] as number);
+        drape(edges, lines, width, colour, tree.cell);
       }
+      this.area.rebuild(grid, above, ahead, LIFT + 0.04 * tree.cell, view.skin);
     }
     edges.show();
   }
@@ -354,7 +365,7 @@ class HeatMap {
     for (let k = 0; k < side * side; k++) {
       const [px, py] = [x + cell * (k % side), y + cell * Math.floor(k / side)];
       place.setXYZ(k, px, py, groundAt(px, py) + Math.max(height, LIFT));
-      level.setX(k, ((values[k] ?? -300) - span[0]) / (span[1] - span[0]));
+      level.setX(k, ((values[k] ?? NO_POWER) - span[0]) / (span[1] - span[0]));
     }
     place.needsUpdate = true;
     level.needsUpdate = true;

@@ -17,6 +17,15 @@ interface WaypointHandle {
 const HANDLE_PX = 11;
 const LIFT = 0.04; // m above the ground, against flickering with the grid
 
+export const MOST_ROUTES = 24; // of more, those of selected vehicles are drawn
+
+/** The routes that are drawn; `selected`: ids. */
+export function chosenRoutes(routes: readonly RouteTree[], selected: ReadonlySet<number>): readonly RouteTree[] {
+  if (routes.length <= MOST_ROUTES) return routes;
+  const has = (first: number, count: number) => [...selected].some((id) => id >= first && id < first + count);
+  return routes.filter(({ ids }) => ids.some(([first, count]) => has(first, count)));
+}
+
 export class RouteLayer {
   readonly ribbons = new Ribbons(0);
   handles: WaypointHandle[] = [];
@@ -28,10 +37,11 @@ export class RouteLayer {
     roster: Roster,
     skin: Skin,
     shown: boolean,
+    selected: ReadonlySet<number>,
   ): void {
     this.ribbons.clear();
     this.handles = [];
-    for (const route of shown ? routes : []) this.route(route, roster, skin);
+    for (const route of shown ? chosenRoutes(routes, selected) : []) this.route(route, roster, skin);
     for (const [number, override] of (shown ? overrides : []).entries()) this.drawOverride(override, number, skin);
     this.dashes(this.draft, bytes(skin.amber));
     this.ribbons.show();

@@ -357,9 +357,10 @@ export class World {
     const roster = this.vehicles.roster;
     const [routes, served] = [shownRoutes.peek(), store.source.peek()?.routes === undefined];
     const overrides = served ? store.overrides.peek() : NO_OVERRIDES;
-    const basis = [routes, overrides, roster, this.skin, shown, this.routes.draft];
+    const selected = store.selection.peek();
+    const basis = [routes, overrides, roster, this.skin, shown, this.routes.draft, selected];
     if (roster && basis.some((one, k) => one !== this.routed[k])) {
-      this.routes.rebuild(routes, overrides, roster, this.skin, shown);
+      this.routes.rebuild(routes, overrides, roster, this.skin, shown, selected);
       this.routed = basis;
     }
     this.routes.ribbons.view(this.view);

@@ -1,5 +1,10 @@
 // Numbers, times and units as text.
 
+import { NO_VALUE } from "../wire/schema";
+
+/** In place of a value that a vehicle does not have. */
+export const NONE = "none";
+
 const NOTHING = 1e-9; // relative to the usual size: smaller values are rounding errors
 
 /** A value with few digits and a steady width; `usual`: its usual size. */
@@ -11,6 +16,16 @@ export function formatValue(value: number | null | undefined, usual = 0): string
   if (size >= 1e7 || size < 1e-4) return minus(value.toExponential(2));
   if (Number.isInteger(value)) return minus(String(value));
   return minus(value.toFixed(size >= 1000 ? 1 : size >= 100 ? 2 : size >= 1 ? 3 : 4));
+}
+
+/** The value of a column (name in frames), NaN where a number stands for none: plots have gaps there. */
+export function measured(column: string, value: number): number {
+  return NO_VALUE[column] === value ? Number.NaN : value;
+}
+
+/** A value of a column (name in frames): `none` where it has none. */
+export function formatColumn(column: string, value: number | null | undefined, usual = 0): string {
+  return value != null && NO_VALUE[column] === value ? NONE : formatValue(value, usual);
 }
 
 /** 12345678: `12,345,678`, as in the server's texts. */

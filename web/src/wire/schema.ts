@@ -80,6 +80,17 @@ export const EVENT = { size: 20, number: 0, tick: 8, kind_bytes: 16, subject_byt
 // count u32, inputs u8; little-endian
 export const COMMANDS = { size: 5, count: 0, inputs: 4 } as const;
 
+/** Columns with a number in place of no value. */
+export const NO_VALUE: Readonly<Record<string, number>> = {
+  "radio.signal": 0,
+  "radio.sinr": -100,
+  "radio.uplink": -100,
+  "radio.station": -1,
+};
+
+/** dBm: no power at all. */
+export const NO_POWER = -300;
+
 export type Range = readonly [number, number];
 export type Point = readonly [number, number, number];
 export type Quaternion = readonly [number, number, number, number];

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { paceAt, parsePace, placeOf } from "../../src/panels/transport";
 import {
+  formatColumn,
   formatCompass,
   formatCount,
   formatDetail,
@@ -11,6 +12,7 @@ import {
   formatUnit,
   formatValue,
   formatVehicles,
+  measured,
 } from "../../src/state/format";
 
 describe("format", () => {
@@ -24,6 +26,20 @@ describe("format", () => {
     expect(formatValue(Number.NaN)).toBe("–");
     expect(formatValue(null)).toBe("–");
     expect(formatValue(Number.NEGATIVE_INFINITY)).toBe("−∞");
+  });
+
+  it("shows none where a number stands for no value", () => {
+    expect(formatColumn("radio.sinr", -100)).toBe("none");
+    expect(formatColumn("radio.sinr", -99.5)).toBe("−99.500");
+    expect([formatColumn("radio.station", -1), formatColumn("radio.station", 0)]).toEqual(["none", "0"]);
+    expect([formatColumn("radio.uplink", -100), formatColumn("radio.signal", 0)]).toEqual(["none", "none"]);
+    expect([formatColumn("z", -100), formatColumn("radio.links", 0)]).toEqual(["−100", "0"]);
+    expect(formatColumn("radio.sinr", null)).toBe("–");
+    expect([measured("radio.sinr", -100), measured("radio.sinr", 12), measured("z", -100)]).toEqual([
+      Number.NaN,
+      12,
+      -100,
+    ]);
   });
 
   it("shows times as minutes and hours", () => {

@@ -13,6 +13,7 @@ import {
 } from "../../src/panels/plot-data";
 import { groupByUnit, keyOf, plotted, type Series } from "../../src/panels/plot-list";
 import { csvOf } from "../../src/panels/plots";
+import { listColumnRequests, requestColumns } from "../../src/state/columns";
 import { rosters } from "../../src/state/run";
 import { type FrameSource, Playback } from "../../src/state/source";
 import { roster, source } from "../../src/state/store";
@@ -180,4 +181,18 @@ describe("lines of another scenario", () => {
       [3, true],
     ]);
   });
+});
+
+it("columns of radio have gaps where a vehicle has no link", () => {
+  const columns = ["radio.sinr", "radio.links"];
+  const request = requestColumns("test", [{ of: 7, columns }]);
+  const wanted = listColumnRequests();
+  const start = wanted.starts.get(request) ?? 0;
+  const at = (sinr: number) => {
+    const values = Float64Array.from([sinr, 0]);
+    return made(1, 5, { wanted: wanted.number, columns: [{ request: start, vehicles: 1, columns: 2, values }] });
+  };
+  const value = (sinr: number, column: string) => valueIn(at(sinr), { id: 7, name: "red", column }, undefined);
+  expect([value(-100, "radio.sinr"), value(-3, "radio.sinr"), value(-100, "radio.links")]).toEqual([Number.NaN, -3, 0]);
+  request.release();
 });

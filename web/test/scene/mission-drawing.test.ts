@@ -1,7 +1,7 @@
 // Geometry of the mission: areas, arrows, centres, colours.
 import { Color } from "three";
 import { expect, test } from "vitest";
-import { colourOf } from "../../src/scene/mission-drawing";
+import { colourOf, markSize } from "../../src/scene/mission-drawing";
 import { arrowHead, middleOf, type Place, reachOf, shifted, titleOf, trianglesOf } from "../../src/scene/mission-zones";
 import type { Skin } from "../../src/scene/skin";
 import type { TaskTree } from "../../src/wire/schema";
@@ -102,4 +102,10 @@ test("names a zone with its heights where it has limits", () => {
   expect(titleOf({ ...zone, ceiling: 80 })).toBe("field (below 80 m)");
   expect(titleOf({ ...zone, floor: 120 })).toBe("field (above 120 m)");
   expect(titleOf({ ...zone, floor: 50, ceiling: 80 })).toBe("field (50 to 80 m)");
+});
+
+test("marks of many tasks are smaller", () => {
+  expect([1, 40].map(markSize)).toEqual([1, 1]);
+  expect(markSize(90)).toBeCloseTo(2 / 3, 9);
+  expect(markSize(400)).toBe(0.5);
 });

@@ -2,14 +2,16 @@
 import { expect, test } from "vitest";
 import { changed, radioAt } from "../../src/replay/radio";
 import { refined, smoothed, zeroLines } from "../../src/scene/contours";
-import { linkColour } from "../../src/scene/radio-drawing";
+import { JammedArea } from "../../src/scene/jammed-area";
+import { linkColour, linkLook } from "../../src/scene/radio-drawing";
+import { chosenRoutes } from "../../src/scene/routes";
 import { raw, type Skin } from "../../src/scene/skin";
 import { plansIn } from "../../src/state/emitters";
 import { applyRadio, applyVisualization, coverageSpan } from "../../src/state/radio";
 import { linksIn } from "../../src/state/radio-links";
 import { Roster } from "../../src/state/roster";
 import { layers } from "../../src/state/store";
-import type { CoverageTree, JammerTree, RadioTree } from "../../src/wire/schema";
+import type { CoverageTree, JammerTree, RadioTree, RouteTree } from "../../src/wire/schema";
 
 const FLEET = { kind: "agent", model: "point", single: false, columns: [] };
 const ROSTER = new Roster({
@@ -225,4 +227,42 @@ test("the colours of the coverage span what a receiver can use", () => {
   expect(coverageSpan({ sensitivity: -90, needed: 6.4 } as CoverageTree, "power")).toEqual([-100, -40]);
   expect(coverageSpan({ sensitivity: -90, needed: 6.4 } as CoverageTree, "sinr")).toEqual([-4, 36]);
   expect(coverageSpan({ sensitivity: -90, needed: 6.4 } as CoverageTree, "per")).toEqual([1, 0]); // all lost, none
+});
+
+test("many links are thinner and more transparent", () => {
+  expect([1, 40].map(linkLook)).toEqual([
+    [1.6, 210],
+    [1.6, 210],
+  ]);
+  expect(linkLook(160)).toEqual([1, 105]);
+  expect(linkLook(8000)).toEqual([1, 60]);
+});
+
+test("of many routes those of selected vehicles are drawn", () => {
+  const routes = Array.from({ length: 25 }, (_, k) => ({ ids: [[10 * k, 2]] }) as unknown as RouteTree);
+  expect(chosenRoutes(routes.slice(1), new Set())).toHaveLength(24);
+  expect(chosenRoutes(routes, new Set())).toEqual([]);
+  expect(chosenRoutes(routes, new Set([11, 12, 240]))).toEqual([routes[1], routes[24]]);
+});
+
+test("the jammed side is filled", () => {
+  const area = new JammedArea();
+  const side = 11; // every other value is used: 6 x 6
+  const east = Array.from({ length: side * side }, (_, k) => (k % side) - 5);
+  const skin = { ...SKIN, theme: "light" } as Skin;
+  const grid = { x: 0, y: 0, cell: 10, side };
+  const noisy = east.map((one) => one + 4);
+  area.rebuild(grid, noisy, east, 1, skin);
+  expect(area.filled).toEqual([30, 18]); // from x = 20 m on above the noise, from 60 m above the signals
+  expect(area.object.visible).toBe(true);
+  const excess = area.object.geometry.getAttribute("excess");
+  expect([0, 14, 15].map((k) => [excess.getX(k), excess.getY(k), excess.getZ(k)])).toEqual([
+    [-1, -5, 0], // the edge fades
+    [3, -1, 1],
+    [5, 1, 1],
+  ]);
+  const quiet = east.map(() => -1);
+  area.rebuild(grid, quiet, quiet, 1, skin);
+  expect(area.object.visible).toBe(false);
+  area.dispose();
 });

@@ -4,6 +4,7 @@ The stage of radio updates them with the links. A fleet that has a `gnss` sensor
 spoofers, has a table of signals, which the sensor reads.
 """
 
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from paddock.engine.events import EventLog
 from paddock.engine.program import GNSS, FleetProgram
-from paddock.errors import PaddockError, unknown_name
+from paddock.errors import InvalidValueError, PaddockError, ScenarioWarning, unknown_name
 from paddock.radio import gnss as g
 from paddock.radio.jamming import HIGH, LOW, ON, PHASE, SPAN, Jammers, JammerState, active_share, started
 from paddock.radio.link_classes import check_frequencies, classes_of
@@ -29,7 +30,7 @@ from paddock.radio.signal import power_ratio
 from paddock.radio.views import SpooferView
 from paddock.scenario import Scenario, VehicleEntry
 from paddock.scenario.radio import JammerSection, RadioSection
-from paddock.scenario.radio_types import AntennaSection, FittedRadio
+from paddock.scenario.radio_types import AntennaSection, FittedRadio, RadioType
 from paddock.scenario.spoofing import SpooferSection
 from paddock.world.columns import Environment, column_index
 from paddock.world.world import World
@@ -108,6 +109,53 @@ def check_receivers(scenario: Scenario) -> None:
         check_frequencies(scenario, groups, classes_of(own, groups))
 
 
+def check_targets(scenario: Scenario) -> None:
+    """Raise InvalidValueError at its place if a spoofer's target has no satellite navigation."""
+    assert scenario.radio is not None
+    equipped = _equipped(scenario)
+    for k, one in enumerate(scenario.radio.spoofers):
+        if one.target is not None and one.target.partition("[")[0] not in equipped:
+            place = scenario.at("radio", "spoofers", k, "target")
+            raise InvalidValueError(f"{place}: {one.target!r} has no satellite navigation: add `gnss` to its sensors")
+
+
+def warn_of_targets(scenario: Scenario) -> None:
+    """Warn of spoofers, and of jammers of satellite signals alone, where no vehicle has satellite navigation."""
+    section = scenario.radio
+    if section is None or _equipped(scenario):
+        return
+    used = [one for entry in scenario.vehicles for one in entry.radio]
+    used += [one for station in section.stations for one in station.radio]
+    radios = [one.of(section.known_types) for one in used]
+    idle = [("spoofers", k, one.name) for k, one in enumerate(section.spoofers)]
+    for k, jammer in enumerate(section.jammers):
+        if _reaches(jammer, g.L1, g.BAND) and not any(_jams(jammer, one) for one in radios):
+            idle.append(("jammers", k, jammer.name))
+    for kind, k, name in idle:
+        text = f"{kind[:-1]} {name!r} has no effect: no vehicle has the sensor `gnss`"
+        warnings.warn(f"{scenario.at('radio', kind, k)}: {text}", ScenarioWarning, stacklevel=2)
+
+
+def _equipped(scenario: Scenario) -> set[str]:
+    """Return the names of fleets with satellite navigation: a sensor, or the standard ones of an autopilot."""
+    flown = [one.vehicles for one in scenario.sitl.pilots] if scenario.sitl is not None else []
+    return {one.name for one in scenario.vehicles if has_receiver(one) or (one.name in flown and not one.sensors)}
+
+
+def _jams(jammer: JammerSection, radio: RadioType) -> bool:
+    """Return whether a jammer may transmit in the band of a radio; one that follows or hops may."""
+    if jammer.kind == "follower" or radio.hopping is not None:
+        return True
+    return _reaches(jammer, radio.centre, radio.bandwidth)
+
+
+def _reaches(jammer: JammerSection, centre: float, bandwidth: float) -> bool:
+    """Return whether a jammer may transmit in a band, Hz."""
+    low, high = jammer.sweep or (jammer.frequency, jammer.frequency)
+    half = 0.5 * (jammer.width + bandwidth)
+    return low - half < centre < high + half
+
+
 def has_receiver(entry: VehicleEntry) -> bool:
     """Return whether the vehicles of an entry have satellite navigation."""
     return any(sensor.name == "gnss" for sensor in entry.sensors)
@@ -123,6 +171,8 @@ class SatelliteField:
         section = scenario.radio
         if section is not None:
             check_receivers(scenario)
+            check_targets(scenario)
+            warn_of_targets(scenario)
         self.sections: list[SpooferSection] = [] if section is None else _by_name(section.spoofers)
         self.states = [started(as_jammer(one)) for one in self.sections]
         ways, rules = np.zeros((6, len(self.sections))), np.zeros((3, len(self.sections)))

@@ -183,7 +183,7 @@ class MessageStage:
         if view.silent.any():
             self.messages.silence(np.flatnonzero(view.silent))
         if view.links.tick == tick:
-            self._placed = placed_radios(view.radios)
+            self._placed = placed_radios(view.radios, self._placed)
         if self.beacons_per_tick or busy:
             self._connect(view, tick)
         seldom = view.radios.n > FEW and tick % max(1, round(self.rate)) >= self.period

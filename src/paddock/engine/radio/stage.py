@@ -53,7 +53,7 @@ from paddock.radio.settings import checked_settings
 from paddock.radio.survey import RadioSurvey
 from paddock.radio.views import JammerView
 from paddock.scenario import Scenario
-from paddock.scenario.radio_types import MessagesSection
+from paddock.scenario.radio_types import MessagesSection, band_problem
 from paddock.wire.survey_limits import LARGEST
 from paddock.world.world import World
 
@@ -360,6 +360,10 @@ class RadioStage:
             if section.sweep is not None:
                 raise InvalidValueError(f"jammer {state.name!r} sweeps: its frequency cannot be set")
             self.roster.check_bands({state.name: [(changes["frequency"], changes["frequency"])]})
+        if "frequency" in changes or "bandwidth" in changes:
+            centre, width = changes.get("frequency", state.frequency), changes.get("bandwidth", state.bandwidth)
+            if problem := band_problem(centre, width):
+                raise InvalidValueError(f"jammer {state.name!r}: {problem}")
         return RadioAction(action.verb, {"name": state.name, **changes})
 
     def _emitter(self, kind: str, name: str) -> JammerState:
