@@ -114,7 +114,7 @@ def check_times(air: Air, rules: Rules, devices: Devices, denied: Ints, ran: tup
     pauses = (phase == c.WAITS) & (until == c.NEVER) & (w[c.LEFT] >= 0)
     good = np.where(phase == c.IDLE, until == c.NEVER, pauses | ((until > earliest) & (until <= last)))
     good &= np.where(w[c.REPLY] == c.NO_REPLY, due == c.NEVER, (due > earliest) & (due <= now + longest))
-    longest_count = rules.window_most + LONGEST_WAIT  # for radios with a duty, which may have been damaged since
+    longest_count = rules.window_most + (LONGEST_WAIT if devices.duty.any() else 0)
     good &= (w[c.LEFT] <= longest_count) & (w[c.WINDOW] <= rules.window_most)
     good &= (w[c.LOCKED_AT] <= now) & (w[c.PART] <= now)
     good &= ~on_air | ((first[:, c.NEXT] >= 0) == (first[:, c.GOAL] >= 0))  # where a packet on the air goes is known

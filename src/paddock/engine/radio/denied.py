@@ -49,13 +49,17 @@ class DeniedRadios:
 
     def __init__(self, section: MessagesSection) -> None:
         self.section, self._rules = section, rules_of(section, 0)
+        self._last: tuple[object, Floats] = None, np.zeros(0)  # jamming and shares of the last links with jammers
 
     def shares(self, radios: Radios, links: Links) -> Floats:
         """Return the share of time that jammers deny the channel to each radio, (n,)."""
         if self.section.sharing != "csma" or not links.jamming.any():
             return np.zeros(radios.n)
-        energy = vectorised(power_ratio)(sensed(radios, self.section)[1])
-        return denied_shares(links.bursts, steady_jamming(links), energy, self._rules.slot, self._rules.difs)
+        if self._last[0] is not links.jamming:
+            energy = vectorised(power_ratio)(sensed(radios, self.section)[1])
+            given = links.bursts, steady_jamming(links), energy, self._rules.slot, self._rules.difs
+            self._last = links.jamming, denied_shares(*given)
+        return self._last[1]
 
     def always(self, radios: Radios, links: Links) -> NDArray[np.bool_]:
         """Return whether each radio never gets the channel, (n,)."""

@@ -36,7 +36,7 @@ from paddock.radio.disturbances import (
 )
 from paddock.radio.heard import FleetHeard
 from paddock.radio.link_update import LinkUpdate
-from paddock.radio.links import BANDWIDTH, DUTY, MODULATION, OWNER, SPREAD, Links
+from paddock.radio.links import BANDWIDTH, GROUP, MODULATION, OWNER, SPREAD, Links
 from paddock.radio.messages import EVERYONE, Messages
 from paddock.radio.network import Graph, Ints, Network, component_labels, graph_of
 from paddock.radio.paths import PathTables
@@ -74,10 +74,10 @@ def devices_of(radios: Radios, section: MessagesSection) -> Devices:
     """Return the radios as the channel sees them."""
     n = radios.n
     table = radios.table[:, :n]
-    rate = table[BANDWIDTH] / table[SPREAD]
+    rate, duties = table[BANDWIDTH] / table[SPREAD], np.array([one.radio.duty for one in radios.groups])
     return Devices(
         *(radios.streams[:n], rate, np.full(n, section.overhead), table[MODULATION].astype(np.int64)),
-        *(table[BANDWIDTH].copy(), table[OWNER].astype(np.int64), table[DUTY].copy()),
+        *(table[BANDWIDTH].copy(), table[OWNER].astype(np.int64), duties[table[GROUP].astype(np.int64)]),
     )
 
 
@@ -181,7 +181,6 @@ class MessageStage:
         """Take the links of an update; while there are no packets, those are looked at when one is sent."""
         self._linked, busy = -1, self.messages.busy
         if view.silent.any():
-            self.messages.fit(devices_of(view.radios, self.section))  # their duties have ended
             self.messages.silence(np.flatnonzero(view.silent))
         if view.links.tick == tick:
             self._placed = placed_radios(view.radios, self._placed)
