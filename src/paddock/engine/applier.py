@@ -23,9 +23,8 @@ from paddock.engine.fleets import Fleets, PreparedSpawn
 from paddock.engine.frames import place_frame
 from paddock.engine.mailbox import ActionLog
 from paddock.engine.overrides import apply_override, check_override, plain_target
-from paddock.engine.pipeline import NEVER_DUE
+from paddock.engine.pipeline import NEVER_DUE, PublishStage
 from paddock.engine.program import FleetProgram
-from paddock.engine.publishing import PublishStage
 from paddock.engine.race.stage import RulesStage
 from paddock.engine.radio.stage import RadioStage
 from paddock.errors import InvalidValueError, PaddockError

@@ -12,7 +12,7 @@ from paddock.engine.commands import refuse_driven
 from paddock.engine.engine import Engine, whole_number
 from paddock.engine.events import Event
 from paddock.engine.overrides import BehaviourOverride, fleet_routes
-from paddock.engine.publishing import Watcher
+from paddock.engine.pipeline import Watcher
 from paddock.engine.radio.control import RadioControl
 from paddock.engine.radio.stage import NO_RADIO
 from paddock.errors import InvalidValueError, OldSpellings, PaddockError

@@ -1,7 +1,7 @@
 """The tick: `assemble_tick` lists its stages in the order in which they run.
 
-Each stage has `due(tick)` and `run(tick)`; `pipeline.py` runs the due ones. `publishing.py` has the stage that makes
-snapshots, `barrier.py` the programs that the first stage waits for.
+Each stage has `due(tick)` and `run(tick)`; `pipeline.py` runs the due ones and has the stage that makes snapshots,
+`barrier.py` the programs that the first stage waits for.
 """
 
 from __future__ import annotations
@@ -25,9 +25,8 @@ from paddock.engine.contact import DisarmStage
 from paddock.engine.events import EventLog
 from paddock.engine.mailbox import Mailbox
 from paddock.engine.motion import CRASHED, FAILED, NOT_FINITE, Alarm
-from paddock.engine.pipeline import NEVER_DUE, HaltedError, Pipeline, every
+from paddock.engine.pipeline import NEVER_DUE, HaltedError, Pipeline, PublishStage, every
 from paddock.engine.program import FleetProgram
-from paddock.engine.publishing import PublishStage
 from paddock.engine.radio.relaying import RadioSenses
 from paddock.engine.radio.stage import RadioStage
 from paddock.engine.surroundings import Surroundings
