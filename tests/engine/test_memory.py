@@ -8,7 +8,7 @@ import pytest
 
 import paddock
 from paddock.compute.threads import limit_threads
-from paddock.engine import memory
+from paddock.engine import fleets
 from paddock.errors import PaddockError
 
 COUNT = 5000
@@ -37,14 +37,14 @@ def test_an_estimate_covers_what_building_and_watching_allocate(fields: dict[str
         with paddock.load({"vehicles": [entry]}) as sim:
             sim.snapshot()
             _, peak = tracemalloc.get_traced_memory()
-            estimated = COUNT * memory.vehicle_bytes(sim.engine.programs["few"])
+            estimated = COUNT * fleets.vehicle_bytes(sim.engine.programs["few"])
     finally:
         tracemalloc.stop()
     assert 0.8 * peak < estimated < 6 * peak  # up to eight snapshots are in use at once while a run is served
 
 
 def test_a_scenario_that_does_not_fit_is_refused_at_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "available_bytes", lambda: 8 << 30)
+    monkeypatch.setattr(fleets, "available_bytes", lambda: 8 << 30)
     monkeypatch.setattr("paddock.engine.fleets.admit", lambda *arguments: pytest.fail("vehicles were built"))
     entries = [{"name": f"f{k}", "model": "point", "count": 10_000_000, "spawn": GRID} for k in range(20)]
     with pytest.raises(PaddockError) as caught:
@@ -57,7 +57,7 @@ def test_a_scenario_that_does_not_fit_is_refused_at_its_line(monkeypatch: pytest
 
 def test_a_spawn_that_does_not_fit_is_refused_and_the_run_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     with paddock.load({"vehicles": [{"model": "point"}]}) as sim:
-        monkeypatch.setattr(memory, "available_bytes", lambda: 1 << 30)
+        monkeypatch.setattr(fleets, "available_bytes", lambda: 1 << 30)
         with pytest.raises(PaddockError, match=r"more than the 1\.0 GiB available on this machine"):
             sim.spawn(name="many", model="point", count=10_000_000, spawn=GRID)
         sim.step(1)
@@ -65,7 +65,7 @@ def test_a_spawn_that_does_not_fit_is_refused_and_the_run_goes_on(monkeypatch: p
 
 
 def test_samples_in_transit_from_a_sensor_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "available_bytes", lambda: 4 << 30)
+    monkeypatch.setattr(fleets, "available_bytes", lambda: 4 << 30)
     monkeypatch.setattr("paddock.engine.fleets.admit", lambda *arguments: pytest.fail("vehicles were built"))
     slow = {"imu": {"rate": 100_000.0, "delay": 10.0}}  # a million samples of 6 numbers: 48 MB
     entries = [{"name": f"r{k}", "model": "rover", "sensors": [slow]} for k in range(200)]
@@ -75,5 +75,5 @@ def test_samples_in_transit_from_a_sensor_count(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_memory_of_this_machine_is_known_where_the_system_shows_it() -> None:
-    available = memory.available_bytes()
+    available = fleets.available_bytes()
     assert available is None or 0 < available < 1 << 50

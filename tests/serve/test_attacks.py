@@ -249,7 +249,7 @@ def test_a_spawn_beyond_the_limits_is_refused_before_anything_is_built(
     ):
         ask(host, "spawn", entry=SWARM)
     monkeypatch.setattr(host.source, "limits", ClientLimits(vehicles=20_000_000, memory=1000.0))
-    monkeypatch.setattr("paddock.engine.memory.available_bytes", lambda: 3 << 30)
+    monkeypatch.setattr("paddock.engine.fleets.available_bytes", lambda: 3 << 30)
     with pytest.raises(PaddockError, match=r"more than the 3\.0 GiB available on this machine"):
         ask(host, "spawn", entry=SWARM)
     assert ask(host, "step", ticks=5) == 5

@@ -1,9 +1,15 @@
-"""The fleets of a run: built from entries, populated, removed, and rebuilt from a saved state."""
+"""The fleets of a run: built from entries, populated, removed, and rebuilt from a saved state.
+
+The memory of vehicles is estimated before anything is allocated; those that do not fit are refused.
+"""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from math import prod
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,19 +17,31 @@ import numpy as np
 from paddock.compute.prepare import prepare_kernels
 from paddock.engine.build import Arrival, Place, admit, arrival, build_program, check_target, settle, take_ids
 from paddock.engine.events import EventLog
-from paddock.engine.memory import refuse_beyond_machine
 from paddock.engine.program import FleetProgram
 from paddock.errors import PaddockError
 from paddock.scenario import Scenario, VehicleEntry
 from paddock.scenario.marked_yaml import plain
 from paddock.scenario.problems import Marks, dotted, validated
 from paddock.scenario.radio import emitter_names
+from paddock.sensing.sensor import ArraySensor, find_sensor
 from paddock.track.loading import declared_fleets
+from paddock.world.columns import Pose, column_index, defaults_of
 from paddock.world.fleet import Ints
 from paddock.world.world import World
 
 MORE_VEHICLES = {"count", "spawn", "pose", "speed", "commands", "id"}
 """Fields of a spawn that adds vehicles to an existing fleet."""
+
+# the estimate of memory
+GIB = 1 << 30
+WORD = 8  # bytes of a value
+SNAPSHOT_COPIES = 8  # copies of the public columns: the pool of the simulation, and the ring of the hub
+SMALL_ENTRY = 1000  # vehicles of an entry for which a rough estimate is enough
+ROUGH_BYTES = 8192  # bytes of a vehicle of such an entry
+UNCHECKED_COUNT = 20_000  # vehicles that fit into any machine
+PLACING_ARRAYS = 3  # of each state column while vehicles are placed: the result, its parts and their intermediates
+LONGEST_DELAY = 10.0  # s, of a sensor
+SEARCH_VALUES = 5  # values of a vehicle in the search for neighbours: cell, order, position
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,3 +276,85 @@ def _entry_place(where: str, *path: str | int) -> str:
 
 
 _place = partial(_entry_place, "vehicles[0]")
+
+
+# memory ---------------------------------------------------------------------------------------------------------------
+
+
+def vehicle_bytes(program: FleetProgram) -> int:
+    """Return the bytes of one vehicle of a fleet: tables, sensors, poses, snapshots, and what placing it takes."""
+    fleet, sensors = program.fleet, program.sensors.values()
+    tables: int = sum(table.itemsize * (table.size // table.shape[-1]) for table in fleet.tables.values())
+    sensing = sum(sensor.nbytes // sensor.capacity for sensor in sensors)
+    poses = WORD * (len(column_index(Pose)) + SEARCH_VALUES)
+    layout = program.layout()
+    public = (WORD * len(layout.columns) + sum(array.nbytes(1) for array in layout.arrays)) * SNAPSHOT_COPIES
+    placing = WORD * PLACING_ARRAYS * len(column_index(program.model.state))
+    return tables + sensing + poses + public + placing
+
+
+def entry_bytes(world: World, scenario: Scenario, entry: VehicleEntry, place: Place) -> int:
+    """Estimate the bytes of an entry's vehicles from a fleet of one; PaddockError if it cannot be built."""
+    delayed = delayed_bytes(world, entry)
+    if entry.count < SMALL_ENTRY or delayed > ROUGH_BYTES:
+        return (ROUGH_BYTES + delayed) * entry.count
+    one = {"count": 1, "spawn": None}
+    return entry.count * vehicle_bytes(build_program(world, scenario, entry.model_copy(update=one), place))
+
+
+def delayed_bytes(world: World, entry: VehicleEntry) -> int:
+    """Return the bytes of the samples that are in transit from one vehicle's sensors: many for a long delay."""
+    total = 0
+    for chosen in entry.sensors:
+        with suppress(PaddockError, TypeError, ValueError):  # reported when the fleet is built
+            sensor = find_sensor(chosen.name)
+            known = dict(zip(column_index(sensor.options), defaults_of(sensor.options).tolist(), strict=True))
+            given = {**known, **chosen.options}
+            delay, rate = float(np.max(given["delay"])), float(given["rate"])
+            samples = min(delay, LONGEST_DELAY) * min(rate, world.clock.rate)
+            total += int(WORD * len(column_index(sensor.reading)) * max(samples, 0.0))
+            if isinstance(sensor, ArraySensor):
+                values = {**known, **{k: float(v) for k, v in chosen.options.items() if k in known and k != "delay"}}
+                arrays = sensor.arrays(sensor.options(**values))
+                size = sum(WORD * prod(array.shape) for array in arrays)
+                total += int(size * (max(samples, 0.0) + 1.0 + SNAPSHOT_COPIES))
+    return total
+
+
+def refuse_more_than_fit(needed: int, vehicles: int, most: int, where: str, of: str) -> None:
+    """Raise PaddockError if vehicles need more bytes than there are; `of` says whose they are."""
+    if needed > most:
+        raise PaddockError(
+            f"{where}: {vehicles:,} vehicles need about {needed / GIB:.1f} GiB of memory, "
+            f"more than the {max(most, 0) / GIB:.1f} GiB {of}"
+        )
+
+
+def refuse_beyond_machine(world: World, scenario: Scenario, entries: Iterable[tuple[VehicleEntry, Place]]) -> None:
+    """Raise PaddockError if vehicles of these entries, each with its place, need more memory than is available."""
+    listed = list(entries)
+    vehicles = sum(entry.count for entry, _ in listed)
+    small = vehicles <= UNCHECKED_COUNT and not any(delayed_bytes(world, entry) > ROUGH_BYTES for entry, _ in listed)
+    if small or (available := available_bytes()) is None:
+        return
+    needed = sum(entry_bytes(world, scenario, entry, place) for entry, place in listed)
+    largest = max(listed, key=lambda one: one[0].count)
+    refuse_more_than_fit(needed, vehicles, available, largest[1]("count"), "available on this machine")
+
+
+def available_bytes() -> int | None:
+    """Return the memory that this process may still take, within the machine and its control group; None: unknown."""
+    found = []
+    try:
+        lines = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
+        found.append(1024 * int(lines["MemAvailable"].split()[0]))
+    except (OSError, KeyError, ValueError):
+        pass
+    try:
+        group = Path("/sys/fs/cgroup") / Path("/proc/self/cgroup").read_text().rpartition("::")[2].strip().lstrip("/")
+        limit, used = ((group / name).read_text().strip() for name in ("memory.max", "memory.current"))
+        if limit != "max":
+            found.append(int(limit) - int(used))
+    except (OSError, ValueError):
+        pass
+    return min(found, default=None)

@@ -11,7 +11,7 @@ import numpy as np
 
 from paddock.engine.actions import Posted
 from paddock.engine.events import Event
-from paddock.engine.memory import GIB, available_bytes
+from paddock.engine.fleets import GIB, available_bytes
 from paddock.errors import InvalidValueError, PaddockError, printable, unknown_name
 from paddock.record import channels
 from paddock.record.mcap_file import McapFile, McapMessage

@@ -200,7 +200,7 @@ def refuse_counts(limits: ClientLimits, *entries: Mapping[str, Any]) -> None:
 
 def refuse_spawn(sim: Simulation, limits: ClientLimits, entries: Sequence[Mapping[str, Any]]) -> None:
     """Refuse vehicles beyond the limits, before anything of them is allocated; errors in entries are reported, too."""
-    from paddock.engine.memory import GIB, available_bytes, entry_bytes, refuse_more_than_fit, vehicle_bytes
+    from paddock.engine.fleets import GIB, available_bytes, entry_bytes, refuse_more_than_fit, vehicle_bytes
 
     engine, declared = sim.engine, {one.entry.name: one.entry.count for one in declared_fleets(sim.scenario)}
     read = [engine.fleets.read(fields) for fields in entries]
@@ -231,7 +231,7 @@ def refuse_state(
 
     `entries` are those of its fleets, `queued` the fields of those that are added later. Its tasks are counted, too.
     """
-    from paddock.engine.memory import GIB, entry_bytes, refuse_more_than_fit
+    from paddock.engine.fleets import GIB, entry_bytes, refuse_more_than_fit
 
     if "mission" in tree:
         plan, mail = tree["mission"]["mission"], tree["mailbox"]["queue"]
@@ -294,7 +294,7 @@ def _read_queued(fields: Mapping[str, Any], before: Sequence[VehicleEntry]) -> V
 def over_limits(scenario: Scenario, limits: ClientLimits) -> list[str]:
     """Return one line, with its place, if a client's scenario exceeds the limits; else nothing."""
     from paddock.engine.build import environment_values
-    from paddock.engine.memory import GIB, entry_bytes, refuse_more_than_fit
+    from paddock.engine.fleets import GIB, entry_bytes, refuse_more_than_fit
     from paddock.world.world import World
 
     entries = [(entry, partial(scenario.at, *place)) for place, entry in vehicle_entries(scenario)]
