@@ -7,10 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.engine import events
-from paddock.engine import mailbox as mailbox_module
-from paddock.engine.actions import CommandAction, EventAction, Posted, RemoveAction, SpawnAction
+from paddock.engine.actions import ActionLog, CommandAction, EventAction, Mailbox, Posted, RemoveAction, SpawnAction
 from paddock.engine.events import EventLog
-from paddock.engine.mailbox import ActionLog, Mailbox
 from paddock.errors import PaddockError
 from paddock.world.archive import pack, unpack
 
@@ -77,7 +75,7 @@ def test_an_unknown_kind_of_action_is_refused() -> None:
 
 
 def test_the_log_keeps_a_limited_size_and_counts_lost_entries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mailbox_module, "BYTES_KEPT", 1 << 20)
+    monkeypatch.setattr("paddock.engine.actions.BYTES_KEPT", 1 << 20)
     actions, received = ActionLog(), []
     actions.listeners.append(received.append)
     for k in range(5000):

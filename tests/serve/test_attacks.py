@@ -205,7 +205,7 @@ def test_a_refused_claim_keeps_the_earlier_one(host: Host) -> None:
 
 
 def test_commands_for_a_far_future_do_not_fill_the_memory(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("paddock.engine.mailbox.MOST_WAITING", 50)
+    monkeypatch.setattr("paddock.engine.actions.MOST_WAITING", 50)
     for k in range(50):
         ask(host, "command", target="red", inputs={"steer": 0.1}, at_tick=10**9 + k)
     with pytest.raises(PaddockError, match="mailbox full: 50 actions"):

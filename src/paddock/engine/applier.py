@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paddock.engine import actions
+from paddock.engine.actions import ActionLog
 from paddock.engine.barrier import Claims
 from paddock.engine.commands import apply_command, check_command, check_place, fail_silent, place_vehicle
 from paddock.engine.contact import ContactStage
 from paddock.engine.events import EventLog
 from paddock.engine.fleets import Fleets, PreparedSpawn
 from paddock.engine.frames import place_frame
-from paddock.engine.mailbox import ActionLog
 from paddock.engine.overrides import apply_override, check_override, plain_target
 from paddock.engine.pipeline import NEVER_DUE, PublishStage
 from paddock.engine.program import FleetProgram

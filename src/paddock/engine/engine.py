@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from paddock.compute.prepare import Progress, prepare_kernels
-from paddock.engine.actions import POSTABLE, Action, Posted
+from paddock.engine.actions import NEXT_TICK, POSTABLE, Action, ActionLog, Mailbox, Posted
 from paddock.engine.applier import Applier
 from paddock.engine.barrier import Autopilots, Claims
 from paddock.engine.build import environment_values, new_world
@@ -20,7 +20,6 @@ from paddock.engine.contact import ContactStage
 from paddock.engine.events import EventLog
 from paddock.engine.fleets import Fleets, PreparedSpawn
 from paddock.engine.frames import NamedFrames
-from paddock.engine.mailbox import NEXT_TICK, ActionLog, Mailbox
 from paddock.engine.markers import MarkerBoard
 from paddock.engine.motion import MOTIONS
 from paddock.engine.overrides import FleetOverrides, saved_setups

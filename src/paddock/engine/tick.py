@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from paddock.engine.actions import CommandAction, MissionAction
+from paddock.engine.actions import CommandAction, Mailbox, MissionAction
 from paddock.engine.applier import Applier
 from paddock.engine.barrier import Checked, Claim, Claims, CommandRequest
 from paddock.engine.behaviours import PoseBlocks
@@ -23,7 +23,6 @@ from paddock.engine.clock_thread import ClockThread
 from paddock.engine.commands import policy_inputs
 from paddock.engine.contact import DisarmStage
 from paddock.engine.events import EventLog
-from paddock.engine.mailbox import Mailbox
 from paddock.engine.motion import CRASHED, FAILED, NOT_FINITE, Alarm
 from paddock.engine.pipeline import NEVER_DUE, HaltedError, Pipeline, PublishStage, every
 from paddock.engine.program import FleetProgram

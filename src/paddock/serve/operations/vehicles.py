@@ -15,10 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from paddock.engine.actions import Action, CommandAction, MissionAction, OverrideAction, PlaceAction, SpawnAction
+from paddock.engine.actions import (
+    MOST_WAITING,
+    Action,
+    CommandAction,
+    MissionAction,
+    OverrideAction,
+    PlaceAction,
+    SpawnAction,
+)
 from paddock.engine.barrier import Claim, CommandRequest
 from paddock.engine.fleets import PreparedSpawn
-from paddock.engine.mailbox import MOST_WAITING
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.state import Job, tree_of
