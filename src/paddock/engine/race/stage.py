@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.engine.contact import ContactStage
+from paddock.engine.contact_bodies import ConeBodies
 from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE
 from paddock.engine.program import FleetProgram
-from paddock.engine.race.cone_bodies import ConeBodies
 from paddock.engine.race.saved import check_saved_race
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.scenario import Scenario
