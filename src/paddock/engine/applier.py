@@ -25,7 +25,7 @@ from paddock.engine.frames import place_frame
 from paddock.engine.overrides import apply_override, check_override, plain_target
 from paddock.engine.pipeline import NEVER_DUE, PublishStage
 from paddock.engine.program import FleetProgram
-from paddock.engine.race.stage import RulesStage
+from paddock.engine.race import RulesStage
 from paddock.engine.radio.stage import RadioStage
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.scenario.vehicle import EXTERNAL

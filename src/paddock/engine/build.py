@@ -451,7 +451,7 @@ def build_problems(scenario: Scenario) -> list[str]:
         except PaddockError as error:
             problems.append(str(error))
     if scenario.rules is not None:
-        from paddock.engine.race.stage import fitting_track  # which imports this module's fleets
+        from paddock.engine.race import fitting_track  # which imports this module's fleets
 
         try:
             fitting_track(scenario, world.track)

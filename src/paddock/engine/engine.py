@@ -25,7 +25,7 @@ from paddock.engine.motion import MOTIONS
 from paddock.engine.overrides import FleetOverrides, saved_setups
 from paddock.engine.pacing import Pacer
 from paddock.engine.pipeline import PublishStage
-from paddock.engine.race.stage import RulesStage
+from paddock.engine.race import RulesStage
 from paddock.engine.radio.stage import RadioStage
 from paddock.engine.tick import MissionStage, assemble_tick
 from paddock.errors import InvalidValueError, NotFiniteError, PaddockError, printable, unknown_name

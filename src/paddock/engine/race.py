@@ -16,7 +16,7 @@ from paddock.engine.contact_bodies import ConeBodies
 from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE
 from paddock.engine.program import FleetProgram
-from paddock.engine.race.saved import check_saved_race
+from paddock.engine.race_state import check_saved_race
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.scenario import Scenario
 from paddock.scenario.track import DNF, RaceRules

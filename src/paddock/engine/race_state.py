@@ -14,7 +14,7 @@ from paddock.world.archive import typed
 from paddock.world.world import LARGEST_ID
 
 if TYPE_CHECKING:
-    from paddock.engine.race.stage import RulesStage
+    from paddock.engine.race import RulesStage
 
 MOST = 1e12  # of any number in the table
 MOST_GATES = 10_000_000  # passed by the first car
