@@ -1,22 +1,23 @@
 """The table of bodies that contact is computed on, (rows of BodyRow, bodies), obstacles as part of it, and frames.
 
+The last contact of a vehicle is kept in a table of its fleet and shown in snapshots: see LastContact.
+
 During a tick a body moves in a straight line and keeps its attitude: at the share `t` of the tick it is at
 `centre - (1 - t) * sweep`, where `sweep` is its velocity times the length of the tick.
 """
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy import empty
-from numpy.typing import NDArray
 
 from paddock.compute import arrays
 from paddock.compute.quaternion import rotate
 from paddock.compute.routine import routine
 from paddock.vehicles.model import BOX, CAPSULE, CONE, CYLINDER, SPHERE
+from paddock.world.columns import Column, Floats, column_index
 
-Floats = NDArray[np.float64]
-
+CONTACT = "contact"  # the table of the last contact of each vehicle
 CONE_WIDTH = 1.0 / 3.0  # of its middle, share of its base
 
 
@@ -45,6 +46,25 @@ ROW = BodyRow()
 HALF_ROW, SHAPE_ROW, GROUND_ROW = ROW.half, ROW.shape, ROW.ground
 FRICTION_ROW, RESTITUTION_ROW, ASLEEP_ROW = ROW.friction, ROW.restitution, ROW.asleep
 LIGHTNESS_ROW, TURNING_ROW, MASS_ROW = ROW.lightness, ROW.turning, ROW.mass_z
+
+
+class LastContact(NamedTuple):
+    """The last touch of a vehicle with another or with an obstacle."""
+
+    tick: Annotated[float, Column("", "tick of the touch, -1: none yet")] = -1.0
+    other: Annotated[float, Column("", "id of the other vehicle, -1: an obstacle or none")] = -1.0
+    impulse: Annotated[float, Column("N s", "impulse along the normal")] = 0.0
+    x: Annotated[float, Column("m", "where it was touched, east")] = 0.0
+    y: Annotated[float, Column("m", "where it was touched, north")] = 0.0
+    z: Annotated[float, Column("m", "where it was touched, up")] = 0.0
+    nx: Annotated[float, Column("", "normal east: the direction in which the other pushes")] = 0.0
+    ny: Annotated[float, Column("", "normal north")] = 0.0
+    nz: Annotated[float, Column("", "normal up")] = 0.0
+    disarmed: Annotated[float, Column("0/1", "1: it has crashed and stays disarmed until it is placed")] = 0.0
+
+
+CONTACT_NAMES = tuple(f"contact.{name}" for name in ("collided", *column_index(LastContact)))  # in snapshots
+COLLIDED_FOR = 0.5  # s: a vehicle counts as collided for this long after a touch
 
 
 def prepare(b: Any, dt: float, axes: Any, centre: Any, sweep: Any, line: Any, radius: Any, inertia: Any) -> None:

@@ -14,6 +14,7 @@ from paddock.compute import arrays
 from paddock.compute.kernel import shared_tuple
 from paddock.compute.philox import normals, signed
 from paddock.compute.twin import vectorised
+from paddock.contact.bodies import COLLIDED_FOR, CONTACT, LastContact
 from paddock.engine.behaviours import (
     BETWEEN,
     RADIO,
@@ -25,7 +26,6 @@ from paddock.engine.behaviours import (
     set_up_rule,
 )
 from paddock.engine.fmu_motion import FmuMotion
-from paddock.engine.last_contact import COLLIDED_FOR, CONTACT, LastContact
 from paddock.engine.program import (
     GNSS,
     HEARTBEATS,

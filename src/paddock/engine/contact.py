@@ -12,12 +12,11 @@ import numpy as np
 
 from paddock.compute.math import atan2
 from paddock.compute.twin import vectorised
-from paddock.contact.bodies import ROW, obstacle_table, posed
+from paddock.contact.bodies import CONTACT, ROW, LastContact, obstacle_table, posed
 from paddock.contact.solver import SLOP, WAKE_SPEED, resolve
 from paddock.contact.touches import GROUND, Contact
 from paddock.engine.contact_bodies import ARMED, ConesOfWorld, Roster
 from paddock.engine.events import EVENTS_SHOWN, EventLog
-from paddock.engine.last_contact import CONTACT, LastContact
 from paddock.engine.pipeline import NEVER_DUE, every
 from paddock.engine.program import FleetProgram
 from paddock.errors import InvalidValueError, PaddockError, users_code

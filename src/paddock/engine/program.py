@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from paddock.compute.kernel import CompiledKernels, kernel
 from paddock.compute.threads import DirectCall
+from paddock.contact.bodies import CONTACT, CONTACT_NAMES, LastContact
 from paddock.engine.behaviours import MEMORY, RADIO, FleetBehaviour, read_only
-from paddock.engine.last_contact import CONTACT, CONTACT_NAMES, LastContact
 from paddock.engine.motion import MOTIONS, Alarm
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.radio.gnss import OPEN_SIGNAL, SIGNAL_ROWS

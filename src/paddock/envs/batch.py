@@ -17,8 +17,8 @@ from paddock.compute.philox import normals, signed
 from paddock.compute.routine import entry_point, routine
 from paddock.compute.threads import SERIAL_BELOW
 from paddock.compute.twin import vectorised
+from paddock.contact.bodies import CONTACT, LastContact
 from paddock.engine.build import SPREAD_PURPOSE, build_program, new_world
-from paddock.engine.last_contact import CONTACT, LastContact
 from paddock.engine.program import VARYING
 from paddock.engine.simulation import Simulation
 from paddock.envs.task import LearningTask, TaskCourse, Verdict
