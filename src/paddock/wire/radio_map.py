@@ -7,7 +7,7 @@
 | `prior` | float64 (6,) | `compute.splats.PRIOR` |
 | `spread` | float64 (5, 5) | covariance of the prior's level, exponent and position |
 | `samples` | float32 (n, 4) | x, y, z (m) and dBm of the samples, for pictures; at most MOST_DRAWN |
-| `figures` | float64 (4,) | held-out error of the fit (dB, NaN if unknown), number of samples, frequency (Hz, NaN if unknown), 1 if the transmitter was given |
+| `figures` | float64 (4,) | leave-one-out error of the fit (dB, NaN if unknown), number of samples, frequency (Hz, NaN if unknown), 1 if the transmitter was given |
 """  # noqa: E501
 
 import os
@@ -37,7 +37,7 @@ class MapFile:
     splats: Any  # (k, 16) float64
     prior: Any  # (6,) float64
     samples: Any  # (n, 4) float32
-    error: float = float("nan")  # dB, root mean square of held-out samples
+    error: float = float("nan")  # dB, root mean square of leave-one-out errors
     count: int = 0  # samples that were fitted
     frequency: float = float("nan")  # Hz
     given: bool = False  # the transmitter's position was given
