@@ -117,6 +117,12 @@ def quick_hubs() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def shared_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let threads share the loops of routines over few items, too."""
+    monkeypatch.setattr("paddock.compute.routine.FEW_ITEMS", 0)
+
+
 @pytest.fixture(scope="module")
 def young_heap() -> None:
     """Exempt what exists from garbage collection, so that the passes of a file are short."""

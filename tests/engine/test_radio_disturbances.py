@@ -116,6 +116,7 @@ def swarm(seed: int = 5) -> dict[str, Any]:
     return {"seed": seed, "clock": {"rate": 100}, "radio": radio, "vehicles": fleets}
 
 
+@pytest.mark.usefixtures("shared_loops")
 def test_disturbances_do_not_depend_on_steps_threads_queries_or_restoring() -> None:
     """Messages between two updates of the links, and queries of places that move the table of radios."""
     found, threads = [], available_threads()

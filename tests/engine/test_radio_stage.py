@@ -422,6 +422,7 @@ def entries(sim: Simulation) -> list[tuple[int, int]]:
     return list(zip(rows.tolist(), links.peer.tolist(), strict=True))
 
 
+@pytest.mark.usefixtures("shared_loops")
 def test_threads_and_the_order_of_fleets_do_not_matter() -> None:
     hashes = set()
     for threads in (1, min(2, available_threads())):

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.compute.threads import available_threads, limit_threads
 from paddock.radio.air_links import air_links
 from paddock.radio.denial import DENIED_ROWS
 from paddock.radio.disturbances import Disturbances, DisturbanceUpdate, placed_radios, unplaced_radios
@@ -89,14 +88,8 @@ def test_they_are_those_of_all_pairs(fading: Any) -> None:
     assert (second > 0.0).sum() > 300 and (second < 0.0).sum() > 1000 and (first != second).any()
     assert (matrix(finder.find(placed, tables)) == first).all()  # fading and shadowing are those of that time, too
     assert (matrix(finder.find(placed_radios(radios), tables)) == second).all()
-    threads = available_threads()
-    try:
-        for count in {1, threads}:
-            limit_threads(count)
-            fresh = DisturbanceUpdate(update, update.keep - update.margin)
-            assert (matrix(fresh.find(placed_radios(radios), tables)) == second).all()
-    finally:
-        limit_threads(threads)
+    fresh = DisturbanceUpdate(update, update.keep - update.margin)
+    assert (matrix(fresh.find(placed_radios(radios), tables)) == second).all()
 
 
 def test_radios_follow_their_channels_and_new_ones_wait_for_an_update() -> None:

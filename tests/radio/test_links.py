@@ -201,6 +201,7 @@ def test_a_longest_range() -> None:
     assert len(apart) and apart.max() <= 80.0
 
 
+@pytest.mark.usefixtures("shared_loops")
 def test_threads_do_not_matter() -> None:
     if available_threads() < 2:
         pytest.skip("one core")

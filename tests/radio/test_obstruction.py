@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from paddock.compute.routine import routine
-from paddock.radio.diffraction import Ground, relief_peaks, terrain_db
+from paddock.radio.diffraction import TerrainTables, relief_peaks, terrain_db
 from paddock.radio.obstacle_groups import MATERIALS, Buildings, buildings_of
 from paddock.radio.obstacle_ways import round_part
 from paddock.radio.obstruction import obstruction_db
@@ -19,7 +19,7 @@ from paddock.world.scenery import obstacles_of
 
 FREQUENCY = 2.4e9
 WAVELENGTH = 299_792_458.0 / FREQUENCY
-FLAT = Ground(0.0, np.zeros((1, 9)), np.zeros((1, 1)), np.zeros((1, 1)))
+FLAT = TerrainTables(0.0, np.zeros((1, 9)), np.zeros((1, 1)), np.zeros((1, 1)))
 obstructed, over_ground = routine(obstruction_db), routine(terrain_db)
 
 
@@ -217,7 +217,7 @@ def test_hills_and_buildings_are_one_profile() -> None:
     terrain = np.zeros((1, 9))
     terrain[0, RELIEF_X] = terrain[0, RELIEF_Y] = -1000.0
     terrain[0, RELIEF_RATE] = 1.0 / spacing
-    ground = Ground(0.0, terrain, relief, relief_peaks(relief))
+    ground = TerrainTables(0.0, terrain, relief, relief_peaks(relief))
     wall = built(house(250.0, 0.0, 0.01, 900.0, 30.0, material="metal"))._replace(rates=np.full(1, 1e6))
     line = -500.0, 0.0, 10.0, 500.0, 0.0, 10.0, FREQUENCY
     hill = over_ground(*line, *ground, False)

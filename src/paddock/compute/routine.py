@@ -16,6 +16,8 @@ from paddock.compute.kernel import KERNEL_FLAGS
 from paddock.compute.threads import SERIAL_BELOW, launch, thread_count
 from paddock.compute.twin import dressed
 
+FEW_ITEMS = SERIAL_BELOW  # below, a routine that knows its number of items runs on the calling thread
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -32,9 +34,9 @@ class Routine(Generic[P, R]):
         parallel: bool,
         inline: bool = False,
         items: Callable[..., int] | None = None,
-        few: int = SERIAL_BELOW,
+        few: int | None = None,
     ) -> None:
-        """`items` returns how many there are, from the arguments; below `few`, the calling thread does them alone."""
+        """`items` returns how many there are, from the arguments; below `few` (FEW_ITEMS), one thread does them."""
         update_wrapper(self, function)  # first: a rebound function has a `plain` of its own
         self.plain = function
         self.parallel = parallel
@@ -44,8 +46,10 @@ class Routine(Generic[P, R]):
 
     def __call__(self, *arguments: P.args, **named: P.kwargs) -> R:
         """Run the compiled function."""
-        if self.items is not None and self.items(*arguments, **named) < self.few:
-            return self.alone(*arguments, **named)
+        if self.items is not None:
+            few = FEW_ITEMS if self.few is None else self.few
+            if self.items(*arguments, **named) < few:
+                return self.alone(*arguments, **named)
         if self._compiled is None:
             self._compiled = self._compile()
         if not self.parallel:
@@ -108,10 +112,10 @@ def parallel_routine(
     function: Callable[P, R],
     inline: bool = False,
     items: Callable[..., int] | None = None,
-    few: int = SERIAL_BELOW,
+    few: int | None = None,
 ) -> Routine[P, R]:
     """Make a function run compiled, its `parallel_range` shared by all threads; `inline` as for `routine`.
 
-    If `items(*arguments)` is below `few`, the calling thread runs it alone.
+    If `items(*arguments)` is below `few` (None: FEW_ITEMS), the calling thread runs it alone.
     """
     return Routine(function, True, inline, items, few)

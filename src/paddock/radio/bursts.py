@@ -31,7 +31,7 @@ from paddock.radio.links import (
     SPREAD,
     airtime_of,
 )
-from paddock.radio.radios import CURVE, FEW_RADIOS, NEEDED_PER, SATURATES, SURVIVAL
+from paddock.radio.radios import CURVE, NEEDED_PER, SATURATES, SURVIVAL
 from paddock.radio.signal import NEPERS, ber, log1p
 
 
@@ -150,4 +150,4 @@ def log_survival(curve: Any, at: float) -> float:
     return minimum(curve[k, 0] + t * (curve[k, 1] + t * (curve[k, 2] + t * curve[k, 3])), 0.0)
 
 
-apply_bursts = parallel_routine(burst_rows, inline=True, items=lambda *given: given[-1].bursts.shape[1], few=FEW_RADIOS)
+apply_bursts = parallel_routine(burst_rows, inline=True, items=lambda *given: given[-1].bursts.shape[1])

@@ -33,7 +33,7 @@ from paddock.radio.links import (
     airtime_of,
 )
 from paddock.radio.propagation import LIGHT
-from paddock.radio.radios import FEW_RADIOS, Floats, Ints
+from paddock.radio.radios import Floats, Ints
 from paddock.radio.signal import NEPERS
 
 LISTED = 256  # places whose candidates a thread lists at a time
@@ -302,8 +302,8 @@ def weigh(given: Any, k: int, count: Any, near: Any, weight: Any) -> Any:
 
 
 follow = routine(follow_radios)
-sort_radios = parallel_routine(sort_cells, items=lambda table, members, *_: members.size, few=FEW_RADIOS)
-list_candidates = parallel_routine(list_rows, items=lambda given, *_: given.order.size, few=FEW_RADIOS)
+sort_radios = parallel_routine(sort_cells, items=lambda table, members, *_: members.size)
+list_candidates = parallel_routine(list_rows, items=lambda given, *_: given.order.size)
 
 
 def candidates_of(

@@ -33,7 +33,7 @@ NEAR_END = 1e-6  # cells: samples nearer to an end are left out
 SAME = 1e-9  # m
 
 
-class Ground(NamedTuple):
+class TerrainTables(NamedTuple):
     """The tables of the ground."""
 
     ground_z: float  # m

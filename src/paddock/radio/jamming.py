@@ -33,7 +33,7 @@ from paddock.radio.links import (
     level_db,
 )
 from paddock.radio.paths import Paths
-from paddock.radio.radios import FEW_RADIOS, Classes, Floats, Radios, jammer_radio, turn
+from paddock.radio.radios import Classes, Floats, Radios, jammer_radio, turn
 from paddock.radio.settings import SETTABLE, checked_changes
 from paddock.radio.signal import DECIBELS, NEPERS
 from paddock.scenario.base import FARTHEST_PLACE
@@ -488,6 +488,6 @@ def in_turns(one: Any, other: Any) -> bool:
     return bool(cycle == other[CYCLE] and one[PERIOD] == other[PERIOD] and gap < 1e-9)
 
 
-jammer_levels = parallel_routine(level_rows, items=lambda table, n, *_: n, few=FEW_RADIOS)
+jammer_levels = parallel_routine(level_rows, items=lambda table, n, *_: n)
 add_jamming = routine(jam_rows)
 find_bursts = routine(find_burst_rows)

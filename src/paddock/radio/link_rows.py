@@ -45,7 +45,7 @@ from paddock.radio.links import (
     level_db,
 )
 from paddock.radio.propagation import outside
-from paddock.radio.radios import CURVE, FEW_RADIOS, Floats, Ints
+from paddock.radio.radios import CURVE, Floats, Ints
 from paddock.radio.signal import DECIBELS, NEPERS
 
 BLOCK = 64  # receivers that a thread takes at a time
@@ -409,10 +409,10 @@ free_links = rebound(find_free_links, {levels: free_levels})
 
 def row_routine(function: Any, inline: bool = False) -> Any:
     """Return a routine over the rows of all receivers: `update_rows` with other parts."""
-    return parallel_routine(function, inline, lambda given, *_: given.order.size, FEW_RADIOS)
+    return parallel_routine(function, inline, lambda given, *_: given.order.size)
 
 
 compute_rows = row_routine(update_rows)
 compute_free_rows = row_routine(rebound(update_rows, {find_links: free_links}), inline=True)
 compute_log_rows = row_routine(rebound(update_rows, {levels: log_levels}), inline=True)
-finish_rows = parallel_routine(join_rows, inline=True, items=lambda *given: given[4].size, few=FEW_RADIOS)
+finish_rows = parallel_routine(join_rows, inline=True, items=lambda *given: given[4].size)

@@ -16,7 +16,7 @@ from paddock.radio.antennas import ISOTROPIC, direction, gain_db, polarisation_l
 from paddock.radio.collisions import CALM, COLLISION_ROWS, LOAD, MOST_LOST
 from paddock.radio.paths import blocking, random_gains
 from paddock.radio.propagation import loss_db
-from paddock.radio.radios import CLASS, COLUMN, FEW_RADIOS, Floats, Ints
+from paddock.radio.radios import CLASS, COLUMN, Floats, Ints
 from paddock.radio.signal import NEPERS, ber, per
 from paddock.radio.status import DECEIVED, FIRST_PEER, FULL_SIGNAL, JAMMED, LINKS, NO_SINR, PEERS, SIGNAL, SINR
 from paddock.scenario import radio_types
@@ -299,8 +299,8 @@ def insert_peer(numbers: Any, values: Any, number: float, value: float) -> None:
     numbers[at], values[at] = number, value
 
 
-find_jammed = parallel_routine(jammed_rows, items=lambda *given: given[-1].size, few=FEW_RADIOS)
-fill_status = parallel_routine(status_rows, items=lambda n, *_: n, few=FEW_RADIOS)
+find_jammed = parallel_routine(jammed_rows, items=lambda *given: given[-1].size)
+fill_status = parallel_routine(status_rows, items=lambda n, *_: n)
 
 
 def jammed_radios(table: Floats, links: Links, denied: NDArray[np.bool_]) -> Bools:

@@ -40,7 +40,7 @@ class Paths(NamedTuple):
 
     phasors: Floats  # (n, 2, WAVES) of fading, by number of the antenna
     shadows: Floats  # (fields, n, 2, SHADOW_WAVES) of shadowing
-    ground_z: float  # m; from here on as `Ground`
+    ground_z: float  # m; from here on as `TerrainTables`
     terrain: Floats
     relief: Floats
     peaks: Floats

@@ -49,7 +49,6 @@ CURVE = 1024  # steps of a curve of packet error rates over SINR
 SATURATES = 60.0  # dB below the begin of a curve of packet error rates, where bit error rates are almost 0.5
 SURVIVAL = 2048  # steps of a curve of the survival of packets over SINR
 NEEDED_PER = 0.1  # packet error rate up to which a link is usable
-FEW_RADIOS = 96  # below, the calling thread works on them alone
 
 
 class RadioColumn(NamedTuple):

@@ -15,7 +15,7 @@ from paddock.compute.math import log, maximum, minimum, sqrt
 from paddock.compute.routine import parallel_range, parallel_routine, routine
 from paddock.radio.jamming import WEAK
 from paddock.radio.links import NEEDED, NOISE, SENSITIVITY, level_db
-from paddock.radio.radios import COLUMN, FEW_RADIOS, Floats, Ints
+from paddock.radio.radios import COLUMN, Floats, Ints
 from paddock.radio.signal import DECIBELS
 
 DETOUR = 1.3  # ways over a candidate are at most this much longer than the straight one
@@ -127,7 +127,7 @@ def moved(places: Any, i: int, present: Any, h: int) -> float:
     return float(sqrt(dx * dx + dy * dy + dz * dz))
 
 
-predict_margins = parallel_routine(margin_rows, items=lambda table, n, *_: n, few=FEW_RADIOS)
+predict_margins = parallel_routine(margin_rows, items=lambda table, n, *_: n)
 choose_chain = routine(chain_rows)
 
 

@@ -17,7 +17,7 @@ from paddock.bench.result import Bench, Result, best_time, measured
 from paddock.bench.suites.swarm import swarm
 from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.engine.simulation import Simulation
-from paddock.radio.diffraction import Ground
+from paddock.radio.diffraction import TerrainTables
 from paddock.radio.fading import (
     SHADOW_WAVES,
     set_shadow_phasors,
@@ -289,7 +289,7 @@ SIGMA, CORRELATION = 4.0, 30.0  # dB and m: shadowing by what the town does not 
 NOISE = 1.0  # dB: error of a measurement
 
 
-def town_power(places: Floats, mast: Floats, waves: Floats, buildings: Buildings, ground: Ground) -> Floats:
+def town_power(places: Floats, mast: Floats, waves: Floats, buildings: Buildings, ground: TerrainTables) -> Floats:
     """Return the received power (dBm) at places (n, 3) of a transmitter on a mast."""
     found = empty(places.shape[0])
     for n in parallel_range(places.shape[0]):
@@ -323,7 +323,7 @@ class Town:
         """Return the true received power (dBm) at places (n, 3)."""
         waves = shadow_waves(self.seed, 1)
         given = np.ascontiguousarray(places), self.transmitter, waves
-        flat = Ground(0.0, np.zeros((1, 9)), np.zeros((1, 1)), np.zeros((1, 1)))
+        flat = TerrainTables(0.0, np.zeros((1, 9)), np.zeros((1, 1)), np.zeros((1, 1)))
         return powers(*given, self.buildings, flat)
 
     def samples(self, count: int, noise: float = NOISE) -> RadioSamples:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.engine.events import EventLog
 from paddock.radio.links import Links
-from paddock.radio.radios import FEW_RADIOS, Ints, Radios
+from paddock.radio.radios import Ints, Radios
 
 FEW = 32  # radios up to which every link that comes up or drops is an event; beyond, those of stations
 
@@ -67,7 +67,7 @@ def _changed_entries(
         found[0, i], found[1, i] = risen, fallen
 
 
-changed_entries = parallel_routine(_changed_entries, items=lambda start, *_: start.size, few=FEW_RADIOS)
+changed_entries = parallel_routine(_changed_entries, items=lambda start, *_: start.size)
 
 
 def linked_pairs(links: Links, lowest: int) -> Ints:
