@@ -70,6 +70,7 @@ def run_race(seconds: int) -> tuple[dict[str, list[float]], int]:
         return found, sum(one.subject in found and one.detail.partition(":")[0] in found for one in touches)
 
 
+@pytest.mark.slow
 def test_racers_start_and_stay_between_the_walls() -> None:
     found, touches = run_race(5)
     assert touches == 0

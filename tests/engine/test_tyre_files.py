@@ -81,6 +81,7 @@ def test_clients_send_texts_not_paths_or_modules(folder: Path) -> None:
                 refuse_foreign(sim, {**entry, "subsystems": {"tyre": choice}})
 
 
+@pytest.mark.slow
 def test_runs_with_a_file_are_saved_restored_and_replayed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     scenario = load_scenario(folder / "s.yaml")

@@ -54,6 +54,7 @@ def test_every_tab(serve: Any, open_page: Any) -> None:
     assert window.page.evaluate(NAMELESS, OPERABLE)[1] == ["<input>", "<button></button>"]  # the check finds them
 
 
+@pytest.mark.slow
 def test_every_popover_and_dialog(serve: Any, open_page: Any) -> None:
     window = open_page(serve(SCENARIO).url).ready()
     for name in ("Step many ticks", "Reset", "Scenario gallery", "Scenario editor", "Keyboard shortcuts"):
