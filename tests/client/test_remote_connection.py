@@ -52,8 +52,8 @@ def test_the_token_is_needed(serve: Any) -> None:
     served = serve(token="a-long-secret", metrics={"port": 0})
     for wrong in (None, "a-long-secreT", ""):
         with pytest.raises(paddock.PaddockError, match="the token is wrong"):
-            paddock.connect(served.url, token=wrong)
-    with paddock.connect(served.url, token="a-long-secret") as sim:
+            paddock.connect(served.url, token=wrong, timeout=30)
+    with paddock.connect(served.url, token="a-long-secret", timeout=30) as sim:
         seen: list[Any] = []
         sim.on_state(seen.append)  # subscribers have to know it, too
         deadline = monotonic() + 10
@@ -64,7 +64,7 @@ def test_the_token_is_needed(serve: Any) -> None:
 
 
 def test_a_token_for_a_server_without_one_is_ignored(shared: Any) -> None:
-    with paddock.connect(shared.url, token="a-long-secret") as sim:
+    with paddock.connect(shared.url, token="a-long-secret", timeout=30) as sim:
         seen: list[Any] = []
         sim.on_state(seen.append)
         sim.step(1)
