@@ -108,6 +108,7 @@ def test_the_heat_map_and_the_edge_of_jamming(served: Any, window: Any, pictures
     window.page.get_by_label("Value of the coverage").select_option("per")
     lost = "Coverage: packets lost, 2 m up from 100 % to 0 %, usable from 10 %"
     window.page.get_by_role("img", name=lost).wait_for()
+    window.page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
     window.page.screenshot(path=pictures / "coverage.png")
 
 

@@ -56,6 +56,8 @@ export function followCoverage(): () => void {
     } else if (now !== states) {
       states = now;
       void ask();
+    } else {
+      redrawRadio(); // another value of the same answer
     }
   });
   return () => {
