@@ -12,7 +12,6 @@ Data flow of a task: `from_scenario.py` (scenario to Problem), `costs.py` (estim
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from warnings import warn
 
 if TYPE_CHECKING:
     from paddock.planning.assignment import Assignment, assign
@@ -54,9 +53,6 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used."""
-    if name == "Agent":
-        warn("paddock.planning.Agent is deprecated; use Vehicle", DeprecationWarning, stacklevel=2)
-        name = "Vehicle"
     if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

@@ -18,7 +18,7 @@ from paddock.planning.mission.kinematic import Trace
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.state import LogEntry
 from paddock.planning.mission.vehicles import STATUS_ON, STATUSES
-from paddock.planning.problem import Vehicle, renamed
+from paddock.planning.problem import Vehicle
 from paddock.planning.routes import Plan, Route
 from paddock.planning.separation import AIRBORNE, pause, poses_on
 from paddock.planning.transits import between
@@ -61,8 +61,6 @@ class TaskMetrics:
     covered: float | None = None  # share of a field that is covered, holes and zones apart; None: no field, or undone
     outside: float | None = None  # m by which turns leave its outline
 
-    agent = renamed("agent", "vehicle")
-
 
 @dataclass(frozen=True)
 class ClosestApproach:
@@ -98,8 +96,6 @@ class MissionMetrics:
     tasks: tuple[TaskMetrics, ...]
     series: Series
     separation: ClosestApproach | None = None  # None: not measured, or never two vehicles under way
-
-    agents = renamed("agents", "vehicles")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by their exported names; a number that is not finite is None."""

@@ -13,7 +13,7 @@ from paddock.compute.math import hypot
 from paddock.errors import unknown_name
 from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.paths.path import Path, Pose, joined
-from paddock.planning.problem import Problem, Task, renamed
+from paddock.planning.problem import Problem, Task
 from paddock.planning.transits import Goal, course_at_end
 from paddock.world.columns import Floats
 
@@ -49,8 +49,6 @@ class Route:
     vehicle: str
     legs: tuple[Leg, ...]
     speed: float  # m/s
-
-    agent = renamed("agent", "vehicle")
 
     @property
     def tasks(self) -> tuple[str, ...]:

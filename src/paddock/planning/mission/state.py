@@ -16,7 +16,7 @@ from paddock.planning.mission.contact import StationContact
 from paddock.planning.mission.vehicles import STATUS_ON, Drawn, MissionFleet, MissionVehicle, Status
 from paddock.planning.obstacles.zones import Zone
 from paddock.planning.paths.path import Pose
-from paddock.planning.problem import Happening, MissionSetup, Problem, Task, renamed_value
+from paddock.planning.problem import Happening, MissionSetup, Problem, Task
 from paddock.planning.routes import Leg, Route
 from paddock.world.columns import Floats
 
@@ -33,11 +33,6 @@ class LogEntry(NamedTuple):
     task: str | None = None  # the task it concerns
     detail: str = ""  # a state, a reason or an amount
     travelled: float | None = None  # m that the vehicle had flown by then
-
-    @property
-    def agent(self) -> str | None:
-        """Deprecated name of `vehicle`."""
-        return renamed_value(self, "agent", "vehicle")  # type: ignore[no-any-return]
 
 
 TaskStatus = Literal["unassigned", "assigned", "completed", "undone"]
@@ -340,14 +335,6 @@ class MissionView(NamedTuple):
     finished: bool
     metrics: dict[str, Any]
     log: tuple[LogEntry, ...]
-
-    @property
-    def members(self) -> tuple[VehicleView, ...]:
-        """Deprecated name of `vehicles`."""
-        return renamed_value(self, "members", "vehicles")  # type: ignore[no-any-return]
-
-
-VIEW_NAMES = (*MissionView._fields, "members")  # attributes of a view, deprecated ones included
 
 
 def tree_of(view: MissionView) -> dict[str, Any]:
