@@ -9,7 +9,8 @@ from paddock.compute import math as scalar_math
 from paddock.compute.twin import vectorised
 
 Floats = NDArray[np.float64]
-sin, cos, sincos, arctan2 = map(vectorised, (scalar_math.sin, scalar_math.cos, scalar_math.sincos, scalar_math.atan2))
+sin, cos = vectorised(scalar_math.sin), vectorised(scalar_math.cos)
+sincos, arctan2 = vectorised(scalar_math.sincos), vectorised(scalar_math.atan2)
 
 
 def hypot(x: Any, y: Any) -> Any:
