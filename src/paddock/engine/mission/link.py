@@ -24,7 +24,7 @@ from paddock.planning.mission.contact import StationContact, VehicleReports, col
 from paddock.planning.mission.over_radio import Onboard
 from paddock.planning.paths.path import Pose
 from paddock.planning.routes import Route
-from paddock.radio.air import COUNT, MISSION
+from paddock.radio.packets.layout import COUNT, MISSION
 from paddock.scenario.via import MissionViaSection
 from paddock.world.archive import typed
 from paddock.world.columns import Floats
