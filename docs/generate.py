@@ -20,7 +20,7 @@ from paddock.behaviour.rule import Rule, find_rule, rule_names
 from paddock.engine.radio.control import EmitterControl, RadioControl
 from paddock.envs import env_id, find_task, task_names
 from paddock.errors import MissingFeatureError
-from paddock.planning.methods import find_method, method_names
+from paddock.planning.solver.methods import find_method, method_names
 from paddock.radio.links.budget import LinkBudget
 from paddock.radio.links.survey import CoverageGrid, HeardLevels, Spectrum
 from paddock.radio.links.table import Links

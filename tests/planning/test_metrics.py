@@ -7,12 +7,12 @@ from math import inf
 import numpy as np
 import pytest
 
-from paddock.planning.coverage.shapes import LineShape, PointShape
+from paddock.planning.geometry.shapes import LineShape, PointShape
 from paddock.planning.metrics import ClosestApproach, measure, separation
 from paddock.planning.mission.kinematic import KinematicRun, Trace, trace
 from paddock.planning.mission.mission import Mission
-from paddock.planning.mission.vehicles import STATUSES
-from paddock.planning.problem import Happening, MissionSetup, Problem, Task, Vehicle
+from paddock.planning.solver.problem import Happening, MissionSetup, Problem, Task, Vehicle
+from paddock.planning.solver.routes import STATUSES
 
 
 def finished(*happenings: Happening) -> KinematicRun:

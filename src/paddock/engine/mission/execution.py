@@ -12,18 +12,19 @@ from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.build import placed_states
 from paddock.engine.mission.following import FAR, LIFT
 from paddock.engine.mission.link import MissionLink
-from paddock.engine.mission.separation import Spacing
+from paddock.engine.mission.spacing import Spacing
 from paddock.engine.mission.tracks import COLUMN, FleetTracks, FleetVehicles, MissionFleets, check_rows
 from paddock.engine.overrides import OWN
 from paddock.engine.program import FleetProgram
 from paddock.errors import InvalidValueError
-from paddock.planning.coverage.shapes import InfeasibleError
+from paddock.planning.geometry.path import Path, Pose
+from paddock.planning.geometry.shapes import InfeasibleError
 from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.replanning import home_of
-from paddock.planning.mission.vehicles import MissionFleet, MissionVehicle, Status
-from paddock.planning.paths.path import Path, Pose
-from paddock.planning.problem import Problem
-from paddock.planning.transits import Transits
+from paddock.planning.mission.vehicles import MissionFleet, MissionVehicle
+from paddock.planning.solver.problem import Problem
+from paddock.planning.solver.routes import Status
+from paddock.planning.solver.transits import Transits
 from paddock.world.columns import Floats, column_index
 from paddock.world.columns import Pose as PoseColumns
 from paddock.world.fleet import Ints

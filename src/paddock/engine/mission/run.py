@@ -18,11 +18,11 @@ from paddock.engine.program import FleetProgram
 from paddock.engine.radio.stage import RadioStage
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.planning.from_scenario import check_heights, refuse_tight, setup_of, task_of, vehicles_of, zone_of
+from paddock.planning.geometry.path import Path
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.state import MissionView, TaskView, VehicleView, ZoneView
-from paddock.planning.paths.path import Path
-from paddock.planning.problem import Problem
-from paddock.planning.routes import Plan
+from paddock.planning.solver.problem import Problem
+from paddock.planning.solver.routes import Plan
 from paddock.scenario import Scenario, ScenarioError, VehicleEntry
 from paddock.scenario.base import Section
 from paddock.scenario.marked_yaml import plain

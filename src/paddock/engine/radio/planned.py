@@ -19,8 +19,8 @@ from paddock.engine.program import FleetProgram
 from paddock.engine.radio.links import linked_pairs, radios_in_contact
 from paddock.engine.radio.stage import RadioStage
 from paddock.errors import PaddockError
-from paddock.planning.routes import Plan
-from paddock.planning.separation import poses_on
+from paddock.planning.solver.layers import poses_on
+from paddock.planning.solver.routes import Plan
 from paddock.radio.links.radios import COLUMN, Floats, Ints
 from paddock.radio.links.table import NO_SINR, sinr_of
 from paddock.scenario import Scenario

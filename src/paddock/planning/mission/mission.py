@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from paddock.errors import InvalidValueError, unknown_name
-from paddock.planning.mission.contact import VehicleReports
+from paddock.planning.geometry.intersections import blocked_by
+from paddock.planning.geometry.path import Path, Pose
+from paddock.planning.geometry.zones import Zone
 from paddock.planning.mission.over_radio import (
     Onboard,
     contact_pose,
@@ -23,13 +25,11 @@ from paddock.planning.mission.over_radio import (
 from paddock.planning.mission.replanning import enforce_battery, enforce_range, first_plan, happen, home_of, replan
 from paddock.planning.mission.saving import load_state, saved_state
 from paddock.planning.mission.state import MissionChange, MissionData, MoveTask, PoseOf, RemoveTask, Request, moved
+from paddock.planning.mission.station import VehicleReports
 from paddock.planning.mission.vehicles import MissionFleet, MissionVehicle
-from paddock.planning.obstacles.crossing import blocked_by
-from paddock.planning.obstacles.zones import Zone
-from paddock.planning.paths.path import Path, Pose
-from paddock.planning.problem import Happening, MissionSetup, Problem, Task, Vehicle
-from paddock.planning.routes import Plan
-from paddock.planning.transits import Transits, between
+from paddock.planning.solver.problem import Happening, MissionSetup, Problem, Task, Vehicle
+from paddock.planning.solver.routes import Plan
+from paddock.planning.solver.transits import Transits, between
 from paddock.world.archive import typed
 from paddock.world.columns import Floats
 
