@@ -16,7 +16,7 @@ import itertools
 
 import paddock
 from paddock.errors import PaddockError
-from paddock.radio.datalink import LinkQuality
+from paddock.radio.packets.datalink import LinkQuality
 from paddock.record import Recorder, verify
 from paddock.scenario import ScenarioError, load_scenario
 from paddock.scenario.via import MavlinkViaSection
