@@ -28,7 +28,7 @@ from paddock.envs import env_id, find_task, task_names
 from paddock.errors import MissingFeatureError
 from paddock.mavlink.messages import EVERY, GROUP_OF, KNOWN, UNGROUPED
 from paddock.mavlink.packets import mav
-from paddock.planning.methods import find_method, method_names
+from paddock.planning.solver.methods import find_method, method_names
 from paddock.radio.budget import LinkBudget
 from paddock.radio.links import Links
 from paddock.radio.network import Network

@@ -18,8 +18,8 @@ import yaml
 from paddock.cli.main import exit_code
 from paddock.planning import from_scenario
 from paddock.planning.from_scenario import setup_of
-from paddock.planning.planner import solve
-from paddock.planning.problem import Problem
+from paddock.planning.solver.planner import solve
+from paddock.planning.solver.problem import Problem
 from paddock.record.mission_report import document
 from paddock.scenario import load_scenario
 

@@ -12,9 +12,9 @@ import pytest
 import paddock
 from paddock.engine.mission.following import FAR, FollowingOptions, nearest_on, place_on, tangent
 from paddock.engine.mission.tracks import FleetTracks, FollowingStyle, rows_of
-from paddock.planning.paths.dubins import dubins
-from paddock.planning.paths.path import Path, Segment, point_along
-from paddock.planning.paths.wind import dubins_in_wind
+from paddock.planning.geometry.dubins import dubins
+from paddock.planning.geometry.path import Path, Segment, point_along
+from paddock.planning.geometry.wind import dubins_in_wind
 from paddock.world.columns import Floats
 
 TOUR = [(0, 0, 0), (400, 200, pi / 2), (300, 600, pi), (0, 300, 0), (200, 300, 0), (200, -200, -pi / 2), (0, 0, pi)]

@@ -9,11 +9,11 @@ import pytest
 
 from paddock.engine.radio.planned import PlannedLinks, planned_links
 from paddock.errors import PaddockError
-from paddock.planning.paths.path import Path, Pose, line
-from paddock.planning.problem import Problem, Vehicle
-from paddock.planning.routes import Leg, Plan, Route
-from paddock.record.mission_report.contact import contact_numbers, contact_rows, draw_contact
+from paddock.planning.geometry.path import Path, Pose, line
+from paddock.planning.solver.problem import Problem, Vehicle
+from paddock.planning.solver.routes import Leg, Plan, Route
 from paddock.record.mission_report.map_figure import styled
+from paddock.record.mission_report.radio_contact import contact_numbers, contact_rows, draw_contact
 from paddock.scenario import load_scenario
 
 RANGE = 1005.0  # m

@@ -12,7 +12,7 @@ from paddock import Simulation
 from paddock.engine import build
 from paddock.engine.simulation import replayed
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
-from paddock.planning.methods.cbba import bidding_on
+from paddock.planning.solver.methods.cbba import bidding_on
 from paddock.record import verify, write_run
 from paddock.world.archive import pack, unpack
 

@@ -10,10 +10,10 @@ import pytest
 from PIL import Image
 
 from paddock.errors import MissingFeatureError, PaddockError
-from paddock.planning.coverage.shapes import PointShape
-from paddock.planning.paths.path import Path, Pose, line
-from paddock.planning.problem import Problem, Task, Vehicle
-from paddock.planning.routes import Leg, Plan, Route
+from paddock.planning.geometry.path import Path, Pose, line
+from paddock.planning.geometry.shapes import PointShape
+from paddock.planning.solver.problem import Problem, Task, Vehicle
+from paddock.planning.solver.routes import Leg, Plan, Route
 from paddock.record.mission_report.animation import Frame, animate, frames, tracks_of
 
 BLUE = np.array([0x00, 0x72, 0xB2])

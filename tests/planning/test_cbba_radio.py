@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from radio_messages import links_of, messages_over
 
-from paddock.planning.assignment import greedy
 from paddock.planning.consensus_radio import RadioConsensus, solve_over_radio
-from paddock.planning.costs import Costs
-from paddock.planning.coverage.shapes import PointShape
-from paddock.planning.methods.cbba import Options, bidding_on, solve
-from paddock.planning.problem import Problem, Task, Vehicle
+from paddock.planning.geometry.shapes import PointShape
+from paddock.planning.solver.assignment import greedy
+from paddock.planning.solver.costs import Costs
+from paddock.planning.solver.methods.cbba import Options, bidding_on, solve
+from paddock.planning.solver.problem import Problem, Task, Vehicle
 from paddock.scenario.radio_types import MessagesSection
 
 SHARED = MessagesSection(mailbox=64)

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from paddock.errors import InvalidValueError, MissingFeatureError, UnknownNameError
-from paddock.planning.coverage.shapes import PointShape
+from paddock.planning.geometry.shapes import PointShape
 from paddock.planning.metrics import MissionMetrics, export, measure, to_csv, to_json
 from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.mission import Mission
-from paddock.planning.problem import MissionSetup, Problem, Task, Vehicle
+from paddock.planning.solver.problem import MissionSetup, Problem, Task, Vehicle
 
 
 def metrics(tasks: int = 3) -> MissionMetrics:

@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from paddock.planning.coverage.shapes import PointShape
 from paddock.planning.from_scenario import setup_of
+from paddock.planning.geometry.shapes import PointShape
 from paddock.planning.metrics import MissionMetrics, foreseen, measure, pause, planned_trace, separation
 from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.mission import Mission
-from paddock.planning.planner import solve
-from paddock.planning.problem import MissionSetup, Problem, Task, Vehicle
 from paddock.planning.random_missions import generate
+from paddock.planning.solver.planner import solve
+from paddock.planning.solver.problem import MissionSetup, Problem, Task, Vehicle
 
 
 def both(setup: MissionSetup) -> tuple[MissionMetrics, MissionMetrics, KinematicRun]:

@@ -5,10 +5,10 @@ from math import inf, nan
 import numpy as np
 import pytest
 
-from paddock.planning.coverage.shapes import LineShape, PointShape
-from paddock.planning.mission.contact import VehicleReports
+from paddock.planning.geometry.shapes import LineShape, PointShape
 from paddock.planning.mission.mission import Mission
-from paddock.planning.problem import LostLink, MissionSetup, Problem, Task, Vehicle
+from paddock.planning.mission.station import VehicleReports
+from paddock.planning.solver.problem import LostLink, MissionSetup, Problem, Task, Vehicle
 
 SPEED = 10.0  # m/s
 

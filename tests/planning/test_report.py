@@ -26,13 +26,13 @@ from pymap3d import enu2geodetic
 
 from paddock.errors import MissingFeatureError
 from paddock.planning import plan as plan_of
-from paddock.planning.coverage.polygon import PolygonShape
-from paddock.planning.coverage.shapes import LineShape, PointShape
+from paddock.planning.geometry.path import Path, Pose, line
+from paddock.planning.geometry.polygon import PolygonShape
+from paddock.planning.geometry.shapes import LineShape, PointShape
+from paddock.planning.geometry.zones import CircleZone
 from paddock.planning.metrics import ClosestApproach, done_times, foreseen, to_csv
-from paddock.planning.obstacles.zones import CircleZone
-from paddock.planning.paths.path import Path, Pose, line
-from paddock.planning.problem import MissionSetup, Problem, Task, Vehicle
-from paddock.planning.routes import Leg, Plan, Route, Undone
+from paddock.planning.solver.problem import MissionSetup, Problem, Task, Vehicle
+from paddock.planning.solver.routes import Leg, Plan, Route, Undone
 from paddock.record.mission_report import document as methods
 from paddock.record.mission_report.document import Trial, comparison, document, draw_comparison, ranked
 from paddock.record.mission_report.files import draw_costs, draw_gantt, draw_timeline

@@ -13,7 +13,7 @@ import yaml
 from paddock.errors import PaddockError
 from paddock.planning import plan, simulate
 from paddock.planning.from_scenario import setup_of
-from paddock.planning.problem import MissionSetup, Vehicle
+from paddock.planning.solver.problem import MissionSetup, Vehicle
 from paddock.scenario import load_scenario
 
 POINT = {"name": "p", "point": {"at": [500, 0]}}

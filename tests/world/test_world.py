@@ -6,7 +6,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from paddock.errors import PaddockError, UnknownNameError
@@ -72,6 +72,7 @@ def test_not_finding(target: Any, message: str) -> None:
     assert str(caught.value) == message
 
 
+@example([(1, 0)], True)  # an id of the user's: 0 is valid, although the first free one is 1
 @given(st.lists(st.tuples(st.integers(1, 5), st.one_of(st.none(), st.integers(0, 60))), max_size=25), st.booleans())
 def test_no_id_is_assigned_twice(requests: list[tuple[int, int | None]], saving: bool) -> None:
     world, used = world_of(), set[int]()

@@ -77,7 +77,7 @@ class PlanOptions:
     @property
     def tried(self) -> list[str]:
         """Methods to compare."""
-        from paddock.planning.methods import method_names
+        from paddock.planning.solver.methods import method_names
 
         if self.methods is None:
             return method_names()
@@ -108,7 +108,7 @@ class PlanOptions:
             raise PaddockError("--parquet and --no-files are mutually exclusive")
         if self.output == "" or (self.output and Path(self.output).is_file()):
             raise PaddockError(f"--output takes a folder, not {self.output!r}")
-        from paddock.planning.methods import find_method
+        from paddock.planning.solver.methods import find_method
 
         for flag, names in (("--method", [self.method]), ("--methods", self.tried if self.methods is not None else [])):
             for name in filter(None, names):

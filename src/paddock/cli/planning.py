@@ -11,8 +11,8 @@ from paddock.cli.progress import COMPILING, bar, late_status
 from paddock.errors import PaddockError
 from paddock.planning.from_scenario import setup_of
 from paddock.planning.metrics import foreseen
-from paddock.planning.problem import MissionSetup
-from paddock.planning.routes import Plan
+from paddock.planning.solver.problem import MissionSetup
+from paddock.planning.solver.routes import Plan
 from paddock.record.mission_report.document import compare, outcome_of, outcome_sentence, timed, warm_up
 from paddock.record.mission_report.files import Findings, write_files
 from paddock.record.mission_report.text import clock, computing
@@ -196,8 +196,8 @@ def _with_links(found: Findings) -> Findings:
 def _print_json(found: Findings, output: Output) -> None:
     import json
 
-    from paddock.record.mission_report.contact import contact_numbers
     from paddock.record.mission_report.document import comparison, numbers, outcome_numbers
+    from paddock.record.mission_report.radio_contact import contact_numbers
 
     values: dict[str, Any] = {"scenario": found.scenario.name, **numbers(found.plan, found.metrics)}
     values["compute_s"] = round(output.seconds, 6)
@@ -216,8 +216,8 @@ def _print_tables(found: Findings, output: Output) -> None:
     from rich.console import Console
     from rich.markup import escape
 
-    from paddock.record.mission_report.contact import contact_table
     from paddock.record.mission_report.document import comparison_table
+    from paddock.record.mission_report.radio_contact import contact_table
     from paddock.record.mission_report.text import closeness, fields_covered, summary, vehicle_table
 
     console = Console(highlight=False)

@@ -228,12 +228,15 @@ class MissionStage:
         self.mission.run(tick, tick % self.spread_period == 0)
 
     def checked(self, action: MissionAction) -> MissionAction:
-        """Return the action in plain values; PaddockError if the mission does not accept it."""
-        return self._present(action).checked(action)
+        """Return the action with validated arguments; PaddockError if the mission does not accept it."""
+        from paddock.engine.mission.run import checked  # planning is imported for a mission only
+
+        self._present(action)
+        return checked(action)
 
     def apply(self, action: MissionAction, prepared: PreparedSpawn | None = None) -> None:
         """Apply a change, with vehicles that may be `prepared`; the mission reacts when the stage runs next."""
-        self._present(action).carry_out(action, prepared)
+        self._present(action).apply(action, prepared)
 
     def _present(self, action: MissionAction) -> MissionRun:
         if self.mission is None:

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paddock.planning.costs import Costs
-from paddock.planning.methods.cbba import Beliefs, Consensus, Options, bidding_for, listen, release
+from paddock.planning.solver.costs import Costs
+from paddock.planning.solver.methods.cbba import Beliefs, Consensus, Options, bidding_for, listen, release
 from paddock.radio.air import BROADCAST, MAIL_NUMBER, MAILS, airtime
 from paddock.radio.messages import Messages
 from paddock.radio.network import Ints, component_labels

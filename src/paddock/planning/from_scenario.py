@@ -16,14 +16,15 @@ from paddock.behaviour.paths import course_cones
 from paddock.compute import arrays
 from paddock.compute.math import tan
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
-from paddock.planning.coverage.polygon import FieldShape, PolygonShape
-from paddock.planning.coverage.shapes import AreaShape, CircleShape, LineShape, PointShape, TaskShape, TightTurnError
-from paddock.planning.methods import Progress, find_method
+from paddock.planning.geometry.polygon import FieldShape, PolygonShape
+from paddock.planning.geometry.shapes import AreaShape, CircleShape, LineShape, PointShape, TaskShape, TightTurnError
+from paddock.planning.geometry.zones import CircleZone, PolygonZone, Zone
 from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.mission import Mission
-from paddock.planning.obstacles.zones import CircleZone, PolygonZone, Zone
-from paddock.planning.planner import solve
-from paddock.planning.problem import (
+from paddock.planning.random_missions import drawn_tasks
+from paddock.planning.solver.methods import Progress, find_method
+from paddock.planning.solver.planner import solve
+from paddock.planning.solver.problem import (
     Happening,
     LostLink,
     MissionSetup,
@@ -34,9 +35,8 @@ from paddock.planning.problem import (
     Task,
     Vehicle,
 )
-from paddock.planning.random_missions import drawn_tasks
-from paddock.planning.routes import Plan, Route
-from paddock.planning.splitting import split_fields
+from paddock.planning.solver.routes import Plan, Route
+from paddock.planning.solver.splitting import split_fields
 from paddock.scenario import Scenario, VehicleEntry, load_preset, load_scenario, spawn_poses
 from paddock.scenario.mission import MissionSection as MissionSection
 from paddock.scenario.tasks import NoFlyZone, numbered

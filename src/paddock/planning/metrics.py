@@ -11,17 +11,16 @@ from typing import Any
 import numpy as np
 
 from paddock.errors import InvalidValueError, MissingFeatureError, unknown_name
-from paddock.planning.costs import Costs
-from paddock.planning.coverage.polygon import FieldShape, swept
-from paddock.planning.coverage.shapes import InfeasibleError
+from paddock.planning.geometry.polygon import FieldShape, swept
+from paddock.planning.geometry.shapes import InfeasibleError
 from paddock.planning.mission.kinematic import Trace
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.state import LogEntry
-from paddock.planning.mission.vehicles import STATUS_ON, STATUSES
-from paddock.planning.problem import Vehicle, renamed
-from paddock.planning.routes import Plan, Route
-from paddock.planning.separation import AIRBORNE, pause, poses_on
-from paddock.planning.transits import between
+from paddock.planning.solver.costs import Costs
+from paddock.planning.solver.layers import AIRBORNE, pause, poses_on
+from paddock.planning.solver.problem import Vehicle, renamed
+from paddock.planning.solver.routes import STATUS_ON, STATUSES, Plan, Route
+from paddock.planning.solver.transits import between
 from paddock.world.columns import Floats
 
 RESTING = ("home", "diverted", "damaged")

@@ -15,7 +15,7 @@ from paddock.engine.engine import FMUS, STATE_KEYS
 from paddock.engine.events import KEPT
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError, unknown_name
-from paddock.planning.methods import method_names
+from paddock.planning.solver.methods import method_names
 from paddock.scenario import Scenario, ScenarioError, VehicleEntry, load_scenario
 from paddock.scenario.marked_yaml import plain
 from paddock.scenario.problems import KeyPath, dotted

@@ -223,7 +223,7 @@ class World:
         ends = np.searchsorted(high, ids, "right")  # of ids, the range that contains it
         if len(ids) and (ends.max() >= len(low) or (ids < low[ends]).any() or (np.diff(ids) <= 0).any()):
             raise PaddockError("saved vehicle ids are not unique, or not among the ids that were assigned")
-        if spans != _joined(spans) or (low < 1).any() or (low >= high).any() or saved["next_id"] < high.max(initial=1):
+        if spans != _joined(spans) or (low < 0).any() or (low >= high).any() or saved["next_id"] < high.max(initial=1):
             raise PaddockError("saved ranges of assigned vehicle ids are not valid")
         self.transforms.restore(saved["transforms"])  # the last check
         self.clock.tick = saved["tick"]

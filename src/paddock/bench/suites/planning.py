@@ -19,7 +19,7 @@ def run(quick: bool) -> Iterator[Result]:
 
 def _paths(quick: bool) -> Iterator[Result]:
     from paddock.planning import dubins_lengths
-    from paddock.planning.paths.dubins import length_to
+    from paddock.planning.geometry.dubins import length_to
 
     starts, goals = _poses(1000, 1), _poses(1000, 2)
     few = _poses(60, 3).tolist()
@@ -64,8 +64,8 @@ def _replanning(name: str, setup: Any, target: str | None) -> Iterator[Result]:
     from time import perf_counter
 
     from paddock.planning import KinematicRun, Mission, Task
-    from paddock.planning.coverage.shapes import PointShape
-    from paddock.planning.obstacles.zones import CircleZone
+    from paddock.planning.geometry.shapes import PointShape
+    from paddock.planning.geometry.zones import CircleZone
 
     run = KinematicRun(Mission(setup))
     run.advance(60.0)
@@ -90,10 +90,10 @@ def _default(quick: bool) -> Iterator[Result]:
     """Measure the default method against OR-Tools in 20 s, if installed; with the best headings for its orders."""
     from paddock.bench.suites.peers import PYTHON, run_peer
     from paddock.planning import generate, solve
-    from paddock.planning.costs import Costs
     from paddock.planning.from_scenario import setup_of
-    from paddock.planning.methods.annealing import value
-    from paddock.planning.methods.routing import chosen_headings, ways_in_tenths
+    from paddock.planning.solver.costs import Costs
+    from paddock.planning.solver.methods.annealing import value
+    from paddock.planning.solver.methods.routing import chosen_headings, ways_in_tenths
 
     for uavs, tasks, side in ((4, 20, 2500.0),) if quick else ((10, 100, 2500.0), (20, 500, 5000.0)):
         setup = setup_of(generate(1, uavs=uavs, tasks=tasks, area=(side, side), range=None, separation=None))

@@ -12,18 +12,19 @@ from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.build import placed_states
 from paddock.engine.mission.following import FAR, LIFT
 from paddock.engine.mission.link import MissionLink
-from paddock.engine.mission.separation import Spacing
+from paddock.engine.mission.spacing import Spacing
 from paddock.engine.mission.tracks import COLUMN, FleetTracks, FleetVehicles, MissionFleets, check_rows
 from paddock.engine.overrides import OWN
 from paddock.engine.program import FleetProgram
 from paddock.errors import InvalidValueError
-from paddock.planning.coverage.shapes import InfeasibleError
+from paddock.planning.geometry.path import Path, Pose
+from paddock.planning.geometry.shapes import InfeasibleError
 from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.replanning import home_of
-from paddock.planning.mission.vehicles import MissionFleet, MissionVehicle, Status
-from paddock.planning.paths.path import Path, Pose
-from paddock.planning.problem import Problem
-from paddock.planning.transits import Transits
+from paddock.planning.mission.vehicles import MissionFleet, MissionVehicle
+from paddock.planning.solver.problem import Problem
+from paddock.planning.solver.routes import Status
+from paddock.planning.solver.transits import Transits
 from paddock.world.columns import Floats, column_index
 from paddock.world.columns import Pose as PoseColumns
 from paddock.world.fleet import Ints
@@ -106,7 +107,6 @@ class DynamicsExecution:
         self.tracks: dict[str, FleetTracks] = {}
         kept, planned = mission.setup.separation, mission.setup.problem.separation is not None
         self.spacing = None if kept is None else Spacing(kept, world.heights, planned)
-        self.as_before = kept is not None and not planned  # as recordings of earlier versions were flown
         self.travelled = np.zeros(0)
         self.here = np.zeros((0, 4))  # the last known pose of each vehicle
         self.believed = np.zeros((0, 4))  # the same, with the position that the vehicle believes in
@@ -247,7 +247,7 @@ class DynamicsExecution:
             return none, circle, lost, spec.speed
         loop = self.mission.loiter_path(vehicle) if spec.moves == "aircraft" else none
         path = vehicle.route.path if vehicle.route.legs else none
-        if loop.segments and not path.segments and not self.as_before:  # from within its circle it would not find it
+        if loop.segments and not path.segments:  # from within its circle it would not find it
             with suppress(InfeasibleError):
                 home = home_of(self.mission, spec)
                 path = Transits(self.mission.problem).path(spec, (x, y, home[2], heading), home)

@@ -18,12 +18,12 @@ from paddock.engine.radio.stage import RadioStage
 from paddock.engine.radio.uplink import station_range
 from paddock.errors import InvalidValueError
 from paddock.planning.consensus_radio import Negotiated, negotiate
-from paddock.planning.costs import Costs
-from paddock.planning.methods import find_method
-from paddock.planning.mission.contact import StationContact, VehicleReports, column
+from paddock.planning.geometry.path import Pose
 from paddock.planning.mission.over_radio import Onboard
-from paddock.planning.paths.path import Pose
-from paddock.planning.routes import Route
+from paddock.planning.mission.station import StationContact, VehicleReports, column
+from paddock.planning.solver.costs import Costs
+from paddock.planning.solver.methods import find_method
+from paddock.planning.solver.routes import Route
 from paddock.radio.air import COUNT, MISSION
 from paddock.scenario.via import MissionViaSection
 from paddock.world.archive import typed

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paddock.errors import InvalidValueError
-from paddock.planning.mission.contact import Bools, Ints, column, saved_row
+from paddock.planning.mission.station import Bools, Ints, column, saved_row
 from paddock.world.archive import typed
 from paddock.world.columns import Floats
 

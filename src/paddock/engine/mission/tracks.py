@@ -23,9 +23,9 @@ from paddock.engine.mission.following import (
 from paddock.engine.program import GNSS, FleetProgram
 from paddock.errors import InvalidValueError
 from paddock.planning.from_scenario import participants
-from paddock.planning.methods import find_method
+from paddock.planning.geometry.path import FIELDS, Path, Pose, Segment, ends_at, flown_of
 from paddock.planning.mission.mission import Mission
-from paddock.planning.paths.path import FIELDS, Path, Pose, Segment, ends_at, flown_of
+from paddock.planning.solver.methods import find_method
 from paddock.radio.gnss import HAS_FIX, LOST, OFFSET
 from paddock.scenario import Scenario, VehicleEntry
 from paddock.world.columns import FARTHEST, Environment, Floats, column_index

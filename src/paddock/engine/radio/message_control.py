@@ -113,7 +113,7 @@ class MessageControl:
     ) -> "RadioConsensus":
         """Return the vehicles of `assign` before their first round, with which any thread can compute."""
         from paddock.planning.consensus_radio import RadioConsensus  # planning takes long to import
-        from paddock.planning.methods.cbba import bidding_on
+        from paddock.planning.solver.methods.cbba import bidding_on
 
         names, costs, time, _ = checked_assignment(vehicles, cost, period, rounds)
         radios = np.array([self._engine.radio.number_of(one) for one in names], np.int64)

@@ -20,8 +20,8 @@ from paddock.engine.radio.link_columns import radios_in_contact
 from paddock.engine.radio.link_events import linked_pairs
 from paddock.engine.radio.stage import RadioStage
 from paddock.errors import PaddockError
-from paddock.planning.routes import Plan
-from paddock.planning.separation import poses_on
+from paddock.planning.solver.layers import poses_on
+from paddock.planning.solver.routes import Plan
 from paddock.radio.links import sinr_of
 from paddock.radio.radios import COLUMN, Floats, Ints
 from paddock.radio.status import NO_SINR

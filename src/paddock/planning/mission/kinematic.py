@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.errors import InvalidValueError
+from paddock.planning.geometry.path import Pose
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.saving import drawn_from, drawn_values
-from paddock.planning.mission.vehicles import STATUSES, Drawn, MissionVehicle, drawn_again
-from paddock.planning.paths.path import Pose
-from paddock.planning.routes import Route
-from paddock.planning.separation import poses_on
+from paddock.planning.mission.vehicles import Drawn, MissionVehicle, drawn_again
+from paddock.planning.solver.layers import poses_on
+from paddock.planning.solver.routes import STATUSES, Route
 from paddock.world.columns import Floats
 
 

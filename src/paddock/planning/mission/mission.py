@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from paddock.errors import InvalidValueError, unknown_name
-from paddock.planning.mission.contact import VehicleReports
+from paddock.planning.geometry.intersections import blocked_by
+from paddock.planning.geometry.path import Path, Pose
+from paddock.planning.geometry.zones import Zone
 from paddock.planning.mission.over_radio import (
     Onboard,
     contact_pose,
@@ -23,13 +25,11 @@ from paddock.planning.mission.over_radio import (
 from paddock.planning.mission.replanning import enforce_battery, enforce_range, first_plan, happen, home_of, replan
 from paddock.planning.mission.saving import load_state, saved_state
 from paddock.planning.mission.state import MissionChange, MissionData, MoveTask, PoseOf, RemoveTask, Request, moved
+from paddock.planning.mission.station import VehicleReports
 from paddock.planning.mission.vehicles import MissionFleet, MissionVehicle
-from paddock.planning.obstacles.crossing import blocked_by
-from paddock.planning.obstacles.zones import Zone
-from paddock.planning.paths.path import Path, Pose
-from paddock.planning.problem import Happening, MissionSetup, Problem, Task, Vehicle
-from paddock.planning.routes import Plan
-from paddock.planning.transits import Transits, between
+from paddock.planning.solver.problem import Happening, MissionSetup, Problem, Task, Vehicle
+from paddock.planning.solver.routes import Plan
+from paddock.planning.solver.transits import Transits, between
 from paddock.world.archive import typed
 from paddock.world.columns import Floats
 
@@ -190,31 +190,31 @@ class Mission(MissionData):
         self._check_new("zone", zone.name, [known.name for known in self.zones if known.name not in gone])
         self.queue.append(Happening(self.time, zone=zone))
 
-    def remove_zone(self, name: str) -> None:
+    def remove_zone(self, zone: str) -> None:
         """Open a no-fly zone again."""
         gone = self._removed()
-        known = {zone.name for zone in self.zones if zone.name not in gone} | {*self._announced("zone")}
-        if name not in known:
-            raise unknown_name("zone", name, known)
-        self.queue.append(Happening(self.time, remove_zone=name))
+        known = {other.name for other in self.zones if other.name not in gone} | {*self._announced("zone")}
+        if zone not in known:
+            raise unknown_name("zone", zone, known)
+        self.queue.append(Happening(self.time, remove_zone=zone))
 
-    def damage(self, name: str) -> None:
+    def damage(self, vehicle: str) -> None:
         """Disable a vehicle permanently."""
         known = {*self.fleet.row, *self._announced("vehicle")}
-        if name not in known:
-            raise unknown_name("vehicle", name, known)
-        self.queue.append(Happening(self.time, damage=name))
+        if vehicle not in known:
+            raise unknown_name("vehicle", vehicle, known)
+        self.queue.append(Happening(self.time, damage=vehicle))
 
-    def move_task(self, name: str, x: float, y: float) -> None:
-        """Move a task (m)."""
-        self._check_unfinished(name)
-        moved(self.task(name), x, y)  # raises if it cannot be moved
-        self.queue.append(MoveTask(name, float(x), float(y)))
+    def move_task(self, task: str, x: float, y: float) -> None:
+        """Move a task to x, y (m)."""
+        self._check_unfinished(task)
+        moved(self.task(task), x, y)  # raises if it cannot be moved
+        self.queue.append(MoveTask(task, float(x), float(y)))
 
-    def remove_task(self, name: str) -> None:
+    def remove_task(self, task: str) -> None:
         """Remove a task."""
-        self._check_unfinished(name)
-        self.queue.append(RemoveTask(name))
+        self._check_unfinished(task)
+        self.queue.append(RemoveTask(task))
 
     def save(self) -> dict[str, Any]:
         """Return the state, as plain values and arrays."""

@@ -18,8 +18,12 @@ from typing import Any
 import numpy as np
 
 from paddock.errors import InvalidValueError
-from paddock.planning.coverage.shapes import InfeasibleError
-from paddock.planning.mission.contact import (
+from paddock.planning.geometry.path import Pose
+from paddock.planning.geometry.shapes import InfeasibleError
+from paddock.planning.mission.replanning import after_task, free_at, go_home, home_route, straight_home, upset_holder
+from paddock.planning.mission.saving import loaded_fleet, saved_fleet
+from paddock.planning.mission.state import MissionChange, MissionData, PoseOf
+from paddock.planning.mission.station import (
     Bools,
     Ints,
     StationContact,
@@ -28,14 +32,10 @@ from paddock.planning.mission.contact import (
     column,
     route_key,
 )
-from paddock.planning.mission.replanning import after_task, free_at, go_home, home_route, straight_home, upset_holder
-from paddock.planning.mission.saving import loaded_fleet, saved_fleet
-from paddock.planning.mission.state import MissionChange, MissionData, PoseOf
-from paddock.planning.mission.vehicles import STATUS_ON, Drawn, MissionFleet, MissionVehicle, Status, drawn_again
-from paddock.planning.paths.path import Pose
-from paddock.planning.problem import LostLink
-from paddock.planning.routes import Route
-from paddock.planning.separation import raised
+from paddock.planning.mission.vehicles import Drawn, MissionFleet, MissionVehicle, drawn_again
+from paddock.planning.solver.layers import raised
+from paddock.planning.solver.problem import LostLink
+from paddock.planning.solver.routes import STATUS_ON, Route, Status
 from paddock.world.archive import typed
 from paddock.world.columns import Floats
 

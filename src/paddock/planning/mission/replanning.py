@@ -8,19 +8,19 @@ import numpy as np
 
 from paddock.compute import arrays
 from paddock.compute.math import hypot
-from paddock.planning.costs import Costs
-from paddock.planning.coverage.shapes import InfeasibleError
-from paddock.planning.methods import MethodResult
+from paddock.planning.geometry.intersections import blocked_by
+from paddock.planning.geometry.path import Path, Pose
+from paddock.planning.geometry.shapes import InfeasibleError
+from paddock.planning.geometry.zones import Zone
 from paddock.planning.mission.state import MissionChange, MissionData, MoveTask, PoseOf, RemoveTask, Request, moved
 from paddock.planning.mission.vehicles import Drawn, MissionFleet, MissionVehicle, Rest, with_rest
-from paddock.planning.obstacles.crossing import blocked_by
-from paddock.planning.obstacles.zones import Zone
-from paddock.planning.paths.path import Path, Pose
-from paddock.planning.planner import build, revise, solve
-from paddock.planning.problem import Vehicle
-from paddock.planning.routes import Leg, Plan, Route, route_of
-from paddock.planning.separation import raised
-from paddock.planning.transits import Transits
+from paddock.planning.solver.costs import Costs
+from paddock.planning.solver.layers import raised
+from paddock.planning.solver.methods import MethodResult
+from paddock.planning.solver.planner import build, revise, solve
+from paddock.planning.solver.problem import Vehicle
+from paddock.planning.solver.routes import Leg, Plan, Route, route_of
+from paddock.planning.solver.transits import Transits
 from paddock.world.columns import Floats
 
 LEVEL = 0.5  # m: tolerance of a vehicle's height, because autopilots do not hold it exactly

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from paddock.errors import InvalidValueError
-from paddock.planning.coverage.polygon import PolygonShape
-from paddock.planning.coverage.shapes import AreaShape, CircleShape, InfeasibleError, LineShape, PointShape
-from paddock.planning.mission.contact import StationContact, saved_row
+from paddock.planning.geometry.polygon import PolygonShape
+from paddock.planning.geometry.shapes import AreaShape, CircleShape, InfeasibleError, LineShape, PointShape
+from paddock.planning.geometry.zones import CircleZone, PolygonZone, Zone
 from paddock.planning.mission.state import Job, LogEntry, MissionData, MoveTask, RemoveTask, Request
-from paddock.planning.mission.vehicles import ARRAYS, Drawn, MissionFleet, Rest, Status, drawn_again
-from paddock.planning.obstacles.zones import CircleZone, PolygonZone, Zone
-from paddock.planning.problem import Happening, MissionSetup, Task, Vehicle
+from paddock.planning.mission.station import StationContact, saved_row
+from paddock.planning.mission.vehicles import ARRAYS, Drawn, MissionFleet, Rest, drawn_again
+from paddock.planning.solver.problem import Happening, MissionSetup, Task, Vehicle
+from paddock.planning.solver.routes import Status
 from paddock.world.archive import typed
 from paddock.world.columns import FARTHEST
 

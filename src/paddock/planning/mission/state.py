@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from paddock.errors import InvalidValueError
-from paddock.planning.costs import Costs, Covered
-from paddock.planning.mission.contact import StationContact
-from paddock.planning.mission.vehicles import STATUS_ON, Drawn, MissionFleet, MissionVehicle, Status
-from paddock.planning.obstacles.zones import Zone
-from paddock.planning.paths.path import Pose
-from paddock.planning.problem import Happening, MissionSetup, Problem, Task, renamed_value
-from paddock.planning.routes import Leg, Route
+from paddock.planning.geometry.path import Pose
+from paddock.planning.geometry.zones import Zone
+from paddock.planning.mission.station import StationContact
+from paddock.planning.mission.vehicles import Drawn, MissionFleet, MissionVehicle
+from paddock.planning.solver.costs import Costs, Covered
+from paddock.planning.solver.problem import Happening, MissionSetup, Problem, Task, renamed_value
+from paddock.planning.solver.routes import STATUS_ON, Leg, Route, Status
 from paddock.world.columns import Floats
 
 if TYPE_CHECKING:

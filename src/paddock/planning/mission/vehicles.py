@@ -7,23 +7,18 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
 from math import inf, pi
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.planning.costs import Costs
-from paddock.planning.obstacles.zones import Zone
-from paddock.planning.paths.path import Path, Pose
-from paddock.planning.problem import Problem, Task, Vehicle
-from paddock.planning.routes import Leg, Route, lifted, route_of
+from paddock.planning.geometry.path import Path, Pose
+from paddock.planning.geometry.zones import Zone
+from paddock.planning.solver.costs import Costs
+from paddock.planning.solver.problem import Problem, Task, Vehicle
+from paddock.planning.solver.routes import STATUSES, Leg, Route, Status, lifted, route_of
 from paddock.world.columns import Floats
 
-Status = Literal["idle", "transit", "busy", "damaged", "returning", "home", "diverted", "missing"]
-STATUSES: tuple[Status, ...] = get_args(Status)
 CODES = {status: code for code, status in enumerate(STATUSES)}
-STATUS_ON: dict[str, Status] = {"transit": "transit", "wait": "transit", "coverage": "busy", "return": "returning"}
-"""The status of a vehicle on each kind of leg."""
 TURNING = 2.658 * pi
 """Upper bound in turn radii of a Dubins path minus the straight line (Savla, Frazzoli and Bullo)."""
 ARRAYS = ("progress", "travelled", "due", "gate", "since", "passed", "until", "whole", "fullest")

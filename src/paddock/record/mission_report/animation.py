@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.errors import MissingFeatureError, PaddockError
-from paddock.planning.methods import Progress
+from paddock.planning.geometry.zones import Zone
 from paddock.planning.metrics import planned_trace
 from paddock.planning.mission.kinematic import KinematicRun, trace
-from paddock.planning.mission.vehicles import STATUSES
-from paddock.planning.obstacles.zones import Zone
-from paddock.planning.problem import Task
-from paddock.planning.routes import Plan
+from paddock.planning.solver.methods import Progress
+from paddock.planning.solver.problem import Task
+from paddock.planning.solver.routes import STATUSES, Plan
 from paddock.record.mission_report.map_figure import (
     PAPER,
     SOFT,

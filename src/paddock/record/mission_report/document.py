@@ -12,15 +12,15 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from paddock.errors import MissingFeatureError
-from paddock.planning.methods import Progress, find_method
 from paddock.planning.metrics import MissionMetrics, measure
 from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.state import LogEntry
-from paddock.planning.planner import solve
-from paddock.planning.problem import MissionSetup, Objective, Problem
-from paddock.planning.routes import Plan, Route
-from paddock.planning.separation import pause
+from paddock.planning.solver.layers import pause
+from paddock.planning.solver.methods import Progress, find_method
+from paddock.planning.solver.planner import solve
+from paddock.planning.solver.problem import MissionSetup, Objective, Problem
+from paddock.planning.solver.routes import Plan, Route
 from paddock.record.mission_report.map_figure import GRID, INK, SOFT, draw_map
 from paddock.record.mission_report.text import clock, computing, distance, duration, plain_table
 

@@ -15,15 +15,14 @@ import numpy as np
 
 from paddock.engine.radio.planned import PlannedLinks
 from paddock.errors import MissingFeatureError, PaddockError
-from paddock.planning.costs import Costs
 from paddock.planning.exchange import to_geojson
 from paddock.planning.from_scenario import generated_tasks
-from paddock.planning.methods import Progress
 from paddock.planning.metrics import MissionMetrics, done_times, flown_over_time, to_csv, to_parquet
-from paddock.planning.problem import MissionSetup
 from paddock.planning.qgc_missions import LoiterCircles, to_plans
-from paddock.planning.routes import Leg, Plan, Route
-from paddock.record.mission_report.contact import contact_numbers, draw_contact
+from paddock.planning.solver.costs import Costs
+from paddock.planning.solver.methods import Progress
+from paddock.planning.solver.problem import MissionSetup
+from paddock.planning.solver.routes import Leg, Plan, Route
 from paddock.record.mission_report.document import (
     Outcome,
     Trial,
@@ -47,6 +46,7 @@ from paddock.record.mission_report.map_figure import (
     svg,
     time_axis,
 )
+from paddock.record.mission_report.radio_contact import contact_numbers, draw_contact
 from paddock.record.mission_report.text import closeness, origin_of, settings
 from paddock.scenario import Scenario
 from paddock.wire.json_document import document_text

@@ -8,11 +8,11 @@ from types import MappingProxyType
 
 from paddock.engine.radio.planned import PlannedLinks
 from paddock.planning.metrics import MissionMetrics, VehicleMetrics, foreseen
-from paddock.planning.routes import Plan
+from paddock.planning.solver.routes import Plan
 from paddock.record.mission_report import text as texts
-from paddock.record.mission_report.contact import HEADS, NOTE, contact_rows
 from paddock.record.mission_report.document import Outcome, Trial, outcome_sentence
 from paddock.record.mission_report.map_figure import ALARM, GRID, INK, PAPER, SOFT, colour
+from paddock.record.mission_report.radio_contact import HEADS, NOTE, contact_rows
 from paddock.world.geodesy import Origin
 
 CSS = File(__file__).with_name("page.css")

@@ -11,10 +11,10 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 from paddock.errors import MissingFeatureError
-from paddock.planning.coverage.polygon import FieldShape, PolygonShape, swept_area
-from paddock.planning.obstacles.zones import Zone
-from paddock.planning.problem import Task
-from paddock.planning.routes import Leg, Plan, Route
+from paddock.planning.geometry.polygon import FieldShape, PolygonShape, swept_area
+from paddock.planning.geometry.zones import Zone
+from paddock.planning.solver.problem import Task
+from paddock.planning.solver.routes import Leg, Plan, Route
 from paddock.record.mission_report.text import clock, distance, wind_note
 from paddock.world.columns import Floats
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from paddock.planning.exchange import to_places
 from paddock.planning.metrics import MissionMetrics, VehicleMetrics
-from paddock.planning.problem import MissionSetup, Vehicle
-from paddock.planning.routes import Plan, Route
+from paddock.planning.solver.problem import MissionSetup, Vehicle
+from paddock.planning.solver.routes import Plan, Route
 from paddock.scenario import Scenario
 from paddock.world.geodesy import Origin
 

@@ -27,11 +27,11 @@ from paddock.engine.actions import (
 from paddock.engine.barrier import Claim, CommandRequest
 from paddock.engine.fleets import PreparedSpawn
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
+from paddock.planning.geometry.zones import Zone
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.state import Job, tree_of
 from paddock.planning.mission.vehicles import MissionVehicle
-from paddock.planning.obstacles.zones import Zone
-from paddock.planning.problem import Task
+from paddock.planning.solver.problem import Task
 from paddock.serve.live import Later, LiveSource
 from paddock.serve.trust import (
     known_names,

@@ -1,0 +1,185 @@
+"""Separation of aircraft: height layers, and opposite offsets for vehicles that share a layer and will meet."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy import empty, inf, zeros
+
+from paddock.compute.math import absolute, maximum, minimum, sqrt
+from paddock.compute.routine import routine
+from paddock.engine.mission.following import BEGINS, COLUMNS, FLOWN, along_per_flown, place_on
+from paddock.engine.mission.tracks import FleetTracks, FleetVehicles
+from paddock.errors import InvalidValueError
+from paddock.planning.solver.layers import LAYERS, MARGIN, spacing_of_layers
+from paddock.world.archive import typed
+from paddock.world.columns import Floats
+from paddock.world.fleet import Ints
+
+AHEAD, EVERY = 20.0, 1.0
+"""Prediction horizon and step, s."""
+
+
+class Closest(NamedTuple):
+    """The closest approach of any two vehicles."""
+
+    distance: float  # m, in space
+    share: float  # share of the required separation: 1 is just enough
+
+
+def layers(count: int, height: float) -> tuple[Ints, Floats]:
+    """Return the layer of each of `count` aircraft and its height above its path (m)."""
+    layer: Ints = np.arange(count, dtype=np.int64) % LAYERS
+    return layer, layer.astype(np.float64) * spacing_of_layers(count, height)
+
+
+def _future(path: Floats, first: Ints, last: Ints, loop: Ints, along: Floats, speed: Floats, places: Floats) -> None:
+    """Predict positions (n, k, 2) in m of vehicles (n) along their paths at their speeds (m/s)."""
+    for i in range(places.shape[0]):
+        k = first[i]
+        for step in range(places.shape[1]):
+            flown = along[i] + speed[i] * step * EVERY
+            end = path[last[i] - 1, BEGINS] + path[last[i] - 1, FLOWN]
+            if flown > end:
+                begin = path[loop[i], BEGINS] if loop[i] >= 0 else end
+                flown = begin + (flown - begin) % maximum(end - begin, 1e-9) if loop[i] >= 0 else end
+                k = first[i]
+            while k + 1 < last[i] and path[k, BEGINS] + path[k, FLOWN] < flown:
+                k += 1
+            x, y, _ = place_on(path, k, (flown - path[k, BEGINS]) * along_per_flown(path, k))
+            places[i, step, 0], places[i, step, 1] = x, y
+
+
+def _senses(places: Floats, layer: Ints, distance: float, before: Floats) -> Floats:
+    """Return 1 (up), -1 (down) or 0 for each vehicle: opposite senses for two of a layer that will meet, by order."""
+    n, steps = places.shape[0], places.shape[1]
+    sense = zeros(n)
+    for i in range(n):
+        for j in range(i + 1, n):
+            if layer[i] != layer[j]:
+                continue
+            nearest = inf
+            for step in range(steps):
+                dx, dy = places[i, step, 0] - places[j, step, 0], places[i, step, 1] - places[j, step, 1]
+                nearest = minimum(nearest, dx * dx + dy * dy)
+            if nearest >= distance * distance:
+                continue
+            if sense[i] == 0.0 and sense[j] == 0.0:  # a vehicle keeps its sense: otherwise both would change places
+                up = before[i] > before[j] or (before[i] == before[j])
+                sense[i] = 1.0 if up else -1.0
+                sense[j] = -sense[i]
+            elif sense[i] == 0.0:
+                sense[i] = -sense[j]
+            elif sense[j] == 0.0:
+                sense[j] = -sense[i]
+    return sense
+
+
+def _closest(x: Floats, y: Floats, z: Floats, distance: float, height: float) -> Floats:
+    """Return the smallest distance (m) of any two, and the smallest share of the required separation."""
+    found = empty(2)
+    found[0], found[1] = inf, inf
+    for i in range(len(x)):
+        for j in range(i + 1, len(x)):
+            dx, dy, dz = x[i] - x[j], y[i] - y[j], absolute(z[i] - z[j])
+            level = dx * dx + dy * dy
+            found[0] = minimum(found[0], sqrt(level + dz * dz))
+            found[1] = minimum(found[1], maximum(sqrt(level) / distance, dz / maximum(height, 1e-9)))
+    return found
+
+
+future = routine(_future)
+senses = routine(_senses)
+closest = routine(_closest)
+
+
+def predicted(path: Floats, first: Ints, last: Ints, loop: Ints, along: Floats, speed: Floats) -> Floats:
+    """Predict positions (n, k, 2) in m; arguments as for `_future`."""
+    places = np.zeros((len(first), int(AHEAD / EVERY) + 1, 2))
+    future(path, first, last, loop, along, speed, places)
+    return places
+
+
+AIRBORNE = 1.0
+"""m above the ground: lower vehicles do not count as flying."""
+REACH = 1.2
+"""Factor on the horizontal distance below which two vehicles meet: they may be metres off their paths."""
+
+Placed = list[tuple[FleetVehicles, FleetTracks]]
+
+
+class Spacing:
+    """Keeps flying vehicles apart; arrays are in the order of the mission's vehicles."""
+
+    def __init__(self, separation: tuple[float, float], ground: Callable[[Any, Any], Floats], planned: bool) -> None:
+        """`separation`: horizontal and vertical m; `ground(x, y)` is its height in m; `planned`: routes have layers."""
+        self.distance, self.height = separation
+        self.ground, self.planned = ground, planned
+        self.closest = Closest(inf, inf)
+        self.senses: Floats = np.zeros(0)
+
+    def spread(self, placed: Placed, lifts: Floats) -> None:
+        """Assign layers, and opposite offsets to vehicles of one layer that will meet; `lifts` (m) of all vehicles."""
+        flying = self._flying(placed)
+        if not flying:
+            return
+        indices = np.concatenate([group.indices for group, _ in flying])
+        order = np.argsort(indices, kind="stable")
+        layer, offsets = layers(len(order), self.height)
+        if self.planned:
+            layer, offsets = np.unique(lifts[indices[order]], return_inverse=True)[1], np.zeros(len(order))
+        places = np.empty(len(order), np.int64)
+        places[order] = np.arange(len(order))  # index of each among flying vehicles
+        if len(self.senses) != len(order):
+            self.senses = np.zeros(len(order))
+        if len(np.unique(layer)) < len(order):
+            self.senses = self._resolved(flying, order, layer)
+        wanted = (offsets + 0.5 * MARGIN * self.height * self.senses)[places]
+        begin = 0
+        for group, tracks in flying:
+            tracks.write("offset", group.rows, wanted[begin : begin + len(group.rows)])
+            begin += len(group.rows)
+
+    def watch(self, placed: Placed, poses: Floats) -> None:
+        """Update the closest approach of flying vehicles; `poses` (n, 3) in m, in the order of the vehicles."""
+        flying = self._flying(placed)
+        indices = np.sort(np.concatenate([np.empty(0, np.int64), *(group.indices for group, _ in flying)]))
+        where = poses[indices, :3]
+        ground = self.ground(where[:, 0], where[:, 1])
+        x, y, z = np.ascontiguousarray(where[where[:, 2] > ground + AIRBORNE].T)
+        if len(x) > 1:
+            now = closest(x, y, z, self.distance, self.height).tolist()
+            self.closest = Closest(*map(min, self.closest, now))
+
+    def _flying(self, placed: Placed) -> Placed:
+        return [(group, tracks) for group, tracks in placed if tracks.style.moves != "ground" and len(group.rows)]
+
+    def _resolved(self, flying: Placed, order: Ints, layer: Ints) -> Floats:
+        """Return opposite senses for vehicles of one layer that will meet; 0 for vehicles without a path."""
+        tables, columns, begin = [np.zeros((0, COLUMNS))], [], 0  # all fleets in one table
+        for group, tracks in flying:
+            path, rows = tracks.behaviour.path, group.rows
+            names = ("first", "last", "loop", "row")
+            first, last, loop, row = (tracks.column(name, rows).astype(np.int64) for name in names)
+            loop = np.where(loop >= 0, loop + begin, -1)
+            along = path[row, BEGINS] + tracks.column("inside", rows)
+            columns.append((first + begin, last + begin, loop, along, tracks.column("speed", rows)))
+            tables.append(path)
+            begin += len(path)
+        who = [np.concatenate(parts)[order] for parts in zip(*columns, strict=True)]
+        here = np.flatnonzero(who[1] > who[0])
+        ahead = predicted(np.concatenate(tables), *(column[here] for column in who))
+        found = np.zeros(len(order))
+        found[here] = senses(ahead, layer[here], REACH * self.distance, self.senses[here])
+        return found
+
+    def save(self) -> dict[str, Any]:
+        """Return the state."""
+        return {"closest": list(self.closest), "senses": self.senses}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Restore a saved state."""
+        self.closest = typed(Closest, saved["closest"], "closest approach")
+        self.senses = np.array(saved["senses"], np.float64).reshape(-1)
+        if not np.isin(self.senses, (-1.0, 0.0, 1.0)).all():
+            raise InvalidValueError("the saved senses of vehicles that avoid each other are not -1, 0 or 1")

@@ -1,1 +1,0 @@
-"""Shapes of tasks and the paths that cover them."""

@@ -1,0 +1,318 @@
+"""Bends, the circles on which paths around zones turn, and links, the free tangents between them.
+
+A shortest path touches zones at their corners, or runs along their round borders. Around a border at least as wide as
+the turn radius it bends on the border itself; around anything tighter, on a circle of the turn radius that touches it.
+There is one such circle for each direction: some are sampled, and `search.shorten` rotates them to the best position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import ceil, inf, pi
+from typing import NamedTuple
+
+import numpy as np
+from numpy import empty
+from numpy.typing import NDArray
+
+from paddock.compute.math import atan2, cos, hypot, sin, sqrt
+from paddock.compute.routine import parallel_range, parallel_routine, routine
+from paddock.planning.geometry.intersections import FULL, arc_entry, line_entry, zone_at
+from paddock.planning.geometry.wind import held_line, held_sum
+from paddock.planning.geometry.zones import (
+    CircleZone,
+    Clearance,
+    PolygonZone,
+    Walls,
+    Zone,
+    each_of,
+    moved_out,
+    normals,
+)
+from paddock.world.columns import Floats
+
+MARGIN = 1e-6  # m between a border and a bend around it
+SPREAD = pi / 6.0  # maximum rad between sampled directions
+MOST_CORNERS = 24  # corners of a polygon; one with more is replaced by a simpler polygon around it
+COLUMNS = 9
+X, Y, RADIUS, WAY, AT_X, AT_Y, ARM, ANGLE, GROUP = range(COLUMNS)
+"""Columns of a bend: centre (m), radius (m) and direction (1 left, -1 right). The centre lies on an arm (m) at an angle
+(rad) from a pivot about which it may be rotated; bends about the same pivot are a group."""
+
+Corner = tuple[float, float, float, float, float]
+"""x, y (m) and radius (m) of a convex part of a border, and the range of directions (rad) that it faces."""
+
+
+def bends(zones: Sequence[Zone], walls: Walls, radius: float, clearance: Clearance) -> Floats:
+    """Return the bends (n, 9) around zones, each in both directions."""
+    rows: list[tuple[float, ...]] = []
+    kept = zip(zones, each_of(clearance, zones), strict=True)
+    for group, corner in enumerate(c for zone, wide in kept for c in corners(zone, wide, radius)):
+        x, y, border, begin, end = corner
+        for angle in _directions(begin, end, border < radius):
+            # a border that is followed may be free at other angles
+            if border >= radius or zone_at(walls, x + border * cos(angle), y + border * sin(angle)) < 0:
+                bend, arm = max(border, radius), min(border - radius, 0.0)
+                centre = (x + arm * cos(angle), y + arm * sin(angle))
+                rows += [(*centre, bend, way, x, y, arm, angle, float(group)) for way in (1.0, -1.0)]
+    return np.array(rows, dtype=np.float64).reshape(-1, COLUMNS)
+
+
+def corners(zone: Zone, clearance: float, radius: float) -> Iterator[Corner]:
+    """Yield the convex parts of the border of a zone grown by a clearance."""
+    if isinstance(zone, CircleZone):
+        yield zone.x, zone.y, zone.radius + clearance + MARGIN, 0.0, 2.0 * pi
+        return
+    simple = _simpler(zone)
+    after = normals(simple.corners)
+    before = np.roll(after, 1, axis=0)
+    sharp = radius + clearance == 0.0  # turns on the spot
+    places = moved_out(simple, MARGIN) if sharp else simple.corners
+    for place, n, m in zip(places.tolist(), before.tolist(), after.tolist(), strict=True):
+        turn = atan2(n[0] * m[1] - n[1] * m[0], n[0] * m[0] + n[1] * m[1])
+        if turn > 1e-9:
+            begin = atan2(n[1], n[0])
+            yield place[0], place[1], 0.0 if sharp else clearance + MARGIN, begin, begin + turn
+
+
+def _directions(begin: float, end: float, several: bool) -> list[float]:
+    """Return sampled angles from `begin` to `end`."""
+    if not several:
+        return [0.5 * (begin + end)]
+    if end - begin >= 2.0 * pi:
+        return [k * SPREAD for k in range(round(2.0 * pi / SPREAD))]
+    count = max(2, ceil((end - begin) / SPREAD))
+    return [begin + (end - begin) * k / count for k in range(count + 1)]
+
+
+def _simpler(zone: PolygonZone) -> PolygonZone:
+    """Return the zone; if it has many corners, a polygon around it with fewer."""
+    if len(zone.corners) <= MOST_CORNERS:
+        return zone
+    from shapely import Polygon, get_coordinates
+
+    exact = Polygon(zone.corners)
+    size = hypot(*np.ptp(zone.corners, axis=0))
+    way, ring = 0.0025 * size, list(zone.points)
+    while len(ring) > MOST_CORNERS and way < size:
+        wide = Polygon(exact.buffer(way, join_style="mitre").exterior).simplify(0.9 * way)
+        ring = [(float(x), float(y)) for x, y in get_coordinates(wide)[:-1]]
+        way *= 1.5
+    return PolygonZone(zone.name, tuple(ring))
+
+
+NEAR = 1e-9  # relative tolerance for touching circles
+
+
+class TangentLinks(NamedTuple):
+    """Links from each of n bends to others."""
+
+    first: NDArray[np.int64]  # (n + 1,) index of the first link of each bend
+    target: NDArray[np.int64]  # (e,) target bend
+    heading: Floats  # (e,) rad
+    flown: Floats  # (e,) m flown
+    reach: Floats  # (e,) rad of free turning on the target
+    sums: Floats  # (e,) of the heading, for `held_turn`
+
+
+def tangent(
+    x: float, y: float, radius: float, way: float, gx: float, gy: float, gradius: float, gway: float
+) -> tuple[float, float]:
+    """Return length (m) and heading (rad) of the line that leaves one circle and joins another; inf: there is none."""
+    dx, dy, shift = gx - x, gy - y, way * radius - gway * gradius
+    square = dx * dx + dy * dy
+    free = square - shift * shift
+    if free < -NEAR * square or square == 0.0:
+        return inf, 0.0
+    length = sqrt(max(free, 0.0))
+    return length, atan2(dy, dx) + atan2(shift, length)
+
+
+def free_tangent(w: Walls, a: Floats, b: Floats) -> tuple[float, float]:
+    """Return `tangent` between two bends; inf also if a zone blocks it."""
+    length, heading = tangent(a[X], a[Y], a[RADIUS], a[WAY], b[X], b[Y], b[RADIUS], b[WAY])
+    if length == inf:
+        return inf, heading
+    c, s = cos(heading), sin(heading)
+    side = a[WAY] * a[RADIUS]
+    _, zone = line_entry(w, a[X] + side * s, a[Y] - side * c, c, s, length)
+    return (length if zone < 0 else inf), heading
+
+
+def _all_tangents(w: Walls, a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    lengths, headings = empty((len(a), len(b))), empty((len(a), len(b)))
+    lengths[:, :] = inf
+    for i in parallel_range(len(a)):
+        for j in range(len(b)):
+            if a[i, GROUP] != b[j, GROUP]:
+                lengths[i, j], headings[i, j] = free_tangent(w, a[i], b[j])
+    return lengths, headings
+
+
+all_tangents = parallel_routine(_all_tangents)
+
+
+def free_turn(w: Walls, bend: Floats, heading: float) -> float:
+    """Return the angle (rad) up to the first zone on a bend; inf on a point and where there is none."""
+    if bend[RADIUS] == 0.0:
+        return inf
+    begin = heading - bend[WAY] * 0.5 * pi
+    return arc_entry(w, bend[X], bend[Y], bend[RADIUS], begin, bend[WAY], FULL)[0]
+
+
+def _measure_links(
+    w: Walls,
+    bends: Floats,
+    target: NDArray[np.int64],
+    headings: Floats,
+    wx: float,
+    wy: float,
+    flown: Floats,
+    reach: Floats,
+    sums: Floats,
+) -> None:
+    """Write metres flown in wind, from lengths, the free turn on the target and the sums of headings."""
+    for e in range(len(target)):
+        flown[e] = held_line(flown[e], headings[e], wx, wy)
+        reach[e] = free_turn(w, bends[target[e]], headings[e])
+        sums[e] = held_sum(headings[e], wx, wy)
+
+
+measure_links = routine(_measure_links)
+
+
+class BendGraph(NamedTuple):
+    """Bends, and the lines between them."""
+
+    bends: Floats  # (n, 9)
+    lengths: Floats  # (n, n) m; inf: there is no line, or it enters a zone
+    headings: Floats  # (n, n) rad
+
+    def links(self, w: Walls, wind: tuple[float, float]) -> TangentLinks:
+        """Return the lines that exist, with metres flown in a `wind` over the airspeed."""
+        source, target = np.nonzero(np.isfinite(self.lengths))
+        first = np.searchsorted(source, np.arange(len(self.bends) + 1)).astype(np.int64)
+        headings, lengths = self.headings[source, target], self.lengths[source, target]
+        targets, (reach, sums) = target.astype(np.int64), np.empty((2, len(lengths)))
+        measure_links(w, self.bends, targets, headings, *wind, lengths, reach, sums)
+        return TangentLinks(first, targets, headings, lengths, reach, sums)
+
+    def widened(self, w: Walls, more: Floats) -> BendGraph:
+        """Return a network with additional bends."""
+        there, back, among = (all_tangents(w, a, b) for a, b in ((self.bends, more), (more, self.bends), (more, more)))
+        lengths = np.block([[self.lengths, there[0]], [back[0], among[0]]])
+        headings = np.block([[self.headings, there[1]], [back[1], among[1]]])
+        return BendGraph(np.vstack([self.bends, more]), lengths, headings)
+
+
+def web(w: Walls, bends: Floats) -> BendGraph:
+    """Return all lines between bends of different groups that enter no zone."""
+    return BendGraph(bends, *all_tangents(w, bends, bends))
+
+
+def places(bend: Floats, heading: float) -> tuple[float, float]:
+    """Return the point on a bend with that heading."""
+    side = bend[WAY] * bend[RADIUS]
+    return bend[X] + side * sin(heading), bend[Y] - side * cos(heading)
+
+
+AROUND = 12  # directions in which a bend may touch that of the start, or a goal without a heading be reached
+LATTICE = 0.5  # turn radii between the bends that are tried anywhere near the start and the goal
+LATTICE_REACH = 2.0  # turn radii from the start or the goal
+
+free_arc = routine(arc_entry)
+Start = tuple[float, float, float]
+Goal = tuple[float, float, float | None]
+
+
+class WayEnds(NamedTuple):
+    """Start and end of a search: bends through the start or the goal, each with the heading there."""
+
+    starts: Floats  # (s, 9)
+    heading: float  # rad, at the start
+    goals: Floats  # (g, 9)
+    arrivals: Floats  # (g,) rad; NaN: any (the bend is a point)
+    x: float  # m, of the goal
+    y: float
+    wx: float  # wind over airspeed: what is least is metres flown
+    wy: float
+
+
+def ends(start: Start, goal: Goal, radius: float, many: bool, wind: tuple[float, float] = (0.0, 0.0)) -> WayEnds:
+    """Return the turns at the start and the goal; a free heading is a point, with `many` also turns through it."""
+    x, y, heading = float(goal[0]), float(goal[1]), goal[2]  # whole numbers would be compiled again
+    leaving, (wx, wy) = float(start[2]), map(float, wind)
+    starts = [_turn(*start, radius, way) for way in (1.0, -1.0)]
+    if radius == 0.0:
+        point = np.array([_turn(x, y, 0.0, 0.0, 1.0)])
+        return WayEnds(np.array(starts[:1]), leaving, point, np.array([np.nan]), x, y, wx, wy)
+    if heading is not None:
+        headings = [heading]
+        goals, arrivals = [], []
+    else:
+        headings = [2.0 * pi * k / AROUND for k in range(AROUND)] if many else []
+        goals, arrivals = [_turn(x, y, 0.0, 0.0, 1.0)], [np.nan]
+    for arrival in headings:
+        goals += [_turn(x, y, arrival, radius, way) for way in (1.0, -1.0)]
+        arrivals += [arrival, arrival]
+    return WayEnds(np.array(starts), leaving, np.array(goals), np.array(arrivals, np.float64), x, y, wx, wy)
+
+
+def _turn(x: float, y: float, heading: float, radius: float, way: float) -> tuple[float, ...]:
+    centre = x - way * radius * sin(heading), y + way * radius * cos(heading)
+    return (*centre, radius, way, *centre, 0.0, 0.0, -1.0)
+
+
+def touching(w: Walls, e: WayEnds, radius: float, group: int) -> Floats:
+    """Return bends (n, 9) that touch those of the start and of the goal, for paths that begin or end with two turns."""
+    rows = []
+    for bend in e.starts:
+        rows += _all_around(w, bend, e.heading, 1.0, radius, group)
+    for bend, arrival in zip(e.goals, e.arrivals.tolist(), strict=True):
+        if len(e.goals) == 2:  # only a goal with a heading: others have enough turns
+            rows += _all_around(w, bend, arrival, -1.0, radius, group + 1)
+    for a in e.starts:
+        for b in e.goals:
+            if a[WAY] == b[WAY] and b[RADIUS] > 0.0:
+                rows += _between(a, b, radius, group + 2)
+    return np.array(rows, dtype=np.float64).reshape(-1, COLUMNS)
+
+
+def _all_around(
+    w: Walls, bend: Floats, heading: float, along: float, radius: float, group: int
+) -> list[tuple[float, ...]]:
+    """Return bends that touch a bend on its free part after a heading (`along` 1) or before it (-1)."""
+    way = float(bend[WAY])
+    begin = heading - way * 0.5 * pi
+    x, y = float(bend[X]), float(bend[Y])
+    room = min(free_arc(w, x, y, radius, begin, way * along, 2.0 * pi)[0], 2.0 * pi)
+    steps = np.arange(1, AROUND + 1) * 2.0 * pi / AROUND
+    return [_on_arm(bend, begin + along * way * step, radius, group) for step in steps[steps < room].tolist()]
+
+
+def _on_arm(bend: Floats, angle: float, radius: float, group: int) -> tuple[float, ...]:
+    """Return a bend in the opposite direction that touches a bend."""
+    x, y, arm = float(bend[X]), float(bend[Y]), 2.0 * radius
+    return x + arm * cos(angle), y + arm * sin(angle), radius, -float(bend[WAY]), x, y, arm, angle, float(group)
+
+
+def _between(a: Floats, b: Floats, radius: float, group: int) -> list[tuple[float, ...]]:
+    """Return the two bends that touch two given ones."""
+    dx, dy = float(b[X] - a[X]), float(b[Y] - a[Y])
+    apart = hypot(dx, dy)
+    if not 1e-9 < apart < 4.0 * radius:
+        return []
+    opening = atan2(sqrt(16.0 * radius * radius - apart * apart), apart)
+    return [_on_arm(a, atan2(dy, dx) + side, radius, group) for side in (opening, -opening)]
+
+
+def lattice(e: WayEnds, start: Start, radius: float, group: int) -> Floats:
+    """Return bends (n, 9) around the start and the goal, each in both directions."""
+    steps = np.arange(-LATTICE_REACH, LATTICE_REACH + 0.5 * LATTICE, LATTICE) * radius
+    offsets = np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2)
+    centres = np.vstack([offsets + start[:2], offsets + np.array([e.x, e.y])])
+    rows = np.zeros((2 * len(centres), COLUMNS))
+    rows[:, [X, Y]] = rows[:, [AT_X, AT_Y]] = np.repeat(centres, 2, axis=0)
+    rows[:, RADIUS], rows[:, WAY] = radius, np.tile([1.0, -1.0], len(centres))
+    rows[:, GROUP] = group + np.arange(len(rows))
+    return rows

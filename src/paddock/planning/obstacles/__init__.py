@@ -1,1 +1,0 @@
-"""No-fly zones and paths around them."""

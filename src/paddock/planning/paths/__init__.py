@@ -1,1 +1,0 @@
-"""Feasible paths between poses."""

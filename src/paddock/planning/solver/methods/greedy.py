@@ -1,0 +1,76 @@
+"""Greedy: repeatedly append the task that adds least to the end of any tour."""
+
+from math import inf
+
+from numpy import empty, int64, zeros
+
+from paddock.planning.solver.costs import Costs
+from paddock.planning.solver.insertion import TourEnds, append, append_cost, end_of, least_cost, started
+from paddock.planning.solver.methods import Method, MethodResult, NoOptions, Progress
+from paddock.planning.solver.tours import Ints, TourData, jobs_of, mover_of, tour_routine
+from paddock.world.columns import Floats
+
+
+def solve(costs: Costs, options: NoOptions, progress: Progress) -> MethodResult:
+    """Append by least added metres, including the way home; for the makespan, by the earliest end."""
+    orders: list[list[int]] = [[] for _ in range(costs.vehicles)]
+    if costs.vehicles and costs.tasks:
+        by_time = costs.problem.objective == "makespan"
+        for vehicle, task in _chosen(costs.fleet, started(costs), by_time).tolist():
+            orders[vehicle].append(task)
+    progress(1.0)
+    return MethodResult(orders)
+
+
+def chosen(fleet: TourData, ends: TourEnds, by_time: bool) -> Ints:
+    """Return pairs (vehicle, task) in the order of choice; `cost` is exact only for candidates."""
+    vehicles, tasks = len(fleet.kind), fleet.cover.shape[1]
+    cost, exact = empty((vehicles, tasks)), zeros((vehicles, tasks), int64)
+    pairs, count = empty((tasks, 2), int64), 0
+    best, given = empty(vehicles, int64), zeros(tasks, int64)
+    for a in range(vehicles):
+        estimate(fleet, ends, a, by_time, given, cost[a], exact[a])
+        best[a] = cheapest(fleet, ends, a, by_time, cost[a], exact[a])
+    while True:
+        vehicle = -1
+        for a in range(vehicles):
+            if best[a] >= 0 and (vehicle < 0 or cost[a, best[a]] < cost[vehicle, best[vehicle]]):
+                vehicle = a
+        if vehicle < 0:
+            return pairs[:count]
+        task = best[vehicle]
+        pairs[count, 0], pairs[count, 1] = vehicle, task
+        count += 1
+        given[task] = 1
+        append(fleet, ends, vehicle, task)
+        estimate(fleet, ends, vehicle, by_time, given, cost[vehicle], exact[vehicle])
+        for a in range(vehicles):
+            cost[a, task] = inf
+            if a == vehicle or best[a] == task:
+                best[a] = cheapest(fleet, ends, a, by_time, cost[a], exact[a])
+
+
+def estimate(
+    fleet: TourData, ends: TourEnds, vehicle: int, by_time: bool, given: Ints, cost: Floats, exact: Ints
+) -> None:
+    """Write a lower bound of the cost of each task for a vehicle."""
+    m, j, at = mover_of(fleet, vehicle), jobs_of(fleet, vehicle), end_of(ends, vehicle)
+    for t in range(len(cost)):
+        exact[t] = 0
+        cost[t] = inf if given[t] else least_cost(m, j, at, ends.places[vehicle, 6], t, by_time)
+
+
+def cheapest(fleet: TourData, ends: TourEnds, vehicle: int, by_time: bool, cost: Floats, exact: Ints) -> int:
+    """Return the first of the cheapest tasks, with its exact cost; -1: none."""
+    found, least = -1, inf
+    for t in range(len(cost)):
+        if cost[t] < least and exact[t] == 0:
+            cost[t], exact[t] = append_cost(fleet, ends, vehicle, t, by_time), 1
+        if cost[t] < least:
+            found, least = t, cost[t]
+    return found
+
+
+_chosen = tour_routine(chosen)
+
+METHOD = Method("repeatedly appends the task that adds the fewest metres to the end of any tour", solve)

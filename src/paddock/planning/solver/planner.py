@@ -1,0 +1,390 @@
+"""From a problem to a plan.
+
+1. `Costs` measures every way in metres flown: in wind, around zones, climbing.
+2. A method searches orders of tasks in those costs (`methods/`).
+3. `build` turns the orders into routes along real paths (`routes.py`), whose lengths count from here on. Of a tour that
+   is too long on its path, the vehicle keeps as many tasks as it can do; one that is too late loses the tasks by which
+   it is. Tasks that are left go where their paths fit, or to idle vehicles, or are undone with a reason.
+"""
+
+import warnings
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from math import inf, pi
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from paddock.compute.math import hypot
+from paddock.planning.geometry.intersections import inside
+from paddock.planning.geometry.shapes import InfeasibleError
+from paddock.planning.solver.costs import Costs, Covered
+from paddock.planning.solver.insertion import insert_tasks
+from paddock.planning.solver.layers import separated
+from paddock.planning.solver.methods import Method, MethodResult, Progress, find_method
+from paddock.planning.solver.methods.routing import chosen_headings
+from paddock.planning.solver.problem import Problem, Vehicle
+from paddock.planning.solver.routes import Plan, Route, Undone, first_infeasible, late_task, route_of
+from paddock.planning.solver.tours import fits
+from paddock.planning.solver.transits import between
+from paddock.world.columns import Floats
+
+MEASURED = 1e-9  # relative: a route that fits may exceed the range by this, as it is measured on its paths
+ABOVE = 1.25  # a cost may be this much above the range: whether the path fits is measured
+TRIES = 8  # vehicles that are tried for a task that was left out
+MOST_CHOSEN = 256  # tasks of a tour that is too long among which those to keep are chosen
+SIMILAR = 4  # vehicles of which the reason of an undone task names the one that needs least
+NOTHING: Mapping[Any, Any] = MappingProxyType({})
+Standing = Mapping[int, tuple[list[int], Route]]
+"""Vehicle -> its tasks in order and its route, which is kept until its tasks change."""
+
+
+def solve(
+    problem: Problem,
+    method: str,
+    options: Mapping[str, Any] = NOTHING,
+    progress: Progress | None = None,
+    covered: Covered | None = None,
+    *,
+    tell: Progress | None = None,
+) -> Plan:
+    """Return the plan of a method; `progress` is called with the share done, `covered` caches paths for later calls."""
+    if tell is not None:
+        warnings.warn("solve(tell=...) is deprecated: use solve(progress=...)", DeprecationWarning, stacklevel=2)
+        progress = tell
+    found = find_method(method)
+    chosen = found.read(options)
+    costs = Costs(problem, covered)
+    return build(costs, _searched(found, chosen, costs, progress or (lambda share: None)), method)
+
+
+def revise(costs: Costs, method: str, options: Mapping[str, Any], orders: list[list[int]], standing: Standing) -> Plan:
+    """Return the plan after an event; `orders` are the present ones, routes `standing` are kept with their orders."""
+    found = find_method(method)
+    chosen = found.read(options)
+    if found.revise is None or not costs.vehicles or not costs.tasks:
+        result = _searched(found, chosen, costs, lambda share: None)
+    else:
+        result = found.revise(costs, chosen, orders)
+    return build(costs, result, method, standing)
+
+
+def _searched(method: Method, options: Any, costs: Costs, progress: Progress) -> MethodResult:
+    if any(task.heading is not None for task in costs.problem.tasks):  # chosen by an earlier plan
+        costs = Costs(costs.problem.with_headings({}))
+    if not costs.vehicles or not costs.tasks:
+        return MethodResult([[] for _ in costs.problem.vehicles])
+    return method.solve(costs, options, progress)
+
+
+def build(costs: Costs, result: MethodResult, method: str, standing: Standing = NOTHING) -> Plan:
+    """Return the plan of a method's result; each task is in one route, or undone with a reason."""
+    costs = costs.headed(result.headings) if result.headings else costs
+    orders = [list(order) for order in result.orders]
+    given = [task for order in orders for task in order]
+    if len(given) != len(set(given)):
+        raise RuntimeError(f"method {method!r} gave a task to two vehicles")
+    routes = [
+        standing[k][1] if k in _kept(orders, standing) else _fitted(costs, k, order) for k, order in enumerate(orders)
+    ]
+    tasks = costs.problem.tasks
+    costs = costs.headed({t: h for order in orders for t in order if (h := tasks[t].heading) is not None})
+    _place(costs, orders, routes, given)
+    costs = _send_idle(costs, orders, routes)
+    _exchange(costs, orders, routes)
+    vehicles, routes, meetings = separated(costs, orders, routes, _kept(orders, standing))
+    undone = [Undone(costs.problem.tasks[t].name, reason(costs, t, orders)) for t in _missing(costs, orders)]
+    problem = replace(costs.problem, vehicles=vehicles)
+    return Plan(problem, method, tuple(routes), tuple(undone), result.notes, meetings)
+
+
+def _kept(orders: Sequence[Sequence[int]], standing: Standing) -> set[int]:
+    """Return the vehicles whose routes stand, as their tasks have not changed."""
+    return {vehicle for vehicle, (order, _) in standing.items() if orders[vehicle] == order}
+
+
+def _missing(costs: Costs, orders: Sequence[Sequence[int]]) -> list[int]:
+    return sorted(set(range(costs.tasks)) - {t for order in orders for t in order})
+
+
+def _left(costs: Costs, orders: Sequence[Sequence[int]]) -> list[int]:
+    """Return the tasks that are in no order although some vehicle has a path over them."""
+    left: list[int] = costs.possible(np.array(_missing(costs, orders), np.int64)).tolist()
+    return left
+
+
+def _fitted(costs: Costs, vehicle: int, order: list[int]) -> Route:
+    """Return the route along its paths, and leave only tasks in the order with which it is feasible and in range."""
+    who = costs.problem.vehicles[vehicle]
+    limit = who.range
+    while order:
+        try:
+            route = route_of(costs, vehicle, order)
+        except InfeasibleError:
+            order.pop(first_infeasible(costs, vehicle, order))
+            continue
+        late = late_task(costs, route)
+        if late is not None:
+            order.pop(late)
+        elif _in_range(route, who):
+            return route
+        else:
+            kept, cost = most_within(costs, vehicle, order, limit)
+            if len(kept) == len(order):  # its path is longer than it costs
+                limit = min(limit, cost) * who.range / route.flown
+                kept, _ = most_within(costs, vehicle, order, limit)
+            order[:] = kept
+    try:
+        return route_of(costs, vehicle, order)
+    except InfeasibleError:  # no way home
+        return Route(who.name, (), who.speed)
+
+
+def most_within(costs: Costs, vehicle: int, order: Sequence[int], limit: float) -> tuple[list[int], float]:
+    """Return as many tasks of an order, in that order, as cost a vehicle at most `limit` m, and what they cost.
+
+    Of equally many the shortest tour is taken, of long orders the beginning; waiting for windows is not included.
+    """
+    if not order:
+        return [], 0.0
+    if len(order) > MOST_CHOSEN:
+        fitting = bisect_right(range(len(order) + 1), limit, key=lambda k: costs.tour(vehicle, order[:k])[0])
+        kept = list(order[: max(fitting - 1, 0)])
+        return kept, costs.tour(vehicle, kept)[0]
+    n, tasks = len(order), np.array(order, np.int64)
+    first, between, home = costs.ways_along(vehicle, tasks)
+    cover = costs.jobs(vehicle).cover[tasks]
+    onward = np.where(np.triu(np.ones((n, n), bool), 1), between, inf) + cover
+    least, came = np.full((n, n), inf), np.zeros((n, n), np.int64)  # by the number of tasks before, and the last task
+    least[0] = first + cover
+    for count in range(1, n):
+        ways = least[count - 1, :, None] + onward
+        came[count] = ways.argmin(axis=0)
+        least[count] = ways.min(axis=0)
+    whole = least + home
+    count = max((c for c in range(n) if fits(float(whole[c].min()), limit)), default=-1)
+    if count < 0:
+        return [], 0.0
+    last = int(np.argmin(whole[count]))
+    kept, cost = list[int](), float(whole[count, last])
+    for c in range(count, -1, -1):
+        kept.append(order[last])
+        last = int(came[c, last])
+    return kept[::-1], cost
+
+
+def _in_range(route: Route, who: Vehicle) -> bool:
+    return route.flown <= who.range * (1.0 + MEASURED)
+
+
+def _place(costs: Costs, orders: list[list[int]], routes: list[Route], given: Sequence[int]) -> None:
+    """Give each task that is left to the vehicle where it costs least, of those whose path still fits with it."""
+    for vehicle, order in enumerate(_offered(costs, orders, given)):
+        if order != orders[vehicle]:
+            routes[vehicle], orders[vehicle] = _fitted(costs, vehicle, order), order
+    for task in _left(costs, orders) if costs.problem.zones else ():
+        room = ABOVE * costs.ranges
+        for _ in range(TRIES):
+            if (found := insert_tasks(costs, orders, room, [task])) == orders:
+                break
+            vehicle = next(k for k, order in enumerate(found) if order != orders[k])
+            try:
+                route = route_of(costs, vehicle, found[vehicle])
+            except InfeasibleError:  # for all that turn like it
+                room[np.array(costs.class_of) == costs.class_of[vehicle]] = -1.0
+                continue
+            if _in_range(route, costs.problem.vehicles[vehicle]) and late_task(costs, route) is None:
+                orders[vehicle], routes[vehicle] = found[vehicle], route
+                break
+            room[vehicle] = -1.0  # not this one
+
+
+def _offered(costs: Costs, orders: list[list[int]], given: Sequence[int]) -> list[list[int]]:
+    """Return orders with the tasks that are left where they cost least, or else with most of them.
+
+    Idle vehicles are also offered as many at once as they can do, in the order in which they were `given`.
+    """
+    left = _left(costs, orders)
+    found = insert_tasks(costs, orders, costs.ranges, left)
+    if not left or sum(map(len, found)) == sum(map(len, orders)) + len(left):
+        return found
+    before = {task: k for k, task in enumerate(given)}
+    rest, trial = sorted(left, key=lambda task: before.get(task, len(given))), [list(order) for order in orders]
+    for vehicle in sorted(np.flatnonzero([not order for order in orders]).tolist(), key=lambda k: -costs.ranges[k]):
+        if not rest:
+            break
+        able = [task for task in rest if np.isfinite(costs.jobs(vehicle).cover[task])]
+        trial[vehicle], _ = most_within(costs, vehicle, able, costs.ranges[vehicle])
+        rest = [task for task in rest if task not in trial[vehicle]]
+    return max(found, insert_tasks(costs, trial, costs.ranges, rest), key=lambda tried: sum(map(len, tried)))
+
+
+def _send_idle(costs: Costs, orders: list[list[int]], routes: list[Route]) -> Costs:
+    """Give each task that is left to an idle vehicle that can do it alone; return the costs with its heading."""
+    headings: dict[int, float] = {}
+    for task in _left(costs, orders) if not all(orders) else ():
+        beyond = _beyond(costs, task)
+        for vehicle in _idle(costs, task, orders)[:TRIES]:
+            who = costs.problem.vehicles[vehicle]
+            if not beyond[vehicle] < (ABOVE - 1.0) * who.range + 2.0 * pi * costs.movers[vehicle].held:
+                continue  # too far, with any heading
+            with suppress(InfeasibleError):
+                route, heading = alone(costs, vehicle, task)
+                if _in_range(route, who) and late_task(costs, route) is None:
+                    orders[vehicle], routes[vehicle] = [task], route
+                    headings |= heading
+                    break
+    before = {k: task.heading for k, task in enumerate(costs.problem.tasks) if task.heading is not None}
+    return costs.headed(before | headings)
+
+
+def _exchange(costs: Costs, orders: list[list[int]], routes: list[Route]) -> None:
+    """Give each task that is left to a vehicle that can do it alone, if others can take over all tasks of that one."""
+    for task in _left(costs, orders)[:TRIES]:
+        alone = costs.alone_of(task)
+        able = np.flatnonzero(np.isfinite(alone) & (alone <= costs.ranges))
+        for vehicle in able[np.argsort(alone[able], kind="stable")][:TRIES].tolist():
+            trial = [[task] if k == vehicle else list(order) for k, order in enumerate(orders)]
+            others = sorted(orders[vehicle], key=lambda t: -float(costs.alone_of(t).min()))  # the largest first
+            trial = insert_tasks(costs, trial, costs.ranges, others)
+            if len(_missing(costs, trial)) >= len(_missing(costs, orders)):
+                continue
+            found = {k: _fitted(costs, k, order) for k, order in enumerate(trial) if order != orders[k]}
+            if len(_missing(costs, trial)) < len(_missing(costs, orders)):
+                orders[:] = trial
+                for k, route in found.items():
+                    routes[k] = route
+                break
+
+
+def _idle(costs: Costs, task: int, orders: Sequence[Sequence[int]]) -> list[int]:
+    """Return vehicles without tasks, the nearest to a task first by estimate; of equal ones the first."""
+    seen: dict[Vehicle, int] = {}
+    for vehicle in np.argsort(_beyond(costs, task), kind="stable").tolist():
+        if not orders[vehicle] and not isinstance(costs.coverage(vehicle, task), InfeasibleError):
+            seen.setdefault(replace(costs.problem.vehicles[vehicle], name=""), vehicle)
+    return list(seen.values())
+
+
+def _beyond(costs: Costs, task: int) -> Floats:
+    """Return by how much (m, estimated) a task alone is beyond the range of each vehicle; inf: impossible."""
+    ways = costs.alone_of(task)
+    return np.asarray(np.subtract(ways, costs.ranges, out=np.full(len(ways), inf), where=ways < inf))
+
+
+def _nearest(costs: Costs, task: int, vehicles: Sequence[int]) -> int:
+    """Return the vehicle that a task alone takes beyond its range by least; of similar ones measured on paths."""
+    beyond, ways = _beyond(costs, task), costs.alone_of(task)
+    order = sorted(vehicles, key=lambda k: beyond[k])
+    similar = beyond[order[0]] + (ABOVE - 1.0) * ways[order[0]]
+    lengths = {}
+    for k in [k for k in order if beyond[k] <= similar][:SIMILAR] if similar < inf else ():
+        with suppress(InfeasibleError):
+            lengths[k] = alone(costs, k, task)[0].flown - costs.ranges[k]
+    return min(lengths, key=lambda k: lengths[k], default=order[0])
+
+
+def alone(costs: Costs, vehicle: int, task: int) -> tuple[Route, dict[int, float]]:
+    """Return the shortest route on which a vehicle does one task, and its heading there if that is chosen."""
+    free = Costs(_only(costs.problem, vehicle, task), transits=costs.transits)
+    if not (chosen := chosen_headings(free, [[0]])):
+        return route_of(free, 0, [0]), {}
+    found = []
+    with suppress(InfeasibleError):
+        found.append((route_of(free.headed(chosen), 0, [0]), {task: chosen[0]}))
+    try:
+        found.append((route_of(free, 0, [0]), {}))
+    except InfeasibleError:
+        if not found:
+            raise
+    return min(found, key=lambda pair: pair[0].flown)
+
+
+def _only(problem: Problem, vehicle: int, task: int) -> Problem:
+    """Return the problem with one vehicle and one task, whose heading is not chosen."""
+    return replace(problem, vehicles=(problem.vehicles[vehicle],), tasks=(problem.tasks[task],)).with_headings({})
+
+
+def reason(costs: Costs, task: int, orders: Sequence[Sequence[int]]) -> str:
+    """Return why no vehicle does a task beside these orders, in one line; lengths are measured on paths."""
+    if not costs.vehicles:
+        return "no vehicle is able to do anything"
+    wrong = [costs.coverage(vehicle, task) for vehicle in range(costs.vehicles)]
+    errors = [error for error in wrong if isinstance(error, InfeasibleError)]
+    if len(errors) == len(wrong):
+        return str(errors[0])
+    homes = [(v.home, between(costs.problem.zones, v.home[2], v.home[2])) for v in costs.problem.vehicles]
+    around = [inside(home[0], home[1], zones) if zones else None for home, zones in homes]
+    closed = [zone.name for zone in around if zone is not None]
+    if len(closed) == len(homes):
+        return f"the base lies in the no-fly zone {closed[0]!r}"
+    if not np.isfinite(costs.alone_of(task)).any() and costs.problem.tasks[task].closes < inf:
+        return _too_late(costs, task)
+    able = [k for k in range(costs.vehicles) if not isinstance(wrong[k], InfeasibleError)]
+    nearest = _nearest(costs, task, sorted(able, key=lambda k: bool(orders[k])))
+    idle = [_nearest(costs, task, found)] if (found := _idle(costs, task, orders)) and orders[nearest] else found[:1]
+    far = _why_not(costs, nearest, task)
+    why = far or _too_busy(costs, task, orders)
+    if idle and orders[nearest] and (other := _why_not(costs, idle[0], task)):
+        return f"{why}; nearest idle vehicle: {other}"
+    return why if far or idle else f"{why}; no vehicle is idle"
+
+
+def _why_not(costs: Costs, vehicle: int, task: int) -> str:
+    """Return why a vehicle cannot do a task even alone, and whether the wind is the cause; empty: it can."""
+    who, problem = costs.problem.vehicles[vehicle], costs.problem
+    try:
+        route, _ = alone(costs, vehicle, task)
+    except InfeasibleError as error:
+        return str(error)
+    if late_task(costs, route) is not None:
+        begins = next(leg.begins for leg in route.legs if leg.kind == "coverage")
+        return f"{who.name} cannot begin before {begins:.0f} s, its window closes at {problem.tasks[task].closes:g} s"
+    if _in_range(route, who):
+        return ""
+    far = f"it takes {route.flown:,.0f} m there and back"
+    if costs.transits.drift(who) != (0.0, 0.0):
+        still = Costs(replace(_only(problem, vehicle, task), wind=(0.0, 0.0)))
+        with suppress(InfeasibleError):
+            if (flown := alone(still, 0, 0)[0].flown) <= who.range:
+                far += f" in {hypot(*problem.wind):.3g} m/s of wind ({flown:,.0f} m in still air)"
+    return f"{far}, {who.name} has a range of {who.range:,.0f} m left"
+
+
+def _too_busy(costs: Costs, task: int, orders: Sequence[Sequence[int]]) -> str:
+    """Return why no vehicle does a task beside its others: how far the one would go to which it adds least."""
+    found = insert_tasks(costs, orders, np.full(costs.vehicles, inf), [task])
+    for vehicle, order in enumerate(found):
+        if len(order) > len(orders[vehicle]):
+            who = costs.problem.vehicles[vehicle]
+            others = "its other task" if len(order) == 2 else f"its {len(order) - 1} other tasks"
+            try:
+                flown = f"{route_of(costs, vehicle, order).flown:,.0f} m"
+            except InfeasibleError as error:
+                return f"{who.name} has no path to it beside {others}: {error}"
+            verb, left = "drive" if who.moves == "ground" else "fly", f"a range of {who.range:,.0f} m left"
+            return f"{who.name} would {verb} {flown} with it beside {others}, it has {left}"
+    opens, closes = costs.problem.tasks[task].opens, costs.problem.tasks[task].closes
+    return f"no vehicle has time in its window from {opens:g} to {closes:g} s beside its other tasks"
+
+
+def _too_late(costs: Costs, task: int) -> str:
+    """Return why no vehicle begins a task in its window: it is too far away, or waiting circles are too long."""
+    opens, closes = costs.problem.tasks[task].opens, costs.problem.tasks[task].closes
+    open_ended = replace(costs.problem.tasks[task], opens=0.0, closes=inf)
+    any_time = Costs(replace(costs.problem, tasks=(open_ended,)), transits=costs.transits)
+    x, y, _ = open_ended.shape.entry
+    early = [who.ready + hypot(x - who.pose[0], y - who.pose[1]) / who.speed for who in costs.problem.vehicles]
+    for k in np.argsort(early, kind="stable").tolist()[:TRIES]:
+        who = costs.problem.vehicles[k]
+        with suppress(InfeasibleError):
+            arrival = next(leg.begins for leg in alone(any_time, k, 0)[0].legs if leg.kind == "coverage")
+            if arrival <= closes:
+                circle = costs.transits.circle(who, who.home).flown / who.speed
+                window = f"too early for its window from {opens:g} to {closes:g} s"
+                waits = f"and it can only wait in circles of {circle:.0f} s"
+                return f"{who.name} is there at {arrival:.0f} s, {window}, {waits}"
+    return f"no vehicle can be there before its window closes at {closes:g} s"
