@@ -29,11 +29,11 @@ from paddock.errors import MissingFeatureError
 from paddock.mavlink.messages import EVERY, GROUP_OF, KNOWN, UNGROUPED
 from paddock.mavlink.packets import mav
 from paddock.planning.solver.methods import find_method, method_names
-from paddock.radio.budget import LinkBudget
-from paddock.radio.links import Links
-from paddock.radio.network import Network
+from paddock.radio.links.budget import LinkBudget
+from paddock.radio.links.survey import CoverageGrid, HeardLevels, Spectrum
+from paddock.radio.links.table import Links
+from paddock.radio.packets.network import Network
 from paddock.radio.settings import SETTINGS
-from paddock.radio.survey import CoverageGrid, HeardLevels, Spectrum
 from paddock.radio.views import (
     CommandTraffic,
     JammerView,

@@ -18,7 +18,7 @@ import paddock
 from paddock.errors import PaddockError
 from paddock.mavlink.packets import mav
 from paddock.mavlink.radio_path import PacketQueue, RadioPacket, RadioPath
-from paddock.radio.datalink import LinkQuality
+from paddock.radio.packets.datalink import LinkQuality
 from paddock.record import Recorder, verify
 from paddock.scenario import ScenarioError, load_scenario
 from paddock.scenario.via import MavlinkViaSection

@@ -17,8 +17,8 @@ from typing import Any
 from paddock.compute.philox import uniforms
 from paddock.errors import PaddockError
 from paddock.mavlink.link import DATAGRAM, MAX_DATAGRAMS, Address, MavlinkLink, MavlinkPeer, Sender, bind
-from paddock.radio.datalink import DOWN_PURPOSE, UP_PURPOSE, Route
-from paddock.radio.propagation import LIGHT
+from paddock.radio.packets.datalink import DOWN_PURPOSE, UP_PURPOSE, Route
+from paddock.radio.physics.propagation import LIGHT
 from paddock.scenario.via import MavlinkViaSection
 from paddock.world.archive import typed
 

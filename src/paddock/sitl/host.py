@@ -18,7 +18,7 @@ from paddock.compute.philox import signed
 from paddock.engine.actions import PlaceAction
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
-from paddock.radio.datalink import Route
+from paddock.radio.packets.datalink import Route
 from paddock.scenario.sitl import LOCAL, WORLD, mavlink_via
 from paddock.scenario.via import MavlinkViaSection, station_of
 from paddock.sitl.adapters.world import WorldAdapter
