@@ -1,14 +1,12 @@
 """A remote simulation, with the verbs of a local one; and the same verbs as coroutines, for asyncio."""
 
 import asyncio
-import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import partial
 from inspect import isawaitable
-from types import MappingProxyType
 from typing import Any, Self, TypeVar, overload
 
 from paddock.client.channel import Call, Callbacks
@@ -21,8 +19,6 @@ from paddock.wire.messages.requests import Direct
 from paddock.world.snapshot import Snapshot
 
 T = TypeVar("T")
-KEEPING = ("command", "command_many", "mark", "unmark", "show_markers")
-"""Operations that do not change the state of this tick."""
 AsyncHandler = (
     Callable[[RemoteControlRequest], Commands | None] | Callable[[RemoteControlRequest], Awaitable[Commands | None]]
 )
@@ -165,9 +161,6 @@ class RemoteSimulation(RemoteVerbs):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _part(self, name: str) -> Any:
-        return RemoteMission(self) if name == "mission" else super()._part(name)  # the server refuses if it has none
-
     def _value(self, ask: Callable[[], Any]) -> Any:
         return ask()
 
@@ -185,7 +178,7 @@ class RemoteSimulation(RemoteVerbs):
         """Send a request and wait for the reply; `keep`: the cached state stays valid."""
         if self._closed:
             raise PaddockError("the connection is closed")
-        if not (keep or (isinstance(request.body, Direct) and request.body.operation in KEEPING)):
+        if not (keep or request.keeps_state):
             self.controls.forget()
         future = self.session.ask(request, wake=False)
         self._finish(future, attend=request.patient)
@@ -218,16 +211,9 @@ class AsyncRemoteClock(ClockVerbs):
 class AsyncRemoteMission(MissionVerbs):
     """`sim.mission`; `await sim.mission.view()` is None without a mission."""
 
-    def __call__(self) -> Any:
-        """Old spelling of `view`."""
-        warnings.warn("sim.mission() is deprecated: use sim.mission.view()", DeprecationWarning, stacklevel=2)
-        return self.view()
-
 
 class AsyncRemoteSimulation(RemoteVerbs):
     """Handlers and callbacks run in the event loop and may be coroutines. `step` raises a handler's error."""
-
-    _RENAMED = MappingProxyType({**RemoteVerbs._RENAMED, "set_pace": "clock.set_pace"})
 
     def __init__(self, url: str, token: str | None, name: str | None, timeout: float) -> None:
         """Start connecting; call `paddock.connect_async` instead."""
