@@ -58,8 +58,8 @@ headings (rad) with which it leaves the circle and arrives. Without a circle (Na
 way. Metres of NaN mean that the straight way is free, infinite ones that there is none. Then the number of the zones
 that it avoids (`Detours.sets`); here 1 with the clearance, 0 without, as an end lies within it. Then, for ways that end
 under or over a zone: the number of the zones outside of which it changes height (negative: at its end; NaN: anywhere),
-and the metres on which it cannot, where it turns around others. Last, the metres flown and the heading of arrival of the
-path, where it was measured (else NaN)."""
+and the metres on which it cannot, where it turns around others. Last, the metres flown and the heading of arrival
+of the path, where it was measured (else NaN)."""
 NO_TURN = 1.5 * pi  # rad: a turn beyond this is one that another heading of the start has made unnecessary
 ASIDE = 2.0  # turn radii beside the straight way within which a zone may be in the way of a turn
 
