@@ -141,9 +141,9 @@ def test_verbs_are_checked() -> None:
         sim.mission.damage("uaw[0]")
     with pytest.raises(PaddockError, match="unknown verb"):
         sim.mission.apply("explode")
-    with pytest.raises(PaddockError, match=r"^move_task: 'x' is missing: a number from -1000000 to 1000000$"):
+    with pytest.raises(PaddockError, match=r"^move_task: missing key 'x' in move_task$"):
         sim.mission.apply("move_task", task="task_0")
-    with pytest.raises(InvalidValueError, match=r"^move_task: 'x' must be a number from -1000000 to 1000000, got"):
+    with pytest.raises(InvalidValueError, match=r"^move_task\.x: must be"):
         sim.mission.move_task("task_0", 1e7, 0.0)
     with pytest.raises(InvalidValueError, match=r"^add_task\.point\.at: must be \[x, y\]"):
         sim.mission.apply("add_task", name="later", point={"at": 1}, at_tick=5)

@@ -78,29 +78,3 @@ def test_undefined_numbers_are_none() -> None:
     mission.start()
     plain = measure(mission).to_dict()
     assert plain["tasks"][0]["completed"] is None and plain["agents"] == [] and plain["makespan"] == 0.0
-
-
-def test_old_spellings_warn() -> None:
-    """Names of earlier versions still work."""
-
-    import paddock.planning
-    from paddock.planning.mission.state import LogEntry, MissionView
-
-    with pytest.warns(DeprecationWarning, match="use Vehicle"):
-        assert paddock.planning.Agent is paddock.planning.Vehicle
-    with pytest.warns(DeprecationWarning, match=r"use \.vehicle"):
-        assert LogEntry(0.0, "state", "uav").agent == "uav"
-    with pytest.warns(DeprecationWarning, match=r"use \.vehicles"):
-        assert MissionView(0.0, (), (), (), True, {}, ()).members == ()
-    with pytest.warns(DeprecationWarning, match=r"use \.vehicles"):
-        assert paddock.planning.Problem((), ()).agents == ()
-    shares: list[float] = []
-    with pytest.warns(DeprecationWarning, match=r"use solve\(progress="):
-        paddock.planning.solve(paddock.planning.Problem((), ()), "greedy", tell=shares.append)
-    empty = {
-        "vehicles": [{"name": "uav", "model": "quad"}],
-        "mission": {"tasks": [{"name": "a", "point": {"at": [9, 9]}}]},
-    }
-    with pytest.warns(DeprecationWarning, match=r"use plan\(progress="):
-        paddock.planning.plan(empty, "greedy", tell=shares.append)
-    assert shares == [1.0]  # an empty problem has no progress

@@ -14,7 +14,7 @@ from paddock.client.control import Commands, Controls, Handler, RemoteClaim, Rem
 from paddock.client.session import ClientRequest, claim_request, operation_request
 from paddock.client.verbs import SNAPSHOT, SNAPSHOT_WITH_ROSTER, ClockVerbs, MissionVerbs, RemoteRace, RemoteVerbs
 from paddock.errors import PaddockError
-from paddock.planning.mission.state import VIEW_NAMES, MissionView
+from paddock.planning.mission.state import MissionView
 from paddock.wire.messages.requests import Direct
 from paddock.world.snapshot import Snapshot
 
@@ -62,7 +62,7 @@ class RemoteMission(MissionVerbs):
     """`sim.mission`: the fields of a MissionView, each read on access, and verbs that change the mission."""
 
     def __getattr__(self, name: str) -> Any:
-        if name not in VIEW_NAMES:
+        if name not in MissionView._fields:
             raise AttributeError(f"a mission has no attribute {name!r}; fields: {', '.join(MissionView._fields)}")
         return getattr(self.view(), name)
 

@@ -6,7 +6,7 @@ Everything that changes a run from outside is an action: mailbox, log and record
 import heapq
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -91,6 +91,13 @@ class MissionAction(Action, saved_as="mission"):
 
     verb: str
     arguments: Mapping[str, Any]
+    section: Any = field(default=None, init=False, repr=False, compare=False)  # validated arguments; None: unchecked
+
+    def validated(self, arguments: Mapping[str, Any], section: Any) -> "MissionAction":
+        """Return the action with plain arguments and the section into which they were validated; it is not saved."""
+        action = MissionAction(self.verb, arguments)
+        object.__setattr__(action, "section", section)
+        return action
 
 
 @dataclass(frozen=True)
@@ -132,7 +139,7 @@ class Posted:
             "sequence": self.sequence,
             "source": self.source,
             "kind": self.action.saved_as,
-            "action": {name: _plain(value) for name, value in vars(self.action).items()},
+            "action": {f.name: _plain(getattr(self.action, f.name)) for f in fields(self.action) if f.init},  # type: ignore[arg-type]
         }
 
     @staticmethod

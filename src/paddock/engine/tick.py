@@ -228,12 +228,15 @@ class MissionStage:
         self.mission.run(tick, tick % self.spread_period == 0)
 
     def checked(self, action: MissionAction) -> MissionAction:
-        """Return the action in plain values; PaddockError if the mission does not accept it."""
-        return self._present(action).checked(action)
+        """Return the action with validated arguments; PaddockError if the mission does not accept it."""
+        from paddock.engine.mission.run import checked  # planning is imported for a mission only
+
+        self._present(action)
+        return checked(action)
 
     def apply(self, action: MissionAction, prepared: PreparedSpawn | None = None) -> None:
         """Apply a change, with vehicles that may be `prepared`; the mission reacts when the stage runs next."""
-        self._present(action).carry_out(action, prepared)
+        self._present(action).apply(action, prepared)
 
     def _present(self, action: MissionAction) -> MissionRun:
         if self.mission is None:
@@ -378,7 +381,6 @@ class GuardStage:
     on_nan: str
     failure: str = ""  # why the run has ended
     discarded: int = 0  # vehicles removed since the last reset
-    enabled: bool = True  # off for a recording of a version without this stage
     name = "guard"
 
     def due(self, tick: int) -> int:
@@ -392,7 +394,7 @@ class GuardStage:
             raise HaltedError
         # names and ids first: a removal moves the rows of others
         named = [(at, p.fleet.name, p.fleet.vehicle_name(a.row), p.fleet.ids[a.row], a) for at, p, a in alarms]
-        for (at, fleet), group in groupby(named if self.enabled else (), key=lambda one: one[:2]):
+        for (at, fleet), group in groupby(named, key=lambda one: one[:2]):
             self._handle(at, fleet, [one[2:] for one in group])
 
     def _handle(self, at: int, fleet: str, alarms: list[tuple[str, int, Alarm]]) -> None:

@@ -28,6 +28,9 @@ Put = Callable[[Any], object]  # receives the next bytes-like piece of the body
 
 MAGIC = b"PADDOCK\0"
 VERSION = 1
+STATE_FORMAT = "2"
+"""Version of what a saved or hashed state contains: hashes of another one differ for equal runs. Recordings name it;
+those without it are of format 1."""
 MAX_DEPTH = 64  # levels of nesting; a tree that contains itself exceeds it
 
 BLOCK = 1 << 16  # bytes of a non-contiguous array copied at a time, so that the copy stays in the cache
@@ -185,14 +188,15 @@ def _emit_tree(tree: Tree, put: Put) -> None:
     _emit_dict(tree, put, ())
 
 
-def _emit(value: Any, put: Put, path: tuple[str, ...]) -> None:
+def emit(value: Any, put: Put, path: tuple[str, ...] = ()) -> None:
+    """Pass the bytes of a value to `put`, piece by piece."""
     if isinstance(value, np.ndarray):
         code = f"{value.dtype.kind}{value.dtype.itemsize}"
         if code not in DTYPES or type(value) is not np.ndarray:
             raise _refused(path, f"{type(value).__name__} of {value.dtype}; valid: plain arrays of numbers")
         array = value.astype(value.dtype.newbyteorder("<"), copy=False)
         put(struct.pack(f"<cBB{array.ndim}Q", b"a", DTYPES.index(code), array.ndim, *array.shape))
-        for block in _blocks(array) if array.size else ():
+        for block in blocks(array) if array.size else ():
             put(block.reshape(-1).view(np.uint8).data)
     elif isinstance(value, dict):
         _emit_dict(value, put, path)
@@ -200,7 +204,7 @@ def _emit(value: Any, put: Put, path: tuple[str, ...]) -> None:
         _check_depth(path)
         put(b"l" + _U32.pack(len(value)))
         for index, item in enumerate(value):
-            _emit(item, put, (*path, str(index)))
+            emit(item, put, (*path, str(index)))
     else:
         put(_scalar(value, path))
 
@@ -213,7 +217,7 @@ def _emit_dict(tree: Tree, put: Put, path: tuple[str, ...]) -> None:
     put(b"d" + _U32.pack(len(tree)))
     for key in sorted(tree):
         put(_text(key, path))
-        _emit(tree[key], put, (*path, key))
+        emit(tree[key], put, (*path, key))
 
 
 def _check_depth(path: tuple[str, ...]) -> None:
@@ -221,14 +225,14 @@ def _check_depth(path: tuple[str, ...]) -> None:
         raise _refused(path[:3], f"more than {MAX_DEPTH} levels deep")
 
 
-def _blocks(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
+def blocks(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
     """Yield the array in C order as contiguous pieces: itself, its contiguous rows, or small copies."""
     if array.flags.c_contiguous or array.nbytes <= BLOCK:
         yield np.ascontiguousarray(array)
         return
     step = BLOCK * len(array) // array.nbytes
     for start in range(0, len(array), max(step, 1)):
-        yield from _blocks(array[start : start + step] if step > 1 else array[start])
+        yield from blocks(array[start : start + step] if step > 1 else array[start])
 
 
 def _scalar(value: Any, path: tuple[str, ...]) -> bytes:

@@ -107,7 +107,6 @@ class DynamicsExecution:
         self.tracks: dict[str, FleetTracks] = {}
         kept, planned = mission.setup.separation, mission.setup.problem.separation is not None
         self.spacing = None if kept is None else Spacing(kept, world.heights, planned)
-        self.as_before = kept is not None and not planned  # as recordings of earlier versions were flown
         self.travelled = np.zeros(0)
         self.here = np.zeros((0, 4))  # the last known pose of each vehicle
         self.believed = np.zeros((0, 4))  # the same, with the position that the vehicle believes in
@@ -248,7 +247,7 @@ class DynamicsExecution:
             return none, circle, lost, spec.speed
         loop = self.mission.loiter_path(vehicle) if spec.moves == "aircraft" else none
         path = vehicle.route.path if vehicle.route.legs else none
-        if loop.segments and not path.segments and not self.as_before:  # from within its circle it would not find it
+        if loop.segments and not path.segments:  # from within its circle it would not find it
             with suppress(InfeasibleError):
                 home = home_of(self.mission, spec)
                 path = Transits(self.mission.problem).path(spec, (x, y, home[2], heading), home)

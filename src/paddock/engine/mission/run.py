@@ -5,6 +5,7 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
+from pydantic import Field
 
 from paddock.engine.actions import MissionAction
 from paddock.engine.behaviours import PlannedRoute, PoseBlocks
@@ -24,12 +25,11 @@ from paddock.planning.mission.state import MissionView, TaskView, VehicleView, Z
 from paddock.planning.solver.problem import Problem
 from paddock.planning.solver.routes import Plan
 from paddock.scenario import Scenario, ScenarioError, VehicleEntry
-from paddock.scenario.base import Section
+from paddock.scenario.base import Section, Text, Whole
 from paddock.scenario.marked_yaml import plain
 from paddock.scenario.problems import Marks, dotted, validated
-from paddock.scenario.tasks import NoFlyZone, TaskEntry
+from paddock.scenario.tasks import Height, NoFlyZone, TaskEntry
 from paddock.scenario.via import station_of
-from paddock.wire.operations import OPERATIONS
 from paddock.world.archive import typed
 from paddock.world.fleet import Ints
 from paddock.world.world import World
@@ -157,19 +157,14 @@ class MissionRun:
         self.execution.run(time, fresh)
         self._report(tick)
 
-    @staticmethod
-    def checked(action: MissionAction) -> MissionAction:
-        """Return the action in plain values if its verb and arguments are valid."""
-        return MissionAction(action.verb, _read(action)[0])
-
-    def carry_out(self, action: MissionAction, prepared: PreparedSpawn | None = None) -> None:
+    def apply(self, action: MissionAction, prepared: PreparedSpawn | None = None) -> None:
         """Apply an action, with vehicles that may be `prepared`; the mission reacts to it at its next update."""
-        given = _read(action)[1]
+        section = checked(action).section
         self.begin()
         if prepared is not None:
-            add_vehicle(self, given, prepared)
+            add_vehicle(self, section, prepared)
         else:
-            VERBS[action.verb].carry_out(self, given)
+            VERBS[action.verb].apply(self, section)
 
     def vehicle_name(self, vehicle: str | int) -> str:
         """Return the name of a vehicle that is given by name or id."""
@@ -224,14 +219,14 @@ class MissionRun:
 
     def routes_ahead(self) -> list[RouteAhead]:
         """Return the remaining routes of the vehicles; their points are computed on demand, by any thread."""
-        found, vehicles = list[RouteAhead](), self.mission.flown.list
+        routes, vehicles = list[RouteAhead](), self.mission.flown.list
         for group in self.participants.vehicles()[0]:
             fleet = group.program.fleet
             for row, index in zip(group.rows.tolist(), group.indices.tolist(), strict=True):
                 vehicle = vehicles[index]
                 if vehicle.current is not None:
-                    found.append(RouteAhead(fleet.name, fleet.ids[[row]], vehicle.route.path, float(vehicle.progress)))
-        return found
+                    routes.append(RouteAhead(fleet.name, fleet.ids[[row]], vehicle.route.path, float(vehicle.progress)))
+        return routes
 
     def damaged(self) -> list[tuple[str, Ints]]:
         """Return the rows of damaged vehicles, fleet by fleet."""
@@ -239,7 +234,7 @@ class MissionRun:
         if not len(numbers):
             return []
         groups = self.participants.vehicles()[0]
-        return [(one.program.fleet.name, one.rows[np.isin(one.indices, numbers)]) for one in groups]
+        return [(group.program.fleet.name, group.rows[np.isin(group.indices, numbers)]) for group in groups]
 
     def enlist(self, entry: VehicleEntry, prepared: PreparedSpawn | None = None) -> None:
         """Add a fleet of vehicles, which may be `prepared`, to the world."""
@@ -295,39 +290,43 @@ def negotiated_plan(scenario: Scenario) -> Plan:
         return run.mission.plan
 
 
+class TaskMove(Section):
+    """A task and its new place."""
+
+    task: Text = Field(description="Name of the task.")
+    x: Height = Field(description="East, in m.")
+    y: Height = Field(description="North, in m.")
+
+
+class TaskChoice(Section):
+    """A task of the mission."""
+
+    task: Text = Field(description="Name of the task.")
+
+
+class ZoneChoice(Section):
+    """A no-fly zone of the mission."""
+
+    zone: Text = Field(description="Name of the zone.")
+
+
+class VehicleChoice(Section):
+    """A vehicle of the mission."""
+
+    vehicle: Text | Whole = Field(description="Name or id of the vehicle.")
+
+
 class Verb(NamedTuple):
-    """A verb of a mission, carried out with its validated arguments."""
+    """A verb of a mission: the section that validates its arguments, and how they are applied."""
 
-    carry_out: Callable[[MissionRun, Any], None]
-    section: type[Section] | None = None  # its arguments, as in a scenario; None: the table of operations has them
-    what: str = ""  # the section's name in a scenario
-
-
-def _read(action: MissionAction) -> tuple[dict[str, Any], Any]:
-    """Return the arguments in plain values, and validated; of several errors the first is reported."""
-    if action.verb not in VERBS:
-        raise unknown_name("verb of a mission", action.verb, VERBS)
-    verb, given = VERBS[action.verb], action.arguments
-    if verb.section is None:
-        values = OPERATIONS[action.verb].checked({ARGUMENTS.get(name, name): value for name, value in given.items()})
-        return plain(given, (action.verb,)), values
-    takes = verb.section.model_fields
-    for name in given:
-        if name not in takes:
-            raise unknown_name(f"field of a {verb.what}", name, takes)
-    try:
-        arguments = plain(given, (action.verb,))
-        section = validated(verb.section, arguments, Marks(), (action.verb,))
-    except ScenarioError as error:
-        raise InvalidValueError(error.problems[0]) from None
-    if not getattr(section, "name", "x"):
-        raise InvalidValueError(f"{action.verb}: give it a name")
-    return arguments, section
+    section: type[Section]
+    noun: str  # what the section describes
+    apply: Callable[[MissionRun, Any], None]
 
 
-def _add_task(run: MissionRun, section: TaskEntry) -> None:
+def _add_task(run: MissionRun, entry: TaskEntry) -> None:
     assert run.scenario.mission is not None
-    task = task_of(section, run.scenario.mission)
+    task = task_of(entry, run.scenario.mission)
     refuse_tight(task, [vehicle.spec for vehicle in run.mission.vehicles])
     run.mission.add_task(task)
 
@@ -335,14 +334,14 @@ def _add_task(run: MissionRun, section: TaskEntry) -> None:
 def add_vehicle(run: MissionRun, entry: VehicleEntry, prepared: PreparedSpawn | None = None) -> None:
     """Add vehicles, which may be `prepared`, to the world and the mission now."""
 
-    def place(*path: str | int) -> str:
+    def location(*path: str | int) -> str:
         return dotted(("add_vehicle", *path))
 
-    refuse_driven(entry, place)
+    refuse_driven(entry, location)
     if entry.name in run.fleets.programs:
         raise InvalidValueError(f"there is a vehicle {entry.name!r} already; give it another name")
     if prepared is None:
-        build_program(run.world, run.scenario, entry, place)  # raises, with the location, if it cannot be built
+        build_program(run.world, run.scenario, entry, location)  # raises, with the location, if it cannot be built
     assert run.scenario.mission is not None
     specs = vehicles_of(run.scenario, run.scenario.mission, entry)
     for spec in specs:
@@ -354,15 +353,33 @@ def add_vehicle(run: MissionRun, entry: VehicleEntry, prepared: PreparedSpawn | 
         run.mission.add_vehicle(spec)
 
 
-ARGUMENTS = {"task": "name", "zone": "name"}
-"""Arguments of actions that the table of operations names differently."""
 VERBS: dict[str, Verb] = {
-    "add_task": Verb(_add_task, TaskEntry, "task"),
-    "add_zone": Verb(lambda run, zone: run.mission.add_zone(zone_of(zone)), NoFlyZone, "zone"),
-    "remove_zone": Verb(lambda run, given: run.mission.remove_zone(**given)),
-    "add_vehicle": Verb(add_vehicle, VehicleEntry, "vehicle"),
-    "damage": Verb(lambda run, given: run.mission.damage(run.vehicle_name(given["vehicle"]))),
-    "move_task": Verb(lambda run, given: run.mission.move_task(**given)),
-    "remove_task": Verb(lambda run, given: run.mission.remove_task(**given)),
+    "add_task": Verb(TaskEntry, "task", _add_task),
+    "move_task": Verb(TaskMove, "move", lambda run, move: run.mission.move_task(move.task, move.x, move.y)),
+    "remove_task": Verb(TaskChoice, "task", lambda run, choice: run.mission.remove_task(choice.task)),
+    "add_zone": Verb(NoFlyZone, "zone", lambda run, zone: run.mission.add_zone(zone_of(zone))),
+    "remove_zone": Verb(ZoneChoice, "zone", lambda run, choice: run.mission.remove_zone(choice.zone)),
+    "add_vehicle": Verb(VehicleEntry, "vehicle", add_vehicle),
+    "damage": Verb(VehicleChoice, "vehicle", lambda run, choice: run.mission.damage(run.vehicle_name(choice.vehicle))),
 }
 """By name."""
+
+
+def checked(action: MissionAction) -> MissionAction:
+    """Return the action with its arguments validated, once; of several errors raise the first."""
+    if action.section is not None:
+        return action
+    if action.verb not in VERBS:
+        raise unknown_name("verb of a mission", action.verb, VERBS)
+    verb, location = VERBS[action.verb], (action.verb,)
+    for name in action.arguments:
+        if name not in verb.section.model_fields:
+            raise unknown_name(f"field of a {verb.noun}", name, verb.section.model_fields)
+    try:
+        arguments = plain(action.arguments, location)
+        section = validated(verb.section, arguments, Marks(), location)
+    except ScenarioError as error:
+        raise InvalidValueError(error.problems[0]) from None
+    if not getattr(section, "name", "x"):
+        raise InvalidValueError(f"{action.verb}: give it a name")
+    return action.validated(arguments, section)

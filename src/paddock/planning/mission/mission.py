@@ -190,31 +190,31 @@ class Mission(MissionData):
         self._check_new("zone", zone.name, [known.name for known in self.zones if known.name not in gone])
         self.queue.append(Happening(self.time, zone=zone))
 
-    def remove_zone(self, name: str) -> None:
+    def remove_zone(self, zone: str) -> None:
         """Open a no-fly zone again."""
         gone = self._removed()
-        known = {zone.name for zone in self.zones if zone.name not in gone} | {*self._announced("zone")}
-        if name not in known:
-            raise unknown_name("zone", name, known)
-        self.queue.append(Happening(self.time, remove_zone=name))
+        known = {other.name for other in self.zones if other.name not in gone} | {*self._announced("zone")}
+        if zone not in known:
+            raise unknown_name("zone", zone, known)
+        self.queue.append(Happening(self.time, remove_zone=zone))
 
-    def damage(self, name: str) -> None:
+    def damage(self, vehicle: str) -> None:
         """Disable a vehicle permanently."""
         known = {*self.fleet.row, *self._announced("vehicle")}
-        if name not in known:
-            raise unknown_name("vehicle", name, known)
-        self.queue.append(Happening(self.time, damage=name))
+        if vehicle not in known:
+            raise unknown_name("vehicle", vehicle, known)
+        self.queue.append(Happening(self.time, damage=vehicle))
 
-    def move_task(self, name: str, x: float, y: float) -> None:
-        """Move a task (m)."""
-        self._check_unfinished(name)
-        moved(self.task(name), x, y)  # raises if it cannot be moved
-        self.queue.append(MoveTask(name, float(x), float(y)))
+    def move_task(self, task: str, x: float, y: float) -> None:
+        """Move a task to x, y (m)."""
+        self._check_unfinished(task)
+        moved(self.task(task), x, y)  # raises if it cannot be moved
+        self.queue.append(MoveTask(task, float(x), float(y)))
 
-    def remove_task(self, name: str) -> None:
+    def remove_task(self, task: str) -> None:
         """Remove a task."""
-        self._check_unfinished(name)
-        self.queue.append(RemoveTask(name))
+        self._check_unfinished(task)
+        self.queue.append(RemoveTask(task))
 
     def save(self) -> dict[str, Any]:
         """Return the state, as plain values and arrays."""

@@ -1,0 +1,355 @@
+"""Save, load, hash and re-sort the parts of a run's state (`parts.py` declares them), all parts alike.
+
+`save` returns a tree for `archive.pack`; its arrays are views: pack or copy them before the next tick. `load` fills a
+fresh part with such a tree of unknown origin. It refuses what is not of the declared type, shape and limits, and names
+the path: `fleets.scouts.state[3, 5] (vx): nan is out of its limits`. Then it calls `check(state)` of every part that
+has one; `state` is the root of the tree, or what the caller passes. So a failed load changes nothing that is in use:
+load into a fresh part, then replace the present one.
+
+`append`, `keep` and `take` change the rows of an axis in the part that owns it and in its children; what refers to the
+rows is renumbered. Saved states and hashes have rows in the order of the field declared as `key`.
+"""
+
+import struct
+from collections.abc import Iterator, Mapping
+from copy import copy
+from typing import Any, TypeVar, cast
+
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
+
+from paddock.errors import InvalidValueError, printable
+from paddock.world.archive import Tree, blocks, emit
+from paddock.world.columns import columns_of
+from paddock.world.parts import ArrayLeaf, BlobLeaf, Bounds, ChildLeaf, Part, Slot, TablesLeaf, refusing
+
+P = TypeVar("P")
+Rows = NDArray[np.int64]
+Owners = Mapping[str, tuple[Part, str]]
+
+HASHED, SETTLED, SAVED, EVERYWHERE = "hashed", "settled", "saved", "everywhere"
+"""Scopes: hashed: equal in equal runs; settled: equal in a replay, too, which has no autopilots and queues its actions
+from the start; saved; everywhere: all leaves."""
+
+
+def slots(root: Part, scope: str = SAVED, path: str = "", owners: Owners | None = None) -> Iterator[Slot]:
+    """Yield the leaves of a tree of parts that belong to a scope, in a fixed order."""
+    owners = owners_in(root, owners or {})
+    for name, leaf in root.leaves.items():
+        if not getattr(leaf, scope):
+            continue
+        here = f"{path}.{name}" if path else name
+        if isinstance(leaf, ChildLeaf):
+            found = getattr(root, name)
+            inside = found if leaf.many else {} if found is None else {"": found}
+            for key in sorted(inside):
+                yield from slots(inside[key], scope, f"{here}.{key}" if key else here, owners)
+        elif isinstance(leaf, TablesLeaf):
+            for key, spec in sorted(root.specs.get(name, {}).items()):
+                yield Slot(root, name, spec, f"{here}.{key}", owners, key)
+        else:
+            yield Slot(root, name, leaf, here, owners)
+
+
+def owners_in(part: Part, owners: Owners) -> Owners:
+    """Return the owners of axes, those that this part owns included."""
+    own = {leaf.counts: (part, name) for name, leaf in part.leaves.items() if getattr(leaf, "counts", "")}
+    return {**owners, **own} if own else owners
+
+
+# save -----------------------------------------------------------------------------------------------------------------
+
+
+def save(part: Part, owners: Owners | None = None) -> Tree:
+    """Return the saved leaves of a part as a tree of plain values and arrays, views where that is possible."""
+    owners, tree = owners_in(part, owners or {}), {}
+    for name, leaf in part.leaves.items():
+        if not leaf.saved:
+            continue
+        found = getattr(part, name)
+        if isinstance(leaf, ChildLeaf):
+            if leaf.many:
+                tree[name] = {key: save(each, owners) for key, each in found.items()}
+            elif found is not None:
+                tree[name] = save(found, owners)
+        elif isinstance(leaf, TablesLeaf):
+            specs = part.specs.get(name, {})
+            tree[name] = {key: saved_value(Slot(part, name, specs[key], "", owners, key)) for key in specs}
+        else:
+            tree[name] = saved_value(Slot(part, name, leaf, "", owners))
+    return tree
+
+
+def saved_value(slot: Slot) -> Any:
+    """Return the value of a leaf as it is saved and hashed: rows in use, in the order of their keys."""
+    leaf, found = slot.leaf, slot.get()
+    if not isinstance(leaf, ArrayLeaf):
+        if isinstance(leaf, BlobLeaf) and leaf.axes and (order := order_of(slot.owners, str(leaf.axes[0]))) is not None:
+            found = [found[row] for row in order.tolist()]
+        return leaf.write(found)
+    for k, axis in enumerate(leaf.axes):
+        if axis not in slot.owners:
+            continue
+        order, (owner, name) = order_of(slot.owners, str(axis)), slot.owners[str(axis)]
+        if order is not None:
+            found = np.take(found, order, axis=k)
+        elif found.shape[k] != (n := getattr(owner, name)):
+            found = found[(*[slice(None)] * k, slice(n))]
+    for axis in referred(leaf):
+        if (order := order_of(slot.owners, axis)) is not None:
+            found = renumber(found, leaf, axis, order)
+    return found if leaf.ring is None else _unrolled(found, slot)
+
+
+def referred(leaf: Any) -> list[str]:
+    """Return the axes to whose rows the values of an array refer."""
+    if not isinstance(leaf, ArrayLeaf):
+        return []
+    of_columns = () if leaf.columns is None else (column.refers for column in columns_of(leaf.columns))
+    return [axis for axis in dict.fromkeys((leaf.refers, *of_columns)) if axis]
+
+
+def renumber(values: NDArray[Any], leaf: ArrayLeaf, axis: str, rows: Rows) -> NDArray[Any]:
+    """Return an array in which references to an axis are those after only these of its rows are kept."""
+    if leaf.refers == axis:
+        return renumbered(values, rows)
+    made = values.copy()
+    ahead: tuple[Any, ...] = (slice(None),) * leaf.along
+    for k, column in enumerate(columns_of(cast(type, leaf.columns))):
+        if column.refers == axis:
+            made[(*ahead, k)] = renumbered(values[(*ahead, k)], rows)
+    return made
+
+
+def order_of(owners: Owners, axis: str) -> Rows | None:
+    """Return the rows of an axis in the order of their keys; None if they are in order."""
+    owner, name = owners.get(axis, (None, ""))
+    n = 0 if owner is None else getattr(owner, name)
+    if n < 2:
+        return None
+    for key, leaf in owner.leaves.items():
+        if isinstance(leaf, ArrayLeaf) and leaf.key and leaf.axes == (axis,):
+            return _ascending(getattr(owner, key)[:n])
+        if isinstance(leaf, TablesLeaf):
+            for table, spec in owner.specs.get(key, {}).items():
+                if spec.key and spec.axes == (axis,):
+                    return _ascending(getattr(owner, key)[table][:n])
+    return None
+
+
+def _ascending(keys: NDArray[Any]) -> Rows | None:
+    return None if (keys[1:] >= keys[:-1]).all() else np.argsort(keys, kind="stable")
+
+
+def renumbered(refers: NDArray[Any], rows: Rows) -> NDArray[Any]:
+    """Return references to rows after only these rows are kept, in this order; -1 to one that is gone."""
+    size = max(int(rows.max(initial=-1)), int(refers.max(initial=-1))) + 1
+    new = np.full(size, -1, refers.dtype)
+    new[rows] = np.arange(len(rows))
+    return np.where(refers >= 0, new[np.maximum(refers, 0)], refers) if size else refers
+
+
+def _unrolled(ring: NDArray[Any], slot: Slot) -> NDArray[Any]:
+    """Return the entries of a ring: of each row in order from its head, one row after the other."""
+    head, count = (
+        saved_value(slot._replace(name=name, leaf=slot.part.leaves[name], table=""))
+        for name in cast(Any, slot.leaf).ring
+    )
+    row = np.repeat(np.arange(len(count)), count)
+    nth = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
+    return cast(NDArray[Any], ring[row, (head[row] + nth) % max(ring.shape[1], 1)])
+
+
+# hash -----------------------------------------------------------------------------------------------------------------
+
+
+def digest(root: Part, scope: str = HASHED, version: object = None) -> str:
+    """Return the hex xxh3_128 of the leaves of a scope; independent of spare room and of the order of rows in memory.
+
+    The list of leaves is kept for the next call with the same `version`; it changes when parts or tables are added.
+    """
+    kept = root.__dict__.setdefault("_hashed", {})
+    if version is None or kept.get(scope, (None,))[0] != version:
+        found = [slot for slot in slots(root, scope) if slot.leaf.saved]
+        kept[scope] = version, [(slot, slot.path.encode() + b"\0", _is_sized(slot)) for slot in found]
+    hasher = xxhash.xxh3_128()
+    for slot, prefix, sized in kept[scope][1]:
+        hasher.update(prefix)
+        found = saved_value(slot)
+        if isinstance(found, np.ndarray):
+            if not sized:
+                hasher.update(struct.pack(f"<{found.ndim}Q", *found.shape))
+            for block in blocks(found) if found.size else ():
+                hasher.update(block.reshape(-1).view(np.uint8).data)
+        else:
+            emit(found, hasher.update)
+    return hasher.hexdigest()
+
+
+def _is_sized(slot: Slot) -> bool:
+    """Return whether other leaves and the configuration determine the shape of an array."""
+    known = (*slot.owners, *slot.part.sizes)
+    return all(isinstance(axis, int) or axis in known for axis in slot.leaf.axes)
+
+
+# load -----------------------------------------------------------------------------------------------------------------
+
+
+def load(root: Part, saved: Any, path: str = "", state: Any = None, limited: bool = True) -> None:
+    """Fill a fresh part with a saved tree and check it; InvalidValueError with the path of what is not valid.
+
+    state: what `check` of the parts receives. limited: False for a run that has ended with a value that is not finite.
+    """
+    _load(root, saved, path, {}, Bounds(limited))
+    check(root, path, root if state is None else state)
+
+
+def _load(part: Part, saved: Any, path: str, owners: Owners, bounds: Bounds) -> None:
+    owners = owners_in(part, owners)
+    present = {
+        name for name, leaf in part.leaves.items() if leaf.saved and (not isinstance(leaf, ChildLeaf) or leaf.many)
+    }
+    optional = {name for name, leaf in part.leaves.items() if isinstance(leaf, ChildLeaf) and not leaf.many}
+    present |= {name for name in optional if part.leaves[name].saved and getattr(part, name) is not None}
+    _check_names(saved, present, path)
+    for name, leaf in part.leaves.items():
+        if name not in present:
+            if isinstance(leaf, ArrayLeaf):  # not saved
+                counted = {axis: getattr(*owner) for axis, owner in owners.items()}
+                setattr(part, name, leaf.new({**part.sizes, **counted}))
+            continue
+        here = f"{path}.{name}" if path else name
+        if isinstance(leaf, ChildLeaf):
+            found = getattr(part, name)
+            if leaf.many:
+                _check_names(saved[name], found.keys(), here)
+                for key, each in found.items():
+                    _load(each, saved[name][key], f"{here}.{key}", owners, bounds)
+            else:
+                _load(found, saved[name], here, owners, bounds)
+        elif isinstance(leaf, TablesLeaf):
+            specs = part.specs.get(name, {})
+            _check_names(saved[name], specs.keys(), here)
+            for key, spec in specs.items():
+                slot = Slot(part, name, spec, f"{here}.{key}", owners, key)
+                slot.set(spec.read(saved[name][key], slot, bounds))
+        else:
+            slot = Slot(part, name, leaf, here, owners)
+            slot.set(leaf.read(saved[name], slot, bounds))
+
+
+def _check_names(saved: Any, names: Any, path: str) -> None:
+    if not isinstance(saved, dict):
+        raise InvalidValueError(f"{path or 'the state'} is not a mapping")
+    for key in saved:
+        if key not in names:
+            raise InvalidValueError(f"{f'{path}: ' if path else ''}unknown field {printable(repr(key))[:60]}")
+    missing = sorted(set(names) - saved.keys())
+    if missing:
+        raise InvalidValueError(f"{f'{path}: ' if path else ''}the field {missing[0]!r} is missing")
+
+
+def check(part: Part, path: str, state: Any) -> None:
+    """Call `check` of a part and its children; its errors get the path of the part."""
+    for name, leaf in part.leaves.items():
+        found = getattr(part, name)
+        if isinstance(leaf, ChildLeaf) and leaf.saved and found is not None:
+            here = f"{path}.{name}" if path else name
+            for key, each in found.items() if leaf.many else (("", found),):
+                check(each, f"{here}.{key}" if key else here, state)
+    if hasattr(part, "check"):
+        with refusing(path or "the state"):
+            part.check(state)
+
+
+# rows -----------------------------------------------------------------------------------------------------------------
+
+
+def append(owner: Part, axis: str, more: int) -> slice:
+    """Add rows with the declared fill values; return them. Arrays grow to twice their size when they are full."""
+    field = owners_in(owner, {})[axis][1]
+    first = getattr(owner, field)
+    needed = first + more
+    for slot in _over(owner, axis):
+        found = slot.get()
+        if isinstance(slot.leaf, BlobLeaf):
+            found.extend([None] * more)
+            continue
+        leaf = cast(ArrayLeaf, slot.leaf)
+        k = leaf.axes.index(axis)
+        if found.shape[k] < needed:
+            room = max(needed, 2 * found.shape[k])
+            grown = np.zeros((*found.shape[:k], room, *found.shape[k + 1 :]), found.dtype)
+            grown[(*[slice(None)] * k, slice(first))] = found[(*[slice(None)] * k, slice(first))]
+            slot.set(grown)
+            found = grown
+        if found.size:
+            new = (*[slice(None)] * k, slice(first, needed))
+            fill = leaf.filling(slot.part.sizes)
+            found[new] = fill
+    setattr(owner, field, needed)
+    return slice(first, needed)
+
+
+def keep(owner: Part, axis: str, rows: Rows) -> None:
+    """Keep only these rows, in this order: removes the others, or permutes all."""
+    owners = owners_in(owner, {})
+    for slot in _over(owner, axis):
+        found = slot.get()
+        if isinstance(slot.leaf, BlobLeaf):
+            found[:] = [found[row] for row in rows.tolist()]
+            continue
+        k = slot.leaf.axes.index(axis)
+        found[(*[slice(None)] * k, slice(len(rows)))] = np.take(found, rows, axis=k)
+    setattr(owner, owners[axis][1], len(rows))
+    for slot in slots(owner, EVERYWHERE):
+        if axis in referred(slot.leaf):
+            used = saved_rows(slot)
+            used[...] = renumber(used, cast(ArrayLeaf, slot.leaf), axis, rows)
+
+
+def saved_rows(slot: Slot) -> NDArray[Any]:
+    """Return the rows of an array that are in use, in the order in memory, as a view."""
+    ends = (slice(getattr(*slot.owners[str(axis)])) if axis in slot.owners else slice(None) for axis in slot.leaf.axes)
+    return cast(NDArray[Any], slot.get()[tuple(ends)])
+
+
+def take(owner: P, axis: str, rows: Rows) -> P:
+    """Return a copy of a part with these rows only, in this order; the part itself is unchanged."""
+    taken = _copied(owner, axis, rows)
+    whole: Any = owners_in(owner, {})[axis]
+    setattr(taken, whole[1], len(rows))
+    for slot in slots(taken, EVERYWHERE):
+        if axis in referred(slot.leaf):
+            slot.set(renumber(slot.get(), cast(ArrayLeaf, slot.leaf), axis, rows))
+    return cast(P, taken)
+
+
+def _copied(part: Any, axis: str, rows: Rows) -> Any:
+    made = copy(part)
+    made.__dict__.pop("_hashed", None)
+    for name, leaf in part.leaves.items():
+        found = getattr(part, name)
+        if isinstance(leaf, ChildLeaf):
+            if leaf.many:
+                setattr(made, name, {key: _copied(each, axis, rows) for key, each in found.items()})
+            elif found is not None:
+                setattr(made, name, _copied(found, axis, rows))
+        elif isinstance(leaf, TablesLeaf):
+            specs = part.specs.get(name, {})
+            setattr(made, name, {key: _taken(found[key], specs[key].axes, axis, rows) for key in found})
+        elif isinstance(leaf, BlobLeaf) and axis in leaf.axes:
+            setattr(made, name, [found[row] for row in rows.tolist()])
+        else:
+            setattr(made, name, _taken(found, leaf.axes, axis, rows) if isinstance(leaf, ArrayLeaf) else copy(found))
+    return made
+
+
+def _taken(table: NDArray[Any], axes: tuple[str | int, ...], axis: str, rows: Rows) -> NDArray[Any]:
+    return np.take(table, rows, axis=axes.index(axis)) if axis in axes else table.copy()
+
+
+def _over(owner: Part, axis: str) -> list[Slot]:
+    """Return the leaves over an axis, of the part that owns it and its children, saved or not."""
+    return [slot for slot in slots(owner, EVERYWHERE) if axis in slot.leaf.axes]
