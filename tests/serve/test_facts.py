@@ -21,7 +21,7 @@ Answers = list[tuple[str, Any]]
 
 
 class Hub:
-    """A mirror whose simulation answers when the test says so; times in ns are those of the test."""
+    """A mirror whose simulation answers on demand of the test; times in ns are those of the test."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 100

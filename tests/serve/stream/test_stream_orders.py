@@ -33,7 +33,7 @@ def test_overrides_are_applied_and_listed(served: Any) -> None:
     moment = peer.call("override", vehicles=["crew[4]", 3, 4, 4], behaviour=GOTO)
     assert moment == {"tick": 0, "time": 0.0}
     assert peer.call("get_overrides") == {
-        "orders": [{"ids": [[3, 2], [6, 1]], "behaviour": "goto", "options": GOTO["goto"]}]
+        "overrides": [{"ids": [[3, 2], [6, 1]], "behaviour": "goto", "options": GOTO["goto"]}]
     }
     routes = peer.call("get_routes")["routes"]
     patrol = {"fleet": "bus", "ids": [[1, 1]], "behaviour": "patrol", "closed": False}

@@ -183,14 +183,14 @@ class MissionOperations(Protocol):
     @entry("post", rpc="move_task", zmq="Call", client=None, slow=True)
     def move_task(
         self,
-        name: Annotated[a.Text, "the task"],
-        x: Annotated[a.Coordinate, "m east"],
-        y: Annotated[a.Coordinate, "m north"],
+        name: Annotated[a.Text, a.LATER, "the task"],
+        x: Annotated[a.Coordinate, a.LATER, "m east"],
+        y: Annotated[a.Coordinate, a.LATER, "m north"],
     ) -> None:
         """Move a task of the mission."""
 
     @entry("post", rpc="remove_task", zmq="Call", client=None, slow=True)
-    def remove_task(self, name: Annotated[a.Text, "the task"]) -> None:
+    def remove_task(self, name: Annotated[a.Text, a.LATER, "the task"]) -> None:
         """Remove a task from the mission."""
 
     @entry("post", rpc="add_zone", zmq="Call", client=None, slow=True)
@@ -198,7 +198,7 @@ class MissionOperations(Protocol):
         """Add a no-fly zone to the mission."""
 
     @entry("post", rpc="remove_zone", zmq="Call", client=None, slow=True)
-    def remove_zone(self, name: Annotated[a.Text, "the zone"]) -> None:
+    def remove_zone(self, name: Annotated[a.Text, a.LATER, "the zone"]) -> None:
         """Open a no-fly zone of the mission again."""
 
     @entry("post", zmq="Call", client=None, slow=True)
@@ -206,5 +206,5 @@ class MissionOperations(Protocol):
         """Add vehicles of models that are installed or in use to the mission."""
 
     @entry("post", rpc="damage_vehicle", zmq="Call", client="mission.damage", slow=True)
-    def damage(self, vehicle: a.Vehicle) -> None:
+    def damage(self, vehicle: Annotated[a.Vehicle, a.LATER]) -> None:
         """Disable a vehicle of the mission permanently; others take over its tasks."""
