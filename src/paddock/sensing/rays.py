@@ -117,8 +117,8 @@ def choose_near(at: Any, own: int, solids: Any, cells: Any, starts: Any, items: 
         begin, end = starts[columns * rows], items.size
         if j <= j1:
             begin, end = starts[j * columns + i0], starts[j * columns + i1 + 1]
-        for place in range(begin, end):
-            k = items[place]
+        for item in range(begin, end):
+            k = items[item]
             px, py, pz, far = solids[k, 0] - at[0], solids[k, 1] - at[1], solids[k, 2] - at[2], reach + solids[k, 18]
             chosen[count] = k
             count += (px * px + py * py + pz * pz <= far * far) & (solids[k, 19] != own)
@@ -322,16 +322,16 @@ def scan(
     `solids` are tables with their cells, first those that never move; `relief` the tables of uneven ground; `many`
     shares the vehicles among threads.
     """
-    found = np.empty((len(ids), beams.rises.shape[1], beams.directions.shape[1]))
+    ranges = np.empty((len(ids), beams.rises.shape[1], beams.directions.shape[1]))
     (fixed, fixed_near), (bodies, body_near) = solids
     flat = np.nan if relief else ground_z
     run = scan_all if many else scan_all.alone
-    run(pose, ids, *beams, reach, flat, fixed, *fixed_near, bodies, *body_near, found)
+    run(pose, ids, *beams, reach, flat, fixed, *fixed_near, bodies, *body_near, ranges)
     if relief:
         terrain, bumps, rough = relief[:3]
         nothing = np.zeros((1, 9))
         scan_relief(
             *(pose, beams.mount, beams.directions, beams.rises, reach, ground_z),
-            *(terrain, bumps, rough, nothing, relief[6], found),
+            *(terrain, bumps, rough, nothing, relief[6], ranges),
         )
-    return found
+    return ranges
