@@ -17,9 +17,9 @@ from paddock.compute.threads import thread_count
 from paddock.envs.task import SensedView
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.sensing.cone_detection import look_for_cones
-from paddock.sensing.rays import mounted, near_of, scan_vehicle
+from paddock.sensing.rays import mounted, scan_vehicle
 from paddock.sensing.scanner import MANY_BEAMS, beams_of
-from paddock.sensing.sensor import BOX, CONE, NO_SOLIDS, NOWHERE, SOLID, Around, Cones, FleetView
+from paddock.sensing.sensor import CONE, Around, Cones, FleetView
 from paddock.sensing.sensors.cones import Options
 from paddock.sensing.sensors.lidar import Options as LidarOptions
 from paddock.track import Track, generate, load
@@ -27,6 +27,7 @@ from paddock.track.lines import segment_near
 from paddock.track.track import BLUE, YELLOW
 from paddock.vehicles.model import Body
 from paddock.world.columns import Floats
+from paddock.world.solids import BOX, NO_SOLIDS, SOLID, solids_of
 
 Ints = NDArray[np.int64]
 Float32s = NDArray[np.float32]
@@ -293,15 +294,14 @@ def lidar_view(track: Track, count: Any, body: Body) -> SensedView:
         beams_of(LidarOptions(beams=float(count), range_max=REACH, noise=0.0, z=HEIGHT)),
         boundary_walls(track),
     )
-    arguments, alone = (*beams, REACH, FLAT, walls, *near_of(walls, CELL)), (NO_SOLIDS, *NOWHERE)
+    arguments, alone = (*beams, REACH, FLAT, *solids_of(walls, CELL)), NO_SOLIDS
     share_one, called = share_scans.alone.direct(), False
 
     def seen(batch: Any, rows: Ints, out: Float32s) -> None:
         nonlocal share_one, called
         k, others = len(rows), alone
         if batch.size > 1:
-            boxes = car_boxes(batch.pose, body)
-            others = boxes, *near_of(boxes)
+            others = solids_of(car_boxes(batch.pose, body))
         poses = batch.pose if k == batch.n else np.ascontiguousarray(batch.pose[:, rows])
         if k > 1 and k * count >= MANY_BEAMS and thread_count() > 1:
             share_scans(poses, rows, *arguments, *others, out)

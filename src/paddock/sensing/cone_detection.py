@@ -16,11 +16,11 @@ from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.compute.threads import thread_count
 from paddock.compute.twin import shared_code
 from paddock.sensing.beams import ray_ball, ray_bar, ray_cuboid
-from paddock.sensing.rays import sort_places
-from paddock.sensing.sensor import BOX, CONE, FRUSTUM, NO_SOLIDS, NOWHERE, ROUND_BALL, SOLID, ArrayReading, FleetView
+from paddock.sensing.sensor import CONE, ArrayReading, FleetView
 from paddock.track.track import UNKNOWN
 from paddock.world.columns import Column, Floats
 from paddock.world.scenery import ray_frustum
+from paddock.world.solids import BOX, FRUSTUM, NO_SOLIDS, ROUND_BALL, SOLID, sort_places
 
 DETECT, MISS, POLAR, PLANE, COLOUR, CLUTTER, CLUTTER_PLACE, CLUTTER_COLOUR = range(8)
 """Purposes of the stages."""
@@ -403,14 +403,13 @@ def look_for_cones(view: FleetView, arrays: Any, reading: Floats) -> None:
     x, y = np.ascontiguousarray(table[:, CONE.x]), np.ascontiguousarray(table[:, CONE.x + 1])
     cells, starts, order = sort_places(x, y, np.zeros(len(x)), CONE_CELL)
     cones, keys = np.ascontiguousarray(table[order].T), around.cones.keys[order]
-    walls = (around.fixed[:, SOLID.shape] != FRUSTUM) | (around.fixed[:, SOLID.top] >= around.fixed[:, SOLID.base])
-    fixed = (around.fixed, *around.fixed_near) if walls.any() else (NO_SOLIDS, *NOWHERE)
-    bodies = around.bodies, *around.bodies_near
+    fixed = around.fixed.table
+    walls = (fixed[:, SOLID.shape] != FRUSTUM) | (fixed[:, SOLID.top] >= fixed[:, SOLID.base])
     draws = view.key, view.purpose, view.tick
     many = view.n > 1 and thread_count() > 1 and view.n * max(len(table), 1) >= MANY_CONES
     (see_all if many else see_all.alone)(
         *(view.pose, view.ids, view.streams, view.options, *draws, cones, keys, cells, starts),
-        *(*fixed, *bodies),
+        *(*(around.fixed if walls.any() else NO_SOLIDS), *around.bodies),
         *(arrays["detections"], arrays["truth"], reading),
     )
 

@@ -97,8 +97,8 @@ def distances(view: FleetView) -> Floats:
     beams = beams_of(options)
     ground = Environment(*view.environment.tolist()).ground_z
     reach = options.range_max + DEVIATIONS * options.noise
-    solids = (around.fixed, around.fixed_near), (around.bodies, around.bodies_near)
-    return scan(view.pose, view.ids, beams, reach, ground, solids, around.scenery, _many(view, beams))
+    solids = around.fixed, around.bodies
+    return scan(view.pose, view.ids, beams, reach, ground, *solids, around.scenery, _many(view, beams))
 
 
 def _many(view: FleetView, beams: Beams) -> bool:
