@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from math import hypot, isfinite
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -207,6 +207,7 @@ class Estimator:
         *("arrays", "_which", "sensors", "state", "covariance", "_memory", "row"),  # saved as rows
         *("use_truth", "declination", "_on_jump"),
     )
+    run: ClassVar[Any] = run_filters  # the compiled update of some rows of the arrays
     frame: LocalFrame | None
     jumped: list[float]  # m north, east, down, sum of all jumps
 
@@ -261,7 +262,7 @@ class Estimator:
     def update(self, sensors: SensorData | Floats) -> None:
         """Use the new samples of a row of sensor data; the result is `row`."""
         self.sensors[:] = sensors.row if isinstance(sensors, SensorData) else sensors
-        run_filters(self._which, *self.arrays)
+        self.run(self._which, *self.arrays)
         self.handle(int(self.arrays.events[self._which[0]]))
 
     def handle(self, events: int) -> None:
