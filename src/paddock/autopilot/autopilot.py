@@ -88,8 +88,8 @@ class BuiltInAutopilot(Autopilot):
     health: Health
     home_position: "HomePosition"
     mode: Mode
-    mode_reason: int = ModeReason.INITIALISED.value  # why it was entered; states saved before it existed are valid
-    motor_test: MotorTest | None = None  # in progress; states saved before it existed are valid
+    mode_reason: int = ModeReason.INITIALISED.value  # why it was entered
+    motor_test: MotorTest | None = None  # in progress
     outbox: deque[Notice]
     paused: int | None  # mode to continue after DO_PAUSE_CONTINUE
     plans: dict[PlanKind, tuple[MissionItem, ...]]
