@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pytest
 
 from paddock.autopilot.autopilot import BuiltInAutopilot
-from paddock.autopilot.estimate import PLACE, LocalFrame
+from paddock.autopilot.estimate import ESTIMATE_COLUMN, LocalFrame
 from paddock.autopilot.estimator import Estimator, Ints, SensorHealth
 from paddock.autopilot.group import ARMED, control_step
 from paddock.autopilot.parameters import Parameter
@@ -128,7 +128,7 @@ class BenchEstimator(Estimator):
 
     def believe(self, **values: float) -> None:
         for name, value in values.items():
-            self.row[PLACE[name]] = value
+            self.row[ESTIMATE_COLUMN[name]] = value
 
     def reset(self) -> None:
         if hasattr(self, "frame"):
