@@ -189,7 +189,10 @@ def test_places_that_no_update_can_have_left_are_refused(row: int, value: float)
         assert packets["placed"].shape == (len(PLACED), 24)
         placed = packets["placed"].copy()
         placed[row, 3] = value
-        for wrong, text in ((placed, "places of radios are not valid|out of its limits"), (placed[1:], "has the shape")):
+        for wrong, text in (
+            (placed, "places of radios are not valid|out of its limits"),
+            (placed[1:], "has the shape"),
+        ):
             changed = {**tree, "radio": {**tree["radio"], "packets": {**packets, "placed": wrong}}}
             with pytest.raises(PaddockError, match=text):
                 sim.restore(pack(changed))

@@ -105,7 +105,7 @@ class RadioConsensus:
         """Return the round of sending and (receiver, sender) of what has arrived since, oldest first."""
         count, state, room = len(self.radios), self.messages.state, self.messages.section.mailbox
         mailed = self._mailed()
-        found: dict[int, np.ndarray] = {}
+        by_round: dict[int, np.ndarray] = {}
         for i, radio in enumerate(self.radios.tolist()):
             last = int(state.mails[radio])
             first = max(last - int(mailed[i] - self._read[i]), 0)
@@ -113,11 +113,11 @@ class RadioConsensus:
             for number in state.mail[radio, places, MAIL_NUMBER].tolist():
                 sent, sender = self._sent.get(number, (-1, -1))
                 if sent in self._copies:
-                    hears = found.setdefault(sent, np.zeros((count, count), bool))
+                    hears = by_round.setdefault(sent, np.zeros((count, count), bool))
                     hears[i, sender] = beliefs.stamps[i, sender] < sent
                     self.received += 1
         self._read = mailed
-        return sorted(found.items())
+        return sorted(by_round.items())
 
     def _mailed(self) -> Ints:
         """Return how many messages have come to the mailbox of each vehicle."""
@@ -147,9 +147,9 @@ class RadioConsensus:
     def _labels(self) -> Ints:
         """Return the group of each vehicle. Broadcasts make one hop: stations and other radios do not join groups."""
         routes = self.messages.routes
-        place = np.full(len(routes.start) - 1, -1)
-        place[self.radios] = np.arange(len(self.radios))
-        rows, peers = place[np.repeat(np.arange(len(place)), np.diff(routes.start))], place[routes.peer]
+        vehicle_of = np.full(len(routes.start) - 1, -1)
+        vehicle_of[self.radios] = np.arange(len(self.radios))
+        rows, peers = vehicle_of[np.repeat(np.arange(len(vehicle_of)), np.diff(routes.start))], vehicle_of[routes.peer]
         kept = np.flatnonzero((rows >= 0) & (peers >= 0))
         kept = kept[np.argsort(rows[kept], kind="stable")]
         counts = np.bincount(rows[kept], minlength=len(self.radios))
@@ -233,10 +233,10 @@ def _continued(consensus: Consensus, present: Sequence[Sequence[int]]) -> Consen
     old = consensus.beliefs
     vehicles, tasks = old.bids.shape
     most = max(old.bundles.shape[1], *(len(order) for order in present)) if tasks else 0
-    found = Consensus(vehicles, tasks, min(most + max(map(len, present)), tasks), consensus.bidder)
-    b = found.beliefs
+    continued = Consensus(vehicles, tasks, min(most + max(map(len, present)), tasks), consensus.bidder)
+    b = continued.beliefs
     for vehicle, order in enumerate(present):
         b.paths[vehicle, : len(order)] = b.bundles[vehicle, : len(order)] = order
         b.counts[vehicle] = len(order)
         b.bids[vehicle, order], b.winners[vehicle, order] = np.inf, vehicle
-    return found
+    return continued

@@ -1,41 +1,33 @@
-"""The gate between clients and the simulation: a budget for their operations, and queues for those that must wait.
+"""The gate between clients and the simulation: budgets for changes and commands, and queues for those that must wait.
 
-While time passes, the ticking thread spends at most 5 % of its time on clients: 3 % on reads, 2 % on changes. An
-operation that takes longer than what is left delays the next until that is paid back; a short burst can be saved up.
-Applying commands is part of a tick and has a budget of its own, and so have the other threads of the simulation's
-process, which compete with the ticking one for the interpreter. Operations beyond that wait in queues, which take
-turns. Equal reads that wait become one. A paused, held or idle simulation has no budget to keep: its replies report no
-cost.
+While time passes, the ticking thread spends at most 2 % of its time on clients: 1.2 % on commands, 0.4 % on changes,
+and the rest on facts and reads (`serve/facts.py`). The other threads of its process have a budget, too: they compete
+with it for the interpreter. What is beyond waits in queues, one per client, which take turns. An operation that takes
+longer than what is left delays the next until that is paid back; a short burst can be saved up. A paused, held or idle
+simulation has no budget to keep: its replies report no cost.
 """
 
 import asyncio
-import json
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import inf
 from time import monotonic
 from typing import Any, NamedTuple
 
 from paddock.errors import PaddockError
 from paddock.wire.operations import OPERATIONS
+from paddock.wire.operations.operation import Budgeted
 
-LOOKS, CHANGES, COMMANDS = 0.03, 0.02, 0.05  # shares of the ticking thread's time
-BESIDE = 0.15  # share of a core for the other threads of its process
-SAVED = 0.4  # s of wall time whose budget may be spent at once
-CHANGES_SAVED = 8.0  # s: the same for changes, of which people make some in quick succession, as a reset and a spawn
+COMMANDS, CHANGES = 0.012, 0.004  # shares of the ticking thread's time
+OTHERS = 0.06  # share of a core for the other threads of its process
+SAVED = 1.0  # s of wall time whose budget may be spent at once
+CHANGES_SAVED = 40.0  # s: the same for changes, of which people make some in quick succession, as a reset and a spawn
 LONGEST_WAIT = 4.0  # s of wall time for which work of other threads may delay the next operation
-MOST_SENT, MOST_ESTIMATED = 16, 0.01  # operations of a kind without a reply yet, and s that they may take by estimate
-UNKNOWN_COST, UNKNOWN_COMMAND = 0.002, 0.0005  # s of the first operation, or command, of a kind
+MOST_OPEN: dict[Budgeted, int] = {"clock": 16, "commands": 16, "changes": 1}  # operations of a kind without a reply yet
 MOST_QUEUED = 256  # operations of one client that may wait
 MOST_QUEUED_IN_ALL = 4096
 MOST_BYTES = 128 << 20  # bytes of arrays and blobs that may wait, of all clients
-AT_ONCE = frozenset(("control", "control_unasked", "step", "step_synchronously"))
-"""Operations for which time waits: they wait only for earlier ones of their client."""
-CLOCK = frozenset(("run", "stop", "pause", "resume", "pace", "hold", "let_go", "claim", "release"))
-"""Operations on the clock, which go before others: they wait only if they themselves use up too much."""
-UNKNOWN = {"": (0.0, 0.0), "clock": (0.0, 0.0), "commands": (0.0, 0.0, UNKNOWN_COMMAND)}
-UNKNOWN |= dict.fromkeys(("looks", "changes"), (UNKNOWN_COST, 0.0))
 
 
 class OperationError(PaddockError):
@@ -76,7 +68,7 @@ class Budget:
         self._since = now
 
     def charge(self, seconds: float) -> None:
-        """Subtract a cost, or give back a negative one."""
+        """Subtract a cost."""
         self.left = max(self.left - seconds, -self._most_debt)
 
     @property
@@ -86,37 +78,24 @@ class Budget:
 
 
 class Cost(NamedTuple):
-    """Processor time in the simulation's process, s."""
+    """Processor time that clients have taken since the last reply, s."""
 
-    ticking: float  # of the ticking thread, for this operation
-    beside: float  # of other threads
-    posted: float = 0.0  # of the ticking thread, for commands that were posted earlier
-
-
-NOTHING = Cost(0.0, 0.0)
+    commands: float  # of the ticking thread
+    changes: float  # of the ticking thread
+    others: float  # of other threads
 
 
 @dataclass(eq=False)
 class Waiting:
-    """An operation on its way to the simulation, of one client or, for equal reads, of several."""
+    """An operation on its way to the simulation; without a name, a callback between two operations of a client."""
 
     operation: str
     client: str
     arguments: dict[str, Any]
-    lane: str  # looks, changes, commands, clock, or empty: not limited
-    key: tuple[str, str] | None = None  # of a read that can be shared
-    answers: list[tuple[str, Then]] = field(default_factory=list)  # (client, its callback)
-    sent: bool = False
+    then: Then
+    budget: Budgeted = "none"
+    quick: bool = False  # whether later reads of its client wait for the reply
     size: int = 0  # bytes of arrays and blobs
-    reserved: Cost = NOTHING
-
-    def settle(self, outcome: OperationOutcome | OperationError) -> None:
-        """Pass the outcome to every client that waits for it."""
-        for client, then in self.answers:
-            if self.operation == "metadata" and isinstance(outcome, OperationOutcome) and "client" in outcome.result:
-                then(outcome._replace(result={**outcome.result, "client": client}))
-            else:
-                then(outcome)
 
 
 class OperationGate:
@@ -128,78 +107,67 @@ class OperationGate:
         send: Callable[[Waiting], None],
         count: Callable[[str], None] = lambda name: None,
     ) -> None:
-        """`send(waiting)` passes an operation on; its reply is reported by `settle`. `count` adds to a counter."""
+        """`send(item)` passes an operation on; its reply is reported by `settle`. `count` adds to a counter."""
         now = monotonic()
-        self.budgets = {
-            "looks": Budget(LOOKS, now),
-            "changes": Budget(CHANGES, now, CHANGES_SAVED),
+        self.budgets: dict[Budgeted, Budget] = {
             "commands": Budget(COMMANDS, now),
-            "beside": Budget(BESIDE, now, longest_wait=LONGEST_WAIT),  # operations on the clock wait for it
+            "changes": Budget(CHANGES, now, CHANGES_SAVED),
         }
+        self.others = Budget(OTHERS, now, longest_wait=LONGEST_WAIT)
         self._loop, self._send, self._counted = loop, send, count
         self._queues: dict[str, deque[Waiting]] = {}  # by client; the first one's turn is next
-        self._reads: dict[tuple[str, str], Waiting] = {}  # waiting reads by operation and arguments
-        self._costs: dict[str, Cost] = {}  # recent mean by operation, or the last one if that is more
-        self._unanswered: Counter[str] = Counter()  # operations on their way, by name
+        self._open = Counter[str]()  # operations without a reply, by name
+        self._quick = Counter[str]()  # clients' quick operations without a reply
         self._count = self._bytes = 0  # of waiting operations
         self._timer: asyncio.TimerHandle | None = None
 
     def ask(self, operation: str, client: str, arguments: dict[str, Any], then: Then) -> None:
         """Send an operation now or later; refuse it if too many wait."""
-        where = OPERATIONS[operation].entry.where
-        key = (operation, json.dumps(arguments, sort_keys=True, default=repr)) if where == "read" else None
-        queue = self._waiting(client)
-        same = None if key is None else self._reads.get(key)
-        if same is not None and (not queue or queue[-1] is same):
-            self._counted("shared_reads")
-            same.answers.append((client, then))
-            if not queue:
-                self._queues[client] = deque([same])
-            return
-        item = Waiting(operation, client, arguments, lane_of(operation), key, [(client, then)])
-        if not queue and not self._is_waited_for(item.lane) and self._funded(item, monotonic()):
+        entry = OPERATIONS[operation].entry
+        quick = entry.budget in self.budgets and not entry.slow
+        item = Waiting(operation, client, arguments, then, entry.budget, quick, size_of(arguments))
+        queue = self._queues.get(client, ())
+        if not queue and not self._is_waited_for(item.budget) and self._has_budget(item, monotonic()):
             self._pass_on(item)
-        elif (refusal := self._refusal(item, queue)) is not None:
+        elif refusal := self._refusal(item, len(queue)):
             self._counted("refused_operations")
             then(OperationError("PaddockError", refusal))
         else:
-            self._queue(item)
+            self._counted("delayed_operations")
+            self._count, self._bytes = self._count + 1, self._bytes + item.size
+            self._queues.setdefault(client, deque()).append(item)
+            self._set_timer()
+
+    def after(self, client: str, call: Callable[[], None]) -> None:
+        """Call a function when a client's earlier operations have been sent, and the quick ones answered."""
+        if client in self._queues or self._quick[client]:
+            self._queues.setdefault(client, deque()).append(Waiting("", client, {}, lambda outcome: call()))
+        else:
+            call()
 
     def gone(self, client: str, then: Callable[[], None]) -> None:
         """Drop the waiting reads and changes of a client that has left; call `then` after its commands."""
         queue = self._queues.pop(client, deque())
-        kept = deque(item for item in queue if not item.sent and item.lane in ("commands", "clock", ""))
-        for item in [one for one in queue if not one.sent and one not in kept]:
-            if item.key is not None:
-                self._hand_over(item, client)
-            else:
-                self._forget(item)
-                item.settle(OperationError("PaddockError", f"{client} has left"))
-        if not kept:
-            then()
-            return
-        self._queues[client] = kept
-        kept.append(Waiting("", client, {}, "", None, [(client, lambda outcome: then())]))
+        for item in [item for item in queue if item.budget == "changes"]:
+            queue.remove(item)
+            self._forget(item)
+            item.then(OperationError("PaddockError", f"{client} has left"))
+        if kept := deque(item for item in queue if item.operation):
+            self._queues[client] = kept
+        self._quick.pop(client, None)
+        self.after(client, then)
         self._pump()
 
     def settle(self, item: Waiting, spent: Cost) -> None:
-        """Account for an operation that the simulation has answered."""
-        mean = self._costs.get(item.operation) or Cost(*UNKNOWN[item.lane])
-        now = (max(new, 0.8 * old + 0.2 * new) for old, new in zip(mean, spent, strict=True))
-        self._costs[item.operation] = Cost(*now)
-        self._unanswered[item.operation] -= 1
-        self._charge(item.lane, Cost(*(new - old for new, old in zip(spent, item.reserved, strict=True))))
+        """Account for an operation that the simulation has answered, and for what it has spent."""
+        self._open[item.operation] -= 1
+        if item.quick and self._quick[item.client]:
+            self._quick[item.client] -= 1
+        self.budgets["commands"].charge(spent.commands)
+        self.budgets["changes"].charge(spent.changes)
+        self.others.charge(spent.others)
         if self._queues:
-            self._pump()
-
-    def _waiting(self, client: str) -> deque[Waiting]:
-        """Return what a client waits for, without reads that another client's turn has sent."""
-        queue = self._queues.get(client, deque())
-        while queue and queue[0].sent:
-            queue.popleft()
-        if not queue:
-            self._queues.pop(client, None)
-        return queue
+            self._loop.call_soon(self._pump)
 
     def close(self) -> None:
         """Send nothing any longer."""
@@ -207,92 +175,68 @@ class OperationGate:
         if self._timer is not None:
             self._timer.cancel()
 
-    def _queue(self, item: Waiting) -> None:
-        self._counted("delayed_operations")
-        self._count, self._bytes = self._count + 1, self._bytes + item.size
-        self._queues.setdefault(item.client, deque()).append(item)
-        if item.key is not None:
-            self._reads[item.key] = item
-        self._set_timer()
-
-    def _refusal(self, item: Waiting, queue: deque[Waiting]) -> str | None:
-        """Return why an operation cannot wait; None if it can."""
-        item.size = size_of(item.arguments)
-        limit = "the simulation spends at most 5 % of its time on clients"
-        if len(queue) >= MOST_QUEUED:
-            return f"{item.operation} refused: {len(queue)} requests of this client wait already; {limit}"
+    def _refusal(self, item: Waiting, waiting: int) -> str:
+        """Return why an operation cannot wait; empty if it can."""
+        limit = "the simulation spends at most 2 % of its time on clients"
+        if waiting >= MOST_QUEUED:
+            return f"{item.operation} refused: {waiting} requests of this client wait already; {limit}"
         if self._count >= MOST_QUEUED_IN_ALL or (self._bytes and self._bytes + item.size > MOST_BYTES):
             return f"{item.operation} refused: {self._count} requests of all clients wait already; {limit}"
-        return None
+        return ""
 
-    def _funded(self, item: Waiting, now: float) -> bool:
+    def _has_budget(self, item: Waiting, now: float) -> bool:
         """Return whether the budget of an operation has something left, and few of its kind are on their way."""
-        lane = item.lane
-        if self._awaited(item):
+        if not item.operation:
+            return not self._quick[item.client]
+        if item.budget == "none":
+            return True
+        if self._is_full(item):
             return False
-        for budget in self.budgets.values():
-            budget.refill(now)
-        beside = self.budgets["beside"].left
-        if lane in ("", "clock"):
-            return not lane or beside > -SAVED * BESIDE
-        return self.budgets[lane].left > 0.0 and beside > 0.0
+        self.others.refill(now)
+        if item.budget == "clock":  # goes before others
+            return self.others.left > -SAVED * OTHERS
+        self.budgets[item.budget].refill(now)
+        return self.budgets[item.budget].left > 0.0 and self.others.left > 0.0
 
-    def _awaited(self, item: Waiting) -> bool:
-        """Return whether an operation waits for replies to others of its kind: only they report their cost."""
-        if item.lane not in ("looks", "changes") or not (sent := self._unanswered[item.operation]):
-            return False
-        cost = self._costs.get(item.operation)
-        return cost is None or sent >= MOST_SENT or sent * cost.ticking >= MOST_ESTIMATED
+    def _is_full(self, item: Waiting) -> bool:
+        """Return whether an operation waits for replies: only they report what its kind costs."""
+        return item.budget in MOST_OPEN and self._open[item.operation] >= MOST_OPEN[item.budget]
 
-    def _is_waited_for(self, lane: str) -> bool:
+    def _is_waited_for(self, budget: Budgeted) -> bool:
         """Return whether another client's operation waits for the same budget."""
-        return bool(lane) and any(queue[0].lane == lane for queue in self._queues.values())
-
-    def _charge(self, lane: str, cost: Cost) -> None:
-        self.budgets[lane if lane in self.budgets else "commands"].charge(cost.ticking)
-        self.budgets["commands"].charge(cost.posted)
-        self.budgets["beside"].charge(cost.beside)
+        return budget != "none" and any(queue[0].budget == budget for queue in self._queues.values())
 
     def _pass_on(self, item: Waiting) -> None:
-        item.sent = True
-        if item.key is not None and self._reads.get(item.key) is item:
-            del self._reads[item.key]
         if item.operation:
-            item.reserved = self._costs.get(item.operation) or Cost(*UNKNOWN[item.lane])
-            self._charge(item.lane, item.reserved)
-            self._unanswered[item.operation] += 1
+            self._open[item.operation] += 1
+            self._quick[item.client] += item.quick
             self._send(item)
-        else:  # after the last command of a client that has left
-            item.settle(OperationError("PaddockError", ""))
+        else:
+            item.then(OperationError("PaddockError", ""))
 
     def _pump(self) -> None:
         """Send what the budget allows, one operation of each client in turn."""
         now, stuck = monotonic(), 0
         while self._queues and stuck < len(self._queues):
-            client = next(iter(self._queues))
-            queue = self._waiting(client)
-            if not queue:
-                continue
+            client, queue = next(iter(self._queues.items()))
             del self._queues[client]
-            if self._funded(queue[0], now):
+            if self._has_budget(queue[0], now):
                 item, stuck = queue.popleft(), 0
                 self._forget(item)
                 self._pass_on(item)
             else:
                 stuck += 1
-            if queue:
-                self._queues[client] = queue  # at the end: the others come first
+            if queue:  # at the end: the others come first
+                queue.extend(self._queues.pop(client, ()))
+                self._queues[client] = queue
         self._set_timer()
 
     def _set_timer(self) -> None:
-        if self._timer is None and (lanes := self._lanes()):
-            wait = min(max(self.budgets[lane].wait, self.budgets["beside"].wait) for lane in lanes)
-            self._timer = self._loop.call_later(wait + 0.001, self._on_timer)
-
-    def _lanes(self) -> set[str]:
-        """Return the budgets that operations wait for; those that wait for replies are sent after them."""
-        lanes = {queue[0].lane for queue in self._queues.values() if not self._awaited(queue[0])}
-        return {lane if lane in self.budgets else "beside" for lane in lanes}
+        """Continue when a budget has something left; operations that wait for replies continue after them."""
+        heads = [queue[0] for queue in self._queues.values() if queue[0].operation and not self._is_full(queue[0])]
+        if self._timer is None and heads:
+            waits = [self.budgets[head.budget].wait if head.budget in self.budgets else 0.0 for head in heads]
+            self._timer = self._loop.call_later(max(min(waits), self.others.wait) + 0.001, self._on_timer)
 
     def _on_timer(self) -> None:
         self._timer = None
@@ -302,27 +246,6 @@ class OperationGate:
         """Count an item that no longer waits."""
         if item.operation:
             self._count, self._bytes = self._count - 1, self._bytes - item.size
-
-    def _hand_over(self, item: Waiting, client: str) -> None:
-        """Leave a waiting read to the other clients that share it; drop it without any."""
-        item.answers = [answer for answer in item.answers if answer[0] != client]
-        if item.answers:
-            item.client = item.answers[0][0]  # it waits for the same
-        else:
-            self._forget(item)
-            self._reads.pop(item.key or ("", ""), None)
-
-
-def lane_of(operation: str) -> str:
-    """Return which budget an operation waits for; empty: none."""
-    entry = OPERATIONS[operation].entry
-    if operation in AT_ONCE:
-        return ""
-    if operation in CLOCK:
-        return "clock"
-    if entry.where == "post":
-        return "changes" if entry.slow else "commands"
-    return "looks" if entry.where == "read" else "changes"
 
 
 def size_of(arguments: Mapping[str, Any]) -> int:

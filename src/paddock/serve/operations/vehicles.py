@@ -32,7 +32,7 @@ from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.state import Job, tree_of
 from paddock.planning.mission.vehicles import MissionVehicle
 from paddock.planning.solver.problem import Task
-from paddock.serve.live import Later, LiveSource
+from paddock.serve.live import LiveSource
 from paddock.serve.trust import (
     known_names,
     refuse_counts,
@@ -176,7 +176,7 @@ def clear(run: LiveSource, client: str) -> Removed:
     return {"tick": run.sim.tick, "time": run.sim.time, "removed": count}
 
 
-def order(run: LiveSource, client: str, target: Any, behaviour: Any) -> Future[Any]:
+def override(run: LiveSource, client: str, target: Any, behaviour: Any) -> Future[Any]:
     """Override behaviours; the check and the compilation run outside the thread that ticks."""
     refuse_foreign_behaviour(behaviour, known_names(run.sim))
     for one in (target if isinstance(target, list) else [target]) if run.drivers else ():
@@ -251,9 +251,9 @@ def mission(run: LiveSource, client: str) -> MissionTree | None:
     return mission_tree(found.mission, found.scenario.mission.base, lambda name: _id_of(run, name), run.drawn)
 
 
-def mission_view(run: LiveSource, client: str) -> Later | None:
+def mission_view(run: LiveSource, client: str) -> Callable[[], Any] | None:
     found = run.sim.mission
-    return None if found is None else Later(partial(tree_of, found.view()))
+    return None if found is None else partial(tree_of, found.view())
 
 
 def add_task(run: LiveSource, client: str, task: dict[str, Any]) -> Future[Any]:

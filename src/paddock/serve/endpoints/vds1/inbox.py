@@ -261,9 +261,9 @@ class Cars:
         while True:
             changes = self._changes
             with suppress(PaddockError):  # the simulation is ending
-                fleets = (await self._hub.request("metadata", CLIENT)).result["fleets"]
+                fleets = (await self._hub.request("metadata", CLIENT, fresh=True)).result["fleets"]
                 self._fleets = {tree["name"]: await self._fleet(tree) for tree in fleets if tree["kind"] == "car"}
-                found = (await self._hub.request("orders", CLIENT)).result
+                found = (await self._hub.request("overrides", CLIENT, fresh=True)).result
                 self._overrides = {id: order["behaviour"] for order in found for id in order["ids"].tolist()}
             self.asking = changes != self._changes
             self._changed()
@@ -274,7 +274,7 @@ class Cars:
     async def _fleet(self, tree: dict[str, Any]) -> CarFleet:
         radius = tree["parameters"].get("wheel_radius", 0.0)
         if "wheel_radius" in tree.get("varying", ()):
-            request = self._hub.request("parameter", CLIENT, target=tree["name"], name="wheel_radius")
+            request = self._hub.request("parameter", CLIENT, fresh=True, target=tree["name"], name="wheel_radius")
             radius = (await request).result
         known = {column["name"] for column in tree["inputs"]}
         return CarFleet(tree["driven_by"] or "", tuple(name for name in INPUTS if name in known), radius)

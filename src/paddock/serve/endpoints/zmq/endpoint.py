@@ -356,10 +356,11 @@ def operation_of(body: requests.Body, name_of: Callable[[int], str]) -> tuple[st
 
 def reply_of(operation: str, result: Any) -> requests.ReplyBody | bytes:
     """Return the reply with the result of an operation; bytes: an encoded reply without its id."""
-    if operation == "control":
-        return requests.ControlAck(result)
-    if operation == "step_synchronously":
-        return bytes(result)
-    if operation not in CALLS and operation not in ("claim", "metadata"):
-        return requests.Done()
-    return requests.ResultMessage(None, result) if isinstance(result, bytes) else requests.ResultMessage(result)
+    match OPERATIONS[operation].entry.reply:
+        case "Result":
+            return requests.ResultMessage(None, result) if isinstance(result, bytes) else requests.ResultMessage(result)
+        case "ControlAck":
+            return requests.ControlAck(result)
+        case "StateUpdate":
+            return bytes(result)
+    return requests.Done()
