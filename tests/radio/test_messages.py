@@ -191,7 +191,7 @@ def test_radios_that_leave_take_their_packets_along() -> None:
     found.advance(0.1)
     found.send(0, 1, "lost", 0.1)
     found.send(0, 3, "kept", 0.1)
-    keep_radios(found, np.array([0, 2, 3]))
+    keep_radios(found, np.array([0, 2, 3]), 0.1)
     assert found.counted()["no_route"] == 1
     connect(found, links_of(~np.eye(3, dtype=bool)), now=0.1)
     found.advance(0.3)

@@ -170,7 +170,7 @@ def test_crafted_states_are_refused(name: str, place: Any, value: Any) -> None:
 def test_radios_that_go_take_their_packets_with_them() -> None:
     found = busy()
     assert found.serves
-    keep_radios(found, np.arange(1, found.n))
+    keep_radios(found, np.arange(1, found.n), 0.011)
     connect(found, links_of(CHAIN[1:, 1:]), now=0.011)
     saved = save(found.state)
     assert len(saved["inbox"]) == 0  # all were from or to the radio that has gone

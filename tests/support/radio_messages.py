@@ -83,13 +83,13 @@ def load_messages(messages: Messages, tree: Any, time: float, step: float = 0.0)
     check_times(state, messages.rules, messages.devices, links, time, step)
 
 
-def keep_radios(messages: Messages, kept: Any) -> None:
-    """Remove all radios but some, at time 0; there are no links afterwards."""
+def keep_radios(messages: Messages, kept: Any, now: float = 0.0) -> None:
+    """Remove all radios but some, at a time (s); there are no links afterwards."""
     place = np.full(messages.n, -1)
     place[kept] = np.arange(len(kept))
     state = messages.state
     drop_removed(state, place < 0)
     made = new_packets(len(kept), messages.section)
     transfer(state, made, RADIO, place)
-    reset_radios(made, messages.section.window[0])
+    reset_radios(made, messages.section.window[0], messages.slot_at(now))
     messages.set_state(made, Devices(*(column[kept] for column in messages.devices)))
