@@ -25,10 +25,10 @@ from paddock.engine.build import arrival
 from paddock.engine.simulation import replayed
 from paddock.errors import PaddockError
 from paddock.scenario.serve import ClientLimits
-from paddock.serve.checker import problems_of
 from paddock.serve.host import Host
 from paddock.serve.live import LiveSource
-from paddock.serve.trust import installed_names
+from paddock.serve.protection.checker import problems_of
+from paddock.serve.protection.trust import installed_names
 from paddock.wire import messages_pb2 as pb
 from paddock.world.archive import pack, unpack
 
@@ -383,7 +383,7 @@ def test_a_large_saved_state_is_refused_before_the_run_sees_it(host: Host, monke
         raise AssertionError("handed over")
 
     monkeypatch.setattr("paddock.engine.engine.Engine.prepare_restore", refuse)
-    monkeypatch.setattr("paddock.serve.trust.MOST_VALUES", 99_999)
+    monkeypatch.setattr("paddock.serve.protection.trust.MOST_VALUES", 99_999)
     event = {"number": 1, "tick": 0, "kind": "spawned", "subject": "x", "detail": ""}
     for change, why in (
         (lambda tree: tree.update(junk=[[]]), "unknown part junk$"),

@@ -13,8 +13,8 @@ import pytest
 import paddock
 from paddock.serve import facts as module
 from paddock.serve.facts import FactMirror, FactPublisher
-from paddock.serve.gate import OperationError, OperationOutcome
 from paddock.serve.live import Reader
+from paddock.serve.protection.gate import OperationError, OperationOutcome
 from paddock.wire.operations import OPERATIONS
 
 Answers = list[tuple[str, Any]]

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from paddock.serve import facts
-from paddock.serve import gate as module
-from paddock.serve.gate import Cost, OperationError, OperationGate, OperationOutcome, Waiting
+from paddock.serve.protection import gate as module
+from paddock.serve.protection.gate import Cost, OperationError, OperationGate, OperationOutcome, Waiting
 from paddock.wire.operations import OPERATIONS
 
 

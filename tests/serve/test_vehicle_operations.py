@@ -30,7 +30,7 @@ class Run(SimpleNamespace):
     def push(self, kind: str, values: dict[str, Any]) -> None:
         self.pushed.append(kind)
 
-    refuse_driven = LiveSource.refuse_driven
+    refuse_other_driver = LiveSource.refuse_other_driver
 
     def aside(self, work: Any) -> Any:
         return work()

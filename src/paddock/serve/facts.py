@@ -19,7 +19,7 @@ from time import monotonic, monotonic_ns, thread_time
 from typing import TYPE_CHECKING, Any
 
 from paddock.errors import PaddockError
-from paddock.serve.gate import Budget, OperationError, OperationOutcome, Then
+from paddock.serve.protection.gate import Budget, OperationError, OperationOutcome, Then
 from paddock.wire.operations import OPERATIONS
 
 if TYPE_CHECKING:

@@ -15,14 +15,14 @@ from typing import Any
 
 from paddock.errors import PaddockError
 from paddock.scenario.serve import Serve
-from paddock.serve.admission import raise_file_limit
-from paddock.serve.checker import Checker
 from paddock.serve.facts import FactMirror
-from paddock.serve.gate import Cost, OperationGate, Then, Waiting
-from paddock.serve.gate import OperationError as OperationError
-from paddock.serve.gate import OperationOutcome as OperationOutcome
 from paddock.serve.link import PIECE, HubLink, LinkClosedError
 from paddock.serve.mirror import Mirror
+from paddock.serve.protection.admission import raise_file_limit
+from paddock.serve.protection.checker import Checker
+from paddock.serve.protection.gate import Cost, OperationGate, Then, Waiting
+from paddock.serve.protection.gate import OperationError as OperationError
+from paddock.serve.protection.gate import OperationOutcome as OperationOutcome
 from paddock.wire.operations import OPERATIONS
 from paddock.wire.operations.results import SubscriberTree
 from paddock.world.ring import RingReader
@@ -49,26 +49,6 @@ class LimitedLog:
         self._next[reason] = now + INTERVAL
         held = self._held.pop(reason, 0)
         self._logger.warning("%s%s", message, f" ({held} more like this since the last line)" if held else "")
-
-
-class Allowance:
-    """A limit of requests per second, with bursts of one second's worth."""
-
-    def __init__(self, rate: float, now: float) -> None:
-        self.rate = rate
-        self._left, self._since = max(rate, 1.0), now
-        self.warned = False
-
-    def take(self, now: float) -> bool:
-        """Return whether one more request at a time (s) is within the rate."""
-        most = max(self.rate, 1.0)
-        self._left, self._since = min(most, self._left + (now - self._since) * self.rate), now
-        if self._left >= 0.5 * most:
-            self.warned = False
-        if self._left < 1.0:
-            return False
-        self._left -= 1.0
-        return True
 
 
 SEND_BUFFER = 1 << 20

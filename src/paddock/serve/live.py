@@ -28,9 +28,9 @@ from paddock.errors import PaddockError, unknown_name
 from paddock.scenario import Scenario, Serve, load_scenario
 from paddock.scenario.serve import ENDPOINTS, ClientLimits
 from paddock.serve.describe import Described, simulation_figures
-from paddock.serve.gate import Cost
 from paddock.serve.host import ClockOwner, Host, Push, Visualization
 from paddock.serve.mirror import change_tree, placed_tree
+from paddock.serve.protection.gate import Cost
 from paddock.serve.states import StateEncoder
 from paddock.wire.operations import OPERATIONS
 from paddock.world.fleet import Ints
@@ -153,7 +153,7 @@ class LiveSource:
             raise LateReplyError("a control answers a request: claim vehicles first")
         return claim
 
-    def refuse_driven(self, client: str, ids: Ints) -> None:
+    def refuse_other_driver(self, client: str, ids: Ints) -> None:
         """Refuse a command or an override of a vehicle that another client drives."""
         for number, driver in self.drivers.items():
             if driver != client and number in ids:

@@ -20,11 +20,11 @@ from paddock.record.race import recorded_standings
 from paddock.record.radio import recorded_radio, recorded_traffic
 from paddock.record.surroundings import recorded_looks, recorded_roads
 from paddock.serve.describe import RECORDING, Described, fleet_tree, recorded_fleets, recorded_tree
-from paddock.serve.gate import Cost
 from paddock.serve.host import ClockOwner, Push, Visualization
 from paddock.serve.live import OnChange, Reader
 from paddock.serve.mirror import FIELDS
 from paddock.serve.operations.world import client_metadata, metadata_tree
+from paddock.serve.protection.gate import Cost
 from paddock.serve.subscribers.subscription import ColumnChoice, ColumnReader
 from paddock.track.loading import scenery_with_track, track_of, track_tree
 from paddock.wire.messages.markers import ClearMarkers, DeleteMarkers, MarkerCommand, PutMarkers, ShowMarkers

@@ -5,7 +5,7 @@ from typing import Any
 
 from paddock.errors import PaddockError
 from paddock.serve.live import LiveSource
-from paddock.serve.trust import refuse_foreign_state
+from paddock.serve.protection.trust import refuse_foreign_state
 
 FEW_TICKS, FEW_VEHICLES = 10, 200
 """The largest step that the link's thread runs itself; it reads no other request meanwhile."""

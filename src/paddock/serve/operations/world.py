@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from paddock import __version__
 from paddock.errors import PaddockError, unknown_name
 from paddock.scenario import Scenario, ScenarioError
-from paddock.serve.checker import MOST_TEXT, beyond_limits, read
 from paddock.serve.describe import inspected_tree
 from paddock.serve.live import changes_with
 from paddock.serve.mirror import marker_from_tree, placed_tree
-from paddock.serve.trust import foreign_names
-from paddock.serve.trust import known_names as names_in_use
+from paddock.serve.protection.checker import MOST_TEXT, beyond_limits, read
+from paddock.serve.protection.trust import foreign_names
+from paddock.serve.protection.trust import known_names as names_in_use
 from paddock.track.loading import track_of, track_tree
 from paddock.wire.operations.results import InspectedTree, MetadataTree, ScenarioText, SeriesTree
 from paddock.world.archive import copied, digest, pack

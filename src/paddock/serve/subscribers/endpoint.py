@@ -8,9 +8,9 @@ from time import monotonic
 from typing import Any, Protocol, TypeVar, get_type_hints
 
 from paddock.errors import PaddockError
-from paddock.serve.admission import Slots, share_of_files
 from paddock.serve.hub import Endpoint, Hub, OperationError, OperationOutcome, Send
 from paddock.serve.methods import DEBUG, HUB_HANDLERS
+from paddock.serve.protection.admission import Slots, share_of_files
 from paddock.serve.subscribers.client import GRACE, PATIENCE, Client, Connect, Connection
 from paddock.serve.subscribers.groups import GroupEncoder
 from paddock.serve.subscribers.markers import deleted_markers, shown_markers
