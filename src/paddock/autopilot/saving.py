@@ -30,7 +30,7 @@ from paddock.autopilot.parameters import single
 from paddock.autopilot.vehicle_data import Floats
 from paddock.errors import PaddockError
 from paddock.world.archive import Tree, check_equal
-from paddock.world.parts import VEHICLE, child, fresh, mapping, part, text
+from paddock.world.parts import VEHICLE, child, fresh, part, plain, text
 from paddock.world.state import take
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 class AutopilotState:
     """The state of one built-in autopilot."""
 
-    objects: Tree = mapping(str, dict[str, Any])  # attributes of `_roots`, as a tree
+    objects: Tree = plain(dict, to_tree=lambda tree: tree, from_tree=lambda tree: tree)  # `load_objects` checks it
     filters: FilterArrays = child()  # of one vehicle
     controls: ControlArrays = child()
     note: str = text(longest=1000)
