@@ -127,7 +127,7 @@ def plan_mission(scenario: Scenario, options: PlanOptions) -> int:
             print(f"paddock: warning: `paddock run` would reject this scenario: {problems[0]}{more}", file=sys.stderr)
     found, output = _planned(scenario, setup, options)
     output.seconds += divided
-    if found.setup.happenings:
+    if found.setup.events:
         with bar("simulating the mission events"):
             found = replace(found, outcome=outcome_of(found.setup, found.plan))
     found = _with_links(found)

@@ -270,7 +270,7 @@ def _refuse_tasks(sim: Simulation, limits: ClientLimits, tasks: int) -> None:
     """Refuse more tasks than those of the scenario and those that clients may add."""
     run = sim.engine.mission
     setup = None if run is None else run.mission.setup
-    own = 0 if setup is None else len(setup.problem.tasks) + sum(one.task is not None for one in setup.happenings)
+    own = 0 if setup is None else len(setup.problem.tasks) + sum(one.task is not None for one in setup.events)
     if tasks > own + limits.tasks:
         raise PaddockError(
             f"{tasks:,} tasks exceed the {own:,} of the scenario and the {limits.tasks:,} that clients may add "
