@@ -487,7 +487,7 @@ def text(default: str = "", choices: tuple[str, ...] = (), longest: int = LONGES
 
 
 def blob(*axes: str, hashed: bool = False, settled: bool = False) -> Any:
-    """Declare opaque bytes, or a list of bytes or None over an axis; not hashed unless it says so."""
+    """Declare opaque bytes, or a list of bytes or None over an axis; not hashed by default."""
     return _declared(BlobLeaf(axes=axes, hashed=hashed, settled=settled))
 
 

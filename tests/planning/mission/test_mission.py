@@ -14,7 +14,7 @@ from paddock.planning.geometry.zones import CircleZone
 from paddock.planning.metrics import measure
 from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.mission import Mission
-from paddock.planning.solver.problem import MissionEvent, MissionSetup, Problem, Task, Vehicle
+from paddock.planning.solver.problem import MissionSetup, Problem, ScheduledEvent, Task, Vehicle
 from paddock.world.archive import pack, unpack
 
 
@@ -223,7 +223,7 @@ def test_a_zone_that_is_open_again_is_crossed(replan: bool) -> None:
 
 
 def test_tasks_in_a_zone_that_is_open_again_are_done() -> None:
-    events = (MissionEvent(10.0, remove_zone="wall"), MissionEvent(20.0, remove_zone="wall"))
+    events = (ScheduledEvent(10.0, remove_zone="wall"), ScheduledEvent(20.0, remove_zone="wall"))
     problem = Problem((drone(),), (point("in", 500.0), point("out", 0.0, 300.0)), (WALL,))
     mission = Mission(MissionSetup(problem, "greedy", events=events))
     run = KinematicRun(mission)

@@ -14,7 +14,7 @@ from paddock.planning.geometry.zones import CircleZone
 from paddock.planning.metrics import RESTING
 from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.mission import Mission
-from paddock.planning.solver.problem import MissionEvent, MissionSetup, Problem, Task, Vehicle
+from paddock.planning.solver.problem import MissionSetup, Problem, ScheduledEvent, Task, Vehicle
 from paddock.world.archive import pack, unpack
 
 chances = st.randoms(use_true_random=False)
@@ -47,16 +47,16 @@ def an_agent(r: Random, k: int) -> Vehicle:
     return Vehicle(f"agent{k}", pose, home, r.uniform(5.0, 20.0), radius, most, moves=moves)
 
 
-def a_happening(r: Random, k: int, vehicles: tuple[Vehicle, ...]) -> MissionEvent:
+def a_happening(r: Random, k: int, vehicles: tuple[Vehicle, ...]) -> ScheduledEvent:
     at = r.choice([0.0, r.uniform(0.0, 100.0), r.uniform(0.0, 100.0), 5000.0])  # by then all are home
     kind = r.choice(["task", "damage", "agent", "zone"])
     if kind == "damage" and vehicles:
-        return MissionEvent(at, damage=r.choice(vehicles).name)
+        return ScheduledEvent(at, damage=r.choice(vehicles).name)
     if kind == "agent":
-        return MissionEvent(at, vehicle=an_agent(r, 100 + k))
+        return ScheduledEvent(at, vehicle=an_agent(r, 100 + k))
     if kind == "zone":
-        return MissionEvent(at, zone=a_zone(r, 100 + k))
-    return MissionEvent(at, task=a_task(r, 100 + k))
+        return ScheduledEvent(at, zone=a_zone(r, 100 + k))
+    return ScheduledEvent(at, task=a_task(r, 100 + k))
 
 
 def a_zone(r: Random, k: int) -> CircleZone:

@@ -35,7 +35,7 @@ from paddock.planning.mission.replanning import (
 from paddock.planning.mission.state import MissionChange, MissionData, PoseOf, moved
 from paddock.planning.mission.station import VehicleReports
 from paddock.planning.mission.vehicles import MissionFleet, MissionVehicle
-from paddock.planning.solver.problem import MissionEvent, MissionSetup, Problem, Task, Vehicle
+from paddock.planning.solver.problem import MissionSetup, Problem, ScheduledEvent, Task, Vehicle
 from paddock.planning.solver.routes import Plan
 from paddock.planning.solver.transits import Transits, between
 from paddock.world.columns import Floats
@@ -113,7 +113,7 @@ class Mission(MissionData):
     def _react(self, change: MissionChange, pose_of: PoseOf, charge: Floats | None) -> list[int]:
         """Apply requests, range and battery, then replan; return the rows of new routes."""
         for request in self._due():
-            if self.onboard is not None and isinstance(request, MissionEvent) and request.damage is not None:
+            if self.onboard is not None and isinstance(request, ScheduledEvent) and request.damage is not None:
                 self.onboard.grow()
                 self.onboard.damage(self.fleet.row_of[request.damage])  # which the station learns by its silence
             else:
@@ -188,19 +188,19 @@ class Mission(MissionData):
     def add_task(self, task: Task) -> None:
         """Add a task."""
         self._check_new("task", task.name, self.tasks)
-        self.queue.append(MissionEvent(self.time, task=task))
+        self.queue.append(ScheduledEvent(self.time, task=task))
 
     def add_vehicle(self, spec: Vehicle) -> None:
         """Add a vehicle."""
         self._check_new("vehicle", spec.name, self.fleet.row_of)
         Problem((spec,), (), (), self.setup.problem.wind)  # raises for an impossible vehicle
-        self.queue.append(MissionEvent(self.time, vehicle=spec))
+        self.queue.append(ScheduledEvent(self.time, vehicle=spec))
 
     def add_zone(self, zone: Zone) -> None:
         """Add a no-fly zone."""
         gone = self._removed()
         self._check_new("zone", zone.name, [known.name for known in self.zones if known.name not in gone])
-        self.queue.append(MissionEvent(self.time, zone=zone))
+        self.queue.append(ScheduledEvent(self.time, zone=zone))
 
     def remove_zone(self, zone: str) -> None:
         """Open a no-fly zone again."""
@@ -208,14 +208,14 @@ class Mission(MissionData):
         known = {other.name for other in self.zones if other.name not in gone} | {*self._announced("zone")}
         if zone not in known:
             raise unknown_name("zone", zone, known)
-        self.queue.append(MissionEvent(self.time, remove_zone=zone))
+        self.queue.append(ScheduledEvent(self.time, remove_zone=zone))
 
     def damage(self, vehicle: str) -> None:
         """Disable a vehicle permanently."""
         known = {*self.fleet.row_of, *self._announced("vehicle")}
         if vehicle not in known:
             raise unknown_name("vehicle", vehicle, known)
-        self.queue.append(MissionEvent(self.time, damage=vehicle))
+        self.queue.append(ScheduledEvent(self.time, damage=vehicle))
 
     def move_task(self, task: str, x: float, y: float) -> None:
         """Move a task to x, y (m)."""
@@ -248,12 +248,12 @@ class Mission(MissionData):
 
     def _announced(self, what: str) -> list[str]:
         """Return the names of pending additions."""
-        found = [getattr(request, what, None) for request in self.queue if isinstance(request, MissionEvent)]
+        found = [getattr(request, what, None) for request in self.queue if isinstance(request, ScheduledEvent)]
         return [one.name for one in found if one is not None]
 
     def _removed(self) -> list[str | None]:
         """Return the names of zones whose removal is pending."""
-        return [request.remove_zone for request in self.queue if isinstance(request, MissionEvent)]
+        return [request.remove_zone for request in self.queue if isinstance(request, ScheduledEvent)]
 
     def _check_unfinished(self, name: str) -> None:
         if name not in self.tasks:

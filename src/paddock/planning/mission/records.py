@@ -14,7 +14,7 @@ from paddock.planning.geometry.path import Pose
 from paddock.planning.geometry.polygon import PolygonShape
 from paddock.planning.geometry.shapes import AreaShape, CircleShape, LineShape, PointShape
 from paddock.planning.geometry.zones import CircleZone, PolygonZone, Zone
-from paddock.planning.solver.problem import MissionEvent, Task, Vehicle
+from paddock.planning.solver.problem import ScheduledEvent, Task, Vehicle
 from paddock.world.archive import typed
 
 SHAPES: dict[str, Any] = {shape.kind: shape for shape in (PointShape, LineShape, CircleShape, AreaShape, PolygonShape)}
@@ -57,8 +57,8 @@ class RemoveTask:
     task: str
 
 
-Request = MissionEvent | MoveTask | RemoveTask
-REQUESTS: dict[str, type[Any]] = {"move": MoveTask, "remove": RemoveTask, "event": MissionEvent}
+Request = ScheduledEvent | MoveTask | RemoveTask
+REQUESTS: dict[str, type[Any]] = {"move": MoveTask, "remove": RemoveTask, "event": ScheduledEvent}
 
 
 def record(value: Any) -> Any:
@@ -82,7 +82,7 @@ def _kind(value: Any) -> str:
     """Return the name of a class where several are possible."""
     if isinstance(value, CircleZone | PolygonZone):
         return "circle" if isinstance(value, CircleZone) else "polygon"
-    if isinstance(value, MoveTask | RemoveTask | MissionEvent):
+    if isinstance(value, MoveTask | RemoveTask | ScheduledEvent):
         return next(name for name, kind in REQUESTS.items() if isinstance(value, kind))
     kind: str = getattr(type(value), "kind", "")
     if kind and kind not in SHAPES:
@@ -130,12 +130,12 @@ def requests_from(saved: Any) -> list[Request]:
 def _request(row: Mapping[str, Any]) -> Request:
     values = {name: value for name, value in row.items() if name != "kind"}
     kind = REQUESTS[row["kind"]]
-    if kind is not MissionEvent:
+    if kind is not ScheduledEvent:
         request: Request = typed(kind, values, "request")
         return request
     read: dict[str, Any] = {"task": task_from, "vehicle": lambda tree: vehicles_from([tree])[0], "zone": zone_from}
     values = {name: read[name](value) if name in read else value for name, value in values.items()}
-    return MissionEvent(**values)
+    return ScheduledEvent(**values)
 
 
 def _arguments(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from paddock.planning.mission.records import (
 from paddock.planning.mission.station import StationContact
 from paddock.planning.mission.vehicles import LONGEST, MissionFleet, MissionVehicle, rebuilt_route
 from paddock.planning.solver.costs import Costs, Covered
-from paddock.planning.solver.problem import MissionSetup, Problem, Task
+from paddock.planning.solver.problem import MissionSetup, Problem, Task, Vehicle
 from paddock.planning.solver.routes import STATUS_ON, Leg, Route, Status
 from paddock.world.archive import typed
 from paddock.world.columns import FARTHEST, Floats

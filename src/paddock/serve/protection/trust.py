@@ -236,7 +236,7 @@ def refuse_state(
     if "mission" in tree:
         plan, mail = tree["mission"]["mission"], tree["mailbox"]["queue"]
         later_tasks = sum(one["kind"] == "mission" and one["action"]["verb"] == "add_task" for one in mail)
-        _refuse_tasks(sim, limits, len(plan["jobs"]) + len(plan["queue"]) + later_tasks)
+        _refuse_tasks(sim, limits, len(plan["tasks"]) + len(plan["queue"]) + later_tasks)
 
     declared = {one.entry.name: one.entry.count for one in declared_fleets(sim.scenario)}
     present = sum(int(fleet["n"]) for fleet in tree["world"]["fleets"].values())
