@@ -530,7 +530,10 @@ def _declared(leaf: Leaf) -> Any:
     return dataclass_field(default=None, metadata={"leaf": leaf})
 
 
-@dataclass_transform(field_specifiers=(array, value, flag, text, blob, rows, mapping, plain, tables, child, children))
+@dataclass_transform(
+    kw_only_default=True,
+    field_specifiers=(array, count, value, flag, text, blob, rows, mapping, plain, tables, child, children),
+)
 def part(cls: type[P]) -> type[P]:
     """Make a class of declared fields a part of the state."""
     made = dataclass(eq=False, repr=False)(cls)
