@@ -127,7 +127,7 @@ def plan_mission(scenario: Scenario, options: PlanOptions) -> int:
             print(f"paddock: warning: `paddock run` would reject this scenario: {problems[0]}{more}", file=sys.stderr)
     findings, output = _planned(scenario, setup, options)
     output.seconds += divided
-    if findings.setup.happenings:
+    if findings.setup.events:
         with bar("simulating the mission events"):
             findings = replace(findings, outcome=outcome_of(findings.setup, findings.plan))
     findings = _with_links(findings)
