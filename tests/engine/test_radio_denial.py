@@ -225,8 +225,12 @@ def busy_run() -> dict[str, Any]:
     return {"seed": 5, "clock": {"rate": 100}, "radio": radio, "vehicles": [{**scouts, "behaviour": "flock"}]}
 
 
-@pytest.mark.usefixtures("shared_loops")
-def test_denied_radios_are_saved_and_do_not_depend_on_steps_or_threads() -> None:
+@pytest.mark.parametrize("several", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_denied_radios_are_saved_and_do_not_depend_on_steps_or_threads(
+    several: bool, request: pytest.FixtureRequest
+) -> None:
+    if several:
+        request.getfixturevalue("shared_loops")
     hashes = []
     for sizes, threads in (([100], 1), ([1] * 100, available_threads()), ([33, 7, 60], available_threads())):
         limit_threads(threads)

@@ -116,9 +116,13 @@ def swarm(seed: int = 5) -> dict[str, Any]:
     return {"seed": seed, "clock": {"rate": 100}, "radio": radio, "vehicles": fleets}
 
 
-@pytest.mark.usefixtures("shared_loops")
-def test_disturbances_do_not_depend_on_steps_threads_queries_or_restoring() -> None:
+@pytest.mark.parametrize("several", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_disturbances_do_not_depend_on_steps_threads_queries_or_restoring(
+    several: bool, request: pytest.FixtureRequest
+) -> None:
     """Messages between two updates of the links, and queries of places that move the table of radios."""
+    if several:
+        request.getfixturevalue("shared_loops")
     found, threads = [], available_threads()
     try:
         for count, steps, looks in ((1, 1, True), (threads, 4, False)):
