@@ -11,13 +11,10 @@ import socket
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from paddock.engine.radio.datalink import DataLink
-from paddock.errors import PaddockError
 from paddock.mavlink.link import DATAGRAM, MAX_DATAGRAMS, Address, MavlinkLink, MavlinkPeer, Sender, bind
-from paddock.world.archive import typed
 
 S = 1e-6  # per us
 
@@ -106,31 +103,6 @@ class RadioPath:
         """Drop all packets; continue with the heartbeats that have not arrived yet."""
         self.up, self.down = deque(), deque()  # what still arrives goes to the former ones
         self.beats = self._arrived_beats()
-
-    # saving -----------------------------------------------------------------------------------------------------------
-
-    def save(self) -> dict[str, Any]:
-        """Return the heartbeats that have been handled; packets of connected programs are dropped by a restore."""
-        return {"beats": self.beats}
-
-    def read(self, tree: Any) -> Callable[[], None]:
-        """Check what `save` returned; return the function that loads it."""
-        saved = typed(SavedPath, tree, "radio path")
-        if not 0 <= saved.beats < 1 << 53:
-            raise PaddockError("radio path: the saved number of heartbeats is not valid")
-
-        def load() -> None:
-            self.restart()
-            self.beats = saved.beats
-
-        return load
-
-
-@dataclass
-class SavedPath:
-    """What `RadioPath.save` returns."""
-
-    beats: int
 
 
 PERIOD_US = 20_000  # us of simulated time between two polls
