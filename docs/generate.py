@@ -34,7 +34,7 @@ from paddock.radio.links.survey import CoverageGrid, HeardLevels, Spectrum
 from paddock.radio.links.table import Links
 from paddock.radio.packets.network import Network
 from paddock.radio.settings import SETTINGS
-from paddock.radio.views import (
+from paddock.wire.radio_results import (
     CommandTraffic,
     JammerView,
     RadioReport,

@@ -23,7 +23,7 @@ from paddock.radio.packets.messages import EVERYONE, Messages
 from paddock.radio.packets.network import Network
 from paddock.radio.physics.signal import decibels, power_ratio
 from paddock.radio.settings import checked_assignment
-from paddock.radio.views import (
+from paddock.wire.radio_results import (
     CommandTraffic,
     JammerView,
     RadioReport,

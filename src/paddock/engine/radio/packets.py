@@ -45,8 +45,8 @@ from paddock.radio.packets.queues import denied_slots
 from paddock.radio.packets.state import places_of
 from paddock.radio.physics.signal import power_ratio
 from paddock.radio.settings import checked_options
-from paddock.radio.views import Received
 from paddock.scenario.radio_types import MessagesSection
+from paddock.wire.radio_results import Received
 from paddock.world.fleet import draw_uniforms
 
 ROUNDING = 1e-9  # of a period

@@ -12,7 +12,7 @@ from paddock.errors import PaddockError
 from paddock.radio.packets import layout as c
 from paddock.radio.packets.contents import MOST_SERVED
 from paddock.radio.packets.layout import Air, Ints
-from paddock.radio.views import ServiceTraffic
+from paddock.wire.radio_results import ServiceTraffic
 
 SERVICES = ("commands", "telemetry", "heartbeats", "mission")  # in the order of the kinds of packets, from COMMAND on
 SENT, DELIVERED, DROPPED = range(3)  # rows of the table

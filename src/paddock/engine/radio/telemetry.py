@@ -24,9 +24,9 @@ from paddock.errors import PaddockError, UnknownNameError
 from paddock.radio.links.radios import RadioPart, Radios
 from paddock.radio.packets import layout as air
 from paddock.radio.packets.layout import HEARTBEAT
-from paddock.radio.views import VehicleTelemetry
 from paddock.scenario import Scenario
 from paddock.scenario.via import station_of
+from paddock.wire.radio_results import VehicleTelemetry
 from paddock.world.columns import Floats, column_index
 from paddock.world.fleet import Ints, draw_uniforms
 from paddock.world.world import World
