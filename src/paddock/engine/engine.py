@@ -42,7 +42,7 @@ STATE_KEYS = frozenset(
     | {"orders", "mission", "failure", "contact", "race", "radio", AUTOPILOTS, FMUS}  # where the run has them
 )
 
-STATE_TYPES = ("bool", "int64", "float64", "uint8")  # of its arrays; bytes are those of FMUs
+STATE_TYPES = ("bool", "int64", "int32", "float64", "uint8")  # of its arrays; bytes are those of FMUs
 SENSED_TYPES = ("float32", "float64")  # of the arrays of sensors
 
 

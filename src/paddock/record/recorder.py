@@ -185,7 +185,7 @@ class Recorder(AbstractContextManager["Recorder"]):
             assert self.sim.radio is not None
             stage = self.sim.engine.radio
             counts = {"traffic": self.sim.radio.traffic(), "services": as_tree(self.sim.radio.services())}
-            more: Any = {**as_tree(stage.emitters()), **counts, "ups": stage.ups, "downs": stage.downs}
+            more: Any = {**as_tree(stage.emitters()), **counts, "ups": stage.state.ups, "downs": stage.state.downs}
             self._radio = {**self._radio, **more}
         shown = self._sensed, self._radio
         job = partial(self._writer.sample, snapshot, self._log_time(snapshot.tick), time_ns(), *shown)

@@ -487,7 +487,7 @@ def text(default: str = "", choices: tuple[str, ...] = (), longest: int = LONGES
 
 
 def blob(*axes: str, hashed: bool = False, settled: bool = False) -> Any:
-    """Declare opaque bytes, or a list of bytes or None over an axis; not hashed unless it says so."""
+    """Declare opaque bytes, or a list of bytes or None over an axis; not hashed by default."""
     return _declared(BlobLeaf(axes=axes, hashed=hashed, settled=settled))
 
 
@@ -530,7 +530,10 @@ def _declared(leaf: Leaf) -> Any:
     return dataclass_field(default=None, metadata={"leaf": leaf})
 
 
-@dataclass_transform(field_specifiers=(array, value, flag, text, blob, rows, mapping, plain, tables, child, children))
+@dataclass_transform(
+    kw_only_default=True,
+    field_specifiers=(array, count, value, flag, text, blob, rows, mapping, plain, tables, child, children),
+)
 def part(cls: type[P]) -> type[P]:
     """Make a class of declared fields a part of the state."""
     made = dataclass(eq=False, repr=False)(cls)
@@ -544,12 +547,16 @@ def fresh(kind: type[P], **sizes: Any) -> P:
     """Return a new part: sizes or column classes of its axes, and values of its fields that are not declared."""
     leaves: dict[str, Leaf] = cast(Any, kind).leaves
     known = {entry.name for entry in fields(cast(Any, kind))} - leaves.keys()
-    made: Any = kind(**{name: given for name, given in sizes.items() if name in known})
-    made.sizes = {name: given for name, given in sizes.items() if name not in known}
-    made.specs = {}
-    for name, leaf in leaves.items():
-        setattr(made, name, leaf.new(made.sizes))
-    return cast(P, made)
+    made = kind(**{name: given for name, given in sizes.items() if name in known})
+    fill(made, **{name: given for name, given in sizes.items() if name not in known})
+    return made
+
+
+def fill(made: Part, **sizes: Any) -> None:
+    """Set the declared fields of a part that was made by its constructor to those of a new part."""
+    made.sizes, made.specs = sizes, {}
+    for name, leaf in made.leaves.items():
+        setattr(made, name, leaf.new(sizes))
 
 
 def add_table(owner: Part, name: str, leaf: ArrayLeaf, field: str = "tables") -> Array:
