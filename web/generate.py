@@ -15,8 +15,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is
 
 from paddock.radio.links.table import RadioStatus
 from paddock.radio.physics.signal import NO_POWER
-from paddock.wire.layout import Record
 from paddock.wire import radio_results
+from paddock.wire.layout import Record
 from paddock.wire.operations import METHODS, Operation, results
 from paddock.wire.operations.arguments import BY_ID, MEMBERS, Argument, Axes, ColumnList, Kind, plain
 from paddock.wire.operations.results import Moment, Point, Quaternion, Range
