@@ -16,16 +16,24 @@ from math import isinf
 from pathlib import Path
 from typing import Any
 
+from paddock.autopilot.commands import COMMANDS as AUTOPILOT_COMMANDS
+from paddock.autopilot.mission_items import ITEM_KINDS, ItemKind, Role
+from paddock.autopilot.parameter_tables import COMMON, LINK_FAILSAFES, ground_station_parameters, switch_prefix
+from paddock.autopilot.parameters import Parameter as Setting
+from paddock.autopilot.vehicle import find_vehicle
+from paddock.autopilot.vehicle_types import VEHICLE_TYPES
 from paddock.behaviour.rule import Rule, find_rule, rule_names
 from paddock.engine.radio.control import EmitterControl, RadioControl
 from paddock.envs import env_id, find_task, task_names
 from paddock.errors import MissingFeatureError
+from paddock.mavlink.messages import EVERY, GROUP_OF, KNOWN, UNGROUPED
+from paddock.mavlink.packets import mav
 from paddock.planning.solver.methods import find_method, method_names
-from paddock.radio.budget import LinkBudget
-from paddock.radio.links import Links
-from paddock.radio.network import Network
+from paddock.radio.links.budget import LinkBudget
+from paddock.radio.links.survey import CoverageGrid, HeardLevels, Spectrum
+from paddock.radio.links.table import Links
+from paddock.radio.packets.network import Network
 from paddock.radio.settings import SETTINGS
-from paddock.radio.survey import CoverageGrid, HeardLevels, Spectrum
 from paddock.radio.views import (
     CommandTraffic,
     JammerView,
@@ -51,16 +59,8 @@ from paddock.sensing.sensor import ArraySensor, Sensor, find_sensor, sensor_name
 from paddock.serve.endpoints.vds1.endpoint import AXLES, PLAIN, WHEELS, sources
 from paddock.sitl.adapter import adapter_types, find_adapter
 from paddock.sitl.ardupilot_frames import FRAMES
-from paddock.sitl.autopilot.commands import COMMANDS as AUTOPILOT_COMMANDS
-from paddock.sitl.autopilot.mission_items import ITEM_KINDS, ItemKind, Role
-from paddock.sitl.autopilot.parameter_tables import COMMON, LINK_FAILSAFES, ground_station_parameters, switch_prefix
-from paddock.sitl.autopilot.parameters import Parameter as Setting
-from paddock.sitl.autopilot.vehicle import find_vehicle
-from paddock.sitl.autopilot.vehicle_types import VEHICLE_TYPES
 from paddock.sitl.equipment import VEHICLES
 from paddock.sitl.from_scenario import ARDUPILOT_FRAMES
-from paddock.sitl.mavlink.messages import EVERY, GROUP_OF, KNOWN, UNGROUPED
-from paddock.sitl.mavlink.packets import mav
 from paddock.vehicles.model import VehicleModel, find_model, model_names
 from paddock.wire import messages_pb2
 from paddock.wire.layout import Record

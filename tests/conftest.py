@@ -54,7 +54,7 @@ LONGEST = (
     *("test_docs.py", "vehicles/test_car_contact.py", "test_examples.py", "compute/test_cuda.py"),
     *("planning/test_costs.py", "cli/test_cli_page.py", "cli/test_plan_verb.py", "compute/test_prepare.py", "cli/"),
     *("vehicles/test_car_ground.py", "vehicles/test_conf", "contact/", "behaviour/", "planning/", "client/", "serve/"),
-    *("sitl/autopilot/test_sitl_plane", "sitl/mavlink/test_sitl_client", "bench/", "compute/", "sitl/", "engine/"),
+    *("autopilot/test_plane", "mavlink/test_client", "bench/", "compute/", "sitl/", "autopilot/", "engine/"),
     *("record/", "driverless/", "vehicles/test_car_robust.py", "wire/test_stream_fuzz.py"),
 )
 """Files and folders that are run first, so that at the end no worker is left alone with a long file."""
@@ -153,6 +153,14 @@ def demo(own_links: Callable[[int], dict[str, Any]]) -> Callable[[str], Scenario
         return load_scenario(tree)
 
     return load
+
+
+@pytest.fixture(scope="session")
+def standalone_world() -> type:
+    """A world adapter that steps its own simulation, without a scenario's host."""
+    from standalone_world import StandaloneWorld
+
+    return StandaloneWorld
 
 
 @pytest.fixture(scope="session")

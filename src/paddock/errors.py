@@ -136,6 +136,14 @@ def users_place() -> str:
     return "" if frame is None else code_place(frame.f_code.co_filename, frame.f_lineno)
 
 
+def one_line(error: BaseException) -> str:
+    """Return an exception as one line: the message of our own errors, with the type's name for others."""
+    text = " ".join(str(error).split())
+    if isinstance(error, PaddockError):
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
 def reason(error: BaseException, names: Iterable[str]) -> str:
     """Return the text of an exception in one line; `names` are those that the code could have meant."""
     if isinstance(error, AttributeError) and error.name and error.obj is not None:
@@ -147,7 +155,7 @@ def reason(error: BaseException, names: Iterable[str]) -> str:
     if isinstance(error, NameError) and error.name:
         near = get_close_matches(error.name, names, n=1)
         return f"unknown name {error.name!r}; {f'did you mean {near[0]!r}?' if near else 'define or import it'}"
-    return " ".join((str(error) if isinstance(error, PaddockError) else f"{type(error).__name__}: {error}").split())
+    return one_line(error)
 
 
 @contextmanager

@@ -213,7 +213,7 @@ vehicles: [{name: d, model: quad, pose: [0, 50, 5, 0], radio: t}]
 
 def test_coverage_of_a_scenario_is_that_of_its_stations() -> None:
     import paddock
-    from paddock.radio.signal import noise_dbm
+    from paddock.radio.physics.signal import noise_dbm
 
     tree = yaml.safe_load(SCENARIO)
     places = np.array([[50.0, 0.0, 10.0], [0.0, -1000.0, 10.0], [480.0, 30.0, 10.0], [130.0, 0.0, 10.0]])

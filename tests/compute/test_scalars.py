@@ -16,11 +16,11 @@ NUMBERS = [0.0, 1e-9, 0.125, 0.3, 0.9999, 1.0, 2.0, 27.0, 1234.5]
 LIBM = {"sin", "cos", "tan", "asin", "acos", "atan", "atan2", "exp", "log", "log10", "log2", "pow", "cbrt"}
 """Functions of `math` whose last bits depend on libm; Python computes hypot and dist itself."""
 NUMPY = {"sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2", "hypot", "exp", "log", "power", "cbrt"}
-ROOMS = ("behaviour", "contact", "engine", "planning", "sensing", "sitl", "vehicles", "world")
+ROOMS = ("autopilot", "behaviour", "contact", "engine", "mavlink", "planning", "sensing", "sitl", "vehicles", "world")
 OUTPUT = {
     "sitl/adapters/jsbsim.py": "beside JSBSim, which uses libm itself",
-    "sitl/autopilot/log.py": "on-board logs",
-    "sitl/mavlink/messages.py": "telemetry",
+    "autopilot/log.py": "on-board logs",
+    "mavlink/messages.py": "telemetry",
     "sitl/px4.py": "messages to PX4",
     "world/geodesy.py": "places on Earth, for files and other programs",
     "world/markers.py": "shapes of markers, which a client sends as numbers",

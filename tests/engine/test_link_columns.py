@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 import paddock
-from paddock.engine.radio.link_events import changed_entries, count_changes
-from paddock.radio.links import no_links
+from paddock.engine.radio.links import changed_entries, count_changes
+from paddock.radio.links.table import no_links
 
 QUIET = {"bandwidth": 20e6, "noise_figure": 0.0, "duty": 0.0, "power": 20.0}
 

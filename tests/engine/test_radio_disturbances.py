@@ -9,7 +9,7 @@ import pytest
 import paddock
 from paddock import PaddockError, Simulation
 from paddock.compute.threads import available_threads, limit_threads
-from paddock.radio.disturbances import PLACED
+from paddock.radio.packets.channel_links import PLACED
 from paddock.world.archive import pack, unpack
 
 TYPE = {"bandwidth": 2e6, "bit_rate": 2e6, "power": 20.0, "sensitivity": -90.0}

@@ -10,8 +10,8 @@ import pytest
 import paddock
 from paddock import Simulation
 from paddock.errors import PaddockError
-from paddock.radio.jamming import follow, started
-from paddock.radio.links import BURST, SHARE
+from paddock.radio.links.jamming import follow, started
+from paddock.radio.links.table import BURST, SHARE
 from paddock.scenario.radio import JammerSection
 from paddock.world.archive import pack, unpack
 

@@ -14,7 +14,7 @@ import paddock
 from paddock.compute.threads import available_threads, limit_threads
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
-from paddock.radio.links import sinr_of
+from paddock.radio.links.table import sinr_of
 from paddock.record import Recorder, verify
 from paddock.serve.describe import snapshot_columns
 from paddock.serve.subscribers.groups import encode_status

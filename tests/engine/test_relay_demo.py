@@ -8,11 +8,10 @@ import pytest
 
 import paddock
 from paddock.behaviour.rules.relay import Options
-from paddock.engine.radio.relaying import RadioSenses, newest_state
+from paddock.engine.radio.relaying import RadioSenses, choose_chain, newest_state
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
-from paddock.radio.heard import HEARD_STATES, PREDICTED, TRUTH, FleetHeard
-from paddock.radio.relays import choose_chain
+from paddock.radio.packets.heard import HEARD_STATES, PREDICTED, TRUTH, FleetHeard
 from paddock.scenario.loading import bundled_path
 from paddock.scenario.marked_yaml import load_yaml, plain
 

@@ -12,7 +12,7 @@ from paddock.compute.quaternion import rotate
 from paddock.compute.routine import routine
 from paddock.compute.twin import vectorised
 from paddock.errors import PaddockError
-from paddock.radio import antennas as a
+from paddock.radio.physics import antennas as a
 
 NO_PATTERN = np.zeros((1, a.PATTERN_ROWS, a.PATTERN_COLUMNS))
 ANGLES = st.floats(-math.pi, math.pi)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from paddock.radio.bursts import burst_error, hit_probability
-from paddock.radio.signal import QPSK, ber, per
+from paddock.radio.links.bursts import burst_error, hit_probability
+from paddock.radio.physics.signal import QPSK, ber, per
 
 BITS, AIRTIME = 1000.0, 1e-3  # a packet of 1 Mbit/s
 QUIET, JAMMED = 100.0, 0.5  # Eb/N0, ratios: no errors, and certain ones

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from radio_messages import connect, links_of, messages_over
 
-from paddock.radio.air import BROADCAST, COUNT, DELIVERED
-from paddock.radio.messages import Messages
+from paddock.radio.packets.layout import BROADCAST, COUNT, DELIVERED
+from paddock.radio.packets.messages import Messages
 from paddock.scenario.radio_types import MessagesSection
 
 LIGHT = 299_792_458.0  # m/s

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from radio_messages import connect, links_of, messages_over
 
 from paddock.errors import PaddockError
-from paddock.radio.air import BROADCAST, COUNT, DELIVERED, EXPIRED, IDLE, NEVER, PHASE, TRANSMITTED
-from paddock.radio.denial import CLOSED, REPEATS, denied_slots, floor_sum, idle_slots, slot_after
-from paddock.radio.links import BEGIN, BURST, BURST_ROWS, CYCLE, LENGTH, PERIOD, SHARE
-from paddock.radio.messages import Messages
+from paddock.radio.links.table import BEGIN, BURST, BURST_ROWS, CYCLE, LENGTH, PERIOD, SHARE
+from paddock.radio.packets.layout import BROADCAST, COUNT, DELIVERED, EXPIRED, IDLE, NEVER, PHASE, TRANSMITTED
+from paddock.radio.packets.messages import Messages
+from paddock.radio.packets.queues import CLOSED, REPEATS, denied_slots, floor_sum, idle_slots, slot_after
 from paddock.scenario.radio_types import MessagesSection
 from paddock.world.archive import digest, pack, unpack
 

@@ -7,14 +7,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.radio.air_links import air_links
-from paddock.radio.denial import DENIED_ROWS
-from paddock.radio.disturbances import Disturbances, DisturbanceUpdate, placed_radios, unplaced_radios
-from paddock.radio.link_classes import classes_of
-from paddock.radio.link_update import LinkUpdate
-from paddock.radio.links import BURST_ROWS, no_links
-from paddock.radio.paths import PathTables
-from paddock.radio.radios import COLUMN, FleetRadios, Floats, Radios, radios_of
+from paddock.radio.links.paths import PathTables, classes_of
+from paddock.radio.links.radios import COLUMN, FleetRadios, Floats, Radios, radios_of
+from paddock.radio.links.table import BURST_ROWS, no_links
+from paddock.radio.links.update import LinkUpdate
+from paddock.radio.packets.channel_links import (
+    Disturbances,
+    DisturbanceUpdate,
+    air_links,
+    placed_radios,
+    unplaced_radios,
+)
+from paddock.radio.packets.queues import DENIED_ROWS
 from paddock.scenario.radio import RadioSection
 from paddock.scenario.radio_types import FittedRadio
 

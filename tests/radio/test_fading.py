@@ -12,7 +12,7 @@ from paddock.compute.math import sincos
 from paddock.compute.routine import routine
 from paddock.compute.threads import limit_threads
 from paddock.compute.twin import vectorised
-from paddock.radio import fading as f
+from paddock.radio.physics import fading as f
 
 K = 2 * math.pi * 2.4e9 / 299_792_458.0  # rad/m
 STREAMS = st.integers(-(2**63), 2**63 - 1)

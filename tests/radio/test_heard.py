@@ -5,7 +5,8 @@ import pytest
 
 from paddock.behaviour.rule import find_rule
 from paddock.compute.neighbours import NeighbourGrid
-from paddock.radio.air import (
+from paddock.radio.packets.heard import HEARD_STATES, PREDICTED, FleetHeard, heard_targets, newest_numbers, visit_heard
+from paddock.radio.packets.layout import (
     MAIL_ARRIVED,
     MAIL_NUMBERS,
     MAIL_REAL,
@@ -15,7 +16,6 @@ from paddock.radio.air import (
     MAILS,
     WHOLE_ROWS,
 )
-from paddock.radio.heard import HEARD_STATES, PREDICTED, FleetHeard, heard_targets, newest_numbers, visit_heard
 from paddock.world.columns import Pose, defaults_of
 
 

@@ -8,15 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.errors import PaddockError
-from paddock.radio.jamming import (
-    active_share,
-    changed,
-    on_share,
-    pulsed_share,
-    started,
-    swept_share,
-)
-from paddock.radio.links import common_band
+from paddock.radio.links.jamming import active_share, changed, on_share, pulsed_share, started, swept_share
+from paddock.radio.links.table import common_band
 from paddock.radio.settings import checked_changes
 from paddock.scenario.radio import JammerSection
 

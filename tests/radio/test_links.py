@@ -12,13 +12,12 @@ from scipy.optimize import brentq
 from scipy.special import erfc
 
 from paddock.compute.threads import available_threads, limit_threads
-from paddock.radio import candidates
-from paddock.radio.link_classes import classes_of
-from paddock.radio.link_rows import decibels_of, longest_square
-from paddock.radio.link_update import LinkUpdate, far_interference
-from paddock.radio.links import Links, no_links
-from paddock.radio.paths import PathTables
-from paddock.radio.radios import COLUMN, FleetRadios, Floats, Radios, radios_of
+from paddock.radio.links import candidates
+from paddock.radio.links.paths import PathTables, classes_of
+from paddock.radio.links.radios import COLUMN, FleetRadios, Floats, Radios, radios_of
+from paddock.radio.links.rows import decibels_of, longest_square
+from paddock.radio.links.table import Links, no_links
+from paddock.radio.links.update import LinkUpdate, far_interference
 from paddock.scenario.radio import RadioSection
 from paddock.scenario.radio_types import FittedRadio
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from radio_messages import STREAM, connect, links_of, messages_over
 
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.radio import air as c
-from paddock.radio.contents import decoded, encoded
-from paddock.radio.messages import Messages
+from paddock.radio.packets import layout as c
+from paddock.radio.packets.contents import decoded, encoded
+from paddock.radio.packets.messages import Messages
 from paddock.scenario.radio_types import MessagesSection
 from paddock.world.archive import digest, pack, unpack
 

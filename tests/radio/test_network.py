@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paddock.errors import UnknownNameError
-from paddock.radio.network import Network, contacts, graph_of
+from paddock.radio.packets.network import Network, contacts, graph_of
 
 
 class Rows(NamedTuple):

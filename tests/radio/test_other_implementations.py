@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from paddock.radio import antennas as a
-from paddock.radio import diffraction as d
-from paddock.radio import propagation as p
-from paddock.radio.signal import MODULATIONS, ber
+from paddock.radio.physics import antennas as a
+from paddock.radio.physics import diffraction as d
+from paddock.radio.physics import propagation as p
+from paddock.radio.physics.signal import MODULATIONS, ber
 
 KNOWN: dict[str, Any] = json.loads((Path(__file__).parent / "data" / "other_implementations.json").read_text())
 LIGHT = 299_792_458.0

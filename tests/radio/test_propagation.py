@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.compute.routine import routine
-from paddock.radio import propagation as p
+from paddock.radio.physics import propagation as p
 
 DISTANCES = st.floats(1.0, 1e5)
 FREQUENCIES = st.floats(1e8, 6e9)

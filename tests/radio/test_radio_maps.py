@@ -12,7 +12,7 @@ from paddock.bench.suites.radio import build_town, gaussian_process, inverse_dis
 from paddock.compute.threads import available_threads, limit_threads
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.radio.maps import RadioMap, RadioSamples, cross_validate, fit_map, load_map, places_of, read_samples
-from paddock.radio.maps.prior import bounds, fit_prior
+from paddock.radio.maps.kriging import bounds, fit_prior
 from paddock.wire.radio_map import MapFile, read_map
 
 TOWN_SAMPLES = 2000

@@ -8,8 +8,8 @@ import pytest
 from radio_messages import connect, links_of, messages_over
 
 from paddock.errors import PaddockError
-from paddock.radio import air as c
-from paddock.radio.messages import Messages
+from paddock.radio.packets import layout as c
+from paddock.radio.packets.messages import Messages
 from paddock.scenario.radio_types import MessagesSection
 from paddock.world.archive import digest, pack, unpack
 

@@ -11,8 +11,8 @@ from scipy import special
 from paddock.compute.routine import routine
 from paddock.compute.twin import vectorised
 from paddock.errors import PaddockError
-from paddock.radio import signal as s
-from paddock.radio.propagation import MODELS
+from paddock.radio.physics import signal as s
+from paddock.radio.physics.propagation import MODELS
 from paddock.scenario.radio import MODELS as MODEL_NAMES
 from paddock.scenario.radio_types import BITS_PER_SYMBOL, default_bit_rate
 from paddock.scenario.radio_types import MODULATIONS as MODULATION_NAMES

@@ -3,7 +3,7 @@
 import numpy as np
 from radio_messages import links_of
 
-from paddock.radio.spectrum import HopNetwork, allocated, hop
+from paddock.engine.radio.tuning import HopNetwork, allocated, hop
 
 WIFI = np.array([2.412e9, 2.437e9, 2.462e9])  # channels 1, 6 and 11
 

@@ -12,7 +12,7 @@ import pytest
 import paddock
 from paddock.engine.simulation import Simulation
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.radio.survey import radio_ranges
+from paddock.radio.links.survey import radio_ranges
 
 HILLS = Path(__file__).parents[1] / "support" / "radio_hills.yaml"
 LIGHT = 299_792_458.0

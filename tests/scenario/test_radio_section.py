@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from paddock.engine.build import build_problems
-from paddock.radio.fading import NAKAGAMI_LEAST, NAKAGAMI_MOST
+from paddock.radio.physics.fading import NAKAGAMI_LEAST, NAKAGAMI_MOST
 from paddock.scenario import ScenarioError, load_scenario, scenario_from_text, scenario_schema
 from paddock.scenario.radio import LEAST_M, MOST_M
 

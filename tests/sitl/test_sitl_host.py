@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 import paddock
+from paddock.autopilot.autopilot import BuiltInAutopilot
 from paddock.errors import PaddockError
 from paddock.serve.live import LiveSource
 from paddock.sitl import from_scenario
-from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.from_scenario import quick_scenario
 from paddock.sitl.ground_station import mission_file
 from paddock.sitl.host import SitlHost

@@ -16,13 +16,13 @@ import itertools
 
 import paddock
 from paddock.errors import PaddockError
-from paddock.radio.datalink import LinkQuality
+from paddock.mavlink.packets import mav
+from paddock.mavlink.radio_path import PacketQueue, RadioPacket, RadioPath
+from paddock.radio.packets.datalink import LinkQuality
 from paddock.record import Recorder, verify
 from paddock.scenario import ScenarioError, load_scenario
 from paddock.scenario.via import MavlinkViaSection
 from paddock.sitl.host import SitlHost
-from paddock.sitl.mavlink.packets import mav
-from paddock.sitl.mavlink.radio_path import PacketQueue, RadioPacket, RadioPath
 from paddock.world.archive import pack, unpack
 
 Links = Callable[[int], dict[str, Any]]

@@ -12,9 +12,9 @@ import pytest
 pytest.importorskip("pymavlink", reason="pymavlink is not installed")
 
 import paddock
+from paddock.mavlink.messages import fields_of
+from paddock.mavlink.packets import mav
 from paddock.sitl.host import SitlHost
-from paddock.sitl.mavlink.messages import fields_of
-from paddock.sitl.mavlink.packets import mav
 
 Links = Callable[[int], dict[str, Any]]
 

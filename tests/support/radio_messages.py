@@ -4,14 +4,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paddock.radio.air import Devices
-from paddock.radio.air_links import air_links
-from paddock.radio.denial import DENIED_ROWS
-from paddock.radio.disturbances import no_disturbances
-from paddock.radio.links import no_links
-from paddock.radio.messages import Messages
-from paddock.radio.network import graph_of
-from paddock.radio.radios import COLUMN
+from paddock.radio.links.radios import COLUMN
+from paddock.radio.links.table import no_links
+from paddock.radio.packets.channel_links import air_links, no_disturbances
+from paddock.radio.packets.layout import Devices
+from paddock.radio.packets.messages import Messages
+from paddock.radio.packets.network import graph_of
+from paddock.radio.packets.queues import DENIED_ROWS
 from paddock.scenario.radio_types import MessagesSection
 
 STREAM = 7919

@@ -17,7 +17,7 @@ THIRD_PARTY = '''
 """A whole adapter in one file: a cart on a rail that runs north; 1 motor, IMU only."""
 
 from paddock.sitl.adapter import AdapterError, Capabilities, SimulatorAdapter
-from paddock.sitl.vehicle_data import SensorData
+from paddock.autopilot.vehicle_data import SensorData
 
 
 class Rail(SimulatorAdapter):

@@ -6,9 +6,9 @@ from time import sleep
 import numpy as np
 import pytest
 
+from paddock.autopilot.vehicle_data import COLUMN, ActuatorCommands, SensorData
 from paddock.sitl.adapter import AdapterError, Capabilities, Placed
 from paddock.sitl.adapters.lightweight import LightweightAdapter
-from paddock.sitl.vehicle_data import COLUMN, ActuatorCommands, SensorData
 from paddock.testing import ConformanceError, adapters, check_adapter
 
 

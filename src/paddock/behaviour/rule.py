@@ -50,7 +50,7 @@ AVOID = "avoid"  # the option of rules whose vehicles may keep clear of others: 
 AvoidOption = Annotated[float, Column("m", "distance to keep from other fleets and obstacles, 0: not seen", 0.0, 1e4)]
 
 
-SEES = "sees"  # the option of rules that may use what was heard over radio: see radio/heard.py
+SEES = "sees"  # the option of rules that may use what was heard over radio: see radio/packets/heard.py
 SeesOption = Annotated[
     float,
     Column(

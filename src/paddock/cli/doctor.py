@@ -182,7 +182,7 @@ def ports() -> Iterator[Finding]:
     from paddock.scenario.serve import MetricsEndpoint, StreamEndpoint, Vds1Endpoint, WebEndpoint, ZmqEndpoint
     from paddock.scenario.sitl import Mavlink
     from paddock.sitl.ardupilot_frames import JSON_PORT
-    from paddock.sitl.autopilot_contract import PX4_PORT
+    from paddock.sitl.external_autopilot import PX4_PORT
 
     for port, protocol, purpose in (
         (WebEndpoint().port, "tcp", "web page"),

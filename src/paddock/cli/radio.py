@@ -181,7 +181,7 @@ def _eirp(found: RadioMap, frequency: float) -> float:
     """Return the radiated power (dBm) whose free-space loss at 1 m gives the prior's level there."""
     from math import log10, pi
 
-    from paddock.radio.propagation import LIGHT
+    from paddock.radio.physics.propagation import LIGHT
 
     return float(found.file.prior[0]) + 20.0 * log10(4.0 * pi * frequency / LIGHT)
 

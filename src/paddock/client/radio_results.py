@@ -67,19 +67,19 @@ def _received(found: Any) -> Any:
 
 
 def _budget(found: Any) -> Any:
-    from paddock.radio.budget import LinkBudget
+    from paddock.radio.links.budget import LinkBudget
 
     return LinkBudget(**found)
 
 
 def _links(found: Any) -> Any:
-    from paddock.radio.links import Links
+    from paddock.radio.links.table import Links
 
     return Links(**found | {"peer": found["peer"].astype(np.int32), "up": found["up"].astype(np.uint8)})
 
 
 def _coverage(found: Any) -> Any:
-    from paddock.radio.survey import CoverageGrid
+    from paddock.radio.links.survey import CoverageGrid
 
     side = found["side"]
     grids = {name: np.array(found[name]).reshape(side, side) for name in ("power", "sinr", "jamming", "per")}
@@ -87,7 +87,7 @@ def _coverage(found: Any) -> Any:
 
 
 def _levels(found: Any) -> Any:
-    from paddock.radio.survey import HeardLevels
+    from paddock.radio.links.survey import HeardLevels
 
     return HeardLevels(**{name: np.array(one, np.int64 if name == "best" else None) for name, one in found.items()})
 
@@ -103,7 +103,7 @@ def _services(found: Any) -> Any:
 
 
 def _spectrum(found: Any) -> Any:
-    from paddock.radio.survey import Spectrum
+    from paddock.radio.links.survey import Spectrum
 
     arrays = {"band": tuple(found["band"]), "power": np.array(found["power"])}
     return Spectrum(**{name: found[name] for name in Spectrum._fields} | arrays)

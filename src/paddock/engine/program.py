@@ -17,7 +17,7 @@ from paddock.engine.behaviours import MEMORY, RADIO, FleetBehaviour, read_only
 from paddock.engine.motion import MOTIONS, Alarm
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.radio.gnss import OPEN_SIGNAL, SIGNAL_ROWS
-from paddock.radio.status import FIRST_PEER, NO_STATUS, PEERS, STATUS
+from paddock.radio.links.table import FIRST_PEER, NO_STATUS, PEERS, STATUS
 from paddock.scenario.contact import FleetContact
 from paddock.scenario.radio_types import FittedRadio
 from paddock.scenario.via import MavlinkViaSection, ViaSection

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, cast
 
-from paddock.radio.jamming import JammerState, active_share
-from paddock.radio.link_classes import classes_of
-from paddock.radio.radios import COLUMN, Floats, Radios
-from paddock.radio.signal import decibels
-from paddock.radio.survey import radio_ranges
+from paddock.radio.links.jamming import JammerState, active_share
+from paddock.radio.links.paths import classes_of
+from paddock.radio.links.radios import COLUMN, Floats, Radios
+from paddock.radio.links.survey import radio_ranges
+from paddock.radio.physics.signal import decibels
 from paddock.radio.views import ServiceTraffic
 from paddock.scenario.radio import RadioSection
 from paddock.wire.operations.radio_results import (

@@ -16,7 +16,7 @@ import numpy as np
 
 from paddock.compute.math import PI, absolute, clamp, log, maximum, minimum, sincos
 from paddock.compute.routine import routine
-from paddock.radio.signal import DECIBELS
+from paddock.radio.physics.signal import DECIBELS
 from paddock.sensing.sensors.gnss import OPEN_SKY, Signal
 from paddock.world.columns import defaults_of
 

@@ -22,10 +22,10 @@ from paddock.engine.events import Event
 from paddock.engine.radio.gnss import as_jammer
 from paddock.errors import PaddockError
 from paddock.radio.describing import Emitters, jammer_trees, radio_tree, spoofer_trees
-from paddock.radio.jamming import JammerState, changed, started
-from paddock.radio.radios import COLUMN, FleetRadios, radios_of
+from paddock.radio.links.jamming import JammerState, changed, started
+from paddock.radio.links.radios import COLUMN, FleetRadios, radios_of
+from paddock.radio.links.table import FULL_SIGNAL, NO_SINR
 from paddock.radio.settings import checked_changes
-from paddock.radio.status import FULL_SIGNAL, NO_SINR
 from paddock.scenario import Scenario
 from paddock.scenario.radio import RadioSection
 from paddock.wire.operations.radio_results import RadioTree, ServiceTrafficTree

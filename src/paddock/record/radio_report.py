@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from paddock.errors import MissingFeatureError, PaddockError
-from paddock.radio.status import NO_SINR
+from paddock.radio.links.table import NO_SINR
 from paddock.record.mission_report.map_figure import colour, dress, png, styled
 from paddock.record.radio import SERVICE_COUNTS, in_contact, message_summary
 from paddock.record.reader import RecordedRun, open_run

@@ -10,7 +10,7 @@ from time import time
 from typing import TYPE_CHECKING, Any
 
 from paddock.errors import PaddockError, UnknownNameError
-from paddock.radio.status import RadioStatus
+from paddock.radio.links.table import RadioStatus
 from paddock.sensing.array_suite import array_trees, column_tree, fleet_array_trees, fleet_sensor
 from paddock.sensing.sensor import ArraySensor, Sensor, find_sensor, sensor_names
 from paddock.serve.subscribers.subscription import DERIVED

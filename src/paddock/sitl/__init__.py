@@ -1,1 +1,1 @@
-"""Autopilots in the loop: simulators behind adapters, the bridge, the built-in autopilot, MAVLink."""
+"""Autopilots in the loop: simulators behind adapters, the bridge, ArduPilot and PX4."""

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from paddock.autopilot.vehicle_data import ActuatorCommands, Floats, SensorData, blank_sensors
 from paddock.errors import PaddockError
 from paddock.plugins import PluginFolder
 from paddock.scenario.sitl import LAST_SYSID
 from paddock.sitl import adapters
-from paddock.sitl.vehicle_data import ActuatorCommands, Floats, SensorData, blank_sensors
 
 
 class AdapterError(PaddockError):

@@ -9,11 +9,11 @@ from time import monotonic
 import numpy as np
 from numpy.typing import NDArray
 
+from paddock.autopilot.vehicle_data import COLUMN, ActuatorCommands, Floats, SensorData, blank_actuators, blank_sensors
 from paddock.compute.routine import routine
-from paddock.errors import PaddockError
+from paddock.errors import PaddockError, one_line
 from paddock.sitl.adapter import AdapterError, SimulatorAdapter
-from paddock.sitl.bridge_vehicle import BridgeStoppedError, BridgeVehicle, Fallback, Report, TimeoutPolicy, problem
-from paddock.sitl.vehicle_data import COLUMN, ActuatorCommands, Floats, SensorData, blank_actuators, blank_sensors
+from paddock.sitl.bridge_vehicle import BridgeStoppedError, BridgeVehicle, Fallback, Report, TimeoutPolicy
 
 RETRY = 0.1  # s of wall time per attempt while the simulation waits for a simulator
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 8.0
@@ -54,7 +54,7 @@ class Reconnect:
                 try:
                     self.adapter.connect()
                 except Exception as error:  # the next attempt follows
-                    self.problem = problem(error)
+                    self.problem = one_line(error)
 
             self._thread = threading.Thread(target=attempt, name=f"connect {self.adapter.name}", daemon=True)
             self._thread.start()
@@ -115,7 +115,7 @@ class AdapterLink:
         except PaddockError:
             raise
         except Exception as error:
-            raise AdapterError(f"{self} cannot add {vehicle}: {problem(error)}") from error
+            raise AdapterError(f"{self} cannot add {vehicle}: {one_line(error)}") from error
 
     def _compare_rates(self, vehicle: BridgeVehicle) -> None:
         """Pass the IMU period on to the autopilot; report one that wants sensors faster than they are measured."""
@@ -125,7 +125,7 @@ class AdapterLink:
                 self._max_rate = self.adapter.capabilities.max_rate
             wanted, offered = 1e6 / vehicle.autopilot.period_us, self._max_rate
         except Exception as error:
-            self.report("rejected", vehicle, f"cannot compare rates: {problem(error)}")
+            self.report("rejected", vehicle, f"cannot compare rates: {one_line(error)}")
             return
         if wanted > offered * (1.0 + 1e-6):
             detail = f"its autopilot wants sensors at {wanted:g} Hz, but {self} measures at {offered:g} Hz at most"
@@ -151,7 +151,7 @@ class AdapterLink:
         try:
             self.adapter.receive_block(self.ids, self._raw if self._offset_us else self.sensors)
         except Exception as error:
-            self.lose(problem(error))
+            self.lose(one_line(error))
         if self._offset_us:
             self.sensors[:] = _shifted(self._raw, self._offset_us)
         if self._note_news(self.sensors, self._newest, self.news) == len(self.ids):
@@ -172,7 +172,7 @@ class AdapterLink:
         try:
             self.adapter.send_block(self.ids, self.actuators)
         except Exception as error:
-            self.lose(problem(error))
+            self.lose(one_line(error))
 
     def settle(self, time_us: int, breathe: Breathe) -> bool:
         """Connect if necessary, or apply the fallback; False when the run is to stop."""
@@ -186,8 +186,8 @@ class AdapterLink:
                 try:
                     self.adapter.connect()
                 except Exception as error:
-                    reconnect.problem = problem(error)
-                    self.report("unreachable", self, f"{problem(error)}; retrying")
+                    reconnect.problem = one_line(error)
+                    self.report("unreachable", self, f"{one_line(error)}; retrying")
             while not (self.adapter.is_connected or reconnect.poll()):
                 if not self.known or self.policy.fallback is Fallback.FREE_RUN:
                     return True
@@ -197,7 +197,7 @@ class AdapterLink:
         except BridgeStoppedError:
             raise
         except Exception as error:
-            detail = problem(error)
+            detail = one_line(error)
             if self.connected or self._reconnect is None or self._reconnect.problem != detail:  # report it once
                 self.lose(detail)
         return True
@@ -224,7 +224,7 @@ class AdapterLink:
                 self.adapter.remove_vehicle(sysid)
             self.adapter.disconnect()
         except Exception as error:
-            self.report("rejected", self, f"cannot disconnect: {problem(error)}")
+            self.report("rejected", self, f"cannot disconnect: {one_line(error)}")
 
     def _admit(self, time_us: int) -> None:
         """Add the vehicles to a simulator that has just connected; its time continues from the bridge's."""
@@ -262,7 +262,7 @@ class AdapterLink:
         except BridgeStoppedError:
             raise
         except Exception as error:
-            self.lose(problem(error))
+            self.lose(one_line(error))
         return True
 
     def _late(self, time_us: int, breathe: Breathe) -> bool:
@@ -313,7 +313,7 @@ class AdapterLink:
             if self.connected:
                 self._anchor(0)
         except Exception as error:
-            self.lose(problem(error))
+            self.lose(one_line(error))
         self.free_running = self.holding = False
         for vehicle in self.vehicles:
             vehicle.sensors = SensorData()

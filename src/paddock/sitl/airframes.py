@@ -10,13 +10,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from paddock.autopilot.vehicle_data import MOTORS, Floats
 from paddock.compute import arrays
 from paddock.compute.math import maximum, minimum
 from paddock.compute.routine import routine
 from paddock.engine.program import VARYING, FleetProgram
 from paddock.plugins import find_plugin, plugin_modules
 from paddock.sitl.adapter import AdapterError
-from paddock.sitl.vehicle_data import MOTORS, Floats
 from paddock.vehicles.model import BATTERY_COLUMNS, VehicleModel
 from paddock.vehicles.models.fixed_wing import TAKE_OFF
 from paddock.vehicles.parts import quad

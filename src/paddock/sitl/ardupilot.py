@@ -8,10 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from paddock.autopilot.contract import Autopilot
+from paddock.autopilot.vehicle_data import COLUMN, RANGEFINDERS, ActuatorCommands, SensorData
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.sitl.ardupilot_frames import ArduPilotFrame, find_frame, json_port
-from paddock.sitl.autopilot_contract import DEBUGGING, Autopilot, bound_socket, tick_after
-from paddock.sitl.vehicle_data import COLUMN, RANGEFINDERS, ActuatorCommands, SensorData
+from paddock.sitl.external_autopilot import DEBUGGING, bound_socket, tick_after
 from paddock.wire import WireError
 from paddock.wire import ardupilot_json as line
 from paddock.wire.ardupilot_json import LineWriter, ServoPacket, decode_servos

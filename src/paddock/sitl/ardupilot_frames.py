@@ -7,8 +7,8 @@ from math import degrees, sqrt
 from pathlib import Path
 from typing import NamedTuple
 
+from paddock.autopilot.vehicle_data import MOTORS, Floats
 from paddock.errors import unknown_name
-from paddock.sitl.vehicle_data import MOTORS, Floats
 from paddock.world.geodesy import Origin
 
 THRUST_EXPO = 0.65

@@ -15,12 +15,13 @@ from typing import Self
 
 import numpy as np
 
+from paddock.autopilot.contract import Autopilot
+from paddock.autopilot.vehicle_data import ActuatorCommands
 from paddock.engine.pipeline import HaltedError
 from paddock.engine.simulation import Simulation
-from paddock.errors import PaddockError, unknown_name
+from paddock.errors import PaddockError, one_line, unknown_name
 from paddock.sitl.adapter import Placed, SimulatorAdapter
 from paddock.sitl.adapter_link import AdapterLink
-from paddock.sitl.autopilot_contract import Autopilot
 from paddock.sitl.bridge_vehicle import (
     BridgeStoppedError,
     BridgeVehicle,
@@ -28,9 +29,7 @@ from paddock.sitl.bridge_vehicle import (
     StatusRow,
     TimeoutPolicy,
     VehicleGroup,
-    problem,
 )
-from paddock.sitl.vehicle_data import ActuatorCommands
 from paddock.world.archive import Tree
 
 IDLE_PERIOD_US = 20_000  # simulated time between exchanges while there are no vehicles
@@ -291,7 +290,7 @@ class Bridge:
                 try:
                     vehicle.autopilot.close()
                 except Exception as error:
-                    self._report("rejected", vehicle, f"cannot close its autopilot: {problem(error)}")
+                    self._report("rejected", vehicle, f"cannot close its autopilot: {one_line(error)}")
             for link in self.links.values():
                 link.close()
             self._vehicles, self._due, self._groups, self._stale = {}, {}, [], True
@@ -451,7 +450,7 @@ class Bridge:
     def _fail(self, vehicle: BridgeVehicle, error: Exception) -> None:
         """Stop calling an autopilot that raised an exception, until a reset; no other vehicle is affected."""
         vehicle.awaited = vehicle.free_running = vehicle.holding = False
-        vehicle.failed = problem(error)
+        vehicle.failed = one_line(error)
         self._due[vehicle.sysid] = NEVER_US
         self._grouped = self._grouped and vehicle.group is None
         detail = f"{vehicle.autopilot.kind} autopilot failed with {vehicle.failed}"

@@ -10,11 +10,11 @@ from typing import NamedTuple, Never
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.errors import InvalidValueError, PaddockError, unknown_name
+from paddock.autopilot.contract import Autopilot
+from paddock.autopilot.vehicle_data import ActuatorCommands, SensorData
+from paddock.errors import InvalidValueError, PaddockError, one_line, unknown_name
 from paddock.scenario.sitl import LAST_SYSID
 from paddock.sitl.adapter import Placed
-from paddock.sitl.autopilot_contract import Autopilot
-from paddock.sitl.vehicle_data import ActuatorCommands, SensorData
 
 LATENCIES = 512  # samples kept per vehicle
 
@@ -44,14 +44,6 @@ class TimeoutPolicy(NamedTuple):
 
     timeout: float = 1.0
     fallback: Fallback = Fallback.FREE_RUN
-
-
-def problem(error: Exception) -> str:
-    """Return one line for an exception: the message of our own errors, with the type's name for others."""
-    text = " ".join(str(error).split())
-    if isinstance(error, PaddockError):
-        return text
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 class StatusRow(NamedTuple):
@@ -105,7 +97,7 @@ class BridgeVehicle:
         try:
             return self.autopilot.diagnosis()
         except Exception as error:
-            return problem(error)
+            return one_line(error)
 
     @property
     def total(self) -> int:

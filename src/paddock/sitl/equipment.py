@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
+from paddock.autopilot.vehicle_data import COLUMN, TRUTH, Floats
 from paddock.compute.math import atan2, sincos, sqrt
 from paddock.compute.routine import routine
 from paddock.errors import InvalidValueError, unknown_name
@@ -16,7 +17,6 @@ from paddock.scenario.base import Positive, Vector3
 from paddock.sensing.sensor import find_sensor
 from paddock.sensing.site import Site
 from paddock.sensing.suite import FleetSensor
-from paddock.sitl.vehicle_data import COLUMN, TRUTH, Floats
 from paddock.world.columns import Environment, column_index, columns_of
 from paddock.world.frames import conversion
 from paddock.world.geodesy import ECCENTRICITY_SQUARED, SEMI_MAJOR_AXIS, Origin, geodetic_to_ecef

@@ -6,14 +6,13 @@ from math import pi
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from paddock.autopilot.contract import Autopilot
 from paddock.engine.simulation import Simulation
-from paddock.errors import InvalidValueError, PaddockError, unknown_name
+from paddock.errors import InvalidValueError, PaddockError, one_line, unknown_name
 from paddock.scenario import Scenario, SensorChoice, VehicleEntry
 from paddock.scenario.sitl import LAST_SYSID, MODEL_CRAFTS, WORLD, AdapterEntry, AutopilotEntry, Sitl, system_ids
 from paddock.sitl.adapter import Placed, SimulatorAdapter, find_adapter
 from paddock.sitl.ardupilot_frames import FRAME_OF_CRAFT
-from paddock.sitl.autopilot_contract import Autopilot
-from paddock.sitl.bridge_vehicle import problem
 from paddock.sitl.equipment import VEHICLES, standard_sensors
 from paddock.world.columns import column_index
 from paddock.world.frames import convert_position
@@ -80,7 +79,7 @@ def build_adapter(entry: AdapterEntry, where: str) -> SimulatorAdapter:
     except PaddockError as error:  # the message names the adapter
         raise type(error)(f"{where}: {error}") from None
     except Exception as error:  # code of a user's own adapter
-        raise InvalidValueError(f"{where}: adapter {entry.type!r}: {problem(error)}") from error
+        raise InvalidValueError(f"{where}: adapter {entry.type!r}: {one_line(error)}") from error
 
 
 def build_vehicles(sim: Simulation, sitl: Sitl) -> Iterator[FlownVehicle]:
@@ -143,7 +142,7 @@ def _autopilot(
         if craft != "copter":
             raise InvalidValueError(f"PX4 supports copters only, not craft {craft!r}")
         return Px4Autopilot(dt, Origin(*sim.scenario.world.origin), instance=instance, address=address)
-    from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
+    from paddock.autopilot.autopilot import BuiltInAutopilot
 
     folder = None if sitl.parameters is None else Path(sitl.parameters)
     return BuiltInAutopilot(sysid, craft, pilots.parameters, folder, sitl.truth, capacity)

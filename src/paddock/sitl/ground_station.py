@@ -4,16 +4,16 @@ from collections.abc import Callable, Sequence
 from math import nan
 from pathlib import Path
 
+from paddock.autopilot.ack import ACCEPTED, Ack, denied, rejected
+from paddock.autopilot.autopilot import BuiltInAutopilot
+from paddock.autopilot.estimate import LocalFrame
+from paddock.autopilot.mission_items import AltitudeFrame, MissionItem, MissionResult, PlanKind, check_mission
+from paddock.autopilot.telemetry import Landed, Severity
+from paddock.autopilot.vehicle import drives
 from paddock.errors import PaddockError
-from paddock.sitl.autopilot.ack import ACCEPTED, Ack, denied, rejected
-from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.autopilot.estimate import LocalFrame
-from paddock.sitl.autopilot.mission_items import AltitudeFrame, MissionItem, MissionResult, PlanKind, check_mission
-from paddock.sitl.autopilot.telemetry import Landed, Severity
-from paddock.sitl.autopilot.vehicle import drives
+from paddock.mavlink.mission_protocol import decode, encode
+from paddock.mavlink.radio_path import RadioPath
 from paddock.sitl.from_scenario import FlownVehicle
-from paddock.sitl.mavlink.mission_protocol import decode, encode
-from paddock.sitl.mavlink.radio_path import RadioPath
 from paddock.wire.json_document import parse_document
 from paddock.wire.qgc_plan import RETURN, TAKEOFF, WAYPOINT, PlanItem, read_commands, read_waypoints
 

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from paddock.autopilot.autopilot import BuiltInAutopilot
+from paddock.autopilot.log import OnboardLog
+from paddock.autopilot.mission_items import ITEM_KINDS, AltitudeFrame, PlanKind
+from paddock.autopilot.telemetry import Severity
+from paddock.autopilot.vehicle import drives
 from paddock.compute.philox import signed
 from paddock.engine.actions import PlaceAction
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
-from paddock.radio.datalink import Route
+from paddock.radio.packets.datalink import Route
 from paddock.scenario.sitl import LOCAL, WORLD, mavlink_via
 from paddock.scenario.via import MavlinkViaSection, station_of
 from paddock.sitl.adapters.world import WorldAdapter
 from paddock.sitl.ardupilot_frames import FRAME_OF_CRAFT, launch_lines
-from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.autopilot.log import OnboardLog
-from paddock.sitl.autopilot.mission_items import ITEM_KINDS, AltitudeFrame, PlanKind
-from paddock.sitl.autopilot.telemetry import Severity
-from paddock.sitl.autopilot.vehicle import drives
 from paddock.sitl.bridge import Bridge
 from paddock.sitl.bridge_vehicle import StatusRow
 from paddock.sitl.from_scenario import FlownVehicle, build_adapter, build_vehicles
@@ -30,9 +30,9 @@ from paddock.sitl.saved_autopilots import SavedAutopilots
 from paddock.world.geodesy import Origin
 
 if TYPE_CHECKING:  # they need pymavlink, which only the built-in autopilots need
+    from paddock.mavlink.hub import MavlinkHub, MavlinkVehicle
+    from paddock.mavlink.radio_path import RadioPath, RadioRelay, Ways
     from paddock.sitl.ground_station import MissionStarter
-    from paddock.sitl.mavlink.hub import MavlinkHub, MavlinkVehicle
-    from paddock.sitl.mavlink.radio_path import RadioPath, RadioRelay, Ways
 
 QGROUNDCONTROL = 14550  # UDP port at which QGroundControl listens by default
 SHOWN_LAUNCHES = 3  # real autopilots whose command lines are printed
@@ -118,8 +118,8 @@ class SitlHost:
     def _open_mavlink(self, vehicles: list[FlownVehicle]) -> None:
         if not vehicles:
             return
-        from paddock.sitl.mavlink.hub import MavlinkHub
-        from paddock.sitl.mavlink.link import Ports
+        from paddock.mavlink.hub import MavlinkHub
+        from paddock.mavlink.link import Ports
 
         links = self.section.mavlink
         ports = Ports(self.section.address, links.port, links.host, links.station, links.shared, links.tcp)
@@ -140,7 +140,7 @@ class SitlHost:
 
     def _over_radio(self, vehicle: FlownVehicle) -> "Callable[[MavlinkVehicle], RadioPath] | None":
         """Return what builds the radio path of a vehicle's packets; None if they do not go over the radio."""
-        from paddock.sitl.mavlink.radio_path import RadioPath
+        from paddock.mavlink.radio_path import RadioPath
 
         via, world = mavlink_via(self.section, vehicle.entry), self.sim.engine.world
         if via is None:
@@ -165,7 +165,7 @@ class SitlHost:
             via = mavlink_via(self.section, vehicle.entry)
             if via is None or via.relay is None:
                 continue
-            from paddock.sitl.mavlink.radio_path import RadioRelay
+            from paddock.mavlink.radio_path import RadioRelay
 
             ways, stream = self._link_of(vehicle, via)
             sysid, links = vehicle.placed.id, self.section.mavlink

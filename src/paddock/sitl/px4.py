@@ -10,12 +10,13 @@ from math import atan2, degrees, hypot, isfinite, sqrt
 from time import monotonic
 from typing import Any, ClassVar
 
+from paddock.autopilot.contract import Autopilot
+from paddock.autopilot.vehicle_data import ActuatorCommands, Floats, SensorColumns, SensorData
 from paddock.compute.quaternion import unrotate
 from paddock.errors import PaddockError
+from paddock.mavlink.packets import PacketWriter, int16, int32, mav, scaled
 from paddock.sensing.site import altitude_of
-from paddock.sitl.autopilot_contract import DEBUGGING, PX4_PORT, Autopilot, bound_socket, tick_after
-from paddock.sitl.mavlink.packets import PacketWriter, int16, int32, mav, scaled
-from paddock.sitl.vehicle_data import ActuatorCommands, Floats, SensorColumns, SensorData
+from paddock.sitl.external_autopilot import DEBUGGING, PX4_PORT, bound_socket, tick_after
 from paddock.world.geodesy import Origin
 
 Triple = tuple[float, float, float]

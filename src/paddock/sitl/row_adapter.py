@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from paddock.autopilot.vehicle_data import Floats, blank_sensors
 from paddock.compute.philox import signed
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.scenario.base import Flag, NotNegative, Text, Whole
@@ -14,7 +15,6 @@ from paddock.scenario.sitl import LAST_SYSID
 from paddock.sensing.site import site_at
 from paddock.sitl.adapter import AdapterError, BlockAdapter, Capabilities, Placed
 from paddock.sitl.equipment import TIMES, AdapterOptions, Instrument
-from paddock.sitl.vehicle_data import Floats, blank_sensors
 from paddock.world.columns import Pose
 from paddock.world.fleet import stream_ids
 from paddock.world.geodesy import Origin

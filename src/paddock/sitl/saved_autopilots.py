@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from paddock.autopilot.autopilot import BuiltInAutopilot
+from paddock.autopilot.saving import read_autopilot, save_autopilot
 from paddock.engine.barrier import AutopilotStates
 from paddock.engine.engine import AUTOPILOTS
 from paddock.errors import PaddockError
-from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.autopilot.saving import read_autopilot, save_autopilot
 from paddock.sitl.bridge import NEVER_US
 from paddock.world.archive import Tree, check_equal, typed
 
 if TYPE_CHECKING:
+    from paddock.mavlink.hub import MavlinkVehicle
+    from paddock.mavlink.radio_path import RadioPath
     from paddock.sitl.host import SitlHost
-    from paddock.sitl.mavlink.hub import MavlinkVehicle
-    from paddock.sitl.mavlink.radio_path import RadioPath
 
 SHORTEST, LONGEST = 20_000, 3_600_000_000  # us between two messages
 
@@ -194,7 +194,7 @@ class SavedAutopilots(AutopilotStates):
         return [load]
 
     def _read_paths(self, tree: Any) -> list[Callable[[], None]]:
-        from paddock.sitl.mavlink.radio_path import SavedPath
+        from paddock.mavlink.radio_path import SavedPath
 
         paths, saved = self._paths(), typed(dict[str, Any], tree or {}, "radio paths")
         if saved.keys() != {str(sysid) for sysid in paths}:
@@ -213,7 +213,7 @@ def _load_numbers(vehicle: "MavlinkVehicle", saved: SavedNumbers, now_us: int) -
 
 
 def _check_streams(streams: Any) -> None:
-    from paddock.sitl.mavlink.messages import KNOWN
+    from paddock.mavlink.messages import KNOWN
 
     valid = isinstance(streams, np.ndarray) and streams.dtype == np.int64 and streams.ndim == 2
     if not valid or streams.shape[1] != 3:

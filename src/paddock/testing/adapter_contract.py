@@ -9,10 +9,10 @@ from typing import NoReturn
 
 import numpy as np
 
+from paddock.autopilot.vehicle_data import COLUMN, ActuatorCommands, Floats, SensorData, blank_actuators, blank_sensors
 from paddock.errors import suggestion
 from paddock.scenario.sitl import LAST_SYSID as LAST_ID
 from paddock.sitl.adapter import AdapterError, Capabilities, Placed, SimulatorAdapter
-from paddock.sitl.vehicle_data import COLUMN, ActuatorCommands, Floats, SensorData, blank_actuators, blank_sensors
 from paddock.testing.conformance import ConformanceError
 
 MOTIONS = {  # commands that visibly move a craft from rest

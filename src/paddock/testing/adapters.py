@@ -6,8 +6,8 @@ from math import cos, inf, isnan, nan, radians
 
 import numpy as np
 
+from paddock.autopilot.vehicle_data import COLUMN, TRUTH, ActuatorCommands, Floats, SensorColumns
 from paddock.sitl.adapter import SimulatorAdapter, find_adapter
-from paddock.sitl.vehicle_data import COLUMN, TRUTH, ActuatorCommands, Floats, SensorColumns
 from paddock.testing import adapter_contract
 from paddock.testing.adapter_contract import AdapterRig
 from paddock.testing.conformance import ConformanceError, ConformanceReport, run_checks

@@ -1,4 +1,4 @@
-"""Limits of surveys of the radio: the operations and `paddock.radio.survey` check the same ones."""
+"""Limits of surveys of the radio: the operations and `paddock.radio.links.survey` check the same ones."""
 
 FARTHEST = 1e6  # m: centre of a coverage, along x and y
 SMALLEST, LARGEST = 1.0, 1e6  # m: side of its square

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from paddock.autopilot.vehicle_data import ActuatorCommands
 from paddock.errors import InvalidValueError
 from paddock.sitl.adapter import AdapterError, Placed, find_adapter
 from paddock.sitl.adapters.ardupilot_gazebo import ArduPilotGazeboAdapter
-from paddock.sitl.vehicle_data import ActuatorCommands
 
 HOME = (-35.363262, 149.165237, 584.0)
 

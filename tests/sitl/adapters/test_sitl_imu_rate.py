@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import paddock
+from paddock.autopilot.autopilot import BuiltInAutopilot
+from paddock.autopilot.guided import GuidedTarget
 from paddock.sitl.adapter import Placed, SimulatorAdapter
-from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.autopilot.guided import GuidedTarget
 from paddock.sitl.bridge import Bridge
 from paddock.sitl.host import SitlHost
 

@@ -7,10 +7,10 @@ from threading import Thread
 import numpy as np
 import pytest
 
+from paddock.autopilot.vehicle_data import ActuatorCommands, SensorData
 from paddock.errors import InvalidValueError, UnknownNameError
 from paddock.sitl.adapter import AdapterError, Placed
 from paddock.sitl.adapters.jsbsim import JsbsimAdapter
-from paddock.sitl.vehicle_data import ActuatorCommands, SensorData
 from paddock.testing import check_adapter
 from paddock.world.geodesy import Origin
 

@@ -7,12 +7,12 @@ import pymap3d
 import pytest
 from scipy import stats
 
+from paddock.autopilot.vehicle_data import ActuatorCommands, SensorColumns, blank_actuators, blank_sensors
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.scenario.sitl import AdapterEntry
 from paddock.sitl.adapter import AdapterError, Placed, adapter_types, find_adapter
 from paddock.sitl.adapters.lightweight import LightweightAdapter
 from paddock.sitl.from_scenario import build_adapter
-from paddock.sitl.vehicle_data import ActuatorCommands, SensorColumns, blank_actuators, blank_sensors
 
 ORIGIN = (47.3977, 8.5456, 488.0)
 

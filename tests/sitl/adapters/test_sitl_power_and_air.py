@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import paddock
+from paddock.autopilot.vehicle_data import ActuatorCommands
+from paddock.mavlink import messages
 from paddock.sitl.adapter import Placed
 from paddock.sitl.adapters.world import WorldAdapter
 from paddock.sitl.ardupilot import ArduPilotAutopilot
 from paddock.sitl.equipment import VEHICLES, standard_sensors
-from paddock.sitl.mavlink import messages
-from paddock.sitl.vehicle_data import ActuatorCommands
 from paddock.wire.ardupilot_json import decode_state
 
 Adapted = Callable[..., tuple[Any, WorldAdapter]]

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import paddock
+from paddock.autopilot.vehicle_data import COLUMN, ActuatorCommands, SensorData, blank_actuators, blank_sensors
 from paddock.engine.simulation import Simulation
 from paddock.sitl.adapter import Placed, find_adapter
 from paddock.sitl.adapters.world import WorldAdapter
 from paddock.sitl.equipment import standard_sensors
-from paddock.sitl.vehicle_data import COLUMN, ActuatorCommands, SensorData, blank_actuators, blank_sensors
 from paddock.world.geodesy import Origin
 
 ORIGIN = (47.397742, 8.545594, 488.0)

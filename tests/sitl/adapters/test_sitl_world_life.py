@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 import paddock
+from paddock.autopilot.vehicle_data import COLUMN, ActuatorCommands, SensorData, blank_actuators, blank_sensors
 from paddock.engine.simulation import Simulation
 from paddock.sitl.adapter import AdapterError, Placed
 from paddock.sitl.adapters.world import WorldAdapter
 from paddock.sitl.equipment import standard_sensors
-from paddock.sitl.vehicle_data import COLUMN, ActuatorCommands, SensorData, blank_actuators, blank_sensors
 from paddock.testing import ConformanceError, check_adapter
 
 ORIGIN = (47.397742, 8.545594, 488.0)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from paddock.autopilot.vehicle_data import ActuatorCommands
 from paddock.engine.simulation import Simulation
 from paddock.scenario import load_scenario
 from paddock.sitl.adapter import AdapterError, Placed
 from paddock.sitl.adapters.world import WorldAdapter
 from paddock.sitl.airframes import Airframe, find_airframe
-from paddock.sitl.vehicle_data import ActuatorCommands
 from paddock.vehicles.model import find_model
 
 

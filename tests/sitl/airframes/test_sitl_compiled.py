@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from paddock.autopilot.vehicle_data import COLUMN, TRUTH, blank_sensors
 from paddock.sitl.adapter_link import hold_invalid, note_news
 from paddock.sitl.adapters.world import limit_actuators, same_values
 from paddock.sitl.airframes import power_of
 from paddock.sitl.equipment import QUATERNIONS, TRUE_ROWS, TRUE_SIGNS, copy_truth
-from paddock.sitl.vehicle_data import COLUMN, TRUTH, blank_sensors
 
 
 @pytest.mark.parametrize(("full", "current"), [([10.0], [80.0, 5.0]), ([10.0, 30.0], [80.0, 15.0])])

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from paddock.autopilot.vehicle_data import TRUTH, SensorData
 from paddock.sitl.ardupilot import ArduPilotAutopilot
-from paddock.sitl.vehicle_data import TRUTH, SensorData
 
 Make = Callable[..., ArduPilotAutopilot]
 Sensors = Callable[..., SensorData]

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from paddock.autopilot.vehicle_data import SensorData
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.sitl.ardupilot import ArduPilotAutopilot
-from paddock.sitl.vehicle_data import SensorData
 
 Make = Callable[..., ArduPilotAutopilot]
 Sensors = Callable[..., SensorData]

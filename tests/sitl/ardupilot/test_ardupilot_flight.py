@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
+from paddock.autopilot.vehicle_data import SensorData
 from paddock.sitl import ardupilot as module
 from paddock.sitl.adapter import Placed
 from paddock.sitl.ardupilot import ArduPilotAutopilot
 from paddock.sitl.ardupilot_frames import find_frame
 from paddock.sitl.bridge import Bridge
-from paddock.sitl.vehicle_data import SensorData
 
 RATE = 720.0  # the least for which a copter arms: fewer frames, a shorter test
 State = dict[str, list[float]]

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paddock.autopilot.vehicle_data import ACTUATOR_WIDTH, MOTORS
 from paddock.sitl.ardupilot_frames import FRAMES, find_frame, json_port, launch_lines
 from paddock.sitl.from_scenario import ARDUPILOT_FRAMES
-from paddock.sitl.vehicle_data import ACTUATOR_WIDTH, MOTORS
 from paddock.world.geodesy import Origin
 
 CANBERRA = Origin(-35.363262, 149.165237, 584.0)

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from paddock.autopilot.vehicle_data import SensorData
 from paddock.errors import PaddockError
 from paddock.sitl import ardupilot as module
 from paddock.sitl.ardupilot import ArduPilotAutopilot
-from paddock.sitl.vehicle_data import SensorData
 
 Make = Callable[..., ArduPilotAutopilot]
 Sensors = Callable[..., SensorData]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from paddock.autopilot.vehicle_data import SensorData
 from paddock.cli.sitl import sitl
 from paddock.scenario import load_scenario
 from paddock.sitl.adapter import Placed
@@ -14,7 +15,6 @@ from paddock.sitl.ardupilot import ArduPilotAutopilot
 from paddock.sitl.bridge import Bridge
 from paddock.sitl.equipment import standard_sensors
 from paddock.sitl.from_scenario import quick_scenario
-from paddock.sitl.vehicle_data import SensorData
 
 RATE = 100.0
 HEIGHT = 40.0  # m

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from paddock.autopilot.contract import Autopilot
+from paddock.autopilot.vehicle_data import ActuatorCommands, SensorColumns, SensorData
 from paddock.engine.pipeline import HaltedError
 from paddock.sitl import adapter_link
 from paddock.sitl.adapter import AdapterError
 from paddock.sitl.adapters.lightweight import LightweightAdapter
-from paddock.sitl.autopilot_contract import Autopilot
 from paddock.sitl.bridge import Bridge
-from paddock.sitl.vehicle_data import ActuatorCommands, SensorColumns, SensorData
 
 
 class StubAutopilot(Autopilot):

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from pymavlink.dialects.v20 import ardupilotmega as mav
 
+from paddock.autopilot.vehicle_data import TRUTH, SensorData
 from paddock.errors import PaddockError
-from paddock.sitl.autopilot_contract import PX4_PORT
+from paddock.sitl.external_autopilot import PX4_PORT
 from paddock.sitl.px4 import Px4Autopilot, launch_lines
-from paddock.sitl.vehicle_data import TRUTH, SensorData
 from paddock.world.geodesy import Origin
 
 ORIGIN = Origin(47.397742, 8.545594, 488.0)

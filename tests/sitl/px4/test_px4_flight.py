@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from pymavlink.dialects.v20 import ardupilotmega as mav
 
+from paddock.autopilot.vehicle_data import SensorData
 from paddock.sitl.adapter import Placed
 from paddock.sitl.bridge import Bridge
 from paddock.sitl.px4 import Px4Autopilot
-from paddock.sitl.vehicle_data import SensorData
 from paddock.world.geodesy import Origin
 
 RATE = 500.0

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from paddock.autopilot.vehicle_data import SensorColumns, SensorData
 from paddock.sitl.px4 import HilMessages
-from paddock.sitl.vehicle_data import SensorColumns, SensorData
 from paddock.world.geodesy import Origin
 
 

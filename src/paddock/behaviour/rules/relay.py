@@ -1,8 +1,9 @@
 """Relay: a fleet places itself as a chain of radios that keeps two ends in contact.
 
-Once per second the places are chosen for the present places of both ends (`radio/relays.py`): the worst link of the
-chain is as good as possible. The first vehicle of the fleet is next to the first end. With `sees: heard`, vehicles at
-the ends are where the newest beacon that a relay has heard says; without one, the relays stay in their places.
+Once per second the places are chosen for the present places of both ends (`engine/radio/relaying.py`): the worst link
+of the chain is as good as possible. The first vehicle of the fleet is next to the first end. With `sees: heard`,
+vehicles at the ends are where the newest beacon that a relay has heard says; without one, the relays stay in their
+places.
 """
 
 from typing import Annotated, NamedTuple

@@ -11,10 +11,10 @@ from paddock.bench.result import Bench, Result, best_time, measured
 from paddock.bench.suites.kernels import BareFleet, bare_fleet
 from paddock.compute.cuda import cuda_module, find_gpu
 from paddock.compute.kernel import KernelSpec, Rows, kernel
-from paddock.radio.antennas import dipole_db, sector_db
-from paddock.radio.diffraction import knife_edge_db
-from paddock.radio.fading import nakagami_power, rician_gain_db
-from paddock.radio.propagation import (
+from paddock.radio.physics.antennas import dipole_db, sector_db
+from paddock.radio.physics.diffraction import knife_edge_db
+from paddock.radio.physics.fading import nakagami_power, rician_gain_db
+from paddock.radio.physics.propagation import (
     cost231_hata_db,
     free_space_db,
     ground_reflection_db,
@@ -22,7 +22,7 @@ from paddock.radio.propagation import (
     okumura_hata_db,
     two_ray_db,
 )
-from paddock.radio.signal import GMSK, LORA_7, QAM16, QAM64, QPSK, ber, per
+from paddock.radio.physics.signal import GMSK, LORA_7, QAM16, QAM64, QPSK, ber, per
 from paddock.sensing.sensor import ArraySensor, find_sensor, sensor_names
 from paddock.sensing.site import Site
 from paddock.vehicles.model import model_names

@@ -17,19 +17,13 @@ from paddock.bench.result import Bench, Result, best_time, measured
 from paddock.bench.suites.swarm import swarm
 from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.engine.simulation import Simulation
-from paddock.radio.diffraction import TerrainTables
-from paddock.radio.fading import (
-    SHADOW_WAVES,
-    set_shadow_phasors,
-    shadow_db,
-    shadow_sum,
-    shadow_waves,
-)
+from paddock.radio.links.radios import COLUMN, Floats, Radios
 from paddock.radio.maps import RadioSamples, fit_map
-from paddock.radio.obstacle_groups import Buildings, buildings_of
-from paddock.radio.obstruction import obstruction_db
-from paddock.radio.propagation import log_distance_db
-from paddock.radio.radios import COLUMN, Floats, Radios
+from paddock.radio.physics.diffraction import TerrainTables
+from paddock.radio.physics.fading import SHADOW_WAVES, set_shadow_phasors, shadow_db, shadow_sum, shadow_waves
+from paddock.radio.physics.obstacles import Buildings, buildings_of
+from paddock.radio.physics.obstruction import obstruction_db
+from paddock.radio.physics.propagation import log_distance_db
 from paddock.scenario import load_scenario
 from paddock.scenario.scenery import Obstacle
 from paddock.world.scenery import Obstacles, obstacles_of

@@ -72,8 +72,8 @@ def _pace(sim: Any, vehicles: str, quick: bool) -> Result:
 
 
 def _lightweight(quick: bool) -> Iterator[Result]:
+    from paddock.autopilot.vehicle_data import ActuatorCommands
     from paddock.sitl.adapter import Placed, find_adapter
-    from paddock.sitl.vehicle_data import ActuatorCommands
 
     adapter = find_adapter("lightweight")("lightweight")
     adapter.connect()

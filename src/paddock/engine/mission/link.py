@@ -24,7 +24,7 @@ from paddock.planning.mission.station import StationContact, VehicleReports, col
 from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.methods import find_method
 from paddock.planning.solver.routes import Route
-from paddock.radio.air import COUNT, MISSION
+from paddock.radio.packets.layout import COUNT, MISSION
 from paddock.scenario.via import MissionViaSection
 from paddock.world.archive import typed
 from paddock.world.columns import Floats

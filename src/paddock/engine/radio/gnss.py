@@ -14,19 +14,11 @@ from paddock.engine.events import EventLog
 from paddock.engine.program import GNSS, FleetProgram
 from paddock.errors import InvalidValueError, PaddockError, ScenarioWarning, unknown_name
 from paddock.radio import gnss as g
-from paddock.radio.jamming import HIGH, LOW, ON, PHASE, SPAN, Jammers, JammerState, active_share, started
-from paddock.radio.link_classes import check_frequencies, classes_of
-from paddock.radio.links import BANDWIDTH, FREQUENCY, POWER
-from paddock.radio.paths import PathTables
-from paddock.radio.radios import (
-    COLUMN,
-    FleetRadios,
-    Floats,
-    Radios,
-    jammer_radio,
-    radios_of,
-)
-from paddock.radio.signal import power_ratio
+from paddock.radio.links.jamming import HIGH, LOW, ON, PHASE, SPAN, Jammers, JammerState, active_share, started
+from paddock.radio.links.paths import PathTables, check_frequencies, classes_of
+from paddock.radio.links.radios import COLUMN, FleetRadios, Floats, Radios, jammer_radio, radios_of
+from paddock.radio.links.table import BANDWIDTH, FREQUENCY, POWER
+from paddock.radio.physics.signal import power_ratio
 from paddock.radio.views import SpooferView
 from paddock.scenario import Scenario, VehicleEntry
 from paddock.scenario.radio import JammerSection, RadioSection

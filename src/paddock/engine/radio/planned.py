@@ -16,15 +16,13 @@ from paddock.compute.twin import vectorised
 from paddock.engine.build import admit, build_program, new_world
 from paddock.engine.events import EventLog
 from paddock.engine.program import FleetProgram
-from paddock.engine.radio.link_columns import radios_in_contact
-from paddock.engine.radio.link_events import linked_pairs
+from paddock.engine.radio.links import linked_pairs, radios_in_contact
 from paddock.engine.radio.stage import RadioStage
 from paddock.errors import PaddockError
 from paddock.planning.solver.layers import poses_on
 from paddock.planning.solver.routes import Plan
-from paddock.radio.links import sinr_of
-from paddock.radio.radios import COLUMN, Floats, Ints
-from paddock.radio.status import NO_SINR
+from paddock.radio.links.radios import COLUMN, Floats, Ints
+from paddock.radio.links.table import NO_SINR, sinr_of
 from paddock.scenario import Scenario
 from paddock.scenario.radio import RadioSection
 from paddock.track.loading import declared_fleets

@@ -8,12 +8,11 @@ import numpy as np
 from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.program import FleetProgram
 from paddock.errors import PaddockError, UnknownNameError, unknown_name
-from paddock.radio.jamming import Jammers
-from paddock.radio.link_classes import Bands, check_frequencies, classes_of
-from paddock.radio.link_update import LinkUpdate
-from paddock.radio.links import Links
-from paddock.radio.paths import PathTables
-from paddock.radio.radios import COLUMN, FleetRadios, Ints, Radios, radios_of
+from paddock.radio.links.jamming import Jammers
+from paddock.radio.links.paths import Bands, PathTables, check_frequencies, classes_of
+from paddock.radio.links.radios import COLUMN, FleetRadios, Ints, Radios, radios_of
+from paddock.radio.links.table import Links
+from paddock.radio.links.update import LinkUpdate
 from paddock.scenario import Scenario
 from paddock.world.columns import Environment, column_index
 from paddock.world.fleet import Fleet

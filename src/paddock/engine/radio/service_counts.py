@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from paddock.errors import PaddockError
-from paddock.radio import air as c
-from paddock.radio.air import Air, Ints
-from paddock.radio.services import MOST_SERVED
+from paddock.radio.packets import layout as c
+from paddock.radio.packets.contents import MOST_SERVED
+from paddock.radio.packets.layout import Air, Ints
 from paddock.radio.views import ServiceTraffic
 
 SERVICES = ("commands", "telemetry", "heartbeats", "mission")  # in the order of the kinds of packets, from COMMAND on

@@ -14,24 +14,28 @@ from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE, every
 from paddock.engine.program import FleetProgram
-from paddock.engine.radio.deceiving import DeceptionStage
-from paddock.engine.radio.denied import DeniedRadios
+from paddock.engine.radio.deception import DeceptionStage
 from paddock.engine.radio.gnss import SatelliteField
-from paddock.engine.radio.heartbeats import HeartbeatStage
-from paddock.engine.radio.jammed import HOLD, NOT_JAMMED, JammedReceivers
-from paddock.engine.radio.link_columns import show_links
-from paddock.engine.radio.link_events import count_changes, report_links
-from paddock.engine.radio.messages import MessageStage, RadioView
+from paddock.engine.radio.jamming import HOLD, NOT_JAMMED, DeniedRadios, JammedReceivers
+from paddock.engine.radio.links import (
+    DamagedRows,
+    SilentRadios,
+    check_links,
+    count_changes,
+    links_tree,
+    loaded_links,
+    report_links,
+    show_links,
+    without,
+)
+from paddock.engine.radio.packets import MessageStage, RadioView
 from paddock.engine.radio.roster import RadioRoster, moved, new_numbers, put_emitters, renumbered
-from paddock.engine.radio.saved import check_links, links_tree, loaded_links
-from paddock.engine.radio.silent import DamagedRows, SilentRadios, without
-from paddock.engine.radio.telemetry import TelemetryStage
+from paddock.engine.radio.telemetry import HeartbeatStage, TelemetryStage
 from paddock.engine.radio.tuning import Tuning, links_on_one_channel
 from paddock.engine.radio.uplink import Uplink, station_range
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
-from paddock.radio.datalink import Route, route_both_ways, ways_to
 from paddock.radio.describing import Emitters
-from paddock.radio.jamming import (
+from paddock.radio.links.jamming import (
     EVERY,
     ON,
     ROWS,
@@ -42,15 +46,11 @@ from paddock.radio.jamming import (
     find_bursts,
     possible_acts,
 )
-from paddock.radio.links import BURST_ROWS, Bools, Links, jammed_radios, no_links
-from paddock.radio.radios import (
-    COLUMN,
-    Floats,
-    Ints,
-    Radios,
-)
+from paddock.radio.links.radios import COLUMN, Floats, Ints, Radios
+from paddock.radio.links.survey import RadioSurvey
+from paddock.radio.links.table import BURST_ROWS, Bools, Links, jammed_radios, no_links
+from paddock.radio.packets.datalink import Route, route_both_ways, ways_to
 from paddock.radio.settings import checked_settings
-from paddock.radio.survey import RadioSurvey
 from paddock.radio.views import JammerView
 from paddock.scenario import Scenario
 from paddock.scenario.radio_types import MessagesSection, band_problem

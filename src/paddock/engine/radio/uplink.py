@@ -15,11 +15,11 @@ import numpy as np
 from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE
 from paddock.engine.program import UPLINK, UPLINK_ROWS, FleetProgram
-from paddock.engine.radio.messages import MessageStage
+from paddock.engine.radio.packets import MessageStage
 from paddock.errors import PaddockError
-from paddock.radio.air import COMMAND, COUNT, GOAL
-from paddock.radio.radios import Floats, RadioPart, Radios
-from paddock.radio.services import Arrivals
+from paddock.radio.links.radios import Floats, RadioPart, Radios
+from paddock.radio.packets.contents import Arrivals
+from paddock.radio.packets.layout import COMMAND, COUNT, GOAL
 from paddock.radio.views import CommandTraffic
 from paddock.scenario import Scenario
 from paddock.scenario.via import station_of

@@ -1,7 +1,15 @@
 """Radio maps: received power as a field in 3-D, fitted to samples; `fit_map`, `load_map`, `RadioMap`."""
 
-from paddock.radio.maps.fitting import MapFit, cross_validate, fit_map, least_places, places_of
-from paddock.radio.maps.radio_map import MapValues, RadioMap, load_map
+from paddock.radio.maps.fitting import (
+    MapFit,
+    MapValues,
+    RadioMap,
+    cross_validate,
+    fit_map,
+    least_places,
+    load_map,
+    places_of,
+)
 from paddock.radio.maps.samples import RadioSamples, read_samples
 
 __all__ = [

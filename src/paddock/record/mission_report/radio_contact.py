@@ -7,7 +7,7 @@ import numpy as np
 
 from paddock.engine.radio.planned import PlannedLinks, RouteContact
 from paddock.planning.solver.routes import Plan
-from paddock.radio.status import FULL_SIGNAL
+from paddock.radio.links.table import FULL_SIGNAL
 from paddock.record.mission_report.map_figure import ALARM, COLOURS, INK, PAPER, SOFT, draw_map, dress, halo
 from paddock.record.mission_report.text import SHOWN, clock, distance, plain_table
 from paddock.world.columns import Floats

@@ -9,10 +9,10 @@ import numpy as np
 
 from paddock.engine.actions import RadioAction
 from paddock.engine.radio.control import RadioControl
+from paddock.engine.radio.tuning import LEAST_INTERFERED
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.radio.describing import radio_tree, service_trees
-from paddock.radio.spectrum import LEAST_INTERFERED
-from paddock.radio.survey import CoverageGrid
+from paddock.radio.links.survey import CoverageGrid
 from paddock.serve.live import LiveSource
 from paddock.wire.operations.radio_results import (
     AssignmentTree,

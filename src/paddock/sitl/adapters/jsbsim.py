@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from paddock.autopilot.vehicle_data import COLUMN, TRUTH, ActuatorCommands, Floats
 from paddock.compute.philox import normals
 from paddock.scenario.base import Text
 from paddock.sitl.adapter import AdapterError, Placed
 from paddock.sitl.row_adapter import RowAdapter
-from paddock.sitl.vehicle_data import COLUMN, TRUTH, ActuatorCommands, Floats
 from paddock.world.frames import conversion, quaternion_from_euler
 from paddock.world.geodesy import geodetic_to_ecef
 

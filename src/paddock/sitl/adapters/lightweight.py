@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from paddock.autopilot.vehicle_data import Floats
 from paddock.compute.math import absolute, minimum, sincos, wrap_angle
 from paddock.compute.routine import routine
 from paddock.sitl.adapter import Placed
 from paddock.sitl.equipment import write_truth
 from paddock.sitl.row_adapter import RowAdapter
-from paddock.sitl.vehicle_data import Floats
 
 Endless = Annotated[float, Field(strict=True, gt=0)]  # infinite, too
 

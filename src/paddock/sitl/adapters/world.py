@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from paddock.autopilot.vehicle_data import COLUMN, RANGEFINDERS, TRUTH, Floats, blank_actuators, blank_sensors
 from paddock.compute.math import maximum, minimum
 from paddock.compute.routine import routine
 from paddock.engine.actions import CommandAction
@@ -19,7 +20,6 @@ from paddock.scenario.sitl import LAST_SYSID
 from paddock.sitl.adapter import AdapterError, BlockAdapter, Capabilities, Placed
 from paddock.sitl.airframes import Airframe, Inputs, find_airframe
 from paddock.sitl.equipment import QUATERNIONS, TIMES, TRUE_ROWS, TRUE_SIGNS, ReadingWriter, show_truth
-from paddock.sitl.vehicle_data import COLUMN, RANGEFINDERS, TRUTH, Floats, blank_actuators, blank_sensors
 from paddock.world.columns import column_index
 from paddock.world.fleet import NEVER, Ints
 from paddock.world.geodesy import Origin

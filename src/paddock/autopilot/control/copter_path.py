@@ -1,0 +1,368 @@
+"""The paths of a copter: a track with limited speed, acceleration and jerk, and straight legs with rounded corners.
+
+Along a leg the speed follows smoothsteps, from rest to cruise and back, in closed form. The next leg may start while
+this one ends: the motions add up, which rounds the corner and keeps the speed where the path continues straight. A
+copter that is already moving ends that motion as a leg of its own, while the new one starts.
+
+`copter_cruise` repeats these functions in compiled code; test_sitl_copter_cruise.py keeps both equal, bit for bit.
+"""
+
+from collections.abc import Sequence
+from math import copysign, hypot, sqrt
+from typing import NamedTuple
+
+from paddock.autopilot.estimate import Estimate, Ned, wrap
+from paddock.compute.math import wrap_angle
+from paddock.compute.scalars import cbrt
+from paddock.vehicles.parts.quad_control import approach_speed
+
+SPEED_GAIN = 3.0  # 1/s: response to a target speed
+CLOSING_GAIN = 0.8  # 1/s: response to a small distance
+BRAKE_SHARE = 0.6  # of the acceleration is planned with: the rest is a reserve
+LEASH = 4.0  # m that the track may be ahead of the copter
+YAW_ACCELERATION = 1.5  # rad/s2
+YAW_LEASH = 0.8  # rad
+
+SEEK, STEER, FOLLOW = 0.0, 1.0, 2.0  # kinds of requests: go to, change the speed to, follow the legs
+Request = tuple[float, ...]
+"""The last request of a mode, for `copter_cruise`: its kind and values; empty: none that can be repeated."""
+
+
+class MotionLimits(NamedTuple):
+    """Speed m/s, acceleration m/s2, jerk m/s3."""
+
+    speed: float
+    acceleration: float
+    jerk: float
+
+
+def towards(now: float, wanted: float, step: float) -> float:
+    """Return `wanted`, or as near as one step comes."""
+    return now + max(-step, min(step, wanted - now))
+
+
+def norm(x: float, y: float) -> float:
+    """Return the length of a vector; `hypot` rounds otherwise than compiled code."""
+    return sqrt(x * x + y * y)
+
+
+class CopterTrack:
+    """The point that the copter follows: position (m), velocity and acceleration, north-east-down."""
+
+    north: float
+    east: float
+    down: float
+    vn: float
+    ve: float
+    vd: float
+    an: float
+    ae: float
+    ad: float
+    level: Request  # north and east
+    rise: Request  # up and down
+
+    def __init__(self) -> None:
+        self.set_values([0.0] * 9)
+        self.level = self.rise = ()
+
+    def values(self) -> tuple[float, ...]:
+        """Return position, velocity and acceleration."""
+        return self.north, self.east, self.down, self.vn, self.ve, self.vd, self.an, self.ae, self.ad
+
+    def set_values(self, values: Sequence[float]) -> None:
+        """Set position, velocity and acceleration."""
+        self.north, self.east, self.down, self.vn, self.ve, self.vd, self.an, self.ae, self.ad = values
+
+    def begin(self, estimate: Estimate) -> None:
+        """Start at the copter's position and velocity."""
+        self.begin_horizontal(estimate)
+        self.down, self.vd, self.ad = estimate.down, estimate.vd, 0.0
+
+    def begin_horizontal(self, estimate: Estimate) -> None:
+        """Start north and east only."""
+        self.north, self.east, self.vn, self.ve = estimate.north, estimate.east, estimate.vn, estimate.ve
+        self.an = self.ae = 0.0
+
+    def shift(self, north: float, east: float, down: float) -> None:
+        """Move along with a jump of the estimate by m."""
+        self.north, self.east, self.down = self.north + north, self.east + east, self.down + down
+
+    @property
+    def speed(self) -> float:
+        """Ground speed, m/s."""
+        return hypot(self.vn, self.ve)
+
+    def distance(self, north: float, east: float) -> float:
+        """Return the horizontal distance to a position, m."""
+        return norm(north - self.north, east - self.east)
+
+    def seek(
+        self, north: float, east: float, limits: MotionLimits, dt: float, ahead: tuple[float, float] = (0.0, 0.0)
+    ) -> None:
+        """Go to a position, which itself moves at the velocity `ahead`."""
+        dn, de = north - self.north, east - self.east
+        far = norm(dn, de)
+        speed = min(approach_speed(far, CLOSING_GAIN, BRAKE_SHARE * limits.acceleration), limits.speed)
+        scale = speed / far if far > 1e-6 else 0.0
+        self.steer(dn * scale + ahead[0], de * scale + ahead[1], limits, dt)
+        self.level = (SEEK, north, east, *limits) if ahead == (0.0, 0.0) else ()
+
+    def steer(self, vn: float, ve: float, limits: MotionLimits, dt: float) -> None:
+        """Change to a horizontal velocity."""
+        an, ae = (vn - self.vn) * SPEED_GAIN, (ve - self.ve) * SPEED_GAIN
+        scale = min(1.0, limits.acceleration / max(norm(an, ae), 1e-9))
+        jn, je = an * scale - self.an, ae * scale - self.ae
+        scale = min(1.0, limits.jerk * dt / max(norm(jn, je), 1e-9))
+        self.an, self.ae = self.an + jn * scale, self.ae + je * scale
+        self.north += self.vn * dt + 0.5 * self.an * dt * dt
+        self.east += self.ve * dt + 0.5 * self.ae * dt * dt
+        self.vn, self.ve = self.vn + self.an * dt, self.ve + self.ae * dt
+        self.level = (STEER, vn, ve, *limits)
+
+    def seek_height(self, down: float, up: float, sink: MotionLimits, dt: float) -> None:
+        """Go to an altitude, climbing at up to `up` m/s and descending within `sink`."""
+        far = down - self.down
+        speed = approach_speed(abs(far), CLOSING_GAIN, BRAKE_SHARE * sink.acceleration)
+        self.climb(-copysign(min(speed, sink.speed if far > 0.0 else up), far), sink, dt)
+        self.rise = (SEEK, down, up, *sink)
+
+    def climb(self, rate: float, limits: MotionLimits, dt: float) -> None:
+        """Change to a climb rate, m/s."""
+        wanted = (-rate - self.vd) * SPEED_GAIN
+        wanted = max(-limits.acceleration, min(limits.acceleration, wanted))
+        self.ad = towards(self.ad, wanted, limits.jerk * dt)
+        self.down += self.vd * dt + 0.5 * self.ad * dt * dt
+        self.vd += self.ad * dt
+        self.rise = (STEER, rate, 0.0, *limits)
+
+    def leash(self, estimate: Estimate) -> None:
+        """Limit the distance to a copter that cannot follow."""
+        dn, de = self.north - estimate.north, self.east - estimate.east
+        far = hypot(dn, de)
+        if far > LEASH:
+            self.north, self.east = estimate.north + dn * LEASH / far, estimate.east + de * LEASH / far
+        self.down = estimate.down + max(-LEASH, min(LEASH, self.down - estimate.down))
+
+
+class CopterHeading:
+    """The heading (rad) that the copter follows, and its rate (rad/s)."""
+
+    yaw: float
+    rate: float
+    request: Request
+
+    def __init__(self) -> None:
+        self.yaw = self.rate = 0.0
+        self.request = ()
+
+    def begin(self, estimate: Estimate) -> None:
+        """Start at the copter's heading."""
+        self.yaw, self.rate = estimate.yaw, 0.0
+
+    def turn_to(self, yaw: float, fastest: float, dt: float, ahead: float = 0.0) -> None:
+        """Turn the shorter way to a heading, which itself turns at `ahead` rad/s."""
+        error = wrap_angle(yaw - self.yaw)
+        speed = min(approach_speed(abs(error), 2.0, 0.7 * YAW_ACCELERATION), fastest)
+        self.spin(copysign(speed, error) + ahead, dt)
+        self.request = (SEEK, yaw, fastest, ahead)
+
+    def spin(self, rate: float, dt: float) -> None:
+        """Change to a turn rate, rad/s."""
+        self.rate = towards(self.rate, rate, YAW_ACCELERATION * dt)
+        self.yaw = wrap_angle(self.yaw + self.rate * dt)
+        self.request = (STEER, rate, 0.0, 0.0)
+
+    def leash(self, estimate: Estimate) -> None:
+        """Limit the angle to a copter that cannot turn as fast."""
+        self.yaw = wrap(estimate.yaw + max(-YAW_LEASH, min(YAW_LEASH, wrap(self.yaw - estimate.yaw))))
+
+
+FOLLOWED: Request = (FOLLOW, 0.0, 0.0, 0.0, 0.0, 0.0)
+CUT = 0.6  # share of the acceptance radius by which a corner may be cut
+MIN_LENGTH = 1e-3  # m
+
+
+class LegLimits(NamedTuple):
+    """Limits for every direction."""
+
+    level: MotionLimits
+    up: MotionLimits
+    down: MotionLimits
+
+
+def along(direction: Ned, limits: LegLimits) -> MotionLimits:
+    """Return the limits along a unit vector."""
+    level, steep = sqrt(direction[0] ** 2 + direction[1] ** 2), abs(direction[2])
+    pairs = [(level, limits.level), (steep, limits.down if direction[2] > 0.0 else limits.up)]
+    used = [(share, limit) for share, limit in pairs if share > 1e-6] or [(1.0, limits.level)]
+    return MotionLimits(
+        min(limit.speed / share for share, limit in used),
+        min(limit.acceleration / share for share, limit in used),
+        min(limit.jerk / share for share, limit in used),
+    )
+
+
+def smoothstep(share: float) -> tuple[float, float, float]:
+    """Return integral, value and slope of the smoothstep at 0 to 1."""
+    square = share * share
+    return square * share * (1.0 - 0.5 * share), square * (3.0 - 2.0 * share), 6.0 * share * (1.0 - share)
+
+
+def change_time(speed: float, limits: MotionLimits) -> float:
+    """Return the time of a change of speed within acceleration and jerk, s."""
+    return max(1.5 * speed / limits.acceleration, sqrt(6.0 * speed / limits.jerk))
+
+
+def cruise_speed(length: float, limits: MotionLimits) -> float:
+    """Return the fastest speed, m/s, that limits and length allow."""
+    by_acceleration = sqrt(length * limits.acceleration / 1.5)
+    by_jerk = cbrt(length * length * limits.jerk / 6.0)
+    return min(limits.speed, by_acceleration, by_jerk)
+
+
+class StraightLeg:
+    """A straight path from rest to rest, or (with `moving`) from a speed to rest."""
+
+    direction: Ned
+    length: float
+    time: float
+    speed: float
+    change: float
+    cruise: float
+    moving: bool
+
+    def __init__(self, direction: Ned, length: float, limits: MotionLimits) -> None:
+        self.direction, self.length = direction, length
+        self.time = 0.0
+        self.speed = cruise_speed(length, limits)
+        self.change = change_time(self.speed, limits)
+        self.cruise = (length - self.speed * self.change) / self.speed if self.speed > 0.0 else 0.0
+        self.moving = False
+
+    @classmethod
+    def ending(cls, velocity: Ned, limits: LegLimits) -> "StraightLeg":
+        """Return the leg on which a motion comes to rest."""
+        speed = sqrt(sum(v * v for v in velocity))
+        direction = (velocity[0] / speed, velocity[1] / speed, velocity[2] / speed)
+        within = along(direction, limits)
+        change = change_time(speed, within)
+        leg = cls(direction, 0.5 * speed * change, within)
+        leg.speed, leg.change, leg.cruise, leg.moving = speed, change, 0.0, True
+        return leg
+
+    @property
+    def over(self) -> bool:
+        """Whether it has come to rest."""
+        return self.ends_in <= 0.0
+
+    @property
+    def ends_in(self) -> float:
+        """Time until it has come to rest, s."""
+        return self.change * (1 if self.moving else 2) + self.cruise - self.time
+
+    def state(self) -> tuple[float, float, float]:
+        """Return distance (m), speed and acceleration now."""
+        if self.change <= 0.0 or self.over:
+            return self.length, 0.0, 0.0
+        time = self.time + (self.change if self.moving else 0.0)
+        if time < self.change:
+            way, speed, slope = smoothstep(time / self.change)
+            return self.speed * self.change * way, self.speed * speed, self.speed * slope / self.change
+        if time < self.change + self.cruise:
+            return self.speed * (0.5 * self.change + time - self.change), self.speed, 0.0
+        way, speed, slope = smoothstep(max(2.0 - (time - self.cruise) / self.change, 0.0))
+        return self.length - self.speed * self.change * way, self.speed * speed, -self.speed * slope / self.change
+
+
+class CopterLegs:
+    """The path through waypoints: running legs, the newest last, added to where the first started."""
+
+    origin: Ned
+    velocity: Ned
+    running: list[StraightLeg]
+    end: Ned  # where the running legs end
+    ahead: Ned | None  # waypoint whose leg has started early
+
+    def __init__(self, track: CopterTrack) -> None:
+        self.origin = (track.north, track.east, track.down)
+        self.velocity = (track.vn, track.ve, track.vd)
+        self.running, self.end, self.ahead = [], self.origin, None
+
+    def go(self, target: Ned, limits: LegLimits) -> None:
+        """Add a leg to a waypoint, unless it has started early."""
+        if self.ahead == target:
+            self.ahead = None
+            return
+        if self.ahead is not None:  # the mission changed while the corner is being rounded: restart
+            self.origin, self.velocity = self._now()
+            self.running, self.end, self.ahead = [], self.origin, None
+        if not self.running and sum(v * v for v in self.velocity) > 1e-4:
+            self._add(StraightLeg.ending(self.velocity, limits))
+        self.velocity = (0.0, 0.0, 0.0)
+        self._begin(target, limits)
+
+    def round_corner(self, after: Ned, radius: float, limits: LegLimits) -> None:
+        """Start the next leg as soon as the corner is cut by no more than allowed."""
+        if self.ahead is not None or not self.running:
+            return
+        leg = self.running[-1]
+        way = _between(self.end, after)
+        turn = _turn(leg.direction, way[0])
+        ends, left = leg.moving or leg.time >= leg.change + leg.cruise, leg.length - leg.state()[0]
+        if ends and left * turn <= 4.0 * CUT * radius:  # it decelerates to its end
+            self._begin(after, limits)
+            self.ahead = after
+
+    def keeps_on(self, after: Ned | None, radius: float, seconds: float) -> bool:
+        """Return whether the newest leg goes on, and no corner starts, for some seconds."""
+        if not self.running or self.running[-1].ends_in < seconds:
+            return False
+        leg = self.running[-1]
+        way, speed, _ = leg.state()
+        turn = 2.0 if after is None else _turn(leg.direction, _between(self.end, after)[0])
+        return self.ahead is not None or (leg.length - way - speed * seconds) * turn > 4.0 * CUT * radius
+
+    def advance(self, dt: float, track: CopterTrack) -> None:
+        """Advance by dt s and move the track."""
+        for leg in self.running:
+            leg.time += dt
+        while self.running and self.running[0].over:
+            leg = self.running.pop(0)
+            self.origin = _moved(self.origin, leg.direction, leg.length)
+        (track.north, track.east, track.down), (track.vn, track.ve, track.vd) = self._now()
+        accelerations = [(leg.direction, leg.state()[2]) for leg in self.running]
+        track.an, track.ae, track.ad = (sum(d[k] * a for d, a in accelerations) for k in range(3))
+        track.level = track.rise = FOLLOWED
+
+    def _begin(self, target: Ned, limits: LegLimits) -> None:
+        direction, length = _between(self.end, target)
+        if length > MIN_LENGTH:
+            self._add(StraightLeg(direction, length, along(direction, limits)))
+
+    def _add(self, leg: StraightLeg) -> None:
+        self.running.append(leg)
+        self.end = _moved(self.end, leg.direction, leg.length)
+
+    def _now(self) -> tuple[Ned, Ned]:
+        place, velocity = self.origin, (0.0, 0.0, 0.0)
+        for leg in self.running:
+            way, speed, _ = leg.state()
+            place, velocity = _moved(place, leg.direction, way), _moved(velocity, leg.direction, speed)
+        return place, velocity
+
+
+def _turn(one: Ned, other: Ned) -> float:
+    """Return the distance of two directions: 2 for opposite ones."""
+    return sqrt((one[0] - other[0]) ** 2 + (one[1] - other[1]) ** 2 + (one[2] - other[2]) ** 2)
+
+
+def _moved(place: Ned, direction: Ned, way: float) -> Ned:
+    return (place[0] + direction[0] * way, place[1] + direction[1] * way, place[2] + direction[2] * way)
+
+
+def _between(start: Ned, end: Ned) -> tuple[Ned, float]:
+    """Return direction and length of an offset."""
+    dn, de, dd = end[0] - start[0], end[1] - start[1], end[2] - start[2]
+    length = sqrt(dn * dn + de * de + dd * dd)
+    scale = 1.0 / max(length, 1e-12)
+    return (dn * scale, de * scale, dd * scale), length

@@ -1,0 +1,76 @@
+"""L1 navigation of planes, as ArduPlane's: the roll that follows a line, a circle or a course over the ground.
+
+Points are m north and east, velocities m/s, angles rad; `NavGains` come from NAVL1_PERIOD and NAVL1_DAMPING.
+"""
+
+from math import hypot, pi
+from typing import NamedTuple
+
+from paddock.autopilot.estimate import Point, wrap
+from paddock.autopilot.parameters import AutopilotParameters
+from paddock.compute.scalars import asin, atan, atan2, cos, sin
+
+GRAVITY = 9.80665
+LEAST_SPEED = 1.0  # m/s over the ground
+
+
+class NavGains(NamedTuple):
+    """Period (s) and damping of the cross-track error."""
+
+    period: float = 17.0
+    damping: float = 0.75
+
+
+def nav_gains(p: AutopilotParameters) -> NavGains:
+    """Return the gains of the parameters."""
+    return NavGains(p.value("NAVL1_PERIOD"), p.value("NAVL1_DAMPING"))
+
+
+def _roll(acceleration: float) -> float:
+    return atan(acceleration / GRAVITY)
+
+
+def _towards(course_error: float, speed: float, g: NavGains) -> float:
+    """Return the lateral acceleration that turns by an angle to the point one L1 distance ahead."""
+    ahead = g.damping * g.period * speed / pi
+    return 4.0 * g.damping * g.damping * speed * speed / ahead * sin(min(max(course_error, -pi / 2.0), pi / 2.0))
+
+
+def roll_for_course(course: float, velocity: Point, g: NavGains) -> float:
+    """Return the roll that turns the ground track to a course."""
+    speed = max(hypot(*velocity), LEAST_SPEED)
+    return _roll(_towards(wrap(course - atan2(velocity[1], velocity[0])), speed, g))
+
+
+def roll_for_line(place: Point, velocity: Point, start: Point, end: Point, g: NavGains) -> tuple[float, float]:
+    """Return the roll that follows the line from start to end, and the distance to its right."""
+    north, east = end[0] - start[0], end[1] - start[1]
+    length, speed = hypot(north, east), max(hypot(*velocity), LEAST_SPEED)
+    if length < 1.0:
+        return roll_for_course(atan2(end[1] - place[1], end[0] - place[0]), velocity, g), 0.0
+    away_north, away_east = place[0] - start[0], place[1] - start[1]
+    across = (away_east * north - away_north * east) / length
+    along, ahead = (away_north * north + away_east * east) / length, g.damping * g.period * speed / pi
+    if along < -0.7071 * max(hypot(away_north, away_east), ahead):  # far behind the start: fly to it
+        return roll_for_course(atan2(-away_east, -away_north), velocity, g), across
+    aim = atan2(east, north) - asin(min(max(across / ahead, -0.7071), 0.7071))
+    return _roll(_towards(wrap(aim - atan2(velocity[1], velocity[0])), speed, g)), across
+
+
+def roll_for_circle(place: Point, velocity: Point, centre: Point, radius: float, g: NavGains) -> float:
+    """Return the roll that follows a circle; a positive radius is clockwise."""
+    north, east = place[0] - centre[0], place[1] - centre[1]
+    size, side = abs(radius), 1.0 if radius >= 0.0 else -1.0
+    away, speed = hypot(north, east), max(hypot(*velocity), LEAST_SPEED)
+    course = atan2(velocity[1], velocity[0])
+    bearing = atan2(east, north) if away > 0.1 else course + pi
+    omega = 2.0 * pi / g.period
+    outwards = velocity[0] * cos(bearing) + velocity[1] * sin(bearing)
+    around = side * (velocity[1] * cos(bearing) - velocity[0] * sin(bearing))
+    off = away - size
+    correction = off * omega * omega + outwards * 2.0 * g.damping * omega
+    if around < 0.0:  # the wrong way round: turn, without overshooting inwards
+        correction = max(correction, 0.0)
+    circling = side * (correction + around * around / max(0.5 * size, away))
+    capture = _towards(wrap(bearing + pi - course), speed, g)
+    return _roll(capture if off > 0.0 and side * capture < side * circling else circling)

@@ -1,0 +1,315 @@
+"""The control loops of a plane: heading, altitude and airspeed -> attitude and throttle (TECS) -> surfaces.
+
+As in ArduPlane, an attitude error becomes a wanted rate (RLL2SRV_TCONST, PTCH2SRV_TCONST), and that a deflection with
+feed-forward and PI terms (RLL_RATE_, PTCH_RATE_), scaled down at higher speed. The rudder coordinates turns, and steers
+the nose wheel.
+"""
+
+import math
+from typing import NamedTuple
+
+from paddock.autopilot.control.tecs import (
+    GRAVITY,
+    LEAST_SPEED,
+    TecsDemand,
+    TecsGains,
+    TecsMemory,
+    TecsState,
+    tecs,
+)
+from paddock.autopilot.estimate import PLACE
+from paddock.autopilot.estimator import FEW_VEHICLES, Ints
+from paddock.autopilot.group import ARMED, control_step
+from paddock.autopilot.parameters import AutopilotParameters
+from paddock.autopilot.vehicle_data import COLUMN, MOTORS, Floats
+from paddock.compute.math import atan, clamp, cos, maximum, minimum, sin, sqrt, tan, wrap_angle
+from paddock.compute.routine import parallel_range, parallel_routine
+
+DIRECT, ATTITUDE, FLIGHT = 0.0, 1.0, 2.0
+"""Kinds of setpoint: surfaces; roll, pitch and throttle; heading (or roll), altitude and airspeed."""
+
+
+class PlaneSetpoint(NamedTuple):
+    """The setpoint, written by the modes."""
+
+    kind: float = DIRECT
+    aileron: float = 0.0  # -1 to 1, with DIRECT; with ATTITUDE added to the stabilisation
+    elevator: float = 0.0
+    rudder: float = 0.0  # with DIRECT and ATTITUDE
+    throttle: float = 0.0  # 0 to 1, with DIRECT and ATTITUDE
+    roll: float = 0.0  # rad, with ATTITUDE, and with FLIGHT unless `turning`
+    pitch: float = 0.0  # rad, with ATTITUDE
+    turning: float = 0.0  # 1: roll so that `heading` is held
+    heading: float = 0.0  # rad, clockwise from north
+    down: float = 0.0  # m in the local frame
+    speed: float = 0.0  # m/s, airspeed
+    climbing: float = 0.0  # 1: `climb` replaces `down`
+    climb: float = 0.0  # m/s
+    weight: float = -1.0  # of the speed in the energy balance; below 0: TECS_SPDWEIGHT
+    pitch_least: float = -1.5  # rad, with FLIGHT
+    throttle_least: float = 0.0
+    throttle_most: float = 1.0
+    roll_limit: float = 1.5  # rad
+    steering: float = 0.0  # 1: the nose wheel holds `heading`
+
+
+class PlaneGains(NamedTuple):
+    """Gains and limits, derived from the parameters; TECS' own follow these in a row."""
+
+    roll_time: float  # s
+    roll_rate: float  # rad/s, most
+    roll_ff: float  # deflection per rad/s
+    roll_p: float
+    roll_i: float
+    roll_sum: float  # deflection, most
+    pitch_time: float
+    pitch_up: float  # rad/s, most
+    pitch_down: float
+    pitch_turn: float  # share of the pitch rate of a turn
+    pitch_ff: float
+    pitch_p: float
+    pitch_i: float
+    pitch_sum: float
+    rudder_slip: float  # deflection per m/s2 of lateral acceleration
+    rudder_rate: float  # deflection per rad/s off the coordinated turn rate
+    steer: float  # m: diameter of the turning circle at full deflection
+    steer_time: float  # s
+    scaling: float  # m/s: airspeed of the gains
+    roll_limit: float  # rad
+    heading_gain: float  # 1/s
+    slew: float  # throttle per s
+
+
+class PlaneMemory(NamedTuple):
+    """Integrals and filters; TECS' own follow these in a row."""
+
+    roll_sum: float = 0.0
+    pitch_sum: float = 0.0
+    speed: float = 0.0  # m/s, smoothed airspeed
+    slip: float = 0.0  # m/s2, smoothed lateral acceleration
+    roll: float = 0.0  # rad, target
+    pitch: float = 0.0
+    lean: float = 0.0  # rad: estimated roll in straight flight, a bias
+    throttle: float = 0.0  # as commanded
+
+
+FIRST_SERVO = 1 + MOTORS
+DOWN, VN, VE, VD = PLACE["down"], PLACE["vn"], PLACE["ve"], PLACE["vd"]
+ROLL, PITCH, YAW, P, Q, R = (PLACE[name] for name in ("roll", "pitch", "yaw", "p", "q", "r"))
+AN, AE, AD = PLACE["an"], PLACE["ae"], PLACE["ad"]
+AIRSPEED, SIDE = COLUMN["airspeed"], COLUMN["accel_y"]
+LEVEL = 0.15  # rad of roll below which the lean is learned
+LEAN_TIME = 8.0  # s
+LEAN_MOST = 0.05  # rad
+SMOOTHING = 1.0  # s: time constant of the complementary filter of airspeed and acceleration
+SLIP_TIME = 0.3  # s
+ROLL_SLEW = 0.9  # rad/s, of the target roll
+NEAR = 0.2  # rad of roll error: the integrator holds above, on the way and where the airframe banks no further
+INTEGRATING = 0.5  # of the slowest airspeed: integrators hold below
+
+
+def control(
+    s: PlaneSetpoint,
+    g: PlaneGains,
+    energy: TecsGains,
+    m: PlaneMemory,
+    stored: TecsMemory,
+    estimate: Floats,
+    sensors: Floats,
+    dt: float,
+    commands: Floats,
+) -> tuple[PlaneMemory, TecsMemory]:
+    """Write throttle and surfaces of an actuator row; return the new memory."""
+    ahead = _acceleration(estimate)
+    speed, slip = _smoothed(m, ahead, estimate, sensors, dt)
+    lean = _leaning(m.lean, speed, estimate, dt)
+    if s.kind == DIRECT:
+        _write(commands, s.throttle, s.aileron, s.elevator, s.rudder)
+        rested = TecsMemory(-estimate[DOWN], 0.0, stored.balance_sum, 0.0, 0.0, s.throttle, 0.0)
+        return PlaneMemory(0.0, 0.0, speed, slip, estimate[ROLL], estimate[PITCH], lean, s.throttle), rested
+    throttle, roll, pitch = s.throttle, s.roll, s.pitch
+    if s.kind == FLIGHT:
+        if s.turning > 0.0:
+            error = wrap_angle(s.heading - estimate[YAW])
+            roll = atan(maximum(speed, LEAST_SPEED) / GRAVITY * g.heading_gain * error)
+        roll = clamp(roll + lean, m.roll - ROLL_SLEW * dt, m.roll + ROLL_SLEW * dt)
+        wanted = TecsDemand(
+            *(-s.down, s.speed, s.climbing, s.climb, s.weight, s.pitch_least, s.throttle_least, s.throttle_most)
+        )
+        now = TecsState(-estimate[DOWN], -estimate[VD], speed, ahead, estimate[ROLL])
+        stored = tecs(wanted, energy, now, stored, dt)
+        throttle, pitch = stored.throttle, stored.pitch
+        if s.throttle_most > 0.0:  # cut at once for the flare
+            throttle = clamp(throttle, m.throttle - g.slew * dt, m.throttle + g.slew * dt)
+    else:
+        stored = TecsMemory(-estimate[DOWN], 0.0, stored.balance_sum, 0.0, 0.0, s.throttle, pitch)
+    most = minimum(g.roll_limit, s.roll_limit)
+    roll = clamp(roll, -most, most)
+    slow = speed < INTEGRATING * energy.slowest
+    aileron, roll_sum = _roll_surface(g, m, speed, roll, slow, estimate, dt)
+    elevator, pitch_sum = _pitch_surface(g, m, speed, pitch, slow, estimate, dt)
+    rudder = s.rudder + _coordination(g, speed, slip, estimate)
+    if s.steering > 0.0:
+        rudder = s.rudder + _steering(g, s.heading, estimate)
+    _write(commands, throttle, aileron + s.aileron, elevator + s.elevator, rudder)
+    return PlaneMemory(roll_sum, pitch_sum, speed, slip, roll, pitch, lean, throttle), stored
+
+
+def _write(commands: Floats, throttle: float, aileron: float, elevator: float, rudder: float) -> None:
+    commands[1] = clamp(throttle, 0.0, 1.0)
+    commands[FIRST_SERVO] = clamp(aileron, -1.0, 1.0)
+    commands[FIRST_SERVO + 1] = clamp(elevator, -1.0, 1.0)
+    commands[FIRST_SERVO + 2] = clamp(rudder, -1.0, 1.0)
+
+
+def _acceleration(estimate: Floats) -> float:
+    """Return the acceleration along the nose, m/s2."""
+    level = cos(estimate[PITCH])
+    north, east = level * cos(estimate[YAW]), level * sin(estimate[YAW])
+    return float(estimate[AN] * north + estimate[AE] * east - estimate[AD] * sin(estimate[PITCH]))
+
+
+def _smoothed(m: PlaneMemory, ahead: float, estimate: Floats, sensors: Floats, dt: float) -> tuple[float, float]:
+    """Return airspeed (ground speed without a sensor), complemented by acceleration, and lateral acceleration."""
+    seen = sensors[AIRSPEED]
+    if not seen >= 0.0:
+        seen = sqrt(estimate[VN] * estimate[VN] + estimate[VE] * estimate[VE] + estimate[VD] * estimate[VD])
+    speed = seen if m.speed == 0.0 else m.speed + ahead * dt + (seen - m.speed) * minimum(dt / SMOOTHING, 1.0)
+    side = sensors[SIDE]
+    side = side if side * side >= 0.0 else 0.0  # NaN: not measured
+    return maximum(speed, 0.0), m.slip + (side - m.slip) * minimum(dt / SLIP_TIME, 1.0)
+
+
+def _leaning(lean: float, speed: float, estimate: Floats, dt: float) -> float:
+    """Learn the roll estimate's bias from the turn rate while the wings are nearly level."""
+    roll = estimate[ROLL]
+    if abs(roll) > LEVEL or speed < 2.0 * LEAST_SPEED:
+        return lean
+    turning = (estimate[Q] * sin(roll) + estimate[R] * cos(roll)) / cos(clamp(estimate[PITCH], -1.2, 1.2))
+    seen = roll - atan(speed * turning / GRAVITY)
+    return clamp(lean + (seen - lean) * minimum(dt / LEAN_TIME, 1.0), -LEAN_MOST, LEAN_MOST)
+
+
+def _roll_surface(
+    g: PlaneGains, m: PlaneMemory, speed: float, roll: float, slow: bool, estimate: Floats, dt: float
+) -> tuple[float, float]:
+    """Return the aileron for a target roll, and its integral."""
+    scale = clamp(g.scaling / maximum(speed, LEAST_SPEED), 0.5, 2.0)
+    missing = wrap_angle(roll - estimate[ROLL])
+    rate = clamp(missing / g.roll_time, -g.roll_rate, g.roll_rate)
+    error = rate - estimate[P]
+    aileron = scale * g.roll_ff * rate + scale * scale * (g.roll_p * error + m.roll_sum)
+    return aileron, _summed(m.roll_sum, g.roll_i * error * dt, aileron, g.roll_sum, slow or abs(missing) > NEAR)
+
+
+def _pitch_surface(
+    g: PlaneGains, m: PlaneMemory, speed: float, pitch: float, slow: bool, estimate: Floats, dt: float
+) -> tuple[float, float]:
+    """Return the elevator for a target pitch, and its integral; in a turn it pulls."""
+    scale = clamp(g.scaling / maximum(speed, LEAST_SPEED), 0.5, 2.0)
+    bank = clamp(estimate[ROLL], -1.2, 1.2)
+    pull = g.pitch_turn * GRAVITY / maximum(speed, 2.0 * LEAST_SPEED) * tan(bank) * sin(bank)
+    rate = clamp((pitch - estimate[PITCH]) / g.pitch_time, -g.pitch_down, g.pitch_up) + pull
+    error = rate - estimate[Q]
+    elevator = scale * g.pitch_ff * rate + scale * scale * (g.pitch_p * error + m.pitch_sum)
+    return elevator, _summed(m.pitch_sum, g.pitch_i * error * dt, elevator, g.pitch_sum, slow)
+
+
+def _summed(total: float, more: float, deflection: float, most: float, slow: bool) -> float:
+    """Integrate, without wind-up while the surface is saturated or has no effect."""
+    if slow or (deflection * more > 0.0 and abs(deflection) > 1.0):
+        return total
+    return clamp(total + more, -most, most)
+
+
+def _coordination(g: PlaneGains, speed: float, slip: float, estimate: Floats) -> float:
+    """Return rudder against slip and against yaw rates off the coordinated turn."""
+    wanted = GRAVITY * sin(estimate[ROLL]) * cos(estimate[PITCH]) / maximum(speed, LEAST_SPEED)
+    return clamp(-g.rudder_slip * slip - g.rudder_rate * (estimate[R] - wanted), -0.5, 0.5)
+
+
+def _steering(g: PlaneGains, heading: float, estimate: Floats) -> float:
+    """Return the rudder with which the nose wheel holds a heading: less, the faster it rolls."""
+    rolling = maximum(sqrt(estimate[VN] * estimate[VN] + estimate[VE] * estimate[VE]), 1.0)
+    rate = wrap_angle(heading - estimate[YAW]) / g.steer_time
+    return clamp((2.0 * rate - estimate[R]) * 0.5 * g.steer / rolling, -1.0, 1.0)
+
+
+def control_all(
+    which: Ints,
+    period_us: float,
+    status: Floats,
+    setpoint: Floats,
+    gains: Floats,
+    memory: Floats,
+    commands: Floats,
+    estimate: Floats,
+    sensors: Floats,
+) -> None:
+    """Control some planes of a group, each if its period has passed; a disarmed one has centred surfaces."""
+    for j in parallel_range(len(which)):
+        k = which[j]
+        dt = control_step(status[k], period_us)
+        if dt > 0.0:
+            s, g, m = setpoint[k], gains[k], memory[k]
+            wanted = PlaneSetpoint(
+                *(s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8], s[9]),
+                *(s[10], s[11], s[12], s[13], s[14], s[15], s[16], s[17], s[18]),
+            )
+            if status[k, ARMED] == 0.0:
+                wanted = PlaneSetpoint(
+                    *(DIRECT, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+                    *(0.0, 0.0, 0.0, -1.0, -1.5, 0.0, 1.0, 1.5, 0.0),
+                )
+            known = PlaneGains(
+                *(g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7], g[8], g[9], g[10]),
+                *(g[11], g[12], g[13], g[14], g[15], g[16], g[17], g[18], g[19], g[20], g[21]),
+            )
+            energy = TecsGains(
+                g[22], g[23], g[24], g[25], g[26], g[27], g[28], g[29], g[30], g[31], g[32], g[33], g[34]
+            )
+            before = PlaneMemory(m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7])
+            stored = TecsMemory(m[8], m[9], m[10], m[11], m[12], m[13], m[14])
+            after, stored = control(wanted, known, energy, before, stored, estimate[k], sensors[k], dt, commands[k])
+            for i in range(len(after)):
+                m[i] = after[i]
+            for i in range(len(stored)):
+                m[len(after) + i] = stored[i]
+            commands[k, 0] = status[k, ARMED]
+
+
+plane_control = parallel_routine(control_all, items=lambda which, *_: len(which), few=FEW_VEHICLES)
+WIDTHS = (
+    len(PlaneSetpoint._fields),
+    len(PlaneGains._fields) + len(TecsGains._fields),
+    len(PlaneMemory._fields) + len(TecsMemory._fields),
+)
+"""Of the rows of setpoint, gains and memory."""
+
+HEADING_GAIN = 0.25  # 1/s
+FULL = math.radians(45.0)  # ArduPlane's PID outputs are angles; this one is the full deflection
+FREE = 10.0  # rad/s: no limit of a rate
+
+
+def plane_gains(p: AutopilotParameters) -> tuple[float, ...]:
+    """Return the row of gains of the loops and of TECS."""
+    value = p.value
+    rates = [value(f"RLL_RATE_{term}") / FULL for term in ("FF", "P", "I")]
+    pitch = [value(f"PTCH_RATE_{term}") / FULL for term in ("FF", "P", "I")]
+    limits = ("RLL2SRV_RMAX", "PTCH2SRV_RMAX_UP", "PTCH2SRV_RMAX_DN")
+    fastest = [math.radians(value(name)) or FREE for name in limits]
+    loops = PlaneGains(
+        *(value("RLL2SRV_TCONST"), fastest[0], rates[0], rates[1], rates[2], value("RLL_RATE_IMAX")),
+        *(value("PTCH2SRV_TCONST"), fastest[1], fastest[2], value("PTCH2SRV_RLL")),
+        *(pitch[0], pitch[1], pitch[2], value("PTCH_RATE_IMAX")),
+        *(value("YAW2SRV_SLIP"), value("YAW2SRV_DAMP"), value("STEER2SRV_P"), value("STEER2SRV_TCONST")),
+        *(value("SCALING_SPEED"), math.radians(value("ROLL_LIMIT_DEG")), HEADING_GAIN),
+        value("THR_SLEWRATE") / 100.0 or FREE,
+    )
+    energy = TecsGains(
+        *(value("TECS_CLMB_MAX"), value("TECS_SINK_MIN"), value("TECS_SINK_MAX"), value("TECS_TIME_CONST")),
+        *(value("TECS_THR_DAMP"), value("TECS_PTCH_DAMP"), value("TECS_INTEG_GAIN"), value("TECS_SPDWEIGHT")),
+        *(value("TECS_RLL2THR"), value("TRIM_THROTTLE") / 100.0),
+        *(math.radians(value("PTCH_LIM_MAX_DEG")), math.radians(value("PTCH_LIM_MIN_DEG")), value("AIRSPEED_MIN")),
+    )
+    return (*loops, *energy)

@@ -1,0 +1,329 @@
+"""The modes of rovers: MANUAL, ACRO, STEERING, HOLD, LOITER, CIRCLE, RTL, SMARTRTL, GUIDED and AUTO."""
+
+from math import hypot, isnan, radians
+from typing import TYPE_CHECKING, cast
+
+from paddock.autopilot.control.rover import DIRECT, RoverSetpoint
+from paddock.autopilot.control.rover_path import STOP_RADIUS, RoverDriver, ahead
+from paddock.autopilot.estimate import Ned, Point
+from paddock.autopilot.guided import GuidedTarget
+from paddock.autopilot.mission_items import NavTarget, NavTask
+from paddock.autopilot.telemetry import ModeReason, Severity
+from paddock.autopilot.vehicle import MissionMode, Mode
+from paddock.compute.scalars import atan2, cos, sin
+
+if TYPE_CHECKING:
+    from paddock.autopilot.autopilot import BuiltInAutopilot
+    from paddock.autopilot.vehicle_types import Rover
+
+
+class RoverMode(Mode):
+    """A mode of a rover."""
+
+    rover: "Rover"
+    driver: RoverDriver
+
+    def __init__(self, autopilot: "BuiltInAutopilot") -> None:
+        super().__init__(autopilot)
+        self.rover = cast("Rover", autopilot.vehicle)
+        self.driver = self.rover.driver
+
+    def enter(self) -> None:
+        """Start without pivoting, and forwards."""
+        self.driver.pivoting = self.driver.reversed = False
+
+    def stick_speed(self) -> float:
+        """Return the speed that the throttle stick asks for, m/s: full stick is WP_SPEED."""
+        return self.autopilot.rc.sticks.throttle * self.driver.cruise
+
+
+class HoldPoint:
+    """A position to hold: the rover stands within LOIT_RADIUS and drives back when it has left it."""
+
+    driver: RoverDriver
+    place: Point
+    radius: float
+    start: Point | None  # start of the leg to the position; None: standing
+
+    def __init__(self, mode: RoverMode, place: Point, start: Point | None = None) -> None:
+        self.driver, self.place, self.radius = mode.driver, place, mode.value("LOIT_RADIUS")
+        self.start = start
+
+    def shift(self, north: float, east: float) -> None:
+        """Move along with a jump of the estimate by m."""
+        self.place = self.place[0] + north, self.place[1] + east
+        if self.start is not None:
+            self.start = self.start[0] + north, self.start[1] + east
+
+    def keep(self, speed: float = 0.0) -> None:
+        """Stand, or drive to the position at m/s (0: WP_SPEED)."""
+        if self.start is None and self.driver.autopilot.estimate.distance(self.place) > self.radius:
+            self.start = self.driver.position
+        if self.start is not None and not self.driver.reached(self.start, self.place, STOP_RADIUS):
+            self.driver.along(self.start, self.place, speed=speed)
+        else:
+            self.start = None
+            self.driver.halt()
+
+
+MIN_STEERING_SPEED = 0.5  # m/s
+
+
+class RoverManual(RoverMode):
+    """Sticks go to the motors directly."""
+
+    name, number, needs_position = "MANUAL", 0, False
+
+    def update(self, dt: float) -> None:
+        """Pass the sticks through."""
+        sticks = self.autopilot.rc.sticks
+        self.rover.setpoint = RoverSetpoint(DIRECT, sticks.throttle, sticks.roll)
+
+
+class RoverAcro(RoverMode):
+    """Sticks set turn rate and speed: full stick is ACRO_TURN_RATE and WP_SPEED, also in reverse."""
+
+    name, number = "ACRO", 1
+
+    def update(self, dt: float) -> None:
+        """Control turn rate and speed."""
+        turn_rate = self.autopilot.rc.sticks.roll * radians(self.value("ACRO_TURN_RATE"))
+        self.driver.rates(self.stick_speed(), turn_rate)
+
+
+class RoverSteering(RoverMode):
+    """Sticks set lateral acceleration and speed: full stick is ATC_TURN_MAX_G, but no tighter than TURN_RADIUS."""
+
+    name, number = "STEERING", 3
+
+    def update(self, dt: float) -> None:
+        """Control turn rate and speed; in reverse, right stick still swings the tail to the right."""
+        speed = self.driver.speed
+        pace = max(abs(speed), MIN_STEERING_SPEED)
+        most = min(self.driver.sideways / pace, pace / self.value("TURN_RADIUS"))
+        way = -1.0 if speed < 0.0 and self.autopilot.rc.sticks.throttle < 0.0 else 1.0
+        self.driver.rates(self.stick_speed(), way * self.autopilot.rc.sticks.roll * most)
+
+
+class RoverHold(RoverMode):
+    """Brake and stand, also without a position."""
+
+    name, number, needs_position = "HOLD", 4, False
+
+    def update(self, dt: float) -> None:
+        """Brake, then stand."""
+        self.driver.halt()
+
+
+class RoverLoiter(RoverMode):
+    """Stop, hold that position, and drive back when the rover has been moved."""
+
+    name, number = "LOITER", 5
+    hold_point: HoldPoint
+
+    def enter(self) -> None:
+        """Hold the position where the rover can stop."""
+        super().enter()
+        self.hold_point = HoldPoint(self, self.driver.stopping_point())
+
+    def shift(self, north: float, east: float, down: float) -> None:
+        """Keep the position in the world."""
+        self.hold_point.shift(north, east)
+
+    def update(self, dt: float) -> None:
+        """Stand, or drive back."""
+        self.hold_point.keep()
+
+
+class RoverCircle(RoverMode):
+    """Circle the point CIRC_RADIUS m ahead of the position of entry."""
+
+    name, number = "CIRCLE", 9
+    radius: float
+    centre: Point
+
+    def enter(self) -> None:
+        """Choose the centre."""
+        super().enter()
+        self.radius = self.value("CIRC_RADIUS")
+        self.centre = ahead(self.driver.position, self.autopilot.estimate.yaw, self.radius)
+
+    def shift(self, north: float, east: float, down: float) -> None:
+        """Keep the centre in the world."""
+        self.centre = self.centre[0] + north, self.centre[1] + east
+
+    def update(self, dt: float) -> None:
+        """Continue the circle."""
+        self.driver.circle(self.centre, self.radius, self.value("CIRC_DIR") == 0.0, self.value("CIRC_SPEED"))
+
+
+class RoverRtl(RoverMode):
+    """Drive straight to the nearest rally point or home, and stand there."""
+
+    name, number, can_arm = "RTL", 11, False
+    hold_point: HoldPoint
+
+    def refusal(self) -> str:
+        """Require home."""
+        return "" if self.autopilot.home is not None else "requires home"
+
+    def enter(self) -> None:
+        """Choose the target."""
+        super().enter()
+        self.hold_point = HoldPoint(self, self.autopilot.home_position.return_point()[:2], self.driver.position)
+
+    def update(self, dt: float) -> None:
+        """Drive, then stand."""
+        self.hold_point.keep(self.value("RTL_SPEED"))
+
+
+class RoverSmartRtl(RoverMode):
+    """Drive back along the path recorded since arming, without its detours."""
+
+    name, number, can_arm = "SMARTRTL", 12, False
+    start: Point
+    path: list[Point]
+    hold_point: HoldPoint
+
+    def refusal(self) -> str:
+        """Require a complete path."""
+        return "" if self.rover.trail.usable else "no return path"
+
+    def enter(self) -> None:
+        """Take the recorded path; later driving is not added to it."""
+        super().enter()
+        self.start = self.driver.position
+        self.path = self.rover.trail.way_back(self.start)
+        self.hold_point = HoldPoint(self, self.path[-1])
+        self.autopilot.send_text(Severity.INFO, f"SmartRTL: {len(self.path)} points")
+
+    def update(self, dt: float) -> None:
+        """Drive to the next point of the path; hold the last."""
+        speed = self.value("RTL_SPEED")
+        if len(self.path) == 1:
+            self.hold_point.start = self.start
+            self.path = []
+        if not self.path:
+            self.hold_point.keep(speed)
+            return
+        lead = self.driver.along(self.start, self.path[0], self.path[1], speed)
+        if self.driver.reached(self.start, self.path[0], lead):
+            self.start = self.path.pop(0)
+
+
+STALE_US = 3_000_000
+MIN_SPEED = 0.01  # m/s: slower has no direction
+
+
+class RoverGuided(RoverMode):
+    """Drive to a position, or with a velocity, turn rate or heading, as commanded; stand without a target."""
+
+    name, number = "GUIDED", 15
+    _hold_point: HoldPoint | None
+    _timed_out: bool
+
+    def enter(self) -> None:
+        """Discard earlier targets, but keep one that was set together with the mode."""
+        super().enter()
+        if self.autopilot.guided.time_us < self.autopilot.now_us:
+            self.autopilot.guided = GuidedTarget()
+        self._hold_point = None
+        self._timed_out = False
+
+    def update(self, dt: float) -> None:
+        """Follow the newest target."""
+        target = self.autopilot.guided
+        if target.position is not None:
+            self._go(target.position[:2], target.speed)
+            return
+        self._hold_point = None
+        if target.time_us < 0 or self._stale(target):
+            self.driver.halt()
+        elif target.velocity is not None:
+            self._move(target.velocity, target)
+        else:
+            self._head(target)
+
+    def _stale(self, target: GuidedTarget) -> bool:
+        old = self.autopilot.now_us - target.time_us > STALE_US
+        if old and not self._timed_out:
+            self.autopilot.send_text(Severity.WARNING, "Guided: target timed out, stopping")
+        self._timed_out = old
+        return old
+
+    def _go(self, place: Point, speed: float) -> None:
+        if self._hold_point is None or self._hold_point.place != place:
+            self._hold_point = HoldPoint(self, place, self.driver.position)
+        self._hold_point.keep(0.0 if isnan(speed) else speed)
+
+    def _move(self, velocity: Ned, target: GuidedTarget) -> None:
+        """Follow a velocity; with a turn rate or heading it counts along the nose and may be negative."""
+        yaw = self.autopilot.estimate.yaw
+        forward = velocity[0] * cos(yaw) + velocity[1] * sin(yaw)
+        if not isnan(target.yaw_rate):
+            self.driver.rates(forward, target.yaw_rate)
+        elif not isnan(target.yaw):
+            self.driver.heading(target.yaw, forward)
+        elif hypot(*velocity[:2]) < MIN_SPEED:
+            self.driver.halt()
+        else:
+            self.driver.heading(atan2(velocity[1], velocity[0]), hypot(*velocity[:2]))
+
+    def _head(self, target: GuidedTarget) -> None:
+        """Follow a heading or a turn rate, and a speed."""
+        wanted = target.speed if isnan(target.pace) else target.pace
+        speed = 0.0 if isnan(wanted) else wanted
+        if isnan(target.yaw):
+            self.driver.rates(speed, 0.0 if isnan(target.yaw_rate) else target.yaw_rate)
+        else:
+            self.driver.heading(target.yaw, speed)
+
+
+DONE_MODES = (4, 5, 1, 0)  # by MIS_DONE_BEHAVE: HOLD, LOITER, ACRO, MANUAL
+
+
+class RoverAuto(MissionMode, RoverMode):
+    """Drive the mission; a disarmed rover waits at the start."""
+
+    number = 10
+    _hold_point: HoldPoint | None
+
+    def enter(self) -> None:
+        """Start; the mission itself starts or resumes with the first update while armed."""
+        super().enter()
+        self._hold_point = None
+
+    def update(self, dt: float) -> None:
+        """Drive one step of the mission."""
+        autopilot = self.autopilot
+        if not autopilot.armed or not autopilot.estimate.position_ok:
+            self.driver.halt()
+            return
+        self._follow(self.nav_target(dt))
+        if autopilot.executor.finished:
+            number = DONE_MODES[autopilot.parameters.whole("MIS_DONE_BEHAVE")]
+            ack = autopilot.set_mode(number, "mission complete", ModeReason.MISSION_END)
+            if not ack.accepted:
+                autopilot.send_text(Severity.WARNING, ack.text)
+                autopilot.set_mode(DONE_MODES[0], by=ModeReason.MISSION_END)
+
+    def _follow(self, nav: NavTarget) -> None:
+        speed = nav.speed if nav.speed == nav.speed else 0.0
+        start, end = nav.start[:2], nav.target[:2]
+        executor, driver = self.autopilot.executor, self.driver
+        if nav.task is NavTask.LOITER or (nav.task is NavTask.WAYPOINT and nav.hold > 0.0):
+            # drive to a position, then stay within LOIT_RADIUS
+            if self._hold_point is None or self._hold_point.place != end:
+                self._hold_point = HoldPoint(self, end, start)
+            executor.lead = STOP_RADIUS
+            self._hold_point.keep(speed)
+        elif nav.task is NavTask.WAYPOINT:
+            executor.lead = driver.along(start, end, nav.after[:2] if nav.after is not None else None, speed)
+        elif nav.task is NavTask.CIRCLE:
+            driver.circle(end, abs(nav.radius), nav.radius >= 0.0, speed)
+        elif nav.task is NavTask.HEADING:
+            driver.heading(nav.yaw, nav.pace)
+        elif nav.task is NavTask.RETURN:
+            executor.lead = driver.along(start, end, speed=self.value("RTL_SPEED") or speed)
+        else:
+            driver.halt()

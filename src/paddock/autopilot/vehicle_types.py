@@ -1,0 +1,404 @@
+"""The vehicle types: copters, rovers (skid-steered or Ackermann) and planes."""
+
+from math import hypot, radians
+
+from paddock.autopilot.autopilot import BuiltInAutopilot
+from paddock.autopilot.control import copter as at
+from paddock.autopilot.control import copter_cruise
+from paddock.autopilot.control.copter import copter_control, write_gains
+from paddock.autopilot.control.copter_path import CopterHeading, CopterLegs, CopterTrack, LegLimits, MotionLimits
+from paddock.autopilot.control.l1 import NavGains, nav_gains
+from paddock.autopilot.control.plane import (
+    FIRST_SERVO,
+    WIDTHS,
+    PlaneMemory,
+    PlaneSetpoint,
+    plane_control,
+    plane_gains,
+)
+from paddock.autopilot.control.rover import (
+    RoverGains,
+    RoverMemory,
+    RoverSetpoint,
+    rover_control,
+    rover_gains,
+)
+from paddock.autopilot.control.rover_path import RoverDriver
+from paddock.autopilot.control.trail import Trail
+from paddock.autopilot.estimate import Ned, Point
+from paddock.autopilot.group import NOW
+from paddock.autopilot.modes import find_modes
+from paddock.autopilot.modes.plane_auto import PlaneAuto
+from paddock.autopilot.parameter_tables import COPTER, PLANE, ROVER
+from paddock.autopilot.telemetry import Landed, Severity
+from paddock.autopilot.vehicle import PWM_MID, PWM_MIN, VehicleControl
+from paddock.autopilot.vehicle_data import MOTORS
+
+GROUND_TIME = 1.0  # s without motion and with little thrust: landed
+STOP_TIME = 0.1  # s from landing to disarming in modes that land: the mission notes the landing in between
+CARRIED = 0.6  # share of the hover thrust below which the ground must carry the rest
+STILL_CLIMB, STILL_SPEED = 0.3, 1.0  # m/s
+MIN_PILOT_THRUST = 0.35  # share of the hover thrust below which STABILIZE counts as landed
+
+
+class Copter(VehicleControl):
+    """A quadrotor X; mass and motors are unknown to it."""
+
+    kind = "copter"
+    mav_type = 2  # MAV_TYPE_QUADROTOR
+    modes = find_modes("copter")
+    first_mode = 0  # STABILIZE
+    return_mode = 6  # RTL
+    smart_mode = 21  # SMART_RTL
+    stop_mode = 9  # LAND
+    hold_mode = 5  # LOITER
+    parameters = COPTER
+    control_period_us = 4000
+    channels = tuple((motor, 32 + motor, motor, PWM_MIN) for motor in (1, 2, 3, 4))
+    widths = copter_cruise.ROW_WIDTH, at.GAINS_WIDTH, at.MEMORY_WIDTH
+    kernel = copter_control
+    cruise = copter_cruise.cruise
+    unsaved = ("setpoint", "memory")  # views of the autopilot's rows
+    landed: bool
+    limits: LegLimits
+    slew_yaw: float  # rad/s
+    _still: float  # s without motion
+    _grounded: float  # s on the ground with idle motors
+    _flown: bool  # since arming
+    trail: Trail[Ned]
+    _track: CopterTrack
+    _heading: CopterHeading
+    _steady: bool  # what the mode asks for stays the same until it decides again
+    _legs: CopterLegs | None  # that the mode follows in steady flight
+
+    def __init__(self, autopilot: BuiltInAutopilot) -> None:
+        super().__init__(autopilot)
+        self.memory[at.HOVER] = autopilot.parameters.value("MOT_THST_HOVER")
+        self._track, self._heading = CopterTrack(), CopterHeading()
+        self.trail = Trail()
+        self._steady, self._legs = False, None
+        self.landed = True
+        self._still = self._grounded = 0.0
+        self._flown = False
+
+    def read_parameters(self) -> None:
+        """Write the gains of the compiled control; derive the limits of paths."""
+        write_gains(self.autopilot.parameters, self.gains_row)
+        value = self.autopilot.parameters.value
+        level, climb = value("WPNAV_ACCEL") / 100.0, value("WPNAV_ACCEL_Z") / 100.0
+        self.limits = LegLimits(
+            MotionLimits(value("WPNAV_SPEED") / 100.0, level, value("PSC_JERK_XY")),
+            MotionLimits(value("WPNAV_SPEED_UP") / 100.0, climb, value("PSC_JERK_Z")),
+            MotionLimits(value("WPNAV_SPEED_DN") / 100.0, climb, value("PSC_JERK_Z")),
+        )
+        self.slew_yaw = radians(value("ATC_SLEW_YAW") / 100.0)
+
+    def attach(self) -> None:
+        """Use the autopilot's rows."""
+        super().attach()
+        self.setpoint, self.memory = self.setpoint_row, self.memory_row
+
+    def reset_control(self) -> None:
+        """Reset setpoint and landing detection; save the learned hover thrust."""
+        parameters = self.autopilot.parameters
+        if self._flown and parameters.value("MOT_HOVER_LEARN") >= 2:
+            parameters.set("MOT_THST_HOVER", self.hover)
+        self.memory[at.HOVER] = parameters.value("MOT_THST_HOVER")
+        self.end_steady()
+        self.setpoint[:] = 0.0
+        self.landed, self._still, self._grounded, self._flown = True, 0.0, 0.0, False
+
+    @property
+    def track(self) -> CopterTrack:
+        """The point that the copter follows."""
+        self.end_steady()
+        return self._track
+
+    @property
+    def heading(self) -> CopterHeading:
+        """The heading that the copter follows."""
+        self.end_steady()
+        return self._heading
+
+    def stay_steady(self, legs: CopterLegs | None = None) -> None:
+        """Repeat the requests of the mode, without it, until its next decision; `legs` that it follows, if any."""
+        self._steady, self._legs = True, legs
+
+    def end_steady(self) -> None:
+        """End the loop of steady flight: continue from where it has come to."""
+        if self.autopilot.cruising:
+            self.autopilot.cruising = False
+            copter_cruise.take_back(self.setpoint_row, self._track, self._heading, self._legs)
+            self._legs = None
+
+    def note_check(self) -> None:
+        """Note in steady flight that failsafes were checked; what looks like a landing ends it."""
+        self.setpoint[copter_cruise.CHECKED] = self.autopilot.status_row[NOW]
+        if self.landed or self._still > 0.0:
+            self.end_steady()
+
+    def end_decision(self) -> None:
+        """Hand over to the loop of steady flight; not on the ground."""
+        autopilot, self._steady, steady = self.autopilot, False, self._steady
+        if steady and autopilot.armed and not self.landed and self._still == 0.0 and not autopilot.busy:
+            now = autopilot.status_row.item(NOW)
+            autopilot.cruising = copter_cruise.hand_over(self.setpoint, self._track, self._heading, now, self._legs)
+
+    @property
+    def hover(self) -> float:
+        """Learned hover thrust, as a share of full thrust."""
+        return float(self.memory.item(at.HOVER))
+
+    @property
+    def airborne(self) -> bool:
+        """Whether the motors carry the weight, judging by the thrust."""
+        return bool(self.memory.item(at.PHASE) == at.AIRBORNE)
+
+    def begin(self) -> None:
+        """Start track and heading from the current motion."""
+        self.track.begin(self.autopilot.estimate)
+        self.heading.begin(self.autopilot.estimate)
+
+    def idle(self) -> None:
+        """Stand on the ground with idle motors."""
+        self.end_steady()
+        self.setpoint[:] = 0.0
+        self.setpoint[at.SPOOL] = at.IDLE
+        self.begin()
+
+    def follow(self) -> None:
+        """Follow the track."""
+        track, heading = self.track, self._heading
+        self.setpoint[: at.YAW_RATE + 1] = (
+            *(at.FLY, at.ALONG, at.HEIGHT, track.north, track.east, track.down, track.vn, track.ve, track.vd),
+            *(track.an, track.ae, track.ad, 0.0, 0.0, heading.yaw, heading.rate),
+        )
+
+    def lean(self, roll: float, pitch: float) -> None:
+        """Lean (rad) at the track's altitude."""
+        self.follow()
+        self.setpoint[at.HORIZONTAL] = at.LEAN
+        self.setpoint[at.ROLL], self.setpoint[at.PITCH] = roll, pitch
+
+    def push(self, roll: float, pitch: float, share: float) -> None:
+        """Lean (rad) with a share of full thrust."""
+        self.lean(roll, pitch)
+        self.setpoint[at.VERTICAL], self.setpoint[at.SHARE] = at.THRUST, share
+
+    def shift(self, north: float, east: float, down: float) -> None:
+        """Handle a jump of the estimate by m: positions held in the world move along."""
+        self.track.shift(north, east, down)
+        self.setpoint[at.NORTH : at.DOWN + 1] += (north, east, down)
+        super().shift(north, east, down)
+
+    def update_landed(self, dt: float) -> None:
+        """Detect landings; disarm after DISARM_DELAY, or immediately in a mode that lands."""
+        autopilot = self.autopilot
+        mode, telemetry, flies = autopilot.mode, autopilot.telemetry, self.setpoint.item(at.SPOOL) == at.FLY
+        memory = self.memory.tolist()
+        if not autopilot.armed:
+            self.landed, self._still, self._grounded = True, 0.0, 0.0
+        else:
+            self._still = self._still + dt if self._looks_landed() else 0.0
+            if not flies or self._still >= GROUND_TIME:
+                self.landed = True
+            elif self.airborne and self._still == 0.0:
+                self.landed, self._flown = False, True
+        ground = Landed.TAKEOFF if memory[at.PHASE] == at.RISING else Landed.ON_GROUND
+        telemetry.landed = ground if self.landed else mode.stage
+        telemetry.throttle = memory[at.COLLECTIVE]
+        telemetry.nav_roll, telemetry.nav_pitch = memory[at.WANTED_ROLL], memory[at.WANTED_PITCH]
+        if autopilot.armed and self.landed:
+            self._grounded = 0.0 if flies else self._grounded + dt
+            ends = mode.lands and self._grounded >= STOP_TIME
+            if ends or 0.0 < autopilot.parameters.value("DISARM_DELAY") <= self._grounded:
+                autopilot.send_text(Severity.INFO, "Landed: Disarming")
+                autopilot.disarm(force=True)
+
+    def record_path(self) -> None:
+        """Record the path for SMART_RTL while armed."""
+        self.trail.record(self.autopilot, self.autopilot.estimate.position)
+
+    def _looks_landed(self) -> bool:
+        estimate = self.autopilot.estimate
+        moves = estimate.position_ok and hypot(estimate.vn, estimate.ve) > STILL_SPEED
+        if abs(estimate.vd) > STILL_CLIMB or moves:
+            return False
+        memory: list[float] = self.memory.tolist()
+        share, sink = memory[at.COLLECTIVE], memory[at.SINK]
+        if self.setpoint.item(at.VERTICAL) == at.THRUST:
+            return share < MIN_PILOT_THRUST * self.hover
+        return sink > STILL_CLIMB and share < CARRIED * self.hover
+
+
+class Rover(VehicleControl):
+    """A skid-steered rover, which can turn on the spot."""
+
+    kind = "rover"
+    mav_type = 10  # MAV_TYPE_GROUND_ROVER
+    modes = find_modes("rover")
+    first_mode = 0  # MANUAL
+    return_mode = 11  # RTL
+    smart_mode = 12  # SMARTRTL
+    stop_mode = hold_mode = 4  # HOLD
+    parameters = ROVER
+    control_period_us = 20_000
+    channels = ((1, 73, 1, PWM_MID), (3, 74, 2, PWM_MID))  # left, right, as in ArduPilot's skid-steered rovers
+    widths = len(RoverSetpoint._fields), len(RoverGains._fields), len(RoverMemory._fields)
+    kernel = rover_control
+    pivots = True
+    driver: RoverDriver
+    trail: Trail[Point]
+    _gains: RoverGains
+
+    def __init__(self, autopilot: BuiltInAutopilot) -> None:
+        super().__init__(autopilot)
+        self.driver = RoverDriver(self)
+        self.trail = Trail()
+
+    def read_parameters(self) -> None:
+        """Derive gains and limits."""
+        parameters = self.autopilot.parameters
+        self._gains = rover_gains(parameters, self.pivots)
+        self.gains_row[:] = self._gains
+        self.driver.read_parameters(parameters)
+
+    @property
+    def setpoint(self) -> RoverSetpoint:
+        """The setpoint, written by the modes."""
+        return RoverSetpoint._make(self.setpoint_row.tolist())
+
+    @setpoint.setter
+    def setpoint(self, wanted: RoverSetpoint) -> None:
+        self.setpoint_row[:] = wanted
+
+    @property
+    def memory(self) -> RoverMemory:
+        """Integrators and learned gains."""
+        return RoverMemory._make(self.memory_row.tolist())
+
+    @property
+    def min_turn_radius(self) -> float:
+        """Radius of the tightest turn while driving, m: of a steered axle as learned or from TURN_RADIUS."""
+        return 0.0 if self.pivots else 1.0 / (self.memory.turn_gain or self._gains.turn_gain)
+
+    def reset_control(self) -> None:
+        """Reset setpoint and integrators; learned gains are kept."""
+        self.setpoint = RoverSetpoint()
+        before = self.memory
+        self.memory_row[:] = RoverMemory(speed_gain=before.speed_gain, turn_gain=before.turn_gain)
+        self.driver.pivoting = False
+
+    def update_landed(self, dt: float) -> None:
+        """Report ON_GROUND."""
+        autopilot = self.autopilot
+        autopilot.telemetry.landed = Landed.ON_GROUND
+        autopilot.telemetry.throttle = abs(self.memory.throttle)
+
+    def record_path(self) -> None:
+        """Record the path for SMARTRTL while armed."""
+        self.trail.record(self.autopilot, self.autopilot.estimate.position[:2])
+
+
+class AckermannRover(Rover):
+    """A rover with a steered axle: it turns only while it drives."""
+
+    kind = "rover_ackermann"
+    pivots = False
+    channels = ((1, 26, 1 + MOTORS, PWM_MID), (3, 70, 1, PWM_MID))  # steering, throttle, as in ArduPilot's rovers
+
+
+FLYING_SHARE = 0.75  # of AIRSPEED_MIN: faster is flying, if it moves over the ground, too
+ROLLING = 5.0  # m/s over the ground
+HALTED = 3.0  # m/s over the ground: rolled out
+CLEAR = 5.0  # m above home: it flies at any ground speed
+
+
+class Plane(VehicleControl):
+    """A plane with control surfaces."""
+
+    kind = "plane"
+    mav_type = 1  # MAV_TYPE_FIXED_WING
+    modes = find_modes("plane")
+    first_mode = 0  # MANUAL
+    return_mode = 11  # RTL
+    stop_mode = hold_mode = 12  # LOITER
+    parameters = PLANE
+    control_period_us = 20_000
+    channels = (  # aileron, elevator, throttle, rudder, as in ArduPilot
+        *((1, 4, FIRST_SERVO, PWM_MID), (2, 19, FIRST_SERVO + 1, PWM_MID)),
+        *((3, 70, 1, PWM_MIN), (4, 21, FIRST_SERVO + 2, PWM_MID)),
+    )
+
+    widths = WIDTHS
+    kernel = plane_control
+    nav: NavGains
+    suppressed: bool  # armed on the ground: the motor waits for a take-off
+    _grounded: float  # s on the ground after a flare
+
+    def __init__(self, autopilot: BuiltInAutopilot) -> None:
+        super().__init__(autopilot)
+        self.nav = NavGains()
+        self.suppressed = False
+        self._grounded = 0.0
+
+    def read_parameters(self) -> None:
+        """Derive the gains."""
+        self.gains_row[:] = plane_gains(self.autopilot.parameters)
+        self.nav = nav_gains(self.autopilot.parameters)
+
+    @property
+    def setpoint(self) -> PlaneSetpoint:
+        """The setpoint, written by the modes."""
+        return PlaneSetpoint._make(self.setpoint_row.tolist())
+
+    @setpoint.setter
+    def setpoint(self, wanted: PlaneSetpoint) -> None:
+        self.setpoint_row[:] = wanted
+
+    @property
+    def memory(self) -> PlaneMemory:
+        """Integrals and filters."""
+        return PlaneMemory._make(self.memory_row[: len(PlaneMemory._fields)].tolist())
+
+    def reset_control(self) -> None:
+        """Reset setpoint and integrators."""
+        speed = self.memory.speed
+        self.suppressed = self.autopilot.telemetry.landed is Landed.ON_GROUND
+        self.setpoint = PlaneSetpoint()
+        self.memory_row[:] = 0.0
+        self.memory_row[PlaneMemory._fields.index("speed")] = speed
+
+    def update_landed(self, dt: float) -> None:
+        """Count as flying by airspeed and motion over the ground; disarm LAND_DISARMDELAY after a landing."""
+        autopilot, telemetry, memory, setpoint = self.autopilot, self.autopilot.telemetry, self.memory, self.setpoint
+        estimate, value = autopilot.estimate, autopilot.parameters.value
+        fast = memory.speed > FLYING_SHARE * value("AIRSPEED_MIN")
+        moves = not estimate.position_ok or hypot(estimate.vn, estimate.ve) > ROLLING
+        high = autopilot.home is not None and telemetry.relative_altitude > CLEAR
+        telemetry.landed = autopilot.mode.stage if fast and (moves or high) else Landed.ON_GROUND
+        self.suppressed = self.suppressed and telemetry.landed is Landed.ON_GROUND
+        self._disarm_landed(dt)
+        telemetry.throttle = float(autopilot.commands[1])
+        telemetry.nav_roll, telemetry.nav_pitch = memory.roll, memory.pitch
+        if setpoint.speed > 0.0:
+            telemetry.altitude_error = estimate.down - setpoint.down
+            telemetry.speed_error = setpoint.speed - memory.speed
+
+    def _disarm_landed(self, dt: float) -> None:
+        """Disarm some time after the flare, and complete the mission."""
+        autopilot, mode = self.autopilot, self.autopilot.mode
+        flared = autopilot.armed and isinstance(mode, PlaneAuto) and mode.flaring
+        slow = hypot(autopilot.estimate.vn, autopilot.estimate.ve) < HALTED
+        stands = flared and slow and autopilot.telemetry.landed is Landed.ON_GROUND
+        self._grounded = self._grounded + dt if stands else 0.0
+        if isinstance(mode, PlaneAuto) and 0.0 < autopilot.parameters.value("LAND_DISARMDELAY") <= self._grounded:
+            landing = mode.landing
+            if landing is not None:
+                away = autopilot.estimate.distance(landing.target)
+                autopilot.send_text(Severity.INFO, f"Distance from LAND point={away:.2f}m")
+            autopilot.executor.complete()
+            autopilot.disarm(force=True)
+
+
+VEHICLE_TYPES: dict[str, type[VehicleControl]] = {each.kind: each for each in (Copter, Rover, AckermannRover, Plane)}

@@ -1,0 +1,311 @@
+"""Links of a run: columns of snapshots, events of links that come up or drop, and silent radios.
+
+Silent radios are those of vehicles that the mission has damaged, from the next update of the links on. They neither
+transmit nor receive: they have no links, do not interfere, send and forward no packets, and are no node of the network.
+Their queued packets are lost. Jammers on the vehicle are devices of their own: they are not affected.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy import uint64
+from numpy.typing import NDArray
+
+from paddock.compute.routine import parallel_range, parallel_routine
+from paddock.engine.behaviours import RADIO
+from paddock.engine.events import EventLog
+from paddock.engine.program import FleetProgram
+from paddock.errors import PaddockError
+from paddock.radio.links.collisions import COLLISION_ROWS
+from paddock.radio.links.radios import Floats, Ints, Radios, growing_loads
+from paddock.radio.links.table import (
+    BURST_ROWS,
+    CONTACT,
+    DUTY,
+    GROWING,
+    LINKS,
+    NO_SINR,
+    OWNER,
+    STATION,
+    UPLINK,
+    Bools,
+    Links,
+    fill_status,
+    sinr_of,
+)
+from paddock.radio.packets.network import Graph, contacts
+from paddock.world.archive import whole
+
+
+def show_links(
+    radios: Radios, links: Links, accepted: Floats, jammed: Bools, programs: Mapping[str, FleetProgram]
+) -> None:
+    """Write the columns of all vehicles with radios; `accepted` (k, n): probabilities of false frames."""
+    stations = len(radios.stations) > 0
+    contact = radios_in_contact(radios, links) if stations else np.zeros(0)
+    if stations:
+        uplink, station = heard_by_stations(radios, links)
+    else:
+        uplink, station = np.full(radios.n, NO_SINR), np.full(radios.n, -1.0)
+    for part in radios.parts:
+        status = programs[part.fleet].fleet.tables[RADIO]
+        given = part.n, part.first, part.slots, radios.carried, len(radios.stations), radios.table, radios.owner
+        fill_status(*given, links.start, links.peer, sinr_of(links), links.up, jammed, accepted, status)
+        own = slice(part.first, part.first + part.n * part.slots)
+        rows, best = np.arange(part.n), uplink[own].reshape(part.n, part.slots).argmax(axis=1)
+        of_vehicles = contact[own].reshape(-1, part.slots)[:, 0]  # that of all its radios
+        status[CONTACT, : part.n] = of_vehicles if stations else status[LINKS, : part.n] > 0.0
+        status[UPLINK, : part.n] = uplink[own].reshape(part.n, part.slots)[rows, best]
+        status[STATION, : part.n] = station[own].reshape(part.n, part.slots)[rows, best]
+
+
+def radios_in_contact(radios: Radios, links: Links) -> Floats:
+    """Return 1 for radios with a route to a station and back, by the rule of routes."""
+    owner = radios.table[OWNER, : radios.n].astype(np.int64)
+    found: Floats = contacts(links.start, links.peer, links.per, links.up, owner, radios.carried).astype(np.float64)
+    return found
+
+
+def heard_by_stations(radios: Radios, links: Links) -> tuple[Floats, Floats]:
+    """Return, for each radio, the SINR (dB) at the station that hears it best and the number of that station's radio.
+
+    They are -100 and -1 where no station hears it over a usable link.
+    """
+    carried, first = radios.carried, int(links.start[radios.carried])
+    receivers = np.repeat(np.arange(len(radios.stations)), np.diff(links.start[carried:]))
+    peer, sinr = links.peer[first:], sinr_of(links)[first:]
+    heard = np.flatnonzero((links.up[first:] != 0) & (peer < carried))
+    heard = heard[np.argsort(sinr[heard], kind="stable")]  # of values for one radio, the last one stays
+    uplink, station = np.full(radios.n, NO_SINR), np.full(radios.n, -1.0)
+    uplink[peer[heard]], station[peer[heard]] = sinr[heard], receivers[heard]
+    return uplink, station
+
+
+# events ---------------------------------------------------------------------------------------------------------------
+FEW = 32  # radios up to which every link that comes up or drops is an event; beyond, those of stations
+
+
+def report_links(
+    events: EventLog, tick: int, radios: Radios, before: Links, now: Links, name_of: Callable[[int], str]
+) -> None:
+    """Report pairs of radios whose links have come up or dropped: of stations, and of all where there are few."""
+    lowest = 0 if radios.n <= FEW else radios.carried
+    old, new = linked_pairs(before, lowest), linked_pairs(now, lowest)
+    risen, fallen = np.setdiff1d(new, old, assume_unique=True), np.setdiff1d(old, new, assume_unique=True)
+    for kind, found in (("link_up", risen), ("link_down", fallen)):
+        shown = ((name_of(key % radios.n), name_of(key // radios.n)) for key in found.tolist())
+        events.report_some(tick, kind, shown, len(found), "links")
+
+
+def count_changes(before: Links, now: Links) -> tuple[int, int]:
+    """Return how many links have become usable and how many are so no longer, each direction by itself.
+
+    Both tables are of the same radios. Vehicles that were added or removed meanwhile have no links in `before`.
+    """
+    found = np.zeros((2, len(now.start) - 1), np.int64)
+    changed_entries(before.start, before.peer, before.up, now.start, now.peer, now.up, found)
+    risen, fallen = found.sum(axis=1).tolist()
+    return risen, fallen
+
+
+def _changed_entries(
+    start: Any, peer: Any, up: Any, new_start: Any, new_peer: Any, new_up: Any, found: Any
+) -> None:  # fmt: skip
+    """Count, for each receiver, the entries that are up only in the second table, and only in the first, (2, n)."""
+    for i in parallel_range(len(new_start) - 1):
+        a, b, last, end = uint64(start[i]), uint64(new_start[i]), uint64(start[i + 1]), uint64(new_start[i + 1])
+        risen, fallen, other = uint64(0), uint64(0), uint64(0)
+        if last - a == end - b:  # most rows have the same transmitters: these loops vectorise
+            for m in range(end - b):
+                other += uint64(peer[a + m] != new_peer[b + m])
+        if last - a == end - b and other == uint64(0):
+            for m in range(end - b):
+                risen += uint64(new_up[b + m] > up[a + m])
+                fallen += uint64(new_up[b + m] < up[a + m])
+            a, b = last, end
+        while a < last or b < end:
+            if b == end or (a < last and peer[a] < new_peer[b]):
+                fallen += uint64(up[a] != 0)
+                a += uint64(1)
+            elif a == last or new_peer[b] < peer[a]:
+                risen += uint64(new_up[b] != 0)
+                b += uint64(1)
+            else:
+                risen += uint64(new_up[b] > up[a])
+                fallen += uint64(new_up[b] < up[a])
+                a, b = a + uint64(1), b + uint64(1)
+        found[0, i], found[1, i] = risen, fallen
+
+
+changed_entries = parallel_routine(_changed_entries, items=lambda start, *_: start.size)
+
+
+def linked_pairs(links: Links, lowest: int) -> Ints:
+    """Return lower number + n x higher number of every two radios that hear each other, the higher from `lowest` on."""
+    n = len(links.start) - 1
+    if n == 0 or lowest >= n:
+        return np.zeros(0, np.int64)
+    first = int(links.start[lowest])
+    rows = np.repeat(np.arange(lowest, n), np.diff(links.start[lowest:]))
+    peer, up = links.peer[first:].astype(np.int64), links.up[first:] != 0
+    down_there: NDArray[np.bool_] = up & (peer < rows)
+    rows, peer = rows[down_there], peer[down_there]
+    back = _entries(links, peer, rows)
+    both = (back >= 0) & (links.up[np.maximum(back, 0)] != 0) if len(links.up) else np.zeros(0, bool)
+    return np.sort(rows[both] * n + peer[both])
+
+
+def _entries(links: Links, rows: Ints, peers: Ints) -> Ints:
+    """Return the places of entries by receiver and transmitter, -1 where there are none."""
+    low, high = links.start[rows].copy(), links.start[rows + 1].copy()
+    end = high.copy()
+    for _ in range(int(max(1, (high - low).max(initial=1))).bit_length() + 1):  # binary search in all rows at once
+        middle = (low + high) // 2
+        less = (middle < high) & (links.peer[np.minimum(middle, len(links.peer) - 1)] < peers)
+        low, high = np.where(less, middle + 1, low), np.where(less, high, np.maximum(middle, low))
+    found = (low < end) & (links.peer[np.minimum(low, len(links.peer) - 1)] == peers) if len(links.peer) else low < 0
+    return np.where(found, low, -1)
+
+
+# silent radios --------------------------------------------------------------------------------------------------------
+Mask = NDArray[np.bool_]
+DamagedRows = Callable[[], Iterable[tuple[str, Ints]]]
+"""Returns the rows of damaged vehicles, fleet by fleet."""
+DAMAGED = "damaged"  # why a link of such a radio is down
+
+
+class SilentRadios:
+    """Which radios are silent; part of the state, because links follow damage only with their next update."""
+
+    def __init__(self, damaged: DamagedRows) -> None:
+        self._damaged = damaged
+        self.mask: Mask = np.zeros(0, bool)  # (n,)
+
+    def look(self, radios: Radios) -> None:
+        """Find the radios of vehicles that are damaged now."""
+        self.mask = np.zeros(radios.n, bool)
+        parts = {part.fleet: part for part in radios.parts}
+        for fleet, rows in self._damaged():
+            if fleet in parts:
+                part = parts[fleet]
+                own = self.mask[part.first : part.first + part.n * part.slots]
+                own.reshape(part.n, part.slots)[rows] = True
+
+    def mute(self, radios: Radios) -> bool:
+        """Let them no longer transmit by their duty; return whether one did."""
+        duty = radios.table[DUTY, : radios.n]
+        if not duty[self.mask].any():
+            return False
+        duty[self.mask] = 0.0
+        radios.table[GROWING] = growing_loads(radios.table[:, : radios.n], radios.table)
+        return True
+
+    def save(self) -> NDArray[np.uint8]:
+        """Return the mask."""
+        return self.mask.astype(np.uint8)
+
+    def restore(self, saved: Any, radios: Radios, links: Links) -> None:
+        """Load what `save` returned; PaddockError for what it cannot have returned."""
+        mask = np.zeros(radios.n, np.uint8) if saved is None else np.asarray(saved)
+        good = mask.shape == (radios.n,) and mask.dtype == np.uint8 and bool((mask <= 1).all())
+        if not good or mask[radios.carried :].any():
+            raise PaddockError("saved radios of damaged vehicles are not valid")
+        self.mask = mask.astype(bool)
+        if len(without(links, self.mask).peer) != len(links.peer):
+            raise PaddockError("saved radios of damaged vehicles have links")
+
+
+def without(links: Links, silent: Mask) -> Links:
+    """Return the links without those of silent radios."""
+    if not silent.any():
+        return links
+    n = len(silent)
+    rows = np.repeat(np.arange(n), np.diff(links.start))
+    kept = np.flatnonzero(~(silent[rows] | silent[links.peer]))
+    start = np.append(0, np.cumsum(np.bincount(rows[kept], minlength=n)))
+    entries = {name: getattr(links, name)[kept] for name in ("peer", "power", "sinr", "per", "up")}
+    of_radios = {name: getattr(links, name).copy() for name in ("interference", "jamming", "outside", "bursts")}
+    for values in of_radios.values():
+        values[..., silent] = 0
+    collisions = links.collisions[:, kept] if links.collisions.shape[1] else links.collisions
+    return links._replace(start=start, collisions=np.ascontiguousarray(collisions), **entries, **of_radios)
+
+
+def among(graph: Graph, present: Ints) -> Graph:
+    """Return the network of some radios, under their places in `present`."""
+    n = len(graph.start) - 1
+    place = np.full(n, -1)
+    place[present] = np.arange(len(present))
+    rows = place[np.repeat(np.arange(n), np.diff(graph.start))]
+    kept = np.flatnonzero((rows >= 0) & (place[graph.peer] >= 0))
+    start: Floats = np.append(0, np.cumsum(np.bincount(rows[kept], minlength=len(present))))
+    return Graph(start.astype(np.int64), place[graph.peer[kept]], graph.cost[kept])
+
+
+# saved links ----------------------------------------------------------------------------------------------------------
+KINDS = {
+    "start": np.int64, "peer": np.int64, "power": np.float64, "sinr": np.float64, "per": np.float64, "up": np.uint8,
+    "interference": np.float64, "jamming": np.float64, "outside": np.int64,
+    "bursts": np.float64, "collisions": np.float64,
+}  # fmt: skip
+STRONGEST = 1e6  # dB or mW
+
+
+def links_tree(links: Links) -> dict[str, Any]:
+    """Return links as a tree of arrays; before the first update the tick is -1."""
+    arrays = {name: np.asarray(getattr(links, name), kind).ravel() for name, kind in KINDS.items()}
+    return {"tick": links.tick + 1, **arrays}
+
+
+def loaded_links(tree: Any) -> Links:
+    """Return the links of a tree; PaddockError unless it has these arrays."""
+    if not isinstance(tree, Mapping) or tree.keys() != {"tick", *KINDS}:
+        raise PaddockError("saved links lack a part")
+    for name, kind in KINDS.items():
+        if not isinstance(tree[name], np.ndarray) or tree[name].dtype != kind or tree[name].ndim != 1:
+            raise PaddockError(f"saved links: {name} is not an array of {np.dtype(kind)}")
+    arrays = {name: tree[name].copy() for name in KINDS} | {"peer": tree["peer"].astype(np.int32)}
+    if (arrays["peer"] != tree["peer"]).any():
+        raise PaddockError("saved links: peer is not valid")
+    for name, rows in (("bursts", BURST_ROWS), ("collisions", COLLISION_ROWS)):
+        if arrays[name].size % rows:
+            raise PaddockError(f"saved links: {name} are not {rows} rows")
+        arrays[name] = arrays[name].reshape(rows, -1)
+    return Links(whole(tree["tick"], "tick of links") - 1, **arrays)
+
+
+def check_links(links: Links, n: int, tick: int, period: int) -> None:
+    """Refuse links that an update of `n` radios at or before a tick cannot have made."""
+    m = len(links.peer)
+    start, rows = links.start, (links.power, links.sinr, links.per, links.up)
+    shapes = len(start) == n + 1 and {len(one) for one in rows} == {m}
+    if not shapes or any(
+        one.shape[-1] != n for one in (links.interference, links.jamming, links.outside, links.bursts)
+    ):
+        raise PaddockError(f"saved links are not those of {n} radios")
+    if start[0] != 0 or start[-1] != m or (np.diff(start) < 0).any():
+        raise PaddockError("saved links: the rows do not follow each other")
+    if not -1 <= links.tick <= tick or (links.tick >= 0 and links.tick % period):
+        raise PaddockError(f"saved links are of tick {links.tick}, the run is at {tick}")
+    receiver = np.repeat(np.arange(n), np.diff(start))
+    if ((links.peer < 0) | (links.peer >= n) | (links.peer == receiver)).any():
+        raise PaddockError("saved links have transmitters that do not exist")
+    rises = (np.diff(links.peer) > 0) | (np.diff(receiver) > 0)
+    if not rises.all():
+        raise PaddockError("saved links: transmitters do not ascend within their row")
+    numbers = all(
+        (np.abs(one) <= STRONGEST).all() for one in (links.power, links.sinr, links.interference, links.jamming)
+    )
+    if not numbers or not ((links.per >= 0.0) & (links.per <= 1.0)).all() or (links.up > 1).any():
+        raise PaddockError("saved links have values that are not valid")
+    if any((one < 0).any() for one in (links.interference, links.jamming, links.outside)):
+        raise PaddockError("saved links have powers below 0")
+    _, share, period, cycle, _, length = links.bursts
+    bursts = ((links.bursts >= 0.0) & (links.bursts <= STRONGEST)).all() and (share <= 1.0).all()
+    some = (share == 0.0) | ((period > 0.0) & (cycle > 0.0) & (length <= cycle))
+    if not bursts or not some.all():
+        raise PaddockError("saved links: bursts of jammers are not valid")
+    calm, load = links.collisions
+    if len(calm) not in (0, m) or not (np.abs(links.collisions) <= STRONGEST).all() or (load < 0.0).any():
+        raise PaddockError("saved links: collisions are not valid")

@@ -1,0 +1,1 @@
+"""Links: who receives whom, and who jams."""

@@ -1,0 +1,493 @@
+"""Jammers: barrage, spot, swept, pulsed, follower and deceptive, and their power at every receiver.
+
+An update covers the time until the next one. What a jammer does faster than that is averaged over it: the share of a
+pulse train that is on, the share of a sweep that crosses the receiver's band; `bursts.py` has its effect on packets.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy import int64, zeros
+
+from paddock.compute.math import absolute, clamp, exp, floor, log, maximum, minimum
+from paddock.compute.routine import parallel_range, parallel_routine, routine
+from paddock.errors import PaddockError, unknown_name
+from paddock.radio.links.paths import Paths
+from paddock.radio.links.radios import Classes, Floats, Radios, jammer_radio, turn
+from paddock.radio.links.table import (
+    BANDWIDTH,
+    BEGIN,
+    BITS,
+    BURST,
+    BURST_ROWS,
+    CYCLE,
+    DUTY,
+    FREQUENCY,
+    LENGTH,
+    OWNER,
+    PERIOD,
+    POWER,
+    SHARE,
+    SPREAD,
+    common_band,
+    level_db,
+)
+from paddock.radio.physics.signal import DECIBELS, NEPERS
+from paddock.radio.settings import SETTABLE, checked_changes
+from paddock.scenario.base import FARTHEST_PLACE
+from paddock.scenario.radio import JammerSection
+from paddock.scenario.radio_types import HIGHEST_FREQUENCY, LOWEST_FREQUENCY
+from paddock.world.archive import typed
+
+WEAK = -200.0  # dBm: terrain and obstacles count for stronger jammers
+PULSE_DUTY, REACTION, HEARS, FRAMES = 0.5, 0.1, -90.0, 100.0  # unless given
+LARGEST = FARTHEST_PLACE  # m
+LEAST = 1e-9  # s
+# rows of the table of what jammers do now; EVERY: s from one burst to the next, 0: on or off until the next update;
+# the last three: cycle of bursts (s), begin and length of one (s; those of a sweep depend on the receiver)
+ON, LOW, HIGH, PHASE, SPAN, EVERY, TURN, START, LASTS = range(9)
+ROWS = 9
+
+
+@dataclass
+class JammerState:
+    """What changes of a jammer in a run."""
+
+    name: str
+    on: bool  # whether it is switched on
+    scheduled: bool  # whether it follows its schedule; otherwise it transmits while it is on
+    position: tuple[float, float, float] | None  # m; None: on a vehicle
+    vehicle: str | None
+    power: float  # dBm
+    frequency: float  # Hz
+    bandwidth: float  # Hz
+    tuned: float  # Hz: where a follower transmits from its last reaction until the next update on, 0: nowhere
+    left: float  # Hz: where it transmitted before that since the last update, 0: nowhere; `tuned` if it has not changed
+    heard: float  # Hz: the strongest transmission that a follower hears, 0: none
+    since: float  # s: when it began to hear it
+    false_frames: float  # that receivers have accepted, of a deceptive jammer: a whole number
+
+
+class Jammers:
+    """The jammers of a run, in the order of their names.
+
+    Each is a column of the table of radios, after the radios, and of what jammers do. Columns of followers for the
+    frequencies that they leave between two updates come last.
+    """
+
+    def __init__(self, sections: Sequence[JammerSection], radios: Radios) -> None:
+        self.sections = sorted(sections, key=lambda one: one.name)
+        self.radios = radios
+        self.states = [started(one) for one in self.sections]
+        self.present = np.zeros(len(self.sections), bool)  # those whose vehicle exists
+        followers = [k for k, one in enumerate(self.sections) if one.kind == "follower"]
+        self.second = {k: len(self.sections) + q for q, k in enumerate(followers)}  # columns of what they leave
+
+    def __len__(self) -> int:
+        return len(self.sections)
+
+    @property
+    def columns(self) -> int:
+        """Number of columns: one for each jammer, and another for each follower."""
+        return len(self.sections) + len(self.second)
+
+    def columns_of(self, k: int) -> list[int]:
+        """Return the columns of a jammer."""
+        return [k, self.second[k]] if k in self.second else [k]
+
+    def find(self, name: str) -> JammerState:
+        """Return the state of a jammer by name."""
+        for one in self.states:
+            if one.name == name:
+                return one
+        raise unknown_name("jammer", name, [one.name for one in self.states])
+
+    def place(self, k: int, position: Floats | None, attitude: Floats | None, owner: float) -> None:
+        """Put a jammer where its vehicle is; without a position, its vehicle has been removed."""
+        self.present[k] = position is not None
+        if position is None:
+            return
+        table, level = self.radios.table, np.array([0.0, 0.0, 0.0, 1.0]) if attitude is None else attitude
+        for column in self.columns_of(k):
+            at = self.radios.n + column
+            table[:3, at] = position
+            table[OWNER, at] = owner
+            turn(table[:, at : at + 1], level[:, None])
+
+    def tune(self) -> None:
+        """Set the frequencies, bandwidths and powers that the jammers have now."""
+        table, n = self.radios.table, self.radios.n
+        for k, state in enumerate(self.states):
+            follows = k in self.second
+            now = state.tuned if follows and state.tuned else state.frequency
+            table[[FREQUENCY, BANDWIDTH, POWER], n + k] = now, state.bandwidth, state.power
+            if follows:
+                at = n + self.second[k]
+                table[[FREQUENCY, BANDWIDTH, POWER], at] = state.left or now, state.bandwidth, state.power
+
+    def act(self, time: float, interval: float, classes: Classes, paths: Paths, on_air: Floats) -> Floats:
+        """Return what the jammers do from `time` (s) until the next update: rows ON to LASTS, a column each.
+
+        `on_air` (n,) is the share of time that each radio has transmitted messages or commands since the last update.
+        Followers may have other frequencies afterwards.
+        """
+        doing = np.zeros((ROWS, self.columns))
+        self.tune()
+        heard = self.levels(classes, paths, heard=True) if self.second else np.zeros((0, 0))
+        for k, (one, state) in enumerate(zip(self.sections, self.states, strict=True)):
+            if k in self.second:
+                listens = state.on and bool(self.present[k])
+                loudest = self._loudest(one, heard[k] * float(listens), on_air)
+                switches = follow(state, REACTION if one.reaction is None else one.reaction, loudest, time, interval)
+                if not self.present[k]:
+                    continue
+                parts = (state.tuned, switches, interval), (state.left, 0.0, switches)
+                for column, (frequency, begin, end) in zip(self.columns_of(k), parts, strict=True):
+                    if frequency and end > begin:
+                        _transmit(doing[:, column], one, state, time, interval, begin, end)
+            elif self.present[k]:
+                self._act_alone(doing[:, k], k, time, interval)
+        self.tune()
+        return doing
+
+    def _act_alone(self, doing: Floats, k: int, time: float, interval: float) -> None:
+        """Write the column of a jammer that does not listen."""
+        one, state = self.sections[k], self.states[k]
+        pulses = pulse_times(one, state, self.radios.table[:, self.radios.n + k])
+        share = active_share(state, one.on, time, interval)
+        if pulses is None and one.sweep is None:
+            _transmit(doing, one, state, time, interval, 0.0, interval)
+            return
+        if pulses is not None:
+            share *= pulsed_share(time, interval, *pulses)
+        doing[ON], period = share, one.period if pulses is None else pulses[0]
+        assert period is not None
+        if one.sweep is not None:
+            doing[LOW], doing[HIGH] = one.sweep
+            doing[PHASE], doing[SPAN] = time / period - floor(time / period), min(interval / period, 1.0)
+        if 0.0 < share < 1.0 or one.sweep is not None:
+            doing[EVERY] = min(period, interval)
+            doing[TURN:] = period, 0.0, 0.0 if pulses is None else period * pulses[1]
+
+    def levels(self, classes: Classes, paths: Paths, heard: bool = False) -> Floats:
+        """Return the powers (mW) of their columns at all radios, (columns, n); `heard`: of all radios at jammers."""
+        radios, found = self.radios, np.zeros((len(self) if heard else self.columns, self.radios.n))
+        given = classes.table, classes.of, radios.patterns, paths
+        jammer_levels(radios.table, radios.n, heard, *given, found)
+        return found
+
+    def _loudest(self, one: JammerSection, levels: Floats, on_air: Floats) -> float:
+        """Return the frequency (Hz) of the strongest transmission that a follower hears, 0: none.
+
+        `levels` (n,) are those of all radios, mW.
+        """
+        radios = self.radios
+        levels = np.where(radios.table[DUTY, : radios.n] + on_air > 0.0, levels, 0.0)
+        best = int(np.argmax(levels)) if len(levels) else -1
+        limit = HEARS if one.sensitivity is None else one.sensitivity
+        hears = best >= 0 and levels[best] > 0.0 and DECIBELS * log(float(levels[best])) >= limit
+        return float(radios.table[FREQUENCY, best]) if hears else 0.0
+
+    def save(self) -> list[dict[str, Any]]:
+        """Return the states as plain values."""
+        return self.saved(self.states)
+
+    def restore(self, saved: Any) -> None:
+        """Load what `save` returned; PaddockError for what it cannot have returned."""
+        self.states = self.loaded(saved, [one.name for one in self.states])
+
+    @staticmethod
+    def saved(states: Sequence[JammerState]) -> list[dict[str, Any]]:
+        """Return states as plain values."""
+        return [asdict(one) | {"position": None if one.position is None else [*one.position]} for one in states]
+
+    @staticmethod
+    def loaded(saved: Any, names: Sequence[str]) -> list[JammerState]:
+        """Return the states of these jammers from what `saved` returned; PaddockError for what it cannot have."""
+        states = [typed(JammerState, one, "jammer") for one in typed(list[Any], saved, "jammers")]
+        if [one.name for one in states] != list(names):
+            raise PaddockError("saved jammers are not those of the scenario")
+        for one in states:
+            changes = {name: getattr(one, name) for name in SETTABLE}
+            checked_changes({name: value for name, value in changes.items() if value is not None}, restoring=True)
+            tuned = [one.tuned, one.left, one.heard]
+            if any(f != 0.0 and not LOWEST_FREQUENCY <= f <= HIGHEST_FREQUENCY for f in tuned):
+                raise PaddockError(f"saved jammer {one.name!r} is tuned to {tuned} Hz")
+            if not (abs(one.since) <= LARGEST and 0.0 <= one.false_frames <= 1e18):
+                raise PaddockError(f"saved jammer {one.name!r} has values that are not valid")
+        return states
+
+
+def started(one: JammerSection) -> JammerState:
+    """Return the state of a jammer at the start of a run."""
+    frequency = one.frequency if one.sweep is None else 0.5 * sum(one.sweep)
+    given = one.enabled, True, one.position, one.vehicle, one.power, frequency, jammer_radio(one).bandwidth
+    return JammerState(one.name, *given, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+def changed(state: JammerState, changes: Mapping[str, Any]) -> None:
+    """Apply checked changes to a jammer; one that is switched on transmits whatever its schedule."""
+    for name, value in changes.items():
+        setattr(state, name, tuple(value) if name == "position" else value)
+    if "scheduled" in changes:
+        state.on = True
+    elif "on" in changes:
+        state.scheduled = False
+    if "position" in changes:
+        state.vehicle = None
+    elif "vehicle" in changes:
+        state.position = None
+
+
+def on_share(schedule: Sequence[tuple[float, float]] | None, time: float, interval: float) -> float:
+    """Return the share of an interval (s, from `time` on) in which a schedule is on."""
+    if schedule is None:
+        return 1.0
+    share = 0.0
+    for begin, end in schedule:
+        share += maximum(minimum(end, time + interval) - maximum(begin, time), 0.0) / interval
+    return minimum(share, 1.0)
+
+
+def frame_times(one: JammerSection, state: JammerState, column: Floats) -> tuple[float, float]:
+    """Return the time (s) from one frame of a deceptive jammer to the next, and that of a frame on the air.
+
+    `column` is that of the jammer in the table of radios. Frames that would overlap follow each other.
+    """
+    taken = float(column[BITS] * column[SPREAD] / state.bandwidth)
+    return max(1.0 / (one.frames or FRAMES), taken), taken
+
+
+def pulse_times(one: JammerSection, state: JammerState, column: Floats) -> tuple[float, float] | None:
+    """Return the period (s) of a jammer's pulses and the share of it that they take; None: it has no pulses.
+
+    The frames of a deceptive jammer are pulses.
+    """
+    if one.kind == "deceptive":
+        period, taken = frame_times(one, state, column)
+        return period, taken / period
+    if one.kind == "pulsed" and one.period is not None:
+        return one.period, PULSE_DUTY if one.duty is None else one.duty
+    return None
+
+
+def follow(state: JammerState, reaction: float, heard: float, time: float, interval: float) -> float:
+    """Let a follower hear a frequency (Hz; 0: none) at `time`, and tune to it when its reaction (s) is over.
+
+    Return how long (s) after `time` it transmits where it was (`left`): from then on until the next update, `interval`
+    s after `time`, it is where it is `tuned`.
+    """
+    state.left = state.tuned
+    if heard != state.heard:
+        state.heard, state.since = heard, time
+    switches = state.since + reaction - time
+    if state.tuned == state.heard or switches >= interval - LEAST:
+        return 0.0
+    state.tuned = state.heard
+    if switches <= LEAST:
+        state.left = state.tuned
+        return 0.0
+    return switches
+
+
+def _transmit(
+    doing: Floats, one: JammerSection, state: JammerState, time: float, interval: float, begin: float, end: float
+) -> None:
+    """Write the column of a transmission between two times (s after `time`), where the schedule allows it.
+
+    What begins or ends within the interval is one burst.
+    """
+    share = active_share(state, one.on, time + begin, end - begin) * (end - begin) / interval
+    doing[ON] = share
+    if 0.0 < share < 1.0:
+        schedule = one.on if state.scheduled else None
+        begins = [first for first, last in schedule or () if last > time + begin and first < time + end]
+        first = max(min(begins, default=0.0), time + begin)
+        doing[EVERY], doing[TURN:] = interval, (interval, first % interval, share * interval)
+
+
+def possible_acts(doing: Floats) -> bool:
+    """Return whether jammers can do this: rows ON to LASTS."""
+    on, low, high, phase, span, every, *times = doing
+    shares = all(((one >= 0.0) & (one <= 1.0)).all() for one in (on, phase, span))
+    still = (low == 0.0) & (high == 0.0)
+    swept = (low >= LOWEST_FREQUENCY) & (low < high) & (high <= HIGHEST_FREQUENCY) & (span > 0.0) & (phase < 1.0)
+    possible = all(((one >= 0.0) & (one <= LARGEST)).all() for one in (every, *times))
+    return shares and bool((still | swept).all()) and possible and bool((times[2] <= times[0]).all())
+
+
+def active_share(
+    state: JammerState, schedule: Sequence[tuple[float, float]] | None, time: float, interval: float
+) -> float:
+    """Return the share of an interval in which a jammer may transmit, by its switch and its schedule."""
+    if not state.on:
+        return 0.0
+    return on_share(schedule if state.scheduled else None, time, interval)
+
+
+def pulsed_share(time: float, interval: float, period: float, duty: float) -> float:
+    """Return the share of an interval in which a pulse train is on; pulses begin at multiples of the period (s)."""
+
+    def on_until(t: float) -> float:
+        whole = floor(t / period)
+        return whole * duty * period + minimum(t - whole * period, duty * period)
+
+    return (on_until(time + interval) - on_until(time)) / interval
+
+
+def swept_share(
+    frequency: float, bandwidth: float, low: float, high: float, width: float, phase: float, span: float
+) -> tuple[float, float]:
+    """Return the mean and the largest share of a swept transmission in a band, over a part of the sawtooth's period."""
+    before = minimum(span, 1.0 - phase)  # the rest follows from the lowest frequency on
+    total, largest = 0.0, 0.0
+    for begin, end in ((phase, phase + before), (0.0, span - before)):
+        if end > begin:
+            first, last = low + begin * (high - low) - frequency, low + end * (high - low) - frequency
+            passed = crossed(last, bandwidth, width) - crossed(first, bandwidth, width)
+            total += passed / (high - low)
+            nearest = maximum(maximum(first, -last), 0.0)
+            largest = maximum(largest, clamp(common_band(0.0, bandwidth, nearest, width), 0.0, 1.0))
+    return total / span, largest
+
+
+def crossed(offset: float, bandwidth: float, width: float) -> float:
+    """Return the integral (Hz) of the share of a transmission in a band over its centre, up to an offset (Hz).
+
+    The share rises from 0 to its largest value, stays there and falls: a trapezium.
+    """
+    narrower = minimum(bandwidth, width)
+    flat, foot, height = 0.5 * absolute(bandwidth - width), 0.5 * (bandwidth + width), narrower / width
+    x = clamp(offset, -foot, foot)
+    if x < -flat:
+        return 0.5 * height * (x + foot) * (x + foot) / narrower
+    if x <= flat:
+        return height * (0.5 * narrower + x + flat)
+    return height * (narrower + 2.0 * flat - 0.5 * (foot - x) * (foot - x) / narrower)
+
+
+def band_shares(table: Any, i: int, j: int, k: int, doing: Any) -> tuple[float, float]:
+    """Return the shares of the power of jammer k (antenna j) in a receiver's band: the mean, and while it is there."""
+    frequency, bandwidth, width = table[FREQUENCY, i], table[BANDWIDTH, i], table[BANDWIDTH, j]
+    if doing[HIGH, k] > 0.0:
+        mean, largest = swept_share(
+            frequency, bandwidth, doing[LOW, k], doing[HIGH, k], width, doing[PHASE, k], doing[SPAN, k]
+        )
+    else:
+        mean = maximum(common_band(frequency, bandwidth, table[FREQUENCY, j], width), 0.0)
+        largest = mean
+    return float(mean * doing[ON, k]), float(largest)
+
+
+def crossing(table: Any, i: int, j: int, k: int, doing: Any) -> tuple[float, float]:
+    """Return when the sweep of jammer k (antenna j) comes to a receiver's band, and for how long (s of its period).
+
+    It counts as there with its largest share, for as long as gives its mean, around its way over the band's centre.
+    """
+    frequency, low, high = table[FREQUENCY, i], doing[LOW, k], doing[HIGH, k]
+    mean, largest = swept_share(frequency, table[BANDWIDTH, i], low, high, table[BANDWIDTH, j], 0.0, 1.0)
+    part = minimum(mean / maximum(largest, 1e-300), 1.0)
+    begin = clamp((frequency - low) / (high - low) - 0.5 * part, 0.0, 1.0 - part)
+    return float(begin * doing[TURN, k]), float(part * doing[TURN, k])
+
+
+def band_share(table: Any, i: int, j: int, k: int, doing: Any) -> float:
+    """Return the mean share of the power of jammer k (antenna j) in a receiver's band, in time and frequency."""
+    return band_shares(table, i, j, k, doing)[0]
+
+
+def level_rows(table: Any, n: int, heard: bool, classes: Any, of: Any, patterns: Any, paths: Any, levels: Any) -> None:
+    """Compute the powers (mW) of jammers at all radios, (jammers, n); `heard`: of all radios at the jammers."""
+    for i in parallel_range(n):
+        for k in range(levels.shape[0]):
+            radio: Any = int64(i)  # of one type, so that `level_db` is compiled once
+            jammer: Any = int64(n + k)
+            receiver, transmitter = (jammer, radio) if heard else (radio, jammer)
+            level = level_db(table, receiver, transmitter, classes, of, patterns, paths, WEAK)
+            levels[k, i] = exp(NEPERS * level) if table[OWNER, n + k] != table[OWNER, i] else 0.0
+
+
+def jam_rows(table: Any, doing: Any, levels: Any, jamming: Any) -> None:
+    """Add up the power (mW) of all jammers in the band of each receiver."""
+    n = jamming.size
+    for i in range(n):
+        total = 0.0
+        for k in range(doing.shape[1]):
+            if doing[ON, k] > 0.0:
+                total += band_share(table, i, n + k, k, doing) * levels[k, i]
+        jamming[i] = total
+
+
+def burst_of(table: Any, i: int, j: int, k: int, doing: Any, burst: Any) -> bool:
+    """Write the burst of jammer k (antenna j) at receiver i, with its share in the band as power.
+
+    Return whether it comes and goes there.
+    """
+    if doing[EVERY, k] <= 0.0 or doing[ON, k] <= 0.0:
+        return False
+    mean, largest = band_shares(table, i, j, k, doing)
+    if mean <= 0.0 or mean >= largest:
+        return False
+    burst[BURST], burst[SHARE], burst[PERIOD], burst[CYCLE] = largest, mean / largest, doing[EVERY, k], doing[TURN, k]
+    burst[BEGIN], burst[LENGTH] = doing[START, k], doing[LASTS, k]
+    if doing[HIGH, k] > 0.0:
+        burst[BEGIN], burst[LENGTH] = crossing(table, i, j, k, doing)
+    return True
+
+
+def find_burst_rows(table: Any, doing: Any, levels: Any, bursts: Any) -> None:
+    """Find, for each receiver, the bursts with the largest mean power (mW); those of equal times are one burst.
+
+    Of two in turns, what the stronger one has more is the burst.
+    """
+    n, count = bursts.shape[1], doing.shape[1]
+    found = zeros((count, BURST_ROWS))
+    for i in range(n):
+        many, strongest = 0, 0.0
+        for k in range(count):
+            one = found[many]
+            if not burst_of(table, i, n + k, k, doing, one):
+                continue
+            one[BURST] *= levels[k, i]
+            same = 0
+            while same < many and not together(one, found[same]):
+                same += 1
+            if same < many:
+                found[same, BURST] += one[BURST]
+                continue
+            same = 0
+            while same < many and not in_turns(one, found[same]):
+                same += 1
+            if same == many:
+                many += 1
+            elif found[same, BURST] >= one[BURST]:
+                found[same, BURST] -= one[BURST]
+            else:
+                one[BURST] -= found[same, BURST]
+                for row in range(BURST_ROWS):
+                    found[same, row] = one[row]
+        for k in range(many):
+            if found[k, BURST] * found[k, SHARE] > strongest:
+                strongest = found[k, BURST] * found[k, SHARE]
+                for row in range(BURST_ROWS):
+                    bursts[row, i] = found[k, row]
+
+
+def together(one: Any, other: Any) -> bool:
+    """Return whether two bursts begin and end together, and are on for the same share of time."""
+    alike = one[CYCLE] == other[CYCLE] and one[BEGIN] == other[BEGIN] and one[LENGTH] == other[LENGTH]
+    return bool(alike and one[PERIOD] == other[PERIOD] and absolute(one[SHARE] - other[SHARE]) < 1e-12)
+
+
+def in_turns(one: Any, other: Any) -> bool:
+    """Return whether one of two bursts begins whenever the other one ends."""
+    cycle, shift = one[CYCLE], (one[BEGIN] + one[LENGTH] - other[BEGIN]) / one[CYCLE]
+    gap = absolute(shift - floor(shift + 0.5)) + absolute(one[LENGTH] + other[LENGTH] - cycle) / cycle
+    return bool(cycle == other[CYCLE] and one[PERIOD] == other[PERIOD] and gap < 1e-9)
+
+
+jammer_levels = parallel_routine(level_rows, items=lambda table, n, *_: n)
+add_jamming = routine(jam_rows)
+find_bursts = routine(find_burst_rows)

@@ -1,0 +1,418 @@
+"""The rows of links, compiled, in two steps.
+
+`compute_rows` finds the links of each receiver: powers of all candidates, and interference. `compute_free_rows` and
+`compute_log_rows` serve radios whose links are all of one simple class: their loops vectorise. Receivers are taken in
+the order of places, which are near each other. `finish_rows` takes them in the order of numbers: it computes SINR,
+packet errors and states, and converts to dB.
+"""
+
+from math import inf, nextafter
+from typing import Any, NamedTuple
+
+from numpy import empty, float64, int64, uint32, uint64
+
+from paddock.compute.math import absolute, clamp, exp, log, maximum, minimum, select, sqrt
+from paddock.compute.routine import parallel_range, parallel_routine
+from paddock.compute.twin import rebound
+from paddock.radio.links.candidates import GAIN, INVERSE, SEEN_GROUP, SEEN_LOAD, SEEN_PACE, STRENGTH, WAVE_SQUARE
+from paddock.radio.links.collisions import (
+    CALM,
+    LEVELS,
+    LOAD,
+    MOST_LOST,
+    add_to_level,
+    clear_levels,
+    lowest_level,
+    met_by,
+    own_load,
+    sum_levels,
+)
+from paddock.radio.links.radios import CURVE, Floats, Ints
+from paddock.radio.links.table import (
+    CURVE_RATE,
+    DUTY,
+    EXPONENT,
+    FATAL,
+    FREQUENCY,
+    GROUP,
+    HEIGHT,
+    HOPELESS,
+    MODEL,
+    NEEDED,
+    NOISE,
+    REFERENCE,
+    SENSITIVITY,
+    airtime_of,
+    level_db,
+)
+from paddock.radio.physics.propagation import outside
+from paddock.radio.physics.signal import DECIBELS, NEPERS
+
+BLOCK = 64  # receivers that a thread takes at a time
+VECTOR = 32  # numbers that the compiler takes at a time, at most
+
+
+class RowTables(NamedTuple):
+    """What the rows of an update are computed from, but for `Paths`: compiled code takes no tuple in a tuple."""
+
+    table: Floats  # of radios
+    classes: Floats  # of links
+    of: Ints  # (groups, groups) class of a link
+    reach: Floats  # (groups, groups) m
+    keep: Floats  # (n,) dBm, of the weakest link in the table of links
+    least: Floats  # (n,) the same in mW
+    patterns: Floats  # of antennas
+    seen: Floats  # those of the candidates
+    order: Ints
+    first: Ints
+    many: Ints
+    at: Any
+    share: Floats
+    longest: float  # m2, square of the longest link, of radios that are alike
+    busy: bool  # whether radios transmit now and then: packets collide
+
+
+def update_rows(given: Any, paths: Any, room: Any, needed: Any, peer: Any, values: Any, at: Any, count: Any,
+                interference: Any, beyond: Any) -> None:  # fmt: skip
+    """Find the links of all receivers in blocks of places.
+
+    `room[b]:room[b + 1]` of `peer` and `values` are for block b, which needs room for `needed[b]`; a row that does not
+    fit is counted only. Rows of `values`: power, and its part in the receiver's band and in time (mW); where packets
+    collide also steady interference (mW) and load. `beyond` counts paths outside the range of their model.
+    """
+    n = given.order.size
+    for block in parallel_range(room.size - 1):
+        size = 256
+        index, place, mw = empty(size, uint32), empty(size, uint32), empty(size)
+        part, share, met = empty(size), empty(size), empty((2, LEVELS if given.busy else 1))
+        free: Any = room[block]
+        for k in range(block * BLOCK, min(n, (block + 1) * BLOCK)):
+            if given.many[k] + VECTOR > size:
+                size = 2 * given.many[k] + VECTOR
+                index, place, mw = empty(size, uint32), empty(size, uint32), empty(size)
+                part, share = empty(size), empty(size)
+            i = given.order[k]
+            kept, interference[i], beyond[i] = find_links(given, paths, k, index, place, mw, part, share, met)
+            if given.busy:
+                sum_levels(met)
+            count[i], at[i] = kept, free
+            end = free + int64(kept)
+            if end <= room[block + 1]:
+                copy_links(
+                    given, kept, index, place, mw, part, peer[free:end], values[0, free:end], values[1, free:end]
+                )
+                if given.busy:
+                    copy_collisions(given, k, kept, index, place, mw, part, met, values[2:, free:end])
+            free = end
+        needed[block] = free - room[block]
+
+
+def find_links(given: Any, paths: Any, k: int, index: Any, place: Any, mw: Any, part: Any, share: Any,
+               met: Any) -> tuple[Any, float, int]:  # fmt: skip
+    """Find the links of the receiver at place k; return their number, interference, and paths outside their range.
+
+    Of link m, the transmitter is at the place `index[m]`; `mw` and `part` have its powers at `place[m]`. `met` gets the
+    levels of transmitters with which packets collide.
+    """
+    near = within_reach(given, k, index, part, share)
+    wrong = levels(given, paths, k, near, index, part, mw)
+    for m in range(near):
+        part[m] = mw[m] * absolute(share[m])
+    if given.busy:
+        clear_levels(met)
+        i, seen = given.order[k], given.seen
+        lowest, airtime = lowest_level(given.least[i]), airtime_of(given.table, i)
+        for m in range(near):
+            j = index[m]
+            add_to_level(met, lowest, part[m], seen[INVERSE, j], seen[SEEN_LOAD, j] + airtime * seen[SEEN_PACE, j])
+    least, kept = given.least[given.order[k]], uint64(0)
+    for m in range(near):
+        index[kept], place[kept] = index[m], m
+        kept += uint64((share[m] > 0.0) & (mw[m] >= least))
+    return kept, sum_of(part, near), wrong
+
+
+def find_free_links(given: Any, paths: Any, k: int, index: Any, place: Any, mw: Any, part: Any, share: Any,
+                    met: Any) -> tuple[Any, float, int]:  # fmt: skip
+    """The same in free space between isotropic antennas; faster if all radios are alike: distances decide."""
+    if given.share.size != 1:
+        return find_links(given, paths, k, index, place, mw, part, share, met)
+    row_x, row_y, row_z, places = given.seen[0], given.seen[1], given.seen[2], given.at
+    x, y, z, reach, longest = row_x[k], row_y[k], row_z[k], given.reach[0, 0] * given.reach[0, 0], given.longest
+    near, kept = uint64(0), uint64(0)
+    for m in range(uint64(given.first[k]), uint64(given.first[k] + given.many[k])):
+        j = places[m]
+        dx, dy, dz = row_x[j] - x, row_y[j] - y, row_z[j] - z
+        square = dx * dx + dy * dy + dz * dz
+        mw[near], index[kept], place[kept] = square, j, near
+        near += uint64(square <= reach)
+        kept += uint64(square <= longest)
+    strength, wave, alike = given.seen[GAIN, k] * given.seen[STRENGTH, k], given.seen[WAVE_SQUARE, k], given.share[0]
+    for m in range((near + uint64(VECTOR - 1)) & uint64(-VECTOR)):  # whole vectors: a rest would be computed singly
+        mw[m] = strength / maximum(wave * mw[m], 1.0)
+        part[m] = mw[m] * alike
+    if given.busy:
+        clear_levels(met)
+        i, inverse = given.order[k], given.seen[INVERSE, k]
+        load = given.seen[SEEN_LOAD, k] + airtime_of(given.table, i) * given.seen[SEEN_PACE, k]
+        lowest = lowest_level(given.least[i])
+        for m in range(near):
+            add_to_level(met, lowest, part[m], inverse, load)
+    return kept, sum_of(part, near), 0
+
+
+def copy_links(given: Any, kept: Any, index: Any, place: Any, mw: Any, part: Any, peer: Any, powers: Any,
+               parts: Any) -> None:  # fmt: skip
+    """Write transmitter and powers of each link."""
+    order = given.order
+    for m in range(kept):
+        peer[m], powers[m] = order[index[m]], mw[place[m]]
+    if given.share.size != 1:
+        for m in range(kept):
+            parts[m] = part[place[m]]
+
+
+def copy_collisions(given: Any, k: int, kept: Any, index: Any, place: Any, mw: Any, part: Any, met: Any,
+                    values: Any) -> None:  # fmt: skip
+    """Write steady interference and load of each link; `met` are sums of levels."""
+    i, seen = given.order[k], given.seen
+    airtime, own = airtime_of(given.table, i), own_load(given.table[DUTY, i])
+    lowest, share, noise = lowest_level(given.least[i]), exp(-NEPERS * given.table[FATAL, i]), given.table[NOISE, i]
+    for m in range(kept):
+        j, at = index[m], place[m]
+        load = seen[SEEN_LOAD, j] + airtime * seen[SEEN_PACE, j]
+        steady, others = met_by(met, lowest, share * mw[at] - noise, part[at], seen[INVERSE, j], load)
+        values[0, m], values[1, m] = steady, others + own
+
+
+def sum_of(values: Any, count: Any) -> float:
+    """Return the sum of the first values, as four sums that need not wait for each other."""
+    sum0, sum1, sum2, sum3 = 0.0, 0.0, 0.0, 0.0
+    fours = count - count % uint64(4)
+    for m in range(uint64(0), fours, uint64(4)):
+        sum0 += values[m]
+        sum1 += values[m + uint64(1)]
+        sum2 += values[m + uint64(2)]
+        sum3 += values[m + uint64(3)]
+    for m in range(fours, count):
+        sum0 += values[m]
+    return (sum0 + sum1) + (sum2 + sum3)
+
+
+def within_reach(given: Any, k: int, index: Any, apart: Any, share: Any) -> Any:
+    """Collect the candidates within their reach and their squared distances (m2); return how many."""
+    seen, places, shares = given.seen, given.at, given.share
+    row_x, row_y, row_z, row_group = seen[0], seen[1], seen[2], seen[SEEN_GROUP]
+    x, y, z = row_x[k], row_y[k], row_z[k]
+    mine = given.reach[int(row_group[k])]
+    near = uint64(0)
+    for m in range(uint64(given.first[k]), uint64(given.first[k] + given.many[k])):
+        j = places[m]
+        dx, dy, dz = row_x[j] - x, row_y[j] - y, row_z[j] - z
+        far, square = mine[uint64(row_group[j])], dx * dx + dy * dy + dz * dz
+        index[near], apart[near], share[near] = j, square, shares[m]
+        near += uint64(square <= far * far)
+    return near
+
+
+def levels(given: Any, paths: Any, k: int, near: Any, index: Any, apart: Any, mw: Any) -> int:
+    """Compute the powers (mW) with antennas and link classes; return how many paths are outside their model's range.
+
+    `apart` are squared distances (m2).
+    """
+    table, classes, of, order = given.table, given.classes, given.of, given.order
+    wrong, i = 0, order[k]
+    for m in range(near):
+        j = order[index[m]]
+        mw[m] = exp(NEPERS * level_db(table, i, j, classes, of, given.patterns, paths, given.keep[i]))
+        model = int(classes[MODEL, of[int(table[GROUP, i]), int(table[GROUP, j])]])
+        out = outside(model, sqrt(apart[m]), table[FREQUENCY, j], table[HEIGHT, i], table[HEIGHT, j])
+        wrong += int(out != 0)
+    return wrong
+
+
+def free_levels(given: Any, paths: Any, k: int, near: Any, index: Any, apart: Any, mw: Any) -> int:
+    """The same in free space between isotropic antennas."""
+    own, row_strength, row_wave = given.seen[GAIN, k], given.seen[STRENGTH], given.seen[WAVE_SQUARE]
+    for m in range(near):
+        j = index[m]
+        mw[m] = own * row_strength[j] / maximum(row_wave[j] * apart[m], 1.0)
+    return 0
+
+
+def log_levels(given: Any, paths: Any, k: int, near: Any, index: Any, apart: Any, mw: Any) -> int:
+    """The same with the log-distance model between isotropic antennas; all links are of one class."""
+    table, i = given.table, given.order[k]
+    own, c = given.seen[GAIN, k], given.of[int(table[GROUP, i]), int(table[GROUP, i])]
+    exponent, reference = given.classes[EXPONENT, c], given.classes[REFERENCE, c]
+    row_strength, row_wave = given.seen[STRENGTH], given.seen[WAVE_SQUARE]
+    for m in range(near):
+        j = index[m]
+        mw[m] = own * row_strength[j] / maximum(row_wave[j] * minimum(apart[m], reference * reference), 1.0)
+    for m in range(near):
+        farther = maximum(apart[m], reference * reference) / (reference * reference)
+        mw[m] *= exp(-0.5 * exponent * log(farther))
+    return 0
+
+
+def decibels_of(ratio: float) -> float:
+    """Return a ratio of powers from 1e-30 to 1e30 in dB; error below 1e-13 dB. Faster than `signal.decibels`."""
+    bits = float64(clamp(ratio, 1e-30, 1e30)).view(int64)
+    e: Any = float64((bits >> int64(52)) - int64(1023))
+    m: Any = int64((bits & int64(0xFFFFFFFFFFFFF)) | int64(0x3FF0000000000000)).view(float64)  # in [1, 2)
+    e, m = select(m >= 1.4142135623730951, e + 1.0, e), select(m >= 1.4142135623730951, m * 0.5, m)
+    s = (m - 1.0) / (m + 1.0)  # log m = 2 artanh s, |s| <= 0.172
+    z = s * s
+    series = 0.07692307692307693 + z * (0.06666666666666667 + z * 0.058823529411764705)
+    series = 0.1111111111111111 + z * (0.09090909090909091 + z * series)
+    series = 0.3333333333333333 + z * (0.2 + z * (0.14285714285714285 + z * series))
+    return float(e * 3.010299956639812 + 2.0 * DECIBELS * (s + s * z * series))
+
+
+def join_rows(table: Any, curves: Any, hysteresis: float, share: Any, at: Any, peer: Any, values: Any, known: Any,
+              made: Any) -> None:  # fmt: skip
+    """Complete the rows of all receivers in the order of their numbers, in `made`.
+
+    A link that is up in `known` stays up down to the hysteresis (dB) below the limits. Receivers of one group in a row
+    are converted together: their loops vectorise, and a row is short.
+    """
+    row_group = table[GROUP]
+    for block in parallel_range((at.size + BLOCK - 1) // BLOCK):
+        i, last = block * BLOCK, min(at.size, (block + 1) * BLOCK)
+        while i < last:
+            first, group = i, int(row_group[i])
+            while i < last and int(row_group[i]) == group:
+                always = table[NOISE, i] + made.jamming[i]
+                a, b, many = uint64(at[i]), uint64(made.start[i]), uint64(made.start[i + 1] - made.start[i])
+                copy_row(peer, values, share, always, made.interference[i], made, a, b, many)
+                mark_known(made.peer, known.peer, known.up, b, b + many, known.start[i], known.start[i + 1], made.up)
+                i += 1
+            quiet = share.size == 1 and share[0] == 0.0
+            convert(table, first, i, curves[group], hysteresis, quiet, made)
+
+
+def copy_row(peer: Any, values: Any, share: Any, always: float, total: float, made: Any, a: Any, b: Any,
+             many: Any) -> None:  # fmt: skip
+    """Copy the row of a receiver from `a` to `b`: transmitters, powers (mW) and SINR (ratio).
+
+    `always`: noise and jamming (mW); `total`: all interference (mW).
+    """
+    to, powers, ratios, mw, parts = made.peer, made.power, made.sinr, values[0], values[1]
+    for m in range(many):
+        to[b + m] = peer[a + m]
+    if share.size == 1 and share[0] == 0.0:  # no interference: SINR follows from the power
+        for m in range(many):
+            powers[b + m] = mw[a + m]
+    elif share.size == 1:
+        alike = share[0]
+        for m in range(many):
+            powers[b + m] = mw[a + m]
+            ratios[b + m] = mw[a + m] / (always + maximum(total - mw[a + m] * alike, 0.0))
+    else:
+        for m in range(many):
+            powers[b + m] = mw[a + m]
+            ratios[b + m] = mw[a + m] / (always + maximum(total - parts[a + m], 0.0))
+    if made.collisions.shape[1] > 0:
+        calm, load = made.collisions[CALM], made.collisions[LOAD]
+        steady, loads = values[2], values[3]
+        for m in range(many):
+            calm[b + m] = mw[a + m] / (always + steady[a + m])
+        for m in range(many):
+            load[b + m] = loads[a + m]
+
+
+def convert(table: Any, i: int, last: int, curve: Any, hysteresis: float, quiet: bool, made: Any) -> None:
+    """Convert powers and ratios of receivers of one group, from i to before `last`, to dBm and dB.
+
+    Compute packet error rates and states. Without interference (`quiet`) the ratios are those over noise and jamming.
+    """
+    powers, ratios, errors, up = made.power, made.sinr, made.per, made.up
+    first, end = uint64(made.start[i]), uint64(made.start[last])
+    for m in range(first, end):
+        powers[m] = decibels_of(powers[m])
+    if quiet:
+        for k in range(i, last):
+            floor = decibels_of(table[NOISE, k] + made.jamming[k])
+            for m in range(uint64(made.start[k]), uint64(made.start[k + 1])):
+                ratios[m] = powers[m] - floor
+    else:
+        for m in range(first, end):
+            ratios[m] = decibels_of(ratios[m])
+    hopeless, rate = table[HOPELESS, i], table[CURVE_RATE, i]
+    sensitivity, needed = table[SENSITIVITY, i], table[NEEDED, i]
+    if made.collisions.shape[1] > 0:
+        calm, load = made.collisions[CALM], made.collisions[LOAD]
+        for m in range(first, end):
+            calm[m] = decibels_of(calm[m])
+        for m in range(first, end):
+            errors[m] = error_rate(curve, (calm[m] - hopeless) * rate)
+        for m in range(first, end):
+            errors[m] = 1.0 - (1.0 - errors[m]) * exp(-load[m])
+        most, more = -log(1.0 - MOST_LOST), -log(1.0 - MOST_LOST) * exp(NEPERS * hysteresis)
+        for m in range(first, end):
+            good = (powers[m] >= sensitivity) & (calm[m] >= needed) & (load[m] <= most)
+            fair = (powers[m] >= sensitivity - hysteresis) & (calm[m] >= needed - hysteresis) & (load[m] <= more)
+            up[m] = good | (fair & (up[m] != 0))
+        return
+    for m in range(first, end):
+        errors[m] = error_rate(curve, (ratios[m] - hopeless) * rate)
+    for m in range(first, end):
+        good = (powers[m] >= sensitivity) & (ratios[m] >= needed)
+        fair = (powers[m] >= sensitivity - hysteresis) & (ratios[m] >= needed - hysteresis)
+        up[m] = good | (fair & (up[m] != 0))
+
+
+def mark_known(peer: Any, known_peer: Any, known_up: Any, k: Any, end: Any, first: Any, last: Any, up: Any) -> None:
+    """Set `up`, k to end, to that of a known row, first to last, where it has the same transmitters; 0 elsewhere.
+
+    No branch depends on states, which are as good as random: those on transmitters are mostly predicted.
+    """
+    q, last_known = uint64(first), uint64(last)
+    while k < end and q < last_known:
+        if peer[k] == known_peer[q]:
+            up[k] = known_up[q]
+            k, q = k + uint64(1), q + uint64(1)
+        elif peer[k] < known_peer[q]:
+            up[k] = 0
+            k += uint64(1)
+        else:
+            q += uint64(1)
+    for m in range(k, end):
+        up[m] = 0
+
+
+def error_rate(curve: Any, at: float) -> float:
+    """Return the packet error rate on a curve of cubics, within [0, 1]; `at` counts its steps."""
+    x = clamp(at, 0.0, CURVE - 1e-9)
+    k: Any = uint64(int64(x))
+    t = x - int64(x)
+    return clamp(curve[k, 0] + t * (curve[k, 1] + t * (curve[k, 2] + t * curve[k, 3])), 0.0, 1.0)
+
+
+def longest_square(strength: float, wave: float, least: float) -> float:
+    """Return the largest square of a distance (m2) at which `find_free_links` has at least a power (mW); -1: none.
+
+    `strength` is the power (mW) at no distance; `wave` the square of 4 pi / wavelength.
+    """
+    if strength < least:
+        return -1.0
+    square = strength / least / wave
+    while strength / max(wave * square, 1.0) >= least:
+        square = nextafter(square, inf)
+    while not strength / max(wave * square, 1.0) >= least:
+        square = nextafter(square, 0.0)
+    return square
+
+
+free_links = rebound(find_free_links, {levels: free_levels})
+
+
+def row_routine(function: Any, inline: bool = False) -> Any:
+    """Return a routine over the rows of all receivers: `update_rows` with other parts."""
+    return parallel_routine(function, inline, lambda given, *_: given.order.size)
+
+
+compute_rows = row_routine(update_rows)
+compute_free_rows = row_routine(rebound(update_rows, {find_links: free_links}), inline=True)
+compute_log_rows = row_routine(rebound(update_rows, {levels: log_levels}), inline=True)
+finish_rows = parallel_routine(join_rows, inline=True, items=lambda *given: given[4].size)

@@ -1,0 +1,366 @@
+"""What a receiver would hear: coverage on a grid of places, and the spectrum at one radio.
+
+A survey is made from copies, so that another thread can compute while the run goes on. Small-scale fading is left out
+of coverage: it is the mean over a few wavelengths. Shadowing, terrain and obstacles are in it. Under a jammer with
+bursts the mean SINR says little about packets: the packet error rate is that of packets which bursts hit or miss.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from paddock.compute.routine import routine
+from paddock.errors import InvalidValueError
+from paddock.radio.links.bursts import link_error
+from paddock.radio.links.jamming import EVERY, HIGH, LOW, ON, PHASE, SPAN, band_share, find_bursts, level_rows
+from paddock.radio.links.paths import REFLECTED, PathTables, farthest, largest_gain
+from paddock.radio.links.radios import CLASS, Classes, Floats, Ints, Radios, turn
+from paddock.radio.links.table import (
+    BANDWIDTH,
+    BURST_ROWS,
+    DUTY,
+    FREQUENCY,
+    GROUP,
+    HEIGHT,
+    NEEDED,
+    NOISE,
+    OWNER,
+    POWER,
+    SAME_CHANNEL,
+    SENSITIVITY,
+    WAVEFORM,
+    can_decode,
+    common_band,
+)
+from paddock.radio.physics.fading import NONE, SHADOW_WAVES, WAVES, shadow_phasors
+from paddock.radio.physics.propagation import GROUND_REFLECTION, loss_db
+from paddock.radio.physics.signal import WEAKEST, decibels
+from paddock.wire import survey_limits as limits
+
+LEVEL = np.array([[0.0], [0.0], [0.0], [1.0]])  # attitude of a receiver that no vehicle carries
+NOWHERE = -7.0  # the owner of such a receiver
+MOST_HEARD = 400  # transmitters in a spectrum: the nearest
+MOST_SURVEYED = 200  # transmitters whose coverage is computed at a place: the nearest
+PARTS = 8  # of an area in each direction: within one, the same transmitters are the nearest
+SWEEP_STEPS = 64
+RANGE_STEP = 1.02  # ratio of the distances that are tried for the range of a radio
+NEAREST = 1e-2  # m: the shortest range
+level_grid = routine(level_rows)
+"""As the levels of jammers, on the calling thread: the threads of the run are not taken from it."""
+
+
+class HeardLevels(NamedTuple):
+    """What a receiver gets at n places."""
+
+    power: Floats  # (n,) dBm, of the strongest transmitter that it can decode
+    sinr: Floats  # (n,) dB, of that transmitter, with the mean power of jammers
+    jamming: Floats  # (n,) dBm, of all jammers in its band, mean
+    per: Floats  # (n,) packet error rate of that transmitter, by the bursts of jammers; 1: none
+    best: Ints  # (n,) which of the transmitters that is, -1: none
+
+
+class CoverageGrid(NamedTuple):
+    """Values at the places of a grid, (side, side), rows from the south."""
+
+    x: float  # m, of the first value
+    y: float
+    cell: float  # m between values
+    height: float  # m above the ground
+    power: Floats  # dBm, of the strongest transmitter that the receiver can decode
+    sinr: Floats  # dB, of that transmitter, with the mean power of jammers
+    jamming: Floats  # dBm, of all jammers in the receiver's band, mean
+    per: Floats  # packet error rate of that transmitter, by the bursts of jammers; 1: none
+    noise: float  # dBm
+    needed: float  # dB, least SINR of a usable link
+    sensitivity: float  # dBm
+
+
+class Spectrum(NamedTuple):
+    """Power by frequency at a receiver."""
+
+    low: float  # Hz
+    high: float  # Hz
+    band: tuple[float, float]  # Hz, of the receiver
+    power: Floats  # (bins,) dBm in each bin: noise, transmitters by the share of time that they use, jammers
+    noise: float  # dBm in each bin
+
+
+class RadioSurvey:
+    """Transmitters, jammers and surroundings at one time."""
+
+    def __init__(
+        self,
+        radios: Radios,
+        classes: Classes,
+        tables: PathTables,
+        doing: Floats,
+        heights: Callable[[Floats, Floats], Floats],
+        on_air: Floats,
+    ) -> None:
+        """`doing` is what the jammers do, `on_air` (n,) the share of time with messages and commands.
+
+        `heights` returns the ground (m) at places, from any thread.
+        """
+        self.radios, self.tables, self.heights = radios, tables, heights
+        self.table, self.doing = radios.table.copy(), doing.copy()
+        self.classes = classes
+        self.transmits = np.minimum(self.table[DUTY, : radios.n] + on_air, 1.0)  # share of time
+
+    def coverage(
+        self, transmitters: Sequence[int], receiver: int, x: float, y: float, size: float, side: int, height: float
+    ) -> CoverageGrid:
+        """Return the coverage of transmitters on a square of `size` m around x, y, for a receiver like this radio."""
+        for name, value in (("x", x), ("y", y)):
+            check_number("coverage", name, value, -limits.FARTHEST, limits.FARTHEST, "m")
+        check_number("coverage", "size", size, limits.SMALLEST, limits.LARGEST, "m")
+        check_number("coverage", "side", side, 2, limits.MOST_VALUES)
+        check_number("coverage", "height", height, limits.LOWEST, limits.HIGHEST, "m")
+        cell = size / (side - 1)
+        first_x, first_y = x - 0.5 * size, y - 0.5 * size
+        places = np.meshgrid(first_x + cell * np.arange(side), first_y + cell * np.arange(side))
+        x_at, y_at = (one.ravel() for one in places)
+        heard = self.at(transmitters, receiver, np.stack([x_at, y_at, self.heights(x_at, y_at) + height]))
+        power, sinr, jamming, per = (one.reshape(side, side) for one in heard[:4])
+        column = self.table[:, receiver]
+        levels = float(decibels(float(column[NOISE]))), float(column[NEEDED]), float(column[SENSITIVITY])
+        return CoverageGrid(first_x, first_y, cell, height, power, sinr, jamming, per, *levels)
+
+    def at(self, transmitters: Sequence[int], receiver: int, places: Floats) -> HeardLevels:
+        """Return what a receiver like this radio would get at places (3, n), m.
+
+        Of more than `MOST_SURVEYED` transmitters, the nearest to the middle of each of 8 x 8 parts of the area count.
+        """
+        asked = np.array(transmitters, np.int64)
+        if len(asked) <= MOST_SURVEYED:
+            return self._heard(asked, receiver, places)
+        count = places.shape[1]
+        power, sinr, jamming, per = np.zeros((4, count))
+        found = HeardLevels(power, sinr, jamming, per, np.zeros(count, np.int64))
+        part_of = _parts(places[:2])
+        for part in np.unique(part_of).tolist():
+            rows = np.flatnonzero(part_of == part)
+            apart = ((self.table[:3, asked] - places[:, rows].mean(axis=1)[:, None]) ** 2).sum(axis=0)
+            near = np.sort(np.argsort(apart, kind="stable")[:MOST_SURVEYED])
+            heard = self._heard(asked[near], receiver, np.ascontiguousarray(places[:, rows]))
+            for values, own in zip(found, heard, strict=True):
+                values[rows] = own
+            found.best[rows] = np.where(heard.best >= 0, near[heard.best], -1)
+        return found
+
+    def _heard(self, transmitters: Ints, receiver: int, places: Floats) -> HeardLevels:
+        """Return what a receiver would get of these transmitters at places."""
+        count = places.shape[1]
+        sources = np.concatenate([transmitters, np.arange(self.radios.n, self.table.shape[1])])
+        table = np.empty((len(self.table), count + len(sources)))
+        table[:, :count] = self._receiver(receiver)
+        table[:3, :count] = places
+        table[HEIGHT, :count] = places[2] - self.heights(places[0], places[1])
+        table[:, count:] = self.table[:, sources]
+        return self._rated(self._levels(table, count, len(sources)), table, count, len(transmitters))
+
+    def _receiver(self, number: int) -> Floats:
+        """Return the column of a radio like another one that stands upright anywhere."""
+        column = self.table[:, number : number + 1].copy()
+        turn(column, LEVEL)
+        column[OWNER] = NOWHERE
+        return column
+
+    def _levels(self, table: Floats, count: int, sources: int) -> Floats:
+        """Return the powers (mW) of the last columns at the first `count` ones, (sources, count)."""
+        classes = self.classes.table.copy()
+        classes[CLASS.fading] = NONE
+        fields = self.tables.fields
+        shadows = np.zeros((max(len(fields), 1), table.shape[1] if fields else 1, 2, SHADOW_WAVES))
+        for k, (waves, distance) in enumerate(fields):
+            shadow_phasors(waves, np.ascontiguousarray(table[:3]), distance, shadows[k])
+        paths = self.tables.paths._replace(phasors=np.zeros((1, 2, WAVES)), shadows=shadows)
+        levels = np.zeros((sources, count))
+        if sources and count:
+            level_grid(table, count, False, classes, self.classes.of, self.radios.patterns, paths, levels)
+        return levels
+
+    def _rated(self, levels: Floats, table: Floats, count: int, heard: int) -> HeardLevels:
+        receiver: Floats = table[:, 0]
+        noise, band = float(receiver[NOISE]), (float(receiver[FREQUENCY]), float(receiver[BANDWIDTH]))
+        jamming, interference = np.zeros(count), np.zeros(count)
+        for k in range(len(levels) - heard):
+            share = band_share(table, 0, count + heard + k, k, self.doing) if k < self.doing.shape[1] else 0.0
+            jamming += share * levels[heard + k]
+        strongest, best = np.zeros(count), np.full(count, -1, np.int64)
+        own = np.zeros(count)  # what the strongest one contributes to the interference
+        for k in range(heard):
+            column = table[:, count + k]
+            share = max(common_band(*band, float(column[FREQUENCY]), float(column[BANDWIDTH])), 0.0)
+            share *= float(column[DUTY])
+            interference += share * levels[k]
+            if can_decode(table, 0, count + k):
+                stronger = levels[k] > strongest
+                own, best = np.where(stronger, share * levels[k], own), np.where(stronger, k, best)
+                strongest = np.maximum(strongest, levels[k])
+        floor = noise + np.maximum(interference - own, 0.0) + jamming
+        around = np.ascontiguousarray(np.delete(table, slice(count, count + heard), axis=1))
+        errors = self._errors(around, strongest, floor, levels[heard:])
+        return HeardLevels(_dbm(strongest), _dbm(strongest / floor), _dbm(jamming), errors, best)
+
+    def _errors(self, table: Floats, signal: Floats, floor: Floats, jammers: Floats) -> Floats:
+        """Return packet error rates of a signal over the mean of all else (n,), mW, bursts of jammers included.
+
+        `table` has receivers, then jammers, whose powers (mW) at receivers are `jammers` (k, n).
+        """
+        bursts, errors = np.zeros((BURST_ROWS, len(signal))), np.ones(len(signal))
+        if (self.doing[EVERY] > 0.0).any():
+            find_bursts(table, self.doing, jammers, bursts)
+        error_places(table, signal, floor, bursts, errors)
+        return errors
+
+    # spectrum ---------------------------------------------------------------------------------------------------------
+
+    def spectrum(self, receiver: int, span: float | None = None, bins: int = 96) -> Spectrum:
+        """Return the power by frequency at a radio, over `span` Hz around its band; by default four bandwidths."""
+        check_number("spectrum", "bins", bins, 2, limits.MOST_BINS)
+        if span is not None:
+            check_number("spectrum", "span", span, limits.NARROWEST, limits.WIDEST, "Hz")
+        column = self.table[:, receiver]
+        centre, width = float(column[FREQUENCY]), float(column[BANDWIDTH])
+        span = 4.0 * width if span is None else span
+        low, high = centre - 0.5 * span, centre + 0.5 * span
+        sources = np.concatenate([self._near(receiver, low, high), np.arange(self.radios.n, self.table.shape[1])])
+        table = np.ascontiguousarray(self.table[:, np.concatenate([[receiver], sources])])  # of one layout: one kernel
+        levels = self._levels(table, 1, len(sources))[:, 0]
+        edges = np.linspace(low, high, bins + 1)
+        floor = float(column[NOISE]) / width * (span / bins)
+        power = np.full(bins, floor)
+        jammers = self.table.shape[1] - self.radios.n
+        for k, j in enumerate(sources.tolist()):
+            at, band = float(self.table[FREQUENCY, j]), float(self.table[BANDWIDTH, j])
+            q = k - (len(sources) - jammers)
+            if q < 0:
+                power += levels[k] * float(self.transmits[j]) * _in_bins(edges, at, band)
+            elif q < self.doing.shape[1]:
+                power += levels[k] * self._jammed_bins(q, edges, at, band)
+        return Spectrum(low, high, (centre - 0.5 * width, centre + 0.5 * width), _dbm(power), decibels(floor))
+
+    def _near(self, receiver: int, low: float, high: float) -> Ints:
+        """Return the nearest radios of others that transmit between two frequencies, in the order of their numbers."""
+        table = self.table[:, : self.radios.n]
+        half = 0.5 * table[BANDWIDTH]
+        heard = (table[FREQUENCY] + half > low) & (table[FREQUENCY] - half < high) & (self.transmits > 0.0)
+        heard &= table[OWNER] != table[OWNER, receiver]
+        found = np.flatnonzero(heard)
+        apart = ((table[:3, found] - table[:3, receiver : receiver + 1]) ** 2).sum(axis=0)
+        return np.sort(found[np.argsort(apart, kind="stable")[:MOST_HEARD]])
+
+    def _jammed_bins(self, k: int, edges: Floats, at: float, band: float) -> Floats:
+        """Return the share of a jammer's power in each bin, over the time until the next update."""
+        share = float(self.doing[ON, k])
+        if self.doing[HIGH, k] <= 0.0:
+            return share * _in_bins(edges, at, band)
+        low, high = float(self.doing[LOW, k]), float(self.doing[HIGH, k])
+        steps = self.doing[PHASE, k] + self.doing[SPAN, k] * (np.arange(SWEEP_STEPS) + 0.5) / SWEEP_STEPS
+        swept = low + (steps % 1.0) * (high - low)
+        total: Floats = sum((_in_bins(edges, one, band) for one in swept.tolist()), np.zeros(len(edges) - 1))
+        return share * total / SWEEP_STEPS
+
+
+def _parts(places: Floats) -> Ints:
+    """Return the part of their area, 8 x 8 of them, to which places (2, n) belong."""
+    low, high = places.min(axis=1, initial=np.inf), places.max(axis=1, initial=-np.inf)
+    steps = np.floor(PARTS * (places - low[:, None]) / np.maximum(high - low, 1e-9)[:, None])
+    x, y = np.minimum(steps, PARTS - 1).astype(np.int64)
+    return np.asarray(PARTS * y + x)
+
+
+def _error_places(table: Any, signal: Any, floor: Any, bursts: Any, errors: Any) -> None:
+    """Set the packet error rates of signals at receivers that get one."""
+    for i in range(len(signal)):
+        if signal[i] > 0.0:
+            errors[i] = link_error(table, i, signal[i], floor[i], bursts)
+
+
+error_places = routine(_error_places)
+
+
+def radio_ranges(radios: Radios, classes: Classes) -> Floats:
+    """Return the distance (m), by group, up to which the radio that it reaches farthest has a usable link.
+
+    It is that of the mean loss of their link class, at the heights of the first radios of both groups. Terrain,
+    obstacles, shadowing, fading and interference are not in it. Vehicles count to stations and stations to vehicles,
+    where there are both.
+    """
+    groups, first = np.unique(radios.table[GROUP, : radios.n].astype(np.int64), return_index=True)
+    table, carried = radios.table[:, first], first < radios.carried
+    gains = [largest_gain(column, radios.patterns) for column in table.T]
+    limits = np.maximum(table[SENSITIVITY], 10.0 * np.log10(table[NOISE]) + table[NEEDED])
+    heights = np.maximum(np.round(table[HEIGHT]), 0.0)
+    found = np.zeros(len(radios.groups))
+    for g, group in enumerate(groups.tolist()):
+        tuned = np.abs(table[FREQUENCY] - table[FREQUENCY, g]) <= SAME_CHANNEL * table[BANDWIDTH]
+        able = tuned & (table[WAVEFORM] == table[WAVEFORM, g])
+        others = able & (carried != carried[g])
+        peers = set()
+        for h in np.flatnonzero(others if others.any() else able).tolist():
+            allowed = float(table[POWER, g] + gains[g] + gains[h] - limits[h])
+            peers.add((int(classes.of[group, groups[h]]), round(allowed, 6), float(heights[h])))
+        frequency, height = float(table[FREQUENCY, g]), float(heights[g])
+        for k, allowed, other in peers:
+            values = tuple(classes.table[[CLASS.model, CLASS.exponent, CLASS.reference, CLASS.city], k].tolist())
+            found[group] = max(found[group], _model_range(*values, allowed, frequency, height, other))
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _model_range(
+    model: float,
+    exponent: float,
+    reference: float,
+    city: float,
+    allowed: float,
+    frequency: float,
+    one: float,
+    two: float,
+) -> float:
+    """Return the largest distance (m) at which a model loses at most `allowed` dB, between antennas at two heights."""
+    values = np.zeros(len(CLASS))
+    values[[CLASS.model, CLASS.exponent, CLASS.reference, CLASS.city]] = model, exponent, reference, city
+    reflected = REFLECTED if model == GROUND_REFLECTION else 0.0
+    high = farthest(values, allowed + reflected, frequency)
+
+    def within(distance: float) -> bool:
+        return loss_db(int(model), distance, frequency, one, two, exponent, reference, int(city)) <= allowed
+
+    if high <= 0.0 or within(high):
+        return high
+    low = high / RANGE_STEP
+    while low > NEAREST and not within(low):  # from far to near: the loss of reflected waves does not only rise
+        low, high = low / RANGE_STEP, low
+    if low <= NEAREST:
+        return 0.0
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if within(middle) else (low, middle)
+    return low
+
+
+def check_number(what: str, name: str, value: Any, low: float, high: float, unit: str = "") -> None:
+    """Raise InvalidValueError if a number is not within a range; without a unit, it is a whole number."""
+    kinds = (int, float, np.integer, np.floating) if unit else (int, np.integer)
+    if isinstance(value, bool) or not isinstance(value, kinds) or not low <= value <= high:
+        kind = "number" if unit else "whole number"
+        raise InvalidValueError(
+            f"{what}: {name} must be a {kind} from {low:g} to {high:g}{f' {unit}' if unit else ''}, not {value!r:.40}"
+        )
+
+
+def _in_bins(edges: Floats, frequency: float, bandwidth: float) -> Floats:
+    """Return the share of a transmission that falls between each two edges (Hz)."""
+    low, high = frequency - 0.5 * bandwidth, frequency + 0.5 * bandwidth
+    common: Floats = np.minimum(edges[1:], high) - np.maximum(edges[:-1], low)
+    return np.maximum(common, 0.0) / bandwidth
+
+
+def _dbm(powers: Any) -> Floats:
+    """Return mW as dBm, and ratios as dB."""
+    found: Floats = 10.0 * np.log10(np.maximum(powers, WEAKEST))
+    return found

@@ -1,0 +1,1 @@
+"""Packets: queues, the shared channel, routes and messages."""

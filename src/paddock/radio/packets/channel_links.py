@@ -1,0 +1,374 @@
+"""The links as the channel of packets needs them: rows by transmitter, disturbances, and traffic that is sensed.
+
+Disturbances are transmitters that a receiver cannot decode, but that add to its interference or are sensed: they are
+too weak for a link, on an overlapping channel, or of another waveform. The table of links has none of them, so that
+links of a run without packets take no longer; they are found for the channel of packets only, from positions and
+frequencies of the last update of the links. A receiver senses packets of its channel and waveform from `sense` on, as
+the detection of a preamble does, and other packets from `energy` on, by their power in its band.
+
+Radios with a duty are not simulated packet by packet; they access the channel by the same rules as others. Who senses
+one begins no packet while it transmits, and it begins none meanwhile: its load is no load of the links of that
+transmitter, but the transmitter waits. With the share b of time in which one of the radios that it senses transmits,
+itself among them, b / (1 - b) slots go to them for each slot of its own.
+"""
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy import empty, inf, int32, int64, uint64, zeros
+
+from paddock.compute.math import absolute, exp, maximum, minimum, sqrt
+from paddock.compute.routine import routine
+from paddock.compute.twin import rebound
+from paddock.radio.links.collisions import (
+    CALM,
+    LOAD,
+    STEADY_DUTY,
+    duty_load,
+    duty_pace,
+    level_of,
+    lowest_level,
+    own_load,
+    split_load,
+)
+from paddock.radio.links.paths import PathTables
+from paddock.radio.links.radios import NEEDED_PER, Floats, Ints, Radios
+from paddock.radio.links.rows import (
+    compute_free_rows,
+    find_links,
+    free_levels,
+    levels,
+    row_routine,
+    update_rows,
+    within_reach,
+)
+from paddock.radio.links.table import (
+    BITS,
+    BURST,
+    DUTY,
+    FATAL,
+    FREQUENCY,
+    GROWING,
+    HEIGHT,
+    MODULATION,
+    NOISE,
+    OWNER,
+    PZ,
+    QW,
+    QX,
+    SENSITIVITY,
+    SHARE,
+    SPREAD,
+    Indices,
+    Links,
+    airtime_of,
+)
+from paddock.radio.links.update import LinkUpdate
+from paddock.radio.packets.layout import AirLinks
+from paddock.radio.packets.queues import CLOSED, PARTS, REPEATS, TRAFFIC
+from paddock.radio.physics.propagation import LIGHT
+from paddock.radio.physics.signal import NEPERS, ber, log1p
+from paddock.scenario.radio_types import HIGHEST_FREQUENCY, LOWEST_FREQUENCY
+
+PLACED = [*range(HEIGHT + 1), FREQUENCY]  # rows of the table of radios that change from update to update
+FARTHEST = 1e9  # m
+NOWHERE = 2e9  # m, of radios that no update of the links has placed
+NO_OWNER = -2.0  # of them: they do not hear each other
+
+
+class Disturbances(NamedTuple):
+    """What receivers get of others; those of receiver i are `first[i]:first[i] + many[i]`, `peer` ascends.
+
+    Links may be among them.
+    """
+
+    first: Ints  # (n,)
+    many: Ints  # (n,)
+    peer: Indices  # number of the transmitter
+    part: Floats  # mW in the receiver's band; negative: it cannot decode it at any power
+
+
+def no_disturbances(n: int) -> Disturbances:
+    """Return those of a channel on which radios do not disturb each other."""
+    return Disturbances(np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(0, np.int32), np.zeros(0))
+
+
+def placed_radios(radios: Radios, into: Floats | None = None) -> Floats:
+    """Return the rows PLACED of the table of radios, a copy: in the array `into`, if it fits."""
+    shape = len(PLACED), radios.n
+    found = into if into is not None and into.shape == shape else np.empty(shape)
+    found[:-1], found[-1] = radios.table[: HEIGHT + 1, : radios.n], radios.table[FREQUENCY, : radios.n]
+    return found
+
+
+def unplaced_radios(radios: Radios) -> Floats:
+    """Return the rows PLACED of radios that no update of the links has placed: without an attitude."""
+    found = np.zeros((len(PLACED), radios.n))
+    found[-1] = radios.table[FREQUENCY, : radios.n]
+    return found
+
+
+def possible_places(placed: Floats) -> bool:
+    """Return whether rows PLACED can be those of an update of the links."""
+    turned, frequency = np.abs(placed[QX : PZ + 1]), placed[-1]
+    good = (np.abs(placed[:3]) <= FARTHEST).all() and (np.abs(placed[HEIGHT]) <= 2.0 * FARTHEST).all()
+    good = good and (turned <= 1.0 + 1e-6).all()
+    return bool(good and ((frequency >= LOWEST_FREQUENCY) & (frequency <= HIGHEST_FREQUENCY)).all())
+
+
+def find_disturbing(given: Any, paths: Any, k: int, index: Any, place: Any, mw: Any, part: Any, share: Any,
+                    met: Any) -> tuple[Any, float, int]:  # fmt: skip
+    """Find what the receiver at place k gets of others, as `find_links` does: `part` is that in its band."""
+    near = within_reach(given, k, index, part, share)
+    wrong = levels(given, paths, k, near, index, part, mw)
+    for m in range(near):
+        part[m] = mw[m] * share[m]
+    least, kept = given.least[given.order[k]], uint64(0)
+    for m in range(near):
+        index[kept], place[kept] = index[m], m
+        kept += uint64(absolute(part[m]) >= least)
+    return kept, 0.0, wrong
+
+
+disturbing_rows = row_routine(rebound(update_rows, {find_links: find_disturbing}))
+free_disturbing_rows = row_routine(
+    rebound(update_rows, {find_links: rebound(find_disturbing, {levels: free_levels})}), inline=True
+)
+
+
+class DisturbanceUpdate(LinkUpdate):
+    """Finds the disturbances of a table of radios; keeps what does not change between updates."""
+
+    def __init__(self, links: LinkUpdate, least: Floats) -> None:
+        """`links` computes those of the radios; `least` (n,) dBm: weaker ones do not count."""
+        self.of = links
+        table, n = links.radios.table.copy(), links.radios.n
+        table[DUTY], table[SENSITIVITY, :n] = 1.0, least + links.hysteresis
+        self._owner: Floats = table[OWNER, :n].copy()
+        given = links.classes, links.paths, links.hysteresis, 0.0, links.longest
+        super().__init__(replace(links.radios, table=table), *given)
+
+    def refresh(self) -> None:
+        """Compute the reach of all groups again, after a change of frequencies."""
+        super().refresh()
+        self.busy = False  # packets are simulated
+
+    def _rows(self) -> Any:
+        return free_disturbing_rows if super()._rows() is compute_free_rows else disturbing_rows
+
+    def find(self, placed: Floats, tables: PathTables) -> Disturbances:
+        """Return the disturbances between radios as they were placed, rows PLACED; `tables` are those of `links`."""
+        table, n = self.radios.table, self.radios.n
+        new = ~placed[QX : QW + 1].any(axis=0)
+        owner = np.where(new, NO_OWNER, self._owner)
+        table[: HEIGHT + 1, :n] = np.where(new, NOWHERE, placed[:-1])
+        if (table[FREQUENCY, :n] != placed[-1]).any() or (table[OWNER, :n] != owner).any():
+            table[FREQUENCY, :n], table[OWNER, :n] = placed[-1], owner
+            self.refresh()
+        moved = not np.array_equal(placed, placed_radios(self.of.radios))
+        if moved:  # since the update of the links: fading and shadowing are those of that time
+            tables.place(table)
+        peer, values, at, count, _, _ = self.find_rows(self.of.keep)
+        if moved:
+            tables.place()
+        return Disturbances(at, count, peer, values[1])
+
+
+# sensed traffic -------------------------------------------------------------------------------------------------------
+MOST_SENSED = 0.999  # share of time: who senses more waits as if it were this
+
+
+def unsensed_loads(
+    table: Floats, links: Links, others: Disturbances, sense: Floats, energy: Floats, least: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Return load of links (m,) without what their transmitters sense, duty of their receivers (m,), and waits (n,).
+
+    The duty is 0 where the transmitter senses its receiver. `others` are no links. `least` (n,) mW is the power of the
+    weakest link, `sense` and `energy` as in `air_links`. Waits are slots for each slot of a radio's own packets.
+    """
+    n, m = len(sense), links.collisions.shape[1]
+    loads, duties, waits = links.collisions[LOAD].copy(), np.zeros(m), np.zeros(n)
+    if m:
+        duties[:] = np.repeat(table[DUTY, :n], np.diff(links.start))
+    if table[DUTY, :n].any() and np.isfinite(sense).any():
+        start, peer, power = list_traffic(table, links, others, sense, energy)
+        find_waits(table, sense, start, peer, power, waits)
+        if m:
+            subtract_sensed(table, links, least, start, peer, power, loads, duties)
+    return loads, duties, waits
+
+
+def _list(table: Any, links: Any, others: Any, sense: Any, energy: Any) -> tuple[Ints, Ints, Floats]:
+    """Return the radios with a duty that each receiver gets, as compressed rows: begins, numbers, powers (mW).
+
+    A negative power is sensed. Numbers ascend.
+    """
+    n = sense.size
+    start = zeros(n + 1, int64)
+    for i in range(n):
+        count = 0
+        for entry in range(links.start[i], links.start[i + 1]):
+            count += table[DUTY, links.peer[entry]] > 0.0
+        for entry in range(others.first[i], others.first[i] + others.many[i]):
+            count += table[DUTY, others.peer[entry]] > 0.0 and others.part[entry] != 0.0
+        start[i + 1] = start[i] + count
+    peer, power = empty(start[n], int64), empty(start[n])
+    for i in range(n):
+        at, entry, last = start[i], links.start[i], links.start[i + 1]
+        other, end = others.first[i], others.first[i] + others.many[i]
+        while entry < last or other < end:
+            if other == end or (entry < last and links.peer[entry] < others.peer[other]):
+                j, mw, limit = int64(links.peer[entry]), exp(NEPERS * links.power[entry]), sense[i]
+                entry += 1
+            else:
+                j, mw = int64(others.peer[other]), absolute(others.part[other])
+                limit = sense[i] if others.part[other] > 0.0 else energy[i]
+                other += 1
+            if mw != 0.0 and table[DUTY, j] > 0.0:
+                peer[at], power[at] = j, -mw if mw >= limit else mw
+                at += 1
+    return start, peer, power
+
+
+def _wait(table: Any, sense: Any, start: Any, peer: Any, power: Any, waits: Any) -> None:
+    """Compute for how many slots radios with CSMA wait for each slot of their own, from rows of `_list`."""
+    for i in range(sense.size):
+        idle = 1.0 - table[DUTY, i]
+        for entry in range(start[i], start[i + 1]):
+            idle *= 1.0 - table[DUTY, peer[entry]] if power[entry] < 0.0 else 1.0
+        waits[i] = 1.0 / maximum(idle, 1.0 - MOST_SENSED) - 1.0 if sense[i] < inf else 0.0
+
+
+def _subtract(table: Any, links: Any, least: Any, start: Any, peer: Any, power: Any, loads: Any, duties: Any) -> None:
+    """Subtract from the loads of links what their transmitters sense, from rows of `_list`."""
+    for i in range(least.size):
+        lowest, share = lowest_level(least[i]), exp(-NEPERS * table[FATAL, i])
+        airtime, noise = airtime_of(table, i), table[NOISE, i]
+        for entry in range(links.start[i], links.start[i + 1]):
+            j, at, last = links.peer[entry], start[i], start[i + 1]
+            harms = level_of(maximum(share * exp(NEPERS * links.power[entry]) - noise, 1e-300), lowest)
+            for m in range(start[j], start[j + 1]):
+                k = peer[m]
+                if power[m] >= 0.0:
+                    continue
+                if k == i:
+                    loads[entry], duties[entry] = maximum(loads[entry] - own_load(table[DUTY, i]), 0.0), 0.0
+                while at < last and peer[at] < k:
+                    at += 1
+                met = at < last and peer[at] == k and table[DUTY, k] < STEADY_DUTY
+                if met and level_of(absolute(power[at]), lowest) >= harms:
+                    pace = duty_pace(table[DUTY, k], airtime_of(table, k))
+                    loads[entry] -= minimum(duty_load(table[DUTY, k]) + airtime * pace, loads[entry])
+
+
+list_traffic, find_waits, subtract_sensed = routine(_list), routine(_wait), routine(_subtract)
+# rows by transmitter --------------------------------------------------------------------------------------------------
+SATURATED = 0.999  # of packets: with more, an error rate does not say how many bits are wrong
+
+
+def air_links(
+    table: Floats,
+    links: Links,
+    others: Disturbances,
+    place: Floats,
+    sense: Floats,
+    energy: Floats,
+    least: Floats,
+    denied: Ints,
+) -> AirLinks:
+    """Return the links of a table of radios at places (3, n) in m, and `others`, for the channel.
+
+    `sense` and `energy` (n,) in mW, inf: packets are not sensed; `least` (n,) mW: the power of the weakest link.
+    `denied` is that of `AirLinks`; its row TRAFFIC is written.
+    """
+    drop_links(links, others)
+    loads, duties, waits = unsensed_loads(table, links, others, sense, energy, least)
+    denied[TRAFFIC] = np.rint(waits * PARTS).astype(np.int64)
+    rows = transposed(table, links, place, sense, loads, duties, denied)
+    return AirLinks(*rows, *transposed_others(others, sense, energy), links.bursts, denied)
+
+
+def _drop(links: Any, others: Any) -> None:
+    """Set the power of those that are links to 0."""
+    for i in range(others.first.size):
+        entry, last = links.start[i], links.start[i + 1]
+        for m in range(others.first[i], others.first[i] + others.many[i]):
+            while entry < last and links.peer[entry] < others.peer[m]:
+                entry += 1
+            if entry < last and links.peer[entry] == others.peer[m]:
+                others.part[m] = 0.0
+
+
+def _transpose(
+    table: Any, links: Any, place: Any, sense: Any, load: Any, duty: Any, denied: Any
+) -> tuple[Ints, Ints, Floats, Floats, Floats, Ints, Floats, Floats, Floats, Ints]:  # fmt: skip
+    """Return the arrays of `AirLinks` of links; `load` and `duty` (m,) are those of `unsensed_loads`."""
+    n, m = links.start.size - 1, links.peer.size
+    first, free = zeros(n + 1, int64), zeros(n, int64)
+    for entry in range(m):
+        first[links.peer[entry] + 1] += 1
+    for j in range(n):
+        first[j + 1] += first[j]
+        free[j] = first[j]
+    receivers, decodes, sensed = empty(m, int64), empty(m, int64), empty(m, int64)
+    strength, floors, bits, delays, loads, paces = empty(m), empty(m), empty(m), empty(m), zeros(m), zeros(m)
+    for i in range(n):
+        for entry in range(links.start[i], links.start[i + 1]):
+            j = links.peer[entry]
+            at = free[j]
+            free[j] += 1
+            receivers[at], strength[at] = i, exp(NEPERS * links.power[entry])
+            floors[at], bits[at], decodes[at] = reception_of(table, links, i, entry, strength[at], denied)
+            if load.size > 0:
+                loads[at], paces[at] = split_load(load[entry], duty[entry], table[GROWING, i], airtime_of(table, i))
+            dx, dy, dz = place[0, i] - place[0, j], place[1, i] - place[1, j], place[2, i] - place[2, j]
+            delays[at] = sqrt(dx * dx + dy * dy + dz * dz) / LIGHT
+            sensed[at] = 1 if strength[at] >= sense[i] else 0
+    return first, receivers, strength, floors, bits, decodes, delays, loads, paces, sensed
+
+
+def _transpose_others(others: Any, sense: Any, energy: Any) -> tuple[Ints, Any, Floats]:
+    """Return the rows of `AirLinks` of those that are disturbed."""
+    n = others.first.size
+    first, free = zeros(n + 1, int64), zeros(n, int64)
+    for i in range(n):
+        for entry in range(others.first[i], others.first[i] + others.many[i]):
+            first[others.peer[entry] + 1] += others.part[entry] != 0.0
+    for j in range(n):
+        first[j + 1] += first[j]
+        free[j] = first[j]
+    receivers, powers = empty(first[n], int32), empty(first[n])
+    for i in range(n):
+        for entry in range(others.first[i], others.first[i] + others.many[i]):
+            part, j = others.part[entry], others.peer[entry]
+            if part != 0.0:
+                power = absolute(part)
+                receivers[free[j]] = i
+                powers[free[j]] = -power if power >= (sense[i] if part > 0.0 else energy[i]) else power
+                free[j] += 1
+    return first, receivers, powers
+
+
+def reception_of(table: Any, links: Any, i: int, entry: int, strength: float, denied: Any) -> tuple[float, float, int]:
+    """Return floor (mW), logarithm of a bit's survival and `decodes`, as in `AirLinks`, of a link of receiver i.
+
+    `strength` is its power in mW. Links of transmitters that are always denied the channel are down, but what they
+    have begun to send, and their acknowledgements, are decoded.
+    """
+    ratio, load, decodes = links.sinr[entry], 0.0, int(links.up[entry])
+    if links.collisions.shape[1] > 0:
+        ratio, load = links.collisions[CALM, entry], links.collisions[LOAD, entry]
+    floor = strength * exp(-NEPERS * ratio)
+    lost, burst = links.per[entry], links.bursts[SHARE, i] > 0.0
+    bit = min(log1p(-min(lost, SATURATED)) + load, 0.0) / table[BITS, i]
+    if burst:
+        floor = max(floor - links.bursts[BURST, i] * links.bursts[SHARE, i], 1e-300)
+    if burst or lost >= SATURATED:
+        bit = log1p(-min(ber(int(table[MODULATION, i]), strength / floor * table[SPREAD, i]), 0.5))
+    clear = 1.0 - exp(table[BITS, i] * bit) <= NEEDED_PER and links.power[entry] >= table[SENSITIVITY, i]
+    shut = denied[REPEATS, links.peer[entry]] == CLOSED
+    return floor, bit, 1 if (burst or shut) and clear else decodes
+
+
+drop_links, transposed, transposed_others = routine(_drop), routine(_transpose), routine(_transpose_others)

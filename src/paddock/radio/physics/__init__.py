@@ -1,0 +1,1 @@
+"""Radio signals: propagation, obstacles, fading, antennas, noise and errors."""

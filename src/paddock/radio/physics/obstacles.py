@@ -1,0 +1,333 @@
+"""Obstacles in the way of a signal: materials, groups of obstacles that touch each other, and lines through them.
+
+A signal finds no way between two obstacles that touch: parts of a wall, or boxes that make one building. They are one
+group, and the way around its sides is that around all of it.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paddock.compute.math import absolute, clamp, floor, maximum, minimum, select, sqrt, table_index, whole
+from paddock.radio.physics.diffraction import CLEAR, SAME, distance
+from paddock.world.scenery import Obstacles, slab
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+MATERIALS = {"concrete": 15.0, "metal": 100.0, "wood": 5.0, "vegetation": 0.5, "glass": 2.0}
+"""Loss of materials, dB per m."""
+TOUCH = 0.1  # m: obstacles this near to each other touch
+CORNERS = 24  # of the outline of a round obstacle in a group
+
+
+class Buildings(NamedTuple):
+    """The tables of `world.obstacles`, with materials and groups. Obstacles have their numbers in `items`."""
+
+    cells: Floats
+    starts: Floats
+    items: Floats
+    boxes: Floats
+    rounds: Floats
+    rates: Floats  # (n,) dB/m
+    cover: Ints  # (n, 4) first and last column, first and last row of the cells of each
+    group: Ints  # (n,) of each
+    first: Ints  # (groups + 1,) members of group g: members[first[g] : first[g + 1]], ascending
+    members: Ints  # (n,)
+    begin: Ints  # (groups + 1,) corners of group g: corners[begin[g] : begin[g + 1]]
+    corners: Floats  # (m, 2) of convex outlines; none for groups of one
+
+
+def no_buildings() -> Buildings:
+    """Return the tables of a world without obstacles."""
+    none = np.zeros(0, np.int64)
+    tables = np.array([[0.0, 0.0, 1.0, 1.0, 1.0]]), np.zeros((1, 2)), np.zeros((1, 1)), np.zeros((0, 9))
+    cover, one = np.zeros((0, 4), np.int64), np.zeros(1, np.int64)
+    return Buildings(*tables, np.zeros((0, 7)), np.zeros(0), cover, none, one, none, one.copy(), np.zeros((0, 2)))
+
+
+def buildings_of(obstacles: Obstacles) -> Buildings:
+    """Return the tables of obstacles; copies, because writable arrays compile once."""
+    n = obstacles.count
+    if not n:
+        return no_buildings()
+    entry = np.concatenate([obstacles.boxes[:, 8], obstacles.rounds[:, 6]]).astype(np.int64)
+    group = _connected(obstacles)
+    members = np.argsort(group, kind="stable")
+    first = np.searchsorted(group[members], np.arange(int(group.max()) + 2))
+    outlines = [_outline(obstacles, members[a:b]) for a, b in pairwise(first.tolist())]
+    begin = np.concatenate([[0], np.cumsum([len(one) for one in outlines])]).astype(np.int64)
+    found: Any = (
+        *map(np.array, obstacles.tables),
+        *(material_rates(obstacles.entries)[entry], _cover(obstacles), group, first, members, begin),
+        np.ascontiguousarray(np.concatenate(outlines)),
+    )
+    return Buildings(*found)
+
+
+def material_rates(entries: Sequence[Any]) -> Floats:
+    """Return the loss (dB/m) of each entry of a scenario's `world.obstacles`."""
+    return np.array([MATERIALS[entry.material] for entry in entries], np.float64)
+
+
+def _cover(obstacles: Obstacles) -> Ints:
+    """Return the first and last columns and rows (n, 4) of the cells of each obstacle."""
+    columns = int(obstacles.cells[0, 3])
+    starts, items = obstacles.starts[0].astype(np.int64), obstacles.items[0].astype(np.int64)
+    cell = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    cover = np.zeros((obstacles.count, 4), np.int64)
+    cover[:, ::2] = len(starts)
+    for k, place in ((0, cell % columns), (2, cell // columns)):
+        np.minimum.at(cover[:, k], items, place)
+        np.maximum.at(cover[:, k + 1], items, place)
+    return cover
+
+
+def _connected(obstacles: Obstacles) -> Ints:
+    """Return the group (n,) of each obstacle; groups have the order of their first obstacles."""
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    n, boxes = obstacles.count, len(obstacles.boxes)
+    a, b = _neighbours(obstacles)
+    low = np.concatenate([obstacles.boxes[:, 2], obstacles.rounds[:, 2]])
+    high = np.concatenate([obstacles.boxes[:, 3], obstacles.rounds[:, 3]])
+    level = (low[a] <= high[b] + TOUCH) & (low[b] <= high[a] + TOUCH)
+    a, b = a[level], b[level]
+    both, round_b, rounds = b < boxes, (a < boxes) & (b >= boxes), a >= boxes
+    touch = np.zeros(len(a), bool)
+    touch[both] = _boxes_touch(obstacles.boxes[a[both]], obstacles.boxes[b[both]])
+    touch[round_b] = _box_touches_round(obstacles.boxes[a[round_b]], obstacles.rounds[b[round_b] - boxes])
+    one, two = obstacles.rounds[a[rounds] - boxes], obstacles.rounds[b[rounds] - boxes]
+    apart = np.hypot(one[:, 0] - two[:, 0], one[:, 1] - two[:, 1])
+    touch[rounds] = apart <= one[:, 4:6].max(axis=1) + two[:, 4:6].max(axis=1) + TOUCH
+    pairs = coo_matrix((np.ones(int(touch.sum())), (a[touch], b[touch])), (n, n))
+    label = connected_components(pairs, directed=False)[1]
+    _, start, group = np.unique(label, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(start))[group.reshape(-1)], np.int64)
+
+
+def _neighbours(obstacles: Obstacles) -> tuple[Ints, Ints]:
+    """Return the pairs of obstacles, the smaller number first, whose bounds are within TOUCH of each other."""
+    from scipy.spatial import cKDTree
+
+    boxes, rounds = obstacles.boxes, obstacles.rounds
+    place = np.concatenate([boxes[:, :2], rounds[:, :2]])
+    size = np.concatenate([np.hypot(boxes[:, 6], boxes[:, 7]), rounds[:, 4:6].max(axis=1)]) + 0.5 * TOUCH
+    found = []
+    for scale in np.unique(np.ceil(np.log2(size))):  # each with those of its size and smaller ones
+        large = np.flatnonzero(np.ceil(np.log2(size)) == scale)
+        small = np.flatnonzero(np.ceil(np.log2(size)) <= scale)
+        near = cKDTree(place[large]).query_ball_tree(cKDTree(place[small]), 2.0 ** (scale + 1.0))
+        one = np.repeat(large, [len(some) for some in near])
+        found.append(np.column_stack([one, small[np.array([k for some in near for k in some], np.int64)]]))
+    pairs = np.concatenate(found)
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    pairs = np.unique(np.sort(pairs, axis=1), axis=0)
+    a, b = pairs.T
+    close = np.hypot(*(place[a] - place[b]).T) <= size[a] + size[b]
+    return a[close], b[close]
+
+
+def _boxes_touch(one: Floats, two: Floats) -> NDArray[np.bool_]:
+    """Return whether rectangles touch, pair by pair: no axis of either separates them."""
+    apart, touch = two[:, :2] - one[:, :2], np.ones(len(one), bool)
+    turn_c = np.abs(one[:, 4] * two[:, 4] + one[:, 5] * two[:, 5])
+    turn_s = np.abs(one[:, 4] * two[:, 5] - one[:, 5] * two[:, 4])
+    for a, b in ((one, two), (two, one)):
+        along = np.abs(apart[:, 0] * a[:, 4] + apart[:, 1] * a[:, 5])
+        across = np.abs(apart[:, 1] * a[:, 4] - apart[:, 0] * a[:, 5])
+        touch &= along <= a[:, 6] + turn_c * b[:, 6] + turn_s * b[:, 7] + TOUCH
+        touch &= across <= a[:, 7] + turn_s * b[:, 6] + turn_c * b[:, 7] + TOUCH
+    return touch
+
+
+def _box_touches_round(box: Floats, round_: Floats) -> NDArray[np.bool_]:
+    """Return whether rectangles and circles touch, pair by pair."""
+    px, py = (round_[:, :2] - box[:, :2]).T
+    along = np.maximum(np.abs(px * box[:, 4] + py * box[:, 5]) - box[:, 6], 0.0)
+    across = np.maximum(np.abs(py * box[:, 4] - px * box[:, 5]) - box[:, 7], 0.0)
+    return np.asarray(np.hypot(along, across) <= round_[:, 4:6].max(axis=1) + TOUCH)
+
+
+def _outline(obstacles: Obstacles, members: Ints) -> Floats:
+    """Return the corners (m, 2) of the convex outline of several obstacles; none of one."""
+    if len(members) < 2:
+        return np.zeros((0, 2))
+    from scipy.spatial import ConvexHull
+
+    angle = 2.0 * np.pi * np.arange(CORNERS) / CORNERS
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    boxes, points = len(obstacles.boxes), []
+    for k in members.tolist():
+        shape = None if k < boxes else obstacles.rounds[k - boxes]
+        points.append(obstacles.outline(k) if shape is None else shape[:2] + shape[4:6].max() * circle)
+    every = np.concatenate(points)
+    return np.asarray(every[ConvexHull(every).vertices])
+
+
+# lines ----------------------------------------------------------------------------------------------------------------
+NONE = 2.0 * CLEAR  # v without an edge
+TINY = 1e-9  # share of the way: edges nearer to an end are moved there
+FAR = 1e9  # v of a side that is no way
+
+
+class Line(NamedTuple):
+    """A line between two places: start (m), unit vector, its horizontal part (unit vector, length), and its length."""
+
+    x: float
+    y: float
+    z: float
+    dx: float
+    dy: float
+    dz: float
+    c: float
+    s: float
+    level: float
+    apart: float  # m
+    wavelength: float  # m
+    bend: float  # share of the way to the edge over which it is bent
+    lift: float  # m, there
+
+
+def line_of(ax: float, ay: float, az: float, bx: float, by: float, bz: float, wavelength: float) -> Line:
+    """Return the straight line between two places."""
+    apart = distance(ax, ay, az, bx, by, bz)
+    dx, dy, dz = (bx - ax) / apart, (by - ay) / apart, (bz - az) / apart
+    level = sqrt(dx * dx + dy * dy)
+    c = select(level > SAME, dx / maximum(level, SAME), 1.0)
+    s = select(level > SAME, dy / maximum(level, SAME), 0.0)
+    return Line(ax, ay, az, dx, dy, dz, c, s, level, apart, wavelength, 0.5, 0.0)
+
+
+def bent(line: Any, bend: float, lift: float) -> Line:
+    """Return a line over an edge at a share of the way, `lift` m above the straight one; only `edges_of` uses it."""
+    x, y, z, dx, dy, dz = line.x, line.y, line.z, line.dx, line.dy, line.dz
+    return Line(x, y, z, dx, dy, dz, line.c, line.s, line.level, line.apart, line.wavelength, bend, lift)
+
+
+def span_edge(height: float, rise: float, t0: float, t1: float, zone: float) -> tuple[float, float]:
+    """Return the largest v of a straight edge along a line, and its share of the way.
+
+    It stands `height` + share x `rise` (m) above the line, from share t0 to t1; `zone` is half the wavelength x the
+    length of the line. v is largest at an end, or, below the line, where that is nearest in units of the Fresnel zone.
+    """
+    t0, t1 = clamp(t0, TINY, 1.0 - TINY), clamp(t1, TINY, 1.0 - TINY)
+    turn = rise + 2.0 * height
+    middle = clamp(height / turn, t0, t1) if turn != 0.0 else t0
+    best, share = -1e300, t0
+    for t in (t0, t1, middle):
+        above = height + t * rise
+        score = above * absolute(above) / (t * (1.0 - t))
+        if score > best:
+            best, share = score, t
+    return select(best > 0.0, 1.0, -1.0) * sqrt(absolute(best) / zone), share
+
+
+def roof_span(line: Any, b: Any, k: int) -> tuple[float, float, float]:
+    """Return where (shares of the way) a line passes over or under the roof of an obstacle, and its height (m).
+
+    t0 > t1: never. Of a cone, it is the highest point in the vertical plane of the line.
+    """
+    reach, n = line.apart, b.boxes.shape[0]
+    if k < n:
+        px, py, cosine, sine = line.x - b.boxes[k, 0], line.y - b.boxes[k, 1], b.boxes[k, 4], b.boxes[k, 5]
+        t0, t1 = slab(
+            cosine * px + sine * py, cosine * line.dx + sine * line.dy, -b.boxes[k, 6], b.boxes[k, 6], 0.0, reach
+        )  # fmt: skip
+        t0, t1 = slab(
+            cosine * py - sine * px, cosine * line.dy - sine * line.dx, -b.boxes[k, 7], b.boxes[k, 7], t0, t1
+        )  # fmt: skip
+        return t0 / reach, t1 / reach, b.boxes[k, 3]
+    px, py = b.rounds[k - n, 0] - line.x, b.rounds[k - n, 1] - line.y
+    along, aside = line.c * px + line.s * py, absolute(line.c * py - line.s * px)
+    wide, narrow, base, top = b.rounds[k - n, 4], b.rounds[k - n, 5], b.rounds[k - n, 2], b.rounds[k - n, 3]
+    if aside >= maximum(wide, narrow):
+        return 1.0, 0.0, top
+    half = sqrt(maximum(narrow * narrow - aside * aside, 0.0))
+    height = top - (top - base) * maximum(aside - narrow, 0.0) / maximum(wide - narrow, SAME)
+    t0, t1 = slab(-along, line.level, -half, half, 0.0, reach)
+    return t0 / reach, t1 / reach, height
+
+
+# cells ---------------------------------------------------------------------------------------------------------------
+
+
+def columns_under(
+    line: Any, b: Any, p: float, q: float, wide: float
+) -> tuple[float, float, float, float, int, int]:  # fmt: skip
+    """Return a line in cells (start, change along all of it), and the columns within `wide` cells of a part of it."""
+    rate, size = b.cells[0, 2], b.cells[0, 3]
+    u, v = (line.x - b.cells[0, 0]) * rate, (line.y - b.cells[0, 1]) * rate
+    du, dv = line.apart * line.dx * rate, line.apart * line.dy * rate
+    low, high = minimum(u + p * du, u + q * du) - wide, maximum(u + p * du, u + q * du) + wide
+    if not (low < size and high >= 0.0):
+        return u, v, du, dv, 0, -1
+    return u, v, du, dv, table_index(floor(low), whole(size)), table_index(floor(high), whole(size))
+
+
+def rows_under(
+    u: float, v: float, du: float, dv: float, p: float, q: float, i: int, wide: float, rows: int
+) -> tuple[int, int]:  # fmt: skip
+    """Return the first and last row of column i within `wide` cells of a part of a line; none: first > last."""
+    t0, t1 = slab(u, du, i - wide - TINY, i + 1.0 + wide + TINY, p, q)
+    low, high = minimum(v + t0 * dv, v + t1 * dv) - wide - TINY, maximum(v + t0 * dv, v + t1 * dv) + wide + TINY
+    if not (t0 <= t1 and low < rows and high >= 0.0):
+        return 0, -1
+    return table_index(floor(low), rows), table_index(floor(high), rows)
+
+
+def radius_at(line: Any, b: Any, row: int, px: float, py: float) -> float:
+    """Return the radius (m) of a round obstacle, px, py from the start of a line, at the height of that line."""
+    along = clamp((line.c * px + line.s * py) / maximum(line.level, TINY), 0.0, line.apart)
+    base, top, wide, narrow = b.rounds[row, 2], b.rounds[row, 3], b.rounds[row, 4], b.rounds[row, 5]
+    share = clamp((line.z + along * line.dz - base) / (top - base), 0.0, 1.0)
+    return wide + share * (narrow - wide)  # type: ignore[no-any-return]
+
+
+def box_part(
+    x: float, y: float, z: float, dx: float, dy: float, dz: float, reach: float, boxes: Any, k: int
+) -> tuple[float, float]:
+    """Return where a line (m along its unit vector, up to `reach`) enters and leaves a box; enters > leaves: never."""
+    cosine, sine = boxes[k, 4], boxes[k, 5]
+    px, py = x - boxes[k, 0], y - boxes[k, 1]
+    enters, leaves = slab(cosine * px + sine * py, cosine * dx + sine * dy, -boxes[k, 6], boxes[k, 6], 0.0, reach)
+    enters, leaves = slab(cosine * py - sine * px, cosine * dy - sine * dx, -boxes[k, 7], boxes[k, 7], enters, leaves)
+    return slab(z, dz, boxes[k, 2], boxes[k, 3], enters, leaves)
+
+
+def round_part(
+    x: float, y: float, z: float, dx: float, dy: float, dz: float, reach: float, rounds: Any, k: int
+) -> tuple[float, float]:
+    """Return where a line enters and leaves a cylinder or a (blunt) cone, as `box_part`."""
+    px, py, base, top = x - rounds[k, 0], y - rounds[k, 1], rounds[k, 2], rounds[k, 3]
+    taper = (rounds[k, 4] - rounds[k, 5]) / (top - base)
+    here, change = rounds[k, 4] - taper * (z - base), -taper * dz  # the radius at the height of the line
+    low, high = slab(z, dz, base, top, 0.0, reach)
+    # |p + t d|^2 <= (here + t change)^2
+    a = dx * dx + dy * dy - change * change
+    b = px * dx + py * dy - here * change
+    c = px * px + py * py - here * here
+    root = b * b - a * c
+    if not low <= high or (root <= 0.0 and c > 0.0):
+        return 1.0, 0.0  # also a line beside a cylinder, along its axis
+    if root <= 0.0:  # inside a cone along its axis
+        return low, high
+    root = sqrt(root)
+    # both roots without cancellation
+    q = -(b + root) if b > 0.0 else root - b
+    first = c / q if q != 0.0 else 0.0
+    if absolute(a) < 1e-12:  # along a flank, or along the axis of a cylinder: one root
+        if absolute(b) < 1e-12:
+            return (low, high) if c <= 0.0 else (1.0, 0.0)
+        return (low, minimum(high, first)) if b > 0.0 else (maximum(low, first), high)
+    second = q / a
+    near, far = minimum(first, second), maximum(first, second)
+    if a > 0.0:
+        return maximum(low, near), minimum(high, far)
+    # the cone closes faster than the line leaves its axis: inside before the one root or after the other
+    if c + low * (2.0 * b + low * a) <= 0.0:
+        return low, select(near > low, minimum(high, near), high)
+    return maximum(low, far), high
