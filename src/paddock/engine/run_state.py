@@ -1,14 +1,12 @@
-"""The state of a run: one tree of parts, held by `Run`, the world of the engine.
+"""The state of a run: one tree of parts, held by `Run`.
 
-A stage adds its part here. Its stage reads `run.state.part.field` when it runs.
+A stage that has a state adds its part here; it reads `run.state.part.field` when it runs, and keeps no arrays.
 """
 
-from typing import Any
-
-from paddock.contact.reported import ContactState
+from paddock.contact.bodies import ContactState
 from paddock.engine.actions import MailboxState
 from paddock.engine.events import EventState
-from paddock.track.race_state import RaceState
+from paddock.engine.race_state import RaceState
 from paddock.world.columns import Environment, Floats
 from paddock.world.parts import child, fresh, part, plain, text, value
 from paddock.world.world import World, WorldState, started
@@ -18,11 +16,22 @@ from paddock.world.world import World, WorldState, started
 class RunState(WorldState):
     """The state of a run."""
 
-    rate: float = value(1.0, unit="Hz")
-    scenario: str = text(hashed=False, settled=False)  # digest of the scenario
+    rate: float = value(1.0, low=0.0, unit="Hz")
     mailbox: MailboxState = child(MailboxState, settled=False)
     events: EventState = child(EventState)
-    lost_targets: set[str] = plain(set, sorted, lambda tree: set(map(str, tree)))  # fleets whose loss is reported
+    lost_targets: set[str] = plain(set, sorted, lambda tree: set(map(str, tree)))  # fleets whose loss was reported
     failure: str = text()  # why the run has ended
-    contact: ContactState | None = child()
-    race: RaceState | None = child()
+    contact: ContactState | None = child()  # with contact
+    race: RaceState | None = child()  # with rules
+
+
+class Run(World):
+    """The world of a simulation, which holds the state of its run."""
+
+    state: RunState
+
+    def new_state(self, environment: Floats, seed: int) -> RunState:
+        """Return the state of a run without vehicles at tick 0."""
+        state = fresh(RunState, environment=Environment)
+        state.rate = self.clock.rate
+        return started(state, self.clock, environment, seed)
