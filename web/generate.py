@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
-from paddock.radio.physics.signal import NO_POWER
 from paddock.radio.links.table import RadioStatus
+from paddock.radio.physics.signal import NO_POWER
 from paddock.wire.layout import Record
 from paddock.wire.operations import METHODS, Operation, radio_results, results
 from paddock.wire.operations.arguments import BY_ID, MEMBERS, Argument, Axes, ColumnList, Kind, plain

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from paddock.engine import services
-from paddock.errors import PaddockError, renamed_names
+from paddock.errors import PaddockError, lazy_names
 
 if TYPE_CHECKING:
     import os
@@ -78,7 +78,7 @@ _HOMES = {
     "replayed": "engine.simulation",
     "share": "serve.live",
 }
-__getattr__ = renamed_names(__name__, _HOMES)  # imported on first use, so that `import paddock` is fast
+__getattr__ = lazy_names(__name__, _HOMES)  # imported on first use, so that `import paddock` is fast
 
 
 def __dir__() -> list[str]:

@@ -1,15 +1,14 @@
-"""Usage errors: one line that names the error, its place and the valid values; and names that have changed."""
+"""Usage errors: one line that names the error, its place and the valid values; and names imported on first use."""
 
 import linecache
 import os
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from importlib import import_module
-from types import FrameType, MappingProxyType, ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar
+from types import FrameType, ModuleType
+from typing import Any
 
 SYNONYMS = {"gpu": "cuda", "nvidia": "cuda"}  # by their letters alone, 'gpu' would be 'cpu'
 SHOWN = 8
@@ -81,15 +80,9 @@ def suggestion(name: str, choices: Iterable[str]) -> str:
 def is_near(name: str, other: str) -> bool:
     """Return whether two names differ by a few letters, or one is a part of the other."""
     a, b = name.lower(), other.lower()
-    if a in b or b in a:
-        return True
-    changes = list(range(len(b) + 1))  # from the letters of `a` so far to the first letters of `b`
-    for k, letter in enumerate(a):
-        last, changes[0] = changes[0], k + 1
-        for m, wanted in enumerate(b):
-            least = min(last + (letter != wanted), changes[m] + 1, changes[m + 1] + 1)
-            last, changes[m + 1] = changes[m + 1], least
-    return changes[-1] <= max(2, FEW * max(len(a), len(b)))
+    operations = SequenceMatcher(None, a, b).get_opcodes()
+    changes = sum(max(i2 - i1, j2 - j1) for kind, i1, i2, j1, j2 in operations if kind != "equal")
+    return a in b or b in a or changes <= max(2, FEW * max(len(a), len(b)))
 
 
 def unknown_name(kind: str, name: str, choices: Iterable[str], where: str = "") -> UnknownNameError:
@@ -169,64 +162,15 @@ def users_code() -> Iterator[None]:
         raise code_error(error) from error
 
 
-class OldSpellings:
-    """A simulation whose attributes can also be read and set by earlier names, with a DeprecationWarning."""
+def lazy_names(module: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a package that imports its public names on first use.
 
-    _RENAMED: ClassVar[Mapping[str, str]] = {
-        **{name: f"clock.{name}" for name in ("pace", "paused", "pause", "resume", "stop")},
-        "routes": "behaviours.routes",
-        "order": "behaviours.override",
-        "orders": "behaviours.overrides",
-        "mark": "markers.put",
-        "unmark": "markers.remove",
-        "show_markers": "markers.show",
-        "set_frame": "frames.set",
-        "transform": "frames.transform",
-        **{n: f"mission.{n}" for n in ("add_task", "add_zone", "add_vehicle", "damage", "move_task", "remove_task")},
-    }
-    """Earlier name -> `attribute` or `part.attribute`, for local and remote simulations."""
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(*self._renamed(name))
-
-        def __setattr__(self, name: str, value: Any) -> None:
-            if name in self._RENAMED:
-                setattr(*self._renamed(name), value)
-            else:
-                super().__setattr__(name, value)
-
-    def _renamed(self, name: str) -> tuple[Any, str]:
-        """Return the owner and the current name of an attribute."""
-        if name not in self._RENAMED:
-            public = [known for known in (*dir(type(self)), *vars(self)) if known[0] != "_"]
-            raise AttributeError(f"a simulation has no attribute {name!r}; {suggestion(name, public)}")
-        new = self._RENAMED[name]
-        warnings.warn(f"sim.{name} is deprecated: use sim.{new}", DeprecationWarning, stacklevel=3)
-        part, _, attribute = new.rpartition(".")
-        owner = self._part(part) if part else self
-        if owner is None:
-            raise PaddockError(f"{name}: there is no {part}; add a section `{part}` to the scenario")
-        return owner, attribute
-
-    def _part(self, name: str) -> Any:
-        return getattr(self, name)
-
-
-def renamed_names(module: str, homes: Mapping[str, str] = MappingProxyType({}), **names: Any) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a module with renamed objects; each use of an old name is a DeprecationWarning.
-
-    `homes`: names that are imported on first use -> the module below this one that defines them.
+    `homes`: name -> the module below the package that defines it.
     """
 
-    def found(name: str) -> Any:
-        if name in homes:
-            return getattr(import_module(f"{module}.{homes[name]}"), name)
-        if name not in names:
+    def imported(name: str) -> Any:
+        if name not in homes:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        new = names[name]
-        warnings.warn(f"{module}.{name} is now {getattr(new, '__name__', new)}", DeprecationWarning, stacklevel=2)
-        return found(new) if isinstance(new, str) else new
+        return getattr(import_module(f"{module}.{homes[name]}"), name)
 
-    return found
+    return imported

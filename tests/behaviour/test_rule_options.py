@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 import paddock
-from paddock.behaviour import rule as rule_module
 from paddock.behaviour.rule import find_rule, rule_names
 
 HEAD = """\
@@ -102,8 +101,3 @@ def test_choices_are_written_by_name() -> None:
     scenario = {"vehicles": [{"name": "it", "model": "point", "behaviour": {"formation": {"shape": "sphere"}}}]}
     options = paddock.load(scenario).engine.programs["it"].behaviour.options
     assert options[0] == 4.0
-
-
-def test_the_earlier_name_of_a_route_line_warns() -> None:
-    with pytest.warns(DeprecationWarning, match="RouteLine"):
-        assert rule_module.Route is rule_module.RouteLine

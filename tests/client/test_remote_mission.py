@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import paddock
+from paddock.client.simulation import RemoteMission
 from paddock.errors import PaddockError
 from paddock.record import Player, Recorder
 from paddock.serve.host import Host
@@ -144,8 +145,8 @@ def test_without_a_mission(serve: Any) -> None:
     with paddock.connect(served.url) as sim:
         assert sim.mission is None
         no_mission = r"^damage: there is no mission; add a section `mission`"
-        with pytest.warns(DeprecationWarning, match="mission.damage"), pytest.raises(PaddockError, match=no_mission):
-            sim.damage("bus[0]")
+        with pytest.raises(PaddockError, match=no_mission):
+            RemoteMission(sim).damage("bus[0]")
 
 
 def test_a_recording_has_no_mission(tmp_path: Path) -> None:
@@ -160,8 +161,8 @@ def test_a_recording_has_no_mission(tmp_path: Path) -> None:
         ):
             assert remote.mission is None
             refused = "remove_task refused: this is a recording"
-            with pytest.warns(DeprecationWarning, match="mission.remove"), pytest.raises(PaddockError, match=refused):
-                remote.remove_task("gate")
+            with pytest.raises(PaddockError, match=refused):
+                RemoteMission(remote).remove_task("gate")
 
 
 def test_a_vehicle_that_joins_cannot_have_modules_imported(serve: Any) -> None:

@@ -40,16 +40,6 @@ def served() -> Iterator[tuple[paddock.Simulation, Host, list[str]]]:
         yield sim, host, log
 
 
-def test_the_earlier_spelling_of_on_log() -> None:
-    lines: list[str] = []
-    with paddock.load(SCENARIO) as sim:
-        with pytest.warns(DeprecationWarning, match=r"use share\(on_log=\.\.\.\)"):
-            host = paddock.share(sim, tell=lines.append, metrics={"port": 0})
-        with host:
-            host.on_log("a line")
-    assert lines == ["a line"]
-
-
 def test_a_jump_of_the_wall_clock_does_not_affect_health(
     monkeypatch: pytest.MonkeyPatch, eventually: Callable[[Callable[[], bool]], bool]
 ) -> None:

@@ -18,7 +18,7 @@ from paddock.compute.kernel import Each, KernelSpec, Rows, Shared, Value
 from paddock.compute.math import maximum, minimum, select, sqrt
 from paddock.compute.neighbours import NeighbourSpec
 from paddock.compute.twin import bound
-from paddock.errors import HINTS, InvalidValueError, renamed_names, users_code
+from paddock.errors import HINTS, InvalidValueError, users_code
 from paddock.plugins import PluginFolder
 from paddock.vehicles.model import Desire, VehicleModel
 from paddock.world.columns import Column, Pose, check_fields, column_index, columns_of
@@ -310,5 +310,3 @@ def check_rule(rule: Rule) -> None:
 
 RULES = PluginFolder("behaviour", rules, "paddock.behaviours", "RULE", Rule, check_rule)
 find_rule, rule_names = RULES.find, RULES.names
-
-__getattr__ = renamed_names(__name__, Route=RouteLine)

@@ -19,7 +19,7 @@ from paddock.client.session import (
     result_value,
 )
 from paddock.client.states import sensors_of
-from paddock.errors import PaddockError, renamed_names
+from paddock.errors import PaddockError
 from paddock.wire.messages.requests import ControlRequestMessage
 from paddock.world.snapshot import Snapshot
 
@@ -241,6 +241,3 @@ class Controls:
 
 def _raise(error: PaddockError) -> None:
     raise error
-
-
-__getattr__ = renamed_names(__name__, ControlRequest=RemoteControlRequest)

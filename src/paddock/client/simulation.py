@@ -1,14 +1,12 @@
 """A remote simulation, with the verbs of a local one; and the same verbs as coroutines, for asyncio."""
 
 import asyncio
-import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import partial
 from inspect import isawaitable
-from types import MappingProxyType
 from typing import Any, Self, TypeVar, overload
 
 from paddock.client.channel import Call, Callbacks
@@ -16,7 +14,7 @@ from paddock.client.control import Commands, Controls, Handler, RemoteClaim, Rem
 from paddock.client.session import ClientRequest, claim_request, operation_request
 from paddock.client.verbs import SNAPSHOT, SNAPSHOT_WITH_ROSTER, ClockVerbs, MissionVerbs, RemoteRace, RemoteVerbs
 from paddock.errors import PaddockError
-from paddock.planning.mission.state import VIEW_NAMES, MissionView
+from paddock.planning.mission.state import MissionView
 from paddock.wire.messages.requests import Direct
 from paddock.world.snapshot import Snapshot
 
@@ -66,7 +64,7 @@ class RemoteMission(MissionVerbs):
     """`sim.mission`: the fields of a MissionView, each read on access, and verbs that change the mission."""
 
     def __getattr__(self, name: str) -> Any:
-        if name not in VIEW_NAMES:
+        if name not in MissionView._fields:
             raise AttributeError(f"a mission has no attribute {name!r}; fields: {', '.join(MissionView._fields)}")
         return getattr(self.view(), name)
 
@@ -165,9 +163,6 @@ class RemoteSimulation(RemoteVerbs):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _part(self, name: str) -> Any:
-        return RemoteMission(self) if name == "mission" else super()._part(name)  # the server refuses if it has none
-
     def _value(self, ask: Callable[[], Any]) -> Any:
         return ask()
 
@@ -218,16 +213,9 @@ class AsyncRemoteClock(ClockVerbs):
 class AsyncRemoteMission(MissionVerbs):
     """`sim.mission`; `await sim.mission.view()` is None without a mission."""
 
-    def __call__(self) -> Any:
-        """Old spelling of `view`."""
-        warnings.warn("sim.mission() is deprecated: use sim.mission.view()", DeprecationWarning, stacklevel=2)
-        return self.view()
-
 
 class AsyncRemoteSimulation(RemoteVerbs):
     """Handlers and callbacks run in the event loop and may be coroutines. `step` raises a handler's error."""
-
-    _RENAMED = MappingProxyType({**RemoteVerbs._RENAMED, "set_pace": "clock.set_pace"})
 
     def __init__(self, url: str, token: str | None, name: str | None, timeout: float) -> None:
         """Start connecting; call `paddock.connect_async` instead."""

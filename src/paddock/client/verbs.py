@@ -10,7 +10,6 @@ import sys
 from base64 import b64encode
 from collections.abc import Callable
 from math import inf
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
@@ -23,7 +22,7 @@ from paddock.client.page import NotebookPage
 from paddock.client.radio_results import RADIO_RESULTS
 from paddock.client.session import ClientRequest, Session, command_request, operation_request, result_value
 from paddock.client.states import EVENT, MARKERS, STATE
-from paddock.errors import InvalidValueError, OldSpellings, PaddockError
+from paddock.errors import InvalidValueError, PaddockError
 from paddock.planning.mission.state import view_from
 from paddock.track.standings import standings_from
 from paddock.wire.messages.markers import MarkerCommand
@@ -302,10 +301,8 @@ class MissionVerbs(RemotePart, part="mission"):
         return self._ask(operation_request("remove_task", name=task))
 
 
-class RemoteVerbs(Verbs, OldSpellings, part=""):
+class RemoteVerbs(Verbs, part=""):
     """Parts, verbs and callbacks common to both clients."""
-
-    _RENAMED = MappingProxyType({**OldSpellings._RENAMED, "let_go": "release_clock"})
 
     def __init__(
         self,

@@ -1,8 +1,5 @@
 """Functions of arrays with the same bits on every CPU, under their NumPy names: NumPy's own depend on the processor."""
 
-import math
-from contextvars import ContextVar
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,22 +9,8 @@ from paddock.compute import math as scalar_math
 from paddock.compute.twin import vectorised
 
 Floats = NDArray[np.float64]
-NUMPY_MATH = ContextVar("NUMPY_MATH", default=False)
-"""Whether to use NumPy's own after all, to verify recordings of versions that did."""
-
-
-def course(dx: float, dy: float) -> float:
-    """Return the direction of one vector, rad; libm's where NumPy's functions are used."""
-    return (math.atan2 if NUMPY_MATH.get() else scalar_math.atan2)(dy, dx)
-
-
-def _of_arrays(function: Any, *values: Any) -> Any:
-    return vectorised(function, NUMPY_MATH.get())(*values)
-
-
-sin, cos, sincos, arctan2 = (
-    partial(_of_arrays, f) for f in (scalar_math.sin, scalar_math.cos, scalar_math.sincos, scalar_math.atan2)
-)
+sin, cos = vectorised(scalar_math.sin), vectorised(scalar_math.cos)
+sincos, arctan2 = vectorised(scalar_math.sincos), vectorised(scalar_math.atan2)
 
 
 def hypot(x: Any, y: Any) -> Any:
@@ -44,12 +27,7 @@ def rotated(points: Any, angle: float, to: tuple[float, float] = (0.0, 0.0)) -> 
 
 def norm(vector: Any) -> float:
     """Return the length of one vector; BLAS fuses multiplication and addition on some processors."""
-    return float(np.linalg.norm(vector) if NUMPY_MATH.get() else np.sqrt(np.square(vector).sum()))
-
-
-def root_of_sum(speed: float, rest: float) -> float:
-    """Return the square root of speed**2 + rest."""
-    return float((speed**2 + rest) ** 0.5) if NUMPY_MATH.get() else scalar_math.sqrt(speed * speed + rest)
+    return float(np.sqrt(np.square(vector).sum()))
 
 
 def gauss_legendre(count: int) -> tuple[Floats, Floats]:

@@ -3,7 +3,6 @@
 An action is checked again when it is applied if the world has changed since, or if it comes from a recording.
 """
 
-import re
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -36,12 +35,6 @@ if TYPE_CHECKING:
     from paddock.engine.tick import MissionStage
 
 LONGEST_TIMEOUT = 1e6  # s of simulated time
-EARLIER_WORDS = {
-    r"^override(?=[.:])": "order",
-    r" is driven by its override ": " is driven by its order ",
-    r"the name ('.*') is already used by a fleet or vehicle$": r"there is already a fleet or vehicle called \1",
-}
-"""Error texts used by earlier versions: details of events are part of the state, which recordings verify."""
 
 
 @dataclass(eq=False, repr=False)
@@ -171,8 +164,6 @@ class Applier:
         except (PaddockError, MemoryError) as error:
             tick = self.world.clock.tick
             text = "not enough memory" if isinstance(error, MemoryError) else str(error)
-            for pattern, earlier in EARLIER_WORDS.items():
-                text = re.sub(pattern, earlier, text)
             self.events.report(tick, "refused", posted.source, text)
             self.log.append(_at(posted, tick))
         if began:

@@ -17,7 +17,7 @@ import numpy as np
 from paddock.engine.actions import CommandAction
 from paddock.engine.clock_thread import ClockThread
 from paddock.engine.pipeline import NEVER_DUE
-from paddock.errors import PaddockError, renamed_names
+from paddock.errors import PaddockError
 from paddock.world.fleet import Ints
 from paddock.world.snapshot import Snapshot
 
@@ -277,6 +277,3 @@ class Claims:
         """Interrupt a wait for replies."""
         for claim in self.active:
             claim.wake()
-
-
-__getattr__ = renamed_names(__name__, ControlSource=Claim, ControlRequest=CommandRequest)

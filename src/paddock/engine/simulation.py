@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from paddock.engine import actions, services
@@ -15,7 +14,7 @@ from paddock.engine.overrides import BehaviourOverride, fleet_routes
 from paddock.engine.pipeline import Watcher
 from paddock.engine.radio.control import RadioControl
 from paddock.engine.radio.stage import NO_RADIO
-from paddock.errors import InvalidValueError, OldSpellings, PaddockError
+from paddock.errors import InvalidValueError, PaddockError
 from paddock.scenario import Scenario
 from paddock.scenario.vehicle import with_files
 from paddock.track.loading import scenery_with_track
@@ -29,16 +28,8 @@ if TYPE_CHECKING:  # planning is imported for a mission only
     from paddock.planning.mission.state import MissionView
 
 
-class Simulation(OldSpellings):
+class Simulation:
     """A simulation. One thread ticks it; any thread may send commands and use its clock."""
-
-    _RENAMED = MappingProxyType(
-        {
-            **OldSpellings._RENAMED,
-            **{name: f"engine.{name}" for name in ("post", "prepare", "world")},
-            "direct": "mission.apply",
-        }
-    )
 
     def __init__(self, scenario: Scenario, device: str = "cpu", prepared: bool = True) -> None:
         """Without `prepared` nothing is planned or compiled yet: `engine.prepare()` or the first tick does it."""
@@ -341,9 +332,9 @@ class MissionControl:
 
     def __getattr__(self, name: str) -> Any:
         """Return a field of the view."""
-        from paddock.planning.mission.state import VIEW_NAMES, MissionView
+        from paddock.planning.mission.state import MissionView
 
-        if name not in VIEW_NAMES:
+        if name not in MissionView._fields:
             raise AttributeError(f"a mission has no attribute {name!r}; fields: {', '.join(MissionView._fields)}")
         return getattr(self.view(), name)
 

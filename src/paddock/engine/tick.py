@@ -381,7 +381,6 @@ class GuardStage:
     on_nan: str
     failure: str = ""  # why the run has ended
     discarded: int = 0  # vehicles removed since the last reset
-    enabled: bool = True  # off for a recording of a version without this stage
     name = "guard"
 
     def due(self, tick: int) -> int:
@@ -395,7 +394,7 @@ class GuardStage:
             raise HaltedError
         # names and ids first: a removal moves the rows of others
         named = [(at, p.fleet.name, p.fleet.vehicle_name(a.row), p.fleet.ids[a.row], a) for at, p, a in alarms]
-        for (at, fleet), group in groupby(named if self.enabled else (), key=lambda one: one[:2]):
+        for (at, fleet), group in groupby(named, key=lambda one: one[:2]):
             self._handle(at, fleet, [one[2:] for one in group])
 
     def _handle(self, at: int, fleet: str, alarms: list[tuple[str, int, Alarm]]) -> None:

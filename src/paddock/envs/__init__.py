@@ -9,14 +9,14 @@ Importing this package registers the ids:
 
 from importlib.util import find_spec
 
-from paddock.errors import MissingFeatureError, renamed_names
+from paddock.errors import MissingFeatureError, lazy_names
 
 if find_spec("gymnasium") is None:
     raise MissingFeatureError("paddock.envs needs Gymnasium: pip install 'paddock[envs]'")
 
 __all__ = ["Batch", "PaddockEnv", "PaddockVectorEnv", "env_id", "find_task", "parallel_env", "task_names"]
 
-__getattr__ = renamed_names(
+__getattr__ = lazy_names(
     __name__,
     {
         "Batch": "batch",

@@ -4,7 +4,6 @@ Obstacles of the world become no-fly zones, and routes keep their height above i
 """
 
 import os
-import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
@@ -304,16 +303,12 @@ def plan(
     objective: Objective | None = None,
     options: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
-    tell: Progress | None = None,
 ) -> Plan:
     """Plan the mission of a scenario, given as a file, YAML text, a dict, a demo's name or a Scenario.
 
     Method, options and objective are the scenario's unless they are given. `progress` is called with the
     share done.
     """
-    if tell is not None:
-        warnings.warn("plan(tell=...) is deprecated: use plan(progress=...)", DeprecationWarning, stacklevel=2)
-        progress = tell
     scenario = load_scenario(scenario)
     setup = chosen(scenario, method, objective, options)
     found = solve(setup.problem, setup.method, setup.options, progress)

@@ -18,7 +18,7 @@ from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.state import LogEntry
 from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.layers import AIRBORNE, pause, poses_on
-from paddock.planning.solver.problem import Vehicle, renamed
+from paddock.planning.solver.problem import Vehicle
 from paddock.planning.solver.routes import STATUS_ON, STATUSES, Plan, Route
 from paddock.planning.solver.transits import between
 from paddock.world.columns import Floats
@@ -60,8 +60,6 @@ class TaskMetrics:
     covered: float | None = None  # share of a field that is covered, holes and zones apart; None: no field, or undone
     outside: float | None = None  # m by which turns leave its outline
 
-    agent = renamed("agent", "vehicle")
-
 
 @dataclass(frozen=True)
 class ClosestApproach:
@@ -97,8 +95,6 @@ class MissionMetrics:
     tasks: tuple[TaskMetrics, ...]
     series: Series
     separation: ClosestApproach | None = None  # None: not measured, or never two vehicles under way
-
-    agents = renamed("agents", "vehicles")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by their exported names; a number that is not finite is None."""

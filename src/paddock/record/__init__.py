@@ -9,7 +9,7 @@ record.Player("run.mcap")            # plays it like a live run
 
 from typing import TYPE_CHECKING
 
-from paddock.errors import renamed_names
+from paddock.errors import lazy_names
 
 if TYPE_CHECKING:
     from paddock.record.export import recorded_inputs
@@ -49,4 +49,4 @@ _HOMES = {
     **{"plot_track": "plots", "write_race_report": "race_report", "write_run": "rerun"},
     **{"Player": "player", "metrics": "run_metrics", "recorded_inputs": "export"},
 }
-__getattr__ = renamed_names(__name__, _HOMES, Run="RecordedRun")  # reading a recording imports no simulation
+__getattr__ = lazy_names(__name__, _HOMES)  # reading a recording imports no simulation

@@ -16,7 +16,7 @@ from paddock.errors import InvalidValueError, PaddockError, printable, unknown_n
 from paddock.record import channels
 from paddock.record.mcap_file import McapFile, McapMessage
 from paddock.record.writer import NANOSECONDS
-from paddock.scenario import MethodChoice, Scenario, load_scenario
+from paddock.scenario import Scenario, load_scenario
 from paddock.wire.messages import states
 from paddock.wire.messages.markers import MarkerCommand, decode_marker_command
 from paddock.world.columns import Floats
@@ -50,19 +50,6 @@ def open_run(path: str | os.PathLike[str]) -> "RecordedRun":
 MOST_BYTES = 512 << 20  # of the messages of a topic that is read as a whole
 
 
-def _planned_as_before(scenario: Scenario) -> Scenario:
-    """Return a scenario with the defaults of missions that applied before recordings named them."""
-    mission = scenario.mission
-    if mission is None:
-        return scenario
-    changes: dict[str, Any] = {}
-    if "method" not in mission.model_fields_set:
-        changes["method"] = MethodChoice(name="clustered_greedy")
-    if mission.separation is not None:
-        changes["separation"] = mission.separation.model_copy(update={"layers": "in_turn"})
-    return scenario.model_copy(update={"mission": mission.model_copy(update=changes)})
-
-
 class RecordedRun(AbstractContextManager["RecordedRun"]):
     """A recorded run. Times are in s from the start of the recording, and continue over resets and restores."""
 
@@ -85,8 +72,7 @@ class RecordedRun(AbstractContextManager["RecordedRun"]):
         """The scenario that was simulated."""
         text = self.file.attachments["scenario.yaml"].decode("utf-8", "replace")
         try:
-            scenario = load_scenario(text if "\n" in text else text + "\n")
-            return scenario if "planning" in self.metadata else _planned_as_before(scenario)
+            return load_scenario(text if "\n" in text else text + "\n")
         except PaddockError as error:
             raise PaddockError(f"{self.path} holds an invalid scenario: {str(error).splitlines()[0]}") from None
 
@@ -227,12 +213,17 @@ class RecordedRun(AbstractContextManager["RecordedRun"]):
             for m in self._messages(channels.MARKERS)
         ]
 
-    def actions_before_hashes(self, section: int) -> list[int]:
-        """Return the number of actions of a section applied before each of its hashes."""
-        actions, hashes = (self.file.index(topic) for topic in (channels.ACTIONS, channels.HASHES))
-        first, end = self._span(channels.HASHES, section)
+    @property
+    def state_format(self) -> str:
+        """The `world.archive.STATE_FORMAT` of its hashes and saved states."""
+        return self.metadata.get("state_format", "1")
+
+    def actions_before(self, topic: str, section: int) -> list[int]:
+        """Return the number of actions of a section applied before each of its messages of a topic."""
+        actions, others = self.file.index(channels.ACTIONS), self.file.index(topic)
+        first, end = self._span(topic, section)
         # messages are in the file in the order of the run
-        order = [index.chunks * (1 << 40) + index.offsets for index in (actions, hashes)]
+        order = [index.chunks * (1 << 40) + index.offsets for index in (actions, others)]
         before = np.searchsorted(order[0], order[1][first:end]) - self._span(channels.ACTIONS, section)[0]
         return before.tolist()  # type: ignore[no-any-return]
 

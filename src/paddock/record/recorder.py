@@ -9,7 +9,6 @@ import os
 import platform
 import sys
 import threading
-import warnings
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing, suppress
@@ -45,7 +44,7 @@ from paddock.record.writer import (
 from paddock.scenario import Scenario
 from paddock.wire.messages.states import RunStart, StateHash
 from paddock.wire.operations.radio_results import RadioTree
-from paddock.world.archive import digest
+from paddock.world.archive import STATE_FORMAT, digest
 from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot
 
@@ -95,15 +94,12 @@ class Recorder(AbstractContextManager["Recorder"]):
         rate: float = RATE,
         precision: str = "auto",
         on_failure: Callable[[str], None] | None = None,
-        tell: Callable[[str], None] | None = None,
     ) -> None:
         """`rate` in samples per simulated s; `precision`: double, single, or auto (double up to 1,000 vehicles)."""
         if isinstance(rate, bool) or not isinstance(rate, int | float) or not (isfinite(rate) and rate > 0):
             raise InvalidValueError(f"the rate of a recording must be a positive number of Hz, not {rate!r}")
         if precision not in PRECISIONS:
             raise unknown_name("precision", str(precision), PRECISIONS)
-        if tell is not None:
-            warnings.warn("Recorder(tell=...) is now Recorder(on_failure=...)", DeprecationWarning, stacklevel=2)
         self.sim, self.path = sim, os.fspath(path)
         self.dropped = 0
         self.failure = ""
@@ -111,7 +107,7 @@ class Recorder(AbstractContextManager["Recorder"]):
         self._readable = 0  # samples in the file after a failure
         self._world = sim.engine.world
         self.every = max(1, round(self._world.clock.rate / rate))  # ticks between two samples
-        self._say = on_failure or tell or partial(print, "paddock:", file=sys.stderr, flush=True)
+        self._say = on_failure or partial(print, "paddock:", file=sys.stderr, flush=True)
         self._queue = WriteQueue()
         self._hashes = HashSchedule(sim)
         started = time_ns()
@@ -232,11 +228,8 @@ class Recorder(AbstractContextManager["Recorder"]):
             "rate": f"{self._world.clock.rate!r}",
             "sample_ticks": str(self.every),
             "precision": precision,
-            "planning": "2",  # the defaults of missions; without it those of the first versions apply
-            "batteries": "1",  # of rovers, cars and aircraft; without it only quadrotors have one
-            "guard": "1",  # crashes and states that are not finite are among the events
+            "state_format": STATE_FORMAT,  # of the hashes and saved states
             "device": sim.engine.fleets.device,
-            "math": "paddock",  # how start poses, slots and paths are computed; earlier recordings: by NumPy
             **surroundings_of(sim),
             **versions(),
         }

@@ -1,36 +1,35 @@
 """Simulate a run again from its scenario and actions, which determine it.
 
-`verify` compares the state hashes with those of a recording; `write_run` records a run afterwards.
+`verify` compares the state hashes with those of a recording, or the columns if another version recorded it;
+`write_run` records a run afterwards.
 """
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field
 from itertools import islice
-from typing import Any
+from typing import Any, ClassVar
 
-from paddock.compute.arrays import NUMPY_MATH
+import numpy as np
+
 from paddock.compute.cuda import find_gpu
 from paddock.engine.actions import Posted
 from paddock.engine.simulation import Simulation
 from paddock.errors import NotFiniteError, PaddockError
 from paddock.plugins import installed_only
+from paddock.record import channels
 from paddock.record.reader import RecordedRun, RunSection, open_run
 from paddock.record.recorder import RATE, Recorder, RecordingReport, versions
-from paddock.world.archive import digest
-from paddock.world.columns import column_index
+from paddock.world.archive import STATE_FORMAT, digest
 
-OTHER_PLANS = (
-    "recorded by an earlier version, which planned missions in wind and around zones with other costs: the recording "
-    "can be replayed, but a new plan differs"
-)
 Progress = Callable[[float], None]  # called with the share that is done, 0 to 1
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The first different state of a section."""
+    """The first different state of a section: of its hashes, or of a column."""
 
     section: int
     tick: int
@@ -46,17 +45,17 @@ class Verification:
     path: str
     complete: bool  # False: the recording is truncated; its readable part is compared
     sections: int
-    hashes: int  # compared
+    hashes: int  # compared; 0 if they belong to another version
+    samples: int  # whose columns are compared, in place of hashes
     ticks: int  # simulated again
     actions: int
     differences: tuple[Difference, ...]  # the first of each section
     other_versions: dict[str, tuple[str, str]] = field(default_factory=dict)  # name -> (recorded, here)
     device: str = "cpu"  # that simulated it again: the recorded one, or the CPU where there is no GPU
-    reason: str = ""  # of the differences, if known
 
     @property
     def same(self) -> bool:
-        """Whether all hashes are equal."""
+        """Whether all hashes are equal, or all columns."""
         return not self.differences
 
     def to_dict(self) -> dict[str, Any]:
@@ -65,94 +64,107 @@ class Verification:
 
     def lines(self) -> list[str]:
         """Return the result as lines of text."""
-        what = f"{self.hashes} hashes over {self.ticks:,} ticks, {self.actions} actions, on {self.device}"
-        lines = [f"{self.path}: {'the same' if self.same else 'DIFFERENT'} ({what})"]
+        compared = f"{self.samples} samples" if "state_format" in self.other_versions else f"{self.hashes} hashes"
+        what = f"{compared} over {self.ticks:,} ticks, {self.actions} actions, on {self.device}"
+        result = "the same" if self.same else "DIFFERENT"
+        if "state_format" in self.other_versions:
+            columns = "the same bits" if self.same else "DIFFERENT"
+            result = f"hashes of another version ({formats(*self.other_versions['state_format'])}); columns: {columns}"
+        lines = [f"{self.path}: {result} ({what})"]
         for diff in self.differences:
             lines.append(
                 f"  section {diff.section}: first differs at tick {diff.tick:,} ({diff.time:.3f} s): "
                 f"recorded {diff.recorded}, now {diff.computed}"
             )
-        lines += [f"  {self.reason}"] if self.reason else []
-        lines += [f"  recorded with {name} {old}, this is {new}" for name, (old, new) in self.other_versions.items()]
+        versions = [f"  recorded with {name} {old}, this is {new}" for name, (old, new) in self.other_versions.items()]
+        lines += versions[1:] if "state_format" in self.other_versions else versions
         return lines if self.complete else [*lines, "  the recording is truncated: only its readable part is compared"]
+
+
+def formats(recorded: str, here: str) -> str:
+    """Return the formats of the states of two versions as text."""
+    return f"state format {recorded}, here {here}"
 
 
 def verify(
     path: str | os.PathLike[str], progress: Progress = lambda share: None, allow_imports: bool = False
 ) -> Verification:
-    """Simulate a recording again and compare every recorded hash.
+    """Simulate a recording again and compare every recorded hash; if a version with other states made it, the columns.
 
     `allow_imports`: modules that the recording names, such as your own model, are imported if they are not installed.
+    PaddockError if a recording of such a version begins with a saved state, or contains a restored one.
     """
     with ExitStack() as stack:
         stack.enter_context(installed_only(not allow_imports))
         run = stack.enter_context(open_run(path))
-        # earlier versions computed start poses, slots and paths with NumPy's functions
-        stack.callback(NUMPY_MATH.reset, NUMPY_MATH.set("math" not in run.metadata))
+        if run.state_format != STATE_FORMAT and any(section.begin.state for section in run.sections):
+            raise PaddockError(
+                f"{run.path} belongs to another version ({formats(run.state_format, STATE_FORMAT)}): it begins with "
+                "a saved state or contains one, so it can be played, but not simulated again"
+            )
         device = run.metadata.get("device", "cpu")
         used = device if device == "cpu" or find_gpu().available else "cpu"
         sim = stack.enter_context(Simulation(run.scenario, used))
-        sim.engine.stages.guard.enabled = "guard" in run.metadata  # earlier versions did not report crashes
-        checked = [_Checked(run, sim, section) for section in run.sections]
+        kind = HashComparison if run.state_format == STATE_FORMAT else ColumnComparison
+        checked = [kind(run, sim, section) for section in run.sections]
         total = max(sum(part.last - part.first for part in checked), 1)
         done = 0
         for part in checked:
             part.simulate(lambda ticks, done=done: progress((done + ticks) / total))  # type: ignore[misc]
             done += part.last - part.first
-        here = {**versions(), "device": used}
-        differences = tuple(part.difference for part in checked if part.difference is not None)
-        recorded = {"device": device, **{name: run.metadata.get(name, "unknown") for name in versions()}}
+        here = {"state_format": STATE_FORMAT, **versions(), "device": used}
+        recorded = {"state_format": run.state_format, "device": device}
+        recorded |= {name: run.metadata.get(name, "unknown") for name in versions()}
+        compared = sum(part.compared for part in checked)
         return Verification(
             path=run.path,
             complete=run.complete,
             sections=len(checked),
-            hashes=sum(part.compared for part in checked),
+            hashes=compared if kind is HashComparison else 0,
+            samples=compared if kind is ColumnComparison else 0,
             ticks=sum(part.reached - part.first for part in checked),
             actions=sum(part.applied for part in checked),
-            differences=differences,
+            differences=tuple(part.difference for part in checked if part.difference is not None),
             device=used,
-            reason=OTHER_PLANS if differences and run.scenario.mission and "math" not in run.metadata else "",
             other_versions={name: (recorded[name], now) for name, now in here.items() if recorded[name] != now},
         )
 
 
-class _Checked:
-    """One section, simulated up to its first difference."""
+class Comparison(ABC):
+    """One section, simulated up to its first difference from what was recorded at its `ticks`."""
+
+    topic: ClassVar[str]
 
     def __init__(self, run: RecordedRun, sim: Simulation, section: RunSection) -> None:
-        self.sim, self.section = sim, section
-        self.hashes = run.hashes(section.number)
-        self.applied_before = run.actions_before_hashes(section.number)
-        self.batteries = "batteries" in run.metadata
+        self.run, self.sim, self.section = run, sim, section
+        self.ticks = self._recorded_ticks()
+        self.applied_before = run.actions_before(self.topic, section.number)
         self.actions = run.iterate_actions(section.number)
-        self.first = self.hashes[0].tick if self.hashes else 0
-        self.last = self.hashes[-1].tick if self.hashes else 0
+        self.first = self.ticks[0] if self.ticks else 0
+        self.last = self.ticks[-1] if self.ticks else 0
         self.reached = self.first
         self.compared = self.applied = 0
         self.difference: Difference | None = None
 
-    def simulate(self, progress: Progress) -> None:
-        """Simulate the section and compare its hashes."""
-        self._begin()
-        for recorded, actions in zip(self.hashes, self.applied_before, strict=True):
-            self._advance(recorded.tick, actions)
-            progress(recorded.tick - self.first)
-            computed = digest(self._state())
-            self.compared += 1
-            if computed != recorded.hash:
-                at = recorded.tick / self.sim.engine.world.clock.rate
-                self.difference = Difference(self.section.number, recorded.tick, at, recorded.hash, computed)
-                return
+    @abstractmethod
+    def _recorded_ticks(self) -> list[int]:
+        """Return the ticks of what is compared."""
 
-    def _state(self) -> dict[str, Any]:
-        """Return the state; of earlier versions without the batteries of vehicles other than quadrotors."""
-        state = self.sim.engine.settled_state()
-        for name, fleet in state["world"]["fleets"].items():
-            columns = column_index(self.sim.engine.programs[name].model.state)
-            if not self.batteries and "current" in columns:
-                kept = [row for column, row in columns.items() if column not in ("charge", "voltage", "current")]
-                fleet["tables"]["state"] = fleet["tables"]["state"][kept]
-        return state
+    @abstractmethod
+    def _difference(self, k: int) -> tuple[str, str] | None:
+        """Return what was recorded at the k-th tick, and what is computed now, if they differ."""
+
+    def simulate(self, progress: Progress) -> None:
+        """Simulate the section and compare."""
+        self._begin()
+        for k, (tick, actions) in enumerate(zip(self.ticks, self.applied_before, strict=True)):
+            self._advance(tick, actions)
+            progress(tick - self.first)
+            self.compared += 1
+            if (different := self._difference(k)) is not None:
+                at = tick / self.sim.engine.world.clock.rate
+                self.difference = Difference(self.section.number, tick, at, *different)
+                return
 
     def _begin(self) -> None:
         begin = self.section.begin
@@ -166,12 +178,12 @@ class _Checked:
         self.sim.engine.mailbox.clear()  # what was queued is among the recorded actions
 
     def _advance(self, tick: int, actions: int) -> None:
-        """Advance to a tick, applying as many actions as before its recorded hash."""
+        """Advance to a tick, applying as many actions as before its recorded state."""
         at_the_end = []
         for posted in islice(self.actions, actions - self.applied):
             if posted.tick < tick:
                 self.sim.engine.mailbox.post(posted.action, posted.tick, posted.source)
-            else:  # applied between two steps, so that the hash of that tick includes it
+            else:  # applied between two steps, so that the state of that tick includes it
                 at_the_end.append(posted)
         self.applied = actions
         with suppress(NotFiniteError):  # the recorded run ended here, too
@@ -179,6 +191,45 @@ class _Checked:
         self.reached = tick
         for posted in at_the_end:
             self.sim.engine.applier.take_up(posted)
+
+
+class HashComparison(Comparison):
+    """Compares the hashes of the complete state."""
+
+    topic = channels.HASHES
+
+    def _recorded_ticks(self) -> list[int]:
+        self.hashes = self.run.hashes(self.section.number)
+        return [recorded.tick for recorded in self.hashes]
+
+    def _difference(self, k: int) -> tuple[str, str] | None:
+        computed = digest(self.sim.engine.settled_state())
+        return None if computed == self.hashes[k].hash else (self.hashes[k].hash, computed)
+
+
+class ColumnComparison(Comparison):
+    """Compares the public columns, bit for bit as they were recorded (float64, or rounded to float32)."""
+
+    topic = channels.STATE
+
+    def _recorded_ticks(self) -> list[int]:
+        return [self.run.sample(k).tick for k in self.section.samples]
+
+    def _difference(self, k: int) -> tuple[str, str] | None:
+        recorded, computed = self.run.sample(self.section.samples[k]), self.sim.snapshot()
+        names = [list(snapshot.fleets) for snapshot in (recorded, computed)]
+        if names[0] != names[1]:
+            return f"fleets {', '.join(names[0])}", ", ".join(names[1])
+        for then in recorded:
+            now = computed.fleet(then.name)
+            if then.ids.tolist() != now.ids.tolist():
+                return f"{len(then)} vehicles of {then.name!r}", f"{len(now)}"
+            for column in (*then.layout.columns, *then.layout.array_names):
+                was, value = (np.asarray(fleet[column]) for fleet in (then, now))
+                if was.tobytes() not in (value.tobytes(), value.astype("f4").astype(value.dtype).tobytes()):
+                    first = np.flatnonzero(was != value)[0]
+                    return f"{then.name}.{column} {was.flat[first]!r}", f"{value.flat[first]!r}"
+        return None
 
 
 def write_run(

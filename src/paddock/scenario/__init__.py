@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from paddock.errors import renamed_names
+from paddock.errors import lazy_names
 from paddock.scenario.base import BehaviourChoice, MethodChoice, SensorChoice
 from paddock.scenario.loading import (
     bundled_names,
@@ -56,14 +56,4 @@ __all__ = [
     "spawn_poses",
 ]
 
-__getattr__ = renamed_names(
-    __name__,
-    {"spawn_poses": "spawning"},  # needs numpy
-    Clock=ClockSection,
-    Mission=MissionSection,
-    Problem=ScenarioProblem,
-    Record=RecordSection,
-    Spawn=SpawnSection,
-    World=WorldSection,
-    demo_path=bundled_path,
-)
+__getattr__ = lazy_names(__name__, {"spawn_poses": "spawning"})  # needs numpy

@@ -7,7 +7,6 @@ import atexit
 import secrets
 import sys
 import threading
-import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -343,8 +342,6 @@ def serve_options(fields: dict[str, Any]) -> Serve:
 def share(
     sim: Simulation,
     on_log: Callable[[str], None] = to_stderr,
-    *,
-    tell: Callable[[str], None] | None = None,
     **serve: Any,
 ) -> Host:
     """Serve a simulation with the fields of a scenario's `serve` section; without any, as its scenario says.
@@ -352,9 +349,6 @@ def share(
     Returns when every endpoint is open. Close the host, or leave its `with` block, to end it. `host.addresses` has the
     address of each endpoint. `on_log` receives the log lines of the hub.
     """
-    if tell is not None:
-        warnings.warn("share(tell=...) is deprecated: use share(on_log=...)", DeprecationWarning, stacklevel=2)
-        on_log = tell
     options = serve_options(serve) if serve else sim.scenario.serve
     if options is None or not options.endpoints:
         raise PaddockError(f"name at least one endpoint, e.g. share(sim, web=True); valid: {', '.join(ENDPOINTS)}")

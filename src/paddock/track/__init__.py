@@ -8,7 +8,7 @@ along, offset = t.locate(x, y)
 
 from typing import TYPE_CHECKING
 
-from paddock.errors import renamed_names
+from paddock.errors import lazy_names
 from paddock.track.track import CONE_COLOURS, CONE_SIZES, Gate, Track
 
 if TYPE_CHECKING:
@@ -44,4 +44,4 @@ _HOMES = {
     "names": "loading",
     "parse": "loading",
 }
-__getattr__ = renamed_names(__name__, _HOMES)  # imported on first use: the geometry of cones needs SciPy
+__getattr__ = lazy_names(__name__, _HOMES)  # imported on first use: the geometry of cones needs SciPy

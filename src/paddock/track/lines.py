@@ -113,10 +113,10 @@ def speed_profile(
     laps = 2 if closed else 1
     for k in range(laps * count - 1):  # runs once per line, when it is built
         i, j = k % count, (k + 1) % count
-        speed[j] = min(speed[j], arrays.root_of_sum(speed[i], 2.0 * accelerate * gap[i]))
+        speed[j] = min(speed[j], sqrt(speed[i] * speed[i] + 2.0 * accelerate * gap[i]))
     for k in range(laps * count - 1, 0, -1):
         i, j = (k - 1) % count, k % count
-        speed[i] = min(speed[i], arrays.root_of_sum(speed[j], 2.0 * brake * gap[i]))
+        speed[i] = min(speed[i], sqrt(speed[j] * speed[j] + 2.0 * brake * gap[i]))
     return speed
 
 

@@ -28,6 +28,9 @@ Put = Callable[[Any], object]  # receives the next bytes-like piece of the body
 
 MAGIC = b"PADDOCK\0"
 VERSION = 1
+STATE_FORMAT = "2"
+"""Version of what a saved or hashed state contains: hashes of another one differ for equal runs. Recordings name it;
+those without it are of format 1."""
 MAX_DEPTH = 64  # levels of nesting; a tree that contains itself exceeds it
 
 BLOCK = 1 << 16  # bytes of a non-contiguous array copied at a time, so that the copy stays in the cache

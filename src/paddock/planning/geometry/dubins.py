@@ -19,7 +19,6 @@ import numpy as np
 from numpy import empty
 from numpy.typing import ArrayLike
 
-from paddock.compute.arrays import course
 from paddock.compute.math import PI, atan2, clamp, floor, hypot, maximum, select, sincos, sqrt, wrap_angle
 from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.planning.geometry.path import (
@@ -301,7 +300,7 @@ def _path(
         distance = hypot(gx - x, gy - y)
         if distance == 0.0:
             return Path((), (x, y, 0.0, heading if isnan(gheading) else gheading))
-        return Path([line(x, y, course(gx - x, gy - y), distance)])
+        return Path([line(x, y, atan2(gy - y, gx - x), distance)])
     first, curvature = Segment(*begin, t, turns_left(word, 0) / radius), turns_left(word, 2) / radius
     here = ends_at(first)
     if p < SHORT * radius or isnan(gheading) or word > 3:  # the parts in sequence
@@ -310,7 +309,7 @@ def _path(
     # the outer parts from the start and from the goal, so that both are exact, and the straight between
     x, y, z, heading = ends_at(Segment(gx, gy, 0.0, gheading, q, curvature, gear=-1.0))
     dx, dy = x - here[0], y - here[1]
-    straight = line(here[0], here[1], course(dx, dy), hypot(dx, dy))
+    straight = line(here[0], here[1], atan2(dy, dx), hypot(dx, dy))
     return Path((first, straight, Segment(x, y, z, heading, q, curvature)), begin)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math as libm
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from math import isfinite, nan
@@ -50,14 +49,9 @@ def arc(x: float, y: float, heading: float, radius: float, turn: float, z: float
 def point_along(s: Segment, along: float) -> Pose:
     """Return the pose after `along` metres of its curve."""
     half = 0.5 * s.gear * s.curvature * along
-    if arrays.NUMPY_MATH.get():  # as in recordings of versions with libm: another order of operations
-        way, bent = s.gear * along, abs(half) >= 1e-4
-        chord = way * libm.sin(half) / half if bent else way * (1.0 - half * half / 6.0)
-        north, east = libm.sin(s.heading + half), libm.cos(s.heading + half)
-    else:
-        ratio = 1.0 - half * half / 6.0 if abs(half) < 1e-4 else sin(half) / half
-        chord = s.gear * along * ratio
-        north, east = sincos(s.heading + half)
+    ratio = 1.0 - half * half / 6.0 if abs(half) < 1e-4 else sin(half) / half
+    chord = s.gear * along * ratio
+    north, east = sincos(s.heading + half)
     x, y = s.x + chord * east + s.drift_x * along, s.y + chord * north + s.drift_y * along
     return x, y, s.z + s.slope * along, s.heading + 2.0 * half
 
@@ -140,7 +134,7 @@ class Path:
         rows = self.table[k]
         along = (places - np.concatenate([[0.0], self.ends])[k]) * rows[:, 10] / np.sqrt(1.0 + rows[:, 6] ** 2)
         along = np.minimum(along, rows[:, 4])
-        if len(k) == 1 and not arrays.NUMPY_MATH.get():
+        if len(k) == 1:
             return np.array([point_along(self.segments[k[0]], along[0])])
         return along_rows(rows, along)
 

@@ -16,7 +16,7 @@ from paddock.planning.geometry.zones import Zone
 from paddock.planning.mission.station import StationContact
 from paddock.planning.mission.vehicles import Drawn, MissionFleet, MissionVehicle
 from paddock.planning.solver.costs import Costs, Covered
-from paddock.planning.solver.problem import Happening, MissionSetup, Problem, Task, renamed_value
+from paddock.planning.solver.problem import Happening, MissionSetup, Problem, Task
 from paddock.planning.solver.routes import STATUS_ON, Leg, Route, Status
 from paddock.world.columns import Floats
 
@@ -33,11 +33,6 @@ class LogEntry(NamedTuple):
     task: str | None = None  # the task it concerns
     detail: str = ""  # a state, a reason or an amount
     travelled: float | None = None  # m that the vehicle had flown by then
-
-    @property
-    def agent(self) -> str | None:
-        """Deprecated name of `vehicle`."""
-        return renamed_value(self, "agent", "vehicle")  # type: ignore[no-any-return]
 
 
 TaskStatus = Literal["unassigned", "assigned", "completed", "undone"]
@@ -340,14 +335,6 @@ class MissionView(NamedTuple):
     finished: bool
     metrics: dict[str, Any]
     log: tuple[LogEntry, ...]
-
-    @property
-    def members(self) -> tuple[VehicleView, ...]:
-        """Deprecated name of `vehicles`."""
-        return renamed_value(self, "members", "vehicles")  # type: ignore[no-any-return]
-
-
-VIEW_NAMES = (*MissionView._fields, "members")  # attributes of a view, deprecated ones included
 
 
 def tree_of(view: MissionView) -> dict[str, Any]:

@@ -7,7 +7,6 @@
    it is. Tasks that are left go where their paths fit, or to idle vehicles, or are undone with a reason.
 """
 
-import warnings
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -48,13 +47,8 @@ def solve(
     options: Mapping[str, Any] = NOTHING,
     progress: Progress | None = None,
     covered: Covered | None = None,
-    *,
-    tell: Progress | None = None,
 ) -> Plan:
     """Return the plan of a method; `progress` is called with the share done, `covered` caches paths for later calls."""
-    if tell is not None:
-        warnings.warn("solve(tell=...) is deprecated: use solve(progress=...)", DeprecationWarning, stacklevel=2)
-        progress = tell
     found = find_method(method)
     chosen = found.read(options)
     costs = Costs(problem, covered)

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf, isfinite
 from typing import Any, Literal, NamedTuple
-from warnings import warn
 
 from paddock.errors import InvalidValueError
 from paddock.planning.geometry.path import Pose
@@ -16,17 +15,6 @@ from paddock.planning.geometry.zones import Zone
 Moves = Literal["aircraft", "hover", "ground"]
 """Aircraft cannot stop; vehicles that hover or drive wait in place."""
 Objective = Literal["total", "makespan"]
-
-
-def renamed(old: str, new: str) -> Any:
-    """Return a property that reads an attribute by its old name and warns."""
-    return property(lambda self: renamed_value(self, old, new), doc=f"Deprecated name of `{new}`.")
-
-
-def renamed_value(owner: Any, old: str, new: str) -> Any:
-    """Return an attribute requested by its old name, with a warning."""
-    warn(f"{type(owner).__name__}.{old} is deprecated; use .{new}", DeprecationWarning, stacklevel=3)
-    return getattr(owner, new)
 
 
 @dataclass(frozen=True)
@@ -94,8 +82,6 @@ class Problem:
     seed: int = 0
     clearance: float = 0.0  # m of clearance from zones, where there is room
     separation: Separation | None = None  # kept by routes; None: routes may meet
-
-    agents = renamed("agents", "vehicles")
 
     def __post_init__(self) -> None:
         """Raise for impossible vehicles and duplicate names."""

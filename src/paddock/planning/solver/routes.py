@@ -13,7 +13,7 @@ from paddock.compute.math import hypot
 from paddock.errors import unknown_name
 from paddock.planning.geometry.path import Path, Pose, joined
 from paddock.planning.geometry.shapes import InfeasibleError
-from paddock.planning.solver.problem import Problem, Task, renamed
+from paddock.planning.solver.problem import Problem, Task
 from paddock.planning.solver.transits import Goal, course_at_end
 from paddock.world.columns import Floats
 
@@ -53,8 +53,6 @@ class Route:
     vehicle: str
     legs: tuple[Leg, ...]
     speed: float  # m/s
-
-    agent = renamed("agent", "vehicle")
 
     @property
     def tasks(self) -> tuple[str, ...]:
