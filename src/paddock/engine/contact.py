@@ -92,7 +92,8 @@ class ContactStage:
         version = self.world.version
         if self._epoch != self.world.epoch:
             self._epoch, self._disarmed, self.contacts = self.world.epoch, None, self.contacts[:0]
-            self._cones = ConesOfWorld(self.scenario, self.world)  # of the scenery that the sensors look at
+            if self._cones.obstacles is not (self.world.scenery and self.world.scenery.obstacles):
+                self._cones = ConesOfWorld(self.scenario, self.world)  # of the scenery that the sensors look at
         if self._roster is None or self._version != version:
             given = self.settings, self._obstacles, self._names, self.world.clock.dt
             self._roster = Roster(self.programs, *given)
@@ -298,7 +299,7 @@ class ContactStage:
         if program.contact is not None:
             program.fleet.tables[CONTACT][LAST["disarmed"], rows], self._disarmed = 0.0, None
 
-    # overlap ------------------------------------------------------------------------------------------------------------
+    # overlap ----------------------------------------------------------------------------------------------------------
 
     def check_start(self) -> None:
         """Report vehicles that overlap before the first tick; InvalidValueError if the scenario refuses them."""

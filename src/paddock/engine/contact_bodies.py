@@ -141,11 +141,11 @@ class ConesOfWorld:
     """
 
     def __init__(self, scenario: Scenario, world: World) -> None:
-        self._obstacles = None if world.scenery is None else world.scenery.obstacles
+        self.obstacles = None if world.scenery is None else world.scenery.obstacles
         self._fleets: list[tuple[str, Ints]] = []  # name, and the row in `rounds` of each member
-        if self._obstacles is None or scenario.contact is None:
+        if self.obstacles is None or scenario.contact is None:
             return
-        self._given = self._obstacles.rounds.copy()
+        self._given = self.obstacles.rounds.copy()
         row_of = {int(k): row for row, k in enumerate(self._given[:, -1])}
         for one in declared_fleets(scenario):
             if one.obstacles:
@@ -168,7 +168,7 @@ class ConesOfWorld:
 
     def look(self, programs: dict[str, FleetProgram], tick: int) -> None:
         """Hide the cones that have been knocked over, pushed away or removed."""
-        if not self._fleets or self._obstacles is None or self._stand_still(programs, tick):
+        if not self._fleets or self.obstacles is None or self._stand_still(programs, tick):
             return
         hidden = np.zeros(len(self._given), np.bool_)
         for name, rows in self._fleets:
@@ -182,7 +182,7 @@ class ConesOfWorld:
                 hidden[at] = ~upright | (moved > (STANDS * self._given[at, 4]) ** 2)
         if not np.array_equal(hidden, self._hidden):
             self._hidden = hidden
-            self._obstacles.hide(np.flatnonzero(hidden), self._given)
+            self.obstacles.hide(np.flatnonzero(hidden), self._given)
 
 
 class ConeBodies:

@@ -58,6 +58,12 @@ class EventLog:
         for listener in tuple(self.listeners):
             listener(event)
 
+    def notify(self) -> None:
+        """Notify the listeners of all events, of a run that has just begun."""
+        for event in tuple(self._run.state.events.kept):
+            for listener in tuple(self.listeners):
+                listener(event)
+
     def report_some(self, tick: int, kind: str, found: Iterable[tuple[str, str]], count: int, what: str) -> None:
         """Add `count` events (subject, detail): up to `EVENTS_SHOWN`, and one that counts the rest, of `what`."""
         for subject, detail in islice(found, EVENTS_SHOWN):

@@ -6,10 +6,8 @@ removed keeps its number. The stage runs after contact, at every tick while a ca
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from paddock.engine.contact import ContactStage
 from paddock.engine.contact_bodies import ConeBodies
@@ -392,7 +390,9 @@ class RulesStage:
         self.race.log[:, new.start] = kind, car, time, lap, number, value
         hit = kind == race_log.CONE_HIT
         cone = self._cone_name(number) if hit else ""
-        entry = RaceEntry(race_log.KINDS[kind], self.race.names[car], time, lap, 0 if hit else number, float(value), cone)
+        entry = RaceEntry(
+            race_log.KINDS[kind], self.race.names[car], time, lap, 0 if hit else number, float(value), cone
+        )
         self.events.report(tick, entry.kind, entry.car, entry_text(entry))
 
     def columns(self) -> dict[str, Floats]:

@@ -6,7 +6,7 @@ For clients and viewers of recordings, its arrays are described as plain trees.
 from collections.abc import Mapping
 from functools import cached_property
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,8 @@ class FleetArraySensor(FleetSensor):
     arrivals: Ints = array("i8", "slot", VEHICLE, unit="tick", fill=NEVER, low=NEVER)
     delivered: Ints = array("i8", VEHICLE, saved=False)  # number of the newest sample that has arrived, from 1
 
-    sensor: ArraySensor
+    if TYPE_CHECKING:
+        sensor: ArraySensor
 
     def __init__(
         self,
@@ -79,7 +80,8 @@ class FleetArraySensor(FleetSensor):
         if problem := sensor.problem(self.chosen):
             raise InvalidValueError(f"{place}sensor {sensor.name!r}: {problem}")
         for name, reading in self.arrays.items():
-            kind, axes = np.dtype(reading.dtype).str[1:], ("slot", VEHICLE, *reading.shape)
+            kind: str = np.dtype(reading.dtype).str[1:]
+            axes: tuple[str | int, ...] = ("slot", VEHICLE, *reading.shape)
             add_table(self, name, ArrayLeaf(dtype=kind, axes=axes, fill=np.nan, nan=True, infinite=True), "blocks")
 
     def _compile(self, scenery: tuple[Floats, ...]) -> None:
@@ -214,15 +216,15 @@ def array_trees(
 ) -> list[ArrayTree]:
     """Return the arrays of a fleet with the sensors that they belong to, and those sensors' options."""
     trees: list[ArrayTree] = []
-    for array in layout.arrays:
-        name, _, reading = array.name.partition(".")
+    for column in layout.arrays:
+        name, _, reading = column.name.partition(".")
         sensor, chosen = sensors.get(name), dict(options.get(name, {}))
         known = sensor.arrays(sensor.options(**chosen)) if isinstance(sensor, ArraySensor) and chosen else ()
         about = next((one for one in known if one.name == reading), None)
         trees.append(
             {
-                "name": array.name,
-                "shape": list(array.shape),
+                "name": column.name,
+                "shape": list(column.shape),
                 "sensor": "" if sensor is None else sensor.name,
                 "unit": "" if about is None else about.unit,
                 "meaning": "" if about is None else about.meaning,

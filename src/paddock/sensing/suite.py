@@ -82,7 +82,7 @@ class FleetSensor:
     @property
     def capacity(self) -> int:
         """Number of vehicles that fit in the arrays."""
-        return self.memory.shape[1]
+        return int(self.memory.shape[1])
 
     @property
     def nbytes(self) -> int:

@@ -15,8 +15,21 @@ from paddock.compute.philox import signed
 from paddock.compute.philox import uniforms as scalar_uniforms
 from paddock.compute.twin import vectorised
 from paddock.errors import PaddockError
-from paddock.world.columns import Floats, column_index
-from paddock.world.parts import DEFAULTS, VEHICLE, ArrayLeaf, add_table, bind, children, count, part, tables, text, value
+from paddock.world.columns import Floats
+from paddock.world.parts import (
+    DEFAULTS,
+    VEHICLE,
+    ArrayLeaf,
+    add_table,
+    bind,
+    child,
+    children,
+    count,
+    part,
+    tables,
+    text,
+    value,
+)
 from paddock.world.state import append, keep, reserve
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -65,7 +78,8 @@ class Fleet:
     next_member: int = value(0, low=0, high=MOST_VEHICLES)
     entry: str = text()  # of the scenario or of a spawn, as JSON: a saved fleet is built from it
     tables: dict[str, NDArray[Any]] = tables(VEHICLE)
-    sensors: dict[str, Any] = children()  # the states of its sensors
+    sensors: dict[str, Any] = children()
+    fmu: Any = child(hashed=False, settled=False)  # the states of its FMUs
 
     def __init__(self, name: str, state: type, command: type, capacity: int = 1, single: bool = False) -> None:
         self.name = name

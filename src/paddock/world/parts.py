@@ -414,10 +414,11 @@ def array(
     """Declare an array with an axis (a name or a size) per dimension. Floats are finite and at most 1e18 by default.
 
     fill: the value of new rows, one per index of the first axis, or DEFAULTS of the column class of the first axis.
-    nan: NaN is valid; infinite: so are infinities. below: values are less than the size of that axis. refers: they are rows of that axis, and
-    renumbered when these move, or negative (at least `low`, by default -1). key: saved states and hashes have rows in
-    ascending order of this array. ring: (head, count), fields of this part; entries are saved in order from the head.
-    columns: a class whose columns limit the values along the first axis, as does a column class for that axis.
+    nan: NaN is valid; infinite: so are infinities. below: values are less than the size of that axis. refers: they are
+    rows of that axis, and renumbered when these move, or negative (at least `low`, by default -1). key: saved states
+    and hashes have rows in ascending order of this array. ring: (head, count), fields of this part; entries are saved
+    in order from the head. columns: a class whose columns limit the values along the first axis, as does a column
+    class for that axis.
     """
     return _declared(ArrayLeaf(**locals()))
 
@@ -497,10 +498,13 @@ def _declared(leaf: Leaf) -> Any:
     return dataclass_field(default=None, metadata={"leaf": leaf})
 
 
-@dataclass_transform(field_specifiers=(array, value, flag, text, blob, rows, mapping, plain, tables, child, children))
+@dataclass_transform(
+    kw_only_default=True,
+    field_specifiers=(array, value, flag, text, blob, rows, mapping, plain, tables, child, children),
+)
 def part(cls: type[P]) -> type[P]:
     """Make a class of declared fields a part of the state."""
-    made = dataclass(eq=False, repr=False)(cls)
+    made = dataclass(eq=False, repr=False, kw_only=True)(cls)
     found = {entry.name: entry.metadata["leaf"] for entry in fields(cast(Any, made)) if "leaf" in entry.metadata}
     counted = [name for name, leaf in found.items() if isinstance(leaf, ScalarLeaf) and leaf.counts]
     cast(Any, made).leaves = {name: found[name] for name in (*counted, *found)}  # numbers of rows first
@@ -526,7 +530,9 @@ def bind(made: Part, **sizes: Any) -> None:
 def add_table(owner: Part, name: str, leaf: ArrayLeaf, field: str = "tables") -> Array:
     """Add a table to a field that is declared as `tables`."""
     axis, specs, present = str(owner.leaves[field].axes[0]), owner.specs.setdefault(field, {}), getattr(owner, field)
-    room = next((present[other].shape[spec.axes.index(axis)] for other, spec in specs.items()), owner.sizes.get(axis, 1))
+    room = next(
+        (present[other].shape[spec.axes.index(axis)] for other, spec in specs.items()), owner.sizes.get(axis, 1)
+    )
     specs[name], present[name] = leaf, leaf.new({**owner.sizes, axis: room})
     return cast(Array, present[name])
 

@@ -273,7 +273,9 @@ def append(owner: Part, axis: str, more: int) -> slice:
             found.extend([None] * more)
         elif found.size:
             k = slot.leaf.axes.index(axis)
-            found[(*[slice(None)] * k, slice(first, first + more))] = cast(ArrayLeaf, slot.leaf).filling(slot.part.sizes)
+            found[(*[slice(None)] * k, slice(first, first + more))] = cast(ArrayLeaf, slot.leaf).filling(
+                slot.part.sizes
+            )
     _count(owner, axis, first + more)
     return slice(first, first + more)
 

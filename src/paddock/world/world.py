@@ -1,8 +1,8 @@
 """The world: clock, environment, fleets and vehicle ids.
 
-`world.state` is the state of the run, the only reference to it: stages read `world.state.events` when they run, and keep
-no arrays. `replace` swaps it and counts an epoch. What can be computed from the state (grids, rosters, indices) belongs
-to a `version`, and is computed again when that changes.
+`world.state` is the only reference to the state of the run: stages read `world.state.events` when they run, and keep no
+arrays. `replace` swaps it and counts an epoch. What can be computed from the state (grids, rosters, indices) belongs to
+a `version`, and is computed again when that changes.
 """
 
 from collections.abc import Sequence
@@ -157,6 +157,11 @@ class World:
         state.clock = self.clock
         self.state = state
         self.epoch += 1
+
+    def adopt(self, other: "World") -> None:
+        """Take the state of another world, which must not be used any longer, and the scenery of its sensors."""
+        self.replace(other.state)
+        self.scenery, self.track = other.scenery, other.track
 
     @property
     def version(self) -> tuple[int, int]:

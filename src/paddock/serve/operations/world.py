@@ -16,7 +16,7 @@ from paddock.serve.trust import foreign_names
 from paddock.serve.trust import known_names as names_in_use
 from paddock.track.loading import track_of, track_tree
 from paddock.wire.operations.results import InspectedTree, MetadataTree, ScenarioText, SeriesTree
-from paddock.world.archive import copied, digest, pack
+from paddock.world.archive import copied, pack
 from paddock.world.columns import column_index
 
 if TYPE_CHECKING:
@@ -129,9 +129,8 @@ def parameter(run: LiveSource, client: str, target: str, name: str) -> Any:
     return programs[target].parameter_column(name)
 
 
-def state_hash(run: LiveSource, client: str) -> Later:
-    """Copy the state between two ticks; another thread computes the digest."""
-    return Later(partial(digest, copied(run.sim.engine.hashed_state())))
+def state_hash(run: LiveSource, client: str) -> str:
+    return run.sim.engine.state_hash()
 
 
 def save(run: LiveSource, client: str) -> Later:
