@@ -219,8 +219,8 @@ def test_crafted_states_of_other_models(load: Load, offset: int) -> None:
     assert refused > 2 * accepted > 0
 
 
-FLEET = ("world", "fleets", "crew")
-SENSOR = ("sensors", "crew", "gnss")
+FLEET = ("fleets", "crew")
+SENSOR = (*FLEET, "sensors", "gnss")
 
 
 def after(values: np.ndarray) -> np.ndarray:

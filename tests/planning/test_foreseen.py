@@ -9,7 +9,7 @@ import pytest
 
 from paddock.planning.from_scenario import setup_of
 from paddock.planning.geometry.shapes import PointShape
-from paddock.planning.metrics import MissionMetrics, foreseen, measure, pause, planned_trace, separation
+from paddock.planning.metrics import MissionMetrics, foreseen, measure, planned_trace, separation, time_step
 from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.mission import Mission
 from paddock.planning.random_missions import generate
@@ -72,6 +72,6 @@ def test_waiting_is_counted_separately() -> None:
 
 
 def test_time_step_of_the_separation() -> None:
-    assert (pause(600.0, 4), pause(600.0, 1), pause(0.0, 4)) == (0.5, None, None)
-    assert pause(1000.0, 2000) == 1.0
-    assert pause(1000.0, 10_000) is None
+    assert (time_step(600.0, 4), time_step(600.0, 1), time_step(0.0, 4)) == (0.5, None, None)
+    assert time_step(1000.0, 2000) == 1.0
+    assert time_step(1000.0, 10_000) is None

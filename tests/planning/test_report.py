@@ -338,7 +338,7 @@ def test_user_text_is_escaped() -> None:
         assert said in words
     assert "<b>&" not in page
     assert "far" not in reader.tags
-    assert "<td>it is &lt;far&gt; &amp; &quot;wide&quot; &#x27;of&#x27; us</td>" in page
+    assert "<td>it is &lt;far&gt; &amp; &#34;wide&#34; &#39;of&#39; us</td>" in page
 
 
 def test_the_report_is_self_contained() -> None:

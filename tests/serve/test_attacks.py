@@ -106,7 +106,7 @@ def test_a_saved_state_cannot_import_modules(host: Host) -> None:
         attack(tree)
         with pytest.raises(PaddockError, match="unknown"):
             ask(host, "restore", state=pack(tree))
-    for nonsense in ({"entries": 3}, {"entries": {"dog": "{"}}, {}):
+    for nonsense in ({"fleets": 3}, {"fleets": {"dog": {"entry": "{"}}}, {}):
         with pytest.raises(PaddockError, match="what save"):
             ask(host, "restore", state=pack(nonsense))
     assert "this" not in sys.modules and "antigravity" not in sys.modules
@@ -117,7 +117,8 @@ def test_a_saved_state_cannot_import_modules(host: Host) -> None:
 
 
 def entry_of(tree: dict[str, Any], fleet: str, **fields: Any) -> None:
-    tree["entries"][fleet] = json.dumps({**json.loads(tree["entries"][fleet]), **fields})
+    saved = tree["fleets"][fleet]
+    saved["entry"] = json.dumps({**json.loads(saved["entry"]), **fields})
 
 
 def posted(tree: dict[str, Any], action: dict[str, Any]) -> None:

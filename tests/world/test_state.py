@@ -71,12 +71,18 @@ class FleetPart:
     sensors: dict[str, SensorPart] = children()
 
 
+class Packet(NamedTuple):
+    number: Annotated[int, Column("", "number", low=0, high=99)] = 0
+    origin: Annotated[int, Column("", "radio", refers=RADIO)] = -1
+
+
 @part
 class PacketPart:
     n: int = count(RADIO)
     head: Any = array("i8", RADIO, saved=False)
-    queued: Any = array("i8", RADIO, low=0, below="place")
-    goal: Any = array("i4", "place", RADIO, fill=-1, refers=RADIO, ring=("head", "queued"))
+    queued: Any = array("i8", RADIO, low=0, high=4)
+    goal: Any = array("i4", RADIO, "place", fill=-1, refers=RADIO, ring=("head", "queued"))
+    packet: Any = array("i8", RADIO, "place", "packet", ring=("head", "queued"), columns=Packet, along=2)
     first: Any = array("i8", "pair", 2)
     second: Any = array("f8", "pair")
 
@@ -101,7 +107,7 @@ class RootPart:
 
 
 def new_root(n: int = 0, place: int = 4) -> RootPart:
-    root = fresh(RootPart, place=place)
+    root = fresh(RootPart, place=place, packet=2)
     fleet = fresh(FleetPart, state=State, vehicle=0)
     add_table(fleet, "signals", ArrayLeaf(dtype="f8", axes=(2, VEHICLE), fill=np.array([3.0, 4.0])), "extra")
     fleet.sensors["imu"] = fresh(SensorPart, memory=State, slot=4, delay=3)
@@ -123,7 +129,8 @@ def filled_root(n: int = 3) -> RootPart:
     root.names, root.frames, root.waiting = {"red": 4}, [1, 2], [5]
     root.packets.first, root.packets.second = np.array([[1, 2], [3, 4]]), np.array([0.5, 1.5])
     root.packets.head[:n], root.packets.queued[:n] = 3, 2
-    root.packets.goal[3, :n], root.packets.goal[0, :n], root.packets.goal[1, :n] = 0, n - 1, 77
+    root.packets.goal[:n, 3], root.packets.goal[:n, 0], root.packets.goal[:n, 1] = 0, n - 1, 77
+    root.packets.packet[:n, 3], root.packets.packet[:n, 0, 0], root.packets.packet[:n, 0, 1] = (5, 0), 6, n - 1
     root.fleets["scouts"].bytes_of[0] = b"fmu"
     return root
 
@@ -140,14 +147,15 @@ def test_a_loaded_state_saves_and_hashes_the_same() -> None:
     assert pack(save(again)) == pack(save(root))
     assert digest(again) == digest(root)
     assert again.laps == root.laps and again.log == root.log and again.fleets["scouts"].bytes_of[0] == b"fmu"
-    assert again.packets.goal[:2, 0].tolist() == [0, 2] and again.packets.head.tolist() == [0, 0, 0]
+    assert again.packets.goal[0, :2].tolist() == [0, 2] and again.packets.head.tolist() == [0, 0, 0]
 
 
 def test_spare_room_does_not_change_the_hash() -> None:
     root, other = filled_root(2), filled_root(3)
     keep(other.fleets["scouts"], VEHICLE, np.array([0, 1]))
     keep(other.packets, RADIO, np.array([0, 1]))
-    other.packets.goal[0, :2] = 1
+    other.packets.goal[:2, 0] = 1
+    other.packets.packet[:2, 0, 1] = 1
     assert other.fleets["scouts"].state.shape[1] == 3
     assert digest(root) == digest(other)
 
@@ -291,7 +299,10 @@ REFUSED = [
     (("fleets", "scouts", "sensors", "imu"), 1, "fleets.scouts.sensors.imu is not a mapping"),
     (("fleets", "other"), {}, "fleets: unknown field 'other'"),
     (("packets", "second"), np.zeros(3), "packets.second has the shape (3,), not (2,)"),
-    (("packets", "queued"), np.array([0, 4, 0]), "packets.queued[1]: 4 is out of its limits"),
+    (("packets", "queued"), np.array([0, 5, 0]), "packets.queued[1]: 5 is out of its limits"),
+    (("packets", "goal"), np.zeros(5, "i4"), "packets.goal has the shape (5,), not (6,)"),
+    (("packets", "packet"), np.full((6, 2), 3), "packets.packet[0, 1] (origin): 3 is out of its limits"),
+    (("packets", "packet"), np.full((6, 2), -1), "packets.packet[0, 0] (number): -1 is out of its limits"),
 ]  # fmt: skip
 
 

@@ -104,7 +104,7 @@ class RadioConsensus:
     def _arrived(self, beliefs: Beliefs) -> list[tuple[int, np.ndarray]]:
         """Return the round of sending and (receiver, sender) of what has arrived since, oldest first."""
         count, air, room = len(self.radios), self.messages.air, self.messages.section.mailbox
-        found: dict[int, np.ndarray] = {}
+        by_round: dict[int, np.ndarray] = {}
         for i, radio in enumerate(self.radios.tolist()):
             total = int(air.whole[MAILS, radio])
             places = np.arange(max(int(self._read[i]), total - room), total) % room
@@ -112,10 +112,10 @@ class RadioConsensus:
             for number in air.mail[radio, places, MAIL_NUMBER].tolist():
                 sent, sender = self._sent.get(number, (-1, -1))
                 if sent in self._copies:
-                    hears = found.setdefault(sent, np.zeros((count, count), bool))
+                    hears = by_round.setdefault(sent, np.zeros((count, count), bool))
                     hears[i, sender] = beliefs.stamps[i, sender] < sent
                     self.received += 1
-        return sorted(found.items())
+        return sorted(by_round.items())
 
     def run(self, most: int = 1000) -> Agreement:
         """Run rounds until each part agrees, nothing changes for long, or there were `most`; return how it ended."""
@@ -141,9 +141,9 @@ class RadioConsensus:
     def _labels(self) -> Ints:
         """Return the group of each vehicle. Broadcasts make one hop: stations and other radios do not join groups."""
         routes = self.messages.routes
-        place = np.full(len(routes.start) - 1, -1)
-        place[self.radios] = np.arange(len(self.radios))
-        rows, peers = place[np.repeat(np.arange(len(place)), np.diff(routes.start))], place[routes.peer]
+        vehicle_of = np.full(len(routes.start) - 1, -1)
+        vehicle_of[self.radios] = np.arange(len(self.radios))
+        rows, peers = vehicle_of[np.repeat(np.arange(len(vehicle_of)), np.diff(routes.start))], vehicle_of[routes.peer]
         kept = np.flatnonzero((rows >= 0) & (peers >= 0))
         kept = kept[np.argsort(rows[kept], kind="stable")]
         counts = np.bincount(rows[kept], minlength=len(self.radios))
@@ -227,10 +227,10 @@ def _continued(consensus: Consensus, present: Sequence[Sequence[int]]) -> Consen
     old = consensus.beliefs
     vehicles, tasks = old.bids.shape
     most = max(old.bundles.shape[1], *(len(order) for order in present)) if tasks else 0
-    found = Consensus(vehicles, tasks, min(most + max(map(len, present)), tasks), consensus.bidder)
-    b = found.beliefs
+    continued = Consensus(vehicles, tasks, min(most + max(map(len, present)), tasks), consensus.bidder)
+    b = continued.beliefs
     for vehicle, order in enumerate(present):
         b.paths[vehicle, : len(order)] = b.bundles[vehicle, : len(order)] = order
         b.counts[vehicle] = len(order)
         b.bids[vehicle, order], b.winners[vehicle, order] = np.inf, vehicle
-    return found
+    return continued

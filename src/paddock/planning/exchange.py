@@ -61,8 +61,10 @@ def read_mission(path: str | os.PathLike[str], origin: Origin) -> Imported:
     """Read tasks, zones and base from a GeoJSON or `.plan` file; positions become metres about the origin."""
     from paddock.planning.qgc_missions import mission_from_plan
 
-    found = _read_document(path)
-    return mission_from_plan(found, origin) if "fileType" in found.root else mission_from_geojson(found, origin)
+    document = _read_document(path)
+    return (
+        mission_from_plan(document, origin) if "fileType" in document.root else mission_from_geojson(document, origin)
+    )
 
 
 def origin_in(path: str | os.PathLike[str]) -> tuple[float, float, float]:
@@ -72,9 +74,9 @@ def origin_in(path: str | os.PathLike[str]) -> tuple[float, float, float]:
         home = read_plan(doc).home
         assert home is not None  # checked by `read_plan`
         return home[0], home[1], home[2] or 0.0
-    for found in read_features(doc):
-        if found.geometry:
-            return (*found.positions[0], 0.0)
+    for entry in read_features(doc):
+        if entry.geometry:
+            return (*entry.positions[0], 0.0)
     doc.refuse((), "no position to take the origin from")
 
 
@@ -191,85 +193,85 @@ class _GeojsonReader:
             self.found.notes.append(f"property {key!r} of {count} feature{'s' * (count > 1)} is not used")
         return self.found
 
-    def _shapes(self, kind: str, given: Feature, rings: list[list[list[float]]]) -> Iterator[dict[str, Any]]:
+    def _shapes(self, kind: str, feature: Feature, rings: list[list[list[float]]]) -> Iterator[dict[str, Any]]:
         """Yield the shape of each task of a feature."""
-        properties, points = given.properties, rings[0]
+        properties, points = feature.properties, rings[0]
         if kind == "point":
-            yield {"at": points[0]} | self._heading(given)
+            yield {"at": points[0]} | self._heading(feature)
         elif kind == "circle":
-            circle = {"at": points[0]} | self._heading(given, needed=True)
-            yield circle | {"radius": self._number(given, "radius_m"), "turn": properties.get("turn", "left")}
+            circle = {"at": points[0]} | self._heading(feature, needed=True)
+            yield circle | {"radius": self._number(feature, "radius_m"), "turn": properties.get("turn", "left")}
         elif kind == "line":
             yield from (_stretch(start, end) for start, end in pairwise(points))
         elif kind == "area":
             if len(points) > 2:
-                self.doc.refuse(given.path, f"an area is drawn as its first pass, of two positions, not {len(points)}")
+                self.doc.refuse(feature.path, f"an area is its first pass, of two positions, not {len(points)}")
             passes = {"side": properties.get("side", "left"), "passes": properties.get("passes")}
-            yield _stretch(*points) | {"spacing": self._number(given, "spacing_m")} | passes
+            yield _stretch(*points) | {"spacing": self._number(feature, "spacing_m")} | passes
         else:
             polygon: dict[str, Any] = {"outline": points} | ({"holes": rings[1:]} if rings[1:] else {})
             for name in ("spacing", "margin"):
                 if properties.get(f"{name}_m") is not None:
-                    polygon[name] = self._number(given, f"{name}_m")
+                    polygon[name] = self._number(feature, f"{name}_m")
             if properties.get("camera") is not None:
-                polygon["camera"] = dict(self.doc.mapping(properties["camera"], given.path))
+                polygon["camera"] = dict(self.doc.mapping(properties["camera"], feature.path))
             if properties.get("angle_deg") is not None:
-                polygon["angle"] = heading(self._number(given, "angle_deg"))
+                polygon["angle"] = heading(self._number(feature, "angle_deg"))
             if properties.get("turns") is not None:
                 polygon["turns"] = properties["turns"]
             if "spacing" not in polygon and "camera" not in polygon:
-                self.doc.refuse(given.path, "a polygon task needs the property spacing_m or camera (or zone: true)")
+                self.doc.refuse(feature.path, "a polygon task needs the property spacing_m or camera (or zone: true)")
             yield polygon
 
-    def _add_zone(self, given: Feature, rings: list[list[list[float]]]) -> None:
-        if given.geometry == "Point":
-            shape: dict[str, Any] = {"circle": {"at": rings[0][0], "radius": self._number(given, "radius_m")}}
+    def _add_zone(self, feature: Feature, rings: list[list[list[float]]]) -> None:
+        if feature.geometry == "Point":
+            shape: dict[str, Any] = {"circle": {"at": rings[0][0], "radius": self._number(feature, "radius_m")}}
         else:
             shape = {"polygon": rings[0]}
         if rings[1:]:
-            name = given.properties.get("name", "")
+            name = feature.properties.get("name", "")
             self.found.notes.append(f"{len(rings) - 1} holes of zone {name!r} are closed")
         for name in ("floor", "ceiling"):
-            if given.properties.get(f"{name}_m") is not None:
-                shape[name] = self._number(given, f"{name}_m")
+            if feature.properties.get(f"{name}_m") is not None:
+                shape[name] = self._number(feature, f"{name}_m")
         default = f"zone_{len(self.found.mission['zones'])}"
-        zone = {"name": self._name("zones", given.properties.get("name"), default)} | shape
-        checked(self.doc, NoFlyZone, zone, given.path)
+        zone = {"name": self._name("zones", feature.properties.get("name"), default)} | shape
+        checked(self.doc, NoFlyZone, zone, feature.path)
         self.found.mission["zones"].append(zone)
 
-    def _add_task(self, given: Feature, task: dict[str, Any], suffix: str) -> None:
-        wanted, properties = given.properties.get("name"), given.properties
+    def _add_task(self, feature: Feature, task: dict[str, Any], suffix: str) -> None:
+        wanted, properties = feature.properties.get("name"), feature.properties
         name = self._name("tasks", wanted and f"{wanted}{suffix}", f"task_{len(self.found.mission['tasks'])}")
         task = {"name": name} | task
         if properties.get("altitude_m") is not None:
-            task["altitude"] = self._number(given, "altitude_m")
+            task["altitude"] = self._number(feature, "altitude_m")
         if properties.get("earliest_s") is not None or properties.get("latest_s") is not None:
-            task["window"] = [self._number(given, "earliest_s"), self._number(given, "latest_s")]
-        checked(self.doc, TaskEntry, task, given.path)
+            task["window"] = [self._number(feature, "earliest_s"), self._number(feature, "latest_s")]
+        checked(self.doc, TaskEntry, task, feature.path)
         self.found.mission["tasks"].append(task)
 
-    def _number(self, given: Feature, key: str) -> float:
-        if key not in given.properties:
-            self.doc.refuse(given.path, f"the feature needs the property {key}")
-        cut = given.path.index("geometry") if "geometry" in given.path else 0
-        return self.doc.number(given.properties[key], (*given.path[:cut], "properties", key))
+    def _number(self, feature: Feature, key: str) -> float:
+        if key not in feature.properties:
+            self.doc.refuse(feature.path, f"the feature needs the property {key}")
+        cut = feature.path.index("geometry") if "geometry" in feature.path else 0
+        return self.doc.number(feature.properties[key], (*feature.path[:cut], "properties", key))
 
-    def _heading(self, given: Feature, needed: bool = False) -> dict[str, float]:
-        if not needed and given.properties.get("heading_deg") is None:
+    def _heading(self, feature: Feature, needed: bool = False) -> dict[str, float]:
+        if not needed and feature.properties.get("heading_deg") is None:
             return {}
-        return {"heading": heading(self._number(given, "heading_deg"))}
+        return {"heading": heading(self._number(feature, "heading_deg"))}
 
     def _name(self, kind: str, wanted: Any, default: str) -> str:
         """Return a unique name that a scenario accepts, close to the wanted one; note a change."""
-        given = str(wanted) if isinstance(wanted, str | int) and str(wanted) else default
-        name = re.sub(r"[^A-Za-z0-9_.-]", "_", given)
+        requested = str(wanted) if isinstance(wanted, str | int) and str(wanted) else default
+        name = re.sub(r"[^A-Za-z0-9_.-]", "_", requested)
         name = base = name if re.match(r"[A-Za-z_]", name) else f"_{name}"
         number = 2
         while name in self.taken[kind]:
             name, number = f"{base}_{number}", number + 1
         self.taken[kind].add(name)
-        if name != given:
-            self.found.notes.append(f"name {given!r} becomes {name!r}")
+        if name != requested:
+            self.found.notes.append(f"name {requested!r} becomes {name!r}")
         return name
 
 

@@ -151,10 +151,10 @@ def setup_of(scenario: Scenario, divide: bool = True) -> MissionSetup:
     vehicles: list[Vehicle] = []
     for k in participants(scenario, mission):
         vehicles += _at(scenario.at("vehicles", k), vehicles_of, scenario, mission, scenario.vehicles[k])
-    where = [scenario.at("mission", "tasks", k) for k in range(len(mission.tasks))]
-    tasks = [_at(place, task_of, task, mission) for task, place in zip(mission.tasks, where, strict=True)]
-    for task, place in zip(tasks, where, strict=True):
-        _at(place, refuse_tight, task, vehicles)
+    locations = [scenario.at("mission", "tasks", k) for k in range(len(mission.tasks))]
+    tasks = [_at(location, task_of, task, mission) for task, location in zip(mission.tasks, locations, strict=True)]
+    for task, location in zip(tasks, locations, strict=True):
+        _at(location, refuse_tight, task, vehicles)
     zones = [_at(scenario.at("mission", "zones", k), zone_of, zone) for k, zone in enumerate(mission.zones)]
     scenery = scenery_of(world_with_track(scenario))
     if mission.obstacle_margin is not None and scenery is not None:
@@ -176,8 +176,8 @@ def setup_of(scenario: Scenario, divide: bool = True) -> MissionSetup:
         else Separation(separation.distance, separation.height, mission.execute == "dynamics"),
     )
     problem = split_fields(problem) if divide else problem
-    place, via = scenario.at("mission", "method"), mission.via
-    _at(place, find_method, mission.method.name).read(mission.method.options, place)
+    location, via = scenario.at("mission", "method"), mission.via
+    _at(location, find_method, mission.method.name).read(mission.method.options, location)
     return MissionSetup(
         problem,
         mission.method.name,
@@ -208,32 +208,32 @@ def generated_tasks(scenario: Scenario, vehicles: Sequence[Vehicle]) -> tuple[Ta
 
 
 def _happenings(scenario: Scenario, mission: MissionSection, problem: Problem, divide: bool) -> tuple[Happening, ...]:
-    found: list[Happening] = []
+    events: list[Happening] = []
     for k, event in enumerate(mission.events):
-        place = scenario.at("mission", "events", k)
+        location = scenario.at("mission", "events", k)
         if event.task is not None:
-            task = _at(place, task_of, event.task, mission)
-            _at(place, refuse_tight, task, problem.vehicles)
+            task = _at(location, task_of, event.task, mission)
+            _at(location, refuse_tight, task, problem.vehicles)
             parts = split_fields(replace(problem, tasks=(task,))).tasks if divide else (task,)
-            found += [Happening(event.at, task=part) for part in parts]
+            events += [Happening(event.at, task=part) for part in parts]
         elif event.zone is not None:
-            found.append(Happening(event.at, zone=_at(place, zone_of, event.zone)))
+            events.append(Happening(event.at, zone=_at(location, zone_of, event.zone)))
         elif event.remove_zone is not None:
             closed = [zone.name for zone in problem.zones] + [
                 other.zone.name for other in mission.events if other.zone is not None and other.at <= event.at
             ]
             if event.remove_zone not in closed:
-                raise PlacedError(f"{place}: {unknown_name('zone', event.remove_zone, closed)}")
-            found.append(Happening(event.at, remove_zone=event.remove_zone))
+                raise PlacedError(f"{location}: {unknown_name('zone', event.remove_zone, closed)}")
+            events.append(Happening(event.at, remove_zone=event.remove_zone))
         elif event.vehicle is not None:
-            joining = _at(place, vehicles_of, scenario, mission, event.vehicle)
-            _at(place, Problem, tuple(joining), (), (), scenario.world.wind[:2])  # the wind may be too strong
-            found += [Happening(event.at, vehicle=vehicle) for vehicle in joining]
+            joining = _at(location, vehicles_of, scenario, mission, event.vehicle)
+            _at(location, Problem, tuple(joining), (), (), scenario.world.wind[:2])  # the wind may be too strong
+            events += [Happening(event.at, vehicle=vehicle) for vehicle in joining]
         else:
             assert event.damage is not None
             names = [vehicle.name for vehicle in problem.vehicles if vehicle.name.partition("[")[0] == event.damage]
-            found += [Happening(event.at, damage=name) for name in names or [event.damage]]
-    return tuple(sorted(found, key=lambda happening: happening.at))
+            events += [Happening(event.at, damage=name) for name in names or [event.damage]]
+    return tuple(sorted(events, key=lambda happening: happening.at))
 
 
 def task_of(section: TaskSection, mission: MissionSection) -> Task:
@@ -311,16 +311,16 @@ def plan(
     """
     scenario = load_scenario(scenario)
     setup = chosen(scenario, method, objective, options)
-    found = solve(setup.problem, setup.method, setup.options, progress)
-    check_heights(scenario, found.routes, setup.problem.vehicles)
-    return found
+    result = solve(setup.problem, setup.method, setup.options, progress)
+    check_heights(scenario, result.routes, setup.problem.vehicles)
+    return result
 
 
 def check_heights(scenario: Scenario, routes: Sequence[Route], vehicles: Sequence[Vehicle]) -> None:
     """Raise if routes come nearer to the ground than the scenario's mission allows."""
     if scenario.mission is not None and scenario.mission.ground_clearance is not None:
-        place, heights = scenario.at("mission", "ground_clearance"), ground_heights(world_with_track(scenario))
-        _at(place, refuse_low, routes, vehicles, heights, scenario.mission.ground_clearance)
+        location, heights = scenario.at("mission", "ground_clearance"), ground_heights(world_with_track(scenario))
+        _at(location, refuse_low, routes, vehicles, heights, scenario.mission.ground_clearance)
 
 
 def simulate(
@@ -359,22 +359,22 @@ def zones_of_obstacles(obstacles: Obstacles, margin: float, taken: Collection[st
 
     Zones have the names of their obstacles, or `obstacle_k`; `taken` are names in use.
     """
-    found: list[Zone] = []
+    zones: list[Zone] = []
     names = set(taken)
 
     def name_of(entry: float) -> str:
-        given = obstacles.entries[int(entry)].name
-        name = given if given and given not in names else numbered(given or "obstacle", int(entry), names)
+        own = obstacles.entries[int(entry)].name
+        name = own if own and own not in names else numbered(own or "obstacle", int(entry), names)
         names.add(name)
         return name
 
     for k, (_, _, low, high, *_, entry) in enumerate(obstacles.boxes.tolist()):
         corners = tuple((x, y) for x, y in obstacles.outline(k).tolist())
         zone = PolygonZone(name_of(entry), corners, low - margin, high + margin)
-        found.append(zone.grown(margin) if margin > 0.0 else zone)
+        zones.append(zone.grown(margin) if margin > 0.0 else zone)
     for x, y, low, high, radius, _, entry in obstacles.rounds.tolist():
-        found.append(CircleZone(name_of(entry), x, y, radius + margin, low - margin, high + margin))
-    return found
+        zones.append(CircleZone(name_of(entry), x, y, radius + margin, low - margin, high + margin))
+    return zones
 
 
 def refuse_low(

@@ -17,7 +17,7 @@ from paddock.planning.mission.kinematic import Trace
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.state import LogEntry
 from paddock.planning.solver.costs import Costs
-from paddock.planning.solver.layers import AIRBORNE, pause, poses_on
+from paddock.planning.solver.layers import AIRBORNE, poses_on, time_step
 from paddock.planning.solver.problem import Vehicle
 from paddock.planning.solver.routes import STATUS_ON, STATUSES, Plan, Route
 from paddock.planning.solver.transits import between
@@ -171,7 +171,7 @@ def _vehicles(mission: Mission, states: list[LogEntry]) -> tuple[VehicleMetrics,
     joined = {str(entry.vehicle): entry.time for entry in mission.log if entry.kind == "vehicle"}
     done = [entry.vehicle for entry in mission.log if entry.kind == "completed"]
     began = mission.log[0].time if mission.log else mission.time
-    found = []
+    rows = []
     for vehicle in mission.vehicles:
         name, flown, log = vehicle.name, vehicle.travelled, own[vehicle.name]
         spent = {str(status): 0.0 for status in STATUSES}
@@ -180,8 +180,8 @@ def _vehicles(mission: Mission, states: list[LogEntry]) -> tuple[VehicleMetrics,
             spent[status] += until - since
         rested = log[-1].time if log and log[-1].detail in RESTING else None
         share = share_of_range(flown, vehicle.spec)
-        found.append(VehicleMetrics(name, vehicle.status, flown, share, done.count(name), rested, None, spent))
-    return tuple(found)
+        rows.append(VehicleMetrics(name, vehicle.status, flown, share, done.count(name), rested, None, spent))
+    return tuple(rows)
 
 
 def share_of_range(flown: float, vehicle: Vehicle) -> float | None:
@@ -209,9 +209,9 @@ def _series(mission: Mission) -> Series:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return {EXPORTED.get(key, key): _plain(one) for key, one in value.items()}
+        return {EXPORTED.get(key, key): _plain(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
+        return [_plain(inner) for inner in value]
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
@@ -221,7 +221,7 @@ def foreseen(plan: Plan, apart: bool = False) -> MissionMetrics:
     flown = sum((np.interp(times, *flown_over_time(route)) for route in plan.routes if route.legs), 0.0 * times)
     done = np.searchsorted(done_times(plan), times, side="right")
     vehicles = zip(plan.problem.vehicles, plan.routes, strict=True)
-    step, kept = pause(plan.makespan, len(plan.routes)) if apart else None, plan.problem.separation
+    step, kept = time_step(plan.makespan, len(plan.routes)) if apart else None, plan.problem.separation
     return MissionMetrics(
         method=plan.method,
         duration=plan.makespan,
@@ -263,8 +263,8 @@ def _planned_vehicle(vehicle: Vehicle, route: Route, until: float) -> VehicleMet
 
 def _planned_tasks(plan: Plan) -> tuple[TaskMetrics, ...]:
     done = {leg.task: (route.vehicle, leg) for route in plan.routes for leg in route.legs if leg.kind == "coverage"}
-    reasons = {one.task: one.reason for one in plan.undone}
-    found = []
+    reasons = {entry.task: entry.reason for entry in plan.undone}
+    rows = []
     for task in plan.problem.tasks:
         name, kind = task.name, task.shape.kind
         if name in done:
@@ -272,10 +272,10 @@ def _planned_tasks(plan: Plan) -> tuple[TaskMetrics, ...]:
             times = (0.0, 0.0, leg.begins, leg.ends, leg.ends)
             shape, zones = task.shape, between(plan.problem.zones, leg.start[2], leg.start[2])
             covered = swept(shape, leg.path, zones) if isinstance(shape, FieldShape) else NOT_SWEPT
-            found.append(TaskMetrics(name, kind, "completed", vehicle, *times, "", *covered))
+            rows.append(TaskMetrics(name, kind, "completed", vehicle, *times, "", *covered))
         else:
-            found.append(TaskMetrics(name, kind, "undone", None, 0.0, None, None, None, None, reasons[name]))
-    return tuple(found)
+            rows.append(TaskMetrics(name, kind, "undone", None, 0.0, None, None, None, None, reasons[name]))
+    return tuple(rows)
 
 
 def done_times(plan: Plan) -> Floats:
@@ -301,13 +301,13 @@ def _table(metrics: MissionMetrics, table: str) -> tuple[list[str], list[dict[st
     if table not in TABLES:
         raise unknown_name("metrics table", table, TABLES)
     names = [EXPORTED.get(name, name) for name in TABLES[table].__dataclass_fields__ if name != "seconds"]
-    found = metrics.to_dict()[table]
+    rows = metrics.to_dict()[table]
     if table == "agents":
-        rows = [row | {f"{status}_s": value for status, value in row.pop("seconds").items()} for row in found]
+        rows = [row | {f"{status}_s": value for status, value in row.pop("seconds").items()} for row in rows]
         return names + [f"{status}_s" for status in STATUSES], rows
     if table == "series":
-        return names, [dict(zip(names, row, strict=True)) for row in zip(*found.values(), strict=True)]
-    return names, found
+        return names, [dict(zip(names, row, strict=True)) for row in zip(*rows.values(), strict=True)]
+    return names, rows
 
 
 def to_json(metrics: MissionMetrics) -> str:
@@ -336,11 +336,11 @@ def to_arrow(metrics: MissionMetrics, table: str = "tasks") -> Any:
 
 def to_parquet(metrics: MissionMetrics, table: str = "tasks") -> bytes:
     """Return a table as the content of a Parquet file."""
-    found = to_arrow(metrics, table)  # raises if pyarrow is not installed
+    data = to_arrow(metrics, table)  # raises if pyarrow is not installed
     from pyarrow import parquet  # type: ignore[import-untyped]
 
     content = io.BytesIO()
-    parquet.write_table(found, content)
+    parquet.write_table(data, content)
     return content.getvalue()
 
 

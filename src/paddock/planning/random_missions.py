@@ -56,12 +56,16 @@ def generate(
     fields = {"seed": seed, "vehicles": [], "mission": {**settings, **mission, "generate": drawn}}
     checked = load_scenario(fields).mission
     assert checked is not None and checked.generate is not None
-    found = drawn_tasks(seed, checked.generate, radius, base=checked.base)
-    written = {**settings, **mission, "tasks": [task.model_dump(mode="json", exclude_defaults=True) for task in found]}
+    entries = drawn_tasks(seed, checked.generate, radius, base=checked.base)
+    written = {
+        **settings,
+        **mission,
+        "tasks": [task.model_dump(mode="json", exclude_defaults=True) for task in entries],
+    }
     if zones < 0:
         raise InvalidValueError(f"zones must be >= 0, not {zones}")
     if zones:
-        written["zones"] = _zones(seed, zones, checked, found, max(radius, TIGHTEST), uavs)
+        written["zones"] = _zones(seed, zones, checked, entries, max(radius, TIGHTEST), uavs)
     vehicles = [] if uavs == 0 else [fleet_entry(checked, uavs)]
     if uavs > ABREAST:
         grid = {"spacing": 60.0, "z": checked.altitude, "origin": checked.base[:2], "heading": checked.base[-1]}
@@ -131,19 +135,19 @@ def _zones(
     x, y, heading = mission.base[0], mission.base[1], mission.base[-1]
     fleet = _local(x, y, heading, np.zeros(31), np.linspace(-span, span, 31))
     taken = cKDTree(np.concatenate([fleet, *(_footprint(task) for task in tasks)]))  # points at most about 20 m apart
-    found: list[tuple[float, float, float]] = []
+    circles: list[tuple[float, float, float]] = []
     for k in range(count):
         u = draw_uniforms(seed, stream_ids(f"mission.zones.{k}", np.arange(TRIES)), PURPOSE, 3)
         places = np.round(np.array(mission.base[:2]) + np.array(mission.generate.area) * (u[:, :2] - 0.5), 3)
         sizes = _between(u[:, 2], *(radius * many for many in ZONE_RADIUS))
         room = taken.query(places)[0] - sizes
-        for x, y, size in found:
+        for x, y, size in circles:
             room = np.minimum(room, arrays.hypot(places[:, 0] - x, places[:, 1] - y) - sizes - size)
         fitting = np.flatnonzero(room >= CLEARANCE * radius)
         if not len(fitting):
             raise InvalidValueError(f"there is room for {k} of {count} zones beside the tasks; make the area larger")
-        found.append((*places[fitting[0]].tolist(), float(sizes[fitting[0]])))
-    return [{"circle": {"at": [x, y], "radius": size}} for x, y, size in found]
+        circles.append((*places[fitting[0]].tolist(), float(sizes[fitting[0]])))
+    return [{"circle": {"at": [x, y], "radius": size}} for x, y, size in circles]
 
 
 def _footprint(task: TaskEntry) -> Floats:

@@ -40,6 +40,7 @@ class Column:
     brake: float | None = None  # of a command: the value that stops the vehicle; None: hold the last value
     choices: tuple[str, ...] = ()  # names of the values 0, 1, 2, ..., which users may write instead
     none: float | None = None  # the number of vehicles without such a value; None: all have one
+    refers: str = ""  # of whole numbers in a part of the state: the axis whose rows they are; -1: none
     name: str = ""
     default: float | None = None
 

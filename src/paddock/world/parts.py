@@ -154,8 +154,9 @@ class ArrayLeaf(Leaf):
     below: str = ""  # the axis that the values index; larger ones are refused
     refers: str = ""  # the same; they are renumbered when rows of that axis move, negative ones are kept
     key: bool = False  # the order of the rows in saved states and hashes
-    ring: tuple[str, str] | None = None  # fields with the head and the number of entries along the first axis
+    ring: tuple[str, str] | None = None  # fields with the head and the number of entries of each row
     columns: type | None = None  # limits, instead of those of the axes
+    along: int = 0  # the dimension that the columns describe
 
     def new(self, sizes: Mapping[str, Any]) -> Array:
         """Return the value of a fresh part."""
@@ -181,14 +182,32 @@ class ArrayLeaf(Leaf):
             raise slot.refused("is not an array")
         if saved.dtype != np.dtype(self.dtype):
             raise slot.refused(f"is an array of {saved.dtype}, not of {np.dtype(self.dtype)}")
+        if self.ring is not None:
+            return self._read_ring(saved, slot, bounds)
         shape = tuple(bounds.size(axis, slot, saved, k) for k, axis in enumerate(self.axes))
         if saved.shape != shape:
             raise slot.refused(f"has the shape {saved.shape}, not {shape}")
         self._check_values(saved, slot, bounds)
         return np.array(saved, self.dtype, order="C")
 
-    def _check_values(self, saved: Array, slot: Slot, bounds: Bounds) -> None:
+    def _read_ring(self, saved: Array, slot: Slot, bounds: Bounds) -> Array:
+        """Return a ring whose entries begin at its start, from the entries of all rows one after the other."""
+        assert self.ring is not None
+        rows, places = (bounds.count(str(axis), slot) for axis in self.axes[:2])
+        counts = getattr(slot.part, self.ring[1])[:rows]
+        rest = tuple(bounds.size(axis, slot, saved, k + 1) for k, axis in enumerate(self.axes[2:]))
+        if saved.shape != (int(counts.sum()), *rest):
+            raise slot.refused(f"has the shape {saved.shape}, not {(int(counts.sum()), *rest)}")
+        self._check_values(saved, slot, bounds, max(self.along - 1, 0))
+        ring = np.full((rows, places, *rest), self.fill, self.dtype)
+        ring[np.arange(places) < counts[:, None]] = saved
+        return ring
+
+    def _check_values(self, saved: Array, slot: Slot, bounds: Bounds, along: int | None = None) -> None:
         if saved.dtype == np.bool_ or not saved.size:
+            return
+        if self.columns is not None and saved.dtype.kind != "f":
+            self._check_columns(saved, slot, bounds, self.along if along is None else along)
             return
         low, high = self.low, self.high
         axis = self.refers or self.below
@@ -216,6 +235,19 @@ class ArrayLeaf(Leaf):
             name = f" ({names[at[0]]})" if names else ""
             where = ", ".join(map(str, at))
             raise InvalidValueError(f"{slot.path}[{where}]{name}: {saved[at]:g} is out of its limits")
+
+    def _check_columns(self, saved: Array, slot: Slot, bounds: Bounds, along: int) -> None:
+        """Refuse whole numbers out of the limits of their columns."""
+        for k, column in enumerate(columns_of(cast(type, self.columns))):
+            values = np.take(saved, k, axis=along)
+            low, high = column.low, column.high
+            if column.refers:
+                low, high = max(low, -1), min(high, bounds.count(column.refers, slot) - 1)
+            valid = (values >= low) & (values <= high)
+            if not valid.all():
+                at = tuple(int(n) for n in np.argwhere(~valid)[0])
+                where = ", ".join(map(str, (*at[:along], k, *at[along:])))
+                raise InvalidValueError(f"{slot.path}[{where}] ({column.name}): {values[at]:g} is out of its limits")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -407,6 +439,7 @@ def array(
     key: bool = False,
     ring: tuple[str, str] | None = None,
     columns: type | None = None,
+    along: int = 0,
     hashed: bool = True,
     settled: bool = True,
     saved: bool = True,
@@ -416,9 +449,10 @@ def array(
     fill: the value of new rows, one per index of the first axis, or DEFAULTS of the column class of the first axis.
     nan: NaN is valid; infinite: so are infinities. below: values are less than the size of that axis. refers: they are
     rows of that axis, and renumbered when these move, or negative (at least `low`, by default -1). key: saved states
-    and hashes have rows in ascending order of this array. ring: (head, count), fields of this part; entries are saved
-    in order from the head. columns: a class whose columns limit the values along the first axis, as does a column
-    class for that axis.
+    and hashes have rows in ascending order of this array. ring: (head, count), fields of this part: each row has a ring of places along the
+    second dimension, whose entries are saved from the head on, one row after the other. columns: a class whose columns
+    limit the values along the first dimension (or `along`), as does a column class for that axis; whole numbers have
+    exactly these limits, and refer to the axes that the columns say.
     """
     return _declared(ArrayLeaf(**locals()))
 

@@ -13,6 +13,7 @@ rows is renumbered. Saved states and hashes have rows in the order of the field 
 import struct
 from collections.abc import Iterator, Mapping
 from copy import copy
+from functools import cache
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 
 from paddock.errors import InvalidValueError, printable
 from paddock.world.archive import Tree, blocks, emit
+from paddock.world.columns import columns_of
 from paddock.world.parts import ArrayLeaf, BlobLeaf, Bounds, ChildLeaf, Part, ScalarLeaf, Slot, TablesLeaf, refusing
 
 P = TypeVar("P")
@@ -95,9 +97,31 @@ def saved_value(slot: Slot) -> Any:
             found = np.take(found, order, axis=k)
         elif found.shape[k] != (n := getattr(owner, name)):
             found = found[(*[slice(None)] * k, slice(n))]
-    if leaf.refers and (order := order_of(slot.owners, leaf.refers)) is not None:
-        found = renumbered(found, order)
+    for axis in referred(leaf):
+        if (order := order_of(slot.owners, axis)) is not None:
+            found = renumber(found, leaf, axis, order)
     return found if leaf.ring is None else _unrolled(found, slot)
+
+
+@cache
+def referred(leaf: Any) -> list[str]:
+    """Return the axes to whose rows the values of an array refer."""
+    if not isinstance(leaf, ArrayLeaf):
+        return []
+    of_columns = () if leaf.columns is None else (column.refers for column in columns_of(leaf.columns))
+    return [axis for axis in dict.fromkeys((leaf.refers, *of_columns)) if axis]
+
+
+def renumber(values: NDArray[Any], leaf: ArrayLeaf, axis: str, rows: Rows) -> NDArray[Any]:
+    """Return an array in which references to an axis are those after only these of its rows are kept."""
+    if leaf.refers == axis:
+        return renumbered(values, rows)
+    made = values.copy()
+    ahead: tuple[Any, ...] = (slice(None),) * leaf.along
+    for k, column in enumerate(columns_of(cast(type, leaf.columns))):
+        if column.refers == axis:
+            made[(*ahead, k)] = renumbered(values[(*ahead, k)], rows)
+    return made
 
 
 def order_of(owners: Owners, axis: str) -> Rows | None:
@@ -129,18 +153,14 @@ def renumbered(refers: NDArray[Any], rows: Rows) -> NDArray[Any]:
 
 
 def _unrolled(ring: NDArray[Any], slot: Slot) -> NDArray[Any]:
-    """Return a ring with its entries in order from the start, and the fill value in unused slots."""
-    leaf = cast(ArrayLeaf, slot.leaf)
+    """Return the entries of a ring: of each row in order from its head, one row after the other."""
     head, count = (
-        saved_value(slot._replace(name=name, leaf=slot.part.leaves[name], table="")) for name in leaf.ring or ()
+        saved_value(slot._replace(name=name, leaf=slot.part.leaves[name], table=""))
+        for name in cast(Any, slot.leaf).ring
     )
-    extra = (1,) * (ring.ndim - 1 - np.ndim(head))
-    along = np.arange(len(ring)).reshape(-1, *(1,) * (ring.ndim - 1))
-    head, count = (np.reshape(given, (*np.shape(given), *extra)) for given in (head, count))
-    if ring.size == 0:
-        return ring
-    rolled = np.take_along_axis(ring, np.broadcast_to((head + along) % len(ring), ring.shape), 0)
-    return np.where(along < count, rolled, leaf.filling(slot.part.sizes)).astype(ring.dtype)
+    row = np.repeat(np.arange(len(count)), count)
+    nth = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
+    return cast(NDArray[Any], ring[row, (head[row] + nth) % max(ring.shape[1], 1)])
 
 
 # hash -----------------------------------------------------------------------------------------------------------------
@@ -291,9 +311,9 @@ def keep(owner: Part, axis: str, rows: Rows) -> None:
         found[(*[slice(None)] * k, slice(len(rows)))] = np.take(found, rows, axis=k)
     _count(owner, axis, len(rows))
     for slot in slots(owner, EVERYWHERE):
-        if isinstance(slot.leaf, ArrayLeaf) and slot.leaf.refers == axis:
+        if axis in referred(slot.leaf):
             used = used_rows(slot)
-            used[...] = renumbered(used, rows)
+            used[...] = renumber(used, cast(ArrayLeaf, slot.leaf), axis, rows)
 
 
 def _count(owner: Part, axis: str, n: int) -> None:
@@ -314,8 +334,8 @@ def take(owner: P, axis: str, rows: Rows) -> P:
     taken = _copied(owner, axis, rows)
     _count(taken, axis, len(rows))
     for slot in slots(taken, EVERYWHERE):
-        if isinstance(slot.leaf, ArrayLeaf) and slot.leaf.refers == axis:
-            slot.set(renumbered(slot.get(), rows))
+        if axis in referred(slot.leaf):
+            slot.set(renumber(slot.get(), cast(ArrayLeaf, slot.leaf), axis, rows))
     return cast(P, taken)
 
 

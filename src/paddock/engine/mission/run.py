@@ -219,14 +219,14 @@ class MissionRun:
 
     def routes_ahead(self) -> list[RouteAhead]:
         """Return the remaining routes of the vehicles; their points are computed on demand, by any thread."""
-        found, vehicles = list[RouteAhead](), self.mission.flown.list
+        routes, vehicles = list[RouteAhead](), self.mission.flown.list
         for group in self.participants.vehicles()[0]:
             fleet = group.program.fleet
             for row, index in zip(group.rows.tolist(), group.indices.tolist(), strict=True):
                 vehicle = vehicles[index]
                 if vehicle.current is not None:
-                    found.append(RouteAhead(fleet.name, fleet.ids[[row]], vehicle.route.path, float(vehicle.progress)))
-        return found
+                    routes.append(RouteAhead(fleet.name, fleet.ids[[row]], vehicle.route.path, float(vehicle.progress)))
+        return routes
 
     def damaged(self) -> list[tuple[str, Ints]]:
         """Return the rows of damaged vehicles, fleet by fleet."""
@@ -234,7 +234,7 @@ class MissionRun:
         if not len(numbers):
             return []
         groups = self.participants.vehicles()[0]
-        return [(one.program.fleet.name, one.rows[np.isin(one.indices, numbers)]) for one in groups]
+        return [(group.program.fleet.name, group.rows[np.isin(group.indices, numbers)]) for group in groups]
 
     def enlist(self, entry: VehicleEntry, prepared: PreparedSpawn | None = None) -> None:
         """Add a fleet of vehicles, which may be `prepared`, to the world."""

@@ -11,7 +11,7 @@ from paddock.compute.routine import routine
 from paddock.engine.mission.following import BEGINS, COLUMNS, FLOWN, along_per_flown, place_on
 from paddock.engine.mission.tracks import FleetTracks, FleetVehicles
 from paddock.errors import InvalidValueError
-from paddock.planning.solver.layers import LAYERS, MARGIN, spacing_of_layers
+from paddock.planning.solver.layers import LAYERS, MARGIN, layer_spacing
 from paddock.world.archive import typed
 from paddock.world.columns import Floats
 from paddock.world.fleet import Ints
@@ -30,7 +30,7 @@ class Closest(NamedTuple):
 def layers(count: int, height: float) -> tuple[Ints, Floats]:
     """Return the layer of each of `count` aircraft and its height above its path (m)."""
     layer: Ints = np.arange(count, dtype=np.int64) % LAYERS
-    return layer, layer.astype(np.float64) * spacing_of_layers(count, height)
+    return layer, layer.astype(np.float64) * layer_spacing(count, height)
 
 
 def _future(path: Floats, first: Ints, last: Ints, loop: Ints, along: Floats, speed: Floats, places: Floats) -> None:
@@ -77,15 +77,15 @@ def _senses(places: Floats, layer: Ints, distance: float, before: Floats) -> Flo
 
 def _closest(x: Floats, y: Floats, z: Floats, distance: float, height: float) -> Floats:
     """Return the smallest distance (m) of any two, and the smallest share of the required separation."""
-    found = empty(2)
-    found[0], found[1] = inf, inf
+    least = empty(2)
+    least[0], least[1] = inf, inf
     for i in range(len(x)):
         for j in range(i + 1, len(x)):
             dx, dy, dz = x[i] - x[j], y[i] - y[j], absolute(z[i] - z[j])
             level = dx * dx + dy * dy
-            found[0] = minimum(found[0], sqrt(level + dz * dz))
-            found[1] = minimum(found[1], maximum(sqrt(level) / distance, dz / maximum(height, 1e-9)))
-    return found
+            least[0] = minimum(least[0], sqrt(level + dz * dz))
+            least[1] = minimum(least[1], maximum(sqrt(level) / distance, dz / maximum(height, 1e-9)))
+    return least
 
 
 future = routine(_future)
@@ -169,9 +169,9 @@ class Spacing:
         who = [np.concatenate(parts)[order] for parts in zip(*columns, strict=True)]
         here = np.flatnonzero(who[1] > who[0])
         ahead = predicted(np.concatenate(tables), *(column[here] for column in who))
-        found = np.zeros(len(order))
-        found[here] = senses(ahead, layer[here], REACH * self.distance, self.senses[here])
-        return found
+        result = np.zeros(len(order))
+        result[here] = senses(ahead, layer[here], REACH * self.distance, self.senses[here])
+        return result
 
     def save(self) -> dict[str, Any]:
         """Return the state."""

@@ -176,18 +176,18 @@ def check_members(scenario: Scenario, world: World) -> None:
         refuse_driven(scenario.vehicles[k], partial(scenario.at, "vehicles", k))
     for k, event in enumerate(mission.events):
         if event.vehicle is not None:
-            place = partial(scenario.at, "mission", "events", k, "vehicle")
-            refuse_driven(event.vehicle, place)
-            build_program(world, scenario, event.vehicle, place)
+            location = partial(scenario.at, "mission", "events", k, "vehicle")
+            refuse_driven(event.vehicle, location)
+            build_program(world, scenario, event.vehicle, location)
 
 
-def refuse_driven(entry: VehicleEntry, place: Place) -> None:
+def refuse_driven(entry: VehicleEntry, location: Place) -> None:
     """Refuse fields that would drive a vehicle in addition to its mission."""
     for field in ("behaviour", "driver", "commands", "timeout", "failsafe"):
         if getattr(entry, field):
             raise InvalidValueError(
-                f"{place(field)}: {entry.name!r} takes part in the mission and follows its route; leave out {field}, "
-                "or name the others in mission.members"
+                f"{location(field)}: {entry.name!r} takes part in the mission and follows its route; leave out "
+                f"{field}, or name the others in mission.members"
             )
 
 
@@ -311,7 +311,7 @@ class FleetTracks:
         along = self.column("inside", rows) * on[:, 10] / np.sqrt(1.0 + on[:, 6] ** 2)
         return np.where(has, on[:, 2] + on[:, 6] * along, otherwise)
 
-    def believed(self, rows: Ints, places: Floats, time: float, away: NDArray[np.bool_]) -> Floats:
+    def believed(self, rows: Ints, true_positions: Floats, time: float, away: NDArray[np.bool_]) -> Floats:
         """Return where vehicles (k,) believe to be, (2, k) m, from their true places.
 
         Spoofed ones are wrong by the error of their fix. Those that do not know their position go by their memory of
@@ -319,12 +319,12 @@ class FleetTracks:
         """
         signals = self.program.fleet.tables.get(GNSS)
         if signals is None:
-            return places
-        found: Floats = places + signals[OFFSET : OFFSET + 2, rows]
+            return true_positions
+        positions: Floats = true_positions + signals[OFFSET : OFFSET + 2, rows]
         blind = without_position(signals[LOST, rows], time) & ~away
         if blind.any():
-            found[:, blind] = self._remembered(rows[blind])
-        return found
+            positions[:, blind] = self._remembered(rows[blind])
+        return positions
 
     def _remembered(self, rows: Ints) -> Floats:
         """Return the places (2, k) of vehicles on their paths by their progress; without a path, where they stay."""

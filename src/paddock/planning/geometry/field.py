@@ -71,7 +71,7 @@ class Pattern(NamedTuple):
 def patterns_of(number: int, cell: Cell, turns: Floats) -> list[Pattern]:
     """Return the cheapest pattern from each of the four corners."""
     swaths = np.array(cell)
-    found = []
+    patterns = []
     for side in (swaths, swaths[::-1]) if len(swaths) > 1 else (swaths,):
         for first in (0, 1):
             ways = [
@@ -80,8 +80,8 @@ def patterns_of(number: int, cell: Cell, turns: Floats) -> list[Pattern]:
             ]
             costs = [float(turns[way[:-1], way[1:]].sum()) for way in ways]
             best = int(np.argmin(np.round(costs, 6)))
-            found.append(Pattern(number, ways[best], costs[best]))
-    return found
+            patterns.append(Pattern(number, ways[best], costs[best]))
+    return patterns
 
 
 def interleaved(count: int, stride: int) -> list[int]:
@@ -132,13 +132,13 @@ def _grown(start: Pattern, patterns: list[list[Pattern]], turns: Floats) -> list
     return tour
 
 
-def _link(one: Pattern, other: Pattern, turns: Floats) -> float:
+def _link(pattern: Pattern, following: Pattern, turns: Floats) -> float:
     """Return the metres from the end of one to the start of the other."""
-    return float(turns[one.nodes[-1], other.nodes[0]])
+    return float(turns[pattern.nodes[-1], following.nodes[0]])
 
 
 def _cost(tour: list[Pattern], turns: Floats) -> float:
-    links = sum(_link(one, other, turns) for one, other in pairwise(tour))
+    links = sum(_link(pattern, following, turns) for pattern, following in pairwise(tour))
     return links + sum(pattern.inner for pattern in tour)
 
 
@@ -161,8 +161,8 @@ def polished(tour: Nodes, turns: Floats, shakes: int = SHAKES) -> Nodes:
     best = _improved(np.append(tour, len(turns)), free)
     draws = np.random.default_rng(len(tour)).random((min(shakes, SHAKEN // len(tour)), 3))
     for cuts in np.sort(1 + (draws * len(tour)).astype(np.int64)) if len(tour) > 4 else ():
-        head, one, other, tail = np.split(best, cuts)
-        shaken = _improved(np.concatenate([head, other, one, tail]), free)
+        head, part, next_part, tail = np.split(best, cuts)
+        shaken = _improved(np.concatenate([head, next_part, part, tail]), free)
         if _length(shaken, free) < _length(best, free) - SAVES:
             best = shaken
     return best[:-1]
@@ -173,7 +173,7 @@ def _improved(tour: Nodes, turns: Floats) -> Nodes:
     lengths = range(1, min(LONGEST_MOVED, len(tour) - 3) + 1)
     for _ in range(MOST_ROUNDS):
         moves = (_move(tour, turns, length, backwards) for length in lengths for backwards in (False, True))
-        change, changed = min((_reversal(tour, turns), *moves), key=lambda found: found[0])
+        change, changed = min((_reversal(tour, turns), *moves), key=lambda candidate: candidate[0])
         if change > -SAVES:
             break
         tour = changed()
@@ -207,7 +207,7 @@ def _move(tour: Nodes, turns: Floats, length: int, backwards: bool) -> Change:
     change -= turns[tour[gaps], tour[gaps + 1]][:, None] + saved
     inside = (gaps[:, None] >= starts - 1) & (gaps[:, None] < starts + length)
     change[inside] = np.inf
-    q, k = (int(found) for found in np.unravel_index(np.argmin(change), change.shape))
+    q, k = (int(index) for index in np.unravel_index(np.argmin(change), change.shape))
     i = int(starts[k])
 
     def changed() -> Nodes:
@@ -313,16 +313,16 @@ class Turns:
         shapely.prepare(self._rooms)
         self._maps: dict[int, ZoneMap] = {}
 
-    def look(self, one: int, other: int) -> bool:
+    def look(self, row: int, next_row: int) -> bool:
         """Compute the turn from one node to another; return whether it is longer than expected."""
-        if (one, other) in self.known:
+        if (row, next_row) in self.known:
             return False
-        rank, path = self._found(tuple(self.ends[one].tolist()), tuple(self.starts[other].tolist()))
-        self.known[one, other] = path
+        rank, path = self._found(tuple(self.ends[row].tolist()), tuple(self.starts[next_row].tolist()))
+        self.known[row, next_row] = path
         cost = FAR if path is None else (1.0 + rank) * path.flown
-        longer = cost > self.lengths[one, other] + 1e-6
+        longer = cost > self.lengths[row, next_row] + 1e-6
         if longer:
-            self.lengths[one, other] = self.lengths[other ^ 1, one ^ 1] = cost
+            self.lengths[row, next_row] = self.lengths[next_row ^ 1, row ^ 1] = cost
         return bool(longer)
 
     def possible(self, swath: int) -> int:
@@ -370,7 +370,7 @@ def flown_over(turns: Turns, sweep: Sweep, first: int) -> Path:
     cells = sweep.cells
     while True:
         tour = _ordered(turns, cells, first)
-        cuts = [(one // 2, other // 2) for one, other in pairwise(tour.tolist()) if turns.known[one, other] is None]
+        cuts = [(node // 2, after // 2) for node, after in pairwise(tour.tolist()) if turns.known[node, after] is None]
         if not cuts:
             break
         worth = {k: (turns.possible(k), sweep.swaths[k].right - sweep.swaths[k].left) for pair in cuts for k in pair}
@@ -394,7 +394,7 @@ def _ordered(turns: Turns, cells: Sequence[Cell], first: int) -> Nodes:
     for k in range(ROUNDS):
         patterns = [patterns_of(number, cell, turns.lengths) for number, cell in enumerate(cells)]
         tour = tour_of(patterns, turns.lengths, first, 0 if k else SHAKES)
-        longer = [turns.look(one, other) for one, other in pairwise(tour.tolist())]
+        longer = [turns.look(row, next_row) for row, next_row in pairwise(tour.tolist())]
         if (length := float(turns.lengths[tour[:-1], tour[1:]].sum())) < least - 1e-6:
             best, least = tour, length
         if not any(longer):

@@ -22,8 +22,8 @@ def ahead(angle: float) -> float:
 
 def within(w: Walls, x: float, y: float) -> int:
     """Return the first zone that contains a point; -1: none."""
-    for k in range(len(w.around)):
-        if hypot(x - w.around[k, 0], y - w.around[k, 1]) <= w.around[k, 2] and _holds(w, k, x, y):
+    for k in range(len(w.bounds)):
+        if hypot(x - w.bounds[k, 0], y - w.bounds[k, 1]) <= w.bounds[k, 2] and _holds(w, k, x, y):
             return k
     return -1
 
@@ -47,10 +47,10 @@ def _holds(w: Walls, k: int, x: float, y: float) -> bool:
 def line_entry(w: Walls, x: float, y: float, ux: float, uy: float, length: float) -> tuple[float, int]:
     """Return metres until a line (point, unit vector) first enters a zone, and the zone; inf, -1: never."""
     first, zone = inf, -1
-    for k in range(len(w.around)):
-        dx, dy = w.around[k, 0] - x, w.around[k, 1] - y
+    for k in range(len(w.bounds)):
+        dx, dy = w.bounds[k, 0] - x, w.bounds[k, 1] - y
         along = min(max(dx * ux + dy * uy, 0.0), length)
-        if (dx - along * ux) ** 2 + (dy - along * uy) ** 2 > w.around[k, 2] ** 2:
+        if (dx - along * ux) ** 2 + (dy - along * uy) ** 2 > w.bounds[k, 2] ** 2:
             continue
         for i in range(w.spans[k, 0], w.spans[k, 1]):
             dx, dy = w.circles[i, 0] - x, w.circles[i, 1] - y
@@ -77,9 +77,9 @@ def arc_entry(w: Walls, x: float, y: float, radius: float, begin: float, way: fl
     The arc lies on a circle, starts at the angle `begin`, and turns left (`way` 1) or right (-1).
     """
     first, zone = inf, -1
-    for k in range(len(w.around)):
-        dx, dy = w.around[k, 0] - x, w.around[k, 1] - y
-        if abs(sqrt(dx * dx + dy * dy) - radius) > w.around[k, 2]:
+    for k in range(len(w.bounds)):
+        dx, dy = w.bounds[k, 0] - x, w.bounds[k, 1] - y
+        if abs(sqrt(dx * dx + dy * dy) - radius) > w.bounds[k, 2]:
             continue
         for i in range(w.spans[k, 0], w.spans[k, 1]):
             turn = _arc_circle(w.circles[i, 0] - x, w.circles[i, 1] - y, w.circles[i, 2], radius, begin, way)
@@ -142,8 +142,8 @@ def segment_entry(w: Walls, row: Floats) -> tuple[float, int]:
 def _reaches(w: Walls, row: Floats) -> bool:
     """Return whether a zone is as near to the beginning of a curve in moving air as the curve is wide."""
     reach = min(row[4], 2.0 / abs(row[5])) + hypot(row[8], row[9]) * row[4]
-    for k in range(len(w.around)):
-        if hypot(w.around[k, 0] - row[0], w.around[k, 1] - row[1]) <= w.around[k, 2] + reach:
+    for k in range(len(w.bounds)):
+        if hypot(w.bounds[k, 0] - row[0], w.bounds[k, 1] - row[1]) <= w.bounds[k, 2] + reach:
             return True
     return False
 

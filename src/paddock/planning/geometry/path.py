@@ -218,15 +218,15 @@ PoseLike = Sequence[float | None] | Floats  # x, y in m and heading in rad; None
 def numbers(name: str, value: PoseLike, count: int, free: bool) -> list[float]:
     """Return `count` finite numbers; if `free`, the last may be None or NaN (returned as NaN)."""
     try:
-        given = [nan if part is None else float(part) for part in value]
+        values = [nan if part is None else float(part) for part in value]
     except (TypeError, ValueError):
-        given = []
-    if len(given) != count:
+        values = []
+    if len(values) != count:
         raise InvalidValueError(f"{name} is {'x, y, heading' if count == 3 else 'x, y, z, heading'}, not {value!r}")
-    must = given[:-1] if free else given
-    if not (all(isfinite(part) for part in must) and (isfinite(given[-1]) or given[-1] != given[-1])):
+    must = values[:-1] if free else values
+    if not (all(isfinite(part) for part in must) and (isfinite(values[-1]) or values[-1] != values[-1])):
         raise InvalidValueError(f"{name} has to be finite{' (heading None: any)' if free else ''}, not {value!r}")
-    return given
+    return values
 
 
 def pose(name: str, value: PoseLike, free: bool = False) -> tuple[float, float, float]:
@@ -266,11 +266,11 @@ def poses(name: str, values: ArrayLike, free: bool = False) -> Floats:
 def radii(radius: ArrayLike, n: int) -> Floats:
     """Return a turn radius for each start (n,), from one for all or one for each."""
     try:
-        given = np.asarray(radius, dtype=np.float64)
+        values = np.asarray(radius, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidValueError(f"radius has to be a number or {n} of them, not {radius!r}") from None
-    if given.shape not in ((), (n,)):
-        raise InvalidValueError(f"radius has to be one number or one for each of {n} starts, not {given.shape}")
-    if not (np.isfinite(given) & (given >= 0.0)).all():
-        raise InvalidValueError("radius has to be a number >= 0, not " + repr(np.atleast_1d(given).min().item()))
-    return np.broadcast_to(given, (n,)).copy()  # a view of one start would be read-only: compiled again
+    if values.shape not in ((), (n,)):
+        raise InvalidValueError(f"radius has to be one number or one for each of {n} starts, not {values.shape}")
+    if not (np.isfinite(values) & (values >= 0.0)).all():
+        raise InvalidValueError("radius has to be a number >= 0, not " + repr(np.atleast_1d(values).min().item()))
+    return np.broadcast_to(values, (n,)).copy()  # a view of one start would be read-only: compiled again

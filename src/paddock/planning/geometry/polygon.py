@@ -80,9 +80,11 @@ def region_of(outer: Points, holes: Sequence[Points]) -> Polygon:
             outside = hole.difference(whole)
             where, how = (outside, "reaches outside") if outside.area > 0.0 else (hole & whole.exterior, "touches")
             raise InvalidValueError(f"polygon: hole {k} {how} the outline at {_place(where)}; it must lie inside")
-    for (i, one), (k, other) in combinations(enumerate(cut), 2):
-        if one.intersects(other):
-            raise InvalidValueError(f"polygon: holes {i} and {k} meet at {_place(one & other)}; holes must lie apart")
+    for (i, hole), (k, other_hole) in combinations(enumerate(cut), 2):
+        if hole.intersects(other_hole):
+            raise InvalidValueError(
+                f"polygon: holes {i} and {k} meet at {_place(hole & other_hole)}; holes must lie apart"
+            )
     return Polygon(outer, holes)
 
 
@@ -95,8 +97,8 @@ def _ring(what: str, points: Points) -> Polygon:
     if not ring.is_valid:
         reason = explain_validity(ring)
         at = re.search(r"\[(\S+) (\S+)\]", reason)
-        place = f" at ({float(at[1]):g}, {float(at[2]):g})" if at else f" ({reason})"
-        raise InvalidValueError(f"polygon: the {what} crosses or touches itself{place}; it must be a simple ring")
+        location = f" at ({float(at[1]):g}, {float(at[2]):g})" if at else f" ({reason})"
+        raise InvalidValueError(f"polygon: the {what} crosses or touches itself{location}; it must be a simple ring")
     return ring
 
 

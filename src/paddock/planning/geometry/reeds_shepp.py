@@ -198,13 +198,13 @@ def reeds_shepp(start: PoseLike, goal: PoseLike, radius: float) -> Path:
     if not_negative("radius", radius) == 0.0:
         ahead = atan2(gy - y, gx - x)
         return Path([line(x, y, ahead, hypot(gx - x, gy - y))], (x, y, 0.0, gheading))
-    found = between(x, y, heading, gx, gy, gheading, radius)
+    word = between(x, y, heading, gx, gy, gheading, radius)
     begin = (x, y, 0.0, heading)
-    return Path(_segments(begin, found, float(radius)), begin)
+    return Path(_segments(begin, word, float(radius)), begin)
 
 
-def _segments(here: Pose, found: Found, radius: float) -> Iterator[Segment]:
-    _, family, flip, t, u, v = found
+def _segments(here: Pose, word: Found, radius: float) -> Iterator[Segment]:
+    _, family, flip, t, u, v = word
     parts: tuple[float, ...] = {  # of the word before the flips, negative backwards
         "LSL": (t, u, v), "LSR": (t, u, v), "LRL": (t, u, v) if family == 2 else (v, u, t),
         "LRLR": (t, u, -u, v) if family == 4 else (t, u, u, v), "LRSL": (t, QUARTER, u, v), "LRSR": (t, QUARTER, u, v),

@@ -93,14 +93,14 @@ def extents(parts: NDArray[np.object_]) -> list[Interval]:
 
 def merged(intervals: list[Interval], gap: float = 0.0, blocks: Sequence[Interval] = ()) -> list[Interval]:
     """Return sorted intervals, joined over gaps of at most `gap` outside the blocks: cheaper than two turns."""
-    found: list[Interval] = []
+    joined: list[Interval] = []
     for left, right in intervals:
-        before = found[-1][1] if found else -np.inf
+        before = joined[-1][1] if joined else -np.inf
         if left - before <= gap and not any(low < left and high > before for low, high in blocks):
-            found[-1] = (found[-1][0], max(before, right))
+            joined[-1] = (joined[-1][0], max(before, right))
         else:
-            found.append((left, right))
-    return found
+            joined.append((left, right))
+    return joined
 
 
 def without(intervals: list[Interval], blocks: list[Interval]) -> list[Interval]:
@@ -138,13 +138,13 @@ def with_room(swaths: list[Swath], limits: Limits) -> list[Swath]:
     near = [shapely.dwithin(limits.walls, shapely.points(places + side), limits.radius) for side in (across, -across)]
     free = np.asarray(~(near[0] & near[1]))
     cuts = np.where(free.any(axis=2), limits.radius * RETREATS[free.argmax(axis=2)], np.inf)
-    found = []
+    kept_swaths = []
     for k in np.flatnonzero(cuts.sum(axis=1) < lengths).tolist():
-        one, (left, right) = swaths[k], cuts[k].tolist()
-        x, y = 0.5 * (left - right) * cos(one.turned), 0.5 * (left - right) * sin(one.turned)  # its middle moves
+        swath, (left, right) = swaths[k], cuts[k].tolist()
+        x, y = 0.5 * (left - right) * cos(swath.turned), 0.5 * (left - right) * sin(swath.turned)  # its middle moves
         half = 0.5 * (left + right)
-        found.append(one._replace(y=one.y + y, left=one.left + x + half, right=one.right + x - half))
-    return found
+        kept_swaths.append(swath._replace(y=swath.y + y, left=swath.left + x + half, right=swath.right + x - half))
+    return kept_swaths
 
 
 def _reach(band: BaseGeometry, spacing: float) -> list[Interval]:
@@ -218,9 +218,9 @@ def patched(region: MultiPolygon, limits: Limits, swaths: list[Swath], spacing: 
             for k, rest in zip(order, still, strict=True)
             if (areas[k] > SLIVER * spacing**2 or rest > LEFT_OVER * region.area) and missed[k].wkb not in vain
         ]
-        found = [_patch(piece, limits, spacing) for piece in pieces]
-        vain.update(piece.wkb for piece, patch in zip(pieces, found, strict=True) if patch is None)
-        more = [patch for patch in found if patch is not None]
+        patches = [_patch(piece, limits, spacing) for piece in pieces]
+        vain.update(piece.wkb for piece, patch in zip(pieces, patches, strict=True) if patch is None)
+        more = [patch for patch in patches if patch is not None]
         if not more or len(swaths) + len(more) > MOST_SWATHS:
             break
         swaths = swaths + more
@@ -234,15 +234,15 @@ def covered_by(lines: Floats, spacing: float, corners: int = 8) -> BaseGeometry:
 
 def _patch(piece: Polygon, limits: Limits, spacing: float) -> Swath | None:
     """Return the swath that covers most of a piece: along the rows, or near walls also along the piece."""
-    found = _lying(piece, limits, 0.0)
+    swaths = _lying(piece, limits, 0.0)
     if limits.radius > 0.0 and not limits.walls.is_empty:
         sides = np.diff(shapely.get_coordinates(shapely.oriented_envelope(piece)), axis=0)
         east, north = sides[int(np.argmax(arrays.hypot(*sides.T)))].tolist()
-        found = with_room(found + _lying(piece, limits, atan2(north, east)), limits)
-    reached = shapely.buffer(shapely.linestrings(lines_of(found)), 0.5 * spacing)
+        swaths = with_room(swaths + _lying(piece, limits, atan2(north, east)), limits)
+    reached = shapely.buffer(shapely.linestrings(lines_of(swaths)), 0.5 * spacing)
     gains = shapely.area(shapely.intersection([piece], reached))
     least = WORTH * spacing * max(spacing, limits.radius) if limits.radius > 0.0 else 0.0
-    return found[int(np.argmax(gains))] if found and max(gains) > least else None
+    return swaths[int(np.argmax(gains))] if swaths and max(gains) > least else None
 
 
 def _lying(piece: Polygon, limits: Limits, turned: float) -> list[Swath]:
@@ -255,12 +255,12 @@ def _lying(piece: Polygon, limits: Limits, turned: float) -> list[Swath]:
     flat, stops = shapely.transform(piece, back), shapely.transform(limits.stops, back)
     low_x, low_y, high_x, high_y = flat.bounds
     heights = np.linspace(low_y, high_y, HEIGHTS)
-    found = []
+    swaths = []
     for y, block in zip(heights.tolist(), blocked(stops, heights, low_x - 1.0, high_x + 1.0), strict=True):
         for left, right in without([(low_x, high_x)], block):
             x, half = 0.5 * (left + right), 0.5 * (right - left)
-            found.append(Swath(s * x + c * y, c * x - s * y - half, c * x - s * y + half, -1, turned))
-    return found
+            swaths.append(Swath(s * x + c * y, c * x - s * y - half, c * x - s * y + half, -1, turned))
+    return swaths
 
 
 Cell = list[int]  # indices of swaths, one in each row, from row to row
@@ -270,15 +270,15 @@ def cells_of(swaths: list[Swath]) -> list[Cell]:
     """Return the cells; a patch between rows is a separate cell."""
     above, below = _neighbours(swaths)
     cells: list[Cell] = []
-    place: dict[int, Cell] = {}
+    cell_at: dict[int, Cell] = {}
     for k in sorted(range(len(swaths)), key=lambda k: (swaths[k].row, swaths[k].left)):
         before = below[k]
         if len(before) == 1 and len(above[before[0]]) == 1:
-            place[k] = place[before[0]]
-            place[k].append(k)
+            cell_at[k] = cell_at[before[0]]
+            cell_at[k].append(k)
         else:
-            place[k] = [k]
-            cells.append(place[k])
+            cell_at[k] = [k]
+            cells.append(cell_at[k])
     return cells
 
 

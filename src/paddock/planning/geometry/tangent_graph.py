@@ -1,8 +1,9 @@
-"""Bends, the circles on which paths around zones turn, and links, the free tangents between them.
+"""The tangent graph: turning circles beside zones, and the free tangents (links) between them.
 
 A shortest path touches zones at their corners, or runs along their round borders. Around a border at least as wide as
-the turn radius it bends on the border itself; around anything tighter, on a circle of the turn radius that touches it.
-There is one such circle for each direction: some are sampled, and `search.shorten` rotates them to the best position.
+the turn radius it turns on the border itself; around anything tighter, on a circle of the turn radius that touches it.
+There is one such circle for each direction: some are sampled, and `tangent_search.shorten` rotates them to the best
+position.
 """
 
 from __future__ import annotations
@@ -31,20 +32,20 @@ from paddock.planning.geometry.zones import (
 )
 from paddock.world.columns import Floats
 
-MARGIN = 1e-6  # m between a border and a bend around it
+MARGIN = 1e-6  # m between a border and a circle around it
 SPREAD = pi / 6.0  # maximum rad between sampled directions
 MOST_CORNERS = 24  # corners of a polygon; one with more is replaced by a simpler polygon around it
 COLUMNS = 9
 X, Y, RADIUS, WAY, AT_X, AT_Y, ARM, ANGLE, GROUP = range(COLUMNS)
-"""Columns of a bend: centre (m), radius (m) and direction (1 left, -1 right). The centre lies on an arm (m) at an angle
-(rad) from a pivot about which it may be rotated; bends about the same pivot are a group."""
+"""Columns of a turning circle: centre (m), radius (m) and direction (1 left, -1 right). The centre lies on an arm (m)
+at an angle (rad) from a pivot about which it may be rotated; circles about the same pivot are a group."""
 
 Corner = tuple[float, float, float, float, float]
 """x, y (m) and radius (m) of a convex part of a border, and the range of directions (rad) that it faces."""
 
 
-def bends(zones: Sequence[Zone], walls: Walls, radius: float, clearance: Clearance) -> Floats:
-    """Return the bends (n, 9) around zones, each in both directions."""
+def turning_circles(zones: Sequence[Zone], walls: Walls, radius: float, clearance: Clearance) -> Floats:
+    """Return the turning circles (n, 9) around zones, each in both directions."""
     rows: list[tuple[float, ...]] = []
     kept = zip(zones, each_of(clearance, zones), strict=True)
     for group, corner in enumerate(c for zone, wide in kept for c in corners(zone, wide, radius)):
@@ -52,9 +53,9 @@ def bends(zones: Sequence[Zone], walls: Walls, radius: float, clearance: Clearan
         for angle in _directions(begin, end, border < radius):
             # a border that is followed may be free at other angles
             if border >= radius or zone_at(walls, x + border * cos(angle), y + border * sin(angle)) < 0:
-                bend, arm = max(border, radius), min(border - radius, 0.0)
+                circle, arm = max(border, radius), min(border - radius, 0.0)
                 centre = (x + arm * cos(angle), y + arm * sin(angle))
-                rows += [(*centre, bend, way, x, y, arm, angle, float(group)) for way in (1.0, -1.0)]
+                rows += [(*centre, circle, way, x, y, arm, angle, float(group)) for way in (1.0, -1.0)]
     return np.array(rows, dtype=np.float64).reshape(-1, COLUMNS)
 
 
@@ -67,12 +68,12 @@ def corners(zone: Zone, clearance: float, radius: float) -> Iterator[Corner]:
     after = normals(simple.corners)
     before = np.roll(after, 1, axis=0)
     sharp = radius + clearance == 0.0  # turns on the spot
-    places = moved_out(simple, MARGIN) if sharp else simple.corners
-    for place, n, m in zip(places.tolist(), before.tolist(), after.tolist(), strict=True):
+    corners_xy = moved_out(simple, MARGIN) if sharp else simple.corners
+    for corner, n, m in zip(corners_xy.tolist(), before.tolist(), after.tolist(), strict=True):
         turn = atan2(n[0] * m[1] - n[1] * m[0], n[0] * m[0] + n[1] * m[1])
         if turn > 1e-9:
             begin = atan2(n[1], n[0])
-            yield place[0], place[1], 0.0 if sharp else clearance + MARGIN, begin, begin + turn
+            yield corner[0], corner[1], 0.0 if sharp else clearance + MARGIN, begin, begin + turn
 
 
 def _directions(begin: float, end: float, several: bool) -> list[float]:
@@ -105,10 +106,10 @@ NEAR = 1e-9  # relative tolerance for touching circles
 
 
 class TangentLinks(NamedTuple):
-    """Links from each of n bends to others."""
+    """Links from each of n circles to others."""
 
-    first: NDArray[np.int64]  # (n + 1,) index of the first link of each bend
-    target: NDArray[np.int64]  # (e,) target bend
+    first: NDArray[np.int64]  # (n + 1,) index of the first link of each circle
+    target: NDArray[np.int64]  # (e,) target circle
     heading: Floats  # (e,) rad
     flown: Floats  # (e,) m flown
     reach: Floats  # (e,) rad of free turning on the target
@@ -129,7 +130,7 @@ def tangent(
 
 
 def free_tangent(w: Walls, a: Floats, b: Floats) -> tuple[float, float]:
-    """Return `tangent` between two bends; inf also if a zone blocks it."""
+    """Return `tangent` between two circles; inf also if a zone blocks it."""
     length, heading = tangent(a[X], a[Y], a[RADIUS], a[WAY], b[X], b[Y], b[RADIUS], b[WAY])
     if length == inf:
         return inf, heading
@@ -152,17 +153,17 @@ def _all_tangents(w: Walls, a: Floats, b: Floats) -> tuple[Floats, Floats]:
 all_tangents = parallel_routine(_all_tangents)
 
 
-def free_turn(w: Walls, bend: Floats, heading: float) -> float:
-    """Return the angle (rad) up to the first zone on a bend; inf on a point and where there is none."""
-    if bend[RADIUS] == 0.0:
+def free_turn(w: Walls, circle: Floats, heading: float) -> float:
+    """Return the angle (rad) up to the first zone on a circle; inf on a point and where there is none."""
+    if circle[RADIUS] == 0.0:
         return inf
-    begin = heading - bend[WAY] * 0.5 * pi
-    return arc_entry(w, bend[X], bend[Y], bend[RADIUS], begin, bend[WAY], FULL)[0]
+    begin = heading - circle[WAY] * 0.5 * pi
+    return arc_entry(w, circle[X], circle[Y], circle[RADIUS], begin, circle[WAY], FULL)[0]
 
 
 def _measure_links(
     w: Walls,
-    bends: Floats,
+    circles: Floats,
     target: NDArray[np.int64],
     headings: Floats,
     wx: float,
@@ -174,50 +175,52 @@ def _measure_links(
     """Write metres flown in wind, from lengths, the free turn on the target and the sums of headings."""
     for e in range(len(target)):
         flown[e] = held_line(flown[e], headings[e], wx, wy)
-        reach[e] = free_turn(w, bends[target[e]], headings[e])
+        reach[e] = free_turn(w, circles[target[e]], headings[e])
         sums[e] = held_sum(headings[e], wx, wy)
 
 
 measure_links = routine(_measure_links)
 
 
-class BendGraph(NamedTuple):
-    """Bends, and the lines between them."""
+class TangentGraph(NamedTuple):
+    """Turning circles, and the lines between them."""
 
-    bends: Floats  # (n, 9)
+    circles: Floats  # (n, 9)
     lengths: Floats  # (n, n) m; inf: there is no line, or it enters a zone
     headings: Floats  # (n, n) rad
 
     def links(self, w: Walls, wind: tuple[float, float]) -> TangentLinks:
         """Return the lines that exist, with metres flown in a `wind` over the airspeed."""
         source, target = np.nonzero(np.isfinite(self.lengths))
-        first = np.searchsorted(source, np.arange(len(self.bends) + 1)).astype(np.int64)
+        first = np.searchsorted(source, np.arange(len(self.circles) + 1)).astype(np.int64)
         headings, lengths = self.headings[source, target], self.lengths[source, target]
         targets, (reach, sums) = target.astype(np.int64), np.empty((2, len(lengths)))
-        measure_links(w, self.bends, targets, headings, *wind, lengths, reach, sums)
+        measure_links(w, self.circles, targets, headings, *wind, lengths, reach, sums)
         return TangentLinks(first, targets, headings, lengths, reach, sums)
 
-    def widened(self, w: Walls, more: Floats) -> BendGraph:
-        """Return a network with additional bends."""
-        there, back, among = (all_tangents(w, a, b) for a, b in ((self.bends, more), (more, self.bends), (more, more)))
+    def widened(self, w: Walls, more: Floats) -> TangentGraph:
+        """Return a network with additional circles."""
+        there, back, among = (
+            all_tangents(w, a, b) for a, b in ((self.circles, more), (more, self.circles), (more, more))
+        )
         lengths = np.block([[self.lengths, there[0]], [back[0], among[0]]])
         headings = np.block([[self.headings, there[1]], [back[1], among[1]]])
-        return BendGraph(np.vstack([self.bends, more]), lengths, headings)
+        return TangentGraph(np.vstack([self.circles, more]), lengths, headings)
 
 
-def web(w: Walls, bends: Floats) -> BendGraph:
-    """Return all lines between bends of different groups that enter no zone."""
-    return BendGraph(bends, *all_tangents(w, bends, bends))
+def tangent_graph(w: Walls, circles: Floats) -> TangentGraph:
+    """Return all lines between circles of different groups that enter no zone."""
+    return TangentGraph(circles, *all_tangents(w, circles, circles))
 
 
-def places(bend: Floats, heading: float) -> tuple[float, float]:
-    """Return the point on a bend with that heading."""
-    side = bend[WAY] * bend[RADIUS]
-    return bend[X] + side * sin(heading), bend[Y] - side * cos(heading)
+def point_at(circle: Floats, heading: float) -> tuple[float, float]:
+    """Return the point on a circle with that heading."""
+    side = circle[WAY] * circle[RADIUS]
+    return circle[X] + side * sin(heading), circle[Y] - side * cos(heading)
 
 
-AROUND = 12  # directions in which a bend may touch that of the start, or a goal without a heading be reached
-LATTICE = 0.5  # turn radii between the bends that are tried anywhere near the start and the goal
+AROUND = 12  # directions in which a circle may touch that of the start, or a goal without a heading be reached
+LATTICE = 0.5  # turn radii between the circles that are tried anywhere near the start and the goal
 LATTICE_REACH = 2.0  # turn radii from the start or the goal
 
 free_arc = routine(arc_entry)
@@ -226,12 +229,12 @@ Goal = tuple[float, float, float | None]
 
 
 class WayEnds(NamedTuple):
-    """Start and end of a search: bends through the start or the goal, each with the heading there."""
+    """Start and end of a search: circles through the start or the goal, each with the heading there."""
 
     starts: Floats  # (s, 9)
     heading: float  # rad, at the start
     goals: Floats  # (g, 9)
-    arrivals: Floats  # (g,) rad; NaN: any (the bend is a point)
+    arrivals: Floats  # (g,) rad; NaN: any (the circle is a point)
     x: float  # m, of the goal
     y: float
     wx: float  # wind over airspeed: what is least is metres flown
@@ -264,13 +267,13 @@ def _turn(x: float, y: float, heading: float, radius: float, way: float) -> tupl
 
 
 def touching(w: Walls, e: WayEnds, radius: float, group: int) -> Floats:
-    """Return bends (n, 9) that touch those of the start and of the goal, for paths that begin or end with two turns."""
+    """Return circles (n, 9) that touch those of the start and of the goal, for paths with two turns at an end."""
     rows = []
-    for bend in e.starts:
-        rows += _all_around(w, bend, e.heading, 1.0, radius, group)
-    for bend, arrival in zip(e.goals, e.arrivals.tolist(), strict=True):
+    for circle in e.starts:
+        rows += _all_around(w, circle, e.heading, 1.0, radius, group)
+    for circle, arrival in zip(e.goals, e.arrivals.tolist(), strict=True):
         if len(e.goals) == 2:  # only a goal with a heading: others have enough turns
-            rows += _all_around(w, bend, arrival, -1.0, radius, group + 1)
+            rows += _all_around(w, circle, arrival, -1.0, radius, group + 1)
     for a in e.starts:
         for b in e.goals:
             if a[WAY] == b[WAY] and b[RADIUS] > 0.0:
@@ -279,25 +282,25 @@ def touching(w: Walls, e: WayEnds, radius: float, group: int) -> Floats:
 
 
 def _all_around(
-    w: Walls, bend: Floats, heading: float, along: float, radius: float, group: int
+    w: Walls, circle: Floats, heading: float, along: float, radius: float, group: int
 ) -> list[tuple[float, ...]]:
-    """Return bends that touch a bend on its free part after a heading (`along` 1) or before it (-1)."""
-    way = float(bend[WAY])
+    """Return circles that touch a circle on its free part after a heading (`along` 1) or before it (-1)."""
+    way = float(circle[WAY])
     begin = heading - way * 0.5 * pi
-    x, y = float(bend[X]), float(bend[Y])
+    x, y = float(circle[X]), float(circle[Y])
     room = min(free_arc(w, x, y, radius, begin, way * along, 2.0 * pi)[0], 2.0 * pi)
     steps = np.arange(1, AROUND + 1) * 2.0 * pi / AROUND
-    return [_on_arm(bend, begin + along * way * step, radius, group) for step in steps[steps < room].tolist()]
+    return [_on_arm(circle, begin + along * way * step, radius, group) for step in steps[steps < room].tolist()]
 
 
-def _on_arm(bend: Floats, angle: float, radius: float, group: int) -> tuple[float, ...]:
-    """Return a bend in the opposite direction that touches a bend."""
-    x, y, arm = float(bend[X]), float(bend[Y]), 2.0 * radius
-    return x + arm * cos(angle), y + arm * sin(angle), radius, -float(bend[WAY]), x, y, arm, angle, float(group)
+def _on_arm(circle: Floats, angle: float, radius: float, group: int) -> tuple[float, ...]:
+    """Return a circle in the opposite direction that touches a circle."""
+    x, y, arm = float(circle[X]), float(circle[Y]), 2.0 * radius
+    return x + arm * cos(angle), y + arm * sin(angle), radius, -float(circle[WAY]), x, y, arm, angle, float(group)
 
 
 def _between(a: Floats, b: Floats, radius: float, group: int) -> list[tuple[float, ...]]:
-    """Return the two bends that touch two given ones."""
+    """Return the two circles that touch two given ones."""
     dx, dy = float(b[X] - a[X]), float(b[Y] - a[Y])
     apart = hypot(dx, dy)
     if not 1e-9 < apart < 4.0 * radius:
@@ -307,7 +310,7 @@ def _between(a: Floats, b: Floats, radius: float, group: int) -> list[tuple[floa
 
 
 def lattice(e: WayEnds, start: Start, radius: float, group: int) -> Floats:
-    """Return bends (n, 9) around the start and the goal, each in both directions."""
+    """Return circles (n, 9) around the start and the goal, each in both directions."""
     steps = np.arange(-LATTICE_REACH, LATTICE_REACH + 0.5 * LATTICE, LATTICE) * radius
     offsets = np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2)
     centres = np.vstack([offsets + start[:2], offsets + np.array([e.x, e.y])])

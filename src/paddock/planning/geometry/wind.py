@@ -427,7 +427,7 @@ def turns_in_wind(
     The others turn to the left twice and to the right twice: they may keep to an area that the fastest leaves.
     """
     (x, y, course), (gx, gy, gcourse), (wx, wy) = start, goal, wind
-    found = [dubins_in_wind(start, goal, radius, 1.0, wind)]
+    paths = [dubins_in_wind(start, goal, radius, 1.0, wind)]
     heading, gheading = heading_on(course, wx, wy), heading_on(gcourse, wx, wy)
     s, c = sincos(heading)
     dx, dy = (gx - x) / radius, (gy - y) / radius
@@ -437,8 +437,8 @@ def turns_in_wind(
     for word, m in enumerate((1.0, -1.0)):
         _, t, p, q = same_side_in_wind(ux - m * s, m * uy - 1.0 + c, m * phi, vx, m * vy)
         parts = t * radius, p * radius, q * radius
-        found.append(_drifting((x, y, 0.0, heading), word, parts, radius, wind))
-    return found
+        paths.append(_drifting((x, y, 0.0, heading), word, parts, radius, wind))
+    return paths
 
 
 def _drifting(

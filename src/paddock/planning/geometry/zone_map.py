@@ -15,16 +15,16 @@ from paddock.planning.geometry.intersections import arc_entry, blocked_by, insid
 from paddock.planning.geometry.path import Path, Segment, ends_at
 from paddock.planning.geometry.shapes import InfeasibleError
 from paddock.planning.geometry.tangent_graph import (
-    BendGraph,
     Goal,
     Start,
+    TangentGraph,
     TangentLinks,
     WayEnds,
-    bends,
     ends,
     lattice,
+    tangent_graph,
     touching,
-    web,
+    turning_circles,
 )
 from paddock.planning.geometry.tangent_search import search, shorten
 from paddock.planning.geometry.wind import over_ground
@@ -68,36 +68,36 @@ class ZoneMap:
         self._check_free("goal", goal[0], goal[1])
         direct = dubins(start, goal, self.radius)
         zone = blocked_by(direct, self.zones, self.clearance)
-        return direct if zone is None else self._around(start, goal, self._flown(direct), zone)
+        return direct if zone is None else self._detour(start, goal, self._flown(direct), zone)
 
     @cached_property
-    def web(self) -> BendGraph:
-        """The bends around the zones, and the lines between them."""
-        return web(self.walls, bends(self.zones, self.walls, self.radius, self.clearance))
+    def graph(self) -> TangentGraph:
+        """The circles around the zones, and the lines between them."""
+        return tangent_graph(self.walls, turning_circles(self.zones, self.walls, self.radius, self.clearance))
 
     @cached_property
     def links(self) -> TangentLinks:
         """Those lines, in the order of a search."""
-        return self.web.links(self.walls, self.wind)
+        return self.graph.links(self.walls, self.wind)
 
-    def _around(self, start: Start, goal: Goal, shortest: float, zone: Zone) -> Path:
-        way = self._way(ends(start, goal, self.radius, False, self.wind), self.web.bends, self.links)
+    def _detour(self, start: Start, goal: Goal, shortest: float, zone: Zone) -> Path:
+        way = self._way(ends(start, goal, self.radius, False, self.wind), self.graph.circles, self.links)
         if way is None and (why := enclosing(self.zones, self.clearance, start, goal)):
             raise InfeasibleError(why)
         if self.radius > 0.0 and (way is None or self._flown(way) > SUSPICIOUS * shortest):
-            way = self._with_more_bends(start, goal, way)
+            way = self._with_more_circles(start, goal, way)
         if way is None:
             raise InfeasibleError(cramped(self.walls, self.zones, self.radius, start, goal, zone))
         return way
 
-    def _with_more_bends(self, start: Start, goal: Goal, way: Path | None) -> Path | None:
+    def _with_more_circles(self, start: Start, goal: Goal, way: Path | None) -> Path | None:
         """Also try ways with two turns at the start and at the goal, and without any, turns anywhere near."""
-        at_ends, group = ends(start, goal, self.radius, True, self.wind), len(self.web.bends)
-        wider = self.web.widened(self.walls, touching(self.walls, at_ends, self.radius, group))
-        other = self._way(at_ends, wider.bends, wider.links(self.walls, self.wind))
+        at_ends, group = ends(start, goal, self.radius, True, self.wind), len(self.graph.circles)
+        wider = self.graph.widened(self.walls, touching(self.walls, at_ends, self.radius, group))
+        other = self._way(at_ends, wider.circles, wider.links(self.walls, self.wind))
         if way is None and other is None:
             wider = wider.widened(self.walls, lattice(at_ends, start, self.radius, group + 3))
-            other = self._way(at_ends, wider.bends, wider.links(self.walls, self.wind))
+            other = self._way(at_ends, wider.circles, wider.links(self.walls, self.wind))
         return other if way is None or (other is not None and self._flown(other) < self._flown(way)) else way
 
     def _flown(self, path: Path) -> float:
@@ -111,7 +111,7 @@ class ZoneMap:
         row = np.vstack([turns, at.starts, at.goals])[chain]
         arrival = at.arrivals[chain[-1] - len(turns) - len(at.starts)]
         table = shorten(self.walls, row, at, arrival)
-        return Path(Segment(x, y, 0.0, h, way, bend) for x, y, h, way, bend in table.tolist())
+        return Path(Segment(x, y, 0.0, h, way, circle) for x, y, h, way, circle in table.tolist())
 
     def _check_free(self, what: str, x: float, y: float) -> None:
         zone = inside(x, y, self.zones, self.clearance)

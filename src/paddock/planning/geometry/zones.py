@@ -183,8 +183,8 @@ def _self_crossing(corners: Floats) -> tuple[int, int, float, float] | None:
             meets[-1] = _folds_back(a[-1], b[-1], b[0])
         if meets.any():
             k = int(meets.argmax())
-            place = places[k] if np.isfinite(places[k]).all() else a[first + k]
-            return i, first + k, float(place[0]), float(place[1])
+            point = places[k] if np.isfinite(places[k]).all() else a[first + k]
+            return i, first + k, float(point[0]), float(point[1])
     return None
 
 
@@ -220,7 +220,7 @@ def each_of(clearance: Clearance, zones: Sequence[object]) -> tuple[float, ...]:
 class Walls(NamedTuple):
     """The borders of k zones."""
 
-    around: Floats  # (k, 3) x, y, radius of a circle around the zone
+    bounds: Floats  # (k, 3) x, y, radius of a circle around the zone
     spans: NDArray[np.int64]  # (k, 5) first and end circle; first edge, end of the polygon's own, end of all
     reach: Floats  # (k,) m: extent of the zone beyond its polygon
     circles: Floats  # (c, 3) x, y, radius
@@ -251,12 +251,12 @@ def walls(zones: Sequence[Zone], clearance: Clearance = 0.0) -> Walls:
 def stacked(some: Sequence[Walls]) -> tuple[Walls, NDArray[np.int64]]:
     """Return the borders of several sets of zones as one, and the first and end zone of each set (s, 2)."""
     circles, edges, spans = 0, 0, [np.empty((0, 5), np.int64)]
-    for one in some:
-        spans.append(one.spans + np.array([circles, circles, edges, edges, edges]))
-        circles, edges = circles + len(one.circles), edges + len(one.edges)
+    for walls_of_set in some:
+        spans.append(walls_of_set.spans + np.array([circles, circles, edges, edges, edges]))
+        circles, edges = circles + len(walls_of_set.circles), edges + len(walls_of_set.edges)
     empty = walls(())
     around, _, reach, rounds, lines = (np.concatenate(arrays) for arrays in zip(empty, *some, strict=True))
-    ends = np.cumsum([0, *(len(one.around) for one in some)])
+    ends = np.cumsum([0, *(len(walls_of_set.bounds) for walls_of_set in some)])
     return Walls(around, np.concatenate(spans), reach, rounds, lines), np.column_stack([ends[:-1], ends[1:]])
 
 

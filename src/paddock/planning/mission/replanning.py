@@ -105,19 +105,19 @@ def _together(state: MissionData, poses: PoseOf, change: MissionChange) -> set[i
     tasks = tuple(state.task(name) for name in names)
     problem = replace(state.problem, vehicles=tuple(one.spec for one in free), tasks=tasks)
     orders = [[index[task] for task in one.vehicle.ahead if task in index] for one in free]
-    standing = {
+    kept_routes = {
         k: (order, one.vehicle.route)
         for k, (one, order) in enumerate(zip(free, orders, strict=True))
         if one.vehicle.row not in change.dirty and len(order) == len(one.vehicle.ahead)
     }
     costs, present = Costs(problem, state.covered), [list(order) for order in orders]
     if state.negotiator is not None and free and sum(map(len, present)) < len(names):
-        plan = _negotiated(state, costs, free, present, standing)
+        plan = _negotiated(state, costs, free, present, kept_routes)
     elif change.keeps_orders or state.negotiator is not None:
-        plan = build(costs, MethodResult(present), state.setup.method, standing)
+        plan = build(costs, MethodResult(present), state.setup.method, kept_routes)
     else:
-        plan = revise(costs, state.setup.method, state.setup.options, present, standing)
-    return _take_up(state, plan, free, {k for k in standing if plan.routes[k] is standing[k][1]})
+        plan = revise(costs, state.setup.method, state.setup.options, present, kept_routes)
+    return _take_up(state, plan, free, {k for k in kept_routes if plan.routes[k] is kept_routes[k][1]})
 
 
 def _negotiated(
@@ -125,7 +125,7 @@ def _negotiated(
     costs: Costs,
     free: Sequence[Free],
     present: list[list[int]],
-    standing: Mapping[int, tuple[list[int], Route]],
+    kept_routes: Mapping[int, tuple[list[int], Route]],
 ) -> Plan:
     """Return the plan that vehicles negotiate over radio, with the tasks that none of them has won where they fit."""
     assert state.negotiator is not None and state.contact is not None
@@ -136,7 +136,7 @@ def _negotiated(
     bundles = {one.vehicle.row: tuple(versions[t] for t in own) for one, own in zip(free, found.bundles, strict=True)}
     state.contact.bundles, state.contact.settles = bundles, state.time + found.agreement.seconds
     notes = {"rounds": found.agreement.rounds, "messages": found.agreement.sent, "over radio": found.describe()}
-    return build(costs, MethodResult(found.orders, notes), state.setup.method, standing)
+    return build(costs, MethodResult(found.orders, notes), state.setup.method, kept_routes)
 
 
 def _alone(state: MissionData, poses: PoseOf, change: MissionChange, vehicle: MissionVehicle) -> set[int]:

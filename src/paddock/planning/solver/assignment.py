@@ -40,8 +40,8 @@ class Assignment(Sequence[tuple[int, int]]):
     def __len__(self) -> int:
         return len(self.pairs)
 
-    def __getitem__(self, place: Any) -> Any:
-        return self.pairs[place]
+    def __getitem__(self, index: Any) -> Any:
+        return self.pairs[index]
 
 
 def assign(cost: ArrayLike, method: str = "hungarian") -> Assignment:
@@ -120,16 +120,16 @@ def greedy(cost: Floats) -> tuple[Ints, Ints]:
 def taken(ranked: Ints, rows: int, columns: int) -> Ints:
     """Return the pairs (row * columns + column), in order, whose row and column are still free."""
     row_used, column_used = zeros(rows, int64), zeros(columns, int64)
-    found, count = empty(min(rows, columns), int64), 0
+    pairs, count = empty(min(rows, columns), int64), 0
     for pair in ranked:
         row, column = pair // columns, pair % columns
         if row_used[row] == 0 and column_used[column] == 0:
             row_used[row] = column_used[column] = 1
-            found[count] = pair
+            pairs[count] = pair
             count += 1
-            if count == len(found):
+            if count == len(pairs):
                 break
-    return found[:count]
+    return pairs[:count]
 
 
 take_ranked = routine(taken)
@@ -152,8 +152,8 @@ def auction(cost: Floats, epsilon: float | None = None) -> tuple[Ints, Ints]:
         raise InvalidValueError(f"auction: epsilon must be a positive number, not {epsilon!r}")
     last = _last_epsilon(cost) if epsilon is None else epsilon
     filled = without_infinities(cost, len(cost) * last)
-    found = run_auction(np.ascontiguousarray(-filled), float(np.ptp(filled)), last)
-    return allowed(cost, np.arange(len(cost)), found)
+    assigned = run_auction(np.ascontiguousarray(-filled), float(np.ptp(filled)), last)
+    return allowed(cost, np.arange(len(cost)), assigned)
 
 
 def _last_epsilon(cost: Floats) -> float:

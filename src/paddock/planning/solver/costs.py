@@ -26,11 +26,11 @@ from paddock.planning.solver.tours import (
     Mover,
     TourData,
     fits,
-    ways_between,
     write_legs,
-    write_single_ways,
+    write_single_lengths,
+    write_transit_lengths,
 )
-from paddock.planning.solver.transit_tables import NEVER, KnownWays
+from paddock.planning.solver.transit_tables import NEVER, TransitTables
 from paddock.planning.solver.transits import Transits, between
 from paddock.world.columns import Floats
 
@@ -68,8 +68,8 @@ class Costs:
             covered_by(problem.vehicles[k], kinds[k], problem, self.transits, self.covered) for k in first
         ]
         self._jobs = [_jobs(problem.tasks, paths) for paths in self._coverage]
-        known = None if before is None else before._ways
-        self._ways: KnownWays = KnownWays(problem, self.transits, self._jobs, self.class_of, known)
+        known = None if before is None else before._tables
+        self._tables: TransitTables = TransitTables(problem, self.transits, self._jobs, self.class_of, known)
         self._alone: dict[int, Floats] = {}
 
     def headed(self, headings: Mapping[int, float]) -> Costs:
@@ -94,10 +94,10 @@ class Costs:
         """Return the ways of a vehicle around zones: those of a tour, or all."""
         kind = self.class_of[vehicle]
         if order is None:
-            self._ways.know_all(kind)
+            self._tables.find_all(kind)
         else:
-            self._ways.know(kind, *self._ends_of(vehicle, order))
-        return self._known(vehicle)
+            self._tables.find(kind, *self._ends_of(vehicle, order))
+        return self._detours_of(vehicle)
 
     def measure(self, orders: Sequence[Sequence[int]]) -> bool:
         """Measure tours on their paths; return whether a way differs by more than `CHANGED` from what searches used."""
@@ -105,9 +105,9 @@ class Costs:
         for vehicle, order in enumerate(orders):
             if len(order) and self.problem.zones:
                 kind, (begins, ends) = self.class_of[vehicle], self._ends_of(vehicle, order)
-                if len(new := self._ways.unmeasured(kind, begins, ends)):
+                if len(new := self._tables.unmeasured(kind, begins, ends)):
                     before = self._legs(vehicle, order)[:, 0]
-                    self._ways.measure(kind, begins[new], ends[new])
+                    self._tables.measure(kind, begins[new], ends[new])
                     after = self._legs(vehicle, order)[:, 0]
                     changed = changed or not np.allclose(after, before, rtol=CHANGED)
                     self._alone.clear()
@@ -115,13 +115,13 @@ class Costs:
                         vars(self).pop(name, None)
         return changed
 
-    def _known(self, vehicle: int) -> Detours:
-        every = self._ways.tables
+    def _detours_of(self, vehicle: int) -> Detours:
+        every = self._tables.tables
         start, ways, home = every.start[vehicle], every.ways[self.class_of[vehicle]], every.home[vehicle]
         return every._replace(start=start, ways=ways, home=home)
 
     def _ends_of(self, vehicle: int, order: Sequence[int]) -> tuple[Ints, Ints]:
-        """Return the begins and ends, as of `KnownWays`, of the legs of a tour."""
+        """Return the begins and ends, as of `TransitTables`, of the legs of a tour."""
         tasks = np.array(order, np.int64)
         return np.append(vehicle, self.vehicles + tasks), np.append(tasks, self.tasks + vehicle)
 
@@ -153,7 +153,7 @@ class Costs:
             return False
         if not np.isnan(self.jobs(vehicle).leave[list(order), 2]).any():
             return False
-        rows = self._ways.rows(self.class_of[vehicle], *self._ends_of(vehicle, order))
+        rows = self._tables.rows(self.class_of[vehicle], *self._ends_of(vehicle, order))
         return bool((rows >= 0).any() and (rows != NEVER).all())
 
     def legs(self, vehicle: int, order: Sequence[int]) -> Floats:
@@ -189,7 +189,7 @@ class Costs:
     @cached_property
     def _single(self) -> Floats:
         for kind in range(len(self._kinds)):
-            self._ways.know_all(kind)
+            self._tables.find_all(kind)
         return self._singles(np.arange(self.tasks))
 
     def alone_of(self, task: int) -> Floats:
@@ -198,58 +198,58 @@ class Costs:
             return self.alone[:, task]
         if task not in self._alone:
             for kind in range(len(self._kinds)):
-                own = np.flatnonzero(np.array(self.class_of) == kind)
-                self._ways.know(kind, own, np.full(len(own), task))
-                self._ways.know(kind, np.full(len(own), self.vehicles + task), self.tasks + own)
+                vehicles = np.flatnonzero(np.array(self.class_of) == kind)
+                self._tables.find(kind, vehicles, np.full(len(vehicles), task))
+                self._tables.find(kind, np.full(len(vehicles), self.vehicles + task), self.tasks + vehicles)
             self._alone[task] = self._singles(np.array([task]))[:, 2, 0]
         return self._alone[task]
 
     def _singles(self, tasks: Ints) -> Floats:
-        found = np.empty((self.vehicles, 3, len(tasks)))
+        lengths = np.empty((self.vehicles, 3, len(tasks)))
         for k, m in enumerate(self.movers):
-            write_single_ways(m, self.jobs(k), self._known(k), tasks, found[k])
-        return found
+            write_single_lengths(m, self.jobs(k), self._detours_of(k), tasks, lengths[k])
+        return lengths
 
     @cached_property
     def fleet(self) -> TourData:
         """All vehicles and tasks for compiled searches."""
         for kind in range(len(self._kinds)):
-            self._ways.know_all(kind)
+            self._tables.find_all(kind)
         return self._fleet()
 
     def fleet_for(self, orders: Sequence[Sequence[int]], tasks: Ints) -> TourData:
         """Return the fleet for a search that only inserts tasks into tours; it knows no other ways around zones."""
         every = np.array([t for order in orders for t in order] + tasks.tolist(), np.int64)
         for kind in range(len(self._kinds)):
-            own = [vehicle for vehicle in range(self.vehicles) if self.class_of[vehicle] == kind]
-            tours = [self._ends_of(vehicle, orders[vehicle]) for vehicle in own]
-            self._ways.know(kind, np.concatenate([b for b, _ in tours]), np.concatenate([e for _, e in tours]))
-            begins, ends = np.append(own, self.vehicles + every), np.append(every, self.tasks + np.array(own))
-            self._ways.know(kind, np.tile(begins, len(tasks)), np.repeat(tasks, len(begins)))
-            self._ways.know(kind, np.repeat(self.vehicles + tasks, len(ends)), np.tile(ends, len(tasks)))
+            vehicles = [vehicle for vehicle in range(self.vehicles) if self.class_of[vehicle] == kind]
+            tours = [self._ends_of(vehicle, orders[vehicle]) for vehicle in vehicles]
+            self._tables.find(kind, np.concatenate([b for b, _ in tours]), np.concatenate([e for _, e in tours]))
+            begins, ends = np.append(vehicles, self.vehicles + every), np.append(every, self.tasks + np.array(vehicles))
+            self._tables.find(kind, np.tile(begins, len(tasks)), np.repeat(tasks, len(begins)))
+            self._tables.find(kind, np.repeat(self.vehicles + tasks, len(ends)), np.tile(ends, len(tasks)))
         return self._fleet()
 
     def _fleet(self) -> TourData:
         entry, leave, z, cover, opens, closes = (np.stack(arrays) for arrays in zip(*self._jobs, strict=True))
-        jobs, ways = (entry, leave, z, cover, opens, closes), self._ways.tables._asdict()
+        jobs, ways = (entry, leave, z, cover, opens, closes), self._tables.tables._asdict()
         return TourData(np.array(self.movers), np.array(self.class_of), *jobs, **ways)
 
     def between(self, vehicle: int, tasks: Ints) -> Floats:
         """Return metres flown (n, n) from the end of each task to the start of each; free headings: straight lines."""
-        found = np.empty((len(tasks), len(tasks)))
+        lengths = np.empty((len(tasks), len(tasks)))
         begins, ends = np.repeat(self.vehicles + tasks, len(tasks)), np.tile(tasks, len(tasks))
-        self._ways.know(self.class_of[vehicle], begins, ends)
-        ways_between(self.movers[vehicle], self.jobs(vehicle), self._known(vehicle), tasks, found)
-        return found
+        self._tables.find(self.class_of[vehicle], begins, ends)
+        write_transit_lengths(self.movers[vehicle], self.jobs(vehicle), self._detours_of(vehicle), tasks, lengths)
+        return lengths
 
-    def ways_along(self, vehicle: int, tasks: Ints) -> tuple[Floats, Floats, Floats]:
+    def transit_lengths(self, vehicle: int, tasks: Ints) -> tuple[Floats, Floats, Floats]:
         """Return metres flown from the vehicle's start to each task (n,), `between` them, and from each home (n,)."""
         kind, own = self.class_of[vehicle], np.full(len(tasks), vehicle)
-        self._ways.know(kind, own, tasks)
-        self._ways.know(kind, self.vehicles + tasks, self.tasks + own)
-        between, found = self.between(vehicle, tasks), np.empty((3, len(tasks)))
-        write_single_ways(self.movers[vehicle], self.jobs(vehicle), self._known(vehicle), tasks, found)
-        return found[0], between, found[1]
+        self._tables.find(kind, own, tasks)
+        self._tables.find(kind, self.vehicles + tasks, self.tasks + own)
+        between, lengths = self.between(vehicle, tasks), np.empty((3, len(tasks)))
+        write_single_lengths(self.movers[vehicle], self.jobs(vehicle), self._detours_of(vehicle), tasks, lengths)
+        return lengths[0], between, lengths[1]
 
 
 Kind = tuple[float, float, Moves, float | None, float | None, float | None, bool | None]
@@ -313,19 +313,19 @@ Covered = dict[tuple[int, Kind], KnownCoverage]
 
 
 def covered_by(
-    vehicle: Vehicle, own: Kind, problem: Problem, transits: Transits, known: Covered
+    vehicle: Vehicle, kind: Kind, problem: Problem, transits: Transits, covered: Covered
 ) -> list[Path | InfeasibleError]:
     """Return the path on which a vehicle does each task, level at height 0; or why it cannot. `known` is added to."""
     zones = problem.zones
-    found: list[Path | InfeasibleError] = []
+    paths: list[Path | InfeasibleError] = []
     for task in problem.tasks:
-        before = known.get((id(task), own))
+        before = covered.get((id(task), kind))
         if before is None or before.zones != zones:
             far = before is not None and _out_of_reach(before, zones, transits.clearance)
             path = before.path if before and far else _over(task, vehicle, transits)
-            before = known[(id(task), own)] = KnownCoverage(task, path, zones)
-        found.append(before.path)
-    return found
+            before = covered[(id(task), kind)] = KnownCoverage(task, path, zones)
+        paths.append(before.path)
+    return paths
 
 
 def _out_of_reach(known: KnownCoverage, zones: tuple[Zone, ...], clearance: float) -> bool:
@@ -334,7 +334,7 @@ def _out_of_reach(known: KnownCoverage, zones: tuple[Zone, ...], clearance: floa
         return False
     x, y, _ = known.task.shape.entry
     reach = known.path.length
-    around = (known_walls((zone,), clearance).around[0].tolist() for zone in set(zones) ^ set(known.zones))
+    around = (known_walls((zone,), clearance).bounds[0].tolist() for zone in set(zones) ^ set(known.zones))
     return all(hypot(x - east, y - north) > reach + radius for east, north, radius in around)
 
 

@@ -16,8 +16,8 @@ from paddock.planning.solver.tours import (
     Ints,
     Jobs,
     Mover,
-    Stand,
     TourData,
+    TourState,
     begin,
     detours_of,
     fits,
@@ -43,10 +43,10 @@ class Packed(NamedTuple):
 
 def packed(orders: Sequence[Sequence[int]], tasks: int) -> Packed:
     """Return orders as arrays, each with room for all of that many tasks."""
-    found = Packed(np.zeros((len(orders), tasks), np.int64), np.array([len(order) for order in orders], np.int64))
+    arrays = Packed(np.zeros((len(orders), tasks), np.int64), np.array([len(order) for order in orders], np.int64))
     for vehicle, order in enumerate(orders):
-        found.tasks[vehicle, : len(order)] = order
-    return found
+        arrays.tasks[vehicle, : len(order)] = order
+    return arrays
 
 
 def unpacked(orders: Packed) -> list[list[int]]:
@@ -121,7 +121,7 @@ def best_position(
         least = least_length(j, table, position, task, slow)
         if least >= flown or least > limit:
             continue
-        at = step(m, j, extra, stand(m, j, order, position, table), task)
+        at = step(m, j, extra, state_after(m, j, order, position, table), task)
         bound = min(flown, limit + NOISE)
         way, end = continued(m, j, extra, at, order, position, count, bound, table, total, ends)
         if way < flown and way <= limit:
@@ -129,17 +129,17 @@ def best_position(
     return best, flown, finish
 
 
-def stand(m: Mover, j: Jobs, order: Ints, done: int, table: Floats) -> Stand:
+def state_after(m: Mover, j: Jobs, order: Ints, done: int, table: Floats) -> TourState:
     """Return the state of a vehicle after the first `done` tasks of a traced order."""
     if done == 0:
         return begin(m)
     t, row = order[done - 1], table[done - 1]
     height = m.height if isnan(j.z[t]) else j.z[t]
-    return Stand(j.leave[t, 0], j.leave[t, 1], height, row[0], row[2], row[1], t)
+    return TourState(j.leave[t, 0], j.leave[t, 1], height, row[0], row[2], row[1], t)
 
 
 def continued(
-    m: Mover, j: Jobs, extra: Detours, at: Stand, order: Ints, position: int, count: int, bound: float,
+    m: Mover, j: Jobs, extra: Detours, at: TourState, order: Ints, position: int, count: int, bound: float,
     table: Floats, total: float, ends: float,
 ) -> tuple[float, float]:  # fmt: skip
     """Return metres and end (s) of a tour that continues an order from a position; inf once it exceeds `bound`.
@@ -167,42 +167,42 @@ class Traced(NamedTuple):
 def traced(fleet: TourData, orders: Packed, more: int) -> Traced:
     """Trace all tours, with room for `more` tasks in each."""
     count = len(orders.counts)
-    found = Traced(empty((count, orders.counts.max() + more + 1, ROOM)), empty((count, 2)))
+    tours = Traced(empty((count, orders.counts.max() + more + 1, ROOM)), empty((count, 2)))
     for a in range(count):
-        retrace(fleet, orders, a, found)
-    return found
+        retrace(fleet, orders, a, tours)
+    return tours
 
 
-def retrace(fleet: TourData, orders: Packed, a: int, known: Traced) -> None:
+def retrace(fleet: TourData, orders: Packed, a: int, tours: Traced) -> None:
     """Trace a tour that has changed."""
     m, j, extra = mover_of(fleet, a), jobs_of(fleet, a), detours_of(fleet, a)
-    total, ends = trace(m, j, extra, orders.tasks[a], orders.counts[a], known.tables[a])
-    known.sums[a, 0], known.sums[a, 1] = total, ends
+    total, ends = trace(m, j, extra, orders.tasks[a], orders.counts[a], tours.tables[a])
+    tours.sums[a, 0], tours.sums[a, 1] = total, ends
 
 
 def place_in(
-    fleet: TourData, orders: Packed, limits: Floats, a: int, task: int, known: Traced
+    fleet: TourData, orders: Packed, limits: Floats, a: int, task: int, tours: Traced
 ) -> tuple[int, float, float]:
     """`insertions` of a task into a traced tour within its limit."""
     m, j, extra = mover_of(fleet, a), jobs_of(fleet, a), detours_of(fleet, a)
     if not j.cover[task] < inf:
         return -1, inf, inf
     order, count, most = orders.tasks[a], orders.counts[a], slackened(limits[a])
-    return best_position(m, j, extra, order, count, task, most, known.tables[a], known.sums[a, 0], known.sums[a, 1])
+    return best_position(m, j, extra, order, count, task, most, tours.tables[a], tours.sums[a, 0], tours.sums[a, 1])
 
 
 def best_place(
-    fleet: TourData, orders: Packed, limits: Floats, task: int, by_time: bool, known: Traced
+    fleet: TourData, orders: Packed, limits: Floats, task: int, by_time: bool, tours: Traced
 ) -> tuple[int, int, float, float]:
     """Return vehicle, position, added metres and end (s) where a task adds least (or ends earliest); -1: none."""
-    vehicle, place, added, finish = -1, -1, inf, inf
+    vehicle, best, added, finish = -1, -1, inf, inf
     for a in range(len(orders.counts)):
-        position, flown, end = place_in(fleet, orders, limits, a, task, known)
-        more = flown - known.sums[a, 0]
+        position, flown, end = place_in(fleet, orders, limits, a, task, tours)
+        more = flown - tours.sums[a, 0]
         better = (end < finish or (end == finish and more < added)) if by_time else more < added
         if position >= 0 and better:
-            vehicle, place, added, finish = a, position, more, end
-    return vehicle, place, added, finish
+            vehicle, best, added, finish = a, position, more, end
+    return vehicle, best, added, finish
 
 
 def put_in(orders: Packed, vehicle: int, position: int, task: int) -> None:
@@ -216,12 +216,12 @@ def put_in(orders: Packed, vehicle: int, position: int, task: int) -> None:
 
 def insert_each(fleet: TourData, orders: Packed, limits: Floats, tasks: Ints, by_time: bool) -> None:
     """Insert each task at its cheapest position, in sequence; tasks that fit nowhere are left out."""
-    known = traced(fleet, orders, len(tasks))
+    tours = traced(fleet, orders, len(tasks))
     for task in tasks:
-        vehicle, position, _, _ = best_place(fleet, orders, limits, task, by_time, known)
+        vehicle, position, _, _ = best_place(fleet, orders, limits, task, by_time, tours)
         if vehicle >= 0:
             put_in(orders, vehicle, position, task)
-            retrace(fleet, orders, vehicle, known)
+            retrace(fleet, orders, vehicle, tours)
 
 
 _insert = tour_routine(insert_each)
@@ -243,7 +243,7 @@ def insert_tasks(
 class TourEnds(NamedTuple):
     """The ends of all tours, before the way home; arrays over vehicles."""
 
-    places: Floats  # (a, 7) the fields of Stand except the last; metres flown including the way home
+    places: Floats  # (a, 7) the fields of TourState except the last; metres flown including the way home
     before: Ints  # (a,) the last task
 
 
@@ -255,7 +255,7 @@ def started(costs: Costs) -> TourEnds:
     return ends
 
 
-def put(fleet: TourData, ends: TourEnds, vehicle: int, at: Stand) -> None:
+def put(fleet: TourData, ends: TourEnds, vehicle: int, at: TourState) -> None:
     """Write the end of a tour."""
     row = ends.places[vehicle]
     row[6] = at.flown + way_home(mover_of(fleet, vehicle), detours_of(fleet, vehicle), at)
@@ -263,10 +263,10 @@ def put(fleet: TourData, ends: TourEnds, vehicle: int, at: Stand) -> None:
     ends.before[vehicle] = at.before
 
 
-def end_of(ends: TourEnds, vehicle: int) -> Stand:
+def end_of(ends: TourEnds, vehicle: int) -> TourState:
     """Return the end of a tour."""
     row = ends.places[vehicle]
-    return Stand(row[0], row[1], row[2], row[3], row[4], row[5], ends.before[vehicle])
+    return TourState(row[0], row[1], row[2], row[3], row[4], row[5], ends.before[vehicle])
 
 
 def append_cost(fleet: TourData, ends: TourEnds, vehicle: int, task: int, by_time: bool) -> float:
@@ -279,7 +279,7 @@ def append_cost(fleet: TourData, ends: TourEnds, vehicle: int, task: int, by_tim
     return after.time + way / m.speed if by_time else after.flown + way - ends.places[vehicle, 6]
 
 
-def least_cost(m: Mover, j: Jobs, at: Stand, home: float, task: int, by_time: bool) -> float:
+def least_cost(m: Mover, j: Jobs, at: TourState, home: float, task: int, by_time: bool) -> float:
     """Return a lower bound of `append_cost` for a tour that is `home` m long: straight lines to the task and home."""
     slow = slowest(m)
     there = slow * hypot(j.entry[task, 0] - at.x, j.entry[task, 1] - at.y)
@@ -294,11 +294,11 @@ def append(fleet: TourData, ends: TourEnds, vehicle: int, task: int) -> None:
     put(fleet, ends, vehicle, step(m, jobs_of(fleet, vehicle), extra, end_of(ends, vehicle), task))
 
 
-def matrix(fleet: TourData, ends: TourEnds, tasks: Ints, by_time: bool, found: Floats) -> None:
+def matrix(fleet: TourData, ends: TourEnds, tasks: Ints, by_time: bool, costs: Floats) -> None:
     """Write `append_cost` for all vehicles and these tasks, (a, n)."""
     for a in parallel_range(len(ends.before)):
         for k in range(len(tasks)):
-            found[a, k] = append_cost(fleet, ends, a, tasks[k], by_time)
+            costs[a, k] = append_cost(fleet, ends, a, tasks[k], by_time)
 
 
 def append_all(fleet: TourData, ends: TourEnds, vehicles: Ints, tasks: Ints) -> None:

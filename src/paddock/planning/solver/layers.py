@@ -22,22 +22,22 @@ LAYERS = 8
 DELAYS = (0.0, 10.0, 20.0, 40.0, 80.0, 160.0)  # s by which a vehicle may depart later, where no layer is free
 ROUNDS, MOST_OPTIONS, MOST_TRIED = 4, 400, 2000
 """Rounds over all pairs that meet, flights that are built for them, and changes that are tried."""
-MARGIN = 1.25  # layers are this much farther apart than required, as no vehicle holds its height exactly
+MARGIN = 1.25  # layers are this much farther boxes_apart than required, as no vehicle holds its height exactly
 FINE, COARSE = 0.5, 2.0
 """s between the moments at which distances between vehicles are looked at: as a rule, and at most."""
 MOST = 2_000_000  # poses that are looked at for that
-BLOCK = 32  # moments that are skipped together where two vehicles are far apart
+BLOCK = 32  # moments that are skipped together where two vehicles are far boxes_apart
 CHORD = 1.0  # m by which a turn between two of these moments may be nearer than the straight line
 AIRBORNE = tuple(STATUSES.index(status) for status in ("transit", "busy", "returning"))
 
 
-def pause(seconds: float, vehicles: int) -> float | None:
+def time_step(seconds: float, vehicles: int) -> float | None:
     """Return the time step (s) for the separation of a number of vehicles; None: too many samples, or too coarse."""
     least = seconds * vehicles / MOST
     return None if vehicles < 2 or seconds <= 0.0 or least > COARSE else max(least, FINE)
 
 
-def spacing_of_layers(count: int, height: float) -> float:
+def layer_spacing(count: int, height: float) -> float:
     """Return the metres from one layer to the next for so many aircraft; above 8 with room for two in between."""
     return MARGIN * height * (1.0 if count <= LAYERS else 2.0)
 
@@ -47,7 +47,7 @@ def poses_on(vehicle: Vehicle, route: Route, times: Floats) -> tuple[Floats, NDA
     poses, statuses = np.tile(np.array(vehicle.pose), (len(times), 1)), np.zeros(len(times), dtype=np.int8)
     first, last = (times[0], times[-1]) if len(times) else (inf, -inf)
     if legs := [leg for leg in route.legs if leg.ends > leg.begins and leg.ends >= first and leg.begins <= last]:
-        paths = [leg.path if leg.path.segments else Path([standing(leg.path.start)]) for leg in legs]
+        paths = [leg.path if leg.path.segments else Path([waiting_segment(leg.path.start)]) for leg in legs]
         rows, counts = np.concatenate([path.table for path in paths]), [len(path.segments) for path in paths]
         places = np.concatenate([path.ends for path in paths])  # m flown on its leg at the end of each segment
         leg_of = np.repeat(np.arange(len(legs)), counts)
@@ -58,17 +58,17 @@ def poses_on(vehicle: Vehicle, route: Route, times: Floats) -> tuple[Floats, NDA
         until = np.maximum.accumulate(begins[leg_of] + places / speed[leg_of])
         k = np.minimum(np.searchsorted(until, times), len(until) - 1)
         flown = np.clip((times - begins[leg_of[k]]) * speed[leg_of[k]] - before[k], 0.0, None)
-        found = along_rows(rows[k], np.minimum(flown * rows[k, 10] / np.sqrt(1.0 + rows[k, 6] ** 2), rows[k, 4]))
+        on_route = along_rows(rows[k], np.minimum(flown * rows[k, 10] / np.sqrt(1.0 + rows[k, 6] ** 2), rows[k, 4]))
         kinds = np.array([STATUSES.index(STATUS_ON[leg.kind]) for leg in legs], np.int8)
         under_way = (times >= begins[leg_of[k]]) & (times <= ends[leg_of[k]])
-        poses[under_way], statuses[under_way] = found[under_way], kinds[leg_of[k]][under_way]
+        poses[under_way], statuses[under_way] = on_route[under_way], kinds[leg_of[k]][under_way]
     if route.legs:
         poses[times > route.ends] = route.legs[-1].end
     statuses[times > route.ends] = STATUSES.index("home" if route.legs else "idle")
     return poses, statuses
 
 
-def standing(at: Pose) -> Segment:
+def waiting_segment(at: Pose) -> Segment:
     """Return the place of a leg on which a vehicle waits: a segment of next to no length."""
     return Segment(*at, 1e-9)
 
@@ -84,7 +84,7 @@ def raised(vehicle: Vehicle, lift: float) -> Vehicle:
     return replace(vehicle, pose=start, home=home, height=height + more, lift=lift)
 
 
-def separated(
+def assign_layers(
     costs: Costs, orders: Sequence[Sequence[int]], routes: Sequence[Route], fixed: Collection[int]
 ) -> tuple[tuple[Vehicle, ...], list[Route], tuple[Meeting, ...]]:
     """Return vehicles and routes in layers in which none meet, and those that still do; `fixed` keep their routes.
@@ -92,33 +92,33 @@ def separated(
     A vehicle takes the lowest layer that is free of meetings; with `spread`, the one with the fewest vehicles first.
     Those that then meet, as they climb or sink to tasks, are tried in other layers, and later.
     """
-    kept, vehicles = costs.problem.separation, costs.problem.vehicles
-    spread = kept is not None and kept.spread  # then those without tasks are in the air, too
-    who = [k for k, route in enumerate(routes) if (route.legs or spread) and vehicles[k].moves != "ground"]
-    who.sort(key=lambda k: (k not in fixed, k))
-    begin = min((vehicles[k].ready for k in who), default=0.0)
-    end = max((routes[k].ends for k in who), default=0.0)
-    step = pause(end - begin, len(who))
-    if kept is None or step is None:
+    separation, vehicles = costs.problem.separation, costs.problem.vehicles
+    spread = separation is not None and separation.spread  # then those without tasks are in the air, too
+    flying = [k for k, route in enumerate(routes) if (route.legs or spread) and vehicles[k].moves != "ground"]
+    flying.sort(key=lambda k: (k not in fixed, k))
+    begin = min((vehicles[k].ready for k in flying), default=0.0)
+    end = max((routes[k].ends for k in flying), default=0.0)
+    step = time_step(end - begin, len(flying))
+    if separation is None or step is None:
         return vehicles, list(routes), ()
-    air = Airspace(costs, orders, routes, who, step, (begin, end))
+    air = Airspace(costs, orders, routes, flying, step, (begin, end))
     chosen: list[float] = []
-    for row, k in enumerate(who):
-        met = [lift for lift, moment in zip(chosen, air.near[row].tolist(), strict=False) if moment >= 0]
+    for row, k in enumerate(flying):
+        meeting_lifts = [lift for lift, moment in zip(chosen, air.near[row].tolist(), strict=False) if moment >= 0]
         options = sorted(air.layers, key=lambda lift: (chosen.count(lift) if spread else 0, lift))
         own = [vehicles[k].lift] if k in fixed or vehicles[k].under_way else []
         tried = own if k in fixed else own + options
-        free = (lift for lift in tried if all(abs(lift - other) >= kept.height for other in met))
+        free = (lift for lift in tried if all(abs(lift - other) >= separation.height for other in meeting_lifts))
         chosen.append(next(free, tried[0]))
     for row, lift in enumerate(chosen):
-        if lift != vehicles[who[row]].lift and (flight := air.option(row, lift)) is not None:
+        if lift != vehicles[flying[row]].lift and (flight := air.option(row, lift)) is not None:
             air.take(row, flight)
-    air.look(kept.height)
-    air.resolve({row for row, k in enumerate(who) if k not in fixed})
-    found, moved = list(routes), list(vehicles)
-    for k, flight in zip(who, air.flights, strict=True):
-        moved[k], found[k] = flight
-    return tuple(moved), found, air.meetings()
+    air.find_meetings(separation.height)
+    air.resolve({row for row, k in enumerate(flying) if k not in fixed})
+    new_routes, new_vehicles = list(routes), list(vehicles)
+    for k, flight in zip(flying, air.flights, strict=True):
+        new_vehicles[k], new_routes[k] = flight
+    return tuple(new_vehicles), new_routes, air.meetings()
 
 
 class Flight(NamedTuple):
@@ -132,31 +132,37 @@ class Airspace:
     """The flights (n) of a plan at the same moments; each can be tried in another layer or with a later departure."""
 
     def __init__(
-        self, costs: Costs, orders: Sequence[Sequence[int]], routes: Sequence[Route], who: Sequence[int], step: float,
-        times: tuple[float, float],
+        self, costs: Costs, orders: Sequence[Sequence[int]], routes: Sequence[Route], flying: Sequence[int],
+        step: float, times: tuple[float, float],
     ) -> None:  # fmt: skip
-        """`who` flies; `step` between moments, and the `times` of the first begin and the last end, in s."""
+        """Sample the flights.
+
+        orders, routes: of all vehicles; flying: the indices of those in the air; step: s between moments; times: s,
+        of the first begin and the last end.
+        """
         assert costs.problem.separation is not None
-        self.costs, self.kept, self.step = costs, costs.problem.separation, step
-        self.orders = [orders[k] for k in who]
-        self.planned = [Flight(costs.problem.vehicles[k], routes[k]) for k in who]
+        self.costs, self.separation, self.step = costs, costs.problem.separation, step
+        self.orders = [orders[k] for k in flying]
+        self.planned = [Flight(costs.problem.vehicles[k], routes[k]) for k in flying]
         self.flights = list(self.planned)
-        self.layers = [n * spacing_of_layers(len(who), self.kept.height) for n in range(LAYERS)]
-        self.alike = [predictable(costs, k, orders[k]) for k in who]  # in each layer
+        self.layers = [n * layer_spacing(len(flying), self.separation.height) for n in range(LAYERS)]
+        self.alike = [predictable(costs, k, orders[k]) for k in flying]  # in each layer
         self.first = floor(times[0] / step)  # moments are whole steps since 0 s
         self.count = ceil((times[1] + DELAYS[-1]) / step) - self.first + 2
-        self.places = np.full((len(who) + 1, self.count, 3), np.nan)  # the last one is tried
+        self.places = np.full((len(flying) + 1, self.count, 3), np.nan)  # the last one is tried
         for row, flight in enumerate(self.flights):
             self.places[row] = self._places(row, flight)
-        self.near = np.zeros((len(who) + 1, len(who) + 1), np.int64)  # [row, earlier row]: first meeting; -1: none
+        self.near = np.zeros(
+            (len(flying) + 1, len(flying) + 1), np.int64
+        )  # [row, earlier row]: first meeting; -1: none
         self.options: dict[tuple[int, float, float], Flight | None] = {}
         self.tried = 0  # changes
-        self.look(inf)
+        self.find_meetings(inf)
 
-    def look(self, height: float) -> None:
+    def find_meetings(self, height: float) -> None:
         """Find the first meeting of each pair, with less than `height` (m) between them."""
         self.near[:-1], self.near[-1] = 0, -1
-        first_meetings(self.places, self.kept.distance + CHORD, height, self.near)
+        first_meetings(self.places, self.separation.distance + CHORD, height, self.near)
 
     def option(self, row: int, lift: float, delay: float = 0.0) -> Flight | None:
         """Return a flight in a layer (m), and later (s); None: impossible, too long, too late, or one too many."""
@@ -164,8 +170,8 @@ class Airspace:
         if lift == planned.lift and not delay:
             return self.planned[row]
         if key not in self.options and len(self.options) < MOST_OPTIONS + len(self.flights):
-            who = replace(raised(planned, lift), departs=planned.ready + delay if delay else planned.departs)
-            flight = _rebuilt(self.costs, who, self.orders[row])
+            vehicle = replace(raised(planned, lift), departs=planned.ready + delay if delay else planned.departs)
+            flight = _rebuild(self.costs, vehicle, self.orders[row])
             late = flight is not None and flight.route.ends > self.step * (self.first + self.count - 2)
             self.options[key] = None if late else flight
         return self.options.get(key)
@@ -173,9 +179,9 @@ class Airspace:
     def _places(self, row: int, flight: Flight) -> Floats:
         lifted = flight.vehicle.lift - self.planned[row].vehicle.lift
         same = self.alike[row] and flight.vehicle.departs == self.planned[row].vehicle.departs  # only higher
-        places = _places(*(self.planned[row] if same else flight), self.step, self.first, self.count)
-        places[:, 2] += lifted if same else 0.0
-        return places
+        points = _places(*(self.planned[row] if same else flight), self.step, self.first, self.count)
+        points[:, 2] += lifted if same else 0.0
+        return points
 
     def take(self, row: int, flight: Flight) -> None:
         """Exchange the flight of a vehicle."""
@@ -185,11 +191,11 @@ class Airspace:
         """Exchange the flight of a vehicle, and find out whom it meets."""
         self.take(row, flight)
         self.places[-1] = self.places[row]
-        found = np.full_like(self.near, -1)
-        found[-1] = 0
-        found[-1, row] = found[-1, -1] = -1
-        first_meetings(self.places, self.kept.distance + CHORD, self.kept.height, found)
-        self.near[row, :row], self.near[row + 1 : -1, row] = found[-1, :row], found[-1, row + 1 : -1]
+        meetings = np.full_like(self.near, -1)
+        meetings[-1] = 0
+        meetings[-1, row] = meetings[-1, -1] = -1
+        first_meetings(self.places, self.separation.distance + CHORD, self.separation.height, meetings)
+        self.near[row, :row], self.near[row + 1 : -1, row] = meetings[-1, :row], meetings[-1, row + 1 : -1]
 
     def pairs(self) -> list[tuple[int, int]]:
         """Return the pairs of flights that meet, the later row first."""
@@ -208,11 +214,11 @@ class Airspace:
                 rows = [row for row in (a, b) if row in free]
                 for delay in DELAYS:
                     if self.near[a, b] >= 0:
-                        self._part(rows, delay)
+                        self._separate(rows, delay)
             if len(self.pairs()) == len(before):
                 break
 
-    def _part(self, rows: Sequence[int], delay: float) -> None:
+    def _separate(self, rows: Sequence[int], delay: float) -> None:
         """Make the change to these flights, with a delay (s) of one of them, with which the fewest pairs meet."""
         lifts = {row: self.flights[row].vehicle.lift for row in rows}
         swaps = [{a: (lifts[b], delay), b: (lifts[a], 0.0)} for a, b in (rows, rows[::-1])] if len(rows) == 2 else []
@@ -221,26 +227,26 @@ class Airspace:
             flights = {row: flight for row, how in way.items() if (flight := self.option(row, *how)) is not None}
             if len(flights) < len(way) or self.tried >= MOST_TRIED:
                 continue
-            alone, found = self._result(flights)
-            if found < least:
-                best, least = flights, found
-            if alone and not self.kept.spread:  # the first one is the lowest
+            alone, trial = self._try_flights(flights)
+            if trial < least:
+                best, least = flights, trial
+            if alone and not self.separation.spread:  # the first one is the lowest
                 break
         for row, flight in (best or {}).items():
             self.change(row, flight)
 
-    def _result(self, flights: Mapping[int, Flight]) -> tuple[bool, tuple[int, float, float]]:
+    def _try_flights(self, flights: Mapping[int, Flight]) -> tuple[bool, tuple[int, float, float]]:
         """Return whether other flights meet none, how many pairs meet and share a layer, and the height (m) of all."""
         before = {row: (self.flights[row], self.places[row].copy()) for row in flights}
         near, self.tried = self.near.copy(), self.tried + 1
         for row, flight in flights.items():
             self.change(row, flight)
         pairs, lifts = self.pairs(), [flight.vehicle.lift for flight in self.flights]
-        crowd = sum(lifts.count(lift) for lift in lifts) if self.kept.spread else 0
-        for row, kept in before.items():
-            self.flights[row], self.places[row] = kept
+        shared_layers = sum(lifts.count(lift) for lift in lifts) if self.separation.spread else 0
+        for row, saved in before.items():
+            self.flights[row], self.places[row] = saved
         self.near = near
-        return not any(row in pair for pair in pairs for row in flights), (len(pairs), float(crowd), sum(lifts))
+        return not any(row in pair for pair in pairs for row in flights), (len(pairs), float(shared_layers), sum(lifts))
 
 
 def _places(vehicle: Vehicle, route: Route, step: float, first: int, count: int) -> Floats:
@@ -248,9 +254,9 @@ def _places(vehicle: Vehicle, route: Route, step: float, first: int, count: int)
 
     At the steps before it begins and after it ends it is where it begins and ends.
     """
-    found = np.full((count, 3), np.nan)
+    points = np.full((count, 3), np.nan)
     if not route.legs:
-        return found
+        return points
     begin, until = floor(route.legs[0].begins / step), ceil(route.ends / step) + 1
     if step not in route.sampled:  # routes that stand are looked at again after each event
         moments = np.clip(step * np.arange(begin, until, dtype=np.float64), route.legs[0].begins, route.ends)
@@ -258,36 +264,36 @@ def _places(vehicle: Vehicle, route: Route, step: float, first: int, count: int)
         route.sampled[step] = np.where(np.isin(statuses, AIRBORNE)[:, None], poses[:, :3], np.nan)
     skip = max(first - begin, 0)
     part = route.sampled[step][skip : skip + count]
-    found[begin + skip - first : begin + skip - first + len(part)] = part
-    return found
+    points[begin + skip - first : begin + skip - first + len(part)] = part
+    return points
 
 
-def _rebuilt(costs: Costs, who: Vehicle, order: Sequence[int]) -> Flight | None:
+def _rebuild(costs: Costs, vehicle: Vehicle, order: Sequence[int]) -> Flight | None:
     """Return the flight of a vehicle that was changed; None where that is impossible, too long or too late."""
-    alone = Costs(replace(costs.problem, vehicles=(who,)), costs.covered, costs.transits)
+    costs_alone = Costs(replace(costs.problem, vehicles=(vehicle,)), costs.covered, costs.transits)
     try:
-        route = route_of(alone, 0, order)
+        route = route_of(costs_alone, 0, order)
     except InfeasibleError:
         return None
-    fits = route.flown <= who.range * (1.0 + 1e-9) and late_task(alone, route) is None
-    return Flight(who, route) if fits else None
+    fits = route.flown <= vehicle.range * (1.0 + 1e-9) and late_task(costs_alone, route) is None
+    return Flight(vehicle, route) if fits else None
 
 
-def _first_meetings(places: Floats, distance: float, height: float, found: Ints) -> None:
+def _first_meetings(points: Floats, distance: float, height: float, meetings: Ints) -> None:
     """Write the first moment at which two are too near (n, n; the later one first), -1: never; -1 stays.
 
     Between two moments both move straight: the nearest that they are across, and the nearest in height. Blocks of
     moments in which two are far from each other are skipped.
     """
-    boxes = empty((len(places), (places.shape[1] + BLOCK - 1) // BLOCK, 4))
-    for row in range(len(places)):
-        enclose(places[row], boxes[row])
+    boxes = empty((len(points), (points.shape[1] + BLOCK - 1) // BLOCK, 4))
+    for row in range(len(points)):
+        enclose(points[row], boxes[row])
         for other in range(row):
-            moment, found[row, other] = found[row, other], -1
+            moment, meetings[row, other] = meetings[row, other], -1
             for block in range(boxes.shape[1] if moment >= 0 else 0):
-                if not apart(boxes[row, block], boxes[other, block], distance):
-                    found[row, other] = first_meeting(places[row], places[other], block, distance, height)
-                if found[row, other] >= 0:
+                if not boxes_apart(boxes[row, block], boxes[other, block], distance):
+                    meetings[row, other] = first_meeting(points[row], points[other], block, distance, height)
+                if meetings[row, other] >= 0:
                     break
 
 
@@ -296,33 +302,33 @@ def moments_of(block: int, count: int) -> tuple[int, int]:
     return max(block * BLOCK - 1, 0), min((block + 1) * BLOCK, count)
 
 
-def enclose(places: Floats, boxes: Floats) -> None:
+def enclose(points: Floats, boxes: Floats) -> None:
     """Write the least x and y and the largest x and y of the moments of each block (blocks, 4)."""
     for block in range(len(boxes)):
         low_x, low_y, high_x, high_y = inf, inf, -inf, -inf
-        first, end = moments_of(block, len(places))
+        first, end = moments_of(block, len(points))
         for k in range(first, end):
-            x, y = places[k, 0], places[k, 1]
+            x, y = points[k, 0], points[k, 1]
             if not isnan(x):
                 low_x, low_y, high_x, high_y = min(low_x, x), min(low_y, y), max(high_x, x), max(high_y, y)
         boxes[block, 0], boxes[block, 1], boxes[block, 2], boxes[block, 3] = low_x, low_y, high_x, high_y
 
 
-def apart(one: Floats, other: Floats, distance: float) -> bool:
-    """Return whether two boxes are farther apart than a distance; empty ones are."""
-    across = max(one[0] - other[2], other[0] - one[2])
-    along = max(one[1] - other[3], other[1] - one[3])
+def boxes_apart(box: Floats, other: Floats, distance: float) -> bool:
+    """Return whether two boxes are farther boxes_apart than a distance; empty ones are."""
+    across = max(box[0] - other[2], other[0] - box[2])
+    along = max(box[1] - other[3], other[1] - box[3])
     far: bool = max(across, along) > distance
     return far
 
 
-def first_meeting(one: Floats, other: Floats, block: int, distance: float, height: float) -> int:
+def first_meeting(track: Floats, other: Floats, block: int, distance: float, height: float) -> int:
     """Return the first moment of a block at which two are too near; -1: none."""
     below, dx, dy = inf, nan, nan
-    first, end = moments_of(block, len(one))
+    first, end = moments_of(block, len(track))
     for k in range(first, end):
-        x, y = one[k, 0] - other[k, 0], one[k, 1] - other[k, 1]
-        level, z = x * x + y * y, abs(one[k, 2] - other[k, 2])
+        x, y = track[k, 0] - other[k, 0], track[k, 1] - other[k, 1]
+        level, z = x * x + y * y, abs(track[k, 2] - other[k, 2])
         if not isnan(dx) and level < inf:
             along = (x - dx) * (x - dx) + (y - dy) * (y - dy)
             share = min(max(-(dx * (x - dx) + dy * (y - dy)) / max(along, 1e-12), 0.0), 1.0)

@@ -22,7 +22,7 @@ from paddock.planning.geometry.intersections import inside
 from paddock.planning.geometry.shapes import InfeasibleError
 from paddock.planning.solver.costs import Costs, Covered
 from paddock.planning.solver.insertion import insert_tasks
-from paddock.planning.solver.layers import separated
+from paddock.planning.solver.layers import assign_layers
 from paddock.planning.solver.methods import Method, MethodResult, Progress, find_method
 from paddock.planning.solver.methods.routing import chosen_headings
 from paddock.planning.solver.problem import Problem, Vehicle
@@ -37,7 +37,7 @@ TRIES = 8  # vehicles that are tried for a task that was left out
 MOST_CHOSEN = 256  # tasks of a tour that is too long among which those to keep are chosen
 SIMILAR = 4  # vehicles of which the reason of an undone task names the one that needs least
 NOTHING: Mapping[Any, Any] = MappingProxyType({})
-Standing = Mapping[int, tuple[list[int], Route]]
+KeptRoutes = Mapping[int, tuple[list[int], Route]]
 """Vehicle -> its tasks in order and its route, which is kept until its tasks change."""
 
 
@@ -49,24 +49,29 @@ def solve(
     covered: Covered | None = None,
 ) -> Plan:
     """Return the plan of a method; `progress` is called with the share done, `covered` caches paths for later calls."""
-    found = find_method(method)
-    chosen = found.read(options)
+    planning_method = find_method(method)
+    values = planning_method.read(options)
     costs = Costs(problem, covered)
-    return build(costs, _searched(found, chosen, costs, progress or (lambda share: None)), method)
+    return build(costs, _run_method(planning_method, values, costs, progress or (lambda share: None)), method)
 
 
-def revise(costs: Costs, method: str, options: Mapping[str, Any], orders: list[list[int]], standing: Standing) -> Plan:
-    """Return the plan after an event; `orders` are the present ones, routes `standing` are kept with their orders."""
-    found = find_method(method)
-    chosen = found.read(options)
-    if found.revise is None or not costs.vehicles or not costs.tasks:
-        result = _searched(found, chosen, costs, lambda share: None)
+def revise(
+    costs: Costs, method: str, options: Mapping[str, Any], orders: list[list[int]], kept_routes: KeptRoutes
+) -> Plan:
+    """Return the plan after an event.
+
+    orders: the present tasks of each vehicle; kept_routes: routes that stay unless the orders of their vehicles change.
+    """
+    planning_method = find_method(method)
+    values = planning_method.read(options)
+    if planning_method.revise is None or not costs.vehicles or not costs.tasks:
+        result = _run_method(planning_method, values, costs, lambda share: None)
     else:
-        result = found.revise(costs, chosen, orders)
-    return build(costs, result, method, standing)
+        result = planning_method.revise(costs, values, orders)
+    return build(costs, result, method, kept_routes)
 
 
-def _searched(method: Method, options: Any, costs: Costs, progress: Progress) -> MethodResult:
+def _run_method(method: Method, options: Any, costs: Costs, progress: Progress) -> MethodResult:
     if any(task.heading is not None for task in costs.problem.tasks):  # chosen by an earlier plan
         costs = Costs(costs.problem.with_headings({}))
     if not costs.vehicles or not costs.tasks:
@@ -74,46 +79,45 @@ def _searched(method: Method, options: Any, costs: Costs, progress: Progress) ->
     return method.solve(costs, options, progress)
 
 
-def build(costs: Costs, result: MethodResult, method: str, standing: Standing = NOTHING) -> Plan:
+def build(costs: Costs, result: MethodResult, method: str, kept_routes: KeptRoutes = NOTHING) -> Plan:
     """Return the plan of a method's result; each task is in one route, or undone with a reason."""
     costs = costs.headed(result.headings) if result.headings else costs
     orders = [list(order) for order in result.orders]
-    given = [task for order in orders for task in order]
-    if len(given) != len(set(given)):
+    planned = [task for order in orders for task in order]
+    if len(planned) != len(set(planned)):
         raise RuntimeError(f"method {method!r} gave a task to two vehicles")
-    routes = [
-        standing[k][1] if k in _kept(orders, standing) else _fitted(costs, k, order) for k, order in enumerate(orders)
-    ]
+    unchanged = _unchanged(orders, kept_routes)
+    routes = [kept_routes[k][1] if k in unchanged else _fit_route(costs, k, order) for k, order in enumerate(orders)]
     tasks = costs.problem.tasks
     costs = costs.headed({t: h for order in orders for t in order if (h := tasks[t].heading) is not None})
-    _place(costs, orders, routes, given)
+    _insert_left(costs, orders, routes, planned)
     costs = _send_idle(costs, orders, routes)
     _exchange(costs, orders, routes)
-    vehicles, routes, meetings = separated(costs, orders, routes, _kept(orders, standing))
+    vehicles, routes, meetings = assign_layers(costs, orders, routes, _unchanged(orders, kept_routes))
     undone = [Undone(costs.problem.tasks[t].name, reason(costs, t, orders)) for t in _missing(costs, orders)]
     problem = replace(costs.problem, vehicles=vehicles)
     return Plan(problem, method, tuple(routes), tuple(undone), result.notes, meetings)
 
 
-def _kept(orders: Sequence[Sequence[int]], standing: Standing) -> set[int]:
+def _unchanged(orders: Sequence[Sequence[int]], kept_routes: KeptRoutes) -> set[int]:
     """Return the vehicles whose routes stand, as their tasks have not changed."""
-    return {vehicle for vehicle, (order, _) in standing.items() if orders[vehicle] == order}
+    return {vehicle for vehicle, (order, _) in kept_routes.items() if orders[vehicle] == order}
 
 
 def _missing(costs: Costs, orders: Sequence[Sequence[int]]) -> list[int]:
     return sorted(set(range(costs.tasks)) - {t for order in orders for t in order})
 
 
-def _left(costs: Costs, orders: Sequence[Sequence[int]]) -> list[int]:
+def _left_tasks(costs: Costs, orders: Sequence[Sequence[int]]) -> list[int]:
     """Return the tasks that are in no order although some vehicle has a path over them."""
     left: list[int] = costs.possible(np.array(_missing(costs, orders), np.int64)).tolist()
     return left
 
 
-def _fitted(costs: Costs, vehicle: int, order: list[int]) -> Route:
+def _fit_route(costs: Costs, vehicle: int, order: list[int]) -> Route:
     """Return the route along its paths, and leave only tasks in the order with which it is feasible and in range."""
-    who = costs.problem.vehicles[vehicle]
-    limit = who.range
+    spec = costs.problem.vehicles[vehicle]
+    limit = spec.range
     while order:
         try:
             route = route_of(costs, vehicle, order)
@@ -123,18 +127,18 @@ def _fitted(costs: Costs, vehicle: int, order: list[int]) -> Route:
         late = late_task(costs, route)
         if late is not None:
             order.pop(late)
-        elif _in_range(route, who):
+        elif _in_range(route, spec):
             return route
         else:
             kept, cost = most_within(costs, vehicle, order, limit)
             if len(kept) == len(order):  # its path is longer than it costs
-                limit = min(limit, cost) * who.range / route.flown
+                limit = min(limit, cost) * spec.range / route.flown
                 kept, _ = most_within(costs, vehicle, order, limit)
             order[:] = kept
     try:
         return route_of(costs, vehicle, order)
     except InfeasibleError:  # no way home
-        return Route(who.name, (), who.speed)
+        return Route(spec.name, (), spec.speed)
 
 
 def most_within(costs: Costs, vehicle: int, order: Sequence[int], limit: float) -> tuple[list[int], float]:
@@ -149,7 +153,7 @@ def most_within(costs: Costs, vehicle: int, order: Sequence[int], limit: float) 
         kept = list(order[: max(fitting - 1, 0)])
         return kept, costs.tour(vehicle, kept)[0]
     n, tasks = len(order), np.array(order, np.int64)
-    first, between, home = costs.ways_along(vehicle, tasks)
+    first, between, home = costs.transit_lengths(vehicle, tasks)
     cover = costs.jobs(vehicle).cover[tasks]
     onward = np.where(np.triu(np.ones((n, n), bool), 1), between, inf) + cover
     least, came = np.full((n, n), inf), np.zeros((n, n), np.int64)  # by the number of tasks before, and the last task
@@ -170,64 +174,64 @@ def most_within(costs: Costs, vehicle: int, order: Sequence[int], limit: float) 
     return kept[::-1], cost
 
 
-def _in_range(route: Route, who: Vehicle) -> bool:
-    return route.flown <= who.range * (1.0 + MEASURED)
+def _in_range(route: Route, spec: Vehicle) -> bool:
+    return route.flown <= spec.range * (1.0 + MEASURED)
 
 
-def _place(costs: Costs, orders: list[list[int]], routes: list[Route], given: Sequence[int]) -> None:
+def _insert_left(costs: Costs, orders: list[list[int]], routes: list[Route], planned: Sequence[int]) -> None:
     """Give each task that is left to the vehicle where it costs least, of those whose path still fits with it."""
-    for vehicle, order in enumerate(_offered(costs, orders, given)):
+    for vehicle, order in enumerate(_orders_with(costs, orders, planned)):
         if order != orders[vehicle]:
-            routes[vehicle], orders[vehicle] = _fitted(costs, vehicle, order), order
-    for task in _left(costs, orders) if costs.problem.zones else ():
+            routes[vehicle], orders[vehicle] = _fit_route(costs, vehicle, order), order
+    for task in _left_tasks(costs, orders) if costs.problem.zones else ():
         room = ABOVE * costs.ranges
         for _ in range(TRIES):
-            if (found := insert_tasks(costs, orders, room, [task])) == orders:
+            if (trial := insert_tasks(costs, orders, room, [task])) == orders:
                 break
-            vehicle = next(k for k, order in enumerate(found) if order != orders[k])
+            vehicle = next(k for k, order in enumerate(trial) if order != orders[k])
             try:
-                route = route_of(costs, vehicle, found[vehicle])
+                route = route_of(costs, vehicle, trial[vehicle])
             except InfeasibleError:  # for all that turn like it
                 room[np.array(costs.class_of) == costs.class_of[vehicle]] = -1.0
                 continue
             if _in_range(route, costs.problem.vehicles[vehicle]) and late_task(costs, route) is None:
-                orders[vehicle], routes[vehicle] = found[vehicle], route
+                orders[vehicle], routes[vehicle] = trial[vehicle], route
                 break
             room[vehicle] = -1.0  # not this one
 
 
-def _offered(costs: Costs, orders: list[list[int]], given: Sequence[int]) -> list[list[int]]:
+def _orders_with(costs: Costs, orders: list[list[int]], planned: Sequence[int]) -> list[list[int]]:
     """Return orders with the tasks that are left where they cost least, or else with most of them.
 
     Idle vehicles are also offered as many at once as they can do, in the order in which they were `given`.
     """
-    left = _left(costs, orders)
-    found = insert_tasks(costs, orders, costs.ranges, left)
-    if not left or sum(map(len, found)) == sum(map(len, orders)) + len(left):
-        return found
-    before = {task: k for k, task in enumerate(given)}
-    rest, trial = sorted(left, key=lambda task: before.get(task, len(given))), [list(order) for order in orders]
+    left = _left_tasks(costs, orders)
+    inserted = insert_tasks(costs, orders, costs.ranges, left)
+    if not left or sum(map(len, inserted)) == sum(map(len, orders)) + len(left):
+        return inserted
+    before = {task: k for k, task in enumerate(planned)}
+    rest, trial = sorted(left, key=lambda task: before.get(task, len(planned))), [list(order) for order in orders]
     for vehicle in sorted(np.flatnonzero([not order for order in orders]).tolist(), key=lambda k: -costs.ranges[k]):
         if not rest:
             break
         able = [task for task in rest if np.isfinite(costs.jobs(vehicle).cover[task])]
         trial[vehicle], _ = most_within(costs, vehicle, able, costs.ranges[vehicle])
         rest = [task for task in rest if task not in trial[vehicle]]
-    return max(found, insert_tasks(costs, trial, costs.ranges, rest), key=lambda tried: sum(map(len, tried)))
+    return max(inserted, insert_tasks(costs, trial, costs.ranges, rest), key=lambda tried: sum(map(len, tried)))
 
 
 def _send_idle(costs: Costs, orders: list[list[int]], routes: list[Route]) -> Costs:
     """Give each task that is left to an idle vehicle that can do it alone; return the costs with its heading."""
     headings: dict[int, float] = {}
-    for task in _left(costs, orders) if not all(orders) else ():
-        beyond = _beyond(costs, task)
+    for task in _left_tasks(costs, orders) if not all(orders) else ():
+        beyond = _excess(costs, task)
         for vehicle in _idle(costs, task, orders)[:TRIES]:
-            who = costs.problem.vehicles[vehicle]
-            if not beyond[vehicle] < (ABOVE - 1.0) * who.range + 2.0 * pi * costs.movers[vehicle].held:
+            spec = costs.problem.vehicles[vehicle]
+            if not beyond[vehicle] < (ABOVE - 1.0) * spec.range + 2.0 * pi * costs.movers[vehicle].held:
                 continue  # too far, with any heading
             with suppress(InfeasibleError):
                 route, heading = alone(costs, vehicle, task)
-                if _in_range(route, who) and late_task(costs, route) is None:
+                if _in_range(route, spec) and late_task(costs, route) is None:
                     orders[vehicle], routes[vehicle] = [task], route
                     headings |= heading
                     break
@@ -237,7 +241,7 @@ def _send_idle(costs: Costs, orders: list[list[int]], routes: list[Route]) -> Co
 
 def _exchange(costs: Costs, orders: list[list[int]], routes: list[Route]) -> None:
     """Give each task that is left to a vehicle that can do it alone, if others can take over all tasks of that one."""
-    for task in _left(costs, orders)[:TRIES]:
+    for task in _left_tasks(costs, orders)[:TRIES]:
         alone = costs.alone_of(task)
         able = np.flatnonzero(np.isfinite(alone) & (alone <= costs.ranges))
         for vehicle in able[np.argsort(alone[able], kind="stable")][:TRIES].tolist():
@@ -246,10 +250,10 @@ def _exchange(costs: Costs, orders: list[list[int]], routes: list[Route]) -> Non
             trial = insert_tasks(costs, trial, costs.ranges, others)
             if len(_missing(costs, trial)) >= len(_missing(costs, orders)):
                 continue
-            found = {k: _fitted(costs, k, order) for k, order in enumerate(trial) if order != orders[k]}
+            new_routes = {k: _fit_route(costs, k, order) for k, order in enumerate(trial) if order != orders[k]}
             if len(_missing(costs, trial)) < len(_missing(costs, orders)):
                 orders[:] = trial
-                for k, route in found.items():
+                for k, route in new_routes.items():
                     routes[k] = route
                 break
 
@@ -257,13 +261,13 @@ def _exchange(costs: Costs, orders: list[list[int]], routes: list[Route]) -> Non
 def _idle(costs: Costs, task: int, orders: Sequence[Sequence[int]]) -> list[int]:
     """Return vehicles without tasks, the nearest to a task first by estimate; of equal ones the first."""
     seen: dict[Vehicle, int] = {}
-    for vehicle in np.argsort(_beyond(costs, task), kind="stable").tolist():
+    for vehicle in np.argsort(_excess(costs, task), kind="stable").tolist():
         if not orders[vehicle] and not isinstance(costs.coverage(vehicle, task), InfeasibleError):
             seen.setdefault(replace(costs.problem.vehicles[vehicle], name=""), vehicle)
     return list(seen.values())
 
 
-def _beyond(costs: Costs, task: int) -> Floats:
+def _excess(costs: Costs, task: int) -> Floats:
     """Return by how much (m, estimated) a task alone is beyond the range of each vehicle; inf: impossible."""
     ways = costs.alone_of(task)
     return np.asarray(np.subtract(ways, costs.ranges, out=np.full(len(ways), inf), where=ways < inf))
@@ -271,7 +275,7 @@ def _beyond(costs: Costs, task: int) -> Floats:
 
 def _nearest(costs: Costs, task: int, vehicles: Sequence[int]) -> int:
     """Return the vehicle that a task alone takes beyond its range by least; of similar ones measured on paths."""
-    beyond, ways = _beyond(costs, task), costs.alone_of(task)
+    beyond, ways = _excess(costs, task), costs.alone_of(task)
     order = sorted(vehicles, key=lambda k: beyond[k])
     similar = beyond[order[0]] + (ABOVE - 1.0) * ways[order[0]]
     lengths = {}
@@ -286,15 +290,15 @@ def alone(costs: Costs, vehicle: int, task: int) -> tuple[Route, dict[int, float
     free = Costs(_only(costs.problem, vehicle, task), transits=costs.transits)
     if not (chosen := chosen_headings(free, [[0]])):
         return route_of(free, 0, [0]), {}
-    found = []
+    candidates = []
     with suppress(InfeasibleError):
-        found.append((route_of(free.headed(chosen), 0, [0]), {task: chosen[0]}))
+        candidates.append((route_of(free.headed(chosen), 0, [0]), {task: chosen[0]}))
     try:
-        found.append((route_of(free, 0, [0]), {}))
+        candidates.append((route_of(free, 0, [0]), {}))
     except InfeasibleError:
-        if not found:
+        if not candidates:
             raise
-    return min(found, key=lambda pair: pair[0].flown)
+    return min(candidates, key=lambda pair: pair[0].flown)
 
 
 def _only(problem: Problem, vehicle: int, task: int) -> Problem:
@@ -319,7 +323,8 @@ def reason(costs: Costs, task: int, orders: Sequence[Sequence[int]]) -> str:
         return _too_late(costs, task)
     able = [k for k in range(costs.vehicles) if not isinstance(wrong[k], InfeasibleError)]
     nearest = _nearest(costs, task, sorted(able, key=lambda k: bool(orders[k])))
-    idle = [_nearest(costs, task, found)] if (found := _idle(costs, task, orders)) and orders[nearest] else found[:1]
+    idle_vehicles = _idle(costs, task, orders)
+    idle = [_nearest(costs, task, idle_vehicles)] if idle_vehicles and orders[nearest] else idle_vehicles[:1]
     far = _why_not(costs, nearest, task)
     why = far or _too_busy(costs, task, orders)
     if idle and orders[nearest] and (other := _why_not(costs, idle[0], task)):
@@ -329,38 +334,38 @@ def reason(costs: Costs, task: int, orders: Sequence[Sequence[int]]) -> str:
 
 def _why_not(costs: Costs, vehicle: int, task: int) -> str:
     """Return why a vehicle cannot do a task even alone, and whether the wind is the cause; empty: it can."""
-    who, problem = costs.problem.vehicles[vehicle], costs.problem
+    spec, problem = costs.problem.vehicles[vehicle], costs.problem
     try:
         route, _ = alone(costs, vehicle, task)
     except InfeasibleError as error:
         return str(error)
     if late_task(costs, route) is not None:
         begins = next(leg.begins for leg in route.legs if leg.kind == "coverage")
-        return f"{who.name} cannot begin before {begins:.0f} s, its window closes at {problem.tasks[task].closes:g} s"
-    if _in_range(route, who):
+        return f"{spec.name} cannot begin before {begins:.0f} s, its window closes at {problem.tasks[task].closes:g} s"
+    if _in_range(route, spec):
         return ""
     far = f"it takes {route.flown:,.0f} m there and back"
-    if costs.transits.drift(who) != (0.0, 0.0):
+    if costs.transits.drift(spec) != (0.0, 0.0):
         still = Costs(replace(_only(problem, vehicle, task), wind=(0.0, 0.0)))
         with suppress(InfeasibleError):
-            if (flown := alone(still, 0, 0)[0].flown) <= who.range:
+            if (flown := alone(still, 0, 0)[0].flown) <= spec.range:
                 far += f" in {hypot(*problem.wind):.3g} m/s of wind ({flown:,.0f} m in still air)"
-    return f"{far}, {who.name} has a range of {who.range:,.0f} m left"
+    return f"{far}, {spec.name} has a range of {spec.range:,.0f} m left"
 
 
 def _too_busy(costs: Costs, task: int, orders: Sequence[Sequence[int]]) -> str:
     """Return why no vehicle does a task beside its others: how far the one would go to which it adds least."""
-    found = insert_tasks(costs, orders, np.full(costs.vehicles, inf), [task])
-    for vehicle, order in enumerate(found):
+    inserted = insert_tasks(costs, orders, np.full(costs.vehicles, inf), [task])
+    for vehicle, order in enumerate(inserted):
         if len(order) > len(orders[vehicle]):
-            who = costs.problem.vehicles[vehicle]
+            spec = costs.problem.vehicles[vehicle]
             others = "its other task" if len(order) == 2 else f"its {len(order) - 1} other tasks"
             try:
                 flown = f"{route_of(costs, vehicle, order).flown:,.0f} m"
             except InfeasibleError as error:
-                return f"{who.name} has no path to it beside {others}: {error}"
-            verb, left = "drive" if who.moves == "ground" else "fly", f"a range of {who.range:,.0f} m left"
-            return f"{who.name} would {verb} {flown} with it beside {others}, it has {left}"
+                return f"{spec.name} has no path to it beside {others}: {error}"
+            verb, left = "drive" if spec.moves == "ground" else "fly", f"a range of {spec.range:,.0f} m left"
+            return f"{spec.name} would {verb} {flown} with it beside {others}, it has {left}"
     opens, closes = costs.problem.tasks[task].opens, costs.problem.tasks[task].closes
     return f"no vehicle has time in its window from {opens:g} to {closes:g} s beside its other tasks"
 
@@ -371,14 +376,14 @@ def _too_late(costs: Costs, task: int) -> str:
     open_ended = replace(costs.problem.tasks[task], opens=0.0, closes=inf)
     any_time = Costs(replace(costs.problem, tasks=(open_ended,)), transits=costs.transits)
     x, y, _ = open_ended.shape.entry
-    early = [who.ready + hypot(x - who.pose[0], y - who.pose[1]) / who.speed for who in costs.problem.vehicles]
+    early = [spec.ready + hypot(x - spec.pose[0], y - spec.pose[1]) / spec.speed for spec in costs.problem.vehicles]
     for k in np.argsort(early, kind="stable").tolist()[:TRIES]:
-        who = costs.problem.vehicles[k]
+        spec = costs.problem.vehicles[k]
         with suppress(InfeasibleError):
             arrival = next(leg.begins for leg in alone(any_time, k, 0)[0].legs if leg.kind == "coverage")
             if arrival <= closes:
-                circle = costs.transits.circle(who, who.home).flown / who.speed
+                circle = costs.transits.circle(spec, spec.home).flown / spec.speed
                 window = f"too early for its window from {opens:g} to {closes:g} s"
                 waits = f"and it can only wait in circles of {circle:.0f} s"
-                return f"{who.name} is there at {arrival:.0f} s, {window}, {waits}"
+                return f"{spec.name} is there at {arrival:.0f} s, {window}, {waits}"
     return f"no vehicle can be there before its window closes at {closes:g} s"

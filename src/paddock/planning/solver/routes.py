@@ -136,45 +136,45 @@ HEADINGS = tuple(2.0 * pi * k / 16 for k in range(16))  # rad, with which a task
 
 def route_of(costs: Costs, vehicle: int, order: Sequence[int]) -> Route:
     """Return the route of a vehicle that does these tasks in this order, and goes home; raises InfeasibleError."""
-    who = costs.problem.vehicles[vehicle]
-    if not order and (not who.under_way or hypot(who.pose[0] - who.home[0], who.pose[1] - who.home[1]) < 1e-9):
-        return Route(who.name, (), who.speed)
+    spec = costs.problem.vehicles[vehicle]
+    if not order and (not spec.under_way or hypot(spec.pose[0] - spec.home[0], spec.pose[1] - spec.home[1]) < 1e-9):
+        return Route(spec.name, (), spec.speed)
     if predictable(costs, vehicle, order):
-        return Route(who.name, tuple(_predicted(costs, vehicle, order)), who.speed)
+        return Route(spec.name, tuple(_predicted(costs, vehicle, order)), spec.speed)
     writer = _RouteWriter(costs, vehicle)
     for t in order:
         writer.do(t)
-    writer.follow("return", None, writer.onward(who.home), who.home[3])
-    return Route(who.name, tuple(writer.legs), who.speed)
+    writer.follow("return", None, writer.onward(spec.home), spec.home[3])
+    return Route(spec.name, tuple(writer.legs), spec.speed)
 
 
 def predictable(costs: Costs, vehicle: int, order: Sequence[int]) -> bool:
     """Return whether compiled lengths are exact, so that paths can wait: no zones, one height, no waiting in wind."""
     problem = costs.problem
-    tasks, who = [problem.tasks[t] for t in order], problem.vehicles[vehicle]
-    if who.departs > who.ready:
+    tasks, spec = [problem.tasks[t] for t in order], problem.vehicles[vehicle]
+    if spec.departs > spec.ready:
         return False
-    level = who.pose[2] == who.home[2] == who.travels_at and all(task.z is None for task in tasks)
+    level = spec.pose[2] == spec.home[2] == spec.travels_at and all(task.z is None for task in tasks)
     return level and not problem.zones and (problem.wind == (0.0, 0.0) or all(task.opens == 0.0 for task in tasks))
 
 
 def _predicted(costs: Costs, vehicle: int, order: Sequence[int]) -> list[Leg]:
-    who, jobs, table = costs.problem.vehicles[vehicle], costs.jobs(vehicle), costs.legs(vehicle, order)
+    spec, jobs, table = costs.problem.vehicles[vehicle], costs.jobs(vehicle), costs.legs(vehicle, order)
     writer = _RouteWriter(costs, vehicle)
     for t, (way, wait, begin, arrival, end, _) in zip(order, table[:-1].tolist(), strict=True):
         task, z = costs.problem.tasks[t], writer.here[2]
         x, y, heading = writer.entry(t)
         there: Pose = (x, y, z, arrival)
         if writer.stays:
-            writer.stay(task, begin - way / who.speed)
-        writer.add("transit", task, way, way / who.speed, there, partial(writer.way, (x, y, z, heading), writer.here))
+            writer.stay(task, begin - way / spec.speed)
+        writer.add("transit", task, way, way / spec.speed, there, partial(writer.way, (x, y, z, heading), writer.here))
         if begin - writer.time > SOON:
             writer.add("wait", task, wait, begin - writer.time, there, partial(writer.circles, there, wait))
         leave = jobs.leave[t].tolist()
         away: Pose = (leave[0], leave[1], z, leave[2] if isfinite(leave[2]) else arrival)
         writer.add("coverage", task, float(jobs.cover[t]), end - begin, away, partial(writer.coverage, t, there))
     way = float(table[-1, 0])
-    writer.add("return", None, way, way / who.speed, who.home, partial(writer.way, who.home, writer.here))
+    writer.add("return", None, way, way / spec.speed, spec.home, partial(writer.way, spec.home, writer.here))
     return writer.legs
 
 

@@ -102,12 +102,12 @@ class _Field:
         low, high, who = 0, len(self.done) - first + 1, -1  # `low` rows can be done, `high` cannot
         while high - low > 1:
             probe = min(max(probe, low + 1), high - 1)
-            found, left = self.doing(first, first + probe, vehicles)
+            most, left = self.doing(first, first + probe, vehicles)
             more = floor(left * probe / (self.done[first + probe - 1] - before)) if abs(left) < inf else 0
-            if found is None:
+            if most is None:
                 high, probe = probe, probe + min(more, -1)
             else:
-                low, probe, who = probe, probe + max(more, 1), found
+                low, probe, who = probe, probe + max(more, 1), most
         return low, who
 
     def doing(self, first: int, end: int, vehicles: set[int]) -> tuple[int | None, float]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from paddock.compute.math import atan2, hypot, sincos, sqrt, wrap_angle
 from paddock.compute.routine import Routine, parallel_range
 from paddock.compute.twin import rebound
-from paddock.planning.geometry.detours import EXACT, INNER, KEPT, PASSED, REACHED, Rows, around
+from paddock.planning.geometry.detours import EXACT, INNER, KEPT, PASSED, REACHED, Rows, detour_length
 from paddock.planning.geometry.dubins import STRAIGHT, shortest, turns_left
 from paddock.planning.geometry.intersections import line_entry, segment_entry
 from paddock.planning.geometry.reeds_shepp import shortest_length as reeds_shepp_length
@@ -56,14 +56,14 @@ class Mover(NamedTuple):
 
 
 class Detours(NamedTuple):
-    """The ways of one vehicle around zones: rows in `found`, -1 where no zone is near; empty without zones."""
+    """The ways of one vehicle around zones: rows in `table`, -1 where no zone is near; empty without zones."""
 
-    found: Floats  # (n, 2, WAY_COLUMNS), see obstacles/detours.py
+    table: Floats  # (n, 2, WAY_COLUMNS), see obstacles/detours.py
     start: Rows  # (t + 1,) from where it is free to each task, and home
     ways: Rows  # (t, t) from the end of each task to the beginning of each
     home: Rows  # (t,) from the end of each task home
     sets: Ints  # (s, 2) the first and the end of each set of zones in what follows: the fields of Walls
-    around: Floats
+    bounds: Floats
     spans: Ints
     reach: Floats
     circles: Floats
@@ -127,12 +127,19 @@ def clear_length(
             side = turns_left(number, k)
         elif number > 3:
             side = 1.0 if number == 4 else -1.0
-        one = row[k]
-        one[0], one[1], one[3], one[4], one[5], one[7] = x, y, nose, length, side / m.radius, 1.0
-        one[8], one[9] = m.wind_x, m.wind_y
+        segment = row[k]
+        segment[0], segment[1], segment[3], segment[4], segment[5], segment[7] = (
+            x,
+            y,
+            nose,
+            length,
+            side / m.radius,
+            1.0,
+        )
+        segment[8], segment[9] = m.wind_x, m.wind_y
         if length > 0.0:
             if not last:
-                entry, zone = segment_entry(w, one)
+                entry, zone = segment_entry(w, segment)
                 if zone >= 0:
                     return so_far + entry
             half = 0.5 * length * side / m.radius
@@ -142,8 +149,8 @@ def clear_length(
             x, y, nose = x + chord * c + m.wind_x * length, y + chord * s + m.wind_y * length, nose + 2.0 * half
             so_far += length
             if last:  # the same part from its end
-                one[0], one[1], one[3], one[5] = x, y, wrap_angle(nose + pi), -one[5]
-                one[8], one[9] = -m.wind_x, -m.wind_y
+                segment[0], segment[1], segment[3], segment[5] = x, y, wrap_angle(nose + pi), -segment[5]
+                segment[8], segment[9] = -m.wind_x, -m.wind_y
     so_far = 0.0
     for k in range(2, -1 if last else 2, -1):
         if row[k, 4] > 0.0:
@@ -194,7 +201,7 @@ class Jobs(NamedTuple):
     closes: Floats  # (t,) s
 
 
-class Stand(NamedTuple):
+class TourState(NamedTuple):
     """The state of a vehicle within its tour."""
 
     x: float  # m
@@ -243,7 +250,7 @@ def travel(
     course = atan2(gy - y, gx - x) if isnan(heading) else heading
     if row < 0:
         return transit(m, x, y, z, course, gx, gy, gz, gh)
-    way = extra.found[row]
+    way = extra.table[row]
     if way[0, EXACT] >= 0.0 and (isnan(gh) or gh == way[0, REACHED]):
         return way[0, EXACT], way[0, REACHED]
     w = walls_of(extra, int(way[0, KEPT]))
@@ -255,7 +262,7 @@ def travel(
             return climbed(m, word[0], rise), arrival
         room = clear_length(walls_of(extra, int(abs(step))), m, word, x, y, course, gx, gy, step < 0.0)
         return stepped(m, word[0], rise, min(room, word[0])), arrival
-    level, arrival = around(way, w, x, y, heading, gx, gy, gh, m.held, m.wind_x, m.wind_y)
+    level, arrival = detour_length(way, w, x, y, heading, gx, gy, gh, m.held, m.wind_x, m.wind_y)
     if not level < inf:
         return inf, arrival
     return climbed(m, level, rise) if isnan(step) else stepped(m, level, rise, max(level - way[0, INNER], 0.0)), arrival
@@ -264,7 +271,7 @@ def travel(
 def walls_of(extra: Detours, number: int) -> Walls:
     """Return the borders of a set of zones."""
     a, b = extra.sets[number, 0], extra.sets[number, 1]
-    return Walls(extra.around[a:b], extra.spans[a:b], extra.reach[a:b], extra.circles, extra.edges)
+    return Walls(extra.bounds[a:b], extra.spans[a:b], extra.reach[a:b], extra.circles, extra.edges)
 
 
 def slowest(m: Mover) -> float:
@@ -296,26 +303,26 @@ def waited(m: Mover, before: int, seconds: float) -> tuple[float, float]:
     return flown, flown / m.speed
 
 
-def begin(m: Mover) -> Stand:
+def begin(m: Mover) -> TourState:
     """Return the state before the first task."""
-    return Stand(m.x, m.y, m.z, m.heading, m.ready, 0.0, -1)
+    return TourState(m.x, m.y, m.z, m.heading, m.ready, 0.0, -1)
 
 
-def step(m: Mover, j: Jobs, extra: Detours, at: Stand, t: int) -> Stand:
+def step(m: Mover, j: Jobs, extra: Detours, at: TourState, t: int) -> TourState:
     """Return the state after one more task; infinite metres flown if impossible."""
     way, wait, begin_at, arrival = approach(m, j, extra, at, t)
     return after(m, j, at, t, way + wait, begin_at, arrival)
 
 
-def after(m: Mover, j: Jobs, at: Stand, t: int, way: float, begin_at: float, arrival: float) -> Stand:
+def after(m: Mover, j: Jobs, at: TourState, t: int, way: float, begin_at: float, arrival: float) -> TourState:
     """Return the state after a task, given the metres to it, its start time (s) and the heading of arrival."""
     height = m.height if isnan(j.z[t]) else j.z[t]
     heading = arrival if isnan(j.leave[t, 2]) else j.leave[t, 2]
     flown = at.flown + way + j.cover[t] if begin_at <= j.closes[t] else inf
-    return Stand(j.leave[t, 0], j.leave[t, 1], height, heading, begin_at + j.cover[t] / m.speed, flown, t)
+    return TourState(j.leave[t, 0], j.leave[t, 1], height, heading, begin_at + j.cover[t] / m.speed, flown, t)
 
 
-def approach(m: Mover, j: Jobs, extra: Detours, at: Stand, t: int) -> tuple[float, float, float, float]:
+def approach(m: Mover, j: Jobs, extra: Detours, at: TourState, t: int) -> tuple[float, float, float, float]:
     """Return metres flown to a task and while waiting, the start of the task (s) and the heading of arrival."""
     height = m.height if isnan(j.z[t]) else j.z[t]
     goal = j.entry[t]
@@ -324,7 +331,7 @@ def approach(m: Mover, j: Jobs, extra: Detours, at: Stand, t: int) -> tuple[floa
     return way, wait, at.time + way / m.speed + pause, arrival
 
 
-def way_home(m: Mover, extra: Detours, at: Stand) -> float:
+def way_home(m: Mover, extra: Detours, at: TourState) -> float:
     """Return metres flown home; 0 for a vehicle without tasks that has not departed or is at home."""
     if at.before < 0 and (m.under_way < 0.5 or abs(m.home_x - m.x) + abs(m.home_y - m.y) < 1e-9):
         return 0.0
@@ -364,7 +371,7 @@ def legs_of(m: Mover, j: Jobs, extra: Detours, order: Ints, table: Floats) -> No
     table[k, 4], table[k, 5] = at.time + way / m.speed, at.flown + way
 
 
-def single_ways(m: Mover, j: Jobs, extra: Detours, tasks: Ints, found: Floats) -> None:
+def single_lengths(m: Mover, j: Jobs, extra: Detours, tasks: Ints, table: Floats) -> None:
     """Write metres flown (3, n) to each task, from each home (leaving towards it), and for each alone; inf: never."""
     for k in range(len(tasks)):
         t = tasks[k]
@@ -373,14 +380,14 @@ def single_ways(m: Mover, j: Jobs, extra: Detours, tasks: Ints, found: Floats) -
         way, wait, begin_at, arrival = approach(m, j, extra, start, t)
         at = after(m, j, start, t, way + wait, begin_at, arrival)
         back = home_from(m, extra, t, leave[0], leave[1], height, leave[2])
-        found[0, k] = way if j.cover[t] < inf else inf
-        found[1, k] = back if j.cover[t] < inf else inf
-        found[2, k] = inf
+        table[0, k] = way if j.cover[t] < inf else inf
+        table[1, k] = back if j.cover[t] < inf else inf
+        table[2, k] = inf
         if at.flown < inf:
-            found[2, k] = at.flown + (way_home(m, extra, at) if isnan(leave[2]) else back)
+            table[2, k] = at.flown + (way_home(m, extra, at) if isnan(leave[2]) else back)
 
 
-def across(m: Mover, j: Jobs, extra: Detours, tasks: Ints, found: Floats) -> None:
+def transit_lengths(m: Mover, j: Jobs, extra: Detours, tasks: Ints, table: Floats) -> None:
     """Write metres flown (n, n) from the end of a task to the start of another; 0 on the diagonal."""
     for a in parallel_range(len(tasks)):
         for b in range(len(tasks)):
@@ -390,12 +397,12 @@ def across(m: Mover, j: Jobs, extra: Detours, tasks: Ints, found: Floats) -> Non
             x, y, heading = j.leave[s, 0], j.leave[s, 1], j.leave[s, 2]
             goal = j.entry[t]
             way, _ = travel(m, extra, s, x, y, from_z, heading, t, goal[0], goal[1], to_z, goal[2])
-            found[a, b] = 0.0 if a == b else way
+            table[a, b] = 0.0 if a == b else way
 
 
 write_legs = tour_routine(legs_of)
-write_single_ways = tour_routine(single_ways)
-ways_between = tour_routine(across, parallel=True)
+write_single_lengths = tour_routine(single_lengths)
+write_transit_lengths = tour_routine(transit_lengths, parallel=True)
 
 
 class TourData(NamedTuple):
@@ -409,12 +416,12 @@ class TourData(NamedTuple):
     cover: Floats  # (k, t)
     opens: Floats  # (k, t)
     closes: Floats  # (k, t)
-    found: Floats  # (n, 2, WAY_COLUMNS) and so on: Detours of each vehicle
+    table: Floats  # (n, 2, WAY_COLUMNS) and so on: Detours of each vehicle
     start: Rows  # (a, t + 1)
     ways: Rows  # (k, t, t)
     home: Rows  # (a, t)
     sets: Ints  # (s, 2)
-    around: Floats
+    bounds: Floats
     spans: Ints
     reach: Floats
     circles: Floats
@@ -439,5 +446,5 @@ def jobs_of(fleet: TourData, vehicle: int) -> Jobs:
 def detours_of(fleet: TourData, vehicle: int) -> Detours:
     """Return the detours of a vehicle."""
     start, ways, home = fleet.start[vehicle], fleet.ways[fleet.kind[vehicle]], fleet.home[vehicle]
-    walls = fleet.around, fleet.spans, fleet.reach, fleet.circles, fleet.edges
-    return Detours(fleet.found, start, ways, home, fleet.sets, walls[0], walls[1], walls[2], walls[3], walls[4])
+    walls = fleet.bounds, fleet.spans, fleet.reach, fleet.circles, fleet.edges
+    return Detours(fleet.table, start, ways, home, fleet.sets, walls[0], walls[1], walls[2], walls[3], walls[4])

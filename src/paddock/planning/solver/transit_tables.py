@@ -24,7 +24,7 @@ from paddock.planning.geometry.detours import (
     WAY_COLUMNS,
     Flags,
     Rows,
-    ways_around,
+    find_detours,
 )
 from paddock.planning.geometry.intersections import inside, known_walls
 from paddock.planning.geometry.path import Pose
@@ -40,12 +40,12 @@ NEVER = 0  # the first row: there is no way
 EVERYWHERE = CircleZone("everywhere", 0.0, 0.0, 1e9)
 
 
-class KnownWays:
+class TransitTables:
     """The ways of all vehicles (a) of k classes between t tasks; empty tables without zones."""
 
     def __init__(
         self, problem: Problem, transits: Transits, jobs: Sequence[Jobs], class_of: Sequence[int],
-        before: KnownWays | None = None,
+        before: TransitTables | None = None,
     ) -> None:  # fmt: skip
         self.problem, self.transits, self.jobs, self.class_of = problem, transits, jobs, np.array(class_of, np.int64)
         a, k, t = len(problem.vehicles), len(jobs), len(problem.tasks) if problem.zones else 0
@@ -53,21 +53,21 @@ class KnownWays:
         self.ways, self.home = np.full((k, t, t), UNKNOWN, np.int32), np.full((a, t), UNKNOWN, np.int32)
         never = np.full((1, 2, WAY_COLUMNS), np.nan)
         never[..., COST], never[..., KEPT] = inf, 0.0
-        self._found, self._count = [never], 1
+        self._pieces, self._count = [never], 1
         self._walls: list[Walls] = [known_walls((EVERYWHERE,))]  # the zones of the first row
         self._stacked: tuple[Walls, Ints] | None = None
         self._sets: dict[tuple[tuple[Zone, ...], Clearance], int] = {}
         if before is not None and problem.zones:
             self._take_over(before)
 
-    def _take_over(self, before: KnownWays) -> None:
+    def _take_over(self, before: TransitTables) -> None:
         """Keep the ways of the same vehicles between tasks whose ends have not changed."""
-        self._found, self._count = [before.tables.found.copy()], before._count
+        self._pieces, self._count = [before.tables.table.copy()], before._count
         self._walls, self._stacked, self._sets = list(before._walls), before._stacked, dict(before._sets)
         for old, new in ((before.start, self.start), (before.ways, self.ways), (before.home, self.home)):
             new[:] = old
         for kind, (old_jobs, jobs) in enumerate(zip(before.jobs, self.jobs, strict=True)):
-            here, there = (np.hstack([one.entry, one.leave]) for one in (old_jobs, jobs))
+            here, there = (np.hstack([task_jobs.entry, task_jobs.leave]) for task_jobs in (old_jobs, jobs))
             other = np.flatnonzero(((here != there) & ~(np.isnan(here) & np.isnan(there))).any(axis=1))
             own = np.flatnonzero(self.class_of == kind)
             self.ways[kind, other], self.ways[kind, :, other] = UNKNOWN, UNKNOWN
@@ -76,40 +76,40 @@ class KnownWays:
     @property
     def tables(self) -> Detours:
         """The ways of all vehicles: `start` (a, t + 1), `ways` (k, t, t) and `home` (a, t)."""
-        if len(self._found) > 1:
-            self._found = [np.concatenate(self._found)]
+        if len(self._pieces) > 1:
+            self._pieces = [np.concatenate(self._pieces)]
         if self._stacked is None:
             self._stacked = stacked(self._walls)
         walls, sets = self._stacked
-        return Detours(self._found[0], self.start, self.ways, self.home, sets, *walls)
+        return Detours(self._pieces[0], self.start, self.ways, self.home, sets, *walls)
 
-    def know_all(self, kind: int) -> None:
+    def find_all(self, kind: int) -> None:
         """Find the ways of all vehicles of a class."""
         a, t = len(self.problem.vehicles), self.home.shape[1]
         own = np.flatnonzero(self.class_of == kind)
         tasks = np.arange(t)
         begins = np.repeat(np.append(own, a + tasks), t), np.tile(a + tasks, len(own)), own
         ends = np.tile(tasks, len(own) + t), np.repeat(t + own, t), t + own
-        self.know(kind, np.concatenate(begins), np.concatenate(ends))  # at once: a search from each begin
+        self.find(kind, np.concatenate(begins), np.concatenate(ends))  # at once: a search from each begin
 
-    def know(self, kind: int, begins: Ints, ends: Ints) -> None:
+    def find(self, kind: int, begins: Ints, ends: Ints) -> None:
         """Find the ways of a class of vehicles from begins to ends, pair by pair (p,)."""
         if not self.problem.zones or not len(begins):
             return
         new = self._rows(kind, begins, ends) == UNKNOWN
         if new.any():
-            rows = self._found_rows(kind, begins[new], ends[new])
+            rows = self._new_rows(kind, begins[new], ends[new])
             self._rows(kind, begins[new], ends[new], rows)
 
     def rows(self, kind: int, begins: Ints, ends: Ints) -> Rows:
         """Return the rows of the ways from begins to ends, pair by pair (p,); -1: no zone is near."""
-        self.know(kind, begins, ends)
+        self.find(kind, begins, ends)
         return self._rows(kind, begins, ends)
 
     def _rows(self, kind: int, begins: Ints, ends: Ints, rows: Rows | None = None) -> Rows:
         """Return the rows of pairs, or set them."""
         a, t = self.home.shape
-        found = np.empty(len(begins), np.int32) if rows is None else rows
+        result = np.empty(len(begins), np.int32) if rows is None else rows
         first, last = begins < a, ends >= t
         for some, table, index in (
             (first, self.start, (begins, np.minimum(ends, t))),
@@ -118,16 +118,16 @@ class KnownWays:
         ):
             places = index[0][some], index[1][some]
             if rows is None:
-                found[some] = table[places]
+                result[some] = table[places]
             else:
-                table[places] = found[some]
-        return found
+                table[places] = result[some]
+        return result
 
-    def _found_rows(self, kind: int, begins: Ints, ends: Ints) -> Rows:
+    def _new_rows(self, kind: int, begins: Ints, ends: Ints) -> Rows:
         """Return the rows of new pairs."""
         (a, t), zones, jobs = self.home.shape, self.problem.zones, self.jobs[kind]
-        who = self.problem.vehicles[int(np.argmax(self.class_of == kind))]
-        at = np.where(np.isnan(jobs.z), who.travels_at, jobs.z)
+        vehicle = self.problem.vehicles[int(np.argmax(self.class_of == kind))]
+        at = np.where(np.isnan(jobs.z), vehicle.travels_at, jobs.z)
         (some, begins), (others, ends) = _numbered(begins, a + t), _numbered(ends, t + a)
         outs = [self.transits.way_out(self.problem.vehicles[k]) for k in some[some < a].tolist()]  # of those in a zone
         homes = [self.problem.vehicles[k - t].home for k in others[others >= t].tolist()]
@@ -143,10 +143,12 @@ class KnownWays:
         low, high = here, there
         here, there = self._entered(here.copy(), there.copy(), starts[begins], goals[ends])
         for near, pairs in self._by_zones(np.minimum(here, there), np.maximum(here, there)):
-            new = self._around(who, near, starts, goals, np.column_stack([begins[pairs], ends[pairs]]), closed)
+            new = self._find_detours(
+                vehicle, near, starts, goals, np.column_stack([begins[pairs], ends[pairs]]), closed
+            )
             rows[pairs] = new
         steps = (here != low).astype(np.int64) - (there != high)  # height is changed first, or at the end: -1
-        self._step(who, rows, steps, low, high, starts[begins], goals[ends])
+        self._step(vehicle, rows, steps, low, high, starts[begins], goals[ends])
         for k, out in enumerate(outs):
             self._lengthen(rows[begins == k], out.flown)
         shut = np.array([bool(inside(x, y, between(zones, z, z))) for x, y, z, _ in homes], bool)
@@ -184,22 +186,22 @@ class KnownWays:
             return [(zones, np.arange(len(low)))]
         near = np.array([(zone.floor < high) & (low < zone.ceiling) for zone in zones]).T
         sets, which = np.unique(near, axis=0, return_inverse=True)
-        named = (tuple(zone for zone, counts in zip(zones, one, strict=True) if counts) for one in sets)
+        named = (tuple(zone for zone, counts in zip(zones, mask, strict=True) if counts) for mask in sets)
         return [(some, np.flatnonzero(which.ravel() == k)) for k, some in enumerate(named) if some]
 
-    def _around(
-        self, who: Vehicle, zones: tuple[Zone, ...], starts: Floats, goals: Floats, pairs: Ints, closed: Flags
+    def _find_detours(
+        self, vehicle: Vehicle, zones: tuple[Zone, ...], starts: Floats, goals: Floats, pairs: Ints, closed: Flags
     ) -> Rows:
-        charts = self.transits.charts(who, zones)
-        new, more = ways_around(charts, starts, goals, pairs, closed)
+        maps = self.transits.charts(vehicle, zones)
+        indices, more = find_detours(maps, starts, goals, pairs, closed)
         number = [self._number(zones, 0.0), self._number(zones, self.transits.clearance)]
         more[..., KEPT] = np.array(number)[more[..., KEPT].astype(np.int64)]
-        rows = np.where(new >= 0, new + self._count, -1).astype(np.int32)
-        self._found, self._count = [*self._found, more], self._count + len(more)
+        rows = np.where(indices >= 0, indices + self._count, -1).astype(np.int32)
+        self._pieces, self._count = [*self._pieces, more], self._count + len(more)
         return rows
 
     def _step(
-        self, who: Vehicle, rows: Rows, steps: Ints, low: Floats, high: Floats, starts: Floats, goals: Floats
+        self, vehicle: Vehicle, rows: Rows, steps: Ints, low: Floats, high: Floats, starts: Floats, goals: Floats
     ) -> None:
         """Add to ways that end under or over a zone where they change height; those without a row get one."""
         pairs = np.flatnonzero(steps)
@@ -209,7 +211,7 @@ class KnownWays:
         rows[bare] = self._count + np.arange(len(bare))
         more = np.full((len(bare), 2, WAY_COLUMNS), np.nan)
         more[..., KEPT] = self._number((), 0.0)
-        self._found, self._count = [np.concatenate([*self._found, more])], self._count + len(bare)
+        self._pieces, self._count = [np.concatenate([*self._pieces, more])], self._count + len(bare)
         sets: dict[tuple[float, ...], int] = {}
         depths: dict[tuple[float, ...], float] = {}
         poses = np.column_stack([starts, low, goals, high])[pairs].tolist()
@@ -217,7 +219,7 @@ class KnownWays:
             rows[pairs].tolist(), steps[pairs].tolist(), poses, strict=True
         ):
             out, into = ((x, y), (gx, gy)) if step > 0 else ((gx, gy), (x, y))
-            way, passed = self._found[0][row], between(self.problem.zones, z, gz)
+            way, passed = self._pieces[0][row], between(self.problem.zones, z, gz)
             if (*out, z, gz) not in sets:
                 sets[*out, z, gz] = self._number(passed, self.transits.kept(passed, out))
             way[:, PASSED] = step * sets[*out, z, gz]
@@ -233,7 +235,7 @@ class KnownWays:
         """
         (a, _), rows = self.home.shape, self.rows(kind, begins, ends)
         free = (begins >= a) & np.isnan(self.jobs[kind].leave[np.maximum(begins - a, 0), 2])
-        new = (rows != NEVER) & ((rows < 0) | np.isnan(self.tables.found[rows, 0, EXACT]))
+        new = (rows != NEVER) & ((rows < 0) | np.isnan(self.tables.table[rows, 0, EXACT]))
         return np.flatnonzero(new & ~free)
 
     def measure(self, kind: int, begins: Ints, ends: Ints) -> None:
@@ -243,39 +245,39 @@ class KnownWays:
         rows[bare] = self._count + np.arange(len(bare))
         more = np.full((len(bare), 2, WAY_COLUMNS), np.nan)
         more[..., KEPT] = self._number((), 0.0)
-        self._found, self._count = [*self._found, more], self._count + len(bare)
+        self._pieces, self._count = [*self._pieces, more], self._count + len(bare)
         self._rows(kind, begins[bare], ends[bare], rows[bare])
-        found = self.tables.found
+        table = self.tables.table
         for row, begin, end in zip(rows.tolist(), begins.tolist(), ends.tolist(), strict=True):
-            who, here, there = self._leg(kind, begin, end)
+            vehicle, here, there = self._leg(kind, begin, end)
             try:
-                path = self.transits.path(who, here, there)
+                path = self.transits.path(vehicle, here, there)
             except InfeasibleError:
-                found[row, :, EXACT], found[row, :, REACHED] = inf, nan if there[3] is None else there[3]
+                table[row, :, EXACT], table[row, :, REACHED] = inf, nan if there[3] is None else there[3]
             else:
-                found[row, :, EXACT] = path.flown
-                found[row, :, REACHED] = course_at_end(path) if there[3] is None else there[3]
+                table[row, :, EXACT] = path.flown
+                table[row, :, REACHED] = course_at_end(path) if there[3] is None else there[3]
 
     def _leg(self, kind: int, begin: int, end: int) -> tuple[Vehicle, Pose, Goal]:
         """Return the vehicle of a way, and its ends; between tasks, one of the class."""
         (a, t), jobs = self.home.shape, self.jobs[kind]
         number = begin if begin < a else end - t if end >= t else int(np.argmax(self.class_of == kind))
-        who = self.problem.vehicles[number]
-        at = np.where(np.isnan(jobs.z), who.travels_at, jobs.z)
-        here, there = who.pose, who.home
+        vehicle = self.problem.vehicles[number]
+        at = np.where(np.isnan(jobs.z), vehicle.travels_at, jobs.z)
+        here, there = vehicle.pose, vehicle.home
         if begin >= a:
             x, y, heading = jobs.leave[begin - a].tolist()
             here = x, y, float(at[begin - a]), heading
         if end >= t:
-            return who, here, there
+            return vehicle, here, there
         x, y, heading = jobs.entry[end].tolist()
-        return who, here, (x, y, float(at[end]), None if isnan(heading) else heading)
+        return vehicle, here, (x, y, float(at[end]), None if isnan(heading) else heading)
 
     def _lengthen(self, rows: Rows, flown: float) -> None:
         """Add metres to ways that were found last."""
         if flown > 0.0:
-            self._found = [np.concatenate(self._found)]
-            self._found[0][rows[rows > NEVER], :, COST] += flown
+            self._pieces = [np.concatenate(self._pieces)]
+            self._pieces[0][rows[rows > NEVER], :, COST] += flown
 
     def _number(self, zones: tuple[Zone, ...], kept: Clearance) -> int:
         """Return the number of a set of zones with a clearance (m)."""

@@ -44,10 +44,10 @@ class Transits:
                 self._known[key] = self._path(vehicle, start, goal)
             except InfeasibleError as error:
                 self._known[key] = error
-        found = self._known[key]
-        if isinstance(found, InfeasibleError):
-            raise found
-        return found
+        path = self._known[key]
+        if isinstance(path, InfeasibleError):
+            raise path
+        return path
 
     def _path(self, vehicle: Vehicle, start: Pose, goal: Goal) -> Path:
         begin, end = (start[0], start[1], start[3]), (goal[0], goal[1], goal[3])
@@ -68,7 +68,7 @@ class Transits:
         """Return the path on one level, around zones."""
         level = self._direct(vehicle, begin, end)
         if zones and blocked_by(level, zones, self.kept(zones, begin, end)) is not None:
-            level = self._around(begin, end, vehicle, zones)
+            level = self._detour(begin, end, vehicle, zones)
             if self._windy(vehicle):
                 level = over_ground(level, vehicle.speed, self.wind)  # held over the ground, like zones
         return level
@@ -168,7 +168,7 @@ class Transits:
         tightest = vehicle.radius if vehicle.tightest is None else vehicle.tightest
         return max(vehicle.radius, tightest * (1.0 + hypot(*self.wind) / vehicle.speed) ** 2)
 
-    def _around(self, begin: Start, end: End, vehicle: Vehicle, zones: tuple[Zone, ...]) -> Path:
+    def _detour(self, begin: Start, end: End, vehicle: Vehicle, zones: tuple[Zone, ...]) -> Path:
         """Return a way around zones. One that begins or ends inside, at a home, crosses their borders nearby."""
         radius, first, last = self.held_radius(vehicle), Path(), Path()
         if inside(begin[0], begin[1], zones) is not None:
@@ -248,5 +248,5 @@ def course_at_end(path: Path) -> float:
 
 def between(zones: tuple[Zone, ...], low: float, high: float) -> tuple[Zone, ...]:
     """Return the zones that reach into a range of heights (m), or all where none has a limit."""
-    found = tuple(zone for zone in zones if zone.reaches(min(low, high), max(low, high)))
-    return zones if len(found) == len(zones) else found
+    reaching = tuple(zone for zone in zones if zone.reaches(min(low, high), max(low, high)))
+    return zones if len(reaching) == len(zones) else reaching

@@ -88,8 +88,8 @@ def frames(
             at = FINER * k
             trail = tracks.poses[max(at - FINER, 0) : at + 1, :, :2].transpose(1, 0, 2)
             since = tracks.times[at - FINER] + 1e-9 if k else -np.inf
-            news = [one for one in tracks.news if since < one[0] <= tracks.times[at] + 1e-9]
-            news.sort(key=lambda one: one[0])
+            news = [event for event in tracks.news if since < event[0] <= tracks.times[at] + 1e-9]
+            news.sort(key=lambda event: event[0])
             yield animation.frame(trail, tracks.poses[at], tracks.able[at], tracks.times[at], news)
             progress((k + 1) / count)
 
@@ -132,8 +132,8 @@ class Animation:
         self.canvas.restore_region(self.still)
         self.trails.set_segments(list(trail))
         self.axes.draw_artist(self.trails)
-        for one in news:
-            self._change(one)
+        for event in news:
+            self._change(event)
         self.still = self.canvas.copy_from_bbox(self.axes.figure.bbox)
         cos, sin = np.cos(poses[:, 3]), np.sin(poses[:, 3])
         turn = np.stack([np.stack([cos, sin], axis=1), np.stack([-sin, cos], axis=1)], axis=1)
@@ -226,17 +226,17 @@ def tracks_of(plan: Plan, count: int) -> Tracks:
 def tracks_of_run(run: KinematicRun, count: int) -> Tracks:
     """Return the tracks of a flown mission, with its events."""
     mission = run.mission
-    found = trace(run, max(run.time, 1e-3) / (count - 1))
-    chosen = np.linspace(0.0, len(found.times) - 1.0, count).round().astype(np.int64)
-    rows = {name: row for row, name in enumerate(found.names)}
+    samples = trace(run, max(run.time, 1e-3) / (count - 1))
+    chosen = np.linspace(0.0, len(samples.times) - 1.0, count).round().astype(np.int64)
+    rows = {name: row for row, name in enumerate(samples.names)}
     news: list[MapChange] = [
         (entry.time, (str(entry.task), rows[str(entry.vehicle)])) for entry in mission.log if entry.kind == "completed"
     ]
-    news += [(one.at, new) for one in mission.setup.happenings if (new := one.task or one.zone)]
+    news += [(event.at, new) for event in mission.setup.happenings if (new := event.task or event.zone)]
     zones = {zone.name: zone for zone in mission.chart}
     news += [(entry.time, Opened(zones[entry.detail])) for entry in mission.log if entry.kind == "zone_removed"]
-    able = found.statuses != STATUSES.index("damaged")
-    return Tracks(found.times[chosen], found.poses[chosen], able[chosen], news)
+    able = samples.statuses != STATUSES.index("damaged")
+    return Tracks(samples.times[chosen], samples.poses[chosen], able[chosen], news)
 
 
 WRITERS: dict[str, tuple[float, float, Callable[[Path, Iterator[Frame], float], None]]] = {

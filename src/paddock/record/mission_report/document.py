@@ -16,7 +16,7 @@ from paddock.planning.metrics import MissionMetrics, measure
 from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.state import LogEntry
-from paddock.planning.solver.layers import pause
+from paddock.planning.solver.layers import time_step
 from paddock.planning.solver.methods import Progress, find_method
 from paddock.planning.solver.planner import solve
 from paddock.planning.solver.problem import MissionSetup, Objective, Problem
@@ -66,8 +66,8 @@ def timed(work: Callable[[], T]) -> tuple[T, float]:
 
     compiled, started = [0.0], perf_counter()
     with install_timer("numba:compile", compiled.append):
-        found = work()
-    return found, perf_counter() - started - sum(compiled)
+        result = work()
+    return result, perf_counter() - started - sum(compiled)
 
 
 def compare(
@@ -160,7 +160,7 @@ def numbers(plan: Plan, metrics: MissionMetrics) -> dict[str, Any]:
         "seed": plan.problem.seed,
         "tasks": len(plan.problem.tasks),
         "done": plan.done,
-        "undone": [{"task": one.task, "reason": one.reason} for one in plan.undone],
+        "undone": [{"task": entry.task, "reason": entry.reason} for entry in plan.undone],
         "total_m": plan.total,
         "makespan_s": plan.makespan,
         "notes": dict(plan.notes),
@@ -273,7 +273,7 @@ def outcome_of(setup: MissionSetup, plan: Plan) -> Outcome:
     run = KinematicRun(Mission(setup, plan=plan))
     run.finish()
     lines = ((entry.time, entry_text(entry)) for entry in run.mission.log)
-    step = pause(run.time, len(run.mission.vehicles))
+    step = time_step(run.time, len(run.mission.vehicles))
     metrics = measure(run.mission, None if step is None else trace(run, step))
     return Outcome(run, metrics, tuple((time, text) for time, text in lines if text))
 

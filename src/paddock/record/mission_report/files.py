@@ -176,8 +176,8 @@ def draw_costs(figure_class: Any, plan: Plan, title: str) -> Any:
         axes.text(0.5, 0.5, "no vehicles" if rows == 0 else "no tasks", ha="center", color=SOFT)
     else:
         _cells(figure, axes, costs)
-        place, few = {task.name: k for k, task in enumerate(plan.problem.tasks)}, max(rows, columns) <= WRITTEN[1]
-        pairs = [(place[task], row) for row, route in enumerate(plan.routes) for task in route.tasks]
+        index, few = {task.name: k for k, task in enumerate(plan.problem.tasks)}, max(rows, columns) <= WRITTEN[1]
+        pairs = [(index[task], row) for row, route in enumerate(plan.routes) for task in route.tasks]
         look = {"facecolors": "none", "edgecolors": "#d55e00", "linewidths": 1.6 if few else 0.5}
         axes.scatter([x for x, _ in pairs], [y for _, y in pairs], s=330 if few else 6, zorder=3, **look)
     dress(axes, f"{title} · costs", "a single task: transit, task and return; a ring marks the assignment")
@@ -230,10 +230,10 @@ class Findings:
     links: PlannedLinks | None = None  # of a scenario with radio and stations
 
 
-def write_files(found: Findings, folder: Path, progress: Progress = lambda share: None) -> tuple[list[str], str]:
+def write_files(findings: Findings, folder: Path, progress: Progress = lambda share: None) -> tuple[list[str], str]:
     """Write all files; return their names, and the reason if there are no figures."""
-    png_files, drawings, missing = _drawn(found, progress)
-    contents = dict(_contents(found, png_files, drawings, missing))
+    png_files, drawings, missing = _drawn(findings, progress)
+    contents = dict(_contents(findings, png_files, drawings, missing))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in contents.items():
@@ -245,62 +245,62 @@ def write_files(found: Findings, folder: Path, progress: Progress = lambda share
 
 
 def _contents(
-    found: Findings, png_files: dict[str, bytes], drawings: dict[str, str], missing: str
+    findings: Findings, png_files: dict[str, bytes], drawings: dict[str, str], missing: str
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the names and contents of all files."""
-    scenario, plan = found.scenario, found.plan
+    scenario, plan = findings.scenario, findings.plan
     page = report_html(
         plan,
         scenario.name,
         scenario.description,
         origin=origin_of(scenario),
-        settings=settings(scenario, found.setup),
-        trials=found.trials,
+        settings=settings(scenario, findings.setup),
+        trials=findings.trials,
         pictures=drawings,
         missing=missing,
-        outcome=found.outcome,
-        metrics=found.metrics,
-        closest=closeness(found.metrics, found.setup),
-        links=found.links,
+        outcome=findings.outcome,
+        metrics=findings.metrics,
+        closest=closeness(findings.metrics, findings.setup),
+        links=findings.links,
     )
     yield "report.html", page.encode()
-    values = document(plan, scenario.name, found.metrics)
-    if found.trials:
-        values["comparison"] = comparison(found.trials, timed=False)
-    if found.outcome is not None:
-        values["outcome"] = outcome_numbers(found.outcome)
-    if found.links is not None:
-        values["radio"] = contact_numbers(found.links)
+    values = document(plan, scenario.name, findings.metrics)
+    if findings.trials:
+        values["comparison"] = comparison(findings.trials, timed=False)
+    if findings.outcome is not None:
+        values["outcome"] = outcome_numbers(findings.outcome)
+    if findings.links is not None:
+        values["radio"] = contact_numbers(findings.links)
     yield "plan.json", (json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
-    flown = {} if found.outcome is None else {"flown_": found.outcome.metrics}
-    for prefix, metrics in ({"": found.metrics} | flown).items():
+    flown = {} if findings.outcome is None else {"flown_": findings.outcome.metrics}
+    for prefix, metrics in ({"": findings.metrics} | flown).items():
         for table, name in TABLES.items():
             yield f"{prefix}{name}.csv", to_csv(metrics, table).encode()
-            if found.parquet:
+            if findings.parquet:
                 yield f"{prefix}{name}.parquet", to_parquet(metrics, table)
     yield from ((f"{name}.png", content) for name, content in png_files.items())
     origin = Origin(*scenario.world.origin)
     routes = [(route.vehicle, route.path.points(SPACING)) for route in plan.routes if route.legs]
     assert scenario.mission is not None
-    tasks = (*scenario.mission.tasks, *generated_tasks(scenario, found.setup.problem.vehicles))
+    tasks = (*scenario.mission.tasks, *generated_tasks(scenario, findings.setup.problem.vehicles))
     mission = scenario.mission.model_copy(update={"tasks": tasks, "generate": None})
     yield "routes.geojson", document_text(to_geojson(mission, origin, routes)).encode()
     yield from ((name, text.encode()) for name, text in ground_station_texts(scenario, plan, origin).items())
     yield "scenario.yaml", scenario.to_yaml().encode()
 
 
-def _drawn(found: Findings, progress: Progress) -> tuple[dict[str, bytes], dict[str, str], str]:
+def _drawn(findings: Findings, progress: Progress) -> tuple[dict[str, bytes], dict[str, str], str]:
     """Return all figures by name, as PNG for the folder and as SVG for the report; or the reason if there are none."""
     pngs, svgs = dict[str, bytes](), dict[str, str]()
-    draws: dict[str, tuple[Callable[..., Any], Any]] = {name: (draw, found.plan) for name, draw in DRAWINGS.items()}
-    if found.trials:
-        draws["compare"] = draw_comparison, found.trials
-    if found.links is not None:
-        draws["contact"] = draw_contact, (found.plan, found.links)
+    draws: dict[str, tuple[Callable[..., Any], Any]] = {name: (draw, findings.plan) for name, draw in DRAWINGS.items()}
+    if findings.trials:
+        draws["compare"] = draw_comparison, findings.trials
+    if findings.links is not None:
+        draws["contact"] = draw_contact, (findings.plan, findings.links)
     try:
         with styled() as figure_class:
             for name, (draw, shown) in draws.items():
-                figure = draw(figure_class, shown, found.scenario.name)
+                figure = draw(figure_class, shown, findings.scenario.name)
                 pngs[name], svgs[name] = png(figure), svg(figure)
                 progress(len(pngs) / (len(draws) + 1))
     except MissingFeatureError as error:
@@ -320,8 +320,8 @@ def ground_station_texts(scenario: Scenario, plan: Plan, origin: Origin) -> dict
         if route.legs:
             kind = {"vehicle": VEHICLES[vehicle.moves], "speed": vehicle.speed}
             parts = [leg.path.points(SPACING) if (turn := _circle(leg)) is None else turn for leg in route.legs]
-            found = to_plans([(route.vehicle, parts)], scenario.mission, origin, **kind)  # type: ignore[arg-type]
-            texts[_file(route.vehicle, texts)] = document_text(found[route.vehicle])
+            plans = to_plans([(route.vehicle, parts)], scenario.mission, origin, **kind)  # type: ignore[arg-type]
+            texts[_file(route.vehicle, texts)] = document_text(plans[route.vehicle])
     return texts
 
 

@@ -1,21 +1,21 @@
 """The HTML report of a plan, a single file."""
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from html import escape
-from pathlib import Path as File
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
+
+from markupsafe import Markup
 
 from paddock.engine.radio.planned import PlannedLinks
 from paddock.planning.metrics import MissionMetrics, VehicleMetrics, foreseen
 from paddock.planning.solver.routes import Plan
+from paddock.record.html_report import picture, render
 from paddock.record.mission_report import text as texts
 from paddock.record.mission_report.document import Outcome, Trial, outcome_sentence
-from paddock.record.mission_report.map_figure import ALARM, GRID, INK, PAPER, SOFT, colour
+from paddock.record.mission_report.map_figure import colour
 from paddock.record.mission_report.radio_contact import HEADS, NOTE, contact_rows
 from paddock.world.geodesy import Origin
 
-CSS = File(__file__).with_name("page.css")
 CAPTIONS = {
     "routes": "Routes from above. Thin: transit; thick: doing a task; pale: returning.",
     "gantt": "Activities of each vehicle over time.",
@@ -24,7 +24,8 @@ CAPTIONS = {
     "contact": "Routes coloured by the SINR of the best station.",
     "compare": "Routes of every method for the same tasks, best first.",
 }
-TITLES = {"routes": "Map", "gantt": "Timetable", "timeline": "Progress", "costs": "Costs"}
+TRIAL_HEADS = ("method", "distance", "against the first", "all back at", "against the first", "done", "undone")
+DOT = Markup('<span class="dot" style="background:{}"></span>{}')
 
 
 def report_html(
@@ -44,192 +45,81 @@ def report_html(
 ) -> str:
     """Return the page. It is self-contained, and the same plan gives the same bytes."""
     metrics = metrics or foreseen(plan)
-    rows = [(text(what), text(value)) for what, value in [*texts.assumptions(plan), *settings]]
-    drawn = {name: picture(svg, name, CAPTIONS[name]) for name, svg in pictures.items()}
-    titled = {name: f"<h2>{TITLES.get(name)}</h2>\n{figure}" for name, figure in drawn.items()}
-    lines = [
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        '<meta name="color-scheme" content="light dark">',
-        f"<title>{text(name)}: plan</title>",
-        f"<style>\n{CSS.read_text(encoding='utf-8')}</style>\n</head>\n<body>\n<main>",
-        f"<h1>{text(name)}</h1>",
-        f'<p class="soft">{text(description)}</p>' if description else "",
-        *_overview(plan, metrics),
-        *_events(outcome),
-        titled.get("routes", ""),
-        *_vehicles(metrics, closest),
-        *_contact(links, drawn.get("contact", "")),
-        titled.get("gantt", ""),
-        *_comparison(plan, trials, drawn.get("compare", "")),
-        *_legs(plan, metrics.vehicles, origin),
-        titled.get("timeline", ""),
-        titled.get("costs", ""),
-        f'<p class="soft">{text(missing)}</p>' if missing else "",
-        "<h2>Assumptions</h2>",
-        f'<div class="sheet">{table(("what", "value"), rows)}</div>',
-        "</main>\n</body>\n</html>\n",
-    ]
-    return "\n".join(filter(None, lines))
+    covered = texts.fields_covered(metrics)
+    names = [DOT.format(colour(k), part.name) for k, part in enumerate(metrics.vehicles)]
+    rows = [(vehicle, *texts.cells(part)) for vehicle, part in zip(names, metrics.vehicles, strict=True)]
+    heads = texts.LEG_HEADS[:-2] if origin is None else texts.LEG_HEADS
+    return render(
+        "plan.html",
+        name=name,
+        description=description,
+        summary=texts.summary(metrics, plan.problem.vehicles),
+        results=_results(metrics),
+        covered=covered[:1].upper() + covered[1:],
+        undone=[(undone.task, undone.reason) for undone in plan.undone],
+        outcome=outcome,
+        outcome_sentence=outcome and outcome_sentence(outcome),
+        timeline=[(texts.clock(time), event) for time, event in outcome.timeline] if outcome else [],
+        drawings=dict.fromkeys(CAPTIONS) | {key: picture(svg, key, CAPTIONS[key]) for key, svg in pictures.items()},
+        vehicle_heads=("vehicle", *texts.HEADS),
+        vehicles=[*rows, ("all", *texts.sums(metrics))] if rows else [],
+        vehicle_classes=[""] * len(rows) + ["sum"],
+        closest=closest,
+        contact_heads=("vehicle", *HEADS),
+        contact=[] if links is None else contact_rows(links),
+        contact_note=NOTE,
+        trial_heads=TRIAL_HEADS,
+        trials=_trial_rows(plan, trials),
+        trial_notes=list(filter(None, (trial.problem if trial.plan is None else trial.note for trial in trials))),
+        order="distance" if plan.problem.objective == "total" else "time until all vehicles are back",
+        method=plan.method,
+        leg_heads=heads,
+        leg_numbers=[k for k, head in enumerate(heads) if head != "leg"],
+        routes=_routes(plan, metrics.vehicles, origin),
+        missing=missing,
+        assumptions=[*texts.assumptions(plan), *settings],
+    )
 
 
-def _overview(plan: Plan, metrics: MissionMetrics) -> Iterator[str]:
-    """Yield the result in one sentence and in cards, then the undone tasks."""
-    yield f'<p class="lead">{text(texts.summary(metrics, plan.problem.vehicles))}</p>'
+def _results(metrics: MissionMetrics) -> list[tuple[str, str]]:
+    """Return the main results: value and label."""
     most = max((part.range_used for part in metrics.vehicles if part.range_used is not None), default=None)
-    pairs = [
+    return [
         (f"{metrics.done} of {len(metrics.tasks)}", "tasks done"),
         (texts.duration(metrics.makespan), "until all vehicles are back"),
         (texts.distance(metrics.total), "total distance"),
         (f"{sum(part.tasks > 0 for part in metrics.vehicles)} of {len(metrics.vehicles)}", "vehicles with tasks"),
+        *([] if most is None else [(texts.percent(most), "largest share of a range")]),
     ]
-    yield cards([*pairs, *([] if most is None else [(texts.percent(most), "largest share of a range")])])
-    if shares := texts.fields_covered(metrics):
-        yield f"<p>{text(shares[0].upper() + shares[1:])}.</p>"
-    if plan.undone:
-        count = len(plan.undone)
-        yield f'<div class="sheet undone" style="margin-top:1.5rem"><h2>{count} task{"s" * (count > 1)} not done</h2>'
-        yield table(("task", "reason"), [(text(one.task), text(one.reason)) for one in plan.undone])
-        yield "</div>"
 
 
-def _events(outcome: Outcome | None) -> Iterator[str]:
-    """Yield the outcome of a mission with events."""
-    if outcome is None:
-        return
-    yield "<h2>Events</h2>"
-    said = f"{text(outcome_sentence(outcome))} The rest of this report describes the initial plan."
-    yield f'<div class="sheet"><p>{said}</p>'
-    yield table(("time", "event"), [(texts.clock(time), text(what)) for time, what in outcome.timeline], (0,))
-    if outcome.undone:
-        yield table(("not done", "reason"), [(text(task), text(reason)) for task, reason in outcome.undone])
-    yield "</div>"
+def _trial_rows(shown: Plan, trials: Sequence[Trial]) -> list[tuple[str, ...]]:
+    """Return the cells of every method under TRIAL_HEADS, the best first."""
+    first = (trials and trials[0].plan) or shown
 
+    def more(own: float, least: float) -> str:
+        """Return the difference as `+12 %`."""
+        return f"{100.0 * (own / least - 1.0) if least > 0.0 else 0.0:+.0f} %"
 
-def _vehicles(metrics: MissionMetrics, closest: str) -> Iterator[str]:
-    if not metrics.vehicles:
-        return
-    rows = [(dot(colour(k)) + text(part.name), *texts.cells(part)) for k, part in enumerate(metrics.vehicles)]
-    rows.append(("all", *texts.sums(metrics)))
-    classes = [""] * len(metrics.vehicles) + ["sum"]
-    yield "<h2>Vehicles</h2>"
-    yield f'<div class="sheet">{table(("vehicle", *texts.HEADS), rows, range(1, 10), classes)}'
-    note = "minutes and seconds, with hours where there are any; range is the used share of the vehicle's range."
-    yield f'<p class="soft">Times are {note}</p>'
-    yield f"<p>{text(closest)}</p></div>" if closest else "</div>"
-
-
-def _contact(links: PlannedLinks | None, drawing: str) -> Iterator[str]:
-    """Yield the contact of every vehicle with the stations."""
-    if links is None:
-        return
-    rows = [(text(name), *map(text, cells)) for name, *cells in contact_rows(links)]
-    yield "<h2>Radio contact</h2>"
-    yield f'<div class="sheet">{table(("vehicle", *HEADS), rows, range(1, len(HEADS) + 1))}'
-    yield f'<p class="soft">{text(NOTE)}</p></div>'
-    yield drawing
-
-
-def _comparison(shown: Plan, trials: Sequence[Trial], maps: str) -> Iterator[str]:
-    if not trials:
-        return
-    rows, best = [], trials[0].plan
+    rows: list[tuple[str, ...]] = []
     for trial in trials:
-        if trial.plan is None:
-            rows.append((text(trial.method), *"------"))
+        if (plan := trial.plan) is None:
+            rows.append((trial.method, *"------"))
             continue
-        plan = trial.plan
-        first = best or plan
-        far, late = _more(plan.total, first.total), _more(plan.makespan, first.makespan)
-        amounts = (texts.distance(plan.total), far, texts.clock(plan.makespan), late)
-        rows.append((text(trial.method), *amounts, str(plan.done), str(len(plan.undone))))
-    heads = ("method", "distance", "against the first", "all back at", "against the first", "done", "undone")
-    order = "distance" if shown.problem.objective == "total" else "time until all vehicles are back"
-    yield "<h2>Methods compared</h2>"
-    yield f'<div class="sheet">{table(heads, rows, range(1, 7))}'
-    yield f'<p class="soft">Sorted by tasks done, then by {order}. The report shows {text(shown.method)}.</p>'
-    notes = (trial.problem if trial.plan is None else trial.note for trial in trials)
-    yield from (f'<p class="soft">{text(line)}</p>' for line in notes if line)
-    yield "</div>"
-    yield maps
+        lengths = texts.distance(plan.total), more(plan.total, first.total)
+        times = texts.clock(plan.makespan), more(plan.makespan, first.makespan)
+        rows.append((trial.method, *lengths, *times, str(plan.done), str(len(plan.undone))))
+    return rows
 
 
-def _more(own: float, least: float) -> str:
-    """Return the difference as `+12 %`."""
-    return f"{100.0 * (own / least - 1.0) if least > 0.0 else 0.0:+.0f} %"
-
-
-def _legs(plan: Plan, parts: Sequence[VehicleMetrics], origin: Origin | None) -> Iterator[str]:
-    """Yield the legs of every vehicle."""
-    yield "<h2>Leg by leg</h2>"
-    heads = texts.LEG_HEADS[:-2] if origin is None else texts.LEG_HEADS
-    right = [k for k, head in enumerate(heads) if head != "leg"]
+def _routes(plan: Plan, parts: Sequence[VehicleMetrics], origin: Origin | None) -> list[dict[str, Any]]:
+    """Return for every vehicle its colour, a summary, and the rows of its legs; those of tasks have the class `do`."""
+    routes = []
     for k, (route, part) in enumerate(zip(plan.routes, parts, strict=True)):
-        yield f'<div class="sheet"><h3>{dot(colour(k))}{text(route.vehicle)}</h3>'
-        if not route.legs:
-            yield '<p class="soft">Stays where it is.</p>'
-        else:
-            share = "" if part.range_used is None else f", {texts.percent(part.range_used)} of its range"
-            tasks = f"{part.tasks} task{'' if part.tasks == 1 else 's'}"
-            said = f"{tasks} in {texts.duration(route.ends)}; {texts.distance(part.distance)}{share}."
-            yield f'<p class="soft">{text(said)}</p>'
-            legs = texts.leg_rows(route, plan, origin)
-            rows = [[text(cell) for cell in row] for _, row in legs]
-            yield table(heads, rows, right, ["do" if done else "" for done, _ in legs])
-        yield "</div>"
-    yield '<p class="soft">Distance is flown through the air; heading is the course over the ground where a leg '
-    yield "ends, from north, clockwise; so are places, in metres east and north of the origin.</p>"
-
-
-NUMBER = "n"  # the class of columns of numbers
-_TAG = re.compile(r"<[^>]*>")
-_PROLOGUE = re.compile(r"^.*?(?=<svg)", re.DOTALL)
-_ID = re.compile(r'(\bid="|url\(#|href="#)')
-
-
-def text(value: object) -> str:
-    """Return a value as escaped HTML text."""
-    return escape(str(value), quote=True)
-
-
-def table(
-    heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Iterable[int] = (), classes: Sequence[str] = ()
-) -> str:
-    """Return a table of HTML cells. `numbers`: right-aligned columns; `classes`: CSS classes of the rows."""
-    right = set(numbers)
-
-    def cells(tag: str, values: Sequence[str]) -> str:
-        marks = [f' class="{NUMBER}"' if k in right else "" for k in range(len(values))]
-        return "".join(f"<{tag}{mark}>{value}</{tag}>" for mark, value in zip(marks, values, strict=True))
-
-    lines = [f"<table>\n<thead><tr>{cells('th', heads)}</tr></thead>\n<tbody>"]
-    for k, row in enumerate(rows):
-        kind = f' class="{classes[k]}"' if k < len(classes) and classes[k] else ""
-        lines.append(f"<tr{kind}>{cells('td', row)}</tr>")
-    return "\n".join([*lines, "</tbody></table>"])
-
-
-def picture(svg: str, name: str, caption: str) -> str:
-    """Return a drawing in the page's colours, light or dark."""
-
-    def adapted(match: re.Match[str]) -> str:
-        """Make ids unique among drawings, and replace colours by those of the page."""
-        tag = _ID.sub(rf"\g<1>{name}-", match[0])
-        for tone, variable in ((INK, "ink"), (SOFT, "soft"), (GRID, "grid"), (PAPER, "paper"), (ALARM, "alarm")):
-            tag = tag.replace(tone, f"var(--{variable})")
-        return tag
-
-    drawing = _TAG.sub(adapted, _PROLOGUE.sub("", svg))
-    drawing = drawing.replace("<svg ", f'<svg role="img" aria-label="{text(caption)}" ', 1)
-    return f"<figure>\n{drawing.strip()}\n<figcaption>{text(caption)}</figcaption>\n</figure>"
-
-
-def cards(pairs: Iterable[tuple[str, str]]) -> str:
-    """Return cards with a value and its label each."""
-    boxes = (f'<div class="card"><b>{text(value)}</b><span>{text(what)}</span></div>' for value, what in pairs)
-    return f'<div class="cards">{"".join(boxes)}</div>'
-
-
-def dot(colour: str) -> str:
-    """Return a dot in a vehicle's colour."""
-    return f'<span class="dot" style="background:{colour}"></span>'
+        share = "" if part.range_used is None else f", {texts.percent(part.range_used)} of its range"
+        tasks = f"{part.tasks} task{'' if part.tasks == 1 else 's'}"
+        summary = f"{tasks} in {texts.duration(route.ends)}; {texts.distance(part.distance)}{share}."
+        legs = texts.leg_rows(route, plan, origin) if route.legs else []
+        about = {"vehicle": route.vehicle, "colour": colour(k), "summary": summary}
+        routes.append(about | {"rows": [row for _, row in legs], "classes": ["do" if done else "" for done, _ in legs]})
+    return routes

@@ -113,7 +113,7 @@ ARROWS = 120  # legs up to which each shows its direction
 
 def draw_map(axes: Any, plan: Plan, small: bool = False, quiet: bool = False) -> None:
     """Draw everything to scale; `small`: without names, `quiet`: with faint routes."""
-    undone = {one.task for one in plan.undone}
+    undone = {entry.task for entry in plan.undone}
     for zone in plan.problem.zones:
         draw_zone(axes, zone, small)
     many = len(plan.problem.tasks) > NAMED
@@ -239,9 +239,9 @@ def _draw_name(axes: Any, task: Task, undone: bool, taken: list[Floats] | None =
     best = (free or inside)[0]
     others.append(boxes[best])
     side, up = PLACES[best]
-    place = {"xytext": (5.0 * side, up), "ha": "right" if side < 0.0 else "left"}
+    alignment = {"xytext": (5.0 * side, up), "ha": "right" if side < 0.0 else "left"}
     style = {"fontsize": SIZE, "color": ALARM if undone else INK, "path_effects": halo(), "zorder": 7}
-    axes.annotate(task.name, (x, y), textcoords="offset points", **place, **style, parse_math=False)
+    axes.annotate(task.name, (x, y), textcoords="offset points", **alignment, **style, parse_math=False)
 
 
 def _route(axes: Any, route: Route, index: int, scale: float, opacity: float) -> None:

@@ -26,12 +26,18 @@ NOTE = (
 )
 
 
-def contact_cells(one: RouteContact) -> tuple[str, ...]:
+def contact_cells(contact: RouteContact) -> tuple[str, ...]:
     """Return the cells of a vehicle under HEADS."""
-    lowest = "none" if one.lowest_sinr is None else f"{one.lowest_sinr:.1f} dB"
-    x, y, _ = one.lowest_place
-    where = clock(one.lowest_at), f"{x:,.0f} m", f"{y:,.0f} m"
-    return f"{100.0 * one.direct:.1f} %", f"{100.0 * one.contact:.1f} %", lowest, *where, f"{one.longest_gap:.0f} s"
+    lowest = "none" if contact.lowest_sinr is None else f"{contact.lowest_sinr:.1f} dB"
+    x, y, _ = contact.lowest_place
+    where = clock(contact.lowest_at), f"{x:,.0f} m", f"{y:,.0f} m"
+    return (
+        f"{100.0 * contact.direct:.1f} %",
+        f"{100.0 * contact.contact:.1f} %",
+        lowest,
+        *where,
+        f"{contact.longest_gap:.0f} s",
+    )
 
 
 def contact_table(contacts: Sequence[RouteContact]) -> "Table":
@@ -39,8 +45,10 @@ def contact_table(contacts: Sequence[RouteContact]) -> "Table":
     from rich.markup import escape
 
     table = plain_table("vehicle", HEADS)
-    for one in contacts[:SHOWN]:
-        table.add_row(escape(one.vehicle), *contact_cells(one), style="" if one.contact == 1.0 else "yellow")
+    for contact in contacts[:SHOWN]:
+        table.add_row(
+            escape(contact.vehicle), *contact_cells(contact), style="" if contact.contact == 1.0 else "yellow"
+        )
     if len(contacts) > SHOWN:
         table.add_row(f"and {len(contacts) - SHOWN} more", style="dim")
     return table
@@ -50,26 +58,26 @@ def contact_numbers(links: PlannedLinks) -> dict[str, Any]:
     """Return the figures of all vehicles as plain values; the SINR is null where no station uses its channel."""
     rows = [
         {
-            "vehicle": one.vehicle,
-            "direct_share": one.direct,
-            "contact_share": one.contact,
-            "lowest_sinr_db": one.lowest_sinr,
-            "lowest_at_s": one.lowest_at,
-            "lowest_position_m": list(one.lowest_place),
-            "longest_gap_s": one.longest_gap,
+            "vehicle": entry.vehicle,
+            "direct_share": entry.direct,
+            "contact_share": entry.contact,
+            "lowest_sinr_db": entry.lowest_sinr,
+            "lowest_at_s": entry.lowest_at,
+            "lowest_position_m": list(entry.lowest_place),
+            "longest_gap_s": entry.longest_gap,
         }
-        for one in links.contacts()
+        for entry in links.contacts()
     ]
-    names = {"stations": [name for name, *_ in links.stations], "jammers": [one.name for one in links.jammers]}
+    names = {"stations": [name for name, *_ in links.stations], "jammers": [entry.name for entry in links.jammers]}
     return {"step_s": links.step, **names, "routes": rows}
 
 
-def draw_contact(figure_class: Any, found: tuple[Plan, PlannedLinks], title: str) -> Any:
+def draw_contact(figure_class: Any, planned: tuple[Plan, PlannedLinks], title: str) -> Any:
     """Return the figure: routes coloured by the SINR of the best station, thin and dark where there is no contact."""
     from matplotlib.collections import LineCollection
     from matplotlib.colors import LinearSegmentedColormap
 
-    plan, links = found
+    plan, links = planned
     figure = figure_class(layout="constrained")
     axes = figure.add_subplot()
     draw_map(axes, plan, quiet=True)
@@ -108,12 +116,12 @@ def _draw_radios(axes: Any, links: PlannedLinks) -> None:
     for name, x, y in links.stations:
         _draw_radio(axes, name, x, y, "^", color=STATION, markeredgecolor=PAPER)
     axes.plot([], [], "^", color=STATION, markersize=SIZE, linestyle="none", label="station")
-    for one in links.jammers:
-        name = f"{one.name} on {one.vehicle}" if one.vehicle else one.name
-        look = {"color": ALARM, "markeredgecolor": PAPER} if one.enabled else {"color": ALARM, **off}
-        _draw_radio(axes, name if one.enabled else f"{name}, off", one.x, one.y, "X", **look)
+    for jammer in links.jammers:
+        name = f"{jammer.name} on {jammer.vehicle}" if jammer.vehicle else jammer.name
+        look = {"color": ALARM, "markeredgecolor": PAPER} if jammer.enabled else {"color": ALARM, **off}
+        _draw_radio(axes, name if jammer.enabled else f"{name}, off", jammer.x, jammer.y, "X", **look)
     if links.jammers:
-        moving = any(one.vehicle for one in links.jammers)
+        moving = any(jammer.vehicle for jammer in links.jammers)
         label = "jammer, on a vehicle at its start" if moving else "jammer"
         axes.plot([], [], "X", color=ALARM, markersize=SIZE, linestyle="none", label=label)
 
@@ -122,14 +130,14 @@ def _draw_radio(axes: Any, name: str, x: float, y: float, marker: str, **look: A
     """Draw a station or jammer with its name towards the middle of the map."""
     limits = np.array([axes.get_xlim(), axes.get_ylim()])
     margin = 0.02 * (limits[:, 1] - limits[:, 0])
-    place = np.clip([x, y], limits[:, 0] + margin, limits[:, 1] - margin)
-    beyond = float(np.hypot(x - place[0], y - place[1]))
-    right = place[0] > limits[0].mean() + 0.25 * (limits[0, 1] - limits[0, 0])
+    point = np.clip([x, y], limits[:, 0] + margin, limits[:, 1] - margin)
+    beyond = float(np.hypot(x - point[0], y - point[1]))
+    right = point[0] > limits[0].mean() + 0.25 * (limits[0, 1] - limits[0, 0])
     label = f"{name}, {distance(beyond)} beyond" if beyond > margin.max() else name
-    axes.plot(*place, marker, markersize=SIZE, zorder=7, **look)
+    axes.plot(*point, marker, markersize=SIZE, zorder=7, **look)
     side = {"xytext": (-8 if right else 8, 5), "ha": "right" if right else "left"}
     style = {"fontsize": 8.5, "fontweight": "bold", "color": look["color"], "path_effects": halo(), "zorder": 7.5}
-    axes.annotate(label, place, textcoords="offset points", parse_math=False, **side, **style)
+    axes.annotate(label, point, textcoords="offset points", parse_math=False, **side, **style)
 
 
 def _pieces(links: PlannedLinks) -> tuple[Floats, Floats, Any]:
@@ -142,4 +150,4 @@ def _pieces(links: PlannedLinks) -> tuple[Floats, Floats, Any]:
 
 def contact_rows(links: PlannedLinks) -> Iterator[tuple[str, ...]]:
     """Yield name and cells of each vehicle."""
-    return ((one.vehicle, *contact_cells(one)) for one in links.contacts())
+    return ((contact.vehicle, *contact_cells(contact)) for contact in links.contacts())

@@ -150,8 +150,8 @@ def _span(values: Iterable[float], unit: str) -> str:
     def shown(value: float) -> str:
         return f"{value:,.4g} {unit}" if value < 1e4 else f"{value:,.0f} {unit}" if isfinite(value) else "no limit"
 
-    found = sorted(set(values))
-    ends = [shown(value) for value in (found[0], found[-1])] if found else ["-"]
+    ordered = sorted(set(values))
+    ends = [shown(value) for value in (ordered[0], ordered[-1])] if ordered else ["-"]
     return " to ".join(dict.fromkeys(ends))
 
 

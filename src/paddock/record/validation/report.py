@@ -8,7 +8,7 @@ from typing import Any
 
 from paddock.behaviour.paths import LaneChangeCourse
 from paddock.errors import MissingFeatureError, PaddockError
-from paddock.record.mission_report.html import CSS, cards, picture, table, text
+from paddock.record.html_report import picture, render
 from paddock.record.mission_report.map_figure import ALARM, SOFT, colour, dress, styled, svg
 from paddock.record.validation.courses import lane_change, lane_change_agreement, skidpad, skidpad_agreement
 from paddock.record.validation.manoeuvres import (
@@ -190,22 +190,17 @@ def markdown(found: Validation) -> str:
 def page(found: Validation, drawings: dict[str, str], missing: str) -> str:
     """Return the report as one HTML file."""
     passed = sum(check.ok for check in found.checks)
-    head = [
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{text(found.name)}: validation</title>",
-        f"<style>\n{CSS.read_text(encoding='utf-8')}</style>\n</head>\n<body>\n<main>",
-        f"<h1>Validation of {text(found.name)}</h1>",
-        cards([(f"{passed} of {len(found.checks)}", "checks passed"), (str(len(found.cars)), "levels")]),
-    ]
-    columns = range(2, 2 + len(found.levels))
-    rows = [[text(cell) for cell in row] for row in found.rows()]
-    head.append(f'<h2>Figures</h2>\n<div class="sheet">{table(("figure", "unit", *found.levels), rows, columns)}</div>')
-    checked = [[text(cell) for cell in row] for row in check_rows(found)]
-    head.append(f'<h2>Checks</h2>\n<div class="sheet">{table(CHECK_HEADS, checked, range(3, 6))}</div>')
-    head += [f'<p class="soft">{text(line)}</p>' for line in [*found.remarks(), *filter(None, [missing])]]
-    head += [picture(drawing, name, PLOTS[name][0]) for name, drawing in drawings.items()]
-    return "\n".join([*head, "</main>\n</body>\n</html>\n"])
+    return render(
+        "validation.html",
+        name=found.name,
+        results=[(f"{passed} of {len(found.checks)}", "checks passed"), (str(len(found.cars)), "levels")],
+        figure_heads=("figure", "unit", *found.levels),
+        figures=found.rows(),
+        check_heads=CHECK_HEADS,
+        checks=check_rows(found),
+        remarks=[*found.remarks(), *filter(None, [missing])],
+        drawings=[picture(drawing, name, PLOTS[name][0]) for name, drawing in drawings.items()],
+    )
 
 
 def _drawings(found: Validation) -> tuple[dict[str, str], str]:

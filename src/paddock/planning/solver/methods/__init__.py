@@ -47,11 +47,11 @@ class Method:
     name: str = ""
     clocked: str = ""  # the option that stops it by the wall clock: refused inside a run, which must be repeatable
 
-    def read(self, given: Mapping[str, Any], where: str = "") -> Any:
+    def read(self, values: Mapping[str, Any], where: str = "") -> Any:
         """Return the checked options."""
-        if not isinstance(given, Mapping):
-            raise InvalidValueError(f"the options of method {self.name!r} are names with values, not {given!r}")
-        return self.options(*filled(self.options, given, f"option of method {self.name!r}", where).tolist())
+        if not isinstance(values, Mapping):
+            raise InvalidValueError(f"the options of method {self.name!r} are names with values, not {values!r}")
+        return self.options(*filled(self.options, values, f"option of method {self.name!r}", where).tolist())
 
 
 def method_names() -> list[str]:

@@ -106,13 +106,13 @@ def annealed(
     for vehicle, row in enumerate(rows):
         while row and not costs.fits(vehicle, row):
             row.pop()
-    found = [rows] if any(costs.turns_freely(k, row) for k, row in enumerate(rows)) else []  # which it only estimates
+    checked = [rows] if any(costs.turns_freely(k, row) for k, row in enumerate(rows)) else []  # which it only estimates
     for again in range(MEASURINGS + 1):
         rows = _searched(costs, rows, steps if not again else steps // 10, options if not again else POLISHING, search)
-        found.append(rows)
+        checked.append(rows)
         if not costs.measure(rows):
             break
-    return min(found, key=lambda orders: worth(costs, orders)) if len(found) > 1 else rows
+    return min(checked, key=lambda orders: worth(costs, orders)) if len(checked) > 1 else rows
 
 
 def _searched(
@@ -145,8 +145,8 @@ def _neighbours(costs: Costs) -> Ints:
     count = min(NEIGHBOURS, costs.tasks - 1)
     if count < 1:
         return np.empty((costs.tasks, 0), np.int64)
-    _, found = cKDTree(places).query(places, count + 1)
-    return np.array(found, np.int64)[:, 1:].copy()
+    _, neighbours = cKDTree(places).query(places, count + 1)
+    return np.array(neighbours, np.int64)[:, 1:].copy()
 
 
 METHOD = Method("simulated annealing over the sequences of all vehicles", solve, Options, revise)

@@ -47,10 +47,10 @@ def solve(costs: Costs, options: Options, progress: Progress, links: Reach | Non
     """Return the bundles that vehicles agree on when they communicate over `links` (default: all with all)."""
     if not costs.vehicles or not costs.tasks:
         return MethodResult([[] for _ in range(costs.vehicles)], {"rounds": 0, "messages": 0})
-    found = bidding_for(costs, options)
-    rounds = found.run(links)
+    bidding = bidding_for(costs, options)
+    rounds = bidding.run(links)
     progress(1.0)
-    return MethodResult(found.orders(), {"rounds": rounds, "messages": found.messages})
+    return MethodResult(bidding.orders(), {"rounds": rounds, "messages": bidding.messages})
 
 
 def bidding_for(costs: Costs, options: Options) -> Consensus:
@@ -80,16 +80,16 @@ def extended(
             taken[bundles[i, n]] = 1
         from_, to = 0, counts[i]
         while counts[i] < bundles.shape[1]:
-            task, place, offer = best_task(fleet, by_time, beliefs, i, taken, table, least, from_, to)
+            task, position, offer = best_task(fleet, by_time, beliefs, i, taken, table, least, from_, to)
             if task < 0:
                 break
-            for p in range(counts[i], place, -1):
+            for p in range(counts[i], position, -1):
                 paths[i, p] = paths[i, p - 1]
-            paths[i, place] = task
+            paths[i, position] = task
             bundles[i, counts[i]] = task
             counts[i] += 1
             bids[i, task], winners[i, task], taken[task] = offer, i, 1
-            from_, to = place, place + 1
+            from_, to = position, position + 1
             if not local(mover_of(fleet, i), jobs_of(fleet, i), paths[i], counts[i]):
                 from_, to = 0, counts[i]
                 least[:] = inf
@@ -347,9 +347,9 @@ release = routine(released)
 
 def by_consensus(cost: Floats) -> tuple[Ints, Ints]:
     """Return the greedy assignment, by rows that all communicate."""
-    found = bidding_on(cost)
-    found.run()
-    orders = [(row, order[0]) for row, order in enumerate(found.orders()) if order]
+    bidding = bidding_on(cost)
+    bidding.run()
+    orders = [(row, order[0]) for row, order in enumerate(bidding.orders()) if order]
     pairs = np.array(orders, np.int64).reshape(-1, 2)
     return pairs[:, 0], pairs[:, 1]
 

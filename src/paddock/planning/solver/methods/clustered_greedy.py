@@ -101,13 +101,13 @@ def _owners(fleet: TourData, able: Ints, centres: Floats) -> Ints:
     return owner
 
 
-def distances(fleet: TourData, able: Ints, centres: Floats, found: Floats) -> None:
+def distances(fleet: TourData, able: Ints, centres: Floats, table: Floats) -> None:
     """Write metres flown (vehicles, centres) to each centre, with any heading."""
     for k in range(len(able)):
         m = mover_of(fleet, able[k])
         for c in range(len(centres)):
             x, y = centres[c]
-            found[k, c], _ = transit(m, m.x, m.y, m.z, m.heading, x, y, m.height, float("nan"))
+            table[k, c], _ = transit(m, m.x, m.y, m.z, m.heading, x, y, m.height, float("nan"))
 
 
 def sequence(fleet: TourData, labels: Ints, owner: Ints, orders: Packed) -> None:
@@ -227,15 +227,15 @@ clusters_of = routine(kmeans)
 
 def middles(fleet: TourData, orders: Packed) -> Floats:
     """Return the mean position of each vehicle's tasks (a, 2); without tasks, the vehicle's position."""
-    found = empty((len(orders.counts), 2))
+    centres = empty((len(orders.counts), 2))
     for a in range(len(orders.counts)):
         entry, x, y = fleet.entry[fleet.kind[a]], 0.0, 0.0
         for k in range(orders.counts[a]):
             x += entry[orders.tasks[a, k], 0] / orders.counts[a]
             y += entry[orders.tasks[a, k], 1] / orders.counts[a]
-        found[a, 0] = x if orders.counts[a] else fleet.movers[a, 0]
-        found[a, 1] = y if orders.counts[a] else fleet.movers[a, 1]
-    return found
+        centres[a, 0] = x if orders.counts[a] else fleet.movers[a, 0]
+        centres[a, 1] = y if orders.counts[a] else fleet.movers[a, 1]
+    return centres
 
 
 def join(fleet: TourData, orders: Packed, limits: Floats, tasks: Ints) -> None:

@@ -27,9 +27,9 @@ def chosen(fleet: TourData, ends: TourEnds, by_time: bool) -> Ints:
     vehicles, tasks = len(fleet.kind), fleet.cover.shape[1]
     cost, exact = empty((vehicles, tasks)), zeros((vehicles, tasks), int64)
     pairs, count = empty((tasks, 2), int64), 0
-    best, given = empty(vehicles, int64), zeros(tasks, int64)
+    best, assigned = empty(vehicles, int64), zeros(tasks, int64)
     for a in range(vehicles):
-        estimate(fleet, ends, a, by_time, given, cost[a], exact[a])
+        estimate(fleet, ends, a, by_time, assigned, cost[a], exact[a])
         best[a] = cheapest(fleet, ends, a, by_time, cost[a], exact[a])
     while True:
         vehicle = -1
@@ -41,9 +41,9 @@ def chosen(fleet: TourData, ends: TourEnds, by_time: bool) -> Ints:
         task = best[vehicle]
         pairs[count, 0], pairs[count, 1] = vehicle, task
         count += 1
-        given[task] = 1
+        assigned[task] = 1
         append(fleet, ends, vehicle, task)
-        estimate(fleet, ends, vehicle, by_time, given, cost[vehicle], exact[vehicle])
+        estimate(fleet, ends, vehicle, by_time, assigned, cost[vehicle], exact[vehicle])
         for a in range(vehicles):
             cost[a, task] = inf
             if a == vehicle or best[a] == task:
@@ -51,24 +51,24 @@ def chosen(fleet: TourData, ends: TourEnds, by_time: bool) -> Ints:
 
 
 def estimate(
-    fleet: TourData, ends: TourEnds, vehicle: int, by_time: bool, given: Ints, cost: Floats, exact: Ints
+    fleet: TourData, ends: TourEnds, vehicle: int, by_time: bool, assigned: Ints, cost: Floats, exact: Ints
 ) -> None:
     """Write a lower bound of the cost of each task for a vehicle."""
     m, j, at = mover_of(fleet, vehicle), jobs_of(fleet, vehicle), end_of(ends, vehicle)
     for t in range(len(cost)):
         exact[t] = 0
-        cost[t] = inf if given[t] else least_cost(m, j, at, ends.places[vehicle, 6], t, by_time)
+        cost[t] = inf if assigned[t] else least_cost(m, j, at, ends.places[vehicle, 6], t, by_time)
 
 
 def cheapest(fleet: TourData, ends: TourEnds, vehicle: int, by_time: bool, cost: Floats, exact: Ints) -> int:
     """Return the first of the cheapest tasks, with its exact cost; -1: none."""
-    found, least = -1, inf
+    cheapest_task, least = -1, inf
     for t in range(len(cost)):
         if cost[t] < least and exact[t] == 0:
             cost[t], exact[t] = append_cost(fleet, ends, vehicle, t, by_time), 1
         if cost[t] < least:
-            found, least = t, cost[t]
-    return found
+            cheapest_task, least = t, cost[t]
+    return cheapest_task
 
 
 _chosen = tour_routine(chosen)

@@ -112,9 +112,9 @@ class RoutingSearch:
 
         problem, vehicles = self.costs.problem, self.costs.vehicles
         clients, types = [], []
-        for place, task in enumerate(problem.tasks, 2 * vehicles):
+        for client, task in enumerate(problem.tasks, 2 * vehicles):
             late: dict[str, Any] = {"tw_late": self._time(task.closes)} if task.closes < np.inf else {}
-            clients.append(Client(place, tw_early=self._time(task.opens), prize=PRIZE, required=False, **late))
+            clients.append(Client(client, tw_early=self._time(task.opens), prize=PRIZE, required=False, **late))
         home_by: dict[str, Any] = {}
         if aim is not None:
             home_by = {"shift_duration": int(aim), "max_overtime": NEVER, "unit_overtime_cost": OVERTIME}
@@ -173,15 +173,15 @@ def chosen_headings(costs: Costs, orders: Sequence[Sequence[int]], headed: Costs
 
     `headed` are costs with other headings, if known: ways that do not change are taken from there.
     """
-    found: dict[int, float] = {}
+    by_task: dict[int, float] = {}
     for vehicle, order in enumerate(orders):
         free = [t for t in order if np.isnan(costs.jobs(vehicle).entry[t, 2])]
         if free:
             headings = np.full(len(order), np.nan)
             args = (costs.movers[vehicle], costs.jobs(vehicle), costs.detours(vehicle, order))
             refine_headings(*args, np.array(order, dtype=np.int64), headings)
-            found |= {t: float(headings[order.index(t)]) for t in free}
-    return _passable(headed or costs, orders, found) if costs.problem.zones else found
+            by_task |= {t: float(headings[order.index(t)]) for t in free}
+    return _passable(headed or costs, orders, by_task) if costs.problem.zones else by_task
 
 
 def _passable(costs: Costs, orders: Sequence[Sequence[int]], headings: dict[int, float]) -> dict[int, float]:
