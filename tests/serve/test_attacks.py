@@ -122,7 +122,7 @@ def entry_of(tree: dict[str, Any], fleet: str, **fields: Any) -> None:
 
 
 def posted(tree: dict[str, Any], action: dict[str, Any]) -> None:
-    tree["mailbox"] = {"sequence": 1, "queue": [action]}
+    tree["mailbox"] = {"queue": [action]}
 
 
 def test_an_override_or_a_scenario_cannot_import_modules(host: Host) -> None:
@@ -383,17 +383,20 @@ def test_a_large_saved_state_is_refused_before_the_run_sees_it(host: Host, monke
     saved, before = ask(host, "save"), ask(host, "state_hash")
 
     def refuse(*_: Any) -> None:
-        raise AssertionError("handed over")
+        raise AssertionError("taken over")
 
-    monkeypatch.setattr("paddock.engine.engine.Engine.prepare_restore", refuse)
+    monkeypatch.setattr("paddock.engine.engine.Engine.take_over", refuse)
     monkeypatch.setattr("paddock.serve.trust.MOST_VALUES", 99_999)
-    event = {"number": 1, "tick": 0, "kind": "spawned", "subject": "x", "detail": ""}
+    event = [1, 0, "spawned", "x", ""]
     for change, why in (
-        (lambda tree: tree.update(junk=[[]]), "unknown part junk$"),
-        (lambda tree: tree["events"].update(junk=[]), "unknown part junk in events"),
-        (lambda tree: tree["mailbox"].update(junk=[]), "unknown part junk in mailbox"),
-        (lambda tree: tree.update(lost_targets=[str(k) for k in range(10_001)]), "at most 10,000 lost targets"),
-        (lambda tree: tree["events"].update(kept=[event] * 10_001), "at most 10,000 events"),
+        (lambda tree: tree.update(junk=[[]]), "saved state: unknown field 'junk'"),
+        (lambda tree: tree["events"].update(junk=[]), "events: unknown field 'junk'"),
+        (lambda tree: tree["mailbox"].update(junk=[]), "mailbox: unknown field 'junk'"),
+        (
+            lambda tree: tree.update(lost_targets=[str(k) for k in range(10_001)]),
+            "lost_targets has 10001 entries, more than 10000",
+        ),
+        (lambda tree: tree["events"].update(kept=[event] * 10_001), "events.kept has 10001 entries, more than 10000"),
         (lambda tree: tree.update(failure=[[]] * 99_999), "more than 99,999 values"),
     ):
         tree = unpack(saved)

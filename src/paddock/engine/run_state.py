@@ -8,8 +8,10 @@ from paddock.engine.actions import MailboxState
 from paddock.engine.events import EventState
 from paddock.engine.race_state import RaceState
 from paddock.world.columns import Environment, Floats
-from paddock.world.parts import child, fresh, part, plain, text, value
+from paddock.world.parts import child, fresh, part, rows, text, value
 from paddock.world.world import World, WorldState, started
+
+MOST_LOST = 10_000  # targets
 
 
 @part
@@ -19,7 +21,7 @@ class RunState(WorldState):
     rate: float = value(1.0, low=0.0, unit="Hz")
     mailbox: MailboxState = child(MailboxState, settled=False)
     events: EventState = child(EventState)
-    lost_targets: set[str] = plain(set, sorted, lambda tree: set(map(str, tree)))  # fleets whose loss was reported
+    lost_targets: list[str] = rows(str, longest=MOST_LOST)  # fleets (overrides: `fleet number`) whose loss was reported
     failure: str = text()  # why the run has ended
     contact: ContactState | None = child()  # with contact
     race: RaceState | None = child()  # with rules

@@ -6,6 +6,7 @@ Each stage has `due(tick)` and `run(tick)`; `pipeline.py` runs the due ones and 
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
@@ -286,11 +287,12 @@ class BehaveStage:
         self.move.decisions += [(program, Alarm(1, row, NOT_FINITE, detail)) for row, detail in broken]
 
     def _report_lost(self, tick: int, subject: str, lost: str | None) -> None:
-        reported = self.world.state.lost_targets  # fleets (overrides: `fleet number`)
+        reported = self.world.state.lost_targets
         if lost is None:
-            reported.discard(subject)
+            if subject in reported:
+                reported.remove(subject)
         elif subject not in reported:
-            reported.add(subject)
+            insort(reported, subject)
             self.events.report(tick, "target_lost", subject.partition(" ")[0], f"{lost!r} is no longer there")
 
 

@@ -203,6 +203,14 @@ class FleetSensor:
         """Keep only these vehicles, a mask (n,) or ascending indices, in order."""
         keep(self, VEHICLE, np.arange(self.n)[vehicles])
 
+    def reset(self) -> None:
+        """Discard all samples: the next one is the first."""
+        n = self.n
+        keep(self, VEHICLE, np.zeros(0, np.int64))
+        append(self, VEHICLE, n)
+        self.ticks[:] = NEVER
+        self.taken = self.arrived = 0
+
     def check(self, state: Any) -> None:
         """Refuse samples that no sensor can have taken until the present tick."""
         if not self._possible(self.ticks, self.taken, state.tick):

@@ -18,8 +18,9 @@ from paddock.planning.solver.methods import method_names
 from paddock.scenario import Scenario, ScenarioError, VehicleEntry
 from paddock.scenario.marked_yaml import plain
 from paddock.scenario.problems import KeyPath, Marks, dotted, validated
+from paddock.scenario.scenery import FILES
 from paddock.scenario.serve import ClientLimits
-from paddock.scenario.vehicle import FILES, PART_FILES
+from paddock.scenario.vehicle import PART_FILES
 from paddock.sensing.sensor import sensor_names
 from paddock.track.loading import declared_fleets
 from paddock.vehicles.model import find_model, model_names

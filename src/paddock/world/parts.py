@@ -449,10 +449,10 @@ def array(
     fill: the value of new rows, one per index of the first axis, or DEFAULTS of the column class of the first axis.
     nan: NaN is valid; infinite: so are infinities. below: values are less than the size of that axis. refers: they are
     rows of that axis, and renumbered when these move, or negative (at least `low`, by default -1). key: saved states
-    and hashes have rows in ascending order of this array. ring: (head, count), fields of this part: each row has a ring of places along the
-    second dimension, whose entries are saved from the head on, one row after the other. columns: a class whose columns
-    limit the values along the first dimension (or `along`), as does a column class for that axis; whole numbers have
-    exactly these limits, and refer to the axes that the columns say.
+    and hashes have rows in ascending order of this array. ring: (head, count), fields of this part: each row has a ring
+    of places along the second dimension, whose entries are saved from the head on, one row after the other. columns: a
+    class whose columns limit the values along the first dimension (or `along`), as does a column class for that axis;
+    whole numbers have exactly these limits, and refer to the axes that the columns say.
     """
     return _declared(ArrayLeaf(**locals()))
 
