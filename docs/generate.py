@@ -592,11 +592,11 @@ def zmq_operations() -> str:
 
 def operation_columns(one: Operation) -> list[str]:
     """Arguments, place and summary of an operation."""
-    places = {"hub": "in the hub", "read": "between ticks", "change": "between ticks", "post": "immediately"}
+    places = {"hub": "in the hub", "fact": "in the hub", "read": "between ticks", "change": "between ticks"}
     names = ", ".join(
         f"`{argument.name}`" for argument in one.arguments if not (argument.in_rpc and argument.in_rpc.value)
     )
-    return [names, places[one.entry.where], one.summary]
+    return [names, places.get(one.entry.where, "immediately"), one.summary]
 
 
 def shm_tables() -> str:

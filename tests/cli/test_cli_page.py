@@ -245,7 +245,7 @@ def test_a_run_that_starts_paused(tmp_path: Path, small: Path) -> None:
             remote.place("red", [1.0, 2.0, 0.0, 0.0])
             assert call(page, "simulation_step", ticks=40)["tick"] == 40
             assert [(one.tick, one.kind) for one in remote.log.complete()] == [(0, "place")]
-        call(page, "let_go")
+        call(page, "release_clock")
         time.sleep(0.3)
         assert call(page, "ping")["tick"] == 40
         call(page, "resume")

@@ -137,7 +137,7 @@ def test_errors_are_one_line_and_those_of_a_local_simulation(serve: Any) -> None
     assert "did you mean 'heading'?" in messages[4]
     assert messages[11] == "add_vehicle.model: unknown model 'rovr'; did you mean 'rover'?"
     assert messages[16] == "unknown vehicle 'bus[7]'; did you mean 'bus[1]'?"
-    assert messages[19] == "move_task: 'x' must be a number from -1000000 to 1000000, got null"
+    assert messages[19] == "move_task.x: must be a number, not null"
 
 
 def test_without_a_mission(serve: Any) -> None:

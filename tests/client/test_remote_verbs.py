@@ -490,3 +490,11 @@ def test_a_closed_connection_raises(shared: Any) -> None:
     sim.close()
     with pytest.raises(paddock.PaddockError, match="closed"):
         sim.step(1)
+
+
+def test_unknown_attributes_suggest_the_nearest(shared: Any) -> None:
+    with (
+        paddock.connect(shared.url) as sim,
+        pytest.raises(AttributeError, match=r"'metdata'; did you mean 'metadata'\?$"),
+    ):
+        _ = sim.metdata

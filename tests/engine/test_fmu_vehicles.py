@@ -21,7 +21,13 @@ from paddock.errors import PaddockError
 from paddock.plugins import installed_only
 from paddock.scenario import Scenario, load_scenario
 from paddock.scenario.serve import ClientLimits
-from paddock.serve.trust import foreign_names, installed_names, known_names, refuse_foreign, refuse_foreign_state
+from paddock.serve.protection.trust import (
+    foreign_names,
+    installed_names,
+    known_names,
+    refuse_foreign,
+    refuse_foreign_state,
+)
 
 pytest.importorskip("fmpy")
 

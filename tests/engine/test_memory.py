@@ -43,6 +43,16 @@ def test_an_estimate_covers_what_building_and_watching_allocate(fields: dict[str
     assert 0.8 * peak < estimated < 6 * peak  # up to eight snapshots are in use at once while a run is served
 
 
+def test_a_snapshot_that_is_not_kept_leaves_its_memory_to_the_next() -> None:
+    with paddock.load({"vehicles": [{"model": "point", "count": 1000, "spawn": GRID}]}) as sim:
+
+        def address() -> int:
+            sim.step()
+            return sim.snapshot().buffer.ctypes.data
+
+        assert len({address() for _ in range(5)}) == 1
+
+
 def test_a_scenario_that_does_not_fit_is_refused_at_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fleets, "available_bytes", lambda: 8 << 30)
     monkeypatch.setattr("paddock.engine.fleets.admit", lambda *arguments: pytest.fail("vehicles were built"))

@@ -11,7 +11,7 @@ from paddock.errors import PaddockError
 from paddock.record import Recorder
 from paddock.scenario import ScenarioError, load_preset, load_scenario
 from paddock.scenario.loading import scenario_from_text
-from paddock.serve.trust import refuse_foreign
+from paddock.serve.protection.trust import refuse_foreign
 from paddock.vehicles.model import PartFile, Placement, find_model
 from paddock.vehicles.parts.car import Command
 from paddock.world.columns import Environment

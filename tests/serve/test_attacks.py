@@ -21,18 +21,15 @@ import pytest
 import zmq
 
 import paddock
-from paddock.engine import clock_thread
 from paddock.engine.build import arrival
-from paddock.engine.clock_thread import ClockThread
 from paddock.engine.simulation import replayed
 from paddock.errors import PaddockError
 from paddock.scenario.serve import ClientLimits
-from paddock.serve.checker import problems_of
 from paddock.serve.host import Host
 from paddock.serve.live import LiveSource
-from paddock.serve.trust import installed_names
+from paddock.serve.protection.checker import problems_of
+from paddock.serve.protection.trust import installed_names
 from paddock.wire import messages_pb2 as pb
-from paddock.wire.messages.requests import Call, Hello, RequestMessage, encode_request
 from paddock.world.archive import pack, unpack
 
 SPY = {"name": "spy", "model": "rover", "sensors": ["this"]}
@@ -60,7 +57,8 @@ def host(served: tuple[paddock.Simulation, Host]) -> Iterator[Host]:
 
 def ask(host: Host, operation: str, **arguments: Any) -> Any:
     result = host.source.operate(operation, "eve", arguments)
-    return result.result(60) if isinstance(result, Future) else result
+    found = result.result(60) if isinstance(result, Future) else result
+    return found() if callable(found) else found
 
 
 @pytest.mark.parametrize("timeout", [1e300, 1e17, 1e7, 0, -1, float("nan")])
@@ -90,7 +88,7 @@ def test_a_client_cannot_import_modules(host: Host) -> None:
 
 def test_a_saved_state_cannot_import_modules(host: Host) -> None:
     ask(host, "spawn", entry={"model": "rover", "name": "dog"})
-    ask(host, "order", target="dog", behaviour="hold")
+    ask(host, "override", target="dog", behaviour="hold")
     saved = ask(host, "save")
     waiting = {"tick": 9, "sequence": 1, "source": ""}
     for attack in (
@@ -131,7 +129,7 @@ def test_an_override_or_a_scenario_cannot_import_modules(host: Host) -> None:
     behaviours: list[Any] = ["antigravity", {"this": {}}, "idlelib.idle"]
     for behaviour in behaviours:
         with pytest.raises(PaddockError, match="override: unknown behaviour"):
-            ask(host, "order", target="red", behaviour=behaviour)
+            ask(host, "override", target="red", behaviour=behaviour)
         text = json.dumps({"vehicles": [{"model": "rover", "behaviour": behaviour}]}, indent=1)
         with pytest.raises(PaddockError, match="unknown behaviour"):
             ask(host, "switch_scenario", text=text)
@@ -168,12 +166,12 @@ def test_clients_may_use_and_restore_names_of_the_scenario(tmp_path: Path, monke
     rover = {"name": "dog", "model": "rover"}
     with paddock.load({"vehicles": [rover]}) as sim, paddock.share(sim, lambda line: None, metrics={"port": 0}) as host:
         with pytest.raises(PaddockError, match="unknown behaviour 'rule_of_the_owner'"):
-            ask(host, "order", target="dog", behaviour="rule_of_the_owner")
+            ask(host, "override", target="dog", behaviour="rule_of_the_owner")
         assert "rule_of_the_owner" not in sys.modules
         sim.behaviours.override("dog", "rule_of_the_owner")
-        ask(host, "order", target="dog", behaviour="rule_of_the_owner")
+        ask(host, "override", target="dog", behaviour="rule_of_the_owner")
         ask(host, "restore", state=ask(host, "save"))
-        assert [given["behaviour"] for given in ask(host, "orders")] == ["rule_of_the_owner"]
+        assert [given["behaviour"] for given in ask(host, "overrides")] == ["rule_of_the_owner"]
 
 
 def test_several_vehicles_are_added_all_or_none(host: Host) -> None:
@@ -386,7 +384,7 @@ def test_a_large_saved_state_is_refused_before_the_run_sees_it(host: Host, monke
         raise AssertionError("taken over")
 
     monkeypatch.setattr("paddock.engine.engine.Engine.take_over", refuse)
-    monkeypatch.setattr("paddock.serve.trust.MOST_VALUES", 99_999)
+    monkeypatch.setattr("paddock.serve.protection.trust.MOST_VALUES", 99_999)
     event = [1, 0, "spawned", "x", ""]
     for change, why in (
         (lambda tree: tree.update(junk=[[]]), "saved state: unknown field 'junk'"),
@@ -459,74 +457,6 @@ def test_markers_of_a_client_have_a_number_of_points(host: Host, monkeypatch: py
         host.source.operate("mark", "mallory", {"markers": rings})
     sim.markers.clear()
     ask(host, "mark", markers=[{**line, "id": 2}])
-
-
-class CountedTime:
-    """A clock of the ticking thread that advances by 1 ms where a request begins its work, and where it ends."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.now = 0.0
-        serve = ClockThread._serve
-        monkeypatch.setattr(clock_thread, "thread_time", lambda: self.now)
-
-        def timed(thread: ClockThread, request: Any) -> None:
-            work, done = request
-            done.add_done_callback(lambda _: self.advance())  # beside the callbacks of the reply
-            serve(thread, (lambda: (self.advance(), work())[1], done))
-
-        monkeypatch.setattr(ClockThread, "_serve", timed)
-
-    def advance(self) -> None:
-        self.now += 0.001
-
-
-def test_the_cost_of_an_operation_covers_all_that_the_ticking_thread_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The work of a request, and the callbacks that follow, are reported: the latter with the next request."""
-    clock = CountedTime(monkeypatch)
-    thread = ClockThread(lambda: None)
-    reported: list[float] = []
-    for _ in range(5):
-        thread.request(lambda: reported.append(thread.spent()))
-    thread.serve()
-    thread.request(lambda: clock.advance())  # of the program, not of a client
-    thread.serve()
-    assert reported == pytest.approx([0.001, 0.002, 0.002, 0.002, 0.002]) and clock.now == pytest.approx(0.013)
-    thread.request(lambda: reported.append(thread.spent()))
-    thread.serve()
-    assert reported[-1] == pytest.approx(0.002)
-
-
-@pytest.mark.slow
-def test_sixteen_clients_take_at_most_a_twentieth_of_the_ticking_threads_time(
-    served: tuple[paddock.Simulation, Host], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each keeps 32 requests open. A request costs 2 ms of a counted clock, so that other programs do not matter."""
-    sim, _ = served
-    spent = CountedTime(monkeypatch)
-    questions = [Call("set_frame", {"name": "mast", "position": [0.0, 0.0, float(k)]}) for k in range(16)]
-    asked = [encode_request(RequestMessage(1, question)) for question in questions]
-    with paddock.share(sim, lambda line: None, zmq={"port": 0}) as other, zmq.Context() as context:
-        clients = [context.socket(zmq.DEALER) for _ in range(16)]
-        with sim.clock.running(pace=1.0):
-            began = time.monotonic()
-            for k, client in enumerate(clients):
-                client.linger = 0
-                client.connect(f"tcp://127.0.0.1:{other.addresses['zmq']['port']}")
-                client.send(encode_request(RequestMessage(1, Hello(f"eve {k}"))))
-                for _ in range(32):
-                    client.send(asked[k])
-            answers = 0
-            while answers < 50 or time.monotonic() < began + 1.0:
-                for client, question in zip(clients, asked, strict=True):
-                    while client.poll(0):
-                        client.recv()
-                        answers += 1
-                        client.send(question)
-            took, used = time.monotonic() - began, spent.now  # a paused simulation answers the rest at once
-        for client in clients:
-            client.close()
-    sim.reset()
-    assert 0.1 <= used <= 0.05 * took + 0.2
 
 
 def test_a_hub_that_cannot_restart_reports_why() -> None:

@@ -24,8 +24,8 @@ from websockets.sync.client import connect
 
 import paddock
 from paddock.scenario.serve import Serve
-from paddock.serve.admission import Slots, is_named
 from paddock.serve.host import Host
+from paddock.serve.protection.admission import Slots, is_named
 
 RED = {"name": "red", "id": 1, "model": "car.kinematic"}
 TOKEN = "a-long-secret"

@@ -62,14 +62,15 @@ def served(scenario: dict[str, Any], limits: ClientLimits | None = None) -> Iter
     """A simulation with handlers of operations but without a hub."""
     with paddock.load(scenario) as sim:
         source = LiveSource(sim, limits=limits or ClientLimits())
-        source.attach(lambda kind, content: None, lambda snapshot: None)
+        source.attach(lambda kind, content: None, lambda snapshot: None, lambda tick, ticking: None)
         yield source
         source.detach()
 
 
 def ask(source: LiveSource, operation: str, **arguments: Any) -> Any:
     result = source.operate(operation, "eve", arguments)
-    return result.result(60) if isinstance(result, Future) else result
+    found = result.result(60) if isinstance(result, Future) else result
+    return found() if callable(found) else found
 
 
 def queued(state: bytes, *entries: dict[str, Any], tick: int) -> bytes:

@@ -8,9 +8,9 @@ import pytest
 from paddock.errors import PaddockError
 from paddock.scenario import ScenarioProblem, load_scenario, located
 from paddock.scenario.serve import ClientLimits
-from paddock.serve.checker import MOST_TEXT, Checker, CheckTurns, problems_of, read
 from paddock.serve.operations.world import shown_text
-from paddock.serve.trust import installed_names
+from paddock.serve.protection.checker import MOST_TEXT, Checker, CheckTurns, problems_of, read
+from paddock.serve.protection.trust import installed_names
 
 KNOWN = installed_names()
 LIMITS = ClientLimits(vehicles=20_000_000, memory=1000.0)
@@ -90,10 +90,10 @@ def test_the_process_answers_and_is_ended_when_it_takes_too_long(monkeypatch: py
         (problem,) = await checker.check("vehicles:\n- {model: quod}\n", None, LIMITS)
         assert problem == {"line": 2, "column": 11, "message": "unknown model 'quod'; did you mean 'quad'?"}
         assert await asyncio.gather(*(checker.check("vehicles: []", KNOWN, LIMITS) for _ in range(3))) == [[], [], []]
-        monkeypatch.setattr("paddock.serve.checker.PATIENCE", 0.0)
+        monkeypatch.setattr("paddock.serve.protection.checker.PATIENCE", 0.0)
         with pytest.raises(PaddockError, match="timed out after 0 s"):
             await checker.check("vehicles: []", KNOWN, LIMITS)
-        monkeypatch.setattr("paddock.serve.checker.PATIENCE", 60.0)
+        monkeypatch.setattr("paddock.serve.protection.checker.PATIENCE", 60.0)
         assert await checker.check("vehicles: []", None, LIMITS) == []  # by another process
         await checker.close()
 
@@ -120,7 +120,7 @@ def test_clients_take_turns_and_cancelled_checks_are_skipped() -> None:
 
 def test_a_client_has_a_quota_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr("paddock.serve.checker.monotonic", lambda: now[0])
+    monkeypatch.setattr("paddock.serve.protection.checker.monotonic", lambda: now[0])
 
     async def take() -> None:
         turns = CheckTurns()

@@ -26,7 +26,7 @@ def passes(sim: Any, count: int = 50) -> None:
 def test_no_tick_passes_after_a_client_that_came_before_the_first(before: str) -> None:
     with paddock.load({"clock": {"rate": 1000}, "vehicles": [{"name": "red", "model": "point"}]}) as sim:
         source = LiveSource(sim)
-        source.attach(lambda kind, content: None, lambda snapshot: None)
+        source.attach(lambda kind, content: None, lambda snapshot: None, lambda tick, ticking: None)
         arguments = {"step": {"ticks": 1000}, "run": {"until": 1.0, "pace": 0.0}}
         done = source.operate(before, "client", arguments.get(before, {}))
         tick = 0 if done is None else done.result(60) and sim.tick
@@ -49,14 +49,14 @@ def test_no_tick_passes_after_a_client_that_came_before_the_first(before: str) -
         source.detach()
 
 
-@pytest.mark.parametrize("leave", ["let_go", "gone"])
+@pytest.mark.parametrize("leave", ["release_clock", "gone"])
 def test_a_paused_run_stays_paused_until_it_is_resumed(leave: str) -> None:
     with paddock.load({"clock": {"rate": 1000, "pace": 0}, "vehicles": [{"name": "red", "model": "point"}]}) as sim:
         source = LiveSource(sim)
-        source.attach(lambda kind, content: None, lambda snapshot: None)
+        source.attach(lambda kind, content: None, lambda snapshot: None, lambda tick, ticking: None)
 
         def release() -> int:
-            source.gone("client") if leave == "gone" else source.operate("let_go", "client", {})
+            source.gone("client") if leave == "gone" else source.operate("release_clock", "client", {})
             passes(sim, 2)
             tick = sim.tick
             passes(sim)
@@ -79,7 +79,7 @@ def test_a_paused_run_stays_paused_until_it_is_resumed(leave: str) -> None:
             source.operate("step", "client", {"ticks": 10}).result(60)
             source.operate("resume", "client", {})
             source.operate("hold", "client", {}).result(60)
-            source.operate("let_go", "client", {})
+            source.operate("release_clock", "client", {})
             tick = sim.tick
             while sim.tick < tick + 100:
                 sleep(0.001)

@@ -29,7 +29,7 @@ def run() -> Iterator[LiveSource]:
     """A source that carries out operations while no thread drives the simulation."""
     with paddock.load(SCENARIO) as sim:
         source = LiveSource(sim)
-        source.attach(lambda kind, content: None, lambda snapshot: None)
+        source.attach(lambda kind, content: None, lambda snapshot: None, lambda tick, ticking: None)
         yield source
         source.detach()
 
@@ -47,7 +47,8 @@ def test_jammers_have_no_channel_and_need_a_change() -> None:
 
 def ask(run: LiveSource, operation: str, **arguments: Any) -> Any:
     found = run.operate(operation, "c", arguments)
-    return found.result(60) if hasattr(found, "result") else found
+    found = found.result(60) if hasattr(found, "result") else found
+    return found() if callable(found) else found
 
 
 def test_view_of_radios_stations_and_jammers(run: LiveSource) -> None:
@@ -93,7 +94,7 @@ def test_the_inspector_has_the_radio(run: LiveSource) -> None:
 def test_without_radio() -> None:
     with paddock.load({"vehicles": [{"name": "p", "model": "point"}]}) as sim:
         source = LiveSource(sim)
-        source.attach(lambda kind, content: None, lambda snapshot: None)
+        source.attach(lambda kind, content: None, lambda snapshot: None, lambda tick, ticking: None)
         assert ask(source, "radio_view") is None and ask(source, "jammers") == []
         for operation, given in (("coverage", {}), ("spectrum", {"receiver": "p"})):
             with pytest.raises(PaddockError, match="there is no radio: add a section"):

@@ -130,7 +130,7 @@ def test_a_recording_cannot_be_changed(served: tuple[Player, Host]) -> None:
 
 def test_series_and_events_do_not_depend_on_the_position(served: tuple[Player, Host], recording: Path) -> None:
     _, host = served
-    found = host.source.operate("series", "ann", {"target": "red", "columns": ["x", "speed", "none"]}).result()
+    found = host.source.operate("series", "ann", {"target": "red", "columns": ["x", "speed", "none"]})()
     with open_run(recording) as run:
         history = run.fleet("red", ["x"])
         events = run.events()

@@ -97,9 +97,14 @@ def server(tmp_path: Path) -> Iterator[tuple[int, int, dict[str, int]]]:
         text=True,
     )
     assert process.stderr is not None
-    lines = [process.stderr.readline() for _ in CLIENTS]
-    ports = {m[1]: int(m[2]) for line in lines if (m := re.match(r"serving (\w+) on [\d.]+:(\d+)", line))}
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    ports: dict[str, int] = {}
+    while len(ports) < len(CLIENTS):  # after lines about kernels that are compiled
+        line = process.stderr.readline()
+        assert line, "the server has ended"
+        if found := re.match(r"serving (\w+) on [\d.]+:(\d+)", line):
+            ports[found[1]] = int(found[2])
+    threads = Path(f"/proc/{process.pid}/task").iterdir()  # any of them may have started the hub
+    children = [child for thread in threads for child in (thread / "children").read_text().split()]
     hub = next(int(c) for c in children if b"paddock.serve" in Path(f"/proc/{c}/cmdline").read_bytes())
     yield process.pid, hub, ports
     process.send_signal(signal.SIGINT)

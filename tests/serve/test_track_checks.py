@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from paddock.errors import PaddockError
-from paddock.serve.checker import Checker
+from paddock.serve.protection.checker import Checker
 from paddock.serve.track_checks import answer_about
 from paddock.wire.tracks import parse_track
 

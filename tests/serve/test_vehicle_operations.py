@@ -30,7 +30,7 @@ class Run(SimpleNamespace):
     def push(self, kind: str, values: dict[str, Any]) -> None:
         self.pushed.append(kind)
 
-    refuse_driven = LiveSource.refuse_driven
+    refuse_other_driver = LiveSource.refuse_other_driver
 
     def aside(self, work: Any) -> Any:
         return work()
@@ -80,7 +80,7 @@ def test_commands_of_many_vehicles_are_checked_once(monkeypatch: pytest.MonkeyPa
 def test_an_override_is_checked_once_before_it_is_applied(monkeypatch: pytest.MonkeyPatch) -> None:
     with paddock.load({"vehicles": [DOTS]}) as sim:
         checks = counted(monkeypatch, sim.engine.applier, "checked_override")
-        vehicles.order(Run(sim), "ann", "dots", "hold").result(30)
+        vehicles.override(Run(sim), "ann", "dots", "hold").result(30)
         assert len(checks) == 1 and len(sim.behaviours.overrides()) == 1
 
 
@@ -97,7 +97,7 @@ def test_a_driven_vehicle_has_one_driver_until_another_takes_over() -> None:
             ("command", here),
             ("command", {"target": "dots", "inputs": {"vx": [1.0, 2.0, 3.0]}}),
             ("command_many", {"ids": [1, 2], "inputs": {"vx": 1.0}}),
-            ("order", {"target": ["dots[0]", "dots[1]"], "behaviour": None}),
+            ("override", {"target": ["dots[0]", "dots[1]"], "behaviour": None}),
         ):
             with pytest.raises(PaddockError, match=refusal):
                 run.operate(operation, second, arguments)
@@ -115,7 +115,7 @@ def test_a_driven_vehicle_has_one_driver_until_another_takes_over() -> None:
         sim.spawn(**DOTS | {"name": "late", "count": 1})
         for name in ("late", "dots[2]"):
             run.operate("drive", first, {"target": name})
-        run.attach(lambda kind, content: None, lambda snapshot: None)
+        run.attach(lambda kind, content: None, lambda snapshot: None, lambda tick, ticking: None)
         sim.reset(1)
         run.detach()
         assert run.figures()["drivers"] == {"3": first}  # id 4 may become another vehicle now

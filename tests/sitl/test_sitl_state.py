@@ -285,7 +285,7 @@ def test_every_mode_is_saved_and_declares_what_it_keeps(kind: str) -> None:
     pilot = BuiltInAutopilot(1, kind)
     if isinstance(pilot.vehicle, Rover | Copter):  # a path to return along
         start = (0.0, 5.0) if isinstance(pilot.vehicle, Rover) else (0.0, 5.0, -2.0)
-        pilot.vehicle.trail.begin(9, 1.0, start)
+        pilot.vehicle.return_path.begin(9, 1.0, start)
     for number in pilot.vehicle.modes:
         pilot.mode = pilot.vehicle.modes[number](pilot)
         if "path" in pilot.mode.refusal():
@@ -443,7 +443,7 @@ PLACES = {
         (*IN, "servos", "repetitions", "list"),
         [{"is": "servos.Repetition", "kind": 1, "number": 0, "width": 0, "left": 9, "period_us": 0, "next_us": 0}],
     ),
-    "points of another size": ((*IN, "mode", "copter", "trail", "points", "list"), [[0.0, 1.0], [0.0, 1.0, 2.0]]),
+    "points of another size": ((*IN, "mode", "copter", "return_path", "points", "list"), [[0.0, 1.0], [0.0, 1.0, 2.0]]),
     "undeclared attribute": ((*IN, "junk"), [1]),
     "undeclared attribute of a part": ((*IN, "camera", "junk"), 1),
 }
@@ -485,16 +485,16 @@ def test_objects_that_share_others_take_no_time_to_refuse(flown: tuple[BuiltInAu
     pilot, state = flown
     tree = unpack(state)
 
-    def trail(points: list[Any]) -> dict[str, Any]:
+    def return_path(points: list[Any]) -> dict[str, Any]:
         plain = {"accuracy": 1.0, "full": True, "most": 9, "recording": False}
-        return {"is": "control.trail.Trail", **plain, "points": {"list": points}}
+        return {"is": "control.return_path.ReturnPath", **plain, "points": {"list": points}}
 
     root = tree["objects"]["autopilot"]
     place = "autopilot._decided_us.{}".format
-    root["_decided_us"] = {"list": [trail([{"ref": place(k - 1)}] * 2 if k else []) for k in range(60)]}
+    root["_decided_us"] = {"list": [return_path([{"ref": place(k - 1)}] * 2 if k else []) for k in range(60)]}
     with pytest.raises(UnsavableError, match=r"_decided_us\.1\.points is not valid: list"):
         read_autopilot(pilot, tree)
-    root["_decided_us"] = {"list": [trail([])] * 2}
+    root["_decided_us"] = {"list": [return_path([])] * 2}
     with pytest.raises(UnsavableError, match="_decided_us is not valid: list"):
         read_autopilot(pilot, tree)
 

@@ -47,7 +47,7 @@ ACCEPTED: list[tuple[str, Any, dict[str, Any]]] = [
         {"target": "red", "inputs": {"mode": "a", "x": [1, 2.5]}, "at_tick": None, "timeout": None},
     ),
     ("inspect", {"vehicle": 7, "vehicle_id": None}, {"target": 7, "page": True}),
-    ("give_order", {"vehicles": ["a", 1], "behaviour": None}, {"target": ["a", 1], "behaviour": None}),
+    ("override", {"vehicles": ["a", 1], "behaviour": None}, {"target": ["a", 1], "behaviour": None}),
     ("move_task", {"name": "t", "x": 1, "y": 2.5}, {"name": "t", "x": 1.0, "y": 2.5}),
 ]
 
@@ -139,7 +139,7 @@ def test_large_objects_are_refused_without_validating_every_member() -> None:
 def test_operations_called_by_name_accept_arrays_as_lists() -> None:
     given = {"name": "cam", "position": np.array([1.0, 2.0, 3.0])}
     assert OPERATIONS["set_frame"].validate(given)["position"] == [1.0, 2.0, 3.0]
-    assert OPERATIONS["order"].validate({"target": np.array([3, 4]), "behaviour": None})["target"] == [3, 4]
+    assert OPERATIONS["override"].validate({"target": np.array([3, 4]), "behaviour": None})["target"] == [3, 4]
     with pytest.raises(ArgumentError, match=r"^position must be a list of numbers, not array.*\]\)$"):
         OPERATIONS["set_frame"].validate({"name": "cam", "position": np.ones((2, 3))})
 

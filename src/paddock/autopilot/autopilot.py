@@ -5,7 +5,6 @@ the mode every 20 ms of simulated time, and battery, sensors, arming, failsafes 
 are the sensors, so it runs on every simulator.
 """
 
-import warnings
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from math import ceil, isinf
@@ -23,11 +22,9 @@ from paddock.autopilot.failsafe import Failsafes
 from paddock.autopilot.fence import RETURN_POINT, Fence, check_fence_item, check_polygons
 from paddock.autopilot.group import (
     ARMED,
-    CHECK,
     CONTROLLED,
     DECIDED,
     LONGEST_STEP,
-    MODE,
     NO_GNSS,
     NOW,
     REBOOT,
@@ -36,8 +33,7 @@ from paddock.autopilot.group import (
     BuiltInGroup,
     ControlArrays,
     control_arrays,
-    control_step,
-    inject_faults,
+    run_autopilots,
 )
 from paddock.autopilot.guided import GuidedTarget, require_guided, require_target, set_target
 from paddock.autopilot.health import Battery, Health
@@ -92,8 +88,8 @@ class BuiltInAutopilot(Autopilot):
     health: Health
     home_position: "HomePosition"
     mode: Mode
-    mode_reason: int = ModeReason.INITIALISED.value  # why it was entered; states saved before it existed are valid
-    motor_test: MotorTest | None = None  # in progress; states saved before it existed are valid
+    mode_reason: int = ModeReason.INITIALISED.value  # why it was entered
+    motor_test: MotorTest | None = None  # in progress
     outbox: deque[Notice]
     paused: int | None  # mode to continue after DO_PAUSE_CONTINUE
     plans: dict[PlanKind, tuple[MissionItem, ...]]
@@ -270,9 +266,8 @@ class BuiltInAutopilot(Autopilot):
 
     @property
     def group_key(self) -> Hashable:
-        """Autopilots of the same vehicle type and period run together; a subclass runs alone."""
-        plain = type(self) is BuiltInAutopilot and type(self.estimator) is Estimator
-        return (self._vehicle_type, self.period_us) if plain and self.vehicle.kernel is not None else None
+        """Autopilots of the same classes and period run together."""
+        return type(self), type(self.estimator), self._vehicle_type, self.period_us
 
     @classmethod
     def make_group(cls, autopilots: Sequence[Any]) -> BuiltInGroup:
@@ -281,22 +276,11 @@ class BuiltInAutopilot(Autopilot):
 
     def offer(self, sensors: SensorData) -> None:
         """Run the estimator and the control, and every 20 ms the slow loop."""
-        status, row = self.status_row, self._row
-        if sensors.row[0] < status[NOW] or status[REBOOT]:
-            self.reset()
-        row[:] = sensors.row
-        inject_faults(row, status)
-        status[NOW] = row[0]
-        self.estimator.update(row)
-        if (status[DECIDED] < 0.0 or status[NOW] - status[DECIDED] >= SLOW_PERIOD_US) and not self._cruise():
-            self.decide()
-        if self.vehicle.kernel is not None:
-            arrays, period = self.estimator.arrays, float(self.vehicle.control_period_us)
-            self.vehicle.kernel(np.array([self.place]), period, *self.controls, arrays.estimate, arrays.sensors)
-        elif (dt := control_step(status, self.vehicle.control_period_us)) > 0.0:
-            self.vehicle.control(self.estimator.row, row, dt, self.commands)
-            self.commands[0] = self.armed
-        self.status.exchanges += 1
+
+        def fail(row: int, error: Exception) -> None:
+            raise error
+
+        run_autopilots({self.place: self}, np.array([self.place]), sensors.row[np.newaxis], fail)
 
     def collect(self, timeout: float) -> ActuatorCommands:
         """Return the actuator commands without waiting."""
@@ -305,16 +289,6 @@ class BuiltInAutopilot(Autopilot):
     def handle_events(self) -> None:
         """Handle the events of the estimator."""
         self.estimator.handle(int(self.estimator.arrays.events[self.place]))
-
-    def _cruise(self) -> bool:
-        """Run the loop of steady flight in place of the mode; return whether it did."""
-        if self.vehicle.cruise is None or not self.cruising:
-            return False
-        asks, which = np.ones(1, np.int64), np.array([self.place])
-        self.vehicle.cruise(which, *self.controls[:2], self.estimator.arrays.estimate, asks)
-        if asks[0] == CHECK:
-            self.check()
-        return bool(asks[0] != MODE)
 
     def decide(self) -> None:
         """Run the slow loop, at 50 Hz, or less often in steady flight."""
@@ -389,12 +363,6 @@ class BuiltInAutopilot(Autopilot):
     def home(self) -> tuple[float, float, float] | None:
         """Latitude and longitude (deg), altitude (m above sea level); None before the first good fix."""
         return self.home_position.place
-
-    @property
-    def craft(self) -> VehicleControl:
-        """Deprecated: use `vehicle`."""
-        warnings.warn("BuiltInAutopilot.craft is deprecated; use vehicle", DeprecationWarning, stacklevel=2)
-        return self.vehicle
 
     def mode_number(self, name: str) -> int | None:
         """Return the number of a mode; None if this vehicle type does not have it."""

@@ -57,7 +57,7 @@ class Estimate(NamedTuple):
 
 
 ESTIMATE_WIDTH = len(Estimate._fields)
-PLACE = {name: k for k, name in enumerate(Estimate._fields)}  # column of each value in a row
+ESTIMATE_COLUMN = {name: k for k, name in enumerate(Estimate._fields)}  # column of each value in a row
 
 MOST_ALTITUDE = 1e6  # m
 Point = tuple[float, float]  # north and east, m

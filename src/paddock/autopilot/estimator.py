@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from math import hypot, isfinite
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from paddock.autopilot import kalman
-from paddock.autopilot.estimate import ESTIMATE_WIDTH, PLACE, Estimate, LocalFrame
+from paddock.autopilot.estimate import ESTIMATE_COLUMN, ESTIMATE_WIDTH, Estimate, LocalFrame
 from paddock.autopilot.vehicle_data import COLUMN, TRUTH, Floats, SensorData, blank_sensors
 from paddock.compute.math import sqrt
 from paddock.compute.routine import parallel_range, parallel_routine, routine
@@ -37,11 +37,20 @@ TIME = COLUMN["time_us"]
 TRUE = COLUMN["true_north"]
 TRUE_VELOCITY = COLUMN["true_vn"]
 TRUE_ATTITUDE = COLUMN["true_qw"]
-OUT_TIME, OUT_PLACE, OUT_VELOCITY = PLACE["time_us"], PLACE["north"], PLACE["vn"]
-OUT_QUATERNION, OUT_EULER, OUT_RATES, OUT_FORCE = PLACE["qw"], PLACE["roll"], PLACE["p"], PLACE["an"]
-ATTITUDE_OK, POSITION_OK, HEIGHT_OK = PLACE["attitude_ok"], PLACE["position_ok"], PLACE["height_ok"]
-RATIOS = PLACE["velocity_ratio"]
-HORIZONTAL, VERTICAL = PLACE["horizontal_error"], PLACE["vertical_error"]
+OUT_TIME, OUT_PLACE, OUT_VELOCITY = ESTIMATE_COLUMN["time_us"], ESTIMATE_COLUMN["north"], ESTIMATE_COLUMN["vn"]
+OUT_QUATERNION, OUT_EULER, OUT_RATES, OUT_FORCE = (
+    ESTIMATE_COLUMN["qw"],
+    ESTIMATE_COLUMN["roll"],
+    ESTIMATE_COLUMN["p"],
+    ESTIMATE_COLUMN["an"],
+)
+ATTITUDE_OK, POSITION_OK, HEIGHT_OK = (
+    ESTIMATE_COLUMN["attitude_ok"],
+    ESTIMATE_COLUMN["position_ok"],
+    ESTIMATE_COLUMN["height_ok"],
+)
+RATIOS = ESTIMATE_COLUMN["velocity_ratio"]
+HORIZONTAL, VERTICAL = ESTIMATE_COLUMN["horizontal_error"], ESTIMATE_COLUMN["vertical_error"]
 
 
 def write(row: Floats, x: Floats, p: Floats, m: Floats, out: Floats) -> None:
@@ -207,6 +216,7 @@ class Estimator:
         *("arrays", "_which", "sensors", "state", "covariance", "_memory", "row"),  # saved as rows
         *("use_truth", "declination", "_on_jump"),
     )
+    run: ClassVar[Any] = run_filters  # the compiled update of some rows of the arrays
     frame: LocalFrame | None
     jumped: list[float]  # m north, east, down, sum of all jumps
 
@@ -246,7 +256,7 @@ class Estimator:
         self._memory[:] = 0.0
         self._memory[kalman.IMU_TIME : kalman.BARO_GOOD + 1] = -1.0
         self._memory[kalman.USE_TRUTH] = self.use_truth
-        self.row[PLACE["qw"]] = 1.0
+        self.row[ESTIMATE_COLUMN["qw"]] = 1.0
         self.jumped = [0.0, 0.0, 0.0]
 
     @property
@@ -261,7 +271,7 @@ class Estimator:
     def update(self, sensors: SensorData | Floats) -> None:
         """Use the new samples of a row of sensor data; the result is `row`."""
         self.sensors[:] = sensors.row if isinstance(sensors, SensorData) else sensors
-        run_filters(self._which, *self.arrays)
+        self.run(self._which, *self.arrays)
         self.handle(int(self.arrays.events[self._which[0]]))
 
     def handle(self, events: int) -> None:

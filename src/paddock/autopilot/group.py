@@ -5,15 +5,14 @@ slow loop (50 Hz) is due or whose estimator reports an event. A vehicle on its o
 results to the last bit.
 """
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from paddock.autopilot.contract import AutopilotGroup
-from paddock.autopilot.estimator import Ints, filter_arrays, run_filters
-from paddock.autopilot.vehicle_data import ACTUATOR_WIDTH, COLUMN, Floats, SensorData
+from paddock.autopilot.estimator import Ints, filter_arrays
+from paddock.autopilot.vehicle_data import ACTUATOR_WIDTH, COLUMN, Floats
 
 if TYPE_CHECKING:
     from paddock.autopilot.autopilot import BuiltInAutopilot
@@ -30,6 +29,8 @@ SLOW_PERIOD_US = 20_000
 LONGEST_STEP = 0.1  # s: longer gaps are clipped
 
 FIX, SATELLITES, BATTERY = COLUMN["gnss_fix"], COLUMN["gnss_satellites"], COLUMN["battery_voltage"]
+Fail = Callable[[int, Exception], None]
+"""Reports an exception of the autopilot in a row."""
 MEASURED = slice(COLUMN["latitude"], COLUMN["gnss_epv"] + 1)
 
 
@@ -72,48 +73,59 @@ class BuiltInGroup(AutopilotGroup):
     """The arrays of several built-in autopilots, in their order."""
 
     def __init__(self, autopilots: "Sequence[BuiltInAutopilot]") -> None:
-        vehicle, n = autopilots[0].vehicle, len(autopilots)
-        self.autopilots = list(autopilots)
-        self.filters, self.controls = filter_arrays(n), control_arrays(n, vehicle.widths)
+        n = len(autopilots)
+        self.autopilots = dict(enumerate(autopilots))
+        self.filters, self.controls = filter_arrays(n), control_arrays(n, autopilots[0].vehicle.widths)
         self._all = np.arange(n)
-        assert vehicle.kernel is not None
-        self._control, self._period_us = vehicle.kernel, float(vehicle.control_period_us)
-        self._cruise = vehicle.cruise
-        for place, autopilot in enumerate(autopilots):
-            autopilot.move(self.filters, self.controls, place)
+        for row, autopilot in self.autopilots.items():
+            autopilot.move(self.filters, self.controls, row)
 
-    def exchange(self, sensors: Floats, fresh: Ints | None, fail: Callable[[int, Exception], None]) -> Floats:
-        """Run estimators, events, slow loops, controls; return the actuator commands (n, ACTUATOR_WIDTH)."""
-        status, rows = self.controls.status, self.filters.sensors
-        which = self._all if fresh is None else fresh
-        rows[which] = sensors[which]
-        if (restart := (rows[:, 0] < status[:, NOW]) | (status[:, REBOOT] > 0.0)).any():
-            restarted = [k for k in which.tolist() if restart[k]]
-            for k in restarted:  # on their own
-                self._guard(k, partial(self.autopilots[k].offer, SensorData(sensors[k])), fail)
-            which = np.setdiff1d(which, restarted)
-        status[which, NOW] = rows[which, 0]
-        if status[:, NO_GNSS:].any():
-            for k in which.tolist():
-                inject_faults(rows[k], status[k])
-        run_filters(which, *self.filters)
-        for k in which[self.filters.events[which] != 0].tolist():
-            self._guard(k, self.autopilots[k].handle_events, fail)
-        due = (status[:, NOW] - status[:, DECIDED] >= SLOW_PERIOD_US) | (status[:, DECIDED] < 0.0)
-        if (deciding := which[due[which]]).size:
-            asks = np.full(len(deciding), MODE)
-            if self._cruise is not None:
-                self._cruise(deciding, *self.controls[:2], self.filters.estimate, asks)
-            for k in deciding[asks == CHECK].tolist():
-                self._guard(k, self.autopilots[k].check, fail)
-            for k in deciding[asks == MODE].tolist():
-                self._guard(k, self.autopilots[k].decide, fail)
-        self._control(which, self._period_us, *self.controls, self.filters.estimate, rows)
+    def exchange(self, sensors: Floats, fresh: Ints | None, fail: Fail) -> Floats:
+        """Run the autopilots with new sensor data; return the actuator commands (n, ACTUATOR_WIDTH) of all."""
+        if fresh is None:
+            run_autopilots(self.autopilots, self._all, sensors, fail)
+        else:
+            run_autopilots(self.autopilots, fresh, sensors[fresh], fail)
         return self.controls.commands
 
-    def _guard(self, place: int, call: Callable[[], None], fail: Callable[[int, Exception], None]) -> None:
-        """Call; an exception concerns one vehicle only."""
-        try:
-            call()
-        except Exception as error:
-            fail(place, error)
+
+def run_autopilots(autopilots: "Mapping[int, BuiltInAutopilot]", which: Ints, sensors: Floats, fail: Fail) -> None:
+    """Run estimators, events, slow loops and controls of autopilots of one vehicle type that share arrays.
+
+    autopilots: by their row in the arrays. which: rows with new sensor data (m,). sensors: that data (m, SENSOR_WIDTH).
+    fail: called with row and exception of an autopilot that raises one, and is not called again.
+    """
+    first, failed = autopilots[int(which[0])], set[int]()
+    filters, controls, vehicle, estimator = first.estimator.arrays, first.controls, first.vehicle, first.estimator
+    status, rows = controls.status, filters.sensors
+
+    def call(step: "Callable[[BuiltInAutopilot], None]", chosen: Ints) -> None:
+        for row in chosen.tolist():
+            if row not in failed:
+                try:
+                    step(autopilots[row])
+                except Exception as error:  # it concerns one vehicle only
+                    failed.add(row)
+                    fail(row, error)
+
+    restarted = (sensors[:, 0] < status[which, NOW]) | (status[which, REBOOT] > 0.0)
+    if restarted.any():
+        call(lambda autopilot: autopilot.reset(), which[restarted])
+    rows[which] = sensors
+    status[which, NOW] = sensors[:, 0]
+    if status[:, NO_GNSS:].any():
+        for row in which.tolist():
+            inject_faults(rows[row], status[row])
+    estimator.run(which, *filters)
+    if (events := filters.events[which]).any():
+        call(lambda autopilot: autopilot.handle_events(), which[events != 0])
+    decided = status[which, DECIDED]
+    due = (status[which, NOW] - decided >= SLOW_PERIOD_US) | (decided < 0.0)
+    if due.any():
+        deciding = which[due]
+        asks = np.full(len(deciding), MODE)
+        if vehicle.cruise is not None:
+            vehicle.cruise(deciding, *controls[:2], filters.estimate, asks)
+        call(lambda autopilot: autopilot.check(), deciding[asks == CHECK])
+        call(lambda autopilot: autopilot.decide(), deciding[asks == MODE])
+    vehicle.kernel(which, float(vehicle.control_period_us), *controls, filters.estimate, rows)

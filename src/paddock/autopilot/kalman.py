@@ -6,6 +6,7 @@ x, y, z, from body to north-east-down. Plain functions and numbers, for compiled
 
 from paddock.autopilot.vehicle_data import Floats
 from paddock.compute.math import asin, atan2, sincos, sqrt
+from paddock.compute.quaternion import axes
 
 # nominal state
 NORTH, EAST, DOWN = 0, 1, 2  # m
@@ -93,18 +94,8 @@ Nine = tuple[float, float, float, float, float, float, float, float, float]
 
 def matrix(x: Floats) -> Nine:
     """Return the rotation from body to world axes, row by row."""
-    w, a, b, c = x[QUATERNION], x[QUATERNION + 1], x[QUATERNION + 2], x[QUATERNION + 3]
-    return (
-        1.0 - 2.0 * (b * b + c * c),
-        2.0 * (a * b - w * c),
-        2.0 * (a * c + w * b),
-        2.0 * (a * b + w * c),
-        1.0 - 2.0 * (a * a + c * c),
-        2.0 * (b * c - w * a),
-        2.0 * (a * c - w * b),
-        2.0 * (b * c + w * a),
-        1.0 - 2.0 * (a * a + b * b),
-    )
+    forward, left, up = axes(x[QUATERNION + 1], x[QUATERNION + 2], x[QUATERNION + 3], x[QUATERNION])
+    return forward[0], left[0], up[0], forward[1], left[1], up[1], forward[2], left[2], up[2]
 
 
 def rotated(r: Nine, a: float, b: float, c: float) -> Three:

@@ -2,7 +2,7 @@
 
 from math import isfinite
 
-from paddock.autopilot.estimate import PLACE
+from paddock.autopilot.estimate import ESTIMATE_COLUMN
 from paddock.autopilot.vehicle_data import COLUMN, Floats
 from paddock.compute.math import atan2, sincos, sqrt, wrap_angle
 from paddock.compute.quaternion import euler_quaternion
@@ -121,8 +121,8 @@ MAG_TIME = COLUMN["compass_time_us"]
 MAG = COLUMN["mag_x"]
 PRESSURE_TIME = COLUMN["baro_time_us"]
 PRESSURE = COLUMN["pressure"]
-COMPASS_RATIO = PLACE["compass_ratio"]
-HEIGHT_RATIO = PLACE["height_ratio"]
+COMPASS_RATIO = ESTIMATE_COLUMN["compass_ratio"]
+HEIGHT_RATIO = ESTIMATE_COLUMN["height_ratio"]
 
 WEAKEST = 1e-7  # T: weaker horizontal fields have no direction
 THINNEST, THICKEST = 100.0, 120000.0  # Pa
@@ -209,7 +209,7 @@ FIX = COLUMN["gnss_fix"]
 LAT, LON, ALT = COLUMN["latitude"], COLUMN["longitude"], COLUMN["altitude"]
 SPEED = COLUMN["gnss_vn"]
 EPH, EPV = COLUMN["gnss_eph"], COLUMN["gnss_epv"]
-VELOCITY_RATIO, POSITION_RATIO = PLACE["velocity_ratio"], PLACE["position_ratio"]
+VELOCITY_RATIO, POSITION_RATIO = ESTIMATE_COLUMN["velocity_ratio"], ESTIMATE_COLUMN["position_ratio"]
 
 COURSE_NOISE = 0.2  # rad
 REFUSALS_DOUBT = 2.0  # fixes in a row

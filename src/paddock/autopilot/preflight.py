@@ -371,14 +371,14 @@ class MotorTest:
             return
         share = min(max((width - PWM_MIN) / (PWM_MAX - PWM_MIN), 0.0), 1.0)
         setpoint = autopilot.vehicle.setpoint_row
-        setpoint[at.SPOOL], setpoint[at.TESTED] = at.TEST, TEST_ORDER[self.place]
+        setpoint[at.SPOOL], setpoint[at.TEST_MOTOR] = at.TEST, TEST_ORDER[self.place]
         setpoint[at.SHARE] = 0.0 if resting else share
 
     def stop(self) -> None:
         """End the test."""
         setpoint = self.autopilot.vehicle.setpoint_row
         if setpoint[at.SPOOL] == at.TEST:
-            setpoint[at.SPOOL] = at.SHUT
+            setpoint[at.SPOOL] = at.STOP
         self.autopilot.motor_test = None
         self.autopilot.send_text(Severity.INFO, "Motor test: finished")
 

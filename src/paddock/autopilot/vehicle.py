@@ -78,7 +78,7 @@ class MissionMode(Mode):
 
 
 class VehicleControl(ABC):
-    """The control of one vehicle: its modes write a setpoint, which `control` turns into actuator commands."""
+    """The control of one vehicle: its modes write a setpoint, which `kernel` turns into actuator commands."""
 
     kind: ClassVar[str]  # copter, rover, rover_ackermann, plane
     mav_type: ClassVar[int]  # MAV_TYPE
@@ -93,8 +93,8 @@ class VehicleControl(ABC):
     channels: ClassVar[tuple[tuple[int, int, int, int], ...]] = ()
     """Outputs: channel, ArduPilot's number of its function, column of the actuator row, us at 0."""
     widths: ClassVar[tuple[int, int, int]] = (0, 0, 0)  # of the rows of setpoint, gains and memory
-    kernel: ClassVar[Any] = None
-    """Compiled control of a group; None: `control` runs in Python."""
+    kernel: ClassVar[Any]
+    """Compiled control: writes the actuator rows of some vehicles, also while they are disarmed."""
     cruise: ClassVar[Any] = None  # compiled loop of steady flight; None: the mode runs every 20 ms
     unsaved: ClassVar[tuple[str, ...]] = ("setpoint_row", "gains_row", "memory_row")  # views of the autopilot's rows
     autopilot: "BuiltInAutopilot"
@@ -124,13 +124,6 @@ class VehicleControl(ABC):
     def shift(self, north: float, east: float, down: float) -> None:
         """Handle a jump of the estimate by m: positions held in the world move along."""
         self.autopilot.mode.shift(north, east, down)
-
-    def control(self, estimate: Floats, sensors: Floats, dt: float, commands: Floats) -> None:
-        """Write the actuator row for a row of Estimate and a row of SensorData; also called while disarmed.
-
-        Types with a `kernel` have no need of it.
-        """
-        raise NotImplementedError
 
     @abstractmethod
     def reset_control(self) -> None:

@@ -16,6 +16,7 @@ from paddock.autopilot.control.plane import (
     plane_control,
     plane_gains,
 )
+from paddock.autopilot.control.return_path import ReturnPath
 from paddock.autopilot.control.rover import (
     RoverGains,
     RoverMemory,
@@ -24,7 +25,6 @@ from paddock.autopilot.control.rover import (
     rover_gains,
 )
 from paddock.autopilot.control.rover_path import RoverDriver
-from paddock.autopilot.control.trail import Trail
 from paddock.autopilot.estimate import Ned, Point
 from paddock.autopilot.group import NOW
 from paddock.autopilot.modes import find_modes
@@ -65,7 +65,7 @@ class Copter(VehicleControl):
     _still: float  # s without motion
     _grounded: float  # s on the ground with idle motors
     _flown: bool  # since arming
-    trail: Trail[Ned]
+    return_path: ReturnPath[Ned]
     _track: CopterTrack
     _heading: CopterHeading
     _steady: bool  # what the mode asks for stays the same until it decides again
@@ -75,7 +75,7 @@ class Copter(VehicleControl):
         super().__init__(autopilot)
         self.memory[at.HOVER] = autopilot.parameters.value("MOT_THST_HOVER")
         self._track, self._heading = CopterTrack(), CopterHeading()
-        self.trail = Trail()
+        self.return_path = ReturnPath()
         self._steady, self._legs = False, None
         self.landed = True
         self._still = self._grounded = 0.0
@@ -170,7 +170,7 @@ class Copter(VehicleControl):
         """Follow the track."""
         track, heading = self.track, self._heading
         self.setpoint[: at.YAW_RATE + 1] = (
-            *(at.FLY, at.ALONG, at.HEIGHT, track.north, track.east, track.down, track.vn, track.ve, track.vd),
+            *(at.FLY, at.POSITION, at.HEIGHT, track.north, track.east, track.down, track.vn, track.ve, track.vd),
             *(track.an, track.ae, track.ad, 0.0, 0.0, heading.yaw, heading.rate),
         )
 
@@ -204,10 +204,10 @@ class Copter(VehicleControl):
                 self.landed = True
             elif self.airborne and self._still == 0.0:
                 self.landed, self._flown = False, True
-        ground = Landed.TAKEOFF if memory[at.PHASE] == at.RISING else Landed.ON_GROUND
+        ground = Landed.TAKEOFF if memory[at.PHASE] == at.TAKING_OFF else Landed.ON_GROUND
         telemetry.landed = ground if self.landed else mode.stage
         telemetry.throttle = memory[at.COLLECTIVE]
-        telemetry.nav_roll, telemetry.nav_pitch = memory[at.WANTED_ROLL], memory[at.WANTED_PITCH]
+        telemetry.nav_roll, telemetry.nav_pitch = memory[at.TARGET_ROLL], memory[at.TARGET_PITCH]
         if autopilot.armed and self.landed:
             self._grounded = 0.0 if flies else self._grounded + dt
             ends = mode.lands and self._grounded >= STOP_TIME
@@ -217,7 +217,7 @@ class Copter(VehicleControl):
 
     def record_path(self) -> None:
         """Record the path for SMART_RTL while armed."""
-        self.trail.record(self.autopilot, self.autopilot.estimate.position)
+        self.return_path.record(self.autopilot, self.autopilot.estimate.position)
 
     def _looks_landed(self) -> bool:
         estimate = self.autopilot.estimate
@@ -225,7 +225,7 @@ class Copter(VehicleControl):
         if abs(estimate.vd) > STILL_CLIMB or moves:
             return False
         memory: list[float] = self.memory.tolist()
-        share, sink = memory[at.COLLECTIVE], memory[at.SINK]
+        share, sink = memory[at.COLLECTIVE], memory[at.TARGET_VD]
         if self.setpoint.item(at.VERTICAL) == at.THRUST:
             return share < MIN_PILOT_THRUST * self.hover
         return sink > STILL_CLIMB and share < CARRIED * self.hover
@@ -248,13 +248,13 @@ class Rover(VehicleControl):
     kernel = rover_control
     pivots = True
     driver: RoverDriver
-    trail: Trail[Point]
+    return_path: ReturnPath[Point]
     _gains: RoverGains
 
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         super().__init__(autopilot)
         self.driver = RoverDriver(self)
-        self.trail = Trail()
+        self.return_path = ReturnPath()
 
     def read_parameters(self) -> None:
         """Derive gains and limits."""
@@ -297,7 +297,7 @@ class Rover(VehicleControl):
 
     def record_path(self) -> None:
         """Record the path for SMARTRTL while armed."""
-        self.trail.record(self.autopilot, self.autopilot.estimate.position[:2])
+        self.return_path.record(self.autopilot, self.autopilot.estimate.position[:2])
 
 
 class AckermannRover(Rover):

@@ -239,10 +239,11 @@ def ask(port: int, method: str, arguments: str, seconds: float, connections: int
 
     import paddock
     from paddock.wire.messages import requests
+    from paddock.wire.operations import OPERATIONS
 
     given, context = json.loads(arguments), zmq.Context()
-    direct, restore = method in requests.ADMIN_FIELDS or method in ("command", "mark"), method == "restore"
-    body: requests.Body = requests.Direct(method, given) if direct else requests.Call(method, given)
+    restore, named = method == "restore", OPERATIONS[method].callable_by_name
+    body: requests.Body = requests.Call(method, given) if named else requests.Direct(method, given)
     if restore:
         with paddock.connect(f"tcp://127.0.0.1:{port}") as remote:
             body = requests.Call(method, given, remote.save())

@@ -55,6 +55,14 @@ class ClientRequest(NamedTuple, Generic[T]):
     read: Callable[[Reply], T]
     patient: bool = False  # may take arbitrarily long while the server responds
 
+    @property
+    def keeps_state(self) -> bool:
+        """Whether the state of the present tick stays as it is."""
+        match self.body:
+            case Call(operation) | Direct(operation):
+                return operation in OPERATIONS and OPERATIONS[operation].entry.keeps_state
+        return False
+
 
 def result_value(reply: Reply) -> Any:
     """Return the value of a result; None for other replies."""

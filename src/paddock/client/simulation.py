@@ -19,8 +19,6 @@ from paddock.wire.messages.requests import Direct
 from paddock.world.snapshot import Snapshot
 
 T = TypeVar("T")
-KEEPING = ("command", "command_many", "mark", "unmark", "show_markers")
-"""Operations that do not change the state of this tick."""
 AsyncHandler = (
     Callable[[RemoteControlRequest], Commands | None] | Callable[[RemoteControlRequest], Awaitable[Commands | None]]
 )
@@ -180,7 +178,7 @@ class RemoteSimulation(RemoteVerbs):
         """Send a request and wait for the reply; `keep`: the cached state stays valid."""
         if self._closed:
             raise PaddockError("the connection is closed")
-        if not (keep or (isinstance(request.body, Direct) and request.body.operation in KEEPING)):
+        if not (keep or request.keeps_state):
             self.controls.forget()
         future = self.session.ask(request, wake=False)
         self._finish(future, attend=request.patient)

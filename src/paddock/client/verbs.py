@@ -22,7 +22,7 @@ from paddock.client.page import NotebookPage
 from paddock.client.radio_results import RADIO_RESULTS
 from paddock.client.session import ClientRequest, Session, command_request, operation_request, result_value
 from paddock.client.states import EVENT, MARKERS, STATE
-from paddock.errors import InvalidValueError, PaddockError
+from paddock.errors import InvalidValueError, PaddockError, suggestion
 from paddock.planning.mission.state import view_from
 from paddock.track.standings import standings_from
 from paddock.wire.messages.markers import MarkerCommand
@@ -65,7 +65,7 @@ def _track(tree: dict[str, Any]) -> Any:
 
 
 RESULTS: dict[str, Callable[[Any], Any]] = {
-    "orders": lambda found: [RemoteOverride(**one) for one in found],
+    "overrides": lambda found: [RemoteOverride(**one) for one in found],
     "routes": lambda found: [RemoteRoute(**one) for one in found],
     "events": lambda found: [EventMessage(**one) for one in found],
     "log": lambda found: [ActionMessage(**one) for one in found],
@@ -160,7 +160,7 @@ class RemoteBehaviours(RemotePart, part="behaviours"):
         A behaviour as in a scenario; "external": take commands; None: back to the vehicles' entry.
         """
         whom = target if isinstance(target, str | int | np.integer) else list(target)
-        return self._ask(operation_request("order", target=whom, behaviour=behaviour))
+        return self._ask(operation_request("override", target=whom, behaviour=behaviour))
 
 
 class RemoteMarkers(RemotePart, part="markers"):
@@ -323,6 +323,12 @@ class RemoteVerbs(Verbs, part=""):
         self.log = RemoteLog(self)
         self.radio = RemoteRadio(self)
         self._closed = False
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            public = [known for known in (*dir(type(self)), *vars(self)) if known[0] != "_"]
+            raise AttributeError(f"a simulation has no attribute {name!r}; {suggestion(name, public)}")
 
     @property
     def tick(self) -> Any:

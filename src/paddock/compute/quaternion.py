@@ -1,6 +1,8 @@
-"""Attitude algebra for scalar code: quaternions (x, y, z, w) from body FLU to world ENU."""
+"""Attitude algebra for scalar code and arrays: quaternions (x, y, z, w) from body FLU to world ENU."""
 
 from paddock.compute.math import absolute, atan2, maximum, select, sincos, sqrt
+
+Vector = tuple[float, float, float]
 
 
 def yaw_quaternion(yaw: float) -> tuple[float, float, float, float]:
@@ -37,6 +39,15 @@ def rotate(qx: float, qy: float, qz: float, qw: float, x: float, y: float, z: fl
 def unrotate(qx: float, qy: float, qz: float, qw: float, x: float, y: float, z: float) -> tuple[float, float, float]:
     """Return a world vector in body axes."""
     return rotate(-qx, -qy, -qz, qw, x, y, z)
+
+
+def axes(qx: float, qy: float, qz: float, qw: float) -> tuple[Vector, Vector, Vector]:
+    """Return the forward, left and up axes of the body in world axes: the columns of the rotation matrix."""
+    return (
+        (1.0 - 2.0 * (qy * qy + qz * qz), 2.0 * (qx * qy + qw * qz), 2.0 * (qx * qz - qw * qy)),
+        (2.0 * (qx * qy - qw * qz), 1.0 - 2.0 * (qx * qx + qz * qz), 2.0 * (qy * qz + qw * qx)),
+        (2.0 * (qx * qz + qw * qy), 2.0 * (qy * qz - qw * qx), 1.0 - 2.0 * (qx * qx + qy * qy)),
+    )
 
 
 def turned(

@@ -13,6 +13,7 @@ from numpy import empty
 from numpy.typing import NDArray
 
 from paddock.compute import arrays
+from paddock.compute.quaternion import axes as body_axes
 from paddock.compute.quaternion import rotate
 from paddock.compute.routine import routine
 from paddock.vehicles.model import BOX, CAPSULE, CONE, CYLINDER, SPHERE
@@ -80,22 +81,9 @@ COLLIDED_FOR = 0.5  # s: a vehicle counts as collided for this long after a touc
 def prepare(b: Any, dt: float, axes: Any, centre: Any, sweep: Any, line: Any, radius: Any, inertia: Any) -> None:
     """Compute axes, centre, motion, segment of round bodies and inverse inertia in world axes, of every body."""
     for i in range(b.shape[1]):
-        x, y, z, w = b[3, i], b[4, i], b[5, i], b[6, i]
-        axes[i, 0, 0], axes[i, 0, 1], axes[i, 0, 2] = (
-            1.0 - 2.0 * (y * y + z * z),
-            2.0 * (x * y + w * z),
-            2.0 * (x * z - w * y),
-        )
-        axes[i, 1, 0], axes[i, 1, 1], axes[i, 1, 2] = (
-            2.0 * (x * y - w * z),
-            1.0 - 2.0 * (x * x + z * z),
-            2.0 * (y * z + w * x),
-        )
-        axes[i, 2, 0], axes[i, 2, 1], axes[i, 2, 2] = (
-            2.0 * (x * z + w * y),
-            2.0 * (y * z - w * x),
-            1.0 - 2.0 * (x * x + y * y),
-        )
+        forward, left, up = body_axes(b[3, i], b[4, i], b[5, i], b[6, i])
+        for j in range(3):
+            axes[i, 0, j], axes[i, 1, j], axes[i, 2, j] = forward[j], left[j], up[j]
         lies = 1 if b[HALF_ROW + 1, i] > b[HALF_ROW, i] else 0
         radius[i], half_line = b[HALF_ROW, i], 0.0
         if b[SHAPE_ROW, i] == CAPSULE:

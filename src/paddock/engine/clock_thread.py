@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from time import monotonic, sleep, thread_time
+from time import monotonic, sleep
 from typing import Any
 
 from paddock.errors import PaddockError
@@ -39,9 +39,7 @@ class ClockThread:
         self._serving = False  # the owner is inside a request and may use verbs
         self._requests: deque[Request] = deque()
         self._looks: deque[Request] = deque()
-        self._since = 0.0  # processor time of the driving thread when it began with a request, or last reported, s
-        self._unreported = 0.0  # s that earlier requests took after they had reported their time
-        self._reported = False  # whether the present request has reported its time
+        self.listeners: list[Callable[[], None]] = []  # called when ticks have passed or the mode has changed
 
     def driving(self, verb: str, idle_service: bool = False) -> "Driving":
         """Drive the clock while a verb changes the state; PaddockError if another thread drives."""
@@ -63,6 +61,7 @@ class ClockThread:
 
     def leave(self, idle_service: bool = False) -> None:
         """End to drive."""
+        self.notify()
         self._owner = None
         self._lock.release()
         if not idle_service and (self._requests or self._looks):  # its loop serves what has arrived meanwhile
@@ -95,8 +94,14 @@ class ClockThread:
                 raise PaddockError(f"{verb} refused: the clock is being driven by {self._driver()}; use a snapshot")
             sleep(MOMENT)  # a request is answered a moment before its thread stops driving
 
+    def notify(self) -> None:
+        """Call the listeners."""
+        for listener in self.listeners:
+            listener()
+
     def wake(self) -> None:
         """Wake the driving thread, so that it serves requests and checks its mode."""
+        self.notify()
         with self.condition:
             self.woken = True
             self.condition.notify_all()
@@ -139,16 +144,6 @@ class ClockThread:
                     self.close()
                 return
 
-    def spent(self) -> float:
-        """Return the processor time of the driving thread for requests that report theirs, since the last call, s.
-
-        A request calls it at its end. What follows, such as the callbacks of its result, counts for the next one.
-        """
-        now = thread_time()
-        seconds = self._unreported + now - self._since
-        self._since, self._unreported, self._reported = now, 0.0, True
-        return seconds
-
     def close(self) -> None:
         """Refuse all verbs and cancel all requests from now on."""
         self.closed = True
@@ -165,15 +160,12 @@ class ClockThread:
     def _serve(self, request: Request) -> None:
         work, done = request
         outer, self._serving = self._serving, True
-        self._since, self._reported = thread_time(), False
         try:
             done.set_result(work())
         except Exception as error:  # belongs to the thread that made the request
             done.set_exception(error)
         finally:
             self._serving = outer
-            if self._reported:
-                self._unreported += thread_time() - self._since
 
 
 class Driving:

@@ -16,7 +16,7 @@ from paddock.world.fleet import NEVER, Ints
 from paddock.world.world import World
 
 
-def refuse_driven(program: FleetProgram, rows: Ints) -> None:
+def refuse_commanded_by_behaviour(program: FleetProgram, rows: Ints) -> None:
     """Raise PaddockError if a rule drives one of these vehicles."""
     driven = rows[program.driven(rows)] if program.acts else ()
     for row in driven[:1]:
@@ -32,7 +32,7 @@ def check_command(
     if isinstance(target, np.ndarray):
         target = f"{len(rows)} vehicles of {program.fleet.name}"
     if program.acts:
-        refuse_driven(program, rows)
+        refuse_commanded_by_behaviour(program, rows)
     command, count = program.model.command, len(rows)
     known, columns = column_index(command), columns_of(command)
     arrays = _clean_arrays(command, inputs, count) if count > 1 else {}

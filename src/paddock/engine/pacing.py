@@ -171,6 +171,7 @@ class Pacer:
             with self.thread.substituting():
                 self.advance(ticks)
         finally:
+            self.thread.notify()
             with self.thread.condition:
                 self._substituted = False
                 if self.thread.woken:
@@ -295,6 +296,7 @@ class Pacer:
                 raise
             self.pause()
         took = monotonic() - started
+        self.thread.notify()
         self.tick_seconds += 0.1 * (took / max(ticks, 1) - self.tick_seconds)
         if took < SLICE and ticks == self._slice_ticks:
             self._slice_ticks = min(2 * self._slice_ticks, 1 << 20)

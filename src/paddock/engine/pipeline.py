@@ -132,7 +132,7 @@ class PublishStage:
         self.writer = SnapshotWriter()
         self._layout: Layout | None = None
         self._latest: Snapshot | None = None
-        self._published: Snapshot | None = None  # never withdrawn, unlike the latest, so that any thread may read it
+        self._published: Snapshot | None = None  # what another thread gets that has waited for too long
         self._requested = threading.Event()  # another thread waits for a snapshot
         self._served = threading.Event()
 
@@ -158,7 +158,9 @@ class PublishStage:
         tick = self.world.clock.tick
         if self._latest is not None and self._latest.tick == tick:
             return self._latest
-        self._latest = None  # return its buffer to the pool before taking one
+        self._latest = None
+        if not self._requested.is_set():
+            self._published = None  # no thread waits for it: its buffer returns to the pool before one is taken
         self._show_race()
         blocks, arrays, finish = self.writer.begin_all(self.layout(), tick, self.world.clock.time, self.world.run)
         for program, block, more in zip(self.programs.values(), blocks, arrays, strict=True):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self, overload
 from paddock.engine import actions, services
 from paddock.engine.barrier import Claim, Handler, OnRequest, answering
 from paddock.engine.behaviours import PlannedRoute, road_trees
-from paddock.engine.commands import refuse_driven
+from paddock.engine.commands import refuse_commanded_by_behaviour
 from paddock.engine.engine import Engine, whole_number
 from paddock.engine.events import Event
 from paddock.engine.overrides import BehaviourOverride, fleet_routes
@@ -154,7 +154,7 @@ class Simulation:
         for vehicle in vehicles:
             with applier.rebuilding:
                 program, rows = applier.found(vehicle)
-                refuse_driven(program, rows)
+                refuse_commanded_by_behaviour(program, rows)
                 ids.update(program.fleet.ids[rows].tolist())
         claim = Claim(source, vehicles, frozenset(ids), applier.checked_now, on_request)
         return self.engine.claims.add(claim, instead_of)

@@ -8,6 +8,7 @@ import numpy as np
 import xxhash
 
 from paddock.compute.philox import signed
+from paddock.compute.quaternion import axes
 from paddock.compute.routine import routine
 from paddock.compute.twin import vectorised
 from paddock.engine.program import FleetProgram
@@ -50,11 +51,10 @@ of one that is a vehicle of its own."""
 def place_solids(pose: Any, constants: Any, first: int, solids: Any) -> None:
     """Write the solids of a fleet from row `first` on; `constants` are solids at the origin, not turned."""
     for i in range(constants.shape[0]):
-        x, y, z, w = pose[3, i], pose[4, i], pose[5, i], pose[6, i]
         row = solids[first + i]
-        row[3], row[4], row[5] = 1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)
-        row[6], row[7], row[8] = 2.0 * (x * y - w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + w * x)
-        row[9], row[10], row[11] = 2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)
+        forward, left, upward = axes(pose[3, i], pose[4, i], pose[5, i], pose[6, i])
+        for j in range(3):
+            row[3 + j], row[6 + j], row[9 + j] = forward[j], left[j], upward[j]
         ahead, up = constants[i, 0], constants[i, 2]
         for j in range(3):
             row[j] = pose[j, i] + ahead * row[3 + j] + up * row[9 + j]

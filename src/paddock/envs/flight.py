@@ -4,7 +4,7 @@ from typing import Annotated, Any, NamedTuple
 
 from paddock.compute.math import maximum, select, sqrt
 from paddock.compute.philox import uniforms
-from paddock.compute.quaternion import unrotate
+from paddock.compute.quaternion import axes, unrotate
 from paddock.vehicles.parts.quad import ACRO, MOTORS, VELOCITY, Command
 from paddock.world.columns import Column, Environment, Pose, column_index
 
@@ -50,8 +50,7 @@ def flown(a: FlightAction, at: Pose, form: float, sticks: float, hover: float) -
     carries the weight.
     """
     # level axes of the heading, for velocities
-    fx = 1.0 - 2.0 * (at.qy * at.qy + at.qz * at.qz)
-    fy = 2.0 * (at.qx * at.qy + at.qw * at.qz)
+    (fx, fy, _), _, _ = axes(at.qx, at.qy, at.qz, at.qw)
     size = 1.0 / sqrt(maximum(fx * fx + fy * fy, 1e-9))
     cosine, sine = fx * size, fy * size
     return Command(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from paddock.compute.quaternion import axes
 from paddock.engine.events import Event
 from paddock.errors import PaddockError
 from paddock.record.reader import FleetHistory, RecordedRun, open_run
@@ -153,7 +154,7 @@ def car_traces(run: RecordedRun, standings: Standings, track: Track, most: int) 
 def _laps(time: Floats, columns: Floats, borders: list[float], track: Track) -> tuple[LapTrace, ...]:
     """Split the samples at the times at which laps end; the last part counts if the car was still timed."""
     x, y, qx, qy, qz, qw, vx, vy, progress, status = columns
-    cosine, sine = 1.0 - 2.0 * (qy * qy + qz * qz), 2.0 * (qw * qz + qx * qy)
+    (cosine, sine, _), _, _ = axes(qx, qy, qz, qw)
     ax, ay = (np.gradient(v, time) if len(time) > 2 else np.zeros_like(v) for v in (vx, vy))
     ahead, left = (ax * cosine + ay * sine) / GRAVITY, (ay * cosine - ax * sine) / GRAVITY
     speed = np.sqrt(vx * vx + vy * vy)

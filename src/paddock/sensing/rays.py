@@ -11,6 +11,7 @@ import numpy as np
 from numpy import empty, int64
 
 from paddock.compute.math import absolute, floor, maximum, minimum, select, sqrt, table_index, whole
+from paddock.compute.quaternion import axes
 from paddock.compute.routine import parallel_range, parallel_routine, routine
 from paddock.compute.twin import rebound
 from paddock.sensing.beams import (
@@ -83,10 +84,8 @@ def mounted(pose: Any, i: int, mount: Any) -> Any:
     `mount` (12,) are origin and axes of the sensor on the vehicle.
     """
     at = empty(12)
-    x, y, z, w = pose[3, i], pose[4, i], pose[5, i], pose[6, i]
-    r00, r01, r02 = 1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)
-    r10, r11, r12 = 2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)
-    r20, r21, r22 = 2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)
+    forward, left, up = axes(pose[3, i], pose[4, i], pose[5, i], pose[6, i])
+    (r00, r10, r20), (r01, r11, r21), (r02, r12, r22) = forward, left, up
     at[0] = pose[0, i] + (r00 * mount[0] + r01 * mount[1] + r02 * mount[2])
     at[1] = pose[1, i] + (r10 * mount[0] + r11 * mount[1] + r12 * mount[2])
     at[2] = pose[2, i] + (r20 * mount[0] + r21 * mount[1] + r22 * mount[2])

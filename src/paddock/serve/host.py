@@ -163,7 +163,7 @@ class Host:
         self._unwatch = []
         self._watch(self._wanted)
         source.addresses = self.addresses
-        source.attach(self._push, self._publish)
+        source.attach(self._push, self._publish, self._ring.mark)
         self._push_all()
         self._keeper = threading.Thread(target=self._keep, name="paddock-hub-keeper", daemon=True)
         self._keeper.start()
@@ -219,7 +219,7 @@ class Host:
         """Send a new hub the present markers, frames and state."""
         for kind, content in self.source.announce():
             self._push(kind, content)
-        self.source.operate("snapshot", "", {})
+        self.source.publish_present()
 
     def _start(self) -> HubConnection:
         config = {
@@ -228,6 +228,7 @@ class Host:
             "periods": self._periods,
             "rate": self.source.rate,
             "restarts": self.restarts,
+            "live": self.source.live,
             "addresses": self.addresses,
         }
         return HubConnection(config, self.source, self.on_log, self._watch)

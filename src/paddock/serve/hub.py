@@ -10,22 +10,25 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from time import monotonic
+from time import monotonic, monotonic_ns
 from typing import Any
 
 from paddock.errors import PaddockError
 from paddock.scenario.serve import Serve
-from paddock.serve.admission import raise_file_limit
-from paddock.serve.checker import Checker
-from paddock.serve.gate import Cost, OperationGate, Then, Waiting
-from paddock.serve.gate import OperationError as OperationError
-from paddock.serve.gate import OperationOutcome as OperationOutcome
+from paddock.serve.facts import FactMirror
 from paddock.serve.link import PIECE, HubLink, LinkClosedError
-from paddock.serve.mirror import Mirror, with_array
+from paddock.serve.mirror import Mirror
+from paddock.serve.protection.admission import raise_file_limit
+from paddock.serve.protection.checker import Checker
+from paddock.serve.protection.gate import Cost, OperationGate, Then, Waiting
+from paddock.serve.protection.gate import OperationError as OperationError
+from paddock.serve.protection.gate import OperationOutcome as OperationOutcome
+from paddock.wire.operations import OPERATIONS
 from paddock.wire.operations.results import SubscriberTree
 from paddock.world.ring import RingReader
 from paddock.world.snapshot import Snapshot
 
+NOTHING = Cost(0.0, 0.0, 0.0)
 INTERVAL = 10.0  # s between two log lines with the same reason
 
 
@@ -46,26 +49,6 @@ class LimitedLog:
         self._next[reason] = now + INTERVAL
         held = self._held.pop(reason, 0)
         self._logger.warning("%s%s", message, f" ({held} more like this since the last line)" if held else "")
-
-
-class Allowance:
-    """A limit of requests per second, with bursts of one second's worth."""
-
-    def __init__(self, rate: float, now: float) -> None:
-        self.rate = rate
-        self._left, self._since = max(rate, 1.0), now
-        self.warned = False
-
-    def take(self, now: float) -> bool:
-        """Return whether one more request at a time (s) is within the rate."""
-        most = max(self.rate, 1.0)
-        self._left, self._since = min(most, self._left + (now - self._since) * self.rate), now
-        if self._left >= 0.5 * most:
-            self.warned = False
-        if self._left < 1.0:
-            return False
-        self._left -= 1.0
-        return True
 
 
 SEND_BUFFER = 1 << 20
@@ -165,11 +148,18 @@ class Hub:
         self._bell = bell
         self._config = config
         self.gate = OperationGate(self.loop, self._send, self.count)
+        self.facts = FactMirror(self._report, (lambda: self.ring.changed_at) if config["live"] else monotonic_ns)
+        self._roster = -1  # number of the last roster seen
         self._requests: dict[int, Waiting] = {}
         self._number = 0
 
-    def request(self, operation: str, client: str, /, **arguments: Any) -> asyncio.Future[OperationOutcome]:
-        """Carry out an operation for a client; the future returns its Outcome or raises OperationError."""
+    def request(
+        self, operation: str, client: str, /, fresh: bool = False, **arguments: Any
+    ) -> asyncio.Future[OperationOutcome]:
+        """Carry out an operation for a client; the future returns its Outcome or raises OperationError.
+
+        `fresh`: a read of the state from now on.
+        """
         future: asyncio.Future[OperationOutcome] = self.loop.create_future()
 
         def settle(outcome: OperationOutcome | OperationError) -> None:
@@ -180,14 +170,15 @@ class Hub:
             else:
                 future.set_result(outcome)
 
-        self.ask(operation, client, arguments, settle)
+        self.ask(operation, client, arguments, settle, fresh)
         return future
 
-    def ask(self, operation: str, client: str, arguments: dict[str, Any], then: Then) -> None:
+    def ask(self, operation: str, client: str, arguments: dict[str, Any], then: Then, fresh: bool = False) -> None:
         """Like `request`, with a callback that runs as soon as the reply arrives, before the event loop continues."""
-        if operation == "mark":
-            arguments = {"markers": list(map(with_array, arguments["markers"]))}
-        self.gate.ask(operation, client, arguments, then)
+        if OPERATIONS[operation].entry.where in ("fact", "read"):
+            self.gate.after(client, lambda: self.facts.read(operation, client, arguments, then, fresh))
+        else:
+            self.gate.ask(operation, client, arguments, then)
 
     def _send(self, item: Waiting) -> None:
         """Send an operation to the simulation."""
@@ -201,10 +192,12 @@ class Hub:
         }
         try:
             self.link.send(message)
-        except LinkClosedError as error:
-            self._requests.pop(self._number)
-            self.stopped.set()
-            item.settle(OperationError("LinkClosedError", str(error)))
+        except (LinkClosedError, TypeError, ValueError, OverflowError) as error:
+            del self._requests[self._number]
+            if isinstance(error, LinkClosedError):
+                self.stopped.set()
+            self.gate.settle(item, NOTHING)
+            item.then(OperationError("PaddockError", f"{item.operation}: {error}"))
 
     def count(self, name: str, amount: int = 1, **labels: str) -> None:
         """Add to a counter. Labels are few: an endpoint, a reason, never a client's name."""
@@ -220,6 +213,7 @@ class Hub:
     def report(self, **message: Any) -> None:
         """Send a message without a reply, such as `gone`: a client that has disconnected."""
         if "gone" in message:
+            self.facts.gone(message["gone"])
             self.gate.gone(message["gone"], lambda: self._report(message))
         else:
             self._report(message)
@@ -287,11 +281,15 @@ class Hub:
                 self.count("refused_operations")
             if item is None:
                 return
+            self.facts.changed(item.client, message["at"])
             self.gate.settle(item, Cost(*message["spent"]))
             if error is not None:
-                item.settle(OperationError(error["kind"], error["message"]))
+                item.then(OperationError(error["kind"], error["message"]))
             else:
-                item.settle(OperationOutcome(message["result"], message["tick"], message["time"]))
+                item.then(OperationOutcome(message["result"], message["tick"], message["time"]))
+        elif "fact" in message:
+            if self.facts.receive(message):
+                self.count("refused_operations")
         elif "push" in message:
             self._on_push(message["push"], message["content"])
         elif "beat" in message:
@@ -301,6 +299,7 @@ class Hub:
             self.stopped.set()
 
     def _on_push(self, kind: str, content: dict[str, Any]) -> None:
+        self.facts.pushed_at = monotonic_ns()
         self.mirror.on_push(kind, content)
         for name, endpoint in self.endpoints.items():
             with self._guarded(name):
@@ -326,6 +325,8 @@ class Hub:
             self.count("snapshots_missed")
             return
         self.tick, self.time, self.shown = snapshot.tick, snapshot.time, monotonic()
+        if snapshot.roster != self._roster:
+            self._roster, self.facts.pushed_at = snapshot.roster, monotonic_ns()
         wall_time, sends = self.ring.wall_time, []
         for name, endpoint in self.endpoints.items():
             if (newest or not endpoint.latest) and snapshot.tick % endpoint.every == 0:

@@ -1,11 +1,9 @@
 """The link between a simulation and its hub: messages over one socket, each a tree of plain values, arrays and bytes.
 
-A message is `u32 bytes of text, u32 blobs, 16 letters, u32 bytes of each blob`, the text (JSON), the blobs. Both ends
-belong to Paddock, so a complete message is trusted; this is not a public wire format.
+A message is its size (u32) and its bytes (MessagePack). Both ends belong to Paddock, so a complete message is trusted;
+this is not a public wire format.
 """
 
-import json
-import secrets
 import select
 import socket
 import struct
@@ -16,23 +14,24 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
-from itertools import accumulate, pairwise
-from time import monotonic, thread_time
+from time import monotonic, monotonic_ns, thread_time
 from typing import TYPE_CHECKING, Any
 
+import msgpack
 import numpy as np
 
 from paddock.errors import PaddockError
+from paddock.serve.facts import FactPublisher, error_tree
+from paddock.wire.operations import OPERATIONS
 
 if TYPE_CHECKING:
     from paddock.serve.host import Source
 
 PIECE = 1 << 18  # bytes received at a time
 MOST_WAITING = 256 << 20  # unsent bytes after which the link counts as broken
-SWITCHES = 0.0001  # s of processor time for the thread switches of an operation that runs between two ticks
 MOST_POSTED = 100_000  # messages after which further posted ones are lost: the hub is about to be replaced
-MARK = secrets.token_hex(8)  # key of a reference to a blob; random in every process, so that no client can forge one
-_HEAD = struct.Struct("<II16s")
+_SIZE = struct.Struct("<I")
+_ARRAY = 1  # code of the extension type: (dtype, shape, bytes)
 
 
 class LinkClosedError(PaddockError):
@@ -40,23 +39,23 @@ class LinkClosedError(PaddockError):
 
 
 def encode(tree: dict[str, Any]) -> bytes:
-    """Encode a message."""
-    blobs: list[Any] = []
+    """Encode a message; TypeError, ValueError or OverflowError for a value that it cannot contain."""
+    data: bytes = msgpack.packb(tree, default=_extended, unicode_errors="surrogatepass")
+    return _SIZE.pack(len(data)) + data
 
-    def aside(value: Any) -> Any:
-        if isinstance(value, np.ndarray):
-            blobs.append(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data)
-            return {MARK: len(blobs) - 1, "type": value.dtype.str, "shape": value.shape}
-        if isinstance(value, bytes | bytearray | memoryview):
-            blobs.append(value)
-            return {MARK: len(blobs) - 1}
-        if isinstance(value, np.generic):
-            return value.item()
-        raise TypeError(f"{type(value).__name__} cannot be sent over the link")
 
-    text = json.dumps(tree, default=aside, separators=(",", ":")).encode()
-    sizes = struct.pack(f"<{len(blobs)}I", *(len(blob) for blob in blobs))
-    return b"".join((_HEAD.pack(len(text), len(blobs), MARK.encode()), sizes, text, *blobs))
+def _extended(value: Any) -> Any:
+    """Return an array or a number of NumPy in a form that MessagePack has."""
+    if isinstance(value, np.ndarray):
+        return msgpack.ExtType(_ARRAY, msgpack.packb((value.dtype.str, value.shape, value.tobytes())))
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} cannot be sent over the link")
+
+
+def _array(code: int, data: bytes) -> Any:
+    kind, shape, values = msgpack.unpackb(data)
+    return np.frombuffer(values, kind).reshape(shape)
 
 
 class Decoder:
@@ -73,27 +72,17 @@ class Decoder:
     def _next(self) -> dict[str, Any] | None:
         """Take the first message from the buffer; None while it is incomplete."""
         buffer = self._buffer
-        if len(buffer) < _HEAD.size:
+        end = _SIZE.size + _SIZE.unpack_from(buffer)[0] if len(buffer) >= _SIZE.size else 0
+        if not end or len(buffer) < end:
             return None
-        length, count, mark = _HEAD.unpack_from(buffer)
-        start = _HEAD.size + 4 * count
-        if len(buffer) < start:
-            return None
-        ends = list(accumulate(struct.unpack_from(f"<{count}I", buffer, _HEAD.size), initial=start + length))
-        if len(buffer) < ends[-1]:
-            return None
-        text, blobs = buffer[start : ends[0]], [bytes(buffer[at:end]) for at, end in pairwise(ends)]
-        del buffer[: ends[-1]]  # does not copy the rest
-        key = mark.decode()
-
-        def back(tree: dict[str, Any]) -> Any:
-            if key not in tree:
-                return tree
-            blob = blobs[tree[key]]
-            return np.frombuffer(blob, tree["type"]).reshape(tree["shape"]) if "type" in tree else blob
-
-        value: dict[str, Any] = json.loads(text, object_hook=back if count else None)
-        return value
+        message: dict[str, Any] = msgpack.unpackb(
+            memoryview(buffer)[_SIZE.size : end].tobytes(),
+            ext_hook=_array,
+            strict_map_key=False,
+            unicode_errors="surrogatepass",
+        )
+        del buffer[:end]  # does not copy the rest
+        return message
 
 
 class HubLink:
@@ -208,14 +197,6 @@ def start_process(link: int, bell: int) -> subprocess.Popen[str]:
     )
 
 
-class Answer(Future[Any]):
-    """The result of an operation, with its tick and its cost in processor time."""
-
-    moment: tuple[int, float] | None = None  # tick and time (s) at which it was carried out
-    ticking_seconds = 0.0  # of the ticking thread
-    other_seconds = 0.0  # of other threads
-
-
 class HubConnection:
     """The simulation's end: one hub process, started by `python -m paddock.serve`, never by fork.
 
@@ -239,8 +220,9 @@ class HubConnection:
         self._broken = ""
         self.clients: set[str] = set()  # names
         self._stopped = False
-        self._began = 0.0  # processor time of the reading thread when it began with a message, s
-        self._encoding = 0.0  # processor time of the last reply's encoding, s
+        self._spent_until = 0.0  # processor time of the reading thread at the last reply, s
+        names = ("facts", "reads", "surveys")
+        self._publishers = [FactPublisher(source, self.send, name) for name in names]
         self.send({"config": config})
         self._reader = threading.Thread(target=self._read, name="paddock-link", daemon=True)
         self._reader.start()
@@ -304,6 +286,8 @@ class HubConnection:
         if self._stopped:
             return
         self._stopped = True
+        for publisher in self._publishers:
+            publisher.close()
         with suppress(LinkClosedError):
             self.link.send({"stop": True})
         try:
@@ -335,10 +319,8 @@ class HubConnection:
                 self._broken = self._broken or "its end of the link is closed"
                 return
             try:
-                self._began = thread_time()
                 for message in self.link.decoder.feed(piece):
                     self._receive(message)
-                    self._began = thread_time()
             except Exception as error:  # the hub is replaced; the simulation continues
                 self._broken = f"invalid message: {error!r}"
                 return
@@ -353,61 +335,38 @@ class HubConnection:
             self._source.gone(message["gone"])
         elif "periods" in message:
             self._on_periods(message["periods"])
+        elif "ask" in message:
+            entry = OPERATIONS[message["operation"]].entry
+            publisher = self._publishers[0 if entry.where == "fact" else 1 + entry.slow]
+            publisher.ask(message["ask"], message["operation"], message["arguments"])
         elif "operation" in message:
             self.clients.add(message["client"])
-            self._operate(message)
+            self._operate(message["id"], message["operation"], message["client"], message["arguments"])
 
-    def _operate(self, message: dict[str, Any]) -> None:
-        number = message["id"]
+    def _operate(self, number: int | None, operation: str, client: str, arguments: dict[str, Any]) -> None:
+        """Carry out an operation, and send its reply when it is done."""
         try:
-            result = self._source.operate(message["operation"], message["client"], message["arguments"])
+            result = self._source.operate(operation, client, arguments)
         except Exception as error:
-            self._reply(number, None, error, (0.0, self._spent()))
+            self._reply(number, error=error)
             return
-        spent = self._spent()
         if isinstance(result, Future):
-            result.add_done_callback(lambda done: self._reply_done(number, done, spent))
+            result.add_done_callback(lambda done: self._reply_done(number, done))
         else:
-            self._reply(number, result, None, (0.0, spent))
+            self._reply(number, result)
 
-    def _spent(self) -> float:
-        """Return the processor time of this thread since it began with a message, s."""
-        now, began = thread_time(), self._began
-        self._began = now
-        return now - began
+    def _reply_done(self, number: int | None, done: Future[Any]) -> None:
+        error = done.exception()
+        self._reply(number, None if error else done.result(), error)
 
-    def _reply_done(self, number: int | None, done: Future[Any], spent: float) -> None:
-        """Send the reply of an operation on which the thread of the link has `spent` that time, s."""
-        error, cost, moment = done.exception(), (0.0, spent), None
-        if isinstance(done, Answer):
-            cost, moment = (done.ticking_seconds, spent + done.other_seconds + SWITCHES), done.moment
-        self._reply(number, None if error else done.result(), error, cost, moment)
-
-    def _reply(
-        self,
-        number: int | None,
-        result: Any,
-        error: BaseException | None,
-        spent: tuple[float, float],
-        moment: tuple[int, float] | None = None,
-    ) -> None:
-        """Send a reply with its cost, (ticking thread, other threads) in s; no cost while time does not pass.
-
-        Added is the time of the ticking thread for commands that were posted earlier.
-        """
+    def _reply(self, number: int | None, result: Any = None, error: BaseException | None = None) -> None:
+        """Send a reply, with the time (ns) of the result and the processor time that clients have taken since."""
         if number is None and error is None:
             return
-        tick, time = moment or (self._source.watched.tick, self._source.watched.time)
-        reply: dict[str, Any] = {"reply": number, "tick": tick, "time": time}
-        began, posted = thread_time(), self._source.posted_seconds()
-        free = not self._source.ticking
-        reply["spent"] = (0.0, 0.0, 0.0) if free else (spent[0], spent[1] + self._encoding, posted)
-        if error is None:
-            reply["result"] = result
-        else:
-            if isinstance(error, MemoryError):
-                error = PaddockError("not enough memory; nothing was changed")
-            kind = type(error).__name__ if isinstance(error, PaddockError) else "InternalError"
-            reply["error"] = {"kind": kind, "message": str(error) or type(error).__name__}
-        self.send(reply)
-        self._encoding = thread_time() - began  # reported with the next reply
+        source, began = self._source, self._spent_until
+        if threading.current_thread() is self._reader:
+            self._spent_until = thread_time()
+        reply: dict[str, Any] = {"reply": number, "tick": source.watched.tick, "time": source.watched.time}
+        reply |= {"at": monotonic_ns(), "spent": source.take_spent(self._spent_until - began)}
+        reply |= {"result": result} if error is None else {"error": error_tree(error)}
+        (self.post if source.ticking else self.send)(reply)  # the thread that ticks does not encode

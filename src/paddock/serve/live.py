@@ -14,12 +14,14 @@ from dataclasses import asdict, is_dataclass
 from functools import cache, partial
 from operator import attrgetter
 from time import thread_time
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from paddock.client.page import NotebookPage, checked_height
 from paddock.engine.actions import FrameAction, Posted
 from paddock.engine.barrier import Claim, LateReplyError
+from paddock.engine.events import Event
+from paddock.engine.markers import MarkerChange
 from paddock.engine.pacing import RunMode
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError, unknown_name
@@ -27,8 +29,8 @@ from paddock.scenario import Scenario, Serve, load_scenario
 from paddock.scenario.serve import ENDPOINTS, ClientLimits
 from paddock.serve.describe import Described, simulation_figures
 from paddock.serve.host import ClockOwner, Host, Push, Visualization
-from paddock.serve.link import Answer
 from paddock.serve.mirror import change_tree, placed_tree
+from paddock.serve.protection.gate import Cost
 from paddock.serve.states import StateEncoder
 from paddock.wire.operations import OPERATIONS
 from paddock.world.fleet import Ints
@@ -37,20 +39,32 @@ from paddock.world.snapshot import Snapshot
 Director = Callable[[Scenario], None]  # ends the run soon and starts that of another scenario
 
 
-class Later(NamedTuple):
-    """The result of a handler that another thread computes, from data that the ticking thread has copied."""
-
-    compute: Callable[[], Any]
-
-
+OnChange = Callable[[int, bool], None]  # gets the tick, and whether time passes by itself
+H = TypeVar("H", bound=Callable[..., Any])
 UNCONFIGURED = ClientLimits()
-SWITCH = 0.0005
-"""Seconds after which a thread gives the interpreter to another: whenever the ticking thread calls compiled code or the
-system, it may have to wait that long for the threads that handle operations. Python's default is ten times as long."""
+
+
+class Reader(NamedTuple):
+    """How a read is answered between two ticks."""
+
+    version: Callable[[], Any]  # changes when the result may change
+    handler: Callable[..., Any]  # with the arguments; a function that it returns is called in another thread
+
+
+def changes_with(version: Callable[["LiveSource"], Any]) -> Callable[[H], H]:
+    """Declare when the result of a read may change; by default with every tick."""
+
+    def mark(handler: H) -> H:
+        handler.version = version  # type: ignore[attr-defined]
+        return handler
+
+    return mark
 
 
 class LiveSource:
     """A live simulation, which any thread may be driving. Handlers of operations receive this object."""
+
+    live = True  # whether the ring says when the state has changed
 
     def __init__(
         self,
@@ -80,22 +94,25 @@ class LiveSource:
         self.driving = False  # whether a client's `run` drives the clock, because no thread of the program does
         self.states = StateEncoder()
         self.described = Described()
-        self._posted_seconds = 0.0  # of the last call of `posted_seconds`
+        self.changes = 0  # of the run from outside: with the tick, the version of facts
+        self._seconds = [0.0, 0.0, 0.0]  # of processor time since `take_spent`: see Cost
+        self._posted_seconds = 0.0  # of the applier, then
+        self._moment: tuple[Any, ...] = ()  # of the clock at the last call of `_on_clock`
         self.drawn: dict[str, Any] = {}  # shapes of the mission's tasks
         self._handlers = handlers()
         self.push: Push = lambda kind, content: None
         self.publish: Callable[[Snapshot], None] = lambda snapshot: None
+        self._on_change: OnChange = lambda tick, ticking: None
         self._worker = ThreadPoolExecutor(1, "paddock-worker")
-        self._finisher = ThreadPoolExecutor(1, "paddock-replies")
         self._wake = threading.Event()
-        self._interval = SWITCH
         self.closing = False  # nothing waits any longer
         self._idle_worker = threading.Thread(target=self._work_while_idle, name="paddock-requests", daemon=True)
-        self._listeners: list[tuple[list[Any], Callable[[Any], None]]] = [
-            (sim.events.listeners, lambda event: self.push("event", dict(vars(event)))),
+        self._listeners: list[tuple[list[Any], Callable[..., None]]] = [
+            (sim.events.listeners, self._on_event),
             (sim.engine.log.listeners, self._on_action),
             (sim.engine.on_restart, self._on_restart),
-            (sim.markers.listeners, lambda change: self.push("markers", change_tree(change))),
+            (sim.markers.listeners, self._on_markers),
+            (sim.engine.thread.listeners, self._on_clock),
         ]
 
     def operate(self, operation: str, client: str, arguments: Mapping[str, Any]) -> Any | Future[Any]:
@@ -107,11 +124,27 @@ class LiveSource:
             raise unknown_name("operation", operation, self._handlers)
         work = partial(self._handlers[operation], self, client, **arguments)
         try:
-            where = OPERATIONS[operation].entry.where
-            return work() if where == "post" else self.answer(work, look=where == "read")
+            return work() if OPERATIONS[operation].entry.where == "post" else self.answer(work)
         except PaddockError:
             self.refused += 1
             raise
+        finally:
+            self.mark_changed()
+
+    def reader(self, operation: str) -> Reader:
+        """Return the version of a fact and its handler, for `look`."""
+        handler = self._handlers[operation]
+        version: Callable[[LiveSource], Any] = getattr(handler, "version", LiveSource.moment)
+        return Reader(partial(version, self), partial(handler, self, ""))
+
+    def moment(self) -> tuple[int, ...]:
+        """Return what changes with every tick and with every change from outside."""
+        return self.sim.engine.world.run, self.sim.tick, self.changes
+
+    def mark_changed(self) -> None:
+        """Report a change of the run: what the hub has read before it is not the present state."""
+        self.changes += 1
+        self._on_change(self.sim.tick, self.ticking)
 
     def claim_of(self, client: str) -> Claim:
         """Return the claim of a client."""
@@ -120,7 +153,7 @@ class LiveSource:
             raise LateReplyError("a control answers a request: claim vehicles first")
         return claim
 
-    def refuse_driven(self, client: str, ids: Ints) -> None:
+    def refuse_other_driver(self, client: str, ids: Ints) -> None:
         """Refuse a command or an override of a vehicle that another client drives."""
         for number, driver in self.drivers.items():
             if driver != client and number in ids:
@@ -133,63 +166,50 @@ class LiveSource:
         self._wake.set()
         return done
 
-    def answer(self, work: Callable[[], Any], look: bool = False) -> Answer:
-        """Like `change`; a worker thread completes a result that is `Later`, and encodes the reply."""
-        answer = Answer()
+    def look(self, work: Callable[[], Any]) -> Future[Any]:
+        """Schedule a read of the state between two ticks, also while the barrier waits."""
+        return self.change(work, look=True)
+
+    def answer(self, work: Callable[[], Any]) -> Future[Any]:
+        """Like `change`, and account for the time of the ticking thread."""
 
         def timed() -> Any:
+            began = thread_time()
             try:
                 return work()
             finally:
-                answer.ticking_seconds = self.sim.engine.thread.spent()
-                answer.moment = self.sim.tick, self.sim.time
+                self._seconds[1] += thread_time() - began
+                self.mark_changed()
 
-        def finish(done: Future[Any]) -> None:
-            began = thread_time()
-            try:
-                found = done.result()
-                result = found.compute() if isinstance(found, Later) else found
-            except BaseException as error:
-                answer.set_exception(error)
-            else:
-                answer.other_seconds = thread_time() - began
-                answer.set_result(result)
-
-        def hand_over(done: Future[Any]) -> None:
-            try:
-                self._finisher.submit(finish, done)
-            except RuntimeError:  # the source is closing
-                finish(done)
-
-        self.change(timed, look).add_done_callback(hand_over)
-        return answer
+        return self.change(timed)
 
     @property
     def ticking(self) -> bool:
         """Whether time passes by itself: operations then have a budget."""
         return self.sim.clock.active and self.sim.clock.mode is RunMode.RUNNING
 
-    def posted_seconds(self) -> float:
-        """Return the processor time of the ticking thread for clients' commands since the last call, s."""
+    def take_spent(self, link_seconds: float) -> Cost:
+        """Return the processor time that clients have taken since the last call; none while time does not pass.
+
+        `link_seconds`: that of the thread of the link, s.
+        """
         total = self.sim.engine.applier.posted_seconds
-        since, self._posted_seconds = total - self._posted_seconds, total
-        return since
+        commands, self._posted_seconds = total - self._posted_seconds, total
+        (_, changes, others), self._seconds = self._seconds, [0.0, 0.0, 0.0]
+        return Cost(commands, changes, others + link_seconds) if self.ticking else Cost(0.0, 0.0, 0.0)
 
     def at_rest(self) -> Future[Any] | None:
         """Wait, after the clock was paused or held, until the ticks under way are done; None without a run."""
-        return self.change(lambda: None, look=True) if self.sim.clock.active else None
+        return self.look(lambda: None) if self.sim.clock.active else None
 
     def aside(self, work: Callable[[], Future[Any]]) -> Future[Any]:
         """Do slow work, such as compiling, in a worker thread, one job at a time; then wait for its Future.
 
         The thread of the link must not do it: a hub that gets no answers counts as hung.
         """
-        outcome = Answer()
+        outcome: Future[Any] = Future()
 
         def copy(done: Future[Any]) -> None:
-            if isinstance(done, Answer):
-                outcome.moment, outcome.ticking_seconds = done.moment, done.ticking_seconds
-                outcome.other_seconds += done.other_seconds
             if (error := done.exception()) is not None:
                 outcome.set_exception(error)
             else:
@@ -200,11 +220,11 @@ class LiveSource:
             try:
                 done = work()
             except BaseException as error:
-                outcome.other_seconds = thread_time() - began
                 outcome.set_exception(error)
             else:
-                outcome.other_seconds = thread_time() - began
                 done.add_done_callback(copy)
+            finally:
+                self._seconds[2] += thread_time() - began
 
         self._worker.submit(begin)
         return outcome
@@ -220,18 +240,16 @@ class LiveSource:
         """Return the ticks between snapshots at a rate per simulated second (Hz)."""
         return max(1, round(self.rate / rate))
 
-    def attach(self, push: Push, publish: Callable[[Snapshot], None]) -> None:
-        """Start pushing events and changes."""
-        self.push, self.publish = push, publish
-        self._interval = sys.getswitchinterval()
-        sys.setswitchinterval(SWITCH)
+    def attach(self, push: Push, publish: Callable[[Snapshot], None], on_change: OnChange) -> None:
+        """Start pushing events and changes; `on_change(tick, ticking)` is called after ticks and changes."""
+        self.push, self.publish, self._on_change = push, publish, on_change
+        self.mark_changed()
         for listeners, listener in self._listeners:
             listeners.append(listener)
         self._idle_worker.start()
 
     def detach(self) -> None:
         """Stop pushing; release the clock and all claims."""
-        sys.setswitchinterval(self._interval)
         for listeners, listener in self._listeners:
             listeners.remove(listener)
         for client in [*self.claims, self.owner.client or ""]:
@@ -241,7 +259,6 @@ class LiveSource:
         if self._idle_worker.is_alive():
             self._idle_worker.join()
         self._worker.shutdown(wait=False, cancel_futures=True)
-        self._finisher.shutdown(wait=False)
 
     def gone(self, client: str) -> None:
         """Release the clock and the claim of a client."""
@@ -253,6 +270,12 @@ class LiveSource:
         if self.owner.release(client):
             self.sim.clock.cancel_ticks(f"{client} has left")
             self.sim.clock.release()
+
+    def publish_present(self) -> Snapshot:
+        """Publish the present state to every endpoint. While another thread drives, it is that of its last snapshot."""
+        snapshot = self.sim.engine.publisher.snapshot()
+        self.publish(snapshot)
+        return snapshot
 
     def prepared(self) -> None:
         """Notify clients that the simulation is ready."""
@@ -284,13 +307,31 @@ class LiveSource:
             self._wake.clear()
             self.sim.engine.thread.serve_idle()
 
+    def _on_clock(self) -> None:
+        """Report ticks, and changes of the clock."""
+        clock = self.sim.clock
+        moment = self.sim.tick, clock.mode, clock.pace, clock.active
+        if moment != self._moment:
+            self._moment = moment
+            self._on_change(moment[0], self.ticking)
+
+    def _on_event(self, event: Event) -> None:
+        self.mark_changed()
+        self.push("event", dict(vars(event)))
+
+    def _on_markers(self, change: MarkerChange) -> None:
+        self.mark_changed()
+        self.push("markers", change_tree(change))
+
     def _on_action(self, posted: Posted) -> None:
+        self.mark_changed()
         frame = posted.action
         if isinstance(frame, FrameAction):
             pose = {"position": list(frame.position), "quaternion": list(frame.quaternion), "time": self.sim.time}
             self.push("frames", {"name": frame.name, "parent": frame.parent, "moving": frame.moving, **pose})
 
     def _on_restart(self, how: str) -> None:
+        self.mark_changed()
         now = self.sim.engine.publisher.snapshot()
         self.drivers = {number: client for number, client in self.drivers.items() if number in now}  # ids start again
         self.push("restart", {"how": how, "run": self.sim.engine.world.run, "tick": self.sim.tick})

@@ -4,8 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from math import inf, isinf
 from typing import Any
 
-import numpy as np
-
 from paddock.engine.markers import MarkerChange
 from paddock.errors import PaddockError, unknown_name
 from paddock.wire.operations.results import FrameTree
@@ -88,18 +86,6 @@ def _frame_tree(name: str, parent: str, pose: Sequence[float]) -> FrameTree:
 
 
 FIELDS = tuple(Marker.__dataclass_fields__)
-
-
-def with_array(tree: dict[str, Any]) -> dict[str, Any]:
-    """Return a client's description of a marker with its points as an array, which the simulation decodes faster."""
-    points = tree.get("vertices")
-    if not isinstance(points, list):
-        return tree
-    try:
-        array = np.asarray(points)
-    except ValueError:  # rows of different lengths
-        return tree
-    return {**tree, "vertices": array} if array.dtype.kind in "iuf" else tree
 
 
 def marker_from_tree(tree: Mapping[str, Any]) -> Marker:

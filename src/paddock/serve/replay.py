@@ -2,8 +2,9 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import asdict
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from time import time
@@ -20,8 +21,10 @@ from paddock.record.radio import recorded_radio, recorded_traffic
 from paddock.record.surroundings import recorded_looks, recorded_roads
 from paddock.serve.describe import RECORDING, Described, fleet_tree, recorded_fleets, recorded_tree
 from paddock.serve.host import ClockOwner, Push, Visualization
+from paddock.serve.live import OnChange, Reader
 from paddock.serve.mirror import FIELDS
 from paddock.serve.operations.world import client_metadata, metadata_tree
+from paddock.serve.protection.gate import Cost
 from paddock.serve.subscribers.subscription import ColumnChoice, ColumnReader
 from paddock.track.loading import scenery_with_track, track_of, track_tree
 from paddock.wire.messages.markers import ClearMarkers, DeleteMarkers, MarkerCommand, PutMarkers, ShowMarkers
@@ -36,6 +39,8 @@ MOST_POINTS = 10_000  # samples of a series: 5.5 minutes at 30 Hz; longer record
 class ReplaySource:
     """Serves a player; each operation is handled by the method of its name."""
 
+    live = False
+
     def __init__(self, player: Player, locked: bool = False) -> None:
         """`locked`: clients cannot own the clock."""
         self.player = self.watched = player
@@ -44,7 +49,6 @@ class ReplaySource:
         self.owner = ClockOwner(locked)
         self._visualization = Visualization()
         self.refused = 0
-        self._worker = ThreadPoolExecutor(1, "paddock-series")
         self._described = Described()
         self._markers = ReplayedMarkers(player.recording.marker_commands())
         self._push: Push = lambda kind, content: None
@@ -55,15 +59,31 @@ class ReplaySource:
         """False: a recording has no ticks that operations could delay."""
         return False
 
-    def posted_seconds(self) -> float:
-        """Return 0: nothing is commanded."""
-        return 0.0
+    def take_spent(self, link_seconds: float) -> Cost:
+        """Return no cost."""
+        return Cost(0.0, 0.0, 0.0)
+
+    def look(self, work: Callable[[], Any]) -> Future[Any]:
+        """Read the present sample."""
+        done: Future[Any] = Future()
+        done.set_result(work())
+        return done
+
+    def reader(self, operation: str) -> Reader:
+        """Return no version, and the handler of a read."""
+        return Reader(lambda: None, partial(self._handler(operation), ""))
+
+    def publish_present(self) -> Snapshot:
+        """Publish the present sample."""
+        snapshot = self.player.snapshot()
+        self._publish(snapshot)
+        return snapshot
 
     def period(self, rate: float) -> int:
         """Return 1: every recorded sample is published."""
         return 1
 
-    def attach(self, push: Push, publish: Callable[[Snapshot], None]) -> None:
+    def attach(self, push: Push, publish: Callable[[Snapshot], None], on_change: OnChange) -> None:
         """Start pushing events and markers."""
         self._push, self._publish = push, publish
         self.player.event_listeners.append(self._on_event)
@@ -73,17 +93,20 @@ class ReplaySource:
         """Stop pushing."""
         self.player.event_listeners.remove(self._on_event)
         self._unwatch()
-        self._worker.shutdown(wait=True, cancel_futures=True)
 
     def operate(self, operation: str, client: str, arguments: Mapping[str, Any]) -> Any | Future[Any]:
         """Carry out an operation for a client."""
         try:
-            if operation not in REPLAYED:
-                raise PaddockError(f"{operation} refused: this is a recording; it offers {', '.join(sorted(REPLAYED))}")
-            return getattr(self, operation)(client, **arguments)
+            return self._handler(operation)(client, **arguments)
         except PaddockError:
             self.refused += 1
             raise
+
+    def _handler(self, operation: str) -> Callable[..., Any]:
+        if operation not in REPLAYED:
+            raise PaddockError(f"{operation} refused: this is a recording; it offers {', '.join(sorted(REPLAYED))}")
+        handler: Callable[..., Any] = getattr(self, operation)
+        return handler
 
     def gone(self, client: str) -> None:
         """Release the clock of a client that has disconnected."""
@@ -145,15 +168,14 @@ class ReplaySource:
         return found if page else {"state": {column["name"]: column["value"] for column in found["state"]}}
 
     def snapshot(self, client: str, roster: bool = False) -> dict[str, Any]:
-        snapshot = self.player.snapshot()
-        self._publish(snapshot)
+        snapshot = self.publish_present()
         return {"tick": snapshot.tick, "run": snapshot.run, "roster": snapshot.roster}
 
     def events(self, client: str, since: int = 0) -> list[dict[str, Any]]:
         return [asdict(event) for event in self.player.events() if event.number > since]
 
-    def series(self, client: str, target: str | int, columns: list[str]) -> Future[SeriesTree]:
-        """Read in another thread: a long recording takes seconds."""
+    def series(self, client: str, target: str | int, columns: list[str]) -> Callable[[], SeriesTree]:
+        """Return a function that reads them: a long recording takes seconds."""
         run, choice = self.player.recording, ColumnChoice(target, tuple(columns))
         samples = range(0, len(run), 1 + len(run) // MOST_POINTS)
 
@@ -164,9 +186,9 @@ class ReplaySource:
             known = [[value if isfinite(value) else None for value in row] for row in values.tolist()]
             return {"times": times.tolist(), "values": known}
 
-        return self._worker.submit(read)
+        return read
 
-    def orders(self, client: str) -> list[dict[str, Any]]:
+    def overrides(self, client: str) -> list[dict[str, Any]]:
         """Return no overrides: recordings have none."""
         return []
 
@@ -217,7 +239,7 @@ class ReplaySource:
         self.owner.check(client, "resume")
         self.player.resume()
 
-    def let_go(self, client: str) -> None:
+    def release_clock(self, client: str) -> None:
         self.gone(client)
 
     def pace(self, client: str, pace: float) -> None:

@@ -7,7 +7,6 @@ engine's pace.
 """
 
 import threading
-import warnings
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic, perf_counter_ns
@@ -18,7 +17,6 @@ import numpy as np
 from paddock.autopilot.contract import Autopilot
 from paddock.autopilot.vehicle_data import ActuatorCommands
 from paddock.engine.pipeline import HaltedError
-from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError, one_line, unknown_name
 from paddock.sitl.adapter import Placed, SimulatorAdapter
 from paddock.sitl.adapter_link import AdapterLink
@@ -70,7 +68,6 @@ class Bridge:
     def __init__(
         self,
         mode: str = "lockstep",
-        scale: float | None = None,
         *,
         tick_rate: float = 1000.0,
         timeout: float = 1.0,
@@ -83,13 +80,10 @@ class Bridge:
 
         `timeout` s and `fallback` (free_run, hold, stop) apply to adapters and vehicles that give no other.
         `report(kind, subject, detail)` gets every event. While the ticking thread waits it calls each of `meanwhile`,
-        and `go_on`, which ends the wait by returning False. `scale` is deprecated: the pace of `run`.
+        and `go_on`, which ends the wait by returning False.
         """
         if mode not in MODES:
             raise unknown_name("time mode", str(mode), MODES)
-        if scale is not None:
-            warnings.warn("Bridge(scale=) is deprecated: use the clock's pace", DeprecationWarning, stacklevel=2)
-        self._pace = scale if scale is not None and mode == "scaled" else 0.0
         self.mode, self.tick_rate = mode, tick_rate
         self.policy = TimeoutPolicy(timeout, Fallback(fallback))
         self._on_event = report
@@ -108,7 +102,6 @@ class Bridge:
         self._next = 0, -1  # ticks: from the first on, the second is due
         self._stale = True  # whether the due times have changed since
         self._fresh: set[int] = set()  # system ids whose sensors were not offered yet
-        self._simulation: Simulation | None = None
 
     def _report(self, kind: str, subject: object, detail: str) -> None:
         self._on_event(kind, str(subject), detail)
@@ -266,22 +259,6 @@ class Bridge:
         for name, sensors in tree["sensors"].items():
             self.links[name].restore(sensors, tree["actuators"][name])
 
-    def run(self, duration: float) -> None:
-        """Let `duration` s of simulated time pass in an empty simulation.
-
-        Deprecated: load a scenario with `sitl.adapters` and run that simulation.
-        """
-        from paddock.engine.simulation import Simulation
-        from paddock.scenario import load_scenario
-
-        message = "Bridge.run is deprecated: load a scenario with sitl.adapters and run the simulation"
-        warnings.warn(message, DeprecationWarning, stacklevel=2)
-        if self._simulation is None:
-            empty = {"clock": {"rate": self.tick_rate, "pace": 0}, "vehicles": []}
-            self._simulation = Simulation(load_scenario(empty))
-            self._simulation.autopilots.join(self)
-        self._simulation.run(self._simulation.time + duration, self._pace)
-
     def close(self) -> None:
         """End waiting, close all autopilots and disconnect all simulators."""
         self._closed.set()
@@ -294,8 +271,6 @@ class Bridge:
             for link in self.links.values():
                 link.close()
             self._vehicles, self._due, self._groups, self._stale = {}, {}, [], True
-            if self._simulation is not None:
-                self._simulation.close()
 
     def __enter__(self) -> Self:
         return self

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paddock.compute.math import absolute, atan2, clamp, nearest, sqrt
+from paddock.compute.quaternion import axes
 from paddock.compute.routine import routine
 from paddock.compute.twin import vectorised
 from paddock.errors import InvalidValueError, users_code
@@ -293,7 +294,7 @@ def look(
         if status >= STOPPED:
             continue
         x, y, qx, qy, qz, qw = poses[0, i], poses[1, i], poses[3, i], poses[4, i], poses[5, i], poses[6, i]
-        cos, sin = 1.0 - 2.0 * (qy * qy + qz * qz), 2.0 * (qw * qz + qx * qy)
+        (cos, sin, _), _, _ = axes(qx, qy, qz, qw)
         level = sqrt(cos * cos + sin * sin)
         speed = poses[7, i] + poses[8, i] + poses[12, i]
         if not absolute(x + y + level + speed) < 1e18:
@@ -403,7 +404,7 @@ def timing_points(poses: Floats, shapes: Floats, course: TimedCourse) -> Floats:
     so that it can cross the line.
     """
     lx, ly, ux, uy, width = course.gates[0]
-    cosine, sine = 1.0 - 2.0 * (poses[4] ** 2 + poses[5] ** 2), 2.0 * (poses[6] * poses[5] + poses[3] * poses[4])
+    (cosine, sine, _), _, _ = axes(*poses[3:7])
     beyond, rate = (poses[0] - lx) * -uy + (poses[1] - ly) * ux, cosine * -uy + sine * ux  # m, and per m ahead
     across = (poses[0] - lx) * ux + (poses[1] - ly) * uy
     between = (across >= -shapes[HALF_WIDTH]) & (across <= width + shapes[HALF_WIDTH])

@@ -12,18 +12,31 @@ import builtins
 import inspect
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from math import inf, isfinite
 from types import UnionType
-from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    NamedTuple,
+    Self,
+    TypeVar,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 from numpy.typing import NDArray
 
 from paddock.errors import CodeError, InvalidValueError, code_place, reason, unknown_name, users_place
 
+T = TypeVar("T")
 Floats = NDArray[np.float64]
 FARTHEST = 1e7  # largest coordinate in m: beyond it, rounding loses metres and products overflow float32
 
@@ -43,6 +56,40 @@ class Column:
     refers: str = ""  # of whole numbers in a part of the state: the axis whose rows they are; -1: none
     name: str = ""
     default: float | None = None
+
+
+class ColumnGroup:
+    """Columns that several named tuples share; `column_tuple` makes them.
+
+    @column_tuple
+    class Battery(ColumnGroup):
+        charge: Annotated[float, Column("", "share of the capacity")]
+
+    @column_tuple
+    class State(Battery):  # x, charge
+        x: Annotated[float, Column("m", "position east")]
+    """
+
+    if TYPE_CHECKING:
+        _fields: ClassVar[tuple[str, ...]]
+
+        def _replace(self, **changes: Any) -> Self: ...
+        def _asdict(self) -> dict[str, Any]: ...
+        def __iter__(self) -> Iterator[float]: ...
+
+
+@dataclass_transform(frozen_default=True)
+def column_tuple(group: type[T]) -> type[T]:
+    """Return the named tuple of a class: its own columns, then those of its bases."""
+    columns = dict(inspect.get_annotations(group))
+    defaults = {name: value for name, value in vars(group).items() if name in columns}
+    for base in (base for base in group.__bases__ if base is not ColumnGroup):
+        columns = {**columns, **base.__annotations__}
+        defaults = {**defaults, **getattr(base, "_field_defaults", {})}
+    made: Any = NamedTuple(group.__name__, list(columns.items()))  # type: ignore[misc]
+    made.__new__.__defaults__, made._field_defaults = tuple(defaults.values()), defaults
+    made.__module__, made.__doc__, made.__qualname__ = group.__module__, group.__doc__, group.__qualname__
+    return made  # type: ignore[return-value]
 
 
 @cache

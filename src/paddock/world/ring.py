@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 from threading import Lock
-from time import monotonic, sleep
+from time import monotonic, monotonic_ns, sleep
 from time import time as wall_clock
 from typing import Generic, Self, TypeVar
 from weakref import finalize
@@ -298,6 +298,13 @@ class RingWriter(_BaseWriter):
             data.end(self.sequence)
             return self._published(data)
 
+    def mark(self, tick: int, passing: bool) -> None:
+        """Let readers know the present tick, that the state has changed now, and whether time passes by itself."""
+        control = self._control
+        if control is not None:
+            control[RingControl.TICK], control[RingControl.PASSING] = tick, passing
+            control[RingControl.CHANGED] = monotonic_ns()
+
     def close(self) -> None:
         """Notify the readers and remove the ring; copies that readers have made stay valid."""
         with self._lock:
@@ -330,6 +337,17 @@ class RingReader(_BaseReader[Snapshot]):
                 return None
             sleep(POLL)
         return snapshot
+
+    @property
+    def tick(self) -> int:
+        """The writer's present tick."""
+        return int(self._segment.words[RingControl.TICK])
+
+    @property
+    def changed_at(self) -> int | None:
+        """When the writer's state last changed, in ns of its monotonic clock; None while time passes by itself."""
+        words = self._segment.words
+        return None if words[RingControl.PASSING] else int(words[RingControl.CHANGED])
 
     @property
     def newest(self) -> int:

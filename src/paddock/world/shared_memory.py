@@ -103,8 +103,8 @@ class SharedSegment(SharedMemory):
 class RingControl(SharedSegment):
     """The segment that identifies a ring: its writer, and the current generation of its data."""
 
-    FIRST, FORMAT, TOKEN, GENERATION, PID, BIRTH, CLOSED = range(7)
-    """Indices of its words; the first is MAGIC, the second VERSION."""
+    FIRST, FORMAT, TOKEN, GENERATION, PID, BIRTH, CLOSED, CHANGED, PASSING, TICK = range(10)
+    """Indices of its words; the first is MAGIC, the second VERSION. The last three are those of `RingWriter.mark`."""
 
     @classmethod
     def claim(cls, name: str) -> Self:

@@ -10,7 +10,7 @@ import pytest
 
 from paddock.autopilot import vehicle_data
 from paddock.autopilot.control import copter as at
-from paddock.autopilot.control.copter import fly, write_gains
+from paddock.autopilot.control.copter import control_copter, write_gains
 from paddock.autopilot.control.copter_path import (
     CopterHeading,
     CopterLegs,
@@ -19,7 +19,7 @@ from paddock.autopilot.control.copter_path import (
     MotionLimits,
     StraightLeg,
 )
-from paddock.autopilot.estimate import ESTIMATE_WIDTH, PLACE
+from paddock.autopilot.estimate import ESTIMATE_COLUMN, ESTIMATE_WIDTH
 from paddock.autopilot.parameter_tables import COPTER
 from paddock.autopilot.parameters import AutopilotParameters
 from paddock.autopilot.vehicle import find_vehicle
@@ -31,7 +31,7 @@ LEVEL = MotionLimits(10.0, 2.5, 5.0)
 LIMITS = LegLimits(LEVEL, MotionLimits(2.5, 1.0, 5.0), MotionLimits(1.5, 1.0, 5.0))
 
 
-control_period = routine(fly)
+control_period = routine(control_copter)
 
 
 @pytest.fixture
@@ -46,14 +46,14 @@ def estimate() -> Floats:
     """At rest at the origin, level, heading north, everything known."""
     row = np.zeros(ESTIMATE_WIDTH)
     for name in ("qw", "attitude_ok", "position_ok", "height_ok"):
-        row[PLACE[name]] = 1.0
+        row[ESTIMATE_COLUMN[name]] = 1.0
     return row
 
 
 def hovering() -> tuple[Floats, Floats]:
     setpoint, memory = np.zeros(at.SETPOINT_WIDTH), np.zeros(at.MEMORY_WIDTH)
-    setpoint[[at.SPOOL, at.HORIZONTAL, at.VERTICAL]] = at.FLY, at.ALONG, at.HEIGHT
-    memory[[at.PHASE, at.HOVER, at.SLOW_SHARE, at.SLOW_FORCE]] = at.AIRBORNE, 0.4, 0.4, 9.80665
+    setpoint[[at.SPOOL, at.HORIZONTAL, at.VERTICAL]] = at.FLY, at.POSITION, at.HEIGHT
+    memory[[at.PHASE, at.HOVER, at.MEAN_SHARE, at.MEAN_FORCE]] = at.AIRBORNE, 0.4, 0.4, 9.80665
     return setpoint, memory
 
 
@@ -65,7 +65,7 @@ def commanded(setpoint: Floats, gains: Floats, memory: Floats, estimate: Floats)
 
 def test_compiled_control_equals_plain_python(gains: Floats) -> None:
     random = np.random.default_rng(3)
-    for spool in (at.SHUT, at.IDLE, at.FLY, at.FLY, at.FLY, at.FLY):
+    for spool in (at.STOP, at.IDLE, at.FLY, at.FLY, at.FLY, at.FLY):
         setpoint, memory = random.normal(0.0, 1.0, at.SETPOINT_WIDTH), np.zeros(at.MEMORY_WIDTH)
         setpoint[at.SPOOL] = spool
         setpoint[at.HORIZONTAL], setpoint[at.VERTICAL] = random.integers(0, 2), random.integers(0, 3)
@@ -73,8 +73,8 @@ def test_compiled_control_equals_plain_python(gains: Floats) -> None:
         twin, twin_setpoint = memory.copy(), setpoint.copy()
         for _ in range(20):
             estimate = random.normal(0.0, 0.3, ESTIMATE_WIDTH)
-            estimate[PLACE["qw"]] = 1.0
-            estimate[PLACE["attitude_ok"] : PLACE["height_ok"] + 1] = 1.0
+            estimate[ESTIMATE_COLUMN["qw"]] = 1.0
+            estimate[ESTIMATE_COLUMN["attitude_ok"] : ESTIMATE_COLUMN["height_ok"] + 1] = 1.0
             motors, plain = np.zeros(4), np.zeros(4)
             control_period(setpoint, gains, memory, estimate, 0.004, motors)
             control_period.plain(twin_setpoint, gains, twin, estimate, 0.004, plain)
@@ -89,7 +89,7 @@ def test_every_motor_gives_hover_thrust_at_rest(gains: Floats, estimate: Floats)
 
 
 @pytest.mark.parametrize(
-    ("place", "more", "less"),
+    ("index", "more", "less"),
     [
         (at.NORTH, (2, 4), (1, 3)),  # forward: the rear pushes
         (at.EAST, (2, 3), (1, 4)),  # to the right: the left side pushes
@@ -97,10 +97,10 @@ def test_every_motor_gives_hover_thrust_at_rest(gains: Floats, estimate: Floats)
     ],
 )
 def test_each_axis_uses_the_right_motors(
-    gains: Floats, estimate: Floats, place: int, more: tuple[int, ...], less: tuple[int, ...]
+    gains: Floats, estimate: Floats, index: int, more: tuple[int, ...], less: tuple[int, ...]
 ) -> None:
     setpoint, memory = hovering()
-    setpoint[place] = 0.5
+    setpoint[index] = 0.5
     motors = commanded(setpoint, gains, memory, estimate)
     assert min(motors[k - 1] for k in more) > 0.4 > max(motors[k - 1] for k in less)
 
@@ -121,7 +121,7 @@ def test_climbing_needs_more_thrust_and_integrators_are_reset_on_the_ground(gain
 def test_without_a_position_it_stays_level(gains: Floats, estimate: Floats) -> None:
     setpoint, memory = hovering()
     setpoint[at.NORTH] = 50.0
-    estimate[PLACE["position_ok"]] = 0.0
+    estimate[ESTIMATE_COLUMN["position_ok"]] = 0.0
     assert np.ptp(commanded(setpoint, gains, memory, estimate)) == 0.0
 
 
@@ -129,16 +129,16 @@ def test_a_large_error_leans_at_the_limit(gains: Floats, estimate: Floats) -> No
     setpoint, memory = hovering()
     setpoint[at.NORTH] = 500.0
     commanded(setpoint, gains, memory, estimate)
-    assert memory[at.WANTED_PITCH] == pytest.approx(np.radians(-30.0), abs=1e-6)  # ANGLE_MAX, nose down
+    assert memory[at.TARGET_PITCH] == pytest.approx(np.radians(-30.0), abs=1e-6)  # ANGLE_MAX, nose down
 
 
 def test_the_throttle_ramps_up_until_the_copter_rises(gains: Floats, estimate: Floats) -> None:
     setpoint, memory = hovering()
     memory[[at.PHASE, at.HOVER]] = at.GROUND, 0.9
     shares = [commanded(setpoint, gains, memory, estimate).mean() for _ in range(250)]
-    assert memory[at.PHASE] == at.RISING
+    assert memory[at.PHASE] == at.TAKING_OFF
     assert np.diff(shares) == pytest.approx(0.2 * 0.004, abs=1e-9)  # a fifth a second
-    estimate[PLACE["ad"]] = -2.0
+    estimate[ESTIMATE_COLUMN["ad"]] = -2.0
     for _ in range(50):
         commanded(setpoint, gains, memory, estimate)
     assert memory[at.PHASE] == at.AIRBORNE

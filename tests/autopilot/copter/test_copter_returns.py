@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.autopilot.control.trail import Trail
+from paddock.autopilot.control.return_path import ReturnPath
 from paddock.autopilot.estimate import Ned
 from paddock.autopilot.rc import Sticks
 from paddock.autopilot.telemetry import StatusText
@@ -103,17 +103,17 @@ def test_poshold_brakes_a_copter_that_enters_it_in_motion(rig: Any) -> None:
 
 
 def test_a_trail_in_three_dimensions_drops_loops_and_straight_points() -> None:
-    trail = Trail[Ned]()
-    trail.begin(50, 2.0, (0.0, 0.0, 0.0))
+    return_path = ReturnPath[Ned]()
+    return_path.begin(50, 2.0, (0.0, 0.0, 0.0))
     for k in range(1, 6):
-        trail.add((0.0, 0.0, -2.0 * k))
+        return_path.add((0.0, 0.0, -2.0 * k))
     over = [(2.0 * k, 0.0, -10.0) for k in range(1, 16)]
     loop = [(30.0, 2.0 * k, -10.0) for k in range(1, 6)] + [(30.0 - 2.0 * k, 10.0, -10.0) for k in range(1, 8)]
     back = [(16.0, 10.0 - 2.0 * k, -10.0) for k in range(1, 6)]  # comes back to the outward leg
     higher = [(16.0, 0.0, -14.0), (16.0, -4.0, -14.0)]  # above it: not a loop
     for point in [*over, *loop, *back, *higher]:
-        trail.add(point)
-    way = trail.way_back((16.0, -8.0, -14.0))
+        return_path.add(point)
+    way = return_path.return_points((16.0, -8.0, -14.0))
     assert way == [(16.0, 0.0, -14.0), (16.0, 0.0, -10.0), (0.0, 0.0, -10.0), (0.0, 0.0, 0.0)]
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
-import numpy as np
 import pytest
 
 from paddock.autopilot.autopilot import BuiltInAutopilot
-from paddock.autopilot.estimate import ESTIMATE_WIDTH, PLACE, LocalFrame
+from paddock.autopilot.estimate import ESTIMATE_COLUMN, LocalFrame
+from paddock.autopilot.estimator import Estimator, Ints, SensorHealth
+from paddock.autopilot.group import ARMED, control_step
 from paddock.autopilot.parameters import Parameter
 from paddock.autopilot.telemetry import Landed, StatusText
 from paddock.autopilot.vehicle import Mode, VehicleControl
@@ -48,6 +49,29 @@ DRIVING = (
 )
 
 
+STEPS: list[float] = []
+"""s of each control period."""
+
+
+def bench_control(
+    which: Ints,
+    period_us: float,
+    status: Floats,
+    setpoint: Floats,
+    gains: Floats,
+    memory: Floats,
+    commands: Floats,
+    estimate: Floats,
+    sensors: Floats,
+) -> None:
+    """Half throttle while armed."""
+    for row in which.tolist():
+        if (dt := control_step(status[row], period_us)) > 0.0:
+            STEPS.append(dt)
+            commands[row, 0] = status[row, ARMED]
+            commands[row, 1:5] = 0.5 * status[row, ARMED]
+
+
 class BenchCopter(VehicleControl):
     kind = "copter"
     mav_type = 2
@@ -58,15 +82,11 @@ class BenchCopter(VehicleControl):
         Parameter("WPNAV_SPEED_UP", 250, 10, 1000),
     )
     control_period_us = 4000
+    kernel = staticmethod(bench_control)
 
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         super().__init__(autopilot)
         self.landed = Landed.ON_GROUND
-        self.steps: list[float] = []
-
-    def control(self, estimate: Floats, sensors: Floats, dt: float, commands: Floats) -> None:
-        self.steps.append(dt)
-        commands[1:5] = 0.5 if self.autopilot.armed else 0.0
 
     def reset_control(self) -> None:
         pass
@@ -87,25 +107,35 @@ class BenchRover(BenchCopter):
     control_period_us = 20000
 
 
-class BenchEstimator:
+def bench_filter(which: Ints, sensors: Floats, *arrays: Any) -> None:
+    """Note the time of the sensor data; the test sets the rest of the estimate."""
+    estimate = arrays[-2]
+    estimate[which, 0] = sensors[which, 0]
+
+
+class BenchEstimator(Estimator):
     """Returns the estimate that the test sets."""
 
+    run = staticmethod(bench_filter)
+    health = SensorHealth(True, True, True, True, True)  # type: ignore[assignment]
+    baro_altitude = 0.0  # type: ignore[assignment]
+
     def __init__(self) -> None:
-        self.row = np.zeros(ESTIMATE_WIDTH)
-        self.frame: LocalFrame | None = LocalFrame(*ORIGIN)
-        self.health = (True, True, True, True, True)
-        self.standing, self.use_truth, self.baro_altitude = True, False, 0.0
+        super().__init__()
+        self.frame = LocalFrame(*ORIGIN)
+        self.standing = True
         self.believe(attitude_ok=1.0, position_ok=1.0, height_ok=1.0, horizontal_error=0.5)
 
     def believe(self, **values: float) -> None:
         for name, value in values.items():
-            self.row[PLACE[name]] = value
-
-    def update(self, row: Floats) -> None:
-        self.row[0] = row[0]
+            self.row[ESTIMATE_COLUMN[name]] = value
 
     def reset(self) -> None:
-        self.believe(north=0.0, east=0.0, down=0.0)
+        if hasattr(self, "frame"):
+            self.believe(north=0.0, east=0.0, down=0.0)
+        else:
+            super().reset()
+            self.row[:] = 0.0
 
 
 class Bench:
@@ -114,7 +144,8 @@ class Bench:
     ) -> None:
         self.pilot = BuiltInAutopilot(7, craft, parameters, folder)
         self.estimator = BenchEstimator()
-        self.pilot.estimator = self.estimator  # type: ignore[assignment]
+        self.pilot.estimator = self.estimator
+        self.pilot._row = self.estimator.sensors
         self.sensors = SensorData(time_us=0, imu_time_us=0, gyro=(0, 0, 0), accel=(0, 0, -9.81))
         self.sense(gnss_time_us=0, gnss_fix=3, gnss_satellites=12, compass_time_us=0, baro_time_us=0)
         self.sense(battery_voltage=12.4, battery_current=0.0)
@@ -149,6 +180,13 @@ class Bench:
         self.believe(down=-height)
         self.run(0.1)
         self.texts()
+
+
+@pytest.fixture
+def steps() -> list[float]:
+    """The control periods of the vehicles on the bench from now on, s."""
+    STEPS.clear()
+    return STEPS
 
 
 @pytest.fixture

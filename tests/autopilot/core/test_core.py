@@ -24,19 +24,18 @@ def rally(latitude: float, longitude: float, height: float) -> MissionItem:
     return MissionItem(5100, AltitudeFrame.RELATIVE, x=latitude, y=longitude, z=height)
 
 
-def test_control_runs_at_its_period_and_decisions_at_50_hz(copter: Any) -> None:
-    copter.pilot.vehicle.steps.clear()
+def test_control_runs_at_its_period_and_decisions_at_50_hz(copter: Any, steps: list[float]) -> None:
     decided: list[float] = []
     copter.pilot.mode.update = decided.append
     copter.run(1.0, dt_us=2000)
-    assert len(copter.pilot.vehicle.steps) == 250 and len(decided) == 50
-    assert copter.pilot.vehicle.steps[10] == pytest.approx(0.004) and decided[10] == pytest.approx(0.02)
+    assert len(steps) == 250 and len(decided) == 50
+    assert steps[10] == pytest.approx(0.004) and decided[10] == pytest.approx(0.02)
 
 
-def test_long_gaps_are_clipped(copter: Any) -> None:
+def test_long_gaps_are_clipped(copter: Any, steps: list[float]) -> None:
     copter.now_us += 10_000_000
     copter.run(0.02)
-    assert copter.pilot.vehicle.steps[-1] == 0.1
+    assert steps[-1] == 0.1
 
 
 def test_collect_returns_immediately_with_the_armed_flag(copter: Any) -> None:

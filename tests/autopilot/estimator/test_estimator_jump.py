@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.autopilot.estimate import PLACE, LocalFrame
+from paddock.autopilot.estimate import ESTIMATE_COLUMN, LocalFrame
 from paddock.autopilot.estimator import Estimator
 from paddock.autopilot.vehicle_data import COLUMN, SensorData
 
@@ -46,7 +46,7 @@ def test_the_correction_after_an_outage_is_reported_as_a_jump(bench: Any, outage
     estimator, reported, rows = follow(bench, outage)
     late = [jump for jump in reported if jump[0] >= BACK]
     assert len(late) == 1 and late[0][0] < BACK + 1.5
-    steps = np.diff(np.array(rows)[:, PLACE["north"]])
+    steps = np.diff(np.array(rows)[:, ESTIMATE_COLUMN["north"]])
     assert late[0][1] == pytest.approx(steps[np.abs(steps).argmax()], rel=0.1)  # as the estimate shows it
     assert sum(jump[1] for jump in reported) == pytest.approx(estimator.jumped[0])
 
@@ -54,7 +54,7 @@ def test_the_correction_after_an_outage_is_reported_as_a_jump(bench: Any, outage
 def test_a_lost_position_must_be_confirmed_before_it_is_valid(bench: Any) -> None:
     _, reported, rows = follow(bench, 25.0)
     table = np.array(rows)
-    good = table[(table[:, 0] >= BACK * 1e6) & (table[:, PLACE["position_ok"]] == 1.0), 0]
+    good = table[(table[:, 0] >= BACK * 1e6) & (table[:, ESTIMATE_COLUMN["position_ok"]] == 1.0), 0]
     assert good[0] * 1e-6 == pytest.approx(reported[-1][0] + 0.8, abs=0.25)  # five fixes at 5 Hz
 
 

@@ -1,4 +1,4 @@
-"""Unit tests of the inner loops, the path geometry and the trail."""
+"""Unit tests of the inner loops, the path geometry and the return path."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from paddock.autopilot.control import rover_path as path
-from paddock.autopilot.control.rover import DIRECT, RATES, RoverMemory, RoverSetpoint, control, rover_gains
-from paddock.autopilot.control.trail import Trail, simplified
-from paddock.autopilot.estimate import ESTIMATE_WIDTH, PLACE, Point
+from paddock.autopilot.control.return_path import ReturnPath, simplified
+from paddock.autopilot.control.rover import DIRECT, RATES, RoverMemory, RoverSetpoint, control_rover, rover_gains
+from paddock.autopilot.estimate import ESTIMATE_COLUMN, ESTIMATE_WIDTH, Point
 from paddock.autopilot.parameter_tables import ROVER
 from paddock.autopilot.parameters import AutopilotParameters
 from paddock.autopilot.rc import Sticks
@@ -21,13 +21,13 @@ from paddock.compute.routine import routine
 
 Make = Callable[..., Any]
 DT = 0.02
-rover_control = routine(control)
+rover_control = routine(control_rover)
 
 
 def moving(speed: float, rate: float = 0.0, yaw: float = 0.4) -> Floats:
     row = np.zeros(ESTIMATE_WIDTH)
-    row[PLACE["yaw"]], row[PLACE["r"]] = yaw, rate
-    row[PLACE["vn"]], row[PLACE["ve"]] = speed * cos(yaw), speed * sin(yaw)
+    row[ESTIMATE_COLUMN["yaw"]], row[ESTIMATE_COLUMN["r"]] = yaw, rate
+    row[ESTIMATE_COLUMN["vn"]], row[ESTIMATE_COLUMN["ve"]] = speed * cos(yaw), speed * sin(yaw)
     return row
 
 
@@ -149,20 +149,20 @@ def test_a_straight_stretch_of_the_trail_is_two_points() -> None:
 
 
 def test_a_loop_of_the_trail_is_removed() -> None:
-    trail = Trail[Point]()
-    trail.begin(100, 1.0, (0.0, 0.0))
+    return_path = ReturnPath[Point]()
+    return_path.begin(100, 1.0, (0.0, 0.0))
     loop = [(k, 0.0) for k in range(11)] + [(10.0, k) for k in range(8)] + [(10.0 - k, 7.0) for k in range(6)]
     for point in [*loop, (5.0, 5.0), (5.0, 3.0), (5.0, 1.5), (5.0, 0.1)]:
-        trail.add((float(point[0]), float(point[1])))
-    assert trail.way_back((5.0, 0.1)) == [(0.0, 0.0)]
+        return_path.add((float(point[0]), float(point[1])))
+    assert return_path.return_points((5.0, 0.1)) == [(0.0, 0.0)]
 
 
 def test_a_trail_that_is_too_long_is_incomplete() -> None:
-    trail = Trail[Point]()
-    trail.begin(5, 1.0, (0.0, 0.0))
+    return_path = ReturnPath[Point]()
+    return_path.begin(5, 1.0, (0.0, 0.0))
     for k in range(1, 30):
-        trail.add((float(k), 0.0))
-    assert not trail.full and len(trail.points) <= 6  # straight: it was simplified
+        return_path.add((float(k), 0.0))
+    assert not return_path.full and len(return_path.points) <= 6  # straight: it was simplified
     for k in range(1, 12):
-        trail.add((29.0 + 3.0 * k, 5.0 * (k % 2)))
-    assert trail.full
+        return_path.add((29.0 + 3.0 * k, 5.0 * (k % 2)))
+    assert return_path.full

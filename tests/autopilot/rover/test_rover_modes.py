@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.autopilot.control.rover import control
+from paddock.autopilot.control.rover import control_rover
 from paddock.autopilot.guided import GuidedTarget
 from paddock.autopilot.rc import Sticks
 
@@ -108,7 +108,7 @@ def test_without_a_position_hold_does_not_trust_the_speed(skid: Make) -> None:
     autopilot.estimate = autopilot.estimate._replace(position_ok=0.0)
     autopilot.vehicle.driver.halt()
     rover: Any = autopilot.vehicle
-    control(rover.setpoint, rover._gains, rover.memory, np.array(autopilot.estimate), 10.0, autopilot.commands)
+    control_rover(rover.setpoint, rover._gains, rover.memory, np.array(autopilot.estimate), 10.0, autopilot.commands)
     assert not autopilot.commands[1:].any()
 
 

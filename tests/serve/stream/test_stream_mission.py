@@ -46,7 +46,7 @@ def peer(served: Any) -> Any:
     """A client of a new run."""
     client = served.connect()
     client.call("reset")
-    client.call("let_go")
+    client.call("release_clock")
     return client
 
 
@@ -61,7 +61,7 @@ def named(trees: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 def step(peer: Any, ticks: int = 20) -> None:
     peer.call("simulation_step", ticks=ticks)
-    peer.call("let_go")
+    peer.call("release_clock")
 
 
 def test_a_mission_is_notified(peer: Any) -> None:

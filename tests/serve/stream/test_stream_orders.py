@@ -30,10 +30,10 @@ def unchanged(serve: Any) -> Any:
 
 def test_overrides_are_applied_and_listed(served: Any) -> None:
     peer, sim = served.connect(), served.sim
-    moment = peer.call("give_order", vehicles=["crew[4]", 3, 4, 4], behaviour=GOTO)
+    moment = peer.call("override", vehicles=["crew[4]", 3, 4, 4], behaviour=GOTO)
     assert moment == {"tick": 0, "time": 0.0}
-    assert peer.call("get_orders") == {
-        "orders": [{"ids": [[3, 2], [6, 1]], "behaviour": "goto", "options": GOTO["goto"]}]
+    assert peer.call("get_overrides") == {
+        "overrides": [{"ids": [[3, 2], [6, 1]], "behaviour": "goto", "options": GOTO["goto"]}]
     }
     routes = peer.call("get_routes")["routes"]
     patrol = {"fleet": "bus", "ids": [[1, 1]], "behaviour": "patrol", "closed": False}
@@ -49,13 +49,13 @@ def test_overrides_are_applied_and_listed(served: Any) -> None:
     ]
     peer.call("simulation_step", ticks=6000)
     assert sim.snapshot()[3].position == pytest.approx([40, 2, 8], abs=0.2)
-    peer.call("let_go")
+    peer.call("release_clock")
 
 
 def test_one_override_with_a_goal_per_vehicle(served: Any) -> None:
     peer = served.connect()
-    peer.call("give_order", vehicles=[6, "crew[0]", 3], behaviour={"goto": {"x": [7, 1, 1.5], "y": 2, "z": [3, 4, 4]}})
-    (order,) = peer.call("get_orders")["orders"]
+    peer.call("override", vehicles=[6, "crew[0]", 3], behaviour={"goto": {"x": [7, 1, 1.5], "y": 2, "z": [3, 4, 4]}})
+    (order,) = peer.call("get_overrides")["overrides"]
     assert order["ids"] == [[2, 2], [6, 1]]
     assert order["options"] == {"x": [1, 1.5, 7], "y": 2, "z": [4, 4, 3]}
     routes = [route for route in peer.call("get_routes")["routes"] if route["fleet"] == "crew"]
@@ -64,7 +64,7 @@ def test_one_override_with_a_goal_per_vehicle(served: Any) -> None:
         ([[3, 1]], [[1.5, 2.0, 4.0]]),
         ([[6, 1]], [[7.0, 2.0, 3.0]]),
     ]
-    code, message = peer.refused("give_order", vehicles=[3], behaviour={"goto": {"x": [1, 2], "y": 2}})
+    code, message = peer.refused("override", vehicles=[3], behaviour={"goto": {"x": [1, 2], "y": 2}})
     assert code == -32000 and message == "override.goto.x: a list has one value per vehicle, here 1, not 2"
 
 
@@ -72,15 +72,15 @@ def test_a_vehicle_is_overridden_driven_and_released(served: Any) -> None:
     peer = served.connect()
     code, message = peer.refused("set_control", vehicle="crew[0]", vx=2.0)
     assert code == -32000 and message == "'crew[0]' is driven by its behaviour 'hold', not by commands"
-    peer.call("give_order", vehicles=["crew[0]"], behaviour="external")
+    peer.call("override", vehicles=["crew[0]"], behaviour="external")
     peer.call("set_control", vehicle="crew[0]", vx=2.0)
     peer.call("simulation_step", ticks=2)
     assert served.sim.inspect("crew[0]")["command"]["vx"] == 2.0
-    peer.call("give_order", vehicles=["crew[0]"], behaviour=None)
-    assert peer.call("get_orders") == {"orders": []}
+    peer.call("override", vehicles=["crew[0]"], behaviour=None)
+    assert peer.call("get_overrides") == {"overrides": []}
     kinds = [(event["kind"], event["detail"]) for event in peer.call("get_events")["events"]]
     assert kinds == [("ordered", "external"), ("order_ended", "hold")]
-    peer.call("let_go")
+    peer.call("release_clock")
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_vehicle_is_overridden_driven_and_released(served: Any) -> None:
     ],
 )
 def test_wrong_overrides_are_refused(unchanged: Any, params: dict[str, Any], code: int, text: str) -> None:
-    found, message = unchanged.connect().refused("give_order", **params)
+    found, message = unchanged.connect().refused("override", **params)
     assert found == code and text in message
     assert not unchanged.sim.events.since()
 
@@ -129,10 +129,10 @@ def test_a_slow_override_does_not_delay_other_calls(served: Any, monkeypatch: py
 
     monkeypatch.setattr(sim.engine.applier, "checked_override", slowly)
     with ThreadPoolExecutor(1) as pool:
-        given = pool.submit(first.call, "give_order", vehicles=["crew[0]"], behaviour=GOTO)
+        given = pool.submit(first.call, "override", vehicles=["crew[0]"], behaviour=GOTO)
         assert begun.wait(30)
-        assert second.call("get_orders") == {"orders": []}
+        assert second.call("get_overrides") == {"overrides": []}
         assert second.call("simulation_step", ticks=3)["tick"] == 3
         compiled.set()
         assert given.result(30)["tick"] == 3
-    assert second.call("get_orders")["orders"][0]["behaviour"] == "goto"
+    assert second.call("get_overrides")["overrides"][0]["behaviour"] == "goto"

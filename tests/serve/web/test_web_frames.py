@@ -79,7 +79,7 @@ def test_a_group_is_one_message_of_tick_poses_and_columns(served: Any) -> None:
 def test_columns_are_the_numbers_of_the_snapshot(served: Any, blocks: Callable[..., Any]) -> None:
     page = served.connect()
     reached = page.call("simulation_step", ticks=24)["tick"]
-    page.call("let_go")
+    page.call("release_clock")
     wanted = [
         {"of": "red", "columns": ["x", "vy", "command.steer", "imu.ax", "charge"]},
         {"of": 1, "columns": ["charge", "qw"]},

@@ -100,7 +100,7 @@ def test_disconnected_pages_leave_nothing(served: Any, eventually: Callable[...,
     assert eventually(lambda: served.clients() == 0)
     watcher = served.connect()
     watcher.call("simulation_step", ticks=1)  # the clock is free again
-    watcher.call("let_go")
+    watcher.call("release_clock")
     assert watcher.call("get_metadata")["owner"] is None
     watcher.close()
     assert served.count("endpoint_errors", endpoint="web") == 0

@@ -96,10 +96,10 @@ def test_the_clock_is_released(served: Any) -> None:
     page.call("simulation_step", ticks=3)
     assert "the clock belongs to web client" in other.refused("simulation_step")[1]
     assert other.call("get_metadata")["owner"].startswith("web client")
-    page.call("let_go")
+    page.call("release_clock")
     assert other.call("get_metadata")["owner"] is None
     other.call("simulation_step")
-    other.call("let_go")
+    other.call("release_clock")
 
 
 @pytest.fixture(scope="module")
@@ -150,4 +150,4 @@ def test_a_recorded_vehicle_and_its_figures(page: Any, replayed: tuple[Player, H
         and figures["stages"] == {}
         and figures["vehicles"] == 4
     )
-    page.call("let_go")
+    page.call("release_clock")

@@ -162,26 +162,6 @@ def test_unknown_modes_and_fallbacks_are_refused(simulator: Any, bridge: Any) ->
     assert bridge.links == {}
 
 
-def test_the_scale_is_deprecated_and_paces_the_run(simulator: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    paces = []
-    monkeypatch.setattr(Simulation, "run", lambda sim, until, pace: paces.append((until, pace)))
-    with pytest.deprecated_call(match="use the clock's pace"):
-        bridge = Bridge("scaled", 2.0)
-    with bridge, pytest.deprecated_call(match="load a scenario"):
-        bridge.run(0.5)
-    assert paces == [(0.5, 2.0)]
-
-
-def test_run_is_deprecated_and_steps_an_empty_simulation(simulator: Any, autopilot: Any, make_bridge: Any) -> None:
-    with make_bridge("lockstep") as bridge:
-        bridge.register(simulator())
-        bridge.spawn(rover(1), flown := autopilot(), "sim")
-        for _ in range(2):
-            with pytest.deprecated_call(match="load a scenario with sitl.adapters"):
-                bridge.run(0.1)
-        assert flown.times == list(range(0, 200, 20))
-
-
 # without an engine ----------------------------------------------------------------------------------------------------
 
 

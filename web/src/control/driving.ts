@@ -245,12 +245,12 @@ export async function release(): Promise<void> {
 }
 
 async function take(vehicle: Vehicle): Promise<void> {
-  if (vehicle.drivenBy !== null) await call("give_order", { vehicles: [vehicle.id], behaviour: "external" });
+  if (vehicle.drivenBy !== null) await call("override", { vehicles: [vehicle.id], behaviour: "external" });
 }
 
 async function giveBack(vehicle: Vehicle): Promise<void> {
   try {
-    if (vehicle.drivenBy !== null) await call("give_order", { vehicles: [vehicle.id], behaviour: null });
+    if (vehicle.drivenBy !== null) await call("override", { vehicles: [vehicle.id], behaviour: null });
   } finally {
     await call("drive", { vehicle_id: vehicle.id, driving: false });
   }

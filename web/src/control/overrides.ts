@@ -21,7 +21,7 @@ export async function setOverride(ids: readonly number[], behaviour: Behaviour):
 export async function setOverrides(all: readonly (readonly [readonly number[], Behaviour])[]): Promise<boolean> {
   const sent = all.map(([ids, behaviour]) => addPendingOverride(ids, behaviour));
   try {
-    await Promise.all(all.map(([vehicles, behaviour]) => call("give_order", { vehicles, behaviour })));
+    await Promise.all(all.map(([vehicles, behaviour]) => call("override", { vehicles, behaviour })));
     return true;
   } catch (error) {
     showNotice("error", `Override refused: ${reasonOf(error)}`);
@@ -33,7 +33,7 @@ export async function setOverrides(all: readonly (readonly [readonly number[], B
 }
 
 async function refresh(): Promise<void> {
-  const [found, behaviours] = await Promise.all([call("get_orders", {}), call("get_routes", {})]);
-  overrides.value = found.orders;
+  const [found, behaviours] = await Promise.all([call("get_overrides", {}), call("get_routes", {})]);
+  overrides.value = found.overrides;
   routes.value = behaviours.routes;
 }

@@ -6,7 +6,7 @@ export type Method = keyof Methods;
 export type Params<M extends Method> = Methods[M]["params"];
 export type Result<M extends Method> = Methods[M]["result"];
 /** null: the scenario's behaviour; "external": manual control; otherwise a behaviour, by name or with options. */
-export type Behaviour = Params<"give_order">["behaviour"];
+export type Behaviour = Params<"override">["behaviour"];
 /** A named transform frame and its pose in its parent ("" or "world", a vehicle, or another frame). */
 export type TransformTree = FrameTree;
 

@@ -79,7 +79,7 @@ export function Toasts() {
 
 const REQUESTS = /^(get_|list_|inspect|ping|authenticate|subscribe|set_columns|set_rate)/; // of the page, not the user
 const WORDS: Readonly<Record<string, string>> = {
-  give_order: "override",
+  override: "override",
   simulation_step: "step",
   spawn_robots: "spawn",
   load_scenario: "start the scenario",

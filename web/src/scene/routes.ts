@@ -2,7 +2,7 @@
 import { isOneByOne, overridePoints, type Waypoint } from "../state/overrides";
 import { fleetColour } from "../state/palette";
 import type { Roster } from "../state/roster";
-import type { OrderTree, RouteTree } from "../wire/schema";
+import type { OverrideTree, RouteTree } from "../wire/schema";
 import { bytes, type Rgba, Ribbons } from "./ribbons";
 import type { Skin } from "./skin";
 import { type Matrix, type Size, toScreen } from "./view";
@@ -33,7 +33,7 @@ export class RouteLayer {
 
   rebuild(
     routes: readonly RouteTree[],
-    overrides: readonly OrderTree[],
+    overrides: readonly OverrideTree[],
     roster: Roster,
     skin: Skin,
     shown: boolean,
@@ -71,7 +71,7 @@ export class RouteLayer {
     for (let k = 0; k < last; k++) this.leg(points[k], points[(k + 1) % points.length], line, 1.6);
   }
 
-  private drawOverride(override: OrderTree, number: number, skin: Skin): void {
+  private drawOverride(override: OverrideTree, number: number, skin: Skin): void {
     const points = overridePoints(override);
     points.forEach((at, index) => this.handles.push({ override: number, index, at: [at[0], at[1], at[2] + LIFT] }));
     if (!isOneByOne(override)) this.dashes(points, bytes(skin.accent, 200));

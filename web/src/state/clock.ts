@@ -108,7 +108,7 @@ export function releaseClock(): Promise<void> {
 
 async function requestRelease(): Promise<Moment | null> {
   if (!holdsClock.peek()) return null;
-  const moment = await call("let_go", {});
+  const moment = await call("release_clock", {});
   holdsClock.value = false;
   change({ owner: "" });
   return moment;

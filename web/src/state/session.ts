@@ -223,7 +223,7 @@ export class Session {
       routes.value = (await this.server.request("get_routes", {})).routes;
     });
     await optional(async () => {
-      overrides.value = (await this.server.request("get_orders", {})).orders;
+      overrides.value = (await this.server.request("get_overrides", {})).overrides;
     });
   }
 }

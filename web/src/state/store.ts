@@ -1,7 +1,7 @@
 // Signals that panels, scene and controls share.
 import { computed, type Signal, signal } from "@preact/signals";
 import { connection } from "../net/connection";
-import type { FiguresTree, MetadataTree, OrderTree, RouteTree } from "../wire/schema";
+import type { FiguresTree, MetadataTree, OverrideTree, RouteTree } from "../wire/schema";
 import { Roster } from "./roster";
 import type { FrameSource } from "./source";
 
@@ -26,7 +26,7 @@ export const preparing = computed(() => {
 export const metadata = signal<MetadataTree | null>(null);
 export const figures = signal<FiguresTree | null>(null);
 export const routes = signal<readonly RouteTree[]>([]);
-export const overrides = signal<readonly OrderTree[]>([]);
+export const overrides = signal<readonly OverrideTree[]>([]);
 
 /** The clock of the live run. */
 export interface Clock {

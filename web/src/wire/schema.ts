@@ -438,7 +438,7 @@ export interface SceneryTree {
 }
 
 /** An override in effect. */
-export interface OrderTree {
+export interface OverrideTree {
   ids: readonly Range[];
   behaviour: string;
   options: Readonly<Record<string, unknown>>;
@@ -979,7 +979,7 @@ export interface Methods {
   /** Return the noise of every receiver, dBm, in the order of their numbers. */
   get_noise: { params: Empty; result: { noise: readonly number[] } };
   /** Return the overrides in effect: ids (in JSON-RPC as [first, count]), name and options of the behaviour. */
-  get_orders: { params: Empty; result: { orders: readonly OrderTree[] } };
+  get_overrides: { params: Empty; result: { overrides: readonly OverrideTree[] } };
   /** Return the radios of fleets, the stations, the jammers and numbers of links; null without radio. */
   get_radio: { params: Empty; result: { radio: RadioTree | null } };
   /** Return the counts of commands that went to a vehicle or fleet over the radio. */
@@ -1026,15 +1026,8 @@ export interface Methods {
   get_stations: { params: Empty; result: { stations: readonly GroundStationTree[] } };
   /** Return the race track: cones, boundaries, middle line, gates; null without one. */
   get_track: { params: Empty; result: { track: TrackTree | null } };
-  /** Override the behaviour of vehicles. */
-  give_order: {
-    params: { vehicles: readonly (string | number)[]; behaviour: string | Readonly<Record<string, unknown>> | null };
-    result: Moment;
-  };
   /** Return all state, command and parameter columns of a vehicle: group -> name -> value; JSON-RPC adds units. */
   inspect: { params: { vehicle_id?: number; vehicle?: string | number }; result: InspectedTree };
-  /** Release the clock that a step has taken; time advances again, unless the run was paused. */
-  let_go: { params: Empty; result: Moment };
   /** Return the models of which vehicles can be added, with presets (the default first) and inputs. */
   list_models: { params: Empty; result: { models: readonly ModelTree[] } };
   /** Return the bundled scenarios, demos and manoeuvres: description, number of vehicles, picture. */
@@ -1043,6 +1036,11 @@ export interface Methods {
   load_scenario: { params: { text?: string | null; name?: string | null }; result: Empty };
   /** Move a task of the mission. */
   move_task: { params: { name: string; x: number; y: number }; result: Moment };
+  /** Override the behaviour of vehicles. */
+  override: {
+    params: { vehicles: readonly (string | number)[]; behaviour: string | Readonly<Record<string, unknown>> | null };
+    result: Moment;
+  };
   /** Pause the run; `step` still works. */
   pause: { params: Empty; result: Moment };
   /** Return the simulation's clock as known to the hub, and the preparation in progress. */
@@ -1075,6 +1073,8 @@ export interface Methods {
   radio_traffic: { params: Empty; result: { traffic: Readonly<Record<string, number>> } };
   /** Return the cones and the start pose of a track file; an error has line and column. */
   read_track: { params: { text: string; name?: string }; result: { file: TrackFileTree } };
+  /** Release the clock that a step has taken; time advances again, unless the run was paused. */
+  release_clock: { params: Empty; result: Moment };
   /** Remove a task from the mission. */
   remove_task: { params: { name: string }; result: Moment };
   /** Remove a vehicle or a fleet. */
@@ -1226,10 +1226,11 @@ export const SLOW_METHODS: ReadonlySet<string> = new Set([
   "damage_vehicle",
   "get_coverage",
   "get_levels",
+  "get_series",
   "get_spectrum",
-  "give_order",
   "load_scenario",
   "move_task",
+  "override",
   "read_track",
   "remove_task",
   "remove_zone",

@@ -44,7 +44,7 @@ function pass(seconds: number): Record<string, unknown> {
 beforeEach(async () => {
   vi.useFakeTimers();
   vi.spyOn(document, "hasFocus").mockReturnValue(true);
-  fake = fakeServer((method) => (method === "inspect" ? tree : { orders: [], routes: [] }));
+  fake = fakeServer((method) => (method === "inspect" ? tree : { overrides: [], routes: [] }));
   tree = inspected("pure_pursuit");
   roster.value = new Roster({ roster: 1, fleets: [fleet] });
   connection.value = { state: "open" };
@@ -66,11 +66,11 @@ afterEach(async () => {
 
 describe("claim and release", () => {
   it("overrides a behaviour and restores it", async () => {
-    expect(fake.calls).toContainEqual(["give_order", { vehicles: [7], behaviour: "external" }]);
+    expect(fake.calls).toContainEqual(["override", { vehicles: [7], behaviour: "external" }]);
     expect(driving.value?.name).toBe("red");
     await release();
     expect(fake.calls.slice(-2)).toEqual([
-      ["give_order", { vehicles: [7], behaviour: null }],
+      ["override", { vehicles: [7], behaviour: null }],
       ["drive", { vehicle_id: 7, driving: false }],
     ]);
     expect(driving.value).toBeNull();
@@ -89,7 +89,7 @@ describe("claim and release", () => {
   it("claims it again after a reset", () => {
     fake.calls.length = 0;
     clock.value = { ...clock.value, run: 1 };
-    expect(fake.calls).toEqual([["give_order", { vehicles: [7], behaviour: "external" }]]);
+    expect(fake.calls).toEqual([["override", { vehicles: [7], behaviour: "external" }]]);
   });
 
   it("starts and ends with G", async () => {
@@ -163,7 +163,7 @@ describe("several windows", () => {
     tree = inspected(now);
     await drive(7, true);
     await release();
-    expect(fake.calls).toContainEqual(["give_order", { vehicles: [7], behaviour: null }]);
+    expect(fake.calls).toContainEqual(["override", { vehicles: [7], behaviour: null }]);
   });
 
   it("stop when another one takes over, without another command", async () => {
@@ -223,7 +223,7 @@ describe("the failsafe", () => {
   });
 
   it("stops without a call when the connection is lost", () => {
-    fake = fakeServer((method) => (method === "inspect" ? tree : { orders: [], routes: [] }));
+    fake = fakeServer((method) => (method === "inspect" ? tree : { overrides: [], routes: [] }));
     connection.value = { state: "lost", reason: "gone", retryAt: 0 };
     expect(driving.value).toBeNull();
     expect(fake.calls).toEqual([]);

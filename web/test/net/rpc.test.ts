@@ -61,7 +61,7 @@ it("keeps a call pending while the server is alive, and shows it after 2 s", asy
   expect(await lost).toBe("inspect: no response from the server within 10 s");
 });
 
-it.each(["simulation_step", "give_order", "load_scenario"])("waits longer for the slow method %s", async (method) => {
+it.each(["simulation_step", "override", "load_scenario"])("waits longer for the slow method %s", async (method) => {
   const calls = rpc.call(method, {});
   vi.advanceTimersByTime(300_000);
   rpc.receive({ id: sent[0]?.id, result: { tick: 1000 } });

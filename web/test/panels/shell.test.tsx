@@ -102,7 +102,7 @@ describe("shell", () => {
   });
 
   it("shows a pending command, not the page's own requests", async () => {
-    pendingCalls.value = ["inspect", "give_order"].map((method) => ({ method, since: performance.now() - 12_000 }));
+    pendingCalls.value = ["inspect", "override"].map((method) => ({ method, since: performance.now() - 12_000 }));
     await settle();
     expect(find(".toast.pending").textContent).toContain("Override pending.");
     expect(page.querySelectorAll(".toast.pending").length).toBe(1);
@@ -128,7 +128,7 @@ describe("shell", () => {
     expect(find(".owner").textContent).toBe("release clock");
     find(".owner").click();
     await settle();
-    expect(calls.map(([method]) => method)).toEqual(["simulation_step", "let_go"]);
+    expect(calls.map(([method]) => method)).toEqual(["simulation_step", "release_clock"]);
     expect(page.querySelector(".owner")).toBeNull();
   });
 

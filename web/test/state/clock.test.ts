@@ -76,7 +76,7 @@ it("owns the clock after a step until it plays", async () => {
   clockFromFigures(figures(205, 20));
   expect(clock.value.paused).toBe(true);
   await play();
-  expect(calls.map(([method]) => method)).toEqual(["simulation_step", "let_go", "resume"]);
+  expect(calls.map(([method]) => method)).toEqual(["simulation_step", "release_clock", "resume"]);
   expect(calls[0]?.[1]).toEqual({ ticks: 5 });
   expect(clock.value.paused).toBe(false);
 });
@@ -88,7 +88,7 @@ it("releases the clock only if it owns it", async () => {
   clockFromFigures(figures(500, 30, { owner: "web 127.0.0.1:5000" }));
   expect([holdsClock.value, clock.value.paused]).toEqual([true, true]);
   await releaseClock();
-  expect(calls.map(([method]) => method)).toEqual(["simulation_step", "let_go"]);
+  expect(calls.map(([method]) => method)).toEqual(["simulation_step", "release_clock"]);
   expect([holdsClock.value, clock.value.owner, clock.value.paused]).toEqual([false, "", false]);
 });
 

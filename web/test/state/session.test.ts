@@ -45,7 +45,7 @@ beforeEach(async () => {
     set_columns: { wanted: 6 },
     set_rate: { rate: 30 },
     get_routes: { routes: [{ fleet: "red" }] },
-    get_orders: new Error("unknown method", { cause: -32601 }),
+    get_overrides: new Error("unknown method", { cause: -32601 }),
     get_frames: { frames: [] },
     get_autopilots: { autopilots: [] },
   };
@@ -84,7 +84,7 @@ it("opens with metadata and subscription, then the rest; an unknown method is no
     "get_radio",
     "get_scenery",
     "get_frames",
-    "get_orders",
+    "get_overrides",
   ]);
   expect(requests()[1]?.params).toMatchObject({
     rate: 60,
@@ -232,7 +232,7 @@ it("requests metadata again for unknown fleets, and routes after overrides", asy
     events: [1, 2, 3].map((number) => ({ number, tick: 50, kind: "ordered", subject: "red", detail: "" })),
   });
   await vi.advanceTimersByTimeAsync(300);
-  expect(requests().map(({ method }) => method)).toEqual(["get_metadata", "get_routes", "get_orders"]);
+  expect(requests().map(({ method }) => method)).toEqual(["get_metadata", "get_routes", "get_overrides"]);
   expect(events.value.map(({ time }) => time)).toEqual([0.5, 0.5, 0.5]);
 });
 

@@ -2,14 +2,14 @@
 
     position -> velocity -> acceleration -> direction and size of thrust -> attitude -> body rates -> motors
 
-Mass and motors are unknown: the hover thrust is found at take-off, by ramping up the throttle until the copter rises,
-and then learned from the specific force that a thrust produces. North-east-down and front-right-down, SI units,
+Mass and motors are unknown: the hover thrust is measured at take-off, by ramping up the throttle until the copter
+rises, and then learned from the specific force that a thrust produces. North-east-down and front-right-down, SI units,
 thrust as a share of full thrust. The constants below are columns of the arrays.
 """
 
 from math import pi, radians
 
-from paddock.autopilot.estimate import PLACE
+from paddock.autopilot.estimate import ESTIMATE_COLUMN
 from paddock.autopilot.estimator import FEW_VEHICLES, Ints
 from paddock.autopilot.group import ARMED, control_step
 from paddock.autopilot.parameters import AutopilotParameters
@@ -22,8 +22,8 @@ from paddock.vehicles.parts.quad_control import approach_speed, limited, mix
 Three = tuple[float, float, float]
 
 # setpoint, written by the modes
-SPOOL = 0  # SHUT, IDLE or FLY; TEST while disarmed
-HORIZONTAL = 1  # LEAN or ALONG
+SPOOL = 0  # STOP, IDLE or FLY; TEST while disarmed
+HORIZONTAL = 1  # LEAN or POSITION
 VERTICAL = 2  # THRUST, CLIMB or HEIGHT
 NORTH, EAST, DOWN = 3, 4, 5  # m; extrapolated between two updates
 VN, VE, VD = 6, 7, 8  # m/s
@@ -31,11 +31,11 @@ AN, AE, AD = 9, 10, 11  # m/s2
 ROLL, PITCH = 12, 13  # rad, with LEAN
 YAW, YAW_RATE = 14, 15  # rad, rad/s
 SHARE = 16  # with THRUST and TEST
-TESTED = ROLL  # with TEST: the motor, 1 to 4
+TEST_MOTOR = ROLL  # with TEST: the motor, 1 to 4
 SETPOINT_WIDTH = 17
 
-SHUT, IDLE, FLY, TEST = 0.0, 1.0, 2.0, 3.0
-LEAN, ALONG = 0.0, 1.0
+STOP, IDLE, FLY, TEST = 0.0, 1.0, 2.0, 3.0
+LEAN, POSITION = 0.0, 1.0
 THRUST, CLIMB, HEIGHT = 0.0, 1.0, 2.0
 
 # gains, from the parameters
@@ -54,31 +54,31 @@ INTEGRAL_MAX = 24  # share: maximum I term of a rate
 GAINS_WIDTH = 25
 
 # memory
-PHASE = 0  # GROUND, RISING or AIRBORNE
-RAMP = 1  # share, while RISING
+PHASE = 0  # GROUND, TAKING_OFF or AIRBORNE
+RAMP = 1  # share, while TAKING_OFF
 HOVER = 2  # hover thrust, learned
-LAGGED, SLOW_SHARE, SLOW_FORCE = 3, 4, 5  # share with motor lag; averaged share and specific force (m/s2)
+LAGGED, MEAN_SHARE, MEAN_FORCE = 3, 4, 5  # share with motor lag; averaged share and specific force (m/s2)
 RISE = 6  # m/s2 upwards, smoothed
 I_NORTH, I_EAST, I_DOWN = 7, 8, 9  # m/s2
 I_ROLL, I_PITCH, I_YAW = 10, 11, 12  # shares
 SMOOTH_P, SMOOTH_Q, SMOOTH_R = 13, 14, 15  # rad/s
 LEAN_ROLL, LEAN_PITCH = 16, 17  # rad, the pilot's lean, smoothed
 COLLECTIVE = 18  # share applied
-SINK = 19  # target descent rate, m/s
-WANTED_ROLL, WANTED_PITCH = 20, 21  # rad, for display
-TOUCHED = 22  # share, 0 in the air to 1: how far control is released after a touchdown
+TARGET_VD = 19  # target descent rate, m/s
+TARGET_ROLL, TARGET_PITCH = 20, 21  # rad, for display
+GROUND_CONTACT = 22  # share, 0 in the air to 1: how far control is released after a touchdown
 MEMORY_WIDTH = 23
 
-GROUND, RISING, AIRBORNE = 0.0, 1.0, 2.0
+GROUND, TAKING_OFF, AIRBORNE = 0.0, 1.0, 2.0
 
 # columns of Estimate
-E_NORTH, E_EAST, E_DOWN = PLACE["north"], PLACE["east"], PLACE["down"]
-E_VN, E_VE, E_VD = PLACE["vn"], PLACE["ve"], PLACE["vd"]
-E_QW, E_QX, E_QY, E_QZ = PLACE["qw"], PLACE["qx"], PLACE["qy"], PLACE["qz"]
-E_YAW = PLACE["yaw"]
-E_P, E_Q, E_R = PLACE["p"], PLACE["q"], PLACE["r"]
-E_AN, E_AE, E_AD = PLACE["an"], PLACE["ae"], PLACE["ad"]
-E_POSITION_OK, E_HEIGHT_OK = PLACE["position_ok"], PLACE["height_ok"]
+E_NORTH, E_EAST, E_DOWN = ESTIMATE_COLUMN["north"], ESTIMATE_COLUMN["east"], ESTIMATE_COLUMN["down"]
+E_VN, E_VE, E_VD = ESTIMATE_COLUMN["vn"], ESTIMATE_COLUMN["ve"], ESTIMATE_COLUMN["vd"]
+E_QW, E_QX, E_QY, E_QZ = ESTIMATE_COLUMN["qw"], ESTIMATE_COLUMN["qx"], ESTIMATE_COLUMN["qy"], ESTIMATE_COLUMN["qz"]
+E_YAW = ESTIMATE_COLUMN["yaw"]
+E_P, E_Q, E_R = ESTIMATE_COLUMN["p"], ESTIMATE_COLUMN["q"], ESTIMATE_COLUMN["r"]
+E_AN, E_AE, E_AD = ESTIMATE_COLUMN["an"], ESTIMATE_COLUMN["ae"], ESTIMATE_COLUMN["ad"]
+E_POSITION_OK, E_HEIGHT_OK = ESTIMATE_COLUMN["position_ok"], ESTIMATE_COLUMN["height_ok"]
 
 
 # attitude, body rates, mixer -----------------------------------------------------------------------------------------
@@ -87,8 +87,11 @@ TILT_DECELERATION = 40.0  # rad/s2: limit of the slowest airframe
 YAW_DECELERATION = 4.0  # rad/s2
 
 
-def leaning(setpoint: Floats, gains: Floats, memory: Floats, yaw: float, dt: float) -> Three:
-    """Return the direction of the body's down axis (north, east, down) for the pilot's lean."""
+def lean_direction(setpoint: Floats, gains: Floats, memory: Floats, yaw: float, dt: float) -> Three:
+    """Return the target direction of the body's down axis (north, east, down) for the pilot's lean.
+
+    yaw: rad. dt: s since the last call. The lean is low-pass filtered in `memory`.
+    """
     share = dt / (gains[LEAN_TIME] + dt)
     memory[LEAN_ROLL] += share * (setpoint[ROLL] - memory[LEAN_ROLL])
     memory[LEAN_PITCH] += share * (setpoint[PITCH] - memory[LEAN_PITCH])
@@ -98,64 +101,92 @@ def leaning(setpoint: Floats, gains: Floats, memory: Floats, yaw: float, dt: flo
     return cr * sp * cy + sr * sy, cr * sp * sy - sr * cy, cr * cp
 
 
-def show_lean(memory: Floats, zn: float, ze: float, zd: float, yaw: float) -> None:
-    """Store the target roll and pitch for telemetry."""
+def report_attitude_target(memory: Floats, zn: float, ze: float, zd: float, yaw: float) -> None:
+    """Store target roll and pitch for telemetry.
+
+    zn, ze, zd: target direction of the body's down axis. yaw: rad.
+    """
     s, c = sincos(yaw)
     forward, right = zn * c + ze * s, ze * c - zn * s
-    memory[WANTED_PITCH] = atan2(forward, zd)
-    memory[WANTED_ROLL] = atan2(-right, sqrt(forward * forward + zd * zd))
+    memory[TARGET_PITCH] = atan2(forward, zd)
+    memory[TARGET_ROLL] = atan2(-right, sqrt(forward * forward + zd * zd))
 
 
-def turn_rate(error: float, gain: float, deceleration: float, largest: float) -> float:
-    """Return the rate, rad/s, that closes an angle without overshoot."""
+def approach_rate(error: float, gain: float, deceleration: float, largest: float) -> float:
+    """Return the rate, rad/s, that closes an angle without overshoot.
+
+    error: rad. gain: 1/s. deceleration: rad/s2. largest: rad/s.
+    """
     return sign(error) * clamp(approach_speed(absolute(error), gain, deceleration), 0.0, largest)
 
 
-def wanted_rates(setpoint: Floats, gains: Floats, estimate: Floats, zn: float, ze: float, zd: float) -> Three:
-    """Return body rates, rad/s, that align the down axis with a direction and the nose with its heading."""
+def rate_setpoint(setpoint: Floats, gains: Floats, estimate: Floats, zn: float, ze: float, zd: float) -> Three:
+    """Return the target body rates, rad/s, that align the down axis with a direction and the nose with the target yaw.
+
+    zn, ze, zd: target direction of the body's down axis.
+    """
     qx, qy, qz, qw = estimate[E_QX], estimate[E_QY], estimate[E_QZ], estimate[E_QW]
     bx, by, bz = unrotate(qx, qy, qz, qw, zn, ze, zd)
     across = sqrt(bx * bx + by * by)
-    per_sine = atan2(across, bz) / maximum(across, 1e-9)
-    p = turn_rate(-by * per_sine, gains[ROLL_ANGLE_P], TILT_DECELERATION, gains[TILT_RATE_MAX])
-    q = turn_rate(bx * per_sine, gains[PITCH_ANGLE_P], TILT_DECELERATION, gains[TILT_RATE_MAX])
-    astray = wrap_angle(setpoint[YAW] - estimate[E_YAW])
-    turn = turn_rate(astray, gains[YAW_ANGLE_P], YAW_DECELERATION, gains[YAW_RATE_MAX]) + setpoint[YAW_RATE]
+    angle_per_sine = atan2(across, bz) / maximum(across, 1e-9)
+    p = approach_rate(-by * angle_per_sine, gains[ROLL_ANGLE_P], TILT_DECELERATION, gains[TILT_RATE_MAX])
+    q = approach_rate(bx * angle_per_sine, gains[PITCH_ANGLE_P], TILT_DECELERATION, gains[TILT_RATE_MAX])
+    heading_error = wrap_angle(setpoint[YAW] - estimate[E_YAW])
+    turn = approach_rate(heading_error, gains[YAW_ANGLE_P], YAW_DECELERATION, gains[YAW_RATE_MAX]) + setpoint[YAW_RATE]
     dx, dy, dz = unrotate(qx, qy, qz, qw, 0.0, 0.0, 1.0)
     # heading is undefined for a copter on its side
     turn *= maximum(dz, 0.0)
     return p + dx * turn, q + dy * turn, dz * turn
 
 
-def damped(memory: Floats, place: int, rate: float, filter_time: float, dt: float) -> float:
-    """Low-pass a rate; return its angular acceleration, rad/s2."""
-    memory[place] += dt / (filter_time + dt) * (rate - memory[place])
-    return float((rate - memory[place]) / filter_time)
+def filtered_derivative(memory: Floats, index: int, rate: float, filter_time: float, dt: float) -> float:
+    """Low-pass a rate; return its derivative, rad/s2.
+
+    index: column of `memory` with the filtered rate. rate: rad/s. filter_time: s. dt: s.
+    """
+    memory[index] += dt / (filter_time + dt) * (rate - memory[index])
+    return float((rate - memory[index]) / filter_time)
 
 
-def integrate(memory: Floats, place: int, step: float, most: float, free: bool) -> None:
-    """Integrate, without wind-up while saturated (`free` is False)."""
-    grows = step * memory[place] > 0.0
-    memory[place] = clamp(memory[place] + select(grows and not free, 0.0, step), -most, most)
+def integrate(memory: Floats, index: int, step: float, limit: float, unsaturated: bool) -> None:
+    """Add a step to an I term, without wind-up while the output is saturated.
+
+    index: column of `memory` with the I term. step: gain x error x dt. limit: largest magnitude of the I term.
+    """
+    grows = step * memory[index] > 0.0
+    memory[index] = clamp(memory[index] + select(grows and not unsaturated, 0.0, step), -limit, limit)
 
 
-def drive(
-    wanted: Three, collective: float, gains: Floats, memory: Floats, estimate: Floats, dt: float, motors: Floats
+def control_rates(
+    rates: Three, collective: float, gains: Floats, memory: Floats, estimate: Floats, dt: float, motors: Floats
 ) -> None:
-    """Run the rate loops (P, I, and D on the measured rate) and the mixer."""
-    p, q, r = wanted[0] - estimate[E_P], wanted[1] - estimate[E_Q], wanted[2] - estimate[E_R]
+    """Run the rate loops (P, I, and D on the measured rate) and the mixer.
+
+    rates: target body rates, rad/s. collective: share of full thrust. dt: s. motors: written, shares of motors 1 to 4.
+    """
+    p, q, r = rates[0] - estimate[E_P], rates[1] - estimate[E_Q], rates[2] - estimate[E_R]
     time = gains[FILTER_TIME]
-    roll = gains[ROLL_P] * p + memory[I_ROLL] - gains[ROLL_D] * damped(memory, SMOOTH_P, estimate[E_P], time, dt)
-    pitch = gains[PITCH_P] * q + memory[I_PITCH] - gains[PITCH_D] * damped(memory, SMOOTH_Q, estimate[E_Q], time, dt)
-    yaw = gains[YAW_P] * r + memory[I_YAW] - gains[YAW_D] * damped(memory, SMOOTH_R, estimate[E_R], time, dt)
+    roll = (
+        gains[ROLL_P] * p
+        + memory[I_ROLL]
+        - gains[ROLL_D] * filtered_derivative(memory, SMOOTH_P, estimate[E_P], time, dt)
+    )
+    pitch = (
+        gains[PITCH_P] * q
+        + memory[I_PITCH]
+        - gains[PITCH_D] * filtered_derivative(memory, SMOOTH_Q, estimate[E_Q], time, dt)
+    )
+    yaw = (
+        gains[YAW_P] * r + memory[I_YAW] - gains[YAW_D] * filtered_derivative(memory, SMOOTH_R, estimate[E_R], time, dt)
+    )
     # in the air the collective rises to make room for roll and pitch; on the ground that would pivot it on a leg
-    touched, demand = memory[TOUCHED] > 0.0, absolute(roll) + absolute(pitch)
-    cut = select(touched, minimum(collective / maximum(demand, 1e-9), 1.0), 1.0)
+    in_contact, demand = memory[GROUND_CONTACT] > 0.0, absolute(roll) + absolute(pitch)
+    cut = select(in_contact, minimum(collective / maximum(demand, 1e-9), 1.0), 1.0)
     mixed = mix(collective, cut * roll, -cut * pitch, -yaw)  # the mixer's axes are front-left-up
-    most, free = gains[INTEGRAL_MAX], mixed.tilt_scale >= 1.0 and not touched
-    integrate(memory, I_ROLL, gains[ROLL_I] * p * dt, most, free)
-    integrate(memory, I_PITCH, gains[PITCH_I] * q * dt, most, free)
-    integrate(memory, I_YAW, gains[YAW_I] * r * dt, most, mixed.yaw_cut == 0.0 and not touched)
+    limit, unsaturated = gains[INTEGRAL_MAX], mixed.tilt_scale >= 1.0 and not in_contact
+    integrate(memory, I_ROLL, gains[ROLL_I] * p * dt, limit, unsaturated)
+    integrate(memory, I_PITCH, gains[PITCH_I] * q * dt, limit, unsaturated)
+    integrate(memory, I_YAW, gains[YAW_I] * r * dt, limit, mixed.yaw_cut == 0.0 and not in_contact)
     motors[0], motors[1], motors[2], motors[3] = mixed.motor_1, mixed.motor_2, mixed.motor_3, mixed.motor_4
 
 
@@ -164,41 +195,47 @@ def drive(
 GRAVITY = 9.80665
 IDLE_SHARE = 0.02  # of full thrust: armed on the ground
 RAMP_RATE = 0.2  # 1/s: throttle ramp until the copter rises
-LIFT_OFF = 0.7  # m/s2 upwards
+TAKEOFF_ACCELERATION = 0.7  # m/s2 upwards
 MOTOR_TIME = 0.03  # s: typical motor lag
 RISE_TIME = 0.05  # s
 LEARN_TIME = 0.7  # s
-TRIM_MAX = 6.0  # m/s2: maximum I term of the velocity loop, enough for strong wind
-APPROACH = 2.0  # m/s2: deceleration when closing a large position error
-LIFT_MAX, DROP_MAX = 8.0, 6.0  # m/s2
-UPRIGHT = 0.985  # cosine of the largest lean at which thrust is learned
-CALM = 0.6  # m/s: fastest climb at which it is
-SETTLE = 0.1  # m/s: faster descents may end on the ground, where nothing can be learned
-CARRIED = 2.0  # m/s2: support beyond that of the motors, in a descent, which only the ground can give
-STOPPED = 0.5  # m/s: fastest descent of a copter on the ground
-FOLLOWED = 0.8  # share of the target descent rate: a copter that follows it is in the air
+VELOCITY_INTEGRAL_MAX = 6.0  # m/s2: maximum I term of the velocity loop, enough for strong wind
+APPROACH_DECELERATION = 2.0  # m/s2: deceleration when closing a large position error
+CLIMB_ACCELERATION_MAX, DESCENT_ACCELERATION_MAX = 8.0, 6.0  # m/s2
+LEARN_TILT_COSINE = 0.985  # cosine of the largest lean at which thrust is learned
+LEARN_CLIMB_MAX = 0.6  # m/s: fastest climb at which it is
+DESCENT_MIN = 0.1  # m/s: faster descents may end on the ground, where nothing can be learned
+SUPPORT_MIN = 2.0  # m/s2: support beyond that of the motors, in a descent, which only the ground can give
+LANDED_SPEED = 0.5  # m/s: fastest descent of a copter on the ground
+TRACKED_SHARE = 0.8  # share of the target descent rate: a copter that follows it is in the air
 RELEASE_TIME = 0.3  # s from touchdown to level, with idle thrust
-FORGET_TIME = 0.2  # s: decay of the I terms after that
+DECAY_TIME = 0.2  # s: decay of the I terms after that
 
 
-def fly(setpoint: Floats, gains: Floats, memory: Floats, estimate: Floats, dt: float, motors: Floats) -> None:
-    """Run one control period: write motors 1 to 4 (shares) for setpoint, gains, memory and a row of Estimate."""
+def control_copter(
+    setpoint: Floats, gains: Floats, memory: Floats, estimate: Floats, dt: float, motors: Floats
+) -> None:
+    """Run one control period.
+
+    setpoint, gains, memory: rows with the columns above. estimate: a row of Estimate. dt: s since the last period.
+    motors: written, shares of full thrust of motors 1 to 4.
+    """
     if setpoint[SPOOL] < FLY:
-        rest(setpoint, memory, motors)
+        stop_motors(setpoint, memory, motors)
         return
-    move_on(setpoint, dt)
+    extrapolate_setpoint(setpoint, dt)
     if memory[PHASE] == GROUND:
-        begin_rise(setpoint, memory)
-    feel_ground(setpoint, memory, estimate, dt)
-    zn, ze, zd = direction(setpoint, gains, memory, estimate, dt)
-    show_lean(memory, zn, ze, zd, estimate[E_YAW])
-    collective = lift(setpoint, gains, memory, estimate, dt)
-    drive(wanted_rates(setpoint, gains, estimate, zn, ze, zd), collective, gains, memory, estimate, dt, motors)
+        begin_takeoff(setpoint, memory)
+    detect_ground_contact(setpoint, memory, estimate, dt)
+    zn, ze, zd = thrust_direction(setpoint, gains, memory, estimate, dt)
+    report_attitude_target(memory, zn, ze, zd, estimate[E_YAW])
+    collective = collective_thrust(setpoint, gains, memory, estimate, dt)
+    control_rates(rate_setpoint(setpoint, gains, estimate, zn, ze, zd), collective, gains, memory, estimate, dt, motors)
     memory[COLLECTIVE] = 0.25 * (motors[0] + motors[1] + motors[2] + motors[3])
-    learn(setpoint, memory, estimate, dt)
+    learn_hover_thrust(setpoint, memory, estimate, dt)
 
 
-def rest(setpoint: Floats, memory: Floats, motors: Floats) -> None:
+def stop_motors(setpoint: Floats, memory: Floats, motors: Floats) -> None:
     """Stop or idle the motors; reset the memory except the learned hover thrust."""
     hover = memory[HOVER]
     memory[:] = 0.0
@@ -209,7 +246,7 @@ def rest(setpoint: Floats, memory: Floats, motors: Floats) -> None:
     motors[0], motors[1], motors[2], motors[3] = share, share, share, share
 
 
-def move_on(setpoint: Floats, dt: float) -> None:
+def extrapolate_setpoint(setpoint: Floats, dt: float) -> None:
     """Extrapolate the setpoint between two updates."""
     setpoint[NORTH] += setpoint[VN] * dt + 0.5 * setpoint[AN] * dt * dt
     setpoint[EAST] += setpoint[VE] * dt + 0.5 * setpoint[AE] * dt * dt
@@ -220,125 +257,135 @@ def move_on(setpoint: Floats, dt: float) -> None:
     setpoint[YAW] += setpoint[YAW_RATE] * dt
 
 
-def begin_rise(setpoint: Floats, memory: Floats) -> None:
-    """Start a take-off; a pilot's own throttle needs no ramp."""
-    memory[PHASE] = select(setpoint[VERTICAL] == THRUST, AIRBORNE, RISING)
+def begin_takeoff(setpoint: Floats, memory: Floats) -> None:
+    """Start the throttle ramp of a take-off; with THRUST the pilot commands the throttle."""
+    memory[PHASE] = select(setpoint[VERTICAL] == THRUST, AIRBORNE, TAKING_OFF)
     memory[RAMP] = IDLE_SHARE
     memory[LAGGED] = IDLE_SHARE
-    memory[SLOW_SHARE], memory[SLOW_FORCE] = memory[HOVER], GRAVITY
+    memory[MEAN_SHARE], memory[MEAN_FORCE] = memory[HOVER], GRAVITY
 
 
-def feel_ground(setpoint: Floats, memory: Floats, estimate: Floats, dt: float) -> None:
-    """Release thrust, lean and I terms of a descending copter that the ground carries, and take them back in the air.
+def detect_ground_contact(setpoint: Floats, memory: Floats, estimate: Floats, dt: float) -> None:
+    """Release thrust, lean and I terms of a descending copter that the ground supports; restore them in the air.
+
+    The ground supports a copter whose specific force exceeds that of its motors.
 
     On the ground position and attitude errors cannot be corrected: a copter that tries to slides, or pivots on a leg.
     """
-    descends = memory[PHASE] == AIRBORNE and setpoint[VERTICAL] != THRUST and memory[SINK] > SETTLE
-    if not descends or estimate[E_VD] > minimum(STOPPED, FOLLOWED * memory[SINK]):
-        memory[TOUCHED] = 0.0
+    descends = memory[PHASE] == AIRBORNE and setpoint[VERTICAL] != THRUST and memory[TARGET_VD] > DESCENT_MIN
+    if not descends or estimate[E_VD] > minimum(LANDED_SPEED, TRACKED_SHARE * memory[TARGET_VD]):
+        memory[GROUND_CONTACT] = 0.0
         return
-    lifted = GRAVITY * memory[COLLECTIVE] / maximum(memory[HOVER], 0.03) * upright(estimate)[2]
-    carried = GRAVITY - estimate[E_AD] - lifted
-    step = select(carried > CARRIED, dt, -dt) / RELEASE_TIME
-    memory[TOUCHED] = clamp(memory[TOUCHED] + step, 0.0, 1.0)
-    if memory[TOUCHED] == 1.0:
+    thrust = GRAVITY * memory[COLLECTIVE] / maximum(memory[HOVER], 0.03) * down_axis(estimate)[2]
+    ground_support = GRAVITY - estimate[E_AD] - thrust
+    step = select(ground_support > SUPPORT_MIN, dt, -dt) / RELEASE_TIME
+    memory[GROUND_CONTACT] = clamp(memory[GROUND_CONTACT] + step, 0.0, 1.0)
+    if memory[GROUND_CONTACT] == 1.0:
         for term in (I_NORTH, I_EAST, I_ROLL, I_PITCH, I_YAW):
-            memory[term] *= 1.0 - minimum(dt / FORGET_TIME, 1.0)
+            memory[term] *= 1.0 - minimum(dt / DECAY_TIME, 1.0)
 
 
-def direction(setpoint: Floats, gains: Floats, memory: Floats, estimate: Floats, dt: float) -> Three:
-    """Return the direction of the down axis: for the setpoint's path, or for a lean; level without a position."""
+def thrust_direction(setpoint: Floats, gains: Floats, memory: Floats, estimate: Floats, dt: float) -> Three:
+    """Return the target direction of the body's down axis: for a position, or without one for a lean."""
     known = estimate[E_POSITION_OK] > 0.5
-    if setpoint[HORIZONTAL] != ALONG or memory[PHASE] != AIRBORNE or not known:
+    if setpoint[HORIZONTAL] != POSITION or memory[PHASE] != AIRBORNE or not known:
         memory[I_NORTH] *= 1.0 - minimum(dt, 1.0)
         memory[I_EAST] *= 1.0 - minimum(dt, 1.0)
-        return leaning(setpoint, gains, memory, estimate[E_YAW], dt)
-    an, ae = along(setpoint, gains, memory, estimate, dt)
-    held = 1.0 - memory[TOUCHED]
-    an, ae = held * an, held * ae
+        return lean_direction(setpoint, gains, memory, estimate[E_YAW], dt)
+    an, ae = horizontal_acceleration(setpoint, gains, memory, estimate, dt)
+    control_share = 1.0 - memory[GROUND_CONTACT]
+    an, ae = control_share * an, control_share * ae
     size = sqrt(an * an + ae * ae + GRAVITY * GRAVITY)
     return -an / size, -ae / size, GRAVITY / size
 
 
-def along(setpoint: Floats, gains: Floats, memory: Floats, estimate: Floats, dt: float) -> tuple[float, float]:
+def horizontal_acceleration(
+    setpoint: Floats, gains: Floats, memory: Floats, estimate: Floats, dt: float
+) -> tuple[float, float]:
     """Return the horizontal acceleration, m/s2 north and east, that follows the setpoint."""
     dn, de = setpoint[NORTH] - estimate[E_NORTH], setpoint[EAST] - estimate[E_EAST]
-    far = sqrt(dn * dn + de * de)
-    closing = minimum(approach_speed(far, gains[POSITION_P], APPROACH), gains[SPEED_MAX]) / maximum(far, 1e-9)
+    distance = sqrt(dn * dn + de * de)
+    closing = minimum(approach_speed(distance, gains[POSITION_P], APPROACH_DECELERATION), gains[SPEED_MAX]) / maximum(
+        distance, 1e-9
+    )
     en = setpoint[VN] + dn * closing - estimate[E_VN]
     ee = setpoint[VE] + de * closing - estimate[E_VE]
     an = setpoint[AN] + gains[VELOCITY_P] * en + memory[I_NORTH]
     ae = setpoint[AE] + gains[VELOCITY_P] * ee + memory[I_EAST]
     largest = GRAVITY * tan(gains[ANGLE_MAX])
-    free = an * an + ae * ae <= largest * largest and memory[TOUCHED] == 0.0
-    integrate(memory, I_NORTH, gains[VELOCITY_I] * en * dt, TRIM_MAX, free)
-    integrate(memory, I_EAST, gains[VELOCITY_I] * ee * dt, TRIM_MAX, free)
+    unsaturated = an * an + ae * ae <= largest * largest and memory[GROUND_CONTACT] == 0.0
+    integrate(memory, I_NORTH, gains[VELOCITY_I] * en * dt, VELOCITY_INTEGRAL_MAX, unsaturated)
+    integrate(memory, I_EAST, gains[VELOCITY_I] * ee * dt, VELOCITY_INTEGRAL_MAX, unsaturated)
     return limited(an, ae, largest)
 
 
-def upright(estimate: Floats) -> Three:
+def down_axis(estimate: Floats) -> Three:
     """Return the body's down axis in north, east, down."""
     return rotate(estimate[E_QX], estimate[E_QY], estimate[E_QZ], estimate[E_QW], 0.0, 0.0, 1.0)
 
 
-def lift(setpoint: Floats, gains: Floats, memory: Floats, estimate: Floats, dt: float) -> float:
+def collective_thrust(setpoint: Floats, gains: Floats, memory: Floats, estimate: Floats, dt: float) -> float:
     """Return the share of full thrust for the setpoint's altitude, climb rate or thrust."""
     if setpoint[VERTICAL] == THRUST:
-        memory[SINK] = 0.0
+        memory[TARGET_VD] = 0.0
         return clamp(setpoint[SHARE], IDLE_SHARE, 1.0)
-    if memory[PHASE] == RISING:
-        return open_throttle(memory, estimate, dt)
-    least, most = 0.5 * IDLE_SHARE + 0.1 * memory[HOVER], 0.95
-    down = sinking(setpoint, gains, memory, estimate)
-    tilt = maximum(upright(estimate)[2], 0.5)
+    if memory[PHASE] == TAKING_OFF:
+        return ramp_throttle(memory, estimate, dt)
+    least, limit = 0.5 * IDLE_SHARE + 0.1 * memory[HOVER], 0.95
+    down = vertical_acceleration(setpoint, gains, memory, estimate)
+    tilt = maximum(down_axis(estimate)[2], 0.5)
     share = memory[HOVER] * (GRAVITY - down) / (GRAVITY * tilt)
-    error = memory[SINK] - estimate[E_VD]
-    touched = memory[TOUCHED] > 0.0
-    integrate(memory, I_DOWN, gains[CLIMB_I] * error * dt, TRIM_MAX, least < share < most and not touched)
-    released = select(touched, memory[HOVER] * (1.0 - memory[TOUCHED]), most)
-    return clamp(minimum(share, released), least, most)
+    error = memory[TARGET_VD] - estimate[E_VD]
+    in_contact = memory[GROUND_CONTACT] > 0.0
+    integrate(
+        memory, I_DOWN, gains[CLIMB_I] * error * dt, VELOCITY_INTEGRAL_MAX, least < share < limit and not in_contact
+    )
+    thrust_limit = select(in_contact, memory[HOVER] * (1.0 - memory[GROUND_CONTACT]), limit)
+    return clamp(minimum(share, thrust_limit), least, limit)
 
 
-def sinking(setpoint: Floats, gains: Floats, memory: Floats, estimate: Floats) -> float:
+def vertical_acceleration(setpoint: Floats, gains: Floats, memory: Floats, estimate: Floats) -> float:
     """Return the downward acceleration, m/s2; without a valid altitude, descend gently if the setpoint descends."""
     error = setpoint[DOWN] - estimate[E_DOWN]
-    closing = sign(error) * minimum(approach_speed(absolute(error), gains[HEIGHT_P], APPROACH), gains[SPEED_MAX])
-    memory[SINK] = setpoint[VD] + select(setpoint[VERTICAL] == HEIGHT, closing, 0.0)
+    closing = sign(error) * minimum(
+        approach_speed(absolute(error), gains[HEIGHT_P], APPROACH_DECELERATION), gains[SPEED_MAX]
+    )
+    memory[TARGET_VD] = setpoint[VD] + select(setpoint[VERTICAL] == HEIGHT, closing, 0.0)
     if estimate[E_HEIGHT_OK] < 0.5:
         return clamp(0.3 * setpoint[VD], -0.3, 0.3)
-    down = setpoint[AD] + gains[CLIMB_P] * (memory[SINK] - estimate[E_VD]) + memory[I_DOWN]
-    return clamp(down, -LIFT_MAX, DROP_MAX)
+    down = setpoint[AD] + gains[CLIMB_P] * (memory[TARGET_VD] - estimate[E_VD]) + memory[I_DOWN]
+    return clamp(down, -CLIMB_ACCELERATION_MAX, DESCENT_ACCELERATION_MAX)
 
 
-def open_throttle(memory: Floats, estimate: Floats, dt: float) -> float:
+def ramp_throttle(memory: Floats, estimate: Floats, dt: float) -> float:
     """Ramp up the throttle until the copter rises, which shows the hover thrust."""
-    memory[SINK] = -SETTLE
+    memory[TARGET_VD] = -DESCENT_MIN
     memory[RAMP] += RAMP_RATE * dt
     memory[LAGGED] += dt / (MOTOR_TIME + RISE_TIME) * (memory[RAMP] - memory[LAGGED])
     memory[RISE] += dt / (RISE_TIME + dt) * (-estimate[E_AD] - memory[RISE])
-    if memory[RISE] > LIFT_OFF or memory[RAMP] >= 0.95:
+    if memory[RISE] > TAKEOFF_ACCELERATION or memory[RAMP] >= 0.95:
         memory[PHASE] = AIRBORNE
         memory[HOVER] = clamp(memory[LAGGED] * GRAVITY / (GRAVITY + maximum(memory[RISE], 0.0)), 0.03, 0.9)
-        memory[SLOW_SHARE], memory[SLOW_FORCE] = memory[HOVER], GRAVITY
+        memory[MEAN_SHARE], memory[MEAN_FORCE] = memory[HOVER], GRAVITY
     return float(memory[RAMP])
 
 
-def learn(setpoint: Floats, memory: Floats, estimate: Floats, dt: float) -> None:
+def learn_hover_thrust(setpoint: Floats, memory: Floats, estimate: Floats, dt: float) -> None:
     """Learn the hover thrust from thrust and specific force, except where the ground may carry weight."""
-    zn, ze, zd = upright(estimate)
+    zn, ze, zd = down_axis(estimate)
     # drag contributes to the specific force of a copter that leans or climbs
-    calm = zd > UPRIGHT and absolute(estimate[E_VD]) < CALM
-    if memory[PHASE] != AIRBORNE or setpoint[VERTICAL] == THRUST or memory[SINK] > SETTLE or not calm:
+    calm = zd > LEARN_TILT_COSINE and absolute(estimate[E_VD]) < LEARN_CLIMB_MAX
+    if memory[PHASE] != AIRBORNE or setpoint[VERTICAL] == THRUST or memory[TARGET_VD] > DESCENT_MIN or not calm:
         return
     force = -(estimate[E_AN] * zn + estimate[E_AE] * ze + (estimate[E_AD] - GRAVITY) * zd)
     memory[LAGGED] += dt / (MOTOR_TIME + dt) * (memory[COLLECTIVE] - memory[LAGGED])
-    memory[SLOW_SHARE] += dt / LEARN_TIME * (memory[LAGGED] - memory[SLOW_SHARE])
-    memory[SLOW_FORCE] += dt / LEARN_TIME * (force - memory[SLOW_FORCE])
-    if memory[SLOW_FORCE] > 0.3 * GRAVITY:
-        memory[HOVER] = clamp(GRAVITY * memory[SLOW_SHARE] / memory[SLOW_FORCE], 0.03, 0.9)
+    memory[MEAN_SHARE] += dt / LEARN_TIME * (memory[LAGGED] - memory[MEAN_SHARE])
+    memory[MEAN_FORCE] += dt / LEARN_TIME * (force - memory[MEAN_FORCE])
+    if memory[MEAN_FORCE] > 0.3 * GRAVITY:
+        memory[HOVER] = clamp(GRAVITY * memory[MEAN_SHARE] / memory[MEAN_FORCE], 0.03, 0.9)
 
 
-def fly_all(
+def control_copters(
     which: Ints,
     period_us: float,
     status: Floats,
@@ -349,29 +396,33 @@ def fly_all(
     estimate: Floats,
     sensors: Floats,
 ) -> None:
-    """Control some copters of a group, each if its period has passed; motors stop while disarmed."""
+    """Control copters whose control period has passed; motors stop while disarmed.
+
+    which: rows of the arrays. period_us: us. The other arguments are the arrays of `ControlArrays`, and estimate and
+    sensor data of each vehicle.
+    """
     for j in parallel_range(len(which)):
         k = which[j]
         dt = control_step(status[k], period_us)
         if dt > 0.0:
             tested = setpoint[k, SPOOL] == TEST
             if status[k, ARMED] == 0.0 or tested:
-                setpoint[k, SPOOL] = SHUT
-            fly(setpoint[k], gains[k], memory[k], estimate[k], dt, commands[k, 1:5])
+                setpoint[k, SPOOL] = STOP
+            control_copter(setpoint[k], gains[k], memory[k], estimate[k], dt, commands[k, 1:5])
             commands[k, 0] = status[k, ARMED]
             if tested and status[k, ARMED] == 0.0:
-                spin(setpoint[k], commands[k])
+                run_motor_test(setpoint[k], commands[k])
 
 
-def spin(setpoint: Floats, commands: Floats) -> None:
-    """Let the motor that is tested turn."""
+def run_motor_test(setpoint: Floats, commands: Floats) -> None:
+    """Turn the tested motor at the share of the setpoint."""
     setpoint[SPOOL], commands[0] = TEST, 1.0
     for motor in range(1, 5):
-        if setpoint[TESTED] == motor:
+        if setpoint[TEST_MOTOR] == motor:
             commands[motor] = clamp(setpoint[SHARE], 0.0, 1.0)
 
 
-copter_control = parallel_routine(fly_all, items=lambda which, *_: len(which), few=FEW_VEHICLES)
+copter_control = parallel_routine(control_copters, items=lambda which, *_: len(which), few=FEW_VEHICLES)
 
 
 ARM_SHARE = 0.5  # a full rate-loop output changes each motor by this fraction, as in ArduPilot's mixer

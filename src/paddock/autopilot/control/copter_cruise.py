@@ -3,12 +3,11 @@
 A mode moves track and heading in Python, 50 times a second. Where its requests stay the same for a while (the way to a
 waypoint, a position to hold), it calls the flight `steady`: its requests are then written to the copter's row, and this
 loop carries them out in its place, for 200 ms. Failsafes are checked at 10 Hz in between, and an input from outside
-ends it at once. The functions are those of `copter_path`, on columns; test_sitl_copter_cruise.py keeps both equal, bit
+ends it at once. The functions are those of `copter_path`, on columns; test_copter_cruise.py keeps both equal, bit
 for bit.
 """
 
 from paddock.autopilot.control.copter import (
-    ALONG,
     E_EAST,
     E_NORTH,
     FLY,
@@ -16,6 +15,7 @@ from paddock.autopilot.control.copter import (
     HORIZONTAL,
     NORTH,
     PITCH,
+    POSITION,
     ROLL,
     SETPOINT_WIDTH,
     SPOOL,
@@ -159,7 +159,7 @@ def cruise_all(which: Ints, status: Floats, setpoint: Floats, estimate: Floats, 
                 seek(row, dt)
                 climb(row, dt)
             turn(row, dt)
-            row[SPOOL], row[HORIZONTAL], row[VERTICAL] = FLY, ALONG, HEIGHT
+            row[SPOOL], row[HORIZONTAL], row[VERTICAL] = FLY, POSITION, HEIGHT
             for c in range(9):
                 row[NORTH + c] = row[TRACK + c]
             row[ROLL], row[PITCH] = 0.0, 0.0

@@ -4,7 +4,7 @@ Along a leg the speed follows smoothsteps, from rest to cruise and back, in clos
 this one ends: the motions add up, which rounds the corner and keeps the speed where the path continues straight. A
 copter that is already moving ends that motion as a leg of its own, while the new one starts.
 
-`copter_cruise` repeats these functions in compiled code; test_sitl_copter_cruise.py keeps both equal, bit for bit.
+`copter_cruise` repeats these functions in compiled code; test_copter_cruise.py keeps both equal, bit for bit.
 """
 
 from collections.abc import Sequence
@@ -36,9 +36,9 @@ class MotionLimits(NamedTuple):
     jerk: float
 
 
-def towards(now: float, wanted: float, step: float) -> float:
-    """Return `wanted`, or as near as one step comes."""
-    return now + max(-step, min(step, wanted - now))
+def step_towards(value: float, target: float, step: float) -> float:
+    """Return the target, or a value nearer to it by one step."""
+    return value + max(-step, min(step, target - value))
 
 
 def norm(x: float, y: float) -> float:
@@ -101,9 +101,9 @@ class CopterTrack:
     ) -> None:
         """Go to a position, which itself moves at the velocity `ahead`."""
         dn, de = north - self.north, east - self.east
-        far = norm(dn, de)
-        speed = min(approach_speed(far, CLOSING_GAIN, BRAKE_SHARE * limits.acceleration), limits.speed)
-        scale = speed / far if far > 1e-6 else 0.0
+        distance = norm(dn, de)
+        speed = min(approach_speed(distance, CLOSING_GAIN, BRAKE_SHARE * limits.acceleration), limits.speed)
+        scale = speed / distance if distance > 1e-6 else 0.0
         self.steer(dn * scale + ahead[0], de * scale + ahead[1], limits, dt)
         self.level = (SEEK, north, east, *limits) if ahead == (0.0, 0.0) else ()
 
@@ -121,16 +121,16 @@ class CopterTrack:
 
     def seek_height(self, down: float, up: float, sink: MotionLimits, dt: float) -> None:
         """Go to an altitude, climbing at up to `up` m/s and descending within `sink`."""
-        far = down - self.down
-        speed = approach_speed(abs(far), CLOSING_GAIN, BRAKE_SHARE * sink.acceleration)
-        self.climb(-copysign(min(speed, sink.speed if far > 0.0 else up), far), sink, dt)
+        distance = down - self.down
+        speed = approach_speed(abs(distance), CLOSING_GAIN, BRAKE_SHARE * sink.acceleration)
+        self.climb(-copysign(min(speed, sink.speed if distance > 0.0 else up), distance), sink, dt)
         self.rise = (SEEK, down, up, *sink)
 
     def climb(self, rate: float, limits: MotionLimits, dt: float) -> None:
         """Change to a climb rate, m/s."""
-        wanted = (-rate - self.vd) * SPEED_GAIN
-        wanted = max(-limits.acceleration, min(limits.acceleration, wanted))
-        self.ad = towards(self.ad, wanted, limits.jerk * dt)
+        acceleration = (-rate - self.vd) * SPEED_GAIN
+        acceleration = max(-limits.acceleration, min(limits.acceleration, acceleration))
+        self.ad = step_towards(self.ad, acceleration, limits.jerk * dt)
         self.down += self.vd * dt + 0.5 * self.ad * dt * dt
         self.vd += self.ad * dt
         self.rise = (STEER, rate, 0.0, *limits)
@@ -138,9 +138,9 @@ class CopterTrack:
     def leash(self, estimate: Estimate) -> None:
         """Limit the distance to a copter that cannot follow."""
         dn, de = self.north - estimate.north, self.east - estimate.east
-        far = hypot(dn, de)
-        if far > LEASH:
-            self.north, self.east = estimate.north + dn * LEASH / far, estimate.east + de * LEASH / far
+        distance = hypot(dn, de)
+        if distance > LEASH:
+            self.north, self.east = estimate.north + dn * LEASH / distance, estimate.east + de * LEASH / distance
         self.down = estimate.down + max(-LEASH, min(LEASH, self.down - estimate.down))
 
 
@@ -168,7 +168,7 @@ class CopterHeading:
 
     def spin(self, rate: float, dt: float) -> None:
         """Change to a turn rate, rad/s."""
-        self.rate = towards(self.rate, rate, YAW_ACCELERATION * dt)
+        self.rate = step_towards(self.rate, rate, YAW_ACCELERATION * dt)
         self.yaw = wrap_angle(self.yaw + self.rate * dt)
         self.request = (STEER, rate, 0.0, 0.0)
 
@@ -190,7 +190,7 @@ class LegLimits(NamedTuple):
     down: MotionLimits
 
 
-def along(direction: Ned, limits: LegLimits) -> MotionLimits:
+def directional_limits(direction: Ned, limits: LegLimits) -> MotionLimits:
     """Return the limits along a unit vector."""
     level, steep = sqrt(direction[0] ** 2 + direction[1] ** 2), abs(direction[2])
     pairs = [(level, limits.level), (steep, limits.down if direction[2] > 0.0 else limits.up)]
@@ -244,9 +244,9 @@ class StraightLeg:
         """Return the leg on which a motion comes to rest."""
         speed = sqrt(sum(v * v for v in velocity))
         direction = (velocity[0] / speed, velocity[1] / speed, velocity[2] / speed)
-        within = along(direction, limits)
-        change = change_time(speed, within)
-        leg = cls(direction, 0.5 * speed * change, within)
+        leg_limits = directional_limits(direction, limits)
+        change = change_time(speed, leg_limits)
+        leg = cls(direction, 0.5 * speed * change, leg_limits)
         leg.speed, leg.change, leg.cruise, leg.moving = speed, change, 0.0, True
         return leg
 
@@ -294,7 +294,7 @@ class CopterLegs:
             self.ahead = None
             return
         if self.ahead is not None:  # the mission changed while the corner is being rounded: restart
-            self.origin, self.velocity = self._now()
+            self.origin, self.velocity = self._motion()
             self.running, self.end, self.ahead = [], self.origin, None
         if not self.running and sum(v * v for v in self.velocity) > 1e-4:
             self._add(StraightLeg.ending(self.velocity, limits))
@@ -306,8 +306,8 @@ class CopterLegs:
         if self.ahead is not None or not self.running:
             return
         leg = self.running[-1]
-        way = _between(self.end, after)
-        turn = _turn(leg.direction, way[0])
+        way = _direction_and_length(self.end, after)
+        turn = _direction_change(leg.direction, way[0])
         ends, left = leg.moving or leg.time >= leg.change + leg.cruise, leg.length - leg.state()[0]
         if ends and left * turn <= 4.0 * CUT * radius:  # it decelerates to its end
             self._begin(after, limits)
@@ -319,7 +319,7 @@ class CopterLegs:
             return False
         leg = self.running[-1]
         way, speed, _ = leg.state()
-        turn = 2.0 if after is None else _turn(leg.direction, _between(self.end, after)[0])
+        turn = 2.0 if after is None else _direction_change(leg.direction, _direction_and_length(self.end, after)[0])
         return self.ahead is not None or (leg.length - way - speed * seconds) * turn > 4.0 * CUT * radius
 
     def advance(self, dt: float, track: CopterTrack) -> None:
@@ -328,39 +328,39 @@ class CopterLegs:
             leg.time += dt
         while self.running and self.running[0].over:
             leg = self.running.pop(0)
-            self.origin = _moved(self.origin, leg.direction, leg.length)
-        (track.north, track.east, track.down), (track.vn, track.ve, track.vd) = self._now()
+            self.origin = _advanced(self.origin, leg.direction, leg.length)
+        (track.north, track.east, track.down), (track.vn, track.ve, track.vd) = self._motion()
         accelerations = [(leg.direction, leg.state()[2]) for leg in self.running]
         track.an, track.ae, track.ad = (sum(d[k] * a for d, a in accelerations) for k in range(3))
         track.level = track.rise = FOLLOWED
 
     def _begin(self, target: Ned, limits: LegLimits) -> None:
-        direction, length = _between(self.end, target)
+        direction, length = _direction_and_length(self.end, target)
         if length > MIN_LENGTH:
-            self._add(StraightLeg(direction, length, along(direction, limits)))
+            self._add(StraightLeg(direction, length, directional_limits(direction, limits)))
 
     def _add(self, leg: StraightLeg) -> None:
         self.running.append(leg)
-        self.end = _moved(self.end, leg.direction, leg.length)
+        self.end = _advanced(self.end, leg.direction, leg.length)
 
-    def _now(self) -> tuple[Ned, Ned]:
-        place, velocity = self.origin, (0.0, 0.0, 0.0)
+    def _motion(self) -> tuple[Ned, Ned]:
+        position, velocity = self.origin, (0.0, 0.0, 0.0)
         for leg in self.running:
             way, speed, _ = leg.state()
-            place, velocity = _moved(place, leg.direction, way), _moved(velocity, leg.direction, speed)
-        return place, velocity
+            position, velocity = _advanced(position, leg.direction, way), _advanced(velocity, leg.direction, speed)
+        return position, velocity
 
 
-def _turn(one: Ned, other: Ned) -> float:
+def _direction_change(a: Ned, b: Ned) -> float:
     """Return the distance of two directions: 2 for opposite ones."""
-    return sqrt((one[0] - other[0]) ** 2 + (one[1] - other[1]) ** 2 + (one[2] - other[2]) ** 2)
+    return sqrt((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 + (a[2] - b[2]) ** 2)
 
 
-def _moved(place: Ned, direction: Ned, way: float) -> Ned:
-    return (place[0] + direction[0] * way, place[1] + direction[1] * way, place[2] + direction[2] * way)
+def _advanced(position: Ned, direction: Ned, way: float) -> Ned:
+    return (position[0] + direction[0] * way, position[1] + direction[1] * way, position[2] + direction[2] * way)
 
 
-def _between(start: Ned, end: Ned) -> tuple[Ned, float]:
+def _direction_and_length(start: Ned, end: Ned) -> tuple[Ned, float]:
     """Return direction and length of an offset."""
     dn, de, dd = end[0] - start[0], end[1] - start[1], end[2] - start[2]
     length = sqrt(dn * dn + de * de + dd * dd)

@@ -10,7 +10,7 @@ from math import hypot, sqrt
 
 import numpy as np
 
-from paddock.autopilot.control.copter_path import BRAKE_SHARE, CopterTrack, LegLimits, along
+from paddock.autopilot.control.copter_path import BRAKE_SHARE, CopterTrack, LegLimits, directional_limits
 from paddock.autopilot.estimate import Ned
 from paddock.autopilot.vehicle_data import Floats
 
@@ -71,7 +71,7 @@ class SplineLeg:
         lengths = np.maximum(np.sqrt((slopes**2).sum(axis=1)), 1e-9)
         crossed = np.cross(slopes, bends)
         curvature = np.sqrt((crossed**2).sum(axis=1)) / lengths**3  # 1/m
-        within = [along((d[0], d[1], d[2]), limits) for d in (slopes / lengths[:, None]).tolist()]
+        within = [directional_limits((d[0], d[1], d[2]), limits) for d in (slopes / lengths[:, None]).tolist()]
         top = np.array([each.speed for each in within])
         acceleration = BRAKE_SHARE * min(each.acceleration for each in within)
         squares: Floats = np.minimum(top**2, lateral / np.maximum(curvature, 1e-9))

@@ -17,7 +17,7 @@ from paddock.autopilot.control.tecs import (
     TecsState,
     tecs,
 )
-from paddock.autopilot.estimate import PLACE
+from paddock.autopilot.estimate import ESTIMATE_COLUMN
 from paddock.autopilot.estimator import FEW_VEHICLES, Ints
 from paddock.autopilot.group import ARMED, control_step
 from paddock.autopilot.parameters import AutopilotParameters
@@ -89,73 +89,77 @@ class PlaneMemory(NamedTuple):
     slip: float = 0.0  # m/s2, smoothed lateral acceleration
     roll: float = 0.0  # rad, target
     pitch: float = 0.0
-    lean: float = 0.0  # rad: estimated roll in straight flight, a bias
+    roll_bias: float = 0.0  # rad: estimated roll in straight flight, a bias
     throttle: float = 0.0  # as commanded
 
 
 FIRST_SERVO = 1 + MOTORS
-DOWN, VN, VE, VD = PLACE["down"], PLACE["vn"], PLACE["ve"], PLACE["vd"]
-ROLL, PITCH, YAW, P, Q, R = (PLACE[name] for name in ("roll", "pitch", "yaw", "p", "q", "r"))
-AN, AE, AD = PLACE["an"], PLACE["ae"], PLACE["ad"]
+DOWN, VN, VE, VD = ESTIMATE_COLUMN["down"], ESTIMATE_COLUMN["vn"], ESTIMATE_COLUMN["ve"], ESTIMATE_COLUMN["vd"]
+ROLL, PITCH, YAW, P, Q, R = (ESTIMATE_COLUMN[name] for name in ("roll", "pitch", "yaw", "p", "q", "r"))
+AN, AE, AD = ESTIMATE_COLUMN["an"], ESTIMATE_COLUMN["ae"], ESTIMATE_COLUMN["ad"]
 AIRSPEED, SIDE = COLUMN["airspeed"], COLUMN["accel_y"]
 LEVEL = 0.15  # rad of roll below which the lean is learned
-LEAN_TIME = 8.0  # s
-LEAN_MOST = 0.05  # rad
+ROLL_BIAS_TIME = 8.0  # s
+ROLL_BIAS_MAX = 0.05  # rad
 SMOOTHING = 1.0  # s: time constant of the complementary filter of airspeed and acceleration
 SLIP_TIME = 0.3  # s
 ROLL_SLEW = 0.9  # rad/s, of the target roll
-NEAR = 0.2  # rad of roll error: the integrator holds above, on the way and where the airframe banks no further
-INTEGRATING = 0.5  # of the slowest airspeed: integrators hold below
+ROLL_ERROR_MAX = 0.2  # rad: the integrator holds above, during a roll and where the airframe banks no further
+INTEGRATION_SPEED = 0.5  # of the slowest airspeed: integrators hold below
 
 
-def control(
+def control_plane(
     s: PlaneSetpoint,
     g: PlaneGains,
     energy: TecsGains,
     m: PlaneMemory,
-    stored: TecsMemory,
+    tecs_memory: TecsMemory,
     estimate: Floats,
     sensors: Floats,
     dt: float,
     commands: Floats,
 ) -> tuple[PlaneMemory, TecsMemory]:
-    """Write throttle and surfaces of an actuator row; return the new memory."""
-    ahead = _acceleration(estimate)
-    speed, slip = _smoothed(m, ahead, estimate, sensors, dt)
-    lean = _leaning(m.lean, speed, estimate, dt)
+    """Write throttle and surfaces of an actuator row; return the new memory of the loops and of TECS.
+
+    s, g, energy: setpoint and gains of the loops and of TECS. m, tecs_memory: integrals and filters. estimate, sensors:
+    rows of Estimate and SensorData. dt: s since the last period. commands: the actuator row.
+    """
+    acceleration = _acceleration(estimate)
+    speed, slip = _filter_airspeed(m, acceleration, estimate, sensors, dt)
+    roll_bias = _learn_roll_bias(m.roll_bias, speed, estimate, dt)
     if s.kind == DIRECT:
-        _write(commands, s.throttle, s.aileron, s.elevator, s.rudder)
-        rested = TecsMemory(-estimate[DOWN], 0.0, stored.balance_sum, 0.0, 0.0, s.throttle, 0.0)
-        return PlaneMemory(0.0, 0.0, speed, slip, estimate[ROLL], estimate[PITCH], lean, s.throttle), rested
+        _write_actuators(commands, s.throttle, s.aileron, s.elevator, s.rudder)
+        reset_memory = TecsMemory(-estimate[DOWN], 0.0, tecs_memory.balance_sum, 0.0, 0.0, s.throttle, 0.0)
+        return PlaneMemory(0.0, 0.0, speed, slip, estimate[ROLL], estimate[PITCH], roll_bias, s.throttle), reset_memory
     throttle, roll, pitch = s.throttle, s.roll, s.pitch
     if s.kind == FLIGHT:
         if s.turning > 0.0:
             error = wrap_angle(s.heading - estimate[YAW])
             roll = atan(maximum(speed, LEAST_SPEED) / GRAVITY * g.heading_gain * error)
-        roll = clamp(roll + lean, m.roll - ROLL_SLEW * dt, m.roll + ROLL_SLEW * dt)
-        wanted = TecsDemand(
+        roll = clamp(roll + roll_bias, m.roll - ROLL_SLEW * dt, m.roll + ROLL_SLEW * dt)
+        demand = TecsDemand(
             *(-s.down, s.speed, s.climbing, s.climb, s.weight, s.pitch_least, s.throttle_least, s.throttle_most)
         )
-        now = TecsState(-estimate[DOWN], -estimate[VD], speed, ahead, estimate[ROLL])
-        stored = tecs(wanted, energy, now, stored, dt)
-        throttle, pitch = stored.throttle, stored.pitch
+        now = TecsState(-estimate[DOWN], -estimate[VD], speed, acceleration, estimate[ROLL])
+        tecs_memory = tecs(demand, energy, now, tecs_memory, dt)
+        throttle, pitch = tecs_memory.throttle, tecs_memory.pitch
         if s.throttle_most > 0.0:  # cut at once for the flare
             throttle = clamp(throttle, m.throttle - g.slew * dt, m.throttle + g.slew * dt)
     else:
-        stored = TecsMemory(-estimate[DOWN], 0.0, stored.balance_sum, 0.0, 0.0, s.throttle, pitch)
-    most = minimum(g.roll_limit, s.roll_limit)
-    roll = clamp(roll, -most, most)
-    slow = speed < INTEGRATING * energy.slowest
+        tecs_memory = TecsMemory(-estimate[DOWN], 0.0, tecs_memory.balance_sum, 0.0, 0.0, s.throttle, pitch)
+    limit = minimum(g.roll_limit, s.roll_limit)
+    roll = clamp(roll, -limit, limit)
+    slow = speed < INTEGRATION_SPEED * energy.slowest
     aileron, roll_sum = _roll_surface(g, m, speed, roll, slow, estimate, dt)
     elevator, pitch_sum = _pitch_surface(g, m, speed, pitch, slow, estimate, dt)
     rudder = s.rudder + _coordination(g, speed, slip, estimate)
     if s.steering > 0.0:
         rudder = s.rudder + _steering(g, s.heading, estimate)
-    _write(commands, throttle, aileron + s.aileron, elevator + s.elevator, rudder)
-    return PlaneMemory(roll_sum, pitch_sum, speed, slip, roll, pitch, lean, throttle), stored
+    _write_actuators(commands, throttle, aileron + s.aileron, elevator + s.elevator, rudder)
+    return PlaneMemory(roll_sum, pitch_sum, speed, slip, roll, pitch, roll_bias, throttle), tecs_memory
 
 
-def _write(commands: Floats, throttle: float, aileron: float, elevator: float, rudder: float) -> None:
+def _write_actuators(commands: Floats, throttle: float, aileron: float, elevator: float, rudder: float) -> None:
     commands[1] = clamp(throttle, 0.0, 1.0)
     commands[FIRST_SERVO] = clamp(aileron, -1.0, 1.0)
     commands[FIRST_SERVO + 1] = clamp(elevator, -1.0, 1.0)
@@ -169,73 +173,90 @@ def _acceleration(estimate: Floats) -> float:
     return float(estimate[AN] * north + estimate[AE] * east - estimate[AD] * sin(estimate[PITCH]))
 
 
-def _smoothed(m: PlaneMemory, ahead: float, estimate: Floats, sensors: Floats, dt: float) -> tuple[float, float]:
-    """Return airspeed (ground speed without a sensor), complemented by acceleration, and lateral acceleration."""
-    seen = sensors[AIRSPEED]
-    if not seen >= 0.0:
-        seen = sqrt(estimate[VN] * estimate[VN] + estimate[VE] * estimate[VE] + estimate[VD] * estimate[VD])
-    speed = seen if m.speed == 0.0 else m.speed + ahead * dt + (seen - m.speed) * minimum(dt / SMOOTHING, 1.0)
+def _filter_airspeed(
+    m: PlaneMemory, acceleration: float, estimate: Floats, sensors: Floats, dt: float
+) -> tuple[float, float]:
+    """Return airspeed (m/s; ground speed without a sensor), complemented by acceleration, and lateral acceleration.
+
+    acceleration: along the nose, m/s2. dt: s.
+    """
+    airspeed = sensors[AIRSPEED]
+    if not airspeed >= 0.0:
+        airspeed = sqrt(estimate[VN] * estimate[VN] + estimate[VE] * estimate[VE] + estimate[VD] * estimate[VD])
+    speed = m.speed + acceleration * dt + (airspeed - m.speed) * minimum(dt / SMOOTHING, 1.0)
+    speed = airspeed if m.speed == 0.0 else speed
     side = sensors[SIDE]
     side = side if side * side >= 0.0 else 0.0  # NaN: not measured
     return maximum(speed, 0.0), m.slip + (side - m.slip) * minimum(dt / SLIP_TIME, 1.0)
 
 
-def _leaning(lean: float, speed: float, estimate: Floats, dt: float) -> float:
+def _learn_roll_bias(roll_bias: float, speed: float, estimate: Floats, dt: float) -> float:
     """Learn the roll estimate's bias from the turn rate while the wings are nearly level."""
     roll = estimate[ROLL]
     if abs(roll) > LEVEL or speed < 2.0 * LEAST_SPEED:
-        return lean
+        return roll_bias
     turning = (estimate[Q] * sin(roll) + estimate[R] * cos(roll)) / cos(clamp(estimate[PITCH], -1.2, 1.2))
-    seen = roll - atan(speed * turning / GRAVITY)
-    return clamp(lean + (seen - lean) * minimum(dt / LEAN_TIME, 1.0), -LEAN_MOST, LEAN_MOST)
+    measured = roll - atan(speed * turning / GRAVITY)
+    learned = roll_bias + (measured - roll_bias) * minimum(dt / ROLL_BIAS_TIME, 1.0)
+    return clamp(learned, -ROLL_BIAS_MAX, ROLL_BIAS_MAX)
 
 
 def _roll_surface(
     g: PlaneGains, m: PlaneMemory, speed: float, roll: float, slow: bool, estimate: Floats, dt: float
 ) -> tuple[float, float]:
-    """Return the aileron for a target roll, and its integral."""
+    """Return the aileron for a target roll, and its integral.
+
+    speed: m/s through the air. roll: rad, target. slow: whether the surfaces have too little effect. dt: s.
+    """
     scale = clamp(g.scaling / maximum(speed, LEAST_SPEED), 0.5, 2.0)
-    missing = wrap_angle(roll - estimate[ROLL])
-    rate = clamp(missing / g.roll_time, -g.roll_rate, g.roll_rate)
+    roll_error = wrap_angle(roll - estimate[ROLL])
+    rate = clamp(roll_error / g.roll_time, -g.roll_rate, g.roll_rate)
     error = rate - estimate[P]
     aileron = scale * g.roll_ff * rate + scale * scale * (g.roll_p * error + m.roll_sum)
-    return aileron, _summed(m.roll_sum, g.roll_i * error * dt, aileron, g.roll_sum, slow or abs(missing) > NEAR)
+    holds = slow or abs(roll_error) > ROLL_ERROR_MAX
+    return aileron, _integrate(m.roll_sum, g.roll_i * error * dt, aileron, g.roll_sum, holds)
 
 
 def _pitch_surface(
     g: PlaneGains, m: PlaneMemory, speed: float, pitch: float, slow: bool, estimate: Floats, dt: float
 ) -> tuple[float, float]:
-    """Return the elevator for a target pitch, and its integral; in a turn it pulls."""
+    """Return the elevator for a target pitch, and its integral; a turn needs a pitch rate of its own.
+
+    speed: m/s through the air. pitch: rad, target. slow: whether the surfaces have too little effect. dt: s.
+    """
     scale = clamp(g.scaling / maximum(speed, LEAST_SPEED), 0.5, 2.0)
     bank = clamp(estimate[ROLL], -1.2, 1.2)
-    pull = g.pitch_turn * GRAVITY / maximum(speed, 2.0 * LEAST_SPEED) * tan(bank) * sin(bank)
-    rate = clamp((pitch - estimate[PITCH]) / g.pitch_time, -g.pitch_down, g.pitch_up) + pull
+    turn_pitch_rate = g.pitch_turn * GRAVITY / maximum(speed, 2.0 * LEAST_SPEED) * tan(bank) * sin(bank)
+    rate = clamp((pitch - estimate[PITCH]) / g.pitch_time, -g.pitch_down, g.pitch_up) + turn_pitch_rate
     error = rate - estimate[Q]
     elevator = scale * g.pitch_ff * rate + scale * scale * (g.pitch_p * error + m.pitch_sum)
-    return elevator, _summed(m.pitch_sum, g.pitch_i * error * dt, elevator, g.pitch_sum, slow)
+    return elevator, _integrate(m.pitch_sum, g.pitch_i * error * dt, elevator, g.pitch_sum, slow)
 
 
-def _summed(total: float, more: float, deflection: float, most: float, slow: bool) -> float:
-    """Integrate, without wind-up while the surface is saturated or has no effect."""
-    if slow or (deflection * more > 0.0 and abs(deflection) > 1.0):
-        return total
-    return clamp(total + more, -most, most)
+def _integrate(integral: float, step: float, deflection: float, limit: float, slow: bool) -> float:
+    """Add a step to an integral, without wind-up while the surface is saturated or has no effect.
+
+    step: gain x error x dt. deflection: of the surface, -1 to 1. limit: largest magnitude of the integral.
+    """
+    if slow or (deflection * step > 0.0 and abs(deflection) > 1.0):
+        return integral
+    return clamp(integral + step, -limit, limit)
 
 
 def _coordination(g: PlaneGains, speed: float, slip: float, estimate: Floats) -> float:
     """Return rudder against slip and against yaw rates off the coordinated turn."""
-    wanted = GRAVITY * sin(estimate[ROLL]) * cos(estimate[PITCH]) / maximum(speed, LEAST_SPEED)
-    return clamp(-g.rudder_slip * slip - g.rudder_rate * (estimate[R] - wanted), -0.5, 0.5)
+    turn_rate = GRAVITY * sin(estimate[ROLL]) * cos(estimate[PITCH]) / maximum(speed, LEAST_SPEED)
+    return clamp(-g.rudder_slip * slip - g.rudder_rate * (estimate[R] - turn_rate), -0.5, 0.5)
 
 
 def _steering(g: PlaneGains, heading: float, estimate: Floats) -> float:
     """Return the rudder with which the nose wheel holds a heading: less, the faster it rolls."""
-    rolling = maximum(sqrt(estimate[VN] * estimate[VN] + estimate[VE] * estimate[VE]), 1.0)
+    ground_speed = maximum(sqrt(estimate[VN] * estimate[VN] + estimate[VE] * estimate[VE]), 1.0)
     rate = wrap_angle(heading - estimate[YAW]) / g.steer_time
-    return clamp((2.0 * rate - estimate[R]) * 0.5 * g.steer / rolling, -1.0, 1.0)
+    return clamp((2.0 * rate - estimate[R]) * 0.5 * g.steer / ground_speed, -1.0, 1.0)
 
 
-def control_all(
+def control_planes(
     which: Ints,
     period_us: float,
     status: Floats,
@@ -246,39 +267,45 @@ def control_all(
     estimate: Floats,
     sensors: Floats,
 ) -> None:
-    """Control some planes of a group, each if its period has passed; a disarmed one has centred surfaces."""
+    """Control planes whose control period has passed; disarmed ones have centred surfaces.
+
+    which: rows of the arrays. period_us: us. The other arguments are the arrays of `ControlArrays`, and estimate and
+    sensor data of each vehicle.
+    """
     for j in parallel_range(len(which)):
         k = which[j]
         dt = control_step(status[k], period_us)
         if dt > 0.0:
             s, g, m = setpoint[k], gains[k], memory[k]
-            wanted = PlaneSetpoint(
+            target = PlaneSetpoint(
                 *(s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8], s[9]),
                 *(s[10], s[11], s[12], s[13], s[14], s[15], s[16], s[17], s[18]),
             )
             if status[k, ARMED] == 0.0:
-                wanted = PlaneSetpoint(
+                target = PlaneSetpoint(
                     *(DIRECT, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
                     *(0.0, 0.0, 0.0, -1.0, -1.5, 0.0, 1.0, 1.5, 0.0),
                 )
-            known = PlaneGains(
+            loop_gains = PlaneGains(
                 *(g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7], g[8], g[9], g[10]),
                 *(g[11], g[12], g[13], g[14], g[15], g[16], g[17], g[18], g[19], g[20], g[21]),
             )
             energy = TecsGains(
                 g[22], g[23], g[24], g[25], g[26], g[27], g[28], g[29], g[30], g[31], g[32], g[33], g[34]
             )
-            before = PlaneMemory(m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7])
-            stored = TecsMemory(m[8], m[9], m[10], m[11], m[12], m[13], m[14])
-            after, stored = control(wanted, known, energy, before, stored, estimate[k], sensors[k], dt, commands[k])
-            for i in range(len(after)):
-                m[i] = after[i]
-            for i in range(len(stored)):
-                m[len(after) + i] = stored[i]
+            previous = PlaneMemory(m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7])
+            tecs_memory = TecsMemory(m[8], m[9], m[10], m[11], m[12], m[13], m[14])
+            updated, tecs_memory = control_plane(
+                target, loop_gains, energy, previous, tecs_memory, estimate[k], sensors[k], dt, commands[k]
+            )
+            for i in range(len(updated)):
+                m[i] = updated[i]
+            for i in range(len(tecs_memory)):
+                m[len(updated) + i] = tecs_memory[i]
             commands[k, 0] = status[k, ARMED]
 
 
-plane_control = parallel_routine(control_all, items=lambda which, *_: len(which), few=FEW_VEHICLES)
+plane_control = parallel_routine(control_planes, items=lambda which, *_: len(which), few=FEW_VEHICLES)
 WIDTHS = (
     len(PlaneSetpoint._fields),
     len(PlaneGains._fields) + len(TecsGains._fields),
@@ -287,24 +314,24 @@ WIDTHS = (
 """Of the rows of setpoint, gains and memory."""
 
 HEADING_GAIN = 0.25  # 1/s
-FULL = math.radians(45.0)  # ArduPlane's PID outputs are angles; this one is the full deflection
-FREE = 10.0  # rad/s: no limit of a rate
+FULL_DEFLECTION = math.radians(45.0)  # ArduPlane's PID outputs are angles; this one is the full deflection
+UNLIMITED_RATE = 10.0  # rad/s: no limit of a rate
 
 
 def plane_gains(p: AutopilotParameters) -> tuple[float, ...]:
     """Return the row of gains of the loops and of TECS."""
     value = p.value
-    rates = [value(f"RLL_RATE_{term}") / FULL for term in ("FF", "P", "I")]
-    pitch = [value(f"PTCH_RATE_{term}") / FULL for term in ("FF", "P", "I")]
+    rates = [value(f"RLL_RATE_{term}") / FULL_DEFLECTION for term in ("FF", "P", "I")]
+    pitch = [value(f"PTCH_RATE_{term}") / FULL_DEFLECTION for term in ("FF", "P", "I")]
     limits = ("RLL2SRV_RMAX", "PTCH2SRV_RMAX_UP", "PTCH2SRV_RMAX_DN")
-    fastest = [math.radians(value(name)) or FREE for name in limits]
+    fastest = [math.radians(value(name)) or UNLIMITED_RATE for name in limits]
     loops = PlaneGains(
         *(value("RLL2SRV_TCONST"), fastest[0], rates[0], rates[1], rates[2], value("RLL_RATE_IMAX")),
         *(value("PTCH2SRV_TCONST"), fastest[1], fastest[2], value("PTCH2SRV_RLL")),
         *(pitch[0], pitch[1], pitch[2], value("PTCH_RATE_IMAX")),
         *(value("YAW2SRV_SLIP"), value("YAW2SRV_DAMP"), value("STEER2SRV_P"), value("STEER2SRV_TCONST")),
         *(value("SCALING_SPEED"), math.radians(value("ROLL_LIMIT_DEG")), HEADING_GAIN),
-        value("THR_SLEWRATE") / 100.0 or FREE,
+        value("THR_SLEWRATE") / 100.0 or UNLIMITED_RATE,
     )
     energy = TecsGains(
         *(value("TECS_CLMB_MAX"), value("TECS_SINK_MIN"), value("TECS_SINK_MAX"), value("TECS_TIME_CONST")),

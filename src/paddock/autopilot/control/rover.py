@@ -7,7 +7,7 @@ curvature (1/m, Ackermann) at full steering start from the parameters and are le
 from math import radians
 from typing import NamedTuple
 
-from paddock.autopilot.estimate import PLACE
+from paddock.autopilot.estimate import ESTIMATE_COLUMN
 from paddock.autopilot.estimator import FEW_VEHICLES, Ints
 from paddock.autopilot.group import ARMED, control_step
 from paddock.autopilot.parameters import AutopilotParameters
@@ -62,116 +62,124 @@ class RoverMemory(NamedTuple):
     seen_speed: float = 0.0  # m/s, measured
 
 
-YAW, VN, VE, R = PLACE["yaw"], PLACE["vn"], PLACE["ve"], PLACE["r"]
+YAW, VN, VE, R = ESTIMATE_COLUMN["yaw"], ESTIMATE_COLUMN["vn"], ESTIMATE_COLUMN["ve"], ESTIMATE_COLUMN["r"]
 SERVO_1 = 1 + MOTORS
-SLOWEST = 0.3  # m/s: minimum speed in Ackermann steering
+ROLLING_SPEED_MIN = 0.3  # m/s: minimum speed in Ackermann steering
 LEARNING = 0.8  # 1/s: learning rate
-QUICK = 4.0  # 1/s: learning rate while the gain is certainly larger
-SPREAD = 20.0  # limit of learned gains, as a factor of the parameters'
+FAST_LEARNING = 4.0  # 1/s: learning rate while the gain is certainly larger
+LEARN_RANGE = 20.0  # limit of learned gains, as a factor of the parameters'
 STEADY = 0.3  # m/s2: learn at steady speed only
-ENOUGH = 0.03  # minimum throttle or steering for learning
+LEARN_OUTPUT_MIN = 0.03  # minimum throttle or steering for learning
 
 
-def control(
+def control_rover(
     s: RoverSetpoint, g: RoverGains, m: RoverMemory, estimate: Floats, dt: float, commands: Floats
 ) -> RoverMemory:
-    """Write the motors (and the steering servo) of an actuator row; return the new memory."""
+    """Write the motors (and the steering servo) of an actuator row; return the new memory.
+
+    s, g, m: setpoint, gains and memory. estimate: a row of Estimate. dt: s since the last period. commands: the row.
+    """
     yaw = estimate[YAW]
     speed = estimate[VN] * cos(yaw) + estimate[VE] * sin(yaw)
     rate = estimate[R]
-    speed_gain = learnt_speed_gain(g, m, speed, dt)
-    turn_gain = learnt_turn_gain(g, m, speed, rate, dt)
+    speed_gain = learn_speed_gain(g, m, speed, dt)
+    turn_gain = learn_turn_gain(g, m, speed, rate, dt)
     if s.drive == RATES:
-        steering, turn_rate, turn_sum = steer(s.turn_rate, g, m, turn_gain, speed, rate, dt)
-        room = minimum(1.0 - g.skid * absolute(steering), g.throttle_max)
-        throttle, ramped, speed_sum = push(s.speed, g, m, speed_gain, speed, room, dt)
+        steering, turn_rate, turn_sum = control_turn_rate(s.turn_rate, g, m, turn_gain, speed, rate, dt)
+        headroom = minimum(1.0 - g.skid * absolute(steering), g.throttle_max)
+        throttle, ramped, speed_sum = control_speed(s.speed, g, m, speed_gain, speed, headroom, dt)
     else:  # manual: keep the ramps at the current motion
         throttle, steering = s.drive * clamp(s.throttle, -1.0, 1.0), s.drive * clamp(s.steering, -1.0, 1.0)
         ramped, speed_sum, turn_rate, turn_sum = speed, 0.0, rate, 0.0
     if s.drive != REST:
-        throttle = slewed(m.throttle, throttle, g.slew, dt)
+        throttle = limit_slew(m.throttle, throttle, g.slew, dt)
     mix(throttle, steering, g.skid, commands)
     return RoverMemory(ramped, speed_sum, turn_rate, turn_sum, speed_gain, turn_gain, throttle, steering, speed)
 
 
-def learnt_speed_gain(g: RoverGains, m: RoverMemory, speed: float, dt: float) -> float:
+def learn_speed_gain(g: RoverGains, m: RoverMemory, speed: float, dt: float) -> float:
     """Learn the speed at full throttle, m/s, at steady speed.
 
     While the speed still grows, learn only if it already exceeds what the throttle should give.
     """
-    known = g.speed_gain if m.speed_gain == 0.0 else m.speed_gain
-    if absolute(m.throttle) < ENOUGH or speed * m.throttle <= 0.0:
-        return known
-    seen = clamp(speed / m.throttle, g.speed_gain / SPREAD, g.speed_gain * SPREAD)
+    gain = g.speed_gain if m.speed_gain == 0.0 else m.speed_gain
+    if absolute(m.throttle) < LEARN_OUTPUT_MIN or speed * m.throttle <= 0.0:
+        return gain
+    measured = clamp(speed / m.throttle, g.speed_gain / LEARN_RANGE, g.speed_gain * LEARN_RANGE)
     growth = (speed - m.seen_speed) * speed
-    more = growth > 0.0 and seen > known
-    if not more and absolute(speed - m.seen_speed) > STEADY * dt:
-        return known
-    return known + minimum((QUICK if more else LEARNING) * dt, 1.0) * (seen - known)
+    accelerates = growth > 0.0 and measured > gain
+    if not accelerates and absolute(speed - m.seen_speed) > STEADY * dt:
+        return gain
+    return gain + minimum((FAST_LEARNING if accelerates else LEARNING) * dt, 1.0) * (measured - gain)
 
 
-def learnt_turn_gain(g: RoverGains, m: RoverMemory, speed: float, rate: float, dt: float) -> float:
+def learn_turn_gain(g: RoverGains, m: RoverMemory, speed: float, rate: float, dt: float) -> float:
     """Learn the turn rate (Ackermann: curvature) at full steering, rad/s or 1/m."""
-    known = g.turn_gain if m.turn_gain == 0.0 else m.turn_gain
+    gain = g.turn_gain if m.turn_gain == 0.0 else m.turn_gain
     ackermann = g.skid < 0.5
-    turn = rate / rolling(speed) if ackermann else rate
+    turn = rate / speed_divisor(speed) if ackermann else rate
     end = absolute(m.steering) >= 1.0
-    if absolute(m.steering) < ENOUGH or end or turn * m.steering <= 0.0 or (ackermann and absolute(speed) < SLOWEST):
-        return known
-    seen = clamp(turn / m.steering, g.turn_gain / SPREAD, g.turn_gain * SPREAD)
-    return known + minimum(LEARNING * dt, 1.0) * (seen - known)
+    standing = ackermann and absolute(speed) < ROLLING_SPEED_MIN
+    if absolute(m.steering) < LEARN_OUTPUT_MIN or end or turn * m.steering <= 0.0 or standing:
+        return gain
+    measured = clamp(turn / m.steering, g.turn_gain / LEARN_RANGE, g.turn_gain * LEARN_RANGE)
+    return gain + minimum(LEARNING * dt, 1.0) * (measured - gain)
 
 
-def rolling(speed: float) -> float:
+def speed_divisor(speed: float) -> float:
     """Return the speed, at least SLOWEST in size."""
-    return maximum(speed, SLOWEST) if speed >= 0.0 else minimum(speed, -SLOWEST)
+    return maximum(speed, ROLLING_SPEED_MIN) if speed >= 0.0 else minimum(speed, -ROLLING_SPEED_MIN)
 
 
-def steer(
-    wanted: float, g: RoverGains, m: RoverMemory, gain: float, speed: float, rate: float, dt: float
+def control_turn_rate(
+    target: float, g: RoverGains, m: RoverMemory, gain: float, speed: float, rate: float, dt: float
 ) -> tuple[float, float, float]:
     """Return steering (-1 to 1), ramped turn rate and integral for a target turn rate.
 
     The integral is held while the steering saturates and while an Ackermann rover is stopped.
+
+    target: rad/s. gain: learned turn rate (curvature) at full steering. speed: m/s. rate: measured, rad/s. dt: s.
     """
     change = g.turn_acceleration * dt
-    ramped = m.turn_rate + clamp(clamp(wanted, -g.turn_rate_max, g.turn_rate_max) - m.turn_rate, -change, change)
+    ramped = m.turn_rate + clamp(clamp(target, -g.turn_rate_max, g.turn_rate_max) - m.turn_rate, -change, change)
     error = ramped - rate
     total = ramped + g.turn_p * error + m.turn_sum
-    raw = total / (gain if g.skid > 0.5 else gain * rolling(speed))
-    at_end = absolute(raw) > 1.0 and error * total > 0.0
-    standing = g.skid < 0.5 and absolute(speed) < SLOWEST
-    grown = m.turn_sum if at_end or standing else m.turn_sum + g.turn_i * error * dt
-    resting = wanted == 0.0 and absolute(ramped) < 1e-9 and absolute(speed) < g.stop_speed
-    return clamp(raw, -1.0, 1.0), ramped, 0.0 if resting else clamp(grown, -g.turn_rate_max, g.turn_rate_max)
+    output = total / (gain if g.skid > 0.5 else gain * speed_divisor(speed))
+    saturated = absolute(output) > 1.0 and error * total > 0.0
+    standing = g.skid < 0.5 and absolute(speed) < ROLLING_SPEED_MIN
+    integral = m.turn_sum if saturated or standing else m.turn_sum + g.turn_i * error * dt
+    stopped = target == 0.0 and absolute(ramped) < 1e-9 and absolute(speed) < g.stop_speed
+    return clamp(output, -1.0, 1.0), ramped, 0.0 if stopped else clamp(integral, -g.turn_rate_max, g.turn_rate_max)
 
 
-def push(
-    wanted: float, g: RoverGains, m: RoverMemory, gain: float, speed: float, room: float, dt: float
+def control_speed(
+    target: float, g: RoverGains, m: RoverMemory, gain: float, speed: float, headroom: float, dt: float
 ) -> tuple[float, float, float]:
     """Return throttle (-room to room), ramped speed and integral for a target speed.
 
     Without `brake` the throttle never opposes the target direction.
+
+    target, speed: m/s. gain: learned speed at full throttle, m/s. headroom: largest throttle. dt: s.
     """
-    slowing = (wanted - m.speed) * m.speed < 0.0
+    slowing = (target - m.speed) * m.speed < 0.0
     change = (g.deceleration if slowing else g.acceleration) * dt
-    ramped = m.speed + clamp(wanted - m.speed, -change, change)
-    if wanted == 0.0 and absolute(ramped) < 1e-9 and absolute(speed) < g.stop_speed:
+    ramped = m.speed + clamp(target - m.speed, -change, change)
+    if target == 0.0 and absolute(ramped) < 1e-9 and absolute(speed) < g.stop_speed:
         return 0.0, 0.0, 0.0
     error = ramped - speed
     total = ramped + g.speed_p * error + m.speed_sum
-    raw = total / gain
-    at_end = absolute(raw) > room and error * total > 0.0
-    grown = m.speed_sum if at_end else m.speed_sum + g.speed_i * error * dt
-    against = g.brake < 0.5 and raw * ramped < 0.0
-    return 0.0 if against else clamp(raw, -room, room), ramped, clamp(grown, -g.speed_gain, g.speed_gain)
+    output = total / gain
+    saturated = absolute(output) > headroom and error * total > 0.0
+    integral = m.speed_sum if saturated else m.speed_sum + g.speed_i * error * dt
+    against = g.brake < 0.5 and output * ramped < 0.0
+    return 0.0 if against else clamp(output, -headroom, headroom), ramped, clamp(integral, -g.speed_gain, g.speed_gain)
 
 
-def slewed(last: float, wanted: float, slew: float, dt: float) -> float:
-    """Limit the change of the throttle to `slew` per s (0: no limit)."""
+def limit_slew(last: float, target: float, slew: float, dt: float) -> float:
+    """Limit the change of a throttle from `last` to `target`, to `slew` per s (0: no limit) over dt s."""
     if slew <= 0.0:
-        return wanted
-    return last + clamp(wanted - last, -slew * dt, slew * dt)
+        return target
+    return last + clamp(target - last, -slew * dt, slew * dt)
 
 
 def mix(throttle: float, steering: float, skid: float, commands: Floats) -> None:
@@ -180,13 +188,13 @@ def mix(throttle: float, steering: float, skid: float, commands: Floats) -> None
         commands[1] = throttle
         commands[SERVO_1] = steering
         return
-    room = 1.0 - absolute(steering)
-    straight = clamp(throttle, -room, room)
+    headroom = 1.0 - absolute(steering)
+    straight = clamp(throttle, -headroom, headroom)
     commands[1] = straight + steering
     commands[2] = straight - steering
 
 
-def control_all(
+def control_rovers(
     which: Ints,
     period_us: float,
     status: Floats,
@@ -197,26 +205,30 @@ def control_all(
     estimate: Floats,
     sensors: Floats,
 ) -> None:
-    """Control some rovers of a group, each if its period has passed; the motors of a disarmed one are off."""
+    """Control rovers whose control period has passed; the motors of disarmed ones are off.
+
+    which: rows of the arrays. period_us: us. The other arguments are the arrays of `ControlArrays`, and estimate and
+    sensor data of each vehicle.
+    """
     for j in parallel_range(len(which)):
         k = which[j]
         dt = control_step(status[k], period_us)
         if dt > 0.0:
             s, g, m = setpoint[k], gains[k], memory[k]
-            wanted = RoverSetpoint(s[0], s[1], s[2], s[3], s[4])
+            target = RoverSetpoint(s[0], s[1], s[2], s[3], s[4])
             if status[k, ARMED] == 0.0:
-                wanted = RoverSetpoint(REST, 0.0, 0.0, 0.0, 0.0)
-            known = RoverGains(
+                target = RoverSetpoint(REST, 0.0, 0.0, 0.0, 0.0)
+            gain = RoverGains(
                 *(g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7]), *(g[8], g[9], g[10], g[11], g[12], g[13], g[14])
             )
             before = RoverMemory(m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7], m[8])
-            after = control(wanted, known, before, estimate[k], dt, commands[k])
+            after = control_rover(target, gain, before, estimate[k], dt, commands[k])
             for i in range(len(after)):
                 m[i] = after[i]
             commands[k, 0] = status[k, ARMED]
 
 
-rover_control = parallel_routine(control_all, items=lambda which, *_: len(which), few=FEW_VEHICLES)
+rover_control = parallel_routine(control_rovers, items=lambda which, *_: len(which), few=FEW_VEHICLES)
 
 
 def rover_gains(p: AutopilotParameters, skid: bool) -> RoverGains:

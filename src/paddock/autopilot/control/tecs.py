@@ -12,7 +12,7 @@ HEIGHT_TIME = 2.0  # s: smoothing of the height demand
 LEAD_TIME = 3.0  # s of the largest climb that the height demand may run ahead
 RATE_TIME = 0.5  # s: smoothing of energy rates
 SPEED_ERROR = 5.0  # m/s, most
-BALANCE_MOST = 0.35  # rad: the learned angle of attack
+BALANCE_MAX = 0.35  # rad: the learned angle of attack
 
 
 class TecsGains(NamedTuple):
@@ -69,7 +69,11 @@ class TecsMemory(NamedTuple):
 
 
 def tecs(d: TecsDemand, g: TecsGains, x: TecsState, m: TecsMemory, dt: float) -> TecsMemory:
-    """Return the new memory, with throttle and pitch."""
+    """Return the new memory, with throttle and pitch.
+
+    Total energy sets the throttle, its balance between height and speed the pitch. d: demand. g: gains. x: state of the
+    aircraft. m: memory. dt: s.
+    """
     speed = maximum(x.speed, LEAST_SPEED)
     # height demand, ahead of the aircraft by a few seconds of climb at most
     rate = clamp((d.height - m.height) / HEIGHT_TIME, -g.sink, g.climb)
@@ -78,42 +82,46 @@ def tecs(d: TecsDemand, g: TecsGains, x: TecsState, m: TecsMemory, dt: float) ->
     if d.climbing > 0.0:
         demand, climb = x.height, d.climb
     weight = g.weight if d.weight < 0.0 else d.weight
-    too_slow = x.speed < 0.9 * g.slowest and m.throttle > 0.9 and d.throttle_most > 0.0
-    if too_slow:  # speed first
+    underspeed = x.speed < 0.9 * g.slowest and m.throttle > 0.9 and d.throttle_most > 0.0
+    if underspeed:  # speed first
         weight = 2.0
-    faster = speed * clamp(d.speed - x.speed, -SPEED_ERROR, SPEED_ERROR) / g.time
-    higher = GRAVITY * climb
-    share = minimum(dt / RATE_TIME, 1.0)
+    kinetic_demand = speed * clamp(d.speed - x.speed, -SPEED_ERROR, SPEED_ERROR) / g.time
+    potential_demand = GRAVITY * climb
+    alpha = minimum(dt / RATE_TIME, 1.0)
 
-    wanted = clamp(higher + faster, -GRAVITY * g.sink_least, GRAVITY * g.climb)
-    energy_rate = m.energy_rate + (GRAVITY * x.climb + speed * x.acceleration - m.energy_rate) * share
+    energy_rate_demand = clamp(potential_demand + kinetic_demand, -GRAVITY * g.sink_least, GRAVITY * g.climb)
+    energy_rate = m.energy_rate + (GRAVITY * x.climb + speed * x.acceleration - m.energy_rate) * alpha
     bank = clamp(x.roll, -1.2, 1.2)
     load = 1.0 / (cos(bank) * cos(bank)) - 1.0
-    per = 1.0 / (GRAVITY * (g.climb + g.sink_least))
-    needed = wanted + g.turn_cost * load
-    ahead = (
-        needed * (1.0 - g.trim) / (GRAVITY * g.climb) if needed > 0.0 else needed * g.trim / (GRAVITY * g.sink_least)
+    throttle_per_rate = 1.0 / (GRAVITY * (g.climb + g.sink_least))
+    thrust_demand = energy_rate_demand + g.turn_cost * load
+    climbing = thrust_demand * (1.0 - g.trim) / (GRAVITY * g.climb)
+    feed_forward = climbing if thrust_demand > 0.0 else thrust_demand * g.trim / (GRAVITY * g.sink_least)
+    throttle = (
+        g.trim
+        + feed_forward
+        + g.throttle_damping * (energy_rate_demand - energy_rate) * throttle_per_rate
+        + m.energy_sum
     )
-    throttle = g.trim + ahead + g.throttle_damping * (wanted - energy_rate) * per + m.energy_sum
-    missing = GRAVITY * (demand - x.height) + faster * g.time
-    more = g.integral * missing / g.time * per * dt
-    pushing = (throttle > d.throttle_most and more > 0.0) or (throttle < d.throttle_least and more < 0.0)
-    energy_sum = m.energy_sum if pushing else clamp(m.energy_sum + more, -1.0, 1.0)
+    energy_error = GRAVITY * (demand - x.height) + kinetic_demand * g.time
+    step = g.integral * energy_error / g.time * throttle_per_rate * dt
+    throttle_saturated = (throttle > d.throttle_most and step > 0.0) or (throttle < d.throttle_least and step < 0.0)
+    energy_sum = m.energy_sum if throttle_saturated else clamp(m.energy_sum + step, -1.0, 1.0)
 
-    up, along = minimum(2.0 - weight, 1.0), minimum(weight, 1.0)
+    potential_weight, kinetic_weight = minimum(2.0 - weight, 1.0), minimum(weight, 1.0)
     steepest = speed * GRAVITY * tan(g.pitch_high)
-    balance = clamp(up * higher - along * faster, -steepest, steepest)
-    found = up * GRAVITY * x.climb - along * speed * x.acceleration
-    balance_rate = m.balance_rate + (found - m.balance_rate) * share
+    balance = clamp(potential_weight * potential_demand - kinetic_weight * kinetic_demand, -steepest, steepest)
+    measured_balance = potential_weight * GRAVITY * x.climb - kinetic_weight * speed * x.acceleration
+    balance_rate = m.balance_rate + (measured_balance - m.balance_rate) * alpha
     error = (balance - balance_rate) / (speed * GRAVITY)
     pitch = balance / (speed * GRAVITY) + g.pitch_damping * error + m.balance_sum
     low, high = maximum(g.pitch_low, d.pitch_least), g.pitch_high
-    held = (pitch > high and error > 0.0) or (pitch < low and error < 0.0)
-    balance_sum = m.balance_sum if held else m.balance_sum + g.integral * error * dt
+    pitch_saturated = (pitch > high and error > 0.0) or (pitch < low and error < 0.0)
+    balance_sum = m.balance_sum if pitch_saturated else m.balance_sum + g.integral * error * dt
     return TecsMemory(
         demand,
         energy_sum,
-        clamp(balance_sum, -BALANCE_MOST, BALANCE_MOST),
+        clamp(balance_sum, -BALANCE_MAX, BALANCE_MAX),
         energy_rate,
         balance_rate,
         clamp(throttle, d.throttle_least, d.throttle_most),

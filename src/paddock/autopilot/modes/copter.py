@@ -3,7 +3,7 @@
 from math import copysign, hypot, nan, pi, radians, sqrt
 from typing import TYPE_CHECKING, cast
 
-from paddock.autopilot.control.copter_path import LegLimits, MotionLimits, towards
+from paddock.autopilot.control.copter_path import LegLimits, MotionLimits, step_towards
 from paddock.autopilot.estimate import Ned
 from paddock.autopilot.rc import Sticks
 from paddock.autopilot.telemetry import Landed
@@ -360,7 +360,7 @@ class Orbit:
         level = mode.level_limits()
         fastest = min(sqrt(level.acceleration / self.radius), level.speed / self.radius)
         rate = copysign(min(abs(self._wanted), fastest), self._wanted)
-        self._rate = towards(self._rate, rate, SPIN_UP * level.acceleration / self.radius * dt)
+        self._rate = step_towards(self._rate, rate, SPIN_UP * level.acceleration / self.radius * dt)
         self._angle += self._rate * dt
         c, s = cos(self._angle), sin(self._angle)
         speed, pull = self.radius * self._rate, self.radius * self._rate * self._rate

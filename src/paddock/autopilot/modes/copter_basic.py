@@ -8,7 +8,7 @@ from math import copysign, degrees, hypot, radians, sqrt
 
 from paddock.autopilot.control import copter as at
 from paddock.autopilot.control.copter_cruise import MAX_LAG
-from paddock.autopilot.control.copter_path import CopterLegs, MotionLimits, towards
+from paddock.autopilot.control.copter_path import CopterLegs, MotionLimits, step_towards
 from paddock.autopilot.estimate import Ned
 from paddock.autopilot.modes.copter import (
     ARRIVED_RADIUS,
@@ -184,12 +184,12 @@ class CopterSmartRtl(CopterLand):
 
     def refusal(self) -> str:
         """Require a complete path."""
-        return "" if self.copter.trail.usable else "no return path"
+        return "" if self.copter.return_path.usable else "no return path"
 
     def enter(self) -> None:
         """Take the recorded path, which ends above the place of arming."""
         super().enter()
-        way = self.copter.trail.way_back(self.autopilot.estimate.position)
+        way = self.copter.return_path.return_points(self.autopilot.estimate.position)
         north, east, down = way[-1]
         self.path = [*way[:-1], (north, east, down - PRELAND)]
         self.landing = self.legs = None
@@ -275,11 +275,11 @@ class LeanAxis:
         if abs(stick) >= abs(self.lean):
             self.lean = stick
         else:
-            self.lean = towards(self.lean, stick, max(RETURN_RATE * abs(self.lean), limits.rate) * dt)
+            self.lean = step_towards(self.lean, stick, max(RETURN_RATE * abs(self.lean), limits.rate) * dt)
 
     def _brake(self, speed: float, limits: "BrakeLimits", dt: float) -> None:
         wanted = -copysign(limits.lean_for(abs(speed)), speed)
-        self.lean = towards(self.lean, max(-limits.angle, min(limits.angle, wanted)), limits.rate * dt)
+        self.lean = step_towards(self.lean, max(-limits.angle, min(limits.angle, wanted)), limits.rate * dt)
         if abs(self.lean) >= self.largest:
             self.largest = abs(self.lean)
         else:  # the lean returns: the end is near

@@ -187,13 +187,13 @@ class RoverSmartRtl(RoverMode):
 
     def refusal(self) -> str:
         """Require a complete path."""
-        return "" if self.rover.trail.usable else "no return path"
+        return "" if self.rover.return_path.usable else "no return path"
 
     def enter(self) -> None:
         """Take the recorded path; later driving is not added to it."""
         super().enter()
         self.start = self.driver.position
-        self.path = self.rover.trail.way_back(self.start)
+        self.path = self.rover.return_path.return_points(self.start)
         self.hold_point = HoldPoint(self, self.path[-1])
         self.autopilot.send_text(Severity.INFO, f"SmartRTL: {len(self.path)} points")
 

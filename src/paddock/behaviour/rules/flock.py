@@ -5,6 +5,7 @@ from typing import Annotated, NamedTuple
 from paddock.behaviour.rule import AvoidOption, Floats, Nothing, Rule, SeesOption, Urge
 from paddock.compute.math import clamp, maximum, minimum, select, sqrt
 from paddock.compute.neighbours import NeighbourSpec
+from paddock.compute.quaternion import axes
 from paddock.vehicles.model import Desire
 from paddock.world.columns import FARTHEST, Column, Pose
 
@@ -96,7 +97,7 @@ def desire(
     low, high = o.z - o.layer, o.z + o.layer
     climb = 4.0 * o.homing * (clamp(me.z, low, high) - me.z)  # the layer is thin: turn back earlier than at the sides
     # slow vehicles accelerate along the heading: a flock that starts at rest must not stay at rest
-    fx, fy = 1.0 - 2.0 * (me.qy * me.qy + me.qz * me.qz), 2.0 * (me.qx * me.qy + me.qw * me.qz)
+    (fx, fy, _), _, _ = axes(me.qx, me.qy, me.qz, me.qw)
     start = maximum(0.5 * o.speed - sqrt(me.vx * me.vx + me.vy * me.vy), 0.0)
     vx, vy = me.vx + urge.x + pull * hx + start * fx, me.vy + urge.y + pull * hy + start * fy
     vz = me.vz + urge.z + climb

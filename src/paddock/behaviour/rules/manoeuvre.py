@@ -4,6 +4,7 @@ from typing import Annotated, NamedTuple
 
 from paddock.behaviour.rule import Floats, Rule, Urge
 from paddock.compute.math import PI, clamp, select, sin
+from paddock.compute.quaternion import axes
 from paddock.vehicles.model import Desire
 from paddock.vehicles.parts.car import Command
 from paddock.world.columns import Column, Pose
@@ -38,7 +39,7 @@ class Memory(NamedTuple):
 
 def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floats, dt: float) -> tuple[Desire, Memory]:
     """Go on in the direction of the heading at the speed."""
-    ahead_x, ahead_y = 1.0 - 2.0 * (me.qy * me.qy + me.qz * me.qz), 2.0 * (me.qx * me.qy + me.qw * me.qz)
+    (ahead_x, ahead_y, _), _, _ = axes(me.qx, me.qy, me.qz, me.qw)
     return Desire(o.speed * ahead_x, o.speed * ahead_y, 0.0 * o.speed, 10.0), Memory(m.time + dt)
 
 

@@ -9,6 +9,7 @@ from paddock.behaviour.rules.pure_pursuit import Memory, aim_ahead, nearest_segm
 from paddock.behaviour.rules.pure_pursuit import Options as LineOptions
 from paddock.behaviour.rules.pure_pursuit import prepare_path as prepared
 from paddock.compute.math import clamp, maximum, select, sqrt
+from paddock.compute.quaternion import axes
 from paddock.vehicles.model import Desire
 from paddock.vehicles.parts.car import Command
 from paddock.world.columns import Column, Pose
@@ -46,7 +47,7 @@ def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floa
     fresh = m.segment < -0.5
     start = 0 if fresh else index_in(m.segment, count)
     k, t = nearest_segment(me, path, start, segments if fresh else min(SEARCH, segments), segments)
-    ahead_x, ahead_y = 1.0 - 2.0 * (me.qy * me.qy + me.qz * me.qz), 2.0 * (me.qx * me.qy + me.qw * me.qz)
+    (ahead_x, ahead_y, _), _, _ = axes(me.qx, me.qy, me.qz, me.qw)
     level = maximum(sqrt(ahead_x * ahead_x + ahead_y * ahead_y), 1e-9)
     ahead_x, ahead_y = ahead_x / level, ahead_y / level
     forward = maximum(me.vx * ahead_x + me.vy * ahead_y, 1.0)

@@ -5,6 +5,7 @@ from typing import Annotated, NamedTuple
 from paddock.behaviour.racing_line import Pace, Sight, Space, between, build_track, find_segment, look_around
 from paddock.behaviour.rule import Floats, Road, RouteLine, Rule, index_in
 from paddock.compute.math import absolute, clamp, maximum, minimum, select, sqrt
+from paddock.compute.quaternion import axes
 from paddock.vehicles.model import Desire
 from paddock.world.columns import Column, Pose
 
@@ -120,7 +121,7 @@ def desire(
     room = room_of(o)
     k, t = locate(me, m, o, path)
     lx, ly = between(path, k, t, 4), between(path, k, t, 5)
-    fx, fy = 1.0 - 2.0 * (me.qy * me.qy + me.qz * me.qz), 2.0 * (me.qx * me.qy + me.qw * me.qz)
+    (fx, fy, _), _, _ = axes(me.qx, me.qy, me.qz, me.qw)
     along = fx * ly - fy * lx
     speed = sqrt(me.vx * me.vx + me.vy * me.vy)
     ahead = me.vx * fx + me.vy * fy

@@ -8,6 +8,7 @@ from typing import Annotated, NamedTuple
 
 from paddock.behaviour.rule import Floats, Rule, Urge
 from paddock.compute.math import absolute, atan, atan2, clamp, maximum, minimum, select, sin, sincos, sqrt, wrap_angle
+from paddock.compute.quaternion import axes
 from paddock.vehicles.model import Desire
 from paddock.world.columns import Column, Pose
 
@@ -290,8 +291,7 @@ def wished(
 
 def alignment(me: Pose, o: FollowingOptions, hx: float, hy: float) -> float:
     """Return the share of its speed that a vehicle keeps while its heading differs from (hx, hy)."""
-    fx = 1.0 - 2.0 * (me.qy * me.qy + me.qz * me.qz)
-    fy = 2.0 * (me.qx * me.qy + me.qw * me.qz)
+    (fx, fy, _), _, _ = axes(me.qx, me.qy, me.qz, me.qw)
     fits = maximum(fx * hx + fy * hy, 0.0)
     square = fits * fits
     return maximum(1.0 - o.align * (1.0 - square * square * square * square), 0.02)

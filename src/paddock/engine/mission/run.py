@@ -14,7 +14,7 @@ from paddock.engine.events import EventLog
 from paddock.engine.fleets import Fleets, PreparedSpawn
 from paddock.engine.mission.execution import DynamicsExecution, KinematicExecution
 from paddock.engine.mission.link import MissionLink
-from paddock.engine.mission.tracks import MissionFleets, check_members, refuse_driven
+from paddock.engine.mission.tracks import MissionFleets, check_members, refuse_behaviour
 from paddock.engine.program import FleetProgram
 from paddock.engine.radio.stage import RadioStage
 from paddock.errors import InvalidValueError, unknown_name
@@ -337,7 +337,7 @@ def add_vehicle(run: MissionRun, entry: VehicleEntry, prepared: PreparedSpawn | 
     def location(*path: str | int) -> str:
         return dotted(("add_vehicle", *path))
 
-    refuse_driven(entry, location)
+    refuse_behaviour(entry, location)
     if entry.name in run.fleets.programs:
         raise InvalidValueError(f"there is a vehicle {entry.name!r} already; give it another name")
     if prepared is None:

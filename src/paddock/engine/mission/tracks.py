@@ -173,15 +173,15 @@ def check_members(scenario: Scenario, world: World) -> None:
             "so that the run could not be repeated; leave it out, and limit the number of iterations instead"
         )
     for k in participants(scenario, mission):
-        refuse_driven(scenario.vehicles[k], partial(scenario.at, "vehicles", k))
+        refuse_behaviour(scenario.vehicles[k], partial(scenario.at, "vehicles", k))
     for k, event in enumerate(mission.events):
         if event.vehicle is not None:
             location = partial(scenario.at, "mission", "events", k, "vehicle")
-            refuse_driven(event.vehicle, location)
+            refuse_behaviour(event.vehicle, location)
             build_program(world, scenario, event.vehicle, location)
 
 
-def refuse_driven(entry: VehicleEntry, location: Place) -> None:
+def refuse_behaviour(entry: VehicleEntry, location: Place) -> None:
     """Refuse fields that would drive a vehicle in addition to its mission."""
     for field in ("behaviour", "driver", "commands", "timeout", "failsafe"):
         if getattr(entry, field):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from paddock.compute import arrays
+from paddock.compute.quaternion import axes
 from paddock.engine.simulation import Simulation
 from paddock.errors import InvalidValueError
 from paddock.scenario import Scenario, VehicleEntry, bundled_path, load_preset, load_scenario
@@ -177,7 +178,7 @@ def _each(value: Any, n: int) -> Any:
 def _sample(sim: Simulation, x: Floats, y: Floats) -> Sample:
     fleet = sim.snapshot().fleet(FLEET)
     qx, qy, qz, qw = (fleet[name] for name in ("qx", "qy", "qz", "qw"))
-    ahead_x, ahead_y = 1.0 - 2.0 * (qy * qy + qz * qz), 2.0 * (qx * qy + qw * qz)
+    (ahead_x, ahead_y, _), _, _ = axes(qx, qy, qz, qw)
     level = np.sqrt(ahead_x * ahead_x + ahead_y * ahead_y)
     ahead_x, ahead_y = ahead_x / level, ahead_y / level
     vx, vy = fleet["vx"], fleet["vy"]

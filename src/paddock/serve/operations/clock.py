@@ -5,7 +5,7 @@ from typing import Any
 
 from paddock.errors import PaddockError
 from paddock.serve.live import LiveSource
-from paddock.serve.trust import refuse_foreign_state
+from paddock.serve.protection.trust import refuse_foreign_state
 
 FEW_TICKS, FEW_VEHICLES = 10, 200
 """The largest step that the link's thread runs itself; it reads no other request meanwhile."""
@@ -105,7 +105,7 @@ def stop(run: LiveSource, client: str) -> int | Future[Any]:
         run.sim.clock.hold()
         run.sim.clock.finish_ticks()
         if run.sim.clock.active:
-            return run.change(lambda: run.sim.tick, look=True)
+            return run.look(lambda: run.sim.tick)
     return run.sim.tick
 
 
@@ -133,7 +133,7 @@ def hold(run: LiveSource, client: str) -> Future[Any] | None:
     return run.at_rest()
 
 
-def let_go(run: LiveSource, client: str) -> None:
+def release_clock(run: LiveSource, client: str) -> None:
     """Release the clock; no effect for a client that does not own it."""
     if run.owner.release(client):
         run.sim.clock.release()

@@ -2,7 +2,7 @@
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from paddock.engine.actions import RadioAction
 from paddock.engine.radio.control import RadioControl
 from paddock.engine.radio.tuning import LEAST_INTERFERED
-from paddock.errors import InvalidValueError, PaddockError
+from paddock.errors import InvalidValueError
 from paddock.radio.describing import radio_tree, service_trees
 from paddock.radio.links.survey import CoverageGrid
 from paddock.serve.live import LiveSource
@@ -168,18 +168,10 @@ def coverage(
     size: float | None = None,
     side: int = 64,
     height: float = 2.0,
-) -> Future[Any]:
-    radio = radio_of(run)
-
-    def copy() -> Any:
-        stage = run.sim.engine.radio
-        return radio.survey(), stage.surveyed(of, receiver, x, y, size), run.sim.time
-
-    def compute(copied: Any) -> CoverageTree:
-        survey, given, time = copied
-        return coverage_tree(survey.coverage(*given, side, height), time)
-
-    return _aside(run, copy, compute)
+) -> Callable[[], CoverageTree]:
+    survey, time = radio_of(run).survey(), run.sim.time
+    square = run.sim.engine.radio.surveyed(of, receiver, x, y, size)
+    return lambda: coverage_tree(survey.coverage(*square, side, height), time)
 
 
 def radio_levels(
@@ -188,15 +180,14 @@ def radio_levels(
     places: list[list[float]],
     of: str | int | None = None,
     receiver: str | int | None = None,
-) -> Future[Any]:
-    radio = radio_of(run)
+) -> Callable[[], LevelsTree]:
+    survey, (sources, number, *_) = radio_of(run).survey(), run.sim.engine.radio.surveyed(of, receiver, 0.0, 0.0, 1.0)
 
-    def compute(copied: Any) -> LevelsTree:
-        survey, (sources, number, *_) = copied
-        found = survey.at(sources, number, np.array(places).T)
-        return {name: one.tolist() for name, one in found._asdict().items()}  # type: ignore[return-value]
+    def compute() -> LevelsTree:
+        levels = survey.at(sources, number, np.array(places).T)
+        return {name: values.tolist() for name, values in levels._asdict().items()}  # type: ignore[return-value]
 
-    return _aside(run, lambda: (radio.survey(), run.sim.engine.radio.surveyed(of, receiver, 0.0, 0.0, 1.0)), compute)
+    return compute
 
 
 def radio_assign(
@@ -206,42 +197,26 @@ def radio_assign(
     cost: list[list[float]],
     period: float = 0.5,
     rounds: int = 1000,
-) -> Future[Any]:
-    radio = radio_of(run)
+) -> Callable[[], AssignmentTree]:
+    bidders = radio_of(run).bidders(vehicles, cost, period)
 
-    def compute(bidders: Any) -> AssignmentTree:
+    def compute() -> AssignmentTree:
         tasks, agreement = bidders.assigned(rounds)
-        return {"tasks": tasks, "agreement": agreement._asdict()}
+        return {"tasks": tasks, "agreement": agreement._asdict()}  # type: ignore[typeddict-item]
 
-    return _aside(run, lambda: radio.bidders(vehicles, cost, period), compute)
-
-
-def spectrum(run: LiveSource, client: str, receiver: str, span: float | None = None, bins: int = 96) -> Future[Any]:
-    radio = radio_of(run)
-
-    def compute(copied: Any) -> SpectrumTree:
-        survey, number, time = copied
-        found = survey.spectrum(number, span, bins)
-        return {**found._asdict(), "power": found.power.round(DECIMALS).tolist(), "time": time}  # type: ignore[typeddict-item]
-
-    return _aside(run, lambda: (radio.survey(), radio.number(receiver), run.sim.time), compute)
+    return compute
 
 
-def _aside(run: LiveSource, copy: Callable[[], Any], compute: Callable[[Any], Any]) -> Future[Any]:
-    """Copy between two ticks; a worker thread computes, and compiles at first."""
+def spectrum(
+    run: LiveSource, client: str, receiver: str, span: float | None = None, bins: int = 96
+) -> Callable[[], SpectrumTree]:
+    survey, number, time = radio_of(run).survey(), radio_of(run).number(receiver), run.sim.time
 
-    def work() -> Future[Any]:
-        done: Future[Any] = Future()
-        copied = run.change(copy, look=True)
-        while not (copied.done() or run.closing):
-            wait([copied], 0.2)
-        if run.closing:
-            done.set_exception(PaddockError("the run has ended"))
-        else:
-            done.set_result(compute(copied.result()))
-        return done
+    def compute() -> SpectrumTree:
+        powers = survey.spectrum(number, span, bins)
+        return {**powers._asdict(), "power": powers.power.round(DECIMALS).tolist(), "time": time}  # type: ignore[typeddict-item]
 
-    return run.aside(work)
+    return compute
 
 
 def coverage_tree(grid: CoverageGrid, time: float) -> CoverageTree:

@@ -32,8 +32,8 @@ from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.state import Job, tree_of
 from paddock.planning.mission.vehicles import MissionVehicle
 from paddock.planning.solver.problem import Task
-from paddock.serve.live import Later, LiveSource
-from paddock.serve.trust import (
+from paddock.serve.live import LiveSource
+from paddock.serve.protection.trust import (
     known_names,
     refuse_counts,
     refuse_foreign,
@@ -60,7 +60,7 @@ def command(
 ) -> None:
     """Post a command; the engine checks the inputs against the model."""
     if run.drivers:
-        run.refuse_driven(client, _ids(run, target))
+        run.refuse_other_driver(client, _ids(run, target))
     _post(run, client, CommandAction(target, inputs, timeout), at_tick)
     run.commands += 1
 
@@ -88,7 +88,7 @@ def _post(run: LiveSource, client: str, action: Action, at_tick: int | None) -> 
 def command_many(run: LiveSource, client: str, ids: Any, inputs: dict[str, Any], timeout: float | None = None) -> None:
     """Post one action per fleet; all are checked before the first is posted."""
     numbers = np.asarray(ids, np.int64)
-    run.refuse_driven(client, numbers)
+    run.refuse_other_driver(client, numbers)
     for name, values in inputs.items():
         if np.ndim(values) and np.shape(values) != numbers.shape:
             raise InvalidValueError(f"input {name!r} needs one value for each of {len(numbers)} vehicles")
@@ -120,7 +120,7 @@ def drive(run: LiveSource, client: str, target: str | int, driving: bool = True,
     if driving:
         run.sim.engine.claims.refuse_controlled(ids)
         if not take_over:
-            run.refuse_driven(client, ids)
+            run.refuse_other_driver(client, ids)
         run.drivers = {**run.drivers, number: client}
     elif run.drivers.get(number) == client:
         run.drivers = {one: driver for one, driver in run.drivers.items() if one != number}
@@ -176,11 +176,11 @@ def clear(run: LiveSource, client: str) -> Removed:
     return {"tick": run.sim.tick, "time": run.sim.time, "removed": count}
 
 
-def order(run: LiveSource, client: str, target: Any, behaviour: Any) -> Future[Any]:
+def override(run: LiveSource, client: str, target: Any, behaviour: Any) -> Future[Any]:
     """Override behaviours; the check and the compilation run outside the thread that ticks."""
     refuse_foreign_behaviour(behaviour, known_names(run.sim))
     for one in (target if isinstance(target, list) else [target]) if run.drivers else ():
-        run.refuse_driven(client, _ids(run, one))
+        run.refuse_other_driver(client, _ids(run, one))
 
     def check() -> Future[Any]:
         engine = run.sim.engine
@@ -251,9 +251,9 @@ def mission(run: LiveSource, client: str) -> MissionTree | None:
     return mission_tree(found.mission, found.scenario.mission.base, lambda name: _id_of(run, name), run.drawn)
 
 
-def mission_view(run: LiveSource, client: str) -> Later | None:
+def mission_view(run: LiveSource, client: str) -> Callable[[], Any] | None:
     found = run.sim.mission
-    return None if found is None else Later(partial(tree_of, found.view()))
+    return None if found is None else partial(tree_of, found.view())
 
 
 def add_task(run: LiveSource, client: str, task: dict[str, Any]) -> Future[Any]:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from paddock import __version__
 from paddock.errors import PaddockError, unknown_name
 from paddock.scenario import Scenario, ScenarioError
-from paddock.serve.checker import MOST_TEXT, beyond_limits, read
 from paddock.serve.describe import inspected_tree
-from paddock.serve.live import Later
+from paddock.serve.live import changes_with
 from paddock.serve.mirror import marker_from_tree, placed_tree
-from paddock.serve.trust import foreign_names
-from paddock.serve.trust import known_names as names_in_use
+from paddock.serve.protection.checker import MOST_TEXT, beyond_limits, read
+from paddock.serve.protection.trust import foreign_names
+from paddock.serve.protection.trust import known_names as names_in_use
 from paddock.track.loading import track_of, track_tree
 from paddock.wire.operations.results import InspectedTree, MetadataTree, ScenarioText, SeriesTree
 from paddock.world.archive import copied, pack
@@ -25,11 +26,33 @@ if TYPE_CHECKING:
     from paddock.serve.host import Source
     from paddock.serve.live import LiveSource
 
+Copied = Callable[[], Any]  # computes a result, in another thread, from what was copied between two ticks
 CLIENT_METADATA = "name", "description", "seed", "rate", "pace", "paused", "run", "version", "owner", "scenario"
 """Metadata fields for the Python client, which receives fleets in another form."""
 
 
-def metadata(run: LiveSource, client: str, page: bool = False) -> Later:
+def _described(run: LiveSource) -> tuple[Any, ...]:
+    """Return what changes with the fleets, their behaviours, the clock and its owner."""
+    world, clock = run.sim.engine.world, run.sim.clock
+    rules = [program.behaviour.rule.name if program.behaviour else "" for program in run.sim.engine.programs.values()]
+    return (
+        world.run,
+        world.roster_version,
+        rules,
+        clock.pace,
+        clock.paused,
+        run.owner.client,
+        run.changes if clock.paused else 0,
+    )
+
+
+def _scenery(run: LiveSource) -> tuple[Any, ...]:
+    """Return what changes with the scenario and the fleets."""
+    return run.sim.engine.world.run, run.sim.engine.world.roster_version, id(run.sim.scenario)
+
+
+@changes_with(_described)
+def metadata(run: LiveSource, client: str, page: bool = False) -> Copied:
     """Return the metadata; the page gets more fields, and fleets in another form, than the Python client."""
     engine = run.sim.engine
     world, programs, layout = engine.world, list(engine.programs.values()), engine.publisher.layout()
@@ -42,29 +65,31 @@ def metadata(run: LiveSource, client: str, page: bool = False) -> Later:
             return {**found, "can_load": run.director is not None, "fleets": fleets}
         return client_metadata(run, found) | {"fleets": fleets}
 
-    return Later(describe)
+    return describe
 
 
-def scenery(run: LiveSource, client: str, side: int = 128) -> Later:
-    return Later(partial(run.sim.scenery, side))
+@changes_with(_scenery)
+def scenery(run: LiveSource, client: str, side: int = 128) -> Copied:
+    return partial(run.sim.scenery, side)
 
 
-def standings(run: LiveSource, client: str) -> Later | None:
+def standings(run: LiveSource, client: str) -> Copied | None:
     rules = run.sim.engine.rules
     if not rules.active:
         return None
-    later = rules.standings_later()
-    return Later(lambda: later().to_dict())
+    compute = rules.standings_later()
+    return lambda: compute().to_dict()
 
 
-def track(run: LiveSource, client: str) -> Later:
+@changes_with(_scenery)
+def track(run: LiveSource, client: str) -> Copied:
     scenario = run.sim.scenario
 
     def describe() -> dict[str, Any] | None:
         found = track_of(scenario.track)
         return None if found is None else track_tree(found, scenario.contact is not None)
 
-    return Later(describe)
+    return describe
 
 
 def metadata_tree(
@@ -103,8 +128,7 @@ def client_metadata(source: Source, found: MetadataTree) -> dict[str, Any]:
 
 
 def snapshot(run: LiveSource, client: str, roster: bool = False) -> dict[str, Any]:
-    found = run.sim.engine.publisher.snapshot()
-    run.publish(found)
+    found = run.publish_present()
     return {"tick": found.tick, "run": found.run, "roster": found.roster}
 
 
@@ -119,6 +143,7 @@ def series(run: LiveSource, client: str, target: str | int, columns: list[str]) 
     raise PaddockError("get_series refused: this is a live simulation; only a recording has series")
 
 
+@changes_with(_scenery)
 def parameter(run: LiveSource, client: str, target: str, name: str) -> Any:
     programs = run.sim.engine.programs
     if target not in programs:
@@ -133,14 +158,14 @@ def state_hash(run: LiveSource, client: str) -> str:
     return run.sim.engine.state_hash()
 
 
-def save(run: LiveSource, client: str) -> Later:
+def save(run: LiveSource, client: str) -> Copied:
     """Copy the state between two ticks; another thread packs it."""
-    return Later(partial(pack, copied(run.sim.engine.saved_state())))
+    return partial(pack, copied(run.sim.engine.saved_state()))
 
 
-def log(run: LiveSource, client: str, complete: bool = True) -> Later:
+def log(run: LiveSource, client: str, complete: bool = True) -> Copied:
     entries = run.sim.log.complete() if complete else list(run.sim.log.entries)
-    return Later(lambda: [posted.to_tree() for posted in entries])
+    return lambda: [posted.to_tree() for posted in entries]
 
 
 def transform(run: LiveSource, client: str, target: str, source: str, time: float | None = None) -> dict[str, Any]:
@@ -148,15 +173,16 @@ def transform(run: LiveSource, client: str, target: str, source: str, time: floa
     return {"position": found.position.tolist(), "quaternion": found.quaternion.tolist()}
 
 
-def routes(run: LiveSource, client: str) -> Later:
-    """Note between two ticks where each vehicle is on its route; another thread computes the points."""
+def routes(run: LiveSource, client: str) -> Copied:
+    """Copy where each vehicle is on its route; another thread computes the points."""
     compute = run.sim.behaviours.routes_later()
-    return Later(lambda: [route._asdict() for route in compute()])
+    return lambda: [route._asdict() for route in compute()]
 
 
-def events(run: LiveSource, client: str, since: int = 0) -> Later:
+@changes_with(lambda run: (run.sim.engine.world.run, run.sim.events.count))
+def events(run: LiveSource, client: str, since: int = 0) -> Copied:
     found = run.sim.events.since(since)
-    return Later(lambda: [dict(vars(event)) for event in found])
+    return lambda: [dict(vars(event)) for event in found]
 
 
 def mark(run: LiveSource, client: str, markers: list[dict[str, Any]]) -> None:
@@ -176,10 +202,12 @@ def placed_markers(run: LiveSource, client: str, hidden: bool = False) -> list[d
     return [{**placed_tree(placed), "since": placed.since, "source": placed.source} for placed in shown]
 
 
+@changes_with(lambda run: id(run.sim.scenario))
 def running_scenario(run: LiveSource, client: str) -> ScenarioText:
     return {"name": run.sim.scenario.name, "text": shown_text(run.sim.scenario)}
 
 
+@changes_with(_scenery)
 def known_names(run: LiveSource, client: str) -> dict[str, list[str]]:
     return names_in_use(run.sim)
 

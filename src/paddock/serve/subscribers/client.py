@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from paddock.errors import PaddockError, suggestion
-from paddock.serve.hub import Allowance, OperationError, OperationOutcome
+from paddock.serve.hub import OperationError, OperationOutcome
+from paddock.serve.protection.admission import Allowance
 from paddock.serve.subscribers.markers import MarkerFeed
 from paddock.serve.subscribers.subscription import Subscription, View, ranges
 from paddock.wire import WireError, rpc

@@ -8,9 +8,9 @@ from time import monotonic
 from typing import Any, Protocol, TypeVar, get_type_hints
 
 from paddock.errors import PaddockError
-from paddock.serve.admission import Slots, share_of_files
 from paddock.serve.hub import Endpoint, Hub, OperationError, OperationOutcome, Send
 from paddock.serve.methods import DEBUG, HUB_HANDLERS
+from paddock.serve.protection.admission import Slots, share_of_files
 from paddock.serve.subscribers.client import GRACE, PATIENCE, Client, Connect, Connection
 from paddock.serve.subscribers.groups import GroupEncoder
 from paddock.serve.subscribers.markers import deleted_markers, shown_markers
@@ -53,7 +53,6 @@ class SubscriberEndpoint(Endpoint):
         most = share_of_files(STRANGERS)
         self._strangers: Slots[Client] = Slots(most, lambda client: client.connection.drop("slots"))
         self._encoder = GroupEncoder(hub.mirror)
-        self._refreshed = 0.0
         self._debug_id: int | None = None
         self._sweeper: asyncio.Task[None] | None = None
         self._events: list[EventRecord] = []
@@ -190,9 +189,8 @@ class SubscriberEndpoint(Endpoint):
 
     async def refresh(self, changed: bool = False) -> None:
         """Publish the present state; unless it has `changed`, a recent snapshot is enough."""
-        if changed or monotonic() - max(self._refreshed, self.hub.shown) > FRESH:
-            await self.hub.request("snapshot", self.name)
-            self._refreshed = monotonic()
+        if changed or self.hub.ring.changed_at is not None or monotonic() - self.hub.shown > FRESH:
+            await self.hub.request("snapshot", self.name, fresh=changed)
         warming = self.read(lambda snapshot: self._encoder.warm_for(snapshot.layout, self.hub.loop))
         if warming is not None:  # no subscription before the encoders are compiled
             await asyncio.shield(warming)
@@ -292,7 +290,7 @@ class SubscriberEndpoint(Endpoint):
             if isinstance(outcome, OperationOutcome) and outcome.result is not None:
                 self._send("mission", notification("mission", outcome.result))
 
-        self.hub.ask("mission", self.name, {}, send)
+        self.hub.ask("mission", self.name, {}, send, fresh=True)
 
     def _listeners(self, kind: str) -> Iterator[Client]:
         return (client for client in list(self.clients) if client.wants(kind))
@@ -313,7 +311,7 @@ class SubscriberEndpoint(Endpoint):
     def _publish_roster(self) -> None:
         """Publish the present roster even if no tick passes."""
         self._asked = False
-        self.hub.notify("snapshot", self.name)
+        self.hub.ask("snapshot", self.name, {}, lambda outcome: None, fresh=True)
 
     def _send_events(self) -> None:
         events, self._events = self._events, []

@@ -2,12 +2,14 @@
 
 One preset serves each level. Resistance can stop a car within a tick and hold it, but never push it back."""
 
+from functools import partial
 from typing import Annotated, Any, NamedTuple
 
-from paddock.compute.math import absolute, asin, atan, atan2, clamp, maximum, minimum, select, sign, sincos, sqrt
-from paddock.vehicles.model import BOX, UNTURNABLE, Body, Bump, Desire
+from paddock.compute.math import absolute, asin, atan, atan2, clamp, maximum, minimum, select, sign, sincos, sqrt, tan
+from paddock.compute.quaternion import euler_quaternion
+from paddock.vehicles.model import BOX, UNTURNABLE, Body, Bump, Desire, VehicleModel
 from paddock.vehicles.parts.battery import FULL_CELL, BatteryState, drive_strength, optional_discharged
-from paddock.world.columns import Column, Environment
+from paddock.world.columns import Column, Environment, Pose
 
 
 class Parameters(NamedTuple):
@@ -311,9 +313,19 @@ def steering(yaw: float, steer_before: float, p: Parameters, d: Desire) -> float
     return select(bends, clamp(d.gear * pursuit + bend, -p.steer_max, p.steer_max), d.gear * pursuit)
 
 
-def guided(yaw: float, forward: float, u: Command, p: Parameters, d: Desire) -> Command:
+def planar_pose(s: Any, p: Parameters) -> Pose:
+    """Return the pose, parallel to the ground under the wheels."""
+    qx, qy, qz, qw = euler_quaternion(s.roll, s.pitch, s.yaw)
+    sine, cosine = sincos(s.yaw)
+    vx, vy = s.vx * cosine - s.vy * sine, s.vx * sine + s.vy * cosine
+    vz = s.vy * tan(s.roll) - s.vx * tan(s.pitch)
+    zero = 0.0 * s.x
+    return Pose(s.x, s.y, s.z, qx, qy, qz, qw, vx, vy, vz, zero, zero, s.yaw_rate)
+
+
+def guide(s: Any, u: Command, p: Parameters, d: Desire) -> Command:
     """Steer by pursuit and hold the wanted speed; brake to a halt if no speed is wanted."""
-    vx = d.gear * forward
+    vx = d.gear * s.vx
     wanted = sqrt(d.vx * d.vx + d.vy * d.vy)
     halt = wanted < 1e-3
     drag = 0.5 * AIR_DENSITY * p.drag_coefficient * p.frontal_area * vx * vx
@@ -324,9 +336,22 @@ def guided(yaw: float, forward: float, u: Command, p: Parameters, d: Desire) -> 
     throttle = clamp(rolling / maximum(most, 1e-6), 0.0, 1.0)
     brake = clamp(-rolling / maximum(brake_force_max(p), 1e-6), 0.0, 1.0)
     return Command(
-        steer=steering(yaw, u.steer, p, d),
+        steer=steering(s.yaw, u.steer, p, d),
         throttle=select(halt, 0.0, throttle),
         brake=select(halt, maximum(brake, HOLDING_BRAKE), brake),
         gear=d.gear,
         handbrake=0.0 * vx,
     )
+
+
+car_model = partial(
+    VehicleModel,
+    kind="car",
+    command=Command,
+    parameters=Parameters,
+    guide=guide,
+    order=1,
+    battery="capacity",
+    steady=("gear", "handbrake"),
+)
+"""Return the model of a level: what all levels have in common."""

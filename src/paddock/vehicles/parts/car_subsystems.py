@@ -8,7 +8,7 @@ would be valid.
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from paddock.compute.math import absolute, clamp, floor, maximum, minimum, select, sign
 from paddock.compute.scalars import tan
@@ -24,6 +24,7 @@ from paddock.vehicles.parts.tyre import (
     magic_tyre,
 )
 from paddock.vehicles.parts.tyre_property import tyre_of_text
+from paddock.world.columns import Column, ColumnGroup, column_tuple
 
 # a standing car is at rest below these speeds (m/s, rad/s) and accelerations (m/s2, rad/s2)
 CALM_SPEED = 1e-3
@@ -66,6 +67,49 @@ class DriveLine(NamedTuple):
     c: float
     d: float
     clock: float
+
+
+@column_tuple
+class DelayColumns(ColumnGroup):
+    """Commands on their way to the rack and to the engine."""
+
+    steer_a: Annotated[float, Column("rad", "steering command, youngest sample of its dead time")]
+    steer_b: Annotated[float, Column("rad", "steering command")]
+    steer_c: Annotated[float, Column("rad", "steering command")]
+    steer_d: Annotated[float, Column("rad", "steering command")]
+    steer_e: Annotated[float, Column("rad", "steering command")]
+    steer_f: Annotated[float, Column("rad", "steering command")]
+    steer_g: Annotated[float, Column("rad", "steering command, oldest sample")]
+    steer_clock: Annotated[float, Column("s", "age of the youngest sample")]
+    drive_a: Annotated[float, Column("", "throttle command, youngest sample of its dead time")]
+    drive_b: Annotated[float, Column("", "throttle command")]
+    drive_c: Annotated[float, Column("", "throttle command")]
+    drive_d: Annotated[float, Column("", "throttle command, oldest sample")]
+    drive_clock: Annotated[float, Column("s", "age of the youngest sample")]
+
+
+@column_tuple
+class GearColumns(ColumnGroup):
+    """The gearbox."""
+
+    gear_engaged: Annotated[float, Column("", "gear of the gearbox, 1 to 6")]
+    shift_clock: Annotated[float, Column("s", "time left of a shift")]
+
+
+@column_tuple
+class BatteryColumns(ColumnGroup):
+    """The battery of the drive."""
+
+    charge: Annotated[float, Column("", "battery charge, 1 full, 0 empty; 1 without a battery")]
+    voltage: Annotated[float, Column("V", "battery voltage under load, 0 without a battery")]
+    current: Annotated[float, Column("A", "battery current")]
+
+
+@column_tuple
+class ControlColumns(DelayColumns, GearColumns, BatteryColumns):
+    """The rack; commands on their way, gearbox and battery."""
+
+    steer_rate: Annotated[float, Column("rad/s", "rate of the road-wheel angle")]
 
 
 def _hat(x: float) -> float:

@@ -8,8 +8,9 @@ from typing import Annotated, Any, NamedTuple
 
 from paddock.compute.math import absolute, atan, clamp, hypot, maximum, select
 from paddock.vehicles.parts.battery import BatteryState
-from paddock.vehicles.parts.car import Command, Parameters, slowed
+from paddock.vehicles.parts.car import Command, Parameters, axle_loads, down_forces, full_voltage, slowed
 from paddock.vehicles.parts.car_subsystems import (
+    ControlColumns,
     Drive,
     DriveLine,
     Gearbox,
@@ -33,7 +34,7 @@ from paddock.vehicles.parts.tyre import (
     patch_damping_time,
     patch_limit,
 )
-from paddock.world.columns import Column
+from paddock.world.columns import Column, Environment, column_tuple
 
 
 def controls_of(s: Any) -> tuple[Rack, SteerLine, DriveLine, Gearbox]:
@@ -50,6 +51,25 @@ def wheels_of(s: Any) -> tuple[Wheels, Wheels, Wheels]:
         Wheels(s.kappa_fl, s.kappa_fr, s.kappa_rl, s.kappa_rr),
         Wheels(s.slip_fl, s.slip_fr, s.slip_rl, s.slip_rr),
     )
+
+
+@column_tuple
+class WheelColumns(ControlColumns):
+    """Spin, slip ratio and slip of four wheels; controls."""
+
+    spin_fl: Annotated[float, Column("rad/s", "rotation of the front left wheel")]
+    spin_fr: Annotated[float, Column("rad/s", "rotation of the front right wheel")]
+    spin_rl: Annotated[float, Column("rad/s", "rotation of the rear left wheel")]
+    spin_rr: Annotated[float, Column("rad/s", "rotation of the rear right wheel")]
+    kappa_fl: Annotated[float, Column("", "slip ratio of the front left wheel")]
+    kappa_fr: Annotated[float, Column("", "slip ratio of the front right wheel")]
+    kappa_rl: Annotated[float, Column("", "slip ratio of the rear left wheel")]
+    kappa_rr: Annotated[float, Column("", "slip ratio of the rear right wheel")]
+    slip_fl: Annotated[float, Column("", "slip of the front left wheel, positive pushes left")]
+    slip_fr: Annotated[float, Column("", "slip of the front right wheel")]
+    slip_rl: Annotated[float, Column("", "slip of the rear left wheel")]
+    slip_rr: Annotated[float, Column("", "slip of the rear right wheel")]
+    wheel_speed: Annotated[float, Column("rad/s", "mean rotation of the front wheels")]
 
 
 class WheelContact(NamedTuple):
@@ -192,6 +212,16 @@ def later_columns(spins: Wheels, fl: Patch, fr: Patch, rl: Patch, rr: Patch, d: 
         *(a.a, a.b, a.c, a.d, a.e, a.f, a.g, a.clock),
         *(b.a, b.b, b.c, b.d, b.clock, d.box.gear, d.box.clock),
         *(battery.charge, battery.voltage, battery.current),
+    )
+
+
+def first_columns(zero: float, speed: float, p: Parameters) -> Any:
+    """Return the columns of a state from `spin_fl` on, of a car that rolls straight ahead at a speed (m/s)."""
+    turning = speed * (1.0 / p.wheel_radius)
+    return (
+        *(turning, turning, turning, turning, zero, zero, zero, zero, zero, zero, zero, zero, turning),
+        *(zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero),
+        *(1.0, zero, 1.0, full_voltage(p), zero),
     )
 
 
@@ -436,22 +466,53 @@ def _applied(
     )
 
 
-def reported(
-    accelerations: tuple[float, float],
-    steer: float,
-    gear: float,
-    static_front: float,
-    kappas: Wheels,
-    slips: Wheels,
-    spins: Wheels,
-    travel: Wheels,
+def rolled(
+    s: Any,
+    driven: Driven,
     contacts: tuple[WheelContact, WheelContact, WheelContact, WheelContact],
-    drive: Drive,
-    torques: Wheels,
     gravity: float,
     p: Parameters,
+    dt: float,
+) -> tuple[Wheels, tuple[Patch, Patch, Patch, Patch]]:
+    """Return the spins (rad/s) and the contact patches of the wheels after dt."""
+    fl, fr, rl, rr = contacts
+    patch_fl = patch(s.kappa_fl, s.slip_fl, s.spin_fl, fl, gravity, p, dt)
+    patch_fr = patch(s.kappa_fr, s.slip_fr, s.spin_fr, fr, gravity, p, dt)
+    patch_rl = patch(s.kappa_rl, s.slip_rl, s.spin_rl, rl, gravity, p, dt)
+    patch_rr = patch(s.kappa_rr, s.slip_rr, s.spin_rr, rr, gravity, p, dt)
+    spins = Wheels(s.spin_fl, s.spin_fr, s.spin_rl, s.spin_rr)
+    after = spun(spins, patch_fl, patch_fr, patch_rl, patch_rr, driven.drive, driven.brakes, p, dt).spins
+    patches = (
+        settled(patch_fl, fl, s.spin_fl, after.fl, p, dt),
+        settled(patch_fr, fr, s.spin_fr, after.fr, p, dt),
+        settled(patch_rl, rl, s.spin_rl, after.rl, p, dt),
+        settled(patch_rr, rr, s.spin_rr, after.rr, p, dt),
+    )
+    return after, patches
+
+
+def reported(
+    s: Any,
+    u: Command,
+    contacts: tuple[WheelContact, WheelContact, WheelContact, WheelContact],
+    loads: Wheels,
+    travel: Wheels,
+    mu: float,
+    air: float,
+    p: Parameters,
+    w: Environment,
 ) -> Report:
-    """Return the report of a car; `static_front` is the front axle's load at rest with the present down-force, N."""
+    """Return wheels, torques and load transfer under the present commands.
+
+    contacts, loads (N), travel (m): of the wheels
+    mu: mean friction of the ground under them
+    air: speed of the air from ahead, m/s
+    """
+    spins, kappas, slips = wheels_of(s)
+    gravity, gear = w.gravity, s.gear_engaged
+    pedal, box = select(p.torque_dead_time > 0.0, s.drive_d, u.throttle), Gearbox(gear, s.shift_clock)
+    drive, torques = torques_now(s.steer, pedal, box, u, s.vx, s.yaw_rate, mu, spins, kappas, loads, s.charge, p)
+    static_front = axle_loads(0.0 * air, *down_forces(air, p, w), p, w)[0]  # at rest with the present down-force
     fl, fr, rl, rr = contacts
     w_fl = wheel_report(kappas.fl, slips.fl, spins.fl, fl, gravity, p)
     w_fr = wheel_report(kappas.fr, slips.fr, spins.fr, fr, gravity, p)
@@ -460,7 +521,7 @@ def reported(
     moved = (static_front - fl.load - fr.load, 0.5 * (fr.load - fl.load), 0.5 * (rr.load - rl.load))
     applied = _applied(kappas, slips, spins, contacts, drive, torques, gravity, p)
     return Report(
-        *(accelerations[0], accelerations[1], p.steer_ratio * steer, gear),
+        *(s.ax, s.ay, p.steer_ratio * s.steer, gear),
         *moved,
         *(spins.fl, spins.fr, spins.rl, spins.rr),
         *(travel.fl, travel.fr, travel.rl, travel.rr),

@@ -4,6 +4,7 @@ A request is an operation with its arguments, encoded as a message.
 """
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from paddock.wire.messages import values
 from paddock.wire.messages.markers import COMMAND, ClearMarkers, DeleteMarkers, MarkerMessage, PutMarkers, ShowMarkers
 from paddock.wire.messages.states import EVENT, STATE_UPDATE, EventMessage, StateUpdate
 from paddock.wire.messages.values import Buffer, Codec, Oneof, finite, from_tree, parsed, sending, to_tree
+from paddock.wire.operations import OPERATIONS
 
 Inputs = Mapping[str, float | str | values.Floats]
 """Input -> a number, a choice by name, or an array of one number per vehicle."""
@@ -23,15 +25,12 @@ PROTOCOL = 1
 JSON_MOST = 4 << 20  # bytes of the JSON of a call
 MARKER_FIELDS = tuple(MarkerMessage.__dataclass_fields__)
 ADMIN_FIELDS = {
-    "reset": "reset",
-    "pause": "pause",
-    "resume": "resume",
-    "stop": "stop",
-    "run": "run",
-    "pace": "set_pace",
-    "metadata": "get_metadata",
+    name: field
+    for name, operation in OPERATIONS.items()
+    if (field := re.sub(r"(?<=.)([A-Z])", r"_\1", operation.entry.zmq).lower()) in pb.Admin.DESCRIPTOR.fields_by_name
+    and field not in ("step", "set_mode")
 }
-"""Operations whose arguments are the fields of a message in Admin."""
+"""Operations whose arguments are the fields of a message in Admin, and its field there."""
 
 
 class Hello(NamedTuple):

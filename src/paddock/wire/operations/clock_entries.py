@@ -52,15 +52,15 @@ class ClockOperations(Protocol):
 
     # clock -----------------------------------------------------------------------------------------------------------
 
-    @entry("post", zmq="Call", client="clock.view")
+    @entry("fact", zmq="Call", client="clock.view", example={})
     def clock(self) -> dict[str, Any]:
         """Return pace, paused, run and the client that owns the clock."""
 
-    @entry("post", rpc="simulation_step", zmq="Step", shows=True, slow=True)
+    @entry("post", rpc="simulation_step", zmq="Step", shows=True, slow=True, budget="none")
     def step(self, ticks: a.Ticks = 1) -> None:
         """Advance by exactly this many ticks, then answer. The client then owns the clock."""
 
-    @entry("post", zmq="Step", slow=True)
+    @entry("post", zmq="Step", reply="StateUpdate", client=None, slow=True, budget="none")
     def step_synchronously(
         self,
         ticks: a.Ticks,
@@ -69,7 +69,7 @@ class ClockOperations(Protocol):
     ) -> bytes:
         """Advance by this many ticks and return the encoded state after them."""
 
-    @entry("post", zmq="Run", slow=True)
+    @entry("post", zmq="Run", slow=True, budget="clock")
     def run(
         self,
         until: Annotated[
@@ -85,19 +85,19 @@ class ClockOperations(Protocol):
     ) -> int:
         """Run until a simulation time, then hold; return the tick reached. The client then owns the clock."""
 
-    @entry("post", zmq="Stop", client="clock.stop")
+    @entry("post", zmq="Stop", client="clock.stop", budget="clock")
     def stop(self) -> int:
         """End the client's `run` or `step` and hold the clock; return the tick."""
 
-    @entry("post", rpc="pause", zmq="Pause", shows=True, client="clock.pause")
+    @entry("post", rpc="pause", zmq="Pause", shows=True, client="clock.pause", budget="clock")
     def pause(self) -> None:
         """Pause the run; `step` still works."""
 
-    @entry("post", rpc="resume", zmq="Resume", client="clock.resume")
+    @entry("post", rpc="resume", zmq="Resume", client="clock.resume", budget="clock")
     def resume(self) -> None:
         """Resume the run."""
 
-    @entry("post", rpc="set_pace", zmq="SetPace", client="clock.set_pace")
+    @entry("post", rpc="set_pace", zmq="SetPace", client="clock.set_pace", budget="clock")
     def pace(
         self,
         pace: Annotated[
@@ -110,15 +110,15 @@ class ClockOperations(Protocol):
     ) -> None:
         """Set the pace of the run."""
 
-    @entry("post", zmq="Call")
+    @entry("post", zmq="Call", budget="clock")
     def hold(self) -> None:
         """Take the clock: time advances only by this client's `step` and `run`."""
 
-    @entry("post", rpc="let_go", zmq="Call", client="release_clock")
-    def let_go(self) -> None:
+    @entry("post", rpc="release_clock", zmq="Call", budget="clock")
+    def release_clock(self) -> None:
         """Release the clock that a step has taken; time advances again, unless the run was paused."""
 
-    @entry("post", rpc="reset", zmq="Reset", slow=True)
+    @entry("post", rpc="reset", zmq="Reset", slow=True, example={})
     def reset(
         self,
         seed: Annotated[
@@ -129,7 +129,7 @@ class ClockOperations(Protocol):
     ) -> None:
         """Restart the scenario from tick 0."""
 
-    @entry("post", zmq="Call", slow=True)
+    @entry("post", zmq="Call", slow=True, example={})
     def restore(self, state: Annotated[bytes, "what `save` returned"]) -> None:
         """Return to a saved state of this scenario."""
 
@@ -149,7 +149,7 @@ class ScenarioOperations(Protocol):
     def get_scenario(self, name: Annotated[a.Text, "name of a demo or manoeuvre"]) -> r.ScenarioText:
         """Return the YAML text of a bundled scenario."""
 
-    @entry("post", rpc="get_running_scenario")
+    @entry("fact", rpc="get_running_scenario")
     def running_scenario(self) -> r.ScenarioText:
         """Return the YAML text of the running scenario; the original text if it was loaded from a file."""
 
@@ -157,7 +157,7 @@ class ScenarioOperations(Protocol):
     def get_schema(self) -> dict[str, Any]:
         """Return the JSON schema of scenarios, for editors."""
 
-    @entry("post")
+    @entry("fact")
     def known_names(self) -> dict[str, list[str]]:
         """Return the models, behaviours, sensors and planning methods that clients may name."""
 
@@ -204,6 +204,6 @@ class ScenarioOperations(Protocol):
     ) -> r.Empty:
         """End the run and start another on the same addresses; clients reconnect. Refused if it has errors."""
 
-    @entry("post")
+    @entry("post", slow=True)
     def switch_scenario(self, text: str) -> None:
         """End the run and start that of another scenario, which is already checked."""

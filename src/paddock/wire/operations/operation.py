@@ -13,19 +13,26 @@ from pydantic import BaseModel, ValidationError, create_model
 from paddock.errors import SHOWN, InvalidValueError, PaddockError, UnknownNameError, suggestion
 from paddock.wire.operations import arguments as a
 
-Where = Literal["hub", "read", "change", "post"]
+Where = Literal["hub", "fact", "read", "change", "post"]
 """Where an operation is handled.
 
 - `hub`: in the hub process, from snapshots, or through other operations
-- `read`: between two ticks, reads the state
+- `fact`: in the hub process, from results that the simulation pushes to it when they change
+- `read`: copied between two ticks for each question: saves, hashes, private columns, surveys
 - `change`: between two ticks, changes the state
 - `post`: immediately, outside the tick: posts to the mailbox, or acts on the clock or the markers
+"""
+Budgeted = Literal["none", "clock", "commands", "changes"]
+"""The budget of the ticking thread's time that an operation is paid from.
+
+- `none`: none. Time waits for it, or it does not reach the ticking thread
+- `clock`: none, but it waits when other threads of the simulation's process have used up theirs
+- `commands`: that of what is applied in ticks; the others are paid by `changes`
 """
 F = TypeVar("F", bound=Callable[..., Any])
 REFUSALS = {"value": InvalidValueError, "unknown": UnknownNameError}
 """Exception raised by clients for an invalid argument, by reason; otherwise PaddockError."""
-MESSAGES = ("Step", "Run", "Stop", "Pause", "Resume", "SetPace", "Reset", "GetMetadata", "ShowMarkers")
-"""ZeroMQ messages whose fields are the arguments of an operation."""
+ZmqReply = Literal["Result", "Done", "ControlAck", "StateUpdate"]
 _CALL = "Call"
 _ENTRY = "_entry"
 
@@ -38,14 +45,29 @@ class OperationEntry:
     rpc: str = ""  # name of the JSON-RPC method; empty: none
     zmq: str = ""  # its ZeroMQ message, `Call` if it is called by name; empty: none
     answer: str = ""  # the field of the JSON-RPC answer with the result; empty: the answer is the result
+    reply: ZmqReply = "Done"  # the ZeroMQ message of its reply; `Result` of a Call
     shows: bool = False  # whether JSON-RPC answers only after its effect is published
     public: bool = False  # whether it needs no token
-    client: str = ""  # the method of the Python clients, `method` or `part.method`; empty: its name
+    client: str | None = (
+        ""  # the Python clients' method, `method` or `part.method`; empty: its name; None: written there
+    )
     slow: bool = False  # whether it may take arbitrarily long: it waits, plans or compiles
+    budget: Budgeted = "none"
+    personal: bool = False  # whether its result names the client
+    example: Mapping[str, Any] | None = None  # arguments for measurements, in the scenario of `paddock bench clients`
+
+    @property
+    def keeps_state(self) -> bool:
+        """Whether the state of the present tick stays as it is: a read, or a command for the next tick."""
+        return self.where in ("hub", "fact", "read") or self.budget == "commands"
 
 
 def entry(where: Where, rpc: str = "", zmq: str = "", answer: str = "", **more: Any) -> Callable[[F], F]:
     """Make a signature an entry of the table, with the fields of an OperationEntry."""
+    if where in ("change", "post"):
+        more.setdefault("budget", "changes" if where == "change" or more.get("slow") else "commands")
+    if zmq == _CALL:
+        more.setdefault("reply", "Result")
 
     def mark(signature: F) -> F:
         setattr(signature, _ENTRY, OperationEntry(where, rpc, zmq, answer, **more))
@@ -170,12 +192,12 @@ class Operation:
 
     @property
     def offered(self) -> bool:
-        """Whether the Python clients may have a method for it."""
-        return self.callable_by_name or self.entry.zmq in MESSAGES
+        """Whether the Python clients have a method that follows from the entry."""
+        return bool(self.entry.zmq) and self.entry.client is not None
 
     @property
     def client(self) -> tuple[str, str]:
-        """The part of a remote simulation that has it as a method (empty: the simulation itself), and the method."""
+        """The part of a simulation that has it as a method (empty: the simulation itself), and the method."""
         part, _, method = (self.entry.client or self.name).rpartition(".")
         return part, method
 

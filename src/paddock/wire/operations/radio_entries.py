@@ -14,11 +14,19 @@ from paddock.wire.operations.operation import entry
 class RadioOperations(Protocol):
     """The radio."""
 
-    @entry("read", rpc="get_radio", zmq="Call", answer="radio", client="radio.view")
+    @entry("fact", rpc="get_radio", zmq="Call", answer="radio", client="radio.view", example={})
     def radio_view(self) -> rr.RadioTree | None:
         """Return the radios of fleets, the stations, the jammers and numbers of links; null without radio."""
 
-    @entry("post", rpc="get_coverage", zmq="Call", answer="coverage", client="radio.coverage", slow=True)
+    @entry(
+        "read",
+        rpc="get_coverage",
+        zmq="Call",
+        answer="coverage",
+        client="radio.coverage",
+        slow=True,
+        example={"of": "base"},
+    )
     def coverage(
         self,
         of: Annotated[a.Text | None, "a station or vehicle; null: all stations, or all vehicles without one"] = None,
@@ -33,7 +41,15 @@ class RadioOperations(Protocol):
     ) -> rr.CoverageTree:
         """Return received power, SINR, jamming and PER on a grid. Another thread computes it; ticks do not wait."""
 
-    @entry("post", rpc="get_levels", zmq="Call", answer="levels", client="radio.levels", slow=True)
+    @entry(
+        "read",
+        rpc="get_levels",
+        zmq="Call",
+        answer="levels",
+        client="radio.levels",
+        slow=True,
+        example={"places": [[10.0, 0.0, 2.0]]},
+    )
     def radio_levels(
         self,
         places: Annotated[
@@ -49,7 +65,15 @@ class RadioOperations(Protocol):
     ) -> rr.LevelsTree:
         """Return received power, SINR, jamming and PER at places. Another thread computes them; ticks do not wait."""
 
-    @entry("post", rpc="get_spectrum", zmq="Call", answer="spectrum", client="radio.spectrum", slow=True)
+    @entry(
+        "read",
+        rpc="get_spectrum",
+        zmq="Call",
+        answer="spectrum",
+        client="radio.spectrum",
+        slow=True,
+        example={"receiver": "base"},
+    )
     def spectrum(
         self,
         receiver: Annotated[a.Text, "a vehicle or station; `red/1` is its second radio"],
@@ -73,7 +97,13 @@ class RadioOperations(Protocol):
     ) -> r.VisualizationTree:
         """Show or hide layers of all pages of this server; users can still change them."""
 
-    @entry("change", rpc="radio_send", zmq="Call", client="radio.send")
+    @entry(
+        "change",
+        rpc="radio_send",
+        zmq="Call",
+        client=None,
+        example={"source": "base", "to": "scouts[7]", "data": [1.0]},
+    )
     def radio_send(
         self,
         source: Annotated[str | int, "the vehicle or station that sends"],
@@ -86,7 +116,14 @@ class RadioOperations(Protocol):
     ) -> None:
         """Send a message over the simulated radio."""
 
-    @entry("read", rpc="radio_received", zmq="Call", answer="messages", client="radio.received")
+    @entry(
+        "fact",
+        rpc="radio_received",
+        zmq="Call",
+        answer="messages",
+        client="radio.received",
+        example={"name": "scouts[7]"},
+    )
     def radio_received(
         self,
         name: Annotated[str | int, "a vehicle or station"],
@@ -94,23 +131,23 @@ class RadioOperations(Protocol):
     ) -> list[rr.RadioMessageTree]:
         """Return the newest messages that a vehicle or station has received, oldest first."""
 
-    @entry("read", rpc="radio_network", zmq="Call", answer="network", client="radio.network")
+    @entry("fact", rpc="radio_network", zmq="Call", answer="network", client="radio.network", example={})
     def radio_network(self) -> rr.RadioNetworkTree:
         """Return the network of the radio links: components, articulation points, bridges."""
 
-    @entry("read", rpc="radio_traffic", zmq="Call", answer="traffic", client="radio.traffic")
+    @entry("fact", rpc="radio_traffic", zmq="Call", answer="traffic", client="radio.traffic", example={})
     def radio_traffic(self) -> dict[str, int]:
         """Return counters of messages: sent, delivered, dropped by reason."""
 
-    @entry("read", rpc="radio_services", zmq="Call", answer="services", client="radio.services")
+    @entry("fact", rpc="radio_services", zmq="Call", answer="services", client="radio.services", example={})
     def radio_services(self) -> dict[str, rr.ServiceTrafficTree]:
         """Return counts of packets by service that has sent any: commands, telemetry, heartbeats, mission."""
 
-    @entry("read", rpc="get_jammers", zmq="Call", answer="jammers", client="radio.jammers")
+    @entry("fact", rpc="get_jammers", zmq="Call", answer="jammers", client=None, example={})
     def jammers(self) -> list[rr.JammerTree]:
         """Return the jammers, in the order of their names; none without radio."""
 
-    @entry("post", rpc="set_jammer", zmq="Call", client="radio.jammers.set", slow=True)
+    @entry("post", rpc="set_jammer", zmq="Call", client=None, slow=True, example={"name": "noise", "on": False})
     def set_jammer(
         self,
         name: Annotated[a.Text, "the jammer"],
@@ -124,11 +161,11 @@ class RadioOperations(Protocol):
     ) -> None:
         """Change a jammer; links follow with the next update."""
 
-    @entry("read", rpc="get_spoofers", zmq="Call", answer="spoofers", client="radio.spoofers")
+    @entry("fact", rpc="get_spoofers", zmq="Call", answer="spoofers", client=None, example={})
     def spoofers(self) -> list[rr.SpooferTree]:
         """Return the spoofers of satellite navigation, in the order of their names; none without radio."""
 
-    @entry("post", rpc="set_spoofer", zmq="Call", client="radio.spoofers.set", slow=True)
+    @entry("post", rpc="set_spoofer", zmq="Call", client=None, slow=True, example={"name": "decoy", "on": False})
     def set_spoofer(
         self,
         name: Annotated[a.Text, "the spoofer"],
@@ -140,15 +177,36 @@ class RadioOperations(Protocol):
     ) -> None:
         """Change a spoofer; satellite signals follow with the next update of the radio."""
 
-    @entry("read", rpc="get_radio_commands", zmq="Call", answer="traffic", client="radio.commands")
+    @entry(
+        "fact",
+        rpc="get_radio_commands",
+        zmq="Call",
+        answer="traffic",
+        client="radio.commands",
+        example={"vehicle": "red"},
+    )
     def radio_commands(self, vehicle: a.Vehicle) -> rr.CommandTrafficTree:
         """Return the counts of commands that went to a vehicle or fleet over the radio."""
 
-    @entry("read", rpc="get_radio_telemetry", zmq="Call", answer="telemetry", client="radio.telemetry")
+    @entry(
+        "fact",
+        rpc="get_radio_telemetry",
+        zmq="Call",
+        answer="telemetry",
+        client="radio.telemetry",
+        example={"vehicle": "red"},
+    )
     def radio_telemetry(self, vehicle: a.Vehicle) -> rr.VehicleTelemetryTree:
         """Return the newest state of a vehicle that has arrived at its station over the radio, with its age."""
 
-    @entry("read", rpc="get_link", zmq="Call", answer="link", client="radio.link")
+    @entry(
+        "fact",
+        rpc="get_link",
+        zmq="Call",
+        answer="link",
+        client="radio.link",
+        example={"source": "base", "to": "scouts[7]"},
+    )
     def link_budget(
         self,
         source: Annotated[a.Text | a.Id, "vehicle or station that transmits; `red/1` is its second radio"],
@@ -156,27 +214,33 @@ class RadioOperations(Protocol):
     ) -> rr.LinkBudgetTree:
         """Return the budget of a link at the present positions: gains and losses, SINR, packet error rate."""
 
-    @entry("read", zmq="Call", client="radio.links")
+    @entry("fact", zmq="Call", client="radio.links", example={})
     def radio_links(self) -> dict[str, Any]:
         """Return the links of the last update as arrays: rows of transmitters that each receiver hears."""
 
-    @entry("read", rpc="get_radio_report", zmq="Call", answer="report", client="radio.report")
+    @entry("fact", rpc="get_radio_report", zmq="Call", answer="report", client="radio.report", example={})
     def radio_report(self) -> rr.RadioReportTree:
         """Return counts of links at the last update, and a bound of the interference that is left out."""
 
-    @entry("read", rpc="get_noise", zmq="Call", answer="noise", client="radio.noise")
+    @entry("fact", rpc="get_noise", zmq="Call", answer="noise", client="radio.noise", example={})
     def radio_noise(self) -> list[float]:
         """Return the noise of every receiver, dBm, in the order of their numbers."""
 
-    @entry("read", rpc="get_stations", zmq="Call", answer="stations", client="radio.stations")
+    @entry("fact", rpc="get_stations", zmq="Call", answer="stations", client=None, example={})
     def radio_stations(self) -> list[rr.GroundStationTree]:
         """Return the ground stations, in the order of their names."""
 
-    @entry("read", rpc="get_heard", zmq="Call", answer="states", client="radio.heard")
+    @entry("fact", rpc="get_heard", zmq="Call", answer="states", client="radio.heard", example={"name": "scouts[7]"})
     def radio_heard(self, name: Annotated[str | int, "a vehicle or station"]) -> list[dict[str, Any]]:
         """Return the states of others that a vehicle knows from beacons: name, age (s), x, y, z, ..., vz."""
 
-    @entry("change", rpc="allocate_channels", zmq="Call", client="radio.allocate")
+    @entry(
+        "change",
+        rpc="allocate_channels",
+        zmq="Call",
+        client="radio.allocate",
+        example={"groups": ["scouts"], "channels": [0]},
+    )
     def radio_allocate(
         self,
         groups: Annotated[list[str], "fleets and stations (`scouts/1`: second radios), in the order of choice"],
@@ -185,7 +249,15 @@ class RadioOperations(Protocol):
     ) -> None:
         """Give each fleet or station a channel; links follow with the next update."""
 
-    @entry("post", rpc="assign_over_radio", zmq="Call", answer="assignment", client="radio.assign", slow=True)
+    @entry(
+        "read",
+        rpc="assign_over_radio",
+        zmq="Call",
+        answer="assignment",
+        client="radio.assign",
+        slow=True,
+        example={"vehicles": ["scouts[0]", "scouts[1]"], "cost": [[1.0, 2.0], [2.0, 1.0]]},
+    )
     def radio_assign(
         self,
         vehicles: Annotated[

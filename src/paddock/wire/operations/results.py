@@ -374,7 +374,7 @@ class SceneryTree(TypedDict):
     track: TrackTree | None
 
 
-class OrderTree(TypedDict):
+class OverrideTree(TypedDict):
     """An override in effect."""
 
     ids: list[Range]

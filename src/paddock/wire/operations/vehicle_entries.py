@@ -8,13 +8,21 @@ from paddock.wire.operations import arguments as a
 from paddock.wire.operations import results as r
 from paddock.wire.operations.operation import entry
 
+ROVER = {"name": "guest", "model": "rover", "pose": [0, 0, 0]}
+
 
 class VehicleOperations(Protocol):
     """Vehicles."""
 
     # vehicles --------------------------------------------------------------------------------------------------------
 
-    @entry("post", rpc="set_control", zmq="Command")
+    @entry(
+        "post",
+        rpc="set_control",
+        zmq="Command",
+        client=None,
+        example={"target": "red", "inputs": {"steer": 0.1}},
+    )
     def command(
         self,
         target: a.Target,
@@ -35,11 +43,11 @@ class VehicleOperations(Protocol):
     ) -> None:
         """Drive a vehicle alone, or release it; a driven vehicle refuses commands of other clients."""
 
-    @entry("post", zmq="Command")
+    @entry("post", zmq="Command", client=None)
     def command_many(self, ids: Any, inputs: a.Tree, timeout: float | None = None) -> None:
         """Set inputs of vehicles given by id, with arrays of the same length; all of them or none."""
 
-    @entry("post", zmq="Call")
+    @entry("post", zmq="Call", example={"target": "red", "pose": [0, 0, 0, 0]})
     def place(
         self,
         target: a.Target,
@@ -65,7 +73,7 @@ class VehicleOperations(Protocol):
     def arm_drone(self, vehicle: a.Vehicle, armed: Annotated[bool, "whether its motors may turn"]) -> r.Moment:
         """Arm or disarm a drone."""
 
-    @entry("post", zmq="Call", slow=True)
+    @entry("post", zmq="Call", client=None, slow=True, example={"entry": ROVER})
     def spawn(self, entry: Annotated[a.Tree, "an entry of a scenario's `vehicles`"]) -> str:
         """Add vehicles of models that are installed or in use; return their name."""
 
@@ -101,7 +109,7 @@ class VehicleOperations(Protocol):
     ) -> r.SpawnedDrone:
         """Add a quadrotor, disarmed and in angle mode; return its name and id."""
 
-    @entry("change", rpc="remove_vehicle", zmq="Call", shows=True)
+    @entry("change", rpc="remove_vehicle", zmq="Call", shows=True, example={"target": "guest"})
     def remove(self, target: a.Target) -> None:
         """Remove a vehicle or a fleet."""
 
@@ -111,8 +119,15 @@ class VehicleOperations(Protocol):
 
     # behaviours ------------------------------------------------------------------------------------------------------
 
-    @entry("post", rpc="give_order", zmq="Call", client="behaviours.override", slow=True)
-    def order(
+    @entry(
+        "post",
+        rpc="override",
+        zmq="Call",
+        client=None,
+        slow=True,
+        example={"target": "scouts[7]", "behaviour": "hold"},
+    )
+    def override(
         self,
         target: Annotated[
             str | int | Annotated[list[str | int], a.Listed],
@@ -123,29 +138,29 @@ class VehicleOperations(Protocol):
     ) -> None:
         """Override the behaviour of vehicles."""
 
-    @entry("read", rpc="get_orders", zmq="Call", answer="orders", client="behaviours.overrides")
-    def orders(self) -> list[r.OrderTree]:
+    @entry("fact", rpc="get_overrides", zmq="Call", answer="overrides", client="behaviours.overrides", example={})
+    def overrides(self) -> list[r.OverrideTree]:
         """Return the overrides in effect: ids (in JSON-RPC as [first, count]), name and options of the behaviour."""
 
-    @entry("read", rpc="get_routes", zmq="Call", answer="routes", client="behaviours.routes")
+    @entry("fact", rpc="get_routes", zmq="Call", answer="routes", client="behaviours.routes", example={})
     def routes(self) -> list[r.RouteTree]:
         """Return the paths and points that vehicles follow, in m east, north and up."""
 
     # synchronous control ---------------------------------------------------------------------------------------------
 
-    @entry("post", zmq="SetMode")
+    @entry("post", zmq="SetMode", reply="Result", client=None, budget="clock")
     def claim(self, vehicles: list[str]) -> dict[str, Any]:
         """Wait for this client's commands for these vehicles at every barrier; return how the simulation waits."""
 
-    @entry("post", zmq="SetMode")
+    @entry("post", zmq="SetMode", client=None, budget="clock")
     def release(self) -> None:
         """Release all vehicles of this client's claim."""
 
-    @entry("post", zmq="Control")
+    @entry("post", zmq="Control", reply="ControlAck", client=None, budget="none")
     def control(self, tick: a.Count, commands: dict[str, a.Tree]) -> int:
         """Answer the control request of a tick; return that tick."""
 
-    @entry("post", zmq="Control")
+    @entry("post", zmq="Control", client=None, budget="none")
     def control_unasked(self, tick: a.Count, commands: dict[str, a.Tree]) -> None:
         """Answer the control request of a tick without waiting; a refusal is pushed as `refused`."""
 
@@ -153,43 +168,43 @@ class VehicleOperations(Protocol):
 class MissionOperations(Protocol):
     """The mission."""
 
-    @entry("read", rpc="get_mission", answer="mission")
+    @entry("fact", rpc="get_mission", answer="mission")
     def mission(self) -> r.MissionTree | None:
         """Return the mission, in m east and north; null without one."""
 
-    @entry("read", zmq="Call", client="mission.view", slow=True)
+    @entry("fact", zmq="Call", client="mission.view", slow=True)
     def mission_view(self) -> dict[str, Any] | None:
         """Return the mission with progress, figures and log; null without one."""
 
-    @entry("post", rpc="add_task", zmq="Call", client="mission.add_task", slow=True)
+    @entry("post", rpc="add_task", zmq="Call", client=None, slow=True)
     def add_task(self, task: Annotated[a.Tree, "as in a scenario's mission.tasks"]) -> None:
         """Add a task to the mission."""
 
-    @entry("post", rpc="move_task", zmq="Call", client="mission.move_task", slow=True)
+    @entry("post", rpc="move_task", zmq="Call", client=None, slow=True)
     def move_task(
         self,
-        name: Annotated[a.Text, "the task"],
-        x: Annotated[a.Coordinate, "m east"],
-        y: Annotated[a.Coordinate, "m north"],
+        name: Annotated[a.Text, a.LATER, "the task"],
+        x: Annotated[a.Coordinate, a.LATER, "m east"],
+        y: Annotated[a.Coordinate, a.LATER, "m north"],
     ) -> None:
         """Move a task of the mission."""
 
-    @entry("post", rpc="remove_task", zmq="Call", client="mission.remove_task", slow=True)
-    def remove_task(self, name: Annotated[a.Text, "the task"]) -> None:
+    @entry("post", rpc="remove_task", zmq="Call", client=None, slow=True)
+    def remove_task(self, name: Annotated[a.Text, a.LATER, "the task"]) -> None:
         """Remove a task from the mission."""
 
-    @entry("post", rpc="add_zone", zmq="Call", client="mission.add_zone", slow=True)
+    @entry("post", rpc="add_zone", zmq="Call", client=None, slow=True)
     def add_zone(self, zone: Annotated[a.Tree, "a no-fly zone, as in a scenario's mission.zones"]) -> None:
         """Add a no-fly zone to the mission."""
 
-    @entry("post", rpc="remove_zone", zmq="Call", client="mission.remove_zone", slow=True)
-    def remove_zone(self, name: Annotated[a.Text, "the zone"]) -> None:
+    @entry("post", rpc="remove_zone", zmq="Call", client=None, slow=True)
+    def remove_zone(self, name: Annotated[a.Text, a.LATER, "the zone"]) -> None:
         """Open a no-fly zone of the mission again."""
 
-    @entry("post", zmq="Call", client="mission.add_vehicle", slow=True)
+    @entry("post", zmq="Call", client=None, slow=True)
     def add_vehicle(self, entry: Annotated[a.Tree, "an entry of a scenario's `vehicles`"]) -> None:
         """Add vehicles of models that are installed or in use to the mission."""
 
     @entry("post", rpc="damage_vehicle", zmq="Call", client="mission.damage", slow=True)
-    def damage(self, vehicle: a.Vehicle) -> None:
+    def damage(self, vehicle: Annotated[a.Vehicle, a.LATER]) -> None:
         """Disable a vehicle of the mission permanently; others take over its tasks."""

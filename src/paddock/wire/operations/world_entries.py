@@ -19,23 +19,23 @@ class WorldOperations(Protocol):
 
     # reading ---------------------------------------------------------------------------------------------------------
 
-    @entry("read", rpc="get_metadata", zmq="GetMetadata")
+    @entry("fact", rpc="get_metadata", zmq="GetMetadata", reply="Result", client=None, personal=True, example={})
     def metadata(self, page: a.ForPage = False) -> r.MetadataTree:
         """Return the scenario, the clock, and the fleets with their inputs, and columns or parameters."""
 
-    @entry("read", rpc="get_scenery", zmq="Call", answer="scenery")
+    @entry("fact", rpc="get_scenery", zmq="Call", answer="scenery", example={})
     def scenery(self, side: Annotated[int, Ge(2), Le(512), "values per side of the ground"] = 128) -> r.SceneryTree:
         """Return the ground, on a grid, static obstacles, and roads."""
 
-    @entry("read", rpc="get_track", zmq="Call", answer="track", client="get_track")
+    @entry("fact", rpc="get_track", zmq="Call", answer="track", client="get_track", example={})
     def track(self) -> r.TrackTree | None:
         """Return the race track: cones, boundaries, middle line, gates; null without one."""
 
-    @entry("read", rpc="get_standings", zmq="Call", answer="standings", client="race.standings")
+    @entry("fact", rpc="get_standings", zmq="Call", answer="standings", client="race.standings", example={})
     def standings(self) -> r.StandingsTree | None:
         """Return the race: cars in their order, with laps, sectors, penalties and gaps; null without rules."""
 
-    @entry("read", zmq="Call")
+    @entry("fact", zmq="Call", reply="StateUpdate", client=None, example={})
     def snapshot(self, roster: Annotated[bool, "send the roster even if the client has it"] = False) -> dict[str, Any]:
         """Publish the present state to every endpoint. ZeroMQ answers with the state."""
 
@@ -51,41 +51,41 @@ class WorldOperations(Protocol):
     def get_roster(self) -> r.RosterTree:
         """Return the fleets, with ids and members as [first, count]."""
 
-    @entry("read", zmq="Call")
+    @entry("fact", zmq="Call", example={"target": "scouts"})
     def sensors(self, target: a.Target) -> dict[str, dict[str, Any]]:
         """Return the last readings of a vehicle's or a fleet's sensors: sensor -> reading -> value or (n,) array."""
 
-    @entry("read", rpc="inspect", zmq="Call")
+    @entry("read", rpc="inspect", zmq="Call", example={"target": "scouts[7]"})
     def inspect(self, target: a.Target, page: a.ForPage = False) -> r.InspectedTree:
         """Return all state, command and parameter columns of a vehicle: group -> name -> value; JSON-RPC adds units."""
 
-    @entry("read", rpc="get_autopilots", answer="autopilots", client="autopilots.status")
+    @entry("fact", rpc="get_autopilots", answer="autopilots", client="autopilots.status")
     def autopilots(self) -> list[r.AutopilotTree]:
         """Return the vehicles with autopilots: system, link, mode and waypoints of each."""
 
-    @entry("read", rpc="get_series")
+    @entry("read", rpc="get_series", slow=True)
     def series(
         self, target: a.Target, columns: Annotated[list[a.Text], Len(1, a.MOST_COLUMNS), "names of columns"]
     ) -> r.SeriesTree:
         """Return columns of a vehicle over a whole recording. A live simulation refuses."""
 
-    @entry("read")
+    @entry("fact")
     def parameter(self, target: str, name: str) -> Any:
         """Return one parameter of every vehicle of a fleet, (n,) in its unit."""
 
-    @entry("read", zmq="Call")
+    @entry("read", zmq="Call", example={})
     def state_hash(self) -> str:
         """Return the hex digest of the complete state at this tick."""
 
-    @entry("read", zmq="Call", slow=True)
+    @entry("read", zmq="Call", client=None, slow=True, example={})
     def save(self) -> bytes:
         """Return the complete state."""
 
-    @entry("read", rpc="get_events", zmq="Call", answer="events", client="events.since")
+    @entry("fact", rpc="get_events", zmq="Call", answer="events", client="events.since", example={})
     def events(self, since: Annotated[a.Count, "number of the last known event"] = 0) -> list[r.EventTree]:
         """Return the events after a number, oldest first."""
 
-    @entry("read", zmq="Call", client="log.complete", slow=True)
+    @entry("fact", zmq="Call", client="log.complete", slow=True, example={"complete": False})
     def log(self, complete: Annotated[bool, "refuse if some are no longer there"] = True) -> list[dict[str, Any]]:
         """Return the applied actions: tick, sequence, source, kind and action of each."""
 
@@ -95,11 +95,11 @@ class WorldOperations(Protocol):
 
     # markers and frames ----------------------------------------------------------------------------------------------
 
-    @entry("post", rpc="put_markers", zmq="PutMarkers")
+    @entry("post", rpc="put_markers", zmq="PutMarkers", client=None)
     def mark(
         self,
         markers: Annotated[
-            list[a.Tree],
+            list[a.MarkerTree],
             Len(1, a.MOST_ITEMS),
             a.FIRST,
             a.LATER,
@@ -108,7 +108,7 @@ class WorldOperations(Protocol):
     ) -> None:
         """Show markers (ENU, m) in place of those with the same namespace and id; all or none."""
 
-    @entry("post", rpc="delete_markers", zmq="DeleteMarkers, ClearMarkers")
+    @entry("post", rpc="delete_markers", zmq="DeleteMarkers, ClearMarkers", client=None)
     def unmark(
         self,
         namespace: Annotated[str | None, a.InRpc("namespace", a.Namespace), "null: all markers"] = None,
@@ -120,11 +120,11 @@ class WorldOperations(Protocol):
     def show_markers(self, namespace: a.Text, visible: Annotated[bool, "whether they are shown"] = True) -> None:
         """Show or hide the markers of a namespace, for every client."""
 
-    @entry("post", zmq="Call", client="markers.alive")
+    @entry("fact", zmq="Call", client="markers.alive", example={})
     def placed_markers(self, hidden: Annotated[bool, "hidden ones, too"] = False) -> list[dict[str, Any]]:
         """Return the markers shown at present, by namespace and id."""
 
-    @entry("post", zmq="Call", client="markers.namespaces")
+    @entry("fact", zmq="Call", client="markers.namespaces", example={})
     def marker_namespaces(self) -> dict[str, bool]:
         """Return every namespace of markers that has been used, and whether it is visible."""
 
@@ -153,7 +153,7 @@ class WorldOperations(Protocol):
     def clear_debug(self) -> r.Moment:
         """Remove everything drawn in the namespace `debug`."""
 
-    @entry("change", zmq="Call", client="frames.set")
+    @entry("change", zmq="Call", client="frames.set", example={"name": "mast", "position": [0, 0, 1]})
     def set_frame(
         self,
         name: str,
@@ -164,7 +164,7 @@ class WorldOperations(Protocol):
     ) -> None:
         """Place a named frame in another."""
 
-    @entry("read", zmq="Call", client="frames.transform")
+    @entry("fact", zmq="Call", client="frames.transform", example={"target": "world", "source": "scouts[7]"})
     def transform(
         self, target: str, source: str, time: Annotated[float | None, "simulation time, s; null: now"] = None
     ) -> dict[str, Any]:

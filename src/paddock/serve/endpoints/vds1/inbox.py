@@ -6,10 +6,7 @@ count, and it is sent no more bytes than it sends.
 """
 
 import asyncio
-import hashlib
-import secrets
 import socket
-import struct
 from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
@@ -19,13 +16,13 @@ import numpy as np
 
 from paddock.errors import PaddockError, UnknownNameError
 from paddock.scenario.serve import is_loopback
-from paddock.serve.hub import Allowance, Endpoint, Hub, LimitedLog
+from paddock.serve.hub import Endpoint, Hub, LimitedLog
+from paddock.serve.protection.address_cookies import LIFE, Address, AddressCookies
+from paddock.serve.protection.admission import Allowance
 from paddock.wire import WireError
-from paddock.wire.vds1 import STATE_RECORD, CarCommand, Cookie, Subscribe, decode, encode_cookie
+from paddock.wire.vds1 import STATE_RECORD, CarCommand, Subscribe, decode, encode_cookie
 from paddock.world.columns import Floats
 from paddock.world.layout import Layout
-
-Address = tuple[Any, ...]  # as in the socket module: (host, port), and two more numbers for IPv6
 
 SILENCE = 2.0  # s of silence after which a sender is forgotten
 PAUSE = 1.0  # s after which any sequence number counts as a restart
@@ -94,33 +91,8 @@ class Vds1Sender:
         return track.takes(sequence, now)
 
 
-LIFE = 30.0  # s: a cookie is valid until the end of the period after its own
 CHALLENGE_EVERY = 0.2  # s between two cookies for one sender
 STRANGERS = 256  # unproven senders that are remembered; a new one replaces the one that has been silent longest
-
-
-class Cookies:
-    """Makes and checks cookies without remembering them: a hash of address, period and a secret of this process."""
-
-    def __init__(self) -> None:
-        self._secret = secrets.token_bytes(32)
-
-    def cookie(self, address: Address, period: int) -> Cookie:
-        """Return the cookie of an address in a period."""
-        text = f"{address[0]} {address[1]} {period}".encode()
-        return Cookie(*struct.unpack("<II", hashlib.blake2b(text, key=self._secret, digest_size=8).digest()))
-
-    def fresh(self, address: Address, now: float) -> Cookie:
-        """Return the cookie to send at a time, s."""
-        return self.cookie(address, int(now // LIFE))
-
-    def valid_until(self, address: Address, message: CarCommand | Subscribe, now: float) -> float:
-        """Return until when (s) a message proves that its sender receives at its address; 0: it does not."""
-        if isinstance(message, Subscribe):
-            for period in (int(now // LIFE), int(now // LIFE) - 1):
-                if self.cookie(address, period)[:2] == message[:2]:
-                    return (period + 2) * LIFE
-        return 0.0
 
 
 class Senders:
@@ -131,7 +103,7 @@ class Senders:
 
     def __init__(self, most: int, rate: float, everyone: bool = False) -> None:
         self.most, self.rate, self.everyone = most, rate, everyone
-        self.cookies = Cookies()
+        self.cookies = AddressCookies()
         self.known: dict[Address, Vds1Sender] = {}
         self.strangers: dict[Address, Vds1Sender] = {}  # the one that has been silent longest first
 
@@ -261,9 +233,9 @@ class Cars:
         while True:
             changes = self._changes
             with suppress(PaddockError):  # the simulation is ending
-                fleets = (await self._hub.request("metadata", CLIENT)).result["fleets"]
+                fleets = (await self._hub.request("metadata", CLIENT, fresh=True)).result["fleets"]
                 self._fleets = {tree["name"]: await self._fleet(tree) for tree in fleets if tree["kind"] == "car"}
-                found = (await self._hub.request("orders", CLIENT)).result
+                found = (await self._hub.request("overrides", CLIENT, fresh=True)).result
                 self._overrides = {id: order["behaviour"] for order in found for id in order["ids"].tolist()}
             self.asking = changes != self._changes
             self._changed()
@@ -274,7 +246,7 @@ class Cars:
     async def _fleet(self, tree: dict[str, Any]) -> CarFleet:
         radius = tree["parameters"].get("wheel_radius", 0.0)
         if "wheel_radius" in tree.get("varying", ()):
-            request = self._hub.request("parameter", CLIENT, target=tree["name"], name="wheel_radius")
+            request = self._hub.request("parameter", CLIENT, fresh=True, target=tree["name"], name="wheel_radius")
             radius = (await request).result
         known = {column["name"] for column in tree["inputs"]}
         return CarFleet(tree["driven_by"] or "", tuple(name for name in INPUTS if name in known), radius)

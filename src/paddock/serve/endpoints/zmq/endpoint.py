@@ -13,9 +13,11 @@ import zmq
 
 from paddock import __version__
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
-from paddock.serve.endpoints.zmq.port import Doorkeeper, Port, TokenGate
+from paddock.serve.endpoints.zmq.port import Port
 from paddock.serve.endpoints.zmq.publisher import Publisher
-from paddock.serve.hub import Allowance, Endpoint, Hub, LimitedLog, OperationError, OperationOutcome, Send
+from paddock.serve.hub import Endpoint, Hub, LimitedLog, OperationError, OperationOutcome, Send
+from paddock.serve.protection.admission import Allowance
+from paddock.serve.protection.zmq_connections import ConnectionLimiter, TokenAuthenticator
 from paddock.serve.states import state_of
 from paddock.wire import WireError
 from paddock.wire.messages import requests
@@ -48,8 +50,8 @@ class ZmqServer(Endpoint):
         self._router.socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
         self.publisher = Publisher(self, self._context, every)
         guarded = self._router, self.publisher.port
-        self._gate = None if hub.options.token is None else TokenGate(self._context, self, *guarded)
-        self._doors: list[Doorkeeper] = []
+        self._authenticator = None if hub.options.token is None else TokenAuthenticator(self._context, self, *guarded)
+        self._limiters: list[ConnectionLimiter] = []
         self._timer: Any = None
 
     @property
@@ -58,9 +60,9 @@ class ZmqServer(Endpoint):
 
     async def open(self) -> dict[str, Any]:
         most = self.peers.most_clients
-        self._doors = [
-            Doorkeeper(self._context, self, self._router, most, PENDING_MOST, "requests"),
-            Doorkeeper(self._context, self, self.publisher.port, most, SUBSCRIPTIONS_MOST, "states"),
+        self._limiters = [
+            ConnectionLimiter(self._context, self, self._router, most, PENDING_MOST, "requests"),
+            ConnectionLimiter(self._context, self, self.publisher.port, most, SUBSCRIPTIONS_MOST, "states"),
         ]
         self._port = self._bound(self._router, self._port)
         after = self._port + 1 if self.hub.options.zmq and self.hub.options.zmq.port else 0
@@ -90,12 +92,12 @@ class ZmqServer(Endpoint):
     async def close(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        for door in self._doors:
-            door.close()
+        for limiter in self._limiters:
+            limiter.close()
         self._router.close()
         self.publisher.close()
-        if self._gate is not None:
-            self._gate.port.close()
+        if self._authenticator is not None:
+            self._authenticator.port.close()
         self._context.term()
 
     def _take(self, frames: list[bytes]) -> None:
@@ -129,7 +131,7 @@ class ZmqServer(Endpoint):
         self._serve(peer, request)
 
     def _serve(self, peer: ZmqPeer, request: requests.RequestMessage) -> None:
-        if not peer.name:  # the gate has checked the token
+        if not peer.name:  # the token has been checked
             if not isinstance(request.body, requests.Hello):
                 self._refuse(peer, request.id, "hello", "send Hello first")
             elif request.body.protocol != requests.PROTOCOL:
@@ -253,8 +255,8 @@ class ZmqServer(Endpoint):
         for peer in self.peers.silent():
             self.count("cut_off", reason="silent")
             self._remove(peer)
-        if self._gate is not None:
-            self._gate.port.look()
+        if self._authenticator is not None:
+            self._authenticator.port.look()
         self._router.look()
         self.publisher.check()
         self._timer = self.hub.loop.call_later(LOOK, self._check)
@@ -356,10 +358,11 @@ def operation_of(body: requests.Body, name_of: Callable[[int], str]) -> tuple[st
 
 def reply_of(operation: str, result: Any) -> requests.ReplyBody | bytes:
     """Return the reply with the result of an operation; bytes: an encoded reply without its id."""
-    if operation == "control":
-        return requests.ControlAck(result)
-    if operation == "step_synchronously":
-        return bytes(result)
-    if operation not in CALLS and operation not in ("claim", "metadata"):
-        return requests.Done()
-    return requests.ResultMessage(None, result) if isinstance(result, bytes) else requests.ResultMessage(result)
+    match OPERATIONS[operation].entry.reply:
+        case "Result":
+            return requests.ResultMessage(None, result) if isinstance(result, bytes) else requests.ResultMessage(result)
+        case "ControlAck":
+            return requests.ControlAck(result)
+        case "StateUpdate":
+            return bytes(result)
+    return requests.Done()

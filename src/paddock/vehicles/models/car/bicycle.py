@@ -10,9 +10,8 @@ resist turning.
 
 from typing import Annotated, NamedTuple
 
-from paddock.compute.math import absolute, atan, maximum, select, sincos, tan
-from paddock.compute.quaternion import euler_quaternion
-from paddock.vehicles.model import Desire, Placement, VehicleModel
+from paddock.compute.math import absolute, atan, maximum, select, sincos
+from paddock.vehicles.model import Placement
 from paddock.vehicles.parts.car import (
     Command,
     Parameters,
@@ -20,9 +19,10 @@ from paddock.vehicles.parts.car import (
     air_speed,
     car_body,
     car_bumped,
+    car_model,
     full_voltage,
-    guided,
     holding,
+    planar_pose,
     powered,
     slowed,
     turned_velocity,
@@ -45,6 +45,7 @@ from paddock.vehicles.parts.car_subsystems import (
     CALM_SPEED,
     SPARES,
     SUBSYSTEMS,
+    ControlColumns,
     DriveLine,
     Gearbox,
     Rack,
@@ -55,11 +56,21 @@ from paddock.vehicles.parts.car_subsystems import (
     shifted,
     steer_delayed,
 )
-from paddock.world.columns import Column, Environment, Pose
+from paddock.world.columns import Column, ColumnGroup, Environment, column_tuple
 from paddock.world.ground import is_sloped, surface
 
 
-class State(NamedTuple):
+@column_tuple
+class AxleColumns(ColumnGroup):
+    """Spin and slip ratios of the axles."""
+
+    spin_rear: Annotated[float, Column("rad/s", "rotation of the rear wheels")]
+    kappa_front: Annotated[float, Column("", "slip ratio of the front axle; 0 with rolling wheels")]
+    kappa_rear: Annotated[float, Column("", "slip ratio of the rear axle; 0 with rolling wheels")]
+
+
+@column_tuple
+class State(ControlColumns, AxleColumns):
     """Position of the centre of gravity over the ground, heading, body velocities, wheels and contact patches."""
 
     x: Annotated[float, Column("m", "position east")]
@@ -77,28 +88,6 @@ class State(NamedTuple):
     ay: Annotated[float, Column("m/s2", "force over mass without gravity, to the left; shifts load to the right")]
     pitch: Annotated[float, Column("rad", "of the ground under the wheels, nose down positive")]
     roll: Annotated[float, Column("rad", "of the ground under the wheels, left side up positive")]
-    steer_rate: Annotated[float, Column("rad/s", "rate of the road-wheel angle")]
-    steer_a: Annotated[float, Column("rad", "steering command, youngest sample of its dead time")]
-    steer_b: Annotated[float, Column("rad", "steering command")]
-    steer_c: Annotated[float, Column("rad", "steering command")]
-    steer_d: Annotated[float, Column("rad", "steering command")]
-    steer_e: Annotated[float, Column("rad", "steering command")]
-    steer_f: Annotated[float, Column("rad", "steering command")]
-    steer_g: Annotated[float, Column("rad", "steering command, oldest sample")]
-    steer_clock: Annotated[float, Column("s", "age of the youngest sample")]
-    drive_a: Annotated[float, Column("", "throttle command, youngest sample of its dead time")]
-    drive_b: Annotated[float, Column("", "throttle command")]
-    drive_c: Annotated[float, Column("", "throttle command")]
-    drive_d: Annotated[float, Column("", "throttle command, oldest sample")]
-    drive_clock: Annotated[float, Column("s", "age of the youngest sample")]
-    gear_engaged: Annotated[float, Column("", "gear of the gearbox, 1 to 6")]
-    shift_clock: Annotated[float, Column("s", "time left of a shift")]
-    charge: Annotated[float, Column("", "battery charge, 1 full, 0 empty; 1 without a battery")]
-    voltage: Annotated[float, Column("V", "battery voltage under load, 0 without a battery")]
-    current: Annotated[float, Column("A", "battery current")]
-    spin_rear: Annotated[float, Column("rad/s", "rotation of the rear wheels")]
-    kappa_front: Annotated[float, Column("", "slip ratio of the front axle; 0 with rolling wheels")]
-    kappa_rear: Annotated[float, Column("", "slip ratio of the rear axle; 0 with rolling wheels")]
 
 
 class Report(NamedTuple):
@@ -234,16 +223,6 @@ def _along(tilt: tuple[float, float], front: Axle, rear: Axle, drag: float) -> t
     return push, front.resistance * tilt[1] + rear.resistance
 
 
-def pose(s: State, p: Parameters) -> Pose:
-    """Return the pose, parallel to the ground under the wheels."""
-    qx, qy, qz, qw = euler_quaternion(s.roll, s.pitch, s.yaw)
-    sine, cosine = sincos(s.yaw)
-    vx, vy = s.vx * cosine - s.vy * sine, s.vx * sine + s.vy * cosine
-    vz = s.vy * tan(s.roll) - s.vx * tan(s.pitch)
-    zero = 0.0 * s.x
-    return Pose(s.x, s.y, s.z, qx, qy, qz, qw, vx, vy, vz, zero, zero, s.yaw_rate)
-
-
 def report(s: State, u: Command, p: Parameters, w: Environment) -> Report:
     """Return the forces under the present commands: those of `step` in the limit of a small dt."""
     tilt, heading = sincos(s.steer), sincos(s.yaw)
@@ -289,11 +268,6 @@ def place(at: Placement, p: Parameters, w: Environment) -> State:
     )
 
 
-def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
-    """Steer by pure pursuit and control the speed."""
-    return guided(s.yaw, s.vx, u, p, d)
-
-
 def energy(s: State, p: Parameters, w: Environment) -> float:
     """Return the kinetic energy and the potential energy of the ground's height, J."""
     moving = p.mass * (s.vx * s.vx + s.vy * s.vy) + p.inertia_z * s.yaw_rate * s.yaw_rate
@@ -303,22 +277,15 @@ def energy(s: State, p: Parameters, w: Environment) -> float:
 AXLE_PARTS = ("tyre", "steering", "drivetrain", "gearbox", "brake", "traction", "differential", "actuators")
 
 
-MODEL = VehicleModel(
-    kind="car",
+MODEL = car_model(
     summary="Dynamic single track: load transfer, magic formula tyres, friction limits, dead times",
     state=State,
-    command=Command,
-    parameters=Parameters,
     step=step,
-    pose=pose,
+    pose=planar_pose,
     place=place,
-    guide=guide,
     energy=energy,
-    order=1,
     dt_max=0.01,
     telemetry=("steer", "wheel_speed", "slip_front", "slip_rear", "charge", "voltage", "current"),
-    battery="capacity",
-    steady=("gear", "handbrake"),
     report=report,
     report_type=Report,
     problem=car_problem,

@@ -8,8 +8,7 @@ ratio, dampers, bump stops, unsprung masses, inertia about the forward and left 
 from typing import Annotated, NamedTuple
 
 from paddock.compute.math import absolute, atan, clamp, select, sincos, tan
-from paddock.compute.quaternion import euler_quaternion
-from paddock.vehicles.model import Desire, Placement, VehicleModel
+from paddock.vehicles.model import Placement
 from paddock.vehicles.parts.car import (
     Command,
     Parameters,
@@ -18,9 +17,9 @@ from paddock.vehicles.parts.car import (
     axle_loads,
     car_body,
     car_bumped,
+    car_model,
     down_forces,
-    full_voltage,
-    guided,
+    planar_pose,
     powered,
     turned_velocity,
 )
@@ -29,7 +28,6 @@ from paddock.vehicles.parts.car_subsystems import (
     CALM_SPEED,
     SPARES,
     SUBSYSTEMS,
-    Gearbox,
     Wheels,
     car_problem,
     wheel_load_changes,
@@ -38,24 +36,24 @@ from paddock.vehicles.parts.car_subsystems import (
 from paddock.vehicles.parts.car_wheels import (
     Patch,
     Report,
+    WheelColumns,
     WheelContact,
     body_forces,
     contact,
     controlled,
     controls_of,
+    first_columns,
     later_columns,
-    patch,
     reported,
-    settled,
-    spun,
-    torques_now,
+    rolled,
     wheels_of,
 )
-from paddock.world.columns import Column, Environment, Pose
+from paddock.world.columns import Column, Environment, column_tuple
 from paddock.world.ground import surface
 
 
-class State(NamedTuple):
+@column_tuple
+class State(WheelColumns):
     """Position of the centre of gravity over the ground, heading, body velocities, wheels, patches and controls."""
 
     x: Annotated[float, Column("m", "position east")]
@@ -70,38 +68,6 @@ class State(NamedTuple):
     roll: Annotated[float, Column("rad", "of the ground under the wheels, left side up positive")]
     ax: Annotated[float, Column("m/s2", "force over mass without gravity, forward; shifts load to the rear")]
     ay: Annotated[float, Column("m/s2", "force over mass without gravity, to the left; shifts load to the right")]
-    spin_fl: Annotated[float, Column("rad/s", "rotation of the front left wheel")]
-    spin_fr: Annotated[float, Column("rad/s", "rotation of the front right wheel")]
-    spin_rl: Annotated[float, Column("rad/s", "rotation of the rear left wheel")]
-    spin_rr: Annotated[float, Column("rad/s", "rotation of the rear right wheel")]
-    kappa_fl: Annotated[float, Column("", "slip ratio of the front left wheel")]
-    kappa_fr: Annotated[float, Column("", "slip ratio of the front right wheel")]
-    kappa_rl: Annotated[float, Column("", "slip ratio of the rear left wheel")]
-    kappa_rr: Annotated[float, Column("", "slip ratio of the rear right wheel")]
-    slip_fl: Annotated[float, Column("", "slip of the front left wheel, positive pushes left")]
-    slip_fr: Annotated[float, Column("", "slip of the front right wheel")]
-    slip_rl: Annotated[float, Column("", "slip of the rear left wheel")]
-    slip_rr: Annotated[float, Column("", "slip of the rear right wheel")]
-    wheel_speed: Annotated[float, Column("rad/s", "mean rotation of the front wheels")]
-    steer_rate: Annotated[float, Column("rad/s", "rate of the road-wheel angle")]
-    steer_a: Annotated[float, Column("rad", "steering command, youngest sample of its dead time")]
-    steer_b: Annotated[float, Column("rad", "steering command")]
-    steer_c: Annotated[float, Column("rad", "steering command")]
-    steer_d: Annotated[float, Column("rad", "steering command")]
-    steer_e: Annotated[float, Column("rad", "steering command")]
-    steer_f: Annotated[float, Column("rad", "steering command")]
-    steer_g: Annotated[float, Column("rad", "steering command, oldest sample")]
-    steer_clock: Annotated[float, Column("s", "age of the youngest sample")]
-    drive_a: Annotated[float, Column("", "throttle command, youngest sample of its dead time")]
-    drive_b: Annotated[float, Column("", "throttle command")]
-    drive_c: Annotated[float, Column("", "throttle command")]
-    drive_d: Annotated[float, Column("", "throttle command, oldest sample")]
-    drive_clock: Annotated[float, Column("s", "age of the youngest sample")]
-    gear_engaged: Annotated[float, Column("", "gear of the gearbox, 1 to 6")]
-    shift_clock: Annotated[float, Column("s", "time left of a shift")]
-    charge: Annotated[float, Column("", "battery charge, 1 full, 0 empty; 1 without a battery")]
-    voltage: Annotated[float, Column("V", "battery voltage under load, 0 without a battery")]
-    current: Annotated[float, Column("A", "battery current")]
 
 
 class WheelGround(NamedTuple):
@@ -123,15 +89,8 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     motion = s.vx, s.yaw_rate, 0.25 * ((stand.mu.fl + stand.mu.fr) + (stand.mu.rl + stand.mu.rr))
     driven = controlled(controls_of(s), u, motion, spins, kappas, loads, s.charge, p, dt)
     fl, fr, rl, rr = _contacts(s, driven.rack.angle, stand.mu, loads, p)
-    patch_fl = patch(s.kappa_fl, s.slip_fl, s.spin_fl, fl, w.gravity, p, dt)
-    patch_fr = patch(s.kappa_fr, s.slip_fr, s.spin_fr, fr, w.gravity, p, dt)
-    patch_rl = patch(s.kappa_rl, s.slip_rl, s.spin_rl, rl, w.gravity, p, dt)
-    patch_rr = patch(s.kappa_rr, s.slip_rr, s.spin_rr, rr, w.gravity, p, dt)
-    after = spun(spins, patch_fl, patch_fr, patch_rl, patch_rr, driven.drive, driven.brakes, p, dt).spins
-    patch_fl = settled(patch_fl, fl, s.spin_fl, after.fl, p, dt)
-    patch_fr = settled(patch_fr, fr, s.spin_fr, after.fr, p, dt)
-    patch_rl = settled(patch_rl, rl, s.spin_rl, after.rl, p, dt)
-    patch_rr = settled(patch_rr, rr, s.spin_rr, after.rr, p, dt)
+    after, patches = rolled(s, driven, (fl, fr, rl, rr), w.gravity, p, dt)
+    patch_fl, patch_fr, patch_rl, patch_rr = patches
     forces = _sum(fl, patch_fl, fr, patch_fr, rl, patch_rl, rr, patch_rr)
     drag = air_drag(ux, uy, p, w)
     still = (after.fl == 0.0) & (after.fr == 0.0) & (after.rl == 0.0) & (after.rr == 0.0)
@@ -225,45 +184,15 @@ def _speeds(
     return select(rest, 0.0, vx), select(rest, 0.0, vy), select(rest, 0.0, rate), ax, ay
 
 
-def pose(s: State, p: Parameters) -> Pose:
-    """Return the pose, parallel to the ground under the wheels."""
-    qx, qy, qz, qw = euler_quaternion(s.roll, s.pitch, s.yaw)
-    sine, cosine = sincos(s.yaw)
-    vx, vy = s.vx * cosine - s.vy * sine, s.vx * sine + s.vy * cosine
-    vz = s.vy * tan(s.roll) - s.vx * tan(s.pitch)
-    zero = 0.0 * s.x
-    return Pose(s.x, s.y, s.z, qx, qy, qz, qw, vx, vy, vz, zero, zero, s.yaw_rate)
-
-
 def report(s: State, u: Command, p: Parameters, w: Environment) -> Report:
     """Return wheels, torques and load transfer under the present commands."""
     sine, cosine = sincos(s.yaw)
     stand = _stand(s.x, s.y, sine, cosine, p, w)
-    ux, _ = air_speed(s.vx, s.vy, sine, cosine, w)
-    loads = _loads(s.ax, s.ay, ux, p, w)
-    spins, kappas, slips = wheels_of(s)
-    pedal = select(p.torque_dead_time > 0.0, s.drive_d, u.throttle)
+    air, _ = air_speed(s.vx, s.vy, sine, cosine, w)
+    loads, none = _loads(s.ax, s.ay, air, p, w), 0.0 * air
     mu = 0.25 * ((stand.mu.fl + stand.mu.fr) + (stand.mu.rl + stand.mu.rr))
-    box = Gearbox(s.gear_engaged, s.shift_clock)
-    drive, torques = torques_now(s.steer, pedal, box, u, s.vx, s.yaw_rate, mu, spins, kappas, loads, s.charge, p)
-    contacts = _contacts(s, s.steer, stand.mu, loads, p)
-    none = Wheels(0.0 * ux, 0.0 * ux, 0.0 * ux, 0.0 * ux)
-    static = axle_loads(0.0 * ux, *down_forces(ux, p, w), p, w)[0]
-    return reported(
-        (s.ax, s.ay),
-        s.steer,
-        s.gear_engaged,
-        static,
-        kappas,
-        slips,
-        spins,
-        none,
-        contacts,
-        drive,
-        torques,
-        w.gravity,
-        p,
-    )
+    contacts, travel = _contacts(s, s.steer, stand.mu, loads, p), Wheels(none, none, none, none)
+    return reported(s, u, contacts, loads, travel, mu, air, p, w)
 
 
 def place(at: Placement, p: Parameters, w: Environment) -> State:
@@ -271,18 +200,11 @@ def place(at: Placement, p: Parameters, w: Environment) -> State:
     zero = 0.0 * at.x
     sine, cosine = sincos(at.yaw)
     stand = _stand(at.x, at.y, sine, cosine, p, w)
-    turning = at.speed * (1.0 / p.wheel_radius)
     return State(
         *(at.x, at.y, stand.height, at.yaw, at.speed, zero, zero, zero, 0.0 - atan(stand.forward), atan(stand.left)),
-        *(zero, zero, turning, turning, turning, turning, zero, zero, zero, zero, zero, zero, zero, zero, turning),
-        *(zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero),
-        *(1.0, zero, 1.0, full_voltage(p), zero),
+        *(zero, zero),
+        *first_columns(zero, at.speed, p),
     )
-
-
-def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
-    """Steer by pure pursuit and control the speed."""
-    return guided(s.yaw, s.vx, u, p, d)
 
 
 def energy(s: State, p: Parameters, w: Environment) -> float:
@@ -292,22 +214,15 @@ def energy(s: State, p: Parameters, w: Environment) -> float:
     return 0.5 * (moving + p.wheel_inertia * spinning) + p.mass * w.gravity * s.z
 
 
-MODEL = VehicleModel(
-    kind="car",
+MODEL = car_model(
     summary="Double track: four wheel spins, load transfer, differential, brakes with ABS, combined slip",
     state=State,
-    command=Command,
-    parameters=Parameters,
     step=step,
-    pose=pose,
+    pose=planar_pose,
     place=place,
-    guide=guide,
     energy=energy,
-    order=1,
     dt_max=0.0025,
     telemetry=("steer", "wheel_speed", "pitch", "roll", "charge", "voltage", "current"),
-    battery="capacity",
-    steady=("gear", "handbrake"),
     report=report,
     report_type=Report,
     problem=car_problem,

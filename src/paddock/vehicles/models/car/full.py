@@ -5,11 +5,11 @@ banks and bumps reach the body. Links pass the horizontal forces to the body at 
 Rotations about the forward and the left axis are small enough to be added. Unused at this level: nothing.
 """
 
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from paddock.compute.math import absolute, atan, clamp, hypot, maximum, select, sincos, tan
 from paddock.compute.quaternion import euler_quaternion
-from paddock.vehicles.model import Body, Bump, Desire, Placement, VehicleModel
+from paddock.vehicles.model import Body, Bump, Placement
 from paddock.vehicles.parts.car import (
     Command,
     Parameters,
@@ -18,9 +18,8 @@ from paddock.vehicles.parts.car import (
     axle_loads,
     car_body,
     car_bumped,
+    car_model,
     down_forces,
-    full_voltage,
-    guided,
     powered,
     turned_velocity,
 )
@@ -41,7 +40,6 @@ from paddock.vehicles.parts.car_subsystems import (
     CALM_SPEED,
     SPARES,
     SUBSYSTEMS,
-    Gearbox,
     Wheels,
     full_car_problem,
     suspension,
@@ -50,26 +48,26 @@ from paddock.vehicles.parts.car_subsystems import (
 from paddock.vehicles.parts.car_wheels import (
     Patch,
     Report,
+    WheelColumns,
     WheelContact,
     body_forces,
     contact,
     controlled,
     controls_of,
+    first_columns,
     later_columns,
-    patch,
     reported,
-    settled,
-    spun,
-    torques_now,
+    rolled,
     wheels_of,
 )
-from paddock.world.columns import Column, Environment, Pose
+from paddock.world.columns import Column, Environment, Pose, column_tuple
 from paddock.world.ground import surface
 
 UPRIGHT = 4.0  # tyres lose their load from 75 degrees of tilt (cosine 1 / UPRIGHT) to 90
 
 
-class State(NamedTuple):
+@column_tuple
+class State(WheelColumns):
     """Position of the centre of gravity, attitude, velocities, suspension, wheels, patches and controls."""
 
     x: Annotated[float, Column("m", "position east")]
@@ -95,38 +93,6 @@ class State(NamedTuple):
     wheel_vz_rr: Annotated[float, Column("m/s", "velocity of the rear right wheel, up")]
     ax: Annotated[float, Column("m/s2", "force over mass without gravity, forward")]
     ay: Annotated[float, Column("m/s2", "force over mass without gravity, to the left")]
-    spin_fl: Annotated[float, Column("rad/s", "rotation of the front left wheel")]
-    spin_fr: Annotated[float, Column("rad/s", "rotation of the front right wheel")]
-    spin_rl: Annotated[float, Column("rad/s", "rotation of the rear left wheel")]
-    spin_rr: Annotated[float, Column("rad/s", "rotation of the rear right wheel")]
-    kappa_fl: Annotated[float, Column("", "slip ratio of the front left wheel")]
-    kappa_fr: Annotated[float, Column("", "slip ratio of the front right wheel")]
-    kappa_rl: Annotated[float, Column("", "slip ratio of the rear left wheel")]
-    kappa_rr: Annotated[float, Column("", "slip ratio of the rear right wheel")]
-    slip_fl: Annotated[float, Column("", "slip of the front left wheel, positive pushes left")]
-    slip_fr: Annotated[float, Column("", "slip of the front right wheel")]
-    slip_rl: Annotated[float, Column("", "slip of the rear left wheel")]
-    slip_rr: Annotated[float, Column("", "slip of the rear right wheel")]
-    wheel_speed: Annotated[float, Column("rad/s", "mean rotation of the front wheels")]
-    steer_rate: Annotated[float, Column("rad/s", "rate of the road-wheel angle")]
-    steer_a: Annotated[float, Column("rad", "steering command, youngest sample of its dead time")]
-    steer_b: Annotated[float, Column("rad", "steering command")]
-    steer_c: Annotated[float, Column("rad", "steering command")]
-    steer_d: Annotated[float, Column("rad", "steering command")]
-    steer_e: Annotated[float, Column("rad", "steering command")]
-    steer_f: Annotated[float, Column("rad", "steering command")]
-    steer_g: Annotated[float, Column("rad", "steering command, oldest sample")]
-    steer_clock: Annotated[float, Column("s", "age of the youngest sample")]
-    drive_a: Annotated[float, Column("", "throttle command, youngest sample of its dead time")]
-    drive_b: Annotated[float, Column("", "throttle command")]
-    drive_c: Annotated[float, Column("", "throttle command")]
-    drive_d: Annotated[float, Column("", "throttle command, oldest sample")]
-    drive_clock: Annotated[float, Column("s", "age of the youngest sample")]
-    gear_engaged: Annotated[float, Column("", "gear of the gearbox, 1 to 6")]
-    shift_clock: Annotated[float, Column("s", "time left of a shift")]
-    charge: Annotated[float, Column("", "battery charge, 1 full, 0 empty; 1 without a battery")]
-    voltage: Annotated[float, Column("V", "battery voltage under load, 0 without a battery")]
-    current: Annotated[float, Column("A", "battery current")]
 
 
 def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> State:
@@ -139,19 +105,12 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     mu = 0.25 * ((corner_fl.mu + corner_fr.mu) + (corner_rl.mu + corner_rr.mu))
     driven = controlled(controls_of(s), u, (s.vx, s.yaw_rate, mu), spins, kappas, loads, s.charge, p, dt)
     fl, fr, rl, rr = _contacts(driven.rack.angle, corner_fl, corner_fr, corner_rl, corner_rr, p)
-    patch_fl = patch(s.kappa_fl, s.slip_fl, s.spin_fl, fl, w.gravity, p, dt)
-    patch_fr = patch(s.kappa_fr, s.slip_fr, s.spin_fr, fr, w.gravity, p, dt)
-    patch_rl = patch(s.kappa_rl, s.slip_rl, s.spin_rl, rl, w.gravity, p, dt)
-    patch_rr = patch(s.kappa_rr, s.slip_rr, s.spin_rr, rr, w.gravity, p, dt)
-    after = spun(spins, patch_fl, patch_fr, patch_rl, patch_rr, driven.drive, driven.brakes, p, dt).spins
-    patch_fl = settled(patch_fl, fl, s.spin_fl, after.fl, p, dt)
-    patch_fr = settled(patch_fr, fr, s.spin_fr, after.fr, p, dt)
-    patch_rl = settled(patch_rl, rl, s.spin_rl, after.rl, p, dt)
-    patch_rr = settled(patch_rr, rr, s.spin_rr, after.rr, p, dt)
+    after, patches = rolled(s, driven, (fl, fr, rl, rr), w.gravity, p, dt)
+    patch_fl, patch_fr, patch_rl, patch_rr = patches
     corners = corner_fl, corner_fr, corner_rl, corner_rr
     drag, touching = air_drag(ux, uy, p, w), skids(body, plane_under(corner_fl, corner_fr, corner_rl, corner_rr), p, dt)
     front, rear = _sprung(p)
-    pulls = _pulls(corners, (fl, fr, rl, rr), (patch_fl, patch_fr, patch_rl, patch_rr), front, rear, p, w)
+    pulls = _pulls(corners, (fl, fr, rl, rr), patches, front, rear, p, w)
     total = added(added(added(pulls[0], pulls[1]), added(pulls[2], pulls[3])), touching.pull)
     still = (after.fl == 0.0) & (after.fr == 0.0) & (after.rl == 0.0) & (after.rr == 0.0)
     lies = (touching.pull.z > 0.0) & (loads.fl + loads.fr + loads.rl + loads.rr == 0.0)
@@ -364,32 +323,12 @@ def pose(s: State, p: Parameters) -> Pose:
 def report(s: State, u: Command, p: Parameters, w: Environment) -> Report:
     """Return wheels, torques and load transfer under the present commands."""
     body = _body(s, s.yaw, p)
-    ux, _ = air_speed(s.vx, s.vy, body.sine, body.cosine, w)
+    air, _ = air_speed(s.vx, s.vy, body.sine, body.cosine, w)
     fl, fr, rl, rr = _corners(s, body, p, w)
     loads = Wheels(fl.load, fr.load, rl.load, rr.load)
-    spins, kappas, slips = wheels_of(s)
-    pedal = select(p.torque_dead_time > 0.0, s.drive_d, u.throttle)
     mu = 0.25 * ((fl.mu + fr.mu) + (rl.mu + rr.mu))
-    box = Gearbox(s.gear_engaged, s.shift_clock)
-    drive, torques = torques_now(s.steer, pedal, box, u, s.vx, s.yaw_rate, mu, spins, kappas, loads, s.charge, p)
-    contacts = _contacts(s.steer, fl, fr, rl, rr, p)
-    travel = Wheels(fl.travel, fr.travel, rl.travel, rr.travel)
-    static = axle_loads(0.0 * ux, *down_forces(ux, p, w), p, w)[0]
-    return reported(
-        (s.ax, s.ay),
-        s.steer,
-        s.gear_engaged,
-        static,
-        kappas,
-        slips,
-        spins,
-        travel,
-        contacts,
-        drive,
-        torques,
-        w.gravity,
-        p,
-    )
+    contacts, travel = _contacts(s.steer, fl, fr, rl, rr, p), Wheels(fl.travel, fr.travel, rl.travel, rr.travel)
+    return reported(s, u, contacts, loads, travel, mu, air, p, w)
 
 
 def place(at: Placement, p: Parameters, w: Environment) -> State:
@@ -406,19 +345,13 @@ def place(at: Placement, p: Parameters, w: Environment) -> State:
     forward = 0.5 * ((fl + fr) - (rl + rr)) * (1.0 / (p.cg_to_front + p.cg_to_rear))
     left = ((fl - fr) + (rl - rr)) * (1.0 / (p.track_front + p.track_rear))
     z = 0.5 * (rl + rr) + p.cg_to_rear * forward
-    turning, vz = at.speed * (1.0 / p.wheel_radius), at.speed * forward
+    vz = at.speed * forward
     return State(
         *(at.x, at.y, z, at.yaw, at.speed, zero, zero, zero, 0.0 - atan(forward), atan(left), vz, zero, zero),
         *(fl, fr, rl, rr, vz, vz, vz, vz),
-        *(zero, zero, turning, turning, turning, turning, zero, zero, zero, zero, zero, zero, zero, zero, turning),
-        *(zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero),
-        *(1.0, zero, 1.0, full_voltage(p), zero),
+        *(zero, zero),
+        *first_columns(zero, at.speed, p),
     )
-
-
-def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
-    """Steer by pure pursuit and control the speed."""
-    return guided(s.yaw, s.vx, u, p, d)
 
 
 def energy(s: State, p: Parameters, w: Environment) -> float:
@@ -447,22 +380,15 @@ def bumped(s: State, p: Parameters, b: Bump) -> State:
     )
 
 
-MODEL = VehicleModel(
-    kind="car",
+MODEL = car_model(
     summary="Full car: heave, roll, pitch, four unsprung masses on springs and dampers, and all of double_track",
     state=State,
-    command=Command,
-    parameters=Parameters,
     step=step,
     pose=pose,
     place=place,
-    guide=guide,
     energy=energy,
-    order=1,
     dt_max=0.001,
     telemetry=("steer", "wheel_speed", "pitch", "roll", "charge", "voltage", "current"),
-    battery="capacity",
-    steady=("gear", "handbrake"),
     report=report,
     report_type=Report,
     problem=full_car_problem,

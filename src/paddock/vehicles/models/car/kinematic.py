@@ -10,7 +10,7 @@ from typing import Annotated, NamedTuple
 
 from paddock.compute.math import absolute, atan, minimum, select, sign, sin, sincos, tan
 from paddock.compute.quaternion import euler_quaternion
-from paddock.vehicles.model import ACTUATORS, Bump, Desire, Placement, Subsystem, VehicleModel
+from paddock.vehicles.model import ACTUATORS, Bump, Placement, Subsystem
 from paddock.vehicles.parts.car import (
     Command,
     Parameters,
@@ -18,10 +18,10 @@ from paddock.vehicles.parts.car import (
     air_speed,
     brake_forces,
     car_body,
+    car_model,
     down_forces,
     drive_force,
     full_voltage,
-    guided,
     holding,
     powered,
     slowed,
@@ -30,17 +30,20 @@ from paddock.vehicles.parts.car import (
 )
 from paddock.vehicles.parts.car_subsystems import (
     SPARES,
+    BatteryColumns,
+    DelayColumns,
     DriveLine,
     SteerLine,
     car_problem,
     drive_delayed,
     steer_delayed,
 )
-from paddock.world.columns import Column, Environment, Pose
+from paddock.world.columns import Column, Environment, Pose, column_tuple
 from paddock.world.ground import Surface, surface
 
 
-class State(NamedTuple):
+@column_tuple
+class State(DelayColumns, BatteryColumns):
     """Position of the centre of gravity over the ground, heading, speed and the wheels."""
 
     x: Annotated[float, Column("m", "position east")]
@@ -52,22 +55,6 @@ class State(NamedTuple):
     wheel_speed: Annotated[float, Column("rad/s", "rotation of the wheels")]
     pitch: Annotated[float, Column("rad", "of the ground, nose down positive")]
     roll: Annotated[float, Column("rad", "of the ground, left side up positive")]
-    steer_a: Annotated[float, Column("rad", "steering command, youngest sample of its dead time")]
-    steer_b: Annotated[float, Column("rad", "steering command")]
-    steer_c: Annotated[float, Column("rad", "steering command")]
-    steer_d: Annotated[float, Column("rad", "steering command")]
-    steer_e: Annotated[float, Column("rad", "steering command")]
-    steer_f: Annotated[float, Column("rad", "steering command")]
-    steer_g: Annotated[float, Column("rad", "steering command, oldest sample")]
-    steer_clock: Annotated[float, Column("s", "age of the youngest sample")]
-    drive_a: Annotated[float, Column("", "throttle command, youngest sample of its dead time")]
-    drive_b: Annotated[float, Column("", "throttle command")]
-    drive_c: Annotated[float, Column("", "throttle command")]
-    drive_d: Annotated[float, Column("", "throttle command, oldest sample")]
-    drive_clock: Annotated[float, Column("s", "age of the youngest sample")]
-    charge: Annotated[float, Column("", "battery charge, 1 full, 0 empty; 1 without a battery")]
-    voltage: Annotated[float, Column("V", "battery voltage under load, 0 without a battery")]
-    current: Annotated[float, Column("A", "battery current")]
 
 
 class Report(NamedTuple):
@@ -176,11 +163,6 @@ def place(at: Placement, p: Parameters, w: Environment) -> State:
     )
 
 
-def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
-    """Steer by pure pursuit and control the speed."""
-    return guided(s.yaw, s.vx, u, p, d)
-
-
 def energy(s: State, p: Parameters, w: Environment) -> float:
     """Return the kinetic energy and the potential energy of the ground's height, J."""
     side, rate = _turning(s.vx, s.steer, p)
@@ -193,22 +175,15 @@ def bumped(s: State, p: Parameters, b: Bump) -> State:
     return s._replace(x=s.x + b.dx, y=s.y + b.dy, vx=s.vx + b.dvx * cosine + b.dvy * sine)
 
 
-MODEL = VehicleModel(
-    kind="car",
+MODEL = car_model(
     summary="Kinematic bicycle: rolls in the direction of its wheels, without slip",
     state=State,
-    command=Command,
-    parameters=Parameters,
     step=step,
     pose=pose,
     place=place,
-    guide=guide,
     energy=energy,
-    order=1,
     dt_max=0.05,
     telemetry=("steer", "wheel_speed", "charge", "voltage", "current"),
-    battery="capacity",
-    steady=("gear", "handbrake"),
     report=report,
     report_type=Report,
     problem=car_problem,

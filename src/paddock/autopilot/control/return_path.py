@@ -18,18 +18,18 @@ from paddock.autopilot.vehicle_data import Floats
 if TYPE_CHECKING:
     from paddock.autopilot.autopilot import BuiltInAutopilot
 
-Place = TypeVar("Place", bound=tuple[float, ...])  # m north, east (, down)
-STRETCH = (1.0 / 3.0, 2.0 / 3.0, 1.0)  # points of a new stretch that are compared with the path before it
-LEAST_ACCURACY = 0.1  # m
+Position = TypeVar("Position", bound=tuple[float, ...])  # m north, east (, down)
+COMPARED_SHARES = (1.0 / 3.0, 2.0 / 3.0, 1.0)  # points of a new stretch that are compared with the path before it
+ACCURACY_MIN = 0.1  # m
 
 
 @dataclass
-class Trail(Generic[Place]):
+class ReturnPath(Generic[Position]):
     """A recorded path; at most `most` points, each at least `accuracy` m from the last."""
 
     most: int = 0
     accuracy: float = 1.0
-    points: list[Place] = field(default_factory=list)
+    points: list[Position] = field(default_factory=list)
     full: bool = True  # a point was dropped: the path is incomplete
     recording: bool = False  # since arming
 
@@ -44,49 +44,49 @@ class Trail(Generic[Place]):
         """Whether the path leads back to where the vehicle was armed."""
         return bool(self.points) and not self.full
 
-    def record(self, autopilot: "BuiltInAutopilot", here: Place) -> None:
+    def record(self, autopilot: "BuiltInAutopilot", position: Position) -> None:
         """Add the position of an armed vehicle; arming starts a new path."""
         if not autopilot.armed or not autopilot.estimate.position_ok:
             self.recording = self.recording and autopilot.armed
             return
         if not self.recording:
             value = autopilot.parameters.value
-            self.begin(int(value("SRTL_POINTS")), value("SRTL_ACCURACY"), here)
+            self.begin(int(value("SRTL_POINTS")), value("SRTL_ACCURACY"), position)
         was_full = self.full
-        self.add(here)
+        self.add(position)
         if self.full and not was_full:
             autopilot.send_text(Severity.WARNING, f"SmartRTL deactivated: path has more than {self.most} points")
 
-    def begin(self, most: int, accuracy: float, start: Place) -> None:
+    def begin(self, most: int, accuracy: float, start: Position) -> None:
         """Start a new path."""
-        self.most, self.accuracy, self.recording = most, max(accuracy, LEAST_ACCURACY), True
+        self.most, self.accuracy, self.recording = most, max(accuracy, ACCURACY_MIN), True
         self.points, self.full = ([start] if most > 0 else []), most <= 0
 
-    def add(self, here: Place) -> None:
+    def add(self, position: Position) -> None:
         """Add a position, if it is `accuracy` m away from the last."""
-        if self.full or not self.points or dist(self.points[-1], here) < self.accuracy:
+        if self.full or not self.points or dist(self.points[-1], position) < self.accuracy:
             return
         if len(self.points) > 2:
-            self._prune(here)
-        self.points.append(here)
+            self._remove_loop(position)
+        self.points.append(position)
         if len(self.points) > self.most:
             self.points = simplified(self.points, 0.5 * self.accuracy)
             self.full = len(self.points) > self.most
 
-    def _prune(self, here: Place) -> None:
+    def _remove_loop(self, position: Position) -> None:
         """Remove the loop where the stretch to a position comes back to an earlier part of the path."""
         path = np.array(self.points)
         starts, ways = path[:-2], path[1:-1] - path[:-2]
-        for share in STRETCH:
-            far = distances(path[-1] + share * (np.array(here) - path[-1]), starts, ways)
-            near = np.flatnonzero(far < 0.5 * self.accuracy)
+        for share in COMPARED_SHARES:
+            distances_to_path = distances(path[-1] + share * (np.array(position) - path[-1]), starts, ways)
+            near = np.flatnonzero(distances_to_path < 0.5 * self.accuracy)
             if len(near):
                 del self.points[near[0] + 1 :]
                 return
 
-    def way_back(self, here: Place) -> list[Place]:
+    def return_points(self, position: Position) -> list[Position]:
         """Return the points to pass, from a position to the start."""
-        return simplified([*self.points, here], 0.5 * self.accuracy)[-2::-1]
+        return simplified([*self.points, position], 0.5 * self.accuracy)[-2::-1]
 
 
 def distances(points: Floats, starts: Floats, ways: Floats) -> Floats:
@@ -96,11 +96,11 @@ def distances(points: Floats, starts: Floats, ways: Floats) -> Floats:
     """
     lengths = np.maximum((ways * ways).sum(axis=-1), 1e-12)
     shares = np.clip(((points - starts) * ways).sum(axis=-1) / lengths, 0.0, 1.0)
-    off = points - starts - np.asarray(shares)[..., None] * ways
-    return np.asarray(np.sqrt((off * off).sum(axis=-1)), dtype=np.float64)
+    offsets = points - starts - np.asarray(shares)[..., None] * ways
+    return np.asarray(np.sqrt((offsets * offsets).sum(axis=-1)), dtype=np.float64)
 
 
-def simplified(points: list[Place], tolerance: float) -> list[Place]:
+def simplified(points: list[Position], tolerance: float) -> list[Position]:
     """Simplify a path to within `tolerance` m (Douglas-Peucker); the ends are kept."""
     path, kept = np.array(points), {0, len(points) - 1}
     open_parts = [(0, len(points) - 1)]
@@ -108,9 +108,9 @@ def simplified(points: list[Place], tolerance: float) -> list[Place]:
         first, last = open_parts.pop()
         if last - first < 2:
             continue
-        off = distances(path[first + 1 : last], path[first], path[last] - path[first])
-        worst = int(off.argmax())
-        if off[worst] > tolerance:
+        offsets = distances(path[first + 1 : last], path[first], path[last] - path[first])
+        worst = int(offsets.argmax())
+        if offsets[worst] > tolerance:
             middle = first + 1 + worst
             kept.add(middle)
             open_parts += [(first, middle), (middle, last)]

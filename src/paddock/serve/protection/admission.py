@@ -1,4 +1,4 @@
-"""Which connections the hub admits: names of this server in HTTP requests, slots, and its limit of open files."""
+"""Which connections the hub admits, and how many requests per second: names of this server, slots, open files."""
 
 import ipaddress
 import socket
@@ -51,6 +51,26 @@ class Slots(Generic[T]):
     def leave(self, one: T) -> None:
         """Free a slot, if it has one."""
         self._held.pop(one, None)
+
+
+class Allowance:
+    """A limit of requests per second, with bursts of one second's worth."""
+
+    def __init__(self, rate: float, now: float) -> None:
+        self.rate = rate
+        self._left, self._since = max(rate, 1.0), now
+        self.warned = False
+
+    def take(self, now: float) -> bool:
+        """Return whether one more request at a time (s) is within the rate."""
+        most = max(self.rate, 1.0)
+        self._left, self._since = min(most, self._left + (now - self._since) * self.rate), now
+        if self._left >= 0.5 * most:
+            self.warned = False
+        if self._left < 1.0:
+            return False
+        self._left -= 1.0
+        return True
 
 
 def is_named(options: Serve, host: str | None) -> bool:

@@ -17,7 +17,7 @@ from paddock.scenario.loading import TEXT_SOURCE
 from paddock.scenario.serve import ClientLimits
 
 if TYPE_CHECKING:
-    from paddock.serve.trust import Known
+    from paddock.serve.protection.trust import Known
 
 PATIENCE = 30.0  # s for one check, including the start of the process
 MOST_WAITING = 64  # checks that may wait
@@ -148,7 +148,7 @@ class Checker:
     async def _running(self) -> Process:
         if self._process is None or self._process.returncode is not None:
             self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "paddock.serve.checker"),
+                *(sys.executable, "-m", "paddock.serve.protection.checker"),
                 stdin=PIPE,
                 stdout=PIPE,
                 stderr=DEVNULL,
@@ -171,7 +171,7 @@ def read(text: str) -> Scenario:
 
 def beyond_limits(scenario: Scenario, limits: ClientLimits) -> list[str]:
     """Return one line, with its place, if a client's scenario has too many tasks or vehicles; else nothing."""
-    from paddock.serve.trust import over_limits  # not in the hub
+    from paddock.serve.protection.trust import over_limits  # not in the hub
 
     mission = scenario.mission
     if mission is not None:
@@ -193,7 +193,7 @@ def problems_of(text: str, known: "Known", limits: ClientLimits) -> list[Scenari
     Models, behaviours and sensors that are not `known` are refused before they are imported.
     """
     from paddock.engine.build import build_problems  # not in the hub, which only starts the process
-    from paddock.serve.trust import foreign_names
+    from paddock.serve.protection.trust import foreign_names
 
     try:
         scenario = read(text)
@@ -213,8 +213,8 @@ def problems_of(text: str, known: "Known", limits: ClientLimits) -> list[Scenari
 
 def main() -> None:
     """Answer requests until stdin ends."""
+    from paddock.serve.protection.trust import installed_names
     from paddock.serve.track_checks import answer_about, prepare
-    from paddock.serve.trust import installed_names
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers, sys.stdout = sys.stdout, sys.stderr  # an imported model may print
