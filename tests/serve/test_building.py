@@ -77,7 +77,6 @@ def queued(state: bytes, *entries: dict[str, Any], tick: int) -> bytes:
     """Return a saved state with spawns that wait for a tick."""
     tree = unpack(state)
     tree["mailbox"] = {
-        "sequence": len(entries),
         "queue": [
             {"tick": tick, "sequence": k, "source": "", "kind": "spawn", "action": {"entry": entry}}
             for k, entry in enumerate(entries, start=1)

@@ -239,8 +239,9 @@ class Mailbox:
             yield heapq.heappop(queue)
 
     def clear(self) -> None:
-        """Discard the actions that are not numbered yet: those of a run that was replaced."""
+        """Discard all actions."""
         self._incoming.clear()
+        self._run.state.mailbox.queue.clear()
 
     @property
     def queued(self) -> list[Posted]:
