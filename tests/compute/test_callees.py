@@ -53,6 +53,12 @@ def run_toy(folder: Path, factor: float = 2.0, further: str = "") -> tuple[float
 def test_another_caller_loads_a_callee(tmp_path: Path) -> None:
     assert run_toy(tmp_path) == (16.0, "compiled", "compiled")
     assert run_toy(tmp_path, further=" + 1.0") == (17.0, "compiled", "loaded")
+
+
+@pytest.mark.slow
+def test_callees_that_have_changed_or_are_damaged_are_compiled(tmp_path: Path) -> None:
+    assert run_toy(tmp_path) == (16.0, "compiled", "compiled")
+    assert run_toy(tmp_path, further=" + 1.0") == (17.0, "compiled", "loaded")
     assert run_toy(tmp_path, further=" + 1.0") == (17.0, "loaded", "not needed")
     assert run_toy(tmp_path, factor=3.0) == (19.0, "compiled", "compiled")  # the callee calls another function
     for file in (tmp_path / "kernels" / CALLEES).iterdir():

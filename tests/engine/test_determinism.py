@@ -53,7 +53,8 @@ def test_another_seed_moves_random_spawns_and_sensor_noise_but_not_the_rest(load
 
 
 @pytest.mark.skipif(available_threads() < 2, reason="needs two cores")
-def test_threads_do_not_matter(threads: Callable[[int | None], None]) -> None:
+@pytest.mark.parametrize("sensors", [[], pytest.param([{"gnss": {"rate": 20}}], marks=pytest.mark.slow)])
+def test_threads_do_not_matter(threads: Callable[[int | None], None], sensors: list[Any]) -> None:
     scenario = {
         "every": {"behaviour": 4},
         "vehicles": [
@@ -64,7 +65,7 @@ def test_threads_do_not_matter(threads: Callable[[int | None], None]) -> None:
                 "spawn": {"random": {"low": [-80, -80, 10], "high": [80, 80, 30]}},
                 "speed": 4,
                 "behaviour": {"flock": {"range": 100}},
-                "sensors": [{"gnss": {"rate": 20}}],
+                "sensors": sensors,
             }
         ],
     }

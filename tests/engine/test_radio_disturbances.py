@@ -116,9 +116,13 @@ def swarm(seed: int = 5) -> dict[str, Any]:
     return {"seed": seed, "clock": {"rate": 100}, "radio": radio, "vehicles": fleets}
 
 
-@pytest.mark.usefixtures("shared_loops")
-def test_disturbances_do_not_depend_on_steps_threads_queries_or_restoring() -> None:
+@pytest.mark.parametrize("several", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_disturbances_do_not_depend_on_steps_threads_queries_or_restoring(
+    several: bool, request: pytest.FixtureRequest
+) -> None:
     """Messages between two updates of the links, and queries of places that move the table of radios."""
+    if several:
+        request.getfixturevalue("shared_loops")
     found, threads = [], available_threads()
     try:
         for count, steps, looks in ((1, 1, True), (threads, 4, False)):
@@ -136,7 +140,7 @@ def test_disturbances_do_not_depend_on_steps_threads_queries_or_restoring() -> N
                     if k == 52:
                         blob = sim.save()
                 found.append(sim.state_hash())
-                air = sim.engine.radio.messages.messages.paths
+                air = sim.engine.radio.messages.messages.links
                 assert len(air.other_peer) > 100 and sim.radio.traffic()["damaged"] > 20
     finally:
         limit_threads(threads)
@@ -171,11 +175,11 @@ def test_a_message_after_restoring_meets_the_same_packets() -> None:
         sim.restore(blob)
         sim.spawn(name="w", count=3, model="point", radio="t", spawn={"grid": {"spacing": 5, "z": 20}})
         sim.radio.send("t[0]", "*", b"")
-        air = sim.engine.radio.messages.messages.paths
+        air = sim.engine.radio.messages.messages.links
         assert (np.diff(air.start + air.other_start)[24:] == 0).all()  # not placed yet
         sim.step(10)
         sim.radio.send("t[0]", "*", b"")
-        air = sim.engine.radio.messages.messages.paths
+        air = sim.engine.radio.messages.messages.links
         assert (np.diff(air.start + air.other_start)[24:] > 0).all()
 
 
@@ -185,11 +189,14 @@ def test_a_message_after_restoring_meets_the_same_packets() -> None:
 def test_places_that_no_update_can_have_left_are_refused(row: int, value: float) -> None:
     with paddock.load(swarm()) as sim:
         tree = unpack(sim.save())
-        messages = tree["radio"]["messages"]
-        assert messages["placed"].shape == (len(PLACED), 24)
-        placed = messages["placed"].copy()
+        packets = tree["radio"]["packets"]
+        assert packets["placed"].shape == (len(PLACED), 24)
+        placed = packets["placed"].copy()
         placed[row, 3] = value
-        for wrong, text in ((placed, "places of radios are not valid"), (placed[1:], "do not fit the radios")):
-            changed = {**tree, "radio": {**tree["radio"], "messages": {**messages, "placed": wrong}}}
+        for wrong, text in (
+            (placed, "places of radios are not valid|out of its limits"),
+            (placed[1:], "has the shape"),
+        ):
+            changed = {**tree, "radio": {**tree["radio"], "packets": {**packets, "placed": wrong}}}
             with pytest.raises(PaddockError, match=text):
                 sim.restore(pack(changed))

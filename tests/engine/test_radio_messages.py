@@ -137,14 +137,14 @@ def test_a_message_survives_its_sender_and_counts_never_decrease() -> None:
         sim.step(1)
         assert sim.radio.traffic()["lost"] == 1
         tree = unpack(sim.save())
+        packets = tree["radio"]["packets"]
         for name, wrong, text in (
-            ("gone", np.full_like(tree["radio"]["messages"]["gone"], -1), "counts of removed radios are not valid"),
-            ("senders", {"of": np.zeros(0, np.int64), "names": []}, "names of removed senders are not those"),
-            ("senders", {"of": np.array([1]), "names": [""]}, "a name of a removed sender is not valid"),
+            ("removed", np.full_like(packets["removed"], -1), r"packets.removed\[0\]: -1 is out of its limits"),
+            ("senders", [], "a removed sender has no name"),
+            ("senders", [[1, ""]], "a name is not valid"),
         ):
-            messages = {**tree["radio"]["messages"], name: wrong}
             with pytest.raises(PaddockError, match=text):
-                sim.restore(pack({**tree, "radio": {**tree["radio"], "messages": messages}}))
+                sim.restore(pack({**tree, "radio": {**tree["radio"], "packets": {**packets, name: wrong}}}))
 
 
 def test_names_and_numbers_of_radios_that_do_not_exist() -> None:
@@ -501,6 +501,7 @@ def test_saved_components_that_cannot_be_are_refused(value: int) -> None:
     with chain([[40.0 * k, 0, 10, 0] for k in range(1, 6)]) as sim:
         sim.step(20)
         tree = unpack(sim.save())
-        tree["radio"]["messages"]["labels"][1] = value
-        with pytest.raises(PaddockError, match="components"):
+        labels = tree["radio"]["packets"]["labels"] = tree["radio"]["packets"]["labels"].copy()
+        labels[1] = value
+        with pytest.raises(PaddockError, match=rf"radio.packets.labels\[1\]: {value} is out of its limits"):
             sim.restore(pack(tree))

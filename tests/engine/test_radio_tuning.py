@@ -48,7 +48,7 @@ def test_an_allocated_channel_is_that_of_one_radio() -> None:
         with pytest.raises(UnknownNameError, match="unknown fleet or station with radios 'p/2'"):
             sim.radio.allocate(["p/2"], [1])
         sim.remove("p")
-        assert unpack(sim.save())["radio"]["channels"] == {}
+        assert unpack(sim.save())["radio"]["channels"] == []
 
 
 def test_channels_are_allocated_by_jammers_at_present_places() -> None:

@@ -213,11 +213,15 @@ def test_crafted_packets_are_refused(column: int, value: float) -> None:
         sim.command("dot", vx=1.0)
         sim.step(2)
         tree = unpack(sim.save())
-        tree["radio"]["messages"]["served_values"][0, column] = value
+        packets = tree["radio"]["packets"]
+        packets["values"] = packets["values"].copy()
+        packets["values"][0, column] = value
         with pytest.raises(PaddockError, match="commands on their way to 'dot' are not valid"):
             sim.restore(pack(tree))
         tree = unpack(sim.save())
-        tree["radio"]["messages"]["queue"][0, 2] = 1  # to the station
+        packets = tree["radio"]["packets"]
+        packets["queue"] = packets["queue"].copy()
+        packets["queue"][0, 2] = 1  # to the station
         with pytest.raises(PaddockError, match="on their way to vehicles without `via: radio`"):
             sim.restore(pack(tree))
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from radio_messages import connect, links_of, messages_over
 
-from paddock.radio.packets.layout import BROADCAST, COUNT, DELIVERED
+from paddock.radio.packets.layout import BROADCAST, DELIVERED
 from paddock.radio.packets.messages import Messages
 from paddock.scenario.radio_types import MessagesSection
 
@@ -130,7 +130,7 @@ def load(found: Messages, sources: int, attempts: float, packet: float, packets:
         for source in np.flatnonzero(draw.random(sources) < share):
             found.send(int(source), BROADCAST, b"", k * slot, bits=10_000)
         found.advance(k * slot)
-    return int(found.air.counts[DELIVERED, sources]) / packets
+    return int(found.state.counts[DELIVERED, sources]) / packets
 
 
 def to_a_sink(n: int) -> Any:
@@ -172,16 +172,16 @@ def test_saturated_csma_against_bianchi(n: int, window: int) -> None:
     found = messages_over(links_of(all_hear(n), sinr=20.0), section(lifetime=1e3, **fields), seed=3)
     for turn in range(turns):
         for radio in range(n):
-            for _ in range(1024 - int(found.air.whole[COUNT, radio])):
+            for _ in range(1024 - int(found.state.queued[radio])):
                 found.send(radio, BROADCAST, b"", turn * seconds, bits=bits)
         found.advance((turn + 1) * seconds)
-        assert (found.air.whole[COUNT] > 0).all()  # still saturated
+        assert (found.state.queued > 0).all()  # still saturated
     tau = 2.0 / (window + 1)
     busy = 1.0 - (1.0 - tau) ** n
     alone = comb(n, 1) * tau * (1.0 - tau) ** (n - 1)
     packet = bits / 1e6 + 2 * slot  # DIFS
     expected = alone / ((1.0 - busy) * slot + busy * packet) * turns * seconds
-    delivered = found.air.counts[DELIVERED].sum() / (n - 1)
+    delivered = found.state.counts[DELIVERED].sum() / (n - 1)
     assert delivered == pytest.approx(expected, rel=0.04)
 
 

@@ -7,15 +7,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from radio_messages import connect, links_of, messages_over
+from radio_messages import connect, links_of, load_messages, messages_over
 
 from paddock.errors import PaddockError
 from paddock.radio.links.table import BEGIN, BURST, BURST_ROWS, CYCLE, LENGTH, PERIOD, SHARE
-from paddock.radio.packets.layout import BROADCAST, COUNT, DELIVERED, EXPIRED, IDLE, NEVER, PHASE, TRANSMITTED
+from paddock.radio.packets.layout import BROADCAST, DELIVERED, EXPIRED, IDLE, NEVER, PHASE, TRANSMITTED
 from paddock.radio.packets.messages import Messages
 from paddock.radio.packets.queues import CLOSED, REPEATS, denied_slots, floor_sum, idle_slots, slot_after
 from paddock.scenario.radio_types import MessagesSection
 from paddock.world.archive import digest, pack, unpack
+from paddock.world.state import save
 
 SLOT, DIFS = 2e-5, 2
 BOTH = ~np.eye(2, dtype=bool)
@@ -75,7 +76,7 @@ def saturated(denied: Any, seconds: float, window: int = 16, **fields: Any) -> M
     connect(found, links_of(BOTH), denied=denied)
     now = 0.0
     while now < seconds:
-        for _ in range(1024 - int(found.air.whole[COUNT, 0])):
+        for _ in range(1024 - int(found.state.queued[0])):
             found.send(0, BROADCAST, b"", now, bits=1000)
         now += 0.5
         found.advance(now)
@@ -86,8 +87,8 @@ def saturated(denied: Any, seconds: float, window: int = 16, **fields: Any) -> M
 def test_throughput_under_long_pulses_is_the_share_between_them(share: float) -> None:
     found = saturated(pattern(1.0, 0.3, share, 2) if share else None, 10.0)
     each = 1e-3 + SLOT * (DIFS + 7.5)  # packet, DIFS, half the window
-    assert found.air.counts[TRANSMITTED, 0] == pytest.approx((1.0 - share) * 10.0 / each, rel=0.02)
-    assert found.air.counts[DELIVERED, 1] >= found.air.counts[TRANSMITTED, 0] - 1  # the last is on the air
+    assert found.state.counts[TRANSMITTED, 0] == pytest.approx((1.0 - share) * 10.0 / each, rel=0.02)
+    assert found.state.counts[DELIVERED, 1] >= found.state.counts[TRANSMITTED, 0] - 1  # the last is on the air
 
 
 def test_contending_radios_share_the_time_between_pulses() -> None:
@@ -101,11 +102,11 @@ def test_contending_radios_share_the_time_between_pulses() -> None:
         for _ in range(1024):
             found.send(radio, BROADCAST, b"", 0.0, bits=bits)
     found.advance(seconds)
-    assert (found.air.whole[COUNT] > 0).all()  # still saturated
+    assert (found.state.queued > 0).all()  # still saturated
     tau = 2.0 / (window + 1)
     busy, alone = 1.0 - (1.0 - tau) ** n, n * tau * (1.0 - tau) ** (n - 1)
     rate = alone / ((1.0 - busy) * SLOT + busy * (bits / 1e6 + DIFS * SLOT))
-    assert found.air.counts[DELIVERED].sum() / (n - 1) == pytest.approx((1.0 - share) * rate * seconds, rel=0.05)
+    assert found.state.counts[DELIVERED].sum() / (n - 1) == pytest.approx((1.0 - share) * rate * seconds, rel=0.05)
 
 
 def test_packets_begin_between_pulses() -> None:
@@ -127,10 +128,10 @@ def test_packets_begin_between_pulses() -> None:
 
 
 def test_short_gaps_leave_no_room_for_difs() -> None:
-    assert saturated(pattern(1e-4, 0.0, 5e-5, 2), 0.5).air.counts[TRANSMITTED, 0] == 0
-    assert saturated(pattern(2e-4, 0.0, 5e-5, 2), 0.5).air.counts[TRANSMITTED, 0] > 0
+    assert saturated(pattern(1e-4, 0.0, 5e-5, 2), 0.5).state.counts[TRANSMITTED, 0] == 0
+    assert saturated(pattern(2e-4, 0.0, 5e-5, 2), 0.5).state.counts[TRANSMITTED, 0] > 0
     assert (
-        saturated(pattern(1e-4, 0.0, 5e-5, 2, power=0.9), 0.5).air.counts[TRANSMITTED, 0] > 300
+        saturated(pattern(1e-4, 0.0, 5e-5, 2, power=0.9), 0.5).state.counts[TRANSMITTED, 0] > 300
     )  # below the threshold
 
 
@@ -149,7 +150,7 @@ def test_a_radio_counts_on_where_it_was_after_a_time_without_access() -> None:
         if denied:
             connect(found, links_of(BOTH), now=20 * SLOT, denied=closed(2))
             found.advance(0.1)
-            assert found.busy and found.air.counts[TRANSMITTED, 0] == 0
+            assert found.busy and found.state.counts[TRANSMITTED, 0] == 0
             connect(found, links_of(BOTH), now=0.1)
         found.advance(0.2)
         [message] = found.received(1)
@@ -168,13 +169,13 @@ def test_packets_expire_while_the_channel_is_denied() -> None:
         connect(found, links_of(BOTH), now=0.2 * k, denied=closed(2))
         counted = found.counted()
         assert counted["queue_full"] == 2 and counted["expired"] == (4 if k > 5 else 0)
-    assert not found.busy and found.air.whole[PHASE, 0] == IDLE
+    assert not found.busy and found.state.whole[PHASE, 0] == IDLE
     found.send(0, 1, "new", 2.0)
     found.advance(2.1)
     connect(found, links_of(BOTH), now=2.1)
     found.advance(2.2)
     assert [one.data for one in found.received(1)] == ["new"]
-    assert found.air.counts[EXPIRED, 0] == 4 and found.counted()["transmitted"] == 2  # the message and its reply
+    assert found.state.counts[EXPIRED, 0] == 4 and found.counted()["transmitted"] == 2  # the message and its reply
 
 
 def test_states_between_pulses_are_saved() -> None:
@@ -183,17 +184,17 @@ def test_states_between_pulses_are_saved() -> None:
     one.advance(1.0)
     two = messages_over(links_of(BOTH), one.section)
     with pytest.raises(PaddockError, match="a radio has an event"):  # not without the pulses
-        two.restore(unpack(pack(one.save())), 1.0)
-    two.use(one.paths)
-    two.restore(unpack(pack(one.save())), 1.0)
+        load_messages(two, unpack(pack(save(one.state))), 1.0)
+    two.use(one.links)
+    load_messages(two, unpack(pack(save(one.state))), 1.0)
     for found in (one, two):
         for k in range(21):
             found.advance(1.0 + 0.05 * k)
-    assert digest(one.save()) == digest(two.save())
+    assert digest(save(one.state)) == digest(save(two.state))
     three = messages_over(links_of(BOTH), one.section)
-    three.use(one.paths)
-    three.restore(unpack(pack(two.save())), 2.0)
-    assert digest(three.save()) == digest(one.save())
+    three.use(one.links)
+    load_messages(three, unpack(pack(save(two.state))), 2.0)
+    assert digest(save(three.state)) == digest(save(one.state))
 
 
 def test_thresholds() -> None:

@@ -14,7 +14,7 @@ from paddock.radio.links.update import LinkUpdate
 from paddock.radio.packets.channel_links import (
     Disturbances,
     DisturbanceUpdate,
-    air_links,
+    channel_links,
     placed_radios,
     unplaced_radios,
 )
@@ -122,7 +122,9 @@ def test_links_count_once_and_others_are_sensed_by_their_energy() -> None:
     others = DisturbanceUpdate(update, update.keep - update.margin).find(placed_radios(radios), tables)
     table, every = radios.table, all_pairs(radios)
     limits = np.full(n, 10.0**-7.0), np.full(n, 10.0**-6.5)
-    air = air_links(table, links, others, table[:3, :n], *limits, update.least, np.zeros((DENIED_ROWS, n), np.int64))
+    air = channel_links(
+        table, links, others, table[:3, :n], *limits, update.least, np.zeros((DENIED_ROWS, n), np.int64)
+    )
     linked = np.zeros((n, n), bool)
     linked[np.repeat(np.arange(n), np.diff(links.start)), links.peer] = True
     assert len(air.peer) == linked.sum() and air.decodes.sum() == links.up.sum()

@@ -12,9 +12,6 @@ from paddock.radio.packets.layout import (
     MAIL_REAL,
     MAIL_SENT,
     MAIL_VALUES,
-    MAIL_WHOLE,
-    MAILS,
-    WHOLE_ROWS,
 )
 from paddock.world.columns import Pose, defaults_of
 
@@ -38,8 +35,12 @@ def fleet(n: int, ages: float = 0.0, slots: int = 1) -> tuple[np.ndarray, FleetH
                     5.0 - ages,
                     before[:10, j],
                 )
-    whole, mail = np.zeros((WHOLE_ROWS, n * slots), np.int64), np.zeros((n * slots, 4, MAIL_WHOLE), np.int64)
-    return poses, FleetHeard(5.0, 1.0, 0, slots, n, who, states, whole, mail, np.zeros((n * slots, 4, MAIL_REAL)))
+    head, mails, mail = (
+        np.zeros(n * slots, np.int64),
+        np.zeros(n * slots, np.int64),
+        np.zeros((n * slots, 4, 5), np.int64),
+    )
+    return poses, FleetHeard(5.0, 1.0, 0, slots, n, who, states, head, mails, mail, np.zeros((n * slots, 4, MAIL_REAL)))
 
 
 @pytest.mark.parametrize(
@@ -82,9 +83,9 @@ def test_the_newest_numbers_that_have_arrived() -> None:
         heard.mail[1, k, MAIL_NUMBERS] = count
         heard.mail_real[1, k, MAIL_SENT], heard.mail_real[1, k, MAIL_ARRIVED] = sent, arrived
         heard.mail_real[1, k, MAIL_VALUES : MAIL_VALUES + 2] = [k, 10 * k]
-    heard.whole[MAILS, 1] = 4
+    heard.mails[1] = 4
     out = np.full((3, 2), -1.0)
-    given = heard.first, heard.slots, heard.time, heard.whole, heard.mail, heard.mail_real
+    given = heard.first, heard.slots, heard.time, heard.mail_head, heard.mails, heard.mail, heard.mail_real
     newest_numbers(np.arange(2), *given, 1, out)  # the second column is the age
     assert out[:, 0].tolist() == [-1.0, -1.0, -1.0]
     assert out[:, 1].tolist() == [1.0, 2.0, 10.0]

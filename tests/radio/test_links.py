@@ -200,6 +200,7 @@ def test_a_longest_range() -> None:
     assert len(apart) and apart.max() <= 80.0
 
 
+@pytest.mark.slow  # `make test` shares the same loops in tests/engine/test_radio_stage.py
 @pytest.mark.usefixtures("shared_loops")
 def test_threads_do_not_matter() -> None:
     if available_threads() < 2:

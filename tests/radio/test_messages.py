@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from radio_messages import STREAM, connect, links_of, messages_over
+from radio_messages import STREAM, connect, keep_radios, links_of, load_messages, messages_over
 
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.radio.packets import layout as c
@@ -14,6 +14,7 @@ from paddock.radio.packets.contents import decoded, encoded
 from paddock.radio.packets.messages import Messages
 from paddock.scenario.radio_types import MessagesSection
 from paddock.world.archive import digest, pack, unpack
+from paddock.world.state import save
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**40), 2**40) | st.floats(allow_nan=False, allow_infinity=False)
@@ -56,14 +57,14 @@ def busy_messages(seed: int) -> Messages:
 @given(st.integers(0, 1000))
 def test_restored_messages_continue_equally(seed: int) -> None:
     found = busy_messages(seed)
-    saved = unpack(pack(found.save()))
+    saved = unpack(pack(save(found.state)))
     other = messages_over(links_of(np.zeros((8, 8))), found.section, seed)
-    other.restore(saved, 0.059)
-    assert digest(other.save()) == digest(found.save())
-    other.paths, other.routes = found.paths, found.routes
+    load_messages(other, saved, 0.059)
+    assert digest(save(other.state)) == digest(save(found.state))
+    other.links, other.routes = found.links, found.routes
     for one in (found, other):
         one.advance(0.5)
-    assert digest(other.save()) == digest(found.save())
+    assert digest(save(other.state)) == digest(save(found.state))
     assert found.received(3) == other.received(3)
 
 
@@ -81,70 +82,77 @@ def test_all_traffic_ends_and_every_message_is_accounted_for(seed: int, relinked
         np.fill_diagonal(heard, False)
         connect(found, links_of(heard, per=0.2), now=0.0601)
     found.advance(60.0)
-    w = found.air.whole
+    w = found.state.whole
     assert not found.busy
-    for row in (c.HEARD, c.SIGNALS, c.COUNT, c.REPLY):
+    for row in (c.SENSED, c.SIGNALS, c.REPLY):
         assert (w[row] == 0).all()
-    assert (w[c.LOCK] == -1).all() and (found.air.real[c.ENERGY] == 0.0).all()
+    assert (found.state.queued == 0).all()
+    assert (w[c.LOCK] == -1).all() and (found.state.real[c.ENERGY] == 0.0).all()
     assert (w[c.UNTIL] == c.NEVER).all() and (w[c.REPLY_AT] == c.NEVER).all()
     counted = found.counted()
     dropped = sum(counted[reason] for reason in ("queue_full", "no_route", "lost", "ttl", "expired"))
-    assert found.number == 60 and counted["delivered"] + dropped >= 50
+    assert found.state.number == 60 and counted["delivered"] + dropped >= 50
 
 
-def test_crafted_states_are_refused() -> None:
+CRAFTED = [
+    ("whole", (c.PHASE, 0), 9, r"whole\[0, 0\] \(phase\): 9 is out of its limits"),
+    ("whole", (c.LOCK, 0), 99, r"whole\[7, 0\] \(lock\): 99 is out of its limits"),
+    ("queued", (0,), 50, r"queued\[0\]: 50 is out of its limits"),
+    ("heard", (0, 0), 99, r"heard\[0, 0\]: 99 is out of its limits"),
+    ("seen", (0, 0), 61, "a radio has received what was not sent"),
+    ("counts", (0, 0), 1 << 60, r"counts\[0, 0\]: 1.15292e\+18 is out of its limits"),
+    ("whole", (c.LEFT, 0), 1025, "a radio has an event"),
+    ("whole", (c.PART, 0), 99999, "a radio has an event"),
+    ("queue", (0, c.NUMBERS), 11, r"queue\[0, 10\] \(numbers\): 11 is out of its limits"),
+    ("queue", (0, c.BITS), 1 << 40, r"\(bits\)"),
+    ("queue", (0, c.ATTEMPTS), 7, "was repeated too often"),
+    ("queue", (0, c.EXPIRES), 1 << 61, "expires too late"),
+    ("queue", (0, c.GOAL), 99, r"queue\[0, 2\] \(goal\): 99 is out of its limits"),
+    ("mail", (0, c.MAIL_NUMBERS), 11, r"\(numbers\)"),
+    ("mail_real", (0, c.MAIL_SENT), 1.0, "in the future"),
+    ("mail_real", (0, 0), np.nan, r"mail_real\[0, 0\]: nan is out of its limits"),
+    ("number", (), 7, "a packet has a number that was not given"),
+]
+
+
+@pytest.mark.parametrize(("name", "place", "value", "message"), CRAFTED)
+def test_crafted_states_are_refused(name: str, place: tuple[int, ...], value: float, message: str) -> None:
     found = busy_messages(4)
-    saved = found.save()
+    saved = unpack(pack(save(found.state)))
     other = messages_over(links_of(np.zeros((8, 8))), found.section)
-    for name, place, value in (
-        ("whole", (c.PHASE, 0), 9),
-        ("whole", (c.LOCK, 0), 99),
-        ("whole", (c.COUNT, 0), 50),
-        ("heard", (0, 0), 99),
-        ("seen", (0, 0), 61),
-        ("counts", (0, 0), 1 << 60),
-        ("whole", (c.LEFT, 0), 1025),
-        ("whole", (c.PART, 0), 99999),
-        ("queue", (0, c.NUMBERS), 11),
-        ("queue", (0, c.BITS), 1 << 40),
-        ("queue", (0, c.ATTEMPTS), 7),
-        ("queue", (0, c.EXPIRES), 1 << 61),
-        ("mail", (0, c.MAIL_NUMBERS), 11),
-        ("mail_real", (0, c.MAIL_SENT), 1.0),
-        ("queue", (0, c.GOAL), 99),
-        ("mail_real", (0, 0), np.nan),
-        ("numbers", (0,), 5000),
-    ):
-        broken = {key: one.copy() if isinstance(one, np.ndarray) else one for key, one in saved.items()}
-        broken[name][place] = value
-        with pytest.raises(PaddockError, match="saved messages"):
-            other.restore(broken, 0.059)
+    if place:
+        saved[name] = saved[name].copy()
+        saved[name][place] = value
+    else:
+        saved[name] = value
+    with pytest.raises(PaddockError, match=message):
+        load_messages(other, saved, 0.059)
 
 
 @pytest.mark.parametrize("slot", [0, 99, 10**6, c.NEVER - 1])
 def test_events_at_impossible_times_are_refused_and_end(slot: int) -> None:
     """Slot 99 is before the present, the others are after the longest packet; the channel ends in any case."""
     found = busy_messages(4)
-    saved = found.save()
+    saved = save(found.state)
     other = messages_over(links_of(np.zeros((8, 8))), found.section)
     for row in (c.UNTIL, c.REPLY_AT):
         for radio in range(8):
             broken = {**saved, "whole": saved["whole"].copy()}
             broken["whole"][row, radio] = slot
-            with pytest.raises(PaddockError, match="saved messages: a radio has an event"):
-                other.restore(broken, 0.059)
+            with pytest.raises(PaddockError, match="a radio has an event"):
+                load_messages(other, broken, 0.059)
     idle = messages_over(links_of(~np.eye(2, dtype=bool)), MessagesSection())
-    idle.air.whole[c.UNTIL, 0] = idle.air.whole[c.REPLY_AT, 1] = 99
+    idle.state.whole[c.UNTIL, 0] = idle.state.whole[c.REPLY_AT, 1] = 99
     idle.advance(1.0)
-    assert (idle.air.whole[[c.UNTIL, c.REPLY_AT]] == c.NEVER).all()
+    assert (idle.state.whole[[c.UNTIL, c.REPLY_AT]] == c.NEVER).all()
 
 
 def test_states_that_lack_a_part_are_refused() -> None:
     found = busy_messages(4)
-    saved = found.save()
+    saved = save(found.state)
     for name in saved:
-        with pytest.raises(PaddockError, match="saved messages lack a part"):
-            found.restore({key: one for key, one in saved.items() if key != name}, 0.059)
+        with pytest.raises(PaddockError, match=f"the field '{name}' is missing"):
+            load_messages(found, {key: one for key, one in saved.items() if key != name}, 0.059)
 
 
 def test_airtime_is_that_of_packets_and_acknowledgements() -> None:
@@ -183,9 +191,7 @@ def test_radios_that_leave_take_their_packets_along() -> None:
     found.advance(0.1)
     found.send(0, 1, "lost", 0.1)
     found.send(0, 3, "kept", 0.1)
-    devices = found.devices
-    kept = np.array([0, 2, 3])
-    found.fit(type(devices)(*(column[kept] for column in devices)))
+    keep_radios(found, np.array([0, 2, 3]), 0.1)
     assert found.counted()["no_route"] == 1
     connect(found, links_of(~np.eye(3, dtype=bool)), now=0.1)
     found.advance(0.3)
@@ -202,5 +208,5 @@ def test_beacons_keep_the_newest_state_of_each_sender() -> None:
         states[:, 0] = 10.0 * k + np.arange(n)
         found.beacon(np.arange(n - (k == 2)), states[: n - (k == 2)], 0.1 * k)
         found.advance(0.1 * k + 0.1)
-    heard = dict(zip(found.air.heard[0].tolist(), found.air.heard_real[0, :, :2].tolist(), strict=True))
+    heard = dict(zip(found.state.heard[0].tolist(), found.state.heard_real[0, :, :2].tolist(), strict=True))
     assert heard == {1: [0.2, 21.0], 2: [0.2, 22.0]}  # the oldest, that of 3, was replaced

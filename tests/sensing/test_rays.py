@@ -279,6 +279,7 @@ def test_many_solids_over_a_large_area_give_the_same_as_a_few_cells() -> None:
     assert (one < NOTHING).any()
 
 
+@pytest.mark.slow  # compiles another loop
 def test_threads_do_not_change_a_bit() -> None:
     rng = np.random.default_rng(6)
     solids, pose = scene(rng, 60, True), poses(20).copy()

@@ -19,7 +19,7 @@ from paddock.vehicles.parts.car import Command, Parameters
 from paddock.world.columns import Environment
 
 HERE = __name__
-OTHERS = ("car.kinematic", "car.double_track", "car.full")
+OTHERS = ("car.bicycle", "car.double_track", "car.full")
 LAG = {"function": f"{HERE}.torque_lag", "parameters": {"tau": 0.3}, "memory": {"torque_share": 0.0}}
 RACK = {"function": f"{HERE}.spring_rack", "memory": {"rack_angle": 0.0, "rack_speed": 0.0}}
 
@@ -62,7 +62,7 @@ def driven(model: str, subsystems: dict[str, Any], **more: Any) -> Any:
     return paddock.load({"clock": {"rate": 500}, "vehicles": [entry | more]})
 
 
-@pytest.mark.parametrize("level", ["car.bicycle", *(pytest.param(level, marks=pytest.mark.slow) for level in OTHERS)])
+@pytest.mark.parametrize("level", ["car.kinematic", *(pytest.param(level, marks=pytest.mark.slow) for level in OTHERS)])
 def test_a_lag_of_first_order(level: str) -> None:
     """1 - exp(-t / tau), exactly, and a car that gains speed as its integral."""
     with driven(level, {"actuators": LAG}) as sim:
@@ -91,7 +91,7 @@ def test_a_rack_of_second_order() -> None:
 
 
 def test_the_state_is_complete(tmp_path: Path) -> None:
-    with driven("car.bicycle", {"actuators": LAG}) as sim, Recorder(sim, tmp_path / "run.mcap", rate=50):
+    with driven("car.kinematic", {"actuators": LAG}) as sim, Recorder(sim, tmp_path / "run.mcap", rate=50):
         sim.step(100)
         saved, hashed = sim.save(), sim.state_hash()
         sim.step(100)
@@ -117,7 +117,7 @@ def test_compiled_code_gives_the_bits_of_python_and_plain_models_stay() -> None:
     fitted = model.fitted({"actuators": part, "tyre": "brush"})
     assert model.fitted({"actuators": part, "tyre": "brush"}).step is fitted.step  # kernels are shared
     assert find_model("car.bicycle").step is model.step and "torque_share" not in model.state._fields  # type: ignore[attr-defined]
-    with driven("car.bicycle", {"actuators": LAG}) as sim:
+    with driven("car.kinematic", {"actuators": LAG}) as sim:
         sim.step(2)
         program = sim.engine.programs["red"]
         own, p = program.model, program.model.parameters(*np.ravel(program.parameters).tolist())

@@ -32,7 +32,20 @@ from paddock.world.parts import (
     text,
     value,
 )
-from paddock.world.state import EVERYWHERE, HASHED, SETTLED, append, digest, keep, load, save, saved_value, slots, take
+from paddock.world.state import (
+    EVERYWHERE,
+    HASHED,
+    SETTLED,
+    append,
+    digest,
+    keep,
+    load,
+    save,
+    saved_value,
+    slots,
+    take,
+    transfer,
+)
 
 
 class State(NamedTuple):
@@ -338,3 +351,12 @@ def test_saved_arrays_are_views() -> None:
     root = filled_root()
     slot = next(slot for slot in slots(root) if slot.path == "fleets.scouts.state")
     assert np.shares_memory(saved_value(slot), root.fleets["scouts"].state)
+
+
+def test_rows_are_transferred_to_other_rows() -> None:
+    source, target = filled_root(3).packets, new_root(4).packets
+    source.n, target.n = 3, 4
+    transfer(source, target, RADIO, np.array([3, -1, 0]))
+    assert target.n == 4 and target.queued.tolist() == [2, 0, 0, 2] and target.head.tolist() == [3, 0, 0, 3]
+    assert target.goal[:, 3].tolist() == [3, -1, -1, 3] and target.goal[0, 0] == 0  # 0 is 3 now, 2 is 0
+    assert target.packet[[0, 3], 0].tolist() == [[6, 0], [6, 0]] and target.first.tolist() == [[1, 2], [3, 4]]

@@ -457,8 +457,16 @@ class FleetBehaviour:
         """Take the numbers of the newest message of each vehicle as its senses."""
         rows = np.arange(self.fleet.n) if among is None else among[1]
         self.urges[:] = defaults_of(self.rule.senses)[:, None]
-        own = hearing.first, hearing.slots, hearing.time, hearing.whole, hearing.mail, hearing.mail_real
-        newest_numbers(rows, *own, column_index(self.rule.senses).get(AGE, -1), self.urges)
+        mails = hearing.mail_head, hearing.mails, hearing.mail, hearing.mail_real
+        newest_numbers(
+            rows,
+            hearing.first,
+            hearing.slots,
+            hearing.time,
+            *mails,
+            column_index(self.rule.senses).get(AGE, -1),
+            self.urges,
+        )
 
     def _heard_targets(
         self, world: World, hearing: FleetHeard, heard: HeardBlocks, among: tuple[int, Ints] | None

@@ -42,7 +42,7 @@ if TYPE_CHECKING:  # planning is imported for a mission only
 
 AUTOPILOTS, OVERRIDES, MISSION, RADIO = "autopilots", "overrides", "mission", "radio"  # keys of a saved state
 APART = (OVERRIDES, MISSION, RADIO)  # that their own modules save, load and check
-STATE_TYPES = ("bool", "int64", "float64", "uint8")  # of the arrays of these
+STATE_TYPES = ("bool", "int64", "int32", "float64", "uint8")  # of the arrays of these
 
 
 class PreparedRun(NamedTuple):

@@ -14,7 +14,7 @@ import numpy as np
 
 from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.methods.cbba import Beliefs, Consensus, Options, bidding_for, listen, release
-from paddock.radio.packets.layout import BROADCAST, MAIL_NUMBER, MAILS, airtime
+from paddock.radio.packets.layout import BROADCAST, DELIVERED, FORGED, MAIL_NUMBER, airtime
 from paddock.radio.packets.messages import Messages
 from paddock.radio.packets.network import Ints, component_labels
 from paddock.world.columns import Floats
@@ -64,7 +64,7 @@ class RadioConsensus:
         self.sent = self.received = 0
         self._sent: dict[int, tuple[int, int]] = {}  # number of a message -> round and vehicle
         self._copies: dict[int, Sent] = {}  # round -> what was sent
-        self._read = messages.air.whole[MAILS, self.radios].copy()
+        self._read = self._mailed()
 
     @property
     def bits(self) -> int:
@@ -103,19 +103,25 @@ class RadioConsensus:
 
     def _arrived(self, beliefs: Beliefs) -> list[tuple[int, np.ndarray]]:
         """Return the round of sending and (receiver, sender) of what has arrived since, oldest first."""
-        count, air, room = len(self.radios), self.messages.air, self.messages.section.mailbox
+        count, state, room = len(self.radios), self.messages.state, self.messages.section.mailbox
+        mailed = self._mailed()
         by_round: dict[int, np.ndarray] = {}
         for i, radio in enumerate(self.radios.tolist()):
-            total = int(air.whole[MAILS, radio])
-            places = np.arange(max(int(self._read[i]), total - room), total) % room
-            self._read[i] = total
-            for number in air.mail[radio, places, MAIL_NUMBER].tolist():
+            last = int(state.mails[radio])
+            first = max(last - int(mailed[i] - self._read[i]), 0)
+            places = (state.mail_head[radio] + np.arange(first, last)) % room
+            for number in state.mail[radio, places, MAIL_NUMBER].tolist():
                 sent, sender = self._sent.get(number, (-1, -1))
                 if sent in self._copies:
                     hears = by_round.setdefault(sent, np.zeros((count, count), bool))
                     hears[i, sender] = beliefs.stamps[i, sender] < sent
                     self.received += 1
+        self._read = mailed
         return sorted(by_round.items())
+
+    def _mailed(self) -> Ints:
+        """Return how many messages have come to the mailbox of each vehicle."""
+        return np.asarray(self.messages.state.counts[[DELIVERED, FORGED]][:, self.radios].sum(axis=0))
 
     def run(self, most: int = 1000) -> Agreement:
         """Run rounds until each part agrees, nothing changes for long, or there were `most`; return how it ended."""

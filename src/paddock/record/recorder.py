@@ -187,7 +187,7 @@ class Recorder(AbstractContextManager["Recorder"]):
             assert self.sim.radio is not None
             stage = self.sim.engine.radio
             counts = {"traffic": self.sim.radio.traffic(), "services": service_trees(self.sim.radio.services())}
-            more: Any = {**stage.emitters()._asdict(), **counts, "ups": stage.ups, "downs": stage.downs}
+            more: Any = {**stage.emitters()._asdict(), **counts, "ups": stage.state.ups, "downs": stage.state.downs}
             self._radio = {**self._radio, **more}
         shown = self._sensed, self._radio
         job = partial(self._writer.sample, snapshot, self._log_time(snapshot.tick), time_ns(), *shown)

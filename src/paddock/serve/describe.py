@@ -273,7 +273,7 @@ def _radio_figures(sim: Simulation) -> dict[str, int]:
     links = stage.links
     if not stage.active:
         return {}
-    return {"radio_links": int(links.up.sum()), "radio_ups": stage.ups, "radio_downs": stage.downs}
+    return {"radio_links": int(links.up.sum()), "radio_ups": stage.state.ups, "radio_downs": stage.state.downs}
 
 
 def _impaired(sim: Simulation) -> dict[str, list[int]]:

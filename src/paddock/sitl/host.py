@@ -183,7 +183,7 @@ class SitlHost:
         known: list[tuple[object, Any]] = [(None, None)]
 
         def ways() -> tuple[Route, Route]:
-            links = engine.radio.links
+            links = engine.radio.state.links.peer
             if known[0][0] is not links:  # once for each update
                 known[0] = links, engine.radio.routes(name, station)
             return known[0][1]  # type: ignore[no-any-return]

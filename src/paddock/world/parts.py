@@ -534,7 +534,7 @@ def _declared(leaf: Leaf) -> Any:
 
 @dataclass_transform(
     kw_only_default=True,
-    field_specifiers=(array, value, flag, text, blob, rows, mapping, plain, tables, child, children),
+    field_specifiers=(array, count, value, flag, text, blob, rows, mapping, plain, tables, child, children),
 )
 def part(cls: type[P]) -> type[P]:
     """Make a class of declared fields a part of the state."""

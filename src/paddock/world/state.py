@@ -145,10 +145,11 @@ def _ascending(keys: NDArray[Any]) -> Rows | None:
 
 
 def renumbered(refers: NDArray[Any], rows: Rows) -> NDArray[Any]:
-    """Return references to rows after only these rows are kept, in this order; -1 to one that is gone."""
+    """Return references after only these rows (-1: a new one) are kept, in this order; -1 to a row that is gone."""
     size = max(int(rows.max(initial=-1)), int(refers.max(initial=-1))) + 1
     new = np.full(size, -1, refers.dtype)
-    new[rows] = np.arange(len(rows))
+    known = np.flatnonzero(rows >= 0)
+    new[rows[known]] = known
     return np.where(refers >= 0, new[np.maximum(refers, 0)], refers) if size else refers
 
 
@@ -327,6 +328,27 @@ def used_rows(slot: Slot) -> NDArray[Any]:
     """Return the rows of an array that are in use, in the order in memory, as a view."""
     ends = (slice(getattr(*slot.owners[str(axis)])) if axis in slot.owners else slice(None) for axis in slot.leaf.axes)
     return cast(NDArray[Any], slot.get()[tuple(ends)])
+
+
+def transfer(source: Part, target: Part, axis: str, place: Rows) -> None:
+    """Copy the rows of an axis to the rows `place` of another part of the same kind, and all that has no such axis.
+
+    place: the new row of each row, -1: it is dropped. Other rows of the target stay as they are. References follow.
+    """
+    kept = np.flatnonzero(place >= 0)
+    for old, new in zip(slots(source, EVERYWHERE), slots(target, EVERYWHERE), strict=True):
+        leaf, found = old.leaf, old.get()
+        if getattr(leaf, "counts", "") == axis:
+            continue
+        if axis in referred(leaf):
+            order = np.full(int(place.max(initial=-1)) + 1, -1)
+            order[place[kept]] = kept
+            found = renumber(found, cast(ArrayLeaf, leaf), axis, order)
+        if isinstance(leaf, ArrayLeaf) and axis in leaf.axes:
+            ahead = (slice(None),) * leaf.axes.index(axis)
+            new.get()[(*ahead, place[kept])] = found[(*ahead, kept)]
+        else:
+            new.set(found)
 
 
 def take(owner: P, axis: str, rows: Rows) -> P:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from paddock.bench.result import Bench, Result, best_time, measured
 from paddock.bench.suites.swarm import swarm
-from paddock.compute.routine import parallel_range, parallel_routine
+from paddock.compute.routine import routine
 from paddock.engine.simulation import Simulation
 from paddock.radio.links.radios import COLUMN, Floats, Radios
 from paddock.radio.maps import RadioSamples, fit_map
@@ -286,7 +286,7 @@ NOISE = 1.0  # dB: error of a measurement
 def town_power(places: Floats, mast: Floats, waves: Floats, buildings: Buildings, ground: TerrainTables) -> Floats:
     """Return the received power (dBm) at places (n, 3) of a transmitter on a mast."""
     found = empty(places.shape[0])
-    for n in parallel_range(places.shape[0]):
+    for n in range(places.shape[0]):
         x, y, z = places[n, 0], places[n, 1], places[n, 2]
         dx, dy, dz = x - mast[0], y - mast[1], z - mast[2]
         apart = (dx * dx + dy * dy + dz * dz) ** 0.5
@@ -301,7 +301,7 @@ def town_power(places: Floats, mast: Floats, waves: Floats, buildings: Buildings
     return found
 
 
-powers = parallel_routine(town_power)
+powers = routine(town_power)
 
 
 @dataclass(frozen=True)

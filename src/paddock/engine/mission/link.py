@@ -24,7 +24,8 @@ from paddock.planning.mission.station import StationContact, VehicleReports, col
 from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.methods import find_method
 from paddock.planning.solver.routes import Route
-from paddock.radio.packets.layout import COUNT, MISSION
+from paddock.radio.packets.layout import MISSION
+from paddock.radio.packets.messages import Post
 from paddock.scenario.via import MissionViaSection
 from paddock.world.archive import typed
 from paddock.world.columns import Floats
@@ -240,14 +241,14 @@ class MissionLink:
         lifetime = self.via.lost_after if kind == REPORT else None  # an older report would be of no use
         tick = self.radio.world.clock.tick
         sizes, delay = (np.broadcast_to(one, len(rows))[there] for one in (bits, later))
-        self.radio.messages.post_service(MISSION, source, goal, table, sizes, tick, lifetime, delay)
+        self.radio.messages.post_service(Post(MISSION, source, goal, table, sizes, lifetime, delay), tick)
 
     def _room(self) -> int:
         """Return how many packets the station's radio takes; half of its queue is left to others."""
         assert self.radio.messages is not None
         messages = self.radio.messages.messages
         share = max(messages.section.queue // 2, 1)
-        return max(share - int(messages.air.whole[COUNT, self._station_radio()]), 0)
+        return max(share - int(messages.state.queued[self._station_radio()]), 0)
 
     def _station_radio(self) -> int:
         return station_range(self.radio.roster.radios, self.station)[0]

@@ -106,7 +106,7 @@ class RadioControl:
         around = float(links.interference[i]), float(links.jamming[i]), links.bursts, collisions
         given = roster.radios, roster.classes, roster.paths, i, j, *around, up
         found = link_budget(*given, stage.name_of(j), stage.name_of(i))
-        if stage.silent.mask[[i, j]].any():
+        if stage.state.silent[[i, j]].any():
             return found._replace(up=False, per=1.0, capacity=0.0, throughput=0.0, mismatch=DAMAGED)
         share, power, limit = stage.denied.of(roster.radios, links, j)
         found = found._replace(throughput=(1.0 - share) * found.throughput, denied=share, denying=power, energy=limit)
@@ -196,7 +196,7 @@ class RadioControl:
         far = far_interference(roster.update)
         worst = float(decibels(float((1.0 + far / known).max()))) if len(far) else 0.0
         jammed = int(stage.jammed_now().sum())
-        counts = roster.radios.n, len(links.peer), int(links.up.sum()), stage.ups, stage.downs
+        counts = roster.radios.n, len(links.peer), int(links.up.sum()), stage.state.ups, stage.state.downs
         return RadioReport(links.tick, *counts, worst, int(links.outside.sum()), jammed, stage.rate)
 
     # messages and the network --------------------------------------------------------------------------------
@@ -244,24 +244,23 @@ class RadioControl:
         stage, now = self._messages, self._engine.world.clock.time
         keep = 0.0 if stage.section.beacons is None else stage.section.beacons.keep
         radio = self._engine.radio.number_of(name)
-        air = stage.messages.air
+        state = stage.fitted().state
         found = []
-        for origin, values in zip(air.heard[radio].tolist(), air.heard_real[radio].tolist(), strict=True):
+        for origin, values in zip(state.heard[radio].tolist(), state.heard_real[radio].tolist(), strict=True):
             if origin >= 0 and now - values[0] <= keep:
-                state = dict(zip(STATE_FIELDS, values[1:], strict=True))
-                found.append({"name": self._engine.radio.name_of(origin), "age": now - values[0], **state})
+                pose = dict(zip(STATE_FIELDS, values[1:], strict=True))
+                found.append({"name": self._engine.radio.name_of(origin), "age": now - values[0], **pose})
         return sorted(found, key=lambda one: str(one["name"]))
 
     def traffic(self) -> dict[str, int]:
         """Return counters of all radios: packets transmitted, messages delivered, those dropped by reason, ..."""
         stage = self._messages
-        return {"sent": stage.messages.number - stage.messages.forged, **stage.messages.counted()}
+        state = stage.fitted().state
+        return {"sent": state.number - state.forged, **stage.messages.counted()}
 
     def services(self) -> dict[str, ServiceTraffic]:
         """Return counts of packets of `commands`, `telemetry`, `heartbeats` and `mission`: of those that sent any."""
-        stage = self._messages
-        stage.fitted()
-        return stage.services.view(stage.messages.air)
+        return self._messages.traffic_of_services()
 
     def network(self) -> Network:
         """Return the network of the last links: components, routes, articulation points, bridges."""

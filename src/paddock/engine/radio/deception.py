@@ -14,7 +14,8 @@ from paddock.compute.math import absolute, floor, maximum
 from paddock.compute.routine import routine
 from paddock.engine.pipeline import NEVER_DUE
 from paddock.engine.radio.packets import MessageStage
-from paddock.engine.radio.roster import RadioRoster, moved
+from paddock.engine.radio.roster import RadioRoster
+from paddock.engine.radio.state import RadioState
 from paddock.errors import PaddockError
 from paddock.radio.links.jamming import active_share, band_shares, frame_times
 from paddock.radio.links.radios import Floats, Ints
@@ -26,7 +27,6 @@ from paddock.radio.links.table import (
     NOISE,
     SAME_CHANNEL,
     SPREAD,
-    Links,
     packet_error,
 )
 
@@ -102,23 +102,25 @@ class DeceptionStage:
 
     name = "deception"
 
-    def __init__(self, rate: float, roster: Callable[[], RadioRoster], messages: MessageStage) -> None:
-        """`rate`: ticks per second."""
-        self.rate, self._roster, self._messages = rate, roster, messages
-        self.chances: Floats = np.zeros((0, 0))  # (deceptive jammers, radios) that a receiver accepts a frame
+    def __init__(
+        self, rate: float, roster: Callable[[], RadioRoster], messages: MessageStage, state: Callable[[], RadioState]
+    ) -> None:
+        """`rate`: ticks per second; `state` returns that of the run."""
+        self.rate, self._roster, self._messages, self._state = rate, roster, messages, state
 
-    def update(self, time: float, interval: float, links: Links, doing: Floats, levels: Floats) -> None:
+    def update(self, time: float, interval: float, levels: Floats) -> None:
         """Compute the probabilities from `time` (s) until the next update; `levels` (mW) are those of the jammers."""
-        roster = self._roster()
+        roster, state = self._roster(), self._state()
         jammers, deceptive = roster.jammers, roster.deceptive
-        self.chances = np.zeros((len(deceptive), roster.radios.n))
+        state.chances = np.zeros((len(deceptive), roster.radios.n))
         if len(deceptive):
             sending = [
                 active_share(jammers.states[k], jammers.sections[k].on, time, interval) * float(jammers.present[k])
                 for k in deceptive.tolist()
             ]
-            given = np.array(sending), doing, levels, links.jamming, links.interference
-            find_chances(roster.radios.table, deceptive, *given, self.chances)
+            powers = levels, state.links.jamming, state.links.interference
+            find_chances(roster.radios.table, deceptive, np.array(sending), state.doing, *powers, state.chances)
+            state.chances[:, state.silent] = 0.0
 
     def _times(self, roster: RadioRoster, k: int) -> tuple[float, float]:
         """Return the period and the airtime (s) of the frames of a jammer."""
@@ -128,7 +130,7 @@ class DeceptionStage:
     def due(self, tick: int) -> int:
         """Return the tick at which the next frame has ended that a receiver may accept."""
         found = NEVER_DUE
-        for q in np.flatnonzero(self.chances.any(axis=1)).tolist():
+        for q in np.flatnonzero(self._state().chances.any(axis=1)).tolist():
             roster = self._roster()
             found = min(found, next_frame_tick(tick, self.rate, *self._times(roster, int(roster.deceptive[q]))))
         return found
@@ -136,7 +138,7 @@ class DeceptionStage:
     def run(self, tick: int) -> None:
         """Count the frames that receivers accept; those of a jammer with `claims` arrive there as messages."""
         roster, view = self._roster(), self._messages.fitted()
-        for q in np.flatnonzero(self.chances.any(axis=1)).tolist():
+        for q in np.flatnonzero(self._state().chances.any(axis=1)).tolist():
             k = int(roster.deceptive[q])
             one, state, times = roster.jammers.sections[k], roster.jammers.states[k], self._times(roster, k)
             frames = frames_ended(tick, self.rate, *times, one.on if state.scheduled else None)
@@ -145,12 +147,12 @@ class DeceptionStage:
             origin = None if one.claims is None else self._claimed(view.number_of, one.claims)
             column = roster.radios.n + k
             frame = int(roster.radios.table[BITS, column]), one.data
-            given = frames, times, self.chances[q], int(roster.radios.streams[column]), origin, frame
-            before = self._messages.messages.number
+            given = frames, times, self._state().chances[q], int(roster.radios.streams[column]), origin, frame
+            before = self._messages.messages.state.number
             state.false_frames += self._messages.messages.forge(*given)
             if origin is not None and origin < 0:
-                made = range(before + 1, self._messages.messages.number + 1)
-                self._messages.senders |= dict.fromkeys(made, str(one.claims))
+                made = range(before + 1, self._messages.messages.state.number + 1)
+                self._messages.messages.state.senders.update(dict.fromkeys(made, str(one.claims)))
 
     @staticmethod
     def _claimed(number_of: Callable[[str | int], int], name: str) -> int:
@@ -158,24 +160,3 @@ class DeceptionStage:
             return number_of(name)
         except PaddockError:  # it has been removed; its name lives on
             return -1
-
-    def move(self, place: Ints, n: int) -> None:
-        """Follow the radios to their new numbers `place` (-1: removed) of `n`."""
-        rows = [moved(values, place, n, 0.0) for values in self.chances]
-        self.chances = np.array(rows).reshape(len(self.chances), n)
-
-    def save(self) -> Floats:
-        """Return the probabilities."""
-        return self.chances.copy()
-
-    def restore(self, saved: Any) -> None:
-        """Load what `save` returned; PaddockError for what it cannot have returned."""
-        chances, roster = np.asarray(saved), self._roster()
-        good = chances.dtype == np.float64 and chances.shape == (len(roster.deceptive), roster.radios.n)
-        if not good or not ((chances >= 0.0) & (chances <= 1.0)).all():
-            raise PaddockError("saved probabilities of false frames are not valid")
-        self.chances = chances.copy()
-
-    def clear(self) -> None:
-        """Start a new run."""
-        self.chances = np.zeros((0, 0))

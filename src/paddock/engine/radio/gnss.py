@@ -157,16 +157,23 @@ class SatelliteField:
     """The signals of satellites and spoofers at all vehicles."""
 
     def __init__(
-        self, scenario: Scenario, world: World, programs: dict[str, FleetProgram], events: EventLog, place: Place
+        self,
+        scenario: Scenario,
+        world: World,
+        programs: dict[str, FleetProgram],
+        events: EventLog,
+        place: Place,
+        states: Callable[[], list[JammerState]],
     ) -> None:
+        """states: returns those of the spoofers, part of the state of the run."""
         self.scenario, self.world, self.programs, self.events, self._place = scenario, world, programs, events, place
+        self._states = states
         section = scenario.radio
         if section is not None:
             check_receivers(scenario)
             check_targets(scenario)
             warn_of_targets(scenario)
         self.sections: list[SpooferSection] = [] if section is None else _by_name(section.spoofers)
-        self.states = [started(as_jammer(one)) for one in self.sections]
         ways, rules = np.zeros((6, len(self.sections))), np.zeros((3, len(self.sections)))
         for q, one in enumerate(self.sections):
             rules[:, q] = power_ratio(one.margin), one.capture, 0.0 if one.pull is None else one.pull.delay
@@ -176,6 +183,15 @@ class SatelliteField:
         self._active = np.zeros(len(self.sections))
         self._roster: ReceiverRoster | None = None
         self._version = (-1, -1)
+
+    @property
+    def states(self) -> list[JammerState]:
+        """The states of the spoofers, in the order of their names."""
+        return self._states()
+
+    def started(self) -> list[JammerState]:
+        """Return the states of the spoofers at the start of a run."""
+        return [started(as_jammer(one)) for one in self.sections]
 
     @property
     def roster(self) -> ReceiverRoster:
@@ -293,32 +309,23 @@ class SatelliteField:
             )
         return found
 
-    def save(self) -> list[dict[str, Any]]:
-        """Return the states of the spoofers; the signals are tables of the fleets."""
-        return Jammers.saved(self.states)
-
     def _act(self, time: float, interval: float) -> None:
         """Set in which share of an interval (s, from `time` on) spoofers transmit."""
         found = zip(self.sections, self.states, strict=True)
         self._active = np.array([active_share(state, one.on, time, interval) for one, state in found])
 
-    def restore(self, saved: Any, time: float, interval: float) -> None:
-        """Load what `save` returned, and check the signals; the last update was at `time`, for `interval` s."""
-        self.states = Jammers.loaded(saved, [one.name for one in self.sections])
+    def renew(self, time: float, interval: float) -> None:
+        """Follow a state that was replaced; the last update was at `time` (s), for `interval` s."""
+        self._roster = None
         self._act(time, interval)
+
+    def check(self) -> None:
+        """Refuse satellite signals of a loaded state that no run can have left."""
         for name, program in self.programs.items():
             if GNSS in program.fleet.tables:
                 signals = program.fleet.tables[GNSS][:, : program.fleet.n]
                 if not g.possible_signals(signals, len(self.sections), self.world.clock.time):
                     raise PaddockError(f"saved satellite signals of {name!r} are not valid")
-
-    def take_over(self, other: "SatelliteField") -> None:
-        """Replace the state by that of another field."""
-        self.states, self._roster, self._active = other.states, None, other._active
-
-    def clear(self) -> None:
-        """Start a new run."""
-        self.states, self._roster = [started(as_jammer(one)) for one in self.sections], None
 
 
 def jammer_weight(jammers: Jammers, doing: Floats, k: int) -> float:

@@ -8,19 +8,19 @@ down. This follows from the links and the section `messages`; it is not state.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from paddock.compute.twin import vectorised
 from paddock.engine.events import EVENTS_SHOWN, EventLog
-from paddock.errors import PaddockError
+from paddock.engine.radio.state import NOT_JAMMED
 from paddock.radio.links.jamming import ON, Jammers, add_jamming
 from paddock.radio.links.radios import COLUMN, Floats, Ints, Radios
 from paddock.radio.links.table import BURST, SENSITIVITY, SHARE, Bools, Links
+from paddock.radio.packets.messages import rules_of
 from paddock.radio.packets.queues import denied_shares
-from paddock.radio.packets.state import rules_of
 from paddock.radio.physics.signal import decibels, power_ratio
 from paddock.scenario.radio_types import MessagesSection
 
@@ -90,16 +90,9 @@ class DeniedRadios:
             power += float(links.bursts[BURST, radio])
         return Denial(share, decibels(power), limit)
 
-    def check_saved(self, radios: Radios, links: Links) -> None:
-        """Refuse links that are up although their transmitter never gets the channel."""
-        denied = self.always(radios, links)
-        if denied.any() and links.up[denied[links.peer]].any():
-            raise PaddockError("saved links of radios that jammers keep off the channel are up")
-
 
 # events ---------------------------------------------------------------------------------------------------------------
 HOLD = 2.0  # s without jamming after which a receiver counts as free
-NOT_JAMMED = -1
 
 
 class JammedReceivers:
@@ -108,11 +101,11 @@ class JammedReceivers:
     def __init__(self, events: EventLog, hold: int) -> None:
         """`hold` is the number of ticks without jamming after which a receiver counts as free."""
         self.events, self.hold = events, hold
-        self.last: Ints = np.zeros(0, np.int64)  # (radios,) tick of the last update with jamming; NOT_JAMMED
 
     def report(
         self,
         tick: int,
+        last: Ints,
         hit: Bools,
         radios: Radios,
         jammers: Jammers,
@@ -123,18 +116,17 @@ class JammedReceivers:
     ) -> None:
         """Report what has changed with an update.
 
-        `hit` is 1 for jammed radios; `doing` and `levels` (mW) are those of the jammers.
+        `last` (n,) is the tick of the last update with jamming of each radio, NOT_JAMMED: it was released. `hit` is 1
+        for jammed radios; `doing` and `levels` (mW) are those of the jammers.
         """
-        if len(self.last) != radios.n:
-            self.last = np.full(radios.n, NOT_JAMMED, np.int64)
         if not len(jammers) or not radios.n:
             return
         first = np.flatnonzero(radios.slot == 0)
         now = np.logical_or.reduceat(hit, first).astype(bool)
-        before = self.last[first] != NOT_JAMMED
+        before = last[first] != NOT_JAMMED
         risen = first[now & ~before]
-        freed = first[before & ~now & (tick - self.last[first] >= self.hold)]
-        self.last[first[now]], self.last[freed] = tick, NOT_JAMMED
+        freed = first[before & ~now & (tick - last[first] >= self.hold)]
+        last[first[now]], last[freed] = tick, NOT_JAMMED
         if len(risen):
             strongest = _strongest(risen[:EVENTS_SHOWN], radios, jammers, links, doing, levels)
             self._add(tick, "jammed", risen, [jammers.sections[k].name for k in strongest], name_of)
@@ -143,18 +135,6 @@ class JammedReceivers:
     def _add(self, tick: int, kind: str, found: Ints, details: list[str], name_of: Callable[[int], str]) -> None:
         shown = ((name_of(radio), detail) for radio, detail in zip(found.tolist(), details, strict=False))
         self.events.report_some(tick, kind, shown, len(found), "vehicles and stations")
-
-    def save(self, n: int) -> Ints:
-        """Return the ticks of the last jamming of `n` radios."""
-        return self.last.copy() if len(self.last) == n else np.full(n, NOT_JAMMED, np.int64)
-
-    def restore(self, saved: Any, n: int, tick: int) -> None:
-        """Load what `save` returned; PaddockError for what it cannot have returned."""
-        last = np.asarray(saved)
-        valid = last.dtype == np.int64 and last.shape == (n,)
-        if not valid or (last < NOT_JAMMED).any() or (last > tick).any():
-            raise PaddockError("saved ticks of jamming are not those of the radios")
-        self.last = last.copy()
 
 
 def _strongest(first: Ints, radios: Radios, jammers: Jammers, links: Links, doing: Floats, levels: Floats) -> list[int]:

@@ -19,7 +19,6 @@ from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE, every
 from paddock.engine.radio.jamming import sensed, steady_jamming
 from paddock.engine.radio.links import among
-from paddock.engine.radio.service_counts import ServiceCounts
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.radio.links.paths import PathTables
 from paddock.radio.links.radios import Floats, Radios
@@ -27,25 +26,31 @@ from paddock.radio.links.table import BANDWIDTH, GROUP, MODULATION, OWNER, SPREA
 from paddock.radio.links.update import LinkUpdate
 from paddock.radio.packets import layout as c
 from paddock.radio.packets.channel_links import (
-    PLACED,
     Disturbances,
     DisturbanceUpdate,
-    air_links,
+    channel_links,
     no_disturbances,
     placed_radios,
     possible_places,
     unplaced_radios,
 )
-from paddock.radio.packets.contents import TEXT, Arrivals, encoded
+from paddock.radio.packets.contents import TEXT, encoded
 from paddock.radio.packets.heard import FleetHeard
-from paddock.radio.packets.layout import AirLinks, Devices
-from paddock.radio.packets.messages import EVERYONE, Messages
+from paddock.radio.packets.layout import ChannelLinks, Devices
+from paddock.radio.packets.messages import EVERYONE, Arrivals, Messages, Post
 from paddock.radio.packets.network import Graph, Ints, Network, component_labels, graph_of
 from paddock.radio.packets.queues import denied_slots
-from paddock.radio.packets.state import places_of
+from paddock.radio.packets.state import (
+    SERVICE_DELIVERED,
+    SERVICE_DROPPED,
+    SERVICE_SENT,
+    SERVICES,
+    PacketState,
+    check_times,
+)
 from paddock.radio.physics.signal import power_ratio
 from paddock.radio.settings import checked_options
-from paddock.radio.views import Received
+from paddock.radio.views import Received, ServiceTraffic
 from paddock.scenario.radio_types import MessagesSection
 from paddock.world.fleet import draw_uniforms
 
@@ -77,7 +82,6 @@ JITTER = 0.5  # of the period of beacons: the largest offset
 PARTS_SHOWN = 20  # of splits and joins at one update; a last one counts the rest
 FEW = 1000  # radios up to which the network is watched at every update; more: once per second
 BEACON_ROWS = 10  # of a pose: position, quaternion, velocity
-LONGEST_NAME = 1000  # of a vehicle
 CONTENTS = ("text", "bytes")  # how a log holds the contents of a message
 
 
@@ -92,6 +96,7 @@ class RadioView(NamedTuple):
     number_of: Callable[[str | int], int]
     tick: int
     silent: Any  # (n,) whether radios neither transmit nor receive
+    state: PacketState
 
 
 def devices_of(radios: Radios, section: MessagesSection) -> Devices:
@@ -124,14 +129,10 @@ class MessageStage:
         self.section, self.rate, self.period, self.events = section, rate, period, events
         self._seed, self._view, self._poses = seed, view, poses
         self.messages = Messages(section, seed())
-        self.services = ServiceCounts()
-        self.senders: dict[int, str] = {}  # names by numbers of messages, of vehicles that have been removed
-        self._name_of: Callable[[int], str] = str  # of the radios in use
-        self.labels: Ints = np.zeros(0, np.int64)  # component of each radio at the last look, -1: it was not there
-        self._placed = np.zeros((len(PLACED), 0))  # radios at the last update of the links
-        self._sensed = np.zeros((2, 0))
         self._disturbances: DisturbanceUpdate | None = None
         self._radios: Radios | None = None
+        self._moved: PacketState | None = None  # whose radios have changed in the run
+        self._sensed = np.zeros((2, 0))
         self._linked = -1  # tick of the links in use, -1: none
         self._routed = False  # whether the routes are those of the links
         self._phases = np.zeros(0)  # periods of beacons
@@ -172,27 +173,58 @@ class MessageStage:
             self._send_beacons(view, tick)
 
     def fitted(self) -> RadioView:
-        """Return the radios and links; the messages follow when vehicles come or go."""
+        """Return the radios and links; the packets follow when vehicles come or go, and when the state is replaced."""
         view = self._view()
-        if view.radios is not self._radios:
-            self._radios, new, old = view.radios, view.radios.streams[: view.radios.n], self.messages.devices.streams
-            orphans = self.messages.fit(devices_of(view.radios, self.section), view.tick / self.rate)
-            self.senders |= {number: self._name_of(radio) for number, radio in orphans.items()}
-            self._name_of, self._sensed = view.name_of, sensed(view.radios, self.section)
-            if not np.array_equal(old, new):
-                moved, self._linked = places_of(new, old), -1
-                self.labels = _kept_labels(self.labels, moved, len(new))
-                placed, self._placed = self._placed, unplaced_radios(view.radios)
-                self._placed[:, moved[moved >= 0]] = placed[:, moved >= 0]
-                self.messages.relink(None, None)
-                if self.beacons_per_tick or self.messages.busy:
-                    self._connect(view, view.tick)
-            self._phases = draw_uniforms(self._seed(), new, PHASE_PURPOSE, 1)[:, 0]
-            self._numbers, self._starts, self._offsets = np.zeros((3, len(new)))
-            if self.beacons_per_tick:
-                numbers = turns_by(view.tick, self.beacons_per_tick, self._phases)
-                self._draw_offsets(view.radios, np.arange(len(new)), numbers)
+        if view.radios is self._radios:
+            return view
+        self._radios, streams = view.radios, view.radios.streams[: view.radios.n]
+        devices = devices_of(view.radios, self.section)
+        self._sensed = sensed(view.radios, self.section)
+        if view.state is self.messages.state:
+            self.messages.devices = devices
+        else:
+            self.messages.set_state(view.state, devices)
+            self._linked = -1
+            if self._moved is view.state:
+                self._follow_radios(view)
+            else:
+                self._follow_state(view)
+        self._moved = None
+        self._phases = draw_uniforms(self._seed(), streams, PHASE_PURPOSE, 1)[:, 0]
+        self._numbers, self._starts, self._offsets = np.zeros((3, len(streams)))
+        if self.beacons_per_tick:
+            numbers = turns_by(view.tick, self.beacons_per_tick, self._phases)
+            self._draw_offsets(view.radios, np.arange(len(streams)), numbers)
         return view
+
+    def radios_moved(self, state: PacketState) -> None:
+        """Note that the radios of a state have changed in the run: transmissions start again."""
+        self._moved = state
+
+    def _follow_radios(self, view: RadioView) -> None:
+        """Use the links between the radios that are there now."""
+        placed = view.state.placed
+        new = ~placed.any(axis=0)
+        placed[:, new] = unplaced_radios(view.radios)[:, new]
+        self.messages.relink(None, None)
+        if self.beacons_per_tick or self.messages.busy:
+            self._connect(view, view.tick)
+
+    def _follow_state(self, view: RadioView) -> None:
+        """Use the links of a state that was loaded, or is that of a new run."""
+        self.messages.use(self._paths(view))
+        if self.beacons_per_tick or self.messages.busy:
+            self._linked = view.links.tick
+            self._routed = self.messages.routing
+            self.messages.use_graph(self._graph(view) if self._routed else None)
+
+    def check(self) -> None:
+        """Refuse a loaded state whose times do not fit the run."""
+        view, messages = self.fitted(), self.messages
+        if not possible_places(view.state.placed):
+            raise PaddockError("saved packets: places of radios are not valid")
+        now, step = view.tick / self.rate, 1.0 / self.rate
+        check_times(view.state, messages.rules, messages.devices, messages.links, now, step)
 
     def _draw_offsets(self, radios: Radios, rows: Ints, numbers: Floats) -> None:
         """Draw the offsets of the beacons of radios in their periods of these numbers."""
@@ -207,7 +239,7 @@ class MessageStage:
         if view.silent.any():
             self.messages.silence(np.flatnonzero(view.silent))
         if view.links.tick == tick:
-            self._placed = placed_radios(view.radios, self._placed)
+            view.state.placed = placed_radios(view.radios, view.state.placed)
         if self.beacons_per_tick or busy:
             self._connect(view, tick)
         seldom = view.radios.n > FEW and tick % max(1, round(self.rate)) >= self.period
@@ -221,14 +253,14 @@ class MessageStage:
         self.messages.relink(self._paths(view), graph, tick / self.rate)
         self._linked = view.links.tick
 
-    def _paths(self, view: RadioView) -> AirLinks:
+    def _paths(self, view: RadioView) -> ChannelLinks:
         links, rules = view.links, self.messages.rules
         anchor = self.messages.slot_at(max(links.tick, 0) / self.rate)
         senses = self.section.sharing == "csma"
         sense, energy = vectorised(power_ratio)(self._sensed) if senses else self._sensed
         denied = denied_slots(links.bursts, steady_jamming(links), energy, rules.slot, rules.difs, anchor)
-        given = view.radios.table, links, self._others(view), self._placed[:3], sense, energy
-        return air_links(*given, view.update.least, denied)
+        given = view.radios.table, links, self._others(view), view.state.placed[:3], sense, energy
+        return channel_links(*given, view.update.least, denied)
 
     def _others(self, view: RadioView) -> Disturbances:
         """Return what disturbs packets, or is sensed, and is no link."""
@@ -237,7 +269,7 @@ class MessageStage:
         if self._disturbances is None or self._disturbances.of is not view.update:
             least = np.minimum(view.update.keep - view.update.margin, self._sensed.min(axis=0))
             self._disturbances = DisturbanceUpdate(view.update, least)
-        return self._disturbances.find(self._placed, view.tables)
+        return self._disturbances.find(view.state.placed, view.tables)
 
     def _graph(self, view: RadioView) -> Graph:
         return graph_of(view.links, view.radios.table[OWNER, : view.radios.n].astype(np.int64))
@@ -273,9 +305,9 @@ class MessageStage:
 
     def _watch(self, view: RadioView, graph: Graph, tick: int, quiet: bool) -> None:
         """Report components that have split or joined since the last look, of the radios that were there then."""
-        before, now = self.labels, component_labels(graph.start, graph.peer)
-        self.labels = now
-        if quiet or len(before) != len(now) or np.array_equal(before, now):
+        before, now = view.state.labels, component_labels(graph.start, graph.peer)
+        view.state.labels = now
+        if quiet or np.array_equal(before, now):
             return
         present = np.flatnonzero(~view.silent & (before >= 0))
         before, now = before[present], now[present]
@@ -296,7 +328,7 @@ class MessageStage:
         view = self.fitted()
         section = self.section.model_copy(update={"mailbox": max(self.section.mailbox, view.radios.n)})
         found = Messages(section, self._seed())
-        found.fit(devices_of(view.radios, section))
+        found.begin(devices_of(view.radios, section))
         paths = self._paths(view)
         found.relink(paths._replace(bursts=paths.bursts.copy()), self._graph(view))  # the next update uses it again
         return found
@@ -337,30 +369,39 @@ class MessageStage:
             self._routed = True
             self.messages.use_graph(self._graph(view))
 
-    def post_service(
-        self,
-        kind: int,
-        sources: Ints,
-        goals: Ints,
-        values: Floats,
-        bits: Any,
-        tick: int,
-        lifetime: float | None = None,
-        later: Floats | float = 0.0,
-    ) -> Ints:
-        """Queue packets of a service between radios (k,), with rows of numbers (k, w); see `Messages.post_service`."""
+    def post_service(self, post: Post, tick: int) -> Ints:
+        """Queue packets of a service; return their numbers, 0 for those that a full queue has dropped."""
         self._prepare(self.fitted(), tick, True)
-        given = kind, sources, goals, values, bits, tick / self.rate, lifetime, later
-        numbers = self.messages.post_service(*given)
-        self.services.posted(kind, numbers)
+        numbers, counts = self.messages.post_service(post, tick / self.rate), self.messages.state.services
+        counts[SERVICE_SENT, post.kind - c.COMMAND] += len(numbers)
+        counts[SERVICE_DROPPED, post.kind - c.COMMAND] += int((numbers == 0).sum())
         return numbers
+
+    def count_replaced(self, kind: int, replaced: int) -> None:
+        """Count packets of a service that newer ones have replaced before they were queued."""
+        self.fitted().state.services[[SERVICE_SENT, SERVICE_DROPPED], kind - c.COMMAND] += replaced
 
     def take_service(self, kind: int, tick: int) -> Arrivals:
         """Take the packets of a service that have arrived by a tick; receivers and origins are radios."""
-        self.fitted()
-        found = self.messages.take_service(kind, tick / self.rate)
-        self.services.arrived(kind, len(found.number))
-        return found
+        state = self.fitted().state
+        arrivals = self.messages.take_service(kind, tick / self.rate)
+        state.services[SERVICE_DELIVERED, kind - c.COMMAND] += len(arrivals.number)
+        return arrivals
+
+    def traffic_of_services(self) -> dict[str, ServiceTraffic]:
+        """Return the counts of packets of each service that has sent some."""
+        state, traffic = self.fitted().state, {}
+        waiting = self._waiting(state) if state.services[SERVICE_SENT].any() else []
+        for k, name in enumerate(SERVICES):
+            sent, delivered, dropped = state.services[:, k].tolist()
+            if sent:
+                lost = max(sent - delivered - dropped - waiting[k], 0)
+                traffic[name] = ServiceTraffic(sent, delivered, lost, dropped, waiting[k])
+        return traffic
+
+    def _waiting(self, state: PacketState) -> list[int]:
+        """Return how many packets of each service are in queues or in the inbox; copies of one packet count once."""
+        return [len(self.messages.under_way(c.COMMAND + k)[0]) for k in range(len(SERVICES))]
 
     def received(self, name: str | int, tick: int, since: int = 0) -> list[Received]:
         """Return the messages that have arrived at a vehicle or station, oldest first; `since`: later numbers only."""
@@ -370,74 +411,23 @@ class MessageStage:
         own = np.flatnonzero(owner == owner[first]).tolist()
         found = [one for radio in own for one in self.messages.received(radio, tick / self.rate)]
         found.sort(key=lambda one: (one.arrived, one.number))
+        names, senders = view.name_of, view.state.senders
         return [
-            Received(one.number, view.name_of(one.source) if one.source >= 0 else self.senders[one.number], *one[2:])
+            Received(one.number, names(one.source) if one.source >= 0 else senders[one.number], *one[2:])
             for one in found
             if one.number > since
         ]
 
     def heard(self, fleet: str, tick: int) -> FleetHeard:
         """Return what the vehicles of a fleet have heard."""
-        view, air = self.fitted(), self.messages.air
+        view = self.fitted()
+        state = view.state
         keep = 0.0 if self.section.beacons is None else self.section.beacons.keep
-        arrays = air.heard, air.heard_real, air.whole, air.mail, air.mail_real
+        arrays = state.heard, state.heard_real, state.mail_head, state.mails, state.mail, state.mail_real
         for part in view.radios.parts:
             if part.fleet == fleet:
                 return FleetHeard(tick / self.rate, keep, part.first, part.slots, part.n, *arrays)
         return FleetHeard(tick / self.rate, keep, 0, 1, 0, *arrays)
-
-    # state -----------------------------------------------------------------------------------------------------------
-
-    def save(self) -> dict[str, Any]:
-        """Return the messages, the places to which delays refer, components of the network and counts of services."""
-        self.fitted()
-        own = {"placed": self._placed.copy(), "labels": self.labels.copy(), "services": self.services.table.copy()}
-        saved = self.messages.save()
-        self.senders = {number: name for number, name in self.senders.items() if number in self.messages.contents}
-        numbers = sorted(self.senders)
-        names = {"of": np.array(numbers, np.int64), "names": [self.senders[number] for number in numbers]}
-        return {**saved, **own, "senders": names}
-
-    def restore(self, saved: Any) -> None:
-        """Load what `save` returned, after the links."""
-        self.messages = Messages(self.section, self._seed())
-        self._radios = None
-        view = self.fitted()
-        n = view.radios.n
-        if not isinstance(saved, Mapping) or not {"placed", "labels", "services", "senders"} <= saved.keys():
-            raise PaddockError("saved messages lack a part")
-        placed, labels = np.asarray(saved["placed"]), np.asarray(saved["labels"])
-        if placed.shape != (len(PLACED), n) or placed.dtype != np.float64 or labels.shape not in ((n,), (0,)):
-            raise PaddockError("saved messages do not fit the radios")
-        if not possible_places(placed):
-            raise PaddockError("saved messages: places of radios are not valid")
-        if labels.dtype != np.int64 or (labels < -1).any() or (labels >= n).any():
-            raise PaddockError("saved components of the network are not valid")
-        self._placed, self.labels, self._linked = placed.copy(), labels.copy(), -1
-        self.messages.use(self._paths(view))
-        self.messages.restore(saved, view.tick / self.rate, 1.0 / self.rate)
-        self.services.restore(saved["services"])
-        self.senders = _saved_senders(saved["senders"], self.messages)
-        if self.beacons_per_tick or self.messages.busy:
-            self._linked = view.links.tick
-            self._routed = self.messages.routing
-            self.messages.use_graph(self._graph(view) if self._routed else None)
-
-    def take_over(self, other: "MessageStage") -> None:
-        """Replace the state by that of another stage."""
-        self.messages, self.labels, self._placed = other.messages, other.labels, other._placed
-        self._sensed, self._disturbances = other._sensed, other._disturbances
-        self._radios, self._linked, self._routed = other._radios, other._linked, other._routed
-        self.services, self.senders, self._name_of = other.services, other.senders, other._name_of
-        self._phases, self._offsets = other._phases, other._offsets
-        self._numbers, self._starts = other._numbers, other._starts
-
-    def clear(self) -> None:
-        """Start a new run."""
-        self.messages = Messages(self.section, self._seed())
-        self.services, self.senders = ServiceCounts(), {}
-        self._radios, self._linked = None, -1
-        self.labels, self._placed = np.zeros(0, np.int64), np.zeros((len(PLACED), 0))
 
 
 def _content(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -455,30 +445,6 @@ def _content(arguments: Mapping[str, Any]) -> dict[str, Any]:
     if content[0] == TEXT:
         return {"text": content[1:].decode()}
     return {"bytes": np.frombuffer(content[1:], np.uint8).copy()}
-
-
-def _saved_senders(saved: Any, messages: Messages) -> dict[int, str]:
-    """Return the names of removed senders of a saved state; PaddockError unless they are those of its messages."""
-    wanted = sorted(messages.orphans())
-    of, names = (saved.get("of"), saved.get("names")) if isinstance(saved, Mapping) else (None, None)
-    if not isinstance(of, np.ndarray) or of.dtype != np.int64 or of.tolist() != wanted:
-        raise PaddockError("saved messages: names of removed senders are not those of their messages")
-    if not isinstance(names, list) or len(names) != len(wanted):
-        raise PaddockError("saved messages: names of removed senders are not those of their messages")
-    if not all(isinstance(name, str) and 0 < len(name) <= LONGEST_NAME for name in names):
-        raise PaddockError("saved messages: a name of a removed sender is not valid")
-    return dict(zip(wanted, names, strict=True))
-
-
-def _kept_labels(labels: Ints, moved: Ints, n: int) -> Ints:
-    """Return the components of `n` radios, of which those with places in `moved` were there before; -1: it was not."""
-    if len(labels) != len(moved):
-        return np.zeros(0, np.int64)
-    kept: Ints = np.full(n, -1)
-    kept[moved[moved >= 0]] = labels[moved >= 0]
-    known = kept >= 0
-    kept[known] = np.unique(kept[known], return_inverse=True)[1]
-    return kept
 
 
 def _parted(before: Ints, now: Ints) -> list[tuple[Ints, int]]:

@@ -1,17 +1,15 @@
 """The radios of the present vehicles, and what moves with them when vehicles are added or removed."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.program import FleetProgram
 from paddock.errors import PaddockError, UnknownNameError, unknown_name
-from paddock.radio.links.jamming import Jammers
+from paddock.radio.links.jamming import Jammers, JammerState
 from paddock.radio.links.paths import Bands, PathTables, check_frequencies, classes_of
-from paddock.radio.links.radios import COLUMN, FleetRadios, Ints, Radios, radios_of
-from paddock.radio.links.table import Links
+from paddock.radio.links.radios import COLUMN, FleetRadios, Radios, radios_of
 from paddock.radio.links.update import LinkUpdate
 from paddock.scenario import Scenario
 from paddock.world.columns import Environment, column_index
@@ -24,7 +22,14 @@ GROUND_Z = column_index(Environment)["ground_z"]
 class RadioRoster:
     """What does not change while the vehicles stay the same."""
 
-    def __init__(self, scenario: Scenario, world: World, programs: Mapping[str, FleetProgram]) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        world: World,
+        programs: Mapping[str, FleetProgram],
+        jammers: Sequence[JammerState] | None = None,
+    ) -> None:
+        """jammers: their states; None: as at the start of a run."""
         section = scenario.radio
         assert section is not None
         fleets = [
@@ -36,7 +41,7 @@ class RadioRoster:
         self._members = {
             name: None if p.fleet.single else p.fleet.members[: p.fleet.n].copy() for name, p in programs.items()
         }
-        self.jammers = Jammers(section.jammers, self.radios)
+        self.jammers = Jammers(section.jammers, self.radios, jammers)
         self.classes = classes_of(section, self.radios.groups)
         self.scenario, self.world = scenario, world
         self.check_bands()
@@ -51,17 +56,6 @@ class RadioRoster:
         self.deceptive = np.array(
             [k for k, one in enumerate(self.jammers.sections) if one.kind == "deceptive"], np.int64
         )
-        self.keys = {
-            (int(owner) if owner >= 0 else name, int(slot)): k
-            for k, (owner, slot, name) in enumerate(
-                zip(
-                    self.radios.owner,
-                    self.radios.slot,
-                    [""] * self.radios.carried + [*self.radios.stations],
-                    strict=True,
-                )
-            )
-        }
 
     def name_of(self, radio: int) -> str:
         """Return the vehicle or station of a radio, with its number where it has several: `red`, `red/1`."""
@@ -118,38 +112,6 @@ def put_emitters(world: World, poses: PoseBlocks, jammers: Jammers, radios: Radi
         pose = poses(fleet.name)[:7, int(rows[0])]
         own = np.flatnonzero(radios.owner == fleet.ids[rows[0]])
         jammers.place(k, pose[:3], pose[3:], float(table[COLUMN.owner, own[0]]) if len(own) else -1.0)
-
-
-def new_numbers(old: Mapping[Any, int], new: Mapping[Any, int]) -> Ints:
-    """Return the new number of each radio, -1: removed."""
-    found = np.full(len(old), -1)
-    for key, k in old.items():
-        found[k] = new.get(key, -1)
-    return found
-
-
-def moved(values: Any, place: Ints, n: int, missing: float) -> Any:
-    """Return values of radios under their new numbers `place` of `n`; new ones have the value `missing`."""
-    found = np.full(n, missing, values.dtype)
-    if len(values) == len(place):
-        found[place[place >= 0]] = values[place >= 0]
-    return found
-
-
-def renumbered(links: Links, place: Ints, n: int) -> Links:
-    """Return the links of the radios that remain, under their new numbers `place` (-1: removed) of `n`."""
-    rows = np.repeat(place, np.diff(links.start)) if len(links.start) == len(place) + 1 else np.zeros(0, np.int64)
-    peers = place[links.peer] if len(rows) else rows
-    kept = np.flatnonzero((rows >= 0) & (peers >= 0))
-    kept = kept[np.lexsort((peers[kept], rows[kept]))]
-    start = np.concatenate([[0], np.cumsum(np.bincount(rows[kept], minlength=n))]).astype(np.int64)
-    of_radios = links.interference, links.jamming, links.outside
-    per_radio = [moved(values, place, n, 0.0) for values in of_radios]
-    bursts = np.stack([moved(values, place, n, 0.0) for values in links.bursts])
-    collisions = links.collisions[:, kept] if links.collisions.shape[1] else links.collisions
-    taken: Any = [values[kept] for values in (links.power, links.sinr, links.per, links.up)] + per_radio
-    taken += [bursts, np.ascontiguousarray(collisions)]
-    return Links(links.tick, start, peers[kept].astype(np.int32), *taken)
 
 
 def _no_member(name: str, fleet: Fleet) -> str:

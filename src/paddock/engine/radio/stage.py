@@ -1,7 +1,7 @@
 """The stage of radio: updates all links at the rate of the section `radio`, after the sensors.
 
-Between updates the links stay as they are. When vehicles are added or removed, the rows of those that remain are kept
-(`roster.renumbered`); the others follow with the next update.
+Between updates the links stay as they are. When vehicles are added or removed, the state of those that remain is kept
+(`state.with_radios`); the links of others follow with the next update.
 """
 
 from collections.abc import Mapping
@@ -16,20 +16,19 @@ from paddock.engine.pipeline import NEVER_DUE, every
 from paddock.engine.program import FleetProgram
 from paddock.engine.radio.deception import DeceptionStage
 from paddock.engine.radio.gnss import SatelliteField
-from paddock.engine.radio.jamming import HOLD, NOT_JAMMED, DeniedRadios, JammedReceivers
+from paddock.engine.radio.jamming import HOLD, DeniedRadios, JammedReceivers
 from paddock.engine.radio.links import (
     DamagedRows,
-    SilentRadios,
-    check_links,
     count_changes,
-    links_tree,
-    loaded_links,
+    mute,
     report_links,
     show_links,
+    silent_radios,
     without,
 )
 from paddock.engine.radio.packets import MessageStage, RadioView
-from paddock.engine.radio.roster import RadioRoster, moved, new_numbers, put_emitters, renumbered
+from paddock.engine.radio.roster import RadioRoster, put_emitters
+from paddock.engine.radio.state import RadioState, is_of, new_radio_state, with_radios
 from paddock.engine.radio.telemetry import HeartbeatStage, TelemetryStage
 from paddock.engine.radio.tuning import Tuning, links_on_one_channel
 from paddock.engine.radio.uplink import Uplink, station_range
@@ -44,17 +43,19 @@ from paddock.radio.links.jamming import (
     add_jamming,
     changed,
     find_bursts,
-    possible_acts,
+    started,
 )
 from paddock.radio.links.radios import COLUMN, Floats, Ints, Radios
 from paddock.radio.links.survey import RadioSurvey
-from paddock.radio.links.table import BURST_ROWS, Bools, Links, jammed_radios, no_links
+from paddock.radio.links.table import BURST_ROWS, Bools, Links, jammed_radios
 from paddock.radio.packets.datalink import Route, route_both_ways, ways_to
 from paddock.radio.settings import checked_settings
 from paddock.radio.views import JammerView
 from paddock.scenario import Scenario
+from paddock.scenario.radio import RadioSection
 from paddock.scenario.radio_types import MessagesSection, band_problem
 from paddock.wire.survey_limits import LARGEST
+from paddock.world.state import load, save
 from paddock.world.world import World
 
 NO_RADIO = "there is no radio: add a section `radio: {}` to the scenario"
@@ -78,16 +79,16 @@ class RadioStage:
         self.world, self.programs, self.events, self._poses = world, programs, events, poses
         rate = 1.0 if self.settings is None else self.settings.rate
         self.period = max(1, round(world.clock.rate / rate))
-        self.links: Links = no_links(0)
-        self.ups = self.downs = 0  # links that have come up and dropped since the last reset, each direction by itself
         self._levels: Floats = np.zeros((0, 0))  # mW of jammers at radios, of the last update
-        self._doing: Floats = np.zeros((ROWS, 0))  # what the jammers do, of the last update
-        self._on_air: Floats = np.zeros(0)  # share of time that radios transmitted packets before the last update
         self._roster: RadioRoster | None = None
         self._version: tuple[int, int] = (-1, -1)
-        self.satellites = SatelliteField(scenario, world, programs, events, self._put_emitters)
-        self.tuning = Tuning()
-        self.silent = SilentRadios(damaged)
+        self._rostered: RadioState | None = None  # the state of the roster
+        self.satellites = SatelliteField(
+            scenario, world, programs, events, self._put_emitters, lambda: self.state.spoofers
+        )
+        self._damaged = damaged
+        self.tuning = Tuning(lambda: self.state.channels)
+        self.state = self.new_state()
         self.denied = DeniedRadios(MessagesSection() if self.settings is None else self.settings.messages)
         self.jammed = JammedReceivers(events, round(HOLD * world.clock.rate))
         self.messages: MessageStage | None = None
@@ -98,9 +99,9 @@ class RadioStage:
         if self.settings is not None:
             given = self.settings.messages, world.clock.rate, lambda: world.seed, self.period
             self.messages = MessageStage(*given, self._view, poses, events)
-            self.deception = DeceptionStage(world.clock.rate, lambda: self.roster, self.messages)
+            self.deception = DeceptionStage(world.clock.rate, lambda: self.roster, self.messages, lambda: self.state)
             around = scenario, world, programs
-            self.telemetry = TelemetryStage(*around, poses, self._radios, self.messages, self.silent)
+            self.telemetry = TelemetryStage(*around, poses, self._radios, self.messages, lambda: self.state.silent)
             self.heartbeats = HeartbeatStage(*around, self._radios, self.messages)
         self.uplink = Uplink(scenario, world, programs, events, self._radios, self.messages)
 
@@ -111,8 +112,21 @@ class RadioStage:
     def _view(self) -> RadioView:
         """Return what the messages need."""
         roster = self.roster
-        given = roster.radios, self.links, roster.update, roster.tables
-        return RadioView(*given, roster.name_of, self.number_of, self.world.clock.tick, self.silent.mask)
+        given = roster.radios, self.links, roster.update, roster.tables, roster.name_of, self.number_of
+        return RadioView(*given, self.world.clock.tick, self.state.silent, self.state.packets)
+
+    @property
+    def links(self) -> Links:
+        """The links of the last update."""
+        return self.state.links.table
+
+    def new_state(self) -> RadioState:
+        """Return the state at the start of a run; radios are added when they are first needed."""
+        section = self.settings or RadioSection()
+        jammers = [started(one) for one in sorted(section.jammers, key=lambda one: one.name)]
+        kinds = [one.kind for one in section.jammers]
+        sizes = {"jammer": len(jammers) + kinds.count("follower"), "deceptive": kinds.count("deceptive")}
+        return new_radio_state(0, section.messages, jammers, self.satellites.started(), sizes)
 
     @property
     def rate(self) -> float:
@@ -126,34 +140,27 @@ class RadioStage:
 
     @property
     def roster(self) -> RadioRoster:
-        """The radios of the present vehicles; links of vehicles that have been removed are dropped."""
+        """The radios of the present vehicles; the state follows when vehicles have come or gone."""
         version = self.world.run, self.world.roster_version
-        if self._roster is None or self._version != version:
-            old, self._version = self._roster, version
-            self._roster = RadioRoster(self.scenario, self.world, self.programs)
-            if old is None:
-                if len(self.links.start) != self._roster.radios.n + 1:
-                    self.links = no_links(self._roster.radios.n)
-            else:
-                self._roster.jammers.states = old.jammers.states
-                place, n = new_numbers(old.keys, self._roster.keys), self._roster.radios.n
-                self.links = renumbered(self.links, place, n)
-                self._on_air = moved(self._on_air, place, n, 0.0)
-                if self.deception is not None:
-                    self.deception.move(place, n)
-                self.jammed.last = moved(self.jammed.last, place, n, NOT_JAMMED)
-                self.silent.mask = moved(self.silent.mask, place, n, False)
-            if len(self._on_air) != self._roster.radios.n:
-                self._on_air = np.zeros(self._roster.radios.n)
-            if len(self.silent.mask) != self._roster.radios.n:
-                self.silent.mask = np.zeros(self._roster.radios.n, bool)
+        if self._roster is None or self._version != version or self._rostered is not self.state:
+            before, self._version = self._roster, version
+            self._roster = roster = RadioRoster(self.scenario, self.world, self.programs, self.state.jammers)
+            if not is_of(self.state, roster.radios):
+                assert self.messages is not None and self.settings is not None
+                slot = self.messages.messages.slot_at(self.world.clock.time)
+                self.state, senders = with_radios(self.state, roster.radios, self.settings.messages, slot)
+                if before is not None:
+                    names = {number: before.name_of(radio) for number, radio in senders.items()}
+                    self.state.packets.senders.update(names)
+                self.messages.radios_moved(self.state.packets)
+            self._rostered = self.state
             self._tune(self.links.tick)
         return self._roster
 
     def _tune(self, tick: int) -> None:
         """Set the frequencies of all radios as of a tick, and the transmissions of jammers as of now."""
         roster = self.roster
-        muted = self.silent.mute(roster.radios)
+        muted = mute(roster.radios, self.state.silent)
         if self.tuning.tune(roster.radios, self.world.seed, max(tick, 0) / self.world.clock.rate) or muted:
             roster.update.refresh()
         roster.jammers.tune()
@@ -179,26 +186,26 @@ class RadioStage:
 
     def _update(self, tick: int, quiet: bool = False) -> None:
         roster, before = self.roster, self.links
-        self.silent.look(roster.radios)
+        state, time, interval = self.state, tick / self.world.clock.rate, self.period / self.world.clock.rate
+        state.silent = silent_radios(roster.radios, self._damaged)
         self._tune(tick)
         self.locate()
-        self._on_air = self._traffic(tick)
-        jamming, bursts, self._doing = self._jam(roster, tick)
-        links = without(roster.update.run(tick, jamming, bursts, before), self.silent.mask)
-        self.links = self.denied.shut(roster.radios, links)
-        self.satellites.update(tick, self.period / self.world.clock.rate, roster.jammers, self._doing, self.heights)
+        state.on_air = self._traffic(tick)
+        jamming, bursts, state.doing = self._jam(roster, tick)
+        links = without(roster.update.run(tick, jamming, bursts, before), state.silent)
+        state.links.set(self.denied.shut(roster.radios, links))
+        links = self.links
+        self.satellites.update(tick, interval, roster.jammers, state.doing, self.heights)
         assert self.deception is not None
-        interval = self.period / self.world.clock.rate
-        self.deception.update(tick / self.world.clock.rate, interval, self.links, self._doing, self._levels)
-        self.deception.chances[:, self.silent.mask] = 0.0
+        self.deception.update(time, interval, self._levels)
         hit = self.jammed_now()
-        show_links(roster.radios, self.links, self.deception.chances, hit, self.programs)
+        show_links(roster.radios, links, state.chances, hit, self.programs)
         if not quiet:
-            report_links(self.events, tick, roster.radios, before, self.links, self.name_of)
-            up, down = count_changes(before, self.links)
-            self.ups, self.downs = self.ups + up, self.downs + down
-            given = roster.radios, roster.jammers, self.links, self._doing, self._levels, self.name_of
-            self.jammed.report(tick, hit, *given)
+            report_links(self.events, tick, roster.radios, before, links, self.name_of)
+            up, down = count_changes(before, links)
+            state.ups, state.downs = state.ups + up, state.downs + down
+            given = roster.radios, roster.jammers, links, state.doing, self._levels, self.name_of
+            self.jammed.report(tick, state.jammed, hit, *given)
 
     def jammed_now(self) -> Bools:
         """Return 1 for radios that have lost half of their links or more to jammers, or are kept off the channel."""
@@ -230,7 +237,7 @@ class RadioStage:
         if len(roster.jammers):
             time, interval = tick / self.world.clock.rate, self.period / self.world.clock.rate
             before = radios.table[COLUMN.frequency, radios.n :].copy()
-            doing = roster.jammers.act(time, interval, classes, roster.paths, self._on_air)
+            doing = roster.jammers.act(time, interval, classes, roster.paths, self.state.on_air)
             if (radios.table[COLUMN.frequency, radios.n :] != before).any():
                 roster.tables.place()  # fading is that of the present frequencies
             self._levels = roster.jammers.levels(classes, roster.paths)
@@ -267,8 +274,8 @@ class RadioStage:
         [part] = [one for one in radios.parts if one.fleet == fleet.name]
         goal, _ = station_range(radios, station)
         assert self.messages is not None
-        if self._ways[0] is not self.links:
-            self._ways = self.links, {}
+        if self._ways[0] is not self.state.links.peer:
+            self._ways = self.state.links.peer, {}
         ways = self._ways[1]
         if station not in ways:
             ways[station] = ways_to(self.messages.graph(), goal)
@@ -283,7 +290,7 @@ class RadioStage:
         found = []
         for k, (one, state) in enumerate(zip(roster.jammers.sections, roster.jammers.states, strict=True)):
             x, y, z = roster.radios.table[:3, roster.radios.n + k].tolist()
-            active = float(self._doing[ON, roster.jammers.columns_of(k)].sum()) if self._doing.shape[1] else 0.0
+            active = float(self.state.doing[ON, roster.jammers.columns_of(k)].sum())
             place = (x, y, z) if roster.jammers.present[k] else None
             now = state.tuned if one.kind == "follower" and state.tuned else state.frequency
             given = state.vehicle, state.power, now, state.bandwidth, state.false_frames
@@ -296,7 +303,8 @@ class RadioStage:
         """Return a copy of all transmitters at their present places."""
         roster = self.roster
         self.locate()
-        return RadioSurvey(roster.radios, roster.classes, roster.tables, self._doing, self.heights, self._on_air)
+        tables = roster.radios, roster.classes, roster.tables
+        return RadioSurvey(*tables, self.state.doing, self.heights, self.state.on_air)
 
     def surveyed(
         self, of: str | int | None, receiver: str | int | None, x: float | None, y: float | None, size: float | None
@@ -310,7 +318,7 @@ class RadioStage:
         elif radios.stations:
             sources = list(range(radios.carried, radios.n))
         else:
-            sources = np.flatnonzero(~self.silent.mask).tolist()
+            sources = np.flatnonzero(~self.state.silent).tolist()
         first = {part.fleet: part.first for part in radios.parts}
         if receiver is None:
             at = next(iter(first.values()), 0)
@@ -330,7 +338,7 @@ class RadioStage:
     def counts(self) -> dict[str, int]:
         """Return numbers of links: heard, usable, changes since the start; and of jammed receivers."""
         links, jammed = self.links, int(self.jammed_now().sum())
-        changes = {"ups": self.ups, "downs": self.downs}
+        changes = {"ups": self.state.ups, "downs": self.state.downs}
         return {"links": len(links.peer), "up": int(links.up.sum()), "jammed": jammed, **changes}
 
     # changes from outside -----------------------------------------------------------------------------------------
@@ -398,99 +406,72 @@ class RadioStage:
             table, found = roster.radios.table.copy(), np.zeros(roster.radios.n)
             table[COLUMN.frequency, : roster.radios.n] = frequency
             if len(roster.jammers):
-                add_jamming(table, self._doing, levels, found)
+                add_jamming(table, self.state.doing, levels, found)
             return found
 
         for name, channel in self.tuning.allocate(arguments, roster.radios, together, jamming_at).items():
             self.events.report(tick, "channel_allocated", name, f"channel {channel}")
         self._tune(self.links.tick)
 
-    # saving -----------------------------------------------------------------------------------------------------------
+    # state ------------------------------------------------------------------------------------------------------------
+
+    def renew(self) -> None:
+        """Follow a state that was replaced, with the vehicles."""
+        self._roster, self._rostered, rate = None, None, self.world.clock.rate
+        self._ways = None, {}
+        self.satellites.renew(self.state.links.tick / rate, self.period / rate)
+        self.uplink.forget()
+        if self.telemetry is not None and self.heartbeats is not None:
+            self.telemetry.times.forget()
+            self.heartbeats.times.forget()
+
+    def check(self) -> None:
+        """Refuse a loaded state that no run of this scenario can have left at this tick."""
+        tick, state = self.world.clock.tick, self.state
+        radios = self.roster.radios
+        if self.state is not state:
+            raise PaddockError(f"saved radios are not the {radios.n} radios of the vehicles")
+        links = self.links
+        if links.tick > tick or (links.tick >= 0 and links.tick % self.period):
+            raise PaddockError(f"saved links are of tick {links.tick}, the run is at {tick}")
+        if (state.jammed > tick).any() or state.silent[radios.carried :].any():
+            raise PaddockError("saved radios are jammed in the future, or are stations that are damaged")
+        denied = self.denied.always(radios, links)
+        if denied.any() and links.up[denied[links.peer]].any():
+            raise PaddockError("saved links of radios that jammers keep off the channel are up")
+        self.tuning.check(radios)
+        assert self.messages is not None and self.telemetry is not None and self.heartbeats is not None
+        self.messages.check()
+        self.uplink.check()
+        self.telemetry.check()
+        self.heartbeats.check()
+        self.satellites.check()
 
     def save(self) -> dict[str, Any]:
-        """Return links, jammers and counts."""
-        roster = self.roster
-        counts = {"ups": self.ups, "downs": self.downs}
+        """Return the state as a tree."""
         assert self.messages is not None
-        own: dict[str, Any] = {"messages": self.messages.save(), "channels": self.tuning.save()}
-        own |= {"on_air": self._on_air.copy(), "jammed": self.jammed.save(roster.radios.n)}
-        own["doing"] = self._doing.copy()
-        if self.silent.mask.any():
-            own["silent"] = self.silent.save()
-        if len(roster.deceptive):
-            assert self.deception is not None
-            own["deception"] = self.deception.save()
-        if self.satellites.sections:
-            own["spoofers"] = self.satellites.save()
-        return {"links": links_tree(self.links), "jammers": roster.jammers.save(), **own, **counts}
+        self.messages.fitted()
+        return save(self.state)
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Load what `save` returned; PaddockError for what it cannot have returned."""
-        roster = self.roster
-        links = loaded_links(saved.get("links"))
-        check_links(links, roster.radios.n, self.world.clock.tick, self.period)
-        self.denied.check_saved(roster.radios, links)
-        counts = saved.get("ups"), saved.get("downs")
-        if any(type(one) is not int or one < 0 for one in counts):
-            raise PaddockError("saved numbers of link changes are not whole numbers >= 0")
-        self.silent.restore(saved.get("silent"), roster.radios, links)
-        roster.jammers.restore(saved.get("jammers"))
-        self.links, (self.ups, self.downs) = links, counts  # type: ignore[assignment]
-        assert self.messages is not None
-        self.tuning.restore(saved.get("channels"), roster.radios)
-        self._tune(links.tick)
-        self.messages.restore(saved.get("messages"))
-        on_air = np.asarray(saved.get("on_air"))
-        if on_air.shape != (roster.radios.n,) or on_air.dtype != np.float64 or not _shares(on_air):
-            raise PaddockError("saved shares of time on the air are not those of the radios")
-        self._on_air = on_air.copy()
-        doing = np.asarray(saved.get("doing"))
-        if doing.shape != (ROWS, roster.jammers.columns) or doing.dtype != np.float64 or not possible_acts(doing):
-            raise PaddockError("saved acts of jammers are not valid")
-        self._doing = doing.copy()
-        assert self.deception is not None
-        self.deception.restore(saved.get("deception", np.zeros((0, roster.radios.n))))
-        self.jammed.restore(saved.get("jammed"), roster.radios.n, self.world.clock.tick)
-        self.uplink.check_saved()
-        assert self.telemetry is not None and self.heartbeats is not None
-        self.telemetry.check_saved()
-        self.heartbeats.check_saved()
-        rate = self.world.clock.rate
-        self.satellites.restore(saved.get("spoofers", []), links.tick / rate, self.period / rate)
+        state = self.new_state()
+        load(state, saved, "radio")
+        self.state = state
+        self.renew()
+        self.check()
 
     def take_over(self, other: "RadioStage") -> None:
-        """Replace the state by that of another stage, whose programs are now those of this one."""
-        if self.settings is None:
-            return
-        roster = other.roster
-        self.links, self.ups, self.downs = other.links, other.ups, other.downs
-        self._doing = other._doing
-        self._roster, self._version = roster, (-1, -1)
-        self.tuning, self._on_air, self.jammed.last = other.tuning, other._on_air, other.jammed.last
-        self.silent.mask = other.silent.mask
-        assert self.messages is not None and other.messages is not None
-        assert self.deception is not None and other.deception is not None
-        assert self.telemetry is not None and self.heartbeats is not None
-        self.telemetry.times.forget()
-        self.heartbeats.times.forget()
-        self.deception.chances = other.deception.chances
-        self.messages.take_over(other.messages)
-        self.satellites.take_over(other.satellites)
+        """Replace the state by that of another stage."""
+        if self.settings is not None:
+            self.state = other.state
+            self.renew()
 
     def forget(self, fleet: str) -> None:
-        """Forget the channels of a fleet that has no vehicles any more."""
+        """Discard the channels of a fleet that has no vehicles any more."""
         self.tuning.forget(fleet)
 
     def clear(self) -> None:
         """Start a new run."""
-        self.links, self.ups, self.downs = no_links(0), 0, 0
-        self._roster, self.tuning, self._on_air = None, Tuning(), np.zeros(0)
-        self.jammed.last, self.silent.mask = np.zeros(0, np.int64), np.zeros(0, bool)
-        if self.messages is not None and self.deception is not None:
-            self.messages.clear()
-            self.deception.clear()
-        self.satellites.clear()
-
-
-def _shares(values: Floats) -> bool:
-    return bool(((values >= 0.0) & (values <= 1.0)).all())
+        self.state = self.new_state()
+        self.renew()

@@ -17,13 +17,14 @@ import numpy as np
 from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.pipeline import NEVER_DUE
 from paddock.engine.program import HEARTBEATS, TELEMETRY, FleetProgram
-from paddock.engine.radio.links import SilentRadios
+from paddock.engine.radio.links import Mask
 from paddock.engine.radio.packets import MessageStage, first_turn, turns_by
 from paddock.engine.radio.uplink import station_range
 from paddock.errors import PaddockError, UnknownNameError
 from paddock.radio.links.radios import RadioPart, Radios
-from paddock.radio.packets import layout as air
 from paddock.radio.packets.layout import HEARTBEAT
+from paddock.radio.packets.layout import TELEMETRY as TELEMETRY_KIND
+from paddock.radio.packets.messages import Post
 from paddock.radio.views import VehicleTelemetry
 from paddock.scenario import Scenario
 from paddock.scenario.via import station_of
@@ -106,7 +107,7 @@ class TelemetryStage:
         poses: PoseBlocks,
         radios: Callable[[], Radios],
         channel: MessageStage,
-        silent: SilentRadios,
+        silent: Callable[[], Mask],
     ) -> None:
         self.scenario, self.world, self.programs, self._poses = scenario, world, programs, poses
         self._radios, self._channel, self._silent = radios, channel, silent
@@ -123,7 +124,7 @@ class TelemetryStage:
             self._keep(found, tick)
         for program, part in found:
             rows = self.times.rows(program, part, tick)
-            rows = rows[~self._silent.mask[part.first + rows * part.slots]]
+            rows = rows[~self._silent()[part.first + rows * part.slots]]
             if len(rows):
                 self._send(program, part, rows, tick)
 
@@ -140,12 +141,12 @@ class TelemetryStage:
         streams = program.fleet.tables["streams"][rows]
         drawn = draw_uniforms(self.world.seed, streams, LATER_PURPOSE, 1, tick)[:, 0]
         later = drawn * self.world.clock.dt  # vehicles that do not hear each other would collide again and again
-        self._channel.post_service(air.TELEMETRY, sources, goals, state, bits, tick, later=later)
+        self._channel.post_service(Post(TELEMETRY_KIND, sources, goals, state, bits, later=later), tick)
         program.fleet.tables[TELEMETRY][SENT, rows] += 1.0
 
     def _keep(self, fleets: list[tuple[FleetProgram, RadioPart]], tick: int) -> None:
         """Keep the newest state of each vehicle of which one has arrived."""
-        found = self._channel.take_service(air.TELEMETRY, tick)
+        found = self._channel.take_service(TELEMETRY_KIND, tick)
         order = np.argsort(found.sent, kind="stable")  # of several states of one vehicle the newest stays
         origin, sent, values = found.origin[order], found.sent[order], found.values[order]
         for program, part in fleets if len(origin) else ():
@@ -175,10 +176,10 @@ class TelemetryStage:
 
     # state -----------------------------------------------------------------------------------------------------------
 
-    def check_saved(self) -> None:
+    def check(self) -> None:
         """Refuse restored states that no run can have left."""
         fleets, now = self.times.fleets(), self.world.clock.time
-        origins, _, values = self._channel.messages.under_way(air.TELEMETRY)
+        origins, _, values = self._channel.messages.under_way(TELEMETRY_KIND)
         known = np.zeros(len(origins), bool)
         for program, part in fleets:
             table = program.fleet.tables[TELEMETRY][:, : program.fleet.n]
@@ -245,7 +246,8 @@ class HeartbeatStage:
                 assert program.heartbeat is not None
                 low, _ = station_range(self._radios(), station_of(program.heartbeat, section))
                 sources, goals = np.full(len(rows), low), part.first + rows * part.slots
-                self._channel.post_service(HEARTBEAT, sources, goals, np.zeros((len(rows), 0)), BEAT_BITS, tick)
+                beats = Post(HEARTBEAT, sources, goals, np.zeros((len(rows), 0)), BEAT_BITS)
+                self._channel.post_service(beats, tick)
                 table[SENT, rows] += 1.0
 
     def received(self, vehicle: str) -> int:
@@ -256,7 +258,7 @@ class HeartbeatStage:
             return 0
         return int(fleet.tables[HEARTBEATS][RECEIVED, rows[0]])
 
-    def check_saved(self) -> None:
+    def check(self) -> None:
         """Refuse restored counts that no run can have left."""
         for program, _ in self.times.fleets():
             counts = program.fleet.tables[HEARTBEATS][:, : program.fleet.n]

@@ -13,6 +13,7 @@ from numpy import int64, zeros
 from paddock.compute.math import exp
 from paddock.compute.philox import signed, words
 from paddock.compute.routine import routine
+from paddock.engine.radio.state import HIGHEST_CHANNEL
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.radio.links.paths import Bands
 from paddock.radio.links.radios import Floats, Radios, group_names
@@ -103,14 +104,19 @@ def hop(seed: int, network: HopNetwork, time: float) -> int:
 
 
 # tuning ---------------------------------------------------------------------------------------------------------------
-HIGHEST_CHANNEL = 10_000
 
 
 class Tuning:
     """The channels of fleets and stations, by the names of their radios (`group_names`)."""
 
-    def __init__(self) -> None:
-        self.channels: dict[str, int] = {}  # radio -> the channel that it was allocated
+    def __init__(self, channels: Callable[[], dict[str, int]]) -> None:
+        """channels: returns those that were allocated, part of the state."""
+        self._channels = channels
+
+    @property
+    def channels(self) -> dict[str, int]:
+        """The allocated channels."""
+        return self._channels()
 
     def channel_of(self, name: str, radio: RadioType, seed: int, time: float) -> int:
         """Return the channel of a group of radios at a time (s)."""
@@ -196,31 +202,23 @@ class Tuning:
             chosen[name] = int(arguments["channels"][best])
             frequency[group == names.index(name)] = candidates[best]
             waiting.pop(0)
-        self.channels |= chosen
+        self.channels.update(chosen)
         return chosen
 
     def forget(self, fleet: str) -> None:
-        """Forget the channels of a fleet."""
-        self.channels = {name: one for name, one in self.channels.items() if name.partition("/")[0] != fleet}
+        """Discard the channels of a fleet."""
+        for name in [name for name in self.channels if name.partition("/")[0] == fleet]:
+            del self.channels[name]
 
-    def save(self) -> dict[str, int]:
-        """Return the allocated channels."""
-        return dict(sorted(self.channels.items()))
-
-    def restore(self, saved: Any, radios: Radios) -> None:
-        """Load what `save` returned; PaddockError for what it cannot have returned."""
-        if not isinstance(saved, dict) or not all(
-            type(one) is int and 0 <= one <= HIGHEST_CHANNEL for one in saved.values()
-        ):
-            raise PaddockError("saved channels of radios are not valid")
+    def check(self, radios: Radios) -> None:
+        """Refuse channels of a loaded state that no radio can have; PaddockError."""
         types = radio_types(radios)
-        for name, channel in saved.items():
+        for name, channel in self.channels.items():
             if name not in types or types[name].hopping is not None:
                 raise PaddockError(f"saved channels of radios: {name!r:.80} has no radios with a channel")
             centre = types[name].frequency + channel * types[name].channel_spacing
             if not LOWEST_FREQUENCY <= centre <= HIGHEST_FREQUENCY:
                 raise PaddockError(f"saved channels of radios: channel {channel} of {name!r} would be at {centre:g} Hz")
-        self.channels = dict(saved)
 
 
 def radio_types(radios: Radios) -> dict[str, RadioType]:

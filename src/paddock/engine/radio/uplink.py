@@ -18,8 +18,8 @@ from paddock.engine.program import UPLINK, UPLINK_ROWS, FleetProgram
 from paddock.engine.radio.packets import MessageStage
 from paddock.errors import PaddockError
 from paddock.radio.links.radios import Floats, RadioPart, Radios
-from paddock.radio.packets.contents import Arrivals
-from paddock.radio.packets.layout import COMMAND, COUNT, GOAL
+from paddock.radio.packets.layout import COMMAND, GOAL
+from paddock.radio.packets.messages import Arrivals, Post
 from paddock.radio.views import CommandTraffic
 from paddock.scenario import Scenario
 from paddock.scenario.via import station_of
@@ -64,7 +64,7 @@ class Uplink:
         table[SENT, rows] += 1.0
         table[DROPPED, rows] += table[WAITS, rows]
         assert self._channel is not None
-        self._channel.services.replaced(COMMAND, int(table[WAITS, rows].sum()))
+        self._channel.count_replaced(COMMAND, int(table[WAITS, rows].sum()))
         free = rows[table[WAITS, rows] == 0.0]
         table[INPUTS:, free] = NOT_GIVEN
         for name, value in inputs.items():
@@ -132,12 +132,12 @@ class Uplink:
             bits[of == k] = INPUT_BITS * (table[INPUTS:, row[of == k]] != NOT_GIVEN).sum(axis=0)
         self._channel.fitted()
         under_way = messages.queued(COMMAND, source)[:, GOAL]
-        room = self._channel.section.queue - int(messages.air.whole[COUNT, source])
+        room = self._channel.section.queue - int(messages.state.queued[source])
         free = np.flatnonzero(~np.isin(goals, under_way))
         chosen = free[np.lexsort((streams[goals[free]], values[free, 0]))][: max(room, 0)]
         if len(chosen):
             sources = np.full(len(chosen), source)
-            self._channel.post_service(COMMAND, sources, goals[chosen], values[chosen], bits[chosen], tick)
+            self._channel.post_service(Post(COMMAND, sources, goals[chosen], values[chosen], bits[chosen]), tick)
         for k, (program, _) in enumerate(fleets):
             program.fleet.tables[UPLINK][WAITS:, row[chosen][of[chosen] == k]] = 0.0
         self._waits = self._waits or len(chosen) < len(row)
@@ -197,7 +197,7 @@ class Uplink:
 
     # state -----------------------------------------------------------------------------------------------------------
 
-    def check_saved(self) -> None:
+    def check(self) -> None:
         """Refuse restored commands that no run can have left."""
         if self._channel is None:
             return

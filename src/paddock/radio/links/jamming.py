@@ -5,7 +5,7 @@ pulse train that is on, the share of a sweep that crosses the receiver's band; `
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,6 @@ from paddock.radio.settings import SETTABLE, checked_changes
 from paddock.scenario.base import FARTHEST_PLACE
 from paddock.scenario.radio import JammerSection
 from paddock.scenario.radio_types import HIGHEST_FREQUENCY, LOWEST_FREQUENCY
-from paddock.world.archive import typed
 
 WEAK = -200.0  # dBm: terrain and obstacles count for stronger jammers
 PULSE_DUTY, REACTION, HEARS, FRAMES = 0.5, 0.1, -90.0, 100.0  # unless given
@@ -77,10 +76,13 @@ class Jammers:
     frequencies that they leave between two updates come last.
     """
 
-    def __init__(self, sections: Sequence[JammerSection], radios: Radios) -> None:
+    def __init__(
+        self, sections: Sequence[JammerSection], radios: Radios, states: Sequence[JammerState] | None = None
+    ) -> None:
+        """states: those of the jammers in the order of their names; None: as at the start of a run."""
         self.sections = sorted(sections, key=lambda one: one.name)
         self.radios = radios
-        self.states = [started(one) for one in self.sections]
+        self.states = [started(one) for one in self.sections] if states is None else list(states)
         self.present = np.zeros(len(self.sections), bool)  # those whose vehicle exists
         followers = [k for k, one in enumerate(self.sections) if one.kind == "follower"]
         self.second = {k: len(self.sections) + q for q, k in enumerate(followers)}  # columns of what they leave
@@ -190,34 +192,19 @@ class Jammers:
         hears = best >= 0 and levels[best] > 0.0 and DECIBELS * log(float(levels[best])) >= limit
         return float(radios.table[FREQUENCY, best]) if hears else 0.0
 
-    def save(self) -> list[dict[str, Any]]:
-        """Return the states as plain values."""
-        return self.saved(self.states)
 
-    def restore(self, saved: Any) -> None:
-        """Load what `save` returned; PaddockError for what it cannot have returned."""
-        self.states = self.loaded(saved, [one.name for one in self.states])
-
-    @staticmethod
-    def saved(states: Sequence[JammerState]) -> list[dict[str, Any]]:
-        """Return states as plain values."""
-        return [asdict(one) | {"position": None if one.position is None else [*one.position]} for one in states]
-
-    @staticmethod
-    def loaded(saved: Any, names: Sequence[str]) -> list[JammerState]:
-        """Return the states of these jammers from what `saved` returned; PaddockError for what it cannot have."""
-        states = [typed(JammerState, one, "jammer") for one in typed(list[Any], saved, "jammers")]
-        if [one.name for one in states] != list(names):
-            raise PaddockError("saved jammers are not those of the scenario")
-        for one in states:
-            changes = {name: getattr(one, name) for name in SETTABLE}
-            checked_changes({name: value for name, value in changes.items() if value is not None}, restoring=True)
-            tuned = [one.tuned, one.left, one.heard]
-            if any(f != 0.0 and not LOWEST_FREQUENCY <= f <= HIGHEST_FREQUENCY for f in tuned):
-                raise PaddockError(f"saved jammer {one.name!r} is tuned to {tuned} Hz")
-            if not (abs(one.since) <= LARGEST and 0.0 <= one.false_frames <= 1e18):
-                raise PaddockError(f"saved jammer {one.name!r} has values that are not valid")
-        return states
+def check_emitters(states: Sequence[JammerState], names: Sequence[str]) -> None:
+    """Refuse states of jammers or spoofers that are not those of these names, or that no run can have left."""
+    if [state.name for state in states] != list(names):
+        raise PaddockError("jammers are not those of the scenario")
+    for state in states:
+        changes = {name: getattr(state, name) for name in SETTABLE}
+        checked_changes({name: value for name, value in changes.items() if value is not None}, restoring=True)
+        tuned = [state.tuned, state.left, state.heard]
+        if any(f != 0.0 and not LOWEST_FREQUENCY <= f <= HIGHEST_FREQUENCY for f in tuned):
+            raise PaddockError(f"jammer {state.name!r} is tuned to {tuned} Hz")
+        if not (abs(state.since) <= LARGEST and 0.0 <= state.false_frames <= 1e18):
+            raise PaddockError(f"jammer {state.name!r} has values that are not valid")
 
 
 def started(one: JammerSection) -> JammerState:

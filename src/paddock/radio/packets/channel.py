@@ -20,8 +20,6 @@ from paddock.radio.packets.layout import (
     BROADCAST,
     FORWARDED,
     GOAL,
-    HEAD,
-    HEARD,
     HOPS,
     KIND,
     LEFT,
@@ -42,6 +40,7 @@ from paddock.radio.packets.layout import (
     REPLY_AT,
     REPLY_TO,
     SENDS,
+    SENSED,
     SENT,
     TAKEN,
     TRANSMITTED,
@@ -49,11 +48,11 @@ from paddock.radio.packets.layout import (
     UNTIL,
     WAITS,
     WINDOW,
-    Air,
-    AirLinks,
+    ChannelLinks,
     Devices,
     Events,
     Ints,
+    PacketTables,
     Routes,
     Rules,
     ack_slots,
@@ -77,10 +76,11 @@ from paddock.radio.packets.reception import add_power, lock_receivers, received_
 
 
 def take(
-    r: Rules, d: Devices, routes: Routes, a: Air, e: Events, i: int, j: int, delay: float, ended: float, now: int
+    r: Rules, d: Devices, routes: Routes, a: PacketTables, e: Events, i: int, j: int, delay: float, ended: float,
+    now: int,
 ) -> bool:  # fmt: skip
     """Handle the packet of j at a radio that received it; return whether it is acknowledged."""
-    at = a.whole[HEAD, j]
+    at = a.head[j]
     packet, values = a.queue[j, at], a.queue_real[j, at]
     if packet[KIND] == BEACON:
         note_state(a, i, packet[ORIGIN], values)
@@ -111,7 +111,7 @@ def take(
 
 
 def spread(
-    r: Rules, d: Devices, routes: Routes, a: Air, e: Events, i: int, packet: Any, values: Any, now: int
+    r: Rules, d: Devices, routes: Routes, a: PacketTables, e: Events, i: int, packet: Any, values: Any, now: int
 ) -> None:  # fmt: skip
     """Let all radios of the vehicle of i, which has received a broadcast, know it; they repeat it if it has hops left.
 
@@ -128,16 +128,20 @@ def spread(
         k += 1
 
 
-def succeed(r: Rules, d: Devices, paths: AirLinks, routes: Routes, a: Air, e: Events, j: int, now: int) -> None:
+def succeed(
+    r: Rules, d: Devices, paths: ChannelLinks, routes: Routes, a: PacketTables, e: Events, j: int, now: int
+) -> None:
     """Remove the packet that was sent; continue with the next."""
     drop_head(a, j)
     a.whole[WINDOW, j] = r.window
     contend(r, d, paths.denied, routes, a, e, j, now)
 
 
-def fail(r: Rules, d: Devices, paths: AirLinks, routes: Routes, a: Air, e: Events, j: int, now: int) -> None:
+def fail(
+    r: Rules, d: Devices, paths: ChannelLinks, routes: Routes, a: PacketTables, e: Events, j: int, now: int
+) -> None:
     """Repeat a packet that was not acknowledged, with twice the window, or give it up."""
-    packet = a.queue[j, a.whole[HEAD, j]]
+    packet = a.queue[j, a.head[j]]
     if packet[ATTEMPTS] > r.retries:
         a.counts[LOST, j] += 1
         succeed(r, d, paths, routes, a, e, j, now)
@@ -148,10 +152,10 @@ def fail(r: Rules, d: Devices, paths: AirLinks, routes: Routes, a: Air, e: Event
 
 
 def end_packet(
-    r: Rules, d: Devices, paths: AirLinks, routes: Routes, a: Air, e: Events, j: int, now: int, got: Any
+    r: Rules, d: Devices, paths: ChannelLinks, routes: Routes, a: PacketTables, e: Events, j: int, now: int, got: Any
 ) -> None:  # fmt: skip
     """End the transmission of a packet: receivers handle it; the sender awaits the reply or continues."""
-    packet = a.queue[j, a.whole[HEAD, j]]
+    packet = a.queue[j, a.head[j]]
     taken, single = airtime(r, d, j, packet[BITS]), packet[GOAL] != BROADCAST
     ended = (now - packet_slots(r, d, j, packet[BITS])) * r.slot + taken
     a.whole[PHASE, j] = LISTENS  # no longer transmitting; decided below
@@ -165,8 +169,8 @@ def end_packet(
         if take(r, d, routes, a, e, i, j, paths.delay[got[k]], ended, now):
             if r.shared:
                 a.whole[REPLY, i], a.whole[REPLY_AT, i], a.whole[REPLY_TO, i] = PENDING, now + r.sifs, j
-                a.whole[HEARD, i] += 1
-                if a.whole[HEARD, i] == 1:
+                a.whole[SENSED, i] += 1
+                if a.whole[SENSED, i] == 1:
                     pause(paths.denied, a, e, i, now)
                 schedule(e, a, i)
             else:
@@ -188,24 +192,26 @@ def end_packet(
 
 
 def end_reply(
-    r: Rules, d: Devices, paths: AirLinks, routes: Routes, a: Air, e: Events, i: int, now: int, got: Any
+    r: Rules, d: Devices, paths: ChannelLinks, routes: Routes, a: PacketTables, e: Events, i: int, now: int, got: Any
 ) -> None:  # fmt: skip
     """End an acknowledgement: the sender of the packet, if it received it, is done with the packet."""
     to = a.whole[REPLY_TO, i]
     found = remove_power(r, d, paths, a, e, i, now, got)
     a.whole[REPLY, i], a.whole[REPLY_AT, i], a.whole[REPLY_TO, i] = NO_REPLY, NEVER, -1
     a.whole[SENT, i] += 1
-    a.whole[HEARD, i] -= 1
+    a.whole[SENSED, i] -= 1
     schedule(e, a, i)
-    if a.whole[HEARD, i] == 0:
+    if a.whole[SENSED, i] == 0:
         resume(r, paths.denied, a, e, i, now)
     for k in range(found):
         awaited = paths.peer[got[k]] == to and a.whole[PHASE, to] == LISTENS
-        if awaited and a.queue[to, a.whole[HEAD, to], NEXT] == i:
+        if awaited and a.queue[to, a.head[to], NEXT] == i:
             succeed(r, d, paths, routes, a, e, to, now)
 
 
-def begin(r: Rules, d: Devices, paths: AirLinks, routes: Routes, a: Air, e: Events, j: int, now: int) -> bool:
+def begin(
+    r: Rules, d: Devices, paths: ChannelLinks, routes: Routes, a: PacketTables, e: Events, j: int, now: int
+) -> bool:
     """Begin to transmit what is due: a reply or a packet. Return whether it transmits."""
     w = a.whole
     if w[REPLY, j] == PENDING and w[REPLY_AT, j] == now:
@@ -218,7 +224,7 @@ def begin(r: Rules, d: Devices, paths: AirLinks, routes: Routes, a: Air, e: Even
         if not usable_head(r, d, routes, a, j, now):
             contend(r, d, paths.denied, routes, a, e, j, now)
             return False
-        packet = a.queue[j, w[HEAD, j]]
+        packet = a.queue[j, a.head[j]]
         if packet[NEXT] != BROADCAST and d.group[packet[NEXT]] == d.group[j]:
             contend(r, d, paths.denied, routes, a, e, j, now)
             return False
@@ -235,7 +241,7 @@ def begin(r: Rules, d: Devices, paths: AirLinks, routes: Routes, a: Air, e: Even
 
 
 def _run(
-    until: int, r: Rules, d: Devices, paths: AirLinks, routes: Routes, a: Air, e: Events, got: Any
+    until: int, r: Rules, d: Devices, paths: ChannelLinks, routes: Routes, a: PacketTables, e: Events, got: Any
 ) -> None:  # fmt: skip
     """Handle all events up to a slot, inclusive."""
     w = a.whole
@@ -284,7 +290,7 @@ def _run(
 
 
 def _post(
-    radios: Any, packets: Any, values: Any, slots: Any, r: Rules, d: Devices, routes: Routes, a: Air, e: Events
+    radios: Any, packets: Any, values: Any, slots: Any, r: Rules, d: Devices, routes: Routes, a: PacketTables, e: Events
 ) -> Ints:  # fmt: skip
     """Put packets (k, PACKET_WHOLE) into the queues of radios (k,); return 1 for those that were taken.
 
@@ -299,4 +305,4 @@ def _post(
     return taken
 
 
-run_air, post_packets = routine(_run), routine(_post)
+run_channel, post_packets = routine(_run), routine(_post)

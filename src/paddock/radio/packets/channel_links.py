@@ -65,7 +65,7 @@ from paddock.radio.links.table import (
     airtime_of,
 )
 from paddock.radio.links.update import LinkUpdate
-from paddock.radio.packets.layout import AirLinks
+from paddock.radio.packets.layout import ChannelLinks
 from paddock.radio.packets.queues import CLOSED, PARTS, REPEATS, TRAFFIC
 from paddock.radio.physics.propagation import LIGHT
 from paddock.radio.physics.signal import NEPERS, ber, log1p
@@ -185,7 +185,7 @@ def unsensed_loads(
     """Return load of links (m,) without what their transmitters sense, duty of their receivers (m,), and waits (n,).
 
     The duty is 0 where the transmitter senses its receiver. `others` are no links. `least` (n,) mW is the power of the
-    weakest link, `sense` and `energy` as in `air_links`. Waits are slots for each slot of a radio's own packets.
+    weakest link, `sense` and `energy` as in `channel_links`. Waits are slots for each slot of a radio's own packets.
     """
     n, m = len(sense), links.collisions.shape[1]
     loads, duties, waits = links.collisions[LOAD].copy(), np.zeros(m), np.zeros(n)
@@ -267,7 +267,7 @@ list_traffic, find_waits, subtract_sensed = routine(_list), routine(_wait), rout
 SATURATED = 0.999  # of packets: with more, an error rate does not say how many bits are wrong
 
 
-def air_links(
+def channel_links(
     table: Floats,
     links: Links,
     others: Disturbances,
@@ -276,17 +276,17 @@ def air_links(
     energy: Floats,
     least: Floats,
     denied: Ints,
-) -> AirLinks:
+) -> ChannelLinks:
     """Return the links of a table of radios at places (3, n) in m, and `others`, for the channel.
 
     `sense` and `energy` (n,) in mW, inf: packets are not sensed; `least` (n,) mW: the power of the weakest link.
-    `denied` is that of `AirLinks`; its row TRAFFIC is written.
+    `denied` is that of `ChannelLinks`; its row TRAFFIC is written.
     """
     drop_links(links, others)
     loads, duties, waits = unsensed_loads(table, links, others, sense, energy, least)
     denied[TRAFFIC] = np.rint(waits * PARTS).astype(np.int64)
     rows = transposed(table, links, place, sense, loads, duties, denied)
-    return AirLinks(*rows, *transposed_others(others, sense, energy), links.bursts, denied)
+    return ChannelLinks(*rows, *transposed_others(others, sense, energy), links.bursts, denied)
 
 
 def _drop(links: Any, others: Any) -> None:
@@ -303,7 +303,7 @@ def _drop(links: Any, others: Any) -> None:
 def _transpose(
     table: Any, links: Any, place: Any, sense: Any, load: Any, duty: Any, denied: Any
 ) -> tuple[Ints, Ints, Floats, Floats, Floats, Ints, Floats, Floats, Floats, Ints]:  # fmt: skip
-    """Return the arrays of `AirLinks` of links; `load` and `duty` (m,) are those of `unsensed_loads`."""
+    """Return the arrays of `ChannelLinks` of links; `load` and `duty` (m,) are those of `unsensed_loads`."""
     n, m = links.start.size - 1, links.peer.size
     first, free = zeros(n + 1, int64), zeros(n, int64)
     for entry in range(m):
@@ -329,7 +329,7 @@ def _transpose(
 
 
 def _transpose_others(others: Any, sense: Any, energy: Any) -> tuple[Ints, Any, Floats]:
-    """Return the rows of `AirLinks` of those that are disturbed."""
+    """Return the rows of `ChannelLinks` of those that are disturbed."""
     n = others.first.size
     first, free = zeros(n + 1, int64), zeros(n, int64)
     for i in range(n):
@@ -351,7 +351,7 @@ def _transpose_others(others: Any, sense: Any, energy: Any) -> tuple[Ints, Any, 
 
 
 def reception_of(table: Any, links: Any, i: int, entry: int, strength: float, denied: Any) -> tuple[float, float, int]:
-    """Return floor (mW), logarithm of a bit's survival and `decodes`, as in `AirLinks`, of a link of receiver i.
+    """Return floor (mW), logarithm of a bit's survival and `decodes`, as in `ChannelLinks`, of a link of receiver i.
 
     `strength` is its power in mW. Links of transmitters that are always denied the channel are down, but what they
     have begun to send, and their acknowledgements, are decoded.

@@ -19,7 +19,6 @@ from paddock.radio.packets.layout import (
     MAIL_NUMBERS,
     MAIL_SENT,
     MAIL_VALUES,
-    MAILS,
     VALUE_COUNT,
     Floats,
     Ints,
@@ -40,8 +39,9 @@ class FleetHeard(NamedTuple):
     n: int
     who: Ints  # (radios, h) radio of each heard state, -1: none
     states: Floats  # (radios, h, 11) time of sending, position, quaternion, velocity
-    whole: Ints  # of `Air`
-    mail: Ints  # of `Air`
+    mail_head: Ints  # of `PacketTables`, as the others
+    mails: Ints
+    mail: Ints
     mail_real: Floats
 
 
@@ -156,7 +156,8 @@ def heard_targets(heard: FleetHeard, rows: Ints, aims: Ints, sees: float, pose_r
 
 
 def _newest(
-    rows: Any, first: int, slots: int, time: float, whole: Any, mail: Any, mail_real: Any, age: int, out: Any
+    rows: Any, first: int, slots: int, time: float, mail_head: Any, mails: Any, mail: Any, mail_real: Any, age: int,
+    out: Any,
 ) -> None:  # fmt: skip
     """Write the numbers of the newest message with numbers that has arrived at each vehicle to `out` (columns, k).
 
@@ -166,9 +167,8 @@ def _newest(
     for k in range(len(rows)):
         newest = -1.0
         for i in range(first + rows[k] * slots, first + (rows[k] + 1) * slots):
-            count = whole[MAILS, i]
-            for m in range(max(0, count - room), count):
-                at = m % room
+            for m in range(mails[i]):
+                at = (mail_head[i] + m) % room
                 arrived = mail_real[i, at, MAIL_ARRIVED]
                 if mail[i, at, MAIL_NUMBERS] > 0 and arrived <= time and arrived >= newest:
                     newest = arrived

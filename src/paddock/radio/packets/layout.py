@@ -1,16 +1,20 @@
-"""The air: the layout of the state of all radios that share it, and the rules by which they do.
+"""The channel that radios share: the layout of its state, and the rules of access.
 
-`queues.py` holds packets and waits for the channel, `reception.py` computes who receives, `channel.py` runs both
-through time. Packets have kinds: data (the messages of users), beacons, and those of services of the simulation
-(commands, telemetry, heartbeats, missions), which go to one inbox that the simulation empties, not to mailboxes.
+`state.py` declares the state, `queues.py` holds packets and waits for the channel, `reception.py` computes who
+receives, `channel.py` runs both through time. Packets have kinds: data (the messages of users), beacons, and those of
+services of the simulation (commands, telemetry, heartbeats, missions), which go to one inbox that the simulation
+empties, not to mailboxes.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from paddock.compute.math import floor
+from paddock.radio.settings import MOST_BITS, MOST_HOPS
+from paddock.world.columns import Column
+from paddock.world.parts import RADIO
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -21,33 +25,94 @@ BROADCAST = -1  # destination
 DATA, BEACON, COMMAND, TELEMETRY, HEARTBEAT, MISSION = range(6)  # kinds of packets; from COMMAND on, those of services
 IDLE, WAITS, SENDS, LISTENS = 0, 1, 2, 3  # phases of a radio: no packet, backing off, transmitting, awaiting the reply
 NO_REPLY, PENDING, REPLIES = 0, 1, 2  # acknowledging: not, after SIFS, transmitting
-# rows of `Air.whole`, a column per radio
-(PHASE, UNTIL, LEFT, WINDOW, REPLY, REPLY_AT, REPLY_TO, LOCK, LOCKED_AT, PART, SIGNALS, HEARD, DRAWS, SENT,
- HEAD, COUNT, MAILS, SEEN) = range(18)  # fmt: skip
-WHOLE_ROWS = 18
-# rows of `Air.real`
+MOST_COUNTED = 1 << 53
+SEEN_MESSAGES = 32  # numbers of received messages that a radio remembers, to discard repetitions
+VALUE_COUNT = 10  # values of a packet
+
+
+class RadioRow(NamedTuple):
+    """The rows of `PacketTables.whole`, a column per radio; times are slots."""
+
+    phase: Annotated[int, Column("", "IDLE, WAITS, SENDS or LISTENS", low=0, high=3)] = IDLE
+    until: Annotated[int, Column("slot", "next event of the phase, NEVER: none", low=0, high=NEVER)] = NEVER
+    left: Annotated[int, Column("slot", "idle slots that it still waits, -1: not drawn", low=-1, high=1 << 21)] = -1
+    window: Annotated[int, Column("slot", "contention window", low=1, high=1 << 20)] = 1
+    reply: Annotated[int, Column("", "NO_REPLY, PENDING or REPLIES", low=0, high=2)] = NO_REPLY
+    reply_at: Annotated[int, Column("slot", "next event of the acknowledgement", low=0, high=NEVER)] = NEVER
+    reply_to: Annotated[int, Column("", "radio to which it goes", refers=RADIO)] = -1
+    lock: Annotated[int, Column("", "radio whose packet it receives", refers=RADIO)] = -1
+    locked_at: Annotated[int, Column("slot", "begin of that packet", low=0, high=NEVER)] = 0
+    part: Annotated[int, Column("slot", "begin of its present part", low=0, high=NEVER)] = 0
+    signals: Annotated[int, Column("", "transmissions that it receives", low=0, high=1 << 31)] = 0
+    sensed: Annotated[int, Column("", "of them sensed, and its own acknowledgement", low=0, high=1 << 31)] = 0
+    draws: Annotated[int, Column("", "backoffs that it has drawn", low=0, high=1 << 47)] = 0
+    sent: Annotated[int, Column("", "transmissions that have ended", low=0, high=1 << 46)] = 0
+    seen: Annotated[int, Column("", "messages that it has received, see `seen`", low=0, high=MOST_COUNTED)] = 0
+
+
+(PHASE, UNTIL, LEFT, WINDOW, REPLY, REPLY_AT, REPLY_TO, LOCK, LOCKED_AT, PART, SIGNALS, SENSED, DRAWS, SENT,
+ SEEN) = range(15)  # fmt: skip
+WHOLE_ROWS = 15
+# rows of `PacketTables.real`
 ENERGY, LOCK_POWER, LOCK_FLOOR, LOCK_BIT, LOG_OK, ON_AIR = range(6)  # the last: s of transmissions, see `airtimes`
 REAL_ROWS = 6
-# rows of `Air.counts`
+# rows of `PacketTables.counts`
 (TRANSMITTED, DELIVERED, FORWARDED, REPEATED, QUEUE_FULL, NO_ROUTE, LOST, TTL, EXPIRED, DAMAGED, MAILBOX_FULL,
  BEACONS_HEARD, SERVED, INBOX_FULL, FORGED) = range(15)  # fmt: skip
 COUNTED = ("transmitted", "delivered", "forwarded", "repeated", "queue_full", "no_route", "lost", "ttl", "expired",
            "damaged", "mailbox_full", "beacons_heard", "served", "inbox_full", "forged")  # fmt: skip
-# whole numbers of a packet: the message (negative: of a service), radios of its origin and its goal, hops left, bits,
-# ..., count of its numbers
+
+
+class Packet(NamedTuple):
+    """The whole numbers of a packet in a queue."""
+
+    number: Annotated[int, Column("", "of its message; negative: of a service", low=-MOST_COUNTED, high=MOST_COUNTED)]
+    origin: Annotated[int, Column("", "radio; -1: it has been removed", refers=RADIO)]
+    goal: Annotated[int, Column("", "radio; -1: a broadcast", refers=RADIO)]
+    hops: Annotated[int, Column("", "hops left", low=0, high=MOST_HOPS)]
+    bits: Annotated[int, Column("bit", "size", low=0, high=MOST_BITS)]
+    attempts: Annotated[int, Column("", "transmissions to the next hop", low=0, high=1 << 20)]
+    expires: Annotated[int, Column("slot", "when it is discarded", low=0, high=NEVER)]
+    kind: Annotated[int, Column("", "DATA, BEACON, COMMAND, ...", low=DATA, high=MISSION)]
+    next: Annotated[int, Column("", "radio of the next hop", refers=RADIO)]
+    taken: Annotated[int, Column("", "hops that it has taken", low=0, high=MOST_HOPS)]
+    numbers: Annotated[int, Column("", "count of its values", low=0, high=VALUE_COUNT)]
+
+
 NUMBER, ORIGIN, GOAL, HOPS, BITS, ATTEMPTS, EXPIRES, KIND, NEXT, TAKEN, NUMBERS = range(11)
 PACKET_WHOLE = 11
 SENT_TIME, VALUES = 0, 1  # real numbers of a packet: time of sending, then values
-VALUE_COUNT = 10
 PACKET_REAL = VALUES + VALUE_COUNT
-# whole and real numbers of a message in a mailbox
+
+
+class Mail(NamedTuple):
+    """The whole numbers of a message in a mailbox."""
+
+    number: Annotated[int, Column("", "of the message", low=1, high=MOST_COUNTED)]
+    origin: Annotated[int, Column("", "radio; -1: it has been removed", refers=RADIO)]
+    bits: Annotated[int, Column("bit", "size", low=0, high=MOST_BITS)]
+    hops: Annotated[int, Column("", "hops that it has taken", low=0, high=MOST_HOPS)]
+    numbers: Annotated[int, Column("", "count of its values", low=0, high=VALUE_COUNT)]
+
+
 MAIL_NUMBER, MAIL_ORIGIN, MAIL_BITS, MAIL_HOPS, MAIL_NUMBERS = range(5)
 MAIL_WHOLE = 5
 MAIL_SENT, MAIL_ARRIVED, MAIL_VALUES = 0, 1, 2
 MAIL_REAL = MAIL_VALUES + VALUE_COUNT
-HEARD_AGE = 0  # real numbers of a heard state: time of sending, then x, y, z, qx, qy, qz, qw, vx, vy, vz
+HEARD_AGE = 0  # real numbers of a received state: time of sending, then x, y, z, qx, qy, qz, qw, vx, vy, vz
 HEARD_REAL = 1 + VALUE_COUNT
-# whole and real numbers of a service's packet in the inbox
+
+
+class ServiceArrival(NamedTuple):
+    """The whole numbers of a service's packet in the inbox."""
+
+    number: Annotated[int, Column("", "of the packet", low=-MOST_COUNTED, high=-1)]
+    receiver: Annotated[int, Column("", "radio", refers=RADIO)]
+    origin: Annotated[int, Column("", "radio", refers=RADIO)]
+    kind: Annotated[int, Column("", "COMMAND, TELEMETRY, ...", low=COMMAND, high=MISSION)]
+    hops: Annotated[int, Column("", "hops that it has taken", low=0, high=MOST_HOPS)]
+
+
 IN_NUMBER, IN_RECEIVER, IN_ORIGIN, IN_KIND, IN_HOPS = range(5)
 IN_WHOLE = 5
 IN_SENT, IN_ARRIVED = 0, 1
@@ -81,7 +146,7 @@ class Devices(NamedTuple):
     duty: Floats  # share of time in which it transmits beside packets
 
 
-class AirLinks(NamedTuple):
+class ChannelLinks(NamedTuple):
     """Who hears a transmitter, compressed rows by transmitter, and who does not, but is disturbed by it."""
 
     start: Ints  # (n + 1,)
@@ -113,18 +178,22 @@ class Routes(NamedTuple):
     used: Ints  # (1,) trees computed
 
 
-class Air(NamedTuple):
-    """The state of all radios; pools of fixed size."""
+class PacketTables(NamedTuple):
+    """The arrays of `PacketState` on which compiled code works: pools of fixed size."""
 
-    whole: Ints  # (WHOLE_ROWS, n)
+    whole: Ints  # (WHOLE_ROWS, n), see `RadioRow`
     real: Floats  # (REAL_ROWS, n)
     counts: Ints  # (15, n)
-    queue: Ints  # (n, q, PACKET_WHOLE)
+    head: Ints  # (n,) first packet of each queue
+    queued: Ints  # (n,) packets in each queue
+    queue: Ints  # (n, q, PACKET_WHOLE), rings
     queue_real: Floats  # (n, q, PACKET_REAL)
-    mail: Ints  # (n, k, MAIL_WHOLE) the newest messages, a ring
+    mail_head: Ints  # (n,) oldest message of each mailbox
+    mails: Ints  # (n,) messages in each mailbox
+    mail: Ints  # (n, k, MAIL_WHOLE) the newest messages, rings
     mail_real: Floats  # (n, k, MAIL_REAL)
     seen: Ints  # (n, s) numbers of messages that were received, a ring
-    heard: Ints  # (n, h) radio of each heard state, -1: none
+    heard: Ints  # (n, h) radio of each received state, -1: none
     heard_real: Floats  # (n, h, HEARD_REAL)
     inbox: Ints  # (s, IN_WHOLE) packets of services that have arrived
     inbox_real: Floats  # (s, IN_REAL)

@@ -1,4 +1,10 @@
-"""Messages, beacons and packets of services between the radios of one table, and their way through time."""
+"""Messages, beacons and packets of services between the radios of one table, and their way through time.
+
+Services are commands, telemetry, heartbeats, missions and MAVLink of the simulation. They share the queues, the channel
+and the routes with the messages of users. A service posts many packets at once, with a row of numbers for each, and
+takes those that have arrived. The numbers stay beside the channel, which needs the size of a packet only. Packets of
+services are numbered from -1 down, so that the numbers of messages count on their own.
+"""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -6,12 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import int64, zeros
 
-from paddock.compute.philox import uniforms
+from paddock.compute.philox import signed, uniforms
 from paddock.compute.routine import routine
+from paddock.errors import PaddockError
+from paddock.radio.links.table import BURST_ROWS
 from paddock.radio.packets import layout as c
-from paddock.radio.packets.channel import post_packets, run_air
-from paddock.radio.packets.checks import LATEST
-from paddock.radio.packets.contents import Arrivals, decoded, encoded, taken_from
+from paddock.radio.packets.channel import post_packets, run_channel
+from paddock.radio.packets.contents import decoded, encoded
 from paddock.radio.packets.layout import (
     BITS,
     FORGED,
@@ -23,14 +30,33 @@ from paddock.radio.packets.layout import (
     SENT_TIME,
     TAKEN,
     VALUES,
-    Air,
+    ChannelLinks,
+    Devices,
+    Events,
     Floats,
     Ints,
+    PacketTables,
+    Routes,
+    Rules,
 )
-from paddock.radio.packets.queues import put_mail
-from paddock.radio.packets.state import MOST_KEPT, AirState
+from paddock.radio.packets.network import Graph
+from paddock.radio.packets.queues import DENIED_ROWS, put_mail
+from paddock.radio.packets.reception import close_parts, relink_radios
+from paddock.radio.packets.state import (
+    LATEST,
+    PacketState,
+    discard_unused,
+    live,
+    make_room,
+    new_packets,
+    silence,
+    tables_of,
+)
+from paddock.scenario.radio_types import MessagesSection
 
 EVERYONE = "*"
+TREES = 64  # destinations whose routes are kept until the next update of the links
+LEAST_KEPT, MOST_KEPT = 64, 100_000  # contents of messages
 
 
 class Message(NamedTuple):
@@ -45,8 +71,139 @@ class Message(NamedTuple):
     arrived: float  # s
 
 
-class Messages(AirState):
-    """The messages of a run between the radios of one table."""
+class Arrivals(NamedTuple):
+    """Packets of a service that have arrived, in the order of their arrival."""
+
+    receiver: Ints  # (k,) radios
+    origin: Ints  # (k,)
+    number: Ints  # (k,) as `post_service` returned it
+    hops: Ints  # (k,) that it took
+    sent: Floats  # (k,) s
+    arrived: Floats  # (k,) s
+    values: Floats  # (k, w) as they were posted; w is that of the widest packet of the run, the rest is 0
+
+
+class Post(NamedTuple):
+    """Packets of a service that are to be queued, from radios (k,) to radios (k,)."""
+
+    kind: int  # COMMAND, TELEMETRY, ...
+    sources: Ints
+    goals: Ints
+    values: Floats  # (k, w) numbers of each packet
+    bits: Any  # size of all, or of each of them
+    lifetime: float | None = None  # s; None: that of the section
+    later: Floats | float = 0.0  # s, at most 1, that an idle radio waits: packets of one moment would collide
+
+
+def rules_of(section: MessagesSection, seed: int) -> Rules:
+    """Return the rules of the channel of a scenario."""
+    return Rules(
+        *(signed(seed), section.slot, 1, 2, *section.window, section.retries),
+        *(float(section.header_bits), float(section.ack_bits), section.sharing != "none"),
+    )
+
+
+def no_devices() -> Devices:
+    """Return a table without radios."""
+    floats, whole = np.zeros(0), np.zeros(0, np.int64)
+    return Devices(whole, floats, floats, whole, floats, whole, floats)
+
+
+class Messages:
+    """The packets between the radios of one table: their state, and the links and routes that they use."""
+
+    def __init__(self, section: MessagesSection, seed: int = 0) -> None:
+        self.section = section
+        self.rules = rules_of(section, seed)
+        self.set_state(new_packets(0, section), no_devices())
+
+    def set_state(self, state: PacketState, devices: Devices) -> None:
+        """Use another state, of these radios; there are no links until `use`."""
+        self.state, self.devices = state, devices
+        make_room(state)
+        self._idle: PacketState | None = None  # the state, if it is known to be idle
+        n = len(devices.streams)
+        rows = [np.zeros(n, np.int64) for _ in range(4)]
+        self._events = Events(rows[0], rows[1], rows[2], np.zeros(1, np.int64), rows[3])
+        self._received = np.zeros(max(n, 1), np.int64)
+        self.use(None)
+        self.use_graph(None)
+
+    def begin(self, devices: Devices) -> None:
+        """Start with the radios of a table that have sent and received nothing."""
+        self.set_state(new_packets(len(devices.streams), self.section), devices)
+
+    @property
+    def n(self) -> int:
+        """Number of radios."""
+        return len(self.devices.streams)
+
+    @property
+    def tables(self) -> PacketTables:
+        """The arrays of the state, for compiled code."""
+        return tables_of(self.state, np.array([self.state.arrived]))
+
+    # links ------------------------------------------------------------------------------------------------------------
+
+    def relink(self, links: ChannelLinks | None, graph: Graph | None, now: float = 0.0) -> None:
+        """Take the links of an update at a time (s)."""
+        slot, tables = self.slot_at(now), self.tables
+        if self.n:
+            close_parts(self.rules, self.devices, tables, slot)
+        before = self.links.denied
+        self.use(links)
+        self.use_graph(graph)
+        if self.n:
+            relink_radios(self.rules, self.devices, self.links, before, tables, self._events, slot)
+
+    def use(self, links: ChannelLinks | None) -> None:
+        """Take links that are those of the present state; None: there are none."""
+        floats, empty, start = np.zeros(0), np.zeros(0, np.int64), np.zeros(self.n + 1, np.int64)
+        bursts, denied = np.zeros((BURST_ROWS, self.n)), np.zeros((DENIED_ROWS, self.n), np.int64)
+        quiet = start, np.zeros(0, np.int32), floats, bursts, denied
+        self.links = links or ChannelLinks(
+            *(start, empty, floats, floats, floats, empty, floats, floats, floats, empty, *quiet)
+        )
+
+    def use_graph(self, graph: Graph | None) -> None:
+        """Take the network for routes; None: a network without links."""
+        n, trees = self.n, min(TREES, max(self.n, 1))
+        if graph is None:
+            graph = Graph(np.zeros(n + 1, np.int64), np.zeros(0, np.int64), np.zeros(0))
+        self.routes = Routes(
+            *graph,
+            np.full(n, -1, np.int64),
+            np.zeros((trees, n), np.int64),
+            np.full(trees, -1, np.int64),
+            np.zeros(1, np.int64),
+        )
+
+    @property
+    def routing(self) -> bool:
+        """Whether a packet to one radio is queued, for which routes are needed."""
+        s = self.state
+        return bool((s.queue[live(s.head, s.queued, s.queue)][:, c.GOAL] >= 0).any())
+
+    def slot_at(self, time: float) -> int:
+        """Return the slot that contains a time (s)."""
+        return int(np.floor(time / self.rules.slot + 1e-9))
+
+    @property
+    def busy(self) -> bool:
+        """Whether a packet waits or is transmitted."""
+        if self._idle is self.state:  # and nothing was posted since
+            return False
+        phases, replies = self.state.whole[c.PHASE], self.state.whole[c.REPLY]  # IDLE and NO_REPLY are 0
+        busy = bool(phases.max(initial=0) or replies.max(initial=0))
+        self._idle = None if busy else self.state
+        return busy
+
+    def silence(self, radios: Ints) -> None:
+        """End what radios transmit and receive, before the links change; packets in their queues are lost."""
+        silence(self.state, radios, self.section.window[0])
+        self._idle = None
+
+    # messages ---------------------------------------------------------------------------------------------------------
 
     def send(
         self,
@@ -58,25 +215,32 @@ class Messages(AirState):
         hops: int | None = None,
         lifetime: float | None = None,
     ) -> int:
-        """Queue a message of a radio to another one (`BROADCAST`: to all that hear it); return its number.
+        """Queue a message of a radio to another one (`BROADCAST`: to all that receive it); return its number.
 
         Its size is that of its contents unless `bits` are given. A broadcast makes one hop unless `hops` are given.
         """
         content, values = encoded(data)
-        self.number += 1
-        if len(self.contents) >= MOST_KEPT:
-            self._discard_contents()
-        self.contents[self.number] = content
+        state = self.state
+        state.number += 1
+        self._discard_contents()
+        state.contents[state.number] = content
         limit = hops if hops is not None else (1 if goal == c.BROADCAST else self.section.hops)
         expires = self.slot_at(time + (self.section.lifetime if lifetime is None else lifetime))
         size = 8 * (len(content) - 1) if bits is None else bits
-        numbers = self.number, source, goal, limit, size, 0, expires, c.DATA, c.BROADCAST, 0, len(values)
-        packet = np.array(numbers, np.int64)
+        packet = c.Packet(state.number, source, goal, limit, size, 0, expires, c.DATA, c.BROADCAST, 0, len(values))
         real = np.zeros(c.PACKET_REAL)
         real[c.SENT_TIME] = time
         real[c.VALUES : c.VALUES + len(values)] = values
-        self._post(np.array([source]), packet[None], real[None], time)
-        return self.number
+        self._post(np.array([source]), np.array([packet], np.int64), real[None], time)
+        return state.number
+
+    def _discard_contents(self) -> None:
+        """Discard contents that are not used any more, if they may be half of all."""
+        state = self.state
+        if len(state.contents) > LEAST_KEPT + 2 * int(state.queued.sum() + state.mails.sum()):
+            discard_unused(state)
+        if len(state.contents) >= MOST_KEPT:
+            raise PaddockError(f"more than {MOST_KEPT} messages are under way or in mailboxes")
 
     def beacon(self, radios: Ints, states: Floats, time: float, later: Floats | float = 0.0) -> None:
         """Queue beacons of radios (k,) with states (k, 10): position, quaternion, velocity.
@@ -102,39 +266,41 @@ class Messages(AirState):
         """
         bits, data = frame
         content, values = encoded(data)
-        group = self.devices.group
+        group, state = self.devices.group, self.state
         if origin is not None and origin >= 0:
             chances = np.where(group == group[origin], 0.0, chances)
-        packet, real = frame_packet(self.number, -1 if origin is None else origin, bits, values)
-        found = np.zeros(2, np.int64)
-        seed, streams = self.rules.seed, self.devices.streams
-        accept_frames(seed, stream, streams, chances, frames, times, origin is not None, packet, real, self.air, found)
-        accepted, made = found.tolist()
-        self.contents.update(dict.fromkeys(range(self.number + 1, self.number + made + 1), content))
-        self.number, self.forged = self.number + made, self.forged + made
-        if len(self.contents) >= MOST_KEPT:
-            self._discard_contents()
-        return int(accepted)
+        packet, real = frame_packet(state.number, -1 if origin is None else origin, bits, values)
+        accepted = np.zeros(2, np.int64)
+        draws = self.rules.seed, stream, self.devices.streams
+        accept_frames(*draws, chances, frames, times, origin is not None, packet, real, self.tables, accepted)
+        count, made = accepted.tolist()
+        state.contents.update(dict.fromkeys(range(state.number + 1, state.number + made + 1), content))
+        state.number, state.forged = state.number + made, state.forged + made
+        self._discard_contents()
+        return int(count)
 
     def _post(self, radios: Ints, packets: Ints, values: Floats, time: float, later: Floats | float = 0.0) -> Ints:
-        here = self.rules, self.devices, self.routes, self.air, self._events
+        """Queue packets; return 1 for those for which there was room."""
         self._idle = None
         ahead = np.floor(np.clip(later, 0.0, LATEST) / self.rules.slot).astype(np.int64)
         slots = np.broadcast_to(self.slot_at(time) + ahead, len(radios)).copy()
-        return post_packets(radios, packets, values, slots, *here)
+        channel = self.rules, self.devices, self.routes, self.tables, self._events
+        return post_packets(radios, packets, values, slots, *channel)
 
     def advance(self, time: float) -> None:
-        """Handle everything on the air up to a time (s)."""
+        """Handle all transmissions up to a time (s)."""
         if self.n:
-            here = self.rules, self.devices, self.paths, self.routes, self.air, self._events, self._got
-            run_air(self.slot_at(time), *here)
+            tables = self.tables
+            channel = self.rules, self.devices, self.links, self.routes, tables, self._events, self._received
+            run_channel(self.slot_at(time), *channel)
+            self.state.arrived = int(tables.inbox_count[0])
 
     def airtimes(self, time: float) -> Floats:
-        """Return the time (s) that each radio was on the air since the last call, until a time (s); count from there.
+        """Return the time (s) that each radio transmitted since the last call, until a time (s); count from there.
 
         What a transmission in progress still takes counts at the next call.
         """
-        w, real, slot = self.air.whole, self.air.real, self.slot_at(time)
+        w, real, slot = self.state.whole, self.state.real, self.slot_at(time)
         sends, replies = w[c.PHASE] == c.SENDS, w[c.REPLY] == c.REPLIES
         left = np.where(sends, w[c.UNTIL] - slot, 0) + np.where(replies, w[c.REPLY_AT] - slot, 0)
         rest = np.clip(left * self.rules.slot, 0.0, real[c.ON_AIR])
@@ -144,90 +310,100 @@ class Messages(AirState):
 
     # services ---------------------------------------------------------------------------------------------------------
 
-    def post_service(
-        self,
-        kind: int,
-        sources: Ints,
-        goals: Ints,
-        values: Floats,
-        bits: Any,
-        time: float,
-        lifetime: float | None = None,
-        later: Floats | float = 0.0,
-    ) -> Ints:
-        """Queue packets of a service (`COMMAND`, ...) from radios (k,) to radios (k,), with rows of numbers (k, w).
-
-        `bits` is the size of all or each of them. An idle radio waits `later` (s, at most 1) before it contends:
-        packets of one moment would collide where radios do not hear each other. Return their numbers, 0 for those that
-        a full queue has dropped.
-        """
-        if len(self.served.numbers) > 2 * len(self.air.inbox):
-            self.served.keep(self._used_numbers())
-        numbers = self.served.add(np.asarray(values, np.float64))
+    def post_service(self, post: Post, time: float) -> Ints:
+        """Queue packets of a service at a time (s); return their numbers, 0 for those that a full queue has dropped."""
+        state = self.state
+        if len(state.numbers) > 2 * len(state.inbox):
+            discard_unused(state)
+        numbers = self._keep_values(np.asarray(post.values, np.float64))
         packets = np.zeros((len(numbers), c.PACKET_WHOLE), np.int64)
-        packets[:, c.NUMBER], packets[:, c.ORIGIN], packets[:, c.GOAL] = numbers, sources, goals
-        packets[:, c.HOPS], packets[:, c.BITS], packets[:, c.KIND] = self.section.hops, bits, kind
+        packets[:, c.NUMBER], packets[:, c.ORIGIN], packets[:, c.GOAL] = numbers, post.sources, post.goals
+        packets[:, c.HOPS], packets[:, c.BITS], packets[:, c.KIND] = self.section.hops, post.bits, post.kind
         packets[:, c.NEXT] = c.BROADCAST
-        packets[:, c.EXPIRES] = self.slot_at(time + (self.section.lifetime if lifetime is None else lifetime))
+        lifetime = self.section.lifetime if post.lifetime is None else post.lifetime
+        packets[:, c.EXPIRES] = self.slot_at(time + lifetime)
         real = np.zeros((len(numbers), c.PACKET_REAL))
         real[:, c.SENT_TIME] = time
-        taken = self._post(np.asarray(sources, np.int64), packets, real, time, later)
-        posted: Ints = np.where(taken != 0, numbers, 0)
-        return posted
+        taken = self._post(np.asarray(post.sources, np.int64), packets, real, time, post.later)
+        return np.where(taken != 0, numbers, 0)
+
+    def _keep_values(self, values: Floats) -> Ints:
+        """Keep the numbers of new packets (k, w); return the numbers of the packets."""
+        state, count = self.state, len(values)
+        width = max(values.shape[1], state.values.shape[1])
+        numbers = -1 - state.served - np.arange(count)
+        state.served += count
+        both = np.zeros((len(state.values) + count, width))
+        both[: len(state.values), : state.values.shape[1]] = state.values
+        both[len(state.values) :, : values.shape[1]] = values
+        state.numbers, state.values = np.concatenate([state.numbers, numbers]), both
+        return numbers
+
+    def _values_of(self, numbers: Ints) -> Floats:
+        """Return the rows of packets of services."""
+        return self.state.values[np.searchsorted(-self.state.numbers, -numbers)]
 
     def take_service(self, kind: int, time: float = np.inf) -> Arrivals:
         """Take the packets of a service that have arrived by a time (s)."""
-        return taken_from(self.air, self.served, kind, time)
+        state, count = self.state, self.state.arrived
+        whole, real = state.inbox[:count], state.inbox_real[:count]
+        mine = (whole[:, c.IN_KIND] == kind) & (real[:, c.IN_ARRIVED] <= time)
+        taken, times = whole[mine], real[mine]
+        order = np.lexsort((-taken[:, c.IN_NUMBER], times[:, c.IN_ARRIVED]))
+        taken, times = taken[order], times[order]
+        left = count - len(taken)
+        state.inbox[:left], state.inbox_real[:left] = whole[~mine], real[~mine]
+        state.inbox[left:count], state.inbox_real[left:count], state.arrived = 0, 0.0, left
+        receiver, origin, number, hops = (taken[:, k] for k in (c.IN_RECEIVER, c.IN_ORIGIN, c.IN_NUMBER, c.IN_HOPS))
+        sent, arrived = times[:, c.IN_SENT], times[:, c.IN_ARRIVED]
+        return Arrivals(receiver, origin, number, hops, sent, arrived, self._values_of(number))
 
     @property
     def serves(self) -> bool:
         """Whether a packet of a service waits in the inbox."""
-        return bool(self.air.inbox_count[0])
+        return self.state.arrived > 0
 
     def queued(self, kind: int, radio: int | None = None) -> Ints:
         """Return the packets (k, PACKET_WHOLE) of a kind in all queues, or in that of one radio."""
+        s = self.state
         if radio is None:
-            (order, _), rows = self._ordered(), np.arange(self.n)[:, None]
-            packets = self.air.queue[rows, order][self._live()[0]]
+            packets = s.queue[live(s.head, s.queued, s.queue)]
         else:
-            head, count = self.air.whole[[c.HEAD, c.COUNT], radio].tolist()
-            packets = self.air.queue[radio, (head + np.arange(count)) % self.section.queue]
-        found: Ints = packets[packets[:, c.KIND] == kind]
-        return found
+            packets = s.queue[radio, (s.head[radio] + np.arange(s.queued[radio])) % self.section.queue]
+        return np.asarray(packets[packets[:, c.KIND] == kind])
 
     def under_way(self, kind: int) -> tuple[Ints, Ints, Floats]:
         """Return origin, goal and values of each packet of a service that is queued or in the inbox, once."""
-        queued, inbox = self.queued(kind), self.air.inbox[: int(self.air.inbox_count[0])]
+        queued, inbox = self.queued(kind), self.state.inbox[: self.state.arrived]
         inbox = inbox[inbox[:, c.IN_KIND] == kind]
-        known = (self.air.seen[queued[:, c.GOAL]] == queued[:, c.NUMBER, None]).any(axis=1)
+        known = (self.state.seen[queued[:, c.GOAL]] == queued[:, c.NUMBER, None]).any(axis=1)
         queued = queued[~known]  # those that have arrived may still wait for an acknowledgement
         columns = ((c.NUMBER, c.IN_NUMBER), (c.ORIGIN, c.IN_ORIGIN), (c.GOAL, c.IN_RECEIVER))
         number, origin, goal = (np.concatenate([queued[:, a], inbox[:, b]]) for a, b in columns)
         number, first = np.unique(number, return_index=True)
-        return origin[first], goal[first], self.served.find(number)
+        return origin[first], goal[first], self._values_of(number)
 
     # results ----------------------------------------------------------------------------------------------------------
 
     def received(self, radio: int, time: float = np.inf) -> list[Message]:
         """Return the messages in the mailbox of a radio that have arrived by a time (s), oldest first."""
-        air, room = self.air, self.section.mailbox
-        count = int(air.whole[c.MAILS, radio])
-        found = []
-        for k in range(max(0, count - room), count):
-            mail, real = air.mail[radio, k % room].tolist(), air.mail_real[radio, k % room]
+        s, messages = self.state, []
+        for k in range(int(s.mails[radio])):
+            place = (int(s.mail_head[radio]) + k) % self.section.mailbox
+            mail, real = c.Mail(*s.mail[radio, place].tolist()), s.mail_real[radio, place]
             if real[c.MAIL_ARRIVED] <= time:
-                number, origin, bits, hops, _ = mail
-                data = decoded(self.contents[number])
+                data = decoded(s.contents[mail.number])
                 sent, arrived = float(real[c.MAIL_SENT]), float(real[c.MAIL_ARRIVED])
-                found.append(Message(number, origin, data, bits, hops, sent, arrived))
-        return found
+                messages.append(Message(mail.number, mail.origin, data, mail.bits, mail.hops, sent, arrived))
+        return messages
 
     def counted(self) -> dict[str, int]:
         """Return the sums of all counters: packets transmitted, messages delivered, dropped by reason, ...
 
         Those of radios that have been removed are included.
         """
-        return dict(zip(c.COUNTED, (self.gone + self.air.counts.sum(axis=1)).tolist(), strict=True))
+        counts = self.state.removed + self.state.counts.sum(axis=1)
+        return dict(zip(c.COUNTED, counts.tolist(), strict=True))
 
 
 # false frames ---------------------------------------------------------------------------------------------------------
@@ -244,13 +420,13 @@ def frame_rows(
     arrives: bool,
     packet: Any,
     values: Any,
-    a: Air,
-    found: Any,
+    a: PacketTables,
+    accepted: Any,
 ) -> None:
     """Draw which receivers accept frames (k,), and if the frame `arrives`, put it into their mailboxes.
 
-    `times` are the period and the airtime (s). `packet` and `values` are those of a message. `found`: how many frames
-    were accepted, and how many messages they make; the numbers of these follow that of `packet`.
+    `times` are the period and the airtime (s). `packet` and `values` are those of a message. `accepted`: how many
+    frames were accepted, and how many messages they make; the numbers of these follow that of `packet`.
     """
     period, taken = times
     for f in frames:
@@ -261,12 +437,12 @@ def frame_rows(
             drawn, _ = uniforms(seed, streams[i] ^ stream, FRAME_PURPOSE, f)
             if drawn >= chances[i]:
                 continue
-            found[0] += 1
+            accepted[0] += 1
             if not arrives:
                 continue
             if numbered == 0:
                 numbered = 1
-                found[1] += 1
+                accepted[1] += 1
                 packet[NUMBER] += 1
                 values[SENT_TIME] = f * period
             a.counts[FORGED, i] += 1
@@ -276,10 +452,10 @@ def frame_rows(
 accept_frames = routine(frame_rows)
 
 
-def frame_packet(number: int, origin: int, bits: int, given: Sequence[float]) -> tuple[Ints, Floats]:
-    """Return a false frame as a packet with the `given` numbers; the next message of the run is `number` + 1."""
+def frame_packet(number: int, origin: int, bits: int, numbers: Sequence[float]) -> tuple[Ints, Floats]:
+    """Return a false frame as a packet with numbers; the next message of the run is `number` + 1."""
     packet, values = zeros(PACKET_WHOLE, int64), zeros(PACKET_REAL)
     packet[NUMBER], packet[ORIGIN], packet[BITS], packet[TAKEN] = number, origin, bits, 1
-    packet[NUMBERS] = len(given)
-    values[VALUES : VALUES + len(given)] = given
+    packet[NUMBERS] = len(numbers)
+    values[VALUES : VALUES + len(numbers)] = numbers
     return packet, values

@@ -25,14 +25,11 @@ from paddock.radio.packets.layout import (
     BITS,
     BROADCAST,
     COMMAND,
-    COUNT,
     DELIVERED,
     DRAWS,
     EXPIRED,
     EXPIRES,
     GOAL,
-    HEAD,
-    HEARD,
     HEARD_AGE,
     HEARD_REAL,
     IDLE,
@@ -56,7 +53,6 @@ from paddock.radio.packets.layout import (
     MAIL_SENT,
     MAIL_VALUES,
     MAILBOX_FULL,
-    MAILS,
     NEVER,
     NEXT,
     NO_ROUTE,
@@ -70,6 +66,7 @@ from paddock.radio.packets.layout import (
     REPLY_AT,
     SEEN,
     SENDS,
+    SENSED,
     SENT_TIME,
     SERVED,
     TAKEN,
@@ -79,18 +76,18 @@ from paddock.radio.packets.layout import (
     VALUES,
     WAITS,
     WINDOW,
-    Air,
     Devices,
     Events,
     Floats,
     Ints,
+    PacketTables,
     Routes,
     Rules,
     packet_slots,
 )
 from paddock.radio.packets.network import NO_HOP, shortest, sift_down, sift_up
 
-# rows of `AirLinks.denied`, a column per radio
+# rows of `ChannelLinks.denied`, a column per radio
 ANCHOR, REPEATS, BLOCKED, PLACE = range(4)  # slot; parts of the cycle; of them denied; place of the slot in the cycle
 TRAFFIC = 4  # parts of a slot that radios with a duty take for each slot of its own packets, see `channel_links.py`
 DENIED_ROWS = 5
@@ -187,7 +184,7 @@ def slot_after(denied: Any, i: int, first: int, count: int) -> int:
 # queues ---------------------------------------------------------------------------------------------------------------
 
 
-def schedule(e: Events, a: Air, i: int) -> None:
+def schedule(e: Events, a: PacketTables, i: int) -> None:
     """Put a radio at the place of its next event."""
     key = min(a.whole[UNTIL, i], a.whole[REPLY_AT, i])
     at = e.place[i]
@@ -228,19 +225,19 @@ def next_hop(routes: Routes, d: Devices, i: int, goal: int) -> int:
     return int(routes.towards[tree, i])
 
 
-def drop_head(a: Air, i: int) -> None:
+def drop_head(a: PacketTables, i: int) -> None:
     """Remove the first packet of a queue."""
-    a.whole[HEAD, i] = (a.whole[HEAD, i] + 1) % a.queue.shape[1]
-    a.whole[COUNT, i] -= 1
+    a.head[i] = (a.head[i] + 1) % a.queue.shape[1]
+    a.queued[i] -= 1
 
 
-def usable_head(r: Rules, d: Devices, routes: Routes, a: Air, i: int, now: int) -> bool:
+def usable_head(r: Rules, d: Devices, routes: Routes, a: PacketTables, i: int, now: int) -> bool:
     """Drop packets that are too old or have no route, pass those for another radio of the same vehicle on.
 
     Return whether a packet remains; its next hop is written.
     """
-    while a.whole[COUNT, i] > 0:
-        packet = a.queue[i, a.whole[HEAD, i]]
+    while a.queued[i] > 0:
+        packet = a.queue[i, a.head[i]]
         if now > packet[EXPIRES]:
             a.counts[EXPIRED, i] += 1
             drop_head(a, i)
@@ -258,20 +255,20 @@ def usable_head(r: Rules, d: Devices, routes: Routes, a: Air, i: int, now: int) 
     return False
 
 
-def discard_expired(a: Air, e: Events, i: int, now: int) -> None:
+def discard_expired(a: PacketTables, e: Events, i: int, now: int) -> None:
     """Drop the packets of a waiting radio that are too old to be sent, from the first one on."""
     w = a.whole
     if w[PHASE, i] != WAITS or w[LEFT, i] < 0:
         return
-    while w[COUNT, i] > 0 and now > a.queue[i, w[HEAD, i], EXPIRES]:
+    while a.queued[i] > 0 and now > a.queue[i, a.head[i], EXPIRES]:
         a.counts[EXPIRED, i] += 1
         drop_head(a, i)
-    if w[COUNT, i] == 0:
+    if a.queued[i] == 0:
         w[PHASE, i], w[UNTIL, i] = IDLE, NEVER
         schedule(e, a, i)
 
 
-def put(a: Air, i: int, packet: Any, values: Any) -> bool:
+def put(a: PacketTables, i: int, packet: Any, values: Any) -> bool:
     """Append a packet to a queue; return whether there was room.
 
     A beacon or a state (telemetry) replaces the one of the same radio that waits: the newest counts.
@@ -280,16 +277,16 @@ def put(a: Air, i: int, packet: Any, values: Any) -> bool:
     busy = 1 if w[PHASE, i] == SENDS or w[PHASE, i] == LISTENS else 0  # the first packet is on the air
     at = -1
     if packet[KIND] == BEACON or packet[KIND] == TELEMETRY:
-        for k in range(busy, w[COUNT, i]):
-            place = (w[HEAD, i] + k) % room
+        for k in range(busy, a.queued[i]):
+            place = (a.head[i] + k) % room
             if a.queue[i, place, KIND] == packet[KIND] and a.queue[i, place, ORIGIN] == packet[ORIGIN]:
                 at = place
     if at < 0:
-        if w[COUNT, i] >= room:
+        if a.queued[i] >= room:
             a.counts[QUEUE_FULL, i] += 1
             return False
-        at = (w[HEAD, i] + w[COUNT, i]) % room
-        w[COUNT, i] += 1
+        at = (a.head[i] + a.queued[i]) % room
+        a.queued[i] += 1
     for k in range(PACKET_WHOLE):
         a.queue[i, at, k] = packet[k]
     for k in range(PACKET_REAL):
@@ -298,7 +295,7 @@ def put(a: Air, i: int, packet: Any, values: Any) -> bool:
 
 
 def enqueue(
-    r: Rules, d: Devices, routes: Routes, a: Air, e: Events, i: int, packet: Any, values: Any, now: int
+    r: Rules, d: Devices, routes: Routes, a: PacketTables, e: Events, i: int, packet: Any, values: Any, now: int
 ) -> bool:  # fmt: skip
     """Append a packet to a queue; an idle radio begins to contend. Return whether there was room."""
     if not put(a, i, packet, values):
@@ -312,7 +309,7 @@ def enqueue(
     return True
 
 
-def known(a: Air, i: int, number: int) -> bool:
+def known(a: PacketTables, i: int, number: int) -> bool:
     """Return whether a radio has received a message before; it has now."""
     room = a.seen.shape[1]
     for k in range(min(room, a.whole[SEEN, i])):
@@ -323,7 +320,7 @@ def known(a: Air, i: int, number: int) -> bool:
     return False
 
 
-def deliver(a: Air, i: int, packet: Any, values: Any, arrived: float) -> None:
+def deliver(a: PacketTables, i: int, packet: Any, values: Any, arrived: float) -> None:
     """Put a message into the mailbox of a radio, or the packet of a service into the inbox."""
     if packet[KIND] >= COMMAND:
         serve(a, i, packet, values[SENT_TIME], arrived)
@@ -332,13 +329,15 @@ def deliver(a: Air, i: int, packet: Any, values: Any, arrived: float) -> None:
     put_mail(a, i, packet, values, arrived)
 
 
-def put_mail(a: Air, i: int, packet: Any, values: Any, arrived: float) -> None:
+def put_mail(a: PacketTables, i: int, packet: Any, values: Any, arrived: float) -> None:
     """Put a message into the mailbox of a radio, from which the oldest leaves if it is full."""
     room = a.mail.shape[1]
-    at = a.whole[MAILS, i] % room
-    if a.whole[MAILS, i] >= room:
+    at = (a.mail_head[i] + a.mails[i]) % room
+    if a.mails[i] >= room:
         a.counts[MAILBOX_FULL, i] += 1
-    a.whole[MAILS, i] += 1
+        a.mail_head[i] = (at + 1) % room
+    else:
+        a.mails[i] += 1
     a.mail[i, at, MAIL_NUMBER], a.mail[i, at, MAIL_ORIGIN] = packet[NUMBER], packet[ORIGIN]
     a.mail[i, at, MAIL_BITS], a.mail[i, at, MAIL_HOPS] = packet[BITS], packet[TAKEN]
     a.mail[i, at, MAIL_NUMBERS] = packet[NUMBERS]
@@ -347,7 +346,7 @@ def put_mail(a: Air, i: int, packet: Any, values: Any, arrived: float) -> None:
         a.mail_real[i, at, MAIL_VALUES + k] = values[VALUES + k]
 
 
-def serve(a: Air, i: int, packet: Any, sent: float, arrived: float) -> None:
+def serve(a: PacketTables, i: int, packet: Any, sent: float, arrived: float) -> None:
     """Put the packet of a service into the inbox; a full one drops it."""
     at = a.inbox_count[0]
     if at >= len(a.inbox):
@@ -360,7 +359,7 @@ def serve(a: Air, i: int, packet: Any, sent: float, arrived: float) -> None:
     a.inbox_real[at, IN_SENT], a.inbox_real[at, IN_ARRIVED] = sent, arrived
 
 
-def note_state(a: Air, i: int, origin: int, values: Any) -> None:
+def note_state(a: PacketTables, i: int, origin: int, values: Any) -> None:
     """Keep the state that a beacon reports, in place of the last one of its sender or of the oldest."""
     at, oldest = 0, a.heard_real[i, 0, HEARD_AGE]
     a.counts[BEACONS_HEARD, i] += 1
@@ -375,14 +374,14 @@ def note_state(a: Air, i: int, origin: int, values: Any) -> None:
         a.heard_real[i, at, k] = values[k]
 
 
-def contend(r: Rules, d: Devices, denied: Any, routes: Routes, a: Air, e: Events, i: int, now: int) -> None:
+def contend(r: Rules, d: Devices, denied: Any, routes: Routes, a: PacketTables, e: Events, i: int, now: int) -> None:
     """Begin to wait for the channel with the first packet of the queue, or become idle.
 
-    `denied` here and below is that of `AirLinks`.
+    `denied` here and below is that of `ChannelLinks`.
     """
     w = a.whole
     while usable_head(r, d, routes, a, i, now):
-        packet = a.queue[i, w[HEAD, i]]
+        packet = a.queue[i, a.head[i]]
         hop = packet[NEXT]
         if hop == BROADCAST or d.group[hop] != d.group[i]:
             u, v = uniforms(r.seed, d.streams[i], BACKOFF_PURPOSE, w[DRAWS, i])
@@ -390,11 +389,11 @@ def contend(r: Rules, d: Devices, denied: Any, routes: Routes, a: Air, e: Events
             w[PHASE, i], w[LEFT, i] = WAITS, int(u * w[WINDOW, i])
             own = r.difs + w[LEFT, i] + packet_slots(r, d, i, packet[BITS])
             w[LEFT, i] += traffic_slots(denied, i, own, v)
-            w[UNTIL, i] = slot_after(denied, i, now + r.difs, w[LEFT, i]) if w[HEARD, i] == 0 else NEVER
+            w[UNTIL, i] = slot_after(denied, i, now + r.difs, w[LEFT, i]) if w[SENSED, i] == 0 else NEVER
             schedule(e, a, i)
             return
         # the other radio of this vehicle takes it: no transmission
-        values = a.queue_real[i, w[HEAD, i]]
+        values = a.queue_real[i, a.head[i]]
         taken = packet.copy()
         drop_head(a, i)
         if taken[GOAL] == hop:
@@ -406,7 +405,7 @@ def contend(r: Rules, d: Devices, denied: Any, routes: Routes, a: Air, e: Events
     schedule(e, a, i)
 
 
-def pause(denied: Any, a: Air, e: Events, i: int, now: int) -> None:
+def pause(denied: Any, a: PacketTables, e: Events, i: int, now: int) -> None:
     """Stop the count of a radio that waits for the channel."""
     if a.whole[PHASE, i] == WAITS and a.whole[UNTIL, i] < NEVER and a.whole[LEFT, i] >= 0:
         a.whole[LEFT, i] = min(a.whole[LEFT, i], idle_slots(denied, i, now, a.whole[UNTIL, i]))
@@ -414,7 +413,7 @@ def pause(denied: Any, a: Air, e: Events, i: int, now: int) -> None:
         schedule(e, a, i)
 
 
-def resume(r: Rules, denied: Any, a: Air, e: Events, i: int, now: int) -> None:
+def resume(r: Rules, denied: Any, a: PacketTables, e: Events, i: int, now: int) -> None:
     """Continue the count of a radio that waits for the channel."""
     if a.whole[PHASE, i] == WAITS and a.whole[UNTIL, i] == NEVER:
         a.whole[UNTIL, i] = slot_after(denied, i, now + r.difs, a.whole[LEFT, i])

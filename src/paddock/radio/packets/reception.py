@@ -17,8 +17,6 @@ from paddock.radio.packets.layout import (
     BITS,
     DAMAGED,
     ENERGY,
-    HEAD,
-    HEARD,
     LOCK,
     LOCK_BIT,
     LOCK_FLOOR,
@@ -32,12 +30,13 @@ from paddock.radio.packets.layout import (
     REPLIES,
     REPLY,
     SENDS,
+    SENSED,
     SENT,
     SIGNALS,
-    Air,
-    AirLinks,
+    ChannelLinks,
     Devices,
     Events,
+    PacketTables,
     Rules,
     ack_slots,
     packet_slots,
@@ -49,15 +48,15 @@ from paddock.radio.physics.signal import ber, log1p
 SATURATED = 0.999  # of packets: with more, an error rate does not say how many bits are wrong
 
 
-def slot_bits(r: Rules, d: Devices, a: Air, j: int) -> float:
+def slot_bits(r: Rules, d: Devices, a: PacketTables, j: int) -> float:
     """Return the bits in each slot of the transmission of j; those of its preamble are no bits that can be wrong."""
     if a.whole[REPLY, j] == REPLIES:
         return float(r.ack_bits / ack_slots(r, d, j))
-    bits = a.queue[j, a.whole[HEAD, j], BITS]
+    bits = a.queue[j, a.head[j], BITS]
     return float((r.header_bits + bits) / packet_slots(r, d, j, bits))
 
 
-def settle(r: Rules, d: Devices, a: Air, i: int, now: int) -> None:
+def settle(r: Rules, d: Devices, a: PacketTables, i: int, now: int) -> None:
     """Close the part of the locked packet that ends now."""
     j = a.whole[LOCK, i]
     bits = (now - a.whole[PART, i]) * slot_bits(r, d, a, j)
@@ -71,7 +70,7 @@ def settle(r: Rules, d: Devices, a: Air, i: int, now: int) -> None:
     a.real[LOG_OK, i] += bits * min(log1p(-min(rate, 0.5)), a.real[LOCK_BIT, i])
 
 
-def add_power(r: Rules, d: Devices, paths: AirLinks, a: Air, e: Events, j: int, now: int) -> None:
+def add_power(r: Rules, d: Devices, paths: ChannelLinks, a: PacketTables, e: Events, j: int, now: int) -> None:
     """Add a transmission that begins to what others receive and sense."""
     for entry in range(paths.start[j], paths.start[j + 1]):
         begin_at(r, d, paths, a, e, paths.peer[entry], paths.power[entry], paths.sensed[entry] == 1, now)
@@ -81,7 +80,7 @@ def add_power(r: Rules, d: Devices, paths: AirLinks, a: Air, e: Events, j: int, 
 
 
 def begin_at(
-    r: Rules, d: Devices, paths: AirLinks, a: Air, e: Events, i: int, power: float, sensed: bool, now: int
+    r: Rules, d: Devices, paths: ChannelLinks, a: PacketTables, e: Events, i: int, power: float, sensed: bool, now: int
 ) -> None:  # fmt: skip
     """Add a transmission that begins to what radio i receives and senses."""
     if a.whole[LOCK, i] >= 0:
@@ -89,13 +88,13 @@ def begin_at(
     a.real[ENERGY, i] += power
     a.whole[SIGNALS, i] += 1
     if sensed:
-        a.whole[HEARD, i] += 1
-        if a.whole[HEARD, i] == 1:
+        a.whole[SENSED, i] += 1
+        if a.whole[SENSED, i] == 1:
             pause(paths.denied, a, e, i, now)
 
 
 def end_at(
-    r: Rules, d: Devices, paths: AirLinks, a: Air, e: Events, i: int, power: float, sensed: bool, now: int
+    r: Rules, d: Devices, paths: ChannelLinks, a: PacketTables, e: Events, i: int, power: float, sensed: bool, now: int
 ) -> None:  # fmt: skip
     """Remove a transmission that ends from what radio i receives and senses."""
     a.real[ENERGY, i] -= power
@@ -103,12 +102,12 @@ def end_at(
     if a.whole[SIGNALS, i] == 0:
         a.real[ENERGY, i] = 0.0  # no remainder of rounding
     if sensed:
-        a.whole[HEARD, i] -= 1
-        if a.whole[HEARD, i] == 0:
+        a.whole[SENSED, i] -= 1
+        if a.whole[SENSED, i] == 0:
             resume(r, paths.denied, a, e, i, now)
 
 
-def lock_receivers(paths: AirLinks, a: Air, j: int, now: int) -> None:
+def lock_receivers(paths: ChannelLinks, a: PacketTables, j: int, now: int) -> None:
     """Lock listening radios to a transmission that begins, unless they are locked to another or to a stronger one."""
     for entry in range(paths.start[j], paths.start[j + 1]):
         i, power = paths.peer[entry], paths.power[entry]
@@ -121,7 +120,7 @@ def lock_receivers(paths: AirLinks, a: Air, j: int, now: int) -> None:
             a.real[LOCK_BIT, i], a.real[LOG_OK, i] = paths.bit[entry], 0.0
 
 
-def missed(r: Rules, d: Devices, paths: AirLinks, a: Air, j: int, i: int, entry: int, now: int) -> float:
+def missed(r: Rules, d: Devices, paths: ChannelLinks, a: PacketTables, j: int, i: int, entry: int, now: int) -> float:
     """Return the probability that bursts and radios with a duty miss the packet of j that ends at i now.
 
     It is the one to which i is locked, over a path's entry.
@@ -151,7 +150,7 @@ def undamaged(
     return exp(met * pace * worse)
 
 
-def survives(r: Rules, d: Devices, a: Air, j: int, i: int, log_ok: float, free: float) -> bool:
+def survives(r: Rules, d: Devices, a: PacketTables, j: int, i: int, log_ok: float, free: float) -> bool:
     """Return whether a packet of j reaches i, by the draw of its transmission on this link.
 
     `log_ok` is the logarithm of its survival without bursts and collisions, `free` the probability of none of them.
@@ -162,7 +161,9 @@ def survives(r: Rules, d: Devices, a: Air, j: int, i: int, log_ok: float, free: 
     return u < exp(log_ok) * free
 
 
-def remove_power(r: Rules, d: Devices, paths: AirLinks, a: Air, e: Events, j: int, now: int, got: Any) -> int:
+def remove_power(
+    r: Rules, d: Devices, paths: ChannelLinks, a: PacketTables, e: Events, j: int, now: int, got: Any
+) -> int:
     """Remove a transmission that ends; write the radios that received it to `got`, and return how many."""
     found = 0
     for entry in range(paths.start[j], paths.start[j + 1]):
@@ -186,7 +187,7 @@ def remove_power(r: Rules, d: Devices, paths: AirLinks, a: Air, e: Events, j: in
 
 
 def survives_alone(
-    r: Rules, d: Devices, paths: AirLinks, a: Air, j: int, i: int, entry: int, bits: float, end: float
+    r: Rules, d: Devices, paths: ChannelLinks, a: PacketTables, j: int, i: int, entry: int, bits: float, end: float
 ) -> bool:
     """Return whether a packet of some bits from j reaches i without others on the channel, over a path's entry.
 
@@ -200,7 +201,9 @@ def survives_alone(
     return survives(r, d, a, j, i, bits * bit, free)
 
 
-def received_alone(r: Rules, d: Devices, paths: AirLinks, a: Air, j: int, bits: float, end: float, got: Any) -> int:
+def received_alone(
+    r: Rules, d: Devices, paths: ChannelLinks, a: PacketTables, j: int, bits: float, end: float, got: Any
+) -> int:
     """Write the receivers of a transmission that shares the channel with no other to `got`; return how many.
 
     It ends at a time (s).
@@ -217,28 +220,28 @@ def received_alone(r: Rules, d: Devices, paths: AirLinks, a: Air, j: int, bits: 
     return found
 
 
-def transmits(a: Air, j: int) -> bool:
+def transmits(a: PacketTables, j: int) -> bool:
     """Return whether a radio is transmitting."""
     return bool(a.whole[PHASE, j] == SENDS or a.whole[REPLY, j] == REPLIES)
 
 
-def _close_parts(r: Rules, d: Devices, a: Air, now: int) -> None:
+def _close_parts(r: Rules, d: Devices, a: PacketTables, now: int) -> None:
     """Close the parts of all packets on the air, before the links change."""
     for i in range(a.whole.shape[1]):
         if a.whole[LOCK, i] >= 0:
             settle(r, d, a, i, now)
 
 
-def _relink(r: Rules, d: Devices, paths: AirLinks, denied: Any, a: Air, e: Events, now: int) -> None:
+def _relink(r: Rules, d: Devices, paths: ChannelLinks, denied: Any, a: PacketTables, e: Events, now: int) -> None:
     """Set what radios receive and sense from those that transmit, after the links have changed.
 
     `denied` is that of the links before. Radios under jammers, before or now, begin with DIFS again.
     """
     n = a.whole.shape[1]
-    before = a.whole[HEARD].copy()
+    before = a.whole[SENSED].copy()
     for i in range(n):
         a.whole[SIGNALS, i], a.real[ENERGY, i] = 0, 0.0
-        a.whole[HEARD, i] = 1 if a.whole[REPLY, i] != NO_REPLY else 0
+        a.whole[SENSED, i] = 1 if a.whole[REPLY, i] != NO_REPLY else 0
     for j in range(n):
         if not transmits(a, j) or not r.shared:
             continue
@@ -246,12 +249,12 @@ def _relink(r: Rules, d: Devices, paths: AirLinks, denied: Any, a: Air, e: Event
             i = paths.peer[entry]
             a.real[ENERGY, i] += paths.power[entry]
             a.whole[SIGNALS, i] += 1
-            a.whole[HEARD, i] += paths.sensed[entry]
+            a.whole[SENSED, i] += paths.sensed[entry]
         for entry in range(paths.other_start[j], paths.other_start[j + 1]):
             k, power = paths.other_peer[entry], paths.other_power[entry]
             a.real[ENERGY, k] += absolute(power)
             a.whole[SIGNALS, k] += 1
-            a.whole[HEARD, k] += 1 if power < 0.0 else 0
+            a.whole[SENSED, k] += 1 if power < 0.0 else 0
     for i in range(n):
         j = a.whole[LOCK, i]
         if j >= 0:
@@ -266,12 +269,12 @@ def _relink(r: Rules, d: Devices, paths: AirLinks, denied: Any, a: Air, e: Event
         e.place[i] = -1
     for i in range(n):
         jammed = denied[REPEATS, i] != OPEN or paths.denied[REPEATS, i] != OPEN
-        if before[i] == 0 and (jammed or a.whole[HEARD, i] > 0):
+        if before[i] == 0 and (jammed or a.whole[SENSED, i] > 0):
             pause(denied, a, e, i, now)
         if jammed:
             discard_expired(a, e, i, now)
-        if a.whole[HEARD, i] == 0 and (jammed or before[i] > 0):
+        if a.whole[SENSED, i] == 0 and (jammed or before[i] > 0):
             resume(r, paths.denied, a, e, i, now)
 
 
-close_parts, relink_air = routine(_close_parts), routine(_relink)
+close_parts, relink_radios = routine(_close_parts), routine(_relink)

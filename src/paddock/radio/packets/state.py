@@ -1,380 +1,289 @@
-"""The state of all radios on the air: it follows their table and their links, and is saved and restored.
+"""The state of queues, mailboxes and the channel: declaration, checks, and what follows when radios come or go.
 
-Compiled code works on the arrays (`layout.py`), which are pools of fixed size. The contents of messages and of packets
-of services stay beside them, by number.
+The contents of messages and of packets of services stay beside the arrays on which compiled code works, by number.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from paddock.compute.philox import signed
 from paddock.errors import PaddockError
-from paddock.radio.links.table import BURST_ROWS
+from paddock.radio.links.radios import Floats, Ints
 from paddock.radio.packets import layout as c
-from paddock.radio.packets.checks import MOST_COUNTED, check_packets, check_radios, check_times
-from paddock.radio.packets.contents import (
-    ServiceContents,
-    inbox_room,
-    move_inbox,
-    restore_inbox,
-    saved_contents,
-    saved_inbox,
-)
-from paddock.radio.packets.layout import Air, AirLinks, Devices, Events, Ints, Routes, Rules
-from paddock.radio.packets.network import Graph
-from paddock.radio.packets.queues import DENIED_ROWS
-from paddock.radio.packets.reception import close_parts, relink_air
-from paddock.radio.settings import MOST_HOPS
+from paddock.radio.packets.contents import MOST_SERVED, contents_of, contents_tree
+from paddock.radio.packets.layout import WHOLE_ROWS, ChannelLinks, Devices, PacketTables, Rules
+from paddock.radio.packets.queues import HORIZON, LONGEST_WAIT, OPEN, REPEATS
 from paddock.scenario.radio_types import LONGEST, MessagesSection
-from paddock.world.archive import whole
+from paddock.world.parts import RADIO, array, count, fresh, mapping, part, plain, value
 
-SEEN_MESSAGES = 32  # numbers of received messages that a radio remembers, to discard repetitions
-TREES = 64  # destinations whose routes are kept until the next update of the links
-MOST_KEPT = 100_000  # contents of messages
-
-
-def rules_of(section: MessagesSection, seed: int) -> Rules:
-    """Return the rules of the channel of a scenario."""
-    return Rules(
-        *(signed(seed), section.slot, 1, 2, *section.window, section.retries),
-        *(float(section.header_bits), float(section.ack_bits), section.sharing != "none"),
-    )
+LATEST = 1.0  # s that a radio may wait before it contends with a packet
+SOON = 1.0  # s: arrivals after the present, by the rest of a slot and the way
+LONGEST_AIRTIME = 1e12  # s
+LEAST_INBOX, PER_RADIO = 1024, 4  # packets of services that arrive in a tick: at least, and of each radio
+SERVICES = ("commands", "telemetry", "heartbeats", "mission")  # in the order of the kinds of packets, from COMMAND on
+SERVICE_SENT, SERVICE_DELIVERED, SERVICE_DROPPED = range(3)  # rows of counts of services
+PLACED_ROWS = 12  # of `channel_links.PLACED`
 
 
-def empty_air(n: int, section: MessagesSection) -> Air:
-    """Return the state of n radios that have sent and received nothing."""
-    q, k, h = section.queue, section.mailbox, 1 if section.beacons is None else section.beacons.neighbours
-    air = Air(
-        np.zeros((c.WHOLE_ROWS, n), np.int64),
-        np.zeros((c.REAL_ROWS, n)),
-        np.zeros((len(c.COUNTED), n), np.int64),
-        np.zeros((n, q, c.PACKET_WHOLE), np.int64),
-        np.zeros((n, q, c.PACKET_REAL)),
-        np.zeros((n, k, c.MAIL_WHOLE), np.int64),
-        np.zeros((n, k, c.MAIL_REAL)),
-        np.zeros((n, SEEN_MESSAGES), np.int64),
-        np.full((n, h), -1, np.int64),
-        np.zeros((n, h, c.HEARD_REAL)),
-        np.zeros((inbox_room(n), c.IN_WHOLE), np.int64),
-        np.zeros((inbox_room(n), c.IN_REAL)),
-        np.zeros(1, np.int64),
-    )
-    reset_radios(air, section.window[0])
-    return air
+@part
+class PacketState:
+    """Queues, mailboxes and receptions of all radios, messages of users and packets of services."""
+
+    n: int = count(RADIO)
+    arrived: int = count("inbox")  # packets of services in the inbox
+    number: int = value(0, low=0, high=c.MOST_COUNTED)  # messages sent, false frames among them
+    forged: int = value(0, low=0, high=c.MOST_COUNTED)  # of them, false frames of jammers
+    served: int = value(0, low=0, high=MOST_SERVED)  # packets of services posted
+    whole: Ints = array("i8", WHOLE_ROWS, RADIO, columns=c.RadioRow)
+    real: Floats = array("f8", c.REAL_ROWS, RADIO)
+    counts: Ints = array("i8", len(c.COUNTED), RADIO, low=0, high=c.MOST_COUNTED)
+    removed: Ints = array("i8", len(c.COUNTED), low=0, high=c.MOST_COUNTED)  # counts of radios that have been removed
+    head: Ints = array("i8", RADIO, saved=False)
+    queued: Ints = array("i8", RADIO, low=0, below="room")
+    queue: Ints = array("i8", RADIO, "queue", c.PACKET_WHOLE, ring=("head", "queued"), columns=c.Packet, along=2)
+    queue_real: Floats = array("f8", RADIO, "queue", c.PACKET_REAL, ring=("head", "queued"))
+    mail_head: Ints = array("i8", RADIO, saved=False)
+    mails: Ints = array("i8", RADIO, low=0, below="mail_room")
+    mail: Ints = array("i8", RADIO, "mailbox", c.MAIL_WHOLE, ring=("mail_head", "mails"), columns=c.Mail, along=2)
+    mail_real: Floats = array("f8", RADIO, "mailbox", c.MAIL_REAL, ring=("mail_head", "mails"))
+    seen: Ints = array("i8", RADIO, c.SEEN_MESSAGES, low=-c.MOST_COUNTED, high=c.MOST_COUNTED)
+    heard: Ints = array("i8", RADIO, "neighbour", fill=-1, refers=RADIO)  # radios whose beacons were received
+    heard_real: Floats = array("f8", RADIO, "neighbour", c.HEARD_REAL)
+    inbox: Ints = array("i8", "inbox", c.IN_WHOLE, columns=c.ServiceArrival, along=1)
+    inbox_real: Floats = array("f8", "inbox", c.IN_REAL)
+    numbers: Ints = array("i8", "packet", low=-c.MOST_COUNTED, high=-1)  # of packets of services: -1, -2, ...
+    values: Floats = array("f8", "packet", "width")  # their numbers
+    contents: dict[int, bytes] = plain(dict, contents_tree, contents_of)  # of messages
+    senders: dict[int, str] = mapping(int, str)  # of messages whose senders have been removed
+    services: Ints = array("i8", 3, len(SERVICES), low=0, high=MOST_SERVED)  # packets sent, delivered, dropped
+    placed: Floats = array("f8", PLACED_ROWS, RADIO)  # radios at the last update of the links, rows PLACED
+    labels: Ints = array("i8", RADIO, fill=-1, low=-1, below=RADIO)  # component of the network; -1: not known
+
+    def check(self, state: Any) -> None:
+        """Refuse what no run can have left."""
+        w, n, queued = self.whole, self.n, self.queue[live(self.head, self.queued, self.queue)]
+        sends, locked = (w[c.PHASE] == c.SENDS) | (w[c.REPLY] == c.REPLIES), w[c.LOCK] >= 0
+        _refuse_unless(((w[c.PHASE] == c.IDLE) == (self.queued == 0)).all(), "a radio without packets is not idle")
+        _refuse_unless(sends[w[c.LOCK][locked]].all(), "a radio receives from one that does not transmit")
+        _refuse_unless((w[c.LOCK] != np.arange(n)).all(), "a radio receives from itself")
+        _refuse_unless(((w[c.REPLY_TO] >= 0) == (w[c.REPLY] != c.NO_REPLY)).all(), "an acknowledgement has no goal")
+        _refuse_unless((w[c.SIGNALS] <= n).all() and (w[c.SENSED] <= n + 1).all(), "a radio receives too many signals")
+        _refuse_unless((self.real[[c.LOG_OK, c.LOCK_BIT]] <= 0.0).all(), "a probability of survival is above 1")
+        _refuse_unless(_within(self.real[c.ON_AIR], 0.0, LONGEST_AIRTIME), "a time on the air is not valid")
+        kind, single = queued[:, c.KIND], queued[:, c.GOAL] >= 0
+        sign = np.select([kind == c.DATA, kind == c.BEACON], [1, 0], -1)
+        _refuse_unless((np.sign(queued[:, c.NUMBER]) == sign).all(), "a packet has a number of another kind")
+        _refuse_unless((single | (kind < c.COMMAND)).all(), "a packet of a service has no goal")
+        _refuse_unless(((queued[:, c.ORIGIN] >= 0) | (kind == c.DATA)).all(), "a packet has no origin")
+        _refuse_unless((self.inbox[:, [c.IN_RECEIVER, c.IN_ORIGIN]] >= 0).all(), "an arrival has no radios")
+        _refuse_unless(self.arrived <= inbox_room(n), "there are too many arrivals")
+        _refuse_unless(self.forged <= self.number, "there are more false frames than messages")
+        low, high = min(0, int(queued[:, c.NUMBER].min(initial=0))), int(queued[:, c.NUMBER].max(initial=0))
+        _refuse_unless(low >= -self.served and high <= self.number, "a packet has a number that was not given")
+        _refuse_unless(_within(self.seen, -self.served, self.number), "a radio has received what was not sent")
+        _refuse_unless(
+            (np.diff(self.numbers) < 0).all() and (self.numbers >= -self.served).all(), "numbers of services"
+        )
+        used = used_numbers(self)
+        _refuse_unless(np.isin(used[used < 0], self.numbers).all(), "a packet of a service has no contents")
+        _refuse_unless(self.contents.keys() >= set(used[used > 0].tolist()), "a message has no contents")
+        given = all(0 < number <= self.number for number in self.contents)
+        _refuse_unless(given, "contents are of no message")
+        _refuse_unless(self.senders.keys() >= orphans(self), "a removed sender has no name")
+        _refuse_unless(all(0 < len(name) <= LONGEST_NAME for name in self.senders.values()), "a name is not valid")
 
 
-def reset_radios(air: Air, window: int, now: int = 0) -> None:
+LONGEST_NAME = 1000  # of a vehicle
+
+
+def _refuse_unless(good: Any, what: str) -> None:
+    if not good:
+        raise PaddockError(what)
+
+
+def _within(values: Any, low: float, high: float) -> bool:
+    return bool(((values >= low) & (values <= high)).all())
+
+
+def new_packets(n: int, section: MessagesSection, slot: int = 0) -> PacketState:
+    """Return the state of n radios that have sent and received nothing until a slot."""
+    neighbours = 1 if section.beacons is None else section.beacons.neighbours
+    sizes = {"queue": section.queue, "mailbox": section.mailbox, "neighbour": neighbours}
+    made = fresh(PacketState, radio=n, **sizes, room=section.queue + 1, mail_room=section.mailbox + 1)
+    made.n = n
+    make_room(made)
+    reset_radios(made, section.window[0], slot)
+    return made
+
+
+def inbox_room(n: int) -> int:
+    """Return the size of the inbox of n radios."""
+    return max(LEAST_INBOX, PER_RADIO * n)
+
+
+def make_room(state: PacketState) -> None:
+    """Give the inbox the room that compiled code needs."""
+    room, used = inbox_room(state.n), state.arrived
+    if len(state.inbox) != room:
+        inbox, real = np.zeros((room, c.IN_WHOLE), np.int64), np.zeros((room, c.IN_REAL))
+        inbox[:used], real[:used] = state.inbox[:used], state.inbox_real[:used]
+        state.inbox, state.inbox_real = inbox, real
+
+
+def reset_radios(state: PacketState, window: int, now: int = 0) -> None:
     """End all transmissions: radios with packets contend again after slot `now`."""
-    w = air.whole
-    w[[c.SIGNALS, c.HEARD, c.REPLY]] = 0
+    w, waits = state.whole, state.queued > 0
+    w[[c.SIGNALS, c.SENSED, c.REPLY]] = 0
     w[[c.UNTIL, c.REPLY_AT]] = c.NEVER
     w[[c.LOCK, c.REPLY_TO]] = -1
     w[[c.LOCKED_AT, c.PART]] = 0
     w[c.WINDOW] = window
-    air.real[: c.ON_AIR] = 0.0
-    w[c.PHASE], w[c.LEFT] = np.where(w[c.COUNT] > 0, c.WAITS, c.IDLE), -1
-    w[c.UNTIL] = np.where(w[c.COUNT] > 0, now + 1, c.NEVER)
+    state.real[: c.ON_AIR] = 0.0
+    w[c.PHASE], w[c.LEFT] = np.where(waits, c.WAITS, c.IDLE), -1
+    w[c.UNTIL] = np.where(waits, now + 1, c.NEVER)
 
 
-class AirState:
-    """The radios of one table with their queues, mailboxes and heard states, and the links between them."""
-
-    def __init__(self, section: MessagesSection, seed: int = 0) -> None:
-        self.section = section
-        self.rules = rules_of(section, seed)
-        self.number = 0  # messages sent, false frames among them
-        self.forged = 0  # of them, false frames of jammers
-        self.contents: dict[int, bytes] = {}
-        self.gone: Ints = np.zeros(len(c.COUNTED), np.int64)  # counts of radios that have been removed
-        self.served = ServiceContents()
-        self.devices = _no_devices()
-        self.air = empty_air(0, section)
-        self._idle: Air | None = None  # the state, if it is known to be idle
-        self._scratch()
-        self.use(None)
-        self.use_graph(None)
-
-    @property
-    def n(self) -> int:
-        """Number of radios."""
-        return len(self.devices.streams)
-
-    def fit(self, devices: Devices, time: float = 0.0) -> dict[int, int]:
-        """Take another table of radios at a time (s); those with the same streams keep their queues and mailboxes.
-
-        Transmissions in progress start again, without links. Packets in the queues of radios that are gone are lost,
-        and those to them have no route. A message that has left its sender travels on; packets of services from radios
-        that are gone are dropped. Return the former radio of each message, by its number, whose sender has gone now.
-        """
-        old, new = self.devices.streams, devices.streams
-        self.devices = devices
-        if np.array_equal(old, new):
-            return {}
-        place = places_of(new, old)  # new index of each old radio, -1: gone
-        before, self.air = self.air, empty_air(len(new), self.section)
-        kept = np.flatnonzero(place >= 0)
-        gone = np.flatnonzero(place < 0)
-        self.gone += before.counts[:, gone].sum(axis=1)
-        self.gone[c.LOST] += int((self._queued(before, gone)[:, c.KIND] != c.BEACON).sum())
-        senders = self._senders(before, kept, place)
-        to = place[kept]
-        for name in ("queue", "queue_real", "mail", "mail_real", "seen", "heard_real"):
-            getattr(self.air, name)[to] = getattr(before, name)[kept]
-        self.air.counts[:, to] = before.counts[:, kept]
-        self.air.real[c.ON_AIR, to] = before.real[c.ON_AIR, kept]
-        for row in (c.HEAD, c.COUNT, c.MAILS, c.SEEN, c.DRAWS, c.SENT):
-            self.air.whole[row, to] = before.whole[row, kept]
-        renumbered = np.append(place, -1)
-        self.air.heard[to] = renumbered[before.heard[kept]]
-        self.air.mail[:, :, c.MAIL_ORIGIN] = renumbered[self.air.mail[:, :, c.MAIL_ORIGIN]] if len(old) else 0
-        move_inbox(before, self.air, renumbered)
-        self._drop_orphans(renumbered)
-        reset_radios(self.air, self.section.window[0], self.slot_at(time))
-        self._scratch()
-        self.use(None)
-        self.use_graph(None)
-        return senders
-
-    def _senders(self, before: Air, kept: Ints, place: Ints) -> dict[int, int]:
-        """Return number and sender of each message of a radio that is gone, in queues and mailboxes of `kept` ones."""
-        k, queued = self.section.mailbox, self._queued(before, kept)
-        mails = before.mail[kept][np.arange(k) < np.minimum(before.whole[c.MAILS, kept], k)[:, None]]
-        queued = queued[queued[:, c.KIND] == c.DATA]
-        numbers = np.concatenate([queued[:, c.NUMBER], mails[:, c.MAIL_NUMBER]])
-        origins = np.concatenate([queued[:, c.ORIGIN], mails[:, c.MAIL_ORIGIN]])
-        found = (origins >= 0) & (place[origins] < 0)
-        return dict(zip(numbers[found].tolist(), origins[found].tolist(), strict=True))
-
-    def _queued(self, air: Air, radios: Ints) -> Ints:
-        """Return the packets (k, PACKET_WHOLE) in the queues of some radios."""
-        room = self.section.queue
-        inside = (np.arange(room) - air.whole[c.HEAD, radios][:, None]) % room < air.whole[c.COUNT, radios][:, None]
-        found: Ints = air.queue[radios][inside]
-        return found
-
-    def _drop_orphans(self, renumbered: Ints) -> None:
-        """Renumber the radios of packets; drop those to radios that are gone, and of services also those from them."""
-        air, room = self.air, self.section.queue
-        order = (air.whole[c.HEAD][:, None] + np.arange(room)) % room
-        rows = np.arange(self.n)[:, None]
-        queue, real = air.queue[rows, order], air.queue_real[rows, order]
-        inside = np.arange(room) < air.whole[c.COUNT][:, None]
-        to_all = queue[:, :, c.GOAL] == c.BROADCAST
-        for column in (c.ORIGIN, c.GOAL, c.NEXT):
-            queue[:, :, column] = renumbered[np.where(inside, queue[:, :, column], -1)]
-        sent = (queue[:, :, c.ORIGIN] >= 0) | (queue[:, :, c.KIND] == c.DATA)  # messages travel on
-        good = inside & sent & (to_all | (queue[:, :, c.GOAL] >= 0))
-        air.counts[c.NO_ROUTE] += (inside & ~good).sum(axis=1)
-        first = np.argsort(~good, axis=1, kind="stable")
-        air.queue[:], air.queue_real[:] = queue[rows, first], real[rows, first]
-        air.whole[c.HEAD], air.whole[c.COUNT] = 0, good.sum(axis=1)
-        beyond = np.arange(room) >= air.whole[c.COUNT][:, None]
-        air.queue[beyond], air.queue_real[beyond] = 0, 0.0
-
-    def silence(self, radios: Ints) -> None:
-        """End what radios transmit and receive, before the links change; packets in their queues are lost."""
-        air, room, idle = self.air, self.section.queue, empty_air(1, self.section)
-        first, count = air.whole[c.HEAD, radios][:, None], air.whole[c.COUNT, radios][:, None]
-        inside = (np.arange(room) - first) % room < count
-        air.counts[c.LOST, radios] += (inside & (air.queue[radios, :, c.KIND] != c.BEACON)).sum(axis=1)
-        rows = np.setdiff1d(np.arange(c.WHOLE_ROWS), (c.MAILS, c.SEEN, c.DRAWS, c.SENT))
-        air.whole[np.ix_(rows, radios)] = idle.whole[rows]
-        air.real[: c.ON_AIR, radios] = 0.0
-        self._idle = None
-
-    def _scratch(self) -> None:
-        n = self.n
-        rows = [np.zeros(n, np.int64) for _ in range(4)]
-        self._events = Events(rows[0], rows[1], rows[2], np.zeros(1, np.int64), rows[3])
-        self._got = np.zeros(max(n, 1), np.int64)
-
-    def relink(self, paths: AirLinks | None, graph: Graph | None, now: float = 0.0) -> None:
-        """Take the links of an update at a time (s)."""
-        slot = self.slot_at(now)
-        if self.n:
-            close_parts(self.rules, self.devices, self.air, slot)
-        before = self.paths.denied
-        self.use(paths)
-        self.use_graph(graph)
-        if self.n:
-            relink_air(self.rules, self.devices, self.paths, before, self.air, self._events, slot)
-
-    def use(self, paths: AirLinks | None) -> None:
-        """Take links that are those of the present state; None: there are none."""
-        none, empty, start = np.zeros(0), np.zeros(0, np.int64), np.zeros(self.n + 1, np.int64)
-        quiet = (
-            start,
-            np.zeros(0, np.int32),
-            none,
-            np.zeros((BURST_ROWS, self.n)),
-            np.zeros((DENIED_ROWS, self.n), np.int64),
-        )
-        self.paths = paths or AirLinks(start, empty, none, none, none, empty, none, none, none, empty, *quiet)
-
-    def use_graph(self, graph: Graph | None) -> None:
-        """Take the network for routes; None: a network without links."""
-        n, trees = self.n, min(TREES, max(self.n, 1))
-        if graph is None:
-            graph = Graph(np.zeros(n + 1, np.int64), np.zeros(0, np.int64), np.zeros(0))
-        self.routes = Routes(
-            *graph,
-            np.full(n, -1, np.int64),
-            np.zeros((trees, n), np.int64),
-            np.full(trees, -1, np.int64),
-            np.zeros(1, np.int64),
-        )
-
-    @property
-    def routing(self) -> bool:
-        """Whether a packet to one radio is queued, for which routes are needed."""
-        queued, _ = self._live()
-        (order, _), rows = self._ordered(), np.arange(self.n)[:, None]
-        return bool((queued & (self.air.queue[rows, order][:, :, c.GOAL] >= 0)).any())
-
-    def slot_at(self, time: float) -> int:
-        """Return the slot that contains a time (s)."""
-        return int(np.floor(time / self.rules.slot + 1e-9))
-
-    @property
-    def busy(self) -> bool:
-        """Whether anything waits or is on the air."""
-        if self._idle is self.air:  # and nothing was posted since
-            return False
-        phases, replies = self.air.whole[c.PHASE], self.air.whole[c.REPLY]  # idle and none are 0, others more
-        found = bool(phases.max(initial=0) or replies.max(initial=0))
-        self._idle = None if found else self.air
-        return found
-
-    def _live(self) -> tuple[Any, Any]:
-        """Return (n, q) and (n, k): whether a place of a queue or mailbox is used, in the order of `_ordered`."""
-        q, k = self.section.queue, self.section.mailbox
-        queued = np.arange(q) < self.air.whole[c.COUNT][:, None]
-        return queued, np.arange(k) < np.minimum(self.air.whole[c.MAILS], k)[:, None]
-
-    def _ordered(self) -> tuple[Any, Any]:
-        """Return the places of queues and mailboxes from the first and oldest on."""
-        q, k, w = self.section.queue, self.section.mailbox, self.air.whole
-        oldest = np.where(w[c.MAILS] > k, w[c.MAILS] % k, 0)
-        return (w[c.HEAD][:, None] + np.arange(q)) % q, (oldest[:, None] + np.arange(k)) % k
-
-    def _used_numbers(self) -> Ints:
-        """Return the numbers of messages and of packets of services that are queued, in a mailbox or in the inbox."""
-        (queued, mailed), (q, k), rows = self._live(), self._ordered(), np.arange(self.n)[:, None]
-        numbers = [self.air.queue[rows, q][queued][:, c.NUMBER], self.air.mail[rows, k][mailed][:, c.MAIL_NUMBER]]
-        numbers.append(self.air.inbox[: int(self.air.inbox_count[0]), c.IN_NUMBER])
-        every = np.unique(np.concatenate(numbers))
-        found: Ints = every[every != 0]
-        return found
-
-    def orphans(self) -> set[int]:
-        """Return the numbers of messages in queues and mailboxes whose senders have been removed."""
-        (queued, mailed), (q, k), rows = self._live(), self._ordered(), np.arange(self.n)[:, None]
-        packets, mails = self.air.queue[rows, q][queued], self.air.mail[rows, k][mailed]
-        found = packets[packets[:, c.ORIGIN] < 0][:, c.NUMBER], mails[mails[:, c.MAIL_ORIGIN] < 0][:, c.MAIL_NUMBER]
-        return set(np.concatenate(found).tolist())
-
-    def _discard_contents(self) -> None:
-        """Forget contents that are no longer queued or in a mailbox."""
-        used = set(self._used_numbers().tolist())
-        self.contents = {number: content for number, content in self.contents.items() if number in used}
-        if len(self.contents) >= MOST_KEPT:
-            raise PaddockError(f"more than {MOST_KEPT} messages are under way or in mailboxes")
-
-    def save(self) -> dict[str, Any]:
-        """Return the state in a form that does not depend on the positions in its rings."""
-        self._discard_contents()
-        self.served.keep(self._used_numbers())
-        air, (queued, mailed), (q, k) = self.air, self._live(), self._ordered()
-        rows, states = np.arange(self.n)[:, None], air.whole.copy()
-        states[c.HEAD] = 0
-        contents = [self.contents[number] for number in sorted(self.contents)]
-        return {
-            "number": self.number,
-            "forged": self.forged,
-            "whole": states,
-            "real": air.real.copy(),
-            "counts": air.counts.copy(),
-            "gone": self.gone.copy(),
-            "queue": air.queue[rows, q][queued],
-            "queue_real": air.queue_real[rows, q][queued],
-            "mail": air.mail[rows, k][mailed],
-            "mail_real": air.mail_real[rows, k][mailed],
-            "seen": air.seen.copy(),
-            "heard": air.heard.copy(),
-            "heard_real": air.heard_real.copy(),
-            "numbers": np.array(sorted(self.contents), np.int64),
-            "lengths": np.array([len(one) for one in contents], np.int64),
-            "contents": np.frombuffer(b"".join(contents), np.uint8).copy(),
-            **self.served.save(),
-            **saved_inbox(air),
-        }
-
-    def restore(self, saved: Mapping[str, Any], time: float, step: float = 0.0) -> None:
-        """Load what `save` returned, for the same radios; PaddockError if it does not fit or no run can have left it.
-
-        The links in use are those of the state. `time` (s) is that of the state; the channel had run up to it, or to
-        `step` s before.
-        """
-        if not isinstance(saved, Mapping) or not _KEYS.issubset(saved):
-            raise PaddockError("saved messages lack a part")
-        air = empty_air(self.n, self.section)
-        for name in ("whole", "real", "counts", "seen", "heard", "heard_real"):
-            mine, value = getattr(air, name), np.asarray(saved[name])
-            if value.shape != mine.shape or value.dtype != mine.dtype:
-                raise PaddockError(f"saved messages: {name} do not fit {self.n} radios")
-            mine[:] = value
-        gone = np.asarray(saved["gone"])
-        if gone.shape != self.gone.shape or gone.dtype != np.int64 or not ((gone >= 0) & (gone <= MOST_COUNTED)).all():
-            raise PaddockError("saved messages: counts of removed radios are not valid")
-        number, forged = (whole(saved[name], f"{name} of messages") for name in ("number", "forged"))
-        if forged > number:
-            raise PaddockError("saved messages: more false frames than messages")
-        served = ServiceContents()
-        served.restore(saved)
-        check_radios(air, self.n, number, served.posted, time)
-        restore_inbox(air, saved, self.n, served.posted, time, MOST_HOPS)
-        self.air = air
-        (queued, mailed), (_, k), rows = self._live(), self._ordered(), np.arange(self.n)[:, None]
-        packets = [np.asarray(saved[name]) for name in ("queue", "queue_real", "mail", "mail_real")]
-        for value, used, width, of in zip(packets, (queued, queued, mailed, mailed), _WIDTHS, _TYPES, strict=True):
-            if value.shape != (int(used.sum()), width) or value.dtype != of:
-                raise PaddockError("saved messages: packets do not fit the queues and mailboxes")
-        latest = self.slot_at(time + LONGEST) + 1
-        check_packets(packets, self.n, self.rules, (number, served.posted), time, latest)
-        air.queue[queued], air.queue_real[queued] = packets[0], packets[1]
-        ordered, real = air.mail[rows, k], air.mail_real[rows, k]
-        ordered[mailed], real[mailed] = packets[2], packets[3]
-        air.mail[rows, k], air.mail_real[rows, k] = ordered, real
-        ran = self.slot_at(max(time - step, 0.0)), self.slot_at(time)
-        check_times(air, self.rules, self.devices, self.paths.denied, ran)
-        self.number, self.forged, self.served, self.gone = number, forged, served, gone.copy()
-        self.contents = saved_contents(saved)
-        used = self._used_numbers()
-        of_messages, of_services = used[used > 0].tolist(), used[used < 0].tolist()
-        if sorted(self.contents) != of_messages or served.numbers[::-1].tolist() != of_services:
-            raise PaddockError("saved messages: their contents are not those of the queues and mailboxes")
+# rings ----------------------------------------------------------------------------------------------------------------
 
 
-_KEYS = {
-    *("number", "forged", "whole", "real", "counts", "gone", "queue", "queue_real", "mail", "mail_real", "seen"),
-    *("heard", "heard_real"),
-    *("numbers", "lengths", "contents", "served", "served_numbers", "served_values", "inbox", "inbox_real"),
-}
-_WIDTHS = (c.PACKET_WHOLE, c.PACKET_REAL, c.MAIL_WHOLE, c.MAIL_REAL)
-_TYPES = (np.int64, np.float64, np.int64, np.float64)
+def live(head: Ints, queued: Ints, ring: Any) -> tuple[Ints, Ints]:
+    """Return the index (rows, places) of the entries of rings, row by row, each from its head on."""
+    row = np.repeat(np.arange(len(queued)), queued)
+    nth = np.arange(len(row)) - np.repeat(np.cumsum(queued) - queued, queued)
+    return row, (head[row] + nth) % max(ring.shape[1], 1)
 
 
-def _no_devices() -> Devices:
-    none, whole = np.zeros(0), np.zeros(0, np.int64)
-    return Devices(whole, none, none, whole, none, whole, none)
+def used_numbers(state: PacketState) -> Ints:
+    """Return the numbers of messages and of packets of services that are queued, in a mailbox or in the inbox."""
+    queued = state.queue[live(state.head, state.queued, state.queue)][:, c.NUMBER]
+    mailed = state.mail[live(state.mail_head, state.mails, state.mail)][:, c.MAIL_NUMBER]
+    every = np.unique(np.concatenate([queued, mailed, state.inbox[: state.arrived, c.IN_NUMBER]]))
+    return np.asarray(every[every != 0])
 
 
-def places_of(new: Ints, old: Ints) -> Ints:
-    """Return the index in `new` of each stream of `old`, -1 where it is not there."""
-    if not len(new):
-        return np.full(len(old), -1, np.int64)
-    order = np.argsort(new, kind="stable")
-    at = np.minimum(np.searchsorted(new[order], old), len(new) - 1)
-    return np.where(new[order][at] == old, order[at], -1).astype(np.int64)
+def orphans(state: PacketState) -> set[int]:
+    """Return the numbers of messages in queues and mailboxes whose senders have been removed."""
+    queued = state.queue[live(state.head, state.queued, state.queue)]
+    mailed = state.mail[live(state.mail_head, state.mails, state.mail)]
+    gone = queued[queued[:, c.ORIGIN] < 0][:, c.NUMBER], mailed[mailed[:, c.MAIL_ORIGIN] < 0][:, c.MAIL_NUMBER]
+    return set(np.concatenate(gone).tolist())
+
+
+def discard_unused(state: PacketState) -> None:
+    """Discard contents of packets and messages, and names of senders, that are in no queue, mailbox or inbox."""
+    used = used_numbers(state)
+    kept = np.isin(state.numbers, used)
+    state.numbers, state.values = state.numbers[kept], state.values[kept]
+    messages = set(used.tolist())
+    state.contents = {number: content for number, content in state.contents.items() if number in messages}
+    state.senders = {number: name for number, name in state.senders.items() if number in messages}
+
+
+# removal of radios ----------------------------------------------------------------------------------------------------
+
+
+def drop_removed(state: PacketState, gone: Any) -> dict[int, int]:
+    """Drop the packets of radios that are about to be removed (`gone`, a mask), and those that go to them.
+
+    A message that has left its sender travels on; packets of services from removed radios are dropped. Counts of
+    removed radios are kept. Return the sender of each such message, by its number.
+    """
+    at = live(state.head, state.queued, state.queue)
+    packets, real, row = state.queue[at], state.queue_real[at], at[0]
+    state.removed += state.counts[:, gone].sum(axis=1)
+    state.removed[c.LOST] += int((gone[row] & (packets[:, c.KIND] != c.BEACON)).sum())
+    mailed = live(state.mail_head, state.mails, state.mail)
+    mails = state.mail[mailed][~gone[mailed[0]]]
+    data = packets[~gone[row] & (packets[:, c.KIND] == c.DATA)]
+    numbers = np.concatenate([data[:, c.NUMBER], mails[:, c.MAIL_NUMBER]])
+    origins = np.concatenate([data[:, c.ORIGIN], mails[:, c.MAIL_ORIGIN]])
+    removed = (origins >= 0) & gone[origins]
+    from_gone, to_gone = (gone[packets[:, k]] & (packets[:, k] >= 0) for k in (c.ORIGIN, c.GOAL))
+    lost = to_gone | (from_gone & (packets[:, c.KIND] != c.DATA))
+    np.add.at(state.counts[c.NO_ROUTE], row[lost & ~gone[row]], 1)
+    kept = ~lost & ~gone[row]
+    _refill(state, row[kept], packets[kept], real[kept])
+    used = slice(state.arrived)
+    stays = ~gone[state.inbox[used, c.IN_RECEIVER]] & ~gone[state.inbox[used, c.IN_ORIGIN]]
+    arrivals, times = state.inbox[used][stays], state.inbox_real[used][stays]
+    state.inbox[:], state.inbox_real[:], state.arrived = 0, 0.0, len(arrivals)
+    state.inbox[: len(arrivals)], state.inbox_real[: len(arrivals)] = arrivals, times
+    return dict(zip(numbers[removed].tolist(), origins[removed].tolist(), strict=True))
+
+
+def _refill(state: PacketState, row: Ints, packets: Ints, real: Floats) -> None:
+    """Replace all queues by these packets of rows in ascending order."""
+    state.queue[:], state.queue_real[:], state.head[:] = 0, 0.0, 0
+    state.queued[:] = np.bincount(row, minlength=state.n)
+    at = live(state.head, state.queued, state.queue)
+    state.queue[at], state.queue_real[at] = packets, real
+
+
+def silence(state: PacketState, radios: Ints, window: int) -> None:
+    """End what radios transmit and receive, before the links change; packets in their queues are lost."""
+    row, place = live(state.head, state.queued, state.queue)
+    kinds = state.queue[row, place, c.KIND]
+    lost = np.bincount(row[kinds != c.BEACON], minlength=state.n)
+    state.counts[c.LOST, radios] += lost[radios]
+    kept = state.whole[[[c.SEEN], [c.DRAWS], [c.SENT]], radios]
+    state.queued[radios], state.head[radios] = 0, 0
+    idle = np.array([c.RadioRow._field_defaults[name] for name in c.RadioRow._fields])
+    state.whole[:, radios] = idle[:, None]
+    state.whole[c.WINDOW, radios] = window
+    state.whole[[[c.SEEN], [c.DRAWS], [c.SENT]], radios] = kept
+    state.real[: c.ON_AIR, radios] = 0.0
+
+
+# checks with the run --------------------------------------------------------------------------------------------------
+
+
+def check_times(
+    state: PacketState, rules: Rules, devices: Devices, links: ChannelLinks, time: float, step: float
+) -> None:
+    """Refuse a state whose times do not fit a run at a time (s), which had run the channel up to it or `step` s before.
+
+    `links` are those of the state.
+    """
+    slots = [int(np.floor(at / rules.slot + 1e-9)) for at in (max(time - step, 0.0), time, time + LONGEST)]
+    earliest, now, latest = slots
+    at, mailed = live(state.head, state.queued, state.queue), live(state.mail_head, state.mails, state.mail)
+    sent, mails, used = state.queue_real[at][:, c.SENT_TIME], state.mail_real[mailed], state.inbox_real[: state.arrived]
+    ages = state.heard_real[:, :, c.HEARD_AGE][state.heard >= 0]
+    past = all(_within(times, 0.0, time + 1e-6) for times in (sent, mails[:, c.MAIL_SENT], ages, used[:, c.IN_SENT]))
+    arrivals = _within(mails[:, c.MAIL_ARRIVED], 0.0, time + SOON) and _within(used[:, c.IN_ARRIVED], 0.0, time + SOON)
+    arrivals = arrivals and bool((used[:, c.IN_ARRIVED] >= used[:, c.IN_SENT]).all())
+    _refuse_unless(past and arrivals, "a packet was sent or has arrived in the future")
+    packets = state.queue[at]
+    good = _within(packets[:, c.EXPIRES], 0, latest + 1) and _within(packets[:, c.ATTEMPTS], 0, rules.retries + 1)
+    _refuse_unless(good, "a packet expires too late, or was repeated too often")
+    w, first = state.whole, state.queue[np.arange(state.n), state.head]
+    phase, until, due = w[c.PHASE], w[c.UNTIL], w[c.REPLY_AT]
+    on_air = (phase == c.SENDS) | (phase == c.LISTENS)
+    taken = devices.overhead + (rules.header_bits + first[:, c.BITS]) / devices.bit_rate
+    replies = _slots(devices.overhead + rules.ack_bits / devices.bit_rate, rules.slot)
+    longest = max(int(replies.max(initial=1)), 1) + rules.sifs + 2
+    later = int(_slots(LATEST, rules.slot)) + 1
+    idle = np.where(links.denied[REPEATS] == OPEN, np.maximum(w[c.LEFT], 0), HORIZON)  # with bursts, over many slots
+    waits = np.where(w[c.LEFT] < 0, later, rules.difs + idle) + 1
+    last = now + np.select([phase == c.SENDS, phase == c.LISTENS], [_slots(taken, rules.slot) + 1, longest], waits)
+    pauses = (phase == c.WAITS) & (until == c.NEVER) & (w[c.LEFT] >= 0)
+    valid = np.where(phase == c.IDLE, until == c.NEVER, pauses | ((until > earliest) & (until <= last)))
+    valid &= np.where(w[c.REPLY] == c.NO_REPLY, due == c.NEVER, (due > earliest) & (due <= now + longest))
+    most_left = rules.window_most + (LONGEST_WAIT if devices.duty.any() else 0)
+    valid &= (w[c.LEFT] <= most_left) & (w[c.WINDOW] <= rules.window_most)
+    valid &= (w[c.LOCKED_AT] <= now) & (w[c.PART] <= now)
+    valid &= ~on_air | ((first[:, c.NEXT] >= 0) == (first[:, c.GOAL] >= 0))  # where a packet on the air goes is known
+    _refuse_unless(valid.all(), "a radio has an event at a time that is not valid")
+
+
+def _slots(seconds: Any, slot: float) -> Any:
+    return np.maximum(np.ceil(seconds / slot - 1e-9), 1.0).astype(np.int64)
+
+
+def tables_of(state: PacketState, inbox_count: Ints) -> PacketTables:
+    """Return the arrays for compiled code."""
+    return PacketTables(
+        *(state.whole, state.real, state.counts, state.head, state.queued, state.queue, state.queue_real),
+        *(state.mail_head, state.mails, state.mail, state.mail_real, state.seen, state.heard, state.heard_real),
+        *(state.inbox, state.inbox_real, inbox_count),
+    )
