@@ -109,6 +109,8 @@ def wrong(value: Any) -> list[Any]:
         numbers = (np.nan, np.inf, -1.0, 1e9, -1e300) if value.dtype.kind == "f" else (-1, 65536, HUGE, -HUGE)
         if value.dtype.kind in "bu":
             numbers = (True, False) if value.dtype.kind == "b" else (0, 1, 255)
+        if value.dtype == np.int32:
+            numbers = (-1, 65536, 2**31 - 1, -(2**31))
         found += [value.astype(np.complex128) + 5j, np.zeros(value.shape, np.float16), value.astype(">f8") + np.nan]
         return [*found, *(np.full_like(value, n) for n in numbers), *(one_changed(value, n) for n in numbers)]
     if isinstance(value, bool) or value is None:
