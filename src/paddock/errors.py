@@ -68,7 +68,9 @@ def suggestion(name: str, choices: Iterable[str]) -> str:
     """Return `did you mean 'x'?` for a near match, otherwise the valid names."""
     valid = sorted(set(choices))
     wanted = SYNONYMS.get(name.lower(), name)
-    near = next((one for one in get_close_matches(wanted, valid, n=3, cutoff=0.6) if is_near(wanted, one)), None)
+    near = next(
+        (choice for choice in get_close_matches(wanted, valid, n=3, cutoff=0.6) if is_near(wanted, choice)), None
+    )
     if near is not None:
         return f"did you mean {near!r}?"
     if not valid:
@@ -90,8 +92,8 @@ def unknown_name(kind: str, name: str, choices: Iterable[str], where: str = "") 
 
     A kind may name the owner: of the kind "input of 'red'", `unknown input 'stear' of 'red'; ...`.
     """
-    place, (noun, of, owner) = f"{where}: " if where else "", kind.partition(" of ")
-    return UnknownNameError(f"{place}unknown {noun} {name!r}{of}{owner}; {suggestion(name, choices)}")
+    prefix, (noun, of, owner) = f"{where}: " if where else "", kind.partition(" of ")
+    return UnknownNameError(f"{prefix}unknown {noun} {name!r}{of}{owner}; {suggestion(name, choices)}")
 
 
 HINTS: dict[type, str] = {}
@@ -112,13 +114,13 @@ def code_error(error: BaseException, what: str = "") -> CodeError:
     while trace is not None:
         frames.append((trace.tb_frame, trace.tb_lineno))
         trace = trace.tb_next
-    theirs = [one for one in frames if str(one[0].f_globals.get("__name__")).partition(".")[0] not in LIBRARIES]
+    theirs = [entry for entry in frames if str(entry[0].f_globals.get("__name__")).partition(".")[0] not in LIBRARIES]
     frame, line = (theirs or frames)[-1]
     file, names = frame.f_code.co_filename, {**frame.f_globals, **frame.f_locals}
     if isinstance(error, SyntaxError) and error.filename:
         file, line = error.filename, error.lineno or 0
-    place = "" if file.startswith("<frozen") else f"{code_place(file, line)}: "
-    return CodeError(f"{place}{what}{reason(error, names).removeprefix(place)}")
+    prefix = "" if file.startswith("<frozen") else f"{code_place(file, line)}: "
+    return CodeError(f"{prefix}{what}{reason(error, names).removeprefix(prefix)}")
 
 
 def users_place() -> str:

@@ -39,12 +39,12 @@ class PluginFolder(Generic[T]):
 
 @cache
 def _found(plugins: PluginFolder[Any], name: str) -> Any:
-    found = find_plugin(plugins.kind, name, plugins.folder, plugins.group, plugins.attribute, plugins.type_)
-    if is_dataclass(found) and not isinstance(found, type) and "name" in {field.name for field in fields(found)}:
-        found = replace(found, name=name)
+    plugin = find_plugin(plugins.kind, name, plugins.folder, plugins.group, plugins.attribute, plugins.type_)
+    if is_dataclass(plugin) and not isinstance(plugin, type) and "name" in {field.name for field in fields(plugin)}:
+        plugin = replace(plugin, name=name)
     if plugins.check is not None:
-        plugins.check(found)
-    return found
+        plugins.check(plugin)
+    return plugin
 
 
 _installed_only = 0  # how many `installed_only` are active
@@ -94,10 +94,10 @@ def plugin_modules(folder: ModuleType | None, group: str) -> dict[str, str]:
 def find_plugin(kind: str, name: str, folder: ModuleType | None, group: str, attribute: str, type_: type[T]) -> T:
     """Return the object called `attribute` in the module of that name."""
     module = _import(kind, name, plugin_modules(folder, group))
-    found = getattr(module, attribute, None)
-    if not isinstance(found, type_):
+    plugin = getattr(module, attribute, None)
+    if not isinstance(plugin, type_):
         raise PaddockError(f"{kind} {name!r}: module {module.__name__!r} has no {attribute} = {type_.__name__}(...)")
-    return found
+    return plugin
 
 
 def find_function(kind: str, path: str, choices: Iterable[str]) -> FunctionType:
@@ -109,10 +109,10 @@ def find_function(kind: str, path: str, choices: Iterable[str]) -> FunctionType:
         module = _import(kind, home, {})
     except UnknownNameError:
         raise UnknownNameError(f"{kind} {path!r}: there is no module {home!r}") from None
-    found = getattr(module, name, None)
-    if not isinstance(found, FunctionType):
+    function = getattr(module, name, None)
+    if not isinstance(function, FunctionType):
         raise PaddockError(f"{kind} {path!r}: module {home!r} has no function {name}()")
-    return found
+    return function
 
 
 def _import(kind: str, name: str, known: Mapping[str, str]) -> ModuleType:

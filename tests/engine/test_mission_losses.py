@@ -68,10 +68,10 @@ def test_the_parts_that_a_jammer_has_hit_are_sent_again() -> None:
     with paddock.load(slow()) as sim:
         reach(sim, 1.0)
         onboard, inboxes = mission_of(sim).onboard, link_of(sim).inboxes
-        assert onboard.number.tolist() == [0] and onboard.fleet.list[0].ahead == []  # it stays
+        assert onboard.number.tolist() == [0] and onboard.fleet.vehicles[0].ahead == []  # it stays
         assert inboxes.routes[0].arrived.tolist() == [True, False, False]
         reach(sim, 5.0)
-        assert onboard.number.tolist() == [1] and onboard.fleet.list[0].ahead == ["place"]
+        assert onboard.number.tolist() == [1] and onboard.fleet.vehicles[0].ahead == ["place"]
         assert not inboxes.routes
         packets = sim.mission.metrics["packets"]
         assert (packets["routes"], packets["taken"], packets["parts"], packets["repeated"]) == (1, 1, 5, 2)
@@ -109,7 +109,7 @@ def test_the_station_learns_of_damage_by_silence() -> None:
         reach(sim, 8.5)
         [event] = [one for one in sim.events.since(0) if one.kind == "damaged"]
         assert event.subject == "east" and event.tick / TICKS == pytest.approx(8.0, abs=0.11)  # when it happens
-        [east, north] = mission_of(sim).onboard.fleet.list
+        [east, north] = mission_of(sim).onboard.fleet.vehicles
         assert east.status == "damaged"
         view = {one.name: one for one in sim.mission.vehicles}["east"]
         assert view.contact and view.status == "transit"  # as the station knows

@@ -5,12 +5,14 @@ import pytest
 
 from paddock.engine.mission.parts import WINDOW, Inboxes, Outbox
 from paddock.errors import PaddockError
+from paddock.world.parts import fresh
+from paddock.world.state import load, save
 
 
 def outbox(mtu: int = 100, vehicles: int = 3) -> Outbox:
-    one = Outbox(mtu)
-    one.grow(vehicles)
-    return one
+    box = fresh(Outbox, most_bits=8 * mtu)
+    box.grow(vehicles)
+    return box
 
 
 def sent(one: Outbox, room: int, not_yet: tuple[int, ...] = ()) -> list[tuple[int, int, int]]:
@@ -47,7 +49,7 @@ def test_routes_under_negotiation_wait_and_others_pass_them() -> None:
 
 
 def test_a_newer_route_replaces_what_waits_and_what_has_arrived() -> None:
-    one, inboxes = outbox(), Inboxes()
+    one, inboxes = outbox(), fresh(Inboxes)
     one.announce(0, 1, 8 * 400)
     assert len(sent(one, 2)) == 2
     one.announce(0, 2, 8 * 150)
@@ -62,7 +64,7 @@ def test_a_newer_route_replaces_what_waits_and_what_has_arrived() -> None:
 
 def test_only_missing_parts_are_sent_again() -> None:
     """Of ten parts 2, 3 and 7 are lost: the report says 2, and bits of 4, 5, 6, 8 and 9."""
-    one, inboxes = outbox(), Inboxes()
+    one, inboxes = outbox(), fresh(Inboxes)
     one.announce(0, 1, 8 * 1000)
     assert len(sent(one, 99)) == 10
     deliver(inboxes, [9, 8, 6, 5, 4, 1, 0], 10)
@@ -75,7 +77,7 @@ def test_only_missing_parts_are_sent_again() -> None:
 
 def test_a_report_describes_a_window_and_all_losses_are_found_in_turn() -> None:
     """Parts 3 and 60 of a hundred are lost: 60 is beyond the window from 3, and is found when 3 has arrived."""
-    one, inboxes, rounds = outbox(), Inboxes(), []
+    one, inboxes, rounds = outbox(), fresh(Inboxes), []
     one.announce(0, 1, 8 * 100 * 100)
     deliver(inboxes, [part for _, part, _ in sent(one, 200) if part not in (3, 60)], 100)
     while inboxes.routes:
@@ -86,7 +88,7 @@ def test_a_report_describes_a_window_and_all_losses_are_found_in_turn() -> None:
 
 
 def test_all_parts_are_sent_again_if_none_has_arrived() -> None:
-    one, inboxes = outbox(), Inboxes()
+    one, inboxes = outbox(), fresh(Inboxes)
     one.announce(0, 5, 8 * 300)
     sent(one, 9)
     one.repeat(0, report(inboxes))
@@ -97,7 +99,7 @@ def test_every_random_loss_ends_with_a_complete_route() -> None:
     """Each part arrives with a probability of a half: the transmissions of n parts are 2 n on average."""
     chance, total, routes, parts = np.random.default_rng(4), 0, 60, 40
     for number in range(1, routes + 1):
-        one, inboxes = outbox(), Inboxes()
+        one, inboxes = outbox(), fresh(Inboxes)
         one.announce(0, number, 8 * 100 * parts)
         done = False
         while not done:
@@ -112,14 +114,14 @@ def test_every_random_loss_ends_with_a_complete_route() -> None:
 
 
 def test_saved_and_restored_in_order() -> None:
-    one, inboxes = outbox(), Inboxes()
+    one, inboxes = outbox(), fresh(Inboxes)
     for row in (2, 0):
         one.announce(row, 3, 8 * 350)
     sent(one, 1)
     deliver(inboxes, [0, 2], 3, row=1)
-    again, boxes = Outbox(100), Inboxes()
-    again.restore(one.save(), 3)
-    boxes.restore(inboxes.save(), 3)
+    again, boxes = outbox(vehicles=0), fresh(Inboxes)
+    load(again, save(one))
+    load(boxes, save(inboxes))
     assert sent(again, 99) == sent(one, 99)
     assert report(boxes, 1) == report(inboxes, 1) == [1, 1, 0b10]
 
@@ -127,33 +129,33 @@ def test_saved_and_restored_in_order() -> None:
 @pytest.mark.parametrize(
     "waiting",
     [
-        [[3, False, [0]]],  # of three vehicles
-        [[0, False, []]],
-        [[0, False, [4]]],  # of four parts
-        [[0, False, [1, 0]]],
-        [[0, False, [-1]]],
-        [[0, False, [0]], [0, True, [1]]],
-        [[0, 7, [0]]],
+        [[3, [[0], False]]],  # of three vehicles
+        [[0, [[], False]]],
+        [[0, [[4], False]]],  # of four parts
+        [[0, [[1, 0], False]]],
+        [[0, [[-1], False]]],
+        [[0, [[0], False]], [0, [[1], True]]],
+        [[0, [[0], 7]]],
     ],
 )
 def test_crafted_outboxes_are_refused(waiting: list[object]) -> None:
     one = outbox()
     one.announce(0, 1, 8 * 350)
     with pytest.raises(PaddockError):
-        outbox().restore({**one.save(), "waiting": waiting}, 3)
+        load(outbox(), {**save(one), "waiting": waiting})
 
 
 @pytest.mark.parametrize(
     "saved",
     [
-        {"3": [1, np.array([0, 1], np.uint8)]},
-        {"0": [1, np.array([1, 1], np.uint8)]},  # complete
-        {"0": [1, np.array([0, 2], np.uint8)]},
-        {"0": [0, np.array([0, 1], np.uint8)]},
-        {"0": [1, np.array([0.0, 1.0])]},
-        {"0": [1, np.zeros((1, 0), np.uint8)]},
+        [[-1, 1, np.array([False, True])]],
+        [[0, 1, np.array([True, True])]],  # complete
+        [[0, 1, np.array([0, 2], np.uint8)]],
+        [[0, 0, np.array([False, True])]],
+        [[0, 1, np.array([0.0, 1.0])]],
+        [[0, 1, np.zeros((1, 0), bool)]],
     ],
 )
-def test_crafted_inboxes_are_refused(saved: dict[str, object]) -> None:
+def test_crafted_inboxes_are_refused(saved: list[object]) -> None:
     with pytest.raises(PaddockError):
-        Inboxes().restore(saved, 3)
+        load(fresh(Inboxes), {"routes": saved})

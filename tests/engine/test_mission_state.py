@@ -52,7 +52,7 @@ def test_runs_do_not_depend_on_step_grouping(execute: str) -> None:
 @pytest.mark.parametrize("execute", [pytest.param("dynamics", marks=pytest.mark.slow), "kinematic"])
 @pytest.mark.parametrize("at", [437, *(pytest.param(at, marks=pytest.mark.slow) for at in (150, 601))])
 def test_restore_and_step_is_step(execute: str, at: int) -> None:
-    """A state saved mid-mission goes on as if nothing had happened, here and in a new simulation."""
+    """A state saved mid-mission goes on as if nothing had applied_events, here and in a new simulation."""
     sim = paddock.load(scenario(execute=execute))
     interfere(sim)
     sim.step(at)
@@ -69,7 +69,7 @@ def test_restore_and_step_is_step(execute: str, at: int) -> None:
 
 
 def test_a_restored_state_brings_its_seed() -> None:
-    """Tasks are drawn from the seed: a state goes on with its own, whatever the simulation was reset to."""
+    """Tasks are inputs from the seed: a state goes on with its own, whatever the simulation was reset to."""
     sim = paddock.load(scenario())
     sim.step(200)
     saved, names = sim.save(), [task.outline.tolist() for task in _view(sim).tasks]

@@ -11,17 +11,17 @@ from paddock.planning.geometry.shapes import LineShape, PointShape
 from paddock.planning.metrics import ClosestApproach, measure, separation
 from paddock.planning.mission.kinematic import KinematicRun, Trace, trace
 from paddock.planning.mission.mission import Mission
-from paddock.planning.solver.problem import Happening, MissionSetup, Problem, Task, Vehicle
+from paddock.planning.solver.problem import MissionSetup, Problem, ScheduledEvent, Task, Vehicle
 from paddock.planning.solver.routes import STATUSES
 
 
-def finished(*happenings: Happening) -> KinematicRun:
+def finished(*events: ScheduledEvent) -> KinematicRun:
     def drone(name: str, y: float) -> Vehicle:
         return Vehicle(name, (0.0, y, 0.0, 0.0), (0.0, y, 0.0, 0.0), 10.0, 0.0, 600.0, moves="hover")
 
     tasks = (Task("line", LineShape(100.0, 0.0, 0.0, 50.0)), Task("far", PointShape(0.0, 5000.0)))
     problem = Problem((drone("a", 0.0), drone("b", 40.0)), tasks)
-    run = KinematicRun(Mission(MissionSetup(problem, "greedy", happenings=happenings)))
+    run = KinematicRun(Mission(MissionSetup(problem, "greedy", events=events)))
     run.finish()
     return run
 
@@ -39,7 +39,7 @@ def test_one_line_there_and_back() -> None:
 
 
 def test_series_and_latency_of_a_task_that_came_later() -> None:
-    found = measure(finished(Happening(50.0, task=Task("new", PointShape(0.0, 140.0)))).mission)
+    found = measure(finished(ScheduledEvent(50.0, task=Task("new", PointShape(0.0, 140.0)))).mission)
     assert next(task for task in found.tasks if task.name == "new").latency == pytest.approx(10.0)
     at = dict(zip(found.series.time, zip(found.series.distance, found.series.done, strict=True), strict=True))
     assert at[10.0] == (100.0, 0) and at[15.0] == (150.0, 1) and at[30.0] == (300.0, 1) and at[50.0] == (300.0, 1)
@@ -48,7 +48,7 @@ def test_series_and_latency_of_a_task_that_came_later() -> None:
 
 def test_a_vehicle_that_joins_counts_from_then_on() -> None:
     late = Vehicle("c", (0.0, 90.0, 0.0, 0.0), (0.0, 90.0, 0.0, 0.0), 10.0, 0.0, 100.0, moves="hover")
-    found = measure(finished(Happening(12.0, vehicle=late)).mission)
+    found = measure(finished(ScheduledEvent(12.0, vehicle=late)).mission)
     assert sum(found.vehicles[2].seconds.values()) == pytest.approx(18.0)
 
 
@@ -67,7 +67,7 @@ def test_separation_of_two_vehicles_that_pass_each_other() -> None:
 
 
 def test_separation_is_measured_in_a_trace() -> None:
-    run = finished(Happening(2.0, task=Task("new", PointShape(300.0, 40.0))))
+    run = finished(ScheduledEvent(2.0, task=Task("new", PointShape(300.0, 40.0))))
     found = measure(run.mission, trace(run, 0.5))
     assert found.separation is not None and found.separation.distance <= 40.0
     assert measure(run.mission).separation is None

@@ -52,7 +52,7 @@ class Flight:
     def flying(self, row: int = 0) -> list[str]:
         """Return the tasks ahead of a vehicle, as it knows them."""
         assert self.mission.onboard is not None
-        vehicle = self.mission.onboard.fleet.list[row]
+        vehicle = self.mission.onboard.fleet.vehicles[row]
         return ([vehicle.doing] if vehicle.doing else []) + vehicle.ahead
 
 
@@ -103,7 +103,7 @@ def test_a_late_route_leaves_out_what_is_done_and_starts_where_the_vehicle_is() 
     assert flight.flying() == ["b"]  # the old route
     flight.deliver(0, 130.0)
     assert flight.flying() == ["b", "c"]
-    route = onboard.fleet.list[0].route
+    route = onboard.fleet.vehicles[0].route
     assert route.legs[0].start[:2] == (130.0, 0.0)
     assert route.flown == pytest.approx(170.0 + 300.0)  # to the last place, and home
     mission.hear(flight.report(0, 130.0))
@@ -123,7 +123,7 @@ def test_a_task_in_progress_is_finished_before_a_late_route() -> None:
     assert mission.vehicles[0].doing is None  # as the station knows
     flight.fly(14.0, 140.0)
     flight.deliver(0, 140.0)
-    first, second, *_ = onboard.fleet.list[0].route.legs
+    first, second, *_ = onboard.fleet.vehicles[0].route.legs
     assert (first.kind, first.task, first.flown) == ("coverage", "line", pytest.approx(60.0))
     assert second.task == "c" and second.start[:2] == pytest.approx((200.0, 0.0))
 
@@ -209,7 +209,7 @@ def test_a_vehicle_without_contact_returns_with_a_low_battery(
             assert flight.flying() == (["a"] if action == "continue" else [])
     found = [(entry.time, entry.detail) for entry in mission.log if entry.kind == "lost_link"]
     assert found == [(pytest.approx(at), why) for at, why in log]
-    vehicle = onboard.fleet.list[0]
+    vehicle = onboard.fleet.vehicles[0]
     assert vehicle.status in ("returning", "home") and vehicle.route.path.end[:2] == pytest.approx((0.0, 0.0))
 
 
@@ -265,7 +265,7 @@ def test_damage_is_logged_when_it_happens_and_the_station_does_not_know() -> Non
     assert [(entry.time, entry.vehicle, entry.travelled) for entry in mission.log if entry.kind == "damage"] == [
         (6.0, "d0", 60.0)
     ]
-    assert onboard.fleet.list[0].status == "damaged" and flight.flying() == []
+    assert onboard.fleet.vehicles[0].status == "damaged" and flight.flying() == []
     assert mission.vehicles[0].status == "transit" and mission.vehicles[0].ahead == ["a", "b"]
     mission.damage("d0")
     flight.fly(7.0, 60.0)

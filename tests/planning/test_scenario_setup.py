@@ -111,9 +111,9 @@ def test_windows_heights_and_names_are_passed_on() -> None:
 
 def test_events_come_in_their_order_and_damage_may_mean_all() -> None:
     events = [{"at": 9, "damage": "uav"}, {"at": 3, "zone": {"name": "z", "circle": {"at": [9, 9], "radius": 5}}}]
-    found = setup(events=events).happenings
-    assert [happening.at for happening in found] == [3, 9, 9, 9, 9]
-    assert {happening.damage for happening in found[1:]} == {f"uav[{k}]" for k in range(4)}
+    found = setup(events=events).events
+    assert [event.at for event in found] == [3, 9, 9, 9, 9]
+    assert {event.damage for event in found[1:]} == {f"uav[{k}]" for k in range(4)}
 
 
 def test_generated_tasks_are_added() -> None:

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paddock.compute.threads import limit_threads
-from paddock.sensing.rays import Beams, near_of, scan
-from paddock.sensing.sensor import BOX, FRUSTUM, NO_SOLIDS, NOWHERE, ROUND_BALL, ROUND_BAR, SOLID
+from paddock.sensing.rays import Beams, scan
 from paddock.world.scenery import NOTHING
+from paddock.world.solids import BOX, FRUSTUM, NO_SOLIDS, ROUND_BALL, ROUND_BAR, SOLID, solids_of
 
 REACH = 40.0
 
@@ -55,8 +55,8 @@ def cast(solids: Any, chosen: Beams, pose: Any = None, ground: float = np.nan, *
     table = np.array(solids).reshape(-1, SOLID.size)
     pose = poses(1) if pose is None else pose
     ids = np.arange(pose.shape[1])
-    given = (table, near_of(table)), more.pop("bodies", (NO_SOLIDS, NOWHERE))
-    return scan(pose, ids, chosen, REACH, ground if ground == ground else -1e6, given, **more)
+    given = solids_of(table), more.pop("bodies", NO_SOLIDS)
+    return scan(pose, ids, chosen, REACH, ground if ground == ground else -1e6, *given, **more)
 
 
 def test_a_wall_ahead_is_at_its_distance_over_the_cosine() -> None:
@@ -103,7 +103,7 @@ def test_a_vehicle_does_not_see_itself_but_the_others_do() -> None:
     pose = poses(3).copy()
     pose[0] = 6.0 * np.arange(3)
     pose.flags.writeable = False
-    found = cast([], beams(3, 120.0), pose, bodies=(bodies, near_of(bodies)))
+    found = cast([], beams(3, 120.0), pose, bodies=solids_of(bodies))
     ahead = found[:, 0, 1]
     np.testing.assert_allclose(ahead[:2], 4.0, atol=1e-12)
     assert ahead[2] == NOTHING
@@ -271,10 +271,10 @@ def test_many_solids_over_a_large_area_give_the_same_as_a_few_cells() -> None:
     rng = np.random.default_rng(5)
     solids = scene(rng, 300, False)
     solids[:, :2] *= 8.0
-    chosen, near = beams(360, 360.0), (NO_SOLIDS, NOWHERE)
+    chosen = beams(360, 360.0)
     pose = poses(1)
-    one = scan(pose, np.zeros(1, np.int64), chosen, REACH, -1e6, ((solids, near_of(solids)), near))
-    two = scan(pose, np.zeros(1, np.int64), chosen, REACH, -1e6, ((solids, near_of(solids, 1000.0)), near))
+    one = scan(pose, np.zeros(1, np.int64), chosen, REACH, -1e6, solids_of(solids), NO_SOLIDS)
+    two = scan(pose, np.zeros(1, np.int64), chosen, REACH, -1e6, solids_of(solids, 1000.0), NO_SOLIDS)
     np.testing.assert_array_equal(one, two)
     assert (one < NOTHING).any()
 
@@ -285,12 +285,12 @@ def test_threads_do_not_change_a_bit() -> None:
     solids, pose = scene(rng, 60, True), poses(20).copy()
     pose[:2] = rng.uniform(-20, 20, (2, 20))
     pose.flags.writeable = False
-    given = (solids, near_of(solids)), (NO_SOLIDS, NOWHERE)
+    given = solids_of(solids), NO_SOLIDS
     ids, chosen = np.arange(20), beams(540, 270.0)
-    few = scan(pose, ids, chosen, REACH, 0.0, given)
+    few = scan(pose, ids, chosen, REACH, 0.0, *given)
     try:
         for threads in (1, None):
             limit_threads(threads)
-            np.testing.assert_array_equal(scan(pose, ids, chosen, REACH, 0.0, given, many=True), few)
+            np.testing.assert_array_equal(scan(pose, ids, chosen, REACH, 0.0, *given, many=True), few)
     finally:
         limit_threads(None)

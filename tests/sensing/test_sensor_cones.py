@@ -9,9 +9,9 @@ from scipy import stats
 from paddock.compute.threads import limit_threads
 from paddock.errors import InvalidValueError
 from paddock.sensing.array_suite import fleet_sensor
-from paddock.sensing.rays import near_of
-from paddock.sensing.sensor import BOX, FRUSTUM, SOLID, Around, Cones, find_sensor
+from paddock.sensing.sensor import Around, Cones, find_sensor
 from paddock.world.columns import Environment, defaults_of
+from paddock.world.solids import BOX, FRUSTUM, SOLID, solids_of
 
 N = 4000  # vehicles: independent trials
 PERFECT = {
@@ -198,15 +198,15 @@ def bodies(*places: Any, height: float = 1.4) -> Any:
 def test_other_cars_hide_cones_behind_them_and_only_those() -> None:
     scene = cones((20.0, 0.0), (20.0, 4.0), (6.0, 0.0), (10.0, 3.0))
     hides = bodies((10.0, 0.0), (300.0, 0.0))
-    full = scene._replace(bodies=hides, bodies_near=near_of(hides))
+    full = scene._replace(bodies=solids_of(hides))
     shown = seen(full, **PERFECT).array("truth")[0, :, 3]
     assert set(shown[np.isfinite(shown)].tolist()) == {1.0, 2.0, 3.0}
     assert seen(full, **PERFECT, occlusion=0).published()[1, 0] == 4
     low = bodies((10.0, 0.0), (300.0, 0.0), height=0.4)  # the camera, 1 m high, looks over it
-    assert seen(scene._replace(bodies=low, bodies_near=near_of(low)), **PERFECT).published()[1, 0] == 4
+    assert seen(scene._replace(bodies=solids_of(low)), **PERFECT).published()[1, 0] == 4
     own = bodies((0.0, 0.0), (300.0, 0.0))
     own[0, SOLID.number] = 0  # the vehicle itself
-    assert seen(scene._replace(bodies=own, bodies_near=near_of(own)), **PERFECT).published()[1, 0] == 4
+    assert seen(scene._replace(bodies=solids_of(own)), **PERFECT).published()[1, 0] == 4
 
 
 def test_walls_and_cylinders_hide_cones_and_cones_do_not() -> None:
@@ -218,12 +218,12 @@ def test_walls_and_cylinders_hide_cones_and_cones_do_not() -> None:
     table[1, :3], table[1, SOLID.base : SOLID.top + 1] = (10.0, 4.0, 1.0), 0.5  # a cylinder
     table[2, :3], table[2, SOLID.base] = (10.0, -4.0, 1.0), 0.5  # a cone
     table[:, SOLID.reach] = 2.0
-    full = scene._replace(fixed=table, fixed_near=near_of(table))
+    full = scene._replace(fixed=solids_of(table))
     shown = seen(full, **PERFECT).array("truth")[0, :, 3]
     assert set(shown[np.isfinite(shown)].tolist()) == {2.0, 3.0}
     assert seen(full, **PERFECT, occlusion=0).published()[1, 0] == 4
     table[0, 2], table[0, 14] = 0.1, 0.1  # the sensor, 1 m high, looks over a wall of 0.2 m: 0.58 m high there
-    shown = seen(scene._replace(fixed=table, fixed_near=near_of(table)), **PERFECT).array("truth")[0, :, 3]
+    shown = seen(scene._replace(fixed=solids_of(table)), **PERFECT).array("truth")[0, :, 3]
     assert set(shown[np.isfinite(shown)].tolist()) == {0.0, 2.0, 3.0}
 
 

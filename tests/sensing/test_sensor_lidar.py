@@ -7,10 +7,10 @@ import pytest
 from scipy import stats
 
 from paddock.sensing.array_suite import fleet_sensor
-from paddock.sensing.rays import near_of
 from paddock.sensing.scanner import beams_of
-from paddock.sensing.sensor import BOX, SOLID, Around, find_sensor
+from paddock.sensing.sensor import Around, find_sensor
 from paddock.world.columns import Environment, defaults_of
+from paddock.world.solids import BOX, SOLID, solids_of
 
 
 def wall(distance: float) -> Around:
@@ -18,7 +18,7 @@ def wall(distance: float) -> Around:
     row = np.zeros((1, SOLID.size))
     row[0, :3], row[0, 3:12], row[0, 12:15] = (distance + 1.0, 0.0, 0.0), np.eye(3).ravel(), (1.0, 100.0, 10.0)
     row[0, SOLID.shape], row[0, SOLID.reach], row[0, SOLID.number] = BOX, 101.0, -1
-    return Around(fixed=row, fixed_near=near_of(row))
+    return Around(fixed=solids_of(row))
 
 
 def scanned(scene: Around, n: int = 1, kind: str = "lidar", tick: int = 0, seed: int = 5, **options: Any) -> Any:

@@ -106,8 +106,8 @@ def _avoid_obstacles(
         for row in range(low, high + 1 if near else low):
             for column in range(left, right + 1):
                 cell = row * columns + column
-                for place in range(whole(starts[0, cell]), whole(starts[0, cell + 1])):
-                    dx, dy, dz = way_to_obstacle(x, y, z, whole(items[0, place]), boxes, rounds)
+                for item in range(whole(starts[0, cell]), whole(starts[0, cell + 1])):
+                    dx, dy, dz = way_to_obstacle(x, y, z, whole(items[0, item]), boxes, rounds)
                     d2 = dx * dx + dy * dy + dz * dz
                     here = (table_index(floor(u + dx * rate), columns) == column) & (
                         table_index(floor(v + dy * rate), rows) == row
@@ -154,9 +154,9 @@ class Avoidance:
         if obstacles is not None and obstacles.count:
             o = obstacles
             avoid_obstacles(seen, n, o.cells, o.starts, o.items, o.boxes, o.rounds, result)
-        found = result[:, :n]
-        size = np.sqrt((found * found).sum(axis=0))
-        return np.asarray(found * np.minimum(1.0, STRONGEST * seen[7, :n] / np.maximum(size, 1e-12)))
+        pushes = result[:, :n]
+        size = np.sqrt((pushes * pushes).sum(axis=0))
+        return np.asarray(pushes * np.minimum(1.0, STRONGEST * seen[7, :n] / np.maximum(size, 1e-12)))
 
 
 def avoidance_of(rule: Rule, options: Floats) -> Avoidance | None:

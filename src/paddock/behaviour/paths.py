@@ -20,19 +20,19 @@ LANES_APART = 1.0  # m between the left edge of the entry lane and the right edg
 CONE_ROW = 5  # cones on each side of a lane
 
 
-def path_points(given: Any, where: str = "") -> Floats:
+def path_points(value: Any, where: str = "") -> Floats:
     """Return points (k, 3) from a list of [x, y] or [x, y, z], or from a shape: `{oval: {...}}`, `{circuit: {...}}`."""
-    place = f"{where}: " if where else ""
-    if isinstance(given, Mapping):
-        if len(given) != 1:
-            raise InvalidValueError(f"{place}a path names exactly one shape: {', '.join([*SHAPES, CIRCUIT])}")
-        name, options = next(iter(given.items()))
+    prefix = f"{where}: " if where else ""
+    if isinstance(value, Mapping):
+        if len(value) != 1:
+            raise InvalidValueError(f"{prefix}a path names exactly one shape: {', '.join([*SHAPES, CIRCUIT])}")
+        name, options = next(iter(value.items()))
         if name == CIRCUIT:
             return _circuit(options, where)
         if name not in SHAPES:
             raise unknown_name("path shape", str(name), [*SHAPES, CIRCUIT], where)
         return _shape(str(name), options, where)
-    return _listed(given, place)
+    return _listed(value, prefix)
 
 
 def _shape(name: str, options: Any, where: str) -> Floats:
@@ -87,27 +87,27 @@ def circuit(corners: Floats, spacing: float) -> Floats:
     return evenly(smooth_curve(corners, closed=True, parts=64), spacing, closed=True)
 
 
-def _listed(given: Any, place: str) -> Floats:
-    if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str) or len(given) < 2:
-        raise InvalidValueError(f"{place}a path needs at least two points [x, y] or [x, y, z], not {given!r}")
-    if any(not _is_point(point) for point in given):
-        raise InvalidValueError(f"{place}each point of a path is [x, y] or [x, y, z]")
-    points = np.array([[*map(float, point), 0.0][:3] for point in given])
+def _listed(value: Any, prefix: str) -> Floats:
+    if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str) or len(value) < 2:
+        raise InvalidValueError(f"{prefix}a path needs at least two points [x, y] or [x, y, z], not {value!r}")
+    if any(not _is_point(point) for point in value):
+        raise InvalidValueError(f"{prefix}each point of a path is [x, y] or [x, y, z]")
+    points = np.array([[*map(float, point), 0.0][:3] for point in value])
     if not np.isfinite(points).all():
-        raise InvalidValueError(f"{place}a path's points must be finite numbers")
+        raise InvalidValueError(f"{prefix}a path's points must be finite numbers")
     if not (np.abs(points) <= FARTHEST).all():
-        raise InvalidValueError(f"{place}a path's points lie within {FARTHEST:g} m of the origin")
+        raise InvalidValueError(f"{prefix}a path's points lie within {FARTHEST:g} m of the origin")
     if len(points) > MOST_POINTS:
-        raise InvalidValueError(f"{place}a path has at most {MOST_POINTS:,} points, not {len(points):,}")
+        raise InvalidValueError(f"{prefix}a path has at most {MOST_POINTS:,} points, not {len(points):,}")
     if (np.linalg.norm(np.diff(points, axis=0), axis=1) < 1e-9).any():
-        raise InvalidValueError(f"{place}two consecutive points of a path coincide")
+        raise InvalidValueError(f"{prefix}two consecutive points of a path coincide")
     return points
 
 
-def _is_point(given: Any) -> bool:
-    if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray) or len(given) not in (2, 3):
+def _is_point(point: Any) -> bool:
+    if isinstance(point, str) or not isinstance(point, Sequence | np.ndarray) or len(point) not in (2, 3):
         return False
-    return all(isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in given)
+    return all(isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in point)
 
 
 def oval(straight: float, radius: float, x: float, y: float, z: float, heading: float, spacing: float) -> Floats:
@@ -176,8 +176,8 @@ class LaneChangeCourse:
 
         A change begins `early` (m) before the end of a lane; the side lane is cut short by `cut` (m).
         """
-        (_, a, *one), (b, c, *two), (d, _, *three) = self.lanes
-        middles = [0.5 * sum(edges) for edges in (one, two, three)]
+        (_, a, *first), (b, c, *second), (d, _, *third) = self.lanes
+        middles = [0.5 * sum(edges) for edges in (first, second, third)]
         out = np.clip((x - (a - early)) / (b - a + early), 0.0, 1.0)
         back = np.clip((x - (c - early)) / (d - c + early), 0.0, 1.0)
         side, leave = middles[1] - cut, middles[2]

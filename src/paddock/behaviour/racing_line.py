@@ -196,8 +196,8 @@ def _choose(n: int, spots: Floats, order: Any, shifts: Floats, track: Floats, sp
     total, count = track_length(track), spots.shape[1]
     step = 2.0 * space.room / (LINES // 2)
     costs, limits = empty(LINES), empty(LINES + 1)
-    for place in range(count):
-        i = order[place]
+    for slot in range(count):
+        i = order[slot]
         if i >= n:
             continue
         for lane in range(LINES):
@@ -207,7 +207,7 @@ def _choose(n: int, spots: Floats, order: Any, shifts: Floats, track: Floats, sp
         limits[LINES] = 1e3
         for direction in (1, -1):
             for further in range(1, count):
-                j = order[(place + direction * further + count) % count]
+                j = order[(slot + direction * further + count) % count]
                 ahead = spots[0, j] - spots[0, i]
                 ahead -= total * floor(ahead / total + 0.5)
                 # the same car is met from both sides on a short track: each sees its own half
@@ -228,8 +228,8 @@ place_vehicles, choose_lines = routine(_place), routine(_choose)
 
 def look_around(poses: Floats, n: int, shifts: Floats, track: Floats, space: Space) -> Floats:
     """Return rows of Sight (2, n) for the first n of all vehicles; `shifts` (n,) are their present ones."""
-    spots, found = np.empty((6, poses.shape[1])), np.empty((2, n))
+    spots, rivals = np.empty((6, poses.shape[1])), np.empty((2, n))
     place_vehicles(np.ascontiguousarray(poses), track, spots)
     order = np.argsort(spots[0], kind="stable")
-    choose_lines(n, spots, order, np.ascontiguousarray(shifts), track, space, found)
-    return found
+    choose_lines(n, spots, order, np.ascontiguousarray(shifts), track, space, rivals)
+    return rivals

@@ -131,7 +131,7 @@ class Rule:
     def solitary(self) -> bool:
         """Whether each vehicle decides alone, without a shared path, slots or neighbours."""
         together = self.prepare_path, self.slots, self.neighbours, self.look
-        return all(one is None for one in together) and not self.relays
+        return all(part is None for part in together) and not self.relays
 
     def planned(self, options: Any, path: Floats) -> RouteLine | None:
         """Return the line to display: the rule's `route`, else the points of its path; None if nothing is fixed."""
@@ -157,9 +157,11 @@ class Rule:
             Value("dt"),
         )
         if self.command not in (None, model.command):
-            wanted, found = (", ".join(column_index(one)) for one in (self.command, model.command) if one is not None)
+            wanted, available = (
+                ", ".join(column_index(command)) for command in (self.command, model.command) if command is not None
+            )
             raise InvalidValueError(
-                f"behaviour {self.name!r} drives models with the commands {wanted}; {model.name} has {found}"
+                f"behaviour {self.name!r} drives models with the commands {wanted}; {model.name} has {available}"
             )
         acting = _acting(model, self.desire, self.inputs, AVOID in column_index(self.options))
         return KernelSpec(f"{model.name}-{self.name}", acting, arguments)
@@ -167,20 +169,20 @@ class Rule:
     def specs(self) -> tuple[KernelSpec, ...]:
         """Return a kernel for each function of the contract: `desire`, and `visit` and `finish` of its neighbours."""
         seeing = Rows("me", Pose), Rows("memory", self.memory, "update"), Shared("options", self.options)
-        given = Rows("urge", self.senses), Rows("target", Pose), Value("path", "table"), Value("dt")
-        found = KernelSpec(f"{self.name}-desire", self.desire, (Rows("desire", Desire, "write"), *seeing, *given))
-        own: tuple[KernelSpec, ...] = (found,)
+        arguments = Rows("urge", self.senses), Rows("target", Pose), Value("path", "table"), Value("dt")
+        desire = KernelSpec(f"{self.name}-desire", self.desire, (Rows("desire", Desire, "write"), *seeing, *arguments))
+        own: tuple[KernelSpec, ...] = (desire,)
         if self.inputs is not None and self.command is not None:
             direct = Rows("command", self.command, "update"), *seeing, Value("path", "table"), Value("dt")
-            own = found, KernelSpec(f"{self.name}-inputs", self.inputs, direct)
+            own = desire, KernelSpec(f"{self.name}-inputs", self.inputs, direct)
         near = self.neighbours
         if near is None:
             return own
         apart, options = tuple(Value(name) for name in ("dx", "dy", "dz", "d2")), Shared("options", near.options)
         two = Rows("gathered", near.gathered, "update"), Rows("me", near.seen), Rows("other", near.seen)
-        one = Rows("result", near.result, "write"), Rows("gathered", near.gathered), Rows("me", near.seen)
+        rows = Rows("result", near.result, "write"), Rows("gathered", near.gathered), Rows("me", near.seen)
         visit = KernelSpec(f"{self.name}-visit", near.visit, (*two, *apart, options))
-        return *own, visit, KernelSpec(f"{self.name}-finish", near.finish, (*one, options))
+        return *own, visit, KernelSpec(f"{self.name}-finish", near.finish, (*rows, options))
 
 
 def unbound(*arguments: Any) -> Any:

@@ -77,8 +77,8 @@ def machine() -> Iterator[Finding]:
     yield Finding("machine", "system", "ok", f"{platform.system()} {platform.release()} {platform.machine()}")
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
-        found = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
-        model = found.group(1).strip() if found else platform.machine()
+        match = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+        model = match.group(1).strip() if match else platform.machine()
     except OSError:
         model = platform.processor() or platform.machine()
     yield Finding("machine", "processor", "ok", model)
@@ -161,9 +161,9 @@ def extras() -> Iterator[Finding]:
         return
     features: dict[str, list[str]] = {}
     for requirement in needed:
-        found = re.match(r"([A-Za-z0-9._-]+).*extra\s*==\s*['\"]([\w-]+)['\"]", requirement)
-        if found and found[2] not in NOT_FEATURES:
-            features.setdefault(found[2], []).append(found[1])
+        match = re.match(r"([A-Za-z0-9._-]+).*extra\s*==\s*['\"]([\w-]+)['\"]", requirement)
+        if match and match[2] not in NOT_FEATURES:
+            features.setdefault(match[2], []).append(match[1])
     for feature, packages in features.items():
         versions: list[str] = []
         missing: list[str] = []

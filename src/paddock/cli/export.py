@@ -89,13 +89,13 @@ def fmu(
     name = model or vehicle
     entry = read_entry({"name": "exported", "model": name, **({} if preset is None else {"preset": preset})})
     try:
-        found = find_model(name)
+        vehicle_model = find_model(name)
     except UnknownNameError:
         known = (*model_names(), *(() if model else preset_names(CAR)))
         raise unknown_name("model" if model else "model or preset of a car", name, known) from None
-    values = parameter_values(found, entry, lambda *path: f"--{path[0]}")
+    values = parameter_values(vehicle_model, entry, lambda *path: f"--{path[0]}")
     path = Path(output or "_".join(filter(None, (name, preset))) + ".fmu")
-    export_fmu(found, values, path, fmi)
+    export_fmu(vehicle_model, values, path, fmi)
     print(f"{path}: FMI {fmi}.0, {path.stat().st_size / 1e3:.0f} kB")
     return 0
 

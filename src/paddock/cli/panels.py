@@ -221,7 +221,7 @@ def framed(picture: Sequence[Text], plan: Braille) -> list[Text]:
 def beside(left: Sequence[Text], right: Sequence[Text], width: int) -> list[Text]:
     """Join two columns; the left one has a given width."""
     pairs = zip_longest(left, right, fillvalue=Text(""))
-    return [Text.assemble(fitted(one, width), other) for one, other in pairs]
+    return [Text.assemble(fitted(text, width), other) for text, other in pairs]
 
 
 def fitted(line: Text, width: int) -> Text:
@@ -330,7 +330,7 @@ class Braille:
     def draw(self, fleets: Sequence[tuple[Floats, Floats]], width: int, height: int) -> list[Text]:
         """Return the map as `height` lines; fleets: positions (n, 2+) in m and velocities (n, 2+)."""
         places = [np.array(position[:, :2]) for position, _ in fleets]
-        few = [f for f, place in enumerate(places) if len(place) <= FEW]
+        few = [f for f, spots in enumerate(places) if len(spots) <= FEW]
         self._frame([*places, *(points[:, :2] for _, points in self.guides)], width, height)
         cells = np.zeros((height, width), np.int64)  # braille bits
         style = np.zeros((height, width), np.int64)  # fleet * levels + level
@@ -383,8 +383,8 @@ class Braille:
         """Draw all vehicles: the fleet with most vehicles in a cell sets its colour, their number its brightness."""
         most = np.zeros(cells.shape, np.int64)
         owner = np.zeros(cells.shape, np.int64)
-        for f, place in enumerate(places):
-            row, column = self._dots(place)
+        for f, points in enumerate(places):
+            row, column = self._dots(points)
             _mark(cells, (row, column))
             flat = row // 4 * cells.shape[1] + column // 2
             number = np.bincount(flat, minlength=cells.size).reshape(cells.shape)
@@ -395,8 +395,8 @@ class Braille:
         np.copyto(style, owner * len(LEVELS) + level, where=most > 0)
 
     def _arrows(self, fleet: int, position: Floats, velocity: Floats, letters: Ints, style: Ints) -> None:
-        for place, motion in zip(position, velocity, strict=True):
-            row, column = self._dots(place[None])
+        for start, motion in zip(position, velocity, strict=True):
+            row, column = self._dots(start[None])
             if len(row):
                 heading = float(np.nan_to_num(np.arctan2(motion[1], motion[0])))
                 eighth = round(heading / (np.pi / 4)) % 8

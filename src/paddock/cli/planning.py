@@ -62,8 +62,8 @@ def write_generated(scenario: Scenario, file: str | None) -> None:
 
 
 def _generated(options: PlanOptions) -> Scenario:
-    given = (options.seed, options.uavs, options.tasks, options.import_tasks)
-    if not options.generate and all(value is None for value in given):
+    chosen = (options.seed, options.uavs, options.tasks, options.import_tasks)
+    if not options.generate and all(value is None for value in chosen):
         raise PaddockError(
             "give a scenario file, a demo name, or --seed, --uavs or --tasks to generate a mission: "
             "e.g. paddock plan survey, or paddock plan --seed 3 --uavs 4 --tasks 20"
@@ -87,8 +87,8 @@ def _with_tasks(scenario: Scenario, file: str) -> Scenario:
     from paddock.planning.exchange import read_mission
     from paddock.world.geodesy import Origin
 
-    found = read_mission(file, Origin(*scenario.world.origin))
-    notes, speed = list(found.notes), found.mission.get("speed")
+    imported = read_mission(file, Origin(*scenario.world.origin))
+    notes, speed = list(imported.notes), imported.mission.get("speed")
     if speed is not None:
         notes.append(f"its speed of {speed:g} m/s is ignored; speeds come from the scenario")
     for note in notes:
@@ -96,7 +96,7 @@ def _with_tasks(scenario: Scenario, file: str) -> Scenario:
     values = scenario.to_dict()
     mission = values.setdefault("mission", {})
     for key in ("tasks", "zones"):
-        mission[key] = [*mission.get(key, []), *found.mission.get(key, [])]
+        mission[key] = [*mission.get(key, []), *imported.mission.get(key, [])]
     return load_scenario(values)
 
 
@@ -125,26 +125,26 @@ def plan_mission(scenario: Scenario, options: PlanOptions) -> int:
         if problems:
             more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
             print(f"paddock: warning: `paddock run` would reject this scenario: {problems[0]}{more}", file=sys.stderr)
-    found, output = _planned(scenario, setup, options)
+    findings, output = _planned(scenario, setup, options)
     output.seconds += divided
-    if found.setup.happenings:
+    if findings.setup.events:
         with bar("simulating the mission events"):
-            found = replace(found, outcome=outcome_of(found.setup, found.plan))
-    found = _with_links(found)
+            findings = replace(findings, outcome=outcome_of(findings.setup, findings.plan))
+    findings = _with_links(findings)
     if not options.no_files:
         valid = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in scenario.name)
         output.folder = Path(options.output or f"{valid.strip('.') or 'scenario'}_plan")
         with bar(f"writing {output.folder}") as progress:
-            output.files, output.missing = write_files(found, output.folder, progress)
+            output.files, output.missing = write_files(findings, output.folder, progress)
     if options.animate is not None:
         from paddock.record.mission_report.animation import animate
 
         with bar(f"drawing {options.animate}") as progress:
-            run = None if found.outcome is None else found.outcome.run
-            animate(found.plan, Path(options.animate), scenario.name, progress, run=run)
+            run = None if findings.outcome is None else findings.outcome.run
+            animate(findings.plan, Path(options.animate), scenario.name, progress, run=run)
         output.animation = options.animate
-    _print_json(found, output) if options.json else _print_tables(found, output)
-    undone = found.plan.undone if found.outcome is None else found.outcome.undone
+    _print_json(findings, output) if options.json else _print_tables(findings, output)
+    undone = findings.plan.undone if findings.outcome is None else findings.outcome.undone
     return 1 if options.strict and undone else 0
 
 
@@ -179,40 +179,40 @@ def _negotiated(scenario: Scenario, central: Plan) -> Plan:
         return central
 
 
-def _with_links(found: Findings) -> Findings:
+def _with_links(findings: Findings) -> Findings:
     """Predict the contact with stations, where the scenario has radio; print why if it cannot."""
-    if found.scenario.radio is None:
-        return found
+    if findings.scenario.radio is None:
+        return findings
     from paddock.engine.radio.planned import planned_links
 
     try:
         with bar("predicting radio links") as progress:
-            return replace(found, links=planned_links(found.scenario, found.plan, progress))
+            return replace(findings, links=planned_links(findings.scenario, findings.plan, progress))
     except PaddockError as error:
         print(f"paddock: {error}", file=sys.stderr)
-        return found
+        return findings
 
 
-def _print_json(found: Findings, output: Output) -> None:
+def _print_json(findings: Findings, output: Output) -> None:
     import json
 
     from paddock.record.mission_report.document import comparison, numbers, outcome_numbers
     from paddock.record.mission_report.radio_contact import contact_numbers
 
-    values: dict[str, Any] = {"scenario": found.scenario.name, **numbers(found.plan, found.metrics)}
+    values: dict[str, Any] = {"scenario": findings.scenario.name, **numbers(findings.plan, findings.metrics)}
     values["compute_s"] = round(output.seconds, 6)
-    if found.trials:
-        values["comparison"] = comparison(found.trials, timed=True)
-    if found.outcome is not None:
-        values["outcome"] = outcome_numbers(found.outcome)
-    if found.links is not None:
-        values["radio"] = contact_numbers(found.links)
+    if findings.trials:
+        values["comparison"] = comparison(findings.trials, timed=True)
+    if findings.outcome is not None:
+        values["outcome"] = outcome_numbers(findings.outcome)
+    if findings.links is not None:
+        values["radio"] = contact_numbers(findings.links)
     values |= {"folder": None if output.folder is None else str(output.folder), "files": output.files or []}
     values |= {"animation": output.animation} | ({"missing": output.missing} if output.missing else {})
     print(json.dumps(values, indent=2, allow_nan=False))
 
 
-def _print_tables(found: Findings, output: Output) -> None:
+def _print_tables(findings: Findings, output: Output) -> None:
     from rich.console import Console
     from rich.markup import escape
 
@@ -223,42 +223,40 @@ def _print_tables(found: Findings, output: Output) -> None:
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=WIDE)
-    console.print(
-        f"[bold]{escape(found.scenario.name)}[/]: {escape(summary(found.metrics, found.plan.problem.vehicles))}",
-        soft_wrap=True,
-    )
+    result = summary(findings.metrics, findings.plan.problem.vehicles)
+    console.print(f"[bold]{escape(findings.scenario.name)}[/]: {escape(result)}", soft_wrap=True)
     console.print()
-    if found.metrics.vehicles:
-        console.print(vehicle_table(found.metrics))
+    if findings.metrics.vehicles:
+        console.print(vehicle_table(findings.metrics))
         console.print()
-    if found.links is not None:
-        console.print(contact_table(found.links.contacts()))
+    if findings.links is not None:
+        console.print(contact_table(findings.links.contacts()))
         console.print()
-    if found.trials:
-        console.print(comparison_table(found.trials))
+    if findings.trials:
+        console.print(comparison_table(findings.trials))
         console.print()
-        for trial in found.trials:
+        for trial in findings.trials:
             if note := trial.problem if trial.plan is None else trial.note:
                 console.print(f"[dim]{escape(note)}[/]", soft_wrap=True)
-    plan = found.plan
+    plan = findings.plan
     if "over radio" in plan.notes:
         console.print(f"over radio the vehicles {escape(plan.notes['over radio'])}", soft_wrap=True)
         console.print()
     if plan.undone:
         console.print(f"[bold yellow]not done ({len(plan.undone)})[/]")
-        for one in plan.undone:
-            console.print(f"  [yellow]{escape(one.task)}[/]: {escape(one.reason)}", soft_wrap=True)
+        for undone in plan.undone:
+            console.print(f"  [yellow]{escape(undone.task)}[/]: {escape(undone.reason)}", soft_wrap=True)
         console.print()
-    if found.outcome is not None:
-        console.print(outcome_sentence(found.outcome), soft_wrap=True)
-        for time, what in found.outcome.timeline:
+    if findings.outcome is not None:
+        console.print(outcome_sentence(findings.outcome), soft_wrap=True)
+        for time, what in findings.outcome.timeline:
             console.print(f"  [dim]{clock(time)}[/]  {escape(what)}", soft_wrap=True)
-        for task, reason in found.outcome.undone:
+        for task, reason in findings.outcome.undone:
             console.print(f"  [yellow]{escape(task)}[/] not done: {escape(reason)}", soft_wrap=True)
         console.print()
-    if shares := fields_covered(found.metrics):
+    if shares := fields_covered(findings.metrics):
         console.print(escape(shares), soft_wrap=True)
-    if near := closeness(found.metrics, found.setup):
+    if near := closeness(findings.metrics, findings.setup):
         console.print(f"[dim]{escape(near)}[/]", soft_wrap=True)
     small = {"total": "minimum total distance", "makespan": "minimum makespan"}[plan.problem.objective]
     how = f"method {plan.method}, {small}, seed {plan.problem.seed}; computed in {computing(output.seconds)}"

@@ -66,7 +66,7 @@ def replay(
         Import modules that the recording names, such as your own models, also if they are not installed.
     """
     asked = {"--verify": verify, "--metrics": metrics, "--report": report is not None}
-    chosen = [name for name, given in asked.items() if given]
+    chosen = [name for name, wanted in asked.items() if wanted]
     if len(chosen) > 1:
         raise PaddockError(f"{' and '.join(chosen)} are mutually exclusive")
     if report is not None:

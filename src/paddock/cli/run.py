@@ -55,19 +55,19 @@ def run(
         Ticks per simulated second, in Hz.
     """
     flat = {"preset": preset, "speed": speed, "height": height, "behaviour": behaviour, "rate": rate}
-    given: dict[str, Any] = {flag: value for flag, value in flat.items() if value is not None}
-    given |= {"command": command} if command else {}
+    overrides: dict[str, Any] = {flag: value for flag, value in flat.items() if value is not None}
+    overrides |= {"command": command} if command else {}
     if (scenario is None) == (model is None):
         what = "not both" if model else "e.g. paddock run race.yaml, or paddock run --model quad --height 10"
         raise PaddockError(f"give a scenario file or --model: {what}")
-    if model is None and given:
-        raise PaddockError(f"--{next(iter(given))} requires --model; set it in the scenario file instead")
+    if model is None and overrides:
+        raise PaddockError(f"--{next(iter(overrides))} requires --model; set it in the scenario file instead")
     from paddock.cli.session import run_scenario
     from paddock.scenario import load_scenario
 
     if scenario is not None:
         return run_scenario(load_scenario(scenario), options or RunOptions(), serve)
-    entry: dict[str, Any] = {key: given[key] for key in ("preset", "speed", "behaviour") if key in given}
+    entry: dict[str, Any] = {key: overrides[key] for key in ("preset", "speed", "behaviour") if key in overrides}
     if height is not None:
         entry["pose"] = [0.0, 0.0, height, 0.0]
     if command:

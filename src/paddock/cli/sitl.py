@@ -129,50 +129,52 @@ def sitl(
         raise PaddockError("--no-lockstep requires --ardupilot; PX4 reports whether it was built for lockstep")
     from paddock.cli.session import run_scenario
 
-    given = (autopilots or SitlOptions()).section()
+    section = (autopilots or SitlOptions()).section()
     if scenario is not None:
-        chosen = _overridden(scenario, given)
+        chosen = _overridden(scenario, section)
     elif ardupilot or px4:
-        chosen = _external(ardupilot, 1 if instances is None else instances, first_instance or 0, no_lockstep, given)
+        chosen = _external(ardupilot, 1 if instances is None else instances, first_instance or 0, no_lockstep, section)
     else:
-        chosen = _generated(type_ or "rover", 1 if vehicles is None else vehicles, "builtin", 0, {}, given)
+        chosen = _generated(type_ or "rover", 1 if vehicles is None else vehicles, "builtin", 0, {}, section)
     return run_scenario(chosen, options or RunOptions(), serve)
 
 
-def _external(ardupilot: str | None, count: int, first: int, no_lockstep: bool, given: Mapping[str, Any]) -> "Scenario":
-    """Return a scenario of vehicles for ArduPilot, or for PX4; `given` are settings of its `sitl` section."""
+def _external(
+    ardupilot: str | None, count: int, first: int, no_lockstep: bool, section: Mapping[str, Any]
+) -> "Scenario":
+    """Return a scenario of vehicles for ArduPilot, or for PX4; `section` are settings of its `sitl` section."""
     from paddock.sitl.from_scenario import ARDUPILOT_FRAMES
 
     pilot = ({"frame": ardupilot} if ardupilot else {}) | ({"lockstep": False} if no_lockstep else {})
     kind = "ardupilot" if ardupilot else "px4"
-    return _generated(ARDUPILOT_FRAMES[ardupilot or "copter"], count, kind, first, pilot, given)
+    return _generated(ARDUPILOT_FRAMES[ardupilot or "copter"], count, kind, first, pilot, section)
 
 
 def _generated(
-    vehicle: str, count: int, kind: str, first: int, pilot: Mapping[str, Any], given: Mapping[str, Any]
+    vehicle: str, count: int, kind: str, first: int, pilot: Mapping[str, Any], section: Mapping[str, Any]
 ) -> "Scenario":
     """Return a scenario of vehicles with autopilots of a kind; errors name the flags."""
     from paddock.scenario import load_scenario
     from paddock.sitl.from_scenario import quick_scenario
 
     try:
-        tree = quick_scenario(vehicle, count, kind, first, **given)
+        tree = quick_scenario(vehicle, count, kind, first, **section)
         tree["sitl"]["pilots"][0] |= pilot
         return load_scenario(tree)
     except PaddockError as error:
         raise PaddockError(as_flags(str(error), FLAGS)) from None
 
 
-def _overridden(name: str, given: Mapping[str, Any]) -> "Scenario":
-    """Return the scenario of a file or a demo; `given` overrides settings of its `sitl` section."""
+def _overridden(name: str, section: Mapping[str, Any]) -> "Scenario":
+    """Return the scenario of a file or a demo; `section` overrides settings of its `sitl` section."""
     from paddock.scenario import load_scenario
 
     read = load_scenario(name)
     if read.sitl is None:
         raise PaddockError(f"{name}: no sitl section; add e.g. sitl: {{pilots: [{{vehicles: name}}]}}")
-    if not given:
+    if not section:
         return read
     tree = read.to_dict()
-    links = tree["sitl"].get("mavlink", {}) | given.get("mavlink", {})
-    tree["sitl"] |= {**given, **({"mavlink": links} if links else {})}
+    links = tree["sitl"].get("mavlink", {}) | section.get("mavlink", {})
+    tree["sitl"] |= {**section, **({"mavlink": links} if links else {})}
     return load_scenario(tree)

@@ -173,7 +173,7 @@ def _mission_lines(figures: dict[str, Any]) -> list[str]:
     return [
         line,
         *_mission_radio_lines(figures),
-        *(f"    {one['task']} not done: {one['reason']}" for one in figures["undone"]),
+        *(f"    {task['task']} not done: {task['reason']}" for task in figures["undone"]),
     ]
 
 

@@ -53,7 +53,7 @@ def track(
     from paddock.track.formula_student import figures
     from paddock.track.loading import dump, formats
 
-    found = _track(source, generate, width, swap_colours, start)
+    track_shown = _track(source, generate, width, swap_colours, start)
     chosen = to or (PNG if output is not None and output.lower().endswith(f".{PNG}") else None)
     if chosen is not None and chosen not in (*formats(), PNG):
         raise unknown_name("format", chosen, (*formats(), PNG), "--to")
@@ -64,12 +64,12 @@ def track(
     if chosen == PNG:
         from paddock.record.plots import draw_track
 
-        print(draw_track(found, output or f"{found.name.replace(' ', '_')}.{PNG}"))
+        print(draw_track(track_shown, output or f"{track_shown.name.replace(' ', '_')}.{PNG}"))
         return 0
     if chosen is not None:
-        _write(dump(found, chosen), output)
+        _write(dump(track_shown, chosen), output)
         return 0
-    tree = figures(found)
+    tree = figures(track_shown)
     print(json_format.dumps(tree, indent=2) if json else "\n".join(_lines(tree)))
     return 0
 
@@ -127,6 +127,10 @@ def _lines(tree: dict[str, Any]) -> list[str]:
         "start": f"x {x:g} m, y {y:g} m, yaw {yaw:g} rad",
         "gates": ", ".join(tree["gates"]),
     }
-    found = tree["problems"]
+    problems = tree["problems"]
     lines = [f"{name:<17} {value}" for name, value in rows.items()]
-    return [*lines, f"{'rules':<17} {'kept' if not found else found[0]}", *(f"{'':<17} {one}" for one in found[1:])]
+    return [
+        *lines,
+        f"{'rules':<17} {'kept' if not problems else problems[0]}",
+        *(f"{'':<17} {problem}" for problem in problems[1:]),
+    ]

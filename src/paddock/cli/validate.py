@@ -59,15 +59,15 @@ def validate(
         raise PaddockError(f"--report takes a folder, not {report!r}")
     name = " ".join(filter(None, (cars[0].preset, "car" if len(cars) > 1 else cars[0].model)))
     with bar(f"driving manoeuvres with {name}") as progress:
-        found = validate_cars(name, cars, chosen, progress)
+        validation = validate_cars(name, cars, chosen, progress)
     if json:
-        print(json_format.dumps(found.document(), indent=2))
+        print(json_format.dumps(validation.document(), indent=2))
     else:
-        _print(found)
+        _print(validation)
     if report is not None:
-        paths = write_report(found, Path(report))
+        paths = write_report(validation, Path(report))
         print("\n".join(map(str, paths)), file=sys.stderr if json else sys.stdout)
-    failed = [check for check in found.checks if not check.ok]
+    failed = [check for check in validation.checks if not check.ok]
     for check in failed:
         values = f"{check.measured:.5g}, {check.formula} gives {check.expected:.5g}"
         print(f"paddock: check failed: {check.level}: {check.what}: {values}", file=sys.stderr)
@@ -80,52 +80,52 @@ def _cars(car: str, level: tuple[str, ...], preset: str | None) -> list[TestCar]
     from paddock.scenario import load_scenario, preset_names
     from paddock.vehicles.model import find_model
 
-    level = tuple(LEVELS[int(one) - 1] if one in ("1", "2", "3", "4") else one for one in level)
-    for one in level:
-        if one not in LEVELS:
-            raise unknown_name("level", one, LEVELS, "--level")
+    level = tuple(LEVELS[int(part) - 1] if part in ("1", "2", "3", "4") else part for part in level)
+    for part in level:
+        if part not in LEVELS:
+            raise unknown_name("level", part, LEVELS, "--level")
     if car == "car" or car in preset_names("car"):
         named = preset if car == "car" else car
         if car != "car" and preset not in (None, car):
             raise PaddockError(f"two presets are given: {car} and --preset {preset}")
         named = named or preset_names("car")[0]
-        return [checked_car(f"car.{one}", named) for one in level or LEVELS]
+        return [checked_car(f"car.{part}", named) for part in level or LEVELS]
     if car.endswith(FILES):
         entries = [entry for entry in load_scenario(car).vehicles if find_model(entry.model).kind == "car"]
         if not entries:
             raise PaddockError(f"{car}: no car in this scenario")
-        models = [f"car.{one}" for one in level] or [entries[0].model]
+        models = [f"car.{part}" for part in level] or [entries[0].model]
         return [checked_car(model, preset, entries[0]) for model in models]
     if level:
         raise PaddockError(f"--level needs car, a preset or a scenario, not the model {car!r}")
     try:
         find_model(car)
     except UnknownNameError:
-        raise unknown_name("car", car, ["car", *(f"car.{one}" for one in LEVELS), *preset_names("car")]) from None
+        raise unknown_name("car", car, ["car", *(f"car.{part}" for part in LEVELS), *preset_names("car")]) from None
     return [checked_car(car, preset)]
 
 
 def _manoeuvre(part: str, names: tuple[str, ...]) -> str:
-    found = [name for name in names if part.lower() in name.lower()]
-    if len(found) != 1:
+    matches = [name for name in names if part.lower() in name.lower()]
+    if len(matches) != 1:
         raise unknown_name("manoeuvre", part, names, "--only")
-    return found[0]
+    return matches[0]
 
 
-def _print(found: Validation) -> None:
+def _print(validation: Validation) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(box=None, header_style="bold", title=f"Validation of {found.name}", title_justify="left")
-    for column in ("figure", "unit", *found.levels):
+    table = Table(box=None, header_style="bold", title=f"Validation of {validation.name}", title_justify="left")
+    for column in ("figure", "unit", *validation.levels):
         table.add_column(column, justify="left" if column in ("figure", "unit") else "right")
-    for row in found.rows():
+    for row in validation.rows():
         table.add_row(*row)
     console = Console()
     console.print(table)
-    for check in found.checks:
+    for check in validation.checks:
         mark = "[green]ok[/]" if check.ok else "[red]failed[/]"
         difference = f"{100.0 * (check.measured / check.expected - 1.0):+.2f} %" if check.expected else ""
         console.print(f"{mark} {check.level}: {check.what}: {difference} of {check.formula}", highlight=False)
-    for line in found.remarks():
+    for line in validation.remarks():
         console.print(line, highlight=False)

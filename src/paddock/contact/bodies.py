@@ -19,6 +19,8 @@ from paddock.compute.routine import routine
 from paddock.vehicles.model import BOX, CAPSULE, CONE, CYLINDER, SPHERE
 from paddock.world.columns import Column, Floats, column_index
 from paddock.world.parts import array, part, value
+from paddock.world.solids import BOX as BOX_SOLID
+from paddock.world.solids import SOLID
 
 CONTACT = "contact"  # the table of the last contact of each vehicle
 CONE_WIDTH = 1.0 / 3.0  # of its middle, share of its base
@@ -129,25 +131,15 @@ def posed_table(constants: Any, bodies: Any, poses: Any, columns: Any, falls: An
 posed = routine(posed_table)
 
 
-def obstacle_table(boxes: Floats, cylinders: Floats, friction: float, restitution: float) -> Floats:
-    """Return obstacles as columns of the table of bodies.
-
-    `boxes` (k, 7) hold the centre, half sizes (m) and yaw (rad), `cylinders` (k, 5) x, y, lower and upper end, radius.
-    """
-    count = len(boxes)
-    table = np.zeros((ROW.size, count + len(cylinders)))
-    table[ROW.qx + 3] = 1.0
-    if count:
-        table[:3, :count] = boxes[:, :3].T
-        half = 0.5 * boxes[:, 6]
-        table[ROW.qx + 2, :count], table[ROW.qx + 3, :count] = arrays.sin(half), arrays.cos(half)
-        table[ROW.half : ROW.half + 3, :count] = boxes[:, 3:6].T
-        table[ROW.shape, :count] = BOX
-    if len(cylinders):
-        x, y, low, high, radius = cylinders.T
-        table[:3, count:] = x, y, 0.5 * (low + high)
-        table[ROW.half : ROW.half + 3, count:] = radius, radius, 0.5 * (high - low)
-        table[ROW.shape, count:] = CYLINDER
+def obstacle_table(solids: Floats, friction: float, restitution: float) -> Floats:
+    """Return upright boxes and cylinders, rows of a table of solids, as columns of the table of bodies."""
+    table = np.zeros((ROW.size, len(solids)))
+    table[:3] = solids[:, SOLID.x : SOLID.axes].T
+    box = solids[:, SOLID.shape] == BOX_SOLID
+    half = 0.5 * arrays.arctan2(solids[:, SOLID.axes + 1], solids[:, SOLID.axes])
+    table[ROW.qx + 2], table[ROW.qx + 3] = np.where(box, arrays.sin(half), 0.0), np.where(box, arrays.cos(half), 1.0)
+    table[ROW.half : ROW.half + 3] = solids[:, SOLID.half : SOLID.shape].T
+    table[ROW.shape] = np.where(box, BOX, CYLINDER)
     table[ROW.friction], table[ROW.restitution] = friction, restitution
     return table
 

@@ -87,13 +87,13 @@ def first_touch(
             if abs(apart) > reach:
                 return NONE, 0.0
         else:
-            one, two = (-reach - apart) / speed, (reach - apart) / speed
-            leave = min(leave, max(one, two))
+            begins, ends = (-reach - apart) / speed, (reach - apart) / speed
+            leave = min(leave, max(begins, ends))
             # an edge takes precedence only if it begins to overlap clearly later
-            if min(one, two) > enter + (FACE_FIRST / abs(speed) if row >= EDGES else 0.0):
-                enter, touching = min(one, two), row
-            elif min(one, two) > enter:
-                enter = min(one, two)
+            if min(begins, ends) > enter + (FACE_FIRST / abs(speed) if row >= EDGES else 0.0):
+                enter, touching = min(begins, ends), row
+            elif min(begins, ends) > enter:
+                enter = min(begins, ends)
         useful = not (level and abs(axis[2]) > 0.7)
         if useful and reach - abs(apart) < depth - (FACE_FIRST if row >= EDGES else 0.0):
             depth, shallow = reach - abs(apart), row
@@ -200,16 +200,16 @@ def keep_four(poly: Any, depths: Any, count: int) -> int:
         if depths[k] > depths[first] + 1e-9:
             first = k
     swap(poly, depths, 0, first)
-    for place in range(1, POINTS):
-        best, most = place, -1.0
-        for k in range(place, count):
+    for slot in range(1, POINTS):
+        best, most = slot, -1.0
+        for k in range(slot, count):
             near = 1e30  # farthest from those that are kept
-            for m in range(place):
+            for m in range(slot):
                 x, y, z = poly[k, 0] - poly[m, 0], poly[k, 1] - poly[m, 1], poly[k, 2] - poly[m, 2]
                 near = min(near, x * x + y * y + z * z)
             if near > most + 1e-12:
                 best, most = k, near
-        swap(poly, depths, place, best)
+        swap(poly, depths, slot, best)
     return POINTS
 
 

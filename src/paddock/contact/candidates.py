@@ -127,7 +127,7 @@ def search_all(
         speed = velocity[0, i] * velocity[0, i] + velocity[1, i] * velocity[1, i] + velocity[2, i] * velocity[2, i]
         reach[i] = radius[i] + 0.5 * slack + 0.5 * horizon * sqrt(speed)
     order, start, cells, body, used, met = sort_cells(n, place, reach, cell, bits)
-    room, found = 2 * n + 16, 0
+    room, pairs_found = 2 * n + 16, 0
     pairs = empty((2, room), int64)
     for at in range(n):
         i = order[at]
@@ -141,16 +141,16 @@ def search_all(
                 gap = least_distance(place, velocity, i, j, horizon) - (radius[i] + radius[j])
                 if gap > slack:
                     continue
-                if found == room:
-                    if found >= most:
+                if pairs_found == room:
+                    if pairs_found >= most:
                         return pairs[:, :0].copy(), False
                     room *= 2
                     more = empty((2, room), int64)
-                    more[:, :found] = pairs
+                    more[:, :pairs_found] = pairs
                     pairs = more
-                pairs[0, found], pairs[1, found] = min(i, j), max(i, j)
-                found += 1
-    return pairs[:, :found].copy(), True
+                pairs[0, pairs_found], pairs[1, pairs_found] = min(i, j), max(i, j)
+                pairs_found += 1
+    return pairs[:, :pairs_found].copy(), True
 
 
 def least_distance(place: Any, velocity: Any, i: int, j: int, horizon: float) -> float:
@@ -264,8 +264,8 @@ def chosen_pairs(n: int, best: Any, counts: Any, firm: Any) -> Any:
     total = firm.shape[1]
     for i in range(n):
         total += counts[i]
-    pairs, found = empty((2, total), int64), firm.shape[1]
-    pairs[:, :found] = firm
+    pairs, count = empty((2, total), int64), firm.shape[1]
+    pairs[:, :count] = firm
     for i in range(n):
         for k in range(counts[i]):
             j = best[i, k]
@@ -274,9 +274,9 @@ def chosen_pairs(n: int, best: Any, counts: Any, firm: Any) -> Any:
                 for m in range(counts[j]):
                     known |= best[j, m] == i
             if not known:
-                pairs[0, found], pairs[1, found] = min(i, j), max(i, j)
-                found += 1
-    return pairs[:, :found].copy()
+                pairs[0, count], pairs[1, count] = min(i, j), max(i, j)
+                count += 1
+    return pairs[:, :count].copy()
 
 
 def deviating_of(
@@ -286,11 +286,11 @@ def deviating_of(
 
     `time` (s) is that since the middle of the horizon, to which x0, y0, z0 belong. A position that is NaN counts.
     """
-    found, limit = 0, most * most
+    count, limit = 0, most * most
     for i in range(x.size):
         dx, dy, dz = x[i] - x0[i] - time * vx[i], y[i] - y0[i] - time * vy[i], z[i] - z0[i] - time * vz[i]
-        found += not dx * dx + dy * dy + dz * dz <= limit
-    return found
+        count += not dx * dx + dy * dy + dz * dz <= limit
+    return count
 
 
 _search, _crowd = routine(search_all, inline=True), routine(crowd_search)
@@ -338,9 +338,9 @@ class CandidatePairs:
         self.place, self.velocity = place - self.time * velocity, velocity.copy()
         speed = np.sqrt((velocity * velocity).sum(axis=0))
         reach = self.radius + 0.5 * self.slack + 0.5 * self.horizon * speed
-        given = self.radius, self.slack, self.horizon, self.fleet, self.ignores
+        constants = self.radius, self.slack, self.horizon, self.fleet, self.ignores
         cells = self._cells(self.place, reach)
-        pairs, complete = _search(self.n, self.moving, self.place, self.velocity, *given, *cells, FULL * self.n)
+        pairs, complete = _search(self.n, self.moving, self.place, self.velocity, *constants, *cells, FULL * self.n)
         self.crowded = not complete
         if self.crowded:
             self.forget()
@@ -349,16 +349,16 @@ class CandidatePairs:
 
     def chosen(self, place: Floats, velocity: Floats) -> Ints:
         """Return the pairs that may touch in this tick, of the candidates or in a crowd of all, in ascending order."""
-        found: Ints
+        pairs: Ints
         if self.crowded:
             sweep = np.sqrt((velocity * velocity).sum(axis=0)) * self.dt
-            given = self.n, self.moving, place, self.radius, sweep, self.fleet, self.ignores
-            found = _crowd(*given, *self._cells(place, self.radius + sweep))
+            constants = self.n, self.moving, place, self.radius, sweep, self.fleet, self.ignores
+            pairs = _crowd(*constants, *self._cells(place, self.radius + sweep))
         else:
-            found = _chosen(self.n, self.moving, self.pairs, place, self.radius, velocity, self.dt, self.solid)
-        if found.shape[1] < 2:
-            return found
-        return np.ascontiguousarray(found[:, np.lexsort((found[1], found[0]))])
+            pairs = _chosen(self.n, self.moving, self.pairs, place, self.radius, velocity, self.dt, self.solid)
+        if pairs.shape[1] < 2:
+            return pairs
+        return np.ascontiguousarray(pairs[:, np.lexsort((pairs[1], pairs[0]))])
 
     def _cells(self, place: Floats, reach: Floats) -> tuple[float, tuple[int, int, int]]:
         """Return the size of the smallest cells, and the number of cells each way of their table, as powers of two."""

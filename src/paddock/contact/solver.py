@@ -177,18 +177,18 @@ def resolve_all(b: Any, pairs: Any, dt: float, wake: float) -> tuple[Any, Any]:
             bound[i] = sqrt(around)
     record, points, gaps = empty((most, RECORD)), empty((most, POINTS, 3)), empty((most, POINTS))
     counts = zeros(most, int64)
-    found = find_contacts(b, pairs, dt, axes, half, centre, sweep, line, radius, bound, record, points, gaps, counts)
-    if found == 0:
+    contacts = find_contacts(b, pairs, dt, axes, half, centre, sweep, line, radius, bound, record, points, gaps, counts)
+    if contacts == 0:
         return zeros((9, m)), record[:0]
     velocity, light, wanted = empty((m + 1, 6)), empty((m + 1, 2)), empty((most, POINTS))
     for i in range(m):
         for j in range(6):
             velocity[i, j] = b[7 + j, i]
     arms = zeros((most, POINTS, 2, 3))
-    approach(found, b, sweep, dt, record, points, gaps, counts, wake, arms, velocity, light, wanted)
+    approach(contacts, b, sweep, dt, record, points, gaps, counts, wake, arms, velocity, light, wanted)
     bump = zeros((9, m))
-    solve(found, b, dt, record, counts, wanted, arms, velocity, light, inertia, bump)
-    return bump, record[:found]
+    solve(contacts, b, dt, record, counts, wanted, arms, velocity, light, inertia, bump)
+    return bump, record[:contacts]
 
 
 def count_contacts(found: int, b: Any, record: Any, split: Any, stacked: Any) -> int:

@@ -165,7 +165,7 @@ def bumper_touch(
     """
     high = min(2.0 * BUMPER * half[2], NEAR_TOP * height)  # of the bumper, above the lower side of the box
     best, depth, s = -1.0, 0.0, 0.0
-    way, found = part[2], part[3]
+    way, touches = part[2], part[3]
     for upper in range(2):
         lift = 0.5 * high if upper == 1 else 0.5 * high - half[2]
         part[0, 0], part[0, 1] = (half[0], half[1]) if upper == 1 else (OVERHANG * half[0], BESIDE * half[1])
@@ -173,12 +173,12 @@ def bumper_touch(
         for j in range(3):
             way[j] = start[j] + lift * axes[2, j]
         share, deep, at = round_touch(
-            way, move, line, radius, line, 0.0, axes, part[0], BOX, 0.0, found, scratch
+            way, move, line, radius, line, 0.0, axes, part[0], BOX, 0.0, touches, scratch
         )  # fmt: skip
         if share >= 0.0 and (best < 0.0 or share < best or (share == best and deep > depth)):
             best, depth, s = share, deep, at
             for j in range(3):
-                normal[j] = found[j]
+                normal[j] = touches[j]
     if best >= 0.0 and normal[2] > STEEP:  # it rises under the nose: thrown forwards, not pressed onto the ground
         return round_touch(start, move, line, radius, line, 0.0, axes, half, BOX, 0.0, normal, scratch)
     return best, depth, s
@@ -325,7 +325,7 @@ def find_contacts(
     """Find the contacts of the pairs and of bodies on the ground; return their number."""
     lines, small, normal = empty((AXES, 3)), empty((8, 3)), empty(3)
     poly, other, depths = empty((16, 3)), empty((16, 3)), empty(16)
-    found = 0
+    total = 0
     for k in range(pairs.shape[1] + b.shape[1]):
         ground = k >= pairs.shape[1]
         a = k - pairs.shape[1] if ground else pairs[0, k]
@@ -351,17 +351,17 @@ def find_contacts(
             )
         if count == 0:
             continue
-        counts[found] = count
+        counts[total] = count
         for j in range(RECORD):
-            record[found, j] = 0.0
-        record[found, 0], record[found, 1], record[found, 11] = a, c, share
+            record[total, j] = 0.0
+        record[total, 0], record[total, 1], record[total, 11] = a, c, share
         for j in range(3):
-            record[found, 5 + j] = normal[j]
+            record[total, 5 + j] = normal[j]
         for p in range(count):
-            gaps[found, p] = depths[p]
-            record[found, 10] = max(record[found, 10], depths[p])
+            gaps[total, p] = depths[p]
+            record[total, 10] = max(record[total, 10], depths[p])
             for j in range(3):
-                points[found, p, j] = poly[p, j]
-                record[found, 2 + j] += poly[p, j] / count
-        found += 1
-    return found
+                points[total, p, j] = poly[p, j]
+                record[total, 2 + j] += poly[p, j] / count
+        total += 1
+    return total

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from paddock.compute.math import atan2
 from paddock.compute.twin import vectorised
 from paddock.contact.bodies import CONTACT, ROW, ContactState, LastContact, obstacle_table, posed
 from paddock.contact.solver import SLOP, WAKE_SPEED, resolve
@@ -28,6 +27,7 @@ from paddock.world.columns import Environment, Floats, column_index
 from paddock.world.fleet import Ints
 from paddock.world.ground import surface
 from paddock.world.parts import fresh
+from paddock.world.solids import NO_SOLIDS, obstacle_solids
 
 REPORTED_FOR = 0.5  # s: a pair that touches again within this time is not reported again
 TIPPED = 0.3  # cosine of the tilt beyond which a drone on the ground lies on its side
@@ -53,23 +53,19 @@ class ContactStage:
         self._version: tuple[int, int] = (-1, -1)
         self._disarmed: list[tuple[FleetProgram, Ints]] | None = None  # None: not known
 
-    def _scenery(self) -> tuple[Floats, Floats, list[str]]:
-        """Return the boxes, cylinders and names of the world's obstacles, without cones: those are vehicles."""
+    def _scenery(self) -> tuple[Floats, list[str]]:
+        """Return the boxes and cylinders of the world, and their names, without cones: those are vehicles."""
         if self.world.scenery is None:
-            return np.zeros((0, 7)), np.zeros((0, 5)), []
+            return NO_SOLIDS.table, []
         obstacles = self.world.scenery.obstacles
-        x, y, low, high, c, s, length, width, owner = obstacles.boxes.T
-        boxes = np.column_stack([x, y, 0.5 * (low + high), length, width, 0.5 * (high - low), vectorised(atan2)(s, c)])
-        solid = [k for k, row in enumerate(obstacles.rounds) if obstacles.entries[int(row[-1])].kind != "cone"]
-        rounds = obstacles.rounds[solid]
-        names = [obstacles.entries[int(k)].name or f"obstacle {int(k)}" for k in (*owner, *rounds[:, -1])]
-        return boxes, rounds[:, :5], names
+        solids, entries = obstacle_solids(obstacles, lambda entry: obstacles.entries[entry].kind != "cone")
+        return solids, [obstacles.entries[k].name or f"obstacle {k}" for k in entries.tolist()]
 
-    def put_obstacles(self, boxes: Floats, cylinders: Floats, names: Sequence[str] = ()) -> None:
-        """Replace the obstacles; see `obstacle_table`. `names` are those of boxes, then of cylinders."""
-        self._names = [*names] or [f"obstacle {k}" for k in range(len(boxes) + len(cylinders))]
+    def put_obstacles(self, solids: Floats, names: Sequence[str] = ()) -> None:
+        """Replace the obstacles by boxes and cylinders, rows of a table of solids, and their names."""
+        self._names = [*names] or [f"obstacle {k}" for k in range(len(solids))]
         settings = self.settings or ContactSection()
-        self._obstacles = obstacle_table(boxes, cylinders, settings.friction, settings.restitution)
+        self._obstacles = obstacle_table(solids, settings.friction, settings.restitution)
         self._roster = None
 
     def fresh(self) -> ContactState | None:

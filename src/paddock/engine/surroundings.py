@@ -15,26 +15,23 @@ from paddock.engine.program import FleetProgram
 from paddock.errors import users_code
 from paddock.scenario import Scenario
 from paddock.scenario.vehicle import CONE as CONE_MODEL
-from paddock.sensing.rays import near_of
-from paddock.sensing.sensor import (
-    BOX,
-    CONE,
-    FRUSTUM,
-    NO_CONES,
-    NO_SOLIDS,
-    NOWHERE,
-    ROUND_BALL,
-    ROUND_BAR,
-    SOLID,
-    Around,
-    Cones,
-    Near,
-)
+from paddock.sensing.sensor import CONE, NO_CONES, Around, Cones
 from paddock.track.loading import declared_fleets
 from paddock.track.track import CONE_COLOURS, UNKNOWN
 from paddock.vehicles import model as vehicle_model
 from paddock.world.columns import Floats
 from paddock.world.fleet import Ints
+from paddock.world.solids import (
+    BOX,
+    FRUSTUM,
+    NO_SOLIDS,
+    ROUND_BALL,
+    ROUND_BAR,
+    SOLID,
+    Solids,
+    obstacle_solids,
+    solids_of,
+)
 from paddock.world.world import World
 
 SHAPES = {
@@ -95,32 +92,6 @@ def body_constants(program: FleetProgram) -> Floats | None:
     return table
 
 
-def obstacle_solids(world: World, without: set[int]) -> Floats:
-    """Return the obstacles of a world as solids, except for the cones in `without`, by index in `world.obstacles`."""
-    if world.scenery is None:
-        return NO_SOLIDS
-    obstacles = world.scenery.obstacles
-    boxes = np.zeros((len(obstacles.boxes), SOLID.size))
-    x, y, low, high, c, s, length, width, _ = obstacles.boxes.T
-    boxes[:, :3] = np.stack([x, y, 0.5 * (low + high)], axis=1)
-    zero, one = np.zeros_like(c), np.ones_like(c)
-    boxes[:, SOLID.axes : SOLID.half] = np.stack([c, s, zero, -s, c, zero, zero, zero, one], axis=1)
-    boxes[:, SOLID.half : SOLID.shape] = np.stack([length, width, 0.5 * (high - low)], axis=1)
-    boxes[:, SOLID.shape] = BOX
-    kept = obstacles.rounds[[int(owner) not in without for owner in obstacles.rounds[:, -1]]]
-    rounds = np.zeros((len(kept), SOLID.size))
-    x, y, low, high, base, top, _ = kept.T
-    rounds[:, :3] = np.stack([x, y, 0.5 * (low + high)], axis=1)
-    rounds[:, SOLID.axes : SOLID.half] = np.eye(3).reshape(-1)
-    wide = np.maximum(base, top)
-    rounds[:, SOLID.half : SOLID.shape] = np.stack([wide, wide, 0.5 * (high - low)], axis=1)
-    rounds[:, SOLID.shape], rounds[:, SOLID.base], rounds[:, SOLID.top] = FRUSTUM, base, top
-    solids = np.concatenate([boxes, rounds])
-    solids[:, SOLID.reach] = np.sqrt((solids[:, SOLID.half : SOLID.shape] ** 2).sum(axis=1))
-    solids[:, SOLID.number] = -1.0
-    return solids
-
-
 def colour_named(name: str) -> int:
     """Return the index of the colour that a name is or ends with, as `blue` and `cones_blue`; else that of unknown."""
     fitting = [colour for colour in CONE_COLOURS if name == colour or name.endswith(f"_{colour}")]
@@ -141,7 +112,7 @@ class Surroundings:
         self._scenario = scenario
         self._of_track = 0  # obstacles before those of the track
         self._known: tuple[Any, ...] = ()  # run, roster, scenery and programs of what is kept
-        self._fixed: tuple[Floats, Near] = NO_SOLIDS, NOWHERE
+        self._fixed = NO_SOLIDS
         self._constants: dict[str, Floats] = {}
         self._still = NO_CONES  # cones that are obstacles
         self._moving: list[tuple[str, Floats, Ints]] = []  # fleet, table and keys of cones that are vehicles
@@ -154,16 +125,17 @@ class Surroundings:
             self._prepare()
             self._known = known
         bodies, uneven = self._bodies(tick), self.world.uneven
-        near = near_of(bodies) if len(bodies) else NOWHERE
-        return Around(*self._fixed, bodies, near, self._cones(tick), () if uneven is None else uneven.tables)
+        return Around(self._fixed, bodies, self._cones(tick), () if uneven is None else uneven.tables)
 
     def _prepare(self) -> None:
         scenery = self.world.scenery
         obstacles = () if scenery is None else scenery.obstacles.entries
         declared = {one.entry.name: one.obstacles for one in declared_fleets(self._scenario) if one.obstacles}
         self._of_track = len(self._scenario.world.obstacles or ())
-        fixed = obstacle_solids(self.world, {k for places in declared.values() for k in places})
-        self._fixed = fixed, near_of(fixed) if len(fixed) else NOWHERE
+        vehicles = {k for places in declared.values() for k in places}  # cones that are vehicles
+        self._fixed = NO_SOLIDS
+        if scenery is not None:
+            self._fixed = solids_of(obstacle_solids(scenery.obstacles, lambda entry: entry not in vehicles)[0])
         found = {name: body_constants(program) for name, program in self.programs.items()}
         self._constants = {name: table for name, table in found.items() if table is not None}
         self._still = self._still_cones(obstacles) if not declared else NO_CONES
@@ -202,7 +174,7 @@ class Surroundings:
         table[:, CONE.height] = 2.0 * self._constants[fleet.name][:, SOLID.half + 2]
         return fleet.name, table, keys
 
-    def _bodies(self, tick: int) -> Floats:
+    def _bodies(self, tick: int) -> Solids:
         """Return the bodies of all vehicles."""
         total = sum(map(len, self._constants.values()))
         if not total:
@@ -211,7 +183,7 @@ class Surroundings:
         for name, constants in self._constants.items():
             placed(self.programs[name].pose_block(tick), constants, first, solids)
             first += len(constants)
-        return solids
+        return solids_of(solids)
 
     def _cones(self, tick: int) -> Cones:
         """Return all cones where they are now."""

@@ -166,7 +166,7 @@ class Batch:
     def seed(self, seeds: Any, worlds: Ints | None = None) -> None:
         """Give worlds their seeds; their next episodes are their first ones."""
         chosen = slice(None) if worlds is None else worlds
-        self.seeds[chosen] = [signed(int(one)) for one in seeds]
+        self.seeds[chosen] = [signed(int(seed)) for seed in seeds]
         self.episodes[chosen] = -1
 
     def reset(self, worlds: Ints | None = None) -> None:
@@ -216,21 +216,21 @@ class Batch:
 
         `alone`: the user knows one world, and gave one action (columns,) where it has one player.
         """
-        given = np.asarray(actions)
-        if given.shape != self.action_shape or given.dtype.kind not in "fiu":
+        values = np.asarray(actions)
+        if values.shape != self.action_shape or values.dtype.kind not in "fiu":
             what = "an action is" if alone else "actions are"
             wanted = self.action_shape
-            shape, right = (given.shape[1:], wanted[1:]) if alone else (given.shape, wanted)
-            raise InvalidValueError(f"{what} numbers of shape {right}, not {given.dtype} of shape {shape}")
-        plain = given.dtype.char in "fd" and given.flags.c_contiguous
-        numbers = given if plain else np.ascontiguousarray(given, np.float64)
+            shape, right = (values.shape[1:], wanted[1:]) if alone else (values.shape, wanted)
+            raise InvalidValueError(f"{what} numbers of shape {right}, not {values.dtype} of shape {shape}")
+        plain = values.dtype.char in "fd" and values.flags.c_contiguous
+        numbers = values if plain else np.ascontiguousarray(values, np.float64)
         wrong = self._store_actions(numbers, self.player_rows, self.action)
         if wrong >= 0:
             i, k = divmod(wrong, len(self.action))
             who = [f"{self.task.agent_name}_{i % self.players}"] if self.players > 1 else []
             who += [] if alone else [f"world {i // self.players}"]
             action, name = " of ".join(["action", *who]), list(column_index(self.task.action))[k]
-            raise InvalidValueError(f"{action}: {name} must lie in -1 to 1, not {given[i, k]:g}")
+            raise InvalidValueError(f"{action}: {name} must lie in -1 to 1, not {values[i, k]:g}")
 
     def _step_calls(self, direct: bool) -> tuple[Callable[[], Any], ...]:
         """Return what a step calls: act, move, pose, judge; `direct` as of `ready`."""
@@ -259,9 +259,9 @@ class Batch:
         self.steps += 1
         if self.steps == 1:
             self._calls = self._step_calls(direct=True)
-            table, found = self.observation, np.empty((1, self.observation_size), np.float32)
-            store, *given = self._store_observations, self.rows, self.low, self.high, found
-            self._store_observations = entry_point(store, table, *given)
+            table, final = self.observation, np.empty((1, self.observation_size), np.float32)
+            store, *inputs = self._store_observations, self.rows, self.low, self.high, final
+            self._store_observations = entry_point(store, table, *inputs)
 
     def step(self) -> StepOutcome:
         """Advance, and return what the vehicles with actions earn and observe."""
@@ -285,17 +285,17 @@ class Batch:
             rows = (worlds[:, None] * self.size + np.arange(self.players)).ravel()
         at, memory, action = (np.ascontiguousarray(table[:, rows]) for table in (self.pose, self.memory, self.action))
         observation = np.zeros((len(self.observation), len(rows)))
-        given = at, memory, action, self.options, self.course.table, self.pose, rows, observation
-        self._observe(len(rows), 1, *given)
+        inputs = at, memory, action, self.options, self.course.table, self.pose, rows, observation
+        self._observe(len(rows), 1, *inputs)
         return self._flat(observation, rows, np.arange(len(rows)))
 
     def _flat(self, table: Floats, rows: Ints, columns: Ints | None = None) -> Float32s:
         """Return the observations of `rows`, which are `columns` of the table: an array of their own."""
-        found = np.empty((len(rows), self.observation_size), np.float32)
-        self._store_observations(table, rows if columns is None else columns, self.low, self.high, found)
+        flat = np.empty((len(rows), self.observation_size), np.float32)
+        self._store_observations(table, rows if columns is None else columns, self.low, self.high, flat)
         if self.course.view is not None:
-            self.course.view.sense(self, rows, found)
-        return found
+            self.course.view.sense(self, rows, flat)
+        return flat
 
     def scores(self) -> dict[str, Floats]:
         """Return the columns of the memory that `info` reports, by name."""

@@ -68,9 +68,9 @@ def learn(
     for generation in range(generations):
         weights = mean + deviation * rng.standard_normal((envs.num_envs, *mean.shape))
         weights[0] = mean
-        found = episode_returns(envs, weights, generation, steps)
-        elite = weights[np.argsort(found, kind="stable")[-best:]]
+        returns = episode_returns(envs, weights, generation, steps)
+        elite = weights[np.argsort(returns, kind="stable")[-best:]]
         mean, deviation = elite.mean(axis=0), elite.std(axis=0) + 0.02
-        learned.returns.append(float(found[0]))
+        learned.returns.append(float(returns[0]))
     learned.policy = LinearPolicy(mean)
     return learned

@@ -161,8 +161,8 @@ class PaddockVectorEnv(VectorEnv[Any, Any, Any]):
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         **given: Any,
     ) -> None:
-        found = find_task(task)
-        self.batch = Batch(found, num_envs, **given)
+        learning_task = find_task(task)
+        self.batch = Batch(learning_task, num_envs, **given)
         self.num_envs = num_envs = self.batch.worlds
         self.render_mode = checked_render_mode(render_mode)
         self.autoreset_mode = _autoreset(autoreset_mode)
@@ -172,7 +172,7 @@ class PaddockVectorEnv(VectorEnv[Any, Any, Any]):
         self.single_observation_space = observation_space(self.batch)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self._most = checked_steps(max_episode_steps) or found.steps
+        self._most = checked_steps(max_episode_steps) or learning_task.steps
         self._ended: Bools = np.ones(num_envs, np.bool_)  # worlds whose episode is over
         self._seeded = False
 
@@ -237,17 +237,17 @@ class PaddockVectorEnv(VectorEnv[Any, Any, Any]):
                 most = f"at most 2**64 - {self.num_envs} for {self.num_envs} worlds: world k has the seed + k"
                 raise InvalidValueError(f"the seed must be {most}, not {seed}")
             return [int(seed) + k for k in range(self.num_envs)], np.arange(self.num_envs)
-        given = list(seed)
-        if len(given) != self.num_envs:
-            raise InvalidValueError(f"seeds: a list of {self.num_envs}, one for each world, not of {len(given)}")
-        worlds = [k for k, one in enumerate(given) if one is not None]
-        return [checked_seed(given[k]) for k in worlds], np.array(worlds, np.int64)
+        seeds = list(seed)
+        if len(seeds) != self.num_envs:
+            raise InvalidValueError(f"seeds: a list of {self.num_envs}, one for each world, not of {len(seeds)}")
+        worlds = [k for k, number in enumerate(seeds) if number is not None]
+        return [checked_seed(seeds[k]) for k in worlds], np.array(worlds, np.int64)
 
     def _mask(self, options: dict[str, Any] | None) -> Bools:
-        given = checked_options(options, ("reset_mask",))
-        if "reset_mask" not in given:
+        checked = checked_options(options, ("reset_mask",))
+        if "reset_mask" not in checked:
             return np.ones(self.num_envs, np.bool_)
-        mask = np.asarray(given["reset_mask"])
+        mask = np.asarray(checked["reset_mask"])
         if mask.shape != (self.num_envs,) or mask.dtype != np.bool_ or not mask.any():
             wanted = f"bool of shape ({self.num_envs},), at least one of them True"
             raise InvalidValueError(f"reset_mask: {wanted}, not {mask.dtype} of shape {mask.shape}")
@@ -268,7 +268,7 @@ class PaddockVectorEnv(VectorEnv[Any, Any, Any]):
 
 
 def _autoreset(mode: AutoresetMode | str) -> AutoresetMode:
-    names = [one.value for one in AutoresetMode]
+    names = [choice.value for choice in AutoresetMode]
     try:
         return mode if isinstance(mode, AutoresetMode) else AutoresetMode(mode)
     except ValueError:
@@ -277,6 +277,6 @@ def _autoreset(mode: AutoresetMode | str) -> AutoresetMode:
 
 def _scattered(values: Float32s, rows: NDArray[np.int64], count: int) -> NDArray[np.object_]:
     """Return an array of objects with a value in each of the rows, None elsewhere."""
-    found = np.full(count, None, dtype=object)
-    found[rows] = np.fromiter(values, object, len(values))
-    return found
+    scattered = np.full(count, None, dtype=object)
+    scattered[rows] = np.fromiter(values, object, len(values))
+    return scattered

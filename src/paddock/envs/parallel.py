@@ -115,11 +115,11 @@ class PaddockParallelEnv(ParallelEnv[str, Observation, Observation]):  # type: i
         return observations, rewards, ended, late_ones, infos
 
     def _checked(self, name: str, action: Any) -> Any:
-        given = np.asarray(action)
-        if given.shape != self.action_spaces[name].shape or given.dtype.kind not in "fiu":
+        values = np.asarray(action)
+        if values.shape != self.action_spaces[name].shape or values.dtype.kind not in "fiu":
             wanted = f"numbers of shape {self.action_spaces[name].shape}"
-            raise InvalidValueError(f"action of {name}: {wanted}, not {given.dtype} of shape {given.shape}")
-        return given
+            raise InvalidValueError(f"action of {name}: {wanted}, not {values.dtype} of shape {values.shape}")
+        return values
 
     def render(self) -> Any:
         """Return a picture (height, width, 3) if the render mode is "rgb_array"."""

@@ -68,8 +68,8 @@ class PaddockVecEnv(VecEnv):  # type: ignore[misc]
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **given: Any) -> list[Any]:
         """Call a method of the vector environment once."""
-        found = getattr(self.envs, method_name)(*args, **given)
-        return [found] * len(list(self._get_indices(indices)))
+        result = getattr(self.envs, method_name)(*args, **given)
+        return [result] * len(list(self._get_indices(indices)))
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
         """Return that no world is wrapped."""

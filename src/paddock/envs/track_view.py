@@ -17,9 +17,9 @@ from paddock.compute.threads import thread_count
 from paddock.envs.task import SensedView
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.sensing.cone_detection import look_for_cones
-from paddock.sensing.rays import mounted, near_of, scan_vehicle
+from paddock.sensing.rays import mounted, scan_vehicle
 from paddock.sensing.scanner import MANY_BEAMS, beams_of
-from paddock.sensing.sensor import BOX, CONE, NO_SOLIDS, NOWHERE, SOLID, Around, Cones, FleetView
+from paddock.sensing.sensor import CONE, Around, Cones, FleetView
 from paddock.sensing.sensors.cones import Options
 from paddock.sensing.sensors.lidar import Options as LidarOptions
 from paddock.track import Track, generate, load
@@ -27,6 +27,7 @@ from paddock.track.lines import segment_near
 from paddock.track.track import BLUE, YELLOW
 from paddock.vehicles.model import Body
 from paddock.world.columns import Floats
+from paddock.world.solids import BOX, NO_SOLIDS, SOLID, solids_of
 
 Ints = NDArray[np.int64]
 Float32s = NDArray[np.float32]
@@ -42,15 +43,15 @@ CONE_RANGE = 30.0  # m
 CONE_ANGLE = 1.0471975511965976  # rad: to each side
 
 
-def chosen_track(given: Any) -> Track:
+def chosen_track(track: Any) -> Track:
     """Return the track of a setting: a Track, the name of one, a file, or the seed of a generated one."""
-    if isinstance(given, Track):
-        return given
-    if isinstance(given, int | np.integer) and not isinstance(given, bool):
-        return generate(int(given))
-    if isinstance(given, str | os.PathLike):
-        return load(given)
-    raise InvalidValueError(f"track: a name, a file, a seed or a Track, not {type(given).__name__}")
+    if isinstance(track, Track):
+        return track
+    if isinstance(track, int | np.integer) and not isinstance(track, bool):
+        return generate(int(track))
+    if isinstance(track, str | os.PathLike):
+        return load(track)
+    raise InvalidValueError(f"track: a name, a file, a seed or a Track, not {type(track).__name__}")
 
 
 def course_table(track: Track) -> Floats:
@@ -115,15 +116,15 @@ def _cones_ahead(poses: Floats, rows: Ints, cones: Floats, sides: Ints, out: Flo
             forward, left = dx * cosine + dy * sine, dy * cosine - dx * sine
             if forward <= 0.0 or abs(left) > 1.7320508075688772 * forward:  # beyond CONE_ANGLE
                 continue
-            place = CONES_SEEN - 1
-            while place > 0 and best[side, place - 1] > square:
-                best[side, place] = best[side, place - 1]
+            slot = CONES_SEEN - 1
+            while slot > 0 and best[side, slot - 1] > square:
+                best[side, slot] = best[side, slot - 1]
                 for part in range(2):
-                    out[i, 2 * (side * CONES_SEEN + place) + part] = out[i, 2 * (side * CONES_SEEN + place - 1) + part]
-                place -= 1
-            best[side, place] = square
-            out[i, 2 * (side * CONES_SEEN + place)] = forward / CONE_RANGE
-            out[i, 2 * (side * CONES_SEEN + place) + 1] = left / CONE_RANGE
+                    out[i, 2 * (side * CONES_SEEN + slot) + part] = out[i, 2 * (side * CONES_SEEN + slot - 1) + part]
+                slot -= 1
+            best[side, slot] = square
+            out[i, 2 * (side * CONES_SEEN + slot)] = forward / CONE_RANGE
+            out[i, 2 * (side * CONES_SEEN + slot) + 1] = left / CONE_RANGE
 
 
 points_ahead, cones_ahead = parallel_routine(_points_ahead), parallel_routine(_cones_ahead)
@@ -177,15 +178,15 @@ def detection_view(track: Track) -> SensedView:
         arrays["truth"] = np.empty((n, DETECTIONS_SEEN, 4), np.float32)
         view = FleetView(n, poses, rows, streams, options, batch.world.environment, around, 0, 0, 0)
         look_for_cones(view, arrays, np.empty((2, n)))
-        found = arrays["detections"][:, :, :3]
-        colour = found[:, :, 2]
+        detections = arrays["detections"][:, :, :3]
+        colour = detections[:, :, 2]
         sides = np.where(colour == BLUE, 1.0, np.where(colour == YELLOW, -1.0, 0.0))
-        values = np.concatenate([np.nan_to_num(found[:, :, :2]) / options.range_max, sides[:, :, None]], axis=2)
+        values = np.concatenate([np.nan_to_num(detections[:, :, :2]) / options.range_max, sides[:, :, None]], axis=2)
         out[:, -3 * DETECTIONS_SEEN :] = np.clip(values, -1.2, 1.2).reshape(n, -1)
 
     def places(values: Float32s) -> Floats:
-        found = values.reshape(-1, 3)[:, :2].astype(np.float64)
-        return options.range_max * found[found.any(axis=1)]
+        detections = values.reshape(-1, 3)[:, :2].astype(np.float64)
+        return options.range_max * detections[detections.any(axis=1)]
 
     return SensedView(seen, 3 * DETECTIONS_SEEN, -1.2, 1.2, places)
 
@@ -198,11 +199,11 @@ def mixed(values: Ints) -> Ints:
     return (bits ^ (bits >> np.uint64(31))).view(np.int64)
 
 
-def checked_observation(given: Any) -> str:
+def checked_observation(observation: Any) -> str:
     """Return what a racing car observes; an error if there is no such observation."""
-    if given not in OBSERVATIONS:
-        raise unknown_name("observation", str(given), OBSERVATIONS)
-    return str(given)
+    if observation not in OBSERVATIONS:
+        raise unknown_name("observation", str(observation), OBSERVATIONS)
+    return str(observation)
 
 
 REACH = 30.0  # m
@@ -274,9 +275,9 @@ def _scan_shares(
     for i in parallel_range(ids.size):
         at, beams = mounted(pose, i, mount), (directions, rises, first, step, reach, ground)
         tables = walls, wall_cells, wall_starts, wall_items, bodies, body_cells, body_starts, body_items
-        found = empty((1, count))
-        scan_vehicle(at, ids[i], *beams, *tables, found)
-        line, shares = found[0], out[i, out.shape[1] - count :]
+        result = empty((1, count))
+        scan_vehicle(at, ids[i], *beams, *tables, result)
+        line, shares = result[0], out[i, out.shape[1] - count :]
         scale = 1.0 / reach
         for b in range(count):
             shares[b] = minimum(line[b] * scale, 1.0)
@@ -293,22 +294,21 @@ def lidar_view(track: Track, count: Any, body: Body) -> SensedView:
         beams_of(LidarOptions(beams=float(count), range_max=REACH, noise=0.0, z=HEIGHT)),
         boundary_walls(track),
     )
-    given, alone = (*beams, REACH, FLAT, walls, *near_of(walls, CELL)), (NO_SOLIDS, *NOWHERE)
+    arguments, alone = (*beams, REACH, FLAT, *solids_of(walls, CELL)), NO_SOLIDS
     share_one, called = share_scans.alone.direct(), False
 
     def seen(batch: Any, rows: Ints, out: Float32s) -> None:
         nonlocal share_one, called
         k, others = len(rows), alone
         if batch.size > 1:
-            boxes = car_boxes(batch.pose, body)
-            others = boxes, *near_of(boxes)
+            others = solids_of(car_boxes(batch.pose, body))
         poses = batch.pose if k == batch.n else np.ascontiguousarray(batch.pose[:, rows])
         if k > 1 and k * count >= MANY_BEAMS and thread_count() > 1:
-            share_scans(poses, rows, *given, *others, out)
+            share_scans(poses, rows, *arguments, *others, out)
             return
-        share_one(poses, rows, *given, *others, out)
+        share_one(poses, rows, *arguments, *others, out)
         if not called:
-            share_one, called = entry_point(share_one, poses, rows, *given, *others, out), True
+            share_one, called = entry_point(share_one, poses, rows, *arguments, *others, out), True
 
     def places(values: Float32s) -> Floats:
         return REACH * values[:, None] * beams.directions.T

@@ -24,12 +24,12 @@ from paddock.planning.random_missions import drawn_tasks
 from paddock.planning.solver.methods import Progress, find_method
 from paddock.planning.solver.planner import solve
 from paddock.planning.solver.problem import (
-    Happening,
     LostLink,
     MissionSetup,
     Moves,
     Objective,
     Problem,
+    ScheduledEvent,
     Separation,
     Task,
     Vehicle,
@@ -186,7 +186,7 @@ def setup_of(scenario: Scenario, divide: bool = True) -> MissionSetup:
         mission.battery_reserve,
         None if separation is None else (separation.distance, separation.height),
         mission.execute,
-        _happenings(scenario, mission, problem, divide),
+        _events(scenario, mission, problem, divide),
         None if via is None else LostLink(via.lost_after, via.lost_link, via.timeout, via.replan_every),
     )
 
@@ -207,33 +207,33 @@ def generated_tasks(scenario: Scenario, vehicles: Sequence[Vehicle]) -> tuple[Ta
     return drawn_tasks(scenario.seed, mission.generate, widest, [task.name for task in mission.tasks], mission.base)
 
 
-def _happenings(scenario: Scenario, mission: MissionSection, problem: Problem, divide: bool) -> tuple[Happening, ...]:
-    events: list[Happening] = []
+def _events(scenario: Scenario, mission: MissionSection, problem: Problem, divide: bool) -> tuple[ScheduledEvent, ...]:
+    events: list[ScheduledEvent] = []
     for k, event in enumerate(mission.events):
         location = scenario.at("mission", "events", k)
         if event.task is not None:
             task = _at(location, task_of, event.task, mission)
             _at(location, refuse_tight, task, problem.vehicles)
             parts = split_fields(replace(problem, tasks=(task,))).tasks if divide else (task,)
-            events += [Happening(event.at, task=part) for part in parts]
+            events += [ScheduledEvent(event.at, task=part) for part in parts]
         elif event.zone is not None:
-            events.append(Happening(event.at, zone=_at(location, zone_of, event.zone)))
+            events.append(ScheduledEvent(event.at, zone=_at(location, zone_of, event.zone)))
         elif event.remove_zone is not None:
             closed = [zone.name for zone in problem.zones] + [
                 other.zone.name for other in mission.events if other.zone is not None and other.at <= event.at
             ]
             if event.remove_zone not in closed:
                 raise PlacedError(f"{location}: {unknown_name('zone', event.remove_zone, closed)}")
-            events.append(Happening(event.at, remove_zone=event.remove_zone))
+            events.append(ScheduledEvent(event.at, remove_zone=event.remove_zone))
         elif event.vehicle is not None:
             joining = _at(location, vehicles_of, scenario, mission, event.vehicle)
             _at(location, Problem, tuple(joining), (), (), scenario.world.wind[:2])  # the wind may be too strong
-            events += [Happening(event.at, vehicle=vehicle) for vehicle in joining]
+            events += [ScheduledEvent(event.at, vehicle=vehicle) for vehicle in joining]
         else:
             assert event.damage is not None
             names = [vehicle.name for vehicle in problem.vehicles if vehicle.name.partition("[")[0] == event.damage]
-            events += [Happening(event.at, damage=name) for name in names or [event.damage]]
-    return tuple(sorted(events, key=lambda happening: happening.at))
+            events += [ScheduledEvent(event.at, damage=name) for name in names or [event.damage]]
+    return tuple(sorted(events, key=lambda event: event.at))
 
 
 def task_of(section: TaskSection, mission: MissionSection) -> Task:

@@ -134,7 +134,7 @@ def _swept(mission: Mission, name: str) -> tuple[float | None, float | None]:
     task, who = mission.task(name), mission.tasks[name].vehicle
     if not isinstance(task.shape, FieldShape) or who is None:
         return NOT_SWEPT
-    spec, zones = mission.vehicles[mission.fleet.row[who]].spec, mission.zones_at(mission.tasks[name].started or 0.0)
+    spec, zones = mission.vehicles[mission.fleet.row_of[who]].spec, mission.zones_at(mission.tasks[name].started or 0.0)
     path = Costs(replace(mission.problem, vehicles=(spec,), tasks=(task,), zones=zones)).coverage(0, 0)
     z = spec.travels_at if task.z is None else task.z
     return NOT_SWEPT if isinstance(path, InfeasibleError) else swept(task.shape, path, between(zones, z, z))

@@ -64,9 +64,9 @@ class RunTable:
         self.run, self.fleet = run, fleet
         layouts = run.fleet_layouts(fleet)
         self.columns = tuple(dict.fromkeys(column for layout in layouts for column in layout.columns))
-        found = {array.name: array for layout in layouts for array in layout.arrays}
-        self.arrays = {name: (len(array.shape), array.dtype) for name, array in found.items()}  # axes and type
-        self._batch_rows = max(64, BATCH // (1 + sum(array.size for array in found.values()) // 32))
+        arrays = {array.name: array for layout in layouts for array in layout.arrays}
+        self.arrays = {name: (len(array.shape), array.dtype) for name, array in arrays.items()}  # axes and type
+        self._batch_rows = max(64, BATCH // (1 + sum(array.size for array in arrays.values()) // 32))
         self._rows = {column: row for row, column in enumerate(self.columns)}
         self._known: dict[int, tuple[FleetLayout, Ints, list[str]]] = {}
 
@@ -247,9 +247,9 @@ def recorded_inputs(source: str | os.PathLike[str], vehicle: str = "") -> list[l
     """
     times, columns = (_table_inputs if Path(source).suffix == ".csv" else _run_inputs)(Path(source), vehicle)
     rest = {"gear": 1.0}
-    given = [columns.get(name, [rest.get(name, 0.0)] * len(times)) for name in INPUTS]
+    inputs = [columns.get(name, [rest.get(name, 0.0)] * len(times)) for name in INPUTS]
     rows: list[list[float]] = []
-    for time, *values in zip(times, *given, strict=True):
+    for time, *values in zip(times, *inputs, strict=True):
         if not rows or values != rows[-1][1:]:
             rows.append([time, *values])
     return rows
@@ -266,9 +266,9 @@ def _run_inputs(path: Path, vehicle: str) -> tuple[list[float], dict[str, list[f
         history = run.fleet(vehicle.partition("[")[0] or cars[0].name)
     column = history.names.index(vehicle) if vehicle else 0
     present = [name for name in INPUTS if f"command.{name}" in history.columns]
-    found = {name: history[f"command.{name}"][:, column] for name in present}
-    exists = np.isfinite(found["steer"])
-    return history.times[exists].tolist(), {name: values[exists].tolist() for name, values in found.items()}
+    inputs = {name: history[f"command.{name}"][:, column] for name in present}
+    exists = np.isfinite(inputs["steer"])
+    return history.times[exists].tolist(), {name: values[exists].tolist() for name, values in inputs.items()}
 
 
 def _table_inputs(path: Path, vehicle: str) -> tuple[list[float], dict[str, list[float]]]:

@@ -161,7 +161,7 @@ class McapFile:
         if channel is None:
             return TopicIndex(*(np.zeros(0, np.int64) for _ in range(3)))
         try:
-            parts = [self._entries(k, place, channel) for k, place in enumerate(self.chunks)]
+            parts = [self._entries(k, chunk, channel) for k, chunk in enumerate(self.chunks)]
         except BROKEN as error:
             raise self._damaged(error) from None
         entries = np.concatenate(parts) if parts else np.zeros((0, 2), np.int64)
@@ -223,15 +223,15 @@ def _summary(file: BinaryIO) -> list[ChunkLocation] | None:
         return None
     file.seek(0)
     try:
-        found = SeekingReader(file).get_summary()
+        summary = SeekingReader(file).get_summary()
     except (*BROKEN, OSError, StopIteration):
         return None
     chunks = []
-    for record in () if found is None else found.chunk_indexes:
+    for record in () if summary is None else summary.chunk_indexes:
         offsets = {channel: offset + HEAD.size for channel, offset in record.message_index_offsets.items()}
         start, length = record.chunk_start_offset + HEAD.size, record.chunk_length - HEAD.size
         chunks.append(ChunkLocation(start, length, offsets, indexed=bool(offsets)))
-    return chunks if found else None
+    return chunks if summary else None
 
 
 def _unpacked(content: bytes) -> memoryview:
@@ -259,8 +259,8 @@ def _entries_inside(data: memoryview, channel: int) -> Ints:
     entries, at = [], 0
     for opcode, content in _chunk_records(data):
         if opcode == Opcode.MESSAGE:
-            found, _, log_time, _ = MESSAGE.unpack_from(content)
-            entries += [(log_time, at)] if found == channel else []
+            channel_id, _, log_time, _ = MESSAGE.unpack_from(content)
+            entries += [(log_time, at)] if channel_id == channel else []
             if len(entries) > MOST_UNINDEXED:
                 raise ValueError(f"more than {MOST_UNINDEXED} messages without an index")
         at += HEAD.size + len(content)

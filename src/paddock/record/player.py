@@ -78,7 +78,7 @@ class Player(AbstractContextManager["Player"]):
     def section_events(self) -> list[Event]:
         """Return the events since the last reset, up to the present position."""
         position, sections = self.position, self.recording.sections
-        starts = np.array([(one.start - sections[0].start) / 1e9 for one in sections])
+        starts = np.array([(section.start - sections[0].start) / 1e9 for section in sections])
         start = float(starts[max(int(np.searchsorted(starts, position + 1e-9, "right")) - 1, 0)])
         first = int(np.searchsorted(self._event_times, start - 1e-9, "left"))
         return self._events[first : self._events_by(position)]

@@ -232,8 +232,8 @@ def tyre_curves(
 
 def _forces(slips: Any, angles: Any, load: float, camber: float, mu: float, k: Coefficients) -> tuple[Any, Any]:
     shape = np.zeros_like(slips)
-    found = vectorised(property_forces)(slips, angles, load + shape, camber + shape, mu + shape, k)
-    return found.along, found.across
+    forces = vectorised(property_forces)(slips, angles, load + shape, camber + shape, mu + shape, k)
+    return forces.along, forces.across
 
 
 PEAK_COLUMNS = {  # of the table: heading, key and format
@@ -394,9 +394,9 @@ def _start(axes: Any, track: Track, per_metre: float) -> None:
     x, y, yaw = track.start
     ahead = np.array([np.cos(yaw), np.sin(yaw)])
     half = max(1.4, 5.0 / per_metre)
-    place = np.array([x, y])
-    body = [place + half * ahead, place - half * ahead + 0.5 * half * _turned(ahead)]
-    body += [place - 0.5 * half * ahead, place - half * ahead - 0.5 * half * _turned(ahead)]
+    position = np.array([x, y])
+    body = [position + half * ahead, position - half * ahead + 0.5 * half * _turned(ahead)]
+    body += [position - 0.5 * half * ahead, position - half * ahead - 0.5 * half * _turned(ahead)]
     axes.fill(*np.array(body).T, color="#39d353", edgecolor="#0f2b16", linewidth=0.6, zorder=6)
     at = (track.gates[0].along + 0.06 * min(track.length, 300.0)) % track.length
     tail, tip = track.point_at(at), track.point_at(at + max(6.0, 22.0 / per_metre))

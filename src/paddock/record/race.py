@@ -25,8 +25,8 @@ from paddock.world.snapshot import Snapshot
 
 def race_entries(events: Sequence[Event]) -> list[RaceEntry]:
     """Return the entries of the race log that events report."""
-    found = (read_entry(event.kind, event.subject, event.detail) for event in events)
-    return [entry for entry in found if entry is not None]
+    entries = (read_entry(event.kind, event.subject, event.detail) for event in events)
+    return [entry for entry in entries if entry is not None]
 
 
 def described_race(scenario: Scenario) -> dict[str, str | int | float] | None:
@@ -62,11 +62,11 @@ def recorded_standings(scenario: Scenario, snapshot: Snapshot, events: Sequence[
     gone = [entry for entry in entries if entry.kind == "dnf" and entry.car not in {name for name, _ in cars}]
     shown = np.concatenate([np.zeros((len(SHOWN), 0)), *columns, np.zeros((len(SHOWN), len(gone)))], axis=1)
     for k, entry in enumerate(gone, len(cars)):
-        own = [one for one in entries if one.car == entry.car]
+        own = [earlier for earlier in entries if earlier.car == entry.car]
         cars.append((entry.car, -1))
         shown[SHOWN.index("status"), k], shown[SHOWN.index("position"), k] = OUT, k + 1
         for name, kind in (("cones", "cone_hit"), ("off_course", "off_course"), ("lap", "lap")):
-            shown[SHOWN.index(name), k] = sum(one.kind == kind for one in own)
+            shown[SHOWN.index(name), k] = sum(earlier.kind == kind for earlier in own)
     table = dict(zip(SHOWN, shown, strict=True))
     sectors = sectors_of(track, rules.discipline)
     return ScoredRules(rules).table(track.name, snapshot.time, sectors, cars, table, entries)
@@ -132,7 +132,7 @@ def car_traces(run: RecordedRun, standings: Standings, track: Track, most: int) 
     section = run.sections[-1]
     entries = race_entries(run.events(section.number))
     inside = slice(section.samples.start, section.samples.stop)
-    found, histories = [], dict[str, FleetHistory]()
+    traces, histories = [], dict[str, FleetHistory]()
     for row in standings.rows[:most]:
         fleet = row.name.partition("[")[0]
         if fleet not in histories:
@@ -147,8 +147,8 @@ def car_traces(run: RecordedRun, standings: Standings, track: Track, most: int) 
             begun = times[:1].tolist()
         ends = [entry.time for entry in own if entry.kind == "lap"]
         laps = _laps(times, columns[:, there], [*begun, *ends], track) if begun else ()
-        found.append(CarTrace(row.name, laps))
-    return found
+        traces.append(CarTrace(row.name, laps))
+    return traces
 
 
 def _laps(time: Floats, columns: Floats, borders: list[float], track: Track) -> tuple[LapTrace, ...]:

@@ -110,7 +110,7 @@ def _markdown(
     if standings.fastest_lap is not None:
         car, lap, seconds = standings.fastest_lap
         lines += [f"Fastest lap: {_cell(car)}, lap {lap}, {seconds:.3f} s.", ""]
-    best = [(k, one) for k, one in enumerate(standings.fastest_sectors, 1) if one is not None]
+    best = [(k, sector) for k, sector in enumerate(standings.fastest_sectors, 1) if sector is not None]
     fastest = [f"{k}: {_cell(car)} {seconds:.3f} s (lap {lap})" for k, (car, lap, seconds) in best]
     lines += [f"Fastest sectors: {', '.join(fastest)}.", ""] if fastest else []
     lines += _lap_tables(standings)
@@ -178,11 +178,11 @@ def _lap_tables(standings: Standings) -> list[str]:
 
 def _penalty_list(entries: Sequence[RaceEntry]) -> list[str]:
     kinds = {"cone_hit": "cone", "off_course": "off course", "unsafe_stop": "unsafe stop", "dnf": "DNF"}
-    found = [entry for entry in entries if entry.kind in kinds]
-    if not found:
+    penalties = [entry for entry in entries if entry.kind in kinds]
+    if not penalties:
         return ["## Penalties", "", "None.", ""]
     lines = ["## Penalties", "", "| time, s | car | lap | what |", "|---:|---|---:|---|"]
-    for entry in found:
+    for entry in penalties:
         detail = entry.cone or entry.reason
         what = f"{kinds[entry.kind]}{': ' if detail else ''}{detail}"
         lines.append(f"| {entry.time:.3f} | {_cell(entry.car)} | {entry.lap or ''} | {_cell(what)} |")

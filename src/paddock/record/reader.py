@@ -107,7 +107,12 @@ class RecordedRun(AbstractContextManager["RecordedRun"]):
         """Return the layouts of one fleet, or of all, in order of time; an error for an unknown fleet."""
         if fleet is not None and fleet not in self.fleets:
             raise unknown_name("fleet", fleet, self.fleets, self.path)
-        return [found for layout in self.layouts for found in layout.fleets if fleet in (None, found.name)]
+        return [
+            fleet_layout
+            for layout in self.layouts
+            for fleet_layout in layout.fleets
+            if fleet in (None, fleet_layout.name)
+        ]
 
     @cached_property
     def sections(self) -> tuple[RunSection, ...]:
@@ -190,8 +195,8 @@ class RecordedRun(AbstractContextManager["RecordedRun"]):
 
     def events(self, section: int | None = None) -> list[Event]:
         """Return the events of one section, or of all, in order."""
-        found = (self._decoded(states.decode_event, m.data) for m in self._messages(channels.EVENTS, section))
-        return [Event(number, tick, *map(printable, texts)) for number, tick, *texts in found]
+        decoded = (self._decoded(states.decode_event, m.data) for m in self._messages(channels.EVENTS, section))
+        return [Event(number, tick, *map(printable, texts)) for number, tick, *texts in decoded]
 
     def event_times(self) -> Floats:
         """Return the times of the events (events,), s."""

@@ -249,17 +249,17 @@ def write_run(
         recorder = Recorder(again, path, rate=rate, precision=precision)
         try:
             mailbox = again.engine.mailbox
-            for one in log:  # a remote simulation has other objects
-                posted = one if isinstance(one, Posted) else Posted.from_tree(one._asdict())
+            for logged in log:  # a remote simulation has other objects
+                posted = logged if isinstance(logged, Posted) else Posted.from_tree(logged._asdict())
                 mailbox.post(posted.action, posted.tick, posted.source)
             with suppress(NotFiniteError):  # the run ended here, too
                 again.step(tick)
             if mailbox.next_tick(tick) == tick:  # vehicles that were added or removed after the last tick
                 again.engine.stages.latch.run(tick)
-            found = again.engine.state_hash(SETTLED)
+            reached = again.engine.state_hash(SETTLED)
         finally:
             report = recorder.close()
-    if found != expected:
+    if reached != expected:
         raise PaddockError(
             f"{report.path}: the log does not lead to the state of tick {tick}: pause the clock, or use a Recorder"
         )

@@ -56,13 +56,13 @@ def array_load(layout: Layout, programs: Mapping[str, FleetProgram], rate: float
 
     Equal samples compress to almost nothing, measured ranges hardly: a reading counts once, with viewers twice.
     """
-    shown = {(one.fleet, one.sensor, one.reading) for one in sensed_arrays(layout, programs)}
+    shown = {(sensed.fleet, sensed.sensor, sensed.reading) for sensed in sensed_arrays(layout, programs)}
     total = 0.0
     for k, fleet in enumerate(layout.fleets):
         for array in fleet.arrays:
             sensor, _, reading = array.name.partition(".")
-            one = programs[fleet.name].sensors.get(sensor)
-            options = None if one is None else one.sensor.options(*one.options.tolist())
+            sensed = programs[fleet.name].sensors.get(sensor)
+            options = None if sensed is None else sensed.sensor.options(*sensed.options.tolist())
             own = float(getattr(options, "rate", rate))
             size = prod(array.shape) * np.dtype(array.dtype).itemsize
             viewed = min(fleet.n, SENSED) if (k, sensor, reading) in shown else 0
@@ -72,24 +72,24 @@ def array_load(layout: Layout, programs: Mapping[str, FleetProgram], rate: float
 
 def sensed_arrays(layout: Layout, programs: Mapping[str, FleetProgram]) -> tuple[SensedArray, ...]:
     """Return the arrays of the first vehicles of a layout that viewers show."""
-    found: list[SensedArray] = []
+    arrays: list[SensedArray] = []
     vehicles: set[str] = set()
     for k, fleet in enumerate(layout.fleets):
         shown = [array.name.partition(".")[::2] for array in fleet.arrays]
         for row in range(min(fleet.n, SENSED) if shown else 0):
             name = fleet.vehicle_name(row)
             if len(vehicles) == SENSED:
-                return tuple(found)
+                return tuple(arrays)
             vehicles.add(name)
             for sensor, reading in shown:
-                one = programs[fleet.name].sensors.get(sensor)
-                if one is None:  # an array of the radio
+                suite = programs[fleet.name].sensors.get(sensor)
+                if suite is None:  # an array of the radio
                     continue
-                kind = one.sensor.name
-                if isinstance(one.sensor, ArraySensor) and (kind, reading) in SHOWN:
-                    options = one.sensor.options(*one.options.tolist())
-                    found.append(SensedArray(k, row, name, sensor, reading, options))
-    return tuple(found)
+                kind = suite.sensor.name
+                if isinstance(suite.sensor, ArraySensor) and (kind, reading) in SHOWN:
+                    options = suite.sensor.options(*suite.options.tolist())
+                    arrays.append(SensedArray(k, row, name, sensor, reading, options))
+    return tuple(arrays)
 
 
 SHOWN = {("lidar", "ranges"), ("lidar_3d", "ranges"), ("cones", "detections")}
@@ -106,8 +106,8 @@ def message_of(array: SensedArray, values: Any, time: int) -> Any:
 def _placed(message: Any, array: SensedArray, beams: Beams, time: int) -> None:
     message.timestamp.FromNanoseconds(time)
     message.frame_id = array.vehicle
-    place, turn = message.pose.position, message.pose.orientation
-    place.x, place.y, place.z = beams.mount[:3].tolist()
+    position, turn = message.pose.position, message.pose.orientation
+    position.x, position.y, position.z = beams.mount[:3].tolist()
     turn.x, turn.y, turn.z, turn.w = quaternion_from_matrix(beams.mount[3:].reshape(3, 3)).tolist()
 
 
@@ -121,16 +121,16 @@ def laser_scan(array: SensedArray, beams: Beams, ranges: Any, time: int) -> Lase
 
 def cloud(array: SensedArray, beams: Beams, ranges: Any, time: int) -> PointCloud:
     """Return the returns of a scan with rings as points, in the frame of its vehicle."""
-    found = PointCloud(point_stride=12)
-    _placed(found, array, beams, time)
-    found.fields.extend(POINT)
+    points = PointCloud(point_stride=12)
+    _placed(points, array, beams, time)
+    points.fields.extend(POINT)
     (cosine, sine), (flat, rise) = beams.directions, beams.rises
     units = np.stack(
         [flat[:, None] * cosine, flat[:, None] * sine, np.broadcast_to(rise[:, None], ranges.shape)], axis=-1
     )
     hit = np.isfinite(ranges)
-    found.data = (units[hit] * ranges[hit][:, None]).astype("<f4").tobytes()
-    return found
+    points.data = (units[hit] * ranges[hit][:, None]).astype("<f4").tobytes()
+    return points
 
 
 def cone_scene(array: SensedArray, detections: Any, time: int) -> SceneUpdate:

@@ -29,24 +29,26 @@ def surroundings_of(sim: Simulation) -> dict[str, str]:
     programs = sim.engine.programs.values()
     routes = [route for program in programs for route in fleet_routes(program)][:MOST_ROUTES]
     looks = {program.fleet.name: program.appearance() for program in programs}
-    found = {
-        "routes": json.dumps([{**one._asdict(), "ids": [], "points": one.points.round(3).tolist()} for one in routes]),
+    metadata = {
+        "routes": json.dumps(
+            [{**planned._asdict(), "ids": [], "points": planned.points.round(3).tolist()} for planned in routes]
+        ),
         "looks": json.dumps(looks),
     }
     arrays = {program.fleet.name: fleet_array_trees(program.layout(), program.sensors) for program in programs}
     if any(arrays.values()):
-        found["arrays"] = json.dumps({name: trees for name, trees in arrays.items() if trees})
+        metadata["arrays"] = json.dumps({name: trees for name, trees in arrays.items() if trees})
     radio = described_radio(sim)
     if radio is not None:
-        found["radio"] = json.dumps({**radio, "section": _emitters(sim.scenario.to_dict()["radio"])})
+        metadata["radio"] = json.dumps({**radio, "section": _emitters(sim.scenario.to_dict()["radio"])})
     race = described_race(sim.scenario)
     if race is not None:
-        found["race"] = json.dumps(race)
+        metadata["race"] = json.dumps(race)
     scenery = sim.scenery(SIDE)
     if any(scenery[part] for part in ("ground", "obstacles", "roads", "track", "ground_z")):
         text = json.dumps({**scenery, "section": _section(sim.scenario.to_dict())}, separators=(",", ":"))
-        found["scenery"] = b64encode(zlib.compress(text.encode(), 6)).decode("ascii")
-    return found
+        metadata["scenery"] = b64encode(zlib.compress(text.encode(), 6)).decode("ascii")
+    return metadata
 
 
 def described_radio(sim: Simulation) -> RadioTree | None:
@@ -63,7 +65,10 @@ def _emitters(section: dict[str, Any]) -> dict[str, Any]:
     """Return the schedules, sweeps and vehicles of jammers and spoofers in the section `radio` of a scenario."""
     fields = ("name", "on", "sweep", "vehicle")
     kinds = {kind: section.get(kind, []) for kind in ("jammers", "spoofers")}
-    return {kind: [{name: one[name] for name in fields if name in one} for one in some] for kind, some in kinds.items()}
+    return {
+        kind: [{name: emitter[name] for name in fields if name in emitter} for emitter in some]
+        for kind, some in kinds.items()
+    }
 
 
 def _section(scenario: dict[str, Any]) -> dict[str, Any]:

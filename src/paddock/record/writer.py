@@ -269,7 +269,7 @@ class RecordingWriter:
         self._next_view = max(self._next_view + VIEW_EVERY, log_time + VIEW_EVERY // 2)
         cloud = foxglove.point_cloud(snapshot, log_time)
         self.writer.write(channels.POSITIONS, log_time, wall_time, cloud.SerializeToString())
-        frames = foxglove.vehicle_frames(snapshot, ((one.fleet, one.row) for one in sensed), log_time)
+        frames = foxglove.vehicle_frames(snapshot, ((array.fleet, array.row) for array in sensed), log_time)
         if frames.transforms:
             self.writer.write(channels.FRAMES, log_time, wall_time, frames.SerializeToString())
 
@@ -304,12 +304,12 @@ class MarkerWriter:
 def present_markers(board: MarkerBoard, now: float) -> list[MarkerChange]:
     """Return the changes that turn an empty board into this one at a simulation time (s)."""
     placed = []
-    for one in board.alive(now, hidden=True):
-        ttl = None if one.until == inf else max(one.until - now, 1e-9)
-        placed.append(PlacedMarker(replace(one.marker, ttl=ttl), now, one.until))
+    for alive in board.alive(now, hidden=True):
+        ttl = None if alive.until == inf else max(alive.until - now, 1e-9)
+        placed.append(PlacedMarker(replace(alive.marker, ttl=ttl), now, alive.until))
     changes = [MarkerChange("put", board.version, tuple(placed))] if placed else []
     for name in [name for name, visible in board.namespaces().items() if not visible]:
-        members = tuple(one for one in placed if one.marker.namespace == name)
+        members = tuple(alive for alive in placed if alive.marker.namespace == name)
         changes.append(MarkerChange("visibility", board.version, members, name, False))
     return changes
 

@@ -38,10 +38,10 @@ class OneOf(Section):
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
-        given = [name for name in self.ONE_OF[1] if getattr(self, name) is not None]
-        if len(given) != 1:
-            what, has = self.ONE_OF[0], f"it has {' and '.join(given) or 'none'}"
-            at = (given[1],) if given else ()
+        named = [name for name in self.ONE_OF[1] if getattr(self, name) is not None]
+        if len(named) != 1:
+            what, has = self.ONE_OF[0], f"it has {' and '.join(named) or 'none'}"
+            at = (named[1],) if named else ()
             raise invalid(f"{what} needs exactly one of {', '.join(self.ONE_OF[1])}; {has}", at)
         return self
 
@@ -136,8 +136,8 @@ class Choice(Section):
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         """Describe the two forms that users write."""
-        one = {"type": "object", "minProperties": 1, "maxProperties": 1}
-        long = {**one, "additionalProperties": {"type": ["object", "null"]}}
+        single = {"type": "object", "minProperties": 1, "maxProperties": 1}
+        long = {**single, "additionalProperties": {"type": ["object", "null"]}}
         return {"description": cls.__doc__, "anyOf": [{"type": "string", "minLength": 1}, long]}
 
 

@@ -59,13 +59,13 @@ def expanded(value: Any) -> Any:
 
 def check_contact(section: ContactSection | None, fleets: Sequence[FleetContact | None]) -> None:
     """Refuse contact settings of a fleet without contact, and layers that no fleet has."""
-    known = {OBSTACLES, *(DEFAULT_LAYER if one is None else one.layer for one in fleets)}
-    for k, one in enumerate(fleets):
-        if one is None:
+    known = {OBSTACLES, *(DEFAULT_LAYER if fleet is None else fleet.layer for fleet in fleets)}
+    for k, fleet in enumerate(fleets):
+        if fleet is None:
             continue
-        if section is None and one.enabled:
+        if section is None and fleet.enabled:
             raise invalid("contact is off: add a section `contact: {}` to the scenario", ("vehicles", k, "contact"))
-        for m, layer in enumerate(one.ignores):
+        for m, layer in enumerate(fleet.ignores):
             if layer not in known:
                 error = unknown_name("contact layer", layer, sorted(known))
                 raise invalid(str(error), ("vehicles", k, "contact", "ignores", m))

@@ -115,15 +115,15 @@ class _YamlReader:
         is_list = isinstance(event, yaml.SequenceStartEvent)
         if event.tag not in (None, "!", f"{_TAG}{'seq' if is_list else 'map'}"):
             raise self.error(mark, f"tag {event.tag!r} is not allowed here")
-        found: list[Any] = []
+        items: list[Any] = []
         if is_list:
             while not isinstance(event := self.loader.get_event(), yaml.SequenceEndEvent):
-                found.append(self.node(event, depth + 1))
-            return yaml.SequenceNode("", found, mark)
+                items.append(self.node(event, depth + 1))
+            return yaml.SequenceNode("", items, mark)
         while not isinstance(event := self.loader.get_event(), yaml.MappingEndEvent):
             key = self.node(event, depth + 1)
-            found.append((key, self.node(self.loader.get_event(), depth + 1)))
-        return yaml.MappingNode("", found, mark)
+            items.append((key, self.node(self.loader.get_event(), depth + 1)))
+        return yaml.MappingNode("", items, mark)
 
     def spend(self, node: Node) -> None:
         self.budget -= 1
@@ -182,10 +182,10 @@ class _YamlReader:
         if isinstance(node, yaml.MappingNode):
             return self.pairs(node)
         if isinstance(node, yaml.SequenceNode) and all(isinstance(item, yaml.MappingNode) for item in node.value):
-            found: dict[str, tuple[Node, Node]] = {}
+            pairs: dict[str, tuple[Node, Node]] = {}
             for item in node.value:
-                found = self.merged(item) | found
-            return found
+                pairs = self.merged(item) | pairs
+            return pairs
         raise self.error(node.start_mark, "'<<' merges a mapping or a list of mappings")
 
 
@@ -260,15 +260,15 @@ def plain(value: Any, path: KeyPath = ()) -> Any:
 
 def _named(value: Mapping[Any, Any], path: KeyPath) -> dict[str, Any]:
     """Return a mapping whose keys are texts; a key True is `on`, which readers of YAML 1.1 take for a boolean."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key, item in value.items():
         name = ON if key is True else key
         if not isinstance(name, str):
             raise ScenarioError(f"{dotted(path)}: the key {key!r} must be text")
-        if name in found:
+        if name in values:
             raise ScenarioError(f"{dotted(path)}: {name} is given twice, also as the key True")
-        found[name] = item
-    return found
+        values[name] = item
+    return values
 
 
 class _Dumper(DUMPER):  # type: ignore[misc]

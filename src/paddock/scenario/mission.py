@@ -237,13 +237,13 @@ def check_different(
 def _named_events(events: Events, kind: str, first: dict[str, KeyPath], prefix: str) -> Events:
     """Name the items that events add; numbers continue those of the list, a vehicle's is its event's."""
     count = len(first)
-    added = [(k, found) for k, event in enumerate(events) if (found := getattr(event, kind)) is not None]
-    check_different(((found.name, (k, kind, "name")) for k, found in added), first, ("mission", "events"))
+    added = [(k, added_event) for k, event in enumerate(events) if (added_event := getattr(event, kind)) is not None]
+    check_different(((added_event.name, (k, kind, "name")) for k, added_event in added), first, ("mission", "events"))
     result = list(events)
-    for number, (k, found) in enumerate(added):
-        if not found.name:
+    for number, (k, added_event) in enumerate(added):
+        if not added_event.name:
             name = numbered(prefix, k if kind == "vehicle" else count + number, first)
-            result[k] = events[k].model_copy(update={kind: found.model_copy(update={"name": name})})
+            result[k] = events[k].model_copy(update={kind: added_event.model_copy(update={"name": name})})
     return tuple(result)
 
 
@@ -297,8 +297,10 @@ def check_mission_via(
         raise invalid("a mission over radio needs `execute: dynamics`", ("mission", "via"))
     members = {entry.name for entry in vehicles} if mission.members is None else set(mission.members)
     joining = [event.vehicle for event in mission.events if event.vehicle is not None]
-    for entry in (*(one for one in vehicles if one.name in members), *joining):
-        problem, station = via_problem(mission.via, section, entry.radio, [one.radio for one in (*vehicles, *joining)])
+    for entry in (*(vehicle for vehicle in vehicles if vehicle.name in members), *joining):
+        problem, station = via_problem(
+            mission.via, section, entry.radio, [vehicle.radio for vehicle in (*vehicles, *joining)]
+        )
         if problem:
             named = problem.replace("its vehicles have", f"{entry.name!r} has").replace("their entry", "its entry")
             named = named.replace("its vehicles", repr(entry.name))

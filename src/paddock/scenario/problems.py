@@ -22,8 +22,8 @@ class ScenarioError(PaddockError):
     """An invalid scenario: one line per problem, each starting with its location."""
 
     def __init__(self, problems: str | Iterable[str]) -> None:
-        given = [problems] if isinstance(problems, str) else problems
-        self.problems: list[str] = [printable(problem) for problem in given]
+        texts = [problems] if isinstance(problems, str) else problems
+        self.problems: list[str] = [printable(problem) for problem in texts]
         super().__init__(self.problems)
 
     def __str__(self) -> str:
@@ -45,10 +45,10 @@ _LOCATION = re.compile(r":(\d+):(\d+): ")
 
 def located(problem: str, source: str) -> ScenarioProblem:
     """Split a line such as `race.yaml:7:5: unknown model`; a line without a location in `source` is at 1:1."""
-    found = _LOCATION.match(problem, len(source)) if problem.startswith(source) else None
-    if found is None:
+    match = _LOCATION.match(problem, len(source)) if problem.startswith(source) else None
+    if match is None:
         return ScenarioProblem(1, 1, problem)
-    return ScenarioProblem(int(found[1]), int(found[2]), problem[found.end() :])
+    return ScenarioProblem(int(match[1]), int(match[2]), problem[match.end() :])
 
 
 def dotted(path: KeyPath) -> str:
@@ -68,8 +68,8 @@ class Marks:
     def mark(self, path: KeyPath) -> Mark:
         """Return the mark of a value, or of its nearest parent that has one."""
         for end in range(len(path), 0, -1):
-            if (found := self.values.get(path[:end])) is not None:
-                return found
+            if (known := self.values.get(path[:end])) is not None:
+                return known
         return self.values.get((), (1, 1))
 
     def at(self, path: KeyPath) -> str:
@@ -118,16 +118,18 @@ def validated(
     try:
         return model.model_validate(value, context=context)
     except ValidationError as error:
-        found = error.errors(include_url=False)
-    found = [one for one in found if not (one["type"] == "too_short" and _has_other(one, found))]
-    lines = [_line(model, value, item, marks, prefix) for item in found]
+        problems = error.errors(include_url=False)
+    problems = [
+        problem for problem in problems if not (problem["type"] == "too_short" and _has_other(problem, problems))
+    ]
+    lines = [_line(model, value, item, marks, prefix) for item in problems]
     raise ScenarioError(line for _, line in sorted(lines, key=lambda pair: pair[0])) from None
 
 
-def _has_other(short: Any, found: list[Any]) -> bool:
+def _has_other(short: Any, problems: list[Any]) -> bool:
     """Return whether a list counts as too short only because some of its items are not valid."""
     loc = short["loc"]
-    return any(len(one["loc"]) > len(loc) and one["loc"][: len(loc)] == loc for one in found)
+    return any(len(other["loc"]) > len(loc) and other["loc"][: len(loc)] == loc for other in problems)
 
 
 def _line(model: type[BaseModel], value: Any, error: Any, marks: Marks, prefix: KeyPath) -> tuple[Mark, str]:
@@ -158,8 +160,8 @@ def _message(error: Any, name: str, marks: Marks) -> str:
     if (requirement := _REQUIREMENTS.get(error["type"])) is None:
         return f"{name}is not valid: {error['msg']}"
     limits = {key: f"{limit:g}" if isinstance(limit, float) else limit for key, limit in context.items()}
-    given = "null" if error["input"] is None else reprlib.repr(error["input"])
-    return f"{name}must be {requirement.format(**limits)}, not {given}"
+    shown = "null" if error["input"] is None else reprlib.repr(error["input"])
+    return f"{name}must be {requirement.format(**limits)}, not {shown}"
 
 
 def _existing(value: Any, path: KeyPath) -> KeyPath:
@@ -167,36 +169,36 @@ def _existing(value: Any, path: KeyPath) -> KeyPath:
 
     Fields of `{kind: {options}}` are found among the options, and those of a mapping in place of a list of one in it.
     """
-    found: KeyPath = ()
+    known: KeyPath = ()
     for step in path:
         if step == 0 and isinstance(value, dict) and 0 not in value:
             continue
         if isinstance(value, dict) and step not in value and len(value) == 1:
             [(kind, options)] = value.items()
             if isinstance(options, dict) and step in options:
-                found, value = (*found, kind), options
+                known, value = (*known, kind), options
         inside = isinstance(value, dict) or (isinstance(value, list | tuple) and isinstance(step, int))
         try:
             value = value[step] if inside else None
         except (KeyError, IndexError):
             inside = False
         if not inside:
-            return found
-        found = (*found, step)
-    return found
+            return known
+        known = (*known, step)
+    return known
 
 
 def _keys(model: type[BaseModel], path: KeyPath) -> list[str]:
     """Return the valid keys of the section at a path."""
-    found: type[BaseModel] | None = model
+    section: type[BaseModel] | None = model
     for step in path:
-        if isinstance(step, str) and found is not None and step in found.model_fields:
-            found = _section_in(found.model_fields[step].annotation)
-    return list(found.model_fields) if found else []
+        if isinstance(step, str) and section is not None and step in section.model_fields:
+            section = _section_in(section.model_fields[step].annotation)
+    return list(section.model_fields) if section else []
 
 
 def _section_in(annotation: Any) -> type[BaseModel] | None:
     """Return the section class in an annotation such as `tuple[VehicleEntry, ...] | None`."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    return next((found for part in get_args(annotation) if (found := _section_in(part))), None)
+    return next((section for part in get_args(annotation) if (section := _section_in(part))), None)

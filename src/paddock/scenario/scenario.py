@@ -230,7 +230,9 @@ class Scenario(Section):
         for k, entry in enumerate(self.vehicles):
             if entry.via is None:
                 continue
-            problem, station = via_problem(entry.via, self.radio, entry.radio, [one.radio for one in self.vehicles])
+            problem, station = via_problem(
+                entry.via, self.radio, entry.radio, [vehicle.radio for vehicle in self.vehicles]
+            )
             if problem:
                 raise invalid(problem, ("vehicles", k, "via", "radio") if station else ("vehicles", k, "via"))
         if self.mission is not None and self.mission.via is not None:
@@ -295,9 +297,9 @@ class Scenario(Section):
 def _check_ids(vehicles: Entries) -> None:
     """Reject ids used by two entries; an entry with a count uses a range."""
     spans = sorted((entry.id, index) for index, entry in enumerate(vehicles) if entry.id is not None)
-    for (low, one), (high, two) in pairwise(spans):
+    for (low, one), (high, second) in pairwise(spans):
         if high < low + vehicles[one].count:
-            early, late = sorted((one, two))
+            early, late = sorted((one, second))
             entry = vehicles[early]
             first = entry.id or 0
             span = f" (ids {first} to {first + entry.count - 1})" if entry.count > 1 else ""

@@ -84,10 +84,10 @@ def _grid(value: Any, info: ValidationInfo) -> Any:
         from paddock.scenario.grid_files import read_grid
 
         try:
-            found = read_grid(Path(folder, value))
+            grid = read_grid(Path(folder, value))
         except PaddockError as error:
             raise invalid(str(error)) from None
-        return {**packed(found.values), "cell": found.cell, "origin": found.origin}
+        return {**packed(grid.values), "cell": grid.cell, "origin": grid.origin}
     if not isinstance(value, list | tuple) or not all(isinstance(row, list | tuple) for row in value):
         raise invalid(f"a map is the path of a file, or a list of rows of numbers, not {value!r:.60}")
     for k, row in enumerate(value):
@@ -264,10 +264,10 @@ class WallObstacle(Section):
     @model_validator(mode="after")
     def _different_corners(self) -> Self:
         corners = [*self.points, *(self.points[:1] if self.closed else ())]
-        for k, (one, other) in enumerate(pairwise(corners)):
-            if one == other:
+        for k, (corner, other) in enumerate(pairwise(corners)):
+            if corner == other:
                 at = (k + 1) % len(self.points)
-                raise invalid(f"two corners in a row are equal, [{one[0]:g}, {one[1]:g}]", ("points", at))
+                raise invalid(f"two corners in a row are equal, [{corner[0]:g}, {corner[1]:g}]", ("points", at))
         return self
 
 

@@ -236,7 +236,7 @@ class Serve(Section):
     @property
     def tcp_ports(self) -> dict[str, int]:
         """The TCP ports to listen on, by endpoint; without those that the system chooses."""
-        ports = {name: getattr(one, "port", 0) for name, one in self.endpoints.items() if name != "vds1"}
+        ports = {name: getattr(endpoint, "port", 0) for name, endpoint in self.endpoints.items() if name != "vds1"}
         if self.zmq is not None:
             after = self.zmq.port + 1 if self.zmq.port else 0
             ports[ZMQ_STATES] = after if self.zmq.publish is None else self.zmq.publish

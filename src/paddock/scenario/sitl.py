@@ -224,9 +224,9 @@ def mavlink_via(sitl: Sitl, pilots: AutopilotEntry) -> MavlinkViaSection | None:
 
 def mavlink_vias(sitl: Sitl) -> list[tuple[KeyPath, MavlinkViaSection]]:
     """Return all ways of MAVLink packets that are given, with the paths of their owners."""
-    found: list[tuple[KeyPath, MavlinkViaSection | None]] = [(("sitl", "mavlink"), sitl.mavlink.via)]
-    found += [(("sitl", "pilots", k), one.via) for k, one in enumerate(sitl.pilots)]
-    return [(path, via) for path, via in found if via is not None]
+    vias: list[tuple[KeyPath, MavlinkViaSection | None]] = [(("sitl", "mavlink"), sitl.mavlink.via)]
+    vias += [(("sitl", "pilots", k), pilots.via) for k, pilots in enumerate(sitl.pilots)]
+    return [(path, via) for path, via in vias if via is not None]
 
 
 def _check_via(
@@ -257,10 +257,10 @@ def _check_via(
         raise invalid(text, (*at, "vehicles"))
     via = mavlink_via(sitl, pilots)
     if via is not None:
-        problem, station = via_problem(via, radio, entry.radio, [one.radio for one in entries.values()])
-        place = ("sitl", "mavlink", "via") if pilots.via is None else (*at, "via")
+        problem, station = via_problem(via, radio, entry.radio, [vehicle.radio for vehicle in entries.values()])
+        location = ("sitl", "mavlink", "via") if pilots.via is None else (*at, "via")
         if problem:
-            raise invalid(problem, (*place, "radio") if station else place)
+            raise invalid(problem, (*location, "radio") if station else location)
 
 
 def check_sitl(sitl: Sitl, vehicles: tuple[VehicleEntry, ...], radio: RadioSection | None = None) -> None:

@@ -75,10 +75,10 @@ def spawn_poses(
 
 def _listed(poses: tuple[tuple[float, ...], ...], ground: Ground) -> Floats:
     full = [pose if len(pose) == 4 else (pose[0], pose[1], 0.0, pose[2]) for pose in poses]
-    found = np.array(full, dtype=np.float64).reshape(len(full), 4)
+    table = np.array(full, dtype=np.float64).reshape(len(full), 4)
     low = np.array([len(pose) == 3 for pose in poses], dtype=bool)
-    found[low, 2] = ground(found[low, 0], found[low, 1])
-    return found
+    table[low, 2] = ground(table[low, 0], table[low, 1])
+    return table
 
 
 def _grid(grid: GridPattern, count: int, ground: Ground) -> Floats:

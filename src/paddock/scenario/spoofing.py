@@ -16,7 +16,7 @@ FASTEST_PULL = 1e4  # m/s
 def _pairs(value: Any) -> Any:
     """Check the form of a schedule."""
     if value is not None and not (
-        isinstance(value, list | tuple) and all(isinstance(one, list | tuple) and len(one) == 2 for one in value)
+        isinstance(value, list | tuple) and all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in value)
     ):
         raise PydanticCustomError("form", "{form}", {"form": "a list of [from, to] pairs: [[5, 20]]"})
     return value

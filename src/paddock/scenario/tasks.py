@@ -140,8 +140,8 @@ class TaskEntry(OneOf):
     @property
     def shape(self) -> PointTask | LineTask | CircleTask | AreaTask | PolygonTask:
         """Its geometry."""
-        found: PointTask | LineTask | CircleTask | AreaTask | PolygonTask = getattr(self, self.kind)
-        return found
+        task: PointTask | LineTask | CircleTask | AreaTask | PolygonTask = getattr(self, self.kind)
+        return task
 
 
 class ZoneCircle(Section):
@@ -171,7 +171,7 @@ class NoFlyZone(OneOf):
 
 def numbered(prefix: str, index: int, taken: Collection[str]) -> str:
     """Return the default name `prefix_index`, with underscores appended until it is unique."""
-    found = f"{prefix}_{index}"
-    while found in taken:
-        found += "_"
-    return found
+    name = f"{prefix}_{index}"
+    while name in taken:
+        name += "_"
+    return name

@@ -86,17 +86,17 @@ class TrackSection(Section):
 
     @model_serializer(mode="wrap")
     def _short_form(self, handler: Any) -> Any:
-        found = handler(self)
-        set_ = {key for key, value in found.items() if value not in (None, False)}
-        return found["name"] if set_ == {"name"} else found
+        document = handler(self)
+        set_ = {key for key, value in document.items() if value not in (None, False)}
+        return document["name"] if set_ == {"name"} else document
 
 
-def _check_sources(given: list[str]) -> None:
-    if len(given) == 1:
+def _check_sources(values: list[str]) -> None:
+    if len(values) == 1:
         return
-    has = f"has both {given[0]} and {given[1]}: keep one" if given else "has no source: give one"
+    has = f"has both {values[0]} and {values[1]}: keep one" if values else "has no source: give one"
     choices = "name (a track of the catalog), file (a track file) or generate (a random track)"
-    raise invalid(f"the track {has} of {choices}", tuple(given[1:2]))
+    raise invalid(f"the track {has} of {choices}", tuple(values[1:2]))
 
 
 def _track(value: Any, info: ValidationInfo) -> Any:
@@ -202,8 +202,8 @@ class RulesSection(Section):
     @property
     def resolved(self) -> RaceRules:
         """The rules with the values of the discipline."""
-        given = {name: getattr(self, name) for name in RaceRules._fields}
-        return DISCIPLINES[self.discipline]._replace(**{k: v for k, v in given.items() if v is not None})
+        fields = {name: getattr(self, name) for name in RaceRules._fields}
+        return DISCIPLINES[self.discipline]._replace(**{k: v for k, v in fields.items() if v is not None})
 
 
 def check_rules(section: RulesSection, has_track: bool, vehicles: Sequence[VehicleEntry]) -> None:

@@ -244,8 +244,8 @@ def with_files(fields: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(fields.get("subsystems"), Mapping):
         return dict(fields)
     read = {"model": "x", "subsystems": dict(fields["subsystems"])}
-    found = validated(VehicleEntry, read, Marks(), ("vehicles", 0)).subsystems
-    return {**fields, "subsystems": {part: choice.model_dump() for part, choice in found.items()}}
+    subsystems = validated(VehicleEntry, read, Marks(), ("vehicles", 0)).subsystems
+    return {**fields, "subsystems": {part: choice.model_dump() for part, choice in subsystems.items()}}
 
 
 class VehicleEntry(Section):
@@ -360,7 +360,7 @@ def cone_fleets(obstacles: Sequence[Obstacle], taken: set[str], of_track: int | 
         if obstacle.cone is not None:
             one = obstacle.cone
             groups.setdefault((obstacle.name, one.radius, one.height, one.mass), []).append(k)
-    found, used = [], set(taken)
+    fleets, used = [], set(taken)
     for index, ((name, *_), places) in enumerate(groups.items()):
         plain = re.sub(r"[^A-Za-z0-9_.-]", "_", name) or "cones"
         plain = plain if re.match(r"[A-Za-z_]", plain) else f"_{plain}"
@@ -368,9 +368,9 @@ def cone_fleets(obstacles: Sequence[Obstacle], taken: set[str], of_track: int | 
         used.add(name)
         cones = [cone for k in places if (cone := obstacles[k].cone) is not None]
         written = of_track is None or places[0] < of_track
-        place: KeyPath = ("world", "obstacles", places[0]) if written else ("track",)
-        found.append(Declared(_cones(name, cones), place, tuple(places)))
-    return tuple(found)
+        location: KeyPath = ("world", "obstacles", places[0]) if written else ("track",)
+        fleets.append(Declared(_cones(name, cones), location, tuple(places)))
+    return tuple(fleets)
 
 
 def _cones(name: str, cones: Sequence[ConeObstacle]) -> VehicleEntry:

@@ -152,17 +152,19 @@ def via_problem(
         return "there is no radio: add a section `radio: {}` to the scenario", False
     if not section.stations:
         return "there is no ground station: add `stations: [{name: base, position: [0, 0, 2]}]` to the radio", False
-    names = [one.name for one in section.stations]
+    names = [known.name for known in section.stations]
     if via.radio is not None and via.radio not in names:
         return str(unknown_name("station", via.radio, names)), True
     if not radios:
         return "its vehicles have no radio: add `radio: default` to their entry", False
     name, types, relays = station_of(via, section), section.known_types, list(relays)
-    if any(one.type not in types for held in (radios, *relays) for one in held):
+    if any(known.type not in types for held in (radios, *relays) for known in held):
         return "", False  # an error elsewhere
-    mine = [one.of(types) for one in radios]
-    [theirs] = [[one.of(types) for one in station.radio] for station in section.stations if station.name == name]
-    others = [[one.of(types) for one in held] for held in (*relays, *(station.radio for station in section.stations))]
+    mine = [known.of(types) for known in radios]
+    [theirs] = [[known.of(types) for known in station.radio] for station in section.stations if station.name == name]
+    others = [
+        [known.of(types) for known in held] for held in (*relays, *(station.radio for station in section.stations))
+    ]
     if not _connected(mine, theirs, others):
         reason = mine[0].mismatch(theirs[0])
         return f"the radios of its vehicles and of station {name!r} cannot communicate: {reason}", True
@@ -173,13 +175,13 @@ def _connected(mine: list[RadioType], theirs: list[RadioType], others: list[list
     """Return whether packets could pass from one set of radios to another, over others that hold several."""
     reached, waiting = list(mine), others
     while True:
-        if any(not one.mismatch(two) for one in reached for two in theirs):
+        if any(not peer.mismatch(two) for peer in reached for two in theirs):
             return True
-        near = [held for held in waiting if any(not one.mismatch(two) for one in reached for two in held)]
+        near = [held for held in waiting if any(not peer.mismatch(two) for peer in reached for two in held)]
         if not near:
             return False
-        reached = [one for held in near for one in held]
-        waiting = [held for held in waiting if not any(held is one for one in near)]
+        reached = [peer for held in near for peer in held]
+        waiting = [held for held in waiting if not any(held is peer for peer in near)]
 
 
 def via_schema(schema: dict[str, Any]) -> None:

@@ -205,10 +205,10 @@ def column_tree(column: Column, name: str = "") -> ColumnTree:
 def fleet_array_trees(layout: FleetLayout, sensors: Mapping[str, FleetSensor]) -> list[ArrayTree]:
     """Return the arrays of a fleet of a simulation."""
     options = {
-        name: dict(zip(column_index(one.sensor.options), one.options.tolist(), strict=True))
-        for name, one in sensors.items()
+        name: dict(zip(column_index(sensor.sensor.options), sensor.options.tolist(), strict=True))
+        for name, sensor in sensors.items()
     }
-    return array_trees(layout, {name: one.sensor for name, one in sensors.items()}, options)
+    return array_trees(layout, {name: sensor.sensor for name, sensor in sensors.items()}, options)
 
 
 def array_trees(
@@ -220,7 +220,7 @@ def array_trees(
         name, _, reading = column.name.partition(".")
         sensor, chosen = sensors.get(name), dict(options.get(name, {}))
         known = sensor.arrays(sensor.options(**chosen)) if isinstance(sensor, ArraySensor) and chosen else ()
-        about = next((one for one in known if one.name == reading), None)
+        about = next((described for described in known if described.name == reading), None)
         trees.append(
             {
                 "name": column.name,

@@ -13,8 +13,8 @@ from typing import Any
 
 from paddock.compute.math import PI, absolute, atan2, floor, maximum, minimum, select, sqrt, whole
 from paddock.compute.twin import shared_code
-from paddock.sensing.sensor import BOX, FRUSTUM, ROUND_BALL
 from paddock.world.scenery import NOTHING, ray_frustum
+from paddock.world.solids import BOX, FRUSTUM, ROUND_BALL
 
 TURN = 2.0 * PI
 ROUNDING_BEAMS = 1e-6  # beams by which an interval is widened against rounding
@@ -86,9 +86,9 @@ def find_silhouettes(at: Any, count: int, first: float, step: float, table: Any)
         ux, uy = sx * hx - ox, select(front_x, -sy, sy) * hy - oy
         vx, vy = select(front_y, -sx, sx) * hx - ox, sy * hy - oy
         cu, su, cv, sv = m00 * ux + m10 * uy, m01 * ux + m11 * uy, m00 * vx + m10 * vy, m01 * vx + m11 * vy
-        one, two = atan2(su, cu), atan2(sv, cv)
+        start, end = atan2(su, cu), atan2(sv, cv)
         crossed = cu * sv < su * cv
-        right, left = select(crossed, two, one), select(crossed, one, two)
+        right, left = select(crossed, end, start), select(crossed, start, end)
         left = select(left < right, left + TURN, left)
         rights[i] = (right - first) * per_step - ROUNDING_BEAMS
         lefts[i] = (left - first) * per_step + ROUNDING_BEAMS

@@ -16,11 +16,11 @@ from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.compute.threads import thread_count
 from paddock.compute.twin import shared_code
 from paddock.sensing.beams import ray_ball, ray_bar, ray_cuboid
-from paddock.sensing.rays import sort_places
-from paddock.sensing.sensor import BOX, CONE, FRUSTUM, NO_SOLIDS, NOWHERE, ROUND_BALL, SOLID, ArrayReading, FleetView
+from paddock.sensing.sensor import CONE, ArrayReading, FleetView
 from paddock.track.track import UNKNOWN
 from paddock.world.columns import Column, Floats
 from paddock.world.scenery import ray_frustum
+from paddock.world.solids import BOX, FRUSTUM, NO_SOLIDS, ROUND_BALL, SOLID, sort_places
 
 DETECT, MISS, POLAR, PLANE, COLOUR, CLUTTER, CLUTTER_PLACE, CLUTTER_COLOUR = range(8)
 """Purposes of the stages."""
@@ -146,28 +146,28 @@ def see_cones_of(
     ahead_x, ahead_y = cosine * turn_cosine - sine * turn_sine, sine * turn_cosine + cosine * turn_sine
     half = sincos(o.fov_deg * 0.008726646259971648)[1]
     everywhere = o.fov_deg >= 360.0
-    found = visible_cones(px, py, ahead_x, ahead_y, half, everywhere, o.range_min, o.range_max, cones, cells, starts)
-    count = found.size
+    visible = visible_cones(px, py, ahead_x, ahead_y, half, everywhere, o.range_min, o.range_max, cones, cells, starts)
+    count = visible.size
     if o.occlusion > 0.0 and bodies.shape[0] > 1:
-        count = not_hidden(px, py, pz, cones, found, count, ids[i], bodies, body_cells, body_starts, body_items)
+        count = not_hidden(px, py, pz, cones, visible, count, ids[i], bodies, body_cells, body_starts, body_items)
     if o.occlusion > 0.0 and fixed.shape[0] > 0:
-        count = not_hidden(px, py, pz, cones, found, count, -2, fixed, fixed_cells, fixed_starts, fixed_items)
+        count = not_hidden(px, py, pz, cones, visible, count, -2, fixed, fixed_cells, fixed_starts, fixed_items)
     # what is visible, nearest first
     distance, order = empty(count + 1), empty(count + 1, dtype=int64)
     for k in range(count):
-        dx, dy = cones[0, found[k]] - px, cones[1, found[k]] - py
+        dx, dy = cones[0, visible[k]] - px, cones[1, visible[k]] - py
         distance[k] = sqrt(dx * dx + dy * dy)
     order_by_distance(distance, order, count, o.range_max)
-    write_truth(cones, found, order, count, pose[0, i], pose[1, i], cosine, sine, truth[i])
+    write_truth(cones, visible, order, count, pose[0, i], pose[1, i], cosine, sine, truth[i])
     reading[1, i] = 1.0 * count
     keyed, stream = empty(count, dtype=int64), streams[i]
     for k in range(count):
-        keyed[k] = key ^ keys[found[order[k]]]
+        keyed[k] = key ^ keys[visible[order[k]]]
     seen = keep_detected(o, keyed, stream, purpose, tick, distance, order, count)
     room = empty((10, seen + MOST_CLUTTER))
     rows, truly = room[:6], room[6:]  # rows: distance and direction as measured, x, y, colour
     for k in range(seen):
-        c = found[order[k]]
+        c = visible[order[k]]
         truly[0, k], truly[1, k], truly[2, k] = cones[0, c] - px, cones[1, c] - py, cones[3, c]
         truly[3, k] = distance[order[k]]
     measure_cones(o, keyed, stream, purpose, tick, cosine, sine, truly, seen, rows)
@@ -282,7 +282,7 @@ def visible_cones(
     room = 0
     for j in range(j0, j1 + 1):
         room += starts[j * columns + i1 + 1] - starts[j * columns + i0]
-    found, count = empty(room + 1, dtype=int64), 0
+    visible, count = empty(room + 1, dtype=int64), 0
     xs, ys = cones[0], cones[1]
     nearest, farthest, narrow = low * low, high * high, half * absolute(half)
     for j in range(j0, j1 + 1):
@@ -291,9 +291,9 @@ def visible_cones(
             square = dx * dx + dy * dy
             along = dx * ahead_x + dy * ahead_y
             inside = (along * absolute(along) >= narrow * square) | everywhere  # squared, with the sign
-            found[count] = c
+            visible[count] = c
             count += (square >= nearest) & (square <= farthest) & (square > 1e-12) & inside
-    return found[:count]
+    return visible[:count]
 
 
 @shared_code
@@ -322,8 +322,8 @@ def not_hidden(
             begin, end = starts[columns * rows], items.size  # the large ones
             if j <= j1:
                 begin, end = starts[j * columns + i0], starts[j * columns + i1 + 1]
-            for place in range(begin, end):
-                b = items[place]
+            for item in range(begin, end):
+                b = items[item]
                 bx, by, reach = bodies[b, 0] - px, bodies[b, 1] - py, bodies[b, 18]
                 apart = sqrt(bx * bx + by * by) - reach
                 if (apart <= CLOSE_BY) != (lap == 0) or apart > farthest:
@@ -403,14 +403,13 @@ def look_for_cones(view: FleetView, arrays: Any, reading: Floats) -> None:
     x, y = np.ascontiguousarray(table[:, CONE.x]), np.ascontiguousarray(table[:, CONE.x + 1])
     cells, starts, order = sort_places(x, y, np.zeros(len(x)), CONE_CELL)
     cones, keys = np.ascontiguousarray(table[order].T), around.cones.keys[order]
-    walls = (around.fixed[:, SOLID.shape] != FRUSTUM) | (around.fixed[:, SOLID.top] >= around.fixed[:, SOLID.base])
-    fixed = (around.fixed, *around.fixed_near) if walls.any() else (NO_SOLIDS, *NOWHERE)
-    bodies = around.bodies, *around.bodies_near
+    fixed = around.fixed.table
+    walls = (fixed[:, SOLID.shape] != FRUSTUM) | (fixed[:, SOLID.top] >= fixed[:, SOLID.base])
     draws = view.key, view.purpose, view.tick
     many = view.n > 1 and thread_count() > 1 and view.n * max(len(table), 1) >= MANY_CONES
     (see_all if many else see_all.alone)(
         *(view.pose, view.ids, view.streams, view.options, *draws, cones, keys, cells, starts),
-        *(*fixed, *bodies),
+        *(*(around.fixed if walls.any() else NO_SOLIDS), *around.bodies),
         *(arrays["detections"], arrays["truth"], reading),
     )
 
@@ -418,10 +417,10 @@ def look_for_cones(view: FleetView, arrays: Any, reading: Floats) -> None:
 def cone_arrays(options: Any) -> tuple[ArrayReading, ...]:
     """Return the arrays of the sensor."""
     most = round(options.max_detections)
-    found = "a row for each detection, nearest to the sensor first, as reported; NaN in unused rows"
+    meaning = "a row for each detection, nearest to the sensor first, as reported; NaN in unused rows"
     real = "a row for each visible cone as it is, nearest to the sensor first; NaN in unused rows"
     return (
-        ArrayReading("detections", (most, len(DETECTION)), "float32", "", found, DETECTION),
+        ArrayReading("detections", (most, len(DETECTION)), "float32", "", meaning, DETECTION),
         ArrayReading("truth", (most, len(TRUTH)), "float32", "", real, TRUTH),
     )
 

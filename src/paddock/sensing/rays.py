@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import empty, int64
 
-from paddock.compute.math import absolute, floor, maximum, minimum, select, sqrt, table_index, whole
+from paddock.compute.math import floor, maximum, minimum, select, sqrt, table_index, whole
 from paddock.compute.quaternion import axes
-from paddock.compute.routine import parallel_range, parallel_routine, routine
+from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.compute.twin import rebound
 from paddock.sensing.beams import (
     SILHOUETTE,
@@ -26,56 +26,11 @@ from paddock.sensing.beams import (
     scan_solid,
     shorten_by_nearness,
 )
-from paddock.sensing.sensor import BOX, SOLID, Ints, Near
+from paddock.sensing.sensor import Ints
 from paddock.world.columns import Floats
 from paddock.world.ground import has_grip, never, none, patch_count
 from paddock.world.scenery import GRAZING, NOTHING, cast_ground
-
-CELL = 16.0  # m: size of the cells in which solids are found
-MOST_CELLS = 1 << 16
-
-
-def sort_into_cells(x: Any, y: Any, reach: Any, cell: float) -> tuple[Any, Any, Any]:
-    """Return cells, starts and items of `Near` for places with a radius, m; `cell` is the least size of a cell."""
-    n = x.size
-    low_x, low_y, high_x, high_y = NOTHING, NOTHING, -NOTHING, -NOTHING
-    for k in range(n):
-        if absolute(x[k]) < NOTHING and absolute(y[k]) < NOTHING:
-            low_x, high_x = min(low_x, x[k]), max(high_x, x[k])
-            low_y, high_y = min(low_y, y[k]), max(high_y, y[k])
-    if low_x > high_x:
-        low_x = low_y = high_x = high_y = 0.0
-    size = cell
-    while (floor((high_x - low_x) / size) + 1.0) * (floor((high_y - low_y) / size) + 1.0) > MOST_CELLS:
-        size = 2.0 * size
-    columns, rows = whole(floor((high_x - low_x) / size)) + 1, whole(floor((high_y - low_y) / size)) + 1
-    cells = empty(5)
-    cells[0], cells[1], cells[2], cells[3], cells[4] = low_x, low_y, 1.0 / size, 1.0 * columns, 1.0 * rows
-    starts, items, of = empty(columns * rows + 1, dtype=int64), empty(n, dtype=int64), empty(n, dtype=int64)
-    starts[:] = 0
-    for k in range(n):
-        i = table_index(floor((x[k] - low_x) / size), columns)
-        j = table_index(floor((y[k] - low_y) / size), rows)
-        of[k] = j * columns + i if reach[k] <= size else columns * rows
-        if of[k] < columns * rows:
-            starts[of[k] + 1] += 1
-    for c in range(columns * rows):
-        starts[c + 1] += starts[c]
-    filled = empty(columns * rows + 1, dtype=int64)
-    filled[:] = starts
-    for k in range(n):
-        items[filled[of[k]]] = k
-        filled[of[k]] += 1
-    return cells, starts, items
-
-
-sort_places = routine(sort_into_cells)
-
-
-def near_of(table: Floats, cell: float = CELL) -> Near:
-    """Return the solids of a table by place."""
-    x, y, reach = (np.ascontiguousarray(table[:, column]) for column in (SOLID.x, SOLID.x + 1, SOLID.reach))
-    return Near(*sort_places(x, y, reach, cell))
+from paddock.world.solids import BOX, Solids
 
 
 def mounted(pose: Any, i: int, mount: Any) -> Any:
@@ -117,8 +72,8 @@ def choose_near(at: Any, own: int, solids: Any, cells: Any, starts: Any, items: 
         begin, end = starts[columns * rows], items.size
         if j <= j1:
             begin, end = starts[j * columns + i0], starts[j * columns + i1 + 1]
-        for place in range(begin, end):
-            k = items[place]
+        for item in range(begin, end):
+            k = items[item]
             px, py, pz, far = solids[k, 0] - at[0], solids[k, 1] - at[1], solids[k, 2] - at[2], reach + solids[k, 18]
             chosen[count] = k
             count += (px * px + py * py + pz * pz <= far * far) & (solids[k, 19] != own)
@@ -313,25 +268,25 @@ def scan(
     beams: Beams,
     reach: float,
     ground_z: float,
-    solids: tuple[tuple[Floats, Near], tuple[Floats, Near]],
+    fixed: Solids,
+    bodies: Solids,
     relief: tuple[Floats, ...] = (),
     many: bool = False,
 ) -> Floats:
     """Return the distances (n, rings, beams) of each vehicle's beams, m, NOTHING without a hit within `reach`.
 
-    `solids` are tables with their cells, first those that never move; `relief` the tables of uneven ground; `many`
-    shares the vehicles among threads.
+    `fixed` are the solids that never move; `relief` the tables of uneven ground; `many` shares the vehicles among
+    threads.
     """
-    found = np.empty((len(ids), beams.rises.shape[1], beams.directions.shape[1]))
-    (fixed, fixed_near), (bodies, body_near) = solids
+    ranges = np.empty((len(ids), beams.rises.shape[1], beams.directions.shape[1]))
     flat = np.nan if relief else ground_z
     run = scan_all if many else scan_all.alone
-    run(pose, ids, *beams, reach, flat, fixed, *fixed_near, bodies, *body_near, found)
+    run(pose, ids, *beams, reach, flat, *fixed, *bodies, ranges)
     if relief:
         terrain, bumps, rough = relief[:3]
         nothing = np.zeros((1, 9))
         scan_relief(
             *(pose, beams.mount, beams.directions, beams.rises, reach, ground_z),
-            *(terrain, bumps, rough, nothing, relief[6], found),
+            *(terrain, bumps, rough, nothing, relief[6], ranges),
         )
-    return found
+    return ranges

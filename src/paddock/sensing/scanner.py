@@ -97,8 +97,8 @@ def distances(view: FleetView) -> Floats:
     beams = beams_of(options)
     ground = Environment(*view.environment.tolist()).ground_z
     reach = options.range_max + DEVIATIONS * options.noise
-    solids = (around.fixed, around.fixed_near), (around.bodies, around.bodies_near)
-    return scan(view.pose, view.ids, beams, reach, ground, solids, around.scenery, _many(view, beams))
+    solids = around.fixed, around.bodies
+    return scan(view.pose, view.ids, beams, reach, ground, *solids, around.scenery, _many(view, beams))
 
 
 def _many(view: FleetView, beams: Beams) -> bool:
@@ -108,12 +108,12 @@ def _many(view: FleetView, beams: Beams) -> bool:
 
 def look_around(view: FleetView, arrays: Any, reading: Floats) -> None:
     """Fill the ranges of a lidar."""
-    options, found = view.options, distances(view)
+    options, ranges = view.options, distances(view)
     run = disturb_all if _many(view, beams_of(options)) else disturb_all.alone
     draws = view.key, view.streams, view.purpose, view.tick
     limits = options.noise, options.dropout, options.range_min, options.range_max
     n = view.n
-    run(found.reshape(n, -1), *draws, *limits, arrays["ranges"].reshape(n, -1), reading)
+    run(ranges.reshape(n, -1), *draws, *limits, arrays["ranges"].reshape(n, -1), reading)
 
 
 def ranges_of(options: Any) -> tuple[ArrayReading, ...]:

@@ -28,6 +28,7 @@ from paddock.sensing.site import Site
 from paddock.world.columns import Column, Floats, Pose, check_fields, column_index, columns_of
 from paddock.world.ground import LEVEL, surface, uneven_surface
 from paddock.world.scenery import SCENIC, cast, cast_scenery
+from paddock.world.solids import NO_SOLIDS, Solids
 
 PURPOSES = 16  # purposes per sensor; the next sensor of its kind on a vehicle starts after them
 LOOKING: dict[Callable[..., Any], Callable[..., Any]] = {cast: cast_scenery, surface: uneven_surface}
@@ -171,26 +172,6 @@ class ArraySensor(Sensor):
         return ()
 
 
-class SolidColumn(NamedTuple):
-    """Columns of a table of solids (n, 20): boxes, frustums, spheres and capsules with any attitude."""
-
-    x: int = 0  # m, centre, and the next two
-    axes: int = 3  # the body's forward, left and up axes in the world, three numbers each
-    half: int = 12  # m, half the size along these axes; a frustum stands along the last one
-    shape: int = 15  # BOX, FRUSTUM, ROUND_BALL or ROUND_BAR
-    base: int = 16  # m, radius of a frustum at its lower end
-    top: int = 17  # m, radius at its upper end
-    reach: int = 18  # m, radius of a sphere around the centre that contains it
-    number: int = 19  # of the vehicle (its id), or -1
-    size: int = 20
-
-
-SOLID = SolidColumn()
-BOX, FRUSTUM, ROUND_BALL, ROUND_BAR = 0.0, 1.0, 2.0, 3.0
-"""Shapes: a cylinder or cone is a frustum; a capsule is a bar along its first axis, whose half size includes the round
-ends; their radius is the last half size."""
-
-
 class ConeColumn(NamedTuple):
     """Columns of a table of cones (n, 6)."""
 
@@ -211,28 +192,14 @@ class Cones(NamedTuple):
     keys: Ints  # (n,) identity of each, from which its draws follow; does not depend on other cones
 
 
-NO_SOLIDS: Floats = np.zeros((0, SOLID.size))
 NO_CONES = Cones(np.zeros((0, CONE.size)), np.zeros(0, np.int64))
-
-
-class Near(NamedTuple):
-    """Solids by the cell of their centre; large ones, which may reach beyond the next cell, at the end."""
-
-    cells: Floats  # (5,) x and y of the corner, 1 / cell, columns, rows
-    starts: Ints  # (cells + 1,) places in `items`
-    items: Ints  # (n,) rows of the table
-
-
-NOWHERE = Near(np.array([0.0, 0.0, 1.0, 1.0, 1.0]), np.zeros(2, np.int64), np.zeros(0, np.int64))
 
 
 class Around(NamedTuple):
     """What there is around the vehicles at a tick."""
 
-    fixed: Floats = NO_SOLIDS  # (k, 20) obstacles that never move
-    fixed_near: Near = NOWHERE
-    bodies: Floats = NO_SOLIDS  # (k, 20) bodies of vehicles, cones and crates
-    bodies_near: Near = NOWHERE
+    fixed: Solids = NO_SOLIDS  # obstacles that never move
+    bodies: Solids = NO_SOLIDS  # bodies of vehicles, cones and crates
     cones: Cones = NO_CONES
     scenery: tuple[Floats, ...] = ()  # tables of uneven ground, in the order of SCENERY_TABLES; empty: flat ground
 

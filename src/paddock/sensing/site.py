@@ -59,8 +59,8 @@ def field_at(
     _check("longitude_deg", longitude_deg, -180.0, 180.0)
     _check("height_m", height_m, HEIGHT_LOW, HEIGHT_HIGH)
     _check("decimal_year", decimal_year, EPOCH, EXPIRY)
-    found = _model().calculate(glat=latitude_deg, glon=longitude_deg, alt=height_m / 1000.0, time=decimal_year)
-    return found.y * TESLA, found.x * TESLA, -found.z * TESLA
+    field = _model().calculate(glat=latitude_deg, glon=longitude_deg, alt=height_m / 1000.0, time=decimal_year)
+    return field.y * TESLA, field.x * TESLA, -field.z * TESLA
 
 
 @cache

@@ -12,7 +12,7 @@ from paddock.errors import InvalidValueError, PaddockError
 from paddock.sensing.sensor import PURPOSES, Around, ArrayReading, Sensor
 from paddock.sensing.site import Site
 from paddock.world.columns import Floats, column_index, defaults_of, filled
-from paddock.world.parts import VEHICLE, array, bind, count, part, value
+from paddock.world.parts import VEHICLE, array, count, fill, part, value
 from paddock.world.state import append, keep
 
 NEVER = -1  # the tick of a sample that does not exist
@@ -60,7 +60,7 @@ class FleetSensor:
         self.purpose = index * PURPOSES
         self._site = np.array(Site() if site is None else site, dtype=np.float64)
         self._slots = -(-self.delay_max // self.period) + 1  # samples in transit, and the newest delivered one
-        bind(
+        fill(
             self,
             **{VEHICLE: capacity, "slot": self._slots},
             memory=len(column_index(sensor.memory)),
@@ -75,9 +75,9 @@ class FleetSensor:
     def _compile(self, scenery: tuple[Floats, ...]) -> None:
         """Find the kernel."""
         spec = self.sensor.spec(bool(scenery))
-        found = self.kernel = kernel(spec)
+        compiled = self.kernel = kernel(spec)
         self._scenery = scenery if spec != self.sensor.spec() else ()
-        self._measure = DirectCall(found)
+        self._measure = DirectCall(compiled)
 
     @property
     def capacity(self) -> int:
@@ -150,8 +150,8 @@ class FleetSensor:
             seen = self._default_seen(self.sensor.seen)
         constants = self.options, environment, *self._scenery, self._site
         draws = self._key, streams, self.purpose, tick
-        given = (pose,) if seen is None else (pose, seen)
-        self._measure((self.n, 1, self.samples[slot], *given, self.memory, *constants, *draws, interval))
+        inputs = (pose,) if seen is None else (pose, seen)
+        self._measure((self.n, 1, self.samples[slot], *inputs, self.memory, *constants, *draws, interval))
 
     def _default_seen(self, fields: type) -> Floats:
         """Return the defaults of what it reads of its vehicles, for all of them."""
@@ -221,8 +221,8 @@ class FleetSensor:
         """Return whether samples can have been taken at these ticks: ascending multiples of the period until now."""
         slots = len(ticks)
         kept = np.arange(max(taken - slots, 0), taken) % slots  # of the newest samples, oldest first
-        found = ticks[kept].astype(np.int64)
-        ordered = (np.diff(found, prepend=-1, append=now + 1) > 0).all() and not (found % self.period).any()
+        sampled = ticks[kept].astype(np.int64)
+        ordered = (np.diff(sampled, prepend=-1, append=now + 1) > 0).all() and not (sampled % self.period).any()
         unused = np.delete(ticks, kept)
         return bool(ordered and (unused == NEVER).all() and taken <= now + 1)
 
@@ -242,9 +242,9 @@ class FleetSensor:
         """Return the ticks between samples."""
         rate = self._option("rate")
         if rate > self.tick_rate:
-            place = f"{where}: " if where else ""
+            prefix = f"{where}: " if where else ""
             raise InvalidValueError(
-                f"{place}sensor {self.sensor.name!r} cannot sample at {rate:g} Hz: the clock allows at most "
+                f"{prefix}sensor {self.sensor.name!r} cannot sample at {rate:g} Hz: the clock allows at most "
                 f"{self.tick_rate:g} Hz"
             )
         return max(1, round(self.tick_rate / rate))

@@ -279,7 +279,7 @@ def _radio_figures(sim: Simulation) -> dict[str, int]:
 def _impaired(sim: Simulation) -> dict[str, list[int]]:
     """Return the ids of vehicles that the mission has lost, and of those with an active failsafe."""
     run, damaged = sim.engine.mission, []
-    for vehicle in [] if run is None else [one for one in list(run.mission.flown.list) if one.status == "damaged"]:
+    for vehicle in [] if run is None else [one for one in list(run.mission.flown.vehicles) if one.status == "damaged"]:
         with suppress(UnknownNameError):  # it has been removed
             fleet, rows = sim.engine.world.find(vehicle.name)
             damaged += fleet.ids[rows].tolist()

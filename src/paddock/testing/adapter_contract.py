@@ -133,10 +133,10 @@ class AdapterRig:
             rows.append(self.sensors(adapter).row.copy())
         return np.array(rows)
 
-    def same(self, one: Floats, other: Floats, when: str) -> None:
+    def same(self, left: Floats, other: Floats, when: str) -> None:
         """Check that two recordings are bit-identical (NaN equals NaN); a failure names the column."""
         for name, k in COLUMN.items():
-            a, b = one[..., k], other[..., k]
+            a, b = left[..., k], other[..., k]
             if not np.array_equal(a, b, equal_nan=True):
                 first = np.flatnonzero(~((a == b) | (np.isnan(a) & np.isnan(b))))[0]
                 self.fail(f"{name!r} differs {when}: {a.flat[first]:.17g} and {b.flat[first]:.17g}")

@@ -31,14 +31,14 @@ class RuleRig(CheckedSubject):
         super().__init__(f"behaviour {rule.name!r}", seed)
         self.rule, self.model, self.spec = rule, model, rule.specs()[0]
         required = [column for column in columns_of(rule.options) if column.default is None]
-        given: dict[str, Any] = {column.name: float(np.clip(10.0, column.low, column.high)) for column in required}
+        values: dict[str, Any] = {column.name: float(np.clip(10.0, column.low, column.high)) for column in required}
         if rule.prepare_path is not None and not rule.optional_path:
-            given["path"] = {"circle": {"radius": 30.0}}
+            values["path"] = {"circle": {"radius": 30.0}}
         if rule.needs_target or "has_target" in fields(rule.options):
-            given["target"] = LEADER
+            values["target"] = LEADER
         if rule.relays:
-            given["between"] = [LEADER, STATION]
-        self.options = {**given, **options}
+            values["between"] = [LEADER, STATION]
+        self.options = {**values, **options}
         self.setup = set_up_rule(rule, self.options, lambda option: f"option {option!r}")
         self.module = f"paddock_checked_{next(CHECKED)}"  # a scenario names a behaviour by its module
 
@@ -164,6 +164,6 @@ def check_behaviour(
 
     `options` replace the defaults, `path` and `target` included; `model` is that of the vehicles in a run.
     """
-    found = find_rule(behaviour) if isinstance(behaviour, str) else behaviour
-    rig = RuleRig(replace(found, name=found.name or found.desire.__module__), options or {}, model, seed)
+    rule = find_rule(behaviour) if isinstance(behaviour, str) else behaviour
+    rig = RuleRig(replace(rule, name=rule.name or rule.desire.__module__), options or {}, model, seed)
     return rig.run_all(CHECKS)

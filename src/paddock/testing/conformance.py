@@ -94,11 +94,11 @@ class CheckedSubject:
 
     def demand_same_bits(self, a: Floats, b: Floats, what: str, names: tuple[str, ...] = ()) -> None:
         """Require that two arrays (columns, n) are equal bit for bit."""
-        for name, one, other in zip(names, a, b, strict=True):
-            unequal = np.flatnonzero(one.view(np.uint64) != other.view(np.uint64))
+        for name, column, other in zip(names, a, b, strict=True):
+            unequal = np.flatnonzero(column.view(np.uint64) != other.view(np.uint64))
             if unequal.size:
                 k = unequal[0]
-                self.fail(f"column {name!r} differs {what}: {one[k]!r} and {other[k]!r}")
+                self.fail(f"column {name!r} differs {what}: {column[k]!r} and {other[k]!r}")
 
     def launch(self, spec: KernelSpec, rows: Mapping[str, Floats], shared: Mapping[str, Any], ticks: int = 1) -> None:
         """Run a kernel on rows (columns, n) and on what all vehicles share, by the names of its arguments."""
@@ -108,19 +108,19 @@ class CheckedSubject:
     def demand_twin(self, spec: KernelSpec, rows: Mapping[str, Floats], shared: Mapping[str, Any]) -> None:
         """Launch a kernel; require finite numbers, and that the function in Python returns them bit for bit."""
         kinds = {a.name: a for a in spec.arguments if isinstance(a, Rows)}
-        found = {name: np.zeros_like(rows[name]) for name, a in kinds.items() if a.access != "read"}
+        written = {name: np.zeros_like(rows[name]) for name, a in kinds.items() if a.access != "read"}
         for k in range(next(iter(rows.values())).shape[1]):
             own = {name: a.fields(*rows[name][:, k].tolist()) for name, a in kinds.items() if a.access != "write"}
-            given = [{**shared, **own}[a.name] for a in spec.arguments if a.name not in kinds or a.name in own]
+            arguments = [{**shared, **own}[a.name] for a in spec.arguments if a.name not in kinds or a.name in own]
             try:
-                result = spec.function(*given)
+                result = spec.function(*arguments)
             except (ArithmeticError, ValueError) as error:
-                self.fail(f"{spec.function.__name__}() raises {error!r} in plain Python, at {given[0]}")
-            for name, part in zip(found, (result,) if len(found) == 1 else result, strict=True):
+                self.fail(f"{spec.function.__name__}() raises {error!r} in plain Python, at {arguments[0]}")
+            for name, part in zip(written, (result,) if len(written) == 1 else result, strict=True):
                 demand_tuple(self, spec.function.__name__, part, kinds[name].fields)
-                found[name][:, k] = part
+                written[name][:, k] = part
         self.launch(spec, rows, shared)
-        for name, values in found.items():
+        for name, values in written.items():
             names = fields(kinds[name].fields)
             self.demand_finite(rows[name], names, f"in {spec.function.__name__}()")
             self.demand_same_bits(values, rows[name], "between Python and compiled code", names)
@@ -139,8 +139,8 @@ class CheckedSubject:
                 limit_threads(None if before == available_threads() else before)
         for a in spec.arguments:
             if isinstance(a, Rows):
-                one, other = (result[a.name] for result in results)
-                self.demand_same_bits(one, other, f"between 1 and {available_threads()} threads", fields(a.fields))
+                single, other = (result[a.name] for result in results)
+                self.demand_same_bits(single, other, f"between 1 and {available_threads()} threads", fields(a.fields))
         return f"1 and {available_threads()} threads agree on {len(next(iter(rows.values()))[0])} vehicles"
 
 
@@ -199,8 +199,8 @@ class Rig(CheckedSubject):
 
     def guide(self, state: Floats, command: Floats, desire: Desire) -> Floats:
         """Return the commands of the model for a desire."""
-        given = self.model.state(*state), self.model.command(*command), self.parameters, desire
-        return rows(vectorised(self.model.guide)(*given), state.shape[1])
+        arguments = self.model.state(*state), self.model.command(*command), self.parameters, desire
+        return rows(vectorised(self.model.guide)(*arguments), state.shape[1])
 
     def commands(self, n: int, which: str = "default") -> Floats:
         """Return default commands, or the `brake` or `failsafe` ones of columns that have them."""
@@ -271,15 +271,15 @@ def check_columns(subject: CheckedSubject, *tuple_classes: type) -> None:
     """Require meanings, ranges, and values inside them."""
     for tuple_class in tuple_classes:
         for column in columns_of(tuple_class):
-            place = f"{tuple_class.__name__}.{column.name}"
+            field = f"{tuple_class.__name__}.{column.name}"
             if not column.meaning.strip():
-                subject.fail(f"column {place} has no meaning")
+                subject.fail(f"column {field} has no meaning")
             if not column.low <= column.high:
-                subject.fail(f"column {place} has the empty range {column.low:g} to {column.high:g}")
+                subject.fail(f"column {field} has the empty range {column.low:g} to {column.high:g}")
             for what in ("default", "failsafe", "brake"):
                 value = getattr(column, what)
                 if value is not None and not column.low <= value <= column.high:
-                    subject.fail(f"column {place}: {what} {value:g} lies outside {column.low:g} to {column.high:g}")
+                    subject.fail(f"column {field}: {what} {value:g} lies outside {column.low:g} to {column.high:g}")
 
 
 def check_returns(rig: Rig) -> str:
@@ -311,9 +311,9 @@ def check_branch_free(rig: Rig) -> str:
     functions = {reachable for spec in rig.model.specs() for reachable in reached(spec.function)} - {select}
     for function in sorted(functions, key=lambda f: (f.__module__, f.__qualname__)):
         line = function.__code__.co_firstlineno
-        for one in dis.get_instructions(function):
-            line = one.positions.lineno if one.positions and one.positions.lineno else line
-            if problem := _branch(function, one):
+        for instruction in dis.get_instructions(function):
+            line = instruction.positions.lineno if instruction.positions and instruction.positions.lineno else line
+            if problem := _branch(function, instruction):
                 rig.fail(f"{function.__module__}.{function.__qualname__}, line {line}: {problem}")
     return f"{len(functions)} functions"
 

@@ -53,10 +53,10 @@ def check_float32(rig: Rig) -> str:
     start, commands = drive(rig, 1)
     state = _single(rig.model.state(*start[:, 0]))
     for command in commands:
-        given = state, _single(rig.model.command(*command[:, 0])), *shared
-        state = _single(step(*given))
+        arguments = state, _single(rig.model.command(*command[:, 0])), *shared
+        state = _single(step(*arguments))
         rig.demand_finite(np.array(state)[:, None], state._fields, "in float32")
-    _demand_single(rig, step, given)
+    _demand_single(rig, step, arguments)
     return f"no float64 inside, finite for {TICKS} ticks"
 
 
@@ -147,10 +147,10 @@ def check_report(rig: Rig) -> str:
 
 def _compare(rig: Rig, spec: KernelSpec, state: Floats, command: Floats) -> None:
     names, model = rig.model.report_columns, rig.model
-    found = np.zeros((len(names), AGENTS))
-    rig.demand_twin(spec, {"state": state, "command": command, "report": found}, rig.shared)
+    values = np.zeros((len(names), AGENTS))
+    rig.demand_twin(spec, {"state": state, "command": command, "report": values}, rig.shared)
     arrays = vectorised(spec.function)(model.state(*state), model.command(*command), rig.parameters, rig.environment)
-    rig.demand_same_bits(rows(arrays, AGENTS), found, "between NumPy and compiled code", names)
+    rig.demand_same_bits(rows(arrays, AGENTS), values, "between NumPy and compiled code", names)
 
 
 ROUNDING_LEVEL = 1e-10  # smaller relative errors are rounding: the order cannot be measured and is not checked
@@ -272,10 +272,10 @@ def check_place(rig: Rig) -> str:
     pose = rig.pose(rig.place_at(x, y, z, yaw, speed))
     sits = np.array_equal(pose.z, rig.pose(rig.place_at(x, y, z + 5.0, yaw, speed)).z)
     turned = vectorised(heading)(pose.qx, pose.qy, pose.qz, pose.qw)
-    found = {"x": pose.x - x, "y": pose.y - y, "z": np.zeros(4) if sits else pose.z - z}
-    found["yaw"] = np.remainder(turned - yaw + np.pi, 2.0 * np.pi) - np.pi
-    found["vx"], found["vy"] = pose.vx - speed * np.cos(yaw), pose.vy - speed * np.sin(yaw)
-    for name, error in found.items():
+    offsets = {"x": pose.x - x, "y": pose.y - y, "z": np.zeros(4) if sits else pose.z - z}
+    offsets["yaw"] = np.remainder(turned - yaw + np.pi, 2.0 * np.pi) - np.pi
+    offsets["vx"], offsets["vy"] = pose.vx - speed * np.cos(yaw), pose.vy - speed * np.sin(yaw)
+    for name, error in offsets.items():
         if np.abs(error).max() > 1e-6 * (1.0 + rig.typical_speed):
             rig.fail(f"column {name!r} of the pose is off by {np.abs(error).max():.3g} just after placing")
     return "where it was put" + (", on the ground" if sits else "")
@@ -327,16 +327,16 @@ def check_contact(rig: Rig) -> str:
         rig.fail(f"the shape of body() is {body.shape!r}; it must be one of SPHERE, CAPSULE, CONE, BOX")
     state, _ = drive(rig, AGENTS)
     names: tuple[str, ...] = model.state._fields  # type: ignore[attr-defined]
-    place = np.array([state[names.index(name)] for name in ("x", "y", "z")])
+    position = np.array([state[names.index(name)] for name in ("x", "y", "z")])
     shown = rig.pose(state)
-    rig.demand_same_bits(place, np.array([shown.x, shown.y, shown.z]), "between state and pose", ("x", "y", "z"))
+    rig.demand_same_bits(position, np.array([shown.x, shown.y, shown.z]), "between state and pose", ("x", "y", "z"))
     for row, name in enumerate(Bump._fields):
         bump = np.zeros((len(Bump._fields), AGENTS))
         bump[row] = 0.125
         after = rows(vectorised(model.bumped)(model.state(*state), rig.parameters, Bump(*bump)), AGENTS)
         rig.demand_finite(after, names, f"after a bump of {name}")
-        one = model.bumped(model.state(*state[:, 0].tolist()), rig.parameters, Bump(*bump[:, 0].tolist()))
-        rig.demand_same_bits(np.array(one)[:, None], after[:, :1], "between Python and NumPy", names)
+        python = model.bumped(model.state(*state[:, 0].tolist()), rig.parameters, Bump(*bump[:, 0].tolist()))
+        rig.demand_same_bits(np.array(python)[:, None], after[:, :1], "between Python and NumPy", names)
         _demand_bump(rig, shown, rig.pose(after), bump, body.planar)
     return f"a body of {body.mass:g} kg that can be bumped"
 
@@ -348,8 +348,8 @@ def _demand_bump(rig: Rig, before: Pose, after: Pose, bump: Floats, planar: floa
     if np.abs(shift - bump[:3] * np.array([[1.0], [1.0], [1.0 - planar]])).max() > 1e-6:
         rig.fail(f"a bump of {name} shifts the pose by something else")
     change = np.array([getattr(after, n) - getattr(before, n) for n in ("vx", "vy", "vz")])
-    most, given = np.sqrt((change * change).sum(axis=0)).max(), np.abs(bump[3:6]).max()
-    if most > given + 1e-6:
+    most, largest = np.sqrt((change * change).sum(axis=0)).max(), np.abs(bump[3:6]).max()
+    if most > largest + 1e-6:
         rig.fail(f"a bump of {name} by 0.125 changes the velocity by {most:.3g} m/s")
 
 
@@ -376,5 +376,5 @@ CHECKS: dict[str, Callable[[Rig], str]] = {  # the checks in the order in which 
 
 def check_vehicle_model(model: VehicleModel | str, *, seed: int = 0) -> ConformanceReport:
     """Check a model, given as an object or by name; raise ConformanceError at the first breach of the contract."""
-    found = find_model(model) if isinstance(model, str) else model
-    return Rig(replace(found, name=found.name or found.step.__module__), seed).run_all(CHECKS)
+    vehicle_model = find_model(model) if isinstance(model, str) else model
+    return Rig(replace(vehicle_model, name=vehicle_model.name or vehicle_model.step.__module__), seed).run_all(CHECKS)

@@ -57,7 +57,7 @@ def from_cones(
     places = _numbers("cones", cones)
     if places.ndim != 2 or places.shape[1] != 2 or not np.isfinite(places).all():
         raise InvalidValueError(f"cones must be finite numbers of the shape (n, 2), not of {places.shape}")
-    named = [_colour(one) for one in np.asarray(colours).tolist()]
+    named = [_colour(colour) for colour in np.asarray(colours).tolist()]
     if len(named) != len(places):
         raise InvalidValueError(f"there are {len(places)} cones and {len(named)} colours")
     spread = np.zeros((len(places), 3)) if covariances is None else _numbers("covariances", covariances)
@@ -82,20 +82,20 @@ def _colour(value: Any) -> str:
     return CONE_COLOURS[value]
 
 
-def _numbers(what: str, given: Any) -> Floats:
+def _numbers(what: str, rows: Any) -> Floats:
     try:
-        return np.asarray(given, np.float64)
+        return np.asarray(rows, np.float64)
     except (TypeError, ValueError):
-        raise InvalidValueError(f"{what} must be rows of numbers, not {str(given)[:60]!r}") from None
+        raise InvalidValueError(f"{what} must be rows of numbers, not {str(rows)[:60]!r}") from None
 
 
-def _start(given: Any) -> tuple[float, float, float]:
+def _start(start: Any) -> tuple[float, float, float]:
     try:
-        values = tuple(float(value) for value in given)
+        values = tuple(float(value) for value in start)
     except (TypeError, ValueError):
         values = ()
-    if isinstance(given, str) or len(values) != 3 or not all(map(math.isfinite, values)):
-        raise InvalidValueError(f"a start pose is (x, y, yaw) in m and rad, not {given!r}")
+    if isinstance(start, str) or len(values) != 3 or not all(map(math.isfinite, values)):
+        raise InvalidValueError(f"a start pose is (x, y, yaw) in m and rad, not {start!r}")
     return values[0], values[1], values[2]
 
 
@@ -151,16 +151,16 @@ def _ordered_shape(file: TrackFile, places: Floats, start: tuple[float, float, f
     names = [f"the {c.colour} cone {k + 1} at ({c.x:g}, {c.y:g})" for k, c in enumerate(file.cones)]
     if _blue_is_right(places, sides, start):  # files with yellow cones on the left
         sides = np.where(sides == LEFT, RIGHT, np.where(sides == RIGHT, LEFT, sides)).astype(np.int8)
-    found = order_cones(places, sides, start, names)
-    closed = found.closed
-    refuse_crossing(places, found, names)
-    left, right = smooth_curve(places[found.left], closed), smooth_curve(places[found.right], closed)
-    centre = middle_line(places[found.left], places[found.right], left, right, closed)
+    ordered = order_cones(places, sides, start, names)
+    closed = ordered.closed
+    refuse_crossing(places, ordered, names)
+    left, right = smooth_curve(places[ordered.left], closed), smooth_curve(places[ordered.right], closed)
+    centre = middle_line(places[ordered.left], places[ordered.right], left, right, closed)
     if closed:
         centre = _from_start(centre, start)
     left_width, right_width = _gaps(centre, left, closed), _gaps(centre, right, closed)
     gates = _gates(file, centre, left_width, right_width, start, closed)
-    return centre, left_width, right_width, left, right, closed, found.left, found.right, gates
+    return centre, left_width, right_width, left, right, closed, ordered.left, ordered.right, gates
 
 
 def _side(cone: Cone) -> int:
@@ -205,11 +205,11 @@ def _middles(left_cones: Floats, right_cones: Floats, closed: bool) -> Floats:
     if closed:  # the opposite cone of the first one on the left
         gaps = ((right_cones - left_cones[0]) ** 2).sum(axis=1)
         right_cones = np.roll(right_cones, -int(np.argmin(gaps)), axis=0)
-    lefts, rights = ([tuple(one) for one in side.tolist()] for side in (left_cones, right_cones))
+    lefts, rights = ([tuple(cone) for cone in side.tolist()] for side in (left_cones, right_cones))
     if closed:
         lefts, rights = [*lefts, lefts[0]], [*rights, rights[0]]
     i = j = 0
-    found = [_middle(lefts[0], rights[0])]
+    middles = [_middle(lefts[0], rights[0])]
     while i + 1 < len(lefts) or j + 1 < len(rights):
         across_left = _squared(lefts[i + 1], rights[j]) if i + 1 < len(lefts) else math.inf
         across_right = _squared(lefts[i], rights[j + 1]) if j + 1 < len(rights) else math.inf
@@ -217,8 +217,8 @@ def _middles(left_cones: Floats, right_cones: Floats, closed: bool) -> Floats:
             i += 1
         else:
             j += 1
-        found.append(_middle(lefts[i], rights[j]))
-    points = np.array(found[:-1] if closed else found)
+        middles.append(_middle(lefts[i], rights[j]))
+    points = np.array(middles[:-1] if closed else middles)
     apart = np.concatenate([[True], lengths(np.diff(points, axis=0)) > LEAST_STEP])
     return np.asarray(points[apart])
 
@@ -235,8 +235,8 @@ def _squared(a: Place, b: Place) -> float:
 def _nearest(points: Floats, line: Floats, blocks: Floats, closed: bool) -> Floats:
     """Return the nearest point of a line to each point."""
     x, y = np.ascontiguousarray(points[:, 0]), np.ascontiguousarray(points[:, 1])
-    found = locate_places(x, y, line, blocks, closed)
-    k, t = found[:, 0].astype(np.int64), found[:, 1:]
+    located = locate_places(x, y, line, blocks, closed)
+    k, t = located[:, 0].astype(np.int64), located[:, 1:]
     return np.asarray(line[k] + t * (line[(k + 1) % len(line)] - line[k]))
 
 
@@ -286,8 +286,8 @@ def _gates(
 def _along(places: Floats, centre: Floats, along: Floats, closed: bool) -> Floats:
     """Return the distance along a line of the point nearest to each place, m."""
     x, y = np.ascontiguousarray(places[:, 0]), np.ascontiguousarray(places[:, 1])
-    found = locate_places(x, y, centre, line_blocks(centre, closed), closed)
-    k, t = found[:, 0].astype(np.int64), found[:, 1]
+    located = locate_places(x, y, centre, line_blocks(centre, closed), closed)
+    k, t = located[:, 0].astype(np.int64), located[:, 1]
     return np.asarray(along[k] + t * (along[k + 1] - along[k]))
 
 

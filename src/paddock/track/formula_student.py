@@ -88,7 +88,7 @@ def _is_number(value: Any) -> bool:
 def _candidate(seed: int, attempt: int, wish: _Wish) -> Floats:
     """Return a closed line (k, 2) with points about 1 m apart; none where its bends stay too tight."""
     u, v = vectorised(uniforms)(seed, STREAM, SHAPE, attempt * CORNERS + np.arange(CORNERS))
-    size, corners = (float(one[0]) for one in vectorised(uniforms)(seed, STREAM, SIZE, attempt + np.arange(1)))
+    size, corners = (float(draws[0]) for draws in vectorised(uniforms)(seed, STREAM, SIZE, attempt + np.arange(1)))
     count = 8 + int(corners * 8)
     turn = 1.0 if v[-1] < 0.5 else -1.0  # driven to the left or to the right
     angle = (np.arange(count) + 0.7 * (u[:count] - 0.5)) * (2.0 * np.pi / count)
@@ -149,7 +149,7 @@ def cone_rows(line: Floats, width: Floats, farthest: float = 4.6, start: int = 0
     """
     ahead = directions(line, closed=True)
     side = leftwards(ahead)
-    found: list[Cone] = []
+    cones: list[Cone] = []
     for colour, sign in (("blue", 1.0), ("yellow", -1.0)):
         edge = np.roll(line + sign * 0.5 * width[:, None] * side, -start, axis=0)
         bend = np.roll(np.abs(signed_curvature(line, closed=True)), -start)
@@ -157,16 +157,16 @@ def cone_rows(line: Floats, width: Floats, farthest: float = 4.6, start: int = 0
         places = _spread(edge, step)
         for x, y in places[:1].tolist():  # the start line: two large cones at each side
             before = np.roll(ahead, -start, axis=0)[0] * START_GAP
-            found += [
+            cones += [
                 Cone("big_orange", x - before[0], y - before[1]),
                 Cone("big_orange", x + before[0], y + before[1]),
             ]
-        found += [Cone(colour, x, y) for x, y in places[1:].tolist()]
+        cones += [Cone(colour, x, y) for x, y in places[1:].tolist()]
     along = distances(line, closed=True)
     at = (along[start] - BEHIND) % along[-1]
     x, y = (float(np.interp(at, along, np.append(line[:, k], line[0, k]))) for k in (0, 1))
     k = int(np.searchsorted(along, at, side="right")) - 1
-    tidy = tuple(c._replace(x=round(float(c.x), 3), y=round(float(c.y), 3)) for c in found)
+    tidy = tuple(c._replace(x=round(float(c.x), 3), y=round(float(c.y), 3)) for c in cones)
     yaw = atan2(float(ahead[k, 1]), float(ahead[k, 0]))
     return TrackFile(tidy, Start(round(x, 3), round(y, 3), round(yaw, 6)))
 
@@ -210,28 +210,28 @@ def figures(track: Track) -> dict[str, Any]:
 
 def problems(track: Track) -> list[str]:
     """Return one line for each rule that a track breaks."""
-    found: list[str] = []
+    broken: list[str] = []
     beyond = start_beyond(track)
     if beyond > TOLERANCE:
-        found.append(f"start pose {_at(np.array(track.start[:2]))}, {beyond:.1f} m outside the track")
+        broken.append(f"start pose {_at(np.array(track.start[:2]))}, {beyond:.1f} m outside the track")
     narrow = np.flatnonzero(track.width < NARROWEST - TOLERANCE)
     if len(narrow):
         least = int(np.argmin(track.width))
-        found.append(f"width {track.width[least]:.2f} m {_at(track.centre[least])}, at least {NARROWEST:g} m")
+        broken.append(f"width {track.width[least]:.2f} m {_at(track.centre[least])}, at least {NARROWEST:g} m")
     for name, side in (("left", track.left_cones), ("right", track.right_cones)):
-        found += _gaps(track, name, side)
+        broken += _gaps(track, name, side)
     if track.closed and not SHORTEST <= track.length <= LONGEST:
-        found.append(f"lap of {track.length:.0f} m, {SHORTEST:g} to {LONGEST:g} m are allowed")
+        broken.append(f"lap of {track.length:.0f} m, {SHORTEST:g} to {LONGEST:g} m are allowed")
     if track.closed and (straight := straightest(track)) > STRAIGHT:
-        found.append(f"straight of {straight:.0f} m, at most {STRAIGHT:g} m")
+        broken.append(f"straight of {straight:.0f} m, at most {STRAIGHT:g} m")
     outside = outside_diameters(track)
     if outside.min() < HAIRPIN - 2.0 * TOLERANCE:
         k = int(np.argmin(outside))
-        found.append(f"hairpin of {outside[k]:.1f} m outside diameter {_at(track.centre[k])}, at least {HAIRPIN:g} m")
+        broken.append(f"hairpin of {outside[k]:.1f} m outside diameter {_at(track.centre[k])}, at least {HAIRPIN:g} m")
     yellow = int(np.count_nonzero(track.colours[track.left_cones] == YELLOW))
     if yellow and len(track.left_cones):
-        found.append(f"{yellow} yellow cones on the left, where blue ones belong: swap the colours")
-    return found
+        broken.append(f"{yellow} yellow cones on the left, where blue ones belong: swap the colours")
+    return broken
 
 
 def _gaps(track: Track, name: str, side: Any) -> list[str]:

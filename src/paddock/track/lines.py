@@ -59,8 +59,8 @@ def leftwards(ahead: Floats) -> Floats:
 def headings(points: Floats, closed: bool) -> Floats:
     """Return the direction of the line at each point, rad."""
     ahead = directions(points, closed)
-    found: Floats = arrays.arctan2(ahead[:, 1], ahead[:, 0])
-    return found
+    angles: Floats = arrays.arctan2(ahead[:, 1], ahead[:, 0])
+    return angles
 
 
 def signed_curvature(points: Floats, closed: bool) -> Floats:
@@ -194,7 +194,7 @@ def resampled(points: Floats, goal: float) -> Floats:
         length += gap(points, k, (k + 1) % count)
     scale, many = goal / length, max(8, int(goal + 0.5))
     step = length / many
-    found = empty((many, 2))
+    points_out = empty((many, 2))
     k, passed, here = 0, 0.0, gap(points, 0, 1 % count)
     for i in range(many):
         at = i * step
@@ -205,8 +205,8 @@ def resampled(points: Floats, goal: float) -> Floats:
         share = minimum((at - passed) / maximum(here, 1e-12), 1.0)
         after = (k + 1) % count
         for c in range(2):
-            found[i, c] = scale * (points[k, c] + share * (points[after, c] - points[k, c]))
-    return found
+            points_out[i, c] = scale * (points[k, c] + share * (points[after, c] - points[k, c]))
+    return points_out
 
 
 def _opened(points: Floats, goal: float, radius: float) -> Floats:
@@ -343,20 +343,20 @@ def segment_near(x: float, y: float, points: Floats, first: int, searched: int, 
 
 def _locate(x: Floats, y: Floats, points: Floats, blocks: Floats, closed: bool) -> Floats:
     """Return segment and position on it (n, 2) for every place."""
-    found = empty((x.shape[0], 2))
+    located = empty((x.shape[0], 2))
     for i in range(x.shape[0]):
         k, t = nearest_segment(x[i], y[i], points, blocks, closed)
-        found[i, 0], found[i, 1] = k, t
-    return found
+        located[i, 0], located[i, 1] = k, t
+    return located
 
 
 def _locate_near(x: Floats, y: Floats, points: Floats, first: Floats, searched: int, closed: bool) -> Floats:
     """Return segment and position on it (n, 2), of the segments from `first` on."""
-    found = empty((x.shape[0], 2))
+    located = empty((x.shape[0], 2))
     for i in range(x.shape[0]):
         k, t = segment_near(x[i], y[i], points, int(first[i]), searched, closed)
-        found[i, 0], found[i, 1] = k, t
-    return found
+        located[i, 0], located[i, 1] = k, t
+    return located
 
 
 locate_places, locate_places_near = routine(_locate), routine(_locate_near)

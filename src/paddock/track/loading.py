@@ -204,8 +204,8 @@ def track_tree(track: Track, movable: bool, digits: int | None = None) -> dict[s
         "left_cones": track.left_cones.tolist(),
         "right_cones": track.right_cones.tolist(),
         "gates": [
-            {"name": one.name, "left": list(one.left), "right": list(one.right), "along": one.along}
-            for one in track.gates
+            {"name": gate.name, "left": list(gate.left), "right": list(gate.right), "along": gate.along}
+            for gate in track.gates
         ],
     }
 
@@ -227,7 +227,9 @@ def track_from(tree: Mapping[str, Any]) -> Track:
         right_width=np.array(tree["right_width"], np.float64),
         left=np.array(tree["left"], np.float64).reshape(-1, 2),
         right=np.array(tree["right"], np.float64).reshape(-1, 2),
-        gates=tuple(Gate(one["name"], tuple(one["left"]), tuple(one["right"]), one["along"]) for one in tree["gates"]),
+        gates=tuple(
+            Gate(gate["name"], tuple(gate["left"]), tuple(gate["right"]), gate["along"]) for gate in tree["gates"]
+        ),
         left_cones=np.array(tree["left_cones"], np.int64),
         right_cones=np.array(tree["right_cones"], np.int64),
         source=TrackFile(tuple(Cone(CONE_COLOURS[k], px, py) for k, (px, py) in rows), Start(x, y, yaw)),
@@ -241,8 +243,8 @@ def track_of(section: TrackSection | None) -> Track | None:
         return None
     if section.generate is not None:
         wish = section.generate
-        found = generate(wish.seed, wish.width, wish.length)
-        file, name = found.source, found.name
+        generated = generate(wish.seed, wish.width, wish.length)
+        file, name = generated.source, generated.name
     elif section.file is not None:
         if section.text is None:
             raise InvalidValueError(f"track {section.file!r} has no text: load the scenario with its files")
@@ -277,15 +279,15 @@ def _world(world: WorldSection, section: TrackSection, cones: bool) -> WorldSect
 
 def track_cones(track: Track) -> list[Obstacle]:
     """Return the cones of a track as obstacles, in their order."""
-    found = []
+    cones = []
     for (x, y), k in zip(track.cones.tolist(), track.colours.tolist(), strict=True):
         colour = CONE_COLOURS[k]
         base, height = CONE_SIZES[colour]
         cone = ConeObstacle(
             center=(x, y), radius=0.5 * base, height=height, mass=CONE_MASSES.get(colour, SMALL_CONE_MASS)
         )
-        found.append(Obstacle(name=f"cones_{colour}", cone=cone))
-    return found
+        cones.append(Obstacle(name=f"cones_{colour}", cone=cone))
+    return cones
 
 
 def friction_map(track: Track, surface: TrackSurface) -> FrictionMap:

@@ -56,8 +56,8 @@ def order_cones(
                 f"{boundary} has {known[side]} cones: a track has two boundaries, {colour} is the {_SIDES[side]} one"
             )
     walk = _Walk(cones[used], sides[used].copy(), [names[k] for k in used])
-    found = walk.from_start(*start)
-    return Boundaries(used[found.left], used[found.right], found.closed)
+    ordered = walk.from_start(*start)
+    return Boundaries(used[ordered.left], used[ordered.right], ordered.closed)
 
 
 class _Walk:
@@ -80,8 +80,8 @@ class _Walk:
         self.stop: tuple[int, int] | None = None  # the last cone of a side, and the next one, which is too far away
         self.edges: dict[tuple[int, int], list[int]] = {}
         for number, (a, b, c) in enumerate(self.corners.tolist()):
-            for one, two in ((a, b), (b, c), (c, a)):
-                self.edges.setdefault((min(one, two), max(one, two)), []).append(number)
+            for a_cone, second in ((a, b), (b, c), (c, a)):
+                self.edges.setdefault((min(a_cone, second), max(a_cone, second)), []).append(number)
 
     def gap(self, a: int, b: int) -> float:
         """Return the distance of two cones, m."""
@@ -165,50 +165,53 @@ class _Walk:
 
     def check(self, lefts: list[int], rights: list[int], closed: bool) -> None:
         """Add cones that stand beside the way found; refuse those that are passed twice or not at all."""
-        for found, side in ((lefts, LEFT), (rights, RIGHT)):
-            seen = set(found)
-            if len(seen) < len(found):
-                twice = next(k for k in found if found.count(k) > 1)
+        for cones, side in ((lefts, LEFT), (rights, RIGHT)):
+            seen = set(cones)
+            if len(seen) < len(cones):
+                twice = next(k for k in cones if cones.count(k) > 1)
                 crossing = self.crossing()
                 raise self.crosses(twice if crossing is None else crossing)
             missing = [k for k in np.flatnonzero(self.sides == side).tolist() if k not in seen]
-            if missing and (left_out := self.inserted(found, missing, closed)):
-                raise self.unreachable(found, side, left_out, closed)
+            if missing and (left_out := self.inserted(cones, missing, closed)):
+                raise self.unreachable(cones, side, left_out, closed)
 
-    def inserted(self, found: list[int], missing: list[int], closed: bool) -> list[int]:
+    def inserted(self, chain: list[int], missing: list[int], closed: bool) -> list[int]:
         """Insert cones where the boundary becomes the least longer; return those that are too far from it."""
         left_out = []
         if len(missing) > MOST_INSERTED:
             return missing
         for cone in missing:
-            steps = list(pairwise([*found, found[0]] if closed else found))
+            steps = list(pairwise([*chain, chain[0]] if closed else chain))
             if not steps:
                 return missing
-            longer = [self.gap(one, cone) + self.gap(cone, two) - self.gap(one, two) for one, two in steps]
+            longer = [
+                self.gap(first, cone) + self.gap(cone, second) - self.gap(first, second) for first, second in steps
+            ]
             k = int(np.argmin(longer))
             if longer[k] > DETOUR or self.gap(steps[k][0], cone) > FARTHEST_STEP:
                 left_out.append(cone)
             else:
-                found.insert(k + 1, cone)
+                chain.insert(k + 1, cone)
         return left_out
 
     def crosses(self, cone: int) -> TrackShapeError:
         """Return the error about a track that crosses itself near a cone."""
         return TrackShapeError(f"the track crosses itself near {self.names[cone]}; only the skidpad may")
 
-    def unreachable(self, found: list[int], side: int, missing: list[int], closed: bool) -> TrackShapeError:
+    def unreachable(self, chain: list[int], side: int, missing: list[int], closed: bool) -> TrackShapeError:
         """Return the error about a boundary that does not reach all of its cones."""
         if closed and len(missing) <= MOST_STRAY:
-            return self.stray(found, side, missing)
+            return self.stray(chain, side, missing)
         if (crossing := self.crossing()) is not None:
             return self.crosses(crossing)
         if self.stop is not None:
-            one, two = self.stop
+            first, second = self.stop
             return TrackShapeError(
-                f"the {_SIDES[self.sides[one] if self.sides[one] != EITHER else side]} boundary has a gap of "
-                f"{self.gap(one, two):.1f} m after {self.names[one]}: neighbours are at most {FARTHEST_STEP:g} m apart"
+                f"the {_SIDES[self.sides[first] if self.sides[first] != EITHER else side]} boundary has a gap of "
+                f"{self.gap(first, second):.1f} m after {self.names[first]}: "
+                f"neighbours are at most {FARTHEST_STEP:g} m apart"
             )
-        last = found[-1]
+        last = chain[-1]
         nearest = min(missing, key=lambda k: self.gap(k, last))
         count = f"{len(missing)} cones are" if len(missing) > 1 else "1 cone is"
         return TrackShapeError(
@@ -216,10 +219,10 @@ class _Walk:
             f"reached, the nearest is {self.names[nearest]}, {self.gap(nearest, last):.1f} m away"
         )
 
-    def stray(self, found: list[int], side: int, missing: list[int]) -> TrackShapeError:
+    def stray(self, chain: list[int], side: int, missing: list[int]) -> TrackShapeError:
         """Return the error about cones beside a boundary that is complete without them."""
         cone = missing[0]
-        nearest = min(found, key=lambda k: self.gap(k, cone))
+        nearest = min(chain, key=lambda k: self.gap(k, cone))
         others = f" ({len(missing)} such cones)" if len(missing) > 1 else ""
         return TrackShapeError(
             f"{self.names[cone]} is not on the {_SIDES[side]} boundary, {self.gap(cone, nearest):.1f} m from "
@@ -239,7 +242,7 @@ class _Walk:
             usual = 4.0 * float(np.median(gaps.min(axis=1)))  # squared: twice the usual distance
             for k, near in enumerate(np.argsort(gaps, axis=1, kind="stable")[:, :2].tolist()):
                 links += [(int(own[k]), int(own[other])) for other in near if gaps[k, other] < usual]
-        unique = sorted({(min(one), max(one)) for one in links})
+        unique = sorted({(min(link), max(link)) for link in links})
         linked = set(unique)
         for k, (a, b) in enumerate(unique):
             for c, d in unique[k + 1 :]:
@@ -259,11 +262,11 @@ def _once(side: list[int]) -> list[int]:
     return side[:-1] if len(side) > 1 and side[-1] == side[0] else side
 
 
-def refuse_crossing(cones: Floats, found: Boundaries, names: list[str]) -> None:
+def refuse_crossing(cones: Floats, sides: Boundaries, names: list[str]) -> None:
     """Raise TrackShapeError where straight lines between neighbouring cones of the boundaries cross."""
-    lines = [np.ascontiguousarray(cones[side]) for side in (found.left, found.right)]
-    for one, two in ((0, 0), (1, 1), (0, 1)):
-        k = int(first_crossing(lines[one], lines[two], found.closed, one == two))
+    lines = [np.ascontiguousarray(cones[side]) for side in (sides.left, sides.right)]
+    for first, second in ((0, 0), (1, 1), (0, 1)):
+        k = int(first_crossing(lines[first], lines[second], sides.closed, first == second))
         if k >= 0:
-            cone = (found.left, found.right)[one][k]
+            cone = (sides.left, sides.right)[first][k]
             raise TrackShapeError(f"the track crosses itself near {names[cone]}; only the skidpad may")

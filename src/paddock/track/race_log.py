@@ -90,10 +90,10 @@ def shown_text(text: str) -> str:
 
 def read_entry(kind: str, car: str, text: str) -> RaceEntry | None:
     """Return the entry that an event reports; None for events of other kinds, and for other texts."""
-    found = re.fullmatch(f"{_TEXTS[kind][1]}at {_TIME} s", text) if kind in _TEXTS else None
-    if found is None:
+    match = re.fullmatch(f"{_TEXTS[kind][1]}at {_TIME} s", text) if kind in _TEXTS else None
+    if match is None:
         return None
-    *values, time = found.groups()
+    *values, time = match.groups()
     fields: dict[str, str | int | float] = {}
     for name, value in zip(_FIELDS.get(kind, ()), values, strict=True):
         if name == "value":

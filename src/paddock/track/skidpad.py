@@ -71,20 +71,20 @@ def _circle(points: Floats) -> Floats | None:
     chord = INNER * float(arrays.sin(np.array([np.pi / INNER_CONES]))[0])
     step = points[None] - points[:, None]
     gap = np.sqrt((step * step).sum(axis=2))
-    one, two = np.nonzero(np.abs(gap - chord) < 2.0 * TOLERANCE)  # each pair in both directions: both centres
-    if not len(one):
+    first, second = np.nonzero(np.abs(gap - chord) < 2.0 * TOLERANCE)  # each pair in both directions: both centres
+    if not len(first):
         return None
-    half = 0.5 * step[one, two]
+    half = 0.5 * step[first, second]
     height = np.sqrt(np.maximum(radius * radius - (half * half).sum(axis=1), 0.0))
     normal = leftwards(half / np.sqrt((half * half).sum(axis=1))[:, None])
-    centres = points[one] + half + height[:, None] * normal
+    centres = points[first] + half + height[:, None] * normal
     away = centres[:, None] - points[None]
     on = np.abs(np.sqrt((away * away).sum(axis=2)) - radius) < TOLERANCE
     best = int(np.argmax(on.sum(axis=1)))
     if on[best].sum() < INNER_CONES - 2:
         return None
-    found = points[on[best]]
-    return np.asarray(0.5 * (found.min(axis=0) + found.max(axis=0)))
+    on_circle = points[on[best]]
+    return np.asarray(0.5 * (on_circle.min(axis=0) + on_circle.max(axis=0)))
 
 
 def skidpad_shape(frame: Frame, colours: NDArray[np.int8]) -> Any:

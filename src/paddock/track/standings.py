@@ -104,9 +104,9 @@ def standings_from(tree: Mapping[str, Any]) -> Standings:
         for row in tree["rows"]
     )
     fastest = tree["fastest_lap"]
-    sectors = tuple(None if one is None else tuple(one) for one in tree["fastest_sectors"])
-    given = {"rows": rows, "fastest_lap": None if fastest is None else tuple(fastest), "fastest_sectors": sectors}
-    return Standings(**{**tree, **given})
+    sectors = tuple(None if sector is None else tuple(sector) for sector in tree["fastest_sectors"])
+    fields = {"rows": rows, "fastest_lap": None if fastest is None else tuple(fastest), "fastest_sectors": sectors}
+    return Standings(**{**tree, **fields})
 
 
 def order_of(status: Floats, laps: Floats, progress: Floats, result: Floats, race: bool) -> Any:

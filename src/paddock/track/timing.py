@@ -364,7 +364,7 @@ def course_of(track: Track, discipline: str, obstacles: Sequence[Any]) -> tuple[
     if discipline == "skidpad":
         middle, unit = 0.5 * (ends[0, :2] + ends[0, 2:]), gates[0, 2:4]
         circles = np.stack([middle - 0.5 * CIRCLES_APART * unit, middle + 0.5 * CIRCLES_APART * unit])
-    listed = [(one.name, one.cone) for one in obstacles if one.cone is not None]
+    listed = [(obstacle.name, obstacle.cone) for obstacle in obstacles if obstacle.cone is not None]
     cones = np.array([(*cone.center[:2], cone.radius) for _, cone in listed], np.float64).reshape(-1, 3)
     names = [f"{name or 'cone'} {k}" for k, (name, _) in enumerate(listed)]
     points = track.centre
@@ -383,11 +383,11 @@ def shapes_of(body: Any, parameters: Any, n: int) -> Floats:
     shape = np.zeros((SHAPE_ROWS, n))
     if body is not None:
         with users_code():
-            given = vectorised(body)(parameters)
-        shape[[NOSE, FRONT]] = given.centre_x + given.half_length
-        shape[HALF_LENGTH], shape[CENTRE] = given.half_length, given.centre_x
-        shape[REAR] = given.half_length - given.centre_x
-        shape[[HALF_WIDTH, FRONT_TRACK, REAR_TRACK]] = given.half_width
+            outline = vectorised(body)(parameters)
+        shape[[NOSE, FRONT]] = outline.centre_x + outline.half_length
+        shape[HALF_LENGTH], shape[CENTRE] = outline.half_length, outline.centre_x
+        shape[REAR] = outline.half_length - outline.centre_x
+        shape[[HALF_WIDTH, FRONT_TRACK, REAR_TRACK]] = outline.half_width
     known = parameters._asdict()
     axles = (FRONT, "cg_to_front", 1.0), (REAR, "cg_to_rear", 1.0)
     tracks = (FRONT_TRACK, "track_front", 0.5), (REAR_TRACK, "track_rear", 0.5)

@@ -130,14 +130,14 @@ class Track:
         px, py = np.broadcast_arrays(np.asarray(x, np.float64), np.asarray(y, np.float64))
         flat_x, flat_y = np.ascontiguousarray(px.ravel()), np.ascontiguousarray(py.ravel())
         if near is None:
-            found = locate_places(flat_x, flat_y, self.centre, self._blocks, self.closed)
+            located = locate_places(flat_x, flat_y, self.centre, self._blocks, self.closed)
         else:
             cell = self.length / max(len(self._distances) - 1, 1)
             reach = min(int(np.ceil(WINDOW / cell)), len(self.centre) // 2)
             at = np.broadcast_to(np.asarray(near, np.float64), px.shape).ravel()
             first = np.floor(at / cell) - reach
-            found = locate_places_near(flat_x, flat_y, self.centre, first, 2 * reach + 1, self.closed)
-        k, t = found[:, 0].astype(np.int64), found[:, 1]
+            located = locate_places_near(flat_x, flat_y, self.centre, first, 2 * reach + 1, self.closed)
+        k, t = located[:, 0].astype(np.int64), located[:, 1]
         ends = self.centre[(k + 1) % len(self.centre)]
         step = ends - self.centre[k]
         gap_x, gap_y = flat_x - self.centre[k, 0] - t * step[:, 0], flat_y - self.centre[k, 1] - t * step[:, 1]
@@ -187,8 +187,8 @@ class Track:
                 f"a start grid has at least one lane, a gap above 0 m and places from 0 on, "
                 f"not {lanes} lanes, {gap:g} m and {first}"
             )
-        place = np.arange(first, first + count)
-        row, lane = place // lanes, place % lanes
+        slots = np.arange(first, first + count)
+        row, lane = slots // lanes, slots % lanes
         back = row * float(gap)
         at, aside = self.locate(self.start[0], self.start[1])
         if self.closed and back.max(initial=0.0) > self.length - gap:

@@ -183,8 +183,8 @@ class VehicleModel:
         if (self.body is None) != (self.bumped is None):
             raise PaddockError(f"{users_place()}: body and bumped belong together: give both or neither")
         if not 0.0 < self.dt_max < inf:
-            place = f"{users_place()}: ".removeprefix(": ")
-            raise CodeError(f"{place}VehicleModel.dt_max must be a time in s above 0, not {self.dt_max:g}")
+            where = f"{users_place()}: ".removeprefix(": ")
+            raise CodeError(f"{where}VehicleModel.dt_max must be a time in s above 0, not {self.dt_max:g}")
         for what, names, known in (
             ("telemetry", self.telemetry, self.state),
             ("steady", self.steady, self.command),
@@ -212,15 +212,15 @@ class VehicleModel:
             elif isinstance(choice, str) and choice in part.choices:
                 others |= part.choices[choice]
             else:
-                what, given = f"{name} of {self.name}", choice.parameters if isinstance(choice, PartFunction) else {}
+                what, defaults = f"{name} of {self.name}", choice.parameters if isinstance(choice, PartFunction) else {}
                 path = choice.path if isinstance(choice, PartFunction) else choice
-                found = find_function(what, path, part.choices) if isinstance(path, str) else path
+                function = find_function(what, path, part.choices) if isinstance(path, str) else path
                 memory = choice.memory if isinstance(choice, PartFunction) else {}
                 if part is ACTUATORS:
-                    return self._actuated(found, what, given, memory).fitted(_without(chosen, name))
+                    return self._actuated(function, what, defaults, memory).fitted(_without(chosen, name))
                 if memory:
                     raise PaddockError(f"{what} has no memory: only actuators have one")
-                others[part.function] = checked_part(found, part.function, what, given)
+                others[part.function] = checked_part(function, part.function, what, defaults)
         names = ("step", "pose", "place", "guide", "energy", *(() if self.report is None else ("report",)))
         functions: dict[str, Any] = {name: rebound(getattr(self, name), others) for name in names}
         model = replace(self, **functions, fixed_parameters=parameters)
@@ -228,12 +228,12 @@ class VehicleModel:
         return model
 
     def _actuated(
-        self, function: Callable[..., Any], what: str, given: Mapping[str, float], memory: Mapping[str, float]
+        self, function: Callable[..., Any], what: str, defaults: Mapping[str, float], memory: Mapping[str, float]
     ) -> "VehicleModel":
         """Return the model with a function between its commands and its step."""
         taken = dict.fromkeys(self.report_columns)
         types = self.state, self.command, self.parameters
-        fitted = checked_actuators(function, *types, taken, what, given, memory)
+        fitted = checked_actuators(function, *types, taken, what, defaults, memory)
         own = actuated_model(self.state, self.step, self.place, self.report, fitted, tuple(memory.items()))
         others = {name: part for name, part in self.subsystems.items() if part is not ACTUATORS}
         telemetry = (*self.telemetry, *memory)
@@ -271,11 +271,11 @@ class VehicleModel:
 
     def pose_spec(self, varying: tuple[str, ...] = (), dtype: str = "float64", uneven: Uneven = None) -> KernelSpec:
         """Return the kernel that writes a fleet's poses; of a model that rides, `uneven` as for `step_spec`."""
-        given = Rows("state", self.state), Shared("parameters", self.parameters, varying)
+        arguments = Rows("state", self.state), Shared("parameters", self.parameters, varying)
         written = Rows("pose", Pose, "write")
         if uneven and self.rides:
-            return KernelSpec(f"{self.name}-seated", _riding(self.pose, uneven), (*given, UNEVEN, written), dtype)
-        return KernelSpec(f"{self.name}-pose", self.pose, (*given, written), dtype)
+            return KernelSpec(f"{self.name}-seated", _riding(self.pose, uneven), (*arguments, UNEVEN, written), dtype)
+        return KernelSpec(f"{self.name}-pose", self.pose, (*arguments, written), dtype)
 
     @property
     def report_columns(self) -> tuple[str, ...]:
@@ -287,9 +287,9 @@ class VehicleModel:
         if self.report is None or self.report_type is None:
             return None
         parameters, environment = Shared("parameters", self.parameters, varying), UNEVEN if uneven else LEVEL
-        given = Rows("state", self.state), Rows("command", self.command), parameters, environment
+        arguments = Rows("state", self.state), Rows("command", self.command), parameters, environment
         report = over(self.report, uneven) if uneven else self.report
-        return KernelSpec(f"{self.name}-report", report, (*given, Rows("report", self.report_type, "write")))
+        return KernelSpec(f"{self.name}-report", report, (*arguments, Rows("report", self.report_type, "write")))
 
     def specs(self) -> tuple[KernelSpec, ...]:
         """Return a kernel for each function of the contract; that of `energy` writes no column."""

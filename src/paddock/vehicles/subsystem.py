@@ -22,37 +22,37 @@ NUMBERS = (float, int)
 
 
 def checked_part(
-    function: Callable[..., Any], stands_for: Callable[..., Any], what: str, given: Mapping[str, float]
+    function: Callable[..., Any], stands_for: Callable[..., Any], what: str, defaults: Mapping[str, float]
 ) -> Callable[..., Any]:
     """Return a function that may replace another: with its arguments, what it returns, and without branches.
 
-    Further arguments with defaults are its own parameters; `given` are their values. They are constants of the compiled
-    code: fleets with other values have kernels of their own.
+    Further arguments with defaults are its own parameters; `defaults` are their values. They are constants of the
+    compiled code: fleets with other values have kernels of their own.
     """
-    changed = checked_arguments(function, list(signature(stands_for).parameters), what, given)
+    changed = checked_arguments(function, list(signature(stands_for).parameters), what, defaults)
     _check_result(changed, stands_for, what)
     return changed
 
 
 def checked_arguments(
-    function: Callable[..., Any], wanted: Sequence[str], what: str, given: Mapping[str, float]
+    function: Callable[..., Any], wanted: Sequence[str], what: str, defaults: Mapping[str, float]
 ) -> Callable[..., Any]:
-    """Return a function that takes the `wanted` arguments and has no branches, with its own parameters `given`."""
+    """Return a function that takes the `wanted` arguments and has no branches, with its own parameters `defaults`."""
     assert isinstance(function, FunctionType)
     taken = signature(function).parameters
     own = list(taken.values())[len(wanted) :]
-    if len(taken) < len(wanted) or any(one.default is Parameter.empty for one in own):
+    if len(taken) < len(wanted) or any(argument.default is Parameter.empty for argument in own):
         further = "; further arguments need defaults" if len(taken) > len(wanted) else ""
         raise PaddockError(f"{what}: {function.__name__}({', '.join(taken)}) must take ({', '.join(wanted)}){further}")
-    for one in own:
-        if not isinstance(one.default, NUMBERS) or isinstance(one.default, bool):
+    for argument in own:
+        if not isinstance(argument.default, NUMBERS) or isinstance(argument.default, bool):
             where = f"{what}: {function.__name__}()"
-            raise PaddockError(f"{where}: the default of its parameter {one.name!r} must be a number")
-    for name in given:
-        if name not in [one.name for one in own]:
-            raise unknown_name(f"parameter of {function.__name__}()", name, [one.name for one in own])
+            raise PaddockError(f"{where}: the default of its parameter {argument.name!r} must be a number")
+    for name in defaults:
+        if name not in [argument.name for argument in own]:
+            raise unknown_name(f"parameter of {function.__name__}()", name, [argument.name for argument in own])
     _refuse_branches(function)
-    return _with_defaults(function, tuple(sorted(given.items()))) if given else function
+    return _with_defaults(function, tuple(sorted(defaults.items()))) if defaults else function
 
 
 @cache
@@ -60,8 +60,12 @@ def _with_defaults(function: FunctionType, given: tuple[tuple[str, float], ...])
     """Return the function with other defaults; equal values return the same object, and so share kernels."""
     values = {name: float(value) for name, value in given}
     parameters = signature(function).parameters.values()
-    placed = [one for one in parameters if one.kind is not Parameter.KEYWORD_ONLY and one.default is not one.empty]
-    defaults = tuple(values.get(one.name, one.default) for one in placed)
+    placed = [
+        parameter
+        for parameter in parameters
+        if parameter.kind is not Parameter.KEYWORD_ONLY and parameter.default is not parameter.empty
+    ]
+    defaults = tuple(values.get(parameter.name, parameter.default) for parameter in placed)
     twin = FunctionType(function.__code__, function.__globals__, function.__name__, defaults)
     kept = function.__kwdefaults__ or {}
     twin.__kwdefaults__ = {name: values.get(name, value) for name, value in kept.items()} or None
@@ -73,16 +77,16 @@ def _with_defaults(function: FunctionType, given: tuple[tuple[str, float], ...])
 
 def _refuse_branches(function: FunctionType) -> None:
     """Raise CodeError where a function, or one of its module that it calls, branches: such code does not vectorise."""
-    for one in reached(function):
-        if one.__module__.partition(".")[0] == "paddock":
+    for called in reached(function):
+        if called.__module__.partition(".")[0] == "paddock":
             continue
-        for instruction in dis.get_instructions(one):
+        for instruction in dis.get_instructions(called):
             if "JUMP" in instruction.opname or instruction.opname == "FOR_ITER":
-                line = instruction.positions.lineno if instruction.positions else one.__code__.co_firstlineno
-                place = code_place(one.__code__.co_filename, line)
+                line = instruction.positions.lineno if instruction.positions else called.__code__.co_firstlineno
+                where = code_place(called.__code__.co_filename, line)
                 raise CodeError(
-                    f"{place}: {one.__name__}() branches (if, and, or, a loop): choose with select(condition, a, b) of "
-                    "paddock.compute.math, and combine conditions with & and |"
+                    f"{where}: {called.__name__}() branches (if, and, or, a loop): choose with select(condition, a, b) "
+                    "of paddock.compute.math, and combine conditions with & and |"
                 )
 
 
@@ -101,8 +105,8 @@ def _check_result(function: Callable[..., Any], stands_for: Callable[..., Any], 
         raise code_error(error) from error
     if not _fits(result, returned):
         code = function.__code__
-        place = code_place(code.co_filename, code.co_firstlineno)
-        raise CodeError(f"{place}: {code.co_name}() must return {_named(returned)} as {what}, not {result!r:.100}")
+        where = code_place(code.co_filename, code.co_firstlineno)
+        raise CodeError(f"{where}: {code.co_name}() must return {_named(returned)} as {what}, not {result!r:.100}")
 
 
 def _example(kind: Any) -> Any:
@@ -164,7 +168,7 @@ class Actuated(NamedTuple):
 
 def checked_actuators(
     function: Function, state: type, command: type, parameters: type, taken: Mapping[str, Any], what: str,
-    given: Mapping[str, float], memory: Mapping[str, float],
+    defaults: Mapping[str, float], memory: Mapping[str, float],
 ) -> Function:  # fmt: skip
     """Return `function(u, s, p, dt) -> command`, or `(command, value, ...)` with a memory, if it can be used."""
     for name in memory:
@@ -174,7 +178,7 @@ def checked_actuators(
             raise InvalidValueError(f"{what}: memory {name!r} is a column of the model: choose another name")
     if len(memory) > MOST:
         raise InvalidValueError(f"{what}: a memory has at most {MOST} values, not {len(memory)}")
-    fitted = checked_arguments(function, ARGUMENTS, what, given)
+    fitted = checked_arguments(function, ARGUMENTS, what, defaults)
     sample = _sample(extended(state, tuple(memory.items())))
     try:
         result = fitted(_sample(command), sample, _sample(parameters), 0.01)
@@ -188,8 +192,8 @@ def checked_actuators(
     if len(parts) != 1 + len(memory) or not isinstance(parts[0], command) or not all(map(_is_number, parts[1:])):
         code = fitted.__code__
         wanted = ", ".join([command.__name__, *memory])
-        place = code_place(code.co_filename, code.co_firstlineno)
-        raise CodeError(f"{place}: {code.co_name}() must return ({wanted}) as {what}, not {result!r:.100}")
+        where = code_place(code.co_filename, code.co_firstlineno)
+        raise CodeError(f"{where}: {code.co_name}() must return ({wanted}) as {what}, not {result!r:.100}")
     return fitted
 
 

@@ -21,10 +21,10 @@ from paddock.world.parts import (
     VEHICLE,
     ArrayLeaf,
     add_table,
-    bind,
     child,
     children,
     count,
+    fill,
     part,
     tables,
     text,
@@ -89,7 +89,7 @@ class Fleet:
         self._rows: Ints = np.arange(0)
         self.bring_back: Callable[[], None] | None = None  # set while a GPU holds a newer state than these tables
         self.command_changed = True  # since a mirror of the commands last cleared this
-        bind(self, state=state, command=command, vehicle=max(1, capacity))
+        fill(self, state=state, command=command, vehicle=max(1, capacity))
         for table, leaf in TABLES.items():
             add_table(self, table, leaf)
 

@@ -489,7 +489,7 @@ def text(default: str = "", choices: tuple[str, ...] = (), longest: int = LONGES
 
 
 def blob(*axes: str, hashed: bool = False, settled: bool = False) -> Any:
-    """Declare opaque bytes, or a list of bytes or None over an axis; not hashed unless it says so."""
+    """Declare opaque bytes, or a list of bytes or None over an axis; not hashed by default."""
     return _declared(BlobLeaf(axes=axes, hashed=hashed, settled=settled))
 
 
@@ -549,13 +549,13 @@ def fresh(kind: type[P], **sizes: Any) -> P:
     """Return a new part: sizes or column classes of its axes, and values of its fields that are not declared."""
     leaves: dict[str, Leaf] = cast(Any, kind).leaves
     known = {entry.name for entry in fields(cast(Any, kind))} - leaves.keys()
-    made: Any = kind(**{name: given for name, given in sizes.items() if name in known})
-    bind(made, **{name: given for name, given in sizes.items() if name not in known})
-    return cast(P, made)
+    made = kind(**{name: given for name, given in sizes.items() if name in known})
+    fill(made, **{name: given for name, given in sizes.items() if name not in known})
+    return made
 
 
-def bind(made: Part, **sizes: Any) -> None:
-    """Give a part, from its constructor, the sizes of its axes and the values of a fresh one."""
+def fill(made: Part, **sizes: Any) -> None:
+    """Set the declared fields of a part that was made by its constructor to those of a new part."""
     made.sizes, made.specs = sizes, {}
     for name, leaf in made.leaves.items():
         setattr(made, name, leaf.new(sizes))

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
 from paddock.world.columns import Environment, Floats, checked, columns_of
 from paddock.world.fleet import Fleet, Ints
-from paddock.world.parts import array, bind, child, children, fresh, part, plain, rows, value
+from paddock.world.parts import array, child, children, fill, fresh, part, plain, rows, value
 from paddock.world.scenery import Scenery
 from paddock.world.transforms import TransformTree
 
@@ -31,7 +31,7 @@ class Clock:
         if not (isfinite(rate) and rate > 0):
             raise InvalidValueError(f"clock rate must be a positive number of Hz, not {rate!r}")
         self.rate = rate
-        bind(self)
+        fill(self)
 
     @property
     def time(self) -> float:

@@ -12,7 +12,7 @@ from paddock.planning.geometry.shapes import LineShape, PointShape
 from paddock.planning.geometry.zones import CircleZone
 from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.mission import Mission
-from paddock.planning.solver.problem import Happening, MissionSetup, Problem, Task, Vehicle
+from paddock.planning.solver.problem import MissionSetup, Problem, ScheduledEvent, Task, Vehicle
 from paddock.planning.solver.routes import STATUSES
 
 HOME = (0.0, 0.0, 0.0, 0.0)
@@ -28,9 +28,9 @@ def point(name: str, x: float, y: float = 0.0, **when: float) -> Task:
     return Task(name, PointShape(x, y), **when)
 
 
-def run_of(vehicles: list[Vehicle], tasks: list[Task], *happenings: Happening, **setup: object) -> KinematicRun:
+def run_of(vehicles: list[Vehicle], tasks: list[Task], *events: ScheduledEvent, **setup: object) -> KinematicRun:
     problem = Problem(tuple(vehicles), tuple(tasks))
-    return KinematicRun(Mission(MissionSetup(problem, "greedy", happenings=happenings, **setup)))  # type: ignore[arg-type]
+    return KinematicRun(Mission(MissionSetup(problem, "greedy", events=events, **setup)))  # type: ignore[arg-type]
 
 
 def said(run: KinematicRun, kind: str) -> list[tuple[float, str | None, str | None]]:
@@ -67,7 +67,7 @@ def test_it_waits_for_a_window() -> None:
 
 
 def test_a_new_task_on_the_way_home() -> None:
-    run = run_of([drone()], [point("first", 100.0)], Happening(15.0, task=point("second", 50.0, 30.0)))
+    run = run_of([drone()], [point("first", 100.0)], ScheduledEvent(15.0, task=point("second", 50.0, 30.0)))
     # at 15 s it is at x = 50 on its way home: 30 m there, and hypot(50, 30) m home
     assert run.finish() == pytest.approx(15.0 + (30.0 + 3400.0**0.5) / 10.0, abs=1e-9)
     assert said(run, "completed")[-1] == (pytest.approx(18.0), "d", "second")
@@ -75,7 +75,7 @@ def test_a_new_task_on_the_way_home() -> None:
 
 def test_damage_reassigns_the_active_task() -> None:
     line = Task("line", LineShape(100.0, 0.0, 0.0, 50.0))
-    run = run_of([drone("a"), drone("b", y=300.0)], [line], Happening(12.0, damage="a"))
+    run = run_of([drone("a"), drone("b", y=300.0)], [line], ScheduledEvent(12.0, damage="a"))
     run.finish()
     # b starts at 12 s from (0, 300), does the whole line and returns from its end (150, 0)
     there, home = (100.0**2 + 300.0**2) ** 0.5, (150.0**2 + 300.0**2) ** 0.5
@@ -87,21 +87,21 @@ def test_damage_reassigns_the_active_task() -> None:
 
 
 def test_without_replanning_tasks_of_the_damaged_are_undone_and_new_ones_wait() -> None:
-    happenings = (Happening(5.0, damage="a"), Happening(6.0, task=point("new", 1.0)))
-    run = run_of([drone("a"), drone("b", y=900.0)], [point("p", 100.0)], *happenings, replan=False)
+    events = (ScheduledEvent(5.0, damage="a"), ScheduledEvent(6.0, task=point("new", 1.0)))
+    run = run_of([drone("a"), drone("b", y=900.0)], [point("p", 100.0)], *events, replan=False)
     run.finish()
     assert run.mission.tasks["p"].state == "undone" and "a was damaged" in run.mission.tasks["p"].reason
     assert run.mission.tasks["new"].state == "unassigned"
 
 
 def test_an_event_after_the_return_is_handled() -> None:
-    run = run_of([drone()], [point("p", 100.0)], Happening(1000.0, task=point("late", 50.0)))
+    run = run_of([drone()], [point("p", 100.0)], ScheduledEvent(1000.0, task=point("late", 50.0)))
     assert run.finish() == 1010.0
     assert said(run, "completed") == [(10.0, "d", "p"), (1005.0, "d", "late")]
 
 
 def test_an_added_vehicle_takes_tasks_out_of_reach_of_others() -> None:
-    run = run_of([drone("short", 500.0)], [point("p", 300.0)], Happening(7.0, vehicle=drone("long", speed=20.0)))
+    run = run_of([drone("short", 500.0)], [point("p", 300.0)], ScheduledEvent(7.0, vehicle=drone("long", speed=20.0)))
     assert run.mission.tasks["p"].state == "undone" and "600 m there and back" in run.mission.tasks["p"].reason
     assert run.finish() == 37.0
     assert said(run, "completed") == [(22.0, "long", "p")]
@@ -109,7 +109,7 @@ def test_an_added_vehicle_takes_tasks_out_of_reach_of_others() -> None:
 
 def test_a_zone_is_avoided_and_tasks_inside_are_undone() -> None:
     zone = CircleZone("closed", 500.0, 0.0, 50.0)
-    run = run_of([drone()], [point("behind", 1000.0), point("within", 510.0)], Happening(10.0, zone=zone))
+    run = run_of([drone()], [point("behind", 1000.0), point("within", 510.0)], ScheduledEvent(10.0, zone=zone))
     run.finish()
     assert run.mission.tasks["within"].state == "undone" and "'closed'" in run.mission.tasks["within"].reason
     assert run.mission.tasks["behind"].state == "completed"
@@ -124,7 +124,7 @@ def test_a_zone_is_avoided_and_tasks_inside_are_undone() -> None:
 
 def test_a_vehicle_inside_a_new_zone_leaves_it_the_shortest_way() -> None:
     zone = CircleZone("closed", 100.0, -20.0, 40.0)
-    run = run_of([drone()], [point("p", 400.0)], Happening(10.0, zone=zone))
+    run = run_of([drone()], [point("p", 400.0)], ScheduledEvent(10.0, zone=zone))
     run.finish()
     found = trace(run, 0.05)
     inside = np.hypot(found.poses[:, 0, 0] - 100.0, found.poses[:, 0, 1] + 20.0) < 40.0 - 1e-3
@@ -139,8 +139,8 @@ def test_results_do_not_depend_on_the_step() -> None:
         run = run_of(
             [drone("a"), drone("b", y=70.0, speed=7.0)],
             [point("p", 100.0, 30.0), Task("q", LineShape(-80.0, 60.0, 1.0, 45.0)), point("r", 10.0, -90.0)],
-            Happening(11.1, task=point("s", 40.0, 40.0)),
-            Happening(13.3, damage="a"),
+            ScheduledEvent(11.1, task=point("s", 40.0, 40.0)),
+            ScheduledEvent(13.3, damage="a"),
         )
         for step in steps:
             run.advance(step)
@@ -171,6 +171,6 @@ def test_no_tasks_and_no_vehicles() -> None:
     empty = run_of([], [point("p", 1.0)])
     assert empty.finish() == 0.0 and empty.poses().shape == (0, 4)
     assert empty.mission.tasks["p"].reason == "no vehicle is able to do anything"
-    broken = run_of([drone()], [point("p", 100.0)], Happening(1.0, damage="d"))
+    broken = run_of([drone()], [point("p", 100.0)], ScheduledEvent(1.0, damage="d"))
     assert broken.finish() == 1.0
     assert broken.mission.tasks["p"].reason == "no vehicle is able to do anything"

@@ -14,7 +14,7 @@ from paddock.planning.geometry.zones import CircleZone
 from paddock.planning.metrics import measure
 from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.mission import Mission
-from paddock.planning.solver.problem import Happening, MissionSetup, Problem, Task, Vehicle
+from paddock.planning.solver.problem import MissionSetup, Problem, ScheduledEvent, Task, Vehicle
 from paddock.world.archive import pack, unpack
 
 
@@ -223,9 +223,9 @@ def test_a_zone_that_is_open_again_is_crossed(replan: bool) -> None:
 
 
 def test_tasks_in_a_zone_that_is_open_again_are_done() -> None:
-    happenings = (Happening(10.0, remove_zone="wall"), Happening(20.0, remove_zone="wall"))
+    events = (ScheduledEvent(10.0, remove_zone="wall"), ScheduledEvent(20.0, remove_zone="wall"))
     problem = Problem((drone(),), (point("in", 500.0), point("out", 0.0, 300.0)), (WALL,))
-    mission = Mission(MissionSetup(problem, "greedy", happenings=happenings))
+    mission = Mission(MissionSetup(problem, "greedy", events=events))
     run = KinematicRun(mission)
     run.advance(5.0)
     assert mission.tasks["in"].state == "undone" and mission.zones == (WALL,)
@@ -305,8 +305,8 @@ def test_tasks_keep_their_order_in_an_archive() -> None:
     saved = unpack(pack(mission.save()))
     restored.restore(saved)
     assert list(restored.tasks) == list(mission.tasks) == names
-    with pytest.raises(InvalidValueError, match="order of tasks does not have the names"):
-        restored.restore({**saved, "order": ["task_2", "task_2", "task_1"]})
+    with pytest.raises(InvalidValueError, match="two tasks have the same name"):
+        restored.restore({**saved, "tasks": [saved["tasks"][0], *saved["tasks"][:2]]})
 
 
 def test_simultaneous_failures_are_all_causes() -> None:

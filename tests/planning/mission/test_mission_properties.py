@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from math import inf, pi
 from random import Random
 
@@ -15,7 +14,8 @@ from paddock.planning.geometry.zones import CircleZone
 from paddock.planning.metrics import RESTING
 from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.mission import Mission
-from paddock.planning.solver.problem import Happening, MissionSetup, Problem, Task, Vehicle
+from paddock.planning.solver.problem import MissionSetup, Problem, ScheduledEvent, Task, Vehicle
+from paddock.world.archive import pack, unpack
 
 chances = st.randoms(use_true_random=False)
 few = settings(max_examples=settings.default.max_examples // 4)
@@ -47,16 +47,16 @@ def an_agent(r: Random, k: int) -> Vehicle:
     return Vehicle(f"agent{k}", pose, home, r.uniform(5.0, 20.0), radius, most, moves=moves)
 
 
-def a_happening(r: Random, k: int, vehicles: tuple[Vehicle, ...]) -> Happening:
+def a_happening(r: Random, k: int, vehicles: tuple[Vehicle, ...]) -> ScheduledEvent:
     at = r.choice([0.0, r.uniform(0.0, 100.0), r.uniform(0.0, 100.0), 5000.0])  # by then all are home
     kind = r.choice(["task", "damage", "agent", "zone"])
     if kind == "damage" and vehicles:
-        return Happening(at, damage=r.choice(vehicles).name)
+        return ScheduledEvent(at, damage=r.choice(vehicles).name)
     if kind == "agent":
-        return Happening(at, vehicle=an_agent(r, 100 + k))
+        return ScheduledEvent(at, vehicle=an_agent(r, 100 + k))
     if kind == "zone":
-        return Happening(at, zone=a_zone(r, 100 + k))
-    return Happening(at, task=a_task(r, 100 + k))
+        return ScheduledEvent(at, zone=a_zone(r, 100 + k))
+    return ScheduledEvent(at, task=a_task(r, 100 + k))
 
 
 def a_zone(r: Random, k: int) -> CircleZone:
@@ -67,12 +67,12 @@ def a_setup(r: Random, zones: bool = True) -> MissionSetup:
     vehicles = tuple(an_agent(r, k) for k in range(r.randint(0, 4)))
     tasks = tuple(a_task(r, k) for k in range(r.randint(0, 7)))
     closed = tuple(a_zone(r, k) for k in range(r.choice([0, 0, 1]))) if zones else ()
-    happenings = tuple(a_happening(r, k, vehicles) for k in range(r.randint(0, 4)))
+    events = tuple(a_happening(r, k, vehicles) for k in range(r.randint(0, 4)))
     if not zones:
-        happenings = tuple(happening for happening in happenings if happening.zone is None)
+        events = tuple(event for event in events if event.zone is None)
     wind = r.choice([(0.0, 0.0), (0.0, 0.0), (2.0, -1.0)])
     problem = Problem(vehicles, tasks, closed, wind, r.choice(["total", "makespan"]))
-    return MissionSetup(problem, "greedy", replan=r.random() < 0.8, happenings=happenings)
+    return MissionSetup(problem, "greedy", replan=r.random() < 0.8, events=events)
 
 
 def finished(setup: MissionSetup) -> KinematicRun:
@@ -86,7 +86,7 @@ def finished(setup: MissionSetup) -> KinematicRun:
 def test_every_task_is_done_once_or_undone_with_a_reason(r: Random) -> None:
     setup = a_setup(r)
     mission = finished(setup).mission
-    named = {task.name for task in setup.problem.tasks} | {h.task.name for h in setup.happenings if h.task}
+    named = {task.name for task in setup.problem.tasks} | {h.task.name for h in setup.events if h.task}
     done = [entry.task for entry in mission.log if entry.kind == "completed"]
     assert set(mission.tasks) == named and len(done) == len(set(done))
     for name, job in mission.tasks.items():
@@ -138,7 +138,7 @@ def test_a_restored_run_continues_bit_for_bit(r: Random) -> None:
     whole = finished(setup)
     run = KinematicRun(Mission(setup))
     run.advance(r.uniform(0.0, min(whole.time, 200.0)))
-    saved = json.loads(json.dumps(run.save(), default=lambda array: array.tolist()))
+    saved = unpack(pack(run.save()))
     again = KinematicRun(Mission(setup))
     again.restore(saved)
     again.finish()

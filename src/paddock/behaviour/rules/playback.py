@@ -37,13 +37,13 @@ class Memory(NamedTuple):
 
 def read_rows(given: Any, where: str) -> Floats:
     """Return rows (k, 6) of time and inputs from lists [time, steer, ...]; missing inputs have their defaults."""
-    place = f"{where}: " if where else ""
+    prefix = f"{where}: " if where else ""
     if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray) or not len(given):
         raise InvalidValueError(
-            f"{place}a playback's path is a list of rows [time, {', '.join(INPUTS)}], not {given!r:.60}"
+            f"{prefix}a playback's path is a list of rows [time, {', '.join(INPUTS)}], not {given!r:.60}"
         )
     if len(given) > MOST_ROWS:
-        raise InvalidValueError(f"{place}a playback has at most {MOST_ROWS:,} rows, not {len(given):,}")
+        raise InvalidValueError(f"{prefix}a playback has at most {MOST_ROWS:,} rows, not {len(given):,}")
     columns = columns_of(Command)
     rest = [float(column.default or 0.0) for column in columns]
     rows = np.empty((len(given), len(columns) + 1))
@@ -53,15 +53,15 @@ def read_rows(given: Any, where: str) -> Floats:
             isinstance(v, int | float | np.number) and not isinstance(v, bool) and isfinite(v) for v in values
         )
         if not (AT_LEAST <= len(values) <= len(columns) + 1 and numbers):
-            raise InvalidValueError(f"{place}row {k}: [time, {', '.join(INPUTS)}] of numbers, the last ones optional")
+            raise InvalidValueError(f"{prefix}row {k}: [time, {', '.join(INPUTS)}] of numbers, the last ones optional")
         rows[k] = [*values, *rest[len(values) - 1 :]]
         for column, value in zip(columns, rows[k, 1:].tolist(), strict=True):
             if not column.low <= value <= column.high:
                 limits = f"{column.low:g} to {column.high:g}"
-                raise InvalidValueError(f"{place}row {k}: {column.name} must be within {limits}, not {value:g}")
+                raise InvalidValueError(f"{prefix}row {k}: {column.name} must be within {limits}, not {value:g}")
     if (np.diff(rows[:, 0]) <= 0.0).any():
         k = int(np.flatnonzero(np.diff(rows[:, 0]) <= 0.0)[0]) + 1
-        raise InvalidValueError(f"{place}row {k}: times must increase, not {rows[k, 0]:g} after {rows[k - 1, 0]:g}")
+        raise InvalidValueError(f"{prefix}row {k}: times must increase, not {rows[k, 0]:g} after {rows[k - 1, 0]:g}")
     rows[:, 0] -= rows[0, 0]
     return rows
 

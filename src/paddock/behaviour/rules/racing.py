@@ -89,9 +89,9 @@ def wanted_speed(path: Floats, k: int, t: float, off_line: float, speed: float, 
     """
     count = path.shape[0]
     weight = clamp(off_line / maximum(0.5 * o.width, 1e-6), 0.0, 1.0)
-    one, two = path[k], path[(k + 1) % count]
-    before, after = one[3] + weight * (one[8] - one[3]), two[3] + weight * (two[8] - two[3])
-    dx, dy = two[0] - one[0], two[1] - one[1]
+    here, ahead = path[k], path[(k + 1) % count]
+    before, after = here[3] + weight * (here[8] - here[3]), ahead[3] + weight * (ahead[8] - ahead[3])
+    dx, dy = ahead[0] - here[0], ahead[1] - here[1]
     change = (after * after - before * before) / (2.0 * maximum(sqrt(dx * dx + dy * dy), 1e-6))
     plan = sqrt(maximum(before * before + t * (after * after - before * before), 0.0))
     used = absolute(between(path, k, t, 9)) * speed * speed / o.lateral

@@ -184,12 +184,12 @@ def desire(
     return search(me, m, o, urge, dt)
 
 
-def read_signal_map(given: Any, where: str) -> Floats:
+def read_signal_map(value: Any, where: str) -> Floats:
     """Return the flat table of a map file."""
-    if not isinstance(given, str | os.PathLike):
-        raise InvalidValueError(f"{where}: map must be the file of a radio map, not {given!r:.60}")
+    if not isinstance(value, str | os.PathLike):
+        raise InvalidValueError(f"{where}: map must be the file of a radio map, not {value!r:.60}")
     try:
-        contents = read_map(given)
+        contents = read_map(value)
     except PaddockError as error:
         raise InvalidValueError(f"{where}: {error}") from None
     return flat_table(contents.splats, build_grid(contents.splats), contents.prior)

@@ -13,21 +13,24 @@ from paddock.engine.build import placed_states
 from paddock.engine.mission.following import FAR, LIFT
 from paddock.engine.mission.link import MissionLink
 from paddock.engine.mission.spacing import Spacing
-from paddock.engine.mission.tracks import COLUMN, FleetTracks, FleetVehicles, MissionFleets, check_rows
+from paddock.engine.mission.tracks import COLUMN, FleetTracks, FleetVehicles, MissionFleets, check_memory
 from paddock.engine.overrides import OWN
 from paddock.engine.program import FleetProgram
 from paddock.errors import InvalidValueError
 from paddock.planning.geometry.path import Path, Pose
 from paddock.planning.geometry.shapes import InfeasibleError
 from paddock.planning.mission.kinematic import KinematicRun
+from paddock.planning.mission.records import record
 from paddock.planning.mission.replanning import home_of
-from paddock.planning.mission.vehicles import MissionFleet, MissionVehicle
+from paddock.planning.mission.vehicles import LONGEST, MEMBER, MissionFleet, MissionVehicle
 from paddock.planning.solver.problem import Problem
 from paddock.planning.solver.routes import Status
 from paddock.planning.solver.transits import Transits
 from paddock.world.columns import Floats, column_index
 from paddock.world.columns import Pose as PoseColumns
 from paddock.world.fleet import Ints
+from paddock.world.parts import array, child, children, fill, part, plain
+from paddock.world.state import load, save
 
 DEPTH = 1.0  # m below the ground: target height of a landing, so that a vehicle descends until it is on the ground
 APART = 3.0  # m between neighbours on the ground, approximately
@@ -40,7 +43,7 @@ def may_land(all_: MissionFleet, heights: Floats, ground: Floats, indices: Ints)
 
     `heights` (m) are those of all, `ground` that under the vehicles of `indices`.
     """
-    arriving = all_.marked("returning") & np.array([m.spec.moves == "hover" for m in all_.list], bool)
+    arriving = all_.marked("returning") & np.array([m.spec.moves == "hover" for m in all_.vehicles], bool)
     left = np.where(arriving, (all_.due - all_.progress) / all_.speed, inf)
     below = heights[None, :] < heights[indices, None]
     soon = left[None, :] < (heights[indices, None] - ground[:, None]) / RATE
@@ -79,14 +82,12 @@ class KinematicExecution:
     def save(self) -> dict[str, Any]:
         """Return the state of the run without its mission."""
         assert self.flown is not None
-        saved = self.flown.save()
-        del saved["mission"]
-        return saved
+        return save(self.flown)
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Restore a saved state; the mission must be restored first."""
         self.flown = KinematicRun(self.mission)
-        self.flown.restore({**saved, "mission": self.mission.save()})
+        self.flown.load(saved)
         self.participants.forget()
 
 
@@ -96,22 +97,39 @@ IDLING: tuple[Status, ...] = ("home", "diverted", "idle", "damaged")
 """Distance and range are not counted for vehicles in these states."""
 
 
+def held_from(saved: Any) -> dict[int, Floats]:
+    """Return the memories of vehicles by row."""
+    held = {}
+    for row, memory in saved:
+        if type(row) is not int or memory.dtype != np.float64 or memory.shape != (len(COLUMN),):
+            raise InvalidValueError("the memory of a vehicle with an override is not valid")
+        held[row] = memory.copy()
+    return held
+
+
+@part
 class DynamicsExecution:
     """Reads the positions of all vehicles, updates the mission and sets new routes."""
 
+    travelled: Floats = array("f8", MEMBER, unit="m", low=-LONGEST, high=LONGEST)
+    here: Floats = array("f8", MEMBER, 4, unit="m", low=-LONGEST, high=LONGEST)  # the last known pose of each vehicle
+    until: Floats = array("f8", MEMBER, unit="inf")  # s: when waiting vehicles may continue
+    held: dict[int, Floats] = plain(dict, record, held_from)
+    """Memory of vehicles that follow an override instead of their route."""
+    tracks: dict[str, FleetTracks] = children()
+    spacing: Spacing | None = child()
+    link: MissionLink | None = child()  # None: routes and reports arrive at once
+
     def __init__(self, participants: MissionFleets, poses: PoseBlocks, link: MissionLink | None = None) -> None:
-        self.link = link  # None: routes and reports arrive at once
+        """`link` carries routes and reports of a mission over radio."""
+        fill(self)
+        self.link = link
         self.participants = participants
         self.mission, self.world = mission, world = participants.mission, participants.world
         self.blocks = poses
-        self.tracks: dict[str, FleetTracks] = {}
-        kept, planned = mission.setup.separation, mission.setup.problem.separation is not None
-        self.spacing = None if kept is None else Spacing(kept, world.heights, planned)
-        self.travelled = np.zeros(0)
-        self.here = np.zeros((0, 4))  # the last known pose of each vehicle
-        self.believed = np.zeros((0, 4))  # the same, with the position that the vehicle believes in
-        self.until = np.zeros(0)  # s: when waiting vehicles may continue
-        self.held: dict[int, Floats] = {}  # memory of vehicles that follow an override instead of their route
+        required, planned = mission.setup.separation, mission.setup.problem.separation is not None
+        self.spacing = None if required is None else Spacing(required, world.heights, planned)
+        self.believed = np.zeros((0, 4))  # as `here`, with the position that the vehicle believes in
 
     def join(self, program: FleetProgram) -> None:
         """Add a fleet that takes part."""
@@ -150,7 +168,7 @@ class DynamicsExecution:
 
     def _lifts(self) -> Floats:
         """Return the metres by which the plan has raised each vehicle."""
-        return np.array([vehicle.spec.lift for vehicle in self.mission.flown.list])
+        return np.array([vehicle.spec.lift for vehicle in self.mission.flown.vehicles])
 
     def _raise(self) -> None:
         """Place vehicles that start in the air in their layers: from equal heights they could not separate in time."""
@@ -191,7 +209,7 @@ class DynamicsExecution:
                 row = column_index(group.program.model.state)["charge"]
                 charge[indices] = group.program.fleet.state[row, rows]
         for index in missing.tolist():
-            if all_.list[index].status != "damaged":
+            if all_.vehicles[index].status != "damaged":
                 self.mission.damage(self.mission.vehicles[index].name)
         return progress, None if np.isnan(charge).all() else charge
 
@@ -200,7 +218,7 @@ class DynamicsExecution:
 
         Positions are those that vehicles believe in.
         """
-        found, away = self.here.copy(), np.isin(np.arange(len(self.here)), list(self.held))
+        poses, away = self.here.copy(), np.isin(np.arange(len(self.here)), list(self.held))
         for group, tracks in self._placed():
             block = self.blocks(group.program.fleet.name)[:, group.rows]
             x, y, z, vx, vy = (block[ROW[name]] for name in ("x", "y", "z", "vx", "vy"))
@@ -212,8 +230,8 @@ class DynamicsExecution:
             places = np.stack([x, y]), self.world.clock.time, away[group.indices]
             x, y = tracks.believed(group.rows, *places)
             self.believed[group.indices] = np.column_stack([x, y, z, heading])
-            found[group.indices] = np.column_stack([x, y, tracks.heights(group.rows, z), heading])
-        return found
+            poses[group.indices] = np.column_stack([x, y, tracks.heights(group.rows, z), heading])
+        return poses
 
     def _adopt(self, new: list[int], time: float) -> None:
         """Set the new routes of their vehicles."""
@@ -223,7 +241,7 @@ class DynamicsExecution:
             rows, indices = group.rows.tolist(), group.indices.tolist()
             changed = [(row, index) for row, index in zip(rows, indices, strict=True) if index in wanted]
             for row, index in changed:
-                tracks.follow(index, row, *self._track(self.mission.flown.list[index]))
+                tracks.follow(index, row, *self._track(self.mission.flown.vehicles[index]))
                 self.held.pop(index, None)
             if changed:
                 tracks.assemble(group.rows, group.indices)
@@ -255,7 +273,7 @@ class DynamicsExecution:
 
     def _wait(self, tracks: FleetTracks, row: int, index: int, time: float) -> None:
         """Set where and until when the vehicle waits next; aircraft fly circles instead."""
-        vehicle, stop, until = self.mission.flown.list[index], FAR, inf
+        vehicle, stop, until = self.mission.flown.vehicles[index], FAR, inf
         for leg, end in zip(vehicle.route.legs, vehicle.ends, strict=True):
             if leg.kind == "wait" and leg.flown == 0.0 and leg.ends > time:
                 stop, until = end, leg.ends
@@ -309,36 +327,21 @@ class DynamicsExecution:
 
     def save(self) -> dict[str, Any]:
         """Return the state that is not in the fleets."""
-        present = self.participants.programs
-        return {
-            "tables": {name: tracks.save() for name, tracks in self.tracks.items() if name in present},
-            **{name: getattr(self, name) for name in ("travelled", "here", "until")},
-            "held": {str(index): memory for index, memory in self.held.items()},
-            "spacing": None if self.spacing is None else self.spacing.save(),
-            **({} if self.link is None else {"link": self.link.save()}),
-        }
+        self.tracks = {name: tracks for name, tracks in self.tracks.items() if name in self.participants.programs}
+        return save(self)
+
+    def check(self, state: Any) -> None:
+        """Refuse more vehicles than the mission has."""
+        if len(self.travelled) > len(self.mission.vehicles):  # those that join later are added then
+            raise InvalidValueError(f"{len(self.travelled)} rows of {len(self.mission.vehicles)} vehicles")
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Restore a saved state; vehicles and mission must be restored first."""
-        for name in ("travelled", "here", "until"):
-            setattr(self, name, np.array(saved[name], np.float64))
+        load(self, saved)
         self.believed = self.here.copy()  # until the next update
-        known = len(self.travelled)  # vehicles that join later are added then
-        shapes = self.travelled.shape, self.here.shape, self.until.shape
-        if known > len(self.mission.vehicles) or shapes != ((known,), (known, 4), (known,)):
-            raise InvalidValueError("the saved positions of the mission do not fit its vehicles")
-        if not (np.isfinite(self.travelled).all() and np.isfinite(self.here).all()) or np.isnan(self.until).any():
-            raise InvalidValueError("the saved positions of the mission are not finite")
-        self.held = {int(index): np.array(memory, np.float64) for index, memory in saved["held"].items()}
-        self.tracks = {name: tracks for name, tracks in self.tracks.items() if name in saved["tables"]}
-        if self.spacing is not None:
-            self.spacing.restore(saved["spacing"])
-        if self.link is not None:
-            self.link.restore(saved["link"])
         self.participants.forget()
         for group, tracks in self._placed():
-            table = np.array(saved["tables"][group.program.fleet.name], np.float64)
-            tracks.restore(table, group.rows, group.indices)
+            tracks.rebuild(group.rows, group.indices)
             held = [self.held[index] for index in group.indices.tolist() if index in self.held]
             if held:
-                check_rows(np.array(held).T, table)
+                check_memory(np.array(held).T, tracks.path)

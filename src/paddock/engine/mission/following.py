@@ -10,7 +10,7 @@ from paddock.behaviour.rule import Floats, Rule, Urge
 from paddock.compute.math import absolute, atan, atan2, clamp, maximum, minimum, select, sin, sincos, sqrt, wrap_angle
 from paddock.compute.quaternion import axes
 from paddock.vehicles.model import Desire
-from paddock.world.columns import Column, Pose
+from paddock.world.columns import FARTHEST, Column, Pose
 
 X, Y, Z, HEADING, LENGTH, CURVATURE, SLOPE, GEAR, DRIFT_X, DRIFT_Y, PACE = range(11)
 BEGINS, FLOWN, LIMIT, LEAVE = range(11, 15)
@@ -79,6 +79,7 @@ def _nearest_on_arc(path: Floats, k: int, s: float, x: float, y: float) -> float
 MOST_SEGMENTS = 64
 """Segments that a vehicle may pass between two decisions."""
 FAR = 1e18
+WAY = (-1e12, 1e12)  # m, limits of metres flown
 LIFT = 10.0
 """m above the ground from which a vehicle's full vertical offset applies."""
 
@@ -109,17 +110,17 @@ class FollowingMemory(NamedTuple):
     last: Annotated[float, Column("", "the row after its last; not above the first: no path")] = 0.0
     loop: Annotated[float, Column("", "the row from which its path repeats; -1: it stops at the end")] = -1.0
     row: Annotated[float, Column("", "its current row")] = 0.0
-    inside: Annotated[float, Column("m", "flown on that row's segment")] = 0.0
-    before: Annotated[float, Column("m", "flown in repetitions")] = 0.0
-    along: Annotated[float, Column("m", "flown on its route")] = 0.0
-    speed: Annotated[float, Column("m/s", "wanted airspeed")] = 0.0
-    stop_at: Annotated[float, Column("m", "distance on its route at which it waits")] = FAR
-    offset: Annotated[float, Column("m", "vertical offset from its path")] = 0.0
-    travelled: Annotated[float, Column("m", "flown through the air since the start")] = 0.0
-    x: Annotated[float, Column("m", "position without a path, east")] = 0.0
-    y: Annotated[float, Column("m", "north")] = 0.0
-    z: Annotated[float, Column("m", "up")] = 0.0
-    beside: Annotated[float, Column("m", "to the left of its path")] = 0.0
+    inside: Annotated[float, Column("m", "flown on that row's segment", *WAY)] = 0.0
+    before: Annotated[float, Column("m", "flown in repetitions", *WAY)] = 0.0
+    along: Annotated[float, Column("m", "flown on its route", *WAY)] = 0.0
+    speed: Annotated[float, Column("m/s", "wanted airspeed", 0.0, 1e4)] = 0.0
+    stop_at: Annotated[float, Column("m", "distance on its route at which it waits", -FAR, FAR)] = FAR
+    offset: Annotated[float, Column("m", "vertical offset from its path", -1e6, 1e6)] = 0.0
+    travelled: Annotated[float, Column("m", "flown through the air since the start", *WAY)] = 0.0
+    x: Annotated[float, Column("m", "position without a path, east", -FARTHEST, FARTHEST)] = 0.0
+    y: Annotated[float, Column("m", "north", -FARTHEST, FARTHEST)] = 0.0
+    z: Annotated[float, Column("m", "up", -FARTHEST, FARTHEST)] = 0.0
+    beside: Annotated[float, Column("m", "to the left of its path", *WAY)] = 0.0
 
 
 def desire(

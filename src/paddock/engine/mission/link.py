@@ -7,7 +7,7 @@ of finished tasks, and those that come `heartbeat` s after its last packet to th
 counts from what it receives.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +20,8 @@ from paddock.errors import InvalidValueError
 from paddock.planning.consensus_radio import Negotiated, negotiate
 from paddock.planning.geometry.path import Pose
 from paddock.planning.mission.over_radio import Onboard
-from paddock.planning.mission.station import StationContact, VehicleReports, column
+from paddock.planning.mission.station import Row, StationContact, VehicleReports
+from paddock.planning.mission.vehicles import LONGEST, MEMBER
 from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.methods import find_method
 from paddock.planning.solver.routes import Route
@@ -30,6 +31,7 @@ from paddock.scenario.via import MissionViaSection
 from paddock.world.archive import typed
 from paddock.world.columns import Floats
 from paddock.world.fleet import Ints, draw_uniforms
+from paddock.world.parts import array, child, fill, fresh, part, plain
 
 REPORT_PURPOSE = 905  # of the random times of a vehicle's reports
 ACKNOWLEDGEMENT_BITS = 136  # a HEARTBEAT of MAVLink
@@ -43,7 +45,6 @@ NUMBER, ALONE, PROGRESS, TRAVELLED, CHARGE, POSE, FINISHED, LACKS = 1, 2, 3, 4, 
 WIDTH = LACKS + RECEPTION  # numbers of a packet
 LARGEST = 1e15  # number of a packet
 UPDATE = 0.1  # s between updates of a mission, within which reports are sent at random times
-TIMES = ("next_report", "posted", "last_sent")
 
 
 class MissionTraffic(NamedTuple):
@@ -68,20 +69,37 @@ class Packets(NamedTuple):
     values: Floats  # (k, WIDTH)
 
 
+def traffic_from(saved: Any) -> MissionTraffic:
+    """Return the counts of packets."""
+    return MissionTraffic(*typed(list[Row], saved, "packets of the mission"))
+
+
+@part
 class MissionLink:
     """The packets of a mission, in the order of its vehicles."""
 
+    outbox: Outbox = child()
+    inboxes: Inboxes = child(Inboxes)
+    next_report: Floats = array("f8", MEMBER, unit="s", low=-LONGEST, high=LONGEST)
+    posted: Floats = array("f8", MEMBER, unit="s", low=-LONGEST, high=LONGEST)  # when the newest route was sent last
+    last_sent: Floats = array("f8", MEMBER, unit="s", low=-LONGEST, high=LONGEST)  # a packet of the station
+    reported: Ints = array("i8", MEMBER, low=0)  # finished tasks in the last report
+    counts: MissionTraffic = plain(lambda: MissionTraffic(0, 0, 0, 0, 0, 0, 0), list, traffic_from)
+
     def __init__(self, radio: RadioStage, station: str, via: MissionViaSection, participants: MissionFleets) -> None:
+        """`station` and `via` are those of the scenario's mission."""
+        fill(self)
         self.radio, self.station, self.via, self.participants = radio, station, via, participants
         self.mission = participants.mission
-        self.outbox, self.inboxes = Outbox(via.mtu), Inboxes()
-        self.next_report: Floats = np.zeros(0)  # s
-        self.posted: Floats = np.zeros(0)  # s, when a part of the newest route was sent last
-        self.last_sent: Floats = np.zeros(0)  # s, when the station sent a packet last
-        self.reported: Ints = np.zeros(0, np.int64)  # finished tasks in the last report
-        self.counts = MissionTraffic(0, 0, 0, 0, 0, 0, 0)
+        self.outbox = fresh(Outbox, most_bits=8 * via.mtu)
         if self.mission.setup.method == "cbba":
             self.mission.negotiator = self.negotiate
+
+    def check(self, state: Any) -> None:
+        """Refuse other numbers of vehicles than the mission has."""
+        count, announced = len(self.reported), len(self.outbox.number)
+        if not count <= announced <= len(self.mission.vehicles) or any(row >= count for row in self.inboxes.routes):
+            raise InvalidValueError(f"{count} and {announced} rows of {len(self.mission.vehicles)} vehicles")
 
     @property
     def _parts(self) -> tuple[StationContact, Onboard]:
@@ -93,7 +111,7 @@ class MissionLink:
         contact, _ = self._parts
         self.outbox.grow(len(self.mission.vehicles))
         for row in rows:
-            bits = self.via.waypoint_bits * waypoints_of(self.mission.fleet.list[row].route)
+            bits = self.via.waypoint_bits * waypoints_of(self.mission.fleet.vehicles[row].route)
             self.outbox.announce(row, int(contact.number[row]), bits)
 
     def exchange(self, time: float, poses: Floats, charge: Floats | None) -> list[int]:
@@ -162,8 +180,8 @@ class MissionLink:
             row, (part, parts) = int(came.rows[k]), came.values[k, NUMBER + 1 : NUMBER + 3].tolist()
             if not self.inboxes.take(row, int(number[k]), int(part), int(parts)):
                 continue
-            drawn = contact.issued.get(row, {}).get(int(number[k]))
-            if drawn is not None and onboard.take_up(row, int(number[k]), drawn, pose_in(poses, row)):
+            inputs = contact.issued.get(row, {}).get(int(number[k]))
+            if inputs is not None and onboard.take_up(row, int(number[k]), inputs, pose_in(poses, row)):
                 changed.append(row)
                 self.next_report[row] = time
                 self._count(taken=1)
@@ -198,12 +216,12 @@ class MissionLink:
     def _send_routes(self, time: float, radios: Ints) -> None:
         """Send parts of routes while there is room in the queue of the station's radio."""
         contact, _ = self._parts
-        one = self.outbox.take(self._room(), contact.agreed)  # others still negotiate
-        table = np.column_stack([contact.number[one.rows], one.part, one.parts])
-        self._post(ROUTE, radios, one.rows, table, one.bits)
-        self.posted[one.rows] = self.last_sent[one.rows] = time
-        first = (one.part == 0) & ~one.again
-        self._count(routes=int(first.sum()), parts=len(one.rows), repeated=int(one.again.sum()))
+        sent = self.outbox.take(self._room(), contact.agreed)  # others still negotiate
+        table = np.column_stack([contact.number[sent.rows], sent.part, sent.parts])
+        self._post(ROUTE, radios, sent.rows, table, sent.bits)
+        self.posted[sent.rows] = self.last_sent[sent.rows] = time
+        first = (sent.part == 0) & ~sent.again
+        self._count(routes=int(first.sum()), parts=len(sent.rows), repeated=int(sent.again.sum()))
 
     def _send_reports(self, time: float, radios: Ints, poses: Floats, charge: Floats | None) -> None:
         """Send the reports that are due."""
@@ -240,7 +258,7 @@ class MissionLink:
         source, goal = (vehicles, station) if kind == REPORT else (station, vehicles)
         lifetime = self.via.lost_after if kind == REPORT else None  # an older report would be of no use
         tick = self.radio.world.clock.tick
-        sizes, delay = (np.broadcast_to(one, len(rows))[there] for one in (bits, later))
+        sizes, delay = (np.broadcast_to(size, len(rows))[there] for size in (bits, later))
         self.radio.messages.post_service(Post(MISSION, source, goal, table, sizes, lifetime, delay), tick)
 
     def _room(self) -> int:
@@ -255,12 +273,12 @@ class MissionLink:
 
     def _radios(self) -> Ints:
         """Return the radio of each vehicle, -1 for removed vehicles."""
-        found = np.full(len(self.mission.vehicles), -1, np.int64)
+        radios = np.full(len(self.mission.vehicles), -1, np.int64)
         first = {part.fleet: (part.first, part.slots) for part in self.radio.roster.radios.parts}
         for group in self.participants.vehicles()[0]:
             begin, slots = first[group.program.fleet.name]
-            found[group.indices] = begin + group.rows * slots
-        return found
+            radios[group.indices] = begin + group.rows * slots
+        return radios
 
     def _grow(self, time: float, radios: Ints) -> None:
         """Extend the arrays for vehicles that have joined; each begins to report within one interval."""
@@ -284,25 +302,6 @@ class MissionLink:
         """Add to counters."""
         self.counts = self.counts._replace(**{name: getattr(self.counts, name) + n for name, n in more.items()})
 
-    # state -----------------------------------------------------------------------------------------------------------
-
-    def save(self) -> dict[str, Any]:
-        """Return the state."""
-        arrays = {name: getattr(self, name).copy() for name in (*TIMES, "reported")}
-        routes = {"outbox": self.outbox.save(), "inboxes": self.inboxes.save()}
-        return {**arrays, **routes, "counts": list(self.counts)}
-
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        """Load what `save` returned; the mission must be restored first."""
-        count, announced = (len(np.atleast_1d(one)) for one in (saved["reported"], saved["outbox"]["number"]))
-        self.next_report, self.posted, self.last_sent = (column(saved, name, count, np.float64) for name in TIMES)
-        self.reported = column(saved, "reported", count, np.int64)
-        self.outbox.restore(saved["outbox"], announced)
-        self.inboxes.restore(saved["inboxes"], count)
-        self.counts = MissionTraffic(*typed(list[int], saved["counts"], "packets of the mission"))
-        if not count <= announced <= len(self.mission.vehicles):
-            raise InvalidValueError("the saved packets of the mission do not fit its vehicles")
-
     def check_saved(self) -> None:
         """Refuse restored packets that no run can have sent; the channel must be restored first."""
         assert self.radio.messages is not None
@@ -311,7 +310,7 @@ class MissionLink:
         kind, rest = table[:, 0], table[:, 1:]
         report, route = table[kind == REPORT], table[kind == ROUTE]
         whole = table[:, [0, NUMBER]], report[:, [ALONE, FINISHED]], report[:, LACKS:], route[:, NUMBER : NUMBER + 3]
-        good = all(bool(((one >= 0.0) & (one == np.floor(one))).all()) for one in whole)
+        good = all(bool(((numbers >= 0.0) & (numbers == np.floor(numbers))).all()) for numbers in whole)
         good = good and bool(np.isin(kind, (ROUTE, REPORT, ACKNOWLEDGEMENT)).all() and (np.abs(rest) <= LARGEST).all())
         part, parts = route[:, NUMBER + 1], route[:, NUMBER + 2]
         good = good and bool((report[:, ALONE] <= 1.0).all() and (part < parts).all() and (parts <= MOST_PARTS).all())

@@ -5,16 +5,20 @@ reports name the first part that it lacks and which of the next ones it has, as 
 repeats the parts that are missing. A newer route replaces an older one on both sides.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from paddock.errors import InvalidValueError
-from paddock.planning.mission.station import Bools, Ints, column, saved_row
+from paddock.planning.mission.records import record
+from paddock.planning.mission.station import Row
+from paddock.planning.mission.vehicles import MEMBER, Bools
 from paddock.world.archive import typed
 from paddock.world.columns import Floats
+from paddock.world.fleet import Ints
+from paddock.world.parts import array, part, plain
 
 WINDOW = 32  # parts that a report describes
 MOST_PARTS = 1 << 24  # of a route
@@ -38,15 +42,31 @@ class PartsPosted(NamedTuple):
     again: Bools
 
 
+def outgoing_from(saved: Any) -> dict[int, Outgoing]:
+    """Return the routes to be sent by row, in their order."""
+    rows = typed(list[tuple[Row, tuple[tuple[Row, ...], bool]]], saved, "routes to be sent")
+    if len({row for row, _ in rows}) != len(rows):
+        raise InvalidValueError("a vehicle has two routes to be sent")
+    return {row: Outgoing(*outgoing) for row, outgoing in rows}
+
+
+@part
 class Outbox:
     """Routes that the station sends, the oldest first."""
 
-    def __init__(self, mtu: int) -> None:
-        """`mtu`: largest payload of a packet, in bytes."""
-        self.most_bits = 8 * mtu
-        self.waiting: dict[int, Outgoing] = {}  # by row
-        self.number: Ints = np.zeros(0, np.int64)  # of the route whose size is known
-        self.bits: Ints = np.zeros(0, np.int64)  # of it
+    most_bits: int  # of a packet
+    number: Ints = array("i8", MEMBER, low=0)  # of the route whose size is known
+    bits: Ints = array("i8", MEMBER, low=0, high=2**62)  # of it
+    waiting: dict[int, Outgoing] = plain(dict, record, outgoing_from)  # by row
+
+    def check(self, state: Any) -> None:
+        """Refuse parts that the routes do not have."""
+        if (self.bits > self.most_bits * MOST_PARTS).any():
+            raise InvalidValueError(f"a route of more than {MOST_PARTS:,} parts")
+        for row, (parts, _) in self.waiting.items():
+            in_order = len(parts) > 0 and parts == tuple(sorted({*parts}))
+            if row >= len(self.bits) or not in_order or parts[-1] >= int(self.parts_of(row)):
+                raise InvalidValueError(f"parts of a route that vehicle {row} does not have")
 
     def grow(self, count: int) -> None:
         """Extend the arrays for vehicles that have joined."""
@@ -75,40 +95,21 @@ class Outbox:
 
     def take(self, room: int, not_yet: Collection[int]) -> PartsPosted:
         """Take as many parts as there is room for; `not_yet` are rows that still negotiate."""
-        found: list[tuple[int, int, bool]] = []
+        taken: list[tuple[int, int, bool]] = []
         for row, (parts, again) in list(self.waiting.items()):
-            if len(found) >= room:
+            if len(taken) >= room:
                 break
             if row in not_yet:
                 continue
-            now = parts[: room - len(found)]
-            found += [(row, part, again) for part in now]
+            now = parts[: room - len(taken)]
+            taken += [(row, part, again) for part in now]
             if len(now) == len(parts):
                 del self.waiting[row]
             else:
                 self.waiting[row] = Outgoing(parts[len(now) :], again)
-        rows, part, again_ = np.array(found, np.int64).reshape(-1, 3).T
+        rows, part, again_ = np.array(taken, np.int64).reshape(-1, 3).T
         bits = np.minimum(self.bits[rows] - part * self.most_bits, self.most_bits)
         return PartsPosted(rows, part, self.parts_of(rows), bits, again_ != 0)
-
-    def save(self) -> dict[str, Any]:
-        """Return the state; an archive would sort the rows of a mapping."""
-        waiting = [[row, again, list(parts)] for row, (parts, again) in self.waiting.items()]
-        return {"waiting": waiting, "number": self.number.copy(), "bits": self.bits.copy()}
-
-    def restore(self, saved: Mapping[str, Any], count: int) -> None:
-        """Load what `save` returned, for a number of vehicles."""
-        self.number, self.bits = (column(saved, name, count, np.int64) for name in ("number", "bits"))
-        waiting = typed(list[tuple[int, bool, tuple[int, ...]]], saved["waiting"], "routes to be sent")
-        self.waiting = {row: Outgoing(parts, again) for row, again, parts in waiting}
-        good = len(self.waiting) == len(waiting) and bool((self.bits >= 0).all() and (self.number >= 0).all())
-        good = good and bool((self.bits <= self.most_bits * MOST_PARTS).all())
-        for row, one in self.waiting.items() if good else ():
-            good = good and 0 <= row < count and len(one.parts) > 0
-            good = good and one.parts == tuple(sorted({*one.parts}))
-            good = good and one.parts[0] >= 0 and one.parts[-1] < int(self.parts_of(row))
-        if not good:
-            raise InvalidValueError("the saved packets of the mission do not fit its vehicles")
 
 
 @dataclass
@@ -119,21 +120,38 @@ class Incoming:
     arrived: Bools  # (parts,)
 
 
+def incoming_record(routes: dict[int, Incoming]) -> list[Any]:
+    """Return routes that have arrived in part as plain values."""
+    return [[row, route.number, route.arrived] for row, route in sorted(routes.items())]
+
+
+def incoming_from(saved: Any) -> dict[int, Incoming]:
+    """Return routes that have arrived in part, by row."""
+    routes = {}
+    for row, number, arrived in saved:
+        valid = isinstance(arrived, np.ndarray) and arrived.dtype == np.bool_ and arrived.ndim == 1
+        valid = valid and 0 < len(arrived) <= MOST_PARTS and arrived.any() and not arrived.all()
+        if not valid or type(number) is not int or not 0 < number < 1 << 53 or type(row) is not int or row < 0:
+            raise InvalidValueError("the parts of a route are not valid")
+        routes[row] = Incoming(number, arrived.copy())
+    return routes
+
+
+@part
 class Inboxes:
     """Routes that vehicles have received in part, by row."""
 
-    def __init__(self) -> None:
-        self.routes: dict[int, Incoming] = {}
+    routes: dict[int, Incoming] = plain(dict, incoming_record, incoming_from)
 
     def take(self, row: int, number: int, part: int, parts: int) -> bool:
         """Take a part of a route; return whether that completes it. Parts of an older route are ignored."""
-        one = self.routes.get(row)
-        if one is None or number > one.number:
-            one = self.routes[row] = Incoming(number, np.zeros(parts, bool))
-        if number < one.number or part >= len(one.arrived):
+        route = self.routes.get(row)
+        if route is None or number > route.number:
+            route = self.routes[row] = Incoming(number, np.zeros(parts, bool))
+        if number < route.number or part >= len(route.arrived):
             return False
-        one.arrived[part] = True
-        if not one.arrived.all():
+        route.arrived[part] = True
+        if not route.arrived.all():
             return False
         del self.routes[row]
         return True
@@ -146,27 +164,12 @@ class Inboxes:
 
     def reception(self, rows: Ints) -> Floats:
         """Return the numbers about incomplete routes in reports of vehicles (k, RECEPTION); 0: there is none."""
-        found = np.zeros((len(rows), RECEPTION))
+        table = np.zeros((len(rows), RECEPTION))
         mine = np.isin(rows, list(self.routes)) if self.routes else np.zeros(len(rows), bool)
         for k in np.flatnonzero(mine).tolist():
-            one = self.routes[int(rows[k])]
-            first = int(np.argmin(one.arrived))
-            next_ones = one.arrived[first : first + WINDOW]
-            mask = sum(1 << place for place in np.flatnonzero(next_ones).tolist())
-            found[k] = one.number, first, mask
-        return found
-
-    def save(self) -> dict[str, Any]:
-        """Return the state."""
-        return {str(row): [one.number, one.arrived.astype(np.uint8)] for row, one in self.routes.items()}
-
-    def restore(self, saved: Mapping[str, Any], count: int) -> None:
-        """Load what `save` returned, for a number of vehicles."""
-        self.routes = {}
-        for text, (number, arrived) in saved.items():
-            row, number = saved_row(text, count), typed(int, number, "number of a route")
-            good = isinstance(arrived, np.ndarray) and arrived.dtype == np.uint8 and arrived.ndim == 1
-            good = good and 0 < len(arrived) <= MOST_PARTS and set(arrived.tolist()) == {0, 1} and 0 < number < 1 << 53
-            if not good:
-                raise InvalidValueError("the saved parts of routes that vehicles have received are not valid")
-            self.routes[row] = Incoming(number, arrived.astype(bool))
+            route = self.routes[int(rows[k])]
+            first = int(np.argmin(route.arrived))
+            next_ones = route.arrived[first : first + WINDOW]
+            mask = sum(1 << bit for bit in np.flatnonzero(next_ones).tolist())
+            table[k] = route.number, first, mask
+        return table

@@ -30,8 +30,9 @@ from paddock.scenario.marked_yaml import plain
 from paddock.scenario.problems import Marks, dotted, validated
 from paddock.scenario.tasks import Height, NoFlyZone, TaskEntry
 from paddock.scenario.via import station_of
-from paddock.world.archive import typed
 from paddock.world.fleet import Ints
+from paddock.world.parts import fresh, part, rows, value
+from paddock.world.state import load, save
 from paddock.world.world import World
 
 POINTS = 400  # maximum number of points of a displayed route
@@ -79,6 +80,15 @@ class RouteAhead(NamedTuple):
         return [PlannedRoute(self.fleet, self.ids, "mission", False, points)]
 
 
+@part
+class MissionRunState:
+    """What a run keeps beside its mission."""
+
+    fleets: list[str] = rows(str)  # names of those that take part
+    joined: int = value(0, low=0)  # entries of events whose vehicles have joined
+    reported: int = value(0, low=0)  # entries of the log already reported as events
+
+
 class MissionRun:
     """One run of the mission of a scenario."""
 
@@ -114,8 +124,7 @@ class MissionRun:
         self.joining = sorted(
             ((event.at, k) for k, event in enumerate(scenario.mission.events) if event.vehicle is not None)
         )
-        self.joined = 0  # number of entries that have joined
-        self.reported = 0  # entries of the log already reported as events
+        self.state = fresh(MissionRunState)
 
     def attach(
         self, world: World, fleets: Fleets, events: EventLog, poses: PoseBlocks, radio: RadioStage | None = None
@@ -149,10 +158,10 @@ class MissionRun:
         time = self.world.clock.time
         # vehicles of the scenario's events join now
         assert self.scenario.mission is not None
-        while self.joined < len(self.joining) and self.joining[self.joined][0] <= time:
-            entry = self.scenario.mission.events[self.joining[self.joined][1]].vehicle
+        while self.state.joined < len(self.joining) and self.joining[self.state.joined][0] <= time:
+            entry = self.scenario.mission.events[self.joining[self.state.joined][1]].vehicle
             assert entry is not None
-            self.joined += 1
+            self.state.joined += 1
             self.enlist(entry)
         self.execution.run(time, fresh)
         self._report(tick)
@@ -219,7 +228,7 @@ class MissionRun:
 
     def routes_ahead(self) -> list[RouteAhead]:
         """Return the remaining routes of the vehicles; their points are computed on demand, by any thread."""
-        routes, vehicles = list[RouteAhead](), self.mission.flown.list
+        routes, vehicles = list[RouteAhead](), self.mission.flown.vehicles
         for group in self.participants.vehicles()[0]:
             fleet = group.program.fleet
             for row, index in zip(group.rows.tolist(), group.indices.tolist(), strict=True):
@@ -248,34 +257,33 @@ class MissionRun:
 
     def _report(self, tick: int) -> None:
         log = self.mission.log
-        for entry in log[self.reported :]:
+        for entry in log[self.state.reported :]:
             known = entry.detail if entry.detail in STATES else None
             kind = known if entry.kind == "state" else EVENTS.get(entry.kind)
             if kind is not None:
                 parts = () if entry.kind == "state" else (entry.task if entry.vehicle else "", entry.detail)
                 self.events.report(tick, kind, entry.vehicle or entry.task or "", ": ".join(filter(None, parts)))
-        self.reported = len(log)
+        self.state.reported = len(log)
 
     def save(self) -> dict[str, Any]:
         """Return the state that is not in the fleets."""
         self.begin()
-        return {
-            "mission": self.mission.save(),
-            "execution": self.execution.save(),
-            **{"fleets": sorted(self.participants.fleets), "joined": self.joined, "told": self.reported},
-        }
+        self.state.fleets = sorted(self.participants.fleets)
+        return {"mission": self.mission.save(), "execution": self.execution.save(), **save(self.state)}
 
     def expect(self, saved: Mapping[str, Any]) -> None:
         """Set which fleets take part, before the fleets of a saved state are built."""
-        self.participants.fleets = set(typed(list[str], saved["fleets"], "fleets of the mission"))
+        own = {name: value for name, value in saved.items() if name not in ("mission", "execution")}
+        load(self.state, own, "mission")
+        self.participants.fleets = set(self.state.fleets)
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Restore a saved state; the fleets must be restored first."""
         self.mission.restore(saved["mission"])
         self.execution.restore(saved["execution"])
-        self.joined, self.reported = (typed(int, saved[name], name) for name in ("joined", "told"))
-        if not (0 <= self.joined <= len(self.joining) and 0 <= self.reported <= len(self.mission.log)):
-            raise InvalidValueError(f"the saved mission has {self.joined} joined and {self.reported} reported entries")
+        joined, reported = self.state.joined, self.state.reported
+        if joined > len(self.joining) or reported > len(self.mission.log):
+            raise InvalidValueError(f"the saved mission has {joined} joined and {reported} reported entries")
 
 
 def negotiated_plan(scenario: Scenario) -> Plan:
@@ -345,7 +353,7 @@ def add_vehicle(run: MissionRun, entry: VehicleEntry, prepared: PreparedSpawn | 
     assert run.scenario.mission is not None
     specs = vehicles_of(run.scenario, run.scenario.mission, entry)
     for spec in specs:
-        if spec.name in run.mission.fleet.row:
+        if spec.name in run.mission.fleet.row_of:
             raise InvalidValueError(f"there is a vehicle {spec.name!r} already; give it another name")
     Problem(tuple(specs), (), (), run.mission.setup.problem.wind)  # raises for an impossible vehicle
     run.enlist(entry, prepared)

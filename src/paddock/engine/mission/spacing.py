@@ -15,6 +15,7 @@ from paddock.planning.solver.layers import LAYERS, MARGIN, layer_spacing
 from paddock.world.archive import typed
 from paddock.world.columns import Floats
 from paddock.world.fleet import Ints
+from paddock.world.parts import array, fill, part, plain
 
 AHEAD, EVERY = 20.0, 1.0
 """Prediction horizon and step, s."""
@@ -51,7 +52,7 @@ def _future(path: Floats, first: Ints, last: Ints, loop: Ints, along: Floats, sp
 
 
 def _senses(places: Floats, layer: Ints, distance: float, before: Floats) -> Floats:
-    """Return 1 (up), -1 (down) or 0 for each vehicle: opposite senses for two of a layer that will meet, by order."""
+    """Return the sense of each vehicle (n,): two of a layer that will meet get 1 (up) and -1 (down), others 0."""
     n, steps = places.shape[0], places.shape[1]
     sense = zeros(n)
     for i in range(n):
@@ -108,15 +109,32 @@ REACH = 1.2
 Placed = list[tuple[FleetVehicles, FleetTracks]]
 
 
+def closest_from(saved: Any) -> Closest:
+    """Return the closest approach."""
+    approach: Closest = typed(Closest, saved, "closest approach")
+    return approach
+
+
+@part
 class Spacing:
     """Keeps flying vehicles apart; arrays are in the order of the mission's vehicles."""
 
+    closest: Closest = plain(lambda: Closest(inf, inf), list, closest_from)
+    senses: Floats = array("f8", "flying", low=-1.0, high=1.0)  # 1: up, -1: down, 0: neither
+
     def __init__(self, separation: tuple[float, float], ground: Callable[[Any, Any], Floats], planned: bool) -> None:
-        """`separation`: horizontal and vertical m; `ground(x, y)` is its height in m; `planned`: routes have layers."""
+        """Begin without vehicles.
+
+        separation: m across, m up; ground: its height (m) at x, y; planned: routes have layers of their own.
+        """
+        fill(self)
         self.distance, self.height = separation
         self.ground, self.planned = ground, planned
-        self.closest = Closest(inf, inf)
-        self.senses: Floats = np.zeros(0)
+
+    def check(self, state: Any) -> None:
+        """Refuse other senses than up, down and neither."""
+        if not np.isin(self.senses, (-1.0, 0.0, 1.0)).all():
+            raise InvalidValueError("the senses of vehicles that avoid each other are not -1, 0 or 1")
 
     def spread(self, placed: Placed, lifts: Floats) -> None:
         """Assign layers, and opposite offsets to vehicles of one layer that will meet; `lifts` (m) of all vehicles."""
@@ -172,14 +190,3 @@ class Spacing:
         result = np.zeros(len(order))
         result[here] = senses(ahead, layer[here], REACH * self.distance, self.senses[here])
         return result
-
-    def save(self) -> dict[str, Any]:
-        """Return the state."""
-        return {"closest": list(self.closest), "senses": self.senses}
-
-    def restore(self, saved: dict[str, Any]) -> None:
-        """Restore a saved state."""
-        self.closest = typed(Closest, saved["closest"], "closest approach")
-        self.senses = np.array(saved["senses"], np.float64).reshape(-1)
-        if not np.isin(self.senses, (-1.0, 0.0, 1.0)).all():
-            raise InvalidValueError("the saved senses of vehicles that avoid each other are not -1, 0 or 1")

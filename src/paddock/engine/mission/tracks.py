@@ -13,7 +13,9 @@ from paddock.engine.behaviours import MEMORY, FleetBehaviour, HeardBlocks, PoseB
 from paddock.engine.build import Place, build_program
 from paddock.engine.mission.following import (
     COLUMNS,
+    CURVATURE,
     FAR,
+    LENGTH,
     RULE,
     FollowingMemory,
     FollowingOptions,
@@ -28,8 +30,9 @@ from paddock.planning.mission.mission import Mission
 from paddock.planning.solver.methods import find_method
 from paddock.radio.gnss import HAS_FIX, LOST, OFFSET
 from paddock.scenario import Scenario, VehicleEntry
-from paddock.world.columns import FARTHEST, Environment, Floats, column_index
+from paddock.world.columns import FARTHEST, Environment, Floats, column_index, columns_of
 from paddock.world.fleet import Ints
+from paddock.world.parts import array, fill, part
 from paddock.world.world import World
 
 INERTIAL = 2.0  # s without a fix for which a vehicle still knows its position, from its inertial sensors
@@ -238,22 +241,37 @@ def _find_places(path: Floats, row: Ints, inside: Floats, places: Floats) -> Non
 find_places = routine(_find_places)
 
 
-def check_rows(memory: Floats, table: Floats) -> None:
-    """Refuse memories (columns, n) that are not finite or whose rows are not in the table."""
+MEMORY_LOW, MEMORY_HIGH = (
+    np.array([getattr(c, side) for c in columns_of(FollowingMemory)]) for side in ("low", "high")
+)
+SEGMENT_LOW = np.array([*[-FARTHEST] * 3, -1e6, 0.0, -1e3, -1e6, -1.0, -1e3, -1e3, 1e-6, 0.0, 0.0, 0.0, 0.0])
+SEGMENT_HIGH = np.array([*[FARTHEST] * 3, 1e6, 1e9, 1e3, 1e6, 1.0, 1e3, 1e3, 1e6, 1e12, 1e12, FAR, FAR])
+"""Limits of the columns of saved segments."""
+TURNED = 1e6  # rad, limit of the turn of a saved segment
+
+
+def check_memory(memory: Floats, path: Floats) -> None:
+    """Refuse memories (columns, n) out of their limits, or whose rows are not among those of the path."""
     first, last, loop, row = (memory[COLUMN[name]] for name in ("first", "last", "loop", "row"))
     has = last > first
     whole = (memory[[COLUMN[name] for name in ("first", "last", "loop", "row")]] % 1.0 == 0.0).all(axis=0)
-    inside = (first >= 0) & (row >= first) & (row < last) & (loop >= -1) & (loop < last) & (last <= len(table))
-    known = np.isfinite(memory).all(axis=0) & (np.abs(first) <= FAR) & (np.abs(last) <= FAR)
-    if not (known & (~has | (whole & inside))).all():
-        raise InvalidValueError("the saved progress of a vehicle is not on its track")
+    inside = (first >= 0) & (row >= first) & (row < last) & (loop >= -1) & (loop < last) & (last <= len(path))
+    limited = ((memory >= MEMORY_LOW[:, None]) & (memory <= MEMORY_HIGH[:, None])).all(axis=0)
+    limited &= (np.abs(first) <= FAR) & (np.abs(last) <= FAR)
+    if not (limited & (~has | (whole & inside))).all():
+        raise InvalidValueError("the progress of a vehicle is not on its track")
 
 
+@part
 class FleetTracks:
-    """The tracks of one fleet."""
+    """The tracks of one fleet: the path of its vehicles, whose memory has the rows of each."""
+
+    path: Floats = array("f8", "segment", COLUMNS, low=-FAR, high=FAR)
 
     def __init__(self, program: FleetProgram, environment: Floats, ground: float | None = None) -> None:
         """Let the fleet follow routes from now on."""
+        fill(self)
+        self.path = EMPTY
         self.program = program
         self.style: FollowingStyle = style_of(program, environment, ground)
         setup = RuleSetup(RULE, None, np.array(self.style.options, dtype=np.float64), EMPTY)
@@ -301,7 +319,7 @@ class FleetTracks:
             self.memory[COLUMN[name], rows] += shift
         self.memory[COLUMN["loop"], rows] += np.where(repeats, shift, 0.0)
         table = np.concatenate([NOTHING, *self.parts.values()])
-        self.behaviour.path = np.ascontiguousarray(table) if len(table) else EMPTY
+        self.path = self.behaviour.path = np.ascontiguousarray(table) if len(table) else EMPTY
 
     def heights(self, rows: Ints, otherwise: Floats) -> Floats:
         """Return the heights (m) of the paths at the vehicles' positions; `otherwise` for vehicles without a path."""
@@ -334,19 +352,16 @@ class FleetTracks:
         find_places(self.behaviour.path, k, self.column("inside", rows), places)
         return np.where(has, places, [self.column("x", rows), self.column("y", rows)])
 
-    def save(self) -> Floats:
-        """Return the table; the memory holds the rows of each vehicle."""
-        return self.behaviour.path
+    def check(self, state: Any) -> None:
+        """Refuse segments out of their limits."""
+        valid = ((self.path >= SEGMENT_LOW) & (self.path <= SEGMENT_HIGH)).all(axis=1)
+        valid &= np.abs(self.path[:, CURVATURE] * self.path[:, LENGTH]) <= TURNED
+        if not len(self.path) or not (valid | (self.path == EMPTY).all(axis=1)).all():
+            raise InvalidValueError("a segment of the path is out of its limits")
 
-    def restore(self, table: Floats, rows: Ints, indices: Ints) -> None:
-        """Restore a saved table; the memory must be restored first."""
-        if table.ndim != 2 or table.shape[1] != COLUMNS or not (np.abs(table) <= FAR).all():
-            raise InvalidValueError(
-                f"the saved track of {self.program.fleet.name!r} is not a table of {COLUMNS} columns within +-{FAR:g}"
-            )
-        if not (np.abs(table[:, :3]) <= FARTHEST).all():
-            raise InvalidValueError(f"the saved track of {self.program.fleet.name!r} is not within {FARTHEST:g} m")
-        check_rows(self.memory, table)
-        self.behaviour.path = np.ascontiguousarray(table)
+    def rebuild(self, rows: Ints, indices: Ints) -> None:
+        """Let the vehicles follow a loaded path; their memory must be loaded first."""
+        check_memory(self.memory, self.path)
+        self.behaviour.path = self.path
         first, last = (self.column(name, rows).astype(int).tolist() for name in ("first", "last"))
-        self.parts = {index: table[a:b] for index, a, b in zip(indices.tolist(), first, last, strict=True)}
+        self.parts = {index: self.path[a:b] for index, a, b in zip(indices.tolist(), first, last, strict=True)}

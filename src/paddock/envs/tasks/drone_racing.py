@@ -157,14 +157,14 @@ def _climb() -> Floats:
 COURSES = {"oval": _oval, "eight": _eight, "climb": _climb}
 
 
-def gate_course(given: Any) -> Floats:
+def gate_course(course: Any) -> Floats:
     """Return gates (k, 4): a named course, or rows of x, y, z (m) and yaw (rad)."""
-    if isinstance(given, str):
-        if given not in COURSES:
-            raise unknown_name("course of gates", given, COURSES)
-        return np.ascontiguousarray(COURSES[given]())
+    if isinstance(course, str):
+        if course not in COURSES:
+            raise unknown_name("course of gates", course, COURSES)
+        return np.ascontiguousarray(COURSES[course]())
     try:
-        gates = np.array(given, np.float64)
+        gates = np.array(course, np.float64)
     except (TypeError, ValueError):
         gates = np.zeros(0)
     if gates.ndim != 2 or gates.shape[1] != GATE_COLUMNS or len(gates) < 2 or not np.isfinite(gates).all():

@@ -13,11 +13,15 @@ from numpy.typing import NDArray
 from paddock.errors import InvalidValueError
 from paddock.planning.geometry.path import Pose
 from paddock.planning.mission.mission import Mission
-from paddock.planning.mission.saving import drawn_from, drawn_values
-from paddock.planning.mission.vehicles import Drawn, MissionVehicle, drawn_again
+from paddock.planning.mission.records import RouteInputs, record
+from paddock.planning.mission.station import Row
+from paddock.planning.mission.vehicles import LONGEST, MEMBER, MissionVehicle, rebuilt_route
 from paddock.planning.solver.layers import poses_on
 from paddock.planning.solver.routes import STATUSES, Route
+from paddock.world.archive import typed
 from paddock.world.columns import Floats
+from paddock.world.parts import array, fill, part, plain, value
+from paddock.world.state import load, save
 
 
 class Followed(NamedTuple):
@@ -25,22 +29,47 @@ class Followed(NamedTuple):
 
     row: int
     since: float  # s
+    inputs: RouteInputs
     route: Route
-    drawn: Drawn
 
 
+class FollowedInputs(NamedTuple):
+    """The inputs of a route that a vehicle follows from a given time on."""
+
+    row: int
+    since: float  # s
+    inputs: RouteInputs
+    routed: bool  # it has legs
+
+
+def followed_from(saved: Any) -> list[FollowedInputs]:
+    """Return the inputs of followed routes."""
+    return [FollowedInputs(*row) for row in typed(list[tuple[Row, float, RouteInputs, bool]], saved, "routes")]
+
+
+@part
 class KinematicRun:
     """Moves the vehicles of a mission exactly along their routes; they stand at home, or when damaged."""
 
+    time: float = value(0.0, low=-LONGEST, high=LONGEST, unit="s")
+    before: Floats = array("f8", MEMBER, unit="m", low=-LONGEST, high=LONGEST)  # flown before the present route
+    followed: list[FollowedInputs] = plain(list, record, followed_from)
+
     def __init__(self, mission: Mission, time: float = 0.0) -> None:
         """Plan the mission if it has not been started."""
+        fill(self)
         mission.tolerance = 0.0  # exact: no tolerance
         self.mission = mission
         self.time = mission.time if mission.started else time  # s
-        self.history: list[Followed] = []
-        self._before = np.empty(0)  # m flown before the present route
+        self._routes: list[Route] = []  # of `followed`
         if not mission.started:
             self._take_up(mission.start(time))
+
+    @property
+    def history(self) -> list[Followed]:
+        """The routes that vehicles have followed."""
+        pairs = zip(self.followed, self._routes, strict=True)
+        return [Followed(entry.row, entry.since, entry.inputs, route) for entry, route in pairs]
 
     @property
     def finished(self) -> bool:
@@ -65,14 +94,26 @@ class KinematicRun:
 
     def save(self) -> dict[str, Any]:
         """Return the state of the run and of its mission, as plain values and arrays."""
-        history = [[f.row, f.since, drawn_values(f.drawn), bool(f.route.legs)] for f in self.history]
-        return {"mission": self.mission.save(), "time": self.time, "before": self._before.copy(), "history": history}
+        return {"mission": self.mission.save(), **save(self)}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Restore a state saved by a run of a mission with the same setup."""
         self.mission.restore(saved["mission"])
-        self.time, self._before = saved["time"], np.array(saved["before"])
-        self.history = [self._followed(*row) for row in saved["history"]]
+        self.load({name: entry for name, entry in saved.items() if name != "mission"})
+
+    def load(self, saved: Mapping[str, Any]) -> None:
+        """Restore the state without that of the mission, which is restored first."""
+        load(self, saved)
+        self._routes = [self._route(entry) for entry in self.followed]
+
+    def check(self, state: Any) -> None:
+        """Refuse vehicles, tasks and zones that the mission does not have."""
+        for entry in self.followed:
+            self.mission.check_inputs(entry.inputs)
+            if entry.row >= len(self.mission.vehicles):
+                raise InvalidValueError(f"row {entry.row} of {len(self.mission.vehicles)} vehicles")
+        if len(self.before) != len(self.mission.vehicles):
+            raise InvalidValueError(f"{len(self.before)} rows of {len(self.mission.vehicles)} vehicles")
 
     def _run(self, target: float, to_the_end: bool = True) -> None:
         """Advance to a time, or until everything is finished."""
@@ -81,12 +122,12 @@ class KinematicRun:
         if to_the_end or isfinite(due):
             self.time = target
         progress = self._progress(self.time)
-        self.mission.note(self.time, progress, self._before + progress)
+        self.mission.note(self.time, progress, self.before + progress)
 
     def _next(self) -> float:
         """Return the time of the next end of a leg or event, s; inf: none."""
         until = self.mission.fleet.until
-        return min(float(until.min()) if len(until) else inf, self.mission.next_happening)
+        return min(float(until.min()) if len(until) else inf, self.mission.next_event)
 
     def _observe(self, time: float) -> None:
         self.time = time
@@ -94,19 +135,20 @@ class KinematicRun:
         fleet = self.mission.fleet
 
         def pose(row: int) -> Pose:
-            return _pose(fleet.list[row], float(progress[row] - fleet.passed[row]))
+            return _pose(fleet.vehicles[row], float(progress[row] - fleet.passed[row]))
 
-        if new := self.mission.observe(time, progress, pose, self._before + progress):
+        if new := self.mission.observe(time, progress, pose, self.before + progress):
             self._take_up(new)
 
     def _take_up(self, rows: list[int]) -> None:
         """Set new routes."""
         fleet = self.mission.fleet
-        self._before = np.append(self._before, np.zeros(len(fleet.list) - len(self._before)))
-        self._before[rows] = fleet.travelled[rows]
+        self.before = np.append(self.before, np.zeros(len(fleet.vehicles) - len(self.before)))
+        self.before[rows] = fleet.travelled[rows]
         for row in rows:
-            vehicle = fleet.list[row]
-            self.history.append(Followed(row, self.time, vehicle.route, vehicle.drawn))
+            vehicle = fleet.vehicles[row]
+            self.followed.append(FollowedInputs(row, self.time, vehicle.inputs, bool(vehicle.route.legs)))
+            self._routes.append(vehicle.route)
 
     def _progress(self, time: float) -> Floats:
         """Return metres flown on the present routes; a leg is complete only at its end."""
@@ -116,13 +158,13 @@ class KinematicRun:
         moved = np.clip(m.passed + m.speed * (time - m.since), m.passed, short)
         return np.where(m.until <= time, m.due, moved)
 
-    def _followed(self, row: int, since: float, drawn: Mapping[str, Any], legs: bool) -> Followed:
-        vehicle, made = self.mission.vehicles[row], drawn_from(drawn)
-        if vehicle.drawn == made and len(vehicle.route.legs) > 0:
-            return Followed(row, since, vehicle.route, made)
-        known, problem, chart = self.mission.known, self.mission.problem, self.mission.chart
-        route = drawn_again(problem, known, chart, made) if legs else Route(vehicle.name, (), vehicle.spec.speed)
-        return Followed(row, since, route, made)
+    def _route(self, entry: FollowedInputs) -> Route:
+        mission, vehicle = self.mission, self.mission.vehicles[entry.row]
+        if not entry.routed:
+            return Route(vehicle.name, (), vehicle.spec.speed)
+        if vehicle.inputs == entry.inputs and vehicle.route.legs:
+            return vehicle.route
+        return rebuilt_route(mission.problem, mission.versions, mission.all_zones, entry.inputs)
 
 
 def _pose(vehicle: MissionVehicle, along: float) -> Pose:
@@ -158,10 +200,10 @@ def trace(run: KinematicRun, dt: float) -> Trace:
         poses[:, row] = vehicle.spec.pose
         for followed in (followed for followed in run.history if followed.row == row):
             later = times >= followed.since
-            poses[later, row] = poses_on(followed.drawn.spec, followed.route, times[later])[0]
+            poses[later, row] = poses_on(followed.inputs.spec, followed.route, times[later])[0]
     statuses = np.zeros(poses.shape[:2], dtype=np.int8)
     for entry in mission.log:
         if entry.kind == "state":
-            row = mission.fleet.row[str(entry.vehicle)]
+            row = mission.fleet.row_of[str(entry.vehicle)]
             statuses[np.searchsorted(times, entry.time) :, row] = STATUSES.index(entry.detail)
     return Trace(tuple(vehicle.name for vehicle in mission.vehicles), times, poses, statuses)

@@ -5,6 +5,7 @@ new routes.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from math import inf
 from typing import Any
 
@@ -22,16 +23,24 @@ from paddock.planning.mission.over_radio import (
     take_reports,
     update_contacts,
 )
-from paddock.planning.mission.replanning import enforce_battery, enforce_range, first_plan, happen, home_of, replan
-from paddock.planning.mission.saving import load_state, saved_state
-from paddock.planning.mission.state import MissionChange, MissionData, MoveTask, PoseOf, RemoveTask, Request, moved
+from paddock.planning.mission.records import MoveTask, RemoveTask, Request
+from paddock.planning.mission.replanning import (
+    apply_request,
+    enforce_battery,
+    enforce_range,
+    first_plan,
+    home_of,
+    replan,
+)
+from paddock.planning.mission.state import MissionChange, MissionData, PoseOf, moved
 from paddock.planning.mission.station import VehicleReports
 from paddock.planning.mission.vehicles import MissionFleet, MissionVehicle
-from paddock.planning.solver.problem import Happening, MissionSetup, Problem, Task, Vehicle
+from paddock.planning.solver.problem import MissionSetup, Problem, ScheduledEvent, Task, Vehicle
 from paddock.planning.solver.routes import Plan
 from paddock.planning.solver.transits import Transits, between
-from paddock.world.archive import typed
 from paddock.world.columns import Floats
+from paddock.world.parts import fresh, refusing
+from paddock.world.state import load, save
 
 Poses = Floats | PoseOf
 """x, y, z in m and heading in rad, (n, 4); or a function of the row, called on demand."""
@@ -42,10 +51,13 @@ class Mission(MissionData):
 
     def __init__(self, setup: MissionSetup, tolerance: float = 1e-3, plan: Plan | None = None) -> None:
         """`tolerance`: distance (m) to the end of a leg at which it counts as flown; `plan`: of the setup, if known."""
-        super().__init__(setup)
+        self.setup, self.negotiator = setup, None
+        self.__post_init__()
         self.tolerance = tolerance
         self.plan = plan  # the initial plan
-        self.onboard = None if self.contact is None else Onboard(self, self.contact.rules)
+        self.begin_state()
+        if self.contact is not None:
+            self.onboard = fresh(Onboard, state=self, rules=self.contact.rules)
 
     def start(self, time: float = 0.0) -> list[int]:
         """Plan; return the rows of all vehicles, which have new routes; over radio, of those whose routes are sent."""
@@ -72,7 +84,7 @@ class Mission(MissionData):
         all_ = self.fleet
         self.note(time, progress, travelled)
         for row in np.flatnonzero((all_.progress >= all_.due - self.tolerance) & (time >= all_.gate)).tolist():
-            self.pass_legs(all_.list[row], self.tolerance)
+            self.pass_legs(all_.vehicles[row], self.tolerance)
         return self._react(MissionChange(), self._pose_of(poses), charge)
 
     def fly(self, time: float, progress: Floats, travelled: Floats) -> None:
@@ -92,7 +104,7 @@ class Mission(MissionData):
             change = take_reports(self, contact, onboard, reports, self.tolerance)
         waited = (all_.progress >= all_.due - self.tolerance) & (self.time >= all_.gate)
         for row in np.flatnonzero(waited).tolist():  # the end of a wait is known without a report
-            self.pass_legs(all_.list[row], self.tolerance)
+            self.pass_legs(all_.vehicles[row], self.tolerance)
         update_contacts(self, contact)
         replan_contacts(self, contact, change)
         charge = None if np.isnan(contact.charge).all() else contact.charge
@@ -101,11 +113,11 @@ class Mission(MissionData):
     def _react(self, change: MissionChange, pose_of: PoseOf, charge: Floats | None) -> list[int]:
         """Apply requests, range and battery, then replan; return the rows of new routes."""
         for request in self._due():
-            if self.onboard is not None and isinstance(request, Happening) and request.damage is not None:
+            if self.onboard is not None and isinstance(request, ScheduledEvent) and request.damage is not None:
                 self.onboard.grow()
-                self.onboard.damage(self.fleet.row[request.damage])  # which the station learns by its silence
+                self.onboard.damage(self.fleet.row_of[request.damage])  # which the station learns by its silence
             else:
-                happen(self, request, pose_of, change)
+                apply_request(self, request, pose_of, change)
         self._grow_contact()
         enforce_range(self, change)
         if charge is not None:
@@ -119,7 +131,7 @@ class Mission(MissionData):
     def _grow_contact(self) -> None:
         if self.contact is not None:
             known = len(self.contact.seen)
-            self.contact.grow([vehicle.spec.pose for vehicle in self.fleet.list[known:]], self.time)
+            self.contact.grow([vehicle.spec.pose for vehicle in self.fleet.vehicles[known:]], self.time)
 
     def _issue(self, new: Collection[int]) -> list[int]:
         """Number new routes that go over radio; return the rows of those to be sent."""
@@ -127,7 +139,7 @@ class Mission(MissionData):
             return sorted(new)
         self._grow_contact()
         self.onboard.grow()
-        routes = {row: self.fleet.list[row].drawn for row in (*new, *self.contact.bundles)}
+        routes = {row: self.fleet.vehicles[row].inputs for row in (*new, *self.contact.bundles)}
         return self.contact.issue_all(routes, new)
 
     def note(self, time: float, progress: Floats, travelled: Floats) -> None:
@@ -140,7 +152,7 @@ class Mission(MissionData):
     @property
     def vehicles(self) -> Sequence[MissionVehicle]:
         """The vehicles, in the order in which they joined."""
-        return self.fleet.list
+        return self.fleet.vehicles
 
     @property
     def flown(self) -> MissionFleet:
@@ -148,18 +160,18 @@ class Mission(MissionData):
         return self.fleet if self.onboard is None else self.onboard.fleet
 
     @property
-    def next_happening(self) -> float:
+    def next_event(self) -> float:
         """Time of the next known event, s; inf: none."""
         if self.queue:
             return self.time
-        return self.happenings[self.happened].at if self.happened < len(self.happenings) else inf
+        return self.events[self.applied_events].at if self.applied_events < len(self.events) else inf
 
     @property
     def finished(self) -> bool:
         """Whether all vehicles are at rest, as the station of a mission over radio knows, and no event is pending."""
         resting = self.onboard is None or self.onboard.at_rest
         resting = resting and not (self.contact is not None and self.contact.newly_lost)  # they are to be replanned
-        return resting and self.next_happening == inf and not np.isfinite(self.fleet.due).any()
+        return resting and self.next_event == inf and not np.isfinite(self.fleet.due).any()
 
     def loiter_path(self, vehicle: MissionVehicle) -> Path:
         """Return the waiting circle of an idle aircraft, through its home: to the left unless a zone is there."""
@@ -176,19 +188,19 @@ class Mission(MissionData):
     def add_task(self, task: Task) -> None:
         """Add a task."""
         self._check_new("task", task.name, self.tasks)
-        self.queue.append(Happening(self.time, task=task))
+        self.queue.append(ScheduledEvent(self.time, task=task))
 
     def add_vehicle(self, spec: Vehicle) -> None:
         """Add a vehicle."""
-        self._check_new("vehicle", spec.name, self.fleet.row)
+        self._check_new("vehicle", spec.name, self.fleet.row_of)
         Problem((spec,), (), (), self.setup.problem.wind)  # raises for an impossible vehicle
-        self.queue.append(Happening(self.time, vehicle=spec))
+        self.queue.append(ScheduledEvent(self.time, vehicle=spec))
 
     def add_zone(self, zone: Zone) -> None:
         """Add a no-fly zone."""
         gone = self._removed()
         self._check_new("zone", zone.name, [known.name for known in self.zones if known.name not in gone])
-        self.queue.append(Happening(self.time, zone=zone))
+        self.queue.append(ScheduledEvent(self.time, zone=zone))
 
     def remove_zone(self, zone: str) -> None:
         """Open a no-fly zone again."""
@@ -196,14 +208,14 @@ class Mission(MissionData):
         known = {other.name for other in self.zones if other.name not in gone} | {*self._announced("zone")}
         if zone not in known:
             raise unknown_name("zone", zone, known)
-        self.queue.append(Happening(self.time, remove_zone=zone))
+        self.queue.append(ScheduledEvent(self.time, remove_zone=zone))
 
     def damage(self, vehicle: str) -> None:
         """Disable a vehicle permanently."""
-        known = {*self.fleet.row, *self._announced("vehicle")}
+        known = {*self.fleet.row_of, *self._announced("vehicle")}
         if vehicle not in known:
             raise unknown_name("vehicle", vehicle, known)
-        self.queue.append(Happening(self.time, damage=vehicle))
+        self.queue.append(ScheduledEvent(self.time, damage=vehicle))
 
     def move_task(self, task: str, x: float, y: float) -> None:
         """Move a task to x, y (m)."""
@@ -218,23 +230,30 @@ class Mission(MissionData):
 
     def save(self) -> dict[str, Any]:
         """Return the state, as plain values and arrays."""
-        own = {} if self.onboard is None else {"onboard": self.onboard.save()}
-        return saved_state(self) | {"tolerance": self.tolerance} | own
+        return save(self)
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Restore a state saved by a mission with the same setup."""
-        vars(self).update(vars(load_state(self.setup, saved)), tolerance=typed(float, saved["tolerance"], "tolerance"))
+        with refusing("mission"):
+            loaded = Mission(
+                replace(self.setup, problem=replace(self.setup.problem, vehicles=(), tasks=())), self.tolerance
+            )
+            loaded.setup = self.setup
+            load(loaded, saved)
+            loaded.rebuild()
+        loaded.negotiator, plan = self.negotiator, self.plan
+        vars(self).update(vars(loaded), plan=plan)
         if self.onboard is not None:
-            self.onboard.restore(saved["onboard"])
+            self.onboard.state = self
 
     def _announced(self, what: str) -> list[str]:
         """Return the names of pending additions."""
-        found = [getattr(request, what, None) for request in self.queue if isinstance(request, Happening)]
+        found = [getattr(request, what, None) for request in self.queue if isinstance(request, ScheduledEvent)]
         return [one.name for one in found if one is not None]
 
     def _removed(self) -> list[str | None]:
         """Return the names of zones whose removal is pending."""
-        return [request.remove_zone for request in self.queue if isinstance(request, Happening)]
+        return [request.remove_zone for request in self.queue if isinstance(request, ScheduledEvent)]
 
     def _check_unfinished(self, name: str) -> None:
         if name not in self.tasks:
@@ -250,10 +269,10 @@ class Mission(MissionData):
 
     def _due(self) -> list[Request]:
         """Return the requests that are due and remove them."""
-        first = self.happened
-        while self.happened < len(self.happenings) and self.happenings[self.happened].at <= self.time:
-            self.happened += 1
-        due, self.queue = [*self.happenings[first : self.happened], *self.queue], []
+        first = self.applied_events
+        while self.applied_events < len(self.events) and self.events[self.applied_events].at <= self.time:
+            self.applied_events += 1
+        due, self.queue = [*self.events[first : self.applied_events], *self.queue], []
         return due
 
     def _pose_of(self, poses: Poses) -> PoseOf:

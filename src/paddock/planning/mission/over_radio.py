@@ -10,7 +10,6 @@ meanwhile it reports when contact is regained. A vehicle that is still silent wh
 damaged vehicle does not report, and is for the station one without contact.
 """
 
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -20,50 +19,53 @@ import numpy as np
 from paddock.errors import InvalidValueError
 from paddock.planning.geometry.path import Pose
 from paddock.planning.geometry.shapes import InfeasibleError
+from paddock.planning.mission.records import RouteInputs
 from paddock.planning.mission.replanning import after_task, free_at, go_home, home_route, straight_home, upset_holder
-from paddock.planning.mission.saving import loaded_fleet, saved_fleet
 from paddock.planning.mission.state import MissionChange, MissionData, PoseOf
-from paddock.planning.mission.station import (
-    Bools,
-    Ints,
-    StationContact,
-    VehicleReport,
-    VehicleReports,
-    column,
-    route_key,
-)
-from paddock.planning.mission.vehicles import Drawn, MissionFleet, MissionVehicle, drawn_again
+from paddock.planning.mission.station import StationContact, VehicleReport, VehicleReports, route_key
+from paddock.planning.mission.vehicles import LONGEST, MEMBER, Bools, MissionFleet, MissionVehicle, rebuilt_route
 from paddock.planning.solver.layers import raised
 from paddock.planning.solver.problem import LostLink
 from paddock.planning.solver.routes import STATUS_ON, Route, Status
-from paddock.world.archive import typed
 from paddock.world.columns import Floats
+from paddock.world.fleet import Ints
+from paddock.world.parts import array, child, part, rows
 
-COUNTS = ("number", "finished", "acknowledged")
 
-
+@part
 class Onboard:
     """What the vehicles know, in the order of the mission's vehicles."""
 
-    def __init__(self, state: MissionData, rules: LostLink) -> None:
-        self.state, self.rules = state, rules
-        self.fleet = MissionFleet()  # their routes and progress
-        self.done: list[list[str]] = []  # the tasks that each has finished, in order
-        self.number: Ints = np.zeros(0, np.int64)  # of the last route that has arrived; 0: none
-        self.alone: Bools = np.zeros(0, bool)  # acts on its own since the time-out
-        self.heard: Floats = np.zeros(0)  # s, when a packet of the station arrived last
+    state: MissionData
+    rules: LostLink
+    fleet: MissionFleet = child(MissionFleet)  # their routes and progress
+    done: list[list[str]] = rows(list[str])  # the tasks that each has finished, in order
+    number: Ints = array("i8", MEMBER, low=0)  # of the last route that has arrived; 0: none
+    alone: Bools = array("?", MEMBER)  # acts on its own since the time-out
+    heard: Floats = array("f8", MEMBER, unit="s", low=-LONGEST, high=LONGEST)  # when the last packet arrived
+    acknowledged: Ints = array("i8", MEMBER, low=0)  # finished tasks of which the station has acknowledged
+
+    def __post_init__(self) -> None:
+        """Set what is derived from the state."""
         self.finished: Ints = np.zeros(0, np.int64)  # number of `done`
-        self.acknowledged: Ints = np.zeros(0, np.int64)  # of which the station has acknowledged
+
+    def check(self, state: Any) -> None:
+        """Refuse other numbers of vehicles than the mission has, and unknown tasks."""
+        if not len(self.done) == len(self.number) == len(self.fleet.joined) == len(self.state.fleet.joined):
+            raise InvalidValueError("there are not as many vehicles as in the mission")
+        for name in (name for tasks in self.done for name in tasks):
+            if name not in self.state.tasks:
+                raise InvalidValueError(f"unknown task {name!r:.60}")
 
     def grow(self) -> None:
         """Add the vehicles that have joined the mission."""
-        new = self.state.fleet.list[len(self.fleet.list) :]
+        new = self.state.fleet.vehicles[len(self.fleet.vehicles) :]
         for vehicle in new:
             self.fleet.add(vehicle.spec)
             self.done.append([])
         if new:
             more = len(new)
-            for name in COUNTS:
+            for name in ("number", "finished", "acknowledged"):
                 setattr(self, name, np.append(getattr(self, name), np.zeros(more, np.int64)))
             self.alone = np.append(self.alone, np.zeros(more, bool))
             self.heard = np.append(self.heard, np.full(more, self.state.time))
@@ -78,7 +80,7 @@ class Onboard:
         all_ = self.fleet
         all_.progress[:], all_.travelled[:] = progress, travelled
         for row in np.flatnonzero((all_.progress >= all_.due - tolerance) & (time >= all_.gate)).tolist():
-            vehicle = all_.list[row]
+            vehicle = all_.vehicles[row]
             while all_.progress[row] >= all_.due[row] - tolerance and time >= all_.gate[row]:
                 leg = vehicle.route.legs[vehicle.leg]
                 if leg.kind == "coverage" and str(leg.task) not in self.done[row]:
@@ -92,17 +94,17 @@ class Onboard:
         own = self.number[rows], self.alone[rows], self.fleet.progress[rows], self.fleet.travelled[rows]
         return VehicleReports(rows, np.full(len(rows), time), *own, charge, poses, self.finished[rows])
 
-    def take_up(self, row: int, number: int, drawn: Drawn, pose: Pose) -> bool:
+    def take_up(self, row: int, number: int, inputs: RouteInputs, pose: Pose) -> bool:
         """Follow a route that has arrived, from a pose; return whether it is newer than the present one."""
-        vehicle = self.fleet.list[row]
+        vehicle = self.fleet.vehicles[row]
         if number <= self.number[row] or vehicle.status == "damaged":
             return False
-        vehicle.spec = raised(vehicle.spec, drawn.spec.lift)
+        vehicle.spec = raised(vehicle.spec, inputs.spec.lift)
         try:
-            route, drawn = self._from_here(vehicle, drawn, pose)
+            route, inputs = self._from_here(vehicle, inputs, pose)
         except InfeasibleError:  # it keeps its route
             return False
-        self.fleet.follow(vehicle, route, drawn)
+        self.fleet.follow(vehicle, route, inputs)
         _set_status(vehicle)
         self.number[row], self.alone[row] = number, False
         return True
@@ -113,24 +115,24 @@ class Onboard:
         found = []
         for row in sorted(due):
             number, _ = contact.agreed.pop(row)
-            drawn = contact.issued.get(row, {}).get(number)
-            if drawn is not None and self.take_up(row, number, drawn, poses(row)):
+            inputs = contact.issued.get(row, {}).get(number)
+            if inputs is not None and self.take_up(row, number, inputs, poses(row)):
                 found.append(row)
         return found
 
-    def _from_here(self, vehicle: MissionVehicle, drawn: Drawn, pose: Pose) -> tuple[Route, Drawn]:
+    def _from_here(self, vehicle: MissionVehicle, inputs: RouteInputs, pose: Pose) -> tuple[Route, RouteInputs]:
         """Return a route as the vehicle flies it from a pose, and its inputs."""
-        state, known, done = self.state, self.state.known, self.done[vehicle.row]
-        new, old = ({known[v].name: v for v in drawn_versions(one)} for one in (drawn, vehicle.drawn))
+        state, known, done = self.state, self.state.versions, self.done[vehicle.row]
+        new, old = ({known[v].name: v for v in task_versions(one)} for one in (inputs, vehicle.inputs))
         doing, rest, now = vehicle.doing, None, free_at(state, vehicle, pose)
         if doing is not None and new.get(doing) == old[doing]:
             _, now, rest = after_task(state, self.fleet, vehicle, new.pop(doing))
         order = tuple(version for name, version in new.items() if name not in done)
-        spec = replace(drawn.spec, pose=now.pose, ready=now.ready, range=now.range, under_way=now.under_way)
-        mine = Drawn(spec, order, drawn.zones, rest)
+        spec = replace(inputs.spec, pose=now.pose, ready=now.ready, range=now.range, under_way=now.under_way)
+        mine = RouteInputs(spec, order, inputs.zones, rest)
         with suppress(InfeasibleError):
-            return drawn_again(state.problem, known, state.chart, mine), mine
-        return drawn_again(state.problem, known, state.chart, drawn), drawn
+            return rebuilt_route(state.problem, known, state.all_zones, mine), mine
+        return rebuilt_route(state.problem, known, state.all_zones, inputs), inputs
 
     def act_alone(self, time: float, charge: Floats | None, poses: PoseOf) -> list[int]:
         """Let vehicles return or hold after the time-out, or return with a low battery; return their rows."""
@@ -143,7 +145,7 @@ class Onboard:
         holding = self.alone & ~under_way & self.fleet.marked("transit")
         found = []
         for row in np.flatnonzero((due & ~self.alone & under_way) | (low & holding)).tolist():
-            vehicle = self.fleet.list[row]
+            vehicle = self.fleet.vehicles[row]
             self.alone[row] = True
             holds = self.rules.action == "hold" and not low[row]
             why = "it holds" if holds else "it returns: its battery is low" if low[row] else "it returns"
@@ -153,58 +155,34 @@ class Onboard:
                 self.stop(row, replace(vehicle.spec, pose=poses(row)))
                 vehicle.status = "transit"
             else:
-                zones = vehicle.drawn.zones
-                drawn = Drawn(here, (), zones)
+                zones = vehicle.inputs.zones
+                inputs = RouteInputs(here, (), zones)
                 try:
-                    route = home_route(state, here, tuple(state.chart[k] for k in zones))
+                    route = home_route(state, here, tuple(state.all_zones[k] for k in zones))
                 except InfeasibleError as error:
-                    route, drawn = straight_home(state, vehicle, here, str(error))
-                self.fleet.follow(vehicle, route, drawn)
+                    route, inputs = straight_home(state, vehicle, here, str(error))
+                self.fleet.follow(vehicle, route, inputs)
                 _set_status(vehicle)
             found.append(row)
         return found
 
     def stop(self, row: int, spec: Any) -> None:
         """Leave a vehicle without a route, at the pose of `spec`."""
-        vehicle = self.fleet.list[row]
-        self.fleet.follow(vehicle, Route(vehicle.name, (), vehicle.spec.speed), Drawn(spec, (), ()))
+        vehicle = self.fleet.vehicles[row]
+        self.fleet.follow(vehicle, Route(vehicle.name, (), vehicle.spec.speed), RouteInputs(spec, (), ()))
 
     def damage(self, row: int) -> None:
         """Disable a vehicle permanently: it neither reports nor receives; the station is not informed."""
-        vehicle = self.fleet.list[row]
+        vehicle = self.fleet.vehicles[row]
         if vehicle.status != "damaged":
             self.state.report("damage", vehicle, vehicle.doing)
-            self.stop(row, vehicle.drawn.spec)
+            self.stop(row, vehicle.inputs.spec)
             vehicle.status = "damaged"
 
-    def save(self) -> dict[str, Any]:
-        """Return the state."""
-        return {
-            **saved_fleet(self.fleet, self.state.setup),
-            "done": [list(tasks) for tasks in self.done],
-            "alone": self.alone.astype(np.uint8),
-            **{name: getattr(self, name).copy() for name in ("number", "heard", "acknowledged")},
-        }
 
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        """Load what `save` returned; the mission must be restored first."""
-        self.fleet = loaded_fleet(self.state, saved)
-        count = len(self.fleet.list)
-        self.done = typed(list[list[str]], saved["done"], "finished tasks")
-        if count != len(self.state.fleet.list) or len(self.done) != count:
-            raise InvalidValueError("the saved routes of vehicles do not fit the vehicles of the mission")
-        for name in (name for tasks in self.done for name in tasks):
-            if name not in self.state.tasks:
-                raise InvalidValueError(f"saved reports of vehicles name an unknown task {name!r:.60}")
-        self.alone = column(saved, "alone", count, np.uint8).astype(bool)
-        self.number, self.acknowledged = (column(saved, name, count, np.int64) for name in ("number", "acknowledged"))
-        self.heard = column(saved, "heard", count, np.float64)
-        self.finished = np.array([len(tasks) for tasks in self.done], np.int64)
-
-
-def drawn_versions(drawn: Drawn) -> tuple[int, ...]:
+def task_versions(inputs: RouteInputs) -> tuple[int, ...]:
     """Return the versions of the tasks of a route, the one in progress first."""
-    return drawn.order if drawn.rest is None else (drawn.rest.task, *drawn.order)
+    return inputs.order if inputs.rest is None else (inputs.rest.task, *inputs.order)
 
 
 def _set_status(vehicle: MissionVehicle) -> None:
@@ -232,7 +210,7 @@ def take_reports(
         report = reports.at(k)
         if late[k]:
             contact.lost[report.row] = False
-            state.report("contact_regained", state.fleet.list[report.row])
+            state.report("contact_regained", state.fleet.vehicles[report.row])
         contact.confirm(report.row, report.number)
         if report.number == contact.number[report.row]:
             _follow_report(state, contact, onboard, report, tolerance)
@@ -267,7 +245,7 @@ def _follow_report(
 ) -> None:
     """Take the progress of a vehicle that has the newest route; one that acts on its own gets another."""
     row, key = report.row, route_key(report.number, report.alone)
-    vehicle, flown = state.fleet.list[row], onboard.fleet.list[row]
+    vehicle, flown = state.fleet.vehicles[row], onboard.fleet.vehicles[row]
     if report.alone and not contact.assumed[row]:
         _give_back(state, contact, vehicle)
     if contact.assumed[row]:
@@ -277,9 +255,9 @@ def _follow_report(
     if contact.known[row] != key and key == route_key(int(onboard.number[row]), bool(onboard.alone[row])):
         contact.known[row] = key
         if flown.route.legs:
-            state.begin(vehicle, flown.route, flown.drawn)
+            state.begin(vehicle, flown.route, flown.inputs)
         else:
-            state.fleet.follow(vehicle, flown.route, flown.drawn)
+            state.fleet.follow(vehicle, flown.route, flown.inputs)
             state.become(vehicle, flown.status)
     if contact.known[row] == key:
         state.fleet.progress[row] = report.progress
@@ -295,7 +273,7 @@ def _complete_reported(
     late: bool,
 ) -> None:
     """Mark the tasks as completed that a vehicle reports for the first time."""
-    row, vehicle = report.row, state.fleet.list[report.row]
+    row, vehicle = report.row, state.fleet.vehicles[report.row]
     done, upset = onboard.done[row][int(contact.finished[row]) : report.finished], MissionChange()
     contact.finished[row] = max(int(contact.finished[row]), report.finished)
     for task in done:
@@ -318,13 +296,13 @@ def update_contacts(state: MissionData, contact: StationContact) -> None:
     gone = ~contact.lost & (silent > contact.rules.lost_after)
     contact.lost |= gone
     for row in np.flatnonzero(gone).tolist():
-        state.report("contact_lost", state.fleet.list[row])
+        state.report("contact_lost", state.fleet.vehicles[row])
     if contact.rules.action != "continue":
         _assume_alone(state, contact, silent)
     under_way = np.isfinite(state.fleet.due)
     overdue = contact.lost & under_way & (state.time > state.fleet.route_until + contact.rules.timeout)
     for row in np.flatnonzero(overdue).tolist():
-        vehicle = state.fleet.list[row]
+        vehicle = state.fleet.vehicles[row]
         _give_back(state, contact, vehicle)
         _stop(state, vehicle, "missing")
 
@@ -332,7 +310,7 @@ def update_contacts(state: MissionData, contact: StationContact) -> None:
 def _assume_alone(state: MissionData, contact: StationContact, silent: Floats) -> None:
     """Give the tasks of vehicles to others that were silent (s) for the time-out."""
     for row in np.flatnonzero(~contact.assumed & (silent > contact.rules.timeout)).tolist():
-        vehicle = state.fleet.list[row]
+        vehicle = state.fleet.vehicles[row]
         resting = vehicle.current is None
         _give_back(state, contact, vehicle)
         if resting:
@@ -345,7 +323,7 @@ def _assume_alone(state: MissionData, contact: StationContact, silent: Floats) -
 
 def _stop(state: MissionData, vehicle: MissionVehicle, status: Status) -> None:
     """Leave a vehicle without a route, as far as the station knows."""
-    state.fleet.follow(vehicle, Route(vehicle.name, (), vehicle.spec.speed), Drawn(vehicle.spec, (), ()))
+    state.fleet.follow(vehicle, Route(vehicle.name, (), vehicle.spec.speed), RouteInputs(vehicle.spec, (), ()))
     state.become(vehicle, status)
 
 
@@ -371,7 +349,7 @@ def replan_contacts(state: MissionData, contact: StationContact, change: Mission
         change.dirty.add(row)
         if contact.waiting.pop(row):
             change.aborted.add(row)
-    _cause(change, [state.fleet.list[row].name for row in back], "contact with {}")
+    _cause(change, [state.fleet.vehicles[row].name for row in back], "contact with {}")
     _cause(change, contact.newly_lost, "contact with {} lost")
     contact.newly_lost, change.contacts = [], len(change.causes)
 

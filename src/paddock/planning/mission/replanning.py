@@ -12,8 +12,9 @@ from paddock.planning.geometry.intersections import blocked_by
 from paddock.planning.geometry.path import Path, Pose
 from paddock.planning.geometry.shapes import InfeasibleError
 from paddock.planning.geometry.zones import Zone
-from paddock.planning.mission.state import MissionChange, MissionData, MoveTask, PoseOf, RemoveTask, Request, moved
-from paddock.planning.mission.vehicles import Drawn, MissionFleet, MissionVehicle, Rest, with_rest
+from paddock.planning.mission.records import MoveTask, RemoveTask, Request, RouteInputs, TaskRest
+from paddock.planning.mission.state import MissionChange, MissionData, PoseOf, moved
+from paddock.planning.mission.vehicles import MissionFleet, MissionVehicle, with_rest
 from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.layers import raised
 from paddock.planning.solver.methods import MethodResult
@@ -31,13 +32,13 @@ class Free(NamedTuple):
 
     vehicle: MissionVehicle
     spec: Vehicle  # position, time and remaining range at which it is free
-    rest: Rest | None  # its task until then
+    rest: TaskRest | None  # its task until then
 
 
 def first_plan(state: MissionData, plan: Plan | None = None) -> tuple[Plan, set[int]]:
     """Adopt the initial plan of a mission; compute it unless it is known."""
-    free = [Free(vehicle, free_at(state, vehicle, vehicle.spec.pose), None) for vehicle in state.fleet.list]
-    tasks = tuple(state.known)
+    free = [Free(vehicle, free_at(state, vehicle, vehicle.spec.pose), None) for vehicle in state.fleet.vehicles]
+    tasks = tuple(state.versions)
     if plan is None:
         problem = replace(state.problem, vehicles=tuple(one.spec for one in free), tasks=tasks)
         if state.negotiator is not None and tasks:
@@ -55,7 +56,7 @@ def replan(state: MissionData, poses: PoseOf, change: MissionChange) -> None:
         change.new |= _together(state, poses, change)
     else:
         for row in sorted(change.dirty):
-            change.new |= _alone(state, poses, change, state.fleet.list[row])
+            change.new |= _alone(state, poses, change, state.fleet.vehicles[row])
     state.replans += 1
     metres, count = state.fleet.left() - before, len(change.new - done)
     routes = "1 new route" if count == 1 else f"{count} new routes"
@@ -66,12 +67,12 @@ def replan(state: MissionData, poses: PoseOf, change: MissionChange) -> None:
 def go_home(state: MissionData, vehicle: MissionVehicle, pose: Pose) -> None:
     """Send a vehicle home from where it is."""
     spec = free_at(state, vehicle, pose)
-    drawn = Drawn(spec, (), state.closed)
+    inputs = RouteInputs(spec, (), tuple(state.active_zones))
     try:
         route = home_route(state, spec, state.zones)
     except InfeasibleError as error:
-        route, drawn = straight_home(state, vehicle, spec, str(error))
-    state.begin(vehicle, route, drawn)
+        route, inputs = straight_home(state, vehicle, spec, str(error))
+    state.begin(vehicle, route, inputs)
 
 
 def home_route(state: MissionData, spec: Vehicle, zones: tuple[Zone, ...] = ()) -> Route:
@@ -80,11 +81,11 @@ def home_route(state: MissionData, spec: Vehicle, zones: tuple[Zone, ...] = ()) 
 
 
 def straight_home(
-    state: MissionData, vehicle: MissionVehicle, spec: Vehicle, reason: str, rest: Rest | None = None
-) -> tuple[Route, Drawn]:
+    state: MissionData, vehicle: MissionVehicle, spec: Vehicle, reason: str, rest: TaskRest | None = None
+) -> tuple[Route, RouteInputs]:
     """Return the straight way home if zones leave no other, with a log entry."""
     state.report("stranded", vehicle, detail=f"no way home around the zones, it takes the straight one: {reason}")
-    return home_route(state, spec), Drawn(spec, (), (), rest)
+    return home_route(state, spec), RouteInputs(spec, (), (), rest)
 
 
 def way_home(state: MissionData, vehicle: MissionVehicle, pose: Pose) -> float:
@@ -98,8 +99,8 @@ def way_home(state: MissionData, vehicle: MissionVehicle, pose: Pose) -> float:
 
 def _together(state: MissionData, poses: PoseOf, change: MissionChange) -> set[int]:
     """Plan all vehicles and all open tasks; return the rows of new routes."""
-    free = [_free(state, vehicle, poses, change) for vehicle in state.fleet.list if state.available(vehicle)]
-    away = {task for vehicle in state.fleet.list if not state.in_contact(vehicle) for task in vehicle.ahead}
+    free = [_free(state, vehicle, poses, change) for vehicle in state.fleet.vehicles if state.available(vehicle)]
+    away = {task for vehicle in state.fleet.vehicles if not state.in_contact(vehicle) for task in vehicle.ahead}
     names = [name for name in state.open_tasks() if name not in away]
     index = {name: k for k, name in enumerate(names)}
     tasks = tuple(state.task(name) for name in names)
@@ -130,7 +131,7 @@ def _negotiated(
     """Return the plan that vehicles negotiate over radio, with the tasks that none of them has won where they fit."""
     assert state.negotiator is not None and state.contact is not None
     found = state.negotiator(costs, [one.vehicle.row for one in free], present)
-    state.contact.note_negotiation(found)
+    state.contact.count_negotiation(found)
     state.report("negotiated", detail=found.describe())
     versions = [state.tasks[task.name].version for task in costs.problem.tasks]
     bundles = {one.vehicle.row: tuple(versions[t] for t in own) for one, own in zip(free, found.bundles, strict=True)}
@@ -174,11 +175,11 @@ def _take_up(state: MissionData, plan: Plan, free: Sequence[Free], kept: set[int
 
 def _follow(state: MissionData, one: Free, route: Route) -> None:
     versions = tuple(state.tasks[task].version for task in route.tasks)
-    drawn = Drawn(one.spec, versions, state.closed, one.rest)
+    inputs = RouteInputs(one.spec, versions, tuple(state.active_zones), one.rest)
     x, y, *_ = one.spec.pose
     if not route.legs and one.spec.under_way and hypot(x - one.spec.home[0], y - one.spec.home[1]) > 1e-6:
-        route, drawn = straight_home(state, one.vehicle, one.spec, "they enclose it", one.rest)
-    state.begin(one.vehicle, with_rest(route, drawn, state.problem, state.known, state.chart), drawn)
+        route, inputs = straight_home(state, one.vehicle, one.spec, "they enclose it", one.rest)
+    state.begin(one.vehicle, with_rest(route, inputs, state.problem, state.versions, state.all_zones), inputs)
 
 
 def _free(state: MissionData, vehicle: MissionVehicle, poses: PoseOf, change: MissionChange) -> Free:
@@ -192,10 +193,10 @@ def after_task(state: MissionData, fleet: MissionFleet, vehicle: MissionVehicle,
     """Return where and when a vehicle of a fleet has done the task that it is doing, and the rest of that task."""
     leg, k = vehicle.route.legs[vehicle.leg], vehicle.row
     left = max(float(fleet.due[k] - fleet.progress[k]), 0.0)
-    earlier = vehicle.drawn.rest if vehicle.leg == 0 else None
+    earlier = vehicle.inputs.rest if vehicle.leg == 0 else None
     done = (earlier.done if earlier is not None else 0.0) + leg.flown - left
-    zones = vehicle.drawn.zones if earlier is None else earlier.zones
-    rest = Rest(version, done, state.time, leg.end, zones)
+    zones = vehicle.inputs.zones if earlier is None else earlier.zones
+    rest = TaskRest(version, done, state.time, leg.end, zones)
     return Free(vehicle, free_at(state, vehicle, leg.end, left), rest)
 
 
@@ -215,7 +216,7 @@ def free_at(state: MissionData, vehicle: MissionVehicle, pose: Pose, left: float
 def home_of(state: MissionData, vehicle: Vehicle) -> Pose:
     """Return where a vehicle returns to: its home, or for aircraft a place outside of zones that have closed it."""
     x, y, z, _ = vehicle.home
-    new = [state.chart[k] for k in state.closed if k >= len(state.setup.problem.zones)]
+    new = [state.all_zones[k] for k in state.active_zones if k >= len(state.setup.problem.zones)]
     if vehicle.moves != "aircraft" or not any(zone.contains(x, y) and zone.reaches(z, z) for zone in new):
         return vehicle.home
     return Transits(replace(state.problem, zones=state.zones)).waiting_home(vehicle)
@@ -225,7 +226,7 @@ SLACK = 1e-6  # share of its range tolerated as rounding error
 MEASURED = 200.0  # m flown after which the battery use of a vehicle is known
 
 
-def happen(state: MissionData, request: Request, poses: PoseOf, change: MissionChange) -> None:
+def apply_request(state: MissionData, request: Request, poses: PoseOf, change: MissionChange) -> None:
     """Apply an event."""
     if isinstance(request, MoveTask):
         _move(state, request, change)
@@ -238,7 +239,7 @@ def happen(state: MissionData, request: Request, poses: PoseOf, change: MissionC
         if state.setup.replan:
             change.causes.append(f"new task {task.name}")
     elif request.damage is not None:
-        _damage(state, state.fleet.list[state.fleet.row[request.damage]], poses, change)
+        _damage(state, state.fleet.vehicles[state.fleet.row_of[request.damage]], poses, change)
     elif request.vehicle is not None:
         vehicle = state.fleet.add(request.vehicle)
         state.report("vehicle", vehicle)
@@ -256,7 +257,7 @@ def enforce_range(state: MissionData, change: MissionChange) -> None:
     need = all_.travelled + all_.whole - all_.progress
     over = (all_.whole > 0.0) & (need > all_.limit + SLACK * all_.limit)
     for row in np.flatnonzero(over).tolist():
-        vehicle = all_.list[row]
+        vehicle = all_.vehicles[row]
         if not state.available(vehicle):
             continue
         state.report("range", vehicle, detail=f"{need[row] - all_.limit[row]:.1f} m too far")
@@ -286,7 +287,7 @@ def enforce_battery(state: MissionData, charge: Floats, poses: PoseOf, change: M
         way = arrays.hypot(*(here - all_.home[rows]).T) + all_.turning[rows]
         low[rows] = charge[rows] - use[rows] * way < state.setup.battery_reserve
     for row in np.flatnonzero(low).tolist():
-        vehicle, percent = all_.list[row], f"{100.0 * float(charge[row]):.1f} %"
+        vehicle, percent = all_.vehicles[row], f"{100.0 * float(charge[row]):.1f} %"
         vehicle.spent = True  # it takes no more tasks
         state.report("battery", vehicle, detail=f"{percent} left")
         had = bool(vehicle.ahead or vehicle.doing)
@@ -306,7 +307,7 @@ def _damage(state: MissionData, vehicle: MissionVehicle, poses: PoseOf, change: 
     state.release(vehicle, f"its vehicle {vehicle.name} was damaged")
     here = replace(vehicle.spec, pose=poses(vehicle.row))
     state.become(vehicle, "damaged")
-    state.fleet.follow(vehicle, Route(vehicle.name, (), vehicle.spec.speed), Drawn(here, (), ()))
+    state.fleet.follow(vehicle, Route(vehicle.name, (), vehicle.spec.speed), RouteInputs(here, (), ()))
     change.new.add(vehicle.row)
     change.damaged.append(vehicle.name)
     change.reassigns |= had and state.setup.replan
@@ -316,7 +317,7 @@ def _close(state: MissionData, zone: Zone, change: MissionChange) -> None:
     """Close a zone: replan ways through it; tasks inside are not done."""
     state.close(zone)
     state.report("zone", detail=zone.name)
-    homes = [(vehicle, vehicle.spec.home) for vehicle in state.fleet.list]
+    homes = [(vehicle, vehicle.spec.home) for vehicle in state.fleet.vehicles]
     closed = [vehicle for vehicle, (x, y, z, _) in homes if zone.contains(x, y) and zone.reaches(z, z)]
     aircraft = {vehicle.row for vehicle in closed if home_of(state, vehicle.spec) is not vehicle.spec.home}
     if closed:
@@ -324,24 +325,26 @@ def _close(state: MissionData, zone: Zone, change: MissionChange) -> None:
         others = "vehicles return there all the same, the shortest way" if len(aircraft) < len(closed) else ""
         what = ", other ".join(part for part in (waits, others) if part)
         state.report("base_closed", detail=f"home lies in the no-fly zone {zone.name!r}: {what}")
-    blocked = [(vehicle, leg) for vehicle in state.fleet.list if (leg := _blocked(state, vehicle, zone)) is not None]
+    blocked = [
+        (vehicle, leg) for vehicle in state.fleet.vehicles if (leg := _blocked(state, vehicle, zone)) is not None
+    ]
     for vehicle, leg in blocked:
         change.dirty.add(vehicle.row)
         if leg is vehicle.current and leg.kind == "coverage" and blocked_by(_rest_of(state, vehicle, leg), (zone,)):
             _abort(state, vehicle, change, f"it leads through the no-fly zone {zone.name!r}")
-    change.dirty |= {row for row in aircraft if state.fleet.list[row].able}
+    change.dirty |= {row for row in aircraft if state.fleet.vehicles[row].able}
     if blocked or aircraft:
         change.causes.append(f"new zone {zone.name}")
 
 
 def _reopen(state: MissionData, name: str, change: MissionChange) -> None:
     """Open a zone again: replan ways and fields near it, and tasks that were undone."""
-    homes = [home_of(state, vehicle.spec) for vehicle in state.fleet.list]
+    homes = [home_of(state, vehicle.spec) for vehicle in state.fleet.vehicles]
     zone = state.reopen(name)
     if zone is None:
         return
     state.report("zone_removed", detail=name)
-    for vehicle, home in zip(state.fleet.list, homes, strict=True):
+    for vehicle, home in zip(state.fleet.vehicles, homes, strict=True):
         moves = vehicle.able and home_of(state, vehicle.spec) != home  # an aircraft that waits outside returns home
         if moves or any(_near(state, vehicle, leg, zone) for leg in _open_legs(vehicle)):
             change.dirty.add(vehicle.row)
@@ -407,7 +410,7 @@ def upset_holder(state: MissionData, task: str, change: MissionChange, reason: s
     job = state.tasks[task]
     if job.vehicle is None:
         return False
-    vehicle = state.fleet.list[state.fleet.row[job.vehicle]]
+    vehicle = state.fleet.vehicles[state.fleet.row_of[job.vehicle]]
     change.dirty.add(vehicle.row)
     if job.doing:
         _abort(state, vehicle, change, reason)

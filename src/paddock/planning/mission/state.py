@@ -4,24 +4,41 @@ views.
 `MissionView` and its parts are for local readers and for clients over the wire.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from math import isfinite, isnan
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import numpy as np
+from annotated_types import Ge
 
 from paddock.errors import InvalidValueError
 from paddock.planning.geometry.path import Pose
+from paddock.planning.geometry.shapes import InfeasibleError
 from paddock.planning.geometry.zones import Zone
+from paddock.planning.mission.records import (
+    Request,
+    RouteInputs,
+    record,
+    requests_from,
+    tasks_from,
+    zones_from,
+)
 from paddock.planning.mission.station import StationContact
-from paddock.planning.mission.vehicles import Drawn, MissionFleet, MissionVehicle
+from paddock.planning.mission.vehicles import LONGEST, MissionFleet, MissionVehicle, rebuilt_route
 from paddock.planning.solver.costs import Costs, Covered
-from paddock.planning.solver.problem import Happening, MissionSetup, Problem, Task
+from paddock.planning.solver.problem import MissionSetup, Problem, Task, Vehicle
 from paddock.planning.solver.routes import STATUS_ON, Leg, Route, Status
-from paddock.world.columns import Floats
+from paddock.world.archive import typed
+from paddock.world.columns import FARTHEST, Floats
+from paddock.world.parts import child, fill, flag, fresh, part, plain, rows, value
 
 if TYPE_CHECKING:
     from paddock.planning.consensus_radio import Negotiated
+    from paddock.planning.mission.over_radio import Onboard
 
 
 class LogEntry(NamedTuple):
@@ -52,25 +69,6 @@ class Job:
     assigned: float | None = None  # s, assigned
     started: float | None = None  # s
     completed: float | None = None  # s
-
-
-@dataclass(frozen=True)
-class MoveTask:
-    """A request to move a task."""
-
-    task: str
-    x: float  # m east
-    y: float  # m north
-
-
-@dataclass(frozen=True)
-class RemoveTask:
-    """A request to remove a task."""
-
-    task: str
-
-
-Request = Happening | MoveTask | RemoveTask
 
 
 def moved(task: Task, x: float, y: float) -> Task:
@@ -129,31 +127,104 @@ Negotiator = Callable[[Costs, list[int], list[list[int]]], "Negotiated"]
 """Lets the vehicles of some rows negotiate over radio; they keep the tasks of their present orders."""
 
 
+def jobs_from(saved: Any) -> dict[str, Job]:
+    """Return the states of tasks by name, in the order in which the tasks were added."""
+    jobs = {name: typed(Job, row, f"task {name!r:.60}") for name, row in typed(list[tuple[str, Any]], saved, "tasks")}
+    if len(jobs) != len(saved):
+        raise InvalidValueError("two tasks have the same name")
+    return jobs
+
+
+@part
 class MissionData:
     """The changing state of a mission."""
 
+    setup: MissionSetup
+    time: float = value(0.0, low=0.0, high=LONGEST, unit="s")
+    started: bool = flag()
+    applied_events: int = value(0, low=0)  # how many of `events`
+    replans: int = value(0, low=0)
+    log: list[LogEntry] = rows(LogEntry)
+    versions: list[Task] = plain(list, record, tasks_from)  # of tasks, referred to by routes: moving one adds a version
+    tasks: dict[str, Job] = plain(dict, record, jobs_from)  # the state of each task
+    all_zones: list[Zone] = plain(list, record, zones_from)  # so far, referred to by routes
+    active_zones: list[int] = rows(Annotated[int, Ge(0)])  # indices of those in force
+    queue: list[Request] = plain(list, record, requests_from)  # since the last observation
+    fleet: MissionFleet = child(MissionFleet)
+    contact: StationContact | None = child()  # of a mission over radio; None: with all vehicles, always
+    onboard: Onboard | None = child()
     negotiator: Negotiator | None = None  # None: the station plans
 
-    def __init__(self, setup: MissionSetup) -> None:
-        self.setup = setup
-        self.known: list[Task] = []  # all versions of tasks, referred to by routes: moving a task adds a version
-        self.tasks: dict[str, Job] = {}  # the state of each task
-        self.fleet = MissionFleet()
-        self.chart: list[Zone] = list(setup.problem.zones)  # all zones so far, referred to by routes
-        self.closed: tuple[int, ...] = tuple(range(len(self.chart)))  # indices of those in force
-        self.log: list[LogEntry] = []
-        self.time = 0.0  # s
-        self.started = False
-        self.happenings = sorted(setup.happenings, key=lambda happening: happening.at)
-        self.happened = 0  # how many of them
-        self.queue: list[Request] = []  # requests since the last observation
-        self.replans = 0
-        self.contact = None if setup.lost_link is None else StationContact(setup.lost_link)  # None: with all, always
+    def __post_init__(self) -> None:
+        """Set what is derived from the state, and caches."""
+        self.events = sorted(self.setup.events, key=lambda event: event.at)
         self.covered: Covered = {}  # cached paths of tasks
-        for spec in setup.problem.vehicles:
+
+    def begin_state(self) -> None:
+        """Set the state before the start."""
+        fill(self)
+        if self.setup.lost_link is not None:
+            self.contact = fresh(StationContact, rules=self.setup.lost_link)
+        self.all_zones = list(self.setup.problem.zones)
+        self.active_zones = list(range(len(self.all_zones)))
+        for spec in self.setup.problem.vehicles:
             self.fleet.add(spec)
-        for task in setup.problem.tasks:
+        for task in self.setup.problem.tasks:
             self.list_task(task, 0.0)
+
+    def check(self, state: Any) -> None:
+        """Refuse what refers to something that does not exist."""
+        names = {spec.name for spec in self.fleet.joined}
+        for name, job in self.tasks.items():
+            if not 0 <= job.version < len(self.versions) or job.vehicle not in (None, *names):
+                raise InvalidValueError(f"task {name!r:.60} refers to version {job.version} and {job.vehicle!r:.60}")
+        if any(k >= len(self.all_zones) for k in self.active_zones):
+            raise InvalidValueError(f"zones {self.active_zones} of {len(self.all_zones)}")
+        if self.applied_events > len(self.events):
+            raise InvalidValueError(f"{self.applied_events} events have happened of {len(self.events)}")
+        fleets = [self.fleet] + ([] if self.onboard is None else [self.onboard.fleet])
+        for fleet in fleets:
+            if len(names) != len(fleet.joined) or {len(fleet.inputs), len(fleet.codes)} != {len(names)}:
+                raise InvalidValueError("the arrays of the vehicles have different lengths, or two have one name")
+            if [spec.name for spec in fleet.joined] != [spec.name for spec in self.fleet.joined]:
+                raise InvalidValueError("the vehicles on board have other names")
+            for spec in fleet.joined:
+                self._check_spec(spec)
+        issued = () if self.contact is None else (i for own in self.contact.issued.values() for i in own.values())
+        for inputs in (*(i for fleet in fleets for i in fleet.inputs), *issued):
+            self.check_inputs(inputs)
+
+    def _check_spec(self, spec: Vehicle) -> None:
+        """Refuse an impossible vehicle, or one that is too far away."""
+        if not all(abs(number) <= FARTHEST for number in (*spec.pose, *spec.home, spec.travels_at)):
+            raise InvalidValueError(f"vehicle {spec.name!r:.60} is not within {FARTHEST:g} m")
+        if any(isinstance(number, float) and isnan(number) for number in vars(spec).values()):
+            raise InvalidValueError(f"vehicle {spec.name!r:.60} has a number that is not one")
+        Problem((spec,), (), (), self.setup.problem.wind)  # raises for an impossible vehicle
+
+    def check_inputs(self, inputs: RouteInputs) -> None:
+        """Refuse a route to tasks or around zones that do not exist, or of a vehicle that is too far away."""
+        rest = inputs.rest
+        indices = (*inputs.order, *(() if rest is None else (rest.task,)))
+        if any(not 0 <= k < len(self.versions) for k in indices):
+            raise InvalidValueError(f"tasks {[*indices]} of {len(self.versions)}")
+        zones = (*inputs.zones, *(() if rest is None else rest.zones))
+        if any(not 0 <= k < len(self.all_zones) for k in zones):
+            raise InvalidValueError(f"zones {[*zones]} of {len(self.all_zones)}")
+        self._check_spec(inputs.spec)
+        if rest is not None and not all(map(isfinite, (rest.done, rest.begins, *rest.end))):
+            raise InvalidValueError("the rest of a task has numbers that are not finite")
+
+    def rebuild(self) -> None:
+        """Build what is derived from a loaded state: the vehicles and their routes."""
+        self.fleet.rebuild(self.problem, self.versions, self.all_zones)
+        if self.onboard is not None:
+            self.onboard.fleet.rebuild(self.problem, self.versions, self.all_zones)
+            self.onboard.finished = np.array([len(tasks) for tasks in self.onboard.done], np.int64)
+        issued = () if self.contact is None else (i for own in self.contact.issued.values() for i in own.values())
+        for inputs in issued:
+            with suppress(InfeasibleError):  # then the vehicle that receives it keeps its route
+                rebuilt_route(self.problem, self.versions, self.all_zones, inputs)
 
     @property
     def problem(self) -> Problem:
@@ -163,7 +234,7 @@ class MissionData:
     @property
     def zones(self) -> tuple[Zone, ...]:
         """The zones in force."""
-        return tuple(self.chart[k] for k in self.closed)
+        return tuple(self.all_zones[k] for k in self.active_zones)
 
     def zones_at(self, time: float) -> tuple[Zone, ...]:
         """Return the zones that were in force at a time (s)."""
@@ -173,33 +244,33 @@ class MissionData:
                 force.append(count)
                 count += 1
             elif entry.time <= time and entry.kind == "zone_removed":
-                force.remove(next(k for k in force if self.chart[k].name == entry.detail))
-        return tuple(self.chart[k] for k in force)
+                force.remove(next(k for k in force if self.all_zones[k].name == entry.detail))
+        return tuple(self.all_zones[k] for k in force)
 
     def close(self, zone: Zone) -> None:
         """Add a zone."""
-        self.closed = (*self.closed, len(self.chart))
-        self.chart.append(zone)
+        self.active_zones = [*self.active_zones, len(self.all_zones)]
+        self.all_zones.append(zone)
 
     def reopen(self, name: str) -> Zone | None:
         """Remove a zone; return it, None if there is none of that name in force."""
-        found = next((k for k in self.closed if self.chart[k].name == name), None)
-        self.closed = tuple(k for k in self.closed if k != found)
-        return None if found is None else self.chart[found]
+        index = next((k for k in self.active_zones if self.all_zones[k].name == name), None)
+        self.active_zones = [k for k in self.active_zones if k != index]
+        return None if index is None else self.all_zones[index]
 
     def task(self, name: str) -> Task:
         """Return the current version of a task."""
-        return self.known[self.tasks[name].version]
+        return self.versions[self.tasks[name].version]
 
     def list_task(self, task: Task, time: float) -> None:
         """Add a task at a time (s)."""
-        self.tasks[task.name] = Job(len(self.known), time)
-        self.known.append(task)
+        self.tasks[task.name] = Job(len(self.versions), time)
+        self.versions.append(task)
 
     def change_task(self, task: Task) -> None:
         """Replace a task by a new version of it."""
-        self.tasks[task.name].version = len(self.known)
-        self.known.append(task)
+        self.tasks[task.name].version = len(self.versions)
+        self.versions.append(task)
 
     def open_tasks(self) -> list[str]:
         """Return the tasks that still have to be planned: neither completed nor removed nor being done."""
@@ -232,9 +303,9 @@ class MissionData:
             vehicle.status = status
             self.report("state", vehicle, detail=status)
 
-    def begin(self, vehicle: MissionVehicle, route: Route, drawn: Drawn) -> None:
+    def begin(self, vehicle: MissionVehicle, route: Route, inputs: RouteInputs) -> None:
         """Set a new route for a vehicle."""
-        self.fleet.follow(vehicle, route, drawn)
+        self.fleet.follow(vehicle, route, inputs)
         if route.legs:
             self._arrive(vehicle, route.legs[0])
         elif vehicle.status != "damaged":

@@ -2,27 +2,26 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from annotated_types import Ge
 
 from paddock.errors import InvalidValueError
 from paddock.planning.geometry.path import Pose
-from paddock.planning.mission.vehicles import Drawn
+from paddock.planning.mission.records import RouteInputs, record
+from paddock.planning.mission.vehicles import LONGEST, MEMBER, Bools
 from paddock.planning.solver.problem import LostLink
 from paddock.world.archive import typed
 from paddock.world.columns import Floats
+from paddock.world.fleet import Ints
+from paddock.world.parts import array, mapping, part, plain, rows, value
 
 if TYPE_CHECKING:
     from paddock.planning.consensus_radio import Negotiated  # which imports radio
 
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
-MARKS = ("lost", "assumed")
-TIMES = ("seen", "stamp")
+Row = Annotated[int, Ge(0)]
 NEGOTIATED = ("negotiations", "agreed", "rounds", "messages", "conflicts", "unassigned")
-COUNTS = ("number", "known", "finished")
 
 
 class VehicleReport(NamedTuple):
@@ -64,29 +63,52 @@ class VehicleReports(NamedTuple):
         return VehicleReports(*(values[which] for values in self))
 
 
+def issued_from(saved: Any) -> dict[int, dict[int, RouteInputs]]:
+    """Return routes by row and number."""
+    tree = typed(list[tuple[Row, list[tuple[Row, RouteInputs]]]], saved, "routes")
+    return {row: dict(routes) for row, routes in tree}
+
+
+def counts_from(saved: Any) -> dict[str, int]:
+    """Return the counts of negotiations."""
+    counts = dict(typed(list[tuple[str, Row]], saved, "counts of negotiations"))
+    return {name: counts[name] for name in NEGOTIATED}
+
+
+@part
 class StationContact:
     """Knowledge of the station, in the order of the mission's vehicles."""
 
-    def __init__(self, rules: LostLink) -> None:
-        self.rules = rules
-        self.lost: Bools = np.zeros(0, bool)  # contact is lost
-        self.assumed: Bools = np.zeros(0, bool)  # assumed to act on its own: its tasks were given to others
-        self.seen: Floats = np.zeros(0)  # s, when the last report arrived
-        self.stamp: Floats = np.zeros(0)  # s, when it was sent
-        self.poses: Floats = np.zeros((0, 4))  # m and rad, reported
-        self.charge: Floats = np.zeros(0)  # reported, NaN: unknown
-        self.number: Ints = np.zeros(0, np.int64)  # of the newest route
-        self.known: Ints = np.zeros(0, np.int64)  # route that the station believes to be flown, see `route_key`
-        self.finished: Ints = np.zeros(0, np.int64)  # tasks that were reported
-        self.issued: dict[int, dict[int, Drawn]] = {}  # row -> number -> route that the vehicle has not confirmed
-        self.waiting: dict[int, bool] = {}  # row -> a new route waits for contact; whether it aborts its task
+    rules: LostLink
+    lost: Bools = array("?", MEMBER)  # contact is lost
+    assumed: Bools = array("?", MEMBER)  # assumed to act on its own: its tasks were given to others
+    seen: Floats = array("f8", MEMBER, unit="s", low=-LONGEST, high=LONGEST)  # when the last report arrived
+    stamp: Floats = array("f8", MEMBER, unit="s", fill=-1.0, low=-LONGEST, high=LONGEST)  # when it was sent
+    poses: Floats = array("f8", MEMBER, 4, unit="m", low=-LONGEST, high=LONGEST)  # m and rad, reported
+    charge: Floats = array("f8", MEMBER, low=-10.0, high=10.0, nan=True)  # reported, NaN: unknown
+    number: Ints = array("i8", MEMBER, low=0)  # of the newest route
+    known: Ints = array("i8", MEMBER, low=-1)  # route that the station believes to be flown, see `route_key`
+    finished: Ints = array("i8", MEMBER, low=0)  # tasks that were reported
+    issued: dict[int, dict[int, RouteInputs]] = plain(dict, record, issued_from)
+    """Row -> number -> route that the vehicle has not confirmed."""
+    waiting: dict[int, bool] = mapping(Row, bool)  # row -> a new route waits for contact; whether it aborts its task
+    agreed: dict[int, tuple[int, float]] = mapping(Row, tuple[Row, float])
+    """Row -> number of a negotiated route, and when it takes effect."""
+    negotiated: dict[str, int] = plain(lambda: dict.fromkeys(NEGOTIATED, 0), record, counts_from)  # of all so far
+    newly_lost: list[str] = rows(str)  # vehicles whose tasks are to be given to others
+    settled: float = value(0.0, low=-LONGEST, high=LONGEST, unit="s")
+    """Before it, lost and regained contacts do not change the plan."""
 
-        self.agreed: dict[int, tuple[int, float]] = {}  # row -> number of a negotiated route, and when it takes effect
+    def __post_init__(self) -> None:
+        """Set what lasts no longer than an update."""
         self.bundles: dict[int, tuple[int, ...]] = {}  # row -> versions of tasks, of a negotiation in this update
         self.settles = 0.0  # s, when it ends
-        self.negotiated = dict.fromkeys(NEGOTIATED, 0)  # counts of all negotiations so far
-        self.newly_lost: list[str] = []  # vehicles whose tasks are to be given to others
-        self.settled = 0.0  # s, before which lost and regained contacts do not change the plan
+
+    def check(self, state: Any) -> None:
+        """Refuse rows that do not exist."""
+        count = len(self.seen)
+        if any(row >= count for row in (*self.issued, *self.waiting, *self.agreed)) or (self.known < -1).any():
+            raise InvalidValueError(f"a row is not among those of {count} vehicles")
 
     def grow(self, poses: list[Pose], time: float) -> None:
         """Extend the arrays for vehicles that have joined at these poses, in contact."""
@@ -96,78 +118,45 @@ class StationContact:
         self.lost, self.assumed = (np.append(marks, np.zeros(more, bool)) for marks in (self.lost, self.assumed))
         self.seen, self.stamp = np.append(self.seen, np.full(more, time)), np.append(self.stamp, np.full(more, -1.0))
         self.poses, self.charge = np.vstack([self.poses, poses]), np.append(self.charge, np.full(more, np.nan))
-        for name in COUNTS:
+        for name in ("number", "known", "finished"):
             setattr(self, name, np.append(getattr(self, name), np.zeros(more, np.int64)))
 
-    def issue(self, row: int, drawn: Drawn) -> None:
+    def issue(self, row: int, inputs: RouteInputs) -> None:
         """Number a new route of a vehicle; it is kept until the vehicle reports that it has received it."""
         self.number[row] += 1
         self.known[row], self.assumed[row] = -1, False
-        self.issued.setdefault(row, {})[int(self.number[row])] = drawn
+        self.issued.setdefault(row, {})[int(self.number[row])] = inputs
 
-    def issue_all(self, routes: Mapping[int, Drawn], new: Collection[int]) -> list[int]:
+    def issue_all(self, routes: Mapping[int, RouteInputs], new: Collection[int]) -> list[int]:
         """Number the new routes, of all `routes` by row; return the rows of those that the station has to send.
 
         A vehicle takes up its own bundle when the negotiation ends; it does not get the same route from the station.
         """
         sent, bundles, self.bundles = [], self.bundles, {}
         for row in sorted({*new, *bundles}):
-            drawn = routes[row]
+            inputs = routes[row]
             bundle = bundles.get(row, ())
-            if row in bundles and (bundle != drawn.order or row in new):
-                self.issue(row, replace(drawn, order=bundle))
+            if row in bundles and (bundle != inputs.order or row in new):
+                self.issue(row, replace(inputs, order=bundle))
                 self.agreed[row] = int(self.number[row]), self.settles
-            if (row in bundles and bundle != drawn.order) or (row not in bundles and row in new):
-                self.issue(row, drawn)
+            if (row in bundles and bundle != inputs.order) or (row not in bundles and row in new):
+                self.issue(row, inputs)
                 sent.append(row)
         return sent
 
-    def note_negotiation(self, found: "Negotiated") -> None:
+    def count_negotiation(self, negotiated: "Negotiated") -> None:
         """Count a negotiation."""
-        one = found.agreement
-        more = 1, int(one.agreed), one.rounds, one.sent, one.conflicts, one.unassigned
+        ended = negotiated.agreement
+        more = 1, int(ended.agreed), ended.rounds, ended.sent, ended.conflicts, ended.unassigned
         self.negotiated = {name: self.negotiated[name] + count for name, count in zip(NEGOTIATED, more, strict=True)}
 
     def confirm(self, row: int, number: int) -> None:
         """Forget the routes of a vehicle up to the one that it has received."""
-        kept = {n: drawn for n, drawn in self.issued.get(row, {}).items() if n > number}
+        kept = {n: inputs for n, inputs in self.issued.get(row, {}).items() if n > number}
         if kept:
             self.issued[row] = kept
         else:
             self.issued.pop(row, None)
-
-    def save(self) -> dict[str, Any]:
-        """Return the state without the issued routes."""
-        return {
-            **{name: getattr(self, name).astype(np.uint8) for name in MARKS},
-            **{name: getattr(self, name).copy() for name in (*TIMES, *COUNTS, "poses", "charge")},
-            "newly_lost": list(self.newly_lost),
-            "settled": self.settled,
-            "waiting": {str(row): aborts for row, aborts in self.waiting.items()},
-            "agreed": {str(row): list(one) for row, one in self.agreed.items()},
-            "negotiated": list(self.negotiated.values()),
-        }
-
-    def restore(self, saved: Mapping[str, Any], count: int) -> None:
-        """Load what `save` returned, for a mission with a number of vehicles."""
-        known = len(np.atleast_1d(saved["seen"]))
-        self.lost, self.assumed = (column(saved, name, known, np.uint8).astype(bool) for name in MARKS)
-        self.seen, self.stamp = (column(saved, name, known, np.float64) for name in TIMES)
-        self.number, self.known, self.finished = (column(saved, name, known, np.int64) for name in COUNTS)
-        self.charge = column(saved, "charge", known, np.float64, finite=False)
-        self.poses = np.array(saved["poses"], np.float64)
-        if self.poses.shape != (known, 4) or not np.isfinite(self.poses).all() or known > count:
-            raise InvalidValueError("the saved contact of the mission does not fit its vehicles")
-        if (self.number < 0).any() or (self.finished < 0).any():
-            raise InvalidValueError("the saved contact of the mission has negative counts")
-        self.newly_lost = typed(list[str], saved["newly_lost"], "vehicles whose tasks were given back")
-        self.settled = typed(float, saved["settled"], "time of the next plan")
-        waiting = typed(dict[str, bool], saved["waiting"], "routes that wait for contact")
-        self.waiting = {saved_row(row, known): aborts for row, aborts in waiting.items()}
-        agreed = typed(dict[str, tuple[int, float]], saved["agreed"], "negotiated routes")
-        self.agreed = {saved_row(row, known): one for row, one in agreed.items()}
-        counts = typed(list[int], saved["negotiated"], "counts of negotiations")
-        self.negotiated = dict(zip(NEGOTIATED, counts, strict=True))
 
 
 def route_key(number: Any, alone: Any) -> Any:
@@ -176,19 +165,3 @@ def route_key(number: Any, alone: Any) -> Any:
     Both may be arrays.
     """
     return 2 * number + alone
-
-
-def column(saved: Mapping[str, Any], name: str, count: int, dtype: Any, finite: bool = True) -> Any:
-    """Return a saved array (count,) of a type; InvalidValueError if it is another one."""
-    values = np.asarray(saved[name])
-    valid = values.shape == (count,) and values.dtype == dtype
-    if not valid or (finite and not np.isfinite(values).all()) or (dtype == np.uint8 and (values > 1).any()):
-        raise InvalidValueError(f"the saved contact of the mission does not fit its vehicles: {name}")
-    return values.copy()
-
-
-def saved_row(text: str, count: int) -> int:
-    """Return the row of a vehicle from a key of a saved mapping."""
-    if not text.isdecimal() or not int(text) < count:
-        raise InvalidValueError(f"the saved contact of the mission names the vehicle {text!r:.20} of {count}")
-    return int(text)

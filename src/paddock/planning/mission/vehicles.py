@@ -3,38 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
-from math import inf, pi
+from math import inf, isfinite, pi
 
 import numpy as np
 from numpy.typing import NDArray
 
+from paddock.errors import InvalidValueError
 from paddock.planning.geometry.path import Path, Pose
 from paddock.planning.geometry.zones import Zone
+from paddock.planning.mission.records import RouteInputs, inputs_from, record, vehicles_from
 from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.problem import Problem, Task, Vehicle
 from paddock.planning.solver.routes import STATUSES, Leg, Route, Status, lifted, route_of
 from paddock.world.columns import Floats
+from paddock.world.fleet import Ints
+from paddock.world.parts import ArrayLeaf, array, part, plain
+
+Bools = NDArray[np.bool_]
+MEMBER = "member"  # the axis of arrays over the vehicles of a mission
 
 CODES = {status: code for code, status in enumerate(STATUSES)}
 TURNING = 2.658 * pi
 """Upper bound in turn radii of a Dubins path minus the straight line (Savla, Frazzoli and Bullo)."""
-ARRAYS = ("progress", "travelled", "due", "gate", "since", "passed", "until", "whole", "fullest")
+INITIAL = {"due": inf, "gate": -inf, "until": inf, "fullest": np.nan, "codes": CODES["idle"]}
+"""Values of a vehicle that joins, where they are not 0."""
+LONGEST = 1e12  # m or s, of saved values
 
 
 class MissionVehicle:
-    """One vehicle."""
+    """One vehicle: its route, and a view of its row of the fleet."""
 
-    def __init__(self, spec: Vehicle, row: int, fleet: MissionFleet) -> None:
-        self.spec = spec  # as it joined
+    def __init__(self, row: int, fleet: MissionFleet) -> None:
         self.row = row
-        self.route = Route(spec.name, (), spec.speed)
-        self.drawn = Drawn(spec, (), ())
-        self.ends: list[float] = []  # m flown at the end of each leg
-        self.leg = 0  # the leg that it is on
         self._fleet = fleet
+        self.route = Route(self.spec.name, (), self.spec.speed)
+        self.ends: list[float] = []  # m flown at the end of each leg
+
+    def set_route(self, route: Route) -> None:
+        """Set the route."""
+        self.route, self.ends = route, list(accumulate(leg.flown for leg in route.legs))
+        self._fleet.route_until[self.row] = route.legs[-1].ends if route.legs else inf
+
+    @property
+    def spec(self) -> Vehicle:
+        """The vehicle as it joined, raised to its layer."""
+        return self._fleet.joined[self.row]
+
+    @spec.setter
+    def spec(self, spec: Vehicle) -> None:
+        self._fleet.joined[self.row] = spec
+
+    @property
+    def inputs(self) -> RouteInputs:
+        """The inputs of its route."""
+        return self._fleet.inputs[self.row]
+
+    @property
+    def leg(self) -> int:
+        """The leg that it is on."""
+        return int(self._fleet.leg[self.row])
 
     @property
     def name(self) -> str:
@@ -72,12 +101,12 @@ class MissionVehicle:
     @property
     def rest(self) -> Pose:
         """Its pose when it follows no leg."""
-        return self.route.legs[-1].end if self.route.legs else self.drawn.spec.pose
+        return self.route.legs[-1].end if self.route.legs else self.inputs.spec.pose
 
     @property
     def at_rest(self) -> Status:
         """Its status after its last leg: `diverted` if it waits elsewhere because its home is closed."""
-        return "home" if self.drawn.spec.home[:2] == self.spec.home[:2] else "diverted"
+        return "home" if self.inputs.spec.home[:2] == self.spec.home[:2] else "diverted"
 
     @property
     def able(self) -> bool:
@@ -102,24 +131,31 @@ class MissionVehicle:
         return [str(leg.task) for leg in self.route.legs[later:] if leg.kind == "coverage"]
 
 
+@part
 class MissionFleet:
-    """All vehicles, in the order of joining, and arrays over them."""
+    """All vehicles of a mission, in the order of joining: their routes' inputs and arrays over them."""
 
-    def __init__(self) -> None:
-        self.list: list[MissionVehicle] = []
-        self.row: dict[str, int] = {}
-        self.codes: NDArray[np.uint8] = np.empty(0, np.uint8)  # status of each, an index of STATUSES
-        self.spent: NDArray[np.bool_] = np.empty(0, bool)  # the battery allows no more tasks
-        self.progress: Floats = np.empty(0)  # m flown on the route
-        self.travelled: Floats = np.empty(0)  # m flown in all
-        self.due: Floats = np.empty(0)  # m of progress at which the present leg ends; inf: there is none
-        self.gate: Floats = np.empty(0)  # s: the present leg does not end before
-        self.since: Floats = np.empty(0)  # s: when the present leg is planned to begin
-        self.passed: Floats = np.empty(0)  # m of progress at its beginning
-        self.until: Floats = np.empty(0)  # s: when it is planned to end; inf: there is none
-        self.whole: Floats = np.empty(0)  # m of the route; 0 where no task is ahead
+    joined: list[Vehicle] = plain(list, record, vehicles_from)  # as they joined, raised to their layers
+    inputs: list[RouteInputs] = plain(list, record, inputs_from)  # of their routes
+    routed: Bools = array("?", MEMBER)  # has a route
+    leg: Ints = array("i8", MEMBER, low=0)  # the leg that it is on
+    codes: NDArray[np.uint8] = array("u1", MEMBER, high=len(STATUSES) - 1)  # status, an index of STATUSES
+    spent: Bools = array("?", MEMBER)  # the battery allows no more tasks
+    progress: Floats = array("f8", MEMBER, unit="m", low=-LONGEST, high=LONGEST)  # flown on the route
+    travelled: Floats = array("f8", MEMBER, unit="m", low=-LONGEST, high=LONGEST)  # flown in all
+    due: Floats = array("f8", MEMBER, unit="inf")  # m of progress at which the leg ends; inf: there is none
+    gate: Floats = array("f8", MEMBER, unit="inf")  # s: the leg does not end before
+    since: Floats = array("f8", MEMBER, unit="s", low=-LONGEST, high=LONGEST)  # when the leg is planned to begin
+    passed: Floats = array("f8", MEMBER, unit="m", low=-LONGEST, high=LONGEST)  # progress at its beginning
+    until: Floats = array("f8", MEMBER, unit="inf")  # s: when it is planned to end; inf: there is none
+    whole: Floats = array("f8", MEMBER, unit="m", low=-LONGEST, high=LONGEST)  # of the route; 0: no task is ahead
+    fullest: Floats = array("f8", MEMBER, low=-10.0, high=10.0, nan=True)  # first observed charge; NaN: none
+
+    def __post_init__(self) -> None:
+        """Set what is derived from the state."""
+        self.vehicles: list[MissionVehicle] = []
+        self.row_of: dict[str, int] = {}
         self.route_until: Floats = np.empty(0)  # s: when the route is planned to end; inf: there is none
-        self.fullest: Floats = np.empty(0)  # first observed charge; NaN: none
         self.speed: Floats = np.empty(0)  # m/s
         self.limit: Floats = np.empty(0)  # m: its range
         self.turning: Floats = np.empty(0)  # m by which the way home may exceed the straight line
@@ -127,86 +163,78 @@ class MissionFleet:
 
     def add(self, spec: Vehicle) -> MissionVehicle:
         """Add a vehicle."""
-        vehicle = MissionVehicle(spec, len(self.list), self)
-        self.row[spec.name] = vehicle.row
-        self.list.append(vehicle)
-        new = {"due": inf, "gate": -inf, "until": inf, "fullest": np.nan}
-        self.codes = np.append(self.codes, np.uint8(CODES["idle"]))
-        self.spent, self.route_until = np.append(self.spent, False), np.append(self.route_until, inf)
-        for name in ARRAYS:
-            setattr(self, name, np.append(getattr(self, name), new.get(name, 0.0)))
+        self.joined.append(spec)
+        self.inputs.append(RouteInputs(spec, (), ()))
+        for name, leaf in type(self).leaves.items():  # type: ignore[attr-defined]
+            if isinstance(leaf, ArrayLeaf):
+                values = getattr(self, name)
+                setattr(self, name, np.append(values, values.dtype.type(INITIAL.get(name, 0))))
+        return self._derive(spec)
+
+    def _derive(self, spec: Vehicle) -> MissionVehicle:
+        vehicle = MissionVehicle(len(self.vehicles), self)
+        self.row_of[spec.name] = vehicle.row
+        self.vehicles.append(vehicle)
+        self.route_until = np.append(self.route_until, inf)
         self.speed, self.limit = np.append(self.speed, spec.speed), np.append(self.limit, spec.range)
         self.turning = np.append(self.turning, TURNING * spec.radius)
         self.home = np.vstack([self.home, spec.home[:2]])
         return vehicle
 
-    def follow(self, vehicle: MissionVehicle, route: Route, drawn: Drawn) -> None:
+    def rebuild(self, problem: Problem, versions: Sequence[Task], all_zones: Sequence[Zone]) -> None:
+        """Build the vehicles and routes of a loaded state; `versions` are those of tasks."""
+        for spec in self.joined:
+            vehicle = self._derive(spec)
+            if self.routed[vehicle.row]:
+                vehicle.set_route(rebuilt_route(problem, versions, all_zones, vehicle.inputs))
+            if isfinite(self.due[vehicle.row]) and vehicle.leg >= len(vehicle.route.legs):
+                raise InvalidValueError(f"vehicle {spec.name!r:.60} has no leg {vehicle.leg}")
+
+    def follow(self, vehicle: MissionVehicle, route: Route, inputs: RouteInputs) -> None:
         """Start a route of a vehicle."""
-        vehicle.route, vehicle.drawn = route, drawn
-        vehicle.ends = list(accumulate(leg.flown for leg in route.legs))
-        self.progress[vehicle.row] = 0.0
-        self.route_until[vehicle.row] = route.legs[-1].ends if route.legs else inf
+        k = vehicle.row
+        self.inputs[k], self.routed[k], self.progress[k] = inputs, bool(route.legs), 0.0
+        vehicle.set_route(route)
         self.enter(vehicle, 0)
 
     def enter(self, vehicle: MissionVehicle, leg: int) -> None:
         """Start a leg of a vehicle's route; after the last one there is none."""
-        k, vehicle.leg = vehicle.row, leg
-        here = vehicle.current
+        k = vehicle.row
+        self.leg[k] = leg
+        present = vehicle.current
         self.passed[k] = vehicle.ends[leg - 1] if leg else 0.0
-        if here is None:
+        if present is None:
             self.due[k], self.gate[k], self.since[k], self.until[k], self.whole[k] = inf, -inf, 0.0, inf, 0.0
             return
-        self.due[k], self.since[k], self.until[k] = vehicle.ends[leg], here.begins, here.ends
-        self.gate[k] = here.ends if here.kind == "wait" and here.flown == 0.0 else -inf
-        self.whole[k] = vehicle.ends[-1] if here.kind == "coverage" or vehicle.ahead else 0.0
+        self.due[k], self.since[k], self.until[k] = vehicle.ends[leg], present.begins, present.ends
+        self.gate[k] = present.ends if present.kind == "wait" and present.flown == 0.0 else -inf
+        self.whole[k] = vehicle.ends[-1] if present.kind == "coverage" or vehicle.ahead else 0.0
 
-    def marked(self, *statuses: Status) -> NDArray[np.bool_]:
+    def marked(self, *statuses: Status) -> Bools:
         """Return which vehicles have one of some statuses."""
-        found: NDArray[np.bool_] = np.zeros(len(self.codes), bool)
-        for status in statuses:
-            found |= self.codes == CODES[status]
-        return found
+        return np.isin(self.codes, [CODES[status] for status in statuses])
 
     def left(self) -> float:
         """Return the remaining metres of all routes."""
-        return sum(m.ends[-1] - float(self.progress[m.row]) for m in self.list if m.current is not None)
+        return sum(m.ends[-1] - float(self.progress[m.row]) for m in self.vehicles if m.current is not None)
 
 
-@dataclass(frozen=True)
-class Rest:
-    """A task in progress when a route was built: its rest comes first."""
-
-    task: int  # index of its version
-    done: float  # m of its path that had been flown
-    begins: float  # s
-    end: Pose
-    zones: tuple[int, ...] = ()  # indices of the zones that its path avoids
+def rebuilt_route(problem: Problem, versions: Sequence[Task], all_zones: Sequence[Zone], inputs: RouteInputs) -> Route:
+    """Return the route of some inputs; `problem` gives the wind, `versions` are those of tasks."""
+    tasks = tuple(versions[version] for version in inputs.order)
+    zones = tuple(all_zones[k] for k in inputs.zones)
+    costs = Costs(Problem((inputs.spec,), tasks, zones, problem.wind, clearance=problem.clearance))
+    return with_rest(route_of(costs, 0, range(len(tasks))), inputs, problem, versions, all_zones)
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """The inputs of a route."""
-
-    spec: Vehicle  # when and where it was free
-    order: tuple[int, ...]  # versions of tasks
-    zones: tuple[int, ...]  # indices of the zones that it avoids, among all that were known so far
-    rest: Rest | None = None
-
-
-def drawn_again(problem: Problem, known: Sequence[Task], chart: Sequence[Zone], drawn: Drawn) -> Route:
-    """Return the route; `problem` gives the wind, `known` are the versions of tasks, `chart` all zones so far."""
-    tasks = tuple(known[version] for version in drawn.order)
-    zones = tuple(chart[k] for k in drawn.zones)
-    costs = Costs(Problem((drawn.spec,), tasks, zones, problem.wind, clearance=problem.clearance))
-    return with_rest(route_of(costs, 0, range(len(tasks))), drawn, problem, known, chart)
-
-
-def with_rest(route: Route, drawn: Drawn, problem: Problem, known: Sequence[Task], chart: Sequence[Zone]) -> Route:
+def with_rest(
+    route: Route, inputs: RouteInputs, problem: Problem, versions: Sequence[Task], all_zones: Sequence[Zone]
+) -> Route:
     """Return the route, preceded by the rest of the task in progress."""
-    if drawn.rest is None:
+    if inputs.rest is None:
         return route
-    rest, spec, task = drawn.rest, drawn.spec, known[drawn.rest.task]
-    zones = tuple(chart[k] for k in rest.zones)
+    rest, spec, task = inputs.rest, inputs.spec, versions[inputs.rest.task]
+    zones = tuple(all_zones[k] for k in rest.zones)
     covered = Costs(Problem((spec,), (task,), zones, problem.wind, clearance=problem.clearance)).coverage(0, 0)
     assert isinstance(covered, Path)
     whole = lifted(covered, rest.end[2])

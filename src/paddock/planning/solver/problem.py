@@ -131,7 +131,7 @@ def _check(vehicle: Vehicle, wind: tuple[float, float]) -> None:
 
 
 @dataclass(frozen=True)
-class Happening:
+class ScheduledEvent:
     """An event at a time; exactly one of the other fields is set."""
 
     at: float  # s
@@ -163,5 +163,5 @@ class MissionSetup:
     battery_reserve: float = 0.2  # share of the charge at which a vehicle goes home
     separation: tuple[float, float] | None = (50.0, 20.0)  # m horizontally, m vertically; None: no separation
     execute: Literal["dynamics", "kinematic"] = "dynamics"
-    happenings: tuple[Happening, ...] = ()
+    events: tuple[ScheduledEvent, ...] = ()
     lost_link: LostLink | None = None  # None: all vehicles are always in contact

@@ -232,8 +232,8 @@ def tracks_of_run(run: KinematicRun, count: int) -> Tracks:
     news: list[MapChange] = [
         (entry.time, (str(entry.task), rows[str(entry.vehicle)])) for entry in mission.log if entry.kind == "completed"
     ]
-    news += [(event.at, new) for event in mission.setup.happenings if (new := event.task or event.zone)]
-    zones = {zone.name: zone for zone in mission.chart}
+    news += [(event.at, new) for event in mission.setup.events if (new := event.task or event.zone)]
+    zones = {zone.name: zone for zone in mission.all_zones}
     news += [(entry.time, Opened(zones[entry.detail])) for entry in mission.log if entry.kind == "zone_removed"]
     able = samples.statuses != STATUSES.index("damaged")
     return Tracks(samples.times[chosen], samples.poses[chosen], able[chosen], news)

@@ -93,7 +93,7 @@ def cone_hits(car: TestCar, course: LaneChangeCourse, speeds: Floats) -> tuple[F
     entry = np.repeat(speeds * KMH, len(DRIVERS))
     preview, gain, early, cut = np.tile(np.array(DRIVERS).T, len(speeds))
     linear = [linear_bicycle(car, float(speed) * KMH) for speed in speeds]
-    slopes = [one.base + max(one.gradient, 0.0) * (v * KMH) ** 2 for one, v in zip(linear, speeds, strict=True)]
+    slopes = [run.base + max(run.gradient, 0.0) * (v * KMH) ** 2 for run, v in zip(linear, speeds, strict=True)]
     angle = np.repeat(slopes, len(DRIVERS))  # rad of steering per curvature
     p = car.values
 
@@ -184,7 +184,7 @@ def _driven(car: TestCar, speeds: Floats, radius: float) -> tuple[Floats, NDArra
     """Return the lateral accelerations (m/s2), and which cars held the circle and their speed; all begin at 70 %."""
     linear = [linear_bicycle(car, float(speed)) for speed in speeds]
     base = linear[0].base
-    gradients = np.array([max(one.gradient, 0.0) for one in linear])
+    gradients = np.array([max(run.gradient, 0.0) for run in linear])
     missed = np.zeros(len(speeds))  # m s: what a driver learns of the angle that the circle needs
     most = 4.0 * speeds**2 / radius / MEMORY  # tyres near their peak need several times the angle of linear ones
 

@@ -45,8 +45,8 @@ class TestCar:
     @cached_property
     def values(self) -> Parameters:
         """All parameters."""
-        given = {**load_preset(self.model, self.preset), **self.parameters}
-        return Parameters(*filled(Parameters, given, f"parameter of {self.model}").tolist())
+        parameters = {**load_preset(self.model, self.preset), **self.parameters}
+        return Parameters(*filled(Parameters, parameters, f"parameter of {self.model}").tolist())
 
     def outline(self) -> tuple[float, float, float]:
         """Return half the length and half the width of the body, and its centre ahead of the centre of gravity, m."""
@@ -56,8 +56,8 @@ class TestCar:
 
 def checked_car(model: str, preset: str | None, entry: VehicleEntry | None = None) -> TestCar:
     """Return a car; raise PaddockError unless its model takes the commands and parameters of cars."""
-    found = find_model(model)
-    if (found.command, found.parameters) != (Command, Parameters):
+    model_found = find_model(model)
+    if (model_found.command, model_found.parameters) != (Command, Parameters):
         raise InvalidValueError(f"model {model!r} is not a car: manoeuvres need the commands and parameters of car.*")
     if entry is None:
         car = TestCar(model, preset)

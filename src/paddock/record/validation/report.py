@@ -69,17 +69,19 @@ class Validation:
     @property
     def checks(self) -> list[Check]:
         """All checks against formulas, and of figures against each other."""
-        found = [check for one in self.outcomes.values() for outcome in one.values() for check in outcome.checks]
+        checks = [
+            check for results in self.outcomes.values() for outcome in results.values() for check in outcome.checks
+        ]
         circle, turns, change = (self._driven(key) for key in (SKIDPAD, TURNS, CHANGE))
         for car in self.cars:
             if car.level in circle and car.level in turns:
-                found += skidpad_agreement(car, circle[car.level], turns[car.level])
+                checks += skidpad_agreement(car, circle[car.level], turns[car.level])
         changed = [car for car in self.cars if car.level in change]
-        return found + lane_change_agreement(changed, [change[car.level] for car in changed])
+        return checks + lane_change_agreement(changed, [change[car.level] for car in changed])
 
     def _driven(self, manoeuvre: str) -> dict[str, ManoeuvreResult]:
         """Return the outcomes of a manoeuvre by level."""
-        return {level: one[manoeuvre] for level, one in self.outcomes.items() if manoeuvre in one}
+        return {level: results[manoeuvre] for level, results in self.outcomes.items() if manoeuvre in results}
 
     def figure(self, level: str, key: str) -> float | None:
         """Return a figure at a level; None if it was not reached."""
@@ -101,9 +103,9 @@ class Validation:
         """Return one line for each manoeuvre that was not driven or whose figures need a word, with its levels."""
         reasons: dict[str, list[str]] = {}
         for level, outcomes in self.outcomes.items():
-            for name, one in outcomes.items():
-                if one.skipped or one.remark:
-                    line = f"{name}: skipped: {one.skipped}" if one.skipped else f"{name}: {one.remark}"
+            for name, result in outcomes.items():
+                if result.skipped or result.remark:
+                    line = f"{name}: skipped: {result.skipped}" if result.skipped else f"{name}: {result.remark}"
                     reasons.setdefault(line, []).append(level)
         everywhere = len(self.cars)
         return [
@@ -119,7 +121,7 @@ class Validation:
             for c in self.checks
         ]
         figures = {
-            level: {key: value for one in outcomes.values() for key, value in one.figures.items()}
+            level: {key: value for result in outcomes.values() for key, value in result.figures.items()}
             for level, outcomes in self.outcomes.items()
         }
         units = {key: figure.unit for key, figure in FIGURES.items()}
@@ -143,13 +145,13 @@ def validate(
     return Validation(name, tuple(cars), outcomes)
 
 
-def write_report(found: Validation, folder: Path) -> list[Path]:
+def write_report(validation: Validation, folder: Path) -> list[Path]:
     """Write validation.md, validation.html and validation.json; return their paths."""
-    drawings, missing = _drawings(found)
+    drawings, missing = _drawings(validation)
     contents = {
-        "validation.md": markdown(found),
-        "validation.html": page(found, drawings, missing),
-        "validation.json": json.dumps(found.document(), indent=2) + "\n",
+        "validation.md": markdown(validation),
+        "validation.html": page(validation, drawings, missing),
+        "validation.json": json.dumps(validation.document(), indent=2) + "\n",
     }
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -160,11 +162,11 @@ def write_report(found: Validation, folder: Path) -> list[Path]:
     return [folder / name for name in contents]
 
 
-def check_rows(found: Validation) -> list[list[str]]:
+def check_rows(validation: Validation) -> list[list[str]]:
     """Return the table of checks, under CHECK_HEADS."""
     return [
         [c.what, c.level, c.formula, f"{c.measured:.5g}", f"{c.expected:.5g}", _difference(c), "yes" if c.ok else "NO"]
-        for c in found.checks
+        for c in validation.checks
     ]
 
 
@@ -175,48 +177,53 @@ def _difference(check: Check) -> str:
 CHECK_HEADS = ("check", "level", "formula", "measured", "expected", "difference", "within tolerance")
 
 
-def markdown(found: Validation) -> str:
+def markdown(validation: Validation) -> str:
     """Return the report as Markdown."""
 
     def lines(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
         return [f"| {' | '.join(row)} |" for row in (heads, ["---"] * len(heads), *rows)]
 
-    parts = [f"# Validation of {found.name}", "", *lines(("figure", "unit", *found.levels), found.rows()), ""]
-    parts += ["## Checks", "", *lines(CHECK_HEADS, check_rows(found)), ""]
-    parts += [*(f"- {line}" for line in found.remarks()), ""] if found.remarks() else []
+    parts = [
+        f"# Validation of {validation.name}",
+        "",
+        *lines(("figure", "unit", *validation.levels), validation.rows()),
+        "",
+    ]
+    parts += ["## Checks", "", *lines(CHECK_HEADS, check_rows(validation)), ""]
+    parts += [*(f"- {line}" for line in validation.remarks()), ""] if validation.remarks() else []
     return "\n".join([*parts, f"`{NOT_REACHED}`: not reached, or no limit at this level.", ""])
 
 
-def page(found: Validation, drawings: dict[str, str], missing: str) -> str:
+def page(validation: Validation, drawings: dict[str, str], missing: str) -> str:
     """Return the report as one HTML file."""
-    passed = sum(check.ok for check in found.checks)
+    passed = sum(check.ok for check in validation.checks)
     return render(
         "validation.html",
-        name=found.name,
-        results=[(f"{passed} of {len(found.checks)}", "checks passed"), (str(len(found.cars)), "levels")],
-        figure_heads=("figure", "unit", *found.levels),
-        figures=found.rows(),
+        name=validation.name,
+        results=[(f"{passed} of {len(validation.checks)}", "checks passed"), (str(len(validation.cars)), "levels")],
+        figure_heads=("figure", "unit", *validation.levels),
+        figures=validation.rows(),
         check_heads=CHECK_HEADS,
-        checks=check_rows(found),
-        remarks=[*found.remarks(), *filter(None, [missing])],
+        checks=check_rows(validation),
+        remarks=[*validation.remarks(), *filter(None, [missing])],
         drawings=[picture(drawing, name, PLOTS[name][0]) for name, drawing in drawings.items()],
     )
 
 
-def _drawings(found: Validation) -> tuple[dict[str, str], str]:
+def _drawings(validation: Validation) -> tuple[dict[str, str], str]:
     """Return the plots as SVG by name, and the reason if there are none."""
     try:
         with styled() as figure_class:
-            return dict(_drawn(found, figure_class)), ""
+            return dict(_drawn(validation, figure_class)), ""
     except MissingFeatureError as error:
         return {}, str(error)
 
 
-def _drawn(found: Validation, figure_class: Any) -> Iterator[tuple[str, str]]:
+def _drawn(validation: Validation, figure_class: Any) -> Iterator[tuple[str, str]]:
     for name, (title, across, up) in PLOTS.items():
         curves = {
             level: outcome.curves[name]
-            for level, outcomes in found.outcomes.items()
+            for level, outcomes in validation.outcomes.items()
             for outcome in outcomes.values()
             if name in outcome.curves
         }
@@ -225,7 +232,7 @@ def _drawn(found: Validation, figure_class: Any) -> Iterator[tuple[str, str]]:
         figure = figure_class(figsize=(9.0, 3.6), layout="constrained")
         axes = figure.add_subplot()
         if name == "lane_change":
-            _draw_course(axes, LaneChangeCourse(2.0 * found.cars[0].outline()[1]))
+            _draw_course(axes, LaneChangeCourse(2.0 * validation.cars[0].outline()[1]))
         for k, (level, (x, y)) in enumerate(curves.items()):
             axes.plot(x, y, color=colour(k), linewidth=1.5, label=level)
         dress(axes, title)

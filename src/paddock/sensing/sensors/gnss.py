@@ -124,9 +124,9 @@ def measure(
     tracked = satellites_above(signal.cn0, TRACKED)
     released = (m.captured > 0.5) & (signal.spoofed < 0.5)  # the false signals are gone: search for the others
     broken = (tracked < NEEDED) | released
-    found = (m.lost > 0.5) & (satellites_above(signal.cn0, ACQUIRED) >= NEEDED)
-    back = select(broken, 0.0, select(found, m.back + interval, 0.0))
-    regained = found & (back >= o.reacquisition - ROUNDING)
+    acquired = (m.lost > 0.5) & (satellites_above(signal.cn0, ACQUIRED) >= NEEDED)
+    back = select(broken, 0.0, select(acquired, m.back + interval, 0.0))
+    regained = acquired & (back >= o.reacquisition - ROUNDING)
     lost = select(broken, 1.0, select(regained, 0.0, m.lost))
     after = Memory(
         primed=1.0,

@@ -229,7 +229,7 @@ def refuse_state(
     if "mission" in tree:
         plan, mail = tree["mission"]["mission"], tree["mailbox"]["queue"]
         later_tasks = sum(one["kind"] == "mission" and one["action"]["verb"] == "add_task" for one in mail)
-        _refuse_tasks(sim, limits, len(plan["jobs"]) + len(plan["queue"]) + later_tasks)
+        _refuse_tasks(sim, limits, len(plan["tasks"]) + len(plan["queue"]) + later_tasks)
 
     declared = {one.entry.name: one.entry.count for one in declared_fleets(sim.scenario)}
     present = sum(int(fleet["n"]) for fleet in tree["fleets"].values())
@@ -263,7 +263,7 @@ def _refuse_tasks(sim: Simulation, limits: ClientLimits, tasks: int) -> None:
     """Refuse more tasks than those of the scenario and those that clients may add."""
     run = sim.engine.mission
     setup = None if run is None else run.mission.setup
-    own = 0 if setup is None else len(setup.problem.tasks) + sum(one.task is not None for one in setup.happenings)
+    own = 0 if setup is None else len(setup.problem.tasks) + sum(one.task is not None for one in setup.events)
     if tasks > own + limits.tasks:
         raise PaddockError(
             f"{tasks:,} tasks exceed the {own:,} of the scenario and the {limits.tasks:,} that clients may add "

@@ -131,8 +131,8 @@ def _symbols(unit: str) -> Iterator[tuple[int, str, int]]:
         for text in part.split():
             if text == "1":
                 continue
-            found = re.fullmatch(r"([A-Za-z]+)(\d*)", text)
-            yield (-1 if k else 1), (found[1] if found else text), int(found[2] or 1) if found else 1
+            match = re.fullmatch(r"([A-Za-z]+)(\d*)", text)
+            yield (-1 if k else 1), (match[1] if match else text), int(match[2] or 1) if match else 1
 
 
 Element = ElementTree.Element
@@ -194,8 +194,8 @@ def _units(variables: Sequence[FmuVariable]) -> Element:
     units = Element("UnitDefinitions")
     for name in sorted({variable.unit for variable in variables} - {*NO_UNITS}):
         unit = ElementTree.SubElement(units, "Unit", {"name": name})
-        if (found := unit_exponents(name)) is not None:
-            factor, exponents = found
+        if (known := unit_exponents(name)) is not None:
+            factor, exponents = known
             base = {key: str(exponent) for key, exponent in sorted(exponents.items())}
             ElementTree.SubElement(unit, "BaseUnit", base | ({"factor": repr(factor)} if factor != 1.0 else {}))
     return units
@@ -309,10 +309,10 @@ def _write(path: Path, files: dict[str, bytes]) -> None:
 def _translated(model: VehicleModel, groups: Sequence[VariableGroup]) -> str:
     """Return the model's functions as C, and functions that apply them to the array of all values."""
     source, by_name = CSource(), {group.name: group for group in groups}
-    given = {name: record(group.fields) for name, group in by_name.items()} | {"start": record(Placement)}
+    records = {name: record(group.fields) for name, group in by_name.items()} | {"start": record(Placement)}
 
     def call(function: str, result: str, arguments: Sequence[str], result_type: str, more: str = "") -> list[str]:
-        lines = [f"    {source.name(given[name])} {name};" for name in arguments]
+        lines = [f"    {source.name(records[name])} {name};" for name in arguments]
         lines += [f"    memcpy(&{name}, v + {name.upper()}, sizeof {name});" for name in arguments]
         taken = ", ".join((*arguments, *([more] if more else [])))
         made = f"    const {result_type} made = {function}({taken});"
@@ -328,9 +328,9 @@ def _translated(model: VehicleModel, groups: Sequence[VariableGroup]) -> str:
     ):
         if function is None:
             continue
-        types: list[CType] = [*(given[one] for one in arguments), *([NUMBER] if more else [])]
+        types: list[CType] = [*(records[argument] for argument in arguments), *([NUMBER] if more else [])]
         made, kind = source.add(function, *types)
-        if kind != given[result]:
+        if kind != records[result]:
             raise PaddockError(f"{function.__name__}() of {model.name} must return numbers only, to become C")
         head = f"static void {name}(double *v{', double dt' if more else ''})"
         calls.append((name, head, call(made, result, arguments, source.name(kind), more)))

@@ -112,11 +112,11 @@ def _opened(path: Path, _modified: int, _size: int) -> FmuFile:
         if isinstance(error, PaddockError):
             raise
         raise PaddockError(f"{path} is not a valid FMU: {_brief(error)}") from None
-    variables = (_variable(one) for one in description.modelVariables if not getattr(one, "dimensions", None))
-    known = {one.name: one for one in variables if one.type in (*FLOATS, *WHOLES, *TRUTHS)}
-    found = FmuFile(path, folder, description, known)
-    weakref.finalize(found, shutil.rmtree, folder, True)
-    return found
+    variables = (_variable(scalar) for scalar in description.modelVariables if not getattr(scalar, "dimensions", None))
+    known = {scalar.name: scalar for scalar in variables if scalar.type in (*FLOATS, *WHOLES, *TRUTHS)}
+    fmu = FmuFile(path, folder, description, known)
+    weakref.finalize(fmu, shutil.rmtree, folder, True)
+    return fmu
 
 
 def _fmpy() -> ModuleType:
@@ -145,24 +145,24 @@ def _check(path: Path, description: Any, fmpy: ModuleType) -> None:
             raise PaddockError(f"{path} has no binary for this platform, {binary}; it has: {has}")
 
 
-def _variable(one: Any) -> ForeignVariable:
-    kind = one.causality or "local"
-    changeable = one.variability != "constant" and one.initial in ("exact", "approx", None)
-    settable = kind in ("input", "parameter") or (changeable and one.start is not None)
-    unit = one.unit or (getattr(one.declaredType, "unit", None) if one.declaredType else None) or ""
-    low, high = (_number(getattr(one, name, None)) for name in ("min", "max"))
-    if one.type in TRUTHS:
+def _variable(described: Any) -> ForeignVariable:
+    kind = described.causality or "local"
+    changeable = described.variability != "constant" and described.initial in ("exact", "approx", None)
+    settable = kind in ("input", "parameter") or (changeable and described.start is not None)
+    unit = described.unit or (getattr(described.declaredType, "unit", None) if described.declaredType else None) or ""
+    low, high = (_number(getattr(described, name, None)) for name in ("min", "max"))
+    if described.type in TRUTHS:
         unit, low, high = "0/1", 0.0, 1.0
     return ForeignVariable(
-        name=one.name,
-        reference=one.valueReference,
-        type=one.type,
+        name=described.name,
+        reference=described.valueReference,
+        type=described.type,
         causality=kind,
         unit=unit,
-        meaning=one.description or one.name,
+        meaning=described.description or described.name,
         low=-inf if low is None else low,
         high=inf if high is None else high,
-        start=_number(one.start),
+        start=_number(described.start),
         settable=settable,
     )
 
@@ -212,17 +212,17 @@ class FmuInstance:
         """Set variables."""
         for kind in dict.fromkeys(variable.type for variable in values):
             chosen = [variable for variable in values if variable.type == kind]
-            given = [variable.typed(values[variable]) for variable in chosen]
-            self._call(f"set{self._type(kind)}", [variable.reference for variable in chosen], given)
+            typed = [variable.typed(values[variable]) for variable in chosen]
+            self._call(f"set{self._type(kind)}", [variable.reference for variable in chosen], typed)
 
     def get(self, variables: Sequence[ForeignVariable]) -> list[float]:
         """Return the values of variables."""
-        found: dict[ForeignVariable, float] = {}
+        readings: dict[ForeignVariable, float] = {}
         for kind in dict.fromkeys(variable.type for variable in variables):
             chosen = [variable for variable in variables if variable.type == kind]
             values = self._call(f"get{self._type(kind)}", [variable.reference for variable in chosen])
-            found |= dict(zip(chosen, map(float, values), strict=True))
-        return [found[variable] for variable in variables]
+            readings |= dict(zip(chosen, map(float, values), strict=True))
+        return [readings[variable] for variable in variables]
 
     def step(self, time: float, length: float) -> None:
         """Advance by one communication step."""

@@ -65,25 +65,34 @@ def fmu_vehicle(file: FmuFile, mapping: FmuMapping, kind: str, parameters: Itera
     environment = _connected(file, "environment", {}, tuple(column_index(Environment)), settable)
     set_by_user = {identifier(name): _parameter(file, name) for name in parameters if name != START_TIME}
     if mapping.telemetry is None:
-        others = [one for one in file.of_causality("output") if one not in outputs.values()]
+        others = [output for output in file.of_causality("output") if output not in outputs.values()]
         telemetry = tuple(others[:MOST_TELEMETRY])
     else:
         telemetry = tuple(file.variable(name, "variable") for name in mapping.telemetry)
     shown = _named(telemetry, (*column_index(Pose), *STARTS, STEPS))
     commands = [
-        Column(one.unit, one.meaning, one.low, one.high, name=name, default=_between(one.start or 0.0, one))
-        for name, one in inputs.items()
+        Column(
+            output.unit,
+            output.meaning,
+            output.low,
+            output.high,
+            name=name,
+            default=_between(output.start or 0.0, output),
+        )
+        for name, output in inputs.items()
     ]
-    given = [
-        Column(one.unit, one.meaning, one.low, one.high, name=name, default=one.start or 0.0)
-        for name, one in set_by_user.items()
+    inputs_of_fmu = [
+        Column(output.unit, output.meaning, output.low, output.high, name=name, default=output.start or 0.0)
+        for name, output in set_by_user.items()
     ]
     model = VehicleModel(
         kind=kind,
         summary=f"FMU {file.path.name}",
-        state=_state([Column(one.unit, one.meaning, name=name) for name, one in shown.items()]),
+        state=_state([Column(output.unit, output.meaning, name=name) for name, output in shown.items()]),
         command=_tuple_class("Command", commands),
-        parameters=_tuple_class("Parameters", [Column("s", "time at the start", name=START_TIME, default=0.0), *given]),
+        parameters=_tuple_class(
+            "Parameters", [Column("s", "time at the start", name=START_TIME, default=0.0), *inputs_of_fmu]
+        ),
         step=_unmoved,
         pose=_shown_pose,
         place=_placed,
@@ -104,16 +113,16 @@ def world_pose(vehicle: FmuVehicle, values: Sequence[float], row: Mapping[str, f
 
     Velocities and rates that no output gives are differences of positions and headings.
     """
-    given = dict(zip(vehicle.outputs, values, strict=False))
-    x, y, z = given["x"], given["y"], given.get("z", 0.0)
+    outputs = dict(zip(vehicle.outputs, values, strict=False))
+    x, y, z = outputs["x"], outputs["y"], outputs.get("z", 0.0)
     turn = 0.0 if vehicle.start else row["start_yaw"]
-    if "qw" in given:
-        qx, qy, qz, qw = (given[name] for name in QUATERNION)
+    if "qw" in outputs:
+        qx, qy, qz, qw = (outputs[name] for name in QUATERNION)
     else:
-        qx, qy, qz, qw = euler_quaternion(*(given.get(name, 0.0) for name in ANGLES))
-    vx, vy, vz = (given.get(name, 0.0) for name in ("vx", "vy", "vz"))
+        qx, qy, qz, qw = euler_quaternion(*(outputs.get(name, 0.0) for name in ANGLES))
+    vx, vy, vz = (outputs.get(name, 0.0) for name in ("vx", "vy", "vz"))
     if vehicle.start:
-        z = given.get("z", row["start_z"])
+        z = outputs.get("z", row["start_z"])
     else:
         sine, cosine = sincos(turn)
         x, y = row["start_x"] + cosine * x - sine * y, row["start_y"] + sine * x + cosine * y
@@ -126,12 +135,12 @@ def world_pose(vehicle: FmuVehicle, values: Sequence[float], row: Mapping[str, f
             aw * qw - ax * qx - ay * qy - az * qz,
         )
         vx, vy = cosine * vx - sine * vy, sine * vx + cosine * vy
-    if dt and "vx" not in given:
+    if dt and "vx" not in outputs:
         vx, vy = (x - row["x"]) / dt, (y - row["y"]) / dt
-    if dt and "vz" not in given:
+    if dt and "vz" not in outputs:
         vz = (z - row["z"]) / dt
-    wx, wy, wz = (given.get(name, 0.0) for name in ("wx", "wy", "wz"))
-    if dt and "wz" not in given:
+    wx, wy, wz = (outputs.get(name, 0.0) for name in ("wx", "wy", "wz"))
+    if dt and "wz" not in outputs:
         before = heading(*(row[name] for name in QUATERNION))
         wz = wrap_angle(heading(qx, qy, qz, qw) - before) / dt
     return Pose(x, y, z, qx, qy, qz, qw, vx, vy, vz, wx, wy, wz)
@@ -139,13 +148,13 @@ def world_pose(vehicle: FmuVehicle, values: Sequence[float], row: Mapping[str, f
 
 def _inputs(file: FmuFile, chosen: Mapping[str, str]) -> dict[str, ForeignVariable]:
     """Return the commands: those that the user names, else all inputs by names without `command.`."""
-    found = file.of_causality("input")
+    variables = file.of_causality("input")
     if chosen:
         for name in chosen:
             if name != identifier(name):
                 raise PaddockError(f"inputs: the name of a command has letters, digits and _, not {name!r}")
-        return {name: file.variable(variable, "input", found) for name, variable in chosen.items()}
-    return _named(found)
+        return {name: file.variable(variable, "input", variables) for name, variable in chosen.items()}
+    return _named(variables)
 
 
 def _outputs(file: FmuFile, chosen: Mapping[str, str]) -> dict[str, ForeignVariable]:
@@ -153,20 +162,20 @@ def _outputs(file: FmuFile, chosen: Mapping[str, str]) -> dict[str, ForeignVaria
     for name in chosen:
         if name not in MAPPED:
             raise unknown_name("outputs:", name, MAPPED)
-    found = {name: file.variable(variable, "variable") for name, variable in chosen.items()}
+    variables = {name: file.variable(variable, "variable") for name, variable in chosen.items()}
     if not chosen:
         for name in MAPPED:
             same = file.variables.get(f"pose.{name}") or file.variables.get(name)
             if same is not None and same.causality in ("output", "local"):
-                found[name] = same
-    if missing := [name for name in ("x", "y") if name not in found]:
+                variables[name] = same
+    if missing := [name for name in ("x", "y") if name not in variables]:
         raise PaddockError(f"outputs: name the variable of {file.path.name} that is {missing[0]}, in m")
     for group in (QUATERNION, ("vx", "vy")):
-        present = [name for name in group if name in found]
+        present = [name for name in group if name in variables]
         if present and len(present) < len(group):
-            lacking = next(name for name in group if name not in found)
+            lacking = next(name for name in group if name not in variables)
             raise PaddockError(f"outputs: {', '.join(group)} belong together: {lacking} is missing")
-    return {name: found[name] for name in MAPPED if name in found}
+    return {name: variables[name] for name in MAPPED if name in variables}
 
 
 def _connected(

@@ -239,16 +239,16 @@ def _inflate(file: TirFile, values: dict[str, float]) -> None:
     nominal = file.number("OPERATING_CONDITIONS", "NOMPRES", 0.0) or file.number("INFLATION_PRESSURE", "NOMPRES", 0.0)
     actual = file.number("OPERATING_CONDITIONS", "INFLPRES", nominal)
     change = (actual - nominal) / nominal if nominal > 0.0 else 0.0
-    given = {name: file.number(LONG, name, 0.0) for name in ("PPX1", "PPX2", "PPX3", "PPX4")}
-    given |= {name: file.number(LAT, name, 0.0) for name in ("PPY1", "PPY2", "PPY3", "PPY4", "PPY5")}
+    pressures = {name: file.number(LONG, name, 0.0) for name in ("PPX1", "PPX2", "PPX3", "PPX4")}
+    pressures |= {name: file.number(LAT, name, 0.0) for name in ("PPY1", "PPY2", "PPY3", "PPY4", "PPY5")}
     square = change * change
     factors = {
-        ("pkx1", "pkx2"): 1.0 + given["PPX1"] * change + given["PPX2"] * square,
-        ("pdx1", "pdx2"): 1.0 + given["PPX3"] * change + given["PPX4"] * square,
-        ("pky1",): 1.0 + given["PPY1"] * change,
-        ("pky2", "pky5"): 1.0 + given["PPY2"] * change,
-        ("pdy1", "pdy2"): 1.0 + given["PPY3"] * change + given["PPY4"] * square,
-        ("pky6", "pky7"): 1.0 + given["PPY5"] * change,
+        ("pkx1", "pkx2"): 1.0 + pressures["PPX1"] * change + pressures["PPX2"] * square,
+        ("pdx1", "pdx2"): 1.0 + pressures["PPX3"] * change + pressures["PPX4"] * square,
+        ("pky1",): 1.0 + pressures["PPY1"] * change,
+        ("pky2", "pky5"): 1.0 + pressures["PPY2"] * change,
+        ("pdy1", "pdy2"): 1.0 + pressures["PPY3"] * change + pressures["PPY4"] * square,
+        ("pky6", "pky7"): 1.0 + pressures["PPY5"] * change,
     }
     for names, factor in factors.items():
         values.update({name: values[name] * factor for name in names if name in values})
