@@ -15,12 +15,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from paddock.compute.philox import uniforms
-from paddock.errors import PaddockError
 from paddock.mavlink.link import DATAGRAM, MAX_DATAGRAMS, Address, MavlinkLink, MavlinkPeer, Sender, bind
 from paddock.radio.packets.datalink import DOWN_PURPOSE, UP_PURPOSE, Route
 from paddock.radio.physics.propagation import LIGHT
 from paddock.scenario.via import MavlinkViaSection
-from paddock.world.archive import typed
 
 US = 1e6  # per s
 CONNECTED_BITS, CONNECTED_PER = 1024, 0.5  # at each hop, a packet of this size gets through more often than not
@@ -187,31 +185,6 @@ class RadioPath:
         self.up.clear()
         self.down.clear()
         self.beats = 0 if self.via.heartbeat is None else self._heartbeats()
-
-    # saving -----------------------------------------------------------------------------------------------------------
-
-    def save(self) -> dict[str, Any]:
-        """Return the heartbeats that have been handled; packets of connected programs are dropped by a restore."""
-        return {"beats": self.beats}
-
-    def read(self, tree: Any) -> Callable[[], None]:
-        """Check what `save` returned; return the function that loads it."""
-        saved = typed(SavedPath, tree, "radio path")
-        if not 0 <= saved.beats < 1 << 53:
-            raise PaddockError("radio path: the saved number of heartbeats is not valid")
-
-        def load() -> None:
-            self.restart()
-            self.beats = saved.beats
-
-        return load
-
-
-@dataclass
-class SavedPath:
-    """What `RadioPath.save` returns."""
-
-    beats: int
 
 
 PERIOD_US = 20_000  # us of simulated time between two polls
