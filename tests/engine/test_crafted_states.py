@@ -259,7 +259,7 @@ def test_a_number_that_would_end_the_run_is_refused(load: Load, which: str) -> N
 
 
 EXECUTION, MISSION_FLEET = ("mission", "execution"), ("mission", "mission", "fleet")
-MEMORY = ("world", "fleets", "uav", "tables", "memory")
+MEMORY = ("fleets", "uav", "tables", "memory")
 CRAFTED_MISSION: dict[str, tuple[Path, Callable[[Any], Any]]] = {
     "travelled.*nan is out of its limits": ((*EXECUTION, "travelled"), lambda values: one_changed(values, np.nan)),
     "path.*is out of its limits": ((*EXECUTION, "tracks", "uav", "path"), lambda values: np.full_like(values, -1e300)),

@@ -125,7 +125,7 @@ def test_ids_that_no_run_has_assigned_are_refused() -> None:
         ({"used_ids": [[1, 3]]}, "not among the ids that were assigned"),
         ({"used_ids": [[1, 2], [2, 4]]}, "ranges of assigned vehicle ids are not valid"),
         ({"next_id": 2}, "ranges of assigned vehicle ids are not valid"),
-        ({"environment": np.full(7, 150.0)}, "must lie in"),
+        ({"environment": np.array([150.0, 1, 0, 0, 0, 1, 0])}, "must lie in"),
     ):
         with pytest.raises(InvalidValueError, match=message):
             load(world_of(("a", 3)).state, {**save(world_of(("a", 3)).state), **changes})
