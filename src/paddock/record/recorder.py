@@ -43,9 +43,10 @@ from paddock.record.writer import (
 from paddock.scenario import Scenario
 from paddock.wire.messages.states import RunStart, StateHash
 from paddock.wire.radio_results import RadioTree, as_tree
-from paddock.world.archive import STATE_FORMAT, digest
+from paddock.world.archive import STATE_FORMAT
 from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot
+from paddock.world.state import SETTLED
 
 RATE = 30.0  # default samples per simulated second, Hz
 LARGE = 50.0  # MB per simulated minute: arrays that take more are reported at the start
@@ -394,7 +395,7 @@ class HashSchedule:
     def take(self) -> str:
         """Return the digest of the present state."""
         started = monotonic()
-        text = digest(self.sim.engine.settled_state())
+        text = self.sim.engine.state_hash(SETTLED)
         self._spent += monotonic() - started
         world = self.sim.engine.world
         period = max(1, world.clock.ticks(OFTEN if world.vehicles <= FEW else SELDOM))

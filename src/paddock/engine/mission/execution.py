@@ -113,7 +113,7 @@ class DynamicsExecution:
 
     travelled: Floats = array("f8", MEMBER, unit="m", low=-LONGEST, high=LONGEST)
     here: Floats = array("f8", MEMBER, 4, unit="m", low=-LONGEST, high=LONGEST)  # the last known pose of each vehicle
-    until: Floats = array("f8", MEMBER, unit="inf")  # s: when waiting vehicles may continue
+    until: Floats = array("f8", MEMBER, unit="s", infinite=True)  # s: when waiting vehicles may continue
     held: dict[int, Floats] = plain(dict, record, held_from)
     """Memory of vehicles that follow an override instead of their route."""
     tracks: dict[str, FleetTracks] = children()
