@@ -85,7 +85,7 @@ def test_a_copter_that_loses_its_link_comes_home(own_links: Links, tmp_path: Pat
         with pytest.raises(PaddockError, match=r"^autopilots\.radio\.1\.beats -1 is out of its limits"):
             sim.restore(pack(tree))
         tree = unpack(state)
-        tree["world"]["fleets"]["scout"]["tables"]["heartbeats"][1, 0] = 99.0
+        tree["fleets"]["scout"]["tables"]["heartbeats"][1, 0] = 99.0
         with pytest.raises(PaddockError, match="saved heartbeats of 'scout' are not valid"):
             sim.restore(pack(tree))
 

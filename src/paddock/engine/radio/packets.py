@@ -50,8 +50,8 @@ from paddock.radio.packets.state import (
 )
 from paddock.radio.physics.signal import power_ratio
 from paddock.radio.settings import checked_options
-from paddock.radio.views import Received, ServiceTraffic
 from paddock.scenario.radio_types import MessagesSection
+from paddock.wire.radio_results import Received, ServiceTraffic
 from paddock.world.fleet import draw_uniforms
 
 ROUNDING = 1e-9  # of a period

@@ -50,10 +50,10 @@ from paddock.radio.links.survey import RadioSurvey
 from paddock.radio.links.table import BURST_ROWS, Bools, Links, jammed_radios
 from paddock.radio.packets.network import NO_HOP, ways_to
 from paddock.radio.settings import checked_settings
-from paddock.radio.views import JammerView
 from paddock.scenario import Scenario
 from paddock.scenario.radio import RadioSection
 from paddock.scenario.radio_types import MessagesSection, band_problem
+from paddock.wire.radio_results import JammerView
 from paddock.wire.survey_limits import LARGEST
 from paddock.world.state import load, save
 from paddock.world.world import World
@@ -326,10 +326,8 @@ class RadioStage:
         return sources, at, *given, min(max(1.7 * extent, 100.0), LARGEST) if size is None else size
 
     def emitters(self) -> Emitters:
-        """Return jammers and spoofers as they are now, as plain trees."""
-        spoofers: list[Any] = [one._asdict() for one in self.satellites.views()] if self.satellites.sections else []
-        jammers: list[Any] = [one._asdict() for one in self.jammer_views()]
-        return Emitters(jammers, spoofers)
+        """Return jammers and spoofers as they are now."""
+        return Emitters(self.jammer_views(), self.satellites.views() if self.satellites.sections else [])
 
     def counts(self) -> dict[str, int]:
         """Return numbers of links: heard, usable, changes since the start; and of jammed receivers."""
