@@ -21,14 +21,14 @@ from scipy.sparse.csgraph import connected_components
 from paddock.engine.events import Event
 from paddock.engine.radio.gnss import as_jammer
 from paddock.errors import PaddockError
-from paddock.radio.describing import Emitters, jammer_trees, radio_tree, spoofer_trees
+from paddock.radio.describing import Emitters, jammer_views, radio_tree, spoofer_views
 from paddock.radio.links.jamming import JammerState, changed, started
 from paddock.radio.links.radios import COLUMN, FleetRadios, radios_of
 from paddock.radio.links.table import FULL_SIGNAL, NO_SINR
 from paddock.radio.settings import checked_changes
 from paddock.scenario import Scenario
 from paddock.scenario.radio import RadioSection
-from paddock.wire.operations.radio_results import RadioTree, ServiceTrafficTree
+from paddock.wire.radio_results import JammerView, RadioTree, ServiceTraffic, SpooferView
 from paddock.world.columns import Floats
 from paddock.world.layout import Ints
 from paddock.world.snapshot import Snapshot
@@ -52,7 +52,7 @@ class RadioTraffic(NamedTuple):
     """Counts since the start of the run."""
 
     messages: dict[str, int]  # sent, delivered, dropped by reason, ...; empty: not recorded
-    services: dict[str, ServiceTrafficTree]  # of services that have sent packets
+    services: dict[str, ServiceTraffic]  # of services that have sent packets
     link_changes: dict[str, int]  # `ups`, `downs`: links that have become usable or unusable; empty: not recorded
 
 
@@ -146,20 +146,27 @@ def recorded_emitters(section: RadioSection, snapshot: Snapshot, events: Sequenc
             _apply(states[event.subject], event.detail)
     spoofers = {one.name for one in section.spoofers}
     parts = [[state for name, state in states.items() if (name in spoofers) is kind] for kind in (False, True)]
-    found = Emitters(jammer_trees(section, parts[0], snapshot.time), spoofer_trees(section, parts[1], snapshot.time))
     captured = _captured(events)
-    for spoofer in found.spoofers:
-        spoofer["captured"] = captured[spoofer["name"]]
-    trees: list[Any] = [*found.jammers, *found.spoofers]
-    for tree in trees:
-        if tree["vehicle"] is not None:
-            try:
-                x, y, z = snapshot[tree["vehicle"]].position.tolist()
-            except PaddockError:
-                tree["position"], tree["active"] = None, False
-            else:
-                tree["position"] = (x, y, z)
-    return found
+    jammers = [
+        jammer._replace(**_carried(jammer, snapshot)) for jammer in jammer_views(section, parts[0], snapshot.time)
+    ]
+    return Emitters(
+        jammers,
+        [
+            spoofer._replace(captured=captured[spoofer.name], **_carried(spoofer, snapshot))
+            for spoofer in spoofer_views(section, parts[1], snapshot.time)
+        ],
+    )
+
+
+def _carried(emitter: JammerView | SpooferView, snapshot: Snapshot) -> dict[str, Any]:
+    """Return the position of an emitter that a vehicle carries; without the vehicle it is off."""
+    if emitter.vehicle is None:
+        return {}
+    try:
+        return {"position": tuple(snapshot[emitter.vehicle].position.tolist())}
+    except PaddockError:
+        return {"position": None, "active": False}
 
 
 def _captured(events: Sequence[Event]) -> Counter[str]:
@@ -275,7 +282,8 @@ def radio_scene(snapshot: Snapshot, radio: RadioTree, log_time: int) -> SceneUpd
             line.colors.add(r=red, g=green, b=blue, a=0.8)
     for station in radio["stations"]:
         _body(update, station["name"], station["position"], (0.3, 0.7, 1.0), log_time)
-    for emitters, bright in ((radio["jammers"], (1.0, 0.2, 0.2)), (radio["spoofers"], (0.8, 0.3, 1.0))):
+    drawn: list[tuple[Any, tuple[float, float, float]]] = [(radio["jammers"], (1.0, 0.2, 0.2))]
+    for emitters, bright in [*drawn, (radio["spoofers"], (0.8, 0.3, 1.0))]:
         for one in emitters:
             if one["position"] is not None:
                 _body(update, one["name"], one["position"], bright if one["active"] else (0.5, 0.5, 0.5), log_time)
