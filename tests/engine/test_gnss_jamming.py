@@ -294,7 +294,7 @@ def test_spoofed_receivers_are_part_of_the_state() -> None:
         sim.step(100)
         assert sim.state_hash() == after
         tree = unpack(state)
-        tree["world"]["fleets"]["dot"]["tables"]["gnss"][8] = 3.0  # a captor that does not exist
+        tree["fleets"]["dot"]["tables"]["gnss"][8] = 3.0  # a captor that does not exist
         with pytest.raises(PaddockError, match="saved satellite signals of 'dot' are not valid"):
             sim.restore(pack(tree))
 

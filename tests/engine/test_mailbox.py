@@ -6,11 +6,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paddock.engine import events
 from paddock.engine.actions import ActionLog, CommandAction, EventAction, Mailbox, Posted, RemoveAction, SpawnAction
-from paddock.engine.events import EventLog
+from paddock.engine.events import KEPT, EventLog
+from paddock.engine.run_state import Run
 from paddock.errors import PaddockError
 from paddock.world.archive import pack, unpack
+from paddock.world.columns import Environment, defaults_of
+from paddock.world.state import load, save
+
+
+def run() -> Run:
+    """Return a holder of the state of a run."""
+    return Run(60.0, defaults_of(Environment).copy(), 1)
+
+
+def loaded(mailbox: Mailbox, now: int) -> Mailbox:
+    """Return another mailbox with the saved state of this one."""
+    mailbox.collect(now)
+    other = run()
+    load(other.state.mailbox, unpack(pack(save(mailbox._run.state.mailbox))))
+    return Mailbox(other)
 
 
 @given(
@@ -20,7 +35,7 @@ from paddock.world.archive import pack, unpack
 def test_actions_are_due_at_their_tick_in_the_order_of_posting(
     rounds: list[tuple[int, list[int]]], saving: bool
 ) -> None:
-    mailbox = Mailbox()
+    mailbox = Mailbox(run())
     expected, delivered, number, now = [], [], 0, 0
     for pause, ticks in [*rounds, (31, [])]:
         for tick in ticks:
@@ -28,9 +43,7 @@ def test_actions_are_due_at_their_tick_in_the_order_of_posting(
             expected.append((max(tick, now), number))
             number += 1
         if saving:  # neither reading nor restoring changes anything
-            saved = unpack(pack(mailbox.save(now)))
-            mailbox = Mailbox()
-            mailbox.restore(saved)
+            mailbox = loaded(mailbox, now)
         for tick in range(now, now + pause):
             due = mailbox.next_tick(tick)
             arrived = [(tick, posted.action.target) for posted in mailbox.due(tick)]
@@ -42,13 +55,15 @@ def test_actions_are_due_at_their_tick_in_the_order_of_posting(
 
 
 def test_saved_mailboxes_do_not_depend_on_earlier_actions() -> None:
-    busy, fresh = Mailbox(), Mailbox()
+    busy, other = Mailbox(run()), Mailbox(run())
     busy.post(RemoveAction("gone"), 0)
     assert len(list(busy.due(3))) == 1
-    for mailbox in (busy, fresh):
+    for mailbox in (busy, other):
         mailbox.post(RemoveAction("a"), 9)
         mailbox.post(RemoveAction("b"), 5)
-    assert busy.save(4) == fresh.save(4)
+    busy.collect(4)
+    other.collect(4)
+    assert save(busy._run.state.mailbox) == save(other._run.state.mailbox)
 
 
 @pytest.mark.parametrize(
@@ -95,19 +110,17 @@ def test_arrays_count_in_the_log() -> None:
     assert actions.kept_bytes == 1024 + 8000
 
 
-def test_events_are_numbered_and_the_oldest_are_dropped_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "KEPT", 10)
-    book, received = EventLog(), []
+def test_events_are_numbered_and_the_oldest_are_dropped_and_counted() -> None:
+    book, received = EventLog(run()), []
     book.listeners.append(received.append)
-    for k in range(25):
+    for k in range(KEPT + 15):
         book.report(k, "kind", f"subject {k}")
-    assert [event.number for event in book.since()] == list(range(16, 26))
-    assert [event.tick for event in book.since(23)] == [23, 24]
-    assert (book.count, book.dropped, len(received)) == (25, 15, 25)
-    other = EventLog()
-    other.restore(unpack(pack(book.save())))
-    assert other.since() == book.since() and other.dropped == 15
-    other.report(99, "more", "me")
-    assert other.since()[-1].number == 26
-    book.clear()
-    assert (book.count, book.since(), book.dropped) == (0, [], 0)
+    assert [event.number for event in book.since(KEPT + 5)] == list(range(KEPT + 6, KEPT + 16))
+    assert len(book.since()) == KEPT and book.since()[0].tick == 15
+    assert (book.count, book.dropped, len(received)) == (KEPT + 15, 15, KEPT + 15)
+    other = run()
+    load(other.state.events, unpack(pack(save(book._run.state.events))))
+    log = EventLog(other)
+    assert log.since() == book.since() and log.dropped == 15
+    log.report(99, "more", "me")
+    assert log.since()[-1].number == KEPT + 16 and log.since()[0].number == 17

@@ -435,7 +435,7 @@ def test_threads_and_the_order_of_fleets_do_not_matter() -> None:
             try:
                 with paddock.load(scenario) as sim:
                     sim.step(30)
-                    tree = sim.engine.settled_state()
+                    tree = sim.engine.saved_state()
                     hashes.add((str(tree["radio"]["links"]["power"].tobytes()), str(tree["radio"]["jammers"])))
             finally:
                 limit_threads(None)

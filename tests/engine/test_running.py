@@ -367,7 +367,7 @@ def test_the_first_tick_prepares_a_simulation_that_was_not() -> None:
     restored.restore(at_once.save())
     for sim in (at_once, later, restored):
         sim.step(240)
-    assert later.engine.programs["red"].sensors["imu"].save()["taken"] == 11
+    assert later.engine.programs["red"].sensors["imu"].taken == 11
     assert later.state_hash() == restored.state_hash() == at_once.state_hash()
 
 

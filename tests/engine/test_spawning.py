@@ -134,7 +134,7 @@ def test_new_members_start_with_an_empty_memory_and_no_readings(load: Load) -> N
 
 
 def test_a_posted_spawn_happens_at_its_tick(load: Load) -> None:
-    from paddock.engine.actions import RemoveAction, SpawnAction
+    from paddock.engine.actions import RemoveAction
 
     sim = load(CAR)
     sim.engine.post(SpawnAction({"name": "late", "model": "point"}), at_tick=7)
@@ -158,12 +158,3 @@ def test_removals_are_reported_by_name(load: Load) -> None:
         ("scouts[0]", "1 vehicle"),
         ("scouts", "3 vehicles"),
     ]
-
-
-def test_a_refused_spawn_is_reported_as_in_earlier_versions(load: Load) -> None:
-    sim = load(CAR)
-    sim.engine.post(SpawnAction({"model": "point", "name": "red"}), source="client")
-    sim.step(1)
-    (event,) = sim.events.since()
-    expected = "vehicles[0].name: there is already a fleet or vehicle called 'red'"
-    assert (event.kind, event.subject, event.detail) == ("refused", "client", expected)

@@ -202,7 +202,7 @@ def test_crafted_counts_and_waiting_commands_are_refused(row: int, value: float)
             sim.command("dot", vx=1.0)
             sim.step(2)
         tree = unpack(sim.save())
-        tree["world"]["fleets"]["dot"]["tables"]["uplink"][row, 0] = value
+        tree["fleets"]["dot"]["tables"]["uplink"][row, 0] = value
         with pytest.raises(PaddockError, match="commands on their way to 'dot' are not valid"):
             sim.restore(pack(tree))
 
@@ -246,7 +246,7 @@ def test_telemetry_freezes_and_ages_while_a_jammer_is_on(tmp_path: Path) -> None
         sim.step(37)
         assert sim.state_hash() == after
         tree = unpack(saved)
-        tree["world"]["fleets"]["dot"]["tables"]["telemetry"][2, 0] = 99.0
+        tree["fleets"]["dot"]["tables"]["telemetry"][2, 0] = 99.0
         with pytest.raises(PaddockError, match="saved telemetry of 'dot' is not valid"):
             sim.restore(pack(tree))
     for time, one, x in known[16:]:  # it has accelerated

@@ -34,7 +34,7 @@ class Flight:
 
     def fly(self, time: float, *progress: float) -> None:
         self.flown = [max(old, new) for old, new in zip(self.flown, progress, strict=True)]
-        self.mission.fly(time, np.array(progress, float), np.array(self.flown))
+        self.mission.advance_onboard(time, np.array(progress, float), np.array(self.flown))
 
     def deliver(self, row: int, x: float, y: float = 0.0, number: int | None = None) -> bool:
         """Deliver the newest route, or another, to a vehicle at a place."""
@@ -65,15 +65,15 @@ def test_a_vehicle_stays_until_its_route_arrives_and_the_station_knows_by_its_re
     flight = Flight([point("a", 100.0), point("b", 200.0)])
     mission = flight.mission
     flight.fly(1.0, 0.0)
-    assert mission.hear() == [] and flight.flying() == []
+    assert mission.update_from_reports() == [] and flight.flying() == []
     flight.deliver(0, 0.0)
     assert flight.flying() == ["a", "b"]
     flight.fly(9.0, 110.0)  # it has passed the first place
-    mission.hear()
+    mission.update_from_reports()
     assert mission.tasks["a"].state == "assigned"
     report = flight.report(0, 110.0)
     flight.fly(9.3, 113.0)
-    mission.hear(report)
+    mission.update_from_reports(report)
     assert mission.tasks["a"].completed == 9.3  # when the station learns of it
     assert mission.vehicles[0].progress == 110.0  # what was true when it was sent
 
@@ -85,7 +85,7 @@ def test_reports_that_arrive_in_another_order_do_not_set_the_station_back() -> N
     early = flight.report(0, 50.0)
     flight.fly(6.0, 60.0)
     late = flight.report(0, 60.0)
-    flight.mission.hear(together(late, early))
+    flight.mission.update_from_reports(together(late, early))
     assert flight.mission.vehicles[0].progress == 60.0
 
 
@@ -97,7 +97,7 @@ def test_a_late_route_leaves_out_what_is_done_and_starts_where_the_vehicle_is() 
     flight.deliver(0, 0.0)
     flight.fly(5.0, 50.0)
     mission.add_task(point("c", 300.0))
-    assert mission.hear(flight.report(0, 50.0)) == [0]
+    assert mission.update_from_reports(flight.report(0, 50.0)) == [0]
     assert mission.vehicles[0].ahead == ["a", "b", "c"]
     flight.fly(13.0, 130.0)
     assert flight.flying() == ["b"]  # the old route
@@ -106,7 +106,7 @@ def test_a_late_route_leaves_out_what_is_done_and_starts_where_the_vehicle_is() 
     route = onboard.fleet.vehicles[0].route
     assert route.legs[0].start[:2] == (130.0, 0.0)
     assert route.flown == pytest.approx(170.0 + 300.0)  # to the last place, and home
-    mission.hear(flight.report(0, 130.0))
+    mission.update_from_reports(flight.report(0, 130.0))
     assert mission.tasks["a"].state == "completed"
     assert mission.vehicles[0].route is route  # reported as it is flown
 
@@ -119,7 +119,7 @@ def test_a_task_in_progress_is_finished_before_a_late_route() -> None:
     flight.deliver(0, 0.0)
     flight.fly(8.0, 80.0)
     mission.add_task(point("c", 300.0))
-    mission.hear(flight.report(0, 80.0))
+    mission.update_from_reports(flight.report(0, 80.0))
     assert mission.vehicles[0].doing is None  # as the station knows
     flight.fly(14.0, 140.0)
     flight.deliver(0, 140.0)
@@ -132,7 +132,7 @@ def test_an_older_route_does_not_replace_a_newer_one() -> None:
     flight = Flight([point("a", 100.0)])
     flight.mission.add_task(point("b", 200.0))
     flight.fly(1.0, 0.0)
-    flight.mission.hear()
+    flight.mission.update_from_reports()
     assert flight.deliver(0, 0.0) and flight.flying() == ["a", "b"]
     assert not flight.deliver(0, 0.0, number=1)
     assert flight.flying() == ["a", "b"]
@@ -143,13 +143,13 @@ def test_contact_is_lost_and_regained_by_reports_alone() -> None:
     mission = flight.mission
     flight.deliver(0, 0.0)
     flight.fly(2.0, 20.0)
-    mission.hear(flight.report(0, 20.0))
+    mission.update_from_reports(flight.report(0, 20.0))
     for time in (4.9, 5.0, 5.1):
         flight.fly(time, SPEED * time)
-        mission.hear()
+        mission.update_from_reports()
         assert mission.in_contact(mission.vehicles[0]) is (time <= 5.0)
     flight.fly(20.0, 200.0)
-    mission.hear(flight.report(0, 200.0))
+    mission.update_from_reports(flight.report(0, 200.0))
     kinds = [(entry.kind, entry.time) for entry in mission.log if "contact" in entry.kind]
     assert kinds == [("contact_lost", 5.1), ("contact_regained", 20.0)]
     assert mission.tasks["a"].completed == 20.0
@@ -165,7 +165,7 @@ def test_vehicle_and_station_count_their_own_time_outs() -> None:
     for row in (0, 1):
         flight.deliver(row, 0.0, 100.0 * row)
     flight.fly(2.0, *(20.0 if row == holder else 0.0 for row in (0, 1)))
-    mission.hear(together(*(flight.report(row, 0.0) for row in (0, 1))))
+    mission.update_from_reports(together(*(flight.report(row, 0.0) for row in (0, 1))))
     onboard.heard[:] = 8.0
     given_back = left = None
     for tenth in range(21, 200):
@@ -174,7 +174,7 @@ def test_vehicle_and_station_count_their_own_time_outs() -> None:
         onboard.heard[other] = time
         if onboard.act_alone(time, None, lambda row: (10.0 * mission.time, 0.0, 0.0, 0.0)) and left is None:
             left = time
-        new = mission.hear(flight.report(other, 0.0))
+        new = mission.update_from_reports(flight.report(other, 0.0))
         if holder not in new and new and given_back is None:
             given_back = time
             assert set(mission.vehicles[other].ahead) == {"a", "b"}
@@ -223,10 +223,10 @@ def test_a_task_that_two_have_done_is_completed_once() -> None:
     for row in (0, 1):
         flight.deliver(row, 0.0, 100.0 * row)
     flight.fly(11.0, *(110.0 if row == holder else 0.0 for row in (0, 1)))
-    mission.hear(flight.report(other, 0.0))
+    mission.update_from_reports(flight.report(other, 0.0))
     assert mission.tasks["a"].vehicle == mission.vehicles[other].name
     flight.fly(12.0, *(120.0 if row == holder else 0.0 for row in (0, 1)))
-    new = mission.hear(flight.report(holder, 120.0))
+    new = mission.update_from_reports(flight.report(holder, 120.0))
     done = [(entry.vehicle, entry.detail) for entry in mission.log if entry.kind == "completed"]
     assert done == [(mission.vehicles[holder].name, "reported late")]
     assert "a" not in [*mission.vehicles[0].ahead, *mission.vehicles[1].ahead]
@@ -240,7 +240,7 @@ def test_routes_on_their_way_are_saved() -> None:
     report = flight.report(0, 20.0)
     flight.fly(12.0, 120.0)
     flight.mission.add_task(point("c", 300.0))
-    flight.mission.hear(report)
+    flight.mission.update_from_reports(report)
     saved = flight.mission.save()
     again = Flight([point("a", 100.0), point("b", 200.0)])
     again.mission.restore(saved)
@@ -248,7 +248,7 @@ def test_routes_on_their_way_are_saved() -> None:
     for one in (flight, again):
         assert one.flying() == ["b"]
         assert one.deliver(0, 120.0) and one.flying() == ["b", "c"]
-        one.mission.hear(one.report(0, 120.0))
+        one.mission.update_from_reports(one.report(0, 120.0))
     assert flight.mission.log == again.mission.log
 
 
@@ -258,10 +258,10 @@ def test_damage_is_logged_when_it_happens_and_the_station_does_not_know() -> Non
     assert onboard is not None
     flight.deliver(0, 0.0)
     flight.fly(5.0, 50.0)
-    mission.hear(flight.report(0, 50.0))
+    mission.update_from_reports(flight.report(0, 50.0))
     mission.damage("d0")
     flight.fly(6.0, 60.0)
-    assert mission.hear() == []
+    assert mission.update_from_reports() == []
     assert [(entry.time, entry.vehicle, entry.travelled) for entry in mission.log if entry.kind == "damage"] == [
         (6.0, "d0", 60.0)
     ]
@@ -269,7 +269,7 @@ def test_damage_is_logged_when_it_happens_and_the_station_does_not_know() -> Non
     assert mission.vehicles[0].status == "transit" and mission.vehicles[0].ahead == ["a", "b"]
     mission.damage("d0")
     flight.fly(7.0, 60.0)
-    mission.hear()
+    mission.update_from_reports()
     assert [entry.kind for entry in mission.log].count("damage") == 1
 
 
@@ -283,20 +283,20 @@ def test_a_vehicle_that_continues_is_missing_when_it_is_overdue(returns: bool) -
     other = 1 - holder
     for row in (0, 1):
         flight.deliver(row, 0.0, 100.0 * row)
-    mission.hear(flight.report(holder, 0.0))
+    mission.update_from_reports(flight.report(holder, 0.0))
     if not returns:
         mission.damage(mission.vehicles[holder].name)
     length = mission.vehicles[holder].route.flown
     for tenth in range(1, 800):
         way = 0.0 if not returns else min(tenth, 290.0)
         flight.fly(tenth / 10, *(way if row == holder else 0.0 for row in (0, 1)))
-        mission.hear(flight.report(other, 0.0))
+        mission.update_from_reports(flight.report(other, 0.0))
         if mission.vehicles[holder].status == "missing":
             break
     assert mission.time == pytest.approx(length / SPEED + 10.0, abs=0.11)
     assert set(mission.vehicles[other].ahead) == {"a", "b"}
     assert [entry.detail for entry in mission.log if entry.kind == "given_back"] == ["2 tasks"]
     if returns:  # it was late, and not damaged
-        mission.hear(flight.report(holder, 290.0))
+        mission.update_from_reports(flight.report(holder, 290.0))
         assert mission.in_contact(mission.vehicles[holder])
         assert mission.vehicles[holder].status == "returning"  # its new route: the other one keeps the tasks

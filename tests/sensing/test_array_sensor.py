@@ -1,5 +1,6 @@
 """Sensors with arrays on a fleet: exact delays, rings of samples, growth, removal, save and restore, options."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -7,10 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
+from paddock.errors import InvalidValueError, UnknownNameError
 from paddock.sensing.array_suite import FleetArraySensor, fleet_sensor
 from paddock.sensing.sensor import Around, Cones, find_sensor
+from paddock.world.archive import pack, unpack
 from paddock.world.columns import Environment, defaults_of
+from paddock.world.state import load, save
 
 RATE = 1000.0
 
@@ -73,7 +76,7 @@ def test_a_varying_delay_lies_in_its_range_uniformly_and_differs_between_vehicle
     late = []
     for tick in range(0, 2000, 100):
         take(sensor, tick, n, scene=around(2))
-        late.append(sensor.save()["arrivals"][(tick // 100) % 3] - tick)
+        late.append(sensor.arrivals.copy()[(tick // 100) % 3] - tick)
     late = np.array(late)
     assert late.min() == 100 and late.max() == 200
     # a uniform number of 101 ticks: mean 150, standard deviation sqrt((101^2 - 1) / 12)
@@ -89,7 +92,7 @@ def test_each_vehicle_shows_the_newest_sample_that_has_arrived() -> None:
     for tick in range(0, 1000):
         if tick % 50 == 0:
             take(sensor, tick, n, scene=around(2))
-            arrivals[tick] = sensor.save()["arrivals"][(tick // 50) % 5]
+            arrivals[tick] = sensor.arrivals.copy()[(tick // 50) % 5]
         sensor.arrive(tick)
         shown = np.full(n, -1.0)
         for sampled, due in arrivals.items():
@@ -107,35 +110,35 @@ def test_restoring_in_the_middle_of_a_delay_continues_the_same(stop: int) -> Non
 
     whole, part = made("cones"), made("cones")
     run(whole, 0, stop + 1)
-    saved = whole.save()
-    part.restore(saved, stop)
+    load(part, unpack(pack(save(whole))), state=SimpleNamespace(tick=stop))
+    part.arrive(stop)
     same(values(whole), values(part))
     np.testing.assert_array_equal(whole.sample_ticks, part.sample_ticks)
     run(whole, stop + 1, 600)
     run(part, stop + 1, 600)
     same(values(whole), values(part))
-    assert whole.save()["ticks"].tolist() == part.save()["ticks"].tolist()
+    assert whole.ticks.tolist() == part.ticks.tolist()
 
 
 def test_crafted_states_are_refused() -> None:
     sensor = made("cones")
     for tick in (0, 100, 200):
         take(sensor, tick)
-    good = sensor.save()
-    made("cones").restore(good, 250 - 50)
+    now = SimpleNamespace(tick=200)
+    good = unpack(pack(save(sensor)))
+    load(made("cones"), good, state=now)
     late = good["arrivals"].copy()
     late[0, 0] += 1000
-    for changed in (
-        {"arrivals": late},
-        {"arrivals": good["arrivals"].astype(np.float64)},
-        {"arrays": {"detections": good["arrays"]["detections"]}},
-        {"arrays": {**good["arrays"], "truth": good["arrays"]["truth"].astype(np.float64)}},
-        {"arrays": {**good["arrays"], "truth": good["arrays"]["truth"][:, :2]}},
-        {"arrived": good["taken"]},
-        {"taken": 1},
+    for changed, message in (
+        ({"arrivals": late}, "arrivals are not within the delay"),
+        ({"arrivals": good["arrivals"].astype(np.float64)}, "sensor.arrivals is an array of float64, not of int64"),
+        ({"blocks": {"detections": good["blocks"]["detections"]}}, "sensor.blocks: the field 'truth' is missing"),
+        ({"blocks": {**good["blocks"], "truth": good["blocks"]["truth"].astype("f8")}}, "not of float32"),
+        ({"blocks": {**good["blocks"], "truth": good["blocks"]["truth"][:, :2]}}, "sensor.blocks.truth has the shape"),
+        ({"taken": 1}, "there are samples of ticks"),
     ):
-        with pytest.raises(PaddockError):
-            made("cones").restore({**good, **changed}, 200)
+        with pytest.raises(InvalidValueError, match=message):
+            load(made("cones"), {**good, **changed}, "sensor", state=now)
 
 
 def test_vehicles_join_and_leave_without_touching_the_others() -> None:
@@ -152,8 +155,6 @@ def test_vehicles_join_and_leave_without_touching_the_others() -> None:
     assert sensor.sample_ticks.tolist() == [0, -1]
     sensor.arrive(150)
     assert sensor.sample_ticks.tolist() == [100, 100]
-    sensor.reset()
-    assert sensor.sample_ticks.tolist() == [-1, -1] and np.isnan(sensor.array("detections")).all()
 
 
 @given(chosen=st.sets(st.integers(0, 11), min_size=1))

@@ -1,5 +1,6 @@
 """A sensor on a fleet: timing, independence, growth, removal, save and restore, options."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,10 @@ from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
 from paddock.sensing.sensor import ArraySensor, find_sensor, sensor_names
 from paddock.sensing.site import Site
 from paddock.sensing.suite import FleetSensor
+from paddock.world.archive import pack, unpack
 from paddock.world.columns import Environment, Floats, Pose, columns_of, defaults_of
+from paddock.world.parts import VEHICLE
+from paddock.world.state import load, reserve, save
 
 NAMES = [
     name for name in sensor_names() if not isinstance(find_sensor(name), ArraySensor) and find_sensor(name).seen is None
@@ -45,7 +49,7 @@ def test_the_kernel_equals_plain_python_bit_for_bit(bench: Any, name: str) -> No
             draw = (kind.key(99), stream, 48, tick, sensor.period / 1000.0)
             reading, memories[i] = kind.measure(pose, memories[i], options, environment, site, *draw)
             np.testing.assert_array_equal(table(sensor)[:, i], reading)
-            np.testing.assert_array_equal(sensor.save()["memory"][:, i], memories[i])
+            np.testing.assert_array_equal(sensor.memory[:, i], memories[i])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -158,11 +162,11 @@ def test_new_vehicles_have_no_reading_until_their_own_arrives(bench: Any) -> Non
 
 def test_growing_changes_no_reading(bench: Any) -> None:
     small, roomy = bench.sensor("imu", delay=0.02), bench.sensor("imu", delay=0.02)
-    roomy.grow(64)
+    reserve(roomy, VEHICLE, 64)
     for tick in range(0, 100, 10):
         for sensor in (small, roomy):
             bench.take(sensor, wandering(3, tick), tick)
-        roomy.grow(64 + tick)
+        reserve(roomy, VEHICLE, 64 + tick)
     np.testing.assert_array_equal(table(small), table(roomy))
     with pytest.raises(PaddockError, match="keep"):
         small.extend(2)
@@ -190,7 +194,7 @@ def test_a_vehicle_in_a_freed_row_starts_without_readings(bench: Any) -> None:
     bench.run(sensor, lambda tick: bench.poses(3), 100)
     sensor.keep(np.array([0]))
     sensor.extend(3)
-    assert not sensor.save()["memory"][:, 1:].any()
+    assert not sensor.memory[:, 1:].any()
     assert np.isnan(table(sensor)[:, 1:]).all()
     assert np.isfinite(table(sensor)[:, 0]).all()
 
@@ -201,38 +205,24 @@ def test_restore_then_continue_equals_continue(bench: Any, name: str) -> None:
     ticks = range(0, 30 * sensor.period, sensor.period)
     for tick in ticks[:15]:
         bench.take(sensor, wandering(4, tick), tick)
-    bench.take(other, wandering(9, 1), 0)  # earlier values must not matter
-    saved = sensor.save()
-    frozen = {key: np.copy(value) for key, value in saved.items()}
-    other.restore(saved, ticks[14])
+    saved = unpack(pack(save(sensor)))
+    load(other, saved, state=SimpleNamespace(tick=ticks[14]))
+    other.arrive(ticks[14])
     np.testing.assert_array_equal(table(other), table(sensor))
     for tick in ticks[15:]:
         for each in (sensor, other):
             bench.take(each, wandering(4, tick), tick)
         assert other.sample_tick == sensor.sample_tick
         np.testing.assert_array_equal(table(other), table(sensor))
-    for key, value in frozen.items():
-        np.testing.assert_array_equal(saved[key], value, err_msg="a saved state must not change later")
-    for a, b in zip(sensor.save().values(), other.save().values(), strict=True):
-        np.testing.assert_array_equal(a, b)
+    assert pack(save(sensor)) == pack(save(other))
 
 
 def test_a_saved_state_of_another_sensor_is_refused(bench: Any) -> None:
     gnss, imu, slow = bench.sensor("gnss"), bench.sensor("imu"), bench.sensor("gnss", delay=3.0)
     bench.take(gnss, bench.poses(2))
     for other in (imu, slow):
-        with pytest.raises(InvalidValueError, match="saved"):
-            other.restore(gnss.save(), 0)
-
-
-def test_reset_starts_over(bench: Any) -> None:
-    sensor, fresh = bench.sensor("imu", delay=0.01), bench.sensor("imu", delay=0.01)
-    bench.run(sensor, lambda tick: wandering(3, tick), 100)
-    sensor.reset()
-    assert sensor.sample_tick == -1
-    for each in (sensor, fresh):
-        bench.run(each, lambda tick: wandering(3, tick), 50)
-    np.testing.assert_array_equal(table(sensor), table(fresh))
+        with pytest.raises(InvalidValueError, match="has the shape"):
+            load(other, save(gnss), state=SimpleNamespace(tick=0))
 
 
 def test_the_index_is_limited(bench: Any) -> None:

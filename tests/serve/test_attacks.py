@@ -95,7 +95,7 @@ def test_a_saved_state_cannot_import_modules(host: Host) -> None:
         lambda tree: entry_of(tree, "dog", model="this"),
         lambda tree: entry_of(tree, "dog", behaviour={"antigravity": {}}),
         lambda tree: entry_of(tree, "dog", sensors=["this"]),
-        lambda tree: tree["orders"]["dog"]["squads"]["1"].update(behaviour={"antigravity": {"x": 1}}),
+        lambda tree: tree["overrides"]["dog"]["groups"]["1"].update(behaviour={"antigravity": {"x": 1}}),
         lambda tree: posted(tree, {**waiting, "kind": "order", "action": {"target": "dog", "behaviour": "this"}}),
         lambda tree: posted(tree, {**waiting, "kind": "spawn", "action": {"entry": {"model": "antigravity"}}}),
         lambda tree: posted(tree, {**waiting, "kind": "mission", "action": {"verb": "add_vehicle", "arguments": SPY}}),
@@ -104,7 +104,7 @@ def test_a_saved_state_cannot_import_modules(host: Host) -> None:
         attack(tree)
         with pytest.raises(PaddockError, match="unknown"):
             ask(host, "restore", state=pack(tree))
-    for nonsense in ({"entries": 3}, {"entries": {"dog": "{"}}, {}):
+    for nonsense in ({"fleets": 3}, {"fleets": {"dog": {"entry": "{"}}}, {}):
         with pytest.raises(PaddockError, match="what save"):
             ask(host, "restore", state=pack(nonsense))
     assert "this" not in sys.modules and "antigravity" not in sys.modules
@@ -115,11 +115,12 @@ def test_a_saved_state_cannot_import_modules(host: Host) -> None:
 
 
 def entry_of(tree: dict[str, Any], fleet: str, **fields: Any) -> None:
-    tree["entries"][fleet] = json.dumps({**json.loads(tree["entries"][fleet]), **fields})
+    saved = tree["fleets"][fleet]
+    saved["entry"] = json.dumps({**json.loads(saved["entry"]), **fields})
 
 
 def posted(tree: dict[str, Any], action: dict[str, Any]) -> None:
-    tree["mailbox"] = {"sequence": 1, "queue": [action]}
+    tree["mailbox"] = {"queue": [action]}
 
 
 def test_an_override_or_a_scenario_cannot_import_modules(host: Host) -> None:
@@ -380,17 +381,20 @@ def test_a_large_saved_state_is_refused_before_the_run_sees_it(host: Host, monke
     saved, before = ask(host, "save"), ask(host, "state_hash")
 
     def refuse(*_: Any) -> None:
-        raise AssertionError("handed over")
+        raise AssertionError("taken over")
 
-    monkeypatch.setattr("paddock.engine.engine.Engine.prepare_restore", refuse)
+    monkeypatch.setattr("paddock.engine.engine.Engine.take_over", refuse)
     monkeypatch.setattr("paddock.serve.protection.trust.MOST_VALUES", 99_999)
-    event = {"number": 1, "tick": 0, "kind": "spawned", "subject": "x", "detail": ""}
+    event = [1, 0, "spawned", "x", ""]
     for change, why in (
-        (lambda tree: tree.update(junk=[[]]), "unknown part junk$"),
-        (lambda tree: tree["events"].update(junk=[]), "unknown part junk in events"),
-        (lambda tree: tree["mailbox"].update(junk=[]), "unknown part junk in mailbox"),
-        (lambda tree: tree.update(lost_targets=[str(k) for k in range(10_001)]), "at most 10,000 lost targets"),
-        (lambda tree: tree["events"].update(kept=[event] * 10_001), "at most 10,000 events"),
+        (lambda tree: tree.update(junk=[[]]), "saved state: unknown field 'junk'"),
+        (lambda tree: tree["events"].update(junk=[]), "events: unknown field 'junk'"),
+        (lambda tree: tree["mailbox"].update(junk=[]), "mailbox: unknown field 'junk'"),
+        (
+            lambda tree: tree.update(lost_targets=[str(k) for k in range(10_001)]),
+            "lost_targets has 10001 entries, more than 10000",
+        ),
+        (lambda tree: tree["events"].update(kept=[event] * 10_001), "events.kept has 10001 entries, more than 10000"),
         (lambda tree: tree.update(failure=[[]] * 99_999), "more than 99,999 values"),
     ):
         tree = unpack(saved)

@@ -34,7 +34,7 @@ BUILDING = (
     "paddock.engine.build.arrival",
     "paddock.engine.mission.run.build_program",
     "paddock.engine.mission.run.setup_of",
-    "paddock.engine.engine.check_equal",
+    "paddock.engine.engine.load",
     "paddock.world.archive._Cursor",
 )
 
@@ -77,7 +77,6 @@ def queued(state: bytes, *entries: dict[str, Any], tick: int) -> bytes:
     """Return a saved state with spawns that wait for a tick."""
     tree = unpack(state)
     tree["mailbox"] = {
-        "sequence": len(entries),
         "queue": [
             {"tick": tick, "sequence": k, "source": "", "kind": "spawn", "action": {"entry": entry}}
             for k, entry in enumerate(entries, start=1)

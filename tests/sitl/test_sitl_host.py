@@ -22,7 +22,7 @@ from paddock.sitl import from_scenario
 from paddock.sitl.from_scenario import quick_scenario
 from paddock.sitl.ground_station import mission_file
 from paddock.sitl.host import SitlHost
-from paddock.world.archive import digest
+from paddock.world.state import SETTLED
 
 
 def host_of(sim: Any) -> SitlHost:
@@ -129,7 +129,7 @@ def reference(tmp_path_factory: pytest.TempPathFactory, own_links: Links) -> Ref
     folder = tmp_path_factory.mktemp("reference")
     with paddock.load(mixed(own_links(2), folder)) as sim:
         sim.step(TICKS)
-        world = digest(sim.engine.settled_state())
+        world = sim.engine.state_hash(SETTLED)
         found = sim.scenario, sim.engine.log.complete(), sim.state_hash(), world
     return Reference(*found, logs_in(folder))
 
@@ -151,7 +151,7 @@ def test_runs_with_the_same_seed_are_identical_in_their_mavlink_logs(
 
 def test_a_recorded_run_is_replayed_without_its_autopilots(reference: Reference) -> None:
     with paddock.replayed(reference.scenario, reference.entries, TICKS) as again:
-        assert again.tick == TICKS and digest(again.engine.settled_state()) == reference.world_hash
+        assert again.tick == TICKS and again.engine.state_hash(SETTLED) == reference.world_hash
         assert not again.autopilots.partners
 
 

@@ -14,7 +14,8 @@ from paddock.world.world import Clock
 
 @given(rate=st.sampled_from([1.0, 30.0, 60.0, 240.0, 1000.0, 1e6, 1 / 3, 44.1]), tick=st.integers(0, 10**9))
 def test_time_is_tick_over_rate_and_back(rate: float, tick: int) -> None:
-    clock = Clock(rate, tick)
+    clock = Clock(rate)
+    clock.tick = tick
     assert clock.time == tick / rate and clock.dt == 1 / rate
     assert clock.tick_at(clock.time) == tick
     assert clock.ticks(clock.time) == tick

@@ -251,11 +251,11 @@ def test_bad_limits_are_refused(bad: dict[str, float]) -> None:
 
 @given(st.lists(poses, min_size=1, max_size=8), poses)
 def test_a_restored_tree_is_bit_identical(track: list[Transform], mount: Transform) -> None:
-    tree, copy = TransformTree(history_s=0.35, max_extrapolation_s=0.05), TransformTree()
+    tree = TransformTree(history_s=0.35, max_extrapolation_s=0.05)
     tree.set_static("camera", "drone", mount)
     for tick, pose in enumerate(track):
         tree.set_dynamic("drone", "world", tick / 10, pose)
-    copy.restore(json.loads(json.dumps(tree.save())))
+    copy = TransformTree.restored(json.loads(json.dumps(tree.save())))
     assert json.dumps(copy.save()) == json.dumps(tree.save())
     latest = (len(track) - 1) / 10
     for each in (tree, copy):
@@ -293,9 +293,6 @@ def test_saved_state_shares_nothing_and_does_not_depend_on_the_order_of_declarat
         ),
     ],
 )
-def test_a_damaged_save_is_refused_without_effect(frames: dict[str, object], message: str) -> None:
-    tree = straight_line()
-    before = tree.save()
+def test_a_damaged_save_is_refused(frames: dict[str, object], message: str) -> None:
     with pytest.raises(PaddockError, match=message):
-        tree.restore({"history_s": 1.0, "max_extrapolation_s": 0.1, "frames": frames})
-    assert tree.save() == before
+        TransformTree.restored({"history_s": 1.0, "max_extrapolation_s": 0.1, "frames": frames})

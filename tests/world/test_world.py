@@ -9,10 +9,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from paddock.errors import PaddockError, UnknownNameError
+from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
 from paddock.world.archive import pack, unpack
 from paddock.world.columns import Column, Environment, defaults_of
 from paddock.world.fleet import Fleet
+from paddock.world.state import load, save
 from paddock.world.world import LARGEST_ID, World
 
 
@@ -88,9 +89,7 @@ def test_no_id_is_assigned_twice(requests: list[tuple[int, int | None]], saving:
         assert len(ids) == count and not used & set(ids) and (first is None or set(ids) == wanted)
         used |= set(ids)
         if saving:
-            saved = unpack(pack({"world": world.save()}))["world"]
-            world = world_of()
-            world.restore(saved)
+            world = loaded(world_of(), world)
     covered = {number for low, high in world.used_ids for number in range(low, high)}
     assert covered == used
 
@@ -102,10 +101,31 @@ def test_ids_end() -> None:
         world.take_ids(1)
 
 
-def test_saving_and_restoring() -> None:
-    world, other = world_of(("a", 3)), world_of(("a", 3))
-    world.clock.tick, world.seed, world.environment[0] = 99, 2**64 - 1, 1.62
+def loaded(into: World, world: World) -> World:
+    """Return a world with the saved state of another one."""
+    load(into.state, unpack(pack(save(world.state))))
+    return into
+
+
+def test_saving_and_loading() -> None:
+    world, epoch = world_of(("a", 3)), 0
+    world.clock.tick, world.state.seed, world.environment[0] = 99, 2**64 - 1, 1.62
     world.fleets["a"].state[0, :3] = [1, 2, 3]
-    other.restore(unpack(pack({"world": world.save()}))["world"])
+    other, again = loaded(world_of(("a", 3)), world), world_of(("a", 3))
     assert (other.clock.tick, other.seed, other.environment[0]) == (99, 2**64 - 1, 1.62)
-    assert pack({"world": other.save()}) == pack({"world": world.save()})
+    assert pack(save(other.state)) == pack(save(world.state))
+    clock, epoch = again.clock, again.epoch
+    again.adopt(other)
+    assert again.clock is clock and clock.tick == 99 and again.epoch == epoch + 1
+    assert again.find("a[1]")[0].state[0, :3].tolist() == [1.0, 2.0, 3.0]
+
+
+def test_ids_that_no_run_has_assigned_are_refused() -> None:
+    for changes, message in (
+        ({"used_ids": [[1, 3]]}, "not among the ids that were assigned"),
+        ({"used_ids": [[1, 2], [2, 4]]}, "ranges of assigned vehicle ids are not valid"),
+        ({"next_id": 2}, "ranges of assigned vehicle ids are not valid"),
+        ({"environment": np.array([150.0, 1, 0, 0, 0, 1, 0])}, "must lie in"),
+    ):
+        with pytest.raises(InvalidValueError, match=message):
+            load(world_of(("a", 3)).state, {**save(world_of(("a", 3)).state), **changes})

@@ -1,6 +1,6 @@
 """The state estimator: an extended Kalman filter over inertial sensors, GNSS, compass and barometer."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import hypot, isfinite
 from typing import Any, ClassVar, NamedTuple
 
@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 
 from paddock.autopilot import kalman
 from paddock.autopilot.estimate import ESTIMATE_COLUMN, ESTIMATE_WIDTH, Estimate, LocalFrame
-from paddock.autopilot.vehicle_data import COLUMN, TRUTH, Floats, SensorData, blank_sensors
+from paddock.autopilot.vehicle_data import COLUMN, SENSOR_WIDTH, TRUTH, Floats, SensorData, blank_sensors
 from paddock.compute.math import sqrt
 from paddock.compute.routine import parallel_range, parallel_routine, routine
 from paddock.compute.scalars import atan2
+from paddock.errors import InvalidValueError
 from paddock.sensing.site import EPOCH, HEIGHT_HIGH, HEIGHT_LOW, field_at
+from paddock.world.parts import VEHICLE, array, count, fresh, part
 
 # fmt: off
 # isort: off
@@ -181,25 +183,37 @@ class SensorHealth(NamedTuple):
     baro: bool
 
 
-class FilterArrays(NamedTuple):
-    """The filters of n vehicles: sensor data, state, covariance, memory, scratch, result and events of each."""
+LARGEST = 1e15  # of a number in a saved state: the filters' arithmetic stays finite
 
-    sensors: Floats  # (n, sensor_data.WIDTH)
-    state: Floats  # (n, STATES)
-    covariance: Floats  # (n, ERRORS, ERRORS)
-    memory: Floats  # (n, MEMORY)
-    work: Floats  # (n, 3, ERRORS)
-    estimate: Floats  # (n, ESTIMATE_WIDTH)
-    events: Ints  # (n,)
+
+@part
+class FilterArrays:
+    """The filters of n vehicles."""
+
+    n: int = count(VEHICLE)
+    sensors: Floats = array("f8", VEHICLE, SENSOR_WIDTH, low=-LARGEST, high=LARGEST, nan=True)  # NaN: not measured
+    state: Floats = array("f8", VEHICLE, kalman.STATES, low=-LARGEST, high=LARGEST)
+    covariance: Floats = array("f8", VEHICLE, kalman.ERRORS, kalman.ERRORS, low=-LARGEST, high=LARGEST)
+    memory: Floats = array("f8", VEHICLE, kalman.MEMORY, low=-LARGEST, high=LARGEST, nan=True)
+    work: Floats = array("f8", VEHICLE, 3, kalman.ERRORS, saved=False)  # holds nothing between two updates
+    estimate: Floats = array("f8", VEHICLE, ESTIMATE_WIDTH, low=-LARGEST, high=LARGEST)
+    events: Ints = array("i8", VEHICLE, low=0, high=FIXED | MOVED | PLACED)
+
+    def __iter__(self) -> Iterator[NDArray[Any]]:
+        """Yield the arrays in the order of the compiled update's arguments."""
+        yield from (self.sensors, self.state, self.covariance, self.memory, self.work, self.estimate, self.events)
+
+    def check(self, state: Any) -> None:
+        """Only the last values of sensors that have not measured may be NaN in the memory."""
+        if np.isnan(self.memory[:, : kalman.WATCHES]).any():
+            raise InvalidValueError("memory is not finite")
 
 
 def filter_arrays(n: int) -> FilterArrays:
     """Return arrays for n vehicles."""
-    square = n, kalman.ERRORS, kalman.ERRORS
-    return FilterArrays(
-        *(blank_sensors(n), np.zeros((n, kalman.STATES)), np.zeros(square), np.zeros((n, kalman.MEMORY))),
-        *(np.zeros((n, 3, kalman.ERRORS)), np.zeros((n, ESTIMATE_WIDTH)), np.zeros(n, np.int64)),
-    )
+    arrays = fresh(FilterArrays, vehicle=n)
+    arrays.n, arrays.sensors[:] = n, blank_sensors(n)
+    return arrays
 
 
 class Estimator:

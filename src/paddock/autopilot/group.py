@@ -5,14 +5,15 @@ slow loop (50 Hz) is due or whose estimator reports an event. A vehicle on its o
 results to the last bit.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from paddock.autopilot.contract import AutopilotGroup
-from paddock.autopilot.estimator import Ints, filter_arrays
+from paddock.autopilot.estimator import LARGEST, Ints, filter_arrays
 from paddock.autopilot.vehicle_data import ACTUATOR_WIDTH, COLUMN, Floats
+from paddock.world.parts import VEHICLE, array, count, fresh, part
 
 if TYPE_CHECKING:
     from paddock.autopilot.autopilot import BuiltInAutopilot
@@ -34,19 +35,27 @@ Fail = Callable[[int, Exception], None]
 MEASURED = slice(COLUMN["latitude"], COLUMN["gnss_epv"] + 1)
 
 
-class ControlArrays(NamedTuple):
+@part
+class ControlArrays:
     """The controls of n vehicles; the widths of setpoint, gains and memory depend on the vehicle type."""
 
-    status: Floats  # (n, STATUS_WIDTH)
-    setpoint: Floats
-    gains: Floats
-    memory: Floats
-    commands: Floats  # (n, ACTUATOR_WIDTH)
+    n: int = count(VEHICLE)
+    status: Floats = array("f8", VEHICLE, STATUS_WIDTH, low=-1.0, high=LARGEST)
+    setpoint: Floats = array("f8", VEHICLE, "setpoint", low=-LARGEST, high=LARGEST, nan=True)  # NaN: free
+    gains: Floats = array("f8", VEHICLE, "gains", low=-LARGEST, high=LARGEST)
+    memory: Floats = array("f8", VEHICLE, "memory", low=-LARGEST, high=LARGEST)
+    commands: Floats = array("f8", VEHICLE, ACTUATOR_WIDTH, low=-LARGEST, high=LARGEST)
+
+    def __iter__(self) -> Iterator[Floats]:
+        """Yield the arrays in the order of the compiled control's arguments."""
+        yield from (self.status, self.setpoint, self.gains, self.memory, self.commands)
 
 
 def control_arrays(n: int, widths: tuple[int, int, int]) -> ControlArrays:
     """Return arrays for n vehicles; `widths` of setpoint, gains and memory."""
-    return ControlArrays(*(np.zeros((n, width)) for width in (STATUS_WIDTH, *widths, ACTUATOR_WIDTH)))
+    arrays = fresh(ControlArrays, vehicle=n, **dict(zip(("setpoint", "gains", "memory"), widths, strict=True)))
+    arrays.n = n
+    return arrays
 
 
 def control_step(status: Floats, period_us: float) -> float:
@@ -125,7 +134,7 @@ def run_autopilots(autopilots: "Mapping[int, BuiltInAutopilot]", which: Ints, se
         deciding = which[due]
         asks = np.full(len(deciding), MODE)
         if vehicle.cruise is not None:
-            vehicle.cruise(deciding, *controls[:2], filters.estimate, asks)
+            vehicle.cruise(deciding, status, controls.setpoint, filters.estimate, asks)
         call(lambda autopilot: autopilot.check(), deciding[asks == CHECK])
         call(lambda autopilot: autopilot.decide(), deciding[asks == MODE])
     vehicle.kernel(which, float(vehicle.control_period_us), *controls, filters.estimate, rows)

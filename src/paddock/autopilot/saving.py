@@ -1,4 +1,4 @@
-"""The complete state of a built-in autopilot, for `Simulation.save`: its objects, and its rows of numbers.
+"""The complete state of a built-in autopilot, for `Simulation.save`: its objects, and its rows of arrays.
 
 Objects become a tree of plain values. Every attribute of an object is state, except those that its class lists in
 `unsaved` and listeners (`on_...`). Values are numbers, texts, None, enums, tuples, lists, dicts, sets, deques, arrays,
@@ -22,48 +22,68 @@ from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get
 
 import numpy as np
 
-from paddock.autopilot.group import ARMED, CONTROLLED, DECIDED, NOW, REBOOT
-from paddock.autopilot.kalman import WATCHES
+from paddock.autopilot.estimator import FilterArrays, filter_arrays
+from paddock.autopilot.group import ARMED, CONTROLLED, DECIDED, NOW, REBOOT, ControlArrays, control_arrays
 from paddock.autopilot.mission import FIRST, MissionExecutor
 from paddock.autopilot.mission_items import ITEM_KINDS, MissionItem, PlanKind, Role
 from paddock.autopilot.parameters import single
 from paddock.autopilot.vehicle_data import Floats
 from paddock.errors import PaddockError
 from paddock.world.archive import Tree, check_equal
+from paddock.world.parts import VEHICLE, child, fresh, part, plain, text
+from paddock.world.state import take
 
 if TYPE_CHECKING:
     from paddock.autopilot.autopilot import BuiltInAutopilot
 
-GAPS_FROM = {"setpoint": 0, "filter_sensors": 0, "filter_memory": WATCHES}  # columns where NaN means: not given
-SCRATCH = "work"  # of the filters: holds nothing between two updates
+
+@part
+class AutopilotState:
+    """The state of one built-in autopilot."""
+
+    objects: Tree = plain(dict, to_tree=lambda tree: tree, from_tree=lambda tree: tree)  # `load_objects` checks it
+    filters: FilterArrays = child()  # of one vehicle
+    controls: ControlArrays = child()
+    note: str = text(longest=1000)
+
+    def check(self, state: Any) -> None:
+        """Check that the note can be shown."""
+        if not self.note.isprintable():
+            raise UnsavableError("the note is not printable")
 
 
-def save_autopilot(autopilot: "BuiltInAutopilot") -> Tree:
-    """Return everything that shapes the further flight, as a tree."""
-    rows = {name: row.copy() for name, row in _rows(autopilot).items()}
-    return {"objects": save_objects(_roots(autopilot)), "rows": rows, "note": autopilot.status.note}
+def autopilot_state(autopilot: "BuiltInAutopilot") -> AutopilotState:
+    """Return everything that shapes the further flight, as a copy."""
+    state, row = fresh(AutopilotState), np.array([autopilot.place])
+    state.objects, state.note = save_objects(_roots(autopilot)), autopilot.status.note
+    state.filters = take(autopilot.estimator.arrays, VEHICLE, row)
+    state.controls = take(autopilot.controls, VEHICLE, row)
+    return state
 
 
-def read_autopilot(autopilot: "BuiltInAutopilot", tree: Any) -> Callable[[], None]:
-    """Return a function that loads a saved state, after checking it; PaddockError if it is not valid."""
-    if not isinstance(tree, dict) or tree.keys() != {"objects", "rows", "note"}:
-        raise UnsavableError("an autopilot's state has objects, rows and a note")
-    if not isinstance(tree["note"], str) or not in_range(tree["note"]):
-        raise UnsavableError("the note of an autopilot is a short printable text")
-    found, rows = load_objects(tree["objects"], _roots(autopilot)), tree["rows"]
-    _check_rows(autopilot, rows)
-    _check_parameters(autopilot, found["parameters"])
-    _check(autopilot, found["autopilot"], rows["status"])
+def blank_state(autopilot: "BuiltInAutopilot") -> AutopilotState:
+    """Return the part that a saved state of an autopilot is loaded into."""
+    state = fresh(AutopilotState)
+    state.filters, state.controls = filter_arrays(1), control_arrays(1, autopilot.vehicle.widths)
+    return state
+
+
+def restoring(autopilot: "BuiltInAutopilot", state: AutopilotState) -> Callable[[], None]:
+    """Return a function that loads a state, after checking its objects; PaddockError if they are not valid."""
+    roots = load_objects(state.objects, _roots(autopilot))
+    _check_parameters(autopilot, roots["parameters"])
+    _check(autopilot, roots["autopilot"], state.controls.status)
 
     def load() -> None:
         for name, root in _roots(autopilot).items():
-            for attribute in {*saved_names(root)} - found[name].keys():
+            for attribute in {*saved_names(root)} - roots[name].keys():
                 object.__delattr__(root, attribute)
-            for attribute, value in found[name].items():
+            for attribute, value in roots[name].items():
                 object.__setattr__(root, attribute, value)
-        for name, row in _rows(autopilot).items():
-            row[...] = rows[name]
-        autopilot.restored(tree["note"])
+        for target, source in ((autopilot.estimator.arrays, state.filters), (autopilot.controls, state.controls)):
+            for rows, saved in zip(target, source, strict=True):
+                rows[autopilot.place] = saved[0]
+        autopilot.restored(state.note)
 
     return load
 
@@ -71,27 +91,6 @@ def read_autopilot(autopilot: "BuiltInAutopilot", tree: Any) -> Callable[[], Non
 def _roots(autopilot: "BuiltInAutopilot") -> dict[str, object]:
     """Return the objects that exist as long as the autopilot; the others are replaced when it boots."""
     return {"autopilot": autopilot, "estimator": autopilot.estimator, "parameters": autopilot.parameters}
-
-
-def _rows(autopilot: "BuiltInAutopilot") -> dict[str, Floats]:
-    """Return its rows of the arrays that it shares with its group, by name."""
-    place, filters, controls = autopilot.place, autopilot.estimator.arrays, autopilot.controls
-    found = {f"filter_{name}": array[place : place + 1] for name, array in filters._asdict().items()}
-    found |= {name: array[place : place + 1] for name, array in controls._asdict().items()}
-    del found[f"filter_{SCRATCH}"]
-    return found
-
-
-def _check_rows(autopilot: "BuiltInAutopilot", rows: Any) -> None:
-    present = _rows(autopilot)
-    if not isinstance(rows, dict) or rows.keys() != present.keys():
-        raise UnsavableError(f"the rows of an autopilot are {', '.join(present)}")
-    for name, row in present.items():
-        given = rows[name]
-        if not isinstance(given, np.ndarray) or given.shape != row.shape or given.dtype != row.dtype:
-            raise UnsavableError(f"rows, {name}: expected {row.dtype} of shape {row.shape}")
-        if not in_range(given) or not np.isfinite(given[..., : GAPS_FROM.get(name)]).all():
-            raise UnsavableError(f"rows, {name}: not finite, or beyond the range of a state")
 
 
 def _check_parameters(autopilot: "BuiltInAutopilot", found: Mapping[str, Any]) -> None:

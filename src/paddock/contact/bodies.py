@@ -10,6 +10,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy import empty
+from numpy.typing import NDArray
 
 from paddock.compute import arrays
 from paddock.compute.quaternion import axes as body_axes
@@ -17,6 +18,7 @@ from paddock.compute.quaternion import rotate
 from paddock.compute.routine import routine
 from paddock.vehicles.model import BOX, CAPSULE, CONE, CYLINDER, SPHERE
 from paddock.world.columns import Column, Floats, column_index
+from paddock.world.parts import array, part, value
 from paddock.world.solids import BOX as BOX_SOLID
 from paddock.world.solids import SOLID
 
@@ -64,6 +66,14 @@ class LastContact(NamedTuple):
     ny: Annotated[float, Column("", "normal north")] = 0.0
     nz: Annotated[float, Column("", "normal up")] = 0.0
     disarmed: Annotated[float, Column("0/1", "1: it has crashed and stays disarmed until it is placed")] = 0.0
+
+
+@part
+class ContactState:
+    """The contacts that were reported. What a touch depends on is the state of the bodies."""
+
+    reported: NDArray[np.int64] = array("i8", 3, "pair")  # two ids (-2 - k: obstacle k), and the tick of the last touch
+    total: int = value(0, low=0, high=2**53)  # contacts, not counting those with the ground
 
 
 CONTACT_NAMES = tuple(f"contact.{name}" for name in ("collided", *column_index(LastContact)))  # in snapshots

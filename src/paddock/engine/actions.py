@@ -7,13 +7,17 @@ import heapq
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from paddock.errors import PaddockError
 from paddock.world.archive import typed
+from paddock.world.parts import part, plain
+
+if TYPE_CHECKING:
+    from paddock.engine.run_state import Run
 
 Target = str | int | Sequence[str | int] | NDArray[np.int64]  # the name of a vehicle or fleet, an id, or a list of them
 KINDS: dict[str, type[Any]] = {}
@@ -160,13 +164,36 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+def queue_tree(queue: list[Posted]) -> list[dict[str, Any]]:
+    """Return the queued actions in plain values, renumbered from 1: only their order matters."""
+    return [replace(posted, sequence=k).to_tree() for k, posted in enumerate(sorted(queue), start=1)]
+
+
+def read_queue(trees: Any) -> list[Posted]:
+    """Return the queued actions of a saved state."""
+    queue = [Posted.from_tree(tree) for tree in trees]
+    heapq.heapify(queue)
+    return queue
+
+
+@part
+class MailboxState:
+    """The numbered actions, a heap."""
+
+    queue: list[Posted] = plain(list, queue_tree, read_queue)
+    sequence: int = 0  # the last number
+
+    def check(self, state: Any) -> None:
+        """Continue the numbers."""
+        self.sequence = max((posted.sequence for posted in self.queue), default=0)
+
+
 class Mailbox:
     """Queue of actions that wait for their tick. Any thread may post; the ticking thread takes the due ones."""
 
-    def __init__(self) -> None:
+    def __init__(self, run: "Run") -> None:
+        self._run = run
         self._incoming: deque[tuple[int, Action, str, tuple[int, ...], bool]] = deque()
-        self._queue: list[Posted] = []
-        self.sequence = 0
 
     def post(
         self,
@@ -182,7 +209,7 @@ class Mailbox:
     @property
     def waiting(self) -> int:
         """Number of queued actions."""
-        return len(self._incoming) + len(self._queue)
+        return len(self._incoming) + len(self._run.state.mailbox.queue)
 
     def refuse_if_full(self) -> None:
         """Raise PaddockError when the limit of queued actions is reached."""
@@ -191,51 +218,35 @@ class Mailbox:
 
     def collect(self, now: int) -> None:
         """Number the incoming actions and sort them into the queue; overdue ones are due now."""
+        state = self._run.state.mailbox
         for _ in range(len(self._incoming)):  # later arrivals wait, so that a busy sender cannot stop time
             tick, action, source, checked_at, flown = self._incoming.popleft()
-            self.sequence += 1
-            heapq.heappush(self._queue, Posted(max(tick, now), self.sequence, action, source, checked_at, flown))
+            state.sequence += 1
+            heapq.heappush(state.queue, Posted(max(tick, now), state.sequence, action, source, checked_at, flown))
 
     def next_tick(self, now: int) -> int | None:
         """Return the tick of the next due action; None if the mailbox is empty."""
         if self._incoming:
             return now
-        return max(now, self._queue[0].tick) if self._queue else None
+        queue = self._run.state.mailbox.queue
+        return max(now, queue[0].tick) if queue else None
 
     def due(self, now: int) -> Iterator[Posted]:
         """Take the actions that are due at this tick, in order."""
         self.collect(now)
-        while self._queue and self._queue[0].tick <= now:
-            yield heapq.heappop(self._queue)
+        queue = self._run.state.mailbox.queue
+        while queue and queue[0].tick <= now:
+            yield heapq.heappop(queue)
 
     def clear(self) -> None:
         """Discard all actions."""
         self._incoming.clear()
-        self._queue.clear()
-        self.sequence = 0
+        self._run.state.mailbox.queue.clear()
 
     @property
     def queued(self) -> list[Posted]:
         """The numbered actions, in order."""
-        return sorted(self._queue)
-
-    def take_over(self, other: "Mailbox") -> None:
-        """Replace all actions by those of another mailbox."""
-        self._incoming.clear()
-        self._queue, self.sequence = other._queue, other.sequence
-
-    def save(self, now: int) -> dict[str, Any]:
-        """Return the queued actions, renumbered from 1: only their order matters."""
-        self.collect(now)
-        queue = [replace(posted, sequence=k).to_tree() for k, posted in enumerate(self.queued, start=1)]
-        return {"sequence": len(queue), "queue": queue}
-
-    def restore(self, saved: dict[str, Any]) -> None:
-        """Load what `save` returned."""
-        self.clear()
-        self.sequence = typed(int, saved["sequence"], "sequence")
-        self._queue = [Posted.from_tree(tree) for tree in saved["queue"]]
-        heapq.heapify(self._queue)
+        return sorted(self._run.state.mailbox.queue)
 
 
 class ActionLog:

@@ -26,10 +26,10 @@ from paddock.engine.pipeline import NEVER_DUE, PublishStage
 from paddock.engine.program import FleetProgram
 from paddock.engine.race import RulesStage
 from paddock.engine.radio.stage import RadioStage
+from paddock.engine.run_state import Run
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.scenario.vehicle import EXTERNAL
 from paddock.world.fleet import Ints
-from paddock.world.world import World
 
 if TYPE_CHECKING:
     from paddock.engine.tick import MissionStage
@@ -41,7 +41,7 @@ LONGEST_TIMEOUT = 1e6  # s of simulated time
 class Applier:
     """Checks actions against the present world, applies and logs them."""
 
-    world: World
+    world: Run
     fleets: Fleets
     events: EventLog
     log: ActionLog
@@ -63,7 +63,7 @@ class Applier:
     @property
     def version(self) -> tuple[int, ...]:
         """Changes with vehicles, overrides and autopilots: an action checked at another version is checked again."""
-        return self._changes, self.world.run, self.world.roster_version, self.claims.autopilots.joins
+        return self._changes, *self.world.version, self.claims.autopilots.joins
 
     # looking up, from any thread -------------------------------------------------------------------------------------
 
@@ -145,13 +145,6 @@ class Applier:
         for name, count in more.items():
             program = self.programs[name]
             program.fleet.reserve(program.fleet.n + count)
-            for sensor in program.sensors.values():
-                sensor.grow(program.fleet.n + count)
-
-    def take_over(self, other: "Applier") -> None:
-        """Take the vehicles that another one has built for queued actions; discard cached values."""
-        self.prepared = other.prepared
-        self.forget()
 
     # applying, in the ticking thread ---------------------------------------------------------------------------------
 

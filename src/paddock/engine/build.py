@@ -1,5 +1,6 @@
 """Build fleets from the entries of a scenario; errors name the place where a value was written."""
 
+import json
 from collections.abc import Callable, Mapping
 from functools import partial
 from math import ceil
@@ -25,7 +26,7 @@ from paddock.engine.behaviours import (
     find_target,
     set_up_rule,
 )
-from paddock.engine.fmu_motion import FmuMotion
+from paddock.engine.fmu_motion import FmuMotion, FmuState
 from paddock.engine.program import (
     GNSS,
     HEARTBEATS,
@@ -38,6 +39,7 @@ from paddock.engine.program import (
     checked_inputs,
 )
 from paddock.engine.radio.gnss import check_receivers, check_targets, has_receiver
+from paddock.engine.run_state import Run
 from paddock.errors import CodeError, InvalidValueError, PaddockError, unknown_name, users_code
 from paddock.radio.gnss import OPEN_SIGNAL
 from paddock.radio.links.paths import check_setup
@@ -60,6 +62,7 @@ from paddock.world.columns import FARTHEST, Environment, Floats, checked, column
 from paddock.world.fleet import Fleet, Ints, draw_uniforms, stream_ids
 from paddock.world.geodesy import Origin
 from paddock.world.ground import UNEVEN
+from paddock.world.parts import fresh
 from paddock.world.scenery import scenery_of
 from paddock.world.world import World
 
@@ -81,14 +84,14 @@ def environment_values(scenario: Scenario) -> Floats:
     return np.array(values, dtype=np.float64)
 
 
-def new_world(scenario: Scenario) -> World:
+def new_world(scenario: Scenario) -> Run:
     """Return the world of a scenario without fleets; an error names a value out of range."""
     values = environment_values(scenario)
     track = _at(scenario.at("track"), track_of, scenario.track)
     scenery = _at(scenario.at("world"), scenery_of, world_with_track(scenario))
     if scenario.contact is not None and any(one.obstacles for one in declared_fleets(scenario)):
         scenery = scenery.with_own_rounds()  # others share it; cones that are knocked over are removed from it
-    return World(scenario.clock.rate, values, scenario.seed, scenery, track)
+    return Run(scenario.clock.rate, values, scenario.seed, scenery, track)
 
 
 def build_program(
@@ -110,12 +113,14 @@ def build_program(
         if name not in column_index(model.parameters):
             filled(model.parameters, {name: 0.0}, f"parameter of {model.name}", place("spread", name))
     fmus = None if chosen is None else FmuMotion(chosen, world.environment)
+    fleet.fmu = None if chosen is None else fresh(FmuState)
     around = () if world.uneven is None else (world.environment, *world.uneven.ground.tables)
     program = FleetProgram(fleet, model, parameters, varying, device, around, fmus)
     program.substeps = max(1, ceil(world.clock.dt / model.dt_max * (1.0 - 1e-9)))
     if varying:
         fleet.add_table(VARYING, len(varying))
     program.entry = entry.model_dump(mode="json", exclude_defaults=True) | {"name": entry.name}
+    fleet.entry = json.dumps(program.entry, sort_keys=True)
     if entry.timeout is not None:
         program.timeout_ticks = max(1, world.clock.ticks(entry.timeout))
     for name, value in checked_inputs(model, entry.failsafe, lambda name: place("failsafe", name)).items():
@@ -215,10 +220,9 @@ def settle(program: FleetProgram, arrived: Arrival, ids: Ints) -> None:
     try:
         program.admit(rows)
     except PaddockError:  # of an FMU that cannot start
-        fleet.n, fleet.next_member = before
+        fleet.keep(np.arange(before[0]))
+        fleet.next_member = before[1]
         raise
-    for sensor in program.sensors.values():
-        sensor.extend(fleet.n)
     program.forget_poses()
 
 

@@ -1,24 +1,24 @@
 """Contact in a run: fills the table of bodies from the fleets, applies the bumps, keeps records and reports events.
 
 `paddock.contact` computes on arrays. The stage runs after the motion of every tick. It keeps no state that a touch
-depends on: what it saves are the pairs that have been reported. Bodies are numbered by fleet name and row.
+depends on, only the pairs that have been reported. Bodies are numbered by fleet name and row.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from paddock.compute.twin import vectorised
-from paddock.contact.bodies import CONTACT, ROW, LastContact, obstacle_table, posed
+from paddock.contact.bodies import CONTACT, ROW, ContactState, LastContact, obstacle_table, posed
 from paddock.contact.solver import SLOP, WAKE_SPEED, resolve
 from paddock.contact.touches import GROUND, Contact
 from paddock.engine.contact_bodies import ARMED, ConesOfWorld, Roster
 from paddock.engine.events import EVENTS_SHOWN, EventLog
 from paddock.engine.pipeline import NEVER_DUE, every
 from paddock.engine.program import FleetProgram
-from paddock.errors import InvalidValueError, PaddockError, users_code
+from paddock.engine.run_state import Run
+from paddock.errors import InvalidValueError, users_code
 from paddock.scenario import Scenario
 from paddock.scenario.contact import ContactSection
 from paddock.track.loading import declared_fleets
@@ -26,8 +26,8 @@ from paddock.vehicles.model import Bump
 from paddock.world.columns import Environment, Floats, column_index
 from paddock.world.fleet import Ints
 from paddock.world.ground import surface
+from paddock.world.parts import fresh
 from paddock.world.solids import NO_SOLIDS, obstacle_solids
-from paddock.world.world import World
 
 REPORTED_FOR = 0.5  # s: a pair that touches again within this time is not reported again
 TIPPED = 0.3  # cosine of the tilt beyond which a drone on the ground lies on its side
@@ -40,15 +40,12 @@ class ContactStage:
 
     name = "contact"
 
-    def __init__(self, scenario: Scenario, world: World, programs: dict[str, FleetProgram], events: EventLog) -> None:
+    def __init__(self, scenario: Scenario, world: Run, programs: dict[str, FleetProgram], events: EventLog) -> None:
         self.settings = scenario.contact
         self.scenario = scenario
         self.world, self.programs, self.events = world, programs, events
+        self._epoch = -1
         self.contacts: Floats = np.zeros((0, len(Contact._fields)))  # of the last tick
-        self.total = 0  # contacts since the last reset, not counting those with the ground
-        self._reported = np.zeros(
-            (3, 0), np.int64
-        )  # pairs of ids (-2 - k: obstacle k) and the tick of their last touch
         self._roster: Roster | None = None
         self._names: list[str] = []
         self.put_obstacles(*self._scenery())
@@ -71,6 +68,15 @@ class ContactStage:
         self._obstacles = obstacle_table(solids, settings.friction, settings.restitution)
         self._roster = None
 
+    def fresh(self) -> ContactState | None:
+        """Return the state at the start of a run."""
+        return None if self.settings is None else fresh(ContactState)
+
+    @property
+    def total(self) -> int:
+        """Number of contacts of the run, not counting those with the ground."""
+        return 0 if self.world.state.contact is None else self.world.state.contact.total
+
     def forget(self) -> None:
         """Forget where bodies were, after a change of the state outside a tick."""
         self._roster = self._disarmed = None
@@ -79,7 +85,11 @@ class ContactStage:
     def roster(self) -> Roster:
         """The bodies of the present vehicles."""
         assert self.settings is not None
-        version = self.world.run, self.world.roster_version
+        version = self.world.version
+        if self._epoch != self.world.epoch:
+            self._epoch, self._disarmed, self.contacts = self.world.epoch, None, self.contacts[:0]
+            if self._cones.obstacles is not (self.world.scenery and self.world.scenery.obstacles):
+                self._cones = ConesOfWorld(self.scenario, self.world)  # of the scenery that the sensors look at
         if self._roster is None or self._version != version:
             given = self.settings, self._obstacles, self._names, self.world.clock.dt
             self._roster = Roster(self.programs, *given)
@@ -199,8 +209,9 @@ class ContactStage:
 
     def _record(self, roster: Roster, tick: int) -> None:
         """Write the last contact of each vehicle, and report pairs that have not touched for a while."""
-        contacts = self.contacts
-        self.total += len(contacts)
+        contacts, state = self.contacts, self.world.state.contact
+        assert state is not None
+        state.total += len(contacts)
         first, second = contacts[:, 0].astype(np.int64), contacts[:, 1].astype(np.int64)
         ids = np.concatenate([roster.ids, -2 - np.arange(self._obstacles.shape[1])])
         body, other = np.concatenate([first, second]), np.concatenate([second, first])
@@ -216,10 +227,10 @@ class ContactStage:
             table[LAST["impulse"], rows] = chosen[:, 8]
             table[LAST["x"] : LAST["z"] + 1, rows] = chosen[:, 2:5].T
             table[LAST["nx"] : LAST["nz"] + 1, rows] = sign[at] * chosen[:, 5:8].T
-        self._report(roster, np.stack([ids[first], ids[second]]), tick)
+        self._report(roster, state, np.stack([ids[first], ids[second]]), tick)
 
-    def _report(self, roster: Roster, pairs: Ints, tick: int) -> None:
-        old = self._reported
+    def _report(self, roster: Roster, state: ContactState, pairs: Ints, tick: int) -> None:
+        old = state.reported
         old = old[:, old[2] > tick - max(1, self.world.clock.ticks(REPORTED_FOR))]
         known = set(zip(old[0].tolist(), old[1].tolist(), strict=True))
         now = list(zip(pairs[0].tolist(), pairs[1].tolist(), strict=True))
@@ -234,7 +245,7 @@ class ContactStage:
         touching = set(now)
         keep = [pair not in touching for pair in zip(old[0].tolist(), old[1].tolist(), strict=True)]
         both = np.concatenate([old[:, keep], np.vstack([pairs, np.full(pairs.shape[1], tick)])], axis=1)
-        self._reported = both[:, np.lexsort((both[1], both[0]))]
+        state.reported = both[:, np.lexsort((both[1], both[0]))]
 
     # crashes of drones ------------------------------------------------------------------------------------------------
 
@@ -272,6 +283,7 @@ class ContactStage:
     @property
     def disarmed(self) -> list[tuple[FleetProgram, Ints]]:
         """The fleets with vehicles that crashes have disarmed, and their rows."""
+        _ = self.roster
         if self._disarmed is None:
             able = [p for p in self.programs.values() if p.contact and ARMED in column_index(p.model.command)]
             rows = [np.flatnonzero(p.fleet.tables[CONTACT][LAST["disarmed"], : p.fleet.n]) for p in able]
@@ -283,7 +295,7 @@ class ContactStage:
         if program.contact is not None:
             program.fleet.tables[CONTACT][LAST["disarmed"], rows], self._disarmed = 0.0, None
 
-    # overlap, saving --------------------------------------------------------------------------------------------------
+    # overlap ----------------------------------------------------------------------------------------------------------
 
     def check_start(self) -> None:
         """Report vehicles that overlap before the first tick; InvalidValueError if the scenario refuses them."""
@@ -319,31 +331,6 @@ class ContactStage:
                 key = "spawn" if entry.spawn else "pose" if entry.pose else "name"
                 return at(*place) if cones else at(*place, key)
         return "vehicles"
-
-    def save(self) -> dict[str, Any]:
-        """Return the pairs that have been reported, and the number of contacts."""
-        return {"reported": self._reported, "total": self.total}
-
-    def restore(self, saved: dict[str, Any]) -> None:
-        """Load what `save` returned."""
-        reported, total = saved.get("reported"), saved.get("total")
-        if not isinstance(reported, np.ndarray) or reported.dtype != np.int64 or reported.shape[:-1] != (3,):
-            raise PaddockError("saved contacts are not an array of ids and ticks")
-        if type(total) is not int or total < 0:
-            raise PaddockError(f"saved number of contacts is {total!r}; it must be a whole number >= 0")
-        self._reported, self.total = reported, total
-        self.forget()
-
-    def take_over(self, other: "ContactStage") -> None:
-        """Replace the records by those of another stage."""
-        self._reported, self.total, self.contacts = other._reported, other.total, self.contacts[:0]
-        self._cones = other._cones  # of the scenery that the sensors of its fleets look at
-        self.forget()
-
-    def clear(self) -> None:
-        """Start a new run."""
-        self._reported, self.total, self.contacts = self._reported[:, :0], 0, self.contacts[:0]
-        self.forget()
 
 
 @dataclass(eq=False, repr=False)

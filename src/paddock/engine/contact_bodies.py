@@ -14,6 +14,7 @@ from paddock.contact.bodies import ROW, bounds
 from paddock.contact.candidates import CandidatePairs
 from paddock.contact.touches import GROUND
 from paddock.engine.program import FleetProgram
+from paddock.engine.race_state import RaceState
 from paddock.errors import users_code
 from paddock.scenario import Scenario
 from paddock.scenario.contact import OBSTACLES, ContactSection
@@ -140,11 +141,11 @@ class ConesOfWorld:
     """
 
     def __init__(self, scenario: Scenario, world: World) -> None:
-        self._obstacles = None if world.scenery is None else world.scenery.obstacles
+        self.obstacles = None if world.scenery is None else world.scenery.obstacles
         self._fleets: list[tuple[str, Ints]] = []  # name, and the row in `rounds` of each member
-        if self._obstacles is None or scenario.contact is None:
+        if self.obstacles is None or scenario.contact is None:
             return
-        self._given = self._obstacles.rounds.copy()
+        self._given = self.obstacles.rounds.copy()
         row_of = {int(k): row for row, k in enumerate(self._given[:, -1])}
         for one in declared_fleets(scenario):
             if one.obstacles:
@@ -167,7 +168,7 @@ class ConesOfWorld:
 
     def look(self, programs: dict[str, FleetProgram], tick: int) -> None:
         """Hide the cones that have been knocked over, pushed away or removed."""
-        if not self._fleets or self._obstacles is None or self._stand_still(programs, tick):
+        if not self._fleets or self.obstacles is None or self._stand_still(programs, tick):
             return
         hidden = np.zeros(len(self._given), np.bool_)
         for name, rows in self._fleets:
@@ -181,7 +182,7 @@ class ConesOfWorld:
                 hidden[at] = ~upright | (moved > (STANDS * self._given[at, 4]) ** 2)
         if not np.array_equal(hidden, self._hidden):
             self._hidden = hidden
-            self._obstacles.hide(np.flatnonzero(hidden), self._given)
+            self.obstacles.hide(np.flatnonzero(hidden), self._given)
 
 
 class ConeBodies:
@@ -198,29 +199,27 @@ class ConeBodies:
             if entry.model == CONE and entry.spawn is not None and entry.spawn.poses:
                 self.homes[entry.name] = np.array([pose[:2] for pose in entry.spawn.poses])
                 self._radius[entry.name] = 0.5 * entry.parameters["length"]
-        self.touched_by: dict[int, int] = {}  # id of a cone -> car, also of counted ones
-        self.counted: set[int] = set()
 
     def ids(self, programs: dict[str, FleetProgram]) -> Ints:
         """Return the ids of the cones that are in the world, ascending."""
         found = [programs[name].fleet.ids for name in self.homes if name in programs]
         return np.sort(np.concatenate([np.zeros(0, np.int64), *found]))
 
-    def touch(self, pairs: Ints, cars: dict[int, int], cones: Ints) -> None:
+    def touch(self, pairs: Ints, cars: dict[int, int], cones: Ints, touched_by: dict[int, int]) -> None:
         """Remember which car has touched which cone, from pairs of ids (k, 2)."""
         which = np.isin(pairs, cones)
         some = which.any(axis=1)
         for (first, second), (one, other) in zip(pairs[some].tolist(), which[some].tolist(), strict=True):
             for cone, by, is_cone in ((first, second, one), (second, first, other)):
                 if is_cone and by in cars:
-                    self.touched_by[cone] = cars[by]
-                elif is_cone and by in self.touched_by:
-                    self.touched_by.setdefault(cone, self.touched_by[by])
+                    touched_by[cone] = cars[by]
+                elif is_cone and by in touched_by:
+                    touched_by.setdefault(cone, touched_by[by])
 
-    def fallen(self, programs: dict[str, FleetProgram], tick: int) -> list[tuple[int, int]]:
+    def fallen(self, programs: dict[str, FleetProgram], tick: int, race: RaceState) -> list[tuple[int, int]]:
         """Return car and cone of those that are down or out since the last call."""
         found = []
-        waiting = [cone for cone in self.touched_by if cone not in self.counted]
+        waiting = [cone for cone in race.touched_by if cone not in race.counted]
         for name, homes in self.homes.items() if waiting else ():
             if name not in programs:
                 continue
@@ -232,8 +231,8 @@ class ConeBodies:
             moved = ((pose[:2].T - home) ** 2).sum(axis=1) > (2.0 * self._radius[name]) ** 2
             lies = 1.0 - 2.0 * (pose[3] ** 2 + pose[4] ** 2) < UPRIGHT
             for cone in fleet.ids[rows[moved | lies]].tolist():
-                found.append((self.touched_by[cone], cone))
-                self.counted.add(cone)
+                found.append((race.touched_by[cone], cone))
+                race.counted.add(cone)
         return found
 
     def name(self, number: int, programs: dict[str, FleetProgram]) -> str:

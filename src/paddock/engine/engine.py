@@ -27,30 +27,29 @@ from paddock.engine.pacing import Pacer
 from paddock.engine.pipeline import PublishStage
 from paddock.engine.race import RulesStage
 from paddock.engine.radio.stage import RadioStage
+from paddock.engine.run_state import RunState
 from paddock.engine.tick import MissionStage, assemble_tick
-from paddock.errors import InvalidValueError, NotFiniteError, PaddockError, printable, unknown_name
+from paddock.errors import InvalidValueError, NotFiniteError, PaddockError, unknown_name
 from paddock.scenario import Scenario
 from paddock.world.archive import check_equal, check_types, digest, unpack
-from paddock.world.transforms import TransformTree
+from paddock.world.parts import refusing
+from paddock.world.state import HASHED, SETTLED, load, save
+from paddock.world.state import digest as digest_of_parts
+from paddock.world.world import Clock
 
 if TYPE_CHECKING:  # planning is imported for a mission only
     from paddock.engine.mission.run import MissionRun
 
-AUTOPILOTS, FMUS = "autopilots", "fmus"  # keys of a saved state
-STATE_KEYS = frozenset(
-    {"scenario", "rate", "entries", "world", "mailbox", "events", "lost_targets", "sensors"}
-    | {"orders", "mission", "failure", "contact", "race", "radio", AUTOPILOTS, FMUS}  # where the run has them
-)
-
-STATE_TYPES = ("bool", "int64", "int32", "float64", "uint8")  # of its arrays; bytes are those of FMUs
-SENSED_TYPES = ("float32", "float64")  # of the arrays of sensors
+AUTOPILOTS, OVERRIDES, MISSION, RADIO = "autopilots", "overrides", "mission", "radio"  # keys of a saved state
+APART = (OVERRIDES, MISSION, RADIO)  # that their own modules save, load and check
+STATE_TYPES = ("bool", "int64", "int32", "float64", "uint8")  # of the arrays of these
 
 
 class PreparedRun(NamedTuple):
     """A state that is built and checked, perhaps outside the thread that ticks, and may replace that of a run."""
 
     how: str  # reset or restore
-    twin: "Engine"  # holds it
+    draft: "Engine"  # holds it
     load_autopilots: Callable[[], None]  # after the world
     made_for: tuple[Scenario, int]  # the scenario of the run, and the number of autopilots that have joined
 
@@ -66,10 +65,10 @@ class Engine:
         if device not in MOTIONS:
             raise unknown_name("device", device, MOTIONS)
         self.scenario = scenario
-        self.events = EventLog()
-        self.log = ActionLog()
-        self.mailbox = Mailbox()
         self.world = world = new_world(scenario)
+        self.events = EventLog(world)
+        self.log = ActionLog()
+        self.mailbox = Mailbox(world)
         kinematic = scenario.mission is not None and scenario.mission.execute == "kinematic"
         self.mission_stage = MissionStage(world.clock, kinematic, scenario.every.behaviour)
         self.fleets = Fleets(scenario, world, self.events, device, self.mission_stage.fleet_built)
@@ -98,6 +97,7 @@ class Engine:
         self.on_idle: list[Callable[[], None]] = []  # called between slices of a run, also while it is paused
         self._prepared = self._compiled = False
         self._digest: tuple[Scenario, str] | None = None  # of a scenario
+        self._add_parts(world.state)
         if populated:
             self._populate(prepared)
 
@@ -174,67 +174,53 @@ class Engine:
         if not self._compiled:
             self._compile(progress)
 
+    def _add_parts(self, state: RunState) -> None:
+        """Add the parts of the stages to the state of a run that begins."""
+        state.contact, state.race = self.contact.fresh(), self.rules.fresh()
+
     def saved_state(self) -> dict[str, Any]:
-        """Return everything that changes in a run, and the digest of its scenario."""
+        """Return the state, and the digest of its scenario; arrays are valid until the next tick."""
+        self._collect()
+        for program in self.programs.values():
+            if program.fmus is not None:
+                program.fmus.save(program.fleet)
         states = self.autopilots.states
-        held = {} if states is None else {AUTOPILOTS: states.save()}
-        fmus = {name: p.fmus.save(p.fleet) for name, p in self.programs.items() if p.fmus is not None}
-        held |= {FMUS: fmus} if fmus else {}  # not hashed: their bytes may contain addresses
-        return {"scenario": self._scenario_digest(), **self._changing_state(), **held}
+        pilots = {} if states is None else {AUTOPILOTS: states.save()}
+        return {"scenario": self._scenario_digest(), **save(self.world.state), **self._saved_apart(), **pilots}
+
+    def state_hash(self, scope: str = HASHED) -> str:
+        """Return a hex digest of the state: equal runs have equal hashes.
+
+        `SETTLED`: without queued actions and autopilots, because a replay queues actions from the start and has no
+        autopilots.
+        """
+        self._collect()
+        pilots = {} if scope == SETTLED or self.autopilots.states is None else self.autopilots.states.hashed()
+        apart = {**self._saved_apart(), **({AUTOPILOTS: pilots} if pilots else {})}
+        own = digest_of_parts(self.world.state, scope, self.world.version)
+        return digest({"state": own, **apart}) if apart else own
+
+    def _collect(self) -> None:
+        """Number the actions that have arrived, and fetch what a GPU holds."""
+        self.mailbox.collect(self.world.clock.tick)
+        for fleet in self.world.fleets.values():
+            _ = fleet.state
+
+    def _saved_apart(self) -> dict[str, Any]:
+        overrides = {name: program.overrides.save() for name, program in self.programs.items() if program.overrides}
+        return {
+            **({OVERRIDES: overrides} if overrides else {}),
+            **({} if self.mission is None else {MISSION: self.mission.save()}),
+            **({RADIO: self.radio.save()} if self.radio.active else {}),
+        }
 
     def _scenario_digest(self) -> str:
         if self._digest is None or self._digest[0] is not self.scenario:
             self._digest = self.scenario, scenario_digest(self.scenario)
         return self._digest[1]
 
-    def hashed_state(self) -> dict[str, Any]:
-        """Return the state without the counts of resets and fleet changes: equal runs have equal hashes."""
-        tree = self.settled_state()
-        tree["mailbox"] = self.mailbox.save(self.world.clock.tick)
-        held = {} if self.autopilots.states is None else self.autopilots.states.hashed()
-        return {**tree, AUTOPILOTS: held} if held else tree
-
-    def settled_state(self) -> dict[str, Any]:
-        """Return the hashed state of the world: without queued actions and autopilots, because a replay queues actions
-        from the start and has no autopilots.
-        """
-        tree = self._changing_state()
-        tree["world"] = {name: value for name, value in tree["world"].items() if name not in ("run", "roster")}
-        del tree["mailbox"]
-        return tree
-
-    def _changing_state(self) -> dict[str, Any]:
-        """Return world, queued actions, events, sensors, and the entries from which the fleets can be built again."""
-        programs, tick = self.programs, self.world.clock.tick
-        for program in programs.values():
-            for sensor in program.sensors.values():
-                sensor.arrive(tick)  # so that reading the sensors has no effect on the state
-        overrides = {name: program.overrides.save() for name, program in programs.items() if program.overrides}
-        failure = self.stages.guard.failure
-        return {
-            **({"orders": overrides} if overrides else {}),  # the key of earlier saved states
-            **({} if self.mission is None else {"mission": self.mission.save()}),
-            **({"failure": failure} if failure else {}),
-            **({} if self.contact.settings is None else {"contact": self.contact.save()}),
-            **({"race": self.rules.save()} if self.rules.active else {}),
-            **({"radio": self.radio.save()} if self.radio.active else {}),
-            "rate": self.world.clock.rate,
-            "entries": {name: program.entry_text for name, program in programs.items()},
-            "world": self.world.save(),
-            "mailbox": self.mailbox.save(tick),
-            "events": self.events.save(),
-            "lost_targets": sorted(self.stages.behave.lost),
-            "sensors": {
-                name: {kind: sensor.save() for kind, sensor in program.sensors.items()}
-                for name, program in programs.items()
-            },
-        }
-
     def restore(self, saved: bytes | dict[str, Any]) -> None:
-        """Load a saved state, which may be unpacked, if it is valid: saving it again gives the same.
-
-        On an error, the state is as before.
-        """
+        """Replace the state by a saved one, which may be unpacked. On an error, the state is as before."""
         with self.thread.driving("restore()"):
             self._take_over(self.prepare_restore(saved))
 
@@ -245,38 +231,28 @@ class Engine:
         that are queued are built. A state that would end the run, because it diverges within a second, is refused.
         """
         made_for, tree = (self.scenario, self.autopilots.joins), self._checked_state(saved)
-        states, twin = self.autopilots.states, Engine(self.scenario, self.fleets.device, populated=False)
-        twin._digest = self._digest
-        try:
-            load = (lambda: None) if states is None else states.prepare(tree.get(AUTOPILOTS), tree["world"]["tick"])
-            twin._load(tree)
-            found = twin.saved_state()
-            found |= {key: tree[key] for key in (AUTOPILOTS, FMUS) if key in tree}  # checked by those that load them
-            check_equal(tree, found, "saved state")
-        except PaddockError as error:
-            if str(error).isprintable():
-                raise
-            raise PaddockError(printable(str(error))) from None  # with control characters of the saved state
-        except Exception as error:  # a crafted state may fail in any way
-            why = printable(str(error).partition("\n")[0])
-            raise PaddockError(f"the saved state is not valid: {type(error).__name__}: {why}") from None
+        states, draft = self.autopilots.states, Engine(self.scenario, self.fleets.device, populated=False)
+        with refusing("saved state"):
+            load = (lambda: None) if states is None else states.prepare(tree.get(AUTOPILOTS), tree["clock"]["tick"])
+            draft._load(tree)
+            check_equal({key: tree[key] for key in APART if key in tree}, draft._saved_apart(), "saved state")
         if apart:
-            prepare_kernels((pair for program in twin.programs.values() for pair in program.kernels()), apart=True)
-            twin.applier.prepare_queued(twin.mailbox.queued)
-            if self.scenario.on_nan == "stop" and not twin.stages.guard.failure:
-                twin.stages.guard.move.refuse_diverging()
-        twin._prepared = True
-        return PreparedRun("restore", twin, load, made_for)
+            prepare_kernels((pair for program in draft.programs.values() for pair in program.kernels()), apart=True)
+            draft.applier.prepare_queued(draft.mailbox.queued)
+            if self.scenario.on_nan == "stop" and not draft.stages.guard.failure:
+                draft.stages.guard.move.refuse_diverging()
+        draft._prepared = True
+        return PreparedRun("restore", draft, load, made_for)
 
     def prepare_reset(self, seed: int | None = None) -> PreparedRun:
         """Build the vehicles of the scenario at tick 0 and plan its mission, while another thread continues the run."""
         made_for, scenario = (self.scenario, self.autopilots.joins), self.scenario
         if seed is not None:
             scenario = scenario.model_copy(update={"seed": seed})
-        twin = Engine(scenario, self.fleets.device, prepared=False)
-        prepare_kernels((pair for program in twin.programs.values() for pair in program.kernels()), apart=True)
-        twin.prepare()
-        return PreparedRun("reset", twin, lambda: None, made_for)
+        draft = Engine(scenario, self.fleets.device, prepared=False)
+        prepare_kernels((pair for program in draft.programs.values() for pair in program.kernels()), apart=True)
+        draft.prepare()
+        return PreparedRun("reset", draft, lambda: None, made_for)
 
     def take_over(self, prepared: PreparedRun) -> None:
         """Replace the present state by a prepared one; refused if the scenario or its autopilots have changed since."""
@@ -284,36 +260,30 @@ class Engine:
             self._take_over(prepared)
 
     def _take_over(self, prepared: PreparedRun) -> None:
-        how, twin, load_autopilots, made_for = prepared
+        how, draft, load_autopilots, made_for = prepared
         with self.applier.rebuilding:
             if made_for[0] is not self.scenario or made_for[1] != self.autopilots.joins:
                 raise PaddockError(f"{how} refused: the run changed while its state was being built; try again")
-            run, roster, self.scenario = self.world.run, self.world.roster_version, twin.scenario
+            run, roster, self.scenario = self.world.run, self.world.roster_version, draft.scenario
             self.programs.clear()
-            self.programs.update(twin.programs)
-            self.world.take_over(twin.world)
-            self.mailbox.take_over(twin.mailbox)
-            self.stages.behave.lost = twin.stages.behave.lost
-            self.stages.guard.failure = twin.stages.guard.failure
-            self.contact.take_over(twin.contact)
-            self.rules.take_over(twin.rules)
-            self.radio.take_over(twin.radio)
-            self.mission_stage.mission = twin.mission
-            if twin.mission is not None:
-                twin.mission.attach(self.world, self.fleets, self.events, self.poses, self.radio)
-            self.applier.take_over(twin.applier)
+            self.programs.update(draft.programs)
+            self.mailbox.clear()
+            self.world.adopt(draft.world)
+            self.radio.take_over(draft.radio)
+            self.mission_stage.mission = draft.mission
+            if draft.mission is not None:
+                draft.mission.attach(self.world, self.fleets, self.events, self.poses, self.radio)
+            self.applier.prepared = draft.applier.prepared
+            self.applier.forget()
             self._prepared = True
             if how == "restore":
-                self.events.take_over(twin.events)
                 load_autopilots()
                 self.log.restart(self.world.clock.tick)
             else:
-                self.world.run, self.world.roster_version = run + 1, roster + 1
+                self.world.state.run, self.world.state.roster_version = run + 1, roster + 1
                 self.stages.guard.discarded = 0
                 self.log.clear()
-                self.events.clear()
-                for event in twin.events.since():
-                    self.events.report(event.tick, event.kind, event.subject, event.detail)
+                self.events.notify()
             for listener in self.on_restart:
                 listener(how)
 
@@ -321,16 +291,12 @@ class Engine:
         """Decode a saved state; PaddockError unless it belongs to this scenario."""
         if not isinstance(saved, bytes | bytearray | memoryview | dict):
             raise PaddockError(f"restore() takes what save() returned, not {type(saved).__name__}")
-        tree, rate = saved if isinstance(saved, dict) else unpack(saved), self.world.clock.rate
-        sensed, rest = _apart(tree)
-        check_types(rest, STATE_TYPES, "saved state")
-        check_types(sensed, SENSED_TYPES, "saved state, sensors")
+        tree, rate = dict(saved) if isinstance(saved, dict) else unpack(saved), self.world.clock.rate
+        check_types({key: tree[key] for key in APART if key in tree}, STATE_TYPES, "saved state")
         if tree.get("rate") != rate:
-            raise PaddockError(f"saved with ticks at {tree.get('rate')!r} Hz, this simulation has {rate:g}")
+            raise PaddockError(f"saved with ticks at {tree.get('rate')!r:.40} Hz, this simulation has {rate:g}")
         if tree.get("scenario") != self._scenario_digest():
-            if tree.get("scenario") != scenario_digest(self.scenario, links=True):
-                raise PaddockError("saved in another scenario: load that one and restore there")
-            tree = tree | {"scenario": self._scenario_digest()}
+            raise PaddockError("saved in another scenario: load that one and restore there")
         if self.autopilots.states is None:  # a replay has the commands of its autopilots instead
             tree.pop(AUTOPILOTS, None)
         else:
@@ -338,69 +304,44 @@ class Engine:
         return tree
 
     def _load(self, tree: dict[str, Any]) -> None:
+        """Build the fleets of a saved state, and load it into them."""
+        own = {key: tree[key] for key in tree if key not in (*APART, AUTOPILOTS, "scenario")}
         overrides = {
-            name: (saved, saved_setups(saved, self.world.track)) for name, saved in tree.get("orders", {}).items()
+            name: (saved, saved_setups(saved, self.world.track)) for name, saved in tree.get(OVERRIDES, {}).items()
         }
-        mission = self.new_mission(tree["world"]["seed"])
+        mission = self.new_mission(tree["seed"])
         if mission is not None:
-            mission.expect(tree["mission"])
-        self.fleets.rebuild(tree["entries"])
-        self.world.restore(tree["world"])
+            mission.expect(tree[MISSION])
+        self.fleets.rebuild({name: fleet["entry"] for name, fleet in tree["fleets"].items()})
+        load(self.world.state, own, limited=not tree["failure"])
+        self.rules.check()
         for name, program in self.programs.items():
             if program.fmus is not None:
-                program.fmus.load(program, tree.get(FMUS, {}).get(name))
+                program.fmus.load(program)
             program.overrides = FleetOverrides(program) if name in overrides else None
             if program.overrides is not None:
                 program.overrides.restore(*overrides[name])
+            program.expires_from = next_timeout(program)
         if mission is not None:
-            mission.restore(tree["mission"])
-        self.mailbox.restore(tree["mailbox"])
-        self.events.restore(tree["events"])
-        self.stages.behave.lost = set(tree["lost_targets"])
-        self.stages.guard.failure = tree.get("failure", "")
-        if self.contact.settings is not None:
-            self.contact.restore(tree["contact"])
-        if self.rules.active:
-            self.rules.restore(tree["race"])
+            mission.restore(tree[MISSION])
         if self.radio.active:
-            self.radio.restore(tree["radio"])
+            self.radio.restore(tree[RADIO])
             if mission is not None and mission.link is not None:
                 mission.link.check_saved()
-        for program in self.programs.values():
-            program.expires_from = next_timeout(program)
-        for name, sensors in tree["sensors"].items():
-            for kind, saved in sensors.items():
-                sensor, fleet = self.programs[name].sensors[kind], self.world.fleets[name]
-                sensor.restore(saved, self.world.clock.tick)
-                if sensor.n > fleet.n:
-                    raise PaddockError(f"saved sensor {kind!r} of {name!r} has {sensor.n} vehicles, not {fleet.n}")
-        for fleet in () if self.stages.guard.failure else self.world.fleets.values():
-            fleet.check_values()
 
     def reset(self, seed: int | None = None) -> None:
         """Start a new run at tick 0."""
         with self.thread.driving("reset()"), self.applier.rebuilding:
             if seed is not None:
                 self.scenario = self.scenario.model_copy(update={"seed": seed})
-            world = self.world
-            self.fleets.clear()
-            world.clock.tick, world.next_id, world.used_ids = 0, 1, []
-            world.seed = self.scenario.seed
-            self.stages.behave.lost.clear()
-            self.stages.guard.failure, self.stages.guard.discarded = "", 0
-            world.run += 1
-            world.roster_version += 1
-            world.environment[:] = environment_values(self.scenario)
-            world.transforms = TransformTree()
-            for part in (
-                self.mailbox,
-                self.events,
-                self.log,
-                self.applier.prepared,
-                self.contact,
-                self.rules,
-                self.radio,
-            ):
+            run, roster = self.world.run, self.world.roster_version
+            self.fleets.close()
+            state = self.world.new_state(environment_values(self.scenario), self.scenario.seed)
+            state.clock, state.run, state.roster_version = Clock(self.world.clock.rate), run + 1, roster + 1
+            self._add_parts(state)
+            self.world.replace(state)
+            self.stages.guard.discarded = 0
+            for part in (self.mailbox, self.log, self.applier.prepared, self.radio):
                 part.clear()
             self._populate(prepared=True)
             for listener in self.on_restart:
@@ -464,45 +405,15 @@ class Engine:
             return self.world.clock.time
 
 
-def _apart(tree: Any) -> tuple[dict[str, Any], Any]:
-    """Return the arrays of the sensors of a saved state, by fleet and sensor, and the state without them."""
-    if not isinstance(tree, dict) or not isinstance(tree.get("sensors"), dict):
-        return {}, tree
-    sensed: dict[str, Any] = {}
-    others: dict[str, Any] = {}
-    for fleet, sensors in tree["sensors"].items():
-        known = sensors if isinstance(sensors, dict) else {}
-        saved = {name: one for name, one in known.items() if isinstance(one, dict) and "arrays" in one}
-        sensed[fleet] = {name: one["arrays"] for name, one in saved.items()}
-        bare = {name: {key: one[key] for key in one if key != "arrays"} for name, one in saved.items()}
-        others[fleet] = {**known, **bare} if known else sensors
-    return sensed, {**tree, "sensors": others}
-
-
-def scenario_digest(scenario: Scenario, links: bool = False) -> str:
-    """Return a digest of a scenario that ignores its seed, its endpoints and the order of its vehicles.
-
-    `links`: with the connections and logs of its autopilots, as in states saved by earlier versions.
-    """
+def scenario_digest(scenario: Scenario) -> str:
+    """Return a digest of a scenario that ignores its seed, its endpoints and the order of its vehicles."""
     tree = scenario.to_dict(defaults=True)
     for immaterial in ("seed", "serve", "record"):
         tree.pop(immaterial, None)
     if tree.get("sitl"):
-        over_radio = tree["sitl"]["mavlink"].pop("via", None)
-        for pilots in tree["sitl"]["pilots"]:
-            if pilots.get("via") is None:
-                pilots.pop("via", None)
-        for immaterial in () if links else ("mavlink", "listen", "logs"):
+        for immaterial in ("mavlink", "listen", "logs"):
             tree["sitl"].pop(immaterial, None)
-        if over_radio is not None:
-            tree["sitl"]["via"] = over_radio
-    if tree["on_nan"] == "stop":  # the default: states saved before this field existed stay valid
-        del tree["on_nan"]
     tree["vehicles"] = {entry["name"]: entry for entry in tree.get("vehicles", [])}
-    for entry in tree["vehicles"].values():
-        for later in ("fmu", "radio", "via"):  # as above
-            if not entry.get(later):
-                entry.pop(later, None)
     return digest(tree)
 
 

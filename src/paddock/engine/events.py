@@ -4,10 +4,13 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING
 
 from paddock.errors import printable
-from paddock.world.archive import typed
+from paddock.world.parts import part, rows, value
+
+if TYPE_CHECKING:
+    from paddock.engine.run_state import Run
 
 KEPT = 10_000  # number of events in memory; older ones are dropped and counted
 EVENTS_SHOWN = 100  # of one kind at one tick, where many vehicles may have them; a last one counts the rest
@@ -31,21 +34,35 @@ class Event:
     detail: str = ""
 
 
-class EventLog:
+@part
+class EventState:
     """The events of a run, the newest `KEPT` of them in memory."""
 
-    def __init__(self) -> None:
-        self._kept: deque[Event] = deque(maxlen=KEPT)
-        self.count = 0
+    count: int = value(0, low=0, high=2**53)
+    kept: deque[Event] = rows(Event, longest=KEPT, keeps_last=True)
+
+
+class EventLog:
+    """The events of a run, and those who are notified."""
+
+    def __init__(self, run: "Run") -> None:
+        self._run = run
         self.listeners: list[Callable[[Event], object]] = []
 
     def report(self, tick: int, kind: str, subject: str, detail: str = "") -> None:
         """Add an event and notify the listeners."""
-        self.count += 1
-        event = Event(self.count, tick, kind, printable(subject), printable(detail))
-        self._kept.append(event)
+        state = self._run.state.events
+        state.count += 1
+        event = Event(state.count, tick, kind, printable(subject), printable(detail))
+        state.kept.append(event)
         for listener in tuple(self.listeners):
             listener(event)
+
+    def notify(self) -> None:
+        """Notify the listeners of all events, of a run that has just begun."""
+        for event in tuple(self._run.state.events.kept):
+            for listener in tuple(self.listeners):
+                listener(event)
 
     def report_some(self, tick: int, kind: str, found: Iterable[tuple[str, str]], count: int, what: str) -> None:
         """Add `count` events (subject, detail): up to `EVENTS_SHOWN`, and one that counts the rest, of `what`."""
@@ -56,29 +73,17 @@ class EventLog:
 
     def since(self, number: int = 0) -> list[Event]:
         """Return the kept events after the given number, oldest first."""
-        if not self._kept or self._kept[-1].number <= number:
+        kept = self._run.state.events.kept
+        if not kept or kept[-1].number <= number:
             return []
-        return [event for event in self._kept if event.number > number]
+        return [event for event in kept if event.number > number]
+
+    @property
+    def count(self) -> int:
+        """Number of events of the run."""
+        return self._run.state.events.count
 
     @property
     def dropped(self) -> int:
         """Number of events that are no longer in memory."""
-        return self.count - len(self._kept)
-
-    def clear(self) -> None:
-        """Start a new run."""
-        self._kept.clear()
-        self.count = 0
-
-    def take_over(self, other: "EventLog") -> None:
-        """Replace the events by those of another log; listeners are not called."""
-        self._kept, self.count = other._kept, other.count
-
-    def save(self) -> dict[str, Any]:
-        """Return the kept events."""
-        return {"count": self.count, "kept": [dict(vars(event)) for event in self._kept]}
-
-    def restore(self, saved: dict[str, Any]) -> None:
-        """Load what `save` returned."""
-        self.count = typed(int, saved["count"], "count of events")
-        self._kept = deque((typed(Event, tree, "event") for tree in saved["kept"]), maxlen=KEPT)
+        return self.count - len(self._run.state.events.kept)

@@ -160,12 +160,11 @@ class Fleets:
                 each(fleet.name)
         self._changed("removed", names, f"{len(rows)} vehicle{'' if len(rows) == 1 else 's'}", tick)
 
-    def clear(self) -> None:
-        """Remove everything, without events."""
+    def close(self) -> None:
+        """Close what runs outside the state, before another state replaces it, and discard the programs."""
         for program in self.programs.values():
             if program.fmus is not None:
                 program.fmus.keep(np.empty(0, np.int64))  # at once: a process may have one instance of some FMUs only
-        self.world.fleets = {}
         self.programs.clear()  # in place: the stages hold this dictionary
 
     def rebuild(self, entries: Mapping[str, str]) -> None:
@@ -261,7 +260,7 @@ class Fleets:
         return program, entry.model_copy(update={"spread": program.entry.get("spread", {})})
 
     def _changed(self, kind: str, subject: str, detail: str, tick: int | None = None) -> None:
-        self.world.roster_version += 1
+        self.world.state.roster_version += 1
         self.events.report(self.world.clock.tick if tick is None else tick, kind, subject, detail)
 
 

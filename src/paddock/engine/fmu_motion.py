@@ -1,8 +1,6 @@
 """Dynamics by FMUs: one instance per vehicle, stepped by the ticking thread at every tick."""
 
-from collections.abc import Sequence
 from math import isfinite
-from typing import Any
 
 import numpy as np
 
@@ -14,8 +12,16 @@ from paddock.vehicles.fmu.imported import FmuError, FmuInstance
 from paddock.vehicles.fmu.vehicle import START_TIME, STEPS, FmuVehicle, world_pose
 from paddock.world.columns import Environment, Floats, Pose, column_index
 from paddock.world.fleet import Fleet, Ints
+from paddock.world.parts import VEHICLE, blob, part
 
 POSES = len(column_index(Pose))
+
+
+@part
+class FmuState:
+    """The states of a fleet's FMUs, as their own bytes: not hashed, because these may contain addresses."""
+
+    states: list[bytes | None] = blob(VEHICLE)
 
 
 class FmuMotion:
@@ -103,19 +109,20 @@ class FmuMotion:
         fleet.state[:POSES, row] = world_pose(self.vehicle, values, before, dt)
         fleet.state[self._steps + 1 :, row] = values[len(self.vehicle.outputs) :]
 
-    def save(self, fleet: Fleet) -> list[Any]:
-        """Return the state of each instance; PaddockError if the FMU cannot save it."""
+    def save(self, fleet: Fleet) -> None:
+        """Write the state of each instance into the part of the fleet; PaddockError if the FMU cannot save it."""
         if not self.vehicle.file.saves:
             raise PaddockError(
                 f"{fleet.name!r} cannot be saved: FMU {self.vehicle.file.path.name} has no canSerializeFMUstate"
             )
-        return [np.frombuffer(instance.save(), np.uint8) for instance in self._instances]
+        fleet.fmu.states = [instance.save() for instance in self._instances]
 
-    def load(self, program: FleetProgram, saved: Sequence[Any]) -> None:
-        """Start instances that continue from saved states, for all vehicles of the fleet."""
-        if not isinstance(saved, list) or len(saved) != program.fleet.n or not self.vehicle.file.saves:
+    def load(self, program: FleetProgram) -> None:
+        """Start instances that continue from the part of the fleet, for all its vehicles."""
+        states = program.fleet.fmu.states
+        if None in states or not self.vehicle.file.saves:
             raise PaddockError(f"the saved state has no FMU states of {program.fleet.name!r}")
         self._instances = [self._started(program, row) for row in range(program.fleet.n)]
         self._sent = [()] * program.fleet.n
-        for instance, state in zip(self._instances, saved, strict=True):
-            instance.load(np.asarray(state, np.uint8).tobytes())
+        for instance, state in zip(self._instances, states, strict=True):
+            instance.load(state)

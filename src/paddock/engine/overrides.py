@@ -36,7 +36,8 @@ from paddock.scenario.base import Behaviour
 from paddock.scenario.vehicle import EXTERNAL
 from paddock.track.track import Track
 from paddock.world.columns import Floats, column_index, defaults_of
-from paddock.world.fleet import LARGEST_MEMORY, NEVER, Fleet, Ints
+from paddock.world.fleet import NEVER, Fleet, Ints
+from paddock.world.parts import LARGEST_VALUE
 from paddock.world.world import World
 
 MOST_OVERRIDES = 1000  # limit of different overrides in one fleet: those of paths and formations are decided one by one
@@ -427,7 +428,7 @@ class FleetOverrides:
             str(number): {"behaviour": group.choice.model_dump(mode="json"), "memory": group.memory}
             for number, group in self.groups.items()
         }
-        return {"marks": self.marks, "squads": groups}  # the key of earlier saved states
+        return {"marks": self.marks, "groups": groups}
 
     def restore(self, saved: Mapping[str, Any], setups: Mapping[int, tuple[BehaviourChoice, RuleSetup]]) -> None:
         """Load what `save` returned; `setups` are its behaviours."""
@@ -437,8 +438,8 @@ class FleetOverrides:
         self.rows = np.flatnonzero(self.marks)
         for number, (choice, setup) in sorted(setups.items()):
             group = OverrideGroup(choice, setup, np.flatnonzero(self.marks == number))
-            group.memory[:] = saved["squads"][str(number)]["memory"]
-            if not (np.abs(group.memory) <= LARGEST_MEMORY).all():  # also NaN
+            group.memory[:] = saved["groups"][str(number)]["memory"]
+            if not (np.abs(group.memory) <= LARGEST_VALUE).all():  # also NaN
                 fleet = self.program.fleet.name
                 raise PaddockError(f"saved overrides of {fleet!r} have memories of {choice.name!r} that are not finite")
             self._add(number, group)
@@ -446,7 +447,7 @@ class FleetOverrides:
 
 def saved_setups(saved: Mapping[str, Any], track: Track | None) -> dict[int, tuple[BehaviourChoice, RuleSetup]]:
     """Return number -> behaviour of saved overrides."""
-    written = {int(number): _choice(tree["behaviour"]) for number, tree in saved["squads"].items()}
+    written = {int(number): _choice(tree["behaviour"]) for number, tree in saved["groups"].items()}
     counts = {number: int(np.count_nonzero(saved["marks"] == number)) for number in written}
     return {
         number: (choice, _setup(choice, counts[number], track))

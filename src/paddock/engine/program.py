@@ -1,9 +1,7 @@
 """A fleet with the kernels of its model, parameters, failsafe, behaviour and sensors."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -90,7 +88,7 @@ class FleetProgram:
         self.overrides: FleetOverrides | None = None  # None: no vehicle is overridden
         self.substeps = 1  # of the dynamics in a tick
         self.carried = False  # the mission sets the poses: no dynamics
-        self.sensors: dict[str, FleetSensor] = {}
+        self.sensors: dict[str, FleetSensor] = fleet.sensors
         self._sources: dict[str, tuple[ColumnSource, ...]] = {}  # of each kind of sensor
         self.contact: FleetContact | None = None  # None: others cannot touch it
         self.races = False  # whether its vehicles take part in the race of the scenario's rules
@@ -120,11 +118,6 @@ class FleetProgram:
         self._poses = np.zeros((len(POSE_COLUMNS), 0))
         self._poses_shown = read_only(self._poses)
         self._poses_tick = -1
-
-    @cached_property
-    def entry_text(self) -> str:
-        """The entry as JSON, for saving."""
-        return json.dumps(self.entry, sort_keys=True)
 
     @property
     def parameters(self) -> tuple[Floats, ...]:
@@ -445,8 +438,6 @@ class FleetProgram:
         if self.overrides is not None:
             self.overrides.keep(rows)
             self.drop_empty_overrides()
-        for sensor in self.sensors.values():
-            sensor.keep(rows)
         if self.behaviour is not None:
             self.behaviour.assign_slots()
         self.forget_poses()

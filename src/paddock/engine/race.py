@@ -6,17 +6,16 @@ removed keeps its number. The stage runs after contact, at every tick while a ca
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from paddock.engine.contact import ContactStage
 from paddock.engine.contact_bodies import ConeBodies
 from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE
 from paddock.engine.program import FleetProgram
-from paddock.engine.race_state import check_saved_race
+from paddock.engine.race_state import RaceState, check_race
+from paddock.engine.run_state import Run
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.scenario import Scenario
 from paddock.scenario.track import DNF, RaceRules
@@ -40,7 +39,8 @@ from paddock.track.timing import (
 from paddock.track.track import Track
 from paddock.world.columns import Floats
 from paddock.world.fleet import Ints
-from paddock.world.world import World
+from paddock.world.parts import fresh
+from paddock.world.state import append
 
 FULL_CIRCLE = 1.5 * np.pi  # rad about the centre of a circle that a lap of a skidpad has turned at least
 HIDDEN = -1.0  # status of vehicles of a fleet that do not take part
@@ -64,7 +64,7 @@ class RulesStage:
     def __init__(
         self,
         scenario: Scenario,
-        world: World,
+        world: Run,
         programs: dict[str, FleetProgram],
         events: EventLog,
         contact: ContactStage,
@@ -85,7 +85,8 @@ class RulesStage:
             np.inf if self.rules.time_limit is None or self._racing else self.rules.time_limit,
             self.rules.start_limit or np.inf,
         )
-        self.clear()
+        self.cones = ConeBodies(scenario)
+        self._version: tuple[int, int] = (-1, -1)  # of the fleets in which cars were found
 
     @property
     def _racing(self) -> bool:
@@ -93,57 +94,21 @@ class RulesStage:
 
     # the state --------------------------------------------------------------------------------------------------------
 
-    def clear(self) -> None:
-        """Start a new run, without cars."""
-        if not self.active:
-            return
-        self.names: list[str] = []
-        self.ids: Ints = np.zeros(0, np.int64)
-        self.table: Floats = np.zeros((timing.TABLE_ROWS, 0))
-        self._log: Floats = np.zeros((race_log.COLUMNS, 64))
-        self._logged = 0
-        self.first_at: list[float] = []  # s after the start at which the first car passed each gate of each lap
-        self.hit: NDArray[np.uint8] = np.zeros(len(self.course.cones), np.uint8)
-        self.cones = ConeBodies(self.scenario)
-        self.forget()
+    @property
+    def race(self) -> RaceState:
+        """The state of the race."""
+        race = self.world.state.race
+        assert race is not None
+        return race
 
-    def forget(self) -> None:
-        """Forget where cars are found, after a change of the fleets."""
-        self._version: tuple[int, int] = (-1, -1)
+    def fresh(self) -> RaceState | None:
+        """Return the state at the start of a run, without cars."""
+        return fresh(RaceState, cone=len(self.course.cones)) if self.active else None
 
-    def save(self) -> dict[str, Any]:
-        """Return everything that changes."""
-        cones = self.cones
-        return {
-            "names": list(self.names),
-            "ids": self.ids,
-            "table": self.table,
-            "log": self._log[:, : self._logged],
-            "first_at": np.array(self.first_at),
-            "hit": self.hit,
-            "touched": np.array(sorted(cones.touched_by.items()), np.int64).reshape(-1, 2),
-            "counted": np.array(sorted(cones.counted), np.int64),
-        }
-
-    def restore(self, saved: dict[str, Any]) -> None:
-        """Load what `save` returned; PaddockError for what it cannot have returned."""
-        check_saved_race(self, saved, {number: name for number, name, _ in self._vehicles()})
-        self.names, self.ids = list(saved["names"]), saved["ids"]
-        self.table, self.hit = saved["table"].copy(), saved["hit"].copy()
-        self._log, self._logged = saved["log"].copy(), saved["log"].shape[1]
-        self.first_at = saved["first_at"].tolist()
-        self.cones.touched_by = dict(saved["touched"].tolist())
-        self.cones.counted = set(saved["counted"].tolist())
-        self.forget()
-
-    def take_over(self, other: "RulesStage") -> None:
-        """Replace the state by that of another stage."""
-        if not self.active:
-            return
-        self.names, self.ids, self.table, self.hit = other.names, other.ids, other.table, other.hit
-        self._log, self._logged, self.first_at = other._log, other._logged, other.first_at
-        self.cones = other.cones
-        self.forget()
+    def check(self) -> None:
+        """Refuse a race that no run has."""
+        if self.active:
+            check_race(self, self.race, {number: name for number, name, _ in self._vehicles()})
 
     # cars -------------------------------------------------------------------------------------------------------------
 
@@ -166,24 +131,24 @@ class RulesStage:
     def begin(self) -> None:
         """Take up the cars of the scenario; InvalidValueError if it has vehicles, but none takes part."""
         self.enrol()
-        if self.active and not len(self.ids) and self.scenario.vehicles:
+        if self.active and not len(self.race.ids) and self.scenario.vehicles:
             where = self.scenario.at("rules")
             raise InvalidValueError(f"{where}: no vehicle takes part: there is no car; name others in rules.vehicles")
 
     def enrol(self) -> None:
         """Find the cars in the fleets; those that have joined take part from now on."""
-        if not self.active or self._version == (self.world.run, self.world.roster_version):
+        if not self.active or self._version == self.world.version:
             return
-        self._version = self.world.run, self.world.roster_version
+        self._version = self.world.version
         vehicles = self._vehicles()
-        known = set(self.ids.tolist())
+        known = set(self.race.ids.tolist())
         new = [(number, name) for number, name, _ in vehicles if number not in known]
         if new:
             self._join(new)
-        place = {number: k for k, number in enumerate(self.ids.tolist())}
+        place = {number: k for k, number in enumerate(self.race.ids.tolist())}
         self._place = place
         self._parts: list[tuple[FleetProgram, Ints, Ints]] = []  # program, its rows, numbers of the cars
-        self._shapes = np.zeros((timing.SHAPE_ROWS, len(self.ids)))
+        self._shapes = np.zeros((timing.SHAPE_ROWS, len(self.race.ids)))
         for program in self.programs.values():
             if not program.races:
                 continue
@@ -193,12 +158,12 @@ class RulesStage:
             self._parts.append((program, rows, cars))
             self._shapes[:, cars] = shapes_of(program.model.body, program.parameter_tuple(), program.fleet.n)[:, rows]
             program.race = np.zeros((len(SHOWN), program.fleet.n))
-        self._present = np.isin(self.ids, [number for number, _, _ in vehicles])
-        self._poses = np.full((13, len(self.ids)), np.nan)
+        self._present = np.isin(self.race.ids, [number for number, _, _ in vehicles])
+        self._poses = np.full((13, len(self.race.ids)), np.nan)
         gates, cones = len(self.course.gates), len(self.course.cones)
-        self._found = np.zeros((timing.most_found(len(self.ids), gates, cones), timing.FOUND_COLUMNS))
+        self._found = np.zeros((timing.most_found(len(self.race.ids), gates, cones), timing.FOUND_COLUMNS))
         self._cone_ids = self.cones.ids(self.programs)
-        self._take_up(np.flatnonzero((self.table[timing.KNOWN] == 0.0) & self._present))
+        self._take_up(np.flatnonzero((self.race.table[timing.KNOWN] == 0.0) & self._present))
 
     def _join(self, new: list[tuple[int, str]]) -> None:
         columns = np.zeros((timing.TABLE_ROWS, len(new)))
@@ -206,31 +171,31 @@ class RulesStage:
             columns[timing.STATUS] = RUNNING
             columns[[timing.STARTED, timing.LAP_BEGAN, timing.SECTOR_BEGAN]] = self.world.clock.time
         columns[timing.GATE] = 1 % len(self.course.gates) if self._racing else 0
-        self.table = np.concatenate([self.table, columns], axis=1)
-        self.ids = np.concatenate([self.ids, np.array([number for number, _ in new], np.int64)])
-        self.names += [name for _, name in new]
+        self.race.table = np.concatenate([self.race.table, columns], axis=1)
+        self.race.ids = np.concatenate([self.race.ids, np.array([number for number, _ in new], np.int64)])
+        self.race.names += [name for _, name in new]
 
     def placed(self, program: FleetProgram, rows: Ints) -> None:
         """Follow vehicles that were placed from there on: a jump crosses no gate."""
         if self.active and program.races:
-            cars = np.flatnonzero(np.isin(self.ids, program.fleet.ids[rows]))
-            self.table[timing.KNOWN, cars] = 0.0
+            cars = np.flatnonzero(np.isin(self.race.ids, program.fleet.ids[rows]))
+            self.race.table[timing.KNOWN, cars] = 0.0
             self._version = (-1, -1)
 
     def _take_up(self, cars: Ints) -> None:
         """Note where cars are that are not followed yet, and at which point they are timed."""
         if len(cars):
-            poses, table = self._gather(self.world.clock.tick)[:, cars].copy(), self.table[:, cars].copy()
+            poses, table = self._gather(self.world.clock.tick)[:, cars].copy(), self.race.table[:, cars].copy()
             before = table[timing.STATUS] == WAITING
             points = timing_points(poses, self._shapes[:, cars], self.course)
             table[timing.POINT, before] = points[before]
             if self._racing:
                 table[timing.POINT] = self._shapes[timing.NOSE, cars]
-            hit, time = np.ones_like(self.hit), self.world.clock.time
+            hit, time = np.ones_like(self.race.hit), self.world.clock.time
             given = poses, self._shapes[:, cars].copy(), table, self.course, self._limits
             timing.look_at_cars(*given, hit, time, self.world.clock.dt, self._found)
             rows = [*range(timing.PROGRESS + 1), timing.POINT]
-            self.table[np.ix_(rows, cars)] = table[rows]
+            self.race.table[np.ix_(rows, cars)] = table[rows]
 
     def _gather(self, tick: int) -> Floats:
         """Return the poses (13, n) of all cars, NaN for those that are gone."""
@@ -249,20 +214,20 @@ class RulesStage:
         if not self.active:
             return NEVER_DUE
         self.enrol()
-        return tick if (self.table[timing.STATUS] < STOPPED).any() else NEVER_DUE
+        return tick if (self.race.table[timing.STATUS] < STOPPED).any() else NEVER_DUE
 
     def run(self, tick: int) -> None:
         """Follow all cars, and apply the rules to what has happened in this tick."""
         clock = self.world.clock
-        given = self._gather(tick), self._shapes, self.table, self.course, self._limits
-        count = timing.look_at_cars(*given, self.hit, clock.time, clock.dt, self._found)
+        given = self._gather(tick), self._shapes, self.race.table, self.course, self._limits
+        count = timing.look_at_cars(*given, self.race.hit, clock.time, clock.dt, self._found)
         if self.cones.homes:
             self._look_at_cones(tick)
         if count:
             found = self._found[:count]
             for k in np.lexsort((found[:, 1], found[:, 0], found[:, 3])).tolist():
                 kind, car, number = (int(value) for value in found[k, :3].tolist())
-                if self.table[timing.STATUS, car] < STOPPED:
+                if self.race.table[timing.STATUS, car] < STOPPED:
                     self._apply(kind, car, number, (tick - 1 + float(found[k, 3])) / clock.rate, tick)
 
     def _apply(self, kind: int, car: int, number: int, time: float, tick: int) -> None:
@@ -270,31 +235,31 @@ class RulesStage:
             case timing.CROSSED:
                 self._crossed(car, number, time, tick)
             case timing.LEFT_TRACK:
-                self.table[timing.OFF_COURSE, car] += 1
+                self.race.table[timing.OFF_COURSE, car] += 1
                 self._note(race_log.OFF_COURSE, car, time, tick)
                 if self.rules.off_course_penalty == DNF:
                     self._retire(car, race_log.LEFT_COURSE, time, tick)
             case timing.CONE_TOUCHED:
                 self._hit(car, number, time, tick)
             case timing.AT_REST:
-                self.table[timing.STATUS, car] = STOPPED
-                self._note(race_log.STOPPED, car, time, tick, value=self.table[timing.AFTER, car])
+                self.race.table[timing.STATUS, car] = STOPPED
+                self._note(race_log.STOPPED, car, time, tick, value=self.race.table[timing.AFTER, car])
             case timing.TOO_FAR:
-                self.table[timing.STATUS, car] = UNSAFE_STOP
-                self._note(race_log.UNSAFE_STOP, car, time, tick, value=self.table[timing.AFTER, car])
+                self.race.table[timing.STATUS, car] = UNSAFE_STOP
+                self._note(race_log.UNSAFE_STOP, car, time, tick, value=self.race.table[timing.AFTER, car])
                 if self.rules.unsafe_stop_penalty == DNF:
                     self._retire(car, race_log.UNSAFE, time, tick)
             case timing.LATE:
-                waiting = self.table[timing.STATUS, car] == WAITING
+                waiting = self.race.table[timing.STATUS, car] == WAITING
                 self._retire(car, race_log.NO_START if waiting else race_log.TIME_LIMIT, time, tick)
-            case timing.BROKEN if self.table[timing.STATUS, car] < FINISHED:
+            case timing.BROKEN if self.race.table[timing.STATUS, car] < FINISHED:
                 present = bool(self._present[car])
                 self._retire(car, race_log.NOT_FINITE if present else race_log.REMOVED, time, tick)
             case timing.BROKEN:  # removed after the finish
-                self.table[timing.STATUS, car] = STOPPED
+                self.race.table[timing.STATUS, car] = STOPPED
 
     def _crossed(self, car: int, gate: int, time: float, tick: int) -> None:
-        table, status = self.table, self.table[timing.STATUS, car]
+        table, status = self.race.table, self.race.table[timing.STATUS, car]
         if gate == 0 and status == WAITING:
             table[timing.STATUS, car] = RUNNING
             table[timing.STARTED, car] = time
@@ -325,17 +290,17 @@ class RulesStage:
 
     def _crossed_skidpad(self, car: int, time: float, tick: int) -> None:
         """End a lap of a skidpad, if a circle has been driven: the first two to the right, the others to the left."""
-        left, right = self.table[[timing.LEFT_TURN, timing.RIGHT_TURN], car]
+        left, right = self.race.table[[timing.LEFT_TURN, timing.RIGHT_TURN], car]
         to_left, to_right = left > FULL_CIRCLE, right < -FULL_CIRCLE
         if not to_left and not to_right:
             return
-        if to_right != (self.table[timing.LAPS, car] < 2):
+        if to_right != (self.race.table[timing.LAPS, car] < 2):
             self._retire(car, race_log.WRONG_CIRCLE, time, tick)
         else:
             self._end_lap(car, time, tick)
 
     def _begin_lap(self, car: int, time: float) -> None:
-        table = self.table
+        table = self.race.table
         table[[timing.LAP_BEGAN, timing.SECTOR_BEGAN], car] = time
         table[timing.GATE, car] = 1 % len(self.course.gates)
         table[[timing.LEFT_TURN, timing.RIGHT_TURN], car] = 0.0
@@ -343,11 +308,11 @@ class RulesStage:
 
     def _end_sector(self, car: int, number: int, time: float, tick: int) -> None:
         if self._sectors:
-            value = time - self.table[timing.SECTOR_BEGAN, car]
+            value = time - self.race.table[timing.SECTOR_BEGAN, car]
             self._note(race_log.SECTOR, car, time, tick, number, value)
 
     def _end_lap(self, car: int, time: float, tick: int) -> None:
-        table, rules = self.table, self.rules
+        table, rules = self.race.table, self.rules
         if table[timing.GATE, car] == self._last_gate:
             self._end_sector(car, self._sectors, time, tick)
         lap_time = time - table[timing.LAP_BEGAN, car]
@@ -363,33 +328,33 @@ class RulesStage:
 
     def _flag(self, time: float) -> float:
         """Return when the flag was shown: the winner of a race has finished, or its time is over; s."""
-        done = self.table[timing.ENDED][self.table[timing.STATUS] >= FINISHED]
-        done = done[self.table[timing.LAPS][self.table[timing.STATUS] >= FINISHED] >= self.rules.laps]
+        done = self.race.table[timing.ENDED][self.race.table[timing.STATUS] >= FINISHED]
+        done = done[self.race.table[timing.LAPS][self.race.table[timing.STATUS] >= FINISHED] >= self.rules.laps]
         limit = np.inf if self.rules.time_limit is None else self.rules.time_limit
         return float(min(done.min(initial=np.inf), limit))
 
     def _finish(self, car: int, time: float, tick: int) -> None:
-        table = self.table
+        table = self.race.table
         table[timing.STATUS, car], table[timing.ENDED, car] = FINISHED, time
         total = time - table[timing.STARTED, car]
-        mine = (self._log[0, : self._logged] == race_log.LAP) & (self._log[1, : self._logged] == car)
-        table[timing.TIME, car] = self.scoring.time(self._log[5, : self._logged][mine].tolist(), total)
+        mine = (self.race.entries[0] == race_log.LAP) & (self.race.entries[1] == car)
+        table[timing.TIME, car] = self.scoring.time(self.race.entries[5][mine].tolist(), total)
         end = tick / self.world.clock.rate  # the way from the line to here
         table[timing.AFTER, car] = (end - time) * float(np.sqrt((table[timing.VX : timing.VY + 1, car] ** 2).sum()))
         self._note(race_log.FINISHED, car, time, tick, value=total, lap=int(table[timing.LAPS, car]))
 
     def _retire(self, car: int, reason: int, time: float, tick: int) -> None:
         self._note(race_log.DNF, car, time, tick, reason)
-        self.table[timing.STATUS, car], self.table[timing.ENDED, car] = OUT, time
+        self.race.table[timing.STATUS, car], self.race.table[timing.ENDED, car] = OUT, time
 
     def _measure_gap(self, car: int, gate: int, time: float) -> None:
         """Note how much later than the first car this one has passed a gate."""
-        place = int(self.table[timing.LAPS, car]) * len(self.course.gates) + gate
-        self.first_at += [-1.0] * (place + 1 - len(self.first_at))
-        since = time - self.table[timing.STARTED, car]
-        first = self.first_at[place]
-        self.first_at[place] = since if first < 0.0 else min(first, since)
-        self.table[timing.GAP, car] = since - self.first_at[place]
+        place = int(self.race.table[timing.LAPS, car]) * len(self.course.gates) + gate
+        self.race.first_at += [-1.0] * (place + 1 - len(self.race.first_at))
+        since = time - self.race.table[timing.STARTED, car]
+        first = self.race.first_at[place]
+        self.race.first_at[place] = since if first < 0.0 else min(first, since)
+        self.race.table[timing.GAP, car] = since - self.race.first_at[place]
 
     # cones ------------------------------------------------------------------------------------------------------------
 
@@ -400,13 +365,13 @@ class RulesStage:
             roster = self.contact.roster
             moving = (contacts[:, :2] >= 0.0).all(axis=1) & (contacts[:, :2] < roster.moving).all(axis=1)
             pairs = roster.ids[contacts[moving, :2].astype(np.int64)]
-            self.cones.touch(pairs, self._place, self._cone_ids)
-        for car, cone in self.cones.fallen(self.programs, tick):
-            if self.table[timing.STATUS, car] < STOPPED:
+            self.cones.touch(pairs, self._place, self._cone_ids, self.race.touched_by)
+        for car, cone in self.cones.fallen(self.programs, tick, self.race):
+            if self.race.table[timing.STATUS, car] < STOPPED:
                 self._hit(car, cone, tick / self.world.clock.rate, tick)
 
     def _hit(self, car: int, cone: int, time: float, tick: int) -> None:
-        self.table[timing.CONES, car] += 1
+        self.race.table[timing.CONES, car] += 1
         self._note(race_log.CONE_HIT, car, time, tick, cone)
 
     def _cone_name(self, number: int) -> str:
@@ -419,24 +384,24 @@ class RulesStage:
     ) -> None:
         """Add an entry to the log and report its event."""
         if lap is None:
-            laps, status = int(self.table[timing.LAPS, car]), self.table[timing.STATUS, car]
+            laps, status = int(self.race.table[timing.LAPS, car]), self.race.table[timing.STATUS, car]
             lap = 0 if status == WAITING else laps + 1 if status == RUNNING else laps
-        if self._logged == self._log.shape[1]:
-            self._log = np.concatenate([self._log, np.zeros((race_log.COLUMNS, max(64, self._logged)))], axis=1)
-        self._log[:, self._logged] = kind, car, time, lap, number, value
-        self._logged += 1
+        new = append(self.race, "entry", 1)
+        self.race.log[:, new.start] = kind, car, time, lap, number, value
         hit = kind == race_log.CONE_HIT
         cone = self._cone_name(number) if hit else ""
-        entry = RaceEntry(race_log.KINDS[kind], self.names[car], time, lap, 0 if hit else number, float(value), cone)
+        entry = RaceEntry(
+            race_log.KINDS[kind], self.race.names[car], time, lap, 0 if hit else number, float(value), cone
+        )
         self.events.report(tick, entry.kind, entry.car, entry_text(entry))
 
     def columns(self) -> dict[str, Floats]:
         """Return the public columns (see SHOWN) of all cars at this tick."""
-        t, now = self.table, self.world.clock.time
+        t, now = self.race.table, self.world.clock.time
         status, laps = t[timing.STATUS], t[timing.LAPS]
         running = status == RUNNING
-        unsafe = np.zeros(len(self.ids), np.bool_)
-        log = self._log[:, : self._logged]
+        unsafe = np.zeros(len(self.race.ids), np.bool_)
+        log = self.race.entries
         unsafe[log[1, log[0] == race_log.UNSAFE_STOP].astype(np.int64)] = True
         result = t[timing.TIME] + self.scoring.penalty(t[timing.CONES], t[timing.OFF_COURSE], unsafe)
         order = order_of(status, laps, t[timing.PROGRESS], result, self._racing)
@@ -483,10 +448,10 @@ class RulesStage:
     def standings_later(self) -> Callable[[], Standings]:
         """Return a function that computes the standings at this tick, for any thread to call."""
         self.enrol()
-        cars, now = list(zip(self.names, self.ids.tolist(), strict=True)), self.world.clock.time
+        cars, now = list(zip(self.race.names, self.race.ids.tolist(), strict=True)), self.world.clock.time
         columns = {name: column.copy() for name, column in self.columns().items()}
-        hits = self._log[4, : self._logged][self._log[0, : self._logged] == race_log.CONE_HIT]
+        hits = self.race.entries[4][self.race.entries[0] == race_log.CONE_HIT]
         cones = {number: self._cone_name(number) for number in set(hits.astype(np.int64).tolist())}
-        log, names, track = self._log[:, : self._logged].copy(), list(self.names), self.track
+        log, names, track = self.race.entries.copy(), list(self.race.names), self.track
         sectors = sectors_of(track, self.rules.discipline)
         return lambda: self.scoring.table(track.name, now, sectors, cars, columns, entries_of(log, names, cones))

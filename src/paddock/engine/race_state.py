@@ -1,7 +1,7 @@
-"""The race of a saved state: what no run can have saved is refused."""
+"""The state of a race: cars, what they are timed by, the log. What no run can have saved is refused."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,9 @@ from paddock.errors import PaddockError
 from paddock.track import race_log, timing
 from paddock.track.race_log import check_log
 from paddock.track.timing import OUT
-from paddock.world.archive import typed
+from paddock.world.columns import Floats
+from paddock.world.fleet import Ints
+from paddock.world.parts import array, count, mapping, part, plain, rows
 from paddock.world.world import LARGEST_ID
 
 if TYPE_CHECKING:
@@ -20,47 +22,51 @@ MOST = 1e12  # of any number in the table
 MOST_GATES = 10_000_000  # passed by the first car
 
 
-def check_saved_race(stage: "RulesStage", saved: Mapping[str, Any], present: Mapping[int, str]) -> None:
-    """Refuse a race that no run saves; `present` are the ids and names of the cars in the saved world."""
-    names = typed(list[str], saved["names"], "names of cars in the race")
-    n, now = len(names), stage.world.clock.time
-    _check_array(saved, "ids", np.int64, (n,))
-    _check_array(saved, "table", np.float64, (timing.TABLE_ROWS, n))
-    _check_array(saved, "hit", np.uint8, stage.hit.shape)
-    _check_array(saved, "first_at", np.float64, (None,))
-    _check_array(saved, "touched", np.int64, (None, 2))
-    _check_array(saved, "counted", np.int64, (None,))
-    _check_table(saved["table"], len(stage.course.gates), len(stage.course.points), now)
-    named = dict(zip(saved["ids"].tolist(), names, strict=True))
-    if len(named) != n or any(named.get(number) != name for number, name in present.items()):
-        raise PaddockError("the saved race has other cars than the saved world")
-    cones = _cones(stage, saved["log"])
-    check_log(saved["log"], n, cones, now)
-    kinds, cars = saved["log"][0], saved["log"][1].astype(np.int64)
+@part
+class RaceState:
+    """Cars are numbered in the order in which they joined; one that is removed keeps its number."""
+
+    names: list[str] = rows(str)
+    ids: Ints = array("i8", "car", low=0, high=LARGEST_ID)
+    table: Floats = array("f8", timing.TABLE_ROWS, "car", low=-MOST, high=MOST)  # see `timing`
+    logged: int = count("entry")
+    log: Floats = array("f8", race_log.COLUMNS, "entry", low=-MOST, high=MOST)  # see `race_log`
+    first_at: list[float] = rows(float, longest=MOST_GATES)  # s after the start: the first car at each gate of each lap
+    hit: NDArray[np.uint8] = array("u1", "cone")
+    touched_by: dict[int, int] = mapping(int, int)  # id of a cone -> car that touched it last, also of counted ones
+    counted: set[int] = plain(set, sorted, lambda tree: set(map(int, tree)))  # cones
+
+    @property
+    def entries(self) -> Floats:
+        """The log, (columns, entries)."""
+        return self.log[:, : self.logged]
+
+
+def check_race(stage: "RulesStage", race: RaceState, present: Mapping[int, str]) -> None:
+    """Refuse a race that no run has; `present` are the ids and names of the cars in the world."""
+    n, now = len(race.names), stage.world.clock.time
+    named = dict(zip(race.ids.tolist(), race.names, strict=False))
+    if len(named) != n or len(race.ids) != n or any(named.get(number) != name for number, name in present.items()):
+        raise PaddockError("race: the cars are not those of the world")
+    _check_table(race.table, len(stage.course.gates), len(stage.course.points), now)
+    check_log(race.entries, n, _cones(stage, race.entries), now)
+    kinds, cars = race.entries[0], race.entries[1].astype(np.int64)
     logged = (
         (timing.LAPS, race_log.LAP),
         (timing.CONES, race_log.CONE_HIT),
         (timing.OFF_COURSE, race_log.OFF_COURSE),
     )
     for row, kind in logged:
-        if (np.bincount(cars[kinds == kind], minlength=n) != saved["table"][row]).any():
-            raise PaddockError("the saved race has other laps, cones or times off course than its log")
-    passed = saved["first_at"]
-    if len(passed) > MOST_GATES or not ((passed == -1.0) | ((passed >= 0.0) & (passed <= now))).all():
-        raise PaddockError("the saved times of the first car at gates are not valid")
-    touched, counted = saved["touched"], saved["counted"]
-    if not _possible(stage, touched[:, 0]).all() or not _within(touched[:, 1], n):
-        raise PaddockError("the saved race has touched cones that cannot exist")
-    if not _possible(stage, counted).all():
-        raise PaddockError("the saved race has counted cones that cannot exist")
-
-
-def _check_array(saved: Mapping[str, Any], key: str, kind: type, shape: tuple[int | None, ...]) -> None:
-    found = saved[key]
-    of_kind = isinstance(found, np.ndarray) and found.dtype == kind and found.ndim == len(shape)
-    if of_kind and all(want in (None, has) for want, has in zip(shape, found.shape, strict=True)):
-        return
-    raise PaddockError(f"the saved {key} of the race is not {np.dtype(kind).name} of shape {shape}")
+        if (np.bincount(cars[kinds == kind], minlength=n) != race.table[row]).any():
+            raise PaddockError("race: laps, cones or times off course are not those of the log")
+    passed = np.array(race.first_at)
+    if not ((passed == -1.0) | ((passed >= 0.0) & (passed <= now))).all():
+        raise PaddockError("race: the times of the first car at gates are not valid")
+    touched, by = (np.array(list(numbers), np.int64) for numbers in (race.touched_by, race.touched_by.values()))
+    if not _possible(stage, touched).all() or not _within(by, n):
+        raise PaddockError("race: there are touched cones that cannot exist")
+    if not _possible(stage, np.array(sorted(race.counted), np.int64)).all():
+        raise PaddockError("race: there are counted cones that cannot exist")
 
 
 def _check_table(table: NDArray[np.float64], gates: int, points: int, now: float) -> None:
@@ -75,15 +81,13 @@ def _check_table(table: NDArray[np.float64], gates: int, points: int, now: float
         and bool(((flags == 0.0) | (flags == 1.0)).all())
     )
     if not valid:
-        raise PaddockError("the saved race has values that no run has")
+        raise PaddockError("race: the table has values that no run has")
 
 
-def _cones(stage: "RulesStage", log: Any) -> set[int]:
+def _cones(stage: "RulesStage", log: Floats) -> set[int]:
     """Return the numbers of cones that a log may name."""
     if not stage.cones.homes:
         return set(range(len(stage.cone_names)))
-    if not isinstance(log, np.ndarray) or log.ndim != 2 or len(log) <= 4 or log.dtype != np.float64:
-        return set()  # refused by what checks the log
     numbers = log[4, log[0] == race_log.CONE_HIT]
     numbers = numbers[(np.abs(numbers) <= LARGEST_ID) & (numbers == np.floor(numbers))].astype(np.int64)
     return set(numbers[_possible(stage, numbers)].tolist())
@@ -93,7 +97,7 @@ def _possible(stage: "RulesStage", numbers: NDArray[np.int64]) -> NDArray[np.boo
     """Return which ids are those of cones that are, or have been, in the world."""
     others = [p.fleet.ids for name, p in stage.programs.items() if name not in stage.cones.homes]
     taken = np.isin(numbers, np.concatenate([np.zeros(0, np.int64), *others]))
-    return np.asarray(~taken & (numbers >= 0) & (numbers < stage.world.next_id))
+    return np.asarray(~taken & (numbers >= 0) & (numbers < stage.world.state.next_id))
 
 
 def _within(numbers: NDArray[np.int64], end: int) -> bool:

@@ -20,7 +20,7 @@ from paddock.scenario.vehicle import with_files
 from paddock.track.loading import scenery_with_track
 from paddock.track.standings import Standings
 from paddock.track.track import Track
-from paddock.world.archive import digest, pack
+from paddock.world.archive import pack
 from paddock.world.columns import Floats
 from paddock.world.snapshot import Snapshot
 
@@ -249,7 +249,7 @@ class Simulation:
     def state_hash(self) -> str:
         """Return a hex digest of the complete state at this tick."""
         self.engine.thread.refuse_elsewhere("state_hash()")
-        return digest(self.engine.hashed_state())
+        return self.engine.state_hash()
 
     def save(self) -> bytes:
         """Return the complete state, for `restore`."""

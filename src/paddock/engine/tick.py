@@ -6,6 +6,7 @@ Each stage has `due(tick)` and `run(tick)`; `pipeline.py` runs the due ones and 
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
@@ -28,6 +29,7 @@ from paddock.engine.pipeline import NEVER_DUE, HaltedError, Pipeline, PublishSta
 from paddock.engine.program import FleetProgram
 from paddock.engine.radio.relaying import RadioSenses
 from paddock.engine.radio.stage import RadioStage
+from paddock.engine.run_state import Run
 from paddock.engine.surroundings import Surroundings
 from paddock.errors import PaddockError
 from paddock.scenario import Scenario, Sync
@@ -66,7 +68,7 @@ def assemble_tick(scenario: Scenario, applier: Applier, mailbox: Mailbox, thread
     latch = LatchStage(mailbox, applier)
     move = MoveStage(world, programs, rewinds=scenario.on_nan == "stop" and applier.fleets.device == "cpu")
     behave = BehaveStage(world, programs, poses, events, scenario.every.behaviour, move, applier.radio)
-    guard = GuardStage(programs, move, events, applier, scenario.on_nan)
+    guard = GuardStage(world, programs, move, events, applier, scenario.on_nan)
     sense = SenseStage(world, programs, poses, Surroundings(scenario, world, programs))
     contact, rules, radio = applier.contact, applier.rules, applier.radio
     before = (
@@ -248,14 +250,13 @@ class MissionStage:
 class BehaveStage:
     """Runs the behaviours of all fleets every `period` ticks."""
 
-    world: World
+    world: Run
     programs: dict[str, FleetProgram]
     poses: PoseBlocks
     events: EventLog
     period: int
     move: MoveStage
     radio: RadioStage
-    lost: set[str] = field(default_factory=set)  # fleets (overrides: `fleet number`) whose lost target was reported
     name = "behave"
 
     def due(self, tick: int) -> int:
@@ -286,10 +287,12 @@ class BehaveStage:
         self.move.decisions += [(program, Alarm(1, row, NOT_FINITE, detail)) for row, detail in broken]
 
     def _report_lost(self, tick: int, subject: str, lost: str | None) -> None:
+        reported = self.world.state.lost_targets
         if lost is None:
-            self.lost.discard(subject)
-        elif subject not in self.lost:
-            self.lost.add(subject)
+            if subject in reported:
+                reported.remove(subject)
+        elif subject not in reported:
+            insort(reported, subject)
             self.events.report(tick, "target_lost", subject.partition(" ")[0], f"{lost!r} is no longer there")
 
 
@@ -374,18 +377,23 @@ class MoveStage:
 class GuardStage:
     """Reports crashes and states that are not finite; then removes the vehicle, or ends the run, as `on_nan` says."""
 
+    world: Run
     programs: dict[str, FleetProgram]
     move: MoveStage
     events: EventLog
     applier: Applier
     on_nan: str
-    failure: str = ""  # why the run has ended
     discarded: int = 0  # vehicles removed since the last reset
     name = "guard"
 
+    @property
+    def failure(self) -> str:
+        """Why the run has ended."""
+        return self.world.state.failure
+
     def due(self, tick: int) -> int:
         """Return this tick after an alarm, and once the run has ended."""
-        return tick if self.move.alarms or self.failure else NEVER_DUE
+        return tick if self.move.alarms or self.world.state.failure else NEVER_DUE
 
     def run(self, tick: int) -> None:
         """Handle the alarms of the motion; without any, the run has ended: refuse the next tick."""
@@ -413,12 +421,12 @@ class GuardStage:
         elif broken and not self.failure:
             vehicle, _, alarm = broken[0]
             what = f"the state of {vehicle!r} is not finite" if alarm.kind == NOT_FINITE else f"{vehicle!r} failed"
-            self.failure = f"{what} at tick {at}: {alarm.detail}"
+            self.world.state.failure = f"{what} at tick {at}: {alarm.detail}"
 
     def look_again(self) -> None:
         """Let a run that has ended continue if all is finite: the vehicle was removed, placed or overridden."""
         if self.failure and all(program.finite for program in self.programs.values()):
-            self.failure = ""
+            self.world.state.failure = ""
 
 
 @dataclass(eq=False, repr=False)

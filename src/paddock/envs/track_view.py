@@ -17,7 +17,7 @@ from paddock.compute.threads import thread_count
 from paddock.envs.task import SensedView
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.sensing.cone_detection import look_for_cones
-from paddock.sensing.rays import mounted, scan_vehicle
+from paddock.sensing.rays import Beams, mounted, scan_vehicle
 from paddock.sensing.scanner import MANY_BEAMS, beams_of
 from paddock.sensing.sensor import CONE, Around, Cones, FleetView
 from paddock.sensing.sensors.cones import Options
@@ -27,7 +27,7 @@ from paddock.track.lines import segment_near
 from paddock.track.track import BLUE, YELLOW
 from paddock.vehicles.model import Body
 from paddock.world.columns import Floats
-from paddock.world.solids import BOX, NO_SOLIDS, SOLID, solids_of
+from paddock.world.solids import BOX, NO_SOLIDS, SOLID, Solids, solids_of
 
 Ints = NDArray[np.int64]
 Float32s = NDArray[np.float32]
@@ -251,36 +251,17 @@ def car_boxes(poses: Floats, body: Body) -> Floats:
 
 
 def _scan_shares(
-    pose: Any,
-    ids: Any,
-    mount: Any,
-    directions: Any,
-    rises: Any,
-    first: float,
-    step: float,
-    reach: float,
-    ground: float,
-    walls: Any,
-    wall_cells: Any,
-    wall_starts: Any,
-    wall_items: Any,
-    bodies: Any,
-    body_cells: Any,
-    body_starts: Any,
-    body_items: Any,
-    out: Any,
+    pose: Any, ids: Any, b: Beams, reach: float, ground: float, walls: Solids, bodies: Solids, out: Any
 ) -> None:
     """Write the distances of cars over `reach`, at most 1, as the last columns of observations (n, all values)."""
-    count = directions.shape[1]
+    count = b.directions.shape[1]
     for i in parallel_range(ids.size):
-        at, beams = mounted(pose, i, mount), (directions, rises, first, step, reach, ground)
-        tables = walls, wall_cells, wall_starts, wall_items, bodies, body_cells, body_starts, body_items
-        result = empty((1, count))
-        scan_vehicle(at, ids[i], *beams, *tables, result)
-        line, shares = result[0], out[i, out.shape[1] - count :]
+        ranges = empty((1, count))
+        scan_vehicle(mounted(pose, i, b.mount), ids[i], b, reach, ground, walls, bodies, ranges)
+        line, shares = ranges[0], out[i, out.shape[1] - count :]
         scale = 1.0 / reach
-        for b in range(count):
-            shares[b] = minimum(line[b] * scale, 1.0)
+        for k in range(count):
+            shares[k] = minimum(line[k] * scale, 1.0)
 
 
 share_scans = parallel_routine(_scan_shares, inline=True)
@@ -294,7 +275,7 @@ def lidar_view(track: Track, count: Any, body: Body) -> SensedView:
         beams_of(LidarOptions(beams=float(count), range_max=REACH, noise=0.0, z=HEIGHT)),
         boundary_walls(track),
     )
-    arguments, alone = (*beams, REACH, FLAT, *solids_of(walls, CELL)), NO_SOLIDS
+    arguments, alone = (beams, REACH, FLAT, solids_of(walls, CELL)), NO_SOLIDS
     share_one, called = share_scans.alone.direct(), False
 
     def seen(batch: Any, rows: Ints, out: Float32s) -> None:
@@ -304,11 +285,11 @@ def lidar_view(track: Track, count: Any, body: Body) -> SensedView:
             others = solids_of(car_boxes(batch.pose, body))
         poses = batch.pose if k == batch.n else np.ascontiguousarray(batch.pose[:, rows])
         if k > 1 and k * count >= MANY_BEAMS and thread_count() > 1:
-            share_scans(poses, rows, *arguments, *others, out)
+            share_scans(poses, rows, *arguments, others, out)
             return
-        share_one(poses, rows, *arguments, *others, out)
+        share_one(poses, rows, *arguments, others, out)
         if not called:
-            share_one, called = entry_point(share_one, poses, rows, *arguments, *others, out), True
+            share_one, called = entry_point(share_one, poses, rows, *arguments, others, out), True
 
     def places(values: Float32s) -> Floats:
         return REACH * values[:, None] * beams.directions.T

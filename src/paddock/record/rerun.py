@@ -22,7 +22,8 @@ from paddock.plugins import installed_only
 from paddock.record import channels
 from paddock.record.reader import RecordedRun, RunSection, open_run
 from paddock.record.recorder import RATE, Recorder, RecordingReport, versions
-from paddock.world.archive import STATE_FORMAT, digest
+from paddock.world.archive import STATE_FORMAT
+from paddock.world.state import SETTLED
 
 Progress = Callable[[float], None]  # called with the share that is done, 0 to 1
 
@@ -203,7 +204,7 @@ class HashComparison(Comparison):
         return [recorded.tick for recorded in self.hashes]
 
     def _difference(self, k: int) -> tuple[str, str] | None:
-        computed = digest(self.sim.engine.settled_state())
+        computed = self.sim.engine.state_hash(SETTLED)
         return None if computed == self.hashes[k].hash else (self.hashes[k].hash, computed)
 
 
@@ -243,7 +244,7 @@ def write_run(
     log, state = sim.log.complete(), sim.save()
     with Simulation(sim.scenario) as again:
         again.restore(state)
-        tick, expected = again.tick, digest(again.engine.settled_state())
+        tick, expected = again.tick, again.engine.state_hash(SETTLED)
         again.reset()
         recorder = Recorder(again, path, rate=rate, precision=precision)
         try:
@@ -255,7 +256,7 @@ def write_run(
                 again.step(tick)
             if mailbox.next_tick(tick) == tick:  # vehicles that were added or removed after the last tick
                 again.engine.stages.latch.run(tick)
-            reached = digest(again.engine.settled_state())
+            reached = again.engine.state_hash(SETTLED)
         finally:
             report = recorder.close()
     if reached != expected:

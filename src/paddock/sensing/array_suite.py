@@ -6,7 +6,7 @@ For clients and viewers of recordings, its arrays are described as plain trees.
 from collections.abc import Mapping
 from functools import cached_property
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from paddock.sensing.suite import NEVER, FleetSensor
 from paddock.wire.operations.results import ArrayTree, ColumnTree
 from paddock.world.columns import Column, Floats, column_index
 from paddock.world.layout import FleetLayout
+from paddock.world.parts import VEHICLE, ArrayLeaf, add_table, array, part, tables
 
 Ints = NDArray[np.int64]
 Values = NDArray[np.floating]
@@ -36,10 +37,16 @@ def draw_delays(key: int, streams: Any, purpose: int, tick: int, low: int, high:
 delays = routine(draw_delays)
 
 
+@part
 class FleetArraySensor(FleetSensor):
     """A sensor with arrays of each vehicle of a fleet. A vehicle shows the newest sample that has arrived."""
 
-    sensor: ArraySensor
+    blocks: dict[str, Values] = tables(VEHICLE)  # of each array (slots, capacity, *shape)
+    arrivals: Ints = array("i8", "slot", VEHICLE, unit="tick", fill=NEVER, low=NEVER)
+    delivered: Ints = array("i8", VEHICLE, saved=False)  # number of the newest sample that has arrived, from 1
+
+    if TYPE_CHECKING:
+        sensor: ArraySensor
 
     def __init__(
         self,
@@ -72,12 +79,10 @@ class FleetArraySensor(FleetSensor):
             )
         if problem := sensor.problem(self.chosen):
             raise InvalidValueError(f"{place}sensor {sensor.name!r}: {problem}")
-        self._arrays: dict[str, Values] = {
-            name: np.full((self._slots, self.capacity, *array.shape), np.nan, array.dtype)
-            for name, array in self.arrays.items()
-        }
-        self._arrivals = np.full((self._slots, self.capacity), NEVER, np.int64)
-        self._delivered = np.zeros(self.capacity, np.int64)  # number of the newest sample that has arrived, from 1
+        for name, reading in self.arrays.items():
+            kind: str = np.dtype(reading.dtype).str[1:]
+            axes: tuple[str | int, ...] = ("slot", VEHICLE, *reading.shape)
+            add_table(self, name, ArrayLeaf(dtype=kind, axes=axes, fill=np.nan, nan=True, infinite=True), "blocks")
 
     def _compile(self, scenery: tuple[Floats, ...]) -> None:
         """Do nothing: the routines of `look` are compiled when they are first called."""
@@ -90,7 +95,7 @@ class FleetArraySensor(FleetSensor):
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
-        return super().nbytes + sum(array.nbytes for array in self._arrays.values()) + self._arrivals.nbytes
+        return super().nbytes + sum(array.nbytes for array in self.blocks.values()) + self.arrivals.nbytes
 
     def _take(
         self,
@@ -111,30 +116,30 @@ class FleetArraySensor(FleetSensor):
             *(self._key, self.purpose, tick),
         )
         if n:
-            arrays = {name: array[slot, :n] for name, array in self._arrays.items()}
-            self.sensor.look(view, arrays, self._samples[slot][:, :n])
-        self._arrivals[slot] = NEVER
+            arrays = {name: array[slot, :n] for name, array in self.blocks.items()}
+            self.sensor.look(view, arrays, self.samples[slot][:, :n])
+        self.arrivals[slot] = NEVER
         if self.delay_max > self.delay:
             late = np.zeros(n, np.int64)
             delays(self._key, streams[:n], self.purpose + DELAY_PURPOSE, tick, self.delay, self.delay_max, late)
-            self._arrivals[slot, :n] = tick + late
+            self.arrivals[slot, :n] = tick + late
         else:
-            self._arrivals[slot, :n] = tick + self.delay
+            self.arrivals[slot, :n] = tick + self.delay
         if not self.delay_max:
-            self._delivered[:n] = self.taken
+            self.delivered[:n] = self.taken
 
     def arrive(self, tick: int) -> None:
         """Deliver every sample whose delay has elapsed at this tick; a later sample may overtake an earlier one."""
         for number in range(max(self.arrived, self.taken - self._slots) + 1, self.taken + 1):
-            due = self._arrivals[(number - 1) % self._slots, : self.n]
-            self._delivered[: self.n][(due >= 0) & (due <= tick)] = number
+            due = self.arrivals[(number - 1) % self._slots, : self.n]
+            self.delivered[: self.n][(due >= 0) & (due <= tick)] = number
             if number == self.arrived + 1 and self._tick(number) + self.delay_max <= tick:
                 self.arrived = number
 
     @property
     def sample_ticks(self) -> Floats:
         """(n,) the tick at which each vehicle's published reading was measured; -1 before the first arrives."""
-        ticks = np.array([NEVER, *self._ticks])
+        ticks = np.concatenate([[NEVER], self.ticks])
         return ticks[self._places() + 1].astype(np.float64)
 
     @property
@@ -144,17 +149,17 @@ class FleetArraySensor(FleetSensor):
 
     def _places(self) -> Ints:
         """Return the slot of each vehicle's published sample, -1 without one."""
-        delivered = self._delivered[: self.n]
+        delivered = self.delivered[: self.n]
         return np.where(delivered > 0, (delivered - 1) % self._slots, -1)
 
     def published(self) -> Floats:
         """Return all published columns (columns, n) in the order of the reading."""
-        block: Floats = self._gathered(self._samples.transpose(0, 2, 1)).T
+        block: Floats = self._gathered(self.samples.transpose(0, 2, 1)).T
         return block
 
     def array(self, name: str) -> Values:
         """Return a published array (n, *shape), read-only, valid until the next sample; NaN without a reading."""
-        values: Values = self._gathered(self._arrays[name])
+        values: Values = self._gathered(self.blocks[name])
         return values
 
     def _gathered(self, samples: Any) -> Any:
@@ -171,62 +176,13 @@ class FleetArraySensor(FleetSensor):
         block.flags.writeable = False
         return block
 
-    def grow(self, capacity: int) -> None:
-        """Make room for that many vehicles; never shrinks."""
-        more = capacity - self.capacity
-        super().grow(capacity)
-        if more > 0:
-            for name, array in self._arrays.items():
-                wider = ((0, 0), (0, more), *((0, 0),) * (array.ndim - 2))
-                self._arrays[name] = np.pad(array, wider, constant_values=np.nan)
-            self._arrivals = np.pad(self._arrivals, ((0, 0), (0, more)), constant_values=NEVER)
-            self._delivered = np.pad(self._delivered, (0, more))
-
-    def keep(self, vehicles: NDArray[Any]) -> None:
-        """Keep only these vehicles, a mask (n,) or ascending indices, in order."""
-        rows = np.arange(self.n)[vehicles]
-        for block in (*self._arrays.values(), self._arrivals):
-            block[:, : len(rows)] = block[:, rows]
-            block[:, len(rows) :] = NEVER if block is self._arrivals else np.nan
-        self._delivered[: len(rows)] = self._delivered[rows]
-        self._delivered[len(rows) :] = 0
-        super().keep(vehicles)
-
-    def reset(self) -> None:
-        """Discard all samples: the next one is the first."""
-        super().reset()
-        for array in self._arrays.values():
-            array[:] = np.nan
-        self._arrivals[:], self._delivered[:] = NEVER, 0
-
-    def save(self) -> dict[str, Any]:
-        """Return everything that later readings depend on: arrays and integers."""
-        arrays = {name: array[:, : self.n].copy() for name, array in self._arrays.items()}
-        return {**super().save(), "arrays": arrays, "arrivals": self._arrivals[:, : self.n].copy()}
-
-    def restore(self, saved: dict[str, Any], tick: int) -> None:
-        """Restore the result of `save` at that tick."""
-        name = self.sensor.name
-        arrays, arrivals = saved["arrays"], np.asarray(saved["arrivals"])
-        if set(arrays) != set(self._arrays):
-            raise InvalidValueError(f"saved sensor {name!r} has other arrays than {', '.join(self._arrays)}")
-        super().restore({key: value for key, value in saved.items() if key not in ("arrays", "arrivals")}, tick)
-        for key, mine in self._arrays.items():
-            array, wanted = np.asarray(arrays[key]), (self._slots, self.n, *mine.shape[2:])
-            if array.dtype != mine.dtype or array.shape != wanted:
-                raise InvalidValueError(f"saved array {key!r} of sensor {name!r} is {array.dtype} of {array.shape}")
-            mine[:, : self.n] = array
-        if arrivals.dtype != np.int64 or arrivals.shape != (self._slots, self.n):
-            raise InvalidValueError(f"saved arrivals of sensor {name!r} are {arrivals.dtype} of {arrivals.shape}")
-        late = arrivals - np.array(self._ticks)[:, None]
-        allowed = (late >= self.delay) & (late <= self.delay_max) & (np.array(self._ticks)[:, None] >= 0)
-        if not ((arrivals == NEVER) | allowed).all():
-            raise InvalidValueError(f"saved arrivals of sensor {name!r} are not within its delay")
-        self._arrivals[:, : self.n] = arrivals
-        arrived, self.arrived = self.arrived, max(0, self.taken - self._slots)
-        self.arrive(tick)
-        if self.arrived != arrived:
-            raise InvalidValueError(f"saved sensor {name!r} has {arrived} arrived of {self.taken} samples")
+    def check(self, state: Any) -> None:
+        """Refuse samples that no sensor can have taken, and arrivals outside its delay."""
+        super().check(state)
+        late = self.arrivals - self.ticks[:, None]
+        allowed = (late >= self.delay) & (late <= self.delay_max) & (self.ticks[:, None] >= 0)
+        if not ((self.arrivals == NEVER) | allowed).all():
+            raise InvalidValueError("arrivals are not within the delay of the sensor")
 
 
 def fleet_sensor(sensor: Sensor, *given: Any) -> FleetSensor:
@@ -260,15 +216,15 @@ def array_trees(
 ) -> list[ArrayTree]:
     """Return the arrays of a fleet with the sensors that they belong to, and those sensors' options."""
     trees: list[ArrayTree] = []
-    for array in layout.arrays:
-        name, _, reading = array.name.partition(".")
+    for column in layout.arrays:
+        name, _, reading = column.name.partition(".")
         sensor, chosen = sensors.get(name), dict(options.get(name, {}))
         known = sensor.arrays(sensor.options(**chosen)) if isinstance(sensor, ArraySensor) and chosen else ()
         about = next((described for described in known if described.name == reading), None)
         trees.append(
             {
-                "name": array.name,
-                "shape": list(array.shape),
+                "name": column.name,
+                "shape": list(column.shape),
                 "sensor": "" if sensor is None else sensor.name,
                 "unit": "" if about is None else about.unit,
                 "meaning": "" if about is None else about.meaning,

@@ -4,7 +4,7 @@ Each stage draws from its own purpose, and the draws of a cone from its own iden
 changes nothing about the rest. Work is done stage by stage over the cones near a vehicle, so that it vectorises.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy import empty, int64
@@ -16,11 +16,11 @@ from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.compute.threads import thread_count
 from paddock.compute.twin import shared_code
 from paddock.sensing.beams import ray_ball, ray_bar, ray_cuboid
-from paddock.sensing.sensor import CONE, ArrayReading, FleetView
+from paddock.sensing.sensor import CONE, ArrayReading, FleetView, Ints
 from paddock.track.track import UNKNOWN
 from paddock.world.columns import Column, Floats
 from paddock.world.scenery import ray_frustum
-from paddock.world.solids import BOX, FRUSTUM, NO_SOLIDS, ROUND_BALL, SOLID, sort_places
+from paddock.world.solids import BOX, FRUSTUM, NO_SOLIDS, ROUND_BALL, SOLID, Solids, cells_around, sort_places
 
 DETECT, MISS, POLAR, PLANE, COLOUR, CLUTTER, CLUTTER_PLACE, CLUTTER_COLOUR = range(8)
 """Purposes of the stages."""
@@ -49,6 +49,15 @@ TRUTH = (
     Column("", "colour, as in detections", name="colour"),
     Column("", "number of the cone: its place in `sim.track.cones`; obstacles from 100,000 on", name="number"),
 )
+
+
+class SortedCones(NamedTuple):
+    """The cones of a world, sorted by the cells of their grid."""
+
+    table: Floats  # (6, n), rows of ConeColumn
+    keys: Ints  # (n,) identity of each
+    cells: Floats  # as of `Solids`
+    starts: Ints  # (cells + 1,) columns of the table
 
 
 def probability(distance: float, p0: float, p1: float, p2: float, least: float) -> float:
@@ -130,13 +139,11 @@ def poisson(mean: float, u: float) -> int:
 
 def see_cones_of(
     i: int, pose: Any, ids: Any, streams: Any, o: Any, key: int, purpose: int, tick: int,
-    cones: Any, keys: Any, cells: Any, starts: Any, fixed: Any, fixed_cells: Any, fixed_starts: Any, fixed_items: Any,
-    bodies: Any, body_cells: Any, body_starts: Any, body_items: Any, detections: Any, truth: Any, reading: Any,
+    cones_near: SortedCones, fixed: Solids, bodies: Solids, detections: Any, truth: Any, reading: Any,
 ) -> None:  # fmt: skip
     """Fill detections (n, most, 8), truth (n, most, 4) and the numbers of both (2, n) of vehicle `i`.
 
-    `cones` (6, count) are sorted by cell, `keys` with them; `o` are the options; `fixed` are the obstacles that hide
-    cones, `bodies` those of vehicles.
+    `o` are the options; `fixed` are the obstacles that hide cones, `bodies` those of vehicles.
     """
     # the sensor, in the level frame with the vehicle's heading
     sine, cosine = sincos(heading(pose[3, i], pose[4, i], pose[5, i], pose[6, i]))
@@ -146,12 +153,13 @@ def see_cones_of(
     ahead_x, ahead_y = cosine * turn_cosine - sine * turn_sine, sine * turn_cosine + cosine * turn_sine
     half = sincos(o.fov_deg * 0.008726646259971648)[1]
     everywhere = o.fov_deg >= 360.0
-    visible = visible_cones(px, py, ahead_x, ahead_y, half, everywhere, o.range_min, o.range_max, cones, cells, starts)
+    visible = visible_cones(px, py, ahead_x, ahead_y, half, everywhere, o.range_min, o.range_max, cones_near)
+    cones, keys = cones_near.table, cones_near.keys
     count = visible.size
-    if o.occlusion > 0.0 and bodies.shape[0] > 1:
-        count = not_hidden(px, py, pz, cones, visible, count, ids[i], bodies, body_cells, body_starts, body_items)
-    if o.occlusion > 0.0 and fixed.shape[0] > 0:
-        count = not_hidden(px, py, pz, cones, visible, count, -2, fixed, fixed_cells, fixed_starts, fixed_items)
+    if o.occlusion > 0.0 and bodies.table.shape[0] > 1:
+        count = not_hidden(px, py, pz, cones, visible, count, ids[i], bodies)
+    if o.occlusion > 0.0 and fixed.table.shape[0] > 0:
+        count = not_hidden(px, py, pz, cones, visible, count, -2, fixed)
     # what is visible, nearest first
     distance, order = empty(count + 1), empty(count + 1, dtype=int64)
     for k in range(count):
@@ -243,14 +251,12 @@ def measure_cones(
 
 def see_cones(
     pose: Any, ids: Any, streams: Any, o: Any, key: int, purpose: int, tick: int,
-    cones: Any, keys: Any, cells: Any, starts: Any, fixed: Any, fixed_cells: Any, fixed_starts: Any, fixed_items: Any,
-    bodies: Any, body_cells: Any, body_starts: Any, body_items: Any, detections: Any, truth: Any, reading: Any,
+    cones: SortedCones, fixed: Solids, bodies: Solids, detections: Any, truth: Any, reading: Any,
 ) -> None:  # fmt: skip
     """Do so for all vehicles."""
     for i in parallel_range(ids.size):
         see_cones_of(
-            i, pose, ids, streams, o, key, purpose, tick, cones, keys, cells, starts, fixed, fixed_cells, fixed_starts,
-            fixed_items, bodies, body_cells, body_starts, body_items, detections, truth, reading,
+            i, pose, ids, streams, o, key, purpose, tick, cones, fixed, bodies, detections, truth, reading
         )  # fmt: skip
 
 
@@ -267,23 +273,16 @@ def minimum_count(a: int, b: int) -> int:
 
 def visible_cones(
     px: float, py: float, ahead_x: float, ahead_y: float, half: float, everywhere: bool, low: float, high: float,
-    cones: Any, cells: Any, starts: Any,
+    cones: SortedCones,
 ) -> Any:  # fmt: skip
-    """Return the columns of the cones within range and field of view."""
-    columns, rows, rate = whole(cells[3]), whole(cells[4]), cells[2]
-    bound, wide = 1e15, high * rate
-    u, v = (px - cells[0]) * rate, (py - cells[1]) * rate
-    left, right = floor(maximum(minimum(u - wide, bound), -bound)), floor(maximum(minimum(u + wide, bound), -bound))
-    down, up = floor(maximum(minimum(v - wide, bound), -bound)), floor(maximum(minimum(v + wide, bound), -bound))
-    if not (right >= 0.0 and left < columns and up >= 0.0 and down < rows):
-        return empty(0, dtype=int64)
-    i0, i1 = table_index(left, columns), table_index(right, columns)
-    j0, j1 = table_index(down, rows), table_index(up, rows)
+    """Return the columns of the cones within range (`low` to `high`, m) and field of view (cosine of its `half`)."""
+    table, starts, columns = cones.table, cones.starts, whole(cones.cells[3])
+    i0, i1, j0, j1 = cells_around(px, py, high, cones.cells)
     room = 0
     for j in range(j0, j1 + 1):
         room += starts[j * columns + i1 + 1] - starts[j * columns + i0]
     visible, count = empty(room + 1, dtype=int64), 0
-    xs, ys = cones[0], cones[1]
+    xs, ys = table[0], table[1]
     nearest, farthest, narrow = low * low, high * high, half * absolute(half)
     for j in range(j0, j1 + 1):
         for c in range(starts[j * columns + i0], starts[j * columns + i1 + 1]):
@@ -297,25 +296,16 @@ def visible_cones(
 
 
 @shared_code
-def not_hidden(
-    px: float, py: float, pz: float, cones: Any, found: Any, count: int, own: int,
-    bodies: Any, cells: Any, starts: Any, items: Any,
-) -> int:  # fmt: skip
-    """Keep the cones that no solid hides, except for that of vehicle `own`; return how many there are."""
+def not_hidden(px: float, py: float, pz: float, cones: Any, visible: Any, count: int, own: int, solids: Solids) -> int:
+    """Keep the visible cones that no solid hides, except for that of vehicle `own`; return how many there are."""
     farthest = 0.0
     for k in range(count):
-        dx, dy = cones[0, found[k]] - px, cones[1, found[k]] - py
+        dx, dy = cones[0, visible[k]] - px, cones[1, visible[k]] - py
         farthest = maximum(farthest, dx * dx + dy * dy)
     farthest = sqrt(farthest)
-    columns, rows, rate = whole(cells[3]), whole(cells[4]), cells[2]
-    wide, bound = (farthest + 1.0 / rate) * rate, 1e15
-    u, v = (px - cells[0]) * rate, (py - cells[1]) * rate
-    left, right = floor(maximum(minimum(u - wide, bound), -bound)), floor(maximum(minimum(u + wide, bound), -bound))
-    down, up = floor(maximum(minimum(v - wide, bound), -bound)), floor(maximum(minimum(v + wide, bound), -bound))
-    j0, j1 = table_index(down, rows), table_index(up, rows)
-    i0, i1 = table_index(left, columns), table_index(right, columns)
-    if not (right >= 0.0 and left < columns and up >= 0.0 and down < rows):
-        j1 = j0 - 1
+    bodies, starts, items = solids.table, solids.starts, solids.items
+    columns, rows = whole(solids.cells[3]), whole(solids.cells[4])
+    i0, i1, j0, j1 = cells_around(px, py, farthest + 1.0 / solids.cells[2], solids.cells)
     left_over = count
     for lap in range(2):  # near bodies first: they hide most
         for j in range(j0, j1 + 2):
@@ -332,7 +322,7 @@ def not_hidden(
                     continue
                 k = 0
                 while k < left_over:
-                    c = found[k]
+                    c = visible[k]
                     dx, dy = cones[0, c] - px, cones[1, c] - py
                     # how far the line of sight passes the body's centre
                     past, along, away = dx * by - dy * bx, dx * bx + dy * by, dx * dx + dy * dy
@@ -340,7 +330,7 @@ def not_hidden(
                     z = cones[2, c] + 0.5 * cones[5, c]
                     if near and hidden(px, py, pz, cones[0, c], cones[1, c], z, bodies, b):
                         left_over -= 1
-                        found[k] = found[left_over]
+                        visible[k] = visible[left_over]
                     else:
                         k += 1
                 if left_over == 0:
@@ -402,14 +392,14 @@ def look_for_cones(view: FleetView, arrays: Any, reading: Floats) -> None:
     around, table = view.around, view.around.cones.table
     x, y = np.ascontiguousarray(table[:, CONE.x]), np.ascontiguousarray(table[:, CONE.x + 1])
     cells, starts, order = sort_places(x, y, np.zeros(len(x)), CONE_CELL)
-    cones, keys = np.ascontiguousarray(table[order].T), around.cones.keys[order]
+    cones = SortedCones(np.ascontiguousarray(table[order].T), around.cones.keys[order], cells, starts)
     fixed = around.fixed.table
     walls = (fixed[:, SOLID.shape] != FRUSTUM) | (fixed[:, SOLID.top] >= fixed[:, SOLID.base])
     draws = view.key, view.purpose, view.tick
     many = view.n > 1 and thread_count() > 1 and view.n * max(len(table), 1) >= MANY_CONES
     (see_all if many else see_all.alone)(
-        *(view.pose, view.ids, view.streams, view.options, *draws, cones, keys, cells, starts),
-        *(*(around.fixed if walls.any() else NO_SOLIDS), *around.bodies),
+        *(view.pose, view.ids, view.streams, view.options, *draws, cones),
+        *(around.fixed if walls.any() else NO_SOLIDS, around.bodies),
         *(arrays["detections"], arrays["truth"], reading),
     )
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import empty, int64
 
-from paddock.compute.math import floor, maximum, minimum, select, sqrt, table_index, whole
+from paddock.compute.math import maximum, minimum, select, sqrt, whole
 from paddock.compute.quaternion import axes
 from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.compute.twin import rebound
@@ -30,7 +30,7 @@ from paddock.sensing.sensor import Ints
 from paddock.world.columns import Floats
 from paddock.world.ground import has_grip, never, none, patch_count
 from paddock.world.scenery import GRAZING, NOTHING, cast_ground
-from paddock.world.solids import BOX, Solids
+from paddock.world.solids import BOX, Solids, cells_around
 
 
 def mounted(pose: Any, i: int, mount: Any) -> Any:
@@ -52,18 +52,21 @@ def mounted(pose: Any, i: int, mount: Any) -> Any:
     return at
 
 
-def choose_near(at: Any, own: int, solids: Any, cells: Any, starts: Any, items: Any, reach: float) -> tuple[Any, int]:
+class Beams(NamedTuple):
+    """The beams of a lidar."""
+
+    mount: Floats  # (12,) origin (m) and axes of the sensor on the vehicle
+    directions: Floats  # (2, beams) cosine and sine of the azimuths
+    rises: Floats  # (2, rings) cosine and sine of the elevations
+    first: float  # azimuth of the first beam, rad
+    step: float  # between two beams, rad
+
+
+def choose_near(at: Any, own: int, solids: Solids, reach: float) -> tuple[Any, int]:
     """Return rows of solids within reach of a sensor, except those of vehicle `own`, and how many they are."""
-    columns, rows, size = whole(cells[3]), whole(cells[4]), 1.0 / cells[2]
-    wide = (reach + size) * cells[2]
-    u, v = (at[0] - cells[0]) * cells[2], (at[1] - cells[1]) * cells[2]
-    bound = 1e15
-    left, right = floor(maximum(minimum(u - wide, bound), -bound)), floor(maximum(minimum(u + wide, bound), -bound))
-    down, up = floor(maximum(minimum(v - wide, bound), -bound)), floor(maximum(minimum(v + wide, bound), -bound))
-    i0, i1, j0, j1 = 0, -1, 0, -1
-    if right >= 0.0 and left < columns and up >= 0.0 and down < rows:
-        i0, i1 = table_index(left, columns), table_index(right, columns)
-        j0, j1 = table_index(down, rows), table_index(up, rows)
+    table, starts, items = solids.table, solids.starts, solids.items
+    columns, rows = whole(solids.cells[3]), whole(solids.cells[4])
+    i0, i1, j0, j1 = cells_around(at[0], at[1], reach + 1.0 / solids.cells[2], solids.cells)
     most = items.size - starts[columns * rows]
     for j in range(j0, j1 + 1):
         most += starts[j * columns + i1 + 1] - starts[j * columns + i0]
@@ -74,64 +77,45 @@ def choose_near(at: Any, own: int, solids: Any, cells: Any, starts: Any, items: 
             begin, end = starts[j * columns + i0], starts[j * columns + i1 + 1]
         for item in range(begin, end):
             k = items[item]
-            px, py, pz, far = solids[k, 0] - at[0], solids[k, 1] - at[1], solids[k, 2] - at[2], reach + solids[k, 18]
+            px, py, pz, far = table[k, 0] - at[0], table[k, 1] - at[1], table[k, 2] - at[2], reach + table[k, 18]
             chosen[count] = k
-            count += (px * px + py * py + pz * pz <= far * far) & (solids[k, 19] != own)
+            count += (px * px + py * py + pz * pz <= far * far) & (table[k, 19] != own)
     return chosen, count
 
 
-def scan_near(
-    at: Any,
-    solids: Any,
-    near: tuple[Any, int],
-    directions: Any,
-    rises: Any,
-    first: float,
-    step: float,
-    reach: float,
-    found: Any,
-) -> None:
+def scan_near(at: Any, table: Any, near: tuple[Any, int], b: Beams, reach: float, ranges: Any) -> None:
     """Shorten the beams of one sensor that meet solids, which `choose_near` has returned."""
-    chosen, count = near
+    (chosen, count), (_, directions, rises, first, step) = near, b
     for i in range(count):
-        scan_solid(at, solids, chosen[i], directions, rises, first, step, reach, found)
+        scan_solid(at, table, chosen[i], directions, rises, first, step, reach, ranges)
 
 
 def scan_near_level(
-    at: Any,
-    solids: Any,
-    near: tuple[Any, int],
-    directions: Any,
-    rises: Any,
-    first: float,
-    step: float,
-    reach: float,
-    found: Any,
-    nearness: Any,
+    at: Any, table: Any, near: tuple[Any, int], b: Beams, reach: float, ranges: Any, nearness: Any
 ) -> None:
     """Do the same for a level sensor: upright solids raise the nearness (beams,), 1/m, of the beams instead."""
-    chosen, count = near
-    table, boxes = empty((SILHOUETTE, count)), 0
+    (chosen, count), (_, directions, rises, first, step) = near, b
+    silhouettes, boxes = empty((SILHOUETTE, count)), 0
     for i in range(count):
         k = chosen[i]
-        if solids[k, 15] == BOX and is_upright(solids, k):
-            boxes += note_box(at, solids, k, boxes, table)
-        elif is_circle(solids, k):
-            scan_circle(at, solids, k, directions, first, step, reach, nearness)
+        if table[k, 15] == BOX and is_upright(table, k):
+            boxes += note_box(at, table, k, boxes, silhouettes)
+        elif is_circle(table, k):
+            scan_circle(at, table, k, directions, first, step, reach, nearness)
         else:
-            scan_solid(at, solids, k, directions, rises, first, step, reach, found)
-    find_silhouettes(at, boxes, first, step, table)
-    scan_silhouettes(table, boxes, directions, step, reach, nearness)
+            scan_solid(at, table, k, directions, rises, first, step, reach, ranges)
+    find_silhouettes(at, boxes, first, step, silhouettes)
+    scan_silhouettes(silhouettes, boxes, directions, step, reach, nearness)
 
 
-def scan_flat(at: Any, ground: float, directions: Any, rises: Any, reach: float, found: Any) -> None:
+def scan_flat(at: Any, ground: float, directions: Any, rises: Any, reach: float, ranges: Any) -> None:
     """Shorten the beams of one sensor that meet flat ground at a height, m."""
     above = maximum(at[2] - ground, 0.0)
-    for r in range(found.shape[0]):
+    for r in range(ranges.shape[0]):
         z0, z1, z2 = at[9] * rises[0, r], at[10] * rises[0, r], at[11] * rises[1, r]
         if sqrt(z0 * z0 + z1 * z1) - z2 <= GRAZING:
             continue
-        line, cosines, sines = found[r], directions[0], directions[1]
+        line, cosines, sines = ranges[r], directions[0], directions[1]
         for b in range(line.size):
             down = -(z0 * cosines[b] + z1 * sines[b] + z2)
             hit = above / maximum(down, GRAZING)
@@ -139,68 +123,37 @@ def scan_flat(at: Any, ground: float, directions: Any, rises: Any, reach: float,
 
 
 def scan_vehicle(
-    at: Any,
-    own: int,
-    directions: Any,
-    rises: Any,
-    first: float,
-    step: float,
-    reach: float,
-    ground: float,
-    fixed: Any,
-    fixed_cells: Any,
-    fixed_starts: Any,
-    fixed_items: Any,
-    bodies: Any,
-    body_cells: Any,
-    body_starts: Any,
-    body_items: Any,
-    found: Any,
+    at: Any, own: int, b: Beams, reach: float, ground: float, fixed: Solids, bodies: Solids, ranges: Any
 ) -> None:
-    """Write the distances (rings, beams) of one sensor, of vehicle `own`; the rest as of `scan_fleet`."""
-    found[:] = NOTHING
+    """Write the distances (rings, beams) of the sensor of vehicle `own`, which is mounted `at`; as `scan_fleet`."""
+    ranges[:] = NOTHING
     if ground == ground:
-        scan_flat(at, ground, directions, rises, reach, found)
-    beams = directions, rises, first, step, reach, found
-    near_fixed = choose_near(at, -2, fixed, fixed_cells, fixed_starts, fixed_items, reach)
-    near_bodies = choose_near(at, own, bodies, body_cells, body_starts, body_items, reach)
-    if is_level(at, rises, found.shape[1]):
-        nearness = empty(found.shape[1])
+        scan_flat(at, ground, b.directions, b.rises, reach, ranges)
+    near_fixed, near_bodies = choose_near(at, -2, fixed, reach), choose_near(at, own, bodies, reach)
+    if is_level(at, b.rises, ranges.shape[1]):
+        nearness = empty(ranges.shape[1])
         nearness[:] = 0.0
-        scan_near_level(at, fixed, near_fixed, *beams, nearness)
+        scan_near_level(at, fixed.table, near_fixed, b, reach, ranges, nearness)
         if near_bodies[1] > 0:
-            scan_near_level(at, bodies, near_bodies, *beams, nearness)
-        shorten_by_nearness(nearness, reach, found[0])
+            scan_near_level(at, bodies.table, near_bodies, b, reach, ranges, nearness)
+        shorten_by_nearness(nearness, reach, ranges[0])
     else:
-        scan_near(at, fixed, near_fixed, *beams)
-        scan_near(at, bodies, near_bodies, *beams)
+        scan_near(at, fixed.table, near_fixed, b, reach, ranges)
+        scan_near(at, bodies.table, near_bodies, b, reach, ranges)
 
 
 def scan_fleet(
-    pose: Any,
-    ids: Any,
-    mount: Any,
-    directions: Any,
-    rises: Any,
-    first: float,
-    step: float,
-    reach: float,
-    ground: float,
-    fixed: Any,
-    fixed_cells: Any,
-    fixed_starts: Any,
-    fixed_items: Any,
-    bodies: Any,
-    body_cells: Any,
-    body_starts: Any,
-    body_items: Any,
-    found: Any,
+    pose: Any, ids: Any, b: Beams, reach: float, ground: float, fixed: Solids, bodies: Solids, ranges: Any
 ) -> None:
-    """Write the distances (n, rings, beams) of all vehicles, NOTHING without a hit; `ground` is NaN if uneven."""
+    """Write the distances of the beams of all vehicles, NOTHING without a hit.
+
+    pose (13, n), ids (n,): of the vehicles
+    reach: of the beams, m
+    ground: height of the ground, m; NaN if it is uneven
+    ranges (n, rings, beams): receives the distances, m
+    """
     for i in parallel_range(ids.size):
-        at, beams = mounted(pose, i, mount), (directions, rises, first, step, reach, ground)
-        tables = fixed, fixed_cells, fixed_starts, fixed_items, bodies, body_cells, body_starts, body_items
-        scan_vehicle(at, ids[i], *beams, *tables, found[i])
+        scan_vehicle(mounted(pose, i, b.mount), ids[i], b, reach, ground, fixed, bodies, ranges[i])
 
 
 class GroundTuple(NamedTuple):
@@ -252,16 +205,6 @@ scan_all = parallel_routine(scan_fleet, inline=True)
 scan_relief = parallel_routine(scan_uneven)
 
 
-class Beams(NamedTuple):
-    """The beams of a lidar."""
-
-    mount: Floats  # (12,) origin (m) and axes of the sensor on the vehicle
-    directions: Floats  # (2, beams) cosine and sine of the azimuths
-    rises: Floats  # (2, rings) cosine and sine of the elevations
-    first: float  # azimuth of the first beam, rad
-    step: float  # between two beams, rad
-
-
 def scan(
     pose: Floats,
     ids: Ints,
@@ -281,7 +224,7 @@ def scan(
     ranges = np.empty((len(ids), beams.rises.shape[1], beams.directions.shape[1]))
     flat = np.nan if relief else ground_z
     run = scan_all if many else scan_all.alone
-    run(pose, ids, *beams, reach, flat, *fixed, *bodies, ranges)
+    run(pose, ids, beams, reach, flat, fixed, bodies, ranges)
     if relief:
         terrain, bumps, rough = relief[:3]
         nothing = np.zeros((1, 9))

@@ -11,16 +11,27 @@ from paddock.compute.threads import DirectCall
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.sensing.sensor import PURPOSES, Around, ArrayReading, Sensor
 from paddock.sensing.site import Site
-from paddock.world.archive import whole
 from paddock.world.columns import Floats, column_index, defaults_of, filled
+from paddock.world.parts import VEHICLE, array, count, fill, part, value
+from paddock.world.state import append, keep
 
 NEVER = -1  # the tick of a sample that does not exist
 
 INDEX_MAX = 65536 // PURPOSES - 1  # the highest index of a sensor among those of its kind on a vehicle
 
 
+@part
 class FleetSensor:
-    """A sensor of each vehicle of a fleet: `n` columns in use, and a ring of samples, NaN before a vehicle joined."""
+    """A sensor of each vehicle of a fleet: `n` columns in use, and a ring of samples, NaN before a vehicle joined.
+
+    What has arrived follows from the ticks of the samples: `arrived` is not part of the state.
+    """
+
+    n: int = count(VEHICLE)
+    memory: Floats = array("f8", "memory", VEHICLE, nan=True, infinite=True)
+    samples: Floats = array("f8", "slot", "reading", VEHICLE, fill=np.nan, nan=True, infinite=True)
+    ticks: NDArray[np.int64] = array("i8", "slot", unit="tick", fill=NEVER, low=NEVER)
+    taken: int = value(0, low=0, high=2**53)  # samples so far
 
     def __init__(
         self,
@@ -40,7 +51,6 @@ class FleetSensor:
         if not 0 <= index <= INDEX_MAX:
             raise InvalidValueError(f"sensor {sensor.name!r}: index must lie in 0 to {INDEX_MAX}, not {index}")
         self.sensor = sensor
-        self.n = 0
         self.tick_rate = tick_rate
         self.options = filled(sensor.options, options, f"option of sensor {sensor.name!r}", where)
         self.period = self._period(where)
@@ -49,11 +59,14 @@ class FleetSensor:
             self.delay_max = max(self.delay, round(self._option("delay_max") * tick_rate))
         self.purpose = index * PURPOSES
         self._site = np.array(Site() if site is None else site, dtype=np.float64)
-        self._memory = np.zeros((len(column_index(sensor.memory)), capacity))
-        slots = self._slots = -(-self.delay_max // self.period) + 1  # samples in transit, and the newest delivered one
-        self._samples: Floats = np.full((slots, len(column_index(sensor.reading)), capacity), np.nan)
-        self._ticks = [NEVER] * slots
-        self.taken = self.arrived = 0  # samples so far; while they are equal, only a new one changes the readings
+        self._slots = -(-self.delay_max // self.period) + 1  # samples in transit, and the newest delivered one
+        fill(
+            self,
+            **{VEHICLE: capacity, "slot": self._slots},
+            memory=len(column_index(sensor.memory)),
+            reading=len(column_index(sensor.reading)),
+        )
+        self.arrived = 0  # samples; while it equals `taken`, only a new one changes the readings
         self._seed, self._key = -1, 0  # of the random draws; the key belongs to the seed
         self._unseen: Floats | None = None  # what a sensor reads of a vehicle that has nothing for it
         self.kernel: CompiledKernels | None = None
@@ -69,12 +82,12 @@ class FleetSensor:
     @property
     def capacity(self) -> int:
         """Number of vehicles that fit in the arrays."""
-        return self._memory.shape[1]
+        return int(self.memory.shape[1])
 
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
-        return self._memory.nbytes + self._samples.nbytes
+        return self.memory.nbytes + self.samples.nbytes
 
     def due(self, tick: int) -> int:
         """Return the first tick >= `tick` at which to sample."""
@@ -110,7 +123,7 @@ class FleetSensor:
         # a skipped sample must not appear as doubled acceleration
         interval = (tick - before if before >= 0 else self.period) / self.tick_rate
         slot = self.taken % self._slots
-        self._ticks[slot] = tick
+        self.ticks[slot] = tick
         self.taken += 1
         if seed != self._seed:
             self._seed, self._key = seed, self.sensor.key(seed)
@@ -138,7 +151,7 @@ class FleetSensor:
         constants = self.options, environment, *self._scenery, self._site
         draws = self._key, streams, self.purpose, tick
         inputs = (pose,) if seen is None else (pose, seen)
-        self._measure((self.n, 1, self._samples[slot], *inputs, self._memory, *constants, *draws, interval))
+        self._measure((self.n, 1, self.samples[slot], *inputs, self.memory, *constants, *draws, interval))
 
     def _default_seen(self, fields: type) -> Floats:
         """Return the defaults of what it reads of its vehicles, for all of them."""
@@ -163,7 +176,7 @@ class FleetSensor:
 
     def _tick(self, number: int) -> int:
         """Return the tick of a sample, counted from 1; -1 for 0."""
-        return self._ticks[(number - 1) % self._slots] if number else NEVER
+        return self.ticks.item((number - 1) % self._slots) if number else NEVER
 
     def readings(self) -> dict[str, Floats]:
         """Return all published columns (n,) by name, read-only, valid until the next sample; NaN without a reading."""
@@ -172,9 +185,9 @@ class FleetSensor:
     def published(self) -> Floats:
         """Return all published columns (columns, n) in the order of the reading."""
         if self.arrived:
-            block: Floats = self._samples[(self.arrived - 1) % len(self._ticks), :, : self.n]
+            block: Floats = self.samples[(self.arrived - 1) % self._slots, :, : self.n]
         else:
-            block = np.full((self._samples.shape[1], self.n), np.nan)
+            block = np.full((self.samples.shape[1], self.n), np.nan)
         block.flags.writeable = False
         return block
 
@@ -184,78 +197,34 @@ class FleetSensor:
             raise PaddockError(
                 f"sensor {self.sensor.name!r} has {self.n} vehicles, not {n}; use keep() to remove vehicles"
             )
-        self.grow(n)
-        self.n = n
-
-    def grow(self, capacity: int) -> None:
-        """Make room for that many vehicles; never shrinks."""
-        more = capacity - self.capacity
-        if more > 0:
-            self._memory = np.pad(self._memory, ((0, 0), (0, more)))
-            wider = ((0, 0), (0, 0), (0, more))
-            self._samples = np.pad(self._samples, wider, constant_values=np.nan)
+        append(self, VEHICLE, n - self.n)
 
     def keep(self, vehicles: NDArray[Any]) -> None:
         """Keep only these vehicles, a mask (n,) or ascending indices, in order."""
-        rows = np.arange(self.n)[vehicles]
-        for block, empty in ((self._memory, 0.0), (self._samples, np.nan)):
-            block[..., : len(rows)] = block[..., rows]
-            block[..., len(rows) :] = empty
-        self.n = len(rows)
+        keep(self, VEHICLE, np.arange(self.n)[vehicles])
 
     def reset(self) -> None:
         """Discard all samples: the next one is the first."""
-        self._memory[:], self._samples[:] = 0.0, np.nan
-        self._ticks = [NEVER] * len(self._ticks)
+        n = self.n
+        keep(self, VEHICLE, np.zeros(0, np.int64))
+        append(self, VEHICLE, n)
+        self.ticks[:] = NEVER
         self.taken = self.arrived = 0
 
-    def save(self) -> dict[str, Any]:
-        """Return everything that later readings depend on: arrays and integers."""
-        return {
-            "n": self.n,
-            "memory": self._memory[:, : self.n].copy(),
-            "samples": self._samples[:, :, : self.n].copy(),
-            "ticks": np.array(self._ticks),
-            "taken": self.taken,
-            "arrived": self.arrived,
-        }
+    def check(self, state: Any) -> None:
+        """Refuse samples that no sensor can have taken until the present tick."""
+        if not self._possible(self.ticks, self.taken, state.tick):
+            raise InvalidValueError(f"there are samples of ticks {self.ticks.tolist()!s:.60} at tick {state.tick}")
+        self.arrived = max(0, self.taken - self._slots)
 
-    def restore(self, saved: dict[str, Any], tick: int) -> None:
-        """Restore the result of `save` at that tick."""
-        memory, samples, ticks = (np.asarray(saved[name]) for name in ("memory", "samples", "ticks"))
-        if memory.dtype != np.float64 or samples.dtype != np.float64 or ticks.dtype != np.int64:
-            kinds = f"{memory.dtype}, {samples.dtype} and {ticks.dtype}"
-            raise InvalidValueError(f"saved sensor {self.sensor.name!r} has memory, samples and ticks of type {kinds}")
-        n, taken, arrived = (
-            whole(saved[name], f"{name} of sensor {self.sensor.name!r}") for name in ("n", "taken", "arrived")
-        )
-        if memory.shape != (len(self._memory), n) or samples.shape[-1] != n:
-            raise InvalidValueError(f"saved memory of sensor {self.sensor.name!r} has the wrong shape {memory.shape}")
-        if samples.shape[:2] != self._samples.shape[:2] or ticks.shape != (len(self._ticks),):
-            raise InvalidValueError(
-                f"saved sensor history has shape {samples.shape[:2]}, this sensor's is {self._samples.shape[:2]}: "
-                f"its kind, rate or delay differs"
-            )
-        if not 0 <= arrived <= taken <= arrived + len(ticks):
-            raise InvalidValueError(f"saved sensor {self.sensor.name!r} has {arrived} arrived of {taken} samples")
-        if not self._possible(ticks, taken, arrived, tick):
-            raise InvalidValueError(
-                f"saved sensor {self.sensor.name!r} has samples of ticks {ticks.tolist()!s:.60} at tick {tick}"
-            )
-        self.grow(n)
-        self.reset()
-        self._memory[:, :n], self._samples[:, :, :n], self._ticks = memory, samples, ticks.tolist()
-        self.taken, self.arrived, self.n = taken, arrived, n
-
-    def _possible(self, ticks: NDArray[Any], taken: int, arrived: int, now: int) -> bool:
+    def _possible(self, ticks: NDArray[Any], taken: int, now: int) -> bool:
         """Return whether samples can have been taken at these ticks: ascending multiples of the period until now."""
         slots = len(ticks)
         kept = np.arange(max(taken - slots, 0), taken) % slots  # of the newest samples, oldest first
         sampled = ticks[kept].astype(np.int64)
         ordered = (np.diff(sampled, prepend=-1, append=now + 1) > 0).all() and not (sampled % self.period).any()
         unused = np.delete(ticks, kept)
-        here = int(np.count_nonzero(sampled + self.delay_max > now))  # samples in transit
-        return bool(ordered and (unused == NEVER).all() and taken <= now + 1 and taken - arrived == here)
+        return bool(ordered and (unused == NEVER).all() and taken <= now + 1)
 
     @property
     def arrays(self) -> dict[str, ArrayReading]:

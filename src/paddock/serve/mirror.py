@@ -66,7 +66,7 @@ class Mirror:
 
     def _take_frames(self, content: dict[str, Any]) -> None:
         if "tree" in content:
-            self.frames.restore(content["tree"])
+            self.frames = TransformTree.restored(content["tree"])
             saved = content["tree"]["frames"]
             self._placed = {name: _frame_tree(name, one["parent"], one["poses"][-1]) for name, one in saved.items()}
             return

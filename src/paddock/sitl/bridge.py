@@ -10,14 +10,17 @@ import threading
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic, perf_counter_ns
-from typing import Self
+from typing import Annotated, Any, Self
 
 import numpy as np
+from annotated_types import Ge, Le
+from numpy.typing import NDArray
 
 from paddock.autopilot.contract import Autopilot
-from paddock.autopilot.vehicle_data import ActuatorCommands
+from paddock.autopilot.vehicle_data import ACTUATOR_WIDTH, SENSOR_WIDTH, ActuatorCommands, Floats
 from paddock.engine.pipeline import HaltedError
-from paddock.errors import PaddockError, one_line, unknown_name
+from paddock.errors import InvalidValueError, PaddockError, one_line, unknown_name
+from paddock.scenario.sitl import LAST_SYSID
 from paddock.sitl.adapter import Placed, SimulatorAdapter
 from paddock.sitl.adapter_link import AdapterLink
 from paddock.sitl.bridge_vehicle import (
@@ -28,12 +31,41 @@ from paddock.sitl.bridge_vehicle import (
     TimeoutPolicy,
     VehicleGroup,
 )
-from paddock.world.archive import Tree
+from paddock.world.parts import VEHICLE, array, children, count, fresh, mapping, part, value
 
+Ints = NDArray[np.int64]
 IDLE_PERIOD_US = 20_000  # simulated time between exchanges while there are no vehicles
 MODES = ("lockstep", "scaled", "free")
 NEVER_US = 1 << 62  # a simulated time that no run reaches
 SLICE = 0.02  # s of wall time to wait for one autopilot before the next is polled
+
+
+@part
+class AdapterRows:
+    """The newest data of the vehicles of a simulator, in ascending order of their system ids."""
+
+    n: int = count(VEHICLE)
+    systems: Ints = array("i8", VEHICLE, key=True, low=1, high=LAST_SYSID)
+    sensors: Floats = array("f8", VEHICLE, SENSOR_WIDTH, nan=True)
+    actuators: Floats = array("f8", VEHICLE, ACTUATOR_WIDTH, nan=True)
+
+
+@part
+class BridgeState:
+    """The state of the bridge: its time, when each vehicle is due, and the newest data of the world."""
+
+    time_us: int = value(0, low=0, unit="us")
+    due: dict[int, int] = mapping(int, Annotated[int, Ge(0), Le(NEVER_US)])  # us of the next exchange, by system id
+    failed: dict[int, str] = mapping(int, str)  # exceptions of autopilots, by system id
+    adapters: dict[str, AdapterRows] = children()
+
+    def check(self, state: Any) -> None:
+        """Check that exactly the vehicles that have failed are never due."""
+        for system, due in self.due.items():
+            if (due == NEVER_US) != (system in self.failed) or due > NEVER_US:
+                raise InvalidValueError(f"vehicle {system} cannot be due at {due} us")
+        if not self.failed.keys() <= self.due.keys() or not all(map(str.isprintable, self.failed.values())):
+            raise InvalidValueError("vehicles that have failed are not valid")
 
 
 class FairLock:
@@ -234,30 +266,38 @@ class Bridge:
             self._fresh.clear()
             self._stale = True
 
-    def save(self) -> Tree:
-        """Return its time, when each vehicle is due, autopilots that have failed, and the newest data of the world."""
-        due = {v.sysid: NEVER_US if v.failed else v.group.due_us for v in self.vehicles if v.group is not None}
-        hosted = [link for link in self.links.values() if link.adapter.hosted]
-        return {
-            "time_us": self.time_us,
-            "due": {str(sysid): at for sysid, at in {**due, **self._due}.items()},
-            "failed": {str(v.sysid): v.failed for v in self.vehicles if v.failed},
-            "sensors": {link.adapter.name: link.sensors.copy() for link in hosted},
-            "actuators": {link.adapter.name: link.actuators.copy() for link in hosted},
-        }
+    def save(self) -> BridgeState:
+        """Return its state, as a copy."""
+        state = self.blank_state()
+        grouped = {v.sysid: v.group.due_us for v in self.vehicles if v.group is not None}
+        state.time_us, state.due = self.time_us, grouped | self._due
+        state.failed = {v.sysid: v.failed for v in self.vehicles if v.failed}
+        state.due |= dict.fromkeys(state.failed, NEVER_US)
+        for name, rows in state.adapters.items():
+            rows.sensors, rows.actuators = self.links[name].sensors.copy(), self.links[name].actuators.copy()
+        return state
 
-    def restore(self, tree: Tree) -> None:
-        """Continue from a saved state that has been checked; groups form again at the next exchange."""
+    def blank_state(self) -> BridgeState:
+        """Return the part that a saved state is loaded into."""
+        state = fresh(BridgeState)
+        for link in self.links.values():
+            if link.adapter.hosted:
+                rows = state.adapters[link.adapter.name] = fresh(AdapterRows, vehicle=len(link.ids))
+                rows.n, rows.systems[:] = len(link.ids), link.ids
+        return state
+
+    def restore(self, state: BridgeState) -> None:
+        """Continue from a state that has been checked; groups form again at the next exchange."""
         self._resets += 1
         self._ungroup()
-        self.time_us, self._due = tree["time_us"], {int(sysid): at for sysid, at in tree["due"].items()}
+        self.time_us, self._due = state.time_us, dict(state.due)
         self._fresh.clear()
         self._stale = True
         for vehicle in self.vehicles:
             vehicle.forget()
-            vehicle.failed = tree["failed"].get(str(vehicle.sysid), "")
-        for name, sensors in tree["sensors"].items():
-            self.links[name].restore(sensors, tree["actuators"][name])
+            vehicle.failed = state.failed.get(vehicle.sysid, "")
+        for name, rows in state.adapters.items():
+            self.links[name].restore(rows.sensors, rows.actuators)
 
     def close(self) -> None:
         """End waiting, close all autopilots and disconnect all simulators."""

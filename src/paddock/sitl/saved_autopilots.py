@@ -5,56 +5,90 @@ continue, with the restored autopilots.
 """
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
+from annotated_types import Ge, Lt
 from numpy.typing import NDArray
 
 from paddock.autopilot.autopilot import BuiltInAutopilot
-from paddock.autopilot.saving import read_autopilot, save_autopilot
+from paddock.autopilot.saving import AutopilotState, autopilot_state, blank_state, restoring
 from paddock.engine.barrier import AutopilotStates
 from paddock.engine.engine import AUTOPILOTS
-from paddock.errors import PaddockError
-from paddock.sitl.bridge import NEVER_US
-from paddock.world.archive import Tree, check_equal, typed
+from paddock.errors import InvalidValueError, PaddockError
+from paddock.sitl.bridge import NEVER_US, BridgeState
+from paddock.world.archive import Tree
+from paddock.world.parts import array, child, children, fresh, mapping, part, refusing, value
+from paddock.world.state import load, save
 
 if TYPE_CHECKING:
-    from paddock.mavlink.hub import MavlinkVehicle
+    from paddock.mavlink.hub import MavlinkHub
     from paddock.mavlink.radio_path import RadioPath
     from paddock.sitl.host import SitlHost
 
 SHORTEST, LONGEST = 20_000, 3_600_000_000  # us between two messages
 
 
-@dataclass
-class SavedBridge:
-    """Times in us, by system id; blocks by adapter."""
+class MissionStart(NamedTuple):
+    """Progress of the upload and start of a mission."""
 
-    time_us: int
-    due: dict[str, int]
-    failed: dict[str, str]
-    sensors: dict[str, Any]
-    actuators: dict[str, Any]
+    step: Annotated[int, Ge(0)]
+    next_us: Annotated[int, Ge(0), Lt(NEVER_US)]
+    note: str
 
 
-@dataclass
-class SavedNumbers:
-    """What the MAVLink log of a vehicle depends on: numbers of the next packet and text; id, interval, time."""
+@part
+class MavlinkVehicleState:
+    """What the MAVLink log of a vehicle depends on."""
 
-    sequence: int
-    texts: int
-    streams: Any
+    sequence: int = value(0, low=0, high=255)  # of the next packet
+    texts: int = value(0, low=0, high=65_535)  # number of the next text
+    streams: NDArray[np.int64] = array("i8", "stream", 3, low=0, high=NEVER_US - 1)  # message id, interval us, next us
+
+    def check(self, state: Any) -> None:
+        """Check that the messages are known and their intervals valid."""
+        from paddock.mavlink.messages import KNOWN
+
+        ids, intervals = self.streams[:, 0], self.streams[:, 1]
+        valid = ((intervals >= SHORTEST) & (intervals <= LONGEST)).all()
+        if not KNOWN.issuperset(ids.tolist()) or len(np.unique(ids)) < len(ids) or not valid:
+            raise InvalidValueError("the streams are not valid")
 
 
-@dataclass
-class SavedMavlink:
-    """Times in us; vehicles by system id."""
+@part
+class MavlinkState:
+    """The state of the MAVLink hub; vehicles by system id."""
 
-    now_us: int
-    serviced_us: int
-    vehicles: dict[str, SavedNumbers]
+    now_us: int = value(0, low=1 - NEVER_US, high=NEVER_US - 1)
+    serviced_us: int = value(0, low=1 - NEVER_US, high=NEVER_US - 1)
+    vehicles: dict[str, MavlinkVehicleState] = children()
+
+
+@part
+class RadioPathState:
+    """The heartbeats of the simulated ground station that a vehicle has received."""
+
+    beats: int = value(0, low=0, high=(1 << 53) - 1)
+
+
+@part
+class AutopilotsState:
+    """The state of all built-in autopilots and their connections; vehicles by system id."""
+
+    bridge: BridgeState = child()
+    vehicles: dict[str, AutopilotState] = children()
+    starters: dict[int, MissionStart] = mapping(int, MissionStart)
+    mavlink: MavlinkState | None = child()
+    radio: dict[str, RadioPathState] = children()
+
+    def check(self, state: Any) -> None:
+        """Check that the parts have the same vehicles, and that no time is later than the tick's, `state` in us."""
+        if self.bridge.time_us > state:
+            raise InvalidValueError(f"a time of {self.bridge.time_us} us is later than {state} us")
+        if {str(system) for system in self.bridge.due} != self.vehicles.keys():
+            raise InvalidValueError("the bridge has other vehicles")
+        if not all(start.note.isprintable() for start in self.starters.values()):
+            raise InvalidValueError("the start of a mission is not valid")
 
 
 class SavedAutopilots(AutopilotStates):
@@ -64,8 +98,12 @@ class SavedAutopilots(AutopilotStates):
         self.host = host
 
     def _pilots(self) -> dict[int, BuiltInAutopilot]:
-        found = {vehicle.placed.id: vehicle.autopilot for vehicle in self.host.vehicles}
-        return {sysid: pilot for sysid, pilot in found.items() if isinstance(pilot, BuiltInAutopilot)}
+        pilots = {vehicle.placed.id: vehicle.autopilot for vehicle in self.host.vehicles}
+        return {sysid: pilot for sysid, pilot in pilots.items() if isinstance(pilot, BuiltInAutopilot)}
+
+    def _paths(self) -> "dict[int, RadioPath]":
+        vehicles = {} if self.host.hub is None else self.host.hub.vehicles
+        return {sysid: vehicle.path for sysid, vehicle in vehicles.items() if vehicle.path is not None}
 
     def refuse_restore(self) -> None:
         """Refuse a restore beside autopilots in other processes, and with vehicles of other simulators."""
@@ -79,147 +117,90 @@ class SavedAutopilots(AutopilotStates):
     def save(self) -> Tree:
         """Return the state of all built-in autopilots and their connections."""
         with self.host.bridge.lock:
-            return {**self._flight(), "mavlink": self._mavlink()}
+            state = self._flight()
+            if self.host.hub is not None:
+                state.mavlink = _mavlink_state(self.host.hub)
+            return save(state)
 
     def hashed(self) -> Tree:
         """Return the state without MAVLink and its outbox, which a ground station may read while time stands still."""
         if not self._pilots():
             return {}
         with self.host.bridge.lock:
-            tree = self._flight()
-            for pilot in tree["vehicles"].values():
-                del pilot["objects"]["autopilot"]["outbox"]
-            return tree
+            state = self._flight()
+            for vehicle in state.vehicles.values():
+                del vehicle.objects["autopilot"]["outbox"]
+            return save(state)
 
-    def _flight(self) -> Tree:
-        vehicles = {str(sysid): save_autopilot(pilot) for sysid, pilot in self._pilots().items()}
-        starters = {str(each.sysid): [each.step, each.next_us, each.note] for each in self.host.starters}
-        paths = {str(sysid): path.save() for sysid, path in self._paths().items()}
-        own = {"radio": paths} if paths else {}
-        return {"bridge": self.host.bridge.save(), "vehicles": vehicles, "starters": starters, **own}
+    def _flight(self) -> AutopilotsState:
+        """Return the state without MAVLink."""
+        state = fresh(AutopilotsState)
+        state.bridge = self.host.bridge.save()
+        state.vehicles = {str(sysid): autopilot_state(pilot) for sysid, pilot in self._pilots().items()}
+        state.starters = {each.sysid: MissionStart(each.step, each.next_us, each.note) for each in self.host.starters}
+        for sysid, path in self._paths().items():
+            state.radio[str(sysid)] = fresh(RadioPathState)
+            state.radio[str(sysid)].beats = path.beats
+        return state
 
-    def _paths(self) -> "dict[int, RadioPath]":
-        vehicles = {} if self.host.hub is None else self.host.hub.vehicles
-        return {sysid: one.path for sysid, one in vehicles.items() if one.path is not None}
-
-    def _mavlink(self) -> Tree:
-        if (hub := self.host.hub) is None:
-            return {}
-        numbers = {
-            str(sysid): {"sequence": one.numbers[0], "texts": one.numbers[1], "streams": one.streams.save()}
-            for sysid, one in hub.vehicles.items()
-        }
-        return {"now_us": hub.times_us[0], "serviced_us": hub.times_us[1], "vehicles": numbers}
+    def _blank(self) -> AutopilotsState:
+        """Return the part that a saved state is loaded into."""
+        state, hub = fresh(AutopilotsState), self.host.hub
+        state.bridge = self.host.bridge.blank_state()
+        state.vehicles = {str(sysid): blank_state(pilot) for sysid, pilot in self._pilots().items()}
+        state.radio = {str(sysid): fresh(RadioPathState) for sysid in self._paths()}
+        if hub is not None:
+            state.mavlink = fresh(MavlinkState)
+            state.mavlink.vehicles = {str(sysid): fresh(MavlinkVehicleState) for sysid in hub.vehicles}
+        return state
 
     def prepare(self, tree: Any, tick: int) -> Callable[[], None]:
         """Check all of a state; return the function that loads it. A state without autopilots restarts them."""
-        host, parts = self.host, typed(dict[str, Any] | None, tree, AUTOPILOTS)
-        if parts is None:
+        host, pilots, state = self.host, self._pilots(), self._blank()
+        if tree is None:
             return host.reboot
-        loads = [self._read_bridge(parts.get("bridge"), tick), *self._read_vehicles(parts.get("vehicles"))]
-        loads += [*self._read_starters(parts.get("starters")), *self._read_mavlink(parts.get("mavlink"))]
-        loads += self._read_paths(parts.get("radio"))
+        load(state, tree, AUTOPILOTS, host.bridge.tick_time_us(tick))
+        starters = {each.sysid: each for each in host.starters}
+        if state.starters.keys() != starters.keys():
+            raise InvalidValueError(f"{AUTOPILOTS}.starters: other missions")
+        loads = []
+        for sysid, pilot in pilots.items():
+            if sysid not in state.bridge.failed and state.bridge.due[sysid] > state.bridge.time_us + pilot.period_us:
+                raise InvalidValueError(f"{AUTOPILOTS}.bridge.due: vehicle {sysid} is due too late")
+            with refusing(f"{AUTOPILOTS}.vehicles.{sysid}"):
+                loads.append(restoring(pilot, state.vehicles[str(sysid)]))
 
-        def load() -> None:
+        def take_over() -> None:
             host.world.forget()
             with host.bridge.lock:
-                for each in loads:
-                    each()
+                host.bridge.restore(state.bridge)
+                for restore in loads:
+                    restore()
+                for sysid, starter in starters.items():
+                    starter.restore(*state.starters[sysid])
+                if host.hub is not None and state.mavlink is not None:
+                    _restore_mavlink(host.hub, state.mavlink)
+                for sysid, path in self._paths().items():
+                    path.restart()
+                    path.beats = state.radio[str(sysid)].beats
 
-        return load
-
-    def _read_bridge(self, tree: Any, tick: int) -> Callable[[], None]:
-        bridge, saved = self.host.bridge, typed(SavedBridge, tree, "bridge")
-        check_equal(tree, asdict(saved), "bridge")
-        now, latest = saved.time_us, bridge.tick_time_us(tick)
-        pilots, present = self._pilots(), bridge.save()
-        due = {str(k): (now + pilot.period_us, NEVER_US) for k, pilot in pilots.items()}
-        if not 0 <= now <= latest or saved.due.keys() != due.keys():
-            raise PaddockError(f"bridge: a time of {now} us at {latest} us, or other vehicles")
-        for sysid, text in saved.failed.items():
-            if sysid not in due or not text.isprintable():
-                raise PaddockError("bridge: unknown vehicle that failed")
-        for sysid, at in saved.due.items():
-            if not (0 <= at <= due[sysid][0] if sysid not in saved.failed else at == NEVER_US):
-                raise PaddockError(f"bridge: vehicle {sysid} cannot be due at {at} us")
-        for name in ("sensors", "actuators"):
-            for adapter, block in present[name].items():
-                given = getattr(saved, name).get(adapter)
-                if not isinstance(given, np.ndarray) or (given.shape, given.dtype) != (block.shape, block.dtype):
-                    raise PaddockError(f"bridge: the {name} of {adapter!r} are not valid")
-        return lambda: bridge.restore({name: getattr(saved, name) for name in present})
-
-    def _read_vehicles(self, tree: Any) -> list[Callable[[], None]]:
-        pilots, saved = self._pilots(), typed(dict[str, Any], tree, "vehicles")
-        if saved.keys() != {str(sysid) for sysid in pilots}:
-            raise PaddockError(f"the saved state has autopilots {', '.join(saved)!s:.60}")
-        found = []
-        for sysid, pilot in pilots.items():
-            try:
-                found.append(read_autopilot(pilot, saved[str(sysid)]))
-            except PaddockError as error:
-                raise PaddockError(f"saved state of vehicle {sysid}: {error}") from None
-        return found
-
-    def _read_starters(self, tree: Any) -> list[Callable[[], None]]:
-        saved = typed(dict[str, tuple[int, int, str]], tree, "starters")
-        check_equal(tree, saved, "starters")
-        known = {str(each.sysid): each for each in self.host.starters}
-        for sysid, (step, next_us, note) in saved.items():
-            if sysid not in known or step < 0 or not 0 <= next_us < NEVER_US or not note.isprintable():
-                raise PaddockError(f"the start of the mission of vehicle {sysid!s:.20} is not valid")
-        if saved.keys() != known.keys():
-            raise PaddockError("the saved state has other missions")
-        return [partial(known[sysid].restore, *values) for sysid, values in saved.items()]
-
-    def _read_mavlink(self, tree: Any) -> list[Callable[[], None]]:
-        hub = self.host.hub
-        if hub is None:
-            return []
-        saved = typed(SavedMavlink, tree, "MAVLink")
-        check_equal(tree, asdict(saved), "MAVLink")
-        times = saved.now_us, saved.serviced_us
-        if saved.vehicles.keys() != {str(sysid) for sysid in hub.vehicles} or not max(map(abs, times)) < NEVER_US:
-            raise PaddockError("MAVLink: the saved state has other vehicles or times")
-        for sysid, numbers in saved.vehicles.items():
-            if not 0 <= numbers.sequence < 256 or not 0 <= numbers.texts < 1 << 16:
-                raise PaddockError(f"MAVLink: the numbers of vehicle {sysid} are not valid")
-            _check_streams(numbers.streams)
-
-        def load() -> None:
-            hub.times_us = times
-            for sysid, vehicle in hub.vehicles.items():
-                _load_numbers(vehicle, saved.vehicles[str(sysid)], max(times[0], 0))
-
-        return [load]
-
-    def _read_paths(self, tree: Any) -> list[Callable[[], None]]:
-        from paddock.mavlink.radio_path import SavedPath
-
-        paths, saved = self._paths(), typed(dict[str, Any], tree or {}, "radio paths")
-        if saved.keys() != {str(sysid) for sysid in paths}:
-            raise PaddockError("radio paths: the saved state has other vehicles")
-        found = []
-        for sysid, path in paths.items():
-            found.append(path.read(saved[str(sysid)]))
-            check_equal(saved[str(sysid)], asdict(typed(SavedPath, saved[str(sysid)], "radio path")), "radio path")
-        return found
+        return take_over
 
 
-def _load_numbers(vehicle: "MavlinkVehicle", saved: SavedNumbers, now_us: int) -> None:
-    vehicle.restart(now_us)  # peers keep the rates that they have requested
-    vehicle.numbers = saved.sequence, saved.texts
-    vehicle.streams.restore(saved.streams)
+def _mavlink_state(hub: "MavlinkHub") -> MavlinkState:
+    state = fresh(MavlinkState)
+    state.now_us, state.serviced_us = hub.times_us
+    for sysid, vehicle in hub.vehicles.items():
+        state.vehicles[str(sysid)] = numbers = fresh(MavlinkVehicleState)
+        numbers.sequence, numbers.texts = vehicle.numbers
+        numbers.streams = vehicle.streams.save()
+    return state
 
 
-def _check_streams(streams: Any) -> None:
-    from paddock.mavlink.messages import KNOWN
-
-    valid = isinstance(streams, np.ndarray) and streams.dtype == np.int64 and streams.ndim == 2
-    if not valid or streams.shape[1] != 3:
-        raise PaddockError("MAVLink: the saved streams are not valid")
-    columns: NDArray[np.int64] = streams.T
-    ids, intervals, times = columns
-    spaced = ((intervals >= SHORTEST) & (intervals <= LONGEST) & (times >= 0) & (times < NEVER_US)).all()
-    if not KNOWN.issuperset(ids.tolist()) or len(np.unique(ids)) < len(ids) or not spaced:
-        raise PaddockError("MAVLink: the saved streams are not valid")
+def _restore_mavlink(hub: "MavlinkHub", state: MavlinkState) -> None:
+    hub.times_us = state.now_us, state.serviced_us
+    for sysid, vehicle in hub.vehicles.items():
+        numbers = state.vehicles[str(sysid)]
+        vehicle.restart(max(state.now_us, 0))  # peers keep the rates that they have requested
+        vehicle.numbers = numbers.sequence, numbers.texts
+        vehicle.streams.restore(numbers.streams)

@@ -15,8 +15,22 @@ from paddock.compute.philox import signed
 from paddock.compute.philox import uniforms as scalar_uniforms
 from paddock.compute.twin import vectorised
 from paddock.errors import PaddockError
-from paddock.world.archive import whole
-from paddock.world.columns import FARTHEST, Column, Floats, column_index, columns_of, defaults_of
+from paddock.world.columns import Floats
+from paddock.world.parts import (
+    DEFAULTS,
+    VEHICLE,
+    ArrayLeaf,
+    add_table,
+    child,
+    children,
+    count,
+    fill,
+    part,
+    tables,
+    text,
+    value,
+)
+from paddock.world.state import append, keep, reserve
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -41,45 +55,48 @@ def draw_uniforms(
 
 
 Ints = NDArray[np.int64]
-LARGEST = {"m": FARTHEST, "m/s": 1e4, "rad/s": 1e4}
-LARGEST_OTHER = 1e6
-"""Largest magnitude of a value in a saved state or command, by unit."""
 NEVER = (1 << 62) - 1  # expiry tick of a command that never expires
+MOST_VEHICLES = 2**31  # as many as there are ids
+
+TABLES = {
+    "state": ArrayLeaf(dtype="f8", axes=("state", VEHICLE)),
+    "command": ArrayLeaf(dtype="f8", axes=("command", VEHICLE), fill=DEFAULTS),
+    "ids": ArrayLeaf(dtype="i8", axes=(VEHICLE,), low=0, high=MOST_VEHICLES - 1),
+    "members": ArrayLeaf(dtype="i8", axes=(VEHICLE,), low=0, high=MOST_VEHICLES - 1, key=True),
+    "streams": ArrayLeaf(dtype="i8", axes=(VEHICLE,), low=-(2**63), high=2**63 - 1),
+    "expires": ArrayLeaf(dtype="i8", axes=(VEHICLE,), unit="tick", fill=NEVER, low=0, high=NEVER),
+    "failed": ArrayLeaf(dtype="i8", axes=(VEHICLE,), low=0, high=1),  # the failsafe is in force
+}
+"""The tables of every fleet."""
 
 
-def _largest(column: Column) -> float:
-    """Return the largest magnitude in a saved column; commands that no client sends may exceed their range a little."""
-    limits = max(abs(column.low), abs(column.high)) * 2.0
-    return min(limits, LARGEST.get(column.unit, LARGEST_OTHER))
-
-
-LARGEST_MEMORY = 1e18
-"""Largest value of any column of a saved vehicle, those of users' behaviours included."""
-
-
+@part
 class Fleet:
     """Arrays of one fleet. Tables are (columns, capacity); vectors are (capacity,)."""
+
+    n: int = count(VEHICLE)
+    next_member: int = value(0, low=0, high=MOST_VEHICLES)
+    entry: str = text()  # of the scenario or of a spawn, as JSON: a saved fleet is built from it
+    tables: dict[str, NDArray[Any]] = tables(VEHICLE)
+    sensors: dict[str, Any] = children()
+    fmu: Any = child(hashed=False, settled=False)  # the states of its FMUs
 
     def __init__(self, name: str, state: type, command: type, capacity: int = 1, single: bool = False) -> None:
         self.name = name
         self.state_fields = state
         self.command_fields = command
         self.single = single  # one vehicle with the fleet's own name, instead of name[0], name[1], ...
-        self.n = 0
         self._rows: Ints = np.arange(0)
-        self.next_member = 0
-        self.capacity = max(1, capacity)
         self.bring_back: Callable[[], None] | None = None  # set while a GPU holds a newer state than these tables
         self.command_changed = True  # since a mirror of the commands last cleared this
-        self.tables: dict[str, NDArray[Any]] = {
-            "state": np.zeros((len(column_index(state)), self.capacity)),
-            "command": np.zeros((len(column_index(command)), self.capacity)),
-            "ids": np.zeros(self.capacity, np.int64),
-            "members": np.zeros(self.capacity, np.int64),
-            "streams": np.zeros(self.capacity, np.int64),
-            "expires": np.full(self.capacity, NEVER, np.int64),
-            "failed": np.zeros(self.capacity, np.int64),
-        }
+        fill(self, state=state, command=command, vehicle=max(1, capacity))
+        for table, leaf in TABLES.items():
+            add_table(self, table, leaf)
+
+    @property
+    def capacity(self) -> int:
+        """Number of vehicles that fit in the tables."""
+        return len(self.tables["ids"])
 
     @property
     def state(self) -> Floats:
@@ -115,47 +132,30 @@ class Fleet:
 
     def add_table(self, name: str, columns: int, defaults: Floats | None = None) -> None:
         """Add a table that grows and shrinks with the fleet (behaviour memory, varying parameters)."""
-        table = np.zeros((columns, self.capacity))
-        if defaults is not None:
-            table[:] = defaults[:, None]
-        self.tables[name] = table
+        fill = 0.0 if defaults is None else defaults
+        add_table(self, name, ArrayLeaf(dtype="f8", axes=(columns, VEHICLE), fill=fill))
+
+    def reserve(self, needed: int) -> None:
+        """Make room for that many vehicles."""
+        _ = (self.state, self.command)
+        reserve(self, VEHICLE, needed)
 
     def add(self, ids: Ints, state: Floats) -> slice:
         """Append vehicles with these ids and states (columns, k) and default commands; return their rows."""
-        count = len(ids)
-        self.reserve(self.n + count)
-        rows = slice(self.n, self.n + count)
-        self.n += count
-        members = np.arange(self.next_member, self.next_member + count)
-        self.next_member += count
+        members = np.arange(self.next_member, self.next_member + len(ids))
+        _ = (self.state, self.command)
+        rows = append(self, VEHICLE, len(ids))
+        self.next_member += len(ids)
         self.state[:, rows] = state
-        self.command[:, rows] = defaults_of(self.command_fields)[:, None]
         self.tables["ids"][rows] = ids
         self.tables["members"][rows] = members
         self.tables["streams"][rows] = stream_ids(self.name, members)
-        self.tables["expires"][rows] = NEVER
-        self.tables["failed"][rows] = 0
         return rows
-
-    def reserve(self, needed: int) -> None:
-        """Double the capacity until it holds `needed` vehicles."""
-        if needed <= self.capacity:
-            return
-        capacity, _ = self.capacity, (self.state, self.command)
-        while capacity < needed:
-            capacity *= 2
-        for name, table in self.tables.items():
-            grown = np.zeros((*table.shape[:-1], capacity), table.dtype)
-            grown[..., : self.n] = table[..., : self.n]
-            self.tables[name] = grown
-        self.capacity = capacity
 
     def keep(self, rows: Ints) -> None:
         """Keep only these rows, in their order."""
         _ = (self.state, self.command)
-        for table in self.tables.values():
-            table[..., : len(rows)] = table[..., rows]
-        self.n = len(rows)
+        keep(self, VEHICLE, rows)
 
     def row_of(self, member: int) -> int | None:
         """Return the row of a member number; None if it has been removed."""
@@ -172,51 +172,10 @@ class Fleet:
             return self.vehicle_name(int(rows[0]))
         return self.name if len(rows) == self.n else f"{self.name} ({len(rows)} vehicles)"
 
-    def save(self) -> dict[str, Any]:
-        """Return the content of [:, :n]."""
-        _ = self.state
-        tables = {name: table[..., : self.n] for name, table in self.tables.items()}
-        return {"n": self.n, "next_member": self.next_member, "tables": tables}
-
-    def check_saved(self, saved: dict[str, Any]) -> None:
-        """Refuse what `save` cannot have returned."""
-        most = 2**31  # as many as there are ids
-        n, last = (whole(saved[name], f"{name} of fleet {self.name!r}", most) for name in ("n", "next_member"))
-        if saved["tables"].keys() != self.tables.keys():
-            raise PaddockError(f"fleet {self.name!r} was saved with other tables: {sorted(saved['tables'])}")
-        for name, table in saved["tables"].items():
-            own, wanted = self.tables[name], (*self.tables[name].shape[:-1], n)
-            if not isinstance(table, np.ndarray) or table.dtype != own.dtype or table.shape != wanted:
-                raise PaddockError(f"table {name!r} of fleet {self.name!r} is not {own.dtype} of shape {wanted}")
-        members, streams = saved["tables"]["members"], saved["tables"]["streams"]
-        if (np.diff(members, prepend=-1, append=last) <= 0).any():
-            raise PaddockError(f"the members of fleet {self.name!r} do not ascend from 0 to {last - 1}")
-        if (streams != stream_ids(self.name, members)).any():
+    def check(self, state: Any) -> None:
+        """Refuse members and random streams that no fleet of this name has."""
+        members = self.members
+        if (np.diff(members, prepend=-1, append=self.next_member) <= 0).any():
+            raise PaddockError(f"the members of fleet {self.name!r} do not ascend from 0 to {self.next_member - 1}")
+        if (self.tables["streams"][: self.n] != stream_ids(self.name, members)).any():
             raise PaddockError(f"fleet {self.name!r} has random streams that are not those of its members")
-
-    def check_values(self) -> None:
-        """Refuse values that are not finite, and states beyond physics, which would end a run."""
-        for name, table in self.tables.items():
-            used = table[..., : self.n]
-            if table.dtype == np.float64 and not (np.abs(used) <= LARGEST_MEMORY).all():
-                vehicle = int(np.nonzero(~(np.abs(used) <= LARGEST_MEMORY))[-1][0])
-                raise PaddockError(f"the saved {name} of {self.vehicle_name(vehicle)!r} has values that are not finite")
-        for name, fields in (("state", self.state_fields), ("command", self.command_fields)):
-            table = self.tables[name][:, : self.n]
-            most = [_largest(column) for column in columns_of(fields)]
-            bad = ~(np.abs(table) <= np.array(most)[:, None])  # also NaN
-            if bad.any():
-                row, vehicle = (int(index[0]) for index in np.nonzero(bad))
-                raise PaddockError(
-                    f"the saved {name} of {self.vehicle_name(vehicle)!r} is not valid: {fields._fields[row]} is "  # type: ignore[attr-defined]
-                    f"{table[row, vehicle]:g}, the largest is {most[row]:g}"
-                )
-
-    def restore(self, saved: dict[str, Any]) -> None:
-        """Restore exactly what was saved."""
-        self.check_saved(saved)
-        _ = (self.state, self.command)
-        self.reserve(saved["n"])
-        self.n, self.next_member = saved["n"], saved["next_member"]
-        for name, table in saved["tables"].items():
-            self.tables[name][..., : self.n] = table

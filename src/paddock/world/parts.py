@@ -150,6 +150,7 @@ class ArrayLeaf(Leaf):
     low: float = -inf
     high: float = inf
     nan: bool = False
+    infinite: bool = False
     below: str = ""  # the axis that the values index; larger ones are refused
     refers: str = ""  # the same; they are renumbered when rows of that axis move, negative ones are kept
     key: bool = False  # the order of the rows in saved states and hashes
@@ -220,7 +221,7 @@ class ArrayLeaf(Leaf):
                 return
             names, limits = _column_limits(self, slot.part.sizes)
             if low == -inf and high == inf and limits is None:
-                low, high = (-inf, inf) if self.unit == "inf" else (-LARGEST_VALUE, LARGEST_VALUE)
+                low, high = (-inf, inf) if self.infinite else (-LARGEST_VALUE, LARGEST_VALUE)
         elif low == -inf and not axis:
             low = 0 if saved.dtype.kind == "u" else -NEVER_LARGER
         with np.errstate(invalid="ignore"):
@@ -432,6 +433,7 @@ def array(
     low: float = -inf,
     high: float = inf,
     nan: bool = False,
+    infinite: bool = False,
     below: str = "",
     refers: str = "",
     key: bool = False,
@@ -445,12 +447,12 @@ def array(
     """Declare an array with an axis (a name or a size) per dimension. Floats are finite and at most 1e18 by default.
 
     fill: the value of new rows, one per index of the first axis, or DEFAULTS of the column class of the first axis.
-    nan: NaN is valid. below: values are less than the size of that axis. refers: they are rows of that axis, and
-    renumbered when these move, or negative (at least `low`, by default -1). key: saved states and hashes have rows in
-    ascending order of this array. ring: (head, count), fields of this part: each row has a ring of places along the
-    second dimension, whose entries are saved from the head on, one row after the other. columns: a class whose columns
-    limit the values along the first dimension (or `along`), as does a column class for that axis; whole numbers have
-    exactly these limits, and refer to the axes that the columns say.
+    nan: NaN is valid; infinite: so are infinities. below: values are less than the size of that axis. refers: they are
+    rows of that axis, and renumbered when these move, or negative (at least `low`, by default -1). key: saved states
+    and hashes have rows in ascending order of this array. ring: (head, count), fields of this part: each row has a ring
+    of places along the second dimension, whose entries are saved from the head on, one row after the other. columns: a
+    class whose columns limit the values along the first dimension (or `along`), as does a column class for that axis;
+    whole numbers have exactly these limits, and refer to the axes that the columns say.
     """
     return _declared(ArrayLeaf(**locals()))
 
@@ -536,7 +538,7 @@ def _declared(leaf: Leaf) -> Any:
 )
 def part(cls: type[P]) -> type[P]:
     """Make a class of declared fields a part of the state."""
-    made = dataclass(eq=False, repr=False)(cls)
+    made = dataclass(eq=False, repr=False, kw_only=True)(cls)
     found = {entry.name: entry.metadata["leaf"] for entry in fields(cast(Any, made)) if "leaf" in entry.metadata}
     counted = [name for name, leaf in found.items() if isinstance(leaf, ScalarLeaf) and leaf.counts]
     cast(Any, made).leaves = {name: found[name] for name in (*counted, *found)}  # numbers of rows first
@@ -561,12 +563,12 @@ def fill(made: Part, **sizes: Any) -> None:
 
 def add_table(owner: Part, name: str, leaf: ArrayLeaf, field: str = "tables") -> Array:
     """Add a table to a field that is declared as `tables`."""
-    axis = str(leaf.axes[-1])
-    room = max((table.shape[-1] for table in getattr(owner, field).values()), default=owner.sizes.get(axis, 1))
-    owner.specs.setdefault(field, {})[name] = leaf
-    table = leaf.new({**owner.sizes, axis: room})
-    getattr(owner, field)[name] = table
-    return table
+    axis, specs, present = str(owner.leaves[field].axes[0]), owner.specs.setdefault(field, {}), getattr(owner, field)
+    room = next(
+        (present[other].shape[spec.axes.index(axis)] for other, spec in specs.items()), owner.sizes.get(axis, 1)
+    )
+    specs[name], present[name] = leaf, leaf.new({**owner.sizes, axis: room})
+    return cast(Array, present[name])
 
 
 def _size(axis: str | int, sizes: Mapping[str, Any]) -> int | None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy import empty, int64
 from numpy.typing import NDArray
 
-from paddock.compute.math import absolute, floor, table_index, whole
+from paddock.compute.math import absolute, floor, maximum, minimum, table_index, whole
 from paddock.compute.routine import routine
 from paddock.world.columns import Floats
 from paddock.world.scenery import NOTHING, Obstacles
@@ -90,6 +90,17 @@ def sort_into_cells(x: Any, y: Any, reach: Any, cell: float) -> tuple[Any, Any, 
 
 
 sort_places = routine(sort_into_cells)
+
+
+def cells_around(x: float, y: float, away: float, cells: Any) -> tuple[int, int, int, int]:
+    """Return the first and the last column, and row, of the cells within a distance (m) of a place; none: 0 to -1."""
+    columns, rows, rate = whole(cells[3]), whole(cells[4]), cells[2]
+    u, v, wide, bound = (x - cells[0]) * rate, (y - cells[1]) * rate, away * rate, 1e15
+    left, right = floor(maximum(minimum(u - wide, bound), -bound)), floor(maximum(minimum(u + wide, bound), -bound))
+    down, up = floor(maximum(minimum(v - wide, bound), -bound)), floor(maximum(minimum(v + wide, bound), -bound))
+    if right >= 0.0 and left < columns and up >= 0.0 and down < rows:
+        return table_index(left, columns), table_index(right, columns), table_index(down, rows), table_index(up, rows)
+    return 0, -1, 0, -1
 
 
 def solids_of(table: Floats, cell: float = CELL) -> Solids:

@@ -13,6 +13,7 @@ rows is renumbered. Saved states and hashes have rows in the order of the field 
 import struct
 from collections.abc import Iterator, Mapping
 from copy import copy
+from functools import cache
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 from paddock.errors import InvalidValueError, printable
 from paddock.world.archive import Tree, blocks, emit
 from paddock.world.columns import columns_of
-from paddock.world.parts import ArrayLeaf, BlobLeaf, Bounds, ChildLeaf, Part, Slot, TablesLeaf, refusing
+from paddock.world.parts import ArrayLeaf, BlobLeaf, Bounds, ChildLeaf, Part, ScalarLeaf, Slot, TablesLeaf, refusing
 
 P = TypeVar("P")
 Rows = NDArray[np.int64]
@@ -102,6 +103,7 @@ def saved_value(slot: Slot) -> Any:
     return found if leaf.ring is None else _unrolled(found, slot)
 
 
+@cache
 def referred(leaf: Any) -> list[str]:
     """Return the axes to whose rows the values of an array refer."""
     if not isinstance(leaf, ArrayLeaf):
@@ -207,7 +209,7 @@ def load(root: Part, saved: Any, path: str = "", state: Any = None, limited: boo
 
 
 def _load(part: Part, saved: Any, path: str, owners: Owners, bounds: Bounds) -> None:
-    owners = owners_in(part, owners)
+    outer, owners = owners, owners_in(part, owners)
     present = {
         name for name, leaf in part.leaves.items() if leaf.saved and (not isinstance(leaf, ChildLeaf) or leaf.many)
     }
@@ -238,6 +240,9 @@ def _load(part: Part, saved: Any, path: str, owners: Owners, bounds: Bounds) -> 
         else:
             slot = Slot(part, name, leaf, here, owners)
             slot.set(leaf.read(saved[name], slot, bounds))
+            axis = getattr(leaf, "counts", "")
+            if axis in outer and slot.get() != getattr(*outer[axis]):
+                raise slot.refused(f"is {slot.get()}, not {getattr(*outer[axis])}")
 
 
 def _check_names(saved: Any, names: Any, path: str) -> None:
@@ -267,35 +272,37 @@ def check(part: Part, path: str, state: Any) -> None:
 # rows -----------------------------------------------------------------------------------------------------------------
 
 
+def reserve(owner: Part, axis: str, needed: int) -> None:
+    """Make room for that many rows."""
+    for slot in _over(owner, axis):
+        if not isinstance(slot.leaf, ArrayLeaf):
+            continue
+        found, k, used = slot.get(), slot.leaf.axes.index(axis), getattr(*slot.owners[axis])
+        if found.shape[k] < needed:
+            grown = np.zeros((*found.shape[:k], max(needed, 2 * found.shape[k]), *found.shape[k + 1 :]), found.dtype)
+            grown[(*[slice(None)] * k, slice(used))] = found[(*[slice(None)] * k, slice(used))]
+            slot.set(grown)
+
+
 def append(owner: Part, axis: str, more: int) -> slice:
     """Add rows with the declared fill values; return them. Arrays grow to twice their size when they are full."""
-    field = owners_in(owner, {})[axis][1]
-    first = getattr(owner, field)
-    needed = first + more
+    first = getattr(*owners_in(owner, {})[axis])
+    reserve(owner, axis, first + more)
     for slot in _over(owner, axis):
         found = slot.get()
         if isinstance(slot.leaf, BlobLeaf):
             found.extend([None] * more)
-            continue
-        leaf = cast(ArrayLeaf, slot.leaf)
-        k = leaf.axes.index(axis)
-        if found.shape[k] < needed:
-            room = max(needed, 2 * found.shape[k])
-            grown = np.zeros((*found.shape[:k], room, *found.shape[k + 1 :]), found.dtype)
-            grown[(*[slice(None)] * k, slice(first))] = found[(*[slice(None)] * k, slice(first))]
-            slot.set(grown)
-            found = grown
-        if found.size:
-            new = (*[slice(None)] * k, slice(first, needed))
-            fill = leaf.filling(slot.part.sizes)
-            found[new] = fill
-    setattr(owner, field, needed)
-    return slice(first, needed)
+        elif found.size:
+            k = slot.leaf.axes.index(axis)
+            found[(*[slice(None)] * k, slice(first, first + more))] = cast(ArrayLeaf, slot.leaf).filling(
+                slot.part.sizes
+            )
+    _count(owner, axis, first + more)
+    return slice(first, first + more)
 
 
 def keep(owner: Part, axis: str, rows: Rows) -> None:
     """Keep only these rows, in this order: removes the others, or permutes all."""
-    owners = owners_in(owner, {})
     for slot in _over(owner, axis):
         found = slot.get()
         if isinstance(slot.leaf, BlobLeaf):
@@ -303,14 +310,21 @@ def keep(owner: Part, axis: str, rows: Rows) -> None:
             continue
         k = slot.leaf.axes.index(axis)
         found[(*[slice(None)] * k, slice(len(rows)))] = np.take(found, rows, axis=k)
-    setattr(owner, owners[axis][1], len(rows))
+    _count(owner, axis, len(rows))
     for slot in slots(owner, EVERYWHERE):
         if axis in referred(slot.leaf):
-            used = saved_rows(slot)
+            used = used_rows(slot)
             used[...] = renumber(used, cast(ArrayLeaf, slot.leaf), axis, rows)
 
 
-def saved_rows(slot: Slot) -> NDArray[Any]:
+def _count(owner: Part, axis: str, n: int) -> None:
+    """Set the number of rows in use, in parts inside that count the same rows, too."""
+    for slot in slots(owner, EVERYWHERE):
+        if isinstance(slot.leaf, ScalarLeaf) and slot.leaf.counts == axis:
+            slot.set(n)
+
+
+def used_rows(slot: Slot) -> NDArray[Any]:
     """Return the rows of an array that are in use, in the order in memory, as a view."""
     ends = (slice(getattr(*slot.owners[str(axis)])) if axis in slot.owners else slice(None) for axis in slot.leaf.axes)
     return cast(NDArray[Any], slot.get()[tuple(ends)])
@@ -340,8 +354,7 @@ def transfer(source: Part, target: Part, axis: str, place: Rows) -> None:
 def take(owner: P, axis: str, rows: Rows) -> P:
     """Return a copy of a part with these rows only, in this order; the part itself is unchanged."""
     taken = _copied(owner, axis, rows)
-    whole: Any = owners_in(owner, {})[axis]
-    setattr(taken, whole[1], len(rows))
+    _count(taken, axis, len(rows))
     for slot in slots(taken, EVERYWHERE):
         if axis in referred(slot.leaf):
             slot.set(renumber(slot.get(), cast(ArrayLeaf, slot.leaf), axis, rows))

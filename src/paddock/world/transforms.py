@@ -149,10 +149,11 @@ class TransformTree:
         frames = {name: asdict(link) for name, link in sorted(self._links.items())}
         return {"history_s": self._history_s, "max_extrapolation_s": self._max_extrapolation_s, "frames": frames}
 
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        """Restore exactly the tree that was saved; on an error this tree is unchanged."""
+    @classmethod
+    def restored(cls, saved: Mapping[str, Any]) -> "TransformTree":
+        """Return exactly the tree that was saved."""
         _check_keys(saved, SAVED_TREE, "saved transform tree")
-        fresh = TransformTree(saved["history_s"], saved["max_extrapolation_s"])
+        fresh = cls(saved["history_s"], saved["max_extrapolation_s"])
         for name, entry in saved["frames"].items():
             where = f"saved frame {name!r}"
             _check_keys(entry, SAVED_LINK, where)
@@ -165,7 +166,7 @@ class TransformTree:
             link = _Link(str(entry["parent"]), bool(entry["static"]), times.tolist(), _checked_poses(poses).tolist())
             fresh._link(name, link.parent, link.static)
             fresh._links[name] = link
-        self.__dict__.update(fresh.__dict__)
+        return fresh
 
     def _link(self, child: str, parent: str, static: bool) -> _Link:
         """Return the child's link, or a new one not yet in the tree; an error if the link is invalid."""

@@ -1,31 +1,37 @@
-"""The world: clock, environment, fleets and vehicle ids."""
+"""The world: clock, environment, fleets and vehicle ids.
+
+`world.state` is the only reference to the state of the run: stages read `world.state.events` when they run, and keep no
+arrays. `replace` swaps it and counts an epoch. What can be computed from the state (grids, rosters, indices) belongs to
+a `version`, and is computed again when that changes.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import isfinite
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
-from paddock.world.archive import typed, whole
 from paddock.world.columns import Environment, Floats, checked, columns_of
 from paddock.world.fleet import Fleet, Ints
+from paddock.world.parts import array, child, children, fill, fresh, part, plain, rows, value
 from paddock.world.scenery import Scenery
 from paddock.world.transforms import TransformTree
 
 
-@dataclass
+@part
 class Clock:
     """Counts ticks; the time is tick / rate, so it never drifts and does not depend on the grouping of ticks."""
 
-    rate: float  # Hz
-    tick: int = 0
+    tick: int = value(0, low=0, high=2**53)
 
-    def __post_init__(self) -> None:
-        if not (isfinite(self.rate) and self.rate > 0):
-            raise InvalidValueError(f"clock rate must be a positive number of Hz, not {self.rate!r}")
+    def __init__(self, rate: float) -> None:
+        """`rate` in Hz."""
+        if not (isfinite(rate) and rate > 0):
+            raise InvalidValueError(f"clock rate must be a positive number of Hz, not {rate!r}")
+        self.rate = rate
+        fill(self)
 
     @property
     def time(self) -> float:
@@ -83,29 +89,119 @@ class IdIndex:
 
 
 LARGEST_ID = 2**31 - 1
-SAVED = {"tick": 2**53, "seed": 2**64 - 1, "run": 2**53, "roster": 2**53, "next_id": LARGEST_ID + 1}
-"""Largest valid value of each number in a saved world."""
+
+
+@part
+class WorldState:
+    """The state of a world."""
+
+    clock: Clock = child()
+    seed: int = value(0, low=0, high=2**64 - 1)
+    run: int = value(0, low=0, high=2**53, hashed=False, settled=False)  # +1 per reset
+    roster_version: int = value(0, low=0, high=2**53, hashed=False, settled=False)  # +1 when the vehicles change
+    next_id: int = value(1, low=1, high=LARGEST_ID + 1)
+    used_ids: list[tuple[int, int]] = rows(tuple[int, int])  # ranges [first, end) assigned in this run, ascending
+    environment: Floats = array("f8", "environment")
+    transforms: TransformTree = plain(TransformTree, TransformTree.save, TransformTree.restored)
+    fleets: dict[str, Fleet] = children()
+
+    @property
+    def tick(self) -> int:
+        """The present tick."""
+        return self.clock.tick
+
+    def check(self, state: Any) -> None:
+        """Refuse an environment outside its ranges, and ids that no run has assigned."""
+        for column, number in zip(columns_of(Environment), self.environment.tolist(), strict=True):
+            checked(column, number, "environment")
+        spans = self.used_ids
+        ids = np.sort(np.concatenate([fleet.ids for fleet in self.fleets.values()] or [np.empty(0, np.int64)]))
+        low, high = np.array(spans, np.int64).reshape(-1, 2).T
+        ends = np.searchsorted(high, ids, "right")  # of ids, the range that contains it
+        if len(ids) and (ends.max() >= len(low) or (ids < low[ends]).any() or (np.diff(ids) <= 0).any()):
+            raise PaddockError("vehicle ids are not unique, or not among the ids that were assigned")
+        if spans != _joined(spans) or (low < 0).any() or (low >= high).any() or self.next_id < high.max(initial=1):
+            raise PaddockError("ranges of assigned vehicle ids are not valid")
+
+
+S = TypeVar("S", bound=WorldState)
+
+
+def started(state: S, clock: Clock, environment: Floats, seed: int) -> S:
+    """Return a fresh state with its clock, environment and seed."""
+    state.clock, state.environment, state.seed = clock, environment, seed
+    return state
 
 
 class World:
-    """The state of the world. Fleets are sorted by name, independent of the order of declaration."""
+    """The holder of the state. Fleets are sorted by name, independent of the order of declaration."""
 
     def __init__(
         self, rate: float, environment: Floats, seed: int, scenery: Scenery | None = None, track: Any = None
     ) -> None:
-        self.clock = Clock(rate)
-        self.environment = environment  # values of Environment
+        self.clock = Clock(rate)  # the same object in each state
         self.scenery = scenery  # uneven ground and static obstacles
         self.track = track  # the race track (paddock.track.Track), None without one
-        self.seed = seed
-        self.run = 0  # +1 per reset
-        self.roster_version = 0  # +1 when vehicles are added or removed
-        self.next_id = 1
-        self.used_ids: list[tuple[int, int]] = []  # ranges [first, end) assigned in this run, ascending
-        self.fleets: dict[str, Fleet] = {}
-        self.transforms = TransformTree()
-        self._index_of: tuple[Any, ...] = (None,)  # run and roster version of the index
+        self.epoch = 0  # +1 when the state is replaced
+        self.state = self.new_state(environment, seed)
+        self._index_of: tuple[Any, ...] = (None,)  # version of the index
         self._index = IdIndex(())
+
+    def new_state(self, environment: Floats, seed: int) -> WorldState:
+        """Return the state of a run without vehicles at tick 0; `environment` has the values of Environment."""
+        return started(fresh(WorldState, environment=Environment), self.clock, environment, seed)
+
+    def replace(self, state: WorldState) -> None:
+        """Replace the state; its clock has the same rate."""
+        self.clock.tick = state.clock.tick
+        state.clock = self.clock
+        self.state = state
+        self.epoch += 1
+
+    def adopt(self, other: "World") -> None:
+        """Take the state of another world, which must not be used any longer, and the scenery of its sensors."""
+        self.replace(other.state)
+        self.scenery, self.track = other.scenery, other.track
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """Changes with the vehicles: what is computed from the fleets is valid for one version."""
+        return self.epoch, self.state.roster_version
+
+    @property
+    def environment(self) -> Floats:
+        """Values of Environment."""
+        return self.state.environment
+
+    @property
+    def seed(self) -> int:
+        """Seed of all random draws."""
+        return self.state.seed
+
+    @property
+    def run(self) -> int:
+        """Number of resets."""
+        return self.state.run
+
+    @property
+    def roster_version(self) -> int:
+        """Number of changes of the vehicles."""
+        return self.state.roster_version
+
+    @property
+    def used_ids(self) -> list[tuple[int, int]]:
+        """Ranges [first, end) of ids that were assigned in this run, ascending."""
+        return self.state.used_ids
+
+    @property
+    def transforms(self) -> TransformTree:
+        """Named frames."""
+        return self.state.transforms
+
+    @property
+    def fleets(self) -> dict[str, Fleet]:
+        """The fleets by name."""
+        return self.state.fleets
 
     @property
     def ground_z(self) -> float:
@@ -127,19 +223,19 @@ class World:
         """Add a fleet under an unused name."""
         if fleet.name in self.fleets:
             raise PaddockError(f"the name {fleet.name!r} is already used by a fleet or vehicle")
-        self.fleets = dict(sorted({**self.fleets, fleet.name: fleet}.items()))
+        self.state.fleets = dict(sorted({**self.fleets, fleet.name: fleet}.items()))
 
     def take_ids(self, count: int, first: int | None = None) -> Ints:
         """Reserve unused ids: a range from `first`, or the next free ones. Ids are never reused in a run."""
-        start = self.next_id if first is None else first
+        start = self.state.next_id if first is None else first
         if start + count - 1 > LARGEST_ID:
             raise PaddockError(f"vehicle ids end at {LARGEST_ID}: {count} more from {start} do not fit")
         end = start + count
         for low, high in self.used_ids:
             if start < high and low < end:
                 raise PaddockError(f"vehicle id {max(start, low)} has already been used in this run")
-        self.used_ids = _joined([*self.used_ids, (start, end)])
-        self.next_id = max(self.next_id, end)
+        self.state.used_ids = _joined([*self.used_ids, (start, end)])
+        self.state.next_id = max(self.state.next_id, end)
         return np.arange(start, end, dtype=np.int64)
 
     def find(self, target: str | int | Ints) -> tuple[Fleet, Ints]:
@@ -174,9 +270,9 @@ class World:
     @property
     def ids(self) -> IdIndex:
         """The vehicles by id; rebuilt when vehicles are added or removed."""
-        fleets, *numbers = self._index_of
-        if fleets is not self.fleets or numbers != [self.roster_version, self.run, len(self.fleets)]:
-            self._index_of = (self.fleets, self.roster_version, self.run, len(self.fleets))
+        version = (self.fleets, self.version, len(self.fleets))
+        if self._index_of[0] is not version[0] or self._index_of[1:] != version[1:]:
+            self._index_of = version
             self._index = IdIndex(tuple(self.fleets.values()))
         return self._index
 
@@ -184,64 +280,6 @@ class World:
     def vehicles(self) -> int:
         """Number of vehicles."""
         return sum(fleet.n for fleet in self.fleets.values())
-
-    def save(self) -> dict[str, Any]:
-        """Return the complete state of the world."""
-        return {
-            "tick": self.clock.tick,
-            "seed": self.seed,
-            "run": self.run,
-            "roster": self.roster_version,
-            "next_id": self.next_id,
-            "used_ids": [list(span) for span in self.used_ids],
-            "environment": self.environment,
-            "transforms": self.transforms.save(),
-            "fleets": {name: fleet.save() for name, fleet in self.fleets.items()},
-        }
-
-    def take_over(self, other: "World") -> None:
-        """Take the state of another world with the same clock rate, which must not be used any longer."""
-        self.clock.tick = other.clock.tick
-        self.seed, self.run, self.roster_version = other.seed, other.run, other.roster_version
-        self.next_id, self.used_ids = other.next_id, other.used_ids
-        self.environment[:] = other.environment
-        self.transforms, self.fleets, self.scenery = other.transforms, other.fleets, other.scenery
-        self.track = other.track
-
-    def restore(self, saved: dict[str, Any]) -> None:
-        """Restore exactly what was saved; the fleets must exist. On an error, nothing has changed."""
-        for name, most in SAVED.items():
-            whole(saved[name], name, most)
-        if saved["fleets"].keys() != self.fleets.keys():
-            raise PaddockError(f"the saved world has the fleets {', '.join(saved['fleets'])!s:.60}")
-        for name, tree in saved["fleets"].items():
-            self.fleets[name].check_saved(tree)
-        environment = _checked_environment(saved["environment"])
-        spans = typed(list[tuple[int, int]], saved["used_ids"], "ranges of vehicle ids")
-        ids = np.sort(np.concatenate([tree["tables"]["ids"] for tree in saved["fleets"].values()] or [np.empty(0)]))
-        low, high = np.array(spans, np.int64).reshape(-1, 2).T
-        ends = np.searchsorted(high, ids, "right")  # of ids, the range that contains it
-        if len(ids) and (ends.max() >= len(low) or (ids < low[ends]).any() or (np.diff(ids) <= 0).any()):
-            raise PaddockError("saved vehicle ids are not unique, or not among the ids that were assigned")
-        if spans != _joined(spans) or (low < 0).any() or (low >= high).any() or saved["next_id"] < high.max(initial=1):
-            raise PaddockError("saved ranges of assigned vehicle ids are not valid")
-        self.transforms.restore(saved["transforms"])  # the last check
-        self.clock.tick = saved["tick"]
-        self.seed, self.run, self.roster_version, self.next_id = (
-            saved[k] for k in ("seed", "run", "roster", "next_id")
-        )
-        self.used_ids = spans
-        self.environment[:] = environment
-        for name, tree in saved["fleets"].items():
-            self.fleets[name].restore(tree)
-
-
-def _checked_environment(saved: Any) -> Floats:
-    """Return the values of a saved environment, all in the ranges of their columns."""
-    columns = columns_of(Environment)
-    if not isinstance(saved, np.ndarray) or (saved.dtype, saved.shape) != (np.float64, (len(columns),)):
-        raise PaddockError(f"the saved environment is not an array of {len(columns)} numbers")
-    return np.array([checked(*pair, "saved environment") for pair in zip(columns, saved.tolist(), strict=True)])
 
 
 def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

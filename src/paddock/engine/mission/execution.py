@@ -113,7 +113,7 @@ class DynamicsExecution:
 
     travelled: Floats = array("f8", MEMBER, unit="m", low=-LONGEST, high=LONGEST)
     here: Floats = array("f8", MEMBER, 4, unit="m", low=-LONGEST, high=LONGEST)  # the last known pose of each vehicle
-    until: Floats = array("f8", MEMBER, unit="inf")  # s: when waiting vehicles may continue
+    until: Floats = array("f8", MEMBER, unit="s", infinite=True)  # s: when waiting vehicles may continue
     held: dict[int, Floats] = plain(dict, record, held_from)
     """Memory of vehicles that follow an override instead of their route."""
     tracks: dict[str, FleetTracks] = children()
@@ -149,17 +149,17 @@ class DynamicsExecution:
 
     def run(self, time: float, fresh: bool) -> None:
         """Report the positions of all vehicles to the mission; `fresh` also updates senses within a layer."""
-        self._hold()
-        progress, charge = self._look()
+        self._hold_overridden()
+        progress, charge = self._measure()
         poses = self._poses()
         if self.link is None:
             new = self.mission.observe(time, progress, poses, self.travelled, charge)
         else:
-            self.mission.fly(time, progress, self.travelled)
+            self.mission.advance_onboard(time, progress, self.travelled)
             new = self.link.exchange(time, poses, charge)
         if new:
             self._adopt(new, time)
-        self._release(time)
+        self._end_waits(time)
         self._land()
         if self.spacing is not None:
             self.spacing.watch(self._placed(), self.here)
@@ -192,7 +192,7 @@ class DynamicsExecution:
             self.until = np.append(self.until, np.full(more, -inf))
             self.here, self.believed = np.vstack([self.here, joined]), np.vstack([self.believed, joined])
 
-    def _look(self) -> tuple[Floats, Floats | None]:
+    def _measure(self) -> tuple[Floats, Floats | None]:
         """Return the progress of all vehicles and the charge of those with a battery; update the distance travelled."""
         self._grow()
         all_ = self.mission.flown
@@ -246,7 +246,7 @@ class DynamicsExecution:
             if changed:
                 tracks.assemble(group.rows, group.indices)
             for row, index in changed:
-                self._wait(tracks, row, index, time)
+                self._set_wait(tracks, row, index, time)
 
     def _track(self, vehicle: MissionVehicle) -> tuple[Path, Path, Pose, float]:
         """Return the path of a vehicle, the loop at its end, its position without either, and its speed (m/s)."""
@@ -271,7 +271,7 @@ class DynamicsExecution:
                 path = Transits(self.mission.problem).path(spec, (x, y, home[2], heading), home)
         return path, loop, path.end if path.segments else vehicle.rest, spec.speed
 
-    def _wait(self, tracks: FleetTracks, row: int, index: int, time: float) -> None:
+    def _set_wait(self, tracks: FleetTracks, row: int, index: int, time: float) -> None:
         """Set where and until when the vehicle waits next; aircraft fly circles instead."""
         vehicle, stop, until = self.mission.flown.vehicles[index], FAR, inf
         for leg, end in zip(vehicle.route.legs, vehicle.ends, strict=True):
@@ -281,12 +281,12 @@ class DynamicsExecution:
         tracks.memory[COLUMN["stop_at"], row] = stop
         self.until[index] = until
 
-    def _release(self, time: float) -> None:
+    def _end_waits(self, time: float) -> None:
         """Release vehicles whose waiting time is over."""
         for group, tracks in self._placed():
             over = self.until[group.indices] <= time
             for row, index in zip(group.rows[over].tolist(), group.indices[over].tolist(), strict=True):
-                self._wait(tracks, row, index, time)
+                self._set_wait(tracks, row, index, time)
 
     def _land(self) -> None:
         """Land the hovering vehicles that are home, unless an override holds them or another vehicle arrives below."""
@@ -309,7 +309,7 @@ class DynamicsExecution:
             for name, value in values.items():
                 tracks.write(name, rows, value)
 
-    def _hold(self) -> None:
+    def _hold_overridden(self) -> None:
         """Store the position on the route of vehicles with an override, until the override ends."""
         for group, tracks in self._placed():
             overrides = group.program.overrides

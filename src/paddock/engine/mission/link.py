@@ -130,7 +130,7 @@ class MissionLink:
         self.next_report[agreed] = self.posted[agreed] = time
         changed += agreed + onboard.act_alone(time, charge, lambda row: pose_in(poses, row))
         before, damaged = contact.finished.copy(), onboard.fleet.marked("damaged")
-        new = self.mission.hear(reports)
+        new = self.mission.update_from_reports(reports)
         failed = np.flatnonzero(onboard.fleet.marked("damaged")[: len(damaged)] & ~damaged).tolist()
         joined = range(len(poses), len(self.mission.vehicles))  # they stay until they get a route
         if joined:

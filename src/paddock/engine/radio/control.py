@@ -13,7 +13,7 @@ from paddock.engine.radio.packets import MessageStage
 from paddock.engine.radio.stage import RadioStage
 from paddock.engine.radio.tuning import LEAST_INTERFERED
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.radio.links.budget import LinkBudget, link_budget
+from paddock.radio.links.budget import link_budget
 from paddock.radio.links.radios import COLUMN, Floats, Radios
 from paddock.radio.links.survey import CoverageGrid, HeardLevels, RadioSurvey, Spectrum
 from paddock.radio.links.table import Links
@@ -23,9 +23,10 @@ from paddock.radio.packets.messages import EVERYONE, Messages
 from paddock.radio.packets.network import Network
 from paddock.radio.physics.signal import decibels, power_ratio
 from paddock.radio.settings import checked_assignment
-from paddock.radio.views import (
+from paddock.wire.radio_results import (
     CommandTraffic,
     JammerView,
+    LinkBudget,
     RadioReport,
     Received,
     ServiceTraffic,

@@ -19,11 +19,11 @@ from paddock.radio.links.paths import PathTables, check_frequencies, classes_of
 from paddock.radio.links.radios import COLUMN, FleetRadios, Floats, Radios, jammer_radio, radios_of
 from paddock.radio.links.table import BANDWIDTH, FREQUENCY, POWER
 from paddock.radio.physics.signal import power_ratio
-from paddock.radio.views import SpooferView
 from paddock.scenario import Scenario, VehicleEntry
 from paddock.scenario.radio import JammerSection, RadioSection
 from paddock.scenario.radio_types import AntennaSection, FittedRadio, RadioType
 from paddock.scenario.spoofing import SpooferSection
+from paddock.wire.radio_results import SpooferView
 from paddock.world.columns import Environment, column_index
 from paddock.world.world import World
 

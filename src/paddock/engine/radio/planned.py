@@ -137,7 +137,7 @@ class _PlannedFlight:
         world = new_world(scenario)
         programs = _programs(world, scenario)
         self.blocks = {name: program.pose_block(0).copy() for name, program in programs.items() if program.fleet.n}
-        self.stage = RadioStage(scenario, world, programs, EventLog(), self.blocks.__getitem__)
+        self.stage = RadioStage(scenario, world, programs, EventLog(world), self.blocks.__getitem__)
         radios = self.stage.roster.radios
         found = [world.find(name) for name in names]
         self.rows: dict[str, tuple[Ints, Ints]] = {}  # fleet -> rows of its vehicles with routes, and their numbers

@@ -25,9 +25,9 @@ from paddock.radio.links.radios import RadioPart, Radios
 from paddock.radio.packets.layout import HEARTBEAT
 from paddock.radio.packets.layout import TELEMETRY as TELEMETRY_KIND
 from paddock.radio.packets.messages import Post
-from paddock.radio.views import VehicleTelemetry
 from paddock.scenario import Scenario
 from paddock.scenario.via import station_of
+from paddock.wire.radio_results import VehicleTelemetry
 from paddock.world.columns import Floats, column_index
 from paddock.world.fleet import Ints, draw_uniforms
 from paddock.world.world import World

@@ -20,9 +20,9 @@ from paddock.errors import PaddockError
 from paddock.radio.links.radios import Floats, RadioPart, Radios
 from paddock.radio.packets.layout import COMMAND, GOAL
 from paddock.radio.packets.messages import Arrivals, Post
-from paddock.radio.views import CommandTraffic
 from paddock.scenario import Scenario
 from paddock.scenario.via import station_of
+from paddock.wire.radio_results import CommandTraffic
 from paddock.world.columns import column_index
 from paddock.world.fleet import NEVER, Ints
 from paddock.world.world import World

@@ -63,7 +63,7 @@ class KinematicRun:
         self.time = mission.time if mission.started else time  # s
         self._routes: list[Route] = []  # of `followed`
         if not mission.started:
-            self._take_up(mission.start(time))
+            self._follow_routes(mission.start(time))
 
     @property
     def history(self) -> list[Followed]:
@@ -122,7 +122,7 @@ class KinematicRun:
         if to_the_end or isfinite(due):
             self.time = target
         progress = self._progress(self.time)
-        self.mission.note(self.time, progress, self.before + progress)
+        self.mission.record_progress(self.time, progress, self.before + progress)
 
     def _next(self) -> float:
         """Return the time of the next end of a leg or event, s; inf: none."""
@@ -138,9 +138,9 @@ class KinematicRun:
             return _pose(fleet.vehicles[row], float(progress[row] - fleet.passed[row]))
 
         if new := self.mission.observe(time, progress, pose, self.before + progress):
-            self._take_up(new)
+            self._follow_routes(new)
 
-    def _take_up(self, rows: list[int]) -> None:
+    def _follow_routes(self, rows: list[int]) -> None:
         """Set new routes."""
         fleet = self.mission.fleet
         self.before = np.append(self.before, np.zeros(len(fleet.vehicles) - len(self.before)))

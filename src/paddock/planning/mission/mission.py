@@ -82,19 +82,19 @@ class Mission(MissionData):
         unknown). A new route starts at the given pose, with a progress of 0.
         """
         all_ = self.fleet
-        self.note(time, progress, travelled)
+        self.record_progress(time, progress, travelled)
         for row in np.flatnonzero((all_.progress >= all_.due - self.tolerance) & (time >= all_.gate)).tolist():
             self.pass_legs(all_.vehicles[row], self.tolerance)
         return self._react(MissionChange(), self._pose_of(poses), charge)
 
-    def fly(self, time: float, progress: Floats, travelled: Floats) -> None:
-        """Take what the vehicles of a mission over radio do, whether or not the station gets to know it."""
+    def advance_onboard(self, time: float, progress: Floats, travelled: Floats) -> None:
+        """Advance the vehicles of a mission over radio along their routes; the station learns it from their reports."""
         assert self.onboard is not None
         self.time = time
         self.onboard.grow()
         self.onboard.advance(time, progress, travelled, self.tolerance)
 
-    def hear(self, reports: VehicleReports | None = None) -> list[int]:
+    def update_from_reports(self, reports: VehicleReports | None = None) -> list[int]:
         """Update a mission over radio from reports that have arrived since; return the rows of routes to send."""
         contact, onboard, all_ = self.contact, self.onboard, self.fleet
         assert contact is not None and onboard is not None
@@ -142,7 +142,7 @@ class Mission(MissionData):
         routes = {row: self.fleet.vehicles[row].inputs for row in (*new, *self.contact.bundles)}
         return self.contact.issue_all(routes, new)
 
-    def note(self, time: float, progress: Floats, travelled: Floats) -> None:
+    def record_progress(self, time: float, progress: Floats, travelled: Floats) -> None:
         """Record the progress of all vehicles; it takes effect at the next observation."""
         if not self.started:
             raise RuntimeError("the mission has not been started")
@@ -248,8 +248,8 @@ class Mission(MissionData):
 
     def _announced(self, what: str) -> list[str]:
         """Return the names of pending additions."""
-        found = [getattr(request, what, None) for request in self.queue if isinstance(request, ScheduledEvent)]
-        return [one.name for one in found if one is not None]
+        pending = [getattr(request, what, None) for request in self.queue if isinstance(request, ScheduledEvent)]
+        return [addition.name for addition in pending if addition is not None]
 
     def _removed(self) -> list[str | None]:
         """Return the names of zones whose removal is pending."""

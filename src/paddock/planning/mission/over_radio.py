@@ -20,7 +20,14 @@ from paddock.errors import InvalidValueError
 from paddock.planning.geometry.path import Pose
 from paddock.planning.geometry.shapes import InfeasibleError
 from paddock.planning.mission.records import RouteInputs
-from paddock.planning.mission.replanning import after_task, free_at, go_home, home_route, straight_home, upset_holder
+from paddock.planning.mission.replanning import (
+    after_task,
+    free_at,
+    go_home,
+    home_route,
+    invalidate_assignee,
+    straight_home,
+)
 from paddock.planning.mission.state import MissionChange, MissionData, PoseOf
 from paddock.planning.mission.station import StationContact, VehicleReport, VehicleReports, route_key
 from paddock.planning.mission.vehicles import LONGEST, MEMBER, Bools, MissionFleet, MissionVehicle, rebuilt_route
@@ -112,18 +119,20 @@ class Onboard:
     def take_agreed(self, contact: StationContact, time: float, poses: PoseOf) -> list[int]:
         """Follow the routes that vehicles have negotiated, when that has ended; return the rows of new ones."""
         due = [row for row, (_, at) in sorted(contact.agreed.items()) if at <= time]
-        found = []
+        changed = []
         for row in sorted(due):
             number, _ = contact.agreed.pop(row)
             inputs = contact.issued.get(row, {}).get(number)
             if inputs is not None and self.take_up(row, number, inputs, poses(row)):
-                found.append(row)
-        return found
+                changed.append(row)
+        return changed
 
     def _from_here(self, vehicle: MissionVehicle, inputs: RouteInputs, pose: Pose) -> tuple[Route, RouteInputs]:
         """Return a route as the vehicle flies it from a pose, and its inputs."""
-        state, known, done = self.state, self.state.versions, self.done[vehicle.row]
-        new, old = ({known[v].name: v for v in task_versions(one)} for one in (inputs, vehicle.inputs))
+        state, versions, done = self.state, self.state.versions, self.done[vehicle.row]
+        new, old = (
+            {versions[v].name: v for v in task_versions(route_inputs)} for route_inputs in (inputs, vehicle.inputs)
+        )
         doing, rest, now = vehicle.doing, None, free_at(state, vehicle, pose)
         if doing is not None and new.get(doing) == old[doing]:
             _, now, rest = after_task(state, self.fleet, vehicle, new.pop(doing))
@@ -131,8 +140,8 @@ class Onboard:
         spec = replace(inputs.spec, pose=now.pose, ready=now.ready, range=now.range, under_way=now.under_way)
         mine = RouteInputs(spec, order, inputs.zones, rest)
         with suppress(InfeasibleError):
-            return rebuilt_route(state.problem, known, state.all_zones, mine), mine
-        return rebuilt_route(state.problem, known, state.all_zones, inputs), inputs
+            return rebuilt_route(state.problem, versions, state.all_zones, mine), mine
+        return rebuilt_route(state.problem, versions, state.all_zones, inputs), inputs
 
     def act_alone(self, time: float, charge: Floats | None, poses: PoseOf) -> list[int]:
         """Let vehicles return or hold after the time-out, or return with a low battery; return their rows."""
@@ -143,13 +152,13 @@ class Onboard:
         due = low | ((silent > self.rules.timeout) & (self.rules.action != "continue"))
         under_way = np.isfinite(self.fleet.due)
         holding = self.alone & ~under_way & self.fleet.marked("transit")
-        found = []
+        changed = []
         for row in np.flatnonzero((due & ~self.alone & under_way) | (low & holding)).tolist():
             vehicle = self.fleet.vehicles[row]
             self.alone[row] = True
             holds = self.rules.action == "hold" and not low[row]
             why = "it holds" if holds else "it returns: its battery is low" if low[row] else "it returns"
-            state.report("lost_link", vehicle, detail=why)
+            state.log_event("lost_link", vehicle, detail=why)
             here = free_at(state, vehicle, poses(row))
             if holds:
                 self.stop(row, replace(vehicle.spec, pose=poses(row)))
@@ -163,8 +172,8 @@ class Onboard:
                     route, inputs = straight_home(state, vehicle, here, str(error))
                 self.fleet.follow(vehicle, route, inputs)
                 _set_status(vehicle)
-            found.append(row)
-        return found
+            changed.append(row)
+        return changed
 
     def stop(self, row: int, spec: Any) -> None:
         """Leave a vehicle without a route, at the pose of `spec`."""
@@ -175,7 +184,7 @@ class Onboard:
         """Disable a vehicle permanently: it neither reports nor receives; the station is not informed."""
         vehicle = self.fleet.vehicles[row]
         if vehicle.status != "damaged":
-            self.state.report("damage", vehicle, vehicle.doing)
+            self.state.log_event("damage", vehicle, vehicle.doing)
             self.stop(row, vehicle.inputs.spec)
             vehicle.status = "damaged"
 
@@ -210,7 +219,7 @@ def take_reports(
         report = reports.at(k)
         if late[k]:
             contact.lost[report.row] = False
-            state.report("contact_regained", state.fleet.vehicles[report.row])
+            state.log_event("contact_regained", state.fleet.vehicles[report.row])
         contact.confirm(report.row, report.number)
         if report.number == contact.number[report.row]:
             _follow_report(state, contact, onboard, report, tolerance)
@@ -234,10 +243,10 @@ def _notable(state: MissionData, contact: StationContact, reports: VehicleReport
     key = route_key(reports.number, reports.alone)
     other = reports.alone | contact.assumed[rows] | (contact.known[rows] != key)
     passed = (reports.progress >= fleet.due[rows] - tolerance) & (state.time >= fleet.gate[rows])
-    found = contact.lost[rows] | (reports.finished > contact.finished[rows])
+    notable = contact.lost[rows] | (reports.finished > contact.finished[rows])
     if contact.issued:
-        found |= np.isin(rows, list(contact.issued))
-    return np.asarray(found | ((reports.number == contact.number[rows]) & (other | passed)))
+        notable |= np.isin(rows, list(contact.issued))
+    return np.asarray(notable | ((reports.number == contact.number[rows]) & (other | passed)))
 
 
 def _follow_report(
@@ -255,10 +264,10 @@ def _follow_report(
     if contact.known[row] != key and key == route_key(int(onboard.number[row]), bool(onboard.alone[row])):
         contact.known[row] = key
         if flown.route.legs:
-            state.begin(vehicle, flown.route, flown.inputs)
+            state.start_route(vehicle, flown.route, flown.inputs)
         else:
             state.fleet.follow(vehicle, flown.route, flown.inputs)
-            state.become(vehicle, flown.status)
+            state.set_status(vehicle, flown.status)
     if contact.known[row] == key:
         state.fleet.progress[row] = report.progress
         state.pass_legs(vehicle, tolerance)
@@ -281,9 +290,9 @@ def _complete_reported(
         if job.state == "completed" or job.removed:
             continue
         if job.vehicle != vehicle.name:
-            upset_holder(state, task, upset, f"{vehicle.name} has completed it")
+            invalidate_assignee(state, task, upset, f"{vehicle.name} has completed it")
         job.state, job.vehicle, job.completed, job.doing, job.reason = "completed", vehicle.name, state.time, False, ""
-        state.report("completed", vehicle, task, "reported late" if late else "")
+        state.log_event("completed", vehicle, task, "reported late" if late else "")
     if upset.dirty:  # others are on their way to these tasks
         change.dirty |= upset.dirty
         change.aborted |= upset.aborted
@@ -296,7 +305,7 @@ def update_contacts(state: MissionData, contact: StationContact) -> None:
     gone = ~contact.lost & (silent > contact.rules.lost_after)
     contact.lost |= gone
     for row in np.flatnonzero(gone).tolist():
-        state.report("contact_lost", state.fleet.vehicles[row])
+        state.log_event("contact_lost", state.fleet.vehicles[row])
     if contact.rules.action != "continue":
         _assume_alone(state, contact, silent)
     under_way = np.isfinite(state.fleet.due)
@@ -324,7 +333,7 @@ def _assume_alone(state: MissionData, contact: StationContact, silent: Floats) -
 def _stop(state: MissionData, vehicle: MissionVehicle, status: Status) -> None:
     """Leave a vehicle without a route, as far as the station knows."""
     state.fleet.follow(vehicle, Route(vehicle.name, (), vehicle.spec.speed), RouteInputs(vehicle.spec, (), ()))
-    state.become(vehicle, status)
+    state.set_status(vehicle, status)
 
 
 def _give_back(state: MissionData, contact: StationContact, vehicle: MissionVehicle) -> None:
@@ -333,8 +342,8 @@ def _give_back(state: MissionData, contact: StationContact, vehicle: MissionVehi
     count = len(vehicle.ahead) + bool(vehicle.doing)
     if not count:
         return
-    state.report("given_back", vehicle, detail="1 task" if count == 1 else f"{count} tasks")
-    state.release(vehicle, f"contact with its vehicle {vehicle.name} was lost", lasting=True)
+    state.log_event("given_back", vehicle, detail="1 task" if count == 1 else f"{count} tasks")
+    state.release_tasks(vehicle, f"contact with its vehicle {vehicle.name} was lost", lasting=True)
     if state.setup.replan:
         contact.newly_lost.append(vehicle.name)
 

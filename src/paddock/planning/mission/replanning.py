@@ -27,7 +27,7 @@ from paddock.world.columns import Floats
 LEVEL = 0.5  # m: tolerance of a vehicle's height, because autopilots do not hold it exactly
 
 
-class Free(NamedTuple):
+class Candidate(NamedTuple):
     """A vehicle that can be planned for."""
 
     vehicle: MissionVehicle
@@ -37,31 +37,33 @@ class Free(NamedTuple):
 
 def first_plan(state: MissionData, plan: Plan | None = None) -> tuple[Plan, set[int]]:
     """Adopt the initial plan of a mission; compute it unless it is known."""
-    free = [Free(vehicle, free_at(state, vehicle, vehicle.spec.pose), None) for vehicle in state.fleet.vehicles]
+    candidates = [
+        Candidate(vehicle, free_at(state, vehicle, vehicle.spec.pose), None) for vehicle in state.fleet.vehicles
+    ]
     tasks = tuple(state.versions)
     if plan is None:
-        problem = replace(state.problem, vehicles=tuple(one.spec for one in free), tasks=tasks)
+        problem = replace(state.problem, vehicles=tuple(candidate.spec for candidate in candidates), tasks=tasks)
         if state.negotiator is not None and tasks:
-            plan = _negotiated(state, Costs(problem, state.covered), free, [[] for _ in free], {})
+            plan = _negotiated(state, Costs(problem, state.covered), candidates, [[] for _ in candidates], {})
         else:
             plan = solve(problem, state.setup.method, state.setup.options, covered=state.covered)
-    state.report("planned", detail=f"{plan.done} of {len(tasks)} tasks, {plan.total:.1f} m, {plan.makespan:.1f} s")
-    return plan, _take_up(state, plan, free, set())
+    state.log_event("planned", detail=f"{plan.done} of {len(tasks)} tasks, {plan.total:.1f} m, {plan.makespan:.1f} s")
+    return plan, _adopt_plan(state, plan, candidates, set())
 
 
 def replan(state: MissionData, poses: PoseOf, change: MissionChange) -> None:
     """Replan after the changes of an observation."""
     before, done = state.fleet.left(), set(change.new)
     if state.setup.replan:
-        change.new |= _together(state, poses, change)
+        change.new |= _replan_all(state, poses, change)
     else:
         for row in sorted(change.dirty):
-            change.new |= _alone(state, poses, change, state.fleet.vehicles[row])
+            change.new |= _replan_alone(state, poses, change, state.fleet.vehicles[row])
     state.replans += 1
     metres, count = state.fleet.left() - before, len(change.new - done)
     routes = "1 new route" if count == 1 else f"{count} new routes"
     more = f"{metres:+.0f} m" if abs(metres) < 1000.0 else f"{metres / 1000.0:+.1f} km"
-    state.report("replanned", detail=f"{change.cause}: {routes}, {'+0 m' if abs(metres) < 0.5 else more} to fly")
+    state.log_event("replanned", detail=f"{change.cause}: {routes}, {'+0 m' if abs(metres) < 0.5 else more} to fly")
 
 
 def go_home(state: MissionData, vehicle: MissionVehicle, pose: Pose) -> None:
@@ -72,7 +74,7 @@ def go_home(state: MissionData, vehicle: MissionVehicle, pose: Pose) -> None:
         route = home_route(state, spec, state.zones)
     except InfeasibleError as error:
         route, inputs = straight_home(state, vehicle, spec, str(error))
-    state.begin(vehicle, route, inputs)
+    state.start_route(vehicle, route, inputs)
 
 
 def home_route(state: MissionData, spec: Vehicle, zones: tuple[Zone, ...] = ()) -> Route:
@@ -84,7 +86,7 @@ def straight_home(
     state: MissionData, vehicle: MissionVehicle, spec: Vehicle, reason: str, rest: TaskRest | None = None
 ) -> tuple[Route, RouteInputs]:
     """Return the straight way home if zones leave no other, with a log entry."""
-    state.report("stranded", vehicle, detail=f"no way home around the zones, it takes the straight one: {reason}")
+    state.log_event("stranded", vehicle, detail=f"no way home around the zones, it takes the straight one: {reason}")
     return home_route(state, spec), RouteInputs(spec, (), (), rest)
 
 
@@ -97,99 +99,110 @@ def way_home(state: MissionData, vehicle: MissionVehicle, pose: Pose) -> float:
         return home_route(state, spec).flown
 
 
-def _together(state: MissionData, poses: PoseOf, change: MissionChange) -> set[int]:
+def _replan_all(state: MissionData, poses: PoseOf, change: MissionChange) -> set[int]:
     """Plan all vehicles and all open tasks; return the rows of new routes."""
-    free = [_free(state, vehicle, poses, change) for vehicle in state.fleet.vehicles if state.available(vehicle)]
+    candidates = [
+        _candidate(state, vehicle, poses, change) for vehicle in state.fleet.vehicles if state.available(vehicle)
+    ]
     away = {task for vehicle in state.fleet.vehicles if not state.in_contact(vehicle) for task in vehicle.ahead}
     names = [name for name in state.open_tasks() if name not in away]
     index = {name: k for k, name in enumerate(names)}
     tasks = tuple(state.task(name) for name in names)
-    problem = replace(state.problem, vehicles=tuple(one.spec for one in free), tasks=tasks)
-    orders = [[index[task] for task in one.vehicle.ahead if task in index] for one in free]
+    problem = replace(state.problem, vehicles=tuple(candidate.spec for candidate in candidates), tasks=tasks)
+    orders = [[index[task] for task in candidate.vehicle.ahead if task in index] for candidate in candidates]
     kept_routes = {
-        k: (order, one.vehicle.route)
-        for k, (one, order) in enumerate(zip(free, orders, strict=True))
-        if one.vehicle.row not in change.dirty and len(order) == len(one.vehicle.ahead)
+        k: (order, candidate.vehicle.route)
+        for k, (candidate, order) in enumerate(zip(candidates, orders, strict=True))
+        if candidate.vehicle.row not in change.dirty and len(order) == len(candidate.vehicle.ahead)
     }
     costs, present = Costs(problem, state.covered), [list(order) for order in orders]
-    if state.negotiator is not None and free and sum(map(len, present)) < len(names):
-        plan = _negotiated(state, costs, free, present, kept_routes)
+    if state.negotiator is not None and candidates and sum(map(len, present)) < len(names):
+        plan = _negotiated(state, costs, candidates, present, kept_routes)
     elif change.keeps_orders or state.negotiator is not None:
         plan = build(costs, MethodResult(present), state.setup.method, kept_routes)
     else:
         plan = revise(costs, state.setup.method, state.setup.options, present, kept_routes)
-    return _take_up(state, plan, free, {k for k in kept_routes if plan.routes[k] is kept_routes[k][1]})
+    return _adopt_plan(state, plan, candidates, {k for k in kept_routes if plan.routes[k] is kept_routes[k][1]})
 
 
 def _negotiated(
     state: MissionData,
     costs: Costs,
-    free: Sequence[Free],
+    candidates: Sequence[Candidate],
     present: list[list[int]],
     kept_routes: Mapping[int, tuple[list[int], Route]],
 ) -> Plan:
     """Return the plan that vehicles negotiate over radio, with the tasks that none of them has won where they fit."""
     assert state.negotiator is not None and state.contact is not None
-    found = state.negotiator(costs, [one.vehicle.row for one in free], present)
-    state.contact.count_negotiation(found)
-    state.report("negotiated", detail=found.describe())
+    result = state.negotiator(costs, [candidate.vehicle.row for candidate in candidates], present)
+    state.contact.count_negotiation(result)
+    state.log_event("negotiated", detail=result.describe())
     versions = [state.tasks[task.name].version for task in costs.problem.tasks]
-    bundles = {one.vehicle.row: tuple(versions[t] for t in own) for one, own in zip(free, found.bundles, strict=True)}
-    state.contact.bundles, state.contact.settles = bundles, state.time + found.agreement.seconds
-    notes = {"rounds": found.agreement.rounds, "messages": found.agreement.sent, "over radio": found.describe()}
-    return build(costs, MethodResult(found.orders, notes), state.setup.method, kept_routes)
+    own = zip(candidates, result.bundles, strict=True)
+    bundles = {candidate.vehicle.row: tuple(versions[t] for t in bundle) for candidate, bundle in own}
+    state.contact.bundles, state.contact.settles = bundles, state.time + result.agreement.seconds
+    notes = {"rounds": result.agreement.rounds, "messages": result.agreement.sent, "over radio": result.describe()}
+    return build(costs, MethodResult(result.orders, notes), state.setup.method, kept_routes)
 
 
-def _alone(state: MissionData, poses: PoseOf, change: MissionChange, vehicle: MissionVehicle) -> set[int]:
+def _replan_alone(state: MissionData, poses: PoseOf, change: MissionChange, vehicle: MissionVehicle) -> set[int]:
     """Plan one vehicle and its tasks; return the rows of new routes."""
     if not state.available(vehicle):
         return set()
-    one = _free(state, vehicle, poses, change)
+    candidate = _candidate(state, vehicle, poses, change)
     names = [name for name in vehicle.ahead if not state.tasks[name].removed]
     tasks = tuple(state.task(name) for name in names)
-    costs = Costs(replace(state.problem, vehicles=(one.spec,), tasks=tasks), state.covered)
-    return _take_up(state, build(costs, MethodResult([list(range(len(tasks)))]), state.setup.method), [one], set())
+    costs = Costs(replace(state.problem, vehicles=(candidate.spec,), tasks=tasks), state.covered)
+    return _adopt_plan(
+        state, build(costs, MethodResult([list(range(len(tasks)))]), state.setup.method), [candidate], set()
+    )
 
 
-def _take_up(state: MissionData, plan: Plan, free: Sequence[Free], kept: set[int]) -> set[int]:
+def _adopt_plan(state: MissionData, plan: Plan, candidates: Sequence[Candidate], kept: set[int]) -> set[int]:
     """Set the routes of vehicles; return the rows of new ones."""
     for chosen in plan.problem.tasks:
         if chosen.heading != state.task(chosen.name).heading:
             state.change_task(chosen)
     new = set()
-    for k, (one, spec, route) in enumerate(zip(free, plan.problem.vehicles, plan.routes, strict=True)):
-        for task in one.vehicle.ahead if k in kept else route.tasks:
+    for k, (candidate, spec, route) in enumerate(zip(candidates, plan.problem.vehicles, plan.routes, strict=True)):
+        for task in candidate.vehicle.ahead if k in kept else route.tasks:
             job = state.tasks[task]
-            if job.state != "assigned" or job.vehicle != one.vehicle.name:
-                job.state, job.vehicle, job.assigned, job.reason = "assigned", one.vehicle.name, state.time, ""
-                state.report("assigned", one.vehicle, task)
+            if job.state != "assigned" or job.vehicle != candidate.vehicle.name:
+                job.state, job.vehicle, job.assigned, job.reason = "assigned", candidate.vehicle.name, state.time, ""
+                state.log_event("assigned", candidate.vehicle, task)
         if k not in kept:
-            one.vehicle.spec = raised(one.vehicle.spec, spec.lift)
-            _follow(state, one._replace(spec=spec), route)
-            new.add(one.vehicle.row)
+            candidate.vehicle.spec = raised(candidate.vehicle.spec, spec.lift)
+            _follow(state, candidate._replace(spec=spec), route)
+            new.add(candidate.vehicle.row)
     for undone in plan.undone:
-        before = "" if free else state.tasks[undone.task].reason  # more specific than "no vehicle is available"
-        state.undo(undone.task, before or undone.reason)
+        before = "" if candidates else state.tasks[undone.task].reason  # more specific than "no vehicle is available"
+        state.mark_undone(undone.task, before or undone.reason)
     return new
 
 
-def _follow(state: MissionData, one: Free, route: Route) -> None:
+def _follow(state: MissionData, candidate: Candidate, route: Route) -> None:
     versions = tuple(state.tasks[task].version for task in route.tasks)
-    inputs = RouteInputs(one.spec, versions, tuple(state.active_zones), one.rest)
-    x, y, *_ = one.spec.pose
-    if not route.legs and one.spec.under_way and hypot(x - one.spec.home[0], y - one.spec.home[1]) > 1e-6:
-        route, inputs = straight_home(state, one.vehicle, one.spec, "they enclose it", one.rest)
-    state.begin(one.vehicle, with_rest(route, inputs, state.problem, state.versions, state.all_zones), inputs)
+    inputs = RouteInputs(candidate.spec, versions, tuple(state.active_zones), candidate.rest)
+    x, y, *_ = candidate.spec.pose
+    if (
+        not route.legs
+        and candidate.spec.under_way
+        and hypot(x - candidate.spec.home[0], y - candidate.spec.home[1]) > 1e-6
+    ):
+        route, inputs = straight_home(state, candidate.vehicle, candidate.spec, "they enclose it", candidate.rest)
+    state.start_route(
+        candidate.vehicle, with_rest(route, inputs, state.problem, state.versions, state.all_zones), inputs
+    )
 
 
-def _free(state: MissionData, vehicle: MissionVehicle, poses: PoseOf, change: MissionChange) -> Free:
+def _candidate(state: MissionData, vehicle: MissionVehicle, poses: PoseOf, change: MissionChange) -> Candidate:
     """Return where and when a vehicle is free: after the task it is doing, otherwise now."""
     if vehicle.doing is None or vehicle.row in change.aborted:
-        return Free(vehicle, free_at(state, vehicle, poses(vehicle.row)), None)
+        return Candidate(vehicle, free_at(state, vehicle, poses(vehicle.row)), None)
     return after_task(state, state.fleet, vehicle, state.tasks[vehicle.doing].version)
 
 
-def after_task(state: MissionData, fleet: MissionFleet, vehicle: MissionVehicle, version: int) -> Free:
+def after_task(state: MissionData, fleet: MissionFleet, vehicle: MissionVehicle, version: int) -> Candidate:
     """Return where and when a vehicle of a fleet has done the task that it is doing, and the rest of that task."""
     leg, k = vehicle.route.legs[vehicle.leg], vehicle.row
     left = max(float(fleet.due[k] - fleet.progress[k]), 0.0)
@@ -197,20 +210,20 @@ def after_task(state: MissionData, fleet: MissionFleet, vehicle: MissionVehicle,
     done = (earlier.done if earlier is not None else 0.0) + leg.flown - left
     zones = vehicle.inputs.zones if earlier is None else earlier.zones
     rest = TaskRest(version, done, state.time, leg.end, zones)
-    return Free(vehicle, free_at(state, vehicle, leg.end, left), rest)
+    return Candidate(vehicle, free_at(state, vehicle, leg.end, left), rest)
 
 
 def free_at(state: MissionData, vehicle: MissionVehicle, pose: Pose, left: float = 0.0) -> Vehicle:
     """Return a vehicle that is free at a pose after `left` more metres."""
-    own = vehicle.spec
-    height = own.travels_at
-    ready = max(state.time + left / own.speed, own.ready)
+    spec = vehicle.spec
+    height = spec.travels_at
+    ready = max(state.time + left / spec.speed, spec.ready)
     x, y, z, heading = pose
     here = (x, y, height if abs(z - height) < LEVEL else z, heading)
-    range_left = max(own.range - vehicle.travelled - left, 0.0)
-    home = home_of(state, own)
-    under_way = vehicle.status != "idle" or (own.aloft and home is not own.home)  # then it circles there no more
-    return replace(own, pose=here, home=home, ready=ready, range=range_left, height=height, under_way=under_way)
+    range_left = max(spec.range - vehicle.travelled - left, 0.0)
+    home = home_of(state, spec)
+    under_way = vehicle.status != "idle" or (spec.aloft and home is not spec.home)  # then it circles there no more
+    return replace(spec, pose=here, home=home, ready=ready, range=range_left, height=height, under_way=under_way)
 
 
 def home_of(state: MissionData, vehicle: Vehicle) -> Pose:
@@ -235,14 +248,14 @@ def apply_request(state: MissionData, request: Request, poses: PoseOf, change: M
     elif request.task is not None:
         task = request.task
         state.list_task(task, state.time)
-        state.report("task", task=task.name)
+        state.log_event("task", task=task.name)
         if state.setup.replan:
             change.causes.append(f"new task {task.name}")
     elif request.damage is not None:
         _damage(state, state.fleet.vehicles[state.fleet.row_of[request.damage]], poses, change)
     elif request.vehicle is not None:
         vehicle = state.fleet.add(request.vehicle)
-        state.report("vehicle", vehicle)
+        state.log_event("vehicle", vehicle)
         change.dirty.add(vehicle.row)
         change.causes.append(f"new vehicle {vehicle.name}")
     elif request.zone is not None:
@@ -260,7 +273,7 @@ def enforce_range(state: MissionData, change: MissionChange) -> None:
         vehicle = all_.vehicles[row]
         if not state.available(vehicle):
             continue
-        state.report("range", vehicle, detail=f"{need[row] - all_.limit[row]:.1f} m too far")
+        state.log_event("range", vehicle, detail=f"{need[row] - all_.limit[row]:.1f} m too far")
         change.causes.append(f"range of {vehicle.name}")
         change.dirty.add(row)
         leg = vehicle.current
@@ -289,9 +302,9 @@ def enforce_battery(state: MissionData, charge: Floats, poses: PoseOf, change: M
     for row in np.flatnonzero(low).tolist():
         vehicle, percent = all_.vehicles[row], f"{100.0 * float(charge[row]):.1f} %"
         vehicle.spent = True  # it takes no more tasks
-        state.report("battery", vehicle, detail=f"{percent} left")
+        state.log_event("battery", vehicle, detail=f"{percent} left")
         had = bool(vehicle.ahead or vehicle.doing)
-        state.release(vehicle, f"its vehicle {vehicle.name} returned with {percent} of its charge", lasting=True)
+        state.release_tasks(vehicle, f"its vehicle {vehicle.name} returned with {percent} of its charge", lasting=True)
         if vehicle.current is not None and vehicle.current.kind != "return":
             go_home(state, vehicle, poses(row))
             change.new.add(row)
@@ -302,11 +315,11 @@ def enforce_battery(state: MissionData, charge: Floats, poses: PoseOf, change: M
 def _damage(state: MissionData, vehicle: MissionVehicle, poses: PoseOf, change: MissionChange) -> None:
     if vehicle.status == "damaged":
         return
-    state.report("damage", vehicle, vehicle.doing)
+    state.log_event("damage", vehicle, vehicle.doing)
     had = bool(vehicle.ahead or vehicle.doing)
-    state.release(vehicle, f"its vehicle {vehicle.name} was damaged")
+    state.release_tasks(vehicle, f"its vehicle {vehicle.name} was damaged")
     here = replace(vehicle.spec, pose=poses(vehicle.row))
-    state.become(vehicle, "damaged")
+    state.set_status(vehicle, "damaged")
     state.fleet.follow(vehicle, Route(vehicle.name, (), vehicle.spec.speed), RouteInputs(here, (), ()))
     change.new.add(vehicle.row)
     change.damaged.append(vehicle.name)
@@ -315,8 +328,8 @@ def _damage(state: MissionData, vehicle: MissionVehicle, poses: PoseOf, change: 
 
 def _close(state: MissionData, zone: Zone, change: MissionChange) -> None:
     """Close a zone: replan ways through it; tasks inside are not done."""
-    state.close(zone)
-    state.report("zone", detail=zone.name)
+    state.close_zone(zone)
+    state.log_event("zone", detail=zone.name)
     homes = [(vehicle, vehicle.spec.home) for vehicle in state.fleet.vehicles]
     closed = [vehicle for vehicle, (x, y, z, _) in homes if zone.contains(x, y) and zone.reaches(z, z)]
     aircraft = {vehicle.row for vehicle in closed if home_of(state, vehicle.spec) is not vehicle.spec.home}
@@ -324,7 +337,7 @@ def _close(state: MissionData, zone: Zone, change: MissionChange) -> None:
         waits = "aircraft wait outside in circles" if aircraft else ""
         others = "vehicles return there all the same, the shortest way" if len(aircraft) < len(closed) else ""
         what = ", other ".join(part for part in (waits, others) if part)
-        state.report("base_closed", detail=f"home lies in the no-fly zone {zone.name!r}: {what}")
+        state.log_event("base_closed", detail=f"home lies in the no-fly zone {zone.name!r}: {what}")
     blocked = [
         (vehicle, leg) for vehicle in state.fleet.vehicles if (leg := _blocked(state, vehicle, zone)) is not None
     ]
@@ -340,10 +353,10 @@ def _close(state: MissionData, zone: Zone, change: MissionChange) -> None:
 def _reopen(state: MissionData, name: str, change: MissionChange) -> None:
     """Open a zone again: replan ways and fields near it, and tasks that were undone."""
     homes = [home_of(state, vehicle.spec) for vehicle in state.fleet.vehicles]
-    zone = state.reopen(name)
+    zone = state.reopen_zone(name)
     if zone is None:
         return
-    state.report("zone_removed", detail=name)
+    state.log_event("zone_removed", detail=name)
     for vehicle, home in zip(state.fleet.vehicles, homes, strict=True):
         moves = vehicle.able and home_of(state, vehicle.spec) != home  # an aircraft that waits outside returns home
         if moves or any(_near(state, vehicle, leg, zone) for leg in _open_legs(vehicle)):
@@ -389,8 +402,8 @@ def _move(state: MissionData, request: MoveTask, change: MissionChange) -> None:
     if job.state == "completed":
         return
     state.change_task(moved(state.task(request.task), request.x, request.y))
-    state.report("moved", task=request.task, detail=f"to ({request.x:g}, {request.y:g})")
-    if upset_holder(state, request.task, change, "it was moved while it was being done") or state.setup.replan:
+    state.log_event("moved", task=request.task, detail=f"to ({request.x:g}, {request.y:g})")
+    if invalidate_assignee(state, request.task, change, "it was moved while it was being done") or state.setup.replan:
         change.causes.append(f"task {request.task} moved")
 
 
@@ -398,14 +411,14 @@ def _remove(state: MissionData, task: str, change: MissionChange) -> None:
     job = state.tasks[task]
     if job.state == "completed" or job.removed:
         return
-    state.report("removed", task=task)
-    if upset_holder(state, task, change, "it was removed"):
+    state.log_event("removed", task=task)
+    if invalidate_assignee(state, task, change, "it was removed"):
         change.causes.append(f"task {task} removed")
-    state.undo(task, "it was removed")
+    state.mark_undone(task, "it was removed")
     job.removed = True
 
 
-def upset_holder(state: MissionData, task: str, change: MissionChange, reason: str) -> bool:
+def invalidate_assignee(state: MissionData, task: str, change: MissionChange, reason: str) -> bool:
     """Mark the vehicle of a task for a new route, and abort the task if it is active; return whether it had one."""
     job = state.tasks[task]
     if job.vehicle is None:
@@ -423,6 +436,6 @@ def _abort(state: MissionData, vehicle: MissionVehicle, change: MissionChange, r
     if task is None or vehicle.row in change.aborted:
         return
     change.aborted.add(vehicle.row)
-    state.give_back(task)
+    state.unassign(task)
     if not state.setup.replan:
-        state.undo(task, reason)
+        state.mark_undone(task, reason)

@@ -247,12 +247,12 @@ class MissionData:
                 force.remove(next(k for k in force if self.all_zones[k].name == entry.detail))
         return tuple(self.all_zones[k] for k in force)
 
-    def close(self, zone: Zone) -> None:
+    def close_zone(self, zone: Zone) -> None:
         """Add a zone."""
         self.active_zones = [*self.active_zones, len(self.all_zones)]
         self.all_zones.append(zone)
 
-    def reopen(self, name: str) -> Zone | None:
+    def reopen_zone(self, name: str) -> Zone | None:
         """Remove a zone; return it, None if there is none of that name in force."""
         index = next((k for k in self.active_zones if self.all_zones[k].name == name), None)
         self.active_zones = [k for k in self.active_zones if k != index]
@@ -285,31 +285,31 @@ class MissionData:
         """Return whether the vehicle can be given tasks."""
         return vehicle.able and self.in_contact(vehicle)
 
-    def give_back(self, name: str) -> None:
+    def unassign(self, name: str) -> None:
         """Take a task from its vehicle."""
         job = self.tasks[name]
         job.state, job.vehicle, job.assigned, job.started, job.doing = "unassigned", None, None, None, False
 
-    def report(
+    def log_event(
         self, kind: str, vehicle: MissionVehicle | None = None, task: str | None = None, detail: str = ""
     ) -> None:
         """Add an entry to the log."""
         name, way = (None, None) if vehicle is None else (vehicle.name, vehicle.travelled)
         self.log.append(LogEntry(self.time, kind, name, task, detail, way))
 
-    def become(self, vehicle: MissionVehicle, status: Status) -> None:
+    def set_status(self, vehicle: MissionVehicle, status: Status) -> None:
         """Set the status of a vehicle."""
         if vehicle.status != status:
             vehicle.status = status
-            self.report("state", vehicle, detail=status)
+            self.log_event("state", vehicle, detail=status)
 
-    def begin(self, vehicle: MissionVehicle, route: Route, inputs: RouteInputs) -> None:
+    def start_route(self, vehicle: MissionVehicle, route: Route, inputs: RouteInputs) -> None:
         """Set a new route for a vehicle."""
         self.fleet.follow(vehicle, route, inputs)
         if route.legs:
             self._arrive(vehicle, route.legs[0])
         elif vehicle.status != "damaged":
-            self.become(vehicle, vehicle.at_rest if vehicle.travelled > 0.0 else "idle")
+            self.set_status(vehicle, vehicle.at_rest if vehicle.travelled > 0.0 else "idle")
 
     def pass_legs(self, vehicle: MissionVehicle, tolerance: float) -> None:
         """Advance a vehicle over all legs whose end it has passed to within `tolerance` (m)."""
@@ -318,39 +318,39 @@ class MissionData:
             self._leave(vehicle, vehicle.route.legs[vehicle.leg])
             all_.enter(vehicle, vehicle.leg + 1)
             if vehicle.current is None:
-                self.become(vehicle, vehicle.at_rest)
+                self.set_status(vehicle, vehicle.at_rest)
             else:
                 self._arrive(vehicle, vehicle.current)
 
-    def undo(self, task: str, reason: str) -> None:
+    def mark_undone(self, task: str, reason: str) -> None:
         """Mark a task as undone, until something changes."""
         job = self.tasks[task]
         if job.state != "undone" or job.reason != reason:
-            self.give_back(task)
+            self.unassign(task)
             job.state, job.reason = "undone", reason
-            self.report("undone", task=task, detail=reason)
+            self.log_event("undone", task=task, detail=reason)
 
-    def release(self, vehicle: MissionVehicle, reason: str, lasting: bool = False) -> None:
+    def release_tasks(self, vehicle: MissionVehicle, reason: str, lasting: bool = False) -> None:
         """Take all tasks from a vehicle; a lasting reason is kept for tasks that no other vehicle can take."""
         doing = vehicle.doing
         for task in ([doing] if doing else []) + vehicle.ahead:
             if self.tasks[task].state == "completed":  # by another vehicle, while this one was not in contact
                 continue
-            self.give_back(task)
+            self.unassign(task)
             if not self.setup.replan:
-                self.undo(task, reason)
+                self.mark_undone(task, reason)
             elif lasting:
                 self.tasks[task].reason = reason
 
     def _arrive(self, vehicle: MissionVehicle, leg: Leg) -> None:
-        self.become(vehicle, STATUS_ON[leg.kind])
+        self.set_status(vehicle, STATUS_ON[leg.kind])
         if leg.kind != "coverage":
             return
         job, task = self.tasks[str(leg.task)], self.task(str(leg.task))
         if not job.doing and job.state != "completed":  # otherwise it is the rest after a new route, or done by another
             job.doing, job.started = True, self.time
             late = self.time - task.closes
-            self.report("started", vehicle, leg.task, f"{late:.3f} s after its window" if late > 1e-6 else "")
+            self.log_event("started", vehicle, leg.task, f"{late:.3f} s after its window" if late > 1e-6 else "")
 
     def _leave(self, vehicle: MissionVehicle, leg: Leg) -> None:
         if leg.kind == "coverage":
@@ -358,7 +358,7 @@ class MissionData:
             if job.state == "completed":  # by another vehicle, while this one was not in contact
                 return
             job.state, job.completed, job.doing = "completed", self.time, False
-            self.report("completed", vehicle, leg.task)
+            self.log_event("completed", vehicle, leg.task)
 
 
 class TaskView(NamedTuple):

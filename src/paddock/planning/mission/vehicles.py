@@ -143,11 +143,13 @@ class MissionFleet:
     spent: Bools = array("?", MEMBER)  # the battery allows no more tasks
     progress: Floats = array("f8", MEMBER, unit="m", low=-LONGEST, high=LONGEST)  # flown on the route
     travelled: Floats = array("f8", MEMBER, unit="m", low=-LONGEST, high=LONGEST)  # flown in all
-    due: Floats = array("f8", MEMBER, unit="inf")  # m of progress at which the leg ends; inf: there is none
-    gate: Floats = array("f8", MEMBER, unit="inf")  # s: the leg does not end before
+    due: Floats = array(
+        "f8", MEMBER, unit="m", infinite=True
+    )  # m of progress at which the leg ends; inf: there is none
+    gate: Floats = array("f8", MEMBER, unit="s", infinite=True)  # s: the leg does not end before
     since: Floats = array("f8", MEMBER, unit="s", low=-LONGEST, high=LONGEST)  # when the leg is planned to begin
     passed: Floats = array("f8", MEMBER, unit="m", low=-LONGEST, high=LONGEST)  # progress at its beginning
-    until: Floats = array("f8", MEMBER, unit="inf")  # s: when it is planned to end; inf: there is none
+    until: Floats = array("f8", MEMBER, unit="s", infinite=True)  # s: when it is planned to end; inf: there is none
     whole: Floats = array("f8", MEMBER, unit="m", low=-LONGEST, high=LONGEST)  # of the route; 0: no task is ahead
     fullest: Floats = array("f8", MEMBER, low=-10.0, high=10.0, nan=True)  # first observed charge; NaN: none
 

@@ -17,7 +17,7 @@ from paddock.serve.protection.trust import foreign_names
 from paddock.serve.protection.trust import known_names as names_in_use
 from paddock.track.loading import track_of, track_tree
 from paddock.wire.operations.results import InspectedTree, MetadataTree, ScenarioText, SeriesTree
-from paddock.world.archive import copied, digest, pack
+from paddock.world.archive import copied, pack
 from paddock.world.columns import column_index
 
 if TYPE_CHECKING:
@@ -154,9 +154,8 @@ def parameter(run: LiveSource, client: str, target: str, name: str) -> Any:
     return programs[target].parameter_column(name)
 
 
-def state_hash(run: LiveSource, client: str) -> Copied:
-    """Copy the state between two ticks; another thread computes the digest."""
-    return partial(digest, copied(run.sim.engine.hashed_state()))
+def state_hash(run: LiveSource, client: str) -> str:
+    return run.sim.engine.state_hash()
 
 
 def save(run: LiveSource, client: str) -> Copied:

@@ -5,20 +5,20 @@ tasks that clients add to a run or load, and the vehicles' estimated memory.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from paddock.behaviour.rule import rule_names
-from paddock.engine.engine import FMUS, STATE_KEYS
-from paddock.engine.events import KEPT
+from paddock.engine.engine import OVERRIDES
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError, unknown_name
 from paddock.planning.solver.methods import method_names
-from paddock.scenario import Scenario, ScenarioError, VehicleEntry, load_scenario
+from paddock.scenario import Scenario, ScenarioError, VehicleEntry
 from paddock.scenario.marked_yaml import plain
-from paddock.scenario.problems import KeyPath, dotted
+from paddock.scenario.problems import KeyPath, Marks, dotted, validated
+from paddock.scenario.scenery import FILES
 from paddock.scenario.serve import ClientLimits
 from paddock.scenario.vehicle import PART_FILES
 from paddock.sensing.sensor import sensor_names
@@ -27,8 +27,6 @@ from paddock.vehicles.model import find_model, model_names
 from paddock.world.archive import unpack
 
 MOST_VALUES = 2_000_000  # of a client's state
-MOST_LOST = 10_000  # targets
-EVENT_KEYS, MAIL_KEYS = frozenset({"count", "kept"}), frozenset({"sequence", "queue"})
 
 EXTERNAL = "external"  # the driver that takes commands
 KINDS = {"model": "model", "behaviour": "behaviour", "sensor": "sensor", "method": "planning method", "fmu": "FMU"}
@@ -79,8 +77,16 @@ def vehicle_entries(scenario: Scenario) -> list[tuple[KeyPath, VehicleEntry]]:
 
 def foreign_names(scenario: Scenario, known: Known) -> list[str]:
     """Return one line, with its location, for each name of a scenario that clients may not use."""
+    wanted = _names_in(vehicle_entries(scenario))
+    if scenario.mission is not None:
+        wanted.append(("method", scenario.mission.method.name, ("mission", "method")))
+    return _foreign(wanted, known, scenario.at)
+
+
+def _names_in(entries: Iterable[tuple[KeyPath, VehicleEntry]]) -> list[tuple[str, str, KeyPath]]:
+    """Return kind, name and location of each name in vehicle entries."""
     wanted: list[tuple[str, str, KeyPath]] = []
-    for place, entry in vehicle_entries(scenario):
+    for place, entry in entries:
         wanted.append(("model", entry.model, (*place, "model")))
         if entry.fmu is not None:
             wanted.append(("fmu", entry.fmu.file, (*place, "fmu", "file")))
@@ -89,10 +95,12 @@ def foreign_names(scenario: Scenario, known: Known) -> list[str]:
         wanted += [("sensor", one.name, (*place, "sensors", j)) for j, one in enumerate(entry.sensors)]
         parts = [(part, choice.name) for part, choice in entry.subsystems.items() if choice.text is None]
         wanted += [("subsystem", name, (*place, "subsystems", part)) for part, name in parts]
-    if scenario.mission is not None:
-        wanted.append(("method", scenario.mission.method.name, ("mission", "method")))
+    return wanted
+
+
+def _foreign(wanted: Iterable[tuple[str, str, KeyPath]], known: Known, at: Callable[..., str]) -> list[str]:
     return [
-        str(unknown_name(KINDS[kind], name, known[kind], scenario.at(*place)))
+        str(unknown_name(KINDS[kind], name, known[kind], at(*place)))
         for kind, name, place in wanted
         if name not in known[kind]
     ]
@@ -134,19 +142,18 @@ def refuse_foreign_state(sim: Simulation, state: bytes, limits: ClientLimits) ->
     """
     tree, known = unpack(state, MOST_VALUES), known_names(sim)
     try:
-        _refuse_large(tree)
-        if FMUS in tree:
+        if any("fmu" in fleet for fleet in tree["fleets"].values()):
             raise PaddockError("clients cannot restore a state of FMUs: its bytes reach native code")
         entries, queued = list[VehicleEntry](), list[Mapping[str, Any]]()
-        for entry in tree["entries"].values():
-            # read as `restore` does, so that no spelling is overlooked
-            scenario = load_scenario({"vehicles": [json.loads(entry)]}, files=False)
-            if foreign := foreign_names(scenario, known):
+        for fleet in tree["fleets"].values():  # read as `restore` does, so that no spelling is overlooked
+            fields, path = plain(json.loads(fleet["entry"]), ("vehicles", 0)), ("vehicles", 0)
+            entry = validated(VehicleEntry, fields, Marks(), path, {FILES: None})
+            if foreign := _foreign(_names_in([(path, entry)]), known, lambda *place: dotted(place)):
                 raise ScenarioError(foreign)
-            entries += scenario.vehicles
-        for orders in tree.get("orders", {}).values():
-            for squad in orders["squads"].values():
-                refuse_foreign_behaviour(squad["behaviour"], known)
+            entries.append(entry)
+        for overrides in tree.get(OVERRIDES, {}).values():
+            for group in overrides["groups"].values():
+                refuse_foreign_behaviour(group["behaviour"], known)
         for posted in tree["mailbox"]["queue"]:
             kind, action = posted["kind"], posted["action"]
             if kind == "spawn":
@@ -163,20 +170,6 @@ def refuse_foreign_state(sim: Simulation, state: bytes, limits: ClientLimits) ->
     except (KeyError, TypeError, AttributeError, ValueError):
         raise PaddockError("restore() takes what save() returned; this has other contents") from None
     return tree
-
-
-def _refuse_large(tree: Mapping[str, Any]) -> None:
-    """Refuse parts of a saved state that no run has, and lists that are longer than in any run."""
-    parts = {"": (tree, STATE_KEYS), "events": (tree["events"], EVENT_KEYS), "mailbox": (tree["mailbox"], MAIL_KEYS)}
-    for place, (part, keys) in parts.items():
-        if unknown := part.keys() - keys:
-            raise PaddockError(f"the saved state has an unknown part {min(unknown)!s:.40}{place and ' in ' + place}")
-    for name, entries, most in (
-        ("events", tree["events"]["kept"], KEPT),
-        ("lost targets", tree["lost_targets"], MOST_LOST),
-    ):
-        if not isinstance(entries, list) or len(entries) > most:
-            raise PaddockError(f"a saved state has a list of at most {most:,} {name}")
 
 
 def refuse_foreign_behaviour(behaviour: Any, known: Known) -> None:
@@ -239,7 +232,7 @@ def refuse_state(
         _refuse_tasks(sim, limits, len(plan["tasks"]) + len(plan["queue"]) + later_tasks)
 
     declared = {one.entry.name: one.entry.count for one in declared_fleets(sim.scenario)}
-    present = sum(int(fleet["n"]) for fleet in tree["world"]["fleets"].values())
+    present = sum(int(fleet["n"]) for fleet in tree["fleets"].values())
     later = list[VehicleEntry]()
     for fields in queued:
         later.append(_read_queued(fields, [*entries, *later]))
