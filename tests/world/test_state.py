@@ -276,11 +276,15 @@ def test_scopes() -> None:
     assert digest(root) != hashed and digest(root, SETTLED) == settled
 
 
-def test_the_list_of_leaves_is_kept_for_a_version() -> None:
+def test_the_list_of_leaves_follows_the_parts() -> None:
     root = filled_root()
-    first = digest(root, HASHED, (0, 0))
+    first = digest(root)
     append(root.fleets["scouts"], VEHICLE, 40)  # replaces arrays, not leaves
-    assert digest(root, HASHED, (0, 0)) == digest(root) != first
+    second = digest(root)
+    root.packets = fresh(PacketPart, place=4)
+    third = digest(root)
+    del root.fleets["scouts"]
+    assert len({first, second, third, digest(root)}) == 4
 
 
 REFUSED = [

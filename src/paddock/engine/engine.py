@@ -40,8 +40,8 @@ from paddock.world.world import Clock
 if TYPE_CHECKING:  # planning is imported for a mission only
     from paddock.engine.mission.run import MissionRun
 
-AUTOPILOTS, OVERRIDES, MISSION, RADIO = "autopilots", "overrides", "mission", "radio"  # keys of a saved state
-APART = (OVERRIDES, MISSION, RADIO)  # that their own modules save, load and check
+AUTOPILOTS, OVERRIDES, MISSION = "autopilots", "overrides", "mission"  # keys of a saved state
+APART = (OVERRIDES, MISSION)  # that their own modules save, load and check
 STATE_TYPES = ("bool", "int64", "int32", "float64", "uint8")  # of the arrays of these
 
 
@@ -176,7 +176,7 @@ class Engine:
 
     def _add_parts(self, state: RunState) -> None:
         """Add the parts of the stages to the state of a run that begins."""
-        state.contact, state.race = self.contact.fresh(), self.rules.fresh()
+        state.contact, state.race, state.radio = self.contact.fresh(), self.rules.fresh(), self.radio.fresh()
 
     def saved_state(self) -> dict[str, Any]:
         """Return the state, and the digest of its scenario; arrays are valid until the next tick."""
@@ -197,12 +197,14 @@ class Engine:
         self._collect()
         pilots = {} if scope == SETTLED or self.autopilots.states is None else self.autopilots.states.hashed()
         apart = {**self._saved_apart(), **({AUTOPILOTS: pilots} if pilots else {})}
-        own = digest_of_parts(self.world.state, scope, self.world.version)
+        own = digest_of_parts(self.world.state, scope)
         return digest({"state": own, **apart}) if apart else own
 
     def _collect(self) -> None:
         """Number the actions that have arrived, and fetch what a GPU holds."""
         self.mailbox.collect(self.world.clock.tick)
+        if self.radio.messages is not None:
+            self.radio.messages.fitted()
         for fleet in self.world.fleets.values():
             _ = fleet.state
 
@@ -211,7 +213,6 @@ class Engine:
         return {
             **({OVERRIDES: overrides} if overrides else {}),
             **({} if self.mission is None else {MISSION: self.mission.save()}),
-            **({RADIO: self.radio.save()} if self.radio.active else {}),
         }
 
     def _scenario_digest(self) -> str:
@@ -269,7 +270,7 @@ class Engine:
             self.programs.update(draft.programs)
             self.mailbox.clear()
             self.world.adopt(draft.world)
-            self.radio.take_over(draft.radio)
+            self.radio.renew()
             self.mission_stage.mission = draft.mission
             if draft.mission is not None:
                 draft.mission.attach(self.world, self.fleets, self.events, self.poses, self.radio)
@@ -328,7 +329,8 @@ class Engine:
         if mission is not None:
             mission.restore(tree[MISSION])
         if self.radio.active:
-            self.radio.restore(tree[RADIO])
+            self.radio.renew()
+            self.radio.check()
             if mission is not None and mission.link is not None:
                 mission.link.check_saved()
 
@@ -344,8 +346,9 @@ class Engine:
             self._add_parts(state)
             self.world.replace(state)
             self.stages.guard.discarded = 0
-            for part in (self.mailbox, self.log, self.applier.prepared, self.radio):
+            for part in (self.mailbox, self.log, self.applier.prepared):
                 part.clear()
+            self.radio.renew()
             self._populate(prepared=True)
             for listener in self.on_restart:
                 listener("reset")

@@ -167,15 +167,15 @@ def _unrolled(ring: NDArray[Any], slot: Slot) -> NDArray[Any]:
 # hash -----------------------------------------------------------------------------------------------------------------
 
 
-def digest(root: Part, scope: str = HASHED, version: object = None) -> str:
+def digest(root: Part, scope: str = HASHED) -> str:
     """Return the hex xxh3_128 of the leaves of a scope; independent of spare room and of the order of rows in memory.
 
-    The list of leaves is kept for the next call with the same `version`; it changes when parts or tables are added.
+    The list of leaves is kept for the next call, as long as the tree has the same parts.
     """
     kept = root.__dict__.setdefault("_hashed", {})
-    if version is None or kept.get(scope, (None,))[0] != version:
-        found = [slot for slot in slots(root, scope) if slot.leaf.saved]
-        kept[scope] = version, [(slot, slot.path.encode() + b"\0", _is_sized(slot)) for slot in found]
+    if scope not in kept or not all(_inside(part, name) == found for part, name, found in kept[scope][0]):
+        leaves = [slot for slot in slots(root, scope) if slot.leaf.saved]
+        kept[scope] = list(_families(root)), [(slot, slot.path.encode() + b"\0", _is_sized(slot)) for slot in leaves]
     hasher = xxhash.xxh3_128()
     for slot, prefix, sized in kept[scope][1]:
         hasher.update(prefix)
@@ -188,6 +188,22 @@ def digest(root: Part, scope: str = HASHED, version: object = None) -> str:
         else:
             emit(found, hasher.update)
     return hasher.hexdigest()
+
+
+def _families(part: Part) -> Iterator[tuple[Part, str, tuple[Part, ...]]]:
+    """Yield each field of parts in a tree, and the parts that it holds."""
+    for name, leaf in part.leaves.items():
+        if isinstance(leaf, ChildLeaf):
+            found = _inside(part, name)
+            yield part, name, found
+            for each in found:
+                if each is not None:
+                    yield from _families(each)
+
+
+def _inside(part: Part, name: str) -> tuple[Part, ...]:
+    found = getattr(part, name)
+    return tuple(found.values()) if isinstance(found, dict) else (found,)
 
 
 def _is_sized(slot: Slot) -> bool:

@@ -32,6 +32,7 @@ from paddock.engine.radio.state import RadioState, is_of, new_radio_state, with_
 from paddock.engine.radio.telemetry import HeartbeatStage, TelemetryStage
 from paddock.engine.radio.tuning import Tuning, links_on_one_channel
 from paddock.engine.radio.uplink import Uplink
+from paddock.engine.run_state import Run
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.radio.describing import Emitters
 from paddock.radio.links.jamming import (
@@ -55,8 +56,6 @@ from paddock.scenario.radio import RadioSection
 from paddock.scenario.radio_types import MessagesSection, band_problem
 from paddock.wire.radio_results import JammerView
 from paddock.wire.survey_limits import LARGEST
-from paddock.world.state import load, save
-from paddock.world.world import World
 
 NO_RADIO = "there is no radio: add a section `radio: {}` to the scenario"
 
@@ -69,7 +68,7 @@ class RadioStage:
     def __init__(
         self,
         scenario: Scenario,
-        world: World,
+        world: Run,
         programs: dict[str, FleetProgram],
         events: EventLog,
         poses: PoseBlocks,
@@ -89,7 +88,7 @@ class RadioStage:
         )
         self._damaged = damaged
         self.tuning = Tuning(lambda: self.state.channels)
-        self.state = self.new_state()
+        self._idle = self.new_state()  # without radio in the scenario
         self.denied = DeniedRadios(MessagesSection() if self.settings is None else self.settings.messages)
         self.jammed = JammedReceivers(events, round(HOLD * world.clock.rate))
         self.messages: MessageStage | None = None
@@ -128,6 +127,19 @@ class RadioStage:
         kinds = [one.kind for one in section.jammers]
         sizes = {"jammer": len(jammers) + kinds.count("follower"), "deceptive": kinds.count("deceptive")}
         return new_radio_state(0, section.messages, jammers, self.satellites.started(), sizes)
+
+    @property
+    def state(self) -> RadioState:
+        """The state of the radios in the state of the run."""
+        return self.world.state.radio or self._idle
+
+    @state.setter
+    def state(self, state: RadioState) -> None:
+        self.world.state.radio = state
+
+    def fresh(self) -> RadioState | None:
+        """Return the state at the start of a run; None without radio in the scenario."""
+        return self.new_state() if self.active else None
 
     @property
     def rate(self) -> float:
@@ -442,31 +454,6 @@ class RadioStage:
         self.heartbeats.check()
         self.satellites.check()
 
-    def save(self) -> dict[str, Any]:
-        """Return the state as a tree."""
-        assert self.messages is not None
-        self.messages.fitted()
-        return save(self.state)
-
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        """Load what `save` returned; PaddockError for what it cannot have returned."""
-        state = self.new_state()
-        load(state, saved, "radio")
-        self.state = state
-        self.renew()
-        self.check()
-
-    def take_over(self, other: "RadioStage") -> None:
-        """Replace the state by that of another stage."""
-        if self.settings is not None:
-            self.state = other.state
-            self.renew()
-
     def forget(self, fleet: str) -> None:
         """Discard the channels of a fleet that has no vehicles any more."""
         self.tuning.forget(fleet)
-
-    def clear(self) -> None:
-        """Start a new run."""
-        self.state = self.new_state()
-        self.renew()
