@@ -307,9 +307,10 @@ def test_a_vehicle_behind_relays_takes_commands_and_reports() -> None:
         assert sim.engine.radio.connected("dot", "base") and not sim.engine.radio.connected("nobody", "base")
         datalink, arrivals = DataLink(sim.engine.radio, 8, 3, 100), deque[str]()  # of MAVLink packets
         assert datalink.post("dot", "base", 1000, 0.0, arrivals, "up")
-        assert datalink.post("base", "dot", 1000, 0.0, arrivals, "down")
+        datalink.advance(0.5)
+        assert datalink.post("base", "dot", 1000, 0.5, arrivals, "down")
         datalink.advance(1.0)
-        assert sorted(arrivals) == ["down", "up"] and datalink.counts["forwarded"] == 4
+        assert list(arrivals) == ["up", "down"] and datalink.counts["forwarded"] == 4
         sim.command("dot", vx=1.0)
         sim.step(100)
         delay = sim.radio.commands("dot").delay
