@@ -429,7 +429,7 @@ class MavlinkVehicle:
         if self.transfer.sessions or self.transfer.checksums:
             self.transfer.service()
         if self.path is not None and not paused:
-            self.path.end(now_us, now_us + PERIOD_US)
+            self.path.end()
 
     def own_streams(self, peer: MavlinkPeer) -> Streams:
         """Return the streams of a peer for changing them: a copy of the defaults at first."""

@@ -15,8 +15,6 @@ from foxglove_schemas_protobuf.SceneEntity_pb2 import SceneEntity
 from foxglove_schemas_protobuf.SceneEntityDeletion_pb2 import SceneEntityDeletion
 from foxglove_schemas_protobuf.SceneUpdate_pb2 import SceneUpdate
 from google.protobuf.message import DecodeError
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from paddock.engine.events import Event
 from paddock.engine.radio.gnss import as_jammer
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
     from paddock.record.reader import RecordedRun
 
 PEERS, PEER_SINR = "radio.peers", "radio.peer_sinr"
-CONTACT, UPLINK, STATION = "radio.contact", "radio.uplink", "radio.station"  # not in recordings of earlier versions
+CONTACT, UPLINK, STATION = "radio.contact", "radio.uplink", "radio.station"
 DRAWN_LINKS = 1000  # the strongest are drawn
 _CHANGE = re.compile(r"(\w+) (\[[^\]]*\]|[^,]+)(?:, |$)")
 TRAFFIC_TOPIC = "/radio"
@@ -319,39 +317,12 @@ def _body(
 # metrics -------------------------------------------------------------------------------------------------------------
 
 
-def holds_contact(run: Any) -> bool:
-    """Return whether a recording says which vehicles were in contact; otherwise it is estimated (`in_contact`)."""
-    layouts = [layout for name in run.fleets for layout in run.fleet_layouts(name)]
-    return all(CONTACT in one.columns for one in layouts if "radio.sinr" in one.columns)
-
-
-def in_contact(snapshot: Snapshot, stations: int) -> dict[str, Floats]:
+def in_contact(snapshot: Snapshot) -> dict[str, Floats]:
     """Return 1 for every vehicle with a route to a station and back, over any number of hops, by fleet with radio.
 
-    Without stations, a vehicle with a neighbour is in contact. In recordings of earlier versions, which do not hold it,
-    hops lead over the best neighbours of each vehicle, and one direction of a link is enough.
+    Without stations, a vehicle with a neighbour is in contact.
     """
-    with_radio = {fleet.name: fleet for fleet in snapshot if "radio.sinr" in fleet.columns}
-    if all(CONTACT in fleet.columns for fleet in with_radio.values()):
-        return {name: fleet[CONTACT] for name, fleet in with_radio.items()}
-    heard = _heard(snapshot)
-    count = len(heard.places)
-    direct = np.zeros(count, bool)
-    start, fleets = 0, {}
-    for fleet in snapshot:
-        if fleet.name in with_radio:
-            fleets[fleet.name] = slice(start, start + len(fleet.ids))
-            used = fleet["radio.sinr"] > NO_SINR if stations else fleet["radio.links"] > 0
-            direct[fleets[fleet.name]] = used
-        start += len(fleet.ids)
-    reached = direct
-    if stations and len(heard.row):
-        at = heard.rows_of_peers()
-        hops = at >= 0
-        graph = coo_array((np.ones(hops.sum()), (heard.row[hops], at[hops])), shape=(count, count))
-        _, part = connected_components(graph, directed=False)
-        reached = np.isin(part, np.unique(part[direct]))
-    return {name: reached[rows].astype(np.float64) for name, rows in fleets.items()}
+    return {fleet.name: fleet[CONTACT] for fleet in snapshot if CONTACT in fleet.columns}
 
 
 class LinkTally:

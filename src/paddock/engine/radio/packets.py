@@ -212,7 +212,7 @@ class MessageStage:
 
     def _follow_state(self, view: RadioView) -> None:
         """Use the links of a state that was loaded, or is that of a new run."""
-        self.messages.use(self._paths(view))
+        self.messages.use(self.channel_links(view))
         if self.beacons_per_tick or self.messages.busy:
             self._linked = view.links.tick
             self._routed = self.messages.routing
@@ -250,10 +250,11 @@ class MessageStage:
         """Let the channel use the links."""
         self._routed = self.messages.routing
         graph = self._graph(view) if self._routed else None
-        self.messages.relink(self._paths(view), graph, tick / self.rate)
+        self.messages.relink(self.channel_links(view), graph, tick / self.rate)
         self._linked = view.links.tick
 
-    def _paths(self, view: RadioView) -> ChannelLinks:
+    def channel_links(self, view: RadioView) -> ChannelLinks:
+        """Return the links of an update as the channel needs them."""
         links, rules = view.links, self.messages.rules
         anchor = self.messages.slot_at(max(links.tick, 0) / self.rate)
         senses = self.section.sharing == "csma"
@@ -329,7 +330,7 @@ class MessageStage:
         section = self.section.model_copy(update={"mailbox": max(self.section.mailbox, view.radios.n)})
         found = Messages(section, self._seed())
         found.begin(devices_of(view.radios, section))
-        paths = self._paths(view)
+        paths = self.channel_links(view)
         found.relink(paths._replace(bursts=paths.bursts.copy()), self._graph(view))  # the next update uses it again
         return found
 

@@ -31,8 +31,8 @@ from paddock.engine.radio.roster import RadioRoster, put_emitters
 from paddock.engine.radio.state import RadioState, is_of, new_radio_state, with_radios
 from paddock.engine.radio.telemetry import HeartbeatStage, TelemetryStage
 from paddock.engine.radio.tuning import Tuning, links_on_one_channel
-from paddock.engine.radio.uplink import Uplink, station_range
-from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
+from paddock.engine.radio.uplink import Uplink
+from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.radio.describing import Emitters
 from paddock.radio.links.jamming import (
     EVERY,
@@ -48,7 +48,7 @@ from paddock.radio.links.jamming import (
 from paddock.radio.links.radios import COLUMN, Floats, Ints, Radios
 from paddock.radio.links.survey import RadioSurvey
 from paddock.radio.links.table import BURST_ROWS, Bools, Links, jammed_radios
-from paddock.radio.packets.datalink import Route, route_both_ways, ways_to
+from paddock.radio.packets.network import NO_HOP, ways_to
 from paddock.radio.settings import checked_settings
 from paddock.scenario import Scenario
 from paddock.scenario.radio import RadioSection
@@ -82,6 +82,7 @@ class RadioStage:
         self._levels: Floats = np.zeros((0, 0))  # mW of jammers at radios, of the last update
         self._roster: RadioRoster | None = None
         self._version: tuple[int, int] = (-1, -1)
+        self.epoch = 0  # how often the state was replaced
         self._rostered: RadioState | None = None  # the state of the roster
         self.satellites = SatelliteField(
             scenario, world, programs, events, self._put_emitters, lambda: self.state.spoofers
@@ -264,24 +265,19 @@ class RadioStage:
         """Return the number of a radio by the name or id of its vehicle or station; `red/1` is its second radio."""
         return self.roster.number_of(name)
 
-    def routes(self, vehicle: str, station: str) -> tuple[Route, Route]:
-        """Return the last routes from a station to a vehicle and back; () if there is none, or no such vehicle."""
-        radios = self.roster.radios
-        try:
-            fleet, rows = self.world.find(vehicle)
-        except UnknownNameError:
-            return (), ()
-        [part] = [one for one in radios.parts if one.fleet == fleet.name]
-        goal, _ = station_range(radios, station)
+    def connected(self, vehicle: str, station: str) -> bool:
+        """Return whether the last links have a route between a vehicle and a station, in both directions."""
         assert self.messages is not None
+        try:
+            source = self.number_of(vehicle)
+        except PaddockError:  # it has been removed
+            return False
         if self._ways[0] is not self.state.links.peer:
             self._ways = self.state.links.peer, {}
         ways = self._ways[1]
         if station not in ways:
-            ways[station] = ways_to(self.messages.graph(), goal)
-        given = radios, self.links, ways[station]
-        down, up = route_both_ways(*given, part.first + int(rows[0]) * part.slots, goal)
-        return up, down
+            ways[station] = ways_to(self.messages.graph(), self.number_of(station))
+        return bool(ways[station][source] != NO_HOP)
 
     def jammer_views(self) -> list[JammerView]:
         """Return all jammers as they are now."""
@@ -415,6 +411,7 @@ class RadioStage:
 
     def renew(self) -> None:
         """Follow a state that was replaced, with the vehicles."""
+        self.epoch += 1
         self._roster, self._rostered, rate = None, None, self.world.clock.rate
         self._ways = None, {}
         self.satellites.renew(self.state.links.tick / rate, self.period / rate)
