@@ -291,6 +291,6 @@ def test_counts_of_services_in_saved_states() -> None:
     with paddock.load(scenario()) as sim:
         tree = unpack(sim.save())
         for wrong in (np.zeros((3, 5), np.int64), np.full((3, 4), -1), np.zeros((3, 4))):
-            tree["radio"]["messages"]["services"] = wrong
-            with pytest.raises(PaddockError, match="counts of services are not valid"):
+            tree["radio"]["packets"]["services"] = wrong
+            with pytest.raises(PaddockError, match=r"radio\.packets\.services"):
                 sim.restore(pack(tree))

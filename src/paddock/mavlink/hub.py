@@ -331,8 +331,8 @@ class MavlinkVehicle:
             sender.peer.confirmed = True
 
     def _set_home(self, message: Any, sender: Sender) -> None:
-        place = message.latitude / DEGREE, message.longitude / DEGREE, message.altitude / 1e3
-        ack = self.autopilot.command(mav.MAV_CMD_DO_SET_HOME, (0.0, 0.0, 0.0, 0.0, *place), AltitudeFrame.GLOBAL)
+        position = message.latitude / DEGREE, message.longitude / DEGREE, message.altitude / 1e3
+        ack = self.autopilot.command(mav.MAV_CMD_DO_SET_HOME, (0.0, 0.0, 0.0, 0.0, *position), AltitudeFrame.GLOBAL)
         if not ack.accepted:
             self.autopilot.send_text(Severity.WARNING, ack.text or "Home rejected")
 
