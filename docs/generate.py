@@ -29,21 +29,10 @@ from paddock.errors import MissingFeatureError
 from paddock.mavlink.messages import EVERY, GROUP_OF, KNOWN, UNGROUPED
 from paddock.mavlink.packets import mav
 from paddock.planning.solver.methods import find_method, method_names
-from paddock.radio.links.budget import LinkBudget
 from paddock.radio.links.survey import CoverageGrid, HeardLevels, Spectrum
 from paddock.radio.links.table import Links
 from paddock.radio.packets.network import Network
 from paddock.radio.settings import SETTINGS
-from paddock.radio.views import (
-    CommandTraffic,
-    JammerView,
-    RadioReport,
-    Received,
-    ServiceTraffic,
-    SpooferView,
-    Station,
-    VehicleTelemetry,
-)
 from paddock.record.channels import CHANNELS
 from paddock.scenario import (
     bundled_path,
@@ -66,6 +55,17 @@ from paddock.wire import messages_pb2
 from paddock.wire.layout import Record
 from paddock.wire.operations import METHODS, OPERATIONS, Operation
 from paddock.wire.operations.arguments import BY_ID, MEMBERS, Argument, described
+from paddock.wire.radio_results import (
+    CommandTraffic,
+    JammerView,
+    LinkBudget,
+    RadioReport,
+    Received,
+    ServiceTraffic,
+    SpooferView,
+    Station,
+    VehicleTelemetry,
+)
 from paddock.wire.stream.columns import COLUMNS, COLUMNS_BLOCK, COMMANDS
 from paddock.wire.stream.drawing import LINES, MARKER, SPHERES
 from paddock.wire.stream.frames import EVENT, FRAME_HEADER, SHM_CONTROL, SHM_DATA, SHM_SLOT, TICK

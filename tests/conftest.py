@@ -5,11 +5,9 @@ from __future__ import annotations
 import gc
 import json
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +23,7 @@ from paddock.serve.link import start_process
 
 sys.path.append(str(Path(__file__).parent / "support"))
 from forked_hub import ForkedHub
+from free_ports import free_ports
 
 os.environ.setdefault("PADDOCK_COMPILE_WORKERS", "0")  # the test workers already use all cores
 
@@ -59,8 +58,6 @@ LONGEST = (
 )
 """Files and folders that are run first, so that at the end no worker is left alone with a long file."""
 
-_blocks = count()
-
 gc.disable()  # until the tests are collected: nothing of theirs is garbage
 
 
@@ -79,25 +76,6 @@ def pytest_collection_finish() -> None:
     """Exempt modules and tests from garbage collection: each full pass would visit all of them."""
     gc.freeze()
     gc.enable()
-
-
-def _free(port: int) -> bool:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as tried:
-        try:
-            tried.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True
-
-
-def _block(ports: int) -> int:
-    """Return the first of `ports` consecutive free UDP ports, distinct between workers and calls."""
-    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw") or 0)
-    for _ in range(60):
-        base = 10_000 + 5_000 * (worker % 4) + 300 * (next(_blocks) % 15)
-        if all(_free(base + k) for k in range(ports)):
-            return base
-    raise AssertionError(f"no {ports} consecutive free UDP ports")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -133,13 +111,13 @@ def young_heap() -> None:
 @pytest.fixture
 def udp_block() -> Callable[[int], int]:
     """`udp_block(n)`: the first of n consecutive free UDP ports."""
-    return _block
+    return free_ports
 
 
 @pytest.fixture(scope="session")
 def own_links() -> Callable[[int], dict[str, Any]]:
     """`own_links(n)`: the `mavlink` section of n systems on unused ports."""
-    return lambda systems: {"port": (base := _block(2 * systems)), "station": base + systems, "tcp": 0}
+    return lambda systems: {"port": (base := free_ports(2 * systems)), "station": base + systems, "tcp": 0}
 
 
 @pytest.fixture

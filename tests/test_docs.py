@@ -76,7 +76,7 @@ def test_paths_in_tables_exist(page: Path) -> None:
             package,
             ROOT,
             package / "engine",
-            *(place.parent for p in paths for place in (package / p, ROOT / p)),
+            *(folder for p in paths for place in (package / p, ROOT / p) for folder in (place, place.parent)),
         ]
         folders += [ROOT / path for path in paths]
         for path in paths:

@@ -15,10 +15,12 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is
 
 from paddock.radio.links.table import RadioStatus
 from paddock.radio.physics.signal import NO_POWER
+from paddock.wire import radio_results
 from paddock.wire.layout import Record
-from paddock.wire.operations import METHODS, Operation, radio_results, results
+from paddock.wire.operations import METHODS, Operation, results
 from paddock.wire.operations.arguments import BY_ID, MEMBERS, Argument, Axes, ColumnList, Kind, plain
 from paddock.wire.operations.results import Moment, Point, Quaternion, Range
+from paddock.wire.radio_results import NULL
 from paddock.wire.stream.columns import COLUMNS, COLUMNS_BLOCK, COMMANDS
 from paddock.wire.stream.drawing import MARKER, MarkerFlag, MarkerKind
 from paddock.wire.stream.frames import EVENT, FRAME_HEADER, TICK, FrameType
@@ -54,10 +56,12 @@ EMPTY = "Readonly<Record<string, never>>"
 
 def written(annotation: Any) -> str:
     """Return a Python annotation in TypeScript."""
+    if NULL in get_args(annotation):
+        return f"{written(plain(annotation))} | null"
     annotation = plain(annotation)
     if annotation in NAMED:
         return NAMED[annotation]
-    if is_typeddict(annotation):
+    if is_class(annotation):
         return str(annotation.__name__)
     origin, inner = get_origin(annotation), get_args(annotation)
     if origin is list:
@@ -77,12 +81,17 @@ def _grouped(text: str) -> str:
     return f"({text})" if " | " in text or text.startswith("readonly") else text
 
 
+def is_class(kind: Any) -> bool:
+    """Whether a type is one of results: a TypedDict, or a named tuple."""
+    return is_typeddict(kind) or hasattr(kind, "_fields")
+
+
 def interface(kind: Any) -> str:
-    """Return a TypedDict as an interface, with inherited fields."""
-    members = get_type_hints(kind)
+    """Return a class of results as an interface, with inherited fields."""
+    members = get_type_hints(kind, include_extras=hasattr(kind, "_fields"))
     if not members:
         return f"{_comment(kind)}\nexport type {kind.__name__} = {EMPTY};\n"
-    optional = kind.__optional_keys__
+    optional = getattr(kind, "__optional_keys__", ())
     lines = [f"  {name}{'?' if name in optional else ''}: {written(one)};" for name, one in members.items()]
     return "\n".join([_comment(kind), f"export interface {kind.__name__} {{", *lines, "}", ""])
 
@@ -168,7 +177,7 @@ def enum(kind: Any) -> str:
 
 def schema() -> str:
     """The whole file."""
-    trees = [one for part in (results, radio_results) for one in vars(part).values() if is_typeddict(one)]
+    trees = [one for part in (results, radio_results) for one in vars(part).values() if is_class(one)]
     aliases = [f"export type {name} ={_aliased(kind)};" for name, kind in ALIASES.items()]
     slow = "".join(f'  "{name}",\n' for name, one in sorted(METHODS.items()) if one.entry.slow)
     status = [one for one in columns_of(RadioStatus) if one.none is not None]

@@ -46,7 +46,7 @@ def flown(others: int, links: dict[str, Any]) -> tuple[bytes, list[np.ndarray], 
         sim.step(750)
         solo, shot = pilots[0], sim.snapshot()["solo"]
         assert len(solo.controls.status) == 1 + others  # they share the arrays
-        arrays = [array[solo.place].copy() for array in (*solo.estimator.arrays, *solo.controls)]
+        arrays = [array[solo.index].copy() for array in (*solo.estimator.arrays, *solo.controls)]
         return shot.position.tobytes() + shot.orientation.tobytes(), arrays, float(shot.position[2])
 
 

@@ -107,6 +107,8 @@ def wrong(value: Any) -> list[Any]:
     if isinstance(value, np.ndarray):
         found = [None, value[..., :-1], np.concatenate([value, value], axis=-1), value.astype(np.float32)]
         numbers = (np.nan, np.inf, -1.0, 1e9, -1e300) if value.dtype.kind == "f" else (-1, 65536, HUGE, -HUGE)
+        if value.dtype == np.int32:
+            numbers = (-1, 65536, 2**31 - 1, -(2**31))
         if value.dtype.kind in "bu":
             numbers = (True, False) if value.dtype.kind == "b" else (0, 1, 255)
         if value.dtype == np.int32:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import select
 import socket
 import threading
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from free_ports import free_ports
 
 from paddock.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.adapter import Placed, SimulatorAdapter
@@ -25,30 +25,6 @@ from paddock.mavlink.link import Ports  # noqa: E402
 
 PATIENCE = 240.0  # s of wall time before a test fails, on a slow machine and with kernels to compile
 READY_US = 15_000_000  # simulated: the estimator has settled long before
-
-
-LOWEST, HIGHEST = 10_000, 32_000  # below those that the system gives to sockets which do not ask for one
-search_from = LOWEST + os.getpid() * 617 % (HIGHEST - LOWEST)  # processes that test at the same time begin apart
-
-
-def free_base(count: int) -> int:
-    """Return the first of `count` consecutive free UDP ports that were not returned before."""
-    global search_from
-    for _ in range(1000):
-        base = search_from if search_from + count <= HIGHEST else LOWEST
-        search_from = base + count
-        if all(is_free(port) for port in range(base, base + count)):
-            return base
-    raise RuntimeError("no free UDP ports")
-
-
-def is_free(port: int) -> bool:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as trial:
-        try:
-            trial.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True
 
 
 class Station:
@@ -104,7 +80,7 @@ class Fleet:
     """A bridge with vehicles, a hub, and stations; time passes in the thread of the test, or in a separate one."""
 
     def __init__(self, adapter: SimulatorAdapter, count: int, craft: str, **options: Any) -> None:
-        self.base, self.station_base = free_base(count + 1), free_base(count + 1)
+        self.base, self.station_base = free_ports(count + 1), free_ports(count + 1)
         ports = options.pop("ports", {})
         if ports.pop("shared", False):
             ports["shared_port"] = self.base + count

@@ -66,7 +66,7 @@ def test_contact_over_several_hops() -> None:
     with paddock.load(scenario()) as sim:
         snapshot = sim.snapshot()
         assert (snapshot.fleet("chain")["radio.sinr"] > -100.0).tolist() == [True, False, False, False]
-        assert in_contact(snapshot, 1)["chain"].tolist() == [1.0, 1.0, 1.0, 0.0]
+        assert in_contact(snapshot)["chain"].tolist() == [1.0, 1.0, 1.0, 0.0]
         tree = described_radio(sim)
         assert tree is not None
         a, b, margin = snapshot_links(snapshot, tree)
@@ -108,11 +108,10 @@ def test_links_that_work_in_one_direction_are_no_contact(tmp_path: Path) -> None
         tree = recorded_radio(run.scenario, sample, [])
         assert tree is not None
         a, b, _ = snapshot_links(sample, tree)
-        assert {name: one.tolist() for name, one in in_contact(sample, 1).items()} == {"far": [0.0], "mid": [1.0]}
+        assert {name: one.tolist() for name, one in in_contact(sample).items()} == {"far": [0.0], "mid": [1.0]}
     own = {name: fleet["radio"] for name, fleet in numbers["fleets"].items()}
     assert (own["far"]["link_availability"], own["far"]["outages"]) == (0.0, 1)
     assert (own["mid"]["link_availability"], own["mid"]["outages"]) == (1.0, 0)
-    assert "estimated_contact" not in numbers
     assert (0.0, 1000.0) in {tuple(sorted((one[0], two[0]))) for one, two in zip(a.tolist(), b.tolist(), strict=True)}
 
 
@@ -133,21 +132,6 @@ def test_metrics_of_links(recorded: Path) -> None:
     assert "radio" in found["fleets"]["chain"] and "radio" not in found["fleets"]["mute"]
     assert found["events"]["link_down"] >= 1 and found["events"]["link_up"] >= 1 and found["events"]["jammer"] == 2
     assert found["events"]["jammed"] == 4 and "unjammed" not in found["events"]  # three vehicles and the station
-
-
-def test_contact_in_recordings_of_earlier_versions(
-    recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Without the column, contact is estimated from the best neighbours of vehicles, and the report notes it."""
-    monkeypatch.setattr("paddock.record.radio.CONTACT", "not recorded")
-    monkeypatch.setattr("paddock.record.radio.STATION", "not recorded")
-    with open_run(recorded) as run:
-        found = metrics(run)
-    own = found["fleets"]["chain"]["per_vehicle"]
-    assert found["estimated_contact"] is True
-    assert own["link_availability"] == pytest.approx([2.0 / 3.0] * 3 + [0.0], abs=0.07)
-    assert any(line.startswith("  availability is estimated") for line in _metric_lines(found))
-    assert "Availability is estimated" in "\n".join(link_tables(found))
 
 
 def test_jammers_and_stations_at_a_time(recorded: Path) -> None:
@@ -307,6 +291,6 @@ def test_counts_of_services_in_saved_states() -> None:
     with paddock.load(scenario()) as sim:
         tree = unpack(sim.save())
         for wrong in (np.zeros((3, 5), np.int64), np.full((3, 4), -1), np.zeros((3, 4))):
-            tree["radio"]["messages"]["services"] = wrong
-            with pytest.raises(PaddockError, match="counts of services are not valid"):
+            tree["radio"]["packets"]["services"] = wrong
+            with pytest.raises(PaddockError, match=r"radio\.packets\.services"):
                 sim.restore(pack(tree))

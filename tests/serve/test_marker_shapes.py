@@ -13,7 +13,7 @@ import paddock
 from paddock.engine.markers import PlacedMarker
 from paddock.serve.mirror import Mirror, placed_tree
 from paddock.serve.subscribers import markers
-from paddock.serve.subscribers.markers import CORNERS, Drawing, shape_of
+from paddock.serve.subscribers.markers import CORNERS, MarkerDrawing, shape_of
 from paddock.wire.stream.drawing import decode_lines
 from paddock.wire.stream.frames import HEADER
 from paddock.world.markers import DRAWN_POINTS, Marker
@@ -156,7 +156,7 @@ def test_a_large_drawing_is_encoded_by_another_thread_and_shown_when_it_is_ready
     async def draw() -> None:
         ready = asyncio.Event()
         mirror = Mirror(ready.set)
-        drawing = Drawing(mirror)
+        drawing = MarkerDrawing(mirror)
         mirror.on_push("markers", put(Marker.lines("plan", 1, points)))
         assert len(lines(drawing)) == 0  # not yet
         await asyncio.wait_for(ready.wait(), 60)
@@ -174,7 +174,7 @@ def test_a_large_drawing_is_encoded_by_another_thread_and_shown_when_it_is_ready
     with paddock.load({"vehicles": [{"model": "point"}]}) as sim:
         snapshot = sim.snapshot()
 
-        def lines(drawing: Drawing) -> Any:
+        def lines(drawing: MarkerDrawing) -> Any:
             return decode_lines(drawing.encoded("lines", snapshot, "enu")[HEADER.size :])
 
         asyncio.run(draw())

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import socket
+from collections import deque
 from collections.abc import Callable
-from math import erfc, hypot, sqrt
+from math import hypot, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +16,17 @@ pytest.importorskip("pymavlink", reason="pymavlink is not installed")
 import itertools
 
 import paddock
+from paddock.engine.radio.datalink import DataLink
+from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 from paddock.mavlink.packets import mav
-from paddock.mavlink.radio_path import PacketQueue, RadioPacket, RadioPath
-from paddock.radio.packets.datalink import LinkQuality
+from paddock.mavlink.radio_path import RadioEnds, RadioPath
 from paddock.record import Recorder, verify
 from paddock.scenario import ScenarioError, load_scenario
-from paddock.scenario.via import MavlinkViaSection
 from paddock.sitl.host import SitlHost
 from paddock.world.archive import pack, unpack
 
 Links = Callable[[int], dict[str, Any]]
-LIGHT = 299_792_458.0
-BPSK = 0
 
 
 def flight(links: dict[str, Any], on: list[list[float]], **via: Any) -> dict[str, Any]:
@@ -83,7 +82,7 @@ def test_a_copter_that_loses_its_link_comes_home(own_links: Links, tmp_path: Pat
         assert sim.state_hash() == after
         tree = unpack(state)
         tree["autopilots"]["radio"]["1"]["beats"] = -1
-        with pytest.raises(PaddockError, match=r"^autopilots\.radio\.1\.beats -1 is out of its limits"):
+        with pytest.raises(PaddockError, match=r"autopilots\.radio\.1\.beats -1 is out of its limits"):
             sim.restore(pack(tree))
         tree = unpack(state)
         tree["fleets"]["scout"]["tables"]["heartbeats"][1, 0] = 99.0
@@ -156,87 +155,107 @@ def test_a_mission_is_uploaded_when_there_is_a_link(own_links: Links) -> None:
         assert pilot.armed and pilot.mode.name == "AUTO"
 
 
-VIA = {"queue": 1000, "retries": 0, "header_bits": 40}
+RATE = 1e4  # bit/s
+SIZE = {"packet_bits": 200, "sensitivity": -150.0}  # with the header
+STILL = {"slot": 1e-5, "window": [1, 1]}  # no random waits: a packet begins 3 slots after the end of the last one
 
 
-def queue(**changes: Any) -> PacketQueue:
-    given = {**VIA, **changes}
-    return PacketQueue(given["queue"], given["retries"], given["header_bits"], lambda: 7, 11, 50_100)
+def channel_over(sim: Simulation, **options: int) -> DataLink:
+    return DataLink(sim.engine.radio, **{"queue": 1000, "retries": 0, "header_bits": 40, **options})
+
+
+def two_radios(distance: float = 3000.0, **messages: Any) -> Simulation:
+    """A vehicle and a station with radios of 10 kbit/s whose links lose nothing."""
+    radio = {
+        "types": {"slow": {"bandwidth": 2e4, "bit_rate": RATE, "power": 40.0, "modulation": "bpsk", **SIZE}},
+        "stations": [{"name": "base", "position": [0, 0, 10], "radio": "slow"}],
+        "messages": {**STILL, **messages},
+    }
+    vehicle = {"name": "dot", "model": "point", "pose": [distance, 0, 10], "radio": "slow"}
+    return paddock.load({"clock": {"rate": 50}, "radio": radio, "vehicles": [vehicle]})
 
 
 def test_packets_take_their_airtime_one_after_the_other() -> None:
-    """100 packets of 160 bits and a header at 10 kbit/s, with acknowledgements: 24 ms each."""
-    line, good = queue(), LinkQuality(1e3, BPSK, 1e4, 3000.0)
-    for _ in range(100):
-        line.put(RadioPacket(0, 160, None))
-    line.transmit(1_000_000, (good,))
-    arrivals = [one.arrives_us for one in line.packets if one.arrives_us >= 0.0]
-    assert len(arrivals) == 42  # those that begin within 1 s, at multiples of 24 ms
-    assert arrivals == pytest.approx([24_000.0 * k + 20_000.0 + 3000.0 / LIGHT * 1e6 for k in range(42)])
-    assert len(line.arrived(100_000)) == 4 and line.counts.delivered == 4
+    """160 bits and a header at 10 kbit/s take 20 ms, their acknowledgement 4 ms; then a few slots of 10 us."""
+    with two_radios() as sim:
+        channel, arrivals = channel_over(sim), deque[int]()
+        assert all(channel.post("dot", "base", 160, 0.0, arrivals, k) for k in range(100))
+        channel.advance(0.0199)
+        assert not arrivals
+        channel.advance(0.0202)
+        assert list(arrivals) == [0]
+        channel.advance(1.0)
+        assert len(arrivals) == pytest.approx(1.0 / 0.02406, abs=1) and list(arrivals) == [*range(len(arrivals))]
 
 
 @pytest.mark.parametrize("retries", [0, 2])
 def test_lost_packets_follow_the_error_rate(retries: int) -> None:
-    line, ratio, n = queue(retries=retries, queue=10_000), 10.0**0.65, 3000
-    for _ in range(n):
-        line.put(RadioPacket(0, 160, None))
-    line.transmit(10**12, (LinkQuality(ratio, BPSK, 1e6, 0.0),))
-    expected = (1.0 - (1.0 - 0.5 * erfc(sqrt(ratio))) ** 200) ** (retries + 1)
-    assert line.counts.lost / n == pytest.approx(expected, abs=4.0 * sqrt(expected / n))
-    assert line.counts.lost + len(line.packets) == n
+    with two_radios(1e6) as sim:
+        links, base = sim.radio.links(), sim.radio.number("base")
+        error = float(links.per[links.start[base]])  # of 200 bits
+        assert 0.02 < error < 0.1
+        channel, arrivals, n = channel_over(sim, retries=retries), deque[int](), 2000
+        for k in range(n):
+            assert channel.post("dot", "base", 160, 0.2 * k, arrivals, k)
+        channel.advance(0.2 * n + 10.0)
+        lost = error ** (retries + 1)
+        assert 1.0 - len(arrivals) / n == pytest.approx(lost, abs=4.0 * sqrt(lost / n) + 1e-3)
 
 
-@pytest.mark.parametrize("retries", [0, 3])
-def test_a_packet_takes_every_hop_of_its_route(retries: int) -> None:
-    """Three hops with different rates; each repeats what it loses. The means are those of geometric distributions."""
-    n, bits, header = 4000, 160, 40
-    ratios, rates = (10.0**0.65, 1e3, 10.0**0.7), (1e6, 2e6, 5e5)
-    route = tuple(LinkQuality(ratio, BPSK, rate, 3e5) for ratio, rate in zip(ratios, rates, strict=True))
-    line = queue(retries=retries, queue=n)
-    for _ in range(n):
-        line.put(RadioPacket(0, bits, None))
-    line.transmit(1, route)  # one begins before 1 us: it has the channel until it has arrived
-    assert len([one for one in line.packets if one.arrives_us >= 0.0]) + line.counts.lost == 1
-    line.transmit(10**12, route)
-    errors = [1.0 - (1.0 - 0.5 * erfc(sqrt(ratio))) ** (bits + header) for ratio in ratios]
-    kept, spent = 1.0, 0.0
-    for error, rate in zip(errors, rates, strict=True):
-        fails = error ** (retries + 1)
-        spent += kept * (1.0 - fails) / (1.0 - error) * (bits + 2 * header) / rate  # expected transmissions
-        kept *= 1.0 - fails
-    assert len(line.packets) / n == pytest.approx(kept, abs=4.0 * sqrt(kept * (1.0 - kept) / n) + 1e-9)
-    assert line.free_us / n == pytest.approx(spent * 1e6, rel=0.03)
-    last = line.packets[-1].arrives_us
-    assert last <= line.free_us - header / rates[-1] * 1e6 + 9e5 / LIGHT * 1e6 + 1e-3
-    lost = line.counts.lost
-    line.packets.clear()
-    line.put(RadioPacket(0, bits, None))
-    line.transmit(10**15, ())  # no route
-    assert line.counts.lost == lost + 1 and not line.packets
+def test_a_full_queue_drops_packets_and_no_route_loses_them() -> None:
+    with two_radios() as sim:
+        channel, arrivals = channel_over(sim, queue=5), deque[int]()
+        sent = [channel.post("dot", "base", 100, 0.0, arrivals, k) for k in range(7)]
+        assert sent == [True] * 5 + [False] * 2 and channel.counts["queue_full"] == 2
+        assert channel.connected("dot", "base") and not channel.connected("ghost", "base")
+        sim.remove("dot")
+        channel.advance(1.0)
+        assert channel.counts["lost"] == 5 and not arrivals and not channel.post("dot", "base", 8, 1.0, arrivals, 9)
 
 
-def test_a_full_queue_drops_packets() -> None:
-    line = queue(queue=5)
-    assert [line.put(RadioPacket(0, 100, None)) for _ in range(7)] == [True] * 5 + [False] * 2
-    assert line.counts.dropped == 2
+def test_the_run_does_not_notice_packets_of_programs() -> None:
+    hashes = set()
+    for used in (False, True):
+        with two_radios() as sim:
+            channel = channel_over(sim)
+            for k in range(20):
+                if used:
+                    channel.post("dot", "base", 800, sim.time, deque(), k)
+                    channel.advance(sim.time)
+                if k % 5 == 0:
+                    sim.radio.send("base", "dot", [k])
+                sim.step(5)
+            hashes.add(sim.state_hash())
+    assert len(hashes) == 1
+
+
+def test_a_restore_drops_packets() -> None:
+    with two_radios() as sim:
+        sim.step(50)
+        channel, arrivals, saved = channel_over(sim), deque[int](), sim.save()
+        channel.post("dot", "base", 160, sim.time, arrivals, 1)
+        sim.restore(saved)
+        channel.post("base", "dot", 160, sim.time, arrivals, 2)
+        channel.advance(sim.time + 1.0)
+        assert list(arrivals) == [2]
 
 
 def test_a_packet_for_two_programs_is_sent_once() -> None:
-    given = [(LinkQuality(1e3, BPSK, 1e6, 0.0),)] * 2
-    path = RadioPath(MavlinkViaSection(), lambda: tuple(given), lambda: 7, 11, lambda *_: None, int, lambda _: None)
     taken: list[tuple[str, bytes]] = []
 
     class Link:
         def queue(self, peer: str, packet: bytes) -> None:
             taken.append((peer, packet))
 
-    first, second = b"packet one", b"packet two"
-    for packet, peer in ((first, "a"), (first, "b"), (second, "a")):
-        path.send(0, Link(), peer, packet, packet + peer.encode())
-    assert path.down.counts.sent == 2
-    path.end(0, 20_000)
-    path.end(20_000, 40_000)
+    with two_radios() as sim:
+        channel = channel_over(sim)
+        path = RadioPath(RadioEnds(channel, "dot", "base"), lambda *_: None, None, lambda _: None)
+        first, second = b"packet one", b"packet two"
+        for packet, peer in ((first, "a"), (first, "b"), (second, "a")):
+            path.send(0, Link(), peer, packet, packet + peer.encode())
+        path.begin(500_000)
+        path.end()
+        assert channel.counts["transmitted"] == 4  # two packets, each with its acknowledgement
     assert taken == [("a", b"packet onea"), ("b", b"packet oneb"), ("a", b"packet twoa")]
 
 
@@ -246,7 +265,7 @@ def test_a_real_autopilot_sends_through_a_relay(own_links: Links) -> None:
     scenario = flight({**links}, [[1.0, 2.0]])
     scenario["radio"]["jammers"][0]["position"] = [0.0, -2.0, 1.0]
     del scenario["sitl"]["mavlink"]["via"]
-    via = {"radio": "base", "retries": 0, "relay": links["port"]}
+    via = {"radio": "base", "relay": links["port"]}
     scenario["sitl"]["pilots"] = [{"vehicles": "scout", "autopilot": "px4", "instance": 37, "via": via}]
     with (
         paddock.load(scenario) as sim,

@@ -184,7 +184,7 @@ def test_a_motor_test_continues(own_links: Links) -> None:
         sim.step(250)
         assert pilot.motor_test is None and not pilot.commands.any()
         tree = unpack(state)
-        for name, value in (("place", 4), ("left", 4), ("width", 2300), ("period_us", -1)):
+        for name, value in (("order", 4), ("left", 4), ("width", 2300), ("period_us", -1)):
             crafted = deepcopy(tree)
             one = next(iter(crafted["autopilots"]["vehicles"].values()))
             one["objects"]["autopilot"]["motor_test"][name] = value
@@ -433,8 +433,8 @@ def put(tree: Any, path: tuple[Any, ...], value: Any) -> None:
 
 IN = ("objects", "autopilot")
 PLACES = {
-    "altitude of home": ((*IN, "home_position", "place", 2), 1e308),
-    "latitude of home": ((*IN, "home_position", "place", 0), 90.5),
+    "altitude of home": ((*IN, "home_position", "position", 2), 1e308),
+    "latitude of home": ((*IN, "home_position", "position", 0), 90.5),
     "latitude of the origin": (("objects", "estimator", "frame", "latitude"), float("inf")),
     "altitude of the origin": (("objects", "estimator", "frame", "altitude"), -1.1e6),
     "width of a channel": ((*IN, "rc", "sticks", "pwm", "list", 0), 65536),
@@ -473,7 +473,7 @@ def test_a_value_that_no_flight_has_is_refused(flown: tuple[BuiltInAutopilot, by
 @pytest.fixture(scope="module")
 def flown() -> tuple[BuiltInAutopilot, bytes]:
     pilot = BuiltInAutopilot(1, "copter")
-    pilot.home_position.place, pilot.estimator.frame = (47.0, 8.0, 400.0), LocalFrame(47.0, 8.0, 400.0)
+    pilot.home_position.position, pilot.estimator.frame = (47.0, 8.0, 400.0), LocalFrame(47.0, 8.0, 400.0)
     return pilot, pack(save_autopilot(pilot))
 
 
@@ -501,8 +501,8 @@ def test_objects_that_share_others_take_no_time_to_refuse(flown: tuple[BuiltInAu
         return {"is": "control.return_path.ReturnPath", **plain, "points": {"list": points}}
 
     root = tree["objects"]["autopilot"]
-    place = "autopilot._decided_us.{}".format
-    root["_decided_us"] = {"list": [return_path([{"ref": place(k - 1)}] * 2 if k else []) for k in range(60)]}
+    path = "autopilot._decided_us.{}".format
+    root["_decided_us"] = {"list": [return_path([{"ref": path(k - 1)}] * 2 if k else []) for k in range(60)]}
     with pytest.raises(UnsavableError, match=r"_decided_us\.1\.points is not valid: list"):
         read_autopilot(pilot, tree)
     root["_decided_us"] = {"list": [return_path([])] * 2}

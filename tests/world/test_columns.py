@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
-from paddock.world.columns import Column, checked, column_index, columns_of, defaults_of, filled
+from paddock.world.columns import (
+    Column,
+    ColumnGroup,
+    checked,
+    column_index,
+    column_tuple,
+    columns_of,
+    defaults_of,
+    filled,
+)
 
 
 class Controls(NamedTuple):
@@ -18,8 +27,34 @@ class Controls(NamedTuple):
     trim: Annotated[float, Column("rad", "trim")] = 0.5
 
 
+@column_tuple
+class Battery(ColumnGroup):
+    charge: Annotated[float, Column("", "share of the capacity", 0.0, 1.0)] = 1.0
+
+
+@column_tuple
+class Gearbox(ColumnGroup):
+    gear: Annotated[float, Column("", "gear engaged")] = 2.0
+
+
+@column_tuple
+class Shared(Gearbox, Battery):
+    """Own columns, then those of the groups."""
+
+    x: Annotated[float, Column("m", "position east")]
+
+
 class Undeclared(NamedTuple):
     speed: float
+
+
+def test_columns_of_groups_follow_the_own_ones() -> None:
+    assert issubclass(Shared, tuple) and Shared._fields == ("x", "gear", "charge")
+    assert [column.unit for column in columns_of(Shared)] == ["m", "", ""]
+    assert columns_of(Shared)[2].high == 1.0 and columns_of(Shared)[1].default == 2.0
+    assert tuple(Shared(5.0)) == (5.0, 2.0, 1.0) and Shared(5.0)._replace(gear=1.0).gear == 1.0
+    assert (Shared.__name__, Shared.__module__) == ("Shared", __name__)
+    assert Shared.__doc__ == "Own columns, then those of the groups."
 
 
 def test_columns_have_the_declared_properties() -> None:

@@ -73,7 +73,7 @@ class BuiltInAutopilot(Autopilot):
     live = True
     unsaved: ClassVar[tuple[str, ...]] = (
         *("status", "sensor_period_us", "sysid", "parameters", "estimator", "_vehicle_type"),
-        *("controls", "place", "status_row", "commands", "_actuators", "_row", "_sensors", "_newest", "log"),
+        *("controls", "index", "status_row", "commands", "_actuators", "_row", "_sensors", "_newest", "log"),
     )
     """Attributes that are no part of the state: settings, parts with a state of their own, views of rows."""
     arming: Arming
@@ -135,24 +135,24 @@ class BuiltInAutopilot(Autopilot):
         for name in unknown:
             self.send_text(Severity.WARNING, f"Parameter {name}: saved value ignored")
 
-    def _attach(self, controls: ControlArrays, place: int) -> None:
-        self.controls, self.place = controls, place
-        self.status_row, self.commands = controls.status[place], controls.commands[place]
+    def _attach(self, controls: ControlArrays, index: int) -> None:
+        self.controls, self.index = controls, index
+        self.status_row, self.commands = controls.status[index], controls.commands[index]
         self._actuators = ActuatorCommands(self.commands)
         self._row = self.estimator.sensors
 
-    def move(self, filters: FilterArrays, controls: ControlArrays, place: int) -> None:
+    def move(self, filters: FilterArrays, controls: ControlArrays, index: int) -> None:
         """Keep all numbers of estimator and control in a row of a group's arrays from now on."""
         for mine, shared in zip(self.controls, controls, strict=True):
-            shared[place] = mine[self.place]
-        self.estimator.move(filters, place)
-        self._attach(controls, place)
+            shared[index] = mine[self.index]
+        self.estimator.move(filters, index)
+        self._attach(controls, index)
         self.vehicle.attach()
 
     def _boot(self) -> None:
         """Reset everything except parameters and plans."""
         for array in self.controls:
-            array[self.place] = 0.0
+            array[self.index] = 0.0
         self.status_row[CONTROLLED] = self.status_row[DECIDED] = -1.0
         self.cruising, self._decided_us = False, -1.0
         self._estimate = self._newest = UNKNOWN
@@ -280,7 +280,7 @@ class BuiltInAutopilot(Autopilot):
         def fail(row: int, error: Exception) -> None:
             raise error
 
-        run_autopilots({self.place: self}, np.array([self.place]), sensors.row[np.newaxis], fail)
+        run_autopilots({self.index: self}, np.array([self.index]), sensors.row[np.newaxis], fail)
 
     def collect(self, timeout: float) -> ActuatorCommands:
         """Return the actuator commands without waiting."""
@@ -288,7 +288,7 @@ class BuiltInAutopilot(Autopilot):
 
     def handle_events(self) -> None:
         """Handle the events of the estimator."""
-        self.estimator.handle(int(self.estimator.arrays.events[self.place]))
+        self.estimator.handle(int(self.estimator.arrays.events[self.index]))
 
     def decide(self) -> None:
         """Run the slow loop, at 50 Hz, or less often in steady flight."""
@@ -362,7 +362,7 @@ class BuiltInAutopilot(Autopilot):
     @property
     def home(self) -> tuple[float, float, float] | None:
         """Latitude and longitude (deg), altitude (m above sea level); None before the first good fix."""
-        return self.home_position.place
+        return self.home_position.position
 
     def mode_number(self, name: str) -> int | None:
         """Return the number of a mode; None if this vehicle type does not have it."""
@@ -482,20 +482,20 @@ class HomePosition:
     """Set at the first valid position and on every arming, unless DO_SET_HOME has fixed it."""
 
     autopilot: BuiltInAutopilot
-    place: tuple[float, float, float] | None  # deg, deg, m above sea level
+    position: tuple[float, float, float] | None  # deg, deg, m above sea level
     locked: bool  # by DO_SET_HOME: arming does not move it
 
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         self.autopilot = autopilot
-        self.place, self.locked = None, False
+        self.position, self.locked = None, False
 
     def check_saved(self) -> bool:
-        """Return whether a restored place is on the Earth."""
-        return self.place is None or on_earth(*self.place)
+        """Return whether a restored position is on the Earth."""
+        return self.position is None or on_earth(*self.position)
 
     def update(self) -> None:
         """Set home at the first valid position."""
-        if self.place is None and self.autopilot.estimate.position_ok:
+        if self.position is None and self.autopilot.estimate.position_ok:
             self.set_here()
 
     def set_here(self) -> bool:
@@ -506,15 +506,15 @@ class HomePosition:
         self.set(frame.to_geodetic(estimate.north, estimate.east, estimate.down))
         return True
 
-    def set(self, place: tuple[float, float, float]) -> None:
+    def set(self, position: tuple[float, float, float]) -> None:
         """Set home: deg, deg, m above sea level."""
-        self.place = place
+        self.position = position
         self.autopilot.outbox.append(HomeChanged())
 
     def ned(self) -> Ned:
         """Return home in the local frame; the origin while home is unknown."""
         frame = self.autopilot.frame
-        return (0.0, 0.0, 0.0) if self.place is None or frame is None else frame.to_ned(*self.place)
+        return (0.0, 0.0, 0.0) if self.position is None or frame is None else frame.to_ned(*self.position)
 
     def to_ned(self, latitude: float, longitude: float, altitude: float, frame: int) -> Ned | None:
         """Convert a position whose altitude is relative to `frame`; None without an origin."""

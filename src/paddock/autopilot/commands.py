@@ -24,7 +24,7 @@ from paddock.autopilot.ack import (
     unsupported,
 )
 from paddock.autopilot.fence import ALT_MIN
-from paddock.autopilot.guided import MAX_SPEED, GuidedTarget, require_guided, require_place, require_target
+from paddock.autopilot.guided import MAX_SPEED, GuidedTarget, local_position, require_guided, require_target
 from paddock.autopilot.mission_items import AltitudeFrame
 from paddock.autopilot.modes.copter_basic import CopterCircle
 from paddock.autopilot.modes.plane_auto import PlaneAuto
@@ -79,11 +79,11 @@ def set_home(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Non
     require_position(p, frame, "Home")
     require(not isnan(p[6]), denied("Home: no altitude"))
     require(p[4] != 0.0 or p[5] != 0.0, denied("Home: invalid position 0, 0"))
-    local, place = require(autopilot.frame, unknown), require(home.to_ned(p[4], p[5], p[6], frame), unknown)
-    far = autopilot.estimate.distance(place)
+    local, position = require(autopilot.frame, unknown), require(home.to_ned(p[4], p[5], p[6], frame), unknown)
+    far = autopilot.estimate.distance(position)
     require(far <= MAX_HOME_DISTANCE, denied(f"Home: {far / 1000.0:.0f} km away"))
     home.locked = True
-    home.set((p[4], p[5], p[6] if frame == AltitudeFrame.GLOBAL else local.altitude - place[2]))
+    home.set((p[4], p[5], p[6] if frame == AltitudeFrame.GLOBAL else local.altitude - position[2]))
 
 
 def get_home(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> None:
@@ -222,8 +222,8 @@ def start_mission(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -
 def set_roi_location(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> None:
     """DO_SET_ROI_LOCATION: p5 to p7 the position that a copter faces in AUTO and GUIDED; 0, 0: none."""
     require(autopilot.vehicle.kind == "copter", unsupported(autopilot, "ROI"))
-    place = require_place(autopilot, p, frame, "ROI")
-    autopilot.executor.actions.roi = None if p[4] == 0.0 == p[5] else place
+    position = local_position(autopilot, p, frame, "ROI")
+    autopilot.executor.actions.roi = None if p[4] == 0.0 == p[5] else position
     if autopilot.executor.actions.roi is not None:
         autopilot.guided = replace(autopilot.guided, yaw=nan, yaw_rate=nan)  # it replaces a heading commanded before
         if autopilot.mode.name not in ("AUTO", "GUIDED"):
@@ -258,8 +258,8 @@ def orbit(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack:
     require(autopilot.armed and autopilot.telemetry.landed == Landed.IN_AIR, rejected("Orbit: not flying"))
     centre = now.position
     if not (isnan(p[4]) and isnan(p[5])):
-        place = require_place(autopilot, p, frame, "Orbit")
-        centre = place[0], place[1], now.down if isnan(p[6]) else place[2]
+        position = local_position(autopilot, p, frame, "Orbit")
+        centre = position[0], position[1], now.down if isnan(p[6]) else position[2]
     require_target(autopilot, GuidedTarget(position=centre))
     rate = radians(value("CIRCLE_RATE"))
     radius = value("CIRCLE_RADIUS") / 100.0 if isnan(p[0]) else abs(p[0])

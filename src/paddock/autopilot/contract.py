@@ -38,7 +38,7 @@ class AutopilotGroup(ABC):
     ) -> Floats:
         """Take the sensor rows (n, SENSOR_WIDTH) and return the actuator rows of all, valid until the next call.
 
-        `fresh`: the places with new data; None: all. `fail(place, error)` reports an exception of one autopilot.
+        `fresh`: the rows with new data; None: all. `fail(row, error)` reports an exception of one autopilot.
         """
 
 

@@ -26,8 +26,8 @@ from paddock.autopilot.kalman import (
     USE_TRUTH, VELOCITY, euler, matrix, rotated, turn_heading,
 )
 from paddock.autopilot.measurements import (
-    ACCEL, EPH, EPV, GYRO, SPEED, begin_barometer, fix_place, good_fix, jump, take_barometer, take_compass, take_fix,
-    take_imu,
+    ACCEL, EPH, EPV, GYRO, SPEED, begin_barometer, fix_position_ned, good_fix, jump, take_barometer, take_compass,
+    take_fix, take_imu,
 )
 # isort: on
 # fmt: on
@@ -156,7 +156,7 @@ def begin(row: Floats, x: Floats, p: Floats, m: Floats, declination: float, dip:
     m[DECLINATION], m[DIP] = declination, dip
     m[HAS_ORIGIN] = 1.0
     noise = (row[EPH] if row[EPH] > 0.3 else 1.0, row[EPV] if row[EPV] > 0.3 else 1.5)
-    jump(x, p, m, fix_place(row, m), (row[SPEED], row[SPEED + 1], row[SPEED + 2]), noise)
+    jump(x, p, m, fix_position_ned(row, m), (row[SPEED], row[SPEED + 1], row[SPEED + 2]), noise)
     m[GNSS_GOOD] = m[GNSS_TIME]
     if m[BARO_GOOD] >= 0.0:
         begin_barometer(x, p, m)
@@ -247,17 +247,17 @@ class Estimator:
         self._attach(filter_arrays(1), 0)
         self.reset()
 
-    def _attach(self, arrays: FilterArrays, place: int) -> None:
-        self.arrays, self._which = arrays, np.array([place])
-        self.sensors: Floats = arrays.sensors[place]
-        self.state, self.covariance = arrays.state[place], arrays.covariance[place]
-        self._memory, self.row = arrays.memory[place], arrays.estimate[place]
+    def _attach(self, arrays: FilterArrays, index: int) -> None:
+        self.arrays, self._which = arrays, np.array([index])
+        self.sensors: Floats = arrays.sensors[index]
+        self.state, self.covariance = arrays.state[index], arrays.covariance[index]
+        self._memory, self.row = arrays.memory[index], arrays.estimate[index]
 
-    def move(self, arrays: FilterArrays, place: int) -> None:
+    def move(self, arrays: FilterArrays, index: int) -> None:
         """Keep everything in a row of a group's arrays from now on."""
         for mine, shared in zip(self.arrays, arrays, strict=True):
-            shared[place] = mine[self._which[0]]
-        self._attach(arrays, place)
+            shared[index] = mine[self._which[0]]
+        self._attach(arrays, index)
 
     def reset(self) -> None:
         """Reset to the state before the first row."""
@@ -329,10 +329,10 @@ class Estimator:
         offset = altitude + float(self.state.item(kalman.DOWN))
         self._set_bias(kalman.BARO_BIAS, kalman.E_BARO, [offset], CALIBRATED_BARO)
 
-    def _set_bias(self, place: int, error: int, bias: Sequence[float], sigma: float) -> None:
+    def _set_bias(self, index: int, error: int, bias: Sequence[float], sigma: float) -> None:
         """Set a part of the state; its error is `sigma` and independent of the others."""
         part = slice(error, error + len(bias))
-        self.state[place : place + len(bias)] = bias
+        self.state[index : index + len(bias)] = bias
         self.covariance[part, :] = self.covariance[:, part] = 0.0
         self.covariance[part, part] = np.eye(len(bias)) * sigma**2
 

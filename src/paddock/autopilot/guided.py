@@ -44,11 +44,11 @@ def require_guided(autopilot: BuiltInAutopilot, what: str) -> None:
     require(name == "GUIDED", rejected(f"{what}: mode is {name}, not GUIDED"))
 
 
-def require_place(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int, what: str) -> Ned:
+def local_position(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int, what: str) -> Ned:
     """Return the position of a command in the local frame, m."""
     require_position(p, frame, what)
-    place = autopilot.home_position.to_ned(p[4], p[5], p[6], frame)
-    return require(place, rejected(f"{what}: no position estimate"))
+    position = autopilot.home_position.to_ned(p[4], p[5], p[6], frame)
+    return require(position, rejected(f"{what}: no position estimate"))
 
 
 def require_target(autopilot: BuiltInAutopilot, target: GuidedTarget) -> None:
@@ -101,10 +101,10 @@ def go_to(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack:
 def _send_to(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int, speed: float = nan, yaw: float = nan) -> Ack:
     """Go to a position, at the current altitude if none is given."""
     unknown = rejected("Target rejected: no position estimate")
-    place = require(autopilot.home_position.to_ned(p[4], p[5], p[6], frame), unknown)
+    position = require(autopilot.home_position.to_ned(p[4], p[5], p[6], frame), unknown)
     require(bool(autopilot.estimate.position_ok), unknown)
-    down = autopilot.estimate.down if isnan(p[6]) else place[2]
-    target = GuidedTarget(position=(place[0], place[1], down), speed=speed, yaw=yaw)
+    down = autopilot.estimate.down if isnan(p[6]) else position[2]
+    target = GuidedTarget(position=(position[0], position[1], down), speed=speed, yaw=yaw)
     number = require(autopilot.mode_number("GUIDED"), unsupported(autopilot, "GUIDED mode"))
     require_target(autopilot, target)
     ack = autopilot.set_mode(number)

@@ -152,11 +152,11 @@ def gate_ratio(innovation: float, variance: float) -> float:
     return abs(innovation) / (GATE * sqrt(variance))
 
 
-def fuse_error(x: Floats, p: Floats, work: Floats, place: int, innovation: float, noise: float) -> None:
+def fuse_error(x: Floats, p: Floats, work: Floats, index: int, innovation: float, noise: float) -> None:
     """Fuse a direct measurement of one error state; `noise` is its standard deviation."""
     for i in range(ERRORS):
-        work[1, i] = p[i, place]
-    correct(x, p, work, innovation, p[place, place] + noise * noise)
+        work[1, i] = p[i, index]
+    correct(x, p, work, innovation, p[index, index] + noise * noise)
 
 
 def seen_variance(p: Floats, work: Floats) -> float:
@@ -196,12 +196,12 @@ def correct(x: Floats, p: Floats, work: Floats, innovation: float, variance: flo
     rotate_by(x, work[2, E_TILT], work[2, E_TILT + 1], work[2, E_TILT + 2])
 
 
-def decorrelate(p: Floats, place: int, noise: float) -> None:
+def decorrelate(p: Floats, index: int, noise: float) -> None:
     """Decorrelate one error state and set its standard deviation."""
     for k in range(ERRORS):
-        p[place, k] = 0.0
-        p[k, place] = 0.0
-    p[place, place] = noise * noise
+        p[index, k] = 0.0
+        p[k, index] = 0.0
+    p[index, index] = noise * noise
 
 
 def reset_heading(x: Floats, p: Floats, m: Floats, angle: float, noise: float, tilt: float) -> None:

@@ -172,8 +172,8 @@ class OnboardLog:
     def _item(self, number: int, item: Any) -> None:
         total, now = len(self.autopilot.executor.items), self.autopilot.now_us
         numbers = (item.p1, item.p2, item.p3, item.p4)
-        place = whole(item.x, 1e7), whole(item.y, 1e7), item.z, int(item.frame) & 255
-        self._write(record("CMD", now, total, number, item.command, *numbers, *place))
+        position = whole(item.x, 1e7), whole(item.y, 1e7), item.z, int(item.frame) & 255
+        self._write(record("CMD", now, total, number, item.command, *numbers, *position))
 
     def _text(self, severity: Severity, text: str) -> None:
         if self._file is not None:
@@ -184,11 +184,11 @@ class OnboardLog:
         if self._file is None:
             return
         week, ms = gps_time(picture.time_us)
-        latitude, longitude, altitude = picture.place
-        place = whole(latitude, 1e7), whole(longitude, 1e7), whole(altitude, 100.0), whole(picture.height, 100.0)
+        latitude, longitude, altitude = picture.position
+        position = whole(latitude, 1e7), whole(longitude, 1e7), whole(altitude, 100.0), whole(picture.height, 100.0)
         roll, pitch, yaw = picture.attitude
         angles = cents(roll), cents(pitch), compass_cents(yaw)
-        self._write(record("CAM", picture.time_us, picture.number % 65536, ms, week, *place, *angles))
+        self._write(record("CAM", picture.time_us, picture.number % 65536, ms, week, *position, *angles))
 
     def _write(self, data: bytes) -> None:
         self._waiting += data
@@ -255,7 +255,7 @@ def _attitude(a: "BuiltInAutopilot") -> tuple[Any, ...]:
 
 
 def _position(a: "BuiltInAutopilot") -> tuple[Any, ...]:
-    latitude, longitude, altitude = a.telemetry.place
+    latitude, longitude, altitude = a.telemetry.position
     return (
         *(a.now_us, whole(latitude, 1e7), whole(longitude, 1e7), altitude),
         *(a.telemetry.relative_altitude, -a.estimate.down),
@@ -265,11 +265,11 @@ def _position(a: "BuiltInAutopilot") -> tuple[Any, ...]:
 def _gps(a: "BuiltInAutopilot") -> tuple[Any, ...]:
     s = a.sensors
     week, ms = gps_time(a.now_us)
-    place = whole(s.latitude, 1e7), whole(s.longitude, 1e7), whole(s.altitude, 100.0)
+    position = whole(s.latitude, 1e7), whole(s.longitude, 1e7), whole(s.altitude, 100.0)
     course = degrees(atan2(s.gnss_ve, s.gnss_vn)) % 360.0 if isfinite(s.gnss_ve + s.gnss_vn) else 0.0
     speed = hypot(s.gnss_vn, s.gnss_ve)
     counts = whole(s.gnss_fix, 1.0, 0, 8), ms, week, whole(s.gnss_satellites, 1.0, 0, 255)
-    return a.now_us, 0, *counts, whole(s.gnss_eph, 100.0, 0, 32767), *place, speed, course, s.gnss_vd, 0.0, 1
+    return a.now_us, 0, *counts, whole(s.gnss_eph, 100.0, 0, 32767), *position, speed, course, s.gnss_vd, 0.0, 1
 
 
 def _imu(a: "BuiltInAutopilot") -> tuple[Any, ...]:

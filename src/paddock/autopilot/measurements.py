@@ -108,8 +108,8 @@ def _assume_rest(x: Floats, p: Floats, m: Floats, work: Floats, time: float) -> 
     m[REST_TIME] = time
     noise = REST_NOISE if m[STANDING] == 1.0 else BOOT_NOISE
     for k in range(3):
-        place = E_VELOCITY + k
-        if m[HAS_ORIGIN] == 1.0 and gate_ratio(x[VELOCITY + k], p[place, place] + noise * noise) > 1.0:
+        index = E_VELOCITY + k
+        if m[HAS_ORIGIN] == 1.0 and gate_ratio(x[VELOCITY + k], p[index, index] + noise * noise) > 1.0:
             return
     for k in range(3):
         fuse_error(x, p, work, E_VELOCITY + k, -x[VELOCITY + k], noise)
@@ -227,26 +227,26 @@ def take_fix(row: Floats, x: Floats, p: Floats, m: Floats, work: Floats, out: Fl
     m[GNSS_OK] = 1.0 if usable else 0.0
     if not usable or m[HAS_ORIGIN] == 0.0:
         return usable
-    place, velocity = _extrapolated(row, x, m, (m[IMU_TIME] - time) * US)
+    fix_position, velocity = _extrapolated(row, x, m, (m[IMU_TIME] - time) * US)
     noise = (_noise(row[EPH], HORIZONTAL_NOISE), _noise(row[EPV], VERTICAL_NOISE))
-    if _within_gates(x, p, m, out, place, velocity, noise[0]):
-        _accept(x, p, m, work, place, velocity, noise, time - m[GNSS_GOOD])
+    if _within_gates(x, p, m, out, fix_position, velocity, noise[0]):
+        _accept(x, p, m, work, fix_position, velocity, noise, time - m[GNSS_GOOD])
         m[GNSS_GOOD] = time
-    elif _resets(x, m, place, time - m[GNSS_GOOD]):
-        jump(x, p, m, place, velocity, noise)
+    elif _resets(x, m, fix_position, time - m[GNSS_GOOD]):
+        jump(x, p, m, fix_position, velocity, noise)
         m[GNSS_GOOD] = time
     _course_for_heading(x, p, m, velocity)
     return False
 
 
-def _resets(x: Floats, m: Floats, place: Three, silence: float) -> bool:
+def _resets(x: Floats, m: Floats, fix_position: Three, silence: float) -> bool:
     """Return whether rejected fixes, `silence` us after the last good one, replace the position.
 
     A receiver that suddenly reports another place, while the position is certain and the vehicle moves, is not believed
     for longer: it may see reflections or false signals. The position is lost in the meantime, and a failsafe acts. So
     it is after an outage (a spoofer jams before it captures) until the failsafe has acted: then the first fixes count.
     """
-    north, east = place[0] - x[0], place[1] - x[1]
+    north, east = fix_position[0] - x[0], fix_position[1] - x[1]
     far = north * north + east * east > GLITCH_RADIUS * GLITCH_RADIUS
     if m[REFUSED] == 1.0:
         certain = silence < GLITCH_OUTAGE and m[FUSED] >= FIXES_NEEDED and m[STANDING] == 0.0
@@ -262,7 +262,7 @@ def _extrapolated(row: Floats, x: Floats, m: Floats, age: float) -> tuple[Three,
     a, b, c = rotated(matrix(x), m[FORCE], m[FORCE + 1], m[FORCE + 2])
     gain = (a * age, b * age, (c + GRAVITY) * age)
     vn, ve, vd = row[SPEED] + gain[0], row[SPEED + 1] + gain[1], row[SPEED + 2] + gain[2]
-    north, east, down = fix_place(row, m)
+    north, east, down = fix_position_ned(row, m)
     north, east = north + (vn - 0.5 * gain[0]) * age, east + (ve - 0.5 * gain[1]) * age
     return (north, east, down + (vd - 0.5 * gain[2]) * age), (vn, ve, vd)
 
@@ -272,7 +272,7 @@ def good_fix(row: Floats) -> bool:
     return row[FIX] >= 3.0 and isfinite(row[LAT] + row[LON] + row[ALT] + row[SPEED] + row[SPEED + 1] + row[SPEED + 2])
 
 
-def fix_place(row: Floats, m: Floats) -> Three:
+def fix_position_ned(row: Floats, m: Floats) -> Three:
     """Return metres north, east and down of the origin."""
     turn = row[LON] - m[LONGITUDE]
     turn = turn - 360.0 if turn > 180.0 else (turn + 360.0 if turn < -180.0 else turn)
@@ -283,11 +283,13 @@ def _noise(said: float, otherwise: float) -> float:
     return max(said, LEAST_NOISE) if said > 0.0 else otherwise
 
 
-def _within_gates(x: Floats, p: Floats, m: Floats, out: Floats, place: Three, velocity: Three, noise: float) -> bool:
+def _within_gates(
+    x: Floats, p: Floats, m: Floats, out: Floats, fix_position: Three, velocity: Three, noise: float
+) -> bool:
     """Return whether horizontal position and velocity are within their gates; count rejections in a row."""
     position, speed = 0.0, 0.0
     for k in range(2):
-        position = max(position, gate_ratio(place[k] - x[k], p[k, k] + noise * noise))
+        position = max(position, gate_ratio(fix_position[k] - x[k], p[k, k] + noise * noise))
         spread = p[E_VELOCITY + k, E_VELOCITY + k] + VELOCITY_NOISE * VELOCITY_NOISE
         speed = max(speed, gate_ratio(velocity[k] - x[VELOCITY + k], spread))
     out[POSITION_RATIO], out[VELOCITY_RATIO] = position, speed
@@ -301,7 +303,7 @@ def _within_gates(x: Floats, p: Floats, m: Floats, out: Floats, place: Three, ve
 
 
 def _accept(
-    x: Floats, p: Floats, m: Floats, work: Floats, place: Three, velocity: Three, noise: Two, silence: float
+    x: Floats, p: Floats, m: Floats, work: Floats, fix_position: Three, velocity: Three, noise: Two, silence: float
 ) -> None:
     """Fuse a fix `silence` us after the last; its correction after an outage counts as a jump.
 
@@ -309,9 +311,9 @@ def _accept(
     """
     before = (x[0], x[1], x[2])
     for k in range(2):
-        fuse_error(x, p, work, k, place[k] - x[k], noise[0])
+        fuse_error(x, p, work, k, fix_position[k] - x[k], noise[0])
         fuse_error(x, p, work, E_VELOCITY + k, velocity[k] - x[VELOCITY + k], VELOCITY_NOISE)
-    fuse_error(x, p, work, 2, place[2] - x[DOWN], noise[1])
+    fuse_error(x, p, work, 2, fix_position[2] - x[DOWN], noise[1])
     fuse_error(x, p, work, E_VELOCITY + 2, velocity[2] - x[VELOCITY + 2], VELOCITY_NOISE)
     m[FUSED] = 1.0 if silence > POSITION_HOLDS else m[FUSED] + 1.0
     if silence > GNSS_STALE:
@@ -325,12 +327,12 @@ def _note_jump(x: Floats, m: Floats, before: Three) -> None:
         m[JUMPED + k] += x[k] - before[k]
 
 
-def jump(x: Floats, p: Floats, m: Floats, place: Three, velocity: Three, noise: Two) -> None:
+def jump(x: Floats, p: Floats, m: Floats, fix_position: Three, velocity: Three, noise: Two) -> None:
     """Reset position and velocity to a fix; the barometer offset follows."""
-    x[BARO_BIAS] += place[2] - x[DOWN]
+    x[BARO_BIAS] += fix_position[2] - x[DOWN]
     before = (x[0], x[1], x[2])
     for k in range(3):
-        x[k], x[VELOCITY + k] = place[k], velocity[k]
+        x[k], x[VELOCITY + k] = fix_position[k], velocity[k]
         decorrelate(p, k, noise[0] if k < 2 else noise[1])
         decorrelate(p, E_VELOCITY + k, VELOCITY_NOISE)
     decorrelate(p, E_BARO, noise[1])

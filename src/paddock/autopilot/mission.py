@@ -23,7 +23,7 @@ from paddock.autopilot.mission_items import (
     PlanKind,
     Role,
     make_leg,
-    place_of,
+    position_of,
     speed_limits,
 )
 from paddock.autopilot.telemetry import CurrentItem, ItemReached, Severity
@@ -166,7 +166,7 @@ class MissionActions:
             self.change_speed(item.p2)
         elif item.command in SET_ROI:
             clear = item.x == 0.0 and item.y == 0.0
-            self.roi = None if clear else place_of(item, self.autopilot, self.autopilot.estimate.position)
+            self.roi = None if clear else position_of(item, self.autopilot, self.autopilot.estimate.position)
         elif item.command == CLEAR_ROI:
             self.roi = None
         elif item.command in AS_COMMAND:
@@ -289,7 +289,7 @@ class MissionExecutor:
             if following is None:
                 return inf
             here = self.autopilot.estimate.position
-            return self.autopilot.estimate.distance(place_of(self.items[following], self.autopilot, here))
+            return self.autopilot.estimate.distance(position_of(self.items[following], self.autopilot, here))
 
         return min(found, key=distance, default=None)
 
@@ -364,7 +364,7 @@ class MissionExecutor:
         stops = (curved and not bent) or (bent and task is NavTask.LAND)
         if following is None or task not in GO_THERE or stops:
             return None, False
-        return place_of(self.items[following], self.autopilot, leg.target.target), curved
+        return position_of(self.items[following], self.autopilot, leg.target.target), curved
 
     def _target(self, leg: MissionLeg) -> NavTarget:
         """Return the leg's target with the speed that actions have set, and the yaw: of the ROI, else CONDITION_YAW."""

@@ -99,7 +99,7 @@ class ItemKind:
 
     name: str  # in status texts
     role: Role
-    place: bool = False  # x and y are a position
+    has_position: bool = False  # x and y are a position
     height: bool = False  # z is an altitude
     flying: bool = False  # not for rovers
     driving: bool = False  # for rovers only
@@ -208,7 +208,7 @@ def check_mission_item(item: MissionItem, vehicle_kind: str) -> int:
     if kind is None or (kind.flying if drives(vehicle_kind) else kind.driving) or kind.only not in ("", vehicle_kind):
         return MissionResult.UNSUPPORTED
     frame = altitude_frame(item.frame)
-    if frame is None or (frame is AltitudeFrame.MISSION and (kind.place or kind.height)):
+    if frame is None or (frame is AltitudeFrame.MISSION and (kind.has_position or kind.height)):
         return MissionResult.UNSUPPORTED_FRAME
     values = (item.p1, item.p2, item.p3, item.p4)
     for number, (low, high) in kind.ranges.items():
@@ -220,7 +220,7 @@ def check_mission_item(item: MissionItem, vehicle_kind: str) -> int:
         return MissionResult.INVALID_PARAM1
     if item.command == DO_CHANGE_SPEED and (result := _check_speed(item, vehicle_kind)):
         return result
-    if kind.place and (result := _check_latitude_longitude(item)):
+    if kind.has_position and (result := _check_latitude_longitude(item)):
         return result
     if kind.height and not (isfinite(item.z) and MIN_ALTITUDE <= item.z <= MAX_ALTITUDE):
         return MissionResult.INVALID_PARAM7
@@ -280,7 +280,7 @@ class NavTarget:
     pace: float = 0.0  # m/s along the nose while it turns to `yaw`, negative backwards
 
 
-def place_of(item: MissionItem, autopilot: "BuiltInAutopilot", default: Ned) -> Ned:
+def position_of(item: MissionItem, autopilot: "BuiltInAutopilot", default: Ned) -> Ned:
     """Return an item's position in the local frame.
 
     As in ArduPilot, latitude and longitude 0 mean those of `default`, and so does an altitude of 0 or NaN. Without a
@@ -289,7 +289,7 @@ def place_of(item: MissionItem, autopilot: "BuiltInAutopilot", default: Ned) -> 
     if autopilot.frame is None:
         return default
     north, east, down = autopilot.frame.to_ned(item.x, item.y, _altitude(item, autopilot))
-    if not ITEM_KINDS[item.command].place or (item.x == 0.0 and item.y == 0.0):
+    if not ITEM_KINDS[item.command].has_position or (item.x == 0.0 and item.y == 0.0):
         north, east = default[:2]
     if (item.z == 0.0 and ITEM_KINDS[item.command].task is not NavTask.LAND) or item.z != item.z:
         down = default[2]
@@ -394,7 +394,9 @@ def make_leg(sequence: int, item: MissionItem, autopilot: "BuiltInAutopilot", st
     """Return the leg from `start` to an item."""
     kind = ITEM_KINDS[item.command]
     assert kind.task is not None
-    place = autopilot.home_position.return_point() if kind.task is NavTask.RETURN else place_of(item, autopilot, start)
+    position = (
+        autopilot.home_position.return_point() if kind.task is NavTask.RETURN else position_of(item, autopilot, start)
+    )
     wait, yaw = item.p1 if isnan(kind.wait) else kind.wait, nan
     radius = _first_of(autopilot.parameters, ACCEPTANCE_RADIUS)
     if kind.task is NavTask.WAYPOINT:
@@ -403,7 +405,7 @@ def make_leg(sequence: int, item: MissionItem, autopilot: "BuiltInAutopilot", st
     pace = 0.0
     if kind.task is NavTask.HEADING:
         yaw = remainder(radians(item.p1) + (autopilot.estimate.yaw if item.p3 else 0.0), tau)
-        place, pace = autopilot.estimate.position, item.p2
+        position, pace = autopilot.estimate.position, item.p2
     circle, turns = 0.0, item.p1 if kind.task is NavTask.CIRCLE else 0.0
     if kind.task in (NavTask.CIRCLE, NavTask.LOITER) and abs(item.p3) >= MIN_CIRCLE:  # planes circle to loiter
         circle = item.p3
@@ -414,11 +416,16 @@ def make_leg(sequence: int, item: MissionItem, autopilot: "BuiltInAutopilot", st
     hold = wait if kind.task is not NavTask.DELAY and wait < inf else 0.0
     if kind.task is NavTask.CLIMB:
         now, ahead = autopilot.estimate, atan2(autopilot.estimate.ve, autopilot.estimate.vn)
-        start, place = now.position, (now.north + STRAIGHT * cos(ahead), now.east + STRAIGHT * sin(ahead), place[2])
+        start, position = (
+            now.position,
+            (now.north + STRAIGHT * cos(ahead), now.east + STRAIGHT * sin(ahead), position[2]),
+        )
     if kind.task is NavTask.LOITER_TO_ALT and autopilot.vehicle.kind == "copter":
-        over = NavTarget(NavTask.LOITER, (place[0], place[1], autopilot.estimate.down), start)
-        return MissionLeg(sequence, over, radius, 0.0, True, yaw, altitude=place[2])
-    target = NavTarget(kind.task, place, start, radius=circle, turns=turns, hold=hold, yaw=yaw, p1=item.p1, pace=pace)
+        over = NavTarget(NavTask.LOITER, (position[0], position[1], autopilot.estimate.down), start)
+        return MissionLeg(sequence, over, radius, 0.0, True, yaw, altitude=position[2])
+    target = NavTarget(
+        kind.task, position, start, radius=circle, turns=turns, hold=hold, yaw=yaw, p1=item.p1, pace=pace
+    )
     return MissionLeg(sequence, target, radius, wait, not drives(autopilot.vehicle.kind), yaw)
 
 

@@ -41,7 +41,7 @@ class Camera:
     taken: int = 0  # pictures since boot
     distance: float = 0.0  # m between pictures; 0: off
     least_us: int = 0  # between two pictures by distance (CAM_MIN_INTERVAL)
-    place: Point | None = None  # where the distance is measured from
+    position: Point | None = None  # where the distance is measured from
     taken_us: int = EARLIEST  # time of the last picture
     interval_us: int = 0  # between pictures by interval; 0: off
     left: int = 0  # pictures by interval still to take; -1: no limit
@@ -52,7 +52,7 @@ class Camera:
         value = self.autopilot.parameters.value
         self.least_us = round(value("CAM_MIN_INTERVAL") * 1e3)
         if value("CAM_TRIGG_DIST") != self.distance:
-            self.distance, self.place = value("CAM_TRIGG_DIST"), None
+            self.distance, self.position = value("CAM_TRIGG_DIST"), None
 
     def update(self) -> None:
         """Take a picture if one is due; by distance only with a valid position."""
@@ -63,21 +63,21 @@ class Camera:
             self.trigger()
         if self.distance > 0.0 and estimate.position_ok:
             here = estimate.north, estimate.east
-            if self.place is None:
-                self.place = here
-            elif dist(self.place, here) >= self.distance and now - self.taken_us >= self.least_us:
+            if self.position is None:
+                self.position = here
+            elif dist(self.position, here) >= self.distance and now - self.taken_us >= self.least_us:
                 self.trigger()
 
     def trigger(self) -> None:
         """Take a picture."""
         autopilot, estimate = self.autopilot, self.autopilot.estimate
         self.taken += 1
-        self.taken_us, self.place = autopilot.now_us, (estimate.north, estimate.east)
+        self.taken_us, self.position = autopilot.now_us, (estimate.north, estimate.east)
         telemetry = autopilot.telemetry
         picture = PictureTaken(
             autopilot.now_us,
             self.taken,
-            telemetry.place,
+            telemetry.position,
             telemetry.relative_altitude,
             (estimate.roll, estimate.pitch, estimate.yaw),
             (estimate.qw, estimate.qx, estimate.qy, estimate.qz),
@@ -85,7 +85,7 @@ class Camera:
         autopilot.outbox.append(picture)
         if autopilot.log is not None:
             autopilot.log.picture(picture)
-        latitude, longitude, _ = picture.place
+        latitude, longitude, _ = picture.position
         where = "no position" if isnan(latitude) else f"{latitude:.7f}, {longitude:.7f}, {picture.height:.1f} m"
         autopilot.report_event("picture", f"{self.taken} at {where}")
 

@@ -345,7 +345,7 @@ class MotorTest:
     """The test in progress of one copter."""
 
     autopilot: BuiltInAutopilot
-    place: int  # of the motor in the test order, from 0
+    order: int  # of the motor in the test order, from 0
     left: int  # motors still to test, with the present one
     width: int  # us; 0: the pilot's throttle channel
     period_us: int  # for each motor
@@ -353,7 +353,7 @@ class MotorTest:
 
     def check_saved(self) -> bool:
         """Return whether a restored test is one that a command can start."""
-        motors = 0 <= self.place < len(TEST_ORDER) and 1 <= self.left <= len(TEST_ORDER) - self.place
+        motors = 0 <= self.order < len(TEST_ORDER) and 1 <= self.left <= len(TEST_ORDER) - self.order
         width = self.width == 0 or SHORTEST_PULSE <= self.width <= LONGEST_PULSE
         copter = self.autopilot.vehicle.kind == "copter"
         return copter and motors and width and 0 <= self.period_us <= LONGEST_TEST * 1e6
@@ -363,7 +363,7 @@ class MotorTest:
         autopilot = self.autopilot
         elapsed = autopilot.now_us - self.started_us
         if self.left > 1 and elapsed >= (1.0 + TEST_REST) * self.period_us:
-            self.place, self.left, self.started_us, elapsed = self.place + 1, self.left - 1, autopilot.now_us, 0
+            self.order, self.left, self.started_us, elapsed = self.order + 1, self.left - 1, autopilot.now_us, 0
         width = self.width or autopilot.rc.sticks.pwm[THROTTLE]
         resting = elapsed >= self.period_us
         if autopilot.armed or (resting and self.left == 1) or not SHORTEST_PULSE <= width <= LONGEST_PULSE:
@@ -371,7 +371,7 @@ class MotorTest:
             return
         share = min(max((width - PWM_MIN) / (PWM_MAX - PWM_MIN), 0.0), 1.0)
         setpoint = autopilot.vehicle.setpoint_row
-        setpoint[at.SPOOL], setpoint[at.TEST_MOTOR] = at.TEST, TEST_ORDER[self.place]
+        setpoint[at.SPOOL], setpoint[at.TEST_MOTOR] = at.TEST, TEST_ORDER[self.order]
         setpoint[at.SHARE] = 0.0 if resting else share
 
     def stop(self) -> None:
@@ -413,8 +413,8 @@ def test_motors(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> 
     require(0.0 <= p[4] <= most, denied(f"Motor test: {p[4]:g} motors are not in 0 to {most}"))
     require(not autopilot.armed, _test_failed("disarm first"))
     require(autopilot.telemetry.landed == Landed.ON_GROUND, _test_failed("vehicle not landed"))
-    place, period_us = int(p[0]) - 1, round(min(p[3], LONGEST_TEST) * 1e6)
-    left = min(max(int(p[4]), 1), most - place)
+    order, period_us = int(p[0]) - 1, round(min(p[3], LONGEST_TEST) * 1e6)
+    left = min(max(int(p[4]), 1), most - order)
     if autopilot.motor_test is None:
         autopilot.send_text(Severity.INFO, "Motor test: started")
-    autopilot.motor_test = MotorTest(autopilot, place, left, width, period_us, autopilot.now_us)
+    autopilot.motor_test = MotorTest(autopilot, order, left, width, period_us, autopilot.now_us)

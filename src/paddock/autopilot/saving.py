@@ -54,7 +54,7 @@ class AutopilotState:
 
 def autopilot_state(autopilot: "BuiltInAutopilot") -> AutopilotState:
     """Return everything that shapes the further flight, as a copy."""
-    state, row = fresh(AutopilotState), np.array([autopilot.place])
+    state, row = fresh(AutopilotState), np.array([autopilot.index])
     state.objects, state.note = save_objects(_roots(autopilot)), autopilot.status.note
     state.filters = take(autopilot.estimator.arrays, VEHICLE, row)
     state.controls = take(autopilot.controls, VEHICLE, row)
@@ -82,7 +82,7 @@ def restoring(autopilot: "BuiltInAutopilot", state: AutopilotState) -> Callable[
                 object.__setattr__(root, attribute, value)
         for target, source in ((autopilot.estimator.arrays, state.filters), (autopilot.controls, state.controls)):
             for rows, saved in zip(target, source, strict=True):
-                rows[autopilot.place] = saved[0]
+                rows[autopilot.index] = saved[0]
         autopilot.restored(state.note)
 
     return load
@@ -145,7 +145,7 @@ T = TypeVar("T")
 
 
 class UnsavableError(PaddockError):
-    """A value that cannot be part of a state, or is not valid there; the message names its place."""
+    """A value that cannot be part of a state, or is not valid there; the message names its path."""
 
 
 def save_objects(roots: Mapping[str, object]) -> Tree:
@@ -219,64 +219,64 @@ class _Writer:
     """Turns values into trees; notes where each object occurs first."""
 
     def __init__(self, known: dict[int, str]) -> None:
-        self._known = known  # id of an object -> its place
+        self._known = known  # id of an object -> its path
         self._kept: list[object] = []  # so that no id is used twice
 
-    def attributes(self, owner: object, place: str) -> Tree:
-        return self.values({name: vars(owner)[name] for name in saved_names(owner)}, place)
+    def attributes(self, owner: object, path: str) -> Tree:
+        return self.values({name: vars(owner)[name] for name in saved_names(owner)}, path)
 
-    def values(self, attributes: Mapping[str, Any], place: str) -> Tree:
-        return {name: self.value(value, f"{place}.{name}") for name, value in attributes.items()}
+    def values(self, attributes: Mapping[str, Any], path: str) -> Tree:
+        return {name: self.value(value, f"{path}.{name}") for name, value in attributes.items()}
 
-    def value(self, value: Any, place: str) -> Any:
+    def value(self, value: Any, path: str) -> Any:
         kind: Any = type(value)
         if value is None or kind in (bool, int, float, str):
             return value
         if isinstance(value, Enum):
             return {"is": _name(kind), "value": value.value}
         if kind is tuple:
-            return self._all(value, place)
+            return self._all(value, path)
         if isinstance(value, np.generic):
             return value.item()
         if kind is np.ndarray:
             return value.copy()
         if kind is list:
-            return {"list": self._all(value, place)}
+            return {"list": self._all(value, path)}
         if kind is deque:
-            return {"deque": self._all(value, place), "most": value.maxlen}
+            return {"deque": self._all(value, path), "most": value.maxlen}
         if kind in (set, frozenset):
-            return {kind.__name__: self._all(sorted(value), place)}
+            return {kind.__name__: self._all(sorted(value), path)}
         if kind is dict:
-            return {"dict": self._all([*value], place), "values": self._all([*value.values()], place)}
+            return {"dict": self._all([*value], path), "values": self._all([*value.values()], path)}
         if not kind.__module__.startswith(PACKAGE) or callable(value):
-            raise UnsavableError(f"{place} cannot be saved: it is a {kind.__qualname__}")
+            raise UnsavableError(f"{path} cannot be saved: it is a {kind.__qualname__}")
         if isinstance(value, tuple):  # named
-            return {"is": _name(kind), "fields": self._all(value, place)}
+            return {"is": _name(kind), "fields": self._all(value, path)}
         if id(value) in self._known:
             return {"ref": self._known[id(value)]}
-        self._known[id(value)] = place
+        self._known[id(value)] = path
         self._kept.append(value)
-        return {"is": _name(kind), **self.attributes(value, place)}
+        return {"is": _name(kind), **self.attributes(value, path)}
 
-    def _all(self, values: Any, place: str) -> list[Any]:
-        return [self.value(value, f"{place}.{k}") for k, value in enumerate(values)]
+    def _all(self, values: Any, path: str) -> list[Any]:
+        return [self.value(value, f"{path}.{k}") for k, value in enumerate(values)]
 
 
 class _Reader:
     """Turns trees into new values, in the order in which they were written."""
 
     def __init__(self, known: dict[str, object]) -> None:
-        self._known, self._roots = known, [*known.values()]  # place -> object
+        self._known, self._roots = known, [*known.values()]  # path -> object
         self._left = MOST_VALUES
 
-    def attributes(self, kind: type, tree: Any, place: str) -> dict[str, Any]:
+    def attributes(self, kind: type, tree: Any, path: str) -> dict[str, Any]:
         """Return the attributes of an object of a class: all that it declares, each of its type."""
         if not isinstance(tree, dict):
-            raise UnsavableError(f"{place}: expected the attributes of a {kind.__name__}")
+            raise UnsavableError(f"{path}: expected the attributes of a {kind.__name__}")
         types, skipped = declared_types(kind), unsaved_names(kind)
         needed = {name for name in types if not (name in skipped or name.startswith(UNSAVED) or hasattr(kind, name))}
         if missing := needed - tree.keys():
-            raise UnsavableError(f"{place}: {min(missing)} is missing")
+            raise UnsavableError(f"{path}: {min(missing)} is missing")
         found = {}
         for name in sorted(tree.keys() - {"is"}):
             if (
@@ -285,75 +285,75 @@ class _Reader:
                 or name.startswith(UNSAVED)
                 or hasattr(getattr(kind, name, None), "__get__")
             ):
-                raise UnsavableError(f"{place}: unknown attribute {name!s:.40}")
-            found[name] = value = self.value(tree[name], f"{place}.{name}")
+                raise UnsavableError(f"{path}: unknown attribute {name!s:.40}")
+            found[name] = value = self.value(tree[name], f"{path}.{name}")
             if not fits(value, types[name]):
-                raise UnsavableError(f"{place}.{name} is not valid: {_shown(value)}")
+                raise UnsavableError(f"{path}.{name} is not valid: {_shown(value)}")
         return found
 
-    def value(self, tree: Any, place: str) -> Any:
+    def value(self, tree: Any, path: str) -> Any:
         self._left -= 1
         if self._left < 0:
             raise UnsavableError(f"an autopilot has at most {MOST_VALUES:,} values")
         if isinstance(tree, list):
-            return tuple(self._all(tree, place))
+            return tuple(self._all(tree, path))
         if not in_range(tree):
-            raise UnsavableError(f"{place} is not valid: beyond the range of its type, or not printable")
+            raise UnsavableError(f"{path} is not valid: beyond the range of its type, or not printable")
         if not isinstance(tree, dict):
             return tree
         if "is" in tree:
-            return self._object(tree, place)
+            return self._object(tree, path)
         if tree.keys() == {"ref"} and isinstance(tree["ref"], str) and tree["ref"] in self._known:
             return self._known[tree["ref"]]
         if tree.keys() == {"list"}:
-            return self._all(tree["list"], place)
+            return self._all(tree["list"], path)
         if tree.keys() == {"deque", "most"} and type(tree["most"]) is int and 0 <= tree["most"] <= LONGEST:
-            return deque(self._all(tree["deque"], place), tree["most"])
+            return deque(self._all(tree["deque"], path), tree["most"])
         if tree.keys() == {"dict", "values"}:
-            keys, values = self._keys(tree["dict"], place), self._all(tree["values"], place)
-            return self._made(lambda: dict(zip(keys, values, strict=True)), place)
+            keys, values = self._keys(tree["dict"], path), self._all(tree["values"], path)
+            return self._made(lambda: dict(zip(keys, values, strict=True)), path)
         if tree.keys() in ({"set"}, {"frozenset"}):
             (name, items) = next(iter(tree.items()))
-            members = self._keys(items, place)
-            return self._made(lambda: (set if name == "set" else frozenset)(members), place)
-        raise UnsavableError(f"{place} is not valid: {', '.join(tree)!s:.60}")
+            members = self._keys(items, path)
+            return self._made(lambda: (set if name == "set" else frozenset)(members), path)
+        raise UnsavableError(f"{path} is not valid: {', '.join(tree)!s:.60}")
 
-    def _all(self, trees: Any, place: str) -> list[Any]:
+    def _all(self, trees: Any, path: str) -> list[Any]:
         if not isinstance(trees, list):
-            raise UnsavableError(f"{place}: expected a list")
-        return [self.value(tree, f"{place}.{k}") for k, tree in enumerate(trees)]
+            raise UnsavableError(f"{path}: expected a list")
+        return [self.value(tree, f"{path}.{k}") for k, tree in enumerate(trees)]
 
-    def _keys(self, trees: Any, place: str) -> list[Any]:
-        found = self._all(trees, place)
+    def _keys(self, trees: Any, path: str) -> list[Any]:
+        found = self._all(trees, path)
         if not all(isinstance(each, str | int | float | Enum) for each in found):
-            raise UnsavableError(f"{place}: keys are numbers, texts or members of enums")
+            raise UnsavableError(f"{path}: keys are numbers, texts or members of enums")
         return found
 
-    def _object(self, tree: Tree, place: str) -> Any:
+    def _object(self, tree: Tree, path: str) -> Any:
         kind = _class_named(str(tree["is"]))
         if issubclass(kind, Enum):
-            return self._made(lambda: kind(tree.get("value")), place)
+            return self._made(lambda: kind(tree.get("value")), path)
         if issubclass(kind, tuple):
-            fields = self._all(tree.get("fields"), place)
+            fields = self._all(tree.get("fields"), path)
             types = {name: declared_types(kind)[name] for name in kind._fields}  # type: ignore[attr-defined]
             if len(fields) != len(types) or not all(map(fits, fields, types.values())):
-                raise UnsavableError(f"{place} is not a valid {kind.__name__}")
+                raise UnsavableError(f"{path} is not a valid {kind.__name__}")
             return kind(*fields)
         if any(type(root) is kind for root in self._roots):
-            raise UnsavableError(f"{place}: there is one {kind.__name__}")
-        made = self._made(lambda: object.__new__(kind), place)
-        self._known[place] = made
-        for name, value in self.attributes(kind, tree, place).items():
+            raise UnsavableError(f"{path}: there is one {kind.__name__}")
+        made = self._made(lambda: object.__new__(kind), path)
+        self._known[path] = made
+        for name, value in self.attributes(kind, tree, path).items():
             object.__setattr__(made, name, value)
-        if not self._made(getattr(made, "check_saved", lambda: True), place):
-            raise UnsavableError(f"{place} is not a valid {kind.__name__}")
+        if not self._made(getattr(made, "check_saved", lambda: True), path):
+            raise UnsavableError(f"{path} is not a valid {kind.__name__}")
         return made
 
-    def _made(self, make: Callable[[], T], place: str) -> T:
+    def _made(self, make: Callable[[], T], path: str) -> T:
         try:
             return make()
         except (TypeError, ValueError, OverflowError):
-            raise UnsavableError(f"{place} is not valid") from None
+            raise UnsavableError(f"{path} is not valid") from None
 
 
 def in_range(value: Any) -> bool:

@@ -72,7 +72,7 @@ class PictureTaken:
 
     time_us: int
     number: int  # from 1
-    place: tuple[float, float, float]  # deg, deg, m above sea level; NaN without an origin
+    position: tuple[float, float, float]  # deg, deg, m above sea level; NaN without an origin
     height: float  # m above home
     attitude: tuple[float, float, float]  # roll, pitch, yaw, rad
     quaternion: tuple[float, float, float, float]  # w, x, y, z, body to north-east-down
@@ -136,7 +136,7 @@ class Telemetry:
         return ACTIVE if autopilot.armed or flying else STANDBY
 
     @property
-    def place(self) -> tuple[float, float, float]:
+    def position(self) -> tuple[float, float, float]:
         """Estimated latitude and longitude (deg), altitude (m above sea level); NaN without an origin."""
         frame = self.autopilot.frame
         return (nan, nan, nan) if frame is None else frame.to_geodetic(*self.autopilot.estimate.position)
@@ -144,7 +144,7 @@ class Telemetry:
     @property
     def altitude(self) -> float:
         """Estimated, m above sea level; NaN without an origin."""
-        return self.place[2]
+        return self.position[2]
 
     @property
     def relative_altitude(self) -> float:

@@ -105,9 +105,9 @@ class VehicleControl(ABC):
 
     def attach(self) -> None:
         """Use the autopilot's rows of setpoint, gains and memory."""
-        controls, place = self.autopilot.controls, self.autopilot.place
-        self.setpoint_row, self.gains_row = controls.setpoint[place], controls.gains[place]
-        self.memory_row = controls.memory[place]
+        controls, index = self.autopilot.controls, self.autopilot.index
+        self.setpoint_row, self.gains_row = controls.setpoint[index], controls.gains[index]
+        self.memory_row = controls.memory[index]
 
     def read_parameters(self) -> None:  # noqa: B027
         """Derive gains and limits from the parameters, after each change."""

@@ -230,6 +230,4 @@ def _radio_lines(numbers: dict[str, Any]) -> list[str]:
                 f"{counted(own['outages'], 'outage')}, longest {own['longest_outage_s']:.1f} s, "
                 f"jammed {own['jammed_s']:.1f} s"
             )
-    if numbers.get("estimated_contact"):
-        lines.append("  availability is estimated: the recording is of an earlier version, which did not hold contact")
     return lines

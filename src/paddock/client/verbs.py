@@ -9,74 +9,25 @@ import os
 import sys
 from base64 import b64encode
 from collections.abc import Callable
-from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 import numpy as np
-from numpy.typing import NDArray
 
 from paddock.client.channel import Callbacks
 from paddock.client.control import Controls
 from paddock.client.page import NotebookPage
-from paddock.client.radio_results import RADIO_RESULTS
+from paddock.client.results import reader_of
 from paddock.client.session import ClientRequest, Session, command_request, operation_request, result_value
 from paddock.client.states import EVENT, MARKERS, STATE
 from paddock.errors import InvalidValueError, PaddockError, suggestion
-from paddock.planning.mission.state import view_from
-from paddock.track.standings import standings_from
 from paddock.wire.messages.markers import MarkerCommand
 from paddock.wire.messages.requests import MARKER_FIELDS, Call, ResultMessage
-from paddock.wire.messages.states import ActionMessage, EventMessage
+from paddock.wire.messages.states import EventMessage
 from paddock.wire.operations import OPERATIONS, Operation
 from paddock.wire.operations.arguments import plain
-from paddock.world.markers import Marker, PlacedMarker
+from paddock.world.markers import Marker
 from paddock.world.snapshot import Snapshot
-from paddock.world.transforms import Transform
-
-
-class RemoteOverride(NamedTuple):
-    """An override in effect: a behaviour that replaces that of the vehicles' entry."""
-
-    ids: NDArray[np.int64]
-    behaviour: str
-    options: dict[str, Any]
-
-
-class RemoteRoute(NamedTuple):
-    """A line that vehicles follow, or a point that they go to."""
-
-    fleet: str
-    ids: NDArray[np.int64]
-    behaviour: str
-    closed: bool  # the last point joins the first
-    points: NDArray[np.float64]  # (k, 3) m
-
-
-def _placed(tree: dict[str, Any]) -> PlacedMarker:
-    marker = Marker(**{name: tree[name] for name in MARKER_FIELDS})
-    return PlacedMarker(marker, tree["since"], inf if tree["expires"] is None else tree["expires"], tree["source"])
-
-
-def _track(tree: dict[str, Any]) -> Any:
-    from paddock.track.loading import track_from  # takes long to import
-
-    return track_from(tree)
-
-
-RESULTS: dict[str, Callable[[Any], Any]] = {
-    "overrides": lambda found: [RemoteOverride(**one) for one in found],
-    "routes": lambda found: [RemoteRoute(**one) for one in found],
-    "events": lambda found: [EventMessage(**one) for one in found],
-    "log": lambda found: [ActionMessage(**one) for one in found],
-    "placed_markers": lambda found: [_placed(one) for one in found],
-    "transform": lambda found: Transform(found["position"], found["quaternion"]),
-    "track": lambda found: None if found is None else _track(found),
-    "standings": lambda found: standings_from(found) if found else None,
-    "mission_view": lambda found: view_from(found) if found else None,
-    **RADIO_RESULTS,
-}
-"""Operation -> function that converts its result to the type that a local simulation returns."""
 
 
 class Verbs:
@@ -106,13 +57,12 @@ def _method(operation: Operation, name: str) -> Callable[..., Any]:
     self, *rest = signature.parameters.values()
     own = [self, *(one.replace(annotation=types[one.name]) for one in rest if one.name in types)]
     signature = signature.replace(parameters=own, return_annotation=signature.empty)
-    convert = RESULTS.get(operation.name)
 
     def method(self: Verbs, /, *args: Any, **kwargs: Any) -> Any:
         arguments = signature.bind(self, *args, **kwargs).arguments
         del arguments["self"]
-        asked = operation_request(operation.name, **arguments)
-        return self._ask(asked if convert is None else asked._replace(read=lambda reply: convert(result_value(reply))))
+        asked, read = operation_request(operation.name, **arguments), reader_of(operation)
+        return self._ask(asked if read is None else asked._replace(read=lambda reply: read(result_value(reply))))
 
     method.__name__, method.__doc__ = name, operation.summary
     method.__signature__ = signature  # type: ignore[attr-defined]

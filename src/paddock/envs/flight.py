@@ -1,10 +1,12 @@
 """Parts of the tasks for quadrotors: actions as commands, attitude and motion as observations, draws."""
 
+from functools import partial
 from typing import Annotated, Any, NamedTuple
 
 from paddock.compute.math import maximum, select, sqrt
 from paddock.compute.philox import uniforms
 from paddock.compute.quaternion import axes, unrotate
+from paddock.envs.task import LearningTask
 from paddock.vehicles.parts.quad import ACRO, MOTORS, VELOCITY, Command
 from paddock.world.columns import Column, Environment, Pose, column_index
 
@@ -43,12 +45,13 @@ def thrust_share(action: float, hover: float) -> float:
     return hover * (1.0 + action) + rest
 
 
-def flown(a: FlightAction, at: Pose, form: float, sticks: float, hover: float) -> Command:
+def fly(a: FlightAction, at: Pose, m: Any, o: Any) -> Command:
     """Return the command of an action.
 
-    `form`: place in ACTIONS; `sticks`: deflection of the sticks at an action of 1; `hover`: share of full thrust that
-    carries the weight.
+    Of the options, `action` is its index in ACTIONS, `sticks` the deflection of the sticks at an action of 1, `hover`
+    the share of full thrust that carries the weight.
     """
+    form, sticks, hover = o.action, o.sticks, o.hover
     # level axes of the heading, for velocities
     (fx, fy, _), _, _ = axes(at.qx, at.qy, at.qz, at.qw)
     size = 1.0 / sqrt(maximum(fx * fx + fy * fy, 1e-9))
@@ -91,3 +94,7 @@ def hover_share(batch: Any) -> float:
     index, values = column_index(batch.model.parameters), batch.program.parameter_values
     gravity = batch.world.environment[column_index(Environment)["gravity"]]
     return float(values[index["mass"]] * gravity / (4.0 * values[index["thrust_max"]]))
+
+
+flight_task = partial(LearningTask, model="quad", preset="race", action=FlightAction, act=fly)
+"""Return a task for a racing quadrotor; its options have `action`, `sticks` and `hover`."""

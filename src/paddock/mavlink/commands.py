@@ -220,8 +220,8 @@ class Inputs:
         now = self.autopilot.estimate
         if m.coordinate_frame in OFFSETS or turned:
             wanted = now.north + wanted[0], now.east + wanted[1], now.down + wanted[2]
-        place = wanted[0], wanted[1], now.down if mask & NO_Z else wanted[2]
-        self._take(m, None if mask & NO_XY else place, turned)
+        position = wanted[0], wanted[1], now.down if mask & NO_Z else wanted[2]
+        self._take(m, None if mask & NO_XY else position, turned)
 
     def _global_target(self, message: Any, sender: Sender) -> None:
         m = message

@@ -331,8 +331,8 @@ class MavlinkVehicle:
             sender.peer.confirmed = True
 
     def _set_home(self, message: Any, sender: Sender) -> None:
-        place = message.latitude / DEGREE, message.longitude / DEGREE, message.altitude / 1e3
-        ack = self.autopilot.command(mav.MAV_CMD_DO_SET_HOME, (0.0, 0.0, 0.0, 0.0, *place), AltitudeFrame.GLOBAL)
+        position = message.latitude / DEGREE, message.longitude / DEGREE, message.altitude / 1e3
+        ack = self.autopilot.command(mav.MAV_CMD_DO_SET_HOME, (0.0, 0.0, 0.0, 0.0, *position), AltitudeFrame.GLOBAL)
         if not ack.accepted:
             self.autopilot.send_text(Severity.WARNING, ack.text or "Home rejected")
 
@@ -429,7 +429,7 @@ class MavlinkVehicle:
         if self.transfer.sessions or self.transfer.checksums:
             self.transfer.service()
         if self.path is not None and not paused:
-            self.path.end(now_us, now_us + PERIOD_US)
+            self.path.end()
 
     def own_streams(self, peer: MavlinkPeer) -> Streams:
         """Return the streams of a peer for changing them: a copy of the defaults at first."""

@@ -107,11 +107,15 @@ def _nav_controller_output(a: BuiltInAutopilot, t: Telemetry) -> Fields:
 
 def _home_position(a: BuiltInAutopilot, t: Telemetry) -> Fields:
     """None while home is unknown."""
-    place = None if a.home is None else _place(*a.home)
-    return None if place is None else (*place, *a.home_position.ned(), (1.0, 0.0, 0.0, 0.0), 0.0, 0.0, 0.0, t.time_us)
+    coordinates = None if a.home is None else _coordinates(*a.home)
+    return (
+        None
+        if coordinates is None
+        else (*coordinates, *a.home_position.ned(), (1.0, 0.0, 0.0, 0.0), 0.0, 0.0, 0.0, t.time_us)
+    )
 
 
-def _place(latitude: float, longitude: float, altitude: float) -> tuple[int, int, int]:
+def _coordinates(latitude: float, longitude: float, altitude: float) -> tuple[int, int, int]:
     return int32(latitude, 1e7), int32(longitude, 1e7), int32(altitude, 1e3)
 
 
@@ -138,7 +142,7 @@ STATUS: dict[int, Callable[[BuiltInAutopilot, Telemetry], Fields]] = by_id(
     NAV_CONTROLLER_OUTPUT=_nav_controller_output,
     HOME_POSITION=_home_position,
     GPS_GLOBAL_ORIGIN=lambda a, t: (
-        None if (f := a.frame) is None else (*_place(f.latitude, f.longitude, f.altitude), t.time_us)
+        None if (f := a.frame) is None else (*_coordinates(f.latitude, f.longitude, f.altitude), t.time_us)
     ),
 )
 
@@ -164,11 +168,11 @@ def _vfr_hud(a: BuiltInAutopilot, t: Telemetry, e: Estimate) -> Fields:
 
 
 def _global_position(a: BuiltInAutopilot, t: Telemetry, e: Estimate) -> Fields:
-    if isnan((here := t.place)[0]):
+    if isnan((here := t.position)[0]):
         return None
-    place = *_place(*here), int32(known(t.relative_altitude), 1e3)
+    coordinates = *_coordinates(*here), int32(known(t.relative_altitude), 1e3)
     velocity = (int16(speed, 100.0) for speed in (e.vn, e.ve, e.vd))
-    return t.time_us // 1000, *place, *velocity, int32(degrees(e.yaw), 100.0) % 36000
+    return t.time_us // 1000, *coordinates, *velocity, int32(degrees(e.yaw), 100.0) % 36000
 
 
 def _altitude(a: BuiltInAutopilot, t: Telemetry, e: Estimate) -> Fields:
@@ -200,7 +204,7 @@ def _gps_raw(t: Telemetry, s: SensorColumns) -> Fields:
     return (
         int(s.gnss_time_us),
         scaled(s.gnss_fix, 1.0, 0, 8, 0),
-        *_place(s.latitude, s.longitude, s.altitude),
+        *_coordinates(s.latitude, s.longitude, s.altitude),
         *(uint16(value, 100.0) for value in (s.gnss_eph, s.gnss_epv, speed, course)),
         scaled(s.gnss_satellites, 1.0, 0, 254, UNKNOWN),
         0,  # height above the ellipsoid
@@ -230,17 +234,19 @@ def _distance_sensor(t: Telemetry, s: SensorColumns) -> Fields:
 
 def picture_messages(picture: PictureTaken, sysid: int) -> list[Any]:
     """Return CAMERA_FEEDBACK, as ArduPilot sends it, and CAMERA_IMAGE_CAPTURED, of the camera protocol."""
-    latitude, longitude, altitude = map(known, picture.place)
+    latitude, longitude, altitude = map(known, picture.position)
     date, height, number = SIMULATED_EPOCH_US + picture.time_us, known(picture.height), picture.number
-    place = int32(latitude, 1e7), int32(longitude, 1e7)
+    coordinates = int32(latitude, 1e7), int32(longitude, 1e7)
     angles = map(degrees, picture.attitude)
     feedback = mav.MAVLink_camera_feedback_message(
-        *(date, sysid, 0, number % 65536, *place, altitude, height, *angles, 0.0, mav.CAMERA_FEEDBACK_PHOTO),
+        *(date, sysid, 0, number % 65536, *coordinates, altitude, height, *angles, 0.0, mav.CAMERA_FEEDBACK_PHOTO),
         number % 65536,
     )
     heights = int32(altitude, 1e3), int32(height, 1e3)
     boot, quaternion = picture.time_us // 1000, list(picture.quaternion)
-    captured = mav.MAVLink_camera_image_captured_message(boot, date, 1, *place, *heights, quaternion, number, 1, b"")
+    captured = mav.MAVLink_camera_image_captured_message(
+        boot, date, 1, *coordinates, *heights, quaternion, number, 1, b""
+    )
     return [feedback, captured]
 
 
@@ -366,8 +372,8 @@ class Streams:
 
     def restart(self, now_us: int) -> None:
         """Restart at a time; requests are kept. The heartbeat is due immediately, the rest is spread."""
-        for place, (id, interval) in enumerate(self._intervals.items()):
-            spread = ((self._offset * 37 + place * 11) % 50) * interval // 50 if id != HEARTBEAT else 0
+        for index, (id, interval) in enumerate(self._intervals.items()):
+            spread = ((self._offset * 37 + index * 11) % 50) * interval // 50 if id != HEARTBEAT else 0
             self._next[id] = now_us + spread
         self._look_ahead()
 
@@ -387,10 +393,10 @@ class Streams:
             return []
         ready: list[tuple[int, int]] = []
         while self._queue and self._queue[0][0] <= now_us:
-            at, place, id = self._queue[0]
-            ready.append((place, id))
+            at, index, id = self._queue[0]
+            ready.append((index, id))
             self._next[id] = max(at + self._intervals[id], now_us + 1)
-            heapreplace(self._queue, (self._next[id], place, id))
+            heapreplace(self._queue, (self._next[id], index, id))
         self.earliest = self._queue[0][0]
         return [id for _, id in sorted(ready)]
 
@@ -438,6 +444,6 @@ class Streams:
         self._next[id] = now_us
 
     def _look_ahead(self) -> None:
-        self._queue = [(at, place, id) for place, (id, at) in enumerate(self._next.items())]
+        self._queue = [(at, index, id) for index, (id, at) in enumerate(self._next.items())]
         heapify(self._queue)
         self.earliest = self._queue[0][0] if self._queue else NEVER

@@ -36,13 +36,13 @@ def decode(message: Any) -> tuple[MissionItem | None, int]:
     if frame is None:
         return None, mav.MAV_MISSION_UNSUPPORTED_FRAME
     # whether x, y are a position and z an altitude; neither for an unknown command, which is refused later
-    place, height = True, m.mission_type == PlanKind.RALLY
+    has_position, height = True, m.mission_type == PlanKind.RALLY
     if m.mission_type == PlanKind.MISSION:
         kind = ITEM_KINDS.get(m.command)
-        place, height = (kind.place, kind.height) if kind is not None else (False, False)
+        has_position, height = (kind.has_position, kind.height) if kind is not None else (False, False)
     on_earth = is_scaled(m.command, frame)
     scale = DEGREE if m.get_type() == "MISSION_ITEM_INT" and on_earth else 1.0
-    values = (m.x / scale, place), (m.y / scale, place), (m.z, height)
+    values = (m.x / scale, has_position), (m.y / scale, has_position), (m.z, height)
     x, y, z = (0.0 if isnan(value) and not used else value for value, used in values)
     limits = ((x, 90.0), (y, 180.0), (z, inf)) if on_earth else ((x, inf), (y, inf), (z, inf))
     for number, (value, most) in enumerate(limits):
@@ -61,7 +61,9 @@ def decode(message: Any) -> tuple[MissionItem | None, int]:
 def is_scaled(command: int, frame: int) -> bool:
     """Return whether x and y of an item are degrees, and integers on the wire 1e7 times that; else plain numbers."""
     kind = ITEM_KINDS.get(command)
-    numbers = kind is not None and kind.role is not Role.NAV and not kind.place  # DO_DIGICAM_CONTROL has some there
+    numbers = (
+        kind is not None and kind.role is not Role.NAV and not kind.has_position
+    )  # DO_DIGICAM_CONTROL has some there
     return frame != AltitudeFrame.MISSION and not numbers
 
 
@@ -75,10 +77,10 @@ def encode(
 ) -> Any:
     """Return MISSION_ITEM_INT for a system and component, or MISSION_ITEM where `integers` is False."""
     scale = DEGREE if is_scaled(item.command, item.frame) else 1.0
-    place = (int32(item.x, scale), int32(item.y, scale)) if integers else (item.x, item.y)
+    coordinates = (int32(item.x, scale), int32(item.y, scale)) if integers else (item.x, item.y)
     head = (*target, sequence, int(item.frame), item.command, int(current), int(item.autocontinue))
     make = mav.MAVLink_mission_item_int_message if integers else mav.MAVLink_mission_item_message
-    return make(*head, item.p1, item.p2, item.p3, item.p4, *place, item.z, int(kind))
+    return make(*head, item.p1, item.p2, item.p3, item.p4, *coordinates, item.z, int(kind))
 
 
 MAX_ITEMS = 2000

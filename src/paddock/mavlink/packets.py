@@ -144,7 +144,7 @@ def read_stream(
 
 def _next_marker(data: bytes, at: int) -> int:
     """Return where the next packet may start; -1 if nowhere."""
-    return min((place for marker in MARKERS if (place := data.find(marker, at)) >= 0), default=-1)
+    return min((start for marker in MARKERS if (start := data.find(marker, at)) >= 0), default=-1)
 
 
 def _frame(data: bytes, at: int) -> tuple[bytes, int]:

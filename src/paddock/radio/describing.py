@@ -1,31 +1,31 @@
 """Radios, stations and jammers as plain trees, for clients and viewers of recordings."""
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from paddock.radio.links.jamming import JammerState, active_share
 from paddock.radio.links.paths import classes_of
 from paddock.radio.links.radios import COLUMN, Floats, Radios
 from paddock.radio.links.survey import radio_ranges
 from paddock.radio.physics.signal import decibels
-from paddock.radio.views import ServiceTraffic
 from paddock.scenario.radio import RadioSection
-from paddock.wire.operations.radio_results import (
-    JammerTree,
+from paddock.wire.radio_results import (
+    JammerView,
     RadioFleetTree,
     RadioTree,
     RadioTypeTree,
-    ServiceTrafficTree,
-    SpooferTree,
+    ServiceTraffic,
+    SpooferView,
     StationTree,
+    as_tree,
 )
 
 
 class Emitters(NamedTuple):
     """The transmitters that harm others."""
 
-    jammers: list[JammerTree]
-    spoofers: list[SpooferTree]
+    jammers: list[JammerView]
+    spoofers: list[SpooferView]
 
 
 def radio_tree(
@@ -34,7 +34,7 @@ def radio_tree(
     emitters: Emitters,
     counts: dict[str, int],
     traffic: dict[str, int],
-    services: Mapping[str, ServiceTrafficTree],
+    services: Mapping[str, ServiceTraffic],
 ) -> RadioTree:
     """Return what a viewer draws; `counts` of links are 0 where they are not known."""
     ranges = radio_ranges(radios, classes_of(section, radios.groups))
@@ -47,8 +47,9 @@ def radio_tree(
         x, y, z = radios.table[:3, radios.carried + k].tolist()
         stations.append({"name": name, "position": (x, y, z), "radio": _type(radios, radios.carried + k, ranges)})
     known = {name: counts.get(name, 0) for name in ("links", "up", "ups", "downs", "jammed")}
-    found = {"rate": section.rate, "fleets": fleets, "stations": stations, **emitters._asdict()}
-    return {**found, "traffic": traffic, "services": services, **known}  # type: ignore[typeddict-item]
+    parts = {"rate": section.rate, "fleets": fleets, "stations": stations, **emitters._asdict()}
+    tree: RadioTree = as_tree({**parts, "traffic": traffic, "services": services, **known})
+    return tree
 
 
 def _type(radios: Radios, number: int, ranges: Floats) -> RadioTypeTree:
@@ -65,48 +66,24 @@ def _type(radios: Radios, number: int, ranges: Floats) -> RadioTypeTree:
     }
 
 
-def service_trees(counts: Mapping[str, ServiceTraffic]) -> dict[str, ServiceTrafficTree]:
-    """Return the packets of services as plain trees."""
-    return {name: cast(ServiceTrafficTree, one._asdict()) for name, one in counts.items()}
-
-
-def jammer_trees(section: RadioSection, states: Iterable[JammerState], time: float) -> list[JammerTree]:
+def jammer_views(section: RadioSection, states: Iterable[JammerState], time: float) -> list[JammerView]:
     """Return jammers of given states; where vehicles carry them is not known here."""
     sections = sorted(section.jammers, key=lambda one: one.name)
-    found: list[JammerTree] = []
+    views: list[JammerView] = []
     for one, state in zip(sections, states, strict=True):
-        found.append(
-            {
-                "name": one.name,
-                "kind": one.kind,
-                "on": state.on,
-                "scheduled": state.scheduled,
-                "active": active_share(state, one.on, time, 1.0 / section.rate),
-                "position": state.position,
-                "vehicle": state.vehicle,
-                "power": state.power,
-                "frequency": state.frequency,
-                "bandwidth": state.bandwidth,
-                "false_frames": state.false_frames,
-            }
+        active = active_share(state, one.on, time, 1.0 / section.rate)
+        power = state.power, state.frequency, state.bandwidth, state.false_frames
+        views.append(
+            JammerView(one.name, one.kind, state.on, state.scheduled, active, state.position, state.vehicle, *power)
         )
-    return found
+    return views
 
 
-def spoofer_trees(section: RadioSection, states: Iterable[JammerState], time: float) -> list[SpooferTree]:
+def spoofer_views(section: RadioSection, states: Iterable[JammerState], time: float) -> list[SpooferView]:
     """Return spoofers of given states; which receivers they have captured is not known here."""
-    found: list[SpooferTree] = []
+    views: list[SpooferView] = []
     for one, state in zip(sorted(section.spoofers, key=lambda one: one.name), states, strict=True):
-        found.append(
-            {
-                "name": one.name,
-                "on": state.on,
-                "scheduled": state.scheduled,
-                "active": active_share(state, one.on, time, 1.0 / section.rate) > 0.0,
-                "position": state.position,
-                "vehicle": state.vehicle,
-                "power": state.power,
-                "captured": 0,
-            }
-        )
-    return found
+        active = active_share(state, one.on, time, 1.0 / section.rate) > 0.0
+        place = state.position, state.vehicle
+        views.append(SpooferView(one.name, state.on, state.scheduled, active, *place, state.power, captured=0))
+    return views

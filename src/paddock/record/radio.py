@@ -15,20 +15,18 @@ from foxglove_schemas_protobuf.SceneEntity_pb2 import SceneEntity
 from foxglove_schemas_protobuf.SceneEntityDeletion_pb2 import SceneEntityDeletion
 from foxglove_schemas_protobuf.SceneUpdate_pb2 import SceneUpdate
 from google.protobuf.message import DecodeError
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from paddock.engine.events import Event
 from paddock.engine.radio.gnss import as_jammer
 from paddock.errors import PaddockError
-from paddock.radio.describing import Emitters, jammer_trees, radio_tree, spoofer_trees
+from paddock.radio.describing import Emitters, jammer_views, radio_tree, spoofer_views
 from paddock.radio.links.jamming import JammerState, changed, started
 from paddock.radio.links.radios import COLUMN, FleetRadios, radios_of
 from paddock.radio.links.table import FULL_SIGNAL, NO_SINR
 from paddock.radio.settings import checked_changes
 from paddock.scenario import Scenario
 from paddock.scenario.radio import RadioSection
-from paddock.wire.operations.radio_results import RadioTree, ServiceTrafficTree
+from paddock.wire.radio_results import JammerView, RadioTree, ServiceTraffic, SpooferView
 from paddock.world.columns import Floats
 from paddock.world.layout import Ints
 from paddock.world.snapshot import Snapshot
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
     from paddock.record.reader import RecordedRun
 
 PEERS, PEER_SINR = "radio.peers", "radio.peer_sinr"
-CONTACT, UPLINK, STATION = "radio.contact", "radio.uplink", "radio.station"  # not in recordings of earlier versions
+CONTACT, UPLINK, STATION = "radio.contact", "radio.uplink", "radio.station"
 DRAWN_LINKS = 1000  # the strongest are drawn
 _CHANGE = re.compile(r"(\w+) (\[[^\]]*\]|[^,]+)(?:, |$)")
 TRAFFIC_TOPIC = "/radio"
@@ -52,7 +50,7 @@ class RadioTraffic(NamedTuple):
     """Counts since the start of the run."""
 
     messages: dict[str, int]  # sent, delivered, dropped by reason, ...; empty: not recorded
-    services: dict[str, ServiceTrafficTree]  # of services that have sent packets
+    services: dict[str, ServiceTraffic]  # of services that have sent packets
     link_changes: dict[str, int]  # `ups`, `downs`: links that have become usable or unusable; empty: not recorded
 
 
@@ -146,20 +144,27 @@ def recorded_emitters(section: RadioSection, snapshot: Snapshot, events: Sequenc
             _apply(states[event.subject], event.detail)
     spoofers = {one.name for one in section.spoofers}
     parts = [[state for name, state in states.items() if (name in spoofers) is kind] for kind in (False, True)]
-    found = Emitters(jammer_trees(section, parts[0], snapshot.time), spoofer_trees(section, parts[1], snapshot.time))
     captured = _captured(events)
-    for spoofer in found.spoofers:
-        spoofer["captured"] = captured[spoofer["name"]]
-    trees: list[Any] = [*found.jammers, *found.spoofers]
-    for tree in trees:
-        if tree["vehicle"] is not None:
-            try:
-                x, y, z = snapshot[tree["vehicle"]].position.tolist()
-            except PaddockError:
-                tree["position"], tree["active"] = None, False
-            else:
-                tree["position"] = (x, y, z)
-    return found
+    jammers = [
+        jammer._replace(**_carried(jammer, snapshot)) for jammer in jammer_views(section, parts[0], snapshot.time)
+    ]
+    return Emitters(
+        jammers,
+        [
+            spoofer._replace(captured=captured[spoofer.name], **_carried(spoofer, snapshot))
+            for spoofer in spoofer_views(section, parts[1], snapshot.time)
+        ],
+    )
+
+
+def _carried(emitter: JammerView | SpooferView, snapshot: Snapshot) -> dict[str, Any]:
+    """Return the position of an emitter that a vehicle carries; without the vehicle it is off."""
+    if emitter.vehicle is None:
+        return {}
+    try:
+        return {"position": tuple(snapshot[emitter.vehicle].position.tolist())}
+    except PaddockError:
+        return {"position": None, "active": False}
 
 
 def _captured(events: Sequence[Event]) -> Counter[str]:
@@ -275,7 +280,8 @@ def radio_scene(snapshot: Snapshot, radio: RadioTree, log_time: int) -> SceneUpd
             line.colors.add(r=red, g=green, b=blue, a=0.8)
     for station in radio["stations"]:
         _body(update, station["name"], station["position"], (0.3, 0.7, 1.0), log_time)
-    for emitters, bright in ((radio["jammers"], (1.0, 0.2, 0.2)), (radio["spoofers"], (0.8, 0.3, 1.0))):
+    drawn: list[tuple[Any, tuple[float, float, float]]] = [(radio["jammers"], (1.0, 0.2, 0.2))]
+    for emitters, bright in [*drawn, (radio["spoofers"], (0.8, 0.3, 1.0))]:
         for one in emitters:
             if one["position"] is not None:
                 _body(update, one["name"], one["position"], bright if one["active"] else (0.5, 0.5, 0.5), log_time)
@@ -311,39 +317,12 @@ def _body(
 # metrics -------------------------------------------------------------------------------------------------------------
 
 
-def holds_contact(run: Any) -> bool:
-    """Return whether a recording says which vehicles were in contact; otherwise it is estimated (`in_contact`)."""
-    layouts = [layout for name in run.fleets for layout in run.fleet_layouts(name)]
-    return all(CONTACT in one.columns for one in layouts if "radio.sinr" in one.columns)
-
-
-def in_contact(snapshot: Snapshot, stations: int) -> dict[str, Floats]:
+def in_contact(snapshot: Snapshot) -> dict[str, Floats]:
     """Return 1 for every vehicle with a route to a station and back, over any number of hops, by fleet with radio.
 
-    Without stations, a vehicle with a neighbour is in contact. In recordings of earlier versions, which do not hold it,
-    hops lead over the best neighbours of each vehicle, and one direction of a link is enough.
+    Without stations, a vehicle with a neighbour is in contact.
     """
-    with_radio = {fleet.name: fleet for fleet in snapshot if "radio.sinr" in fleet.columns}
-    if all(CONTACT in fleet.columns for fleet in with_radio.values()):
-        return {name: fleet[CONTACT] for name, fleet in with_radio.items()}
-    heard = _heard(snapshot)
-    count = len(heard.places)
-    direct = np.zeros(count, bool)
-    start, fleets = 0, {}
-    for fleet in snapshot:
-        if fleet.name in with_radio:
-            fleets[fleet.name] = slice(start, start + len(fleet.ids))
-            used = fleet["radio.sinr"] > NO_SINR if stations else fleet["radio.links"] > 0
-            direct[fleets[fleet.name]] = used
-        start += len(fleet.ids)
-    reached = direct
-    if stations and len(heard.row):
-        at = heard.rows_of_peers()
-        hops = at >= 0
-        graph = coo_array((np.ones(hops.sum()), (heard.row[hops], at[hops])), shape=(count, count))
-        _, part = connected_components(graph, directed=False)
-        reached = np.isin(part, np.unique(part[direct]))
-    return {name: reached[rows].astype(np.float64) for name, rows in fleets.items()}
+    return {fleet.name: fleet[CONTACT] for fleet in snapshot if CONTACT in fleet.columns}
 
 
 class LinkTally:

@@ -20,10 +20,6 @@ from paddock.world.columns import Floats
 LINES = 8  # most vehicles with a line in the figure
 ROWS = 200  # most vehicles in the table: those with the longest outages
 MOST_POINTS = 2000  # samples in the figure
-ESTIMATED = (
-    "Availability is estimated: the recording is of an earlier version, which did not hold contact, and links that are "
-    "usable in one direction count"
-)
 NUMBERED = re.compile(r"(\D*)(\d*)", re.ASCII)
 COLUMNS = ("link_availability", "mean_sinr_db", "longest_outage_s", "outages", "jammed_s")
 
@@ -132,8 +128,6 @@ def link_tables(numbers: Mapping[str, Any]) -> list[str]:
         "station, if there are any); - : it had none.",
         "",
     ]
-    if numbers.get("estimated_contact"):
-        lines += [f"{ESTIMATED}.", ""]
     return lines
 
 
@@ -183,7 +177,7 @@ def _series(run: RecordedRun) -> tuple[Floats, dict[str, Floats], Floats]:
     sinr: dict[str, Floats] = {}
     for k, number in enumerate(samples):
         snapshot = run.sample(number)
-        contact = in_contact(snapshot, len(radio.stations))
+        contact = in_contact(snapshot)
         joined = np.concatenate([np.zeros(0), *contact.values()])
         times[k], share[k] = snapshot.time, joined.mean() if len(joined) else 0.0
         for fleet in map(snapshot.fleet, contact):

@@ -26,7 +26,6 @@ from paddock.engine.events import Event
 from paddock.engine.markers import MarkerChange
 from paddock.engine.simulation import Simulation
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
-from paddock.radio.describing import service_trees
 from paddock.record import channels
 from paddock.record.foxglove import point_cloud, track_scene
 from paddock.record.mcap_file import McapFile
@@ -43,7 +42,7 @@ from paddock.record.writer import (
 )
 from paddock.scenario import Scenario
 from paddock.wire.messages.states import RunStart, StateHash
-from paddock.wire.operations.radio_results import RadioTree
+from paddock.wire.radio_results import RadioTree, as_tree
 from paddock.world.archive import STATE_FORMAT
 from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot
@@ -186,8 +185,8 @@ class Recorder(AbstractContextManager["Recorder"]):
         if self._radio is not None:
             assert self.sim.radio is not None
             stage = self.sim.engine.radio
-            counts = {"traffic": self.sim.radio.traffic(), "services": service_trees(self.sim.radio.services())}
-            more: Any = {**stage.emitters()._asdict(), **counts, "ups": stage.state.ups, "downs": stage.state.downs}
+            counts = {"traffic": self.sim.radio.traffic(), "services": as_tree(self.sim.radio.services())}
+            more: Any = {**as_tree(stage.emitters()), **counts, "ups": stage.state.ups, "downs": stage.state.downs}
             self._radio = {**self._radio, **more}
         shown = self._sensed, self._radio
         job = partial(self._writer.sample, snapshot, self._log_time(snapshot.tick), time_ns(), *shown)

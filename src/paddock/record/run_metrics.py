@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from paddock.record.channels import ACTIONS
-from paddock.record.radio import LinkTally, holds_contact, in_contact, recorded_traffic
+from paddock.record.radio import LinkTally, in_contact, recorded_traffic
 from paddock.record.reader import RecordedRun, RunSection
 from paddock.world.columns import Floats
 from paddock.world.layout import FleetLayout, Ints
@@ -35,7 +35,6 @@ def metrics(run: RecordedRun) -> dict[str, Any]:
         "actions": len(run.file.index(ACTIONS).times),
         "events": dict(sorted(kinds.items())),
         **{name: counts for name, counts in recorded_traffic(run)._asdict().items() if counts},
-        **({} if holds_contact(run) else {"estimated_contact": True}),  # of an earlier version
         "fleets": {name: tally.summary() for name, tally in tallies.items()},
     }
 
@@ -45,7 +44,7 @@ def _read(run: RecordedRun, section: RunSection, tallies: dict[str, "_Tally"]) -
     time, radio = None, run.scenario.radio
     for k in section.samples:
         snapshot = run.sample(k)
-        contact = {} if radio is None else in_contact(snapshot, len(radio.stations))
+        contact = {} if radio is None else in_contact(snapshot)
         step = 0.0 if time is None else snapshot.time - time
         time = snapshot.time
         for name, tally in tallies.items():

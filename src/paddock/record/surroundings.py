@@ -14,10 +14,10 @@ from typing import Any
 
 from paddock.engine.overrides import fleet_routes
 from paddock.engine.simulation import Simulation
-from paddock.radio.describing import radio_tree, service_trees
+from paddock.radio.describing import radio_tree
 from paddock.record.race import described_race
 from paddock.sensing.array_suite import fleet_array_trees
-from paddock.wire.operations.radio_results import RadioTree
+from paddock.wire.radio_results import RadioTree
 
 MOST_ROUTES = 200
 SIDE = 200  # values per side of the ground, as the page requests
@@ -57,7 +57,7 @@ def described_radio(sim: Simulation) -> RadioTree | None:
     if stage.settings is None:
         return None
     assert sim.radio is not None
-    packets = sim.radio.traffic(), service_trees(sim.radio.services())
+    packets = sim.radio.traffic(), sim.radio.services()
     return radio_tree(stage.settings, stage.roster.radios, stage.emitters(), {}, *packets)
 
 

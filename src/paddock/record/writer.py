@@ -26,7 +26,7 @@ from paddock.record.radio import radio_scene
 from paddock.record.sensed import SensedArray, SensedWriter
 from paddock.wire.messages import markers as wire
 from paddock.wire.messages import states
-from paddock.wire.operations.radio_results import RadioTree
+from paddock.wire.radio_results import RadioTree
 from paddock.world.layout import Layout
 from paddock.world.markers import Marker, PlacedMarker
 from paddock.world.snapshot import Snapshot

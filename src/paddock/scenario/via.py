@@ -47,7 +47,7 @@ class MavlinkViaSection(Section):
         default=3, ge=0, le=20, description="Repetitions of a packet that was not acknowledged, at each hop."
     )
     queue: Whole = Field(
-        default=LONGEST_QUEUE, ge=1, le=1024, description="Packets of each direction that wait to be sent."
+        default=LONGEST_QUEUE, ge=1, le=1024, description="Packets that wait to be sent, at each radio."
     )
     header_bits: Whole = Field(
         default=128,

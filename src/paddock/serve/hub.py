@@ -282,7 +282,7 @@ class Hub:
             if item is None:
                 return
             self.facts.changed(item.client, message["at"])
-            self.gate.settle(item, Cost(*message["spent"]))
+            self.gate.settle(item, Cost(**message["spent"]))
             if error is not None:
                 item.then(OperationError(error["kind"], error["message"]))
             else:

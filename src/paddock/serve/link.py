@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import is_dataclass
 from time import monotonic, monotonic_ns, thread_time
 from typing import TYPE_CHECKING, Any
 
@@ -40,21 +41,33 @@ class LinkClosedError(PaddockError):
 
 def encode(tree: dict[str, Any]) -> bytes:
     """Encode a message; TypeError, ValueError or OverflowError for a value that it cannot contain."""
-    data: bytes = msgpack.packb(tree, default=_extended, unicode_errors="surrogatepass")
+    data: bytes = msgpack.packb(tree, default=_extended, strict_types=True, unicode_errors="surrogatepass")
     return _SIZE.pack(len(data)) + data
 
 
 def _extended(value: Any) -> Any:
-    """Return an array or a number of NumPy in a form that MessagePack has."""
+    """Return what MessagePack does not have in a form that it has: NumPy's values, named tuples as objects."""
+    if isinstance(value, tuple):
+        return value._asdict() if hasattr(value, "_asdict") else list(value)
     if isinstance(value, np.ndarray):
-        return msgpack.ExtType(_ARRAY, msgpack.packb((value.dtype.str, value.shape, value.tobytes())))
+        return msgpack.ExtType(_ARRAY, msgpack.packb([value.dtype.str, *value.shape, value.tobytes()]))
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, bool | int | float | str | dict | list | bytearray | memoryview):  # of a derived class
+        return _base(value)
+    if is_dataclass(value):
+        return dict(vars(value))
     raise TypeError(f"{type(value).__name__} cannot be sent over the link")
 
 
+def _base(value: Any) -> Any:
+    """Return a value of a derived class, such as an enum's member, as one of its base."""
+    base = next(kind for kind in (bool, int, float, str, dict, list, bytes) if isinstance(value, kind) or kind is bytes)
+    return base(value)
+
+
 def _array(code: int, data: bytes) -> Any:
-    kind, shape, values = msgpack.unpackb(data)
+    kind, *shape, values = msgpack.unpackb(data)
     return np.frombuffer(values, kind).reshape(shape)
 
 

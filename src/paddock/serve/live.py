@@ -10,7 +10,6 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, is_dataclass
 from functools import cache, partial
 from operator import attrgetter
 from time import thread_time
@@ -356,16 +355,9 @@ def _calling(path: str) -> Callable[..., Any]:
     method = attrgetter(path)
 
     def handler(run: LiveSource, client: str, **arguments: Any) -> Any:
-        result = method(run.sim)(**arguments)
-        return list(map(_tree, result)) if isinstance(result, list) else result
+        return method(run.sim)(**arguments)
 
     return handler
-
-
-def _tree(value: Any) -> Any:
-    if isinstance(value, dict):
-        return value
-    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value._asdict()
 
 
 def to_stderr(line: str) -> None:

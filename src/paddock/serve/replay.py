@@ -29,8 +29,8 @@ from paddock.serve.subscribers.subscription import ColumnChoice, ColumnReader
 from paddock.track.loading import scenery_with_track, track_of, track_tree
 from paddock.wire.messages.markers import ClearMarkers, DeleteMarkers, MarkerCommand, PutMarkers, ShowMarkers
 from paddock.wire.operations import OPERATIONS
-from paddock.wire.operations.radio_results import JammerTree, RadioTree
 from paddock.wire.operations.results import InspectedTree, MetadataTree, SeriesTree
+from paddock.wire.radio_results import JammerView, RadioTree
 from paddock.world.snapshot import Snapshot
 
 MOST_POINTS = 10_000  # samples of a series: 5.5 minutes at 30 Hz; longer recordings are thinned out
@@ -218,7 +218,7 @@ class ReplaySource:
         traffic = recorded_traffic(self.player.recording, self.player.position)
         return recorded_radio(self.player.scenario, self.player.snapshot(), self.player.events(), traffic)
 
-    def jammers(self, client: str) -> list[JammerTree]:
+    def jammers(self, client: str) -> list[JammerView]:
         found = self.radio_view(client)
         return [] if found is None else found["jammers"]
 

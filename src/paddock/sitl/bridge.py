@@ -186,12 +186,12 @@ class Bridge:
         found: dict[tuple[str, Hashable, int], list[tuple[BridgeVehicle, int]]] = {}
         for link in self.links.values():
             link.rearranged = False
-            for place, vehicle in enumerate(link.vehicles):
+            for row, vehicle in enumerate(link.vehicles):
                 key, due_us = vehicle.autopilot.group_key, self._due.get(vehicle.sysid, NEVER_US)
                 if key is not None and not vehicle.failed and due_us < NEVER_US:
-                    found.setdefault((vehicle.adapter, key, due_us), []).append((vehicle, place))
+                    found.setdefault((vehicle.adapter, key, due_us), []).append((vehicle, row))
         self._groups = [
-            VehicleGroup([vehicle for vehicle, _ in pairs], [place for _, place in pairs], due_us)
+            VehicleGroup([vehicle for vehicle, _ in pairs], [row for _, row in pairs], due_us)
             for (_, _, due_us), pairs in found.items()
         ]
         for group in self._groups:
@@ -384,18 +384,18 @@ class Bridge:
 
     def _exchange_group(self, group: VehicleGroup, link: AdapterLink) -> None:
         """Let the autopilots of a group answer, those with new sensor data."""
-        news = link.news[group.places]
+        news = link.news[group.rows]
         group.due_us = group.vehicles[0].autopilot.next_us(self.time_us)
         if not link.connected or not news.any():
             return
         fresh = None if news.all() else np.flatnonzero(news)
         failed: list[tuple[int, Exception]] = []
-        commands = group.autopilots.exchange(link.sensors[group.places], fresh, lambda *what: failed.append(what))
-        held = {place: link.actuators[group.places][place].copy() for place, _ in failed}
-        link.actuators[group.places] = commands
-        for place, error in failed:
-            group.vehicles[place].actuators.row[:] = held[place]
-            self._fail(group.vehicles[place], error)
+        commands = group.autopilots.exchange(link.sensors[group.rows], fresh, lambda *what: failed.append(what))
+        held = {row: link.actuators[group.rows][row].copy() for row, _ in failed}
+        link.actuators[group.rows] = commands
+        for row, error in failed:
+            group.vehicles[row].actuators.row[:] = held[row]
+            self._fail(group.vehicles[row], error)
 
     def _offer(self, vehicles: Sequence[BridgeVehicle]) -> None:
         """Offer new sensor data to each autopilot; those in other processes now work in parallel."""

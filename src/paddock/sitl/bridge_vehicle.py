@@ -137,12 +137,12 @@ class BridgeVehicle:
 class VehicleGroup:
     """Vehicles of one simulator whose autopilots answer an exchange together; they share its figures."""
 
-    def __init__(self, vehicles: Sequence[BridgeVehicle], places: Sequence[int], due_us: int) -> None:
-        """`places`: the rows of the vehicles in the blocks of their simulator, ascending."""
+    def __init__(self, vehicles: Sequence[BridgeVehicle], rows: Sequence[int], due_us: int) -> None:
+        """`rows`: the rows of the vehicles in the blocks of their simulator, ascending."""
         self.vehicles, self.due_us = list(vehicles), due_us
-        self.places: NDArray[np.int64] | slice = np.array(places)
-        if len(places) == places[-1] - places[0] + 1:
-            self.places = slice(places[0], places[-1] + 1)
+        self.rows: NDArray[np.int64] | slice = np.array(rows)
+        if len(rows) == rows[-1] - rows[0] + 1:
+            self.rows = slice(rows[0], rows[-1] + 1)
         self.autopilots = type(vehicles[0].autopilot).make_group([vehicle.autopilot for vehicle in vehicles])
         self.exchanges = 0
         self.latencies: deque[int] = deque(maxlen=LATENCIES)

@@ -132,8 +132,8 @@ class ReadingWriter:
             errors = {"gnss_eph": "horizontal_error", "gnss_epv": "vertical_error"}
             self._errors = [(COLUMN[name], rows[column]) for name, column in errors.items()]
             self._angles = np.array([*sincos(radians(origin.latitude_deg)), *sincos(radians(origin.longitude_deg))])
-            place = geodetic_to_ecef(origin.latitude_deg, origin.longitude_deg, origin.height_m)
-            self._ecef: Floats = np.asarray(place)
+            position = geodetic_to_ecef(origin.latitude_deg, origin.longitude_deg, origin.height_m)
+            self._ecef: Floats = np.asarray(position)
 
     def publish(self, tick: int, block: Floats) -> None:
         """Write the readings that have arrived by a tick, if they are new."""

@@ -56,8 +56,8 @@ def mission_file(path: str | Path, craft: str) -> list[MissionItem]:
         home, commands = read_commands(parse_document(text, str(file)))
         if home is None:
             raise PaddockError(f"mission {file}: plannedHomePosition is missing")
-        place = (*home[:2], home[2] or 0.0)
-        read = [PlanItem(WAYPOINT, AltitudeFrame.GLOBAL, (0.0, 0.0, 0.0, None, *place)), *commands]
+        coordinates = (*home[:2], home[2] or 0.0)
+        read = [PlanItem(WAYPOINT, AltitudeFrame.GLOBAL, (0.0, 0.0, 0.0, None, *coordinates)), *commands]
     if len(read) < 2:
         raise PaddockError(f"mission {file}: no items")
     items = []

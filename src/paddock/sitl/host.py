@@ -14,11 +14,10 @@ from paddock.autopilot.log import OnboardLog
 from paddock.autopilot.mission_items import ITEM_KINDS, AltitudeFrame, PlanKind
 from paddock.autopilot.telemetry import Severity
 from paddock.autopilot.vehicle import drives
-from paddock.compute.philox import signed
 from paddock.engine.actions import PlaceAction
+from paddock.engine.radio.datalink import DataLink
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
-from paddock.radio.packets.datalink import Route
 from paddock.scenario.sitl import LOCAL, WORLD, mavlink_via
 from paddock.scenario.via import MavlinkViaSection, station_of
 from paddock.sitl.adapters.world import WorldAdapter
@@ -31,7 +30,7 @@ from paddock.world.geodesy import Origin
 
 if TYPE_CHECKING:  # they need pymavlink, which only the built-in autopilots need
     from paddock.mavlink.hub import MavlinkHub, MavlinkVehicle
-    from paddock.mavlink.radio_path import RadioPath, RadioRelay, Ways
+    from paddock.mavlink.radio_path import RadioEnds, RadioPath, RadioRelay
     from paddock.sitl.ground_station import MissionStarter
 
 QGROUNDCONTROL = 14550  # UDP port at which QGroundControl listens by default
@@ -73,6 +72,7 @@ class SitlHost:
         self.printed: dict[int, str] = {}  # last line printed for each system
         self.hub: MavlinkHub | None = None
         self.relays: dict[int, RadioRelay] = {}  # of real autopilots, by system id
+        self._channels: dict[tuple[int, int, int], DataLink] = {}  # of packets over the radio, by their options
         self.starters: list[MissionStarter] = []
         self.bridge = Bridge(
             self.section.time,
@@ -142,54 +142,43 @@ class SitlHost:
         """Return what builds the radio path of a vehicle's packets; None if they do not go over the radio."""
         from paddock.mavlink.radio_path import RadioPath
 
-        via, world = mavlink_via(self.section, vehicle.entry), self.sim.engine.world
+        via = mavlink_via(self.section, vehicle.entry)
         if via is None:
             return None
-        (ways, stream), name = self._link_of(vehicle, via), vehicle.placed.name
-        heartbeats = self.sim.engine.radio.heartbeats
+        ends, name, heartbeats = self._radio_ends(vehicle, via), vehicle.placed.name, self.sim.engine.radio.heartbeats
         assert heartbeats is not None
+        arrived = None if via.heartbeat is None else lambda: heartbeats.received(name)
 
         def path(served: "MavlinkVehicle") -> "RadioPath":
-            return RadioPath(
-                *(via, ways, lambda: signed(world.seed), stream, served.handle),
-                lambda: heartbeats.received(name),
-                lambda now_us: served.autopilot.failsafes.note_gcs_heartbeat(now_us),
-            )
+            return RadioPath(ends, served.handle, arrived, served.autopilot.failsafes.note_gcs_heartbeat)
 
         return path
 
     def _open_relays(self) -> None:
         """Open the relays of real autopilots whose packets go over the radio."""
-        counts, world = Counter[int](), self.sim.engine.world
+        counts = Counter[int]()
         for vehicle in self.vehicles:
             via = mavlink_via(self.section, vehicle.entry)
             if via is None or via.relay is None:
                 continue
             from paddock.mavlink.radio_path import RadioRelay
 
-            ways, stream = self._link_of(vehicle, via)
             sysid, links = vehicle.placed.id, self.section.mavlink
             port, station = via.relay + counts[id(vehicle.entry)], (links.host, links.station + sysid - 1)
             counts[id(vehicle.entry)] += 1
-            given = f"vehicle {sysid}", self.section.address, port, station
-            self.relays[sysid] = relay = RadioRelay(via, ways, lambda: signed(world.seed), stream, *given)
+            ends = self._radio_ends(vehicle, via)
+            self.relays[sysid] = relay = RadioRelay(ends, f"vehicle {sysid}", self.section.address, port, station)
             self.bridge.after_exchange.append(relay.service)
 
-    def _link_of(self, vehicle: FlownVehicle, via: MavlinkViaSection) -> "tuple[Ways, int]":
-        """Return what returns the routes between a vehicle and its station, and the vehicle's random stream."""
-        engine, section = self.sim.engine, self.sim.scenario.radio
+    def _radio_ends(self, vehicle: FlownVehicle, via: MavlinkViaSection) -> "RadioEnds":
+        """Return the channel of a vehicle's packets and its ends; vehicles with equal options share one."""
+        from paddock.mavlink.radio_path import RadioEnds
+
+        engine, section, options = self.sim.engine, self.sim.scenario.radio, (via.queue, via.retries, via.header_bits)
         assert section is not None
-        name, station = vehicle.placed.name, station_of(via, section)
-        known: list[tuple[object, Any]] = [(None, None)]
-
-        def ways() -> tuple[Route, Route]:
-            links = engine.radio.state.links.peer
-            if known[0][0] is not links:  # once for each update
-                known[0] = links, engine.radio.routes(name, station)
-            return known[0][1]  # type: ignore[no-any-return]
-
-        fleet, rows = engine.world.find(name)
-        return ways, int(fleet.tables["streams"][rows[0]])
+        if options not in self._channels:
+            self._channels[options] = DataLink(engine.radio, *options)
+        return RadioEnds(self._channels[options], vehicle.placed.name, station_of(via, section))
 
     def _prepare_missions(self) -> None:
         from paddock.sitl.ground_station import MissionStarter

@@ -52,9 +52,9 @@ class RowAdapter(BlockAdapter):
         super().__init__(name)
         self.options = options = AdapterOptions(f"adapter {self.name!r}")
         self.seed = signed(options.check(Whole, "seed", seed, "a whole number"))
-        place = options.triple("origin", origin, "latitude deg, longitude deg, height m")
+        coordinates = options.triple("origin", origin, "latitude deg, longitude deg, height m")
         try:
-            self.origin = Origin(*place)
+            self.origin = Origin(*coordinates)
         except InvalidValueError as error:
             raise InvalidValueError(f"{options.where}: {error}") from None
         self.rate = options.positive("rate", rate)

@@ -81,7 +81,8 @@ class ColumnGroup:
 @dataclass_transform(frozen_default=True)
 def column_tuple(group: type[T]) -> type[T]:
     """Return the named tuple of a class: its own columns, then those of its bases."""
-    columns = dict(inspect.get_annotations(group))
+    hints = get_type_hints(group, include_extras=True)
+    columns = {name: hints[name] for name in inspect.get_annotations(group)}
     defaults = {name: value for name, value in vars(group).items() if name in columns}
     for base in (base for base in group.__bases__ if base is not ColumnGroup):
         columns = {**columns, **base.__annotations__}

@@ -253,7 +253,7 @@ def test_set_and_get_home(copter: Any) -> None:
 
 def test_home_without_a_position(bench: Make) -> None:
     copter = bench()
-    copter.pilot.home_position.place = None
+    copter.pilot.home_position.position = None
     copter.believe(position_ok=0.0)
     copter.run(0.02)
     assert order(copter, 179, 1) == order(copter, 410) == FAILED

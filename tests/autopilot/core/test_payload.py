@@ -83,7 +83,9 @@ def test_pictures_are_triggered_by_distance_interval_and_command(copter: Any) ->
         for picture in pictures(copter):
             taken.append(float(metre))
             assert picture.attitude == (0.1, 0.0, 1.5)
-            assert picture.place[0] == pytest.approx(47.0 + metre / 111_170.0, abs=1e-6)  # m per degree at 47 degrees
+            assert picture.position[0] == pytest.approx(
+                47.0 + metre / 111_170.0, abs=1e-6
+            )  # m per degree at 47 degrees
     assert taken == [0.0, 10.0, 20.0, 30.0]
     assert order(copter, TRIGGER_DISTANCE, 0.0) == CommandResult.ACCEPTED
     assert order(copter, START_CAPTURE, 0.0, 0.5, 3.0) == CommandResult.ACCEPTED

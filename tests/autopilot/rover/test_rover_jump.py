@@ -24,7 +24,7 @@ def jumped(mode: int, **parameters: float) -> Any:
 
 
 def test_loiter_keeps_its_position() -> None:
-    assert jumped(LOITER).hold_point.place == pytest.approx((10.0, -4.0))
+    assert jumped(LOITER).hold_point.position == pytest.approx((10.0, -4.0))
 
 
 def test_circle_keeps_its_centre() -> None:
@@ -35,4 +35,4 @@ def test_a_commanded_position_stays_on_the_map() -> None:
     mode = jumped(GUIDED)
     mode.update(0.02)
     assert mode.autopilot.guided.position == (30.0, 5.0, 0.0)
-    assert mode._hold_point.place == (30.0, 5.0)
+    assert mode._hold_point.position == (30.0, 5.0)

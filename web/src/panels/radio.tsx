@@ -7,7 +7,7 @@ import { reasonOf } from "../net/rpc";
 import { formatCount, NONE } from "../state/format";
 import { type CoverageChoice, coverageChoice, hasRadio, radio } from "../state/radio";
 import { focus, layers, live, roster, selection, source } from "../state/store";
-import { type LinkBudgetTree, NO_POWER, type RadioTree } from "../wire/schema";
+import { type LinkBudget, NO_POWER, type RadioTree } from "../wire/schema";
 import { setLayer } from "./actions";
 import { Emitters } from "./emitters";
 import { polled, Waterfall } from "./waterfall";
@@ -174,7 +174,7 @@ function Coverage({ tree }: { tree: RadioTree }) {
 
 // link budget --------------------------------------------------------------------------------------------------------
 
-const ROWS: readonly [keyof LinkBudgetTree, string, string, number][] = [
+const ROWS: readonly [keyof LinkBudget, string, string, number][] = [
   ["distance", "distance", "m", 0],
   ["power", "transmitted power", "dBm", 1],
   ["source_gain", "gain of the transmitter", "dBi", 1],
@@ -213,7 +213,7 @@ function Budget({ tree }: { tree: RadioTree }) {
   const alone = selection.value.size === 1 && stations.length > 1;
   const to = alone && stations.includes(other.value) ? other.value : pair?.[1];
   const source = pair?.[0];
-  const budget = useSignal<LinkBudgetTree | string | null>(null);
+  const budget = useSignal<LinkBudget | string | null>(null);
   useEffect(() => {
     budget.value = null;
     if (source === undefined || to === undefined) return undefined;
@@ -260,14 +260,14 @@ function Budget({ tree }: { tree: RadioTree }) {
 }
 
 /** Hide what the link does not have: another band, bursts of jammers, jammers that deny the channel. */
-function isShown(name: keyof LinkBudgetTree, budget: LinkBudgetTree): boolean {
+function isShown(name: keyof LinkBudget, budget: LinkBudget): boolean {
   if (name === "outside") return budget.outside !== 0;
   if (name === "denying" || name === "energy") return budget.denied > 0;
   return name !== "burst_sinr" || budget.burst_share > 0;
 }
 
 /** Shares of time and of packets; those of bursts, collisions and denied access only where there are any. */
-function shares(budget: LinkBudgetTree): [string, number][] {
+function shares(budget: LinkBudget): [string, number][] {
   const rows: [string, number][] = [
     ["time in bursts", budget.burst_share],
     ["packets that collide", budget.collided],
@@ -277,7 +277,7 @@ function shares(budget: LinkBudgetTree): [string, number][] {
   return rows.filter(([label, share]) => share > 0 || label === "packet error rate");
 }
 
-export function BudgetTable({ budget }: { budget: LinkBudgetTree }) {
+export function BudgetTable({ budget }: { budget: LinkBudget }) {
   return (
     <dl class="link-budget">
       {ROWS.filter(([name]) => isShown(name, budget)).map(([name, label, unit, digits]) => {

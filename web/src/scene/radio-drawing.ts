@@ -15,7 +15,7 @@ import { followLinks, type LinkSet, linksAt } from "../state/radio-links";
 import { followCoverage } from "../state/radio-survey";
 import { groundAt, scenery } from "../state/scenery";
 import { type Layers, layers, selection } from "../state/store";
-import { type CoverageTree, type JammerTree, NO_POWER, type RadioTree, type SpooferTree } from "../wire/schema";
+import { type CoverageTree, type JammerView, NO_POWER, type RadioTree, type SpooferView } from "../wire/schema";
 import { rampTable } from "./colour-ramp";
 import { refined, smoothed, zeroLines } from "./contours";
 import { JammedArea } from "./jammed-area";
@@ -62,7 +62,7 @@ export class RadioDrawing {
   private readonly area = new JammedArea();
   private readonly map = new HeatMap();
   private readonly stops = [followLinks(), followCoverage()];
-  private jammers: { place: Place; one: JammerTree | SpooferTree; colour: Color }[] = [];
+  private jammers: { place: Place; one: JammerView | SpooferView; colour: Color }[] = [];
   private edged: unknown[] = [];
 
   constructor() {

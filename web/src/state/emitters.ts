@@ -1,10 +1,10 @@
 // Jammers and spoofers: what the scenario plans for them, and whether they transmit now.
 import { computed } from "@preact/signals";
-import type { JammerTree, SpooferTree } from "../wire/schema";
+import type { JammerView, SpooferView } from "../wire/schema";
 import { formatCount } from "./format";
 import { clock, metadata, source } from "./store";
 
-export type Emitter = JammerTree | SpooferTree;
+export type Emitter = JammerView | SpooferView;
 
 /** How an emitter is controlled. */
 export type EmitterMode = "off" | "on" | "schedule";

@@ -637,71 +637,8 @@ export interface Notifications {
   command_refused: RefusedTree;
 }
 
-/** A message that was received over radio. */
-export interface RadioMessageTree {
-  number: number;
-  source: string;
-  data: unknown;
-  base64: boolean;
-  bits: number;
-  hops: number;
-  sent: number;
-  arrived: number;
-}
-
-/** The network of radio links: vehicles and stations by component, the largest first; its weak points. */
-export interface RadioNetworkTree {
-  tick: number;
-  components: readonly (readonly string[])[];
-  articulation_points: readonly string[];
-  bridges: readonly (readonly [string, string])[];
-}
-
-/** A spoofer of satellite navigation; `captured` vehicles track its signals. */
-export interface SpooferTree {
-  name: string;
-  on: boolean;
-  scheduled: boolean;
-  active: boolean;
-  position: Point | null;
-  vehicle: string | null;
-  power: number;
-  captured: number;
-}
-
-/** Commands over the radio since the start; `delay`: mean of those delivered, s, null before the first. */
-export interface CommandTrafficTree {
-  sent: number;
-  delivered: number;
-  lost: number;
-  dropped: number;
-  waiting: number;
-  delay: number | null;
-}
-
-/** Packets of a service since the start; `dropped` by a full queue or for a newer one, `waiting` on their way. */
-export interface ServiceTrafficTree {
-  sent: number;
-  delivered: number;
-  lost: number;
-  dropped: number;
-  waiting: number;
-}
-
-/** The newest state of a vehicle that has arrived at its station (null before the first), and its age. */
-export interface VehicleTelemetryTree {
-  sent: number;
-  received: number;
-  time: number | null;
-  age: number | null;
-  position: Point | null;
-  orientation: Quaternion | null;
-  velocity: Point | null;
-  charge: number | null;
-}
-
-/** A jammer; `active` is the share of time in which it transmits, `position` (m) is null without its vehicle. */
-export interface JammerTree {
+/** A jammer at this tick. */
+export interface JammerView {
   name: string;
   kind: string;
   on: boolean;
@@ -713,6 +650,139 @@ export interface JammerTree {
   frequency: number;
   bandwidth: number;
   false_frames: number;
+}
+
+/** A spoofer at this tick. */
+export interface SpooferView {
+  name: string;
+  on: boolean;
+  scheduled: boolean;
+  active: boolean;
+  position: Point | null;
+  vehicle: string | null;
+  power: number;
+  captured: number;
+}
+
+/** A ground station. */
+export interface Station {
+  name: string;
+  position: Point;
+  radios: number;
+}
+
+/** The state of all links at the last update. A link has one direction: two radios that hear each other have two. */
+export interface RadioReport {
+  tick: number;
+  radios: number;
+  links: number;
+  up: number;
+  ups: number;
+  downs: number;
+  neglected: number;
+  outside: number;
+  jammed: number;
+  rate: number;
+}
+
+/** Commands of a vehicle or fleet that go over the radio, since the start of the run. */
+export interface CommandTraffic {
+  sent: number;
+  delivered: number;
+  lost: number;
+  dropped: number;
+  waiting: number;
+  delay: number | null;
+}
+
+/** Packets of a service of the simulation (commands, telemetry, ...), since the start of the run. */
+export interface ServiceTraffic {
+  sent: number;
+  delivered: number;
+  lost: number;
+  dropped: number;
+  waiting: number;
+}
+
+/** A message that a vehicle or station has received. */
+export interface Received {
+  number: number;
+  source: string;
+  data: unknown;
+  bits: number;
+  hops: number;
+  sent: number;
+  arrived: number;
+}
+
+/** A `Received` message on the wire. */
+export interface RadioMessageTree {
+  number: number;
+  source: string;
+  data: unknown;
+  base64: boolean;
+  bits: number;
+  hops: number;
+  sent: number;
+  arrived: number;
+}
+
+/** The newest state of a vehicle that is known at its station; its fields are None before the first. */
+export interface VehicleTelemetry {
+  sent: number;
+  received: number;
+  time: number | null;
+  age: number | null;
+  position: Point | null;
+  orientation: Quaternion | null;
+  velocity: Point | null;
+  charge: number | null;
+}
+
+/** The network of radio links at one tick, vehicles and stations by name, without its paths. */
+export interface NetworkSummary {
+  tick: number;
+  components: readonly (readonly string[])[];
+  articulation_points: readonly string[];
+  bridges: readonly (readonly [string, string])[];
+}
+
+/** The budget of a link. dB and dBm; `str()` is a table. */
+export interface LinkBudget {
+  source: string;
+  to: string;
+  distance: number;
+  frequency: number;
+  power: number;
+  source_gain: number;
+  receiver_gain: number;
+  polarisation: number;
+  model: string;
+  path_loss: number;
+  diffraction: number;
+  obstacles: number;
+  shadowing: number;
+  fading: number;
+  received: number;
+  sensitivity: number;
+  noise: number;
+  interference: number;
+  jamming: number;
+  sinr: number;
+  needed: number;
+  ber: number;
+  per: number;
+  capacity: number;
+  up: boolean;
+  outside: number;
+  mismatch: string;
+  burst_share: number;
+  burst_sinr: number;
+  collided: number;
+  throughput: number;
+  denied: number;
+  denying: number;
+  energy: number;
 }
 
 /** A radio: Hz, dBm, dB; `needed` is the least SINR of a usable link, `range` (m) by the mean loss of its model. */
@@ -740,36 +810,15 @@ export interface StationTree {
   radio: RadioTypeTree;
 }
 
-/** A ground station; `position` in m. */
-export interface GroundStationTree {
-  name: string;
-  position: Point;
-  radios: number;
-}
-
-/** Links at the last update, each direction by itself; `ups`, `downs`: changes since the start. `neglected` (dB) bounds the interference of radios beyond the reach; `rate` in Hz. */
-export interface RadioReportTree {
-  tick: number;
-  radios: number;
-  links: number;
-  up: number;
-  ups: number;
-  downs: number;
-  neglected: number;
-  outside: number;
-  jammed: number;
-  rate: number;
-}
-
 /** Radios, stations, jammers and spoofers; audible and usable links, changes, jammed receivers. `traffic` counts messages since the start: sent, delivered, dropped by reason; `services` the packets of services that have sent any: `commands`, `telemetry`, `heartbeats`, `mission`. */
 export interface RadioTree {
   rate: number;
   fleets: readonly RadioFleetTree[];
   stations: readonly StationTree[];
-  jammers: readonly JammerTree[];
-  spoofers: readonly SpooferTree[];
+  jammers: readonly JammerView[];
+  spoofers: readonly SpooferView[];
   traffic: Readonly<Record<string, number>>;
-  services: Readonly<Record<string, ServiceTrafficTree>>;
+  services: Readonly<Record<string, ServiceTraffic>>;
   links: number;
   up: number;
   ups: number;
@@ -830,44 +879,6 @@ export interface AgreementTree {
 export interface AssignmentTree {
   tasks: readonly (number | null)[];
   agreement: AgreementTree;
-}
-
-/** The budget of a link: m, Hz, dB, dBm, bit/s. */
-export interface LinkBudgetTree {
-  source: string;
-  to: string;
-  distance: number;
-  frequency: number;
-  power: number;
-  source_gain: number;
-  receiver_gain: number;
-  polarisation: number;
-  model: string;
-  path_loss: number;
-  diffraction: number;
-  obstacles: number;
-  shadowing: number;
-  fading: number;
-  received: number;
-  sensitivity: number;
-  noise: number;
-  interference: number;
-  jamming: number;
-  sinr: number;
-  needed: number;
-  ber: number;
-  per: number;
-  capacity: number;
-  up: boolean;
-  outside: number;
-  mismatch: string;
-  burst_share: number;
-  burst_sinr: number;
-  collided: number;
-  throughput: number;
-  denied: number;
-  denying: number;
-  energy: number;
 }
 
 /** Every method, with its parameters and result. */
@@ -964,14 +975,14 @@ export interface Methods {
   /** Return the states of others that a vehicle knows from beacons: name, age (s), x, y, z, ..., vz. */
   get_heard: { params: { name: string | number }; result: { states: readonly Readonly<Record<string, unknown>>[] } };
   /** Return the jammers, in the order of their names; none without radio. */
-  get_jammers: { params: Empty; result: { jammers: readonly JammerTree[] } };
+  get_jammers: { params: Empty; result: { jammers: readonly JammerView[] } };
   /** Return received power, SINR, jamming and PER at places. Another thread computes them; ticks do not wait. */
   get_levels: {
     params: { places: readonly (readonly number[])[]; of?: string | number | null; receiver?: string | number | null };
     result: { levels: LevelsTree };
   };
   /** Return the budget of a link at the present positions: gains and losses, SINR, packet error rate. */
-  get_link: { params: { source: string | number; to: string | number }; result: { link: LinkBudgetTree } };
+  get_link: { params: { source: string | number; to: string | number }; result: { link: LinkBudget } };
   /** Return the scenario, the clock, and the fleets with their inputs, and columns or parameters. */
   get_metadata: { params: Empty; result: MetadataTree };
   /** Return the mission, in m east and north; null without one. */
@@ -985,14 +996,14 @@ export interface Methods {
   /** Return the counts of commands that went to a vehicle or fleet over the radio. */
   get_radio_commands: {
     params: { vehicle_id?: number; vehicle?: string | number };
-    result: { traffic: CommandTrafficTree };
+    result: { traffic: CommandTraffic };
   };
   /** Return counts of links at the last update, and a bound of the interference that is left out. */
-  get_radio_report: { params: Empty; result: { report: RadioReportTree } };
+  get_radio_report: { params: Empty; result: { report: RadioReport } };
   /** Return the newest state of a vehicle that has arrived at its station over the radio, with its age. */
   get_radio_telemetry: {
     params: { vehicle_id?: number; vehicle?: string | number };
-    result: { telemetry: VehicleTelemetryTree };
+    result: { telemetry: VehicleTelemetry };
   };
   /** Return the fleets, with ids and members as [first, count]. */
   get_roster: { params: Empty; result: RosterTree };
@@ -1017,13 +1028,13 @@ export interface Methods {
     result: { spectrum: SpectrumTree };
   };
   /** Return the spoofers of satellite navigation, in the order of their names; none without radio. */
-  get_spoofers: { params: Empty; result: { spoofers: readonly SpooferTree[] } };
+  get_spoofers: { params: Empty; result: { spoofers: readonly SpooferView[] } };
   /** Return the race: cars in their order, with laps, sectors, penalties and gaps; null without rules. */
   get_standings: { params: Empty; result: { standings: StandingsTree | null } };
   /** Return the pose and the other public columns of one vehicle. */
   get_state: { params: { vehicle_id?: number; vehicle?: string | number; frame?: FrameName }; result: StateTree };
   /** Return the ground stations, in the order of their names. */
-  get_stations: { params: Empty; result: { stations: readonly GroundStationTree[] } };
+  get_stations: { params: Empty; result: { stations: readonly Station[] } };
   /** Return the race track: cones, boundaries, middle line, gates; null without one. */
   get_track: { params: Empty; result: { track: TrackTree | null } };
   /** Return all state, command and parameter columns of a vehicle: group -> name -> value; JSON-RPC adds units. */
@@ -1048,7 +1059,7 @@ export interface Methods {
   /** Show markers (ENU, m) in place of those with the same namespace and id; all or none. */
   put_markers: { params: { markers: readonly Readonly<Record<string, unknown>>[] }; result: Moment };
   /** Return the network of the radio links: components, articulation points, bridges. */
-  radio_network: { params: Empty; result: { network: RadioNetworkTree } };
+  radio_network: { params: Empty; result: { network: NetworkSummary } };
   /** Return the newest messages that a vehicle or station has received, oldest first. */
   radio_received: {
     params: { name: string | number; since?: number };
@@ -1068,7 +1079,7 @@ export interface Methods {
     result: Moment;
   };
   /** Return counts of packets by service that has sent any: commands, telemetry, heartbeats, mission. */
-  radio_services: { params: Empty; result: { services: Readonly<Record<string, ServiceTrafficTree>> } };
+  radio_services: { params: Empty; result: { services: Readonly<Record<string, ServiceTraffic>> } };
   /** Return counters of messages: sent, delivered, dropped by reason. */
   radio_traffic: { params: Empty; result: { traffic: Readonly<Record<string, number>> } };
   /** Return the cones and the start pose of a track file; an error has line and column. */

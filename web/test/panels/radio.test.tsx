@@ -12,10 +12,10 @@ import { aboutEmitter, modeOf, plansIn, statusOf, statusText } from "../../src/s
 import { applyRadio } from "../../src/state/radio";
 import type { FrameSource } from "../../src/state/source";
 import { metadata, roster, selection, source } from "../../src/state/store";
-import type { JammerTree, LinkBudgetTree, RadioTree, SpectrumTree, SpooferTree } from "../../src/wire/schema";
+import type { JammerView, LinkBudget, RadioTree, SpectrumTree, SpooferView } from "../../src/wire/schema";
 import { calls, makeWorld } from "./world";
 
-const JAMMER: JammerTree = {
+const JAMMER: JammerView = {
   name: "amber",
   kind: "swept",
   on: true,
@@ -28,7 +28,7 @@ const JAMMER: JammerTree = {
   bandwidth: 4e6,
   false_frames: 0,
 };
-const SPOOFER: SpooferTree = {
+const SPOOFER: SpooferView = {
   name: "mirage",
   on: true,
   scheduled: true,
@@ -195,7 +195,7 @@ test("packets are counted by service; what sent nothing is left out", () => {
   expect(packetRows({ ...tree, traffic: { sent: 0 }, services: {} })).toEqual([]);
 });
 
-const BUDGET: LinkBudgetTree = {
+const BUDGET: LinkBudget = {
   source: "dot",
   to: "base",
   distance: 150,
@@ -233,7 +233,7 @@ const BUDGET: LinkBudgetTree = {
 };
 
 /** Return the rows of a budget as label -> value. */
-function budgetRows(changes: Partial<LinkBudgetTree>): Map<string, string> {
+function budgetRows(changes: Partial<LinkBudget>): Map<string, string> {
   render(<BudgetTable budget={{ ...BUDGET, ...changes }} />, host);
   const text = (tag: string) => [...host.querySelectorAll(tag)].map((one) => one.textContent ?? "");
   const values = text("dd");

@@ -11,7 +11,7 @@ import { applyRadio, applyVisualization, coverageSpan } from "../../src/state/ra
 import { linksIn } from "../../src/state/radio-links";
 import { Roster } from "../../src/state/roster";
 import { layers } from "../../src/state/store";
-import type { CoverageTree, JammerTree, RadioTree, RouteTree } from "../../src/wire/schema";
+import type { CoverageTree, JammerView, RadioTree, RouteTree } from "../../src/wire/schema";
 
 const FLEET = { kind: "agent", model: "point", single: false, columns: [] };
 const ROSTER = new Roster({
@@ -151,7 +151,7 @@ const JAMMER = {
   active: 1,
   position: [1, 2, 3],
   vehicle: null,
-} as unknown as JammerTree;
+} as unknown as JammerView;
 
 const event = (kind: string, subject: string, detail: string, time: number) => {
   return { number: 1, tick: 10 * time, kind, subject, detail, time };

@@ -94,7 +94,7 @@ class SplineLeg:
         self.speed = max(min(self.speed + self.acceleration * dt, allowed), CREEP)
         self.way = min(self.way + 0.5 * (before + self.speed) * dt, self.length)
         share = float(np.interp(self.way, self.ways, self.shares))
-        (place,), (slope,), (bend,) = hermite(self.points, np.array((share,)))
+        (point,), (slope,), (bend,) = hermite(self.points, np.array((share,)))
         length = max(float(np.linalg.norm(slope)), 1e-9)
         tangent = slope / length
         pull = (bend - tangent * float(bend @ tangent)) * (self.speed / length) ** 2  # towards the centre of the bend
@@ -102,7 +102,7 @@ class SplineLeg:
         if self.over and self.squares[-1] < MOVING**2:
             self.speed = change = 0.0
             pull = pull * 0.0
-        track.north, track.east, track.down = place.tolist()
+        track.north, track.east, track.down = point.tolist()
         track.vn, track.ve, track.vd = (tangent * self.speed).tolist()
         track.an, track.ae, track.ad = (tangent * change + pull).tolist()
 

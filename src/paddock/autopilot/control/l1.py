@@ -42,13 +42,13 @@ def roll_for_course(course: float, velocity: Point, g: NavGains) -> float:
     return _roll(_towards(wrap(course - atan2(velocity[1], velocity[0])), speed, g))
 
 
-def roll_for_line(place: Point, velocity: Point, start: Point, end: Point, g: NavGains) -> tuple[float, float]:
+def roll_for_line(position: Point, velocity: Point, start: Point, end: Point, g: NavGains) -> tuple[float, float]:
     """Return the roll that follows the line from start to end, and the distance to its right."""
     north, east = end[0] - start[0], end[1] - start[1]
     length, speed = hypot(north, east), max(hypot(*velocity), LEAST_SPEED)
     if length < 1.0:
-        return roll_for_course(atan2(end[1] - place[1], end[0] - place[0]), velocity, g), 0.0
-    away_north, away_east = place[0] - start[0], place[1] - start[1]
+        return roll_for_course(atan2(end[1] - position[1], end[0] - position[0]), velocity, g), 0.0
+    away_north, away_east = position[0] - start[0], position[1] - start[1]
     across = (away_east * north - away_north * east) / length
     along, ahead = (away_north * north + away_east * east) / length, g.damping * g.period * speed / pi
     if along < -0.7071 * max(hypot(away_north, away_east), ahead):  # far behind the start: fly to it
@@ -57,9 +57,9 @@ def roll_for_line(place: Point, velocity: Point, start: Point, end: Point, g: Na
     return _roll(_towards(wrap(aim - atan2(velocity[1], velocity[0])), speed, g)), across
 
 
-def roll_for_circle(place: Point, velocity: Point, centre: Point, radius: float, g: NavGains) -> float:
+def roll_for_circle(position: Point, velocity: Point, centre: Point, radius: float, g: NavGains) -> float:
     """Return the roll that follows a circle; a positive radius is clockwise."""
-    north, east = place[0] - centre[0], place[1] - centre[1]
+    north, east = position[0] - centre[0], position[1] - centre[1]
     size, side = abs(radius), 1.0 if radius >= 0.0 else -1.0
     away, speed = hypot(north, east), max(hypot(*velocity), LEAST_SPEED)
     course = atan2(velocity[1], velocity[0])

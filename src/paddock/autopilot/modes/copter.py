@@ -194,24 +194,24 @@ class Descent:
     """Land at a position (m north and east; None: where the copter comes to rest): fast, then at LAND_SPEED."""
 
     mode: CopterMode
-    place: tuple[float, float] | None
+    position: tuple[float, float] | None
     _over: bool  # above the position
 
-    def __init__(self, mode: CopterMode, place: tuple[float, float] | None = None) -> None:
-        self.mode, self.place = mode, place
-        self._over = place is None
+    def __init__(self, mode: CopterMode, position: tuple[float, float] | None = None) -> None:
+        self.mode, self.position = mode, position
+        self._over = position is None
 
     def update(self, dt: float) -> None:
         """Move the setpoint."""
         mode, track = self.mode, self.mode.copter.track
         mode.stage, level = Landed.LANDING, mode.level_limits()
-        if self.place is None:
+        if self.position is None:
             vn, ve = mode.pilot_velocity(min(level.speed, 5.0))
             track.steer(vn, ve, level, dt)
         else:
-            track.seek(*self.place, level, dt)
-            mode.report(*self.place, mode.autopilot.estimate.down)
-        self._over = self._over or (self.place is not None and track.distance(*self.place) < DESCENT_RADIUS)
+            track.seek(*self.position, level, dt)
+            mode.report(*self.position, mode.autopilot.estimate.down)
+        self._over = self._over or (self.position is not None and track.distance(*self.position) < DESCENT_RADIUS)
         vertical = mode.copter.limits.down
         track.climb(-self.speed() if self._over else 0.0, MotionLimits(10.0, vertical.acceleration, vertical.jerk), dt)
         track.down = min(track.down, mode.autopilot.estimate.down + DESCENT_LEASH)
@@ -220,7 +220,7 @@ class Descent:
             mode.copter.follow()
         else:  # descend level, or as the pilot leans
             track.begin_horizontal(mode.autopilot.estimate)
-            self.place, self._over = None, True
+            self.position, self._over = None, True
             mode.copter.lean(*mode.pilot_lean())
 
     def speed(self) -> float:

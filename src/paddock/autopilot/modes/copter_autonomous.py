@@ -278,11 +278,11 @@ class CopterGuided(CopterMode):
     def _stale(self) -> bool:
         return self.autopilot.now_us - self._target.time_us > STALE_US
 
-    def _follow_moving(self, place: Ned, velocity: Ned, speed: float, dt: float) -> None:
+    def _follow_moving(self, position: Ned, velocity: Ned, speed: float, dt: float) -> None:
         """Follow a moving position; it stops where it is when the target expires."""
         age = min(self.autopilot.now_us - self._target.time_us, STALE_US) * 1e-6
         vn, ve, vd = (0.0, 0.0, 0.0) if self._stale() else velocity
-        north, east, down = (p + v * age for p, v in zip(place, velocity, strict=True))
+        north, east, down = (p + v * age for p, v in zip(position, velocity, strict=True))
         track = self.copter.track
         track.seek(north, east, self.level_limits(speed), dt, (vn, ve))
         gap = max(-1.0, min(1.0, 0.8 * (down - track.down)))
@@ -294,14 +294,19 @@ class CopterGuided(CopterMode):
         return max(-self.value("WPNAV_SPEED_UP") / 100.0, min(self.value("WPNAV_SPEED_DN") / 100.0, vd))
 
     def _turn(self, dt: float) -> None:
-        rate, place, track = self._target.yaw_rate, self._target.position, self.copter.track
+        rate, position, track = self._target.yaw_rate, self._target.position, self.copter.track
         roi, faces = self.autopilot.executor.actions.roi_yaw(), self.value("WP_YAW_BEHAVIOR")
         if not isnan(self._yaw):
             self.turn_to(self._yaw, dt)
         elif isnan(rate) and not isnan(roi):
             self.turn_to(roi, dt)
-        elif isnan(rate) and place is not None and faces and track.distance(place[0], place[1]) > FACING_DISTANCE:
-            self.face(place[0], place[1], dt, True)
+        elif (
+            isnan(rate)
+            and position is not None
+            and faces
+            and track.distance(position[0], position[1]) > FACING_DISTANCE
+        ):
+            self.face(position[0], position[1], dt, True)
         else:
             self.copter.heading.spin(0.0 if isnan(rate) or self._stale() else rate, dt)
             self.copter.heading.leash(self.autopilot.estimate)

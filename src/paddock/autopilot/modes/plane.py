@@ -26,7 +26,7 @@ class PlaneMode(Mode):
         self.plane = autopilot.vehicle  # type: ignore[assignment]
 
     @property
-    def place(self) -> Point:
+    def position(self) -> Point:
         """Position, m north and east."""
         return self.autopilot.estimate.position[:2]
 
@@ -59,7 +59,7 @@ class PlaneMode(Mode):
 
     def follow(self, start: Point, end: Point, down: float, speed: float = nan, **more: float) -> None:
         """Fly along a line over the ground."""
-        roll, across = roll_for_line(self.place, self.velocity, start, end, self.plane.nav)
+        roll, across = roll_for_line(self.position, self.velocity, start, end, self.plane.nav)
         self.fly(roll, down, speed, **more)
         self.report(end, across)
 
@@ -68,12 +68,12 @@ class PlaneMode(Mode):
         wanted = radius or self.value("WP_LOITER_RAD")
         size = max(abs(wanted), MIN_RADIUS)
         side = size if wanted >= 0.0 else -size
-        self.fly(roll_for_circle(self.place, self.velocity, centre, side, self.plane.nav), down, speed)
+        self.fly(roll_for_circle(self.position, self.velocity, centre, side, self.plane.nav), down, speed)
         self.report(centre, self.autopilot.estimate.distance(centre) - size)
 
     def report(self, target: Point, across: float) -> None:
         """Report the target and the distance to the right of the path, m."""
-        bearing = atan2(target[1] - self.place[1], target[0] - self.place[0])
+        bearing = atan2(target[1] - self.position[1], target[0] - self.position[0])
         self.autopilot.telemetry.aim(self.autopilot.estimate.distance(target), bearing, across)
 
 
@@ -203,14 +203,14 @@ class PlaneLoiter(PlaneMode):
 
     def enter(self) -> None:
         """Keep the current position and altitude."""
-        self.centre, self.down = self.place, self.autopilot.estimate.down
+        self.centre, self.down = self.position, self.autopilot.estimate.down
         self._lost = not self.autopilot.estimate.position_ok
 
     def update(self, dt: float) -> None:
         """Continue the circle."""
         known = bool(self.autopilot.estimate.position_ok)
         if known and self._lost:
-            self.centre = self.place
+            self.centre = self.position
         self._lost = not known
         if known:
             self.circle(self.centre, self.down)

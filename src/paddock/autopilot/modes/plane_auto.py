@@ -144,7 +144,7 @@ class Landing:
             self._next_stage(mode, height, sink, left, length)
         further = BEYOND / length
         end: Point = self.target[0] + north * further, self.target[1] + east * further
-        roll, across = roll_for_line(mode.place, mode.velocity, self.start[:2], end, mode.plane.nav)
+        roll, across = roll_for_line(mode.position, mode.velocity, self.start[:2], end, mode.plane.nav)
         mode.report(self.target[:2], across)
         if self.stage is LandingStage.FLARE:
             self._flare(mode, roll, height, dt)
@@ -303,7 +303,7 @@ class PlaneGuided(PlaneMode):
     def enter(self) -> None:
         """Discard earlier targets."""
         self.autopilot.guided = GuidedTarget()
-        self.centre, self.down = self.place, self.autopilot.estimate.down
+        self.centre, self.down = self.position, self.autopilot.estimate.down
 
     def update(self, dt: float) -> None:
         """Follow the newest target."""
@@ -313,7 +313,7 @@ class PlaneGuided(PlaneMode):
             self.circle(self.centre, self.down, speed=target.speed)
         elif target.velocity is not None:
             north, east, down = target.velocity
-            self.centre, self.down = self.place, self.autopilot.estimate.down
+            self.centre, self.down = self.position, self.autopilot.estimate.down
             roll = roll_for_course(atan2(east, north), self.velocity, self.plane.nav)
             self.fly(roll, self.down, hypot(north, east), climbing=1.0, climb=-down)
         elif not isnan(target.yaw):
@@ -349,10 +349,10 @@ class PlaneAuto(MissionMode, PlaneMode):
             self.run = self.landing = None
 
     def _follow(self, nav: NavTarget, dt: float) -> None:
-        place, down = nav.target[:2], nav.target[2]
+        point, down = nav.target[:2], nav.target[2]
         if nav.task in (NavTask.DELAY, NavTask.DONE):  # circle the position where the wait began
             if self._waiting is None:
-                self._waiting = (*self.place, self.autopilot.estimate.down)
+                self._waiting = (*self.position, self.autopilot.estimate.down)
             self.circle(self._waiting[:2], self._waiting[2], speed=nav.speed)
             return
         self._waiting = None
@@ -362,23 +362,23 @@ class PlaneAuto(MissionMode, PlaneMode):
         elif nav.task is NavTask.LAND:
             self._land(nav, current, dt)
         elif nav.task is NavTask.CLIMB:
-            self.follow(nav.start[:2], place, down, nav.speed)
+            self.follow(nav.start[:2], point, down, nav.speed)
         elif nav.task is NavTask.CIRCLE:
-            self.circle(place, down, nav.radius, nav.speed)
+            self.circle(point, down, nav.radius, nav.speed)
         elif nav.task in CIRCLED or nav.hold > 0.0:
             altitude = self.return_altitude() if nav.task is NavTask.RETURN else down
-            self.circle(place, altitude, nav.radius, nav.speed)
+            self.circle(point, altitude, nav.radius, nav.speed)
         else:
             self._go(nav)
 
     def _go(self, nav: NavTarget) -> None:
         """Fly to a waypoint, on the straight slope from the last one, ahead by the lag of the altitude."""
-        place, down, lead = nav.target[:2], nav.target[2], self.value("WP_RADIUS")
+        point, down, lead = nav.target[:2], nav.target[2], self.value("WP_RADIUS")
         self.autopilot.executor.lead = lead
         length = hypot(nav.target[0] - nav.start[0], nav.target[1] - nav.start[1])
         early = lead + hypot(*self.velocity) * HEIGHT_TIME
-        left = min(max(self.autopilot.estimate.distance(place) - early, 0.0) / max(length - early, 1.0), 1.0)
-        self.follow(nav.start[:2], place, down + left * (nav.start[2] - down), nav.speed)
+        left = min(max(self.autopilot.estimate.distance(point) - early, 0.0) / max(length - early, 1.0), 1.0)
+        self.follow(nav.start[:2], point, down + left * (nav.start[2] - down), nav.speed)
 
     def _take_off(self, nav: NavTarget, current: int, dt: float) -> None:
         if self.run is None or self._leg != current:

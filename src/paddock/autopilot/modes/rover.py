@@ -41,26 +41,26 @@ class HoldPoint:
     """A position to hold: the rover stands within LOIT_RADIUS and drives back when it has left it."""
 
     driver: RoverDriver
-    place: Point
+    position: Point
     radius: float
     start: Point | None  # start of the leg to the position; None: standing
 
-    def __init__(self, mode: RoverMode, place: Point, start: Point | None = None) -> None:
-        self.driver, self.place, self.radius = mode.driver, place, mode.value("LOIT_RADIUS")
+    def __init__(self, mode: RoverMode, position: Point, start: Point | None = None) -> None:
+        self.driver, self.position, self.radius = mode.driver, position, mode.value("LOIT_RADIUS")
         self.start = start
 
     def shift(self, north: float, east: float) -> None:
         """Move along with a jump of the estimate by m."""
-        self.place = self.place[0] + north, self.place[1] + east
+        self.position = self.position[0] + north, self.position[1] + east
         if self.start is not None:
             self.start = self.start[0] + north, self.start[1] + east
 
     def keep(self, speed: float = 0.0) -> None:
         """Stand, or drive to the position at m/s (0: WP_SPEED)."""
-        if self.start is None and self.driver.autopilot.estimate.distance(self.place) > self.radius:
+        if self.start is None and self.driver.autopilot.estimate.distance(self.position) > self.radius:
             self.start = self.driver.position
-        if self.start is not None and not self.driver.reached(self.start, self.place, STOP_RADIUS):
-            self.driver.along(self.start, self.place, speed=speed)
+        if self.start is not None and not self.driver.reached(self.start, self.position, STOP_RADIUS):
+            self.driver.along(self.start, self.position, speed=speed)
         else:
             self.start = None
             self.driver.halt()
@@ -251,9 +251,9 @@ class RoverGuided(RoverMode):
         self._timed_out = old
         return old
 
-    def _go(self, place: Point, speed: float) -> None:
-        if self._hold_point is None or self._hold_point.place != place:
-            self._hold_point = HoldPoint(self, place, self.driver.position)
+    def _go(self, position: Point, speed: float) -> None:
+        if self._hold_point is None or self._hold_point.position != position:
+            self._hold_point = HoldPoint(self, position, self.driver.position)
         self._hold_point.keep(0.0 if isnan(speed) else speed)
 
     def _move(self, velocity: Ned, target: GuidedTarget) -> None:
@@ -313,7 +313,7 @@ class RoverAuto(MissionMode, RoverMode):
         executor, driver = self.autopilot.executor, self.driver
         if nav.task is NavTask.LOITER or (nav.task is NavTask.WAYPOINT and nav.hold > 0.0):
             # drive to a position, then stay within LOIT_RADIUS
-            if self._hold_point is None or self._hold_point.place != end:
+            if self._hold_point is None or self._hold_point.position != end:
                 self._hold_point = HoldPoint(self, end, start)
             executor.lead = STOP_RADIUS
             self._hold_point.keep(speed)

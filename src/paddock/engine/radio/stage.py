@@ -31,8 +31,8 @@ from paddock.engine.radio.roster import RadioRoster, put_emitters
 from paddock.engine.radio.state import RadioState, is_of, new_radio_state, with_radios
 from paddock.engine.radio.telemetry import HeartbeatStage, TelemetryStage
 from paddock.engine.radio.tuning import Tuning, links_on_one_channel
-from paddock.engine.radio.uplink import Uplink, station_range
-from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
+from paddock.engine.radio.uplink import Uplink
+from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.radio.describing import Emitters
 from paddock.radio.links.jamming import (
     EVERY,
@@ -48,12 +48,12 @@ from paddock.radio.links.jamming import (
 from paddock.radio.links.radios import COLUMN, Floats, Ints, Radios
 from paddock.radio.links.survey import RadioSurvey
 from paddock.radio.links.table import BURST_ROWS, Bools, Links, jammed_radios
-from paddock.radio.packets.datalink import Route, route_both_ways, ways_to
+from paddock.radio.packets.network import NO_HOP, ways_to
 from paddock.radio.settings import checked_settings
-from paddock.radio.views import JammerView
 from paddock.scenario import Scenario
 from paddock.scenario.radio import RadioSection
 from paddock.scenario.radio_types import MessagesSection, band_problem
+from paddock.wire.radio_results import JammerView
 from paddock.wire.survey_limits import LARGEST
 from paddock.world.state import load, save
 from paddock.world.world import World
@@ -82,6 +82,7 @@ class RadioStage:
         self._levels: Floats = np.zeros((0, 0))  # mW of jammers at radios, of the last update
         self._roster: RadioRoster | None = None
         self._version: tuple[int, int] = (-1, -1)
+        self.epoch = 0  # how often the state was replaced
         self._rostered: RadioState | None = None  # the state of the roster
         self.satellites = SatelliteField(
             scenario, world, programs, events, self._put_emitters, lambda: self.state.spoofers
@@ -97,8 +98,8 @@ class RadioStage:
         self.heartbeats: HeartbeatStage | None = None
         self._ways: tuple[object, dict[str, Ints]] = None, {}  # to stations, of the last links
         if self.settings is not None:
-            given = self.settings.messages, world.clock.rate, lambda: world.seed, self.period
-            self.messages = MessageStage(*given, self._view, poses, events)
+            options = self.settings.messages, world.clock.rate, lambda: world.seed, self.period
+            self.messages = MessageStage(*options, self._view, poses, events)
             self.deception = DeceptionStage(world.clock.rate, lambda: self.roster, self.messages, lambda: self.state)
             around = scenario, world, programs
             self.telemetry = TelemetryStage(*around, poses, self._radios, self.messages, lambda: self.state.silent)
@@ -112,8 +113,8 @@ class RadioStage:
     def _view(self) -> RadioView:
         """Return what the messages need."""
         roster = self.roster
-        given = roster.radios, self.links, roster.update, roster.tables, roster.name_of, self.number_of
-        return RadioView(*given, self.world.clock.tick, self.state.silent, self.state.packets)
+        tables = roster.radios, self.links, roster.update, roster.tables, roster.name_of, self.number_of
+        return RadioView(*tables, self.world.clock.tick, self.state.silent, self.state.packets)
 
     @property
     def links(self) -> Links:
@@ -204,8 +205,8 @@ class RadioStage:
             report_links(self.events, tick, roster.radios, before, links, self.name_of)
             up, down = count_changes(before, links)
             state.ups, state.downs = state.ups + up, state.downs + down
-            given = roster.radios, roster.jammers, links, state.doing, self._levels, self.name_of
-            self.jammed.report(tick, state.jammed, hit, *given)
+            tables = roster.radios, roster.jammers, links, state.doing, self._levels, self.name_of
+            self.jammed.report(tick, state.jammed, hit, *tables)
 
     def jammed_now(self) -> Bools:
         """Return 1 for radios that have lost half of their links or more to jammers, or are kept off the channel."""
@@ -264,38 +265,33 @@ class RadioStage:
         """Return the number of a radio by the name or id of its vehicle or station; `red/1` is its second radio."""
         return self.roster.number_of(name)
 
-    def routes(self, vehicle: str, station: str) -> tuple[Route, Route]:
-        """Return the last routes from a station to a vehicle and back; () if there is none, or no such vehicle."""
-        radios = self.roster.radios
-        try:
-            fleet, rows = self.world.find(vehicle)
-        except UnknownNameError:
-            return (), ()
-        [part] = [one for one in radios.parts if one.fleet == fleet.name]
-        goal, _ = station_range(radios, station)
+    def connected(self, vehicle: str, station: str) -> bool:
+        """Return whether the last links have a route between a vehicle and a station, in both directions."""
         assert self.messages is not None
+        try:
+            source = self.number_of(vehicle)
+        except PaddockError:  # it has been removed
+            return False
         if self._ways[0] is not self.state.links.peer:
             self._ways = self.state.links.peer, {}
         ways = self._ways[1]
         if station not in ways:
-            ways[station] = ways_to(self.messages.graph(), goal)
-        given = radios, self.links, ways[station]
-        down, up = route_both_ways(*given, part.first + int(rows[0]) * part.slots, goal)
-        return up, down
+            ways[station] = ways_to(self.messages.graph(), self.number_of(station))
+        return bool(ways[station][source] != NO_HOP)
 
     def jammer_views(self) -> list[JammerView]:
         """Return all jammers as they are now."""
         roster = self.roster
         self._put_emitters(roster.jammers, roster.radios)
-        found = []
+        views = []
         for k, (one, state) in enumerate(zip(roster.jammers.sections, roster.jammers.states, strict=True)):
             x, y, z = roster.radios.table[:3, roster.radios.n + k].tolist()
             active = float(self.state.doing[ON, roster.jammers.columns_of(k)].sum())
             place = (x, y, z) if roster.jammers.present[k] else None
             now = state.tuned if one.kind == "follower" and state.tuned else state.frequency
             given = state.vehicle, state.power, now, state.bandwidth, state.false_frames
-            found.append(JammerView(one.name, one.kind, state.on, state.scheduled, active, place, *given))
-        return found
+            views.append(JammerView(one.name, one.kind, state.on, state.scheduled, active, place, *given))
+        return views
 
     # surveys ----------------------------------------------------------------------------------------------------------
 
@@ -326,14 +322,12 @@ class RadioStage:
             at = first[receiver] if receiver in first else self.number_of(receiver)
         low, high = radios.table[:2].min(axis=1), radios.table[:2].max(axis=1)
         middle, extent = 0.5 * (low + high), float((high - low).max())
-        given = float(middle[0]) if x is None else x, float(middle[1]) if y is None else y
-        return sources, at, *given, min(max(1.7 * extent, 100.0), LARGEST) if size is None else size
+        centre = float(middle[0]) if x is None else x, float(middle[1]) if y is None else y
+        return sources, at, *centre, min(max(1.7 * extent, 100.0), LARGEST) if size is None else size
 
     def emitters(self) -> Emitters:
-        """Return jammers and spoofers as they are now, as plain trees."""
-        spoofers: list[Any] = [one._asdict() for one in self.satellites.views()] if self.satellites.sections else []
-        jammers: list[Any] = [one._asdict() for one in self.jammer_views()]
-        return Emitters(jammers, spoofers)
+        """Return jammers and spoofers as they are now."""
+        return Emitters(self.jammer_views(), self.satellites.views() if self.satellites.sections else [])
 
     def counts(self) -> dict[str, int]:
         """Return numbers of links: heard, usable, changes since the start; and of jammed receivers."""
@@ -351,9 +345,9 @@ class RadioStage:
         if action.verb == "send":
             return RadioAction("send", self.messages.checked(action.arguments))
         if action.verb == "allocate":
-            given = self.tuning.checked(action.arguments, self.roster.radios)
-            self.roster.check_bands(self.tuning.bands(given, self.roster.radios))
-            return RadioAction("allocate", given)
+            channels = self.tuning.checked(action.arguments, self.roster.radios)
+            self.roster.check_bands(self.tuning.bands(channels, self.roster.radios))
+            return RadioAction("allocate", channels)
         if action.verb not in ("jammer", "spoofer"):
             raise unknown_name("change of the radio", action.verb, ["jammer", "spoofer", "send", "allocate"])
         arguments = dict(action.arguments)
@@ -417,6 +411,7 @@ class RadioStage:
 
     def renew(self) -> None:
         """Follow a state that was replaced, with the vehicles."""
+        self.epoch += 1
         self._roster, self._rostered, rate = None, None, self.world.clock.rate
         self._ways = None, {}
         self.satellites.renew(self.state.links.tick / rate, self.period / rate)

@@ -8,12 +8,11 @@ import numpy as np
 from paddock.compute import arrays
 from paddock.compute.math import absolute, floor, select, sincos, sqrt, whole
 from paddock.compute.quaternion import unrotate
-from paddock.envs.flight import ACTIONS, FlightAction, body_motion, flown, hover_share, spread_draws
+from paddock.envs.flight import ACTIONS, FlightAction, body_motion, flight_task, hover_share, spread_draws
 from paddock.envs.picture import DARK, GREEN, Picture
-from paddock.envs.task import LearningTask, Scene, TaskCourse, Verdict
+from paddock.envs.task import Scene, TaskCourse, Verdict
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.vehicles.model import Placement
-from paddock.vehicles.parts.quad import Command
 from paddock.world.columns import Column, Floats, Pose
 
 GATE_DRAW, PLACE_DRAW, HEIGHT_DRAW = 1, 2, 3  # purposes of draws
@@ -83,11 +82,6 @@ def start(seed: int, agent: int, episode: int, o: Options, course: Floats) -> tu
     x, y = course[g, 0] - back * cosine - side * sine, course[g, 1] - back * sine + side * cosine
     z = course[g, 2] + 0.3 * lift
     return Placement(x, y, z, yaw + 0.2 * turn, o.speed), Memory(g + 0.0, 0.0, x, y, z)
-
-
-def act(a: FlightAction, at: Pose, m: Memory, o: Options) -> Command:
-    """Fly as the option `action` says."""
-    return flown(a, at, o.action, o.sticks, o.hover)
 
 
 def judge(
@@ -199,16 +193,12 @@ def draw(picture: Picture, scene: Scene) -> None:
         view.quad(scene.poses[:, 0], size=0.4)
 
 
-TASK = LearningTask(
+TASK = flight_task(
     summary="Fly a quadrotor through gates",
-    model="quad",
-    preset="race",
-    action=FlightAction,
     observation=Observation,
     memory=Memory,
     options=Options,
     start=start,
-    act=act,
     judge=judge,
     observe=observe,
     settings=("gates",),

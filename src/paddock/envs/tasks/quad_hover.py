@@ -7,11 +7,10 @@ import numpy as np
 
 from paddock.compute.math import PI, exp, select, sqrt
 from paddock.compute.quaternion import unrotate
-from paddock.envs.flight import ACTIONS, FlightAction, body_motion, flown, hover_share, spread_draws
+from paddock.envs.flight import ACTIONS, FlightAction, body_motion, flight_task, hover_share, spread_draws
 from paddock.envs.picture import GREEN, Picture
-from paddock.envs.task import LearningTask, Scene, TaskCourse, Verdict
+from paddock.envs.task import Scene, TaskCourse, Verdict
 from paddock.vehicles.model import Placement
-from paddock.vehicles.parts.quad import Command
 from paddock.world.columns import Column, Floats, Pose
 
 HEIGHT = 2.0  # m: of the point over the ground
@@ -64,11 +63,6 @@ def start(seed: int, agent: int, episode: int, o: Options, course: Floats) -> tu
     return Placement(x, y, HEIGHT + z, PI * yaw, o.speed * speed), Memory(sqrt(x * x + y * y + z * z))
 
 
-def act(a: FlightAction, at: Pose, m: Memory, o: Options) -> Command:
-    """Fly as the option `action` says."""
-    return flown(a, at, o.action, o.sticks, o.hover)
-
-
 def judge(
     at: Pose, m: Memory, a: FlightAction, alarm: float, o: Options, course: Floats, poses: Floats, row: int
 ) -> tuple[Memory, Verdict]:
@@ -104,16 +98,12 @@ def draw(picture: Picture, scene: Scene) -> None:
         view.quad(scene.poses[:, 0])
 
 
-TASK = LearningTask(
+TASK = flight_task(
     summary="Fly a quadrotor to a point and hover there",
-    model="quad",
-    preset="race",
-    action=FlightAction,
     observation=Observation,
     memory=Memory,
     options=Options,
     start=start,
-    act=act,
     judge=judge,
     observe=observe,
     prepare=prepare,

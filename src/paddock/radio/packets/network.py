@@ -379,3 +379,11 @@ class Network:
 
     def __repr__(self) -> str:
         return f"<Network at tick {self.tick}: {len(self.names)} vehicles and stations, {self.parts} components>"
+
+
+def ways_to(graph: Graph, radio: int) -> Ints:
+    """Return the next radio on the way from each radio to one; NO_HOP where there is none."""
+    n = len(graph.start) - 1
+    distance, towards = np.empty(n), np.empty(n, np.int64)
+    shortest_ways(*graph, radio, distance, towards)
+    return towards

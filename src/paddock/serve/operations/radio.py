@@ -11,18 +11,19 @@ from paddock.engine.actions import RadioAction
 from paddock.engine.radio.control import RadioControl
 from paddock.engine.radio.tuning import LEAST_INTERFERED
 from paddock.errors import InvalidValueError
-from paddock.radio.describing import radio_tree, service_trees
+from paddock.radio.describing import radio_tree
 from paddock.radio.links.survey import CoverageGrid
 from paddock.serve.live import LiveSource
-from paddock.wire.operations.radio_results import (
+from paddock.wire.radio_results import (
     AssignmentTree,
     CoverageTree,
+    JammerView,
     LevelsTree,
-    RadioMessageTree,
-    RadioNetworkTree,
+    NetworkSummary,
     RadioTree,
-    ServiceTrafficTree,
     SpectrumTree,
+    SpooferView,
+    Station,
 )
 
 DECIMALS, PER_DECIMALS = 1, 3  # of dB, and of packet error rates
@@ -33,16 +34,16 @@ def radio_of(run: LiveSource) -> RadioControl:
     return run.sim.radio
 
 
-def jammers(run: LiveSource, client: str) -> list[dict[str, Any]]:
-    return [one._asdict() for one in radio_of(run).jammers()] if run.sim.engine.radio.active else []
+def jammers(run: LiveSource, client: str) -> list[JammerView]:
+    return radio_of(run).jammers() if run.sim.engine.radio.active else []
 
 
 def set_jammer(run: LiveSource, client: str, name: str, **changes: Any) -> Future[Any]:
     return _set("jammer", run, client, name, changes)
 
 
-def spoofers(run: LiveSource, client: str) -> list[dict[str, Any]]:
-    return [one._asdict() for one in radio_of(run).spoofers()] if run.sim.engine.radio.active else []
+def spoofers(run: LiveSource, client: str) -> list[SpooferView]:
+    return radio_of(run).spoofers() if run.sim.engine.radio.active else []
 
 
 def set_spoofer(run: LiveSource, client: str, name: str, **changes: Any) -> Future[Any]:
@@ -58,16 +59,18 @@ def _set(kind: str, run: LiveSource, client: str, name: str, changes: dict[str, 
 
 
 def radio_commands(run: LiveSource, client: str, vehicle: str | int) -> dict[str, Any]:
-    found = radio_of(run).commands(vehicle)
-    return {**found._asdict(), "delay": found.delay if found.delivered else None}
+    traffic = radio_of(run).commands(vehicle)
+    return {**traffic._asdict(), "delay": traffic.delay if traffic.delivered else None}
 
 
-def radio_telemetry(run: LiveSource, client: str, vehicle: str | int) -> dict[str, Any]:
-    return radio_of(run).telemetry(vehicle)._asdict()
-
-
-def link_budget(run: LiveSource, client: str, source: str | int, to: str | int) -> dict[str, Any]:
-    return radio_of(run).link(source, to)._asdict()
+def radio_received(run: LiveSource, client: str, name: str | int, since: int = 0) -> list[dict[str, Any]]:
+    """Return messages; contents that are bytes become a text in base64."""
+    return [
+        {**message._asdict(), "data": b64encode(message.data).decode(), "base64": True}
+        if isinstance(message.data, bytes)
+        else {**message._asdict(), "base64": False}
+        for message in radio_of(run).received(name, since)
+    ]
 
 
 def radio_links(run: LiveSource, client: str) -> dict[str, Any]:
@@ -75,16 +78,8 @@ def radio_links(run: LiveSource, client: str) -> dict[str, Any]:
     return {"tick": found.tick, **{name: one.copy() for name, one in found._asdict().items() if name != "tick"}}
 
 
-def radio_report(run: LiveSource, client: str) -> dict[str, Any]:
-    return radio_of(run).report()._asdict()
-
-
-def radio_stations(run: LiveSource, client: str) -> list[dict[str, Any]]:
-    return [one._asdict() for one in radio_of(run).stations] if run.sim.engine.radio.active else []
-
-
-def radio_heard(run: LiveSource, client: str, name: str | int) -> list[dict[str, Any]]:
-    return radio_of(run).heard(name)
+def radio_stations(run: LiveSource, client: str) -> list[Station]:
+    return radio_of(run).stations if run.sim.engine.radio.active else []
 
 
 def radio_allocate(
@@ -108,13 +103,6 @@ def radio_send(
     radio_of(run).send(source, to, contents, bits=bits, hops=hops, lifetime=lifetime, client=client)
 
 
-def radio_received(run: LiveSource, client: str, name: str | int, since: int = 0) -> list[RadioMessageTree]:
-    return [
-        RadioMessageTree(**{**one._asdict(), **_plain(one.data)})  # type: ignore[typeddict-item]
-        for one in radio_of(run).received(name, since)
-    ]
-
-
 def _bytes(data: Any) -> bytes:
     """Return the bytes of a text in base64."""
     try:
@@ -123,38 +111,16 @@ def _bytes(data: Any) -> bytes:
         raise InvalidValueError(f"data: with base64 it is a text in base64, not {data!r:.40}") from None
 
 
-def _plain(data: Any) -> dict[str, Any]:
-    """Return the contents of a message for the wire."""
-    return {"data": b64encode(data).decode() if isinstance(data, bytes) else data, "base64": isinstance(data, bytes)}
-
-
-def radio_network(run: LiveSource, client: str) -> RadioNetworkTree:
-    found = radio_of(run).network()
-    return {
-        "tick": found.tick,
-        "components": found.components,
-        "articulation_points": found.articulation_points,
-        "bridges": found.bridges,
-    }
-
-
-def radio_noise(run: LiveSource, client: str) -> list[float]:
-    return radio_of(run).noise().tolist()  # type: ignore[no-any-return]
-
-
-def radio_services(run: LiveSource, client: str) -> dict[str, ServiceTrafficTree]:
-    return service_trees(radio_of(run).services())
-
-
-def radio_traffic(run: LiveSource, client: str) -> dict[str, int]:
-    return radio_of(run).traffic()
+def radio_network(run: LiveSource, client: str) -> NetworkSummary:
+    network = radio_of(run).network()
+    return NetworkSummary(network.tick, network.components, network.articulation_points, network.bridges)
 
 
 def radio_view(run: LiveSource, client: str) -> RadioTree | None:
     stage = run.sim.engine.radio
     if stage.settings is None:
         return None
-    counts = stage.counts(), radio_of(run).traffic(), service_trees(radio_of(run).services())
+    counts = stage.counts(), radio_of(run).traffic(), radio_of(run).services()
     return radio_tree(stage.settings, stage.roster.radios, stage.emitters(), *counts)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from paddock.serve.mirror import Mirror
 from paddock.serve.subscribers.client import FrameGroup
-from paddock.serve.subscribers.markers import Drawing
+from paddock.serve.subscribers.markers import MarkerDrawing
 from paddock.serve.subscribers.subscription import (
     MOST_VALUES,
     NATIVE,
@@ -57,7 +57,7 @@ class GroupEncoder:
     """Encodes one snapshot at a time and caches what the next one can reuse."""
 
     def __init__(self, mirror: Mirror) -> None:
-        self._drawing, self._mirror = Drawing(mirror), mirror
+        self._drawing, self._mirror = MarkerDrawing(mirror), mirror
         self._layout: Layout | None = None
         self._selections: dict[Wanted | None, Selection] = {}
         self._reader: ColumnReader | None = None

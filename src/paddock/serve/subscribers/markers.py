@@ -132,7 +132,7 @@ NEW_AT_ONCE, NEW_POINTS = 100, 100_000  # new markers and points converted per s
 LARGE = 20_000  # lines and spheres beyond which another thread encodes them, so that they do not block the hub
 
 
-class Drawing:
+class MarkerDrawing:
     """Markers as lines and spheres. They are computed once per marker; with every snapshot only the frames move."""
 
     def __init__(self, mirror: Mirror) -> None:

@@ -45,7 +45,7 @@ class Aircraft:
         self,
         model: str,
         where: str,
-        place: tuple[float, float, float],
+        position: tuple[float, float, float],
         ground: float,
         heading: float,
         speed: float,
@@ -67,9 +67,9 @@ class Aircraft:
             if not fdm.load_model(model):
                 raise AdapterError(f"{where}: JSBSim cannot load its aircraft {model!r}; {OTHERS}")
             self.engines = int(fdm.get_propulsion().get_num_engines())
-            fdm["ic/lat-geod-deg"], fdm["ic/long-gc-deg"] = place[:2]
+            fdm["ic/lat-geod-deg"], fdm["ic/long-gc-deg"] = position[:2]
             fdm["ic/terrain-elevation-ft"] = ground / FOOT
-            fdm["ic/h-sl-ft"] = place[2] / FOOT
+            fdm["ic/h-sl-ft"] = position[2] / FOOT
             fdm["ic/psi-true-deg"] = degrees(heading) % 360.0
             fdm["ic/vc-kts"] = speed / KNOT
             fdm["ic/gamma-deg"] = 0.0
@@ -82,7 +82,7 @@ class Aircraft:
                 fdm.do_trim(TRIM_FLIGHT if speed > 0.0 else TRIM_GROUND)
             except jsbsim.TrimFailureError:
                 if speed > 0.0:
-                    wrong = f"cannot fly level at {speed:g} m/s and {place[2]:g} m"
+                    wrong = f"cannot fly level at {speed:g} m/s and {position[2]:g} m"
                     raise AdapterError(f"{where}: {model} {wrong}: change speed or height") from None
         self._wind, self._blown = wind, 0.0
 
@@ -122,12 +122,12 @@ class Aircraft:
         angles = (float(self.fdm[f"attitude/{angle}-rad"]) for angle in ("phi", "theta", "psi"))
         return quaternion_from_euler(*angles).astype(np.float64)
 
-    def pose(self, place: Floats, axes: Floats) -> Floats:
+    def pose(self, position: Floats, axes: Floats) -> Floats:
         """Return a column of Pose: position along the axes from a place (ECEF, m), the rest by the local vertical."""
         ecef = np.array([self.fdm[f"position/ecef-{axis}-ft"] for axis in "xyz"]) * FOOT
         rates = FROM_NED.angular_rate(np.array([self.fdm[f"velocities/{rate}-rad_sec"] for rate in "pqr"]))
         motion = self.quaternion() @ TURNED, FROM_NED.velocity(self.velocity()), rates
-        return np.concatenate([axes @ (ecef - place), *motion])
+        return np.concatenate([axes @ (ecef - position), *motion])
 
 
 AIRSPEED_NOISE = 0.3  # m/s
@@ -171,8 +171,8 @@ class JsbsimAdapter(RowAdapter):
         latitude, longitude = radians(self.origin.latitude_deg), radians(self.origin.longitude_deg)
         up = np.array([cos(latitude) * cos(longitude), cos(latitude) * sin(longitude), sin(latitude)])
         east = np.array([-sin(longitude), cos(longitude), 0.0])
-        place = geodetic_to_ecef(self.origin.latitude_deg, self.origin.longitude_deg, self.origin.height_m)
-        self._tangent = place, np.array([east, np.cross(up, east), up])  # the origin, and its axes
+        position = geodetic_to_ecef(self.origin.latitude_deg, self.origin.longitude_deg, self.origin.height_m)
+        self._tangent = position, np.array([east, np.cross(up, east), up])  # the origin, and its axes
         self._flying: list[Aircraft] = []
 
     def _clear(self) -> None:
@@ -189,8 +189,11 @@ class JsbsimAdapter(RowAdapter):
         latitude, longitude, _ = self.origin.to_geodetic([east, north, -down])
         ground = self.origin.height_m
         speed = self.speed if -down > STANDS_BELOW else 0.0
-        place, flight = (float(latitude), float(longitude), ground - down), (ground, vehicle.heading, speed, self.wind)
-        self._flying[row : row + 1] = [Aircraft(self.aircraft, f"adapter {self.name!r}", place, *flight)]
+        position, flight = (
+            (float(latitude), float(longitude), ground - down),
+            (ground, vehicle.heading, speed, self.wind),
+        )
+        self._flying[row : row + 1] = [Aircraft(self.aircraft, f"adapter {self.name!r}", position, *flight)]
 
     def _leave(self, row: int, kept: NDArray[np.int64]) -> None:
         del self._flying[row]

@@ -339,9 +339,9 @@ class WorldAdapter(BlockAdapter):
             self.forget()
             self._roster = roster
         found: dict[str, list[tuple[int, int]]] = {}
-        for place, vehicle in enumerate(vehicles):
+        for index, vehicle in enumerate(vehicles):
             feed, row = self._feed_of(vehicle)
-            found.setdefault(feed.program.fleet.name, []).append((row, place))
+            found.setdefault(feed.program.fleet.name, []).append((row, index))
         indices = [(self._feeds[name], np.array(sorted(pairs)).T) for name, pairs in found.items()]
         self._known[vehicles] = [
             FleetPart(feed, _straight(rows), _straight(places)) for feed, (rows, places) in indices

@@ -4,9 +4,9 @@ from typing import Annotated, Any, Protocol
 
 from annotated_types import Ge, Le, Len
 
+from paddock.wire import radio_results as rr
 from paddock.wire import survey_limits as limits
 from paddock.wire.operations import arguments as a
-from paddock.wire.operations import radio_results as rr
 from paddock.wire.operations import results as r
 from paddock.wire.operations.operation import entry
 
@@ -132,7 +132,7 @@ class RadioOperations(Protocol):
         """Return the newest messages that a vehicle or station has received, oldest first."""
 
     @entry("fact", rpc="radio_network", zmq="Call", answer="network", client="radio.network", example={})
-    def radio_network(self) -> rr.RadioNetworkTree:
+    def radio_network(self) -> rr.NetworkSummary:
         """Return the network of the radio links: components, articulation points, bridges."""
 
     @entry("fact", rpc="radio_traffic", zmq="Call", answer="traffic", client="radio.traffic", example={})
@@ -140,11 +140,11 @@ class RadioOperations(Protocol):
         """Return counters of messages: sent, delivered, dropped by reason."""
 
     @entry("fact", rpc="radio_services", zmq="Call", answer="services", client="radio.services", example={})
-    def radio_services(self) -> dict[str, rr.ServiceTrafficTree]:
+    def radio_services(self) -> dict[str, rr.ServiceTraffic]:
         """Return counts of packets by service that has sent any: commands, telemetry, heartbeats, mission."""
 
     @entry("fact", rpc="get_jammers", zmq="Call", answer="jammers", client=None, example={})
-    def jammers(self) -> list[rr.JammerTree]:
+    def jammers(self) -> list[rr.JammerView]:
         """Return the jammers, in the order of their names; none without radio."""
 
     @entry("post", rpc="set_jammer", zmq="Call", client=None, slow=True, example={"name": "noise", "on": False})
@@ -162,7 +162,7 @@ class RadioOperations(Protocol):
         """Change a jammer; links follow with the next update."""
 
     @entry("fact", rpc="get_spoofers", zmq="Call", answer="spoofers", client=None, example={})
-    def spoofers(self) -> list[rr.SpooferTree]:
+    def spoofers(self) -> list[rr.SpooferView]:
         """Return the spoofers of satellite navigation, in the order of their names; none without radio."""
 
     @entry("post", rpc="set_spoofer", zmq="Call", client=None, slow=True, example={"name": "decoy", "on": False})
@@ -185,7 +185,7 @@ class RadioOperations(Protocol):
         client="radio.commands",
         example={"vehicle": "red"},
     )
-    def radio_commands(self, vehicle: a.Vehicle) -> rr.CommandTrafficTree:
+    def radio_commands(self, vehicle: a.Vehicle) -> rr.CommandTraffic:
         """Return the counts of commands that went to a vehicle or fleet over the radio."""
 
     @entry(
@@ -196,7 +196,7 @@ class RadioOperations(Protocol):
         client="radio.telemetry",
         example={"vehicle": "red"},
     )
-    def radio_telemetry(self, vehicle: a.Vehicle) -> rr.VehicleTelemetryTree:
+    def radio_telemetry(self, vehicle: a.Vehicle) -> rr.VehicleTelemetry:
         """Return the newest state of a vehicle that has arrived at its station over the radio, with its age."""
 
     @entry(
@@ -211,7 +211,7 @@ class RadioOperations(Protocol):
         self,
         source: Annotated[a.Text | a.Id, "vehicle or station that transmits; `red/1` is its second radio"],
         to: Annotated[a.Text | a.Id, "vehicle or station that receives"],
-    ) -> rr.LinkBudgetTree:
+    ) -> rr.LinkBudget:
         """Return the budget of a link at the present positions: gains and losses, SINR, packet error rate."""
 
     @entry("fact", zmq="Call", client="radio.links", example={})
@@ -219,7 +219,7 @@ class RadioOperations(Protocol):
         """Return the links of the last update as arrays: rows of transmitters that each receiver hears."""
 
     @entry("fact", rpc="get_radio_report", zmq="Call", answer="report", client="radio.report", example={})
-    def radio_report(self) -> rr.RadioReportTree:
+    def radio_report(self) -> rr.RadioReport:
         """Return counts of links at the last update, and a bound of the interference that is left out."""
 
     @entry("fact", rpc="get_noise", zmq="Call", answer="noise", client="radio.noise", example={})
@@ -227,7 +227,7 @@ class RadioOperations(Protocol):
         """Return the noise of every receiver, dBm, in the order of their numbers."""
 
     @entry("fact", rpc="get_stations", zmq="Call", answer="stations", client=None, example={})
-    def radio_stations(self) -> list[rr.GroundStationTree]:
+    def radio_stations(self) -> list[rr.Station]:
         """Return the ground stations, in the order of their names."""
 
     @entry("fact", rpc="get_heard", zmq="Call", answer="states", client="radio.heard", example={"name": "scouts[7]"})
