@@ -28,19 +28,11 @@ def test_every_operation_that_notebooks_may_call_without_the_clock_is_measured()
     assert len(asked(radio=True)) == 23
 
 
-@pytest.mark.parametrize(
-    "operations",
-    [
-        ("set_jammer",),
-        pytest.param(
-            ("link_budget", "radio_view", "set_spoofer", "radio_commands", "radio_send"), marks=pytest.mark.slow
-        ),
-    ],
-)
-def test_operations_of_the_radio_are_answered(operations: tuple[str, ...]) -> None:
+@pytest.mark.slow
+def test_operations_of_the_radio_are_answered() -> None:
     with Server(crowd_with_radio(10), {"zmq": {"port": 0}}) as server:
         port = server.addresses["zmq"]["port"]
-        for operation in operations:
+        for operation in ("link_budget", "radio_view", "set_jammer", "set_spoofer", "radio_commands", "radio_send"):
             example, figures = json.dumps(OPERATIONS[operation].entry.example), {"answers": 0.0}
             while figures["answers"] == 0.0:  # the first answer may wait for code to be compiled
                 figures = Subscriber("ask", port, operation, example, 0.3, 1).result()

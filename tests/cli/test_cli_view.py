@@ -81,6 +81,7 @@ def test_keys(terminal: Terminal) -> None:
     assert termios.tcgetattr(terminal.theirs) == terminal.before
 
 
+@pytest.mark.slow
 def test_a_signal_restores_the_terminal(terminal: Terminal) -> None:
     terminal.read_until("▶ running".encode())
     assert termios.tcgetattr(terminal.theirs) != terminal.before
