@@ -29,7 +29,7 @@ from paddock.engine.race import RulesStage
 from paddock.engine.radio.stage import RadioStage
 from paddock.engine.run_state import RunState
 from paddock.engine.tick import MissionStage, assemble_tick
-from paddock.errors import InvalidValueError, NotFiniteError, PaddockError, unknown_name
+from paddock.errors import InvalidValueError, NotFiniteError, PaddockError, printable, unknown_name
 from paddock.scenario import Scenario
 from paddock.world.archive import check_equal, check_types, digest, unpack
 from paddock.world.parts import refusing
@@ -293,9 +293,11 @@ class Engine:
             raise PaddockError(f"restore() takes what save() returned, not {type(saved).__name__}")
         tree, rate = dict(saved) if isinstance(saved, dict) else unpack(saved), self.world.clock.rate
         check_types({key: tree[key] for key in APART if key in tree}, STATE_TYPES, "saved state")
-        if tree.get("rate") != rate:
-            raise PaddockError(f"saved with ticks at {tree.get('rate')!r:.40} Hz, this simulation has {rate:g}")
-        if tree.get("scenario") != self._scenario_digest():
+        saved_rate, scenario = tree.get("rate"), tree.get("scenario")
+        if type(saved_rate) is not float or saved_rate != rate:
+            shown = printable(repr(saved_rate))[:40]
+            raise PaddockError(f"saved with ticks at {shown} Hz, this simulation has {rate:g}")
+        if type(scenario) is not str or scenario != self._scenario_digest():
             raise PaddockError("saved in another scenario: load that one and restore there")
         if self.autopilots.states is None:  # a replay has the commands of its autopilots instead
             tree.pop(AUTOPILOTS, None)
@@ -313,7 +315,8 @@ class Engine:
         if mission is not None:
             mission.expect(tree[MISSION])
         self.fleets.rebuild({name: fleet["entry"] for name, fleet in tree["fleets"].items()})
-        load(self.world.state, own, limited=not tree["failure"])
+        ended = isinstance(tree["failure"], str) and tree["failure"]
+        load(self.world.state, own, limited=not ended)
         self.rules.check()
         for name, program in self.programs.items():
             if program.fmus is not None:

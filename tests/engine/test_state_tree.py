@@ -1,0 +1,153 @@
+"""The whole state of a run, leaf by leaf: each is hashed, saved, restored, and refused if it is not as declared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import paddock
+from paddock.engine.simulation import Simulation
+from paddock.errors import PaddockError
+from paddock.scenario.loading import demo_names
+from paddock.world.archive import pack, unpack
+from paddock.world.parts import ArrayLeaf, BlobLeaf, PlainLeaf, ScalarLeaf, Slot
+from paddock.world.state import HASHED, SAVED, SETTLED, digest, slots
+
+SCENARIO: dict[str, Any] = {
+    "clock": {"rate": 100},
+    "track": {"generate": {"seed": 3, "length": [200, 300]}},
+    "rules": {"discipline": "autocross"},
+    "contact": {},
+    "radio": {"rate": 10, "stations": [{"name": "base", "position": [0, 0, 5]}]},
+    "vehicles": [
+        {"name": "cars", "count": 2, "model": "car.bicycle", "spawn": {"track": {}}, "radio": "default"},
+        {
+            "name": "dots",
+            "count": 3,
+            "model": "point",
+            "spawn": {"grid": {"spacing": 5, "z": 20}},
+            "behaviour": {"flock": {}},
+            "sensors": [{"gnss": {"delay": 0.3}}, {"imu": {}}, {"cones": {"delay": [0.1, 0.2]}}],
+        },
+    ],
+}
+SLOW = sorted(set(demo_names()) - {"race", "relay"})
+
+
+@pytest.fixture(scope="module")
+def sim() -> Iterator[Simulation]:
+    with paddock.load(SCENARIO) as sim:
+        sim.frames.set("camera", "dots[1]", (0.1, 0.0, 0.0))
+        sim.command("cars[0]", at_tick=100_000, throttle=0.4)
+        sim.step(80)
+        sim.remove("dots[1]")
+        sim.step(5)
+        yield sim
+
+
+def leaves(sim: Simulation, scope: str = SAVED) -> list[Slot]:
+    return [slot for slot in slots(sim.engine.world.state, scope) if slot.leaf.saved]
+
+
+def changed(slot: Slot) -> Any:
+    """Return another value of the same type; None where there is none."""
+    found = slot.get()
+    if isinstance(found, np.ndarray):
+        n = [getattr(*slot.owners[str(axis)]) if axis in slot.owners else size
+             for axis, size in zip(slot.leaf.axes, found.shape, strict=True)]  # fmt: skip
+        if not all(n):
+            return None
+        other, first = found.copy(), (0,) * found.ndim
+        other[first] = not other[first] if other.dtype == bool else 0.5 if other[first] != 0.5 else 1.5
+        if other.dtype.kind in "iu":
+            other[first] = found[first] + 1
+        return other
+    if isinstance(found, bool | int | float):
+        return found + 1
+    if isinstance(found, str):
+        return found + "x"
+    return type(found)() if found else None
+
+
+def test_every_hashed_leaf_changes_the_hash(sim: Simulation) -> None:
+    state, before, tested = sim.engine.world.state, sim.state_hash(), 0
+    assert digest(state) == digest(state, HASHED, sim.engine.world.version)
+    for scope in (HASHED, SETTLED):
+        expected = digest(state, scope)
+        for slot in leaves(sim, scope):
+            found, other = slot.get(), changed(slot)
+            if other is None:
+                continue
+            slot.set(other)
+            assert digest(state, scope) != expected, slot.path
+            slot.set(found)
+            tested += 1
+        assert digest(state, scope) == expected
+    assert tested > 100 and sim.state_hash() == before
+
+
+def test_every_leaf_survives_saving_and_restoring(sim: Simulation) -> None:
+    saved, before = sim.save(), sim.state_hash()
+    values = {slot.path: pack({"": slot.leaf.write(slot.get())}) for slot in leaves(sim) if not slot.leaf.axes}
+    sim.step(30)
+    later = sim.state_hash()
+    sim.restore(saved)
+    assert sim.save() == saved and sim.state_hash() == before
+    assert {s.path: pack({"": s.leaf.write(s.get())}) for s in leaves(sim) if not s.leaf.axes} == values
+    sim.step(30)
+    assert sim.state_hash() == later
+    sim.restore(saved)
+
+
+def wrong(slot: Slot, saved: Any) -> list[Any]:
+    """Return values that are not of the declared type or shape, or out of its limits."""
+    if isinstance(slot.leaf, ArrayLeaf):
+        found = [None, saved.tolist(), saved.astype("c16"), saved[None], np.zeros((*saved.shape, 2), saved.dtype)]
+        if saved.size and saved.dtype.kind == "f" and not slot.leaf.infinite:
+            found += [np.full_like(saved, np.inf), np.full_like(saved, -1e300)]
+        if saved.size and np.isfinite(slot.leaf.low) and saved.dtype.kind == "i" and slot.leaf.low > -(2**63):
+            found.append(np.full_like(saved, int(slot.leaf.low) - 1))
+        return found
+    if isinstance(slot.leaf, ScalarLeaf):
+        limits = [] if not np.isfinite(slot.leaf.low) else [type(saved)(slot.leaf.low - 1)]
+        return [[], {}, 1j and np.zeros(3), 7 if isinstance(saved, str) else "text", *limits]
+    return [7, "text"] if not isinstance(slot.leaf, PlainLeaf | BlobLeaf) else [7]
+
+
+@pytest.mark.parametrize("offset", [0, *(pytest.param(k, marks=pytest.mark.soak) for k in range(1, 7))])
+def test_what_is_not_as_declared_is_refused_with_its_path(sim: Simulation, offset: int) -> None:
+    valid, before, refused = sim.save(), sim.state_hash(), 0
+    for k, slot in enumerate(leaves(sim)):
+        *path, last = slot.path.split(".")
+        others = wrong(slot, read(unpack(valid), slot.path))
+        for other in others[(k + offset) % len(others) :][:1]:
+            tree = unpack(valid)
+            read(tree, ".".join(path))[last] = other
+            with pytest.raises(PaddockError) as error:
+                sim.restore(pack(tree))
+            shown = str(error.value)
+            assert slot.path in shown or slot.path in ("clock.tick", "rate") or last == "entry", (slot.path, shown)
+            refused += 1
+    assert refused > 60 and sim.state_hash() == before
+
+
+def read(tree: Any, path: str) -> Any:
+    for key in path.split(".") if path else ():
+        tree = tree[key]
+    return tree
+
+
+@pytest.mark.parametrize("name", ["race", "relay", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)])
+def test_restore_and_step_equals_step(name: str) -> None:
+    with paddock.load(name) as sim:
+        sim.step(40)
+        saved = sim.save()
+        sim.step(40)
+        after = sim.state_hash()
+        sim.restore(saved)
+        assert sim.save() == saved
+        sim.step(40)
+        assert sim.state_hash() == after
