@@ -191,7 +191,7 @@ def _weigh(
         limits[LINES] = minimum(limits[LINES], behind(gap - 0.5 * KEEP, speed, space.brake))
 
 
-def _choose(n: int, spots: Floats, order: Any, shifts: Floats, track: Floats, space: Space, found: Floats) -> None:
+def _choose(n: int, spots: Floats, order: Any, shifts: Floats, track: Floats, space: Space, rivals: Floats) -> None:
     """Write the shift and the speed of the first n vehicles; `order` sorts all of them along the track."""
     total, count = track_length(track), spots.shape[1]
     step = 2.0 * space.room / (LINES // 2)
@@ -219,8 +219,8 @@ def _choose(n: int, spots: Floats, order: Any, shifts: Floats, track: Floats, sp
         for lane in range(LINES):
             if costs[lane] < costs[best]:
                 best = lane
-        found[0, i] = (best - LINES // 2) * step
-        found[1, i] = minimum(limits[best], limits[LINES])
+        rivals[0, i] = (best - LINES // 2) * step
+        rivals[1, i] = minimum(limits[best], limits[LINES])
 
 
 place_vehicles, choose_lines = routine(_place), routine(_choose)

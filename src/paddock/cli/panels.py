@@ -370,12 +370,12 @@ class Braille:
         if not self.metres or outside or needed < 0.65 * self.metres or self._size != (width, height):
             self.centre, self.metres, self._size = 0.5 * (low + high), 1.15 * needed, (width, height)
 
-    def _dots(self, place: Floats) -> tuple[Ints, Ints]:
+    def _dots(self, points: Floats) -> tuple[Ints, Ints]:
         """Return rows and columns of the visible dots."""
         width, height = self._size
         with np.errstate(invalid="ignore"):
-            column = np.floor((place[:, 0] - self.centre[0]) / self.metres + width)
-            row = np.floor((self.centre[1] - place[:, 1]) / self.metres + 2 * height)
+            column = np.floor((points[:, 0] - self.centre[0]) / self.metres + width)
+            row = np.floor((self.centre[1] - points[:, 1]) / self.metres + 2 * height)
         seen = (column >= 0) & (column < 2 * width) & (row >= 0) & (row < 4 * height)
         return row[seen].astype(np.int64), column[seen].astype(np.int64)
 

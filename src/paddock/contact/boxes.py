@@ -179,15 +179,15 @@ def edge_point(code: int, centre_a: Any, axes_a: Any, half_a: Any, centre_b: Any
             for m in range(3):
                 poly[1, m] += side * axes_b[k, m]
     depth = dot(poly[0], normal) - dot(poly[1], normal)
-    one, two = axes_a[i], axes_b[j]
-    between = dot(one, two)
+    axis_a, axis_b = axes_a[i], axes_b[j]
+    between = dot(axis_a, axis_b)
     scale = 1.0 - between * between
     for m in range(3):
         poly[2, m] = poly[1, m] - poly[0, m]
-    along = (dot(poly[2], one) - between * dot(poly[2], two)) / scale
-    across = (between * dot(poly[2], one) - dot(poly[2], two)) / scale
+    along = (dot(poly[2], axis_a) - between * dot(poly[2], axis_b)) / scale
+    across = (between * dot(poly[2], axis_a) - dot(poly[2], axis_b)) / scale
     for m in range(3):
-        poly[0, m] = 0.5 * (poly[0, m] + along * one[m] + poly[1, m] + across * two[m])
+        poly[0, m] = 0.5 * (poly[0, m] + along * axis_a[m] + poly[1, m] + across * axis_b[m])
     return depth
 
 

@@ -41,7 +41,7 @@ def line_of(level: int, y: Any, z: Any, bits: tuple[int, int, int]) -> Any:
 
 
 def sort_cells(
-    n: int, place: Any, reach: Any, cell: float, bits: tuple[int, int, int]
+    n: int, position: Any, reach: Any, cell: float, bits: tuple[int, int, int]
 ) -> tuple[Any, Any, Any, Any, Any, Any]:
     """Sort the bodies by cell, each on the grid for its size.
 
@@ -57,8 +57,8 @@ def sort_cells(
             size *= 2.0
             k += 1
         used[k] += 1
-        y, z = int64(floor(place[1, i] / size)), int64(floor(place[2, i] / size))
-        entry[i] = line_of(k, y, z, bits) | (int64(floor(place[0, i] / size)) & mask)
+        y, z = int64(floor(position[1, i] / size)), int64(floor(position[2, i] / size))
+        entry[i] = line_of(k, y, z, bits) | (int64(floor(position[0, i] / size)) & mask)
         cells[0, i] = k
         start[entry[i] + 1] += 1
     for c in range(start.size - 1):
@@ -73,8 +73,8 @@ def sort_cells(
         sorted_cells[0, at] = cells[0, i]
         size = cell * (1 << cells[0, i])
         for j in range(3):
-            body[j, at] = place[j, i]
-            sorted_cells[1 + j, at] = int64(floor(place[j, i] / size))
+            body[j, at] = position[j, i]
+            sorted_cells[1 + j, at] = int64(floor(position[j, i] / size))
         body[3, at] = reach[i]
     top = LEVELS
     while used[top - 1] == 0:
@@ -113,12 +113,12 @@ def meet(at: int, k: int, size: float, bits: tuple[int, int, int], start: Any, c
 
 
 def search_all(
-    n: int, moving: int, place: Any, velocity: Any, radius: Any, slack: float, horizon: float, fleet: Any, ignores: Any,
-    cell: float, bits: tuple[int, int, int], most: int,
+    n: int, moving: int, position: Any, velocity: Any, radius: Any, slack: float, horizon: float, fleet: Any,
+    ignores: Any, cell: float, bits: tuple[int, int, int], most: int,
 ) -> tuple[Any, bool]:  # fmt: skip
     """Return the pairs of bodies (2, k), first < second, that may touch within the horizon (s).
 
-    `place` (3, n) is where bodies are in the middle of the horizon if they keep their `velocity`; the first `moving`
+    `position` (3, n) is where bodies are in the middle of the horizon if they keep their `velocity`; the first `moving`
     are no obstacles; `fleet` is the row and column of a body in the table `ignores`. Pairs with a gap above `slack` are
     left out. With more than `most` pairs the search ends, and the last result is False.
     """
@@ -126,7 +126,7 @@ def search_all(
     for i in range(n):
         speed = velocity[0, i] * velocity[0, i] + velocity[1, i] * velocity[1, i] + velocity[2, i] * velocity[2, i]
         reach[i] = radius[i] + 0.5 * slack + 0.5 * horizon * sqrt(speed)
-    order, start, cells, body, used, met = sort_cells(n, place, reach, cell, bits)
+    order, start, cells, body, used, met = sort_cells(n, position, reach, cell, bits)
     room, pairs_found = 2 * n + 16, 0
     pairs = empty((2, room), int64)
     for at in range(n):
@@ -138,7 +138,7 @@ def search_all(
                 j = order[met[q]]
                 if ignores[fleet[i], fleet[j]] or (i >= moving and j >= moving):
                     continue
-                gap = least_distance(place, velocity, i, j, horizon) - (radius[i] + radius[j])
+                gap = least_distance(position, velocity, i, j, horizon) - (radius[i] + radius[j])
                 if gap > slack:
                     continue
                 if pairs_found == room:
@@ -153,9 +153,9 @@ def search_all(
     return pairs[:, :pairs_found].copy(), True
 
 
-def least_distance(place: Any, velocity: Any, i: int, j: int, horizon: float) -> float:
+def least_distance(position: Any, velocity: Any, i: int, j: int, horizon: float) -> float:
     """Return the least distance (m) of two bodies that move on at their velocities from the middle of the horizon."""
-    dx, dy, dz = place[0, j] - place[0, i], place[1, j] - place[1, i], place[2, j] - place[2, i]
+    dx, dy, dz = position[0, j] - position[0, i], position[1, j] - position[1, i], position[2, j] - position[2, i]
     x, y, z = velocity[0, j] - velocity[0, i], velocity[1, j] - velocity[1, i], velocity[2, j] - velocity[2, i]
     square = x * x + y * y + z * z
     time = -(dx * x + dy * y + dz * z) / square if square > 0.0 else 0.0
@@ -164,21 +164,21 @@ def least_distance(place: Any, velocity: Any, i: int, j: int, horizon: float) ->
     return sqrt(dx * dx + dy * dy + dz * dz)
 
 
-def distance_of(place: Any, i: int, j: int) -> float:
+def distance_of(position: Any, i: int, j: int) -> float:
     """Return the distance of two bodies, m."""
-    dx, dy, dz = place[0, j] - place[0, i], place[1, j] - place[1, i], place[2, j] - place[2, i]
+    dx, dy, dz = position[0, j] - position[0, i], position[1, j] - position[1, i], position[2, j] - position[2, i]
     return sqrt(dx * dx + dy * dy + dz * dz)
 
 
 def crowd_search(
-    n: int, moving: int, place: Any, radius: Any, sweep: Any, fleet: Any, ignores: Any, cell: float,
+    n: int, moving: int, position: Any, radius: Any, sweep: Any, fleet: Any, ignores: Any, cell: float,
     bits: tuple[int, int, int],
 ) -> Any:  # fmt: skip
     """Return the pairs that a crowd's bodies choose, (2, k): those of `chosen_of`, without a list of candidates.
 
     Bodies may touch if the spheres of `radius` overlap during the tick, in which they move by `sweep` (m).
     """
-    order, start, cells, body, used, met = sort_cells(n, place, radius + sweep, cell, bits)
+    order, start, cells, body, used, met = sort_cells(n, position, radius + sweep, cell, bits)
     best, gaps, counts = empty((n, CROWD), int64), empty((n, CROWD)), zeros(n, int64)
     firm, touched = empty((2, 4 * n + 16), int64), 0
     for at in range(n):
@@ -198,22 +198,22 @@ def crowd_search(
                     firm[0, touched], firm[1, touched] = min(i, j), max(i, j)
                     touched += 1
                 else:
-                    gap = distance_of(place, i, j) - (radius[i] + radius[j])
+                    gap = distance_of(position, i, j) - (radius[i] + radius[j])
                     choose(best, gaps, counts, i, j, gap, n)
                     choose(best, gaps, counts, j, i, gap, n)
     return chosen_pairs(n, best, counts, firm[:, :touched])
 
 
-def outside(place: Any, i: int, j: int, solid: Any, reach: float) -> bool:
+def outside(position: Any, i: int, j: int, solid: Any, reach: float) -> bool:
     """Return whether body `i` is at least `reach` (m) away from obstacle `j`, whose box is a column of `solid`."""
-    dx, dy, dz = place[0, i] - place[0, j], place[1, i] - place[1, j], place[2, i] - place[2, j]
+    dx, dy, dz = position[0, i] - position[0, j], position[1, i] - position[1, j], position[2, i] - position[2, j]
     x = max(abs(solid[3] * dx + solid[4] * dy) - solid[0], 0.0)
     y = max(abs(solid[3] * dy - solid[4] * dx) - solid[1], 0.0)
     z = max(abs(dz) - solid[2], 0.0)
     return x * x + y * y + z * z >= reach * reach  # type: ignore[no-any-return]
 
 
-def chosen_of(n: int, moving: int, pairs: Any, place: Any, radius: Any, velocity: Any, dt: float, solid: Any) -> Any:
+def chosen_of(n: int, moving: int, pairs: Any, position: Any, radius: Any, velocity: Any, dt: float, solid: Any) -> Any:
     """Return those of the candidates (2, k) that may touch in this tick and that one of the two bodies chooses.
 
     `solid` (5, obstacles) holds half the size of obstacles, and the cosine and sine of their yaw: the sphere around a
@@ -225,11 +225,11 @@ def chosen_of(n: int, moving: int, pairs: Any, place: Any, radius: Any, velocity
         sweep[i] = dt * sqrt(velocity[0, i] ** 2 + velocity[1, i] ** 2 + velocity[2, i] ** 2)
     for k in range(pairs.shape[1]):
         i, j = pairs[0, k], pairs[1, k]
-        distance = distance_of(place, i, j)
+        distance = distance_of(position, i, j)
         if distance >= radius[i] + sweep[i] + (radius[j] + sweep[j]):
             continue
         if j >= moving:
-            if not outside(place, i, j, solid[:, j - moving], radius[i] + sweep[i]):
+            if not outside(position, i, j, solid[:, j - moving], radius[i] + sweep[i]):
                 firm[0, touched], firm[1, touched] = i, j
                 touched += 1
         else:
@@ -331,11 +331,11 @@ class CandidatePairs:
         vx, vy, vz = (row[part] for row in self.velocity)
         return not _deviating(x, y, z, x0, y0, z0, vx, vy, vz, self.time, 0.25 * self.slack)
 
-    def search(self, place: Floats, velocity: Floats) -> None:
+    def search(self, position: Floats, velocity: Floats) -> None:
         """Find the candidates among bodies at these places (3, n) with these velocities, at the beginning of a list."""
         self.searches += 1
         self.time = self.dt - 0.5 * self.horizon  # from one tick ago
-        self.place, self.velocity = place - self.time * velocity, velocity.copy()
+        self.place, self.velocity = position - self.time * velocity, velocity.copy()
         speed = np.sqrt((velocity * velocity).sum(axis=0))
         reach = self.radius + 0.5 * self.slack + 0.5 * self.horizon * speed
         constants = self.radius, self.slack, self.horizon, self.fleet, self.ignores
@@ -347,21 +347,21 @@ class CandidatePairs:
             return
         self.pairs = pairs
 
-    def chosen(self, place: Floats, velocity: Floats) -> Ints:
+    def chosen(self, position: Floats, velocity: Floats) -> Ints:
         """Return the pairs that may touch in this tick, of the candidates or in a crowd of all, in ascending order."""
         pairs: Ints
         if self.crowded:
             sweep = np.sqrt((velocity * velocity).sum(axis=0)) * self.dt
-            constants = self.n, self.moving, place, self.radius, sweep, self.fleet, self.ignores
-            pairs = _crowd(*constants, *self._cells(place, self.radius + sweep))
+            constants = self.n, self.moving, position, self.radius, sweep, self.fleet, self.ignores
+            pairs = _crowd(*constants, *self._cells(position, self.radius + sweep))
         else:
-            pairs = _chosen(self.n, self.moving, self.pairs, place, self.radius, velocity, self.dt, self.solid)
+            pairs = _chosen(self.n, self.moving, self.pairs, position, self.radius, velocity, self.dt, self.solid)
         if pairs.shape[1] < 2:
             return pairs
         return np.ascontiguousarray(pairs[:, np.lexsort((pairs[1], pairs[0]))])
 
-    def _cells(self, place: Floats, reach: Floats) -> tuple[float, tuple[int, int, int]]:
+    def _cells(self, position: Floats, reach: Floats) -> tuple[float, tuple[int, int, int]]:
         """Return the size of the smallest cells, and the number of cells each way of their table, as powers of two."""
         own = reach[: max(self.moving, 1)]
         cell = max(2.0 * min(float(own.max()), 4.0 * float(np.median(own))), 1e-3)
-        return cell, torus_bits(self.n, [float(np.ptp(row)) / cell for row in place])
+        return cell, torus_bits(self.n, [float(np.ptp(row)) / cell for row in position])

@@ -122,7 +122,7 @@ def solve_contact(
 
 
 def approach(
-    found: int, b: Any, sweep: Any, dt: float, record: Any, points: Any, gaps: Any, counts: Any, wake: float,
+    contacts: int, b: Any, sweep: Any, dt: float, record: Any, points: Any, gaps: Any, counts: Any, wake: float,
     arms: Any, velocity: Any, light: Any, wanted: Any,
 ) -> None:  # fmt: skip
     """Compute lever arms, approach speeds and the wanted speeds after the touch; leave sleeping bodies heavy."""
@@ -132,7 +132,7 @@ def approach(
         light[i, 0], light[i, 1] = b[LIGHTNESS_ROW, i], b[LIGHTNESS_ROW + 1, i]
         if b[ASLEEP_ROW, i] != 0.0:
             light[i, 0] = light[i, 1] = -1.0  # marked; awake again if something hits it
-    for c in range(found):
+    for c in range(contacts):
         a, other, share = int(record[c, 0]), int(record[c, 1]), record[c, 11]
         bounce = b[RESTITUTION_ROW, a]
         if other != GROUND:
@@ -191,18 +191,18 @@ def resolve_all(b: Any, pairs: Any, dt: float, wake: float) -> tuple[Any, Any]:
     return bump, record[:contacts]
 
 
-def count_contacts(found: int, b: Any, record: Any, split: Any, stacked: Any) -> int:
+def count_contacts(contacts: int, b: Any, record: Any, split: Any, stacked: Any) -> int:
     """Count the contacts of every body in `split`, and mark those of stacks in `stacked`; return how many these are.
 
     A stack: something on the ground has more than one contact.
     """
-    for c in range(found):
+    for c in range(contacts):
         a, other = int(record[c, 0]), int(record[c, 1])
         split[a] += 1.0
         if other != GROUND:
             split[other] += 1.0
     heaped = 0
-    for c in range(found):
+    for c in range(contacts):
         a, other = int(record[c, 0]), int(record[c, 1])
         held = b[GROUND_ROW + 3, a] != 0.0 and split[a] > 1.0
         if other != GROUND:
@@ -213,27 +213,27 @@ def count_contacts(found: int, b: Any, record: Any, split: Any, stacked: Any) ->
 
 
 def solve(
-    found: int, b: Any, dt: float, record: Any, counts: Any, wanted: Any, arms: Any, velocity: Any, light: Any,
+    contacts: int, b: Any, dt: float, record: Any, counts: Any, wanted: Any, arms: Any, velocity: Any, light: Any,
     inertia: Any, bump: Any,
 ) -> None:  # fmt: skip
     """Sweep over the contacts; write the bumps and the impulses of the contacts."""
     m = b.shape[1]
     fixed, weightless = zeros((3, 3)), zeros(2)
     split, change = zeros(m), empty((m, 6))
-    pressed, rubbed = zeros((max(found, 1), POINTS)), zeros((max(found, 1), POINTS, 3))
+    pressed, rubbed = zeros((max(contacts, 1), POINTS)), zeros((max(contacts, 1), POINTS, 3))
     va, vc, relative = empty(6), empty(6), empty(3)
     for i in range(m):
         if light[i, 0] == 0.0 and light[i, 1] == 0.0:
             for j in range(9):
                 inertia[i, j // 3, j % 3] = 0.0
-    stacked = zeros(max(found, 1), int64)
-    heaped = count_contacts(found, b, record, split, stacked)
+    stacked = zeros(max(contacts, 1), int64)
+    heaped = count_contacts(contacts, b, record, split, stacked)
     more = min(STACK_SWEEPS, STACK_WORK // heaped) if heaped else 0
     for sweep in range(SWEEPS + more):
         for i in range(m):
             for j in range(6):
                 change[i, j] = 0.0
-        for c in range(found):
+        for c in range(contacts):
             if sweep >= SWEEPS and stacked[c] == 0:
                 continue
             a, other = int(record[c, 0]), int(record[c, 1])
@@ -262,16 +262,16 @@ def solve(
     for i in range(m):
         for j in range(6):
             bump[3 + j, i] = velocity[i, j] - b[7 + j, i]
-    shift(found, dt, record, counts, arms, velocity, light, split, pressed, rubbed, bump)
+    shift(contacts, dt, record, counts, arms, velocity, light, split, pressed, rubbed, bump)
 
 
 def shift(
-    found: int, dt: float, record: Any, counts: Any, arms: Any, velocity: Any, light: Any, split: Any, pressed: Any,
+    contacts: int, dt: float, record: Any, counts: Any, arms: Any, velocity: Any, light: Any, split: Any, pressed: Any,
     rubbed: Any, bump: Any,
 ) -> None:  # fmt: skip
     """Write the impulses of the contacts; shift bodies by them from the time of touch, and apart where they overlap."""
     total, relative = empty(3), empty(3)
-    for c in range(found):
+    for c in range(contacts):
         a, other, n = int(record[c, 0]), int(record[c, 1]), record[c, 5:8]
         total[0] = total[1] = total[2] = 0.0
         leaving, normal_sum, x, y, z = 1e30, 0.0, 0.0, 0.0, 0.0

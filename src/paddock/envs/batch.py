@@ -46,13 +46,13 @@ class StepOutcome(NamedTuple):
     terminated: Bools  # (k,)
 
 
-def scenario_of(task: LearningTask, model: str, worlds: int, rate: float, given: Mapping[str, Any]) -> Scenario:
+def scenario_of(task: LearningTask, model: str, worlds: int, rate: float, fields: Mapping[str, Any]) -> Scenario:
     """Return the scenario of the vehicles of a batch, as a simulation of them would have."""
     entry = {"name": FLEET, "count": worlds, "model": model, "spawn": {"grid": {"spacing": 10.0}}}
     if task.preset is not None:
         entry["preset"] = task.preset
-    entry |= {key: given[key] for key in VEHICLE_KEYS if given.get(key) is not None}
-    world = {} if given.get("world") is None else {"world": dict(given["world"])}
+    entry |= {key: fields[key] for key in VEHICLE_KEYS if fields.get(key) is not None}
+    world = {} if fields.get("world") is None else {"world": dict(fields["world"])}
     try:
         return load_scenario({"clock": {"rate": rate}, **world, "vehicles": [entry]})
     except ScenarioError as error:  # as the user wrote it: arguments of the environment
@@ -324,26 +324,26 @@ def _place(*path: str | int) -> str:
     return dotted(path)
 
 
-def _store_actions(given: Floats, rows: Ints, table: Floats) -> int:
+def _store_actions(values: Floats, rows: Ints, table: Floats) -> int:
     """Copy actions (k, columns) to rows of a table (columns, n); return the first not within -1 and 1, or -1."""
     columns = table.shape[0]
-    for i in range(given.shape[0]):
+    for i in range(values.shape[0]):
         for k in range(columns):
-            if not -1.0 <= given[i, k] <= 1.0:
+            if not -1.0 <= values[i, k] <= 1.0:
                 return int(i * columns + k)
-    for i in range(given.shape[0]):
+    for i in range(values.shape[0]):
         for k in range(columns):
-            table[k, rows[i]] = given[i, k]
+            table[k, rows[i]] = values[i, k]
     return -1
 
 
-def _store_observations(table: Floats, rows: Ints, low: Floats, high: Floats, found: Float32s) -> None:
+def _store_observations(table: Floats, rows: Ints, low: Floats, high: Floats, values: Float32s) -> None:
     """Copy rows of a table (columns, n) into observations (k, columns or more), limited; NaN becomes `low`."""
     for i in range(rows.shape[0]):
         for k in range(table.shape[0]):
             value = table[k, rows[i]]
             value = value if value > low[k] else low[k]
-            found[i, k] = value if value < high[k] else high[k]
+            values[i, k] = value if value < high[k] else high[k]
 
 
 store_actions, store_observations = routine(_store_actions), routine(_store_observations)

@@ -124,9 +124,9 @@ class LearningTask:
             KernelSpec(f"{name}-observe", self.observe, (*seen, options, course, *others, observed)),
         )
 
-    def option_values(self, given: Mapping[str, Any]) -> Floats:
+    def option_values(self, values: Mapping[str, Any]) -> Floats:
         """Return the options as numbers; an error names an option that is unknown or out of range."""
-        return filled(self.options, given, f"option of {self.name}")
+        return filled(self.options, values, f"option of {self.name}")
 
 
 def judge(*arguments: Any) -> tuple[Any, Verdict]:

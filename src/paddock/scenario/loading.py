@@ -131,18 +131,18 @@ def preset_description(model: str, preset: str) -> str:
     return _chosen(model, preset, "").description
 
 
-def load_preset(model: str, preset: str | None = None, place: str = "") -> dict[str, float]:
-    """Return a preset's parameters in SI units; None takes the default, if any. Errors begin with `place`."""
+def load_preset(model: str, preset: str | None = None, where: str = "") -> dict[str, float]:
+    """Return a preset's parameters in SI units; None takes the default, if any. Errors begin with `where`."""
     if preset is None and not _presets_of(model):
         return {}
-    return dict(_chosen(model, preset, place).parameters)
+    return dict(_chosen(model, preset, where).parameters)
 
 
-def _chosen(model: str, preset: str | None, place: str) -> Preset:
+def _chosen(model: str, preset: str | None, where: str) -> Preset:
     presets = _presets_of(model)
     name = next(iter(presets)) if preset is None else preset
     if name not in presets:
-        raise unknown_name(f"preset of {model}", name, presets, place)
+        raise unknown_name(f"preset of {model}", name, presets, where)
     return presets[name]
 
 

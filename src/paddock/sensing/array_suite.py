@@ -60,12 +60,12 @@ class FleetArraySensor(FleetSensor):
         scenery: tuple[Floats, ...] = (),
     ) -> None:
         """Take the arguments of FleetSensor; the option `delay` may be two numbers, [shortest, longest], s."""
-        place = f"{where}: " if where else ""
+        prefix = f"{where}: " if where else ""
         given, varies = dict(options), "delay_max" in column_index(sensor.options)
         spread = given.get("delay")
         if isinstance(spread, list | tuple) and varies:
             if len(spread) != 2:
-                raise InvalidValueError(f"{place}option 'delay' is a time, or [shortest, longest], not {spread!r:.60}")
+                raise InvalidValueError(f"{prefix}option 'delay' is a time, or [shortest, longest], not {spread!r:.60}")
             given["delay"], given["delay_max"] = spread
         elif "delay" in given and varies:  # one number is the delay of every sample
             given.setdefault("delay_max", 0.0)
@@ -74,11 +74,11 @@ class FleetArraySensor(FleetSensor):
         shortest, longest = self._option("delay"), self._option("delay_max") if varies else 0.0
         if longest < shortest and (longest > 0.0 or isinstance(spread, list | tuple)):
             raise InvalidValueError(
-                f"{place}option 'delay' of sensor {sensor.name!r}: the shortest, {shortest:g} s, is longer than the "
+                f"{prefix}option 'delay' of sensor {sensor.name!r}: the shortest, {shortest:g} s, is longer than the "
                 f"longest, {longest:g} s"
             )
         if problem := sensor.problem(self.chosen):
-            raise InvalidValueError(f"{place}sensor {sensor.name!r}: {problem}")
+            raise InvalidValueError(f"{prefix}sensor {sensor.name!r}: {problem}")
         for name, reading in self.arrays.items():
             kind: str = np.dtype(reading.dtype).str[1:]
             axes: tuple[str | int, ...] = ("slot", VEHICLE, *reading.shape)

@@ -192,11 +192,11 @@ def azimuths(cx: float, cy: float, ax: float, ay: float, bx: float, by: float, e
 
 @shared_code
 def scan_solid(
-    at: Any, solids: Any, k: int, directions: Any, rises: Any, first: float, step: float, reach: float, found: Any
+    at: Any, solids: Any, k: int, directions: Any, rises: Any, first: float, step: float, reach: float, ranges: Any
 ) -> None:
     """Shorten the beams of one sensor that meet solid `k`.
 
-    `directions` (2, beams) are cosine and sine of the azimuths, `rises` (2, rings) those of the elevations; `found`
+    `directions` (2, beams) are cosine and sine of the azimuths, `rises` (2, rings) those of the elevations; `ranges`
     (rings, beams) are the distances so far, m.
     """
     hx, hy, hz = solids[k, 12], solids[k, 13], solids[k, 14]
@@ -213,7 +213,7 @@ def scan_solid(
     cz = -(m02 * ox + m12 * oy + m22 * oz)
     tall = absolute(m02) * hx + absolute(m12) * hy + absolute(m22) * hz
     lowest, highest = elevations(cz - tall, cz + tall, maximum(closest, 1e-12), farthest)
-    rings, beams = found.shape
+    rings, beams = ranges.shape
     seen = False
     for r in range(rings):
         seen |= (rises[1, r] >= lowest) & (rises[1, r] <= highest)
@@ -236,9 +236,9 @@ def scan_solid(
                 turned = x0, x1, x2, y0, y1, y2, z0, z1, z2
                 beam = directions[0, begin:end], directions[1, begin:end]
                 if solids[k, 15] == BOX:
-                    shorten_by_box(ox, oy, oz, hx, hy, hz, turned, *beam, reach, found[r, begin:end])
+                    shorten_by_box(ox, oy, oz, hx, hy, hz, turned, *beam, reach, ranges[r, begin:end])
                 else:
-                    shorten_by_round(ox, oy, oz, solids[k], turned, *beam, reach, found[r, begin:end])
+                    shorten_by_round(ox, oy, oz, solids[k], turned, *beam, reach, ranges[r, begin:end])
 
 
 def into_axes(solids: Any, k: int, x: float, y: float, z: float) -> tuple[float, float, float]:

@@ -185,12 +185,12 @@ def see_cones_of(
 
 
 def write_truth(
-    cones: Any, found: Any, order: Any, count: int, x: float, y: float, cosine: float, sine: float, truth: Any
+    cones: Any, visible: Any, order: Any, count: int, x: float, y: float, cosine: float, sine: float, truth: Any
 ) -> None:
     """Write the visible cones, nearest first, in the level frame of the vehicle at (x, y): truth (most, 4)."""
     shown = minimum_count(count, truth.shape[0])
     for m in range(shown):
-        c = found[order[m]]
+        c = visible[order[m]]
         dx, dy = cones[0, c] - x, cones[1, c] - y
         truth[m, 0], truth[m, 1] = cosine * dx + sine * dy, cosine * dy - sine * dx
         truth[m, 2], truth[m, 3] = cones[3, c], cones[4, c]
@@ -260,10 +260,10 @@ def see_cones(
         )  # fmt: skip
 
 
-def draw_pairs(keyed: Any, count: int, stream: int, purpose: int, tick: int, one: Any, two: Any) -> None:
+def draw_pairs(keyed: Any, count: int, stream: int, purpose: int, tick: int, first: Any, second: Any) -> None:
     """Write two normal numbers for each key."""
     for k in range(count):
-        one[k], two[k] = normals(keyed[k], stream, purpose, tick)
+        first[k], second[k] = normals(keyed[k], stream, purpose, tick)
 
 
 def minimum_count(a: int, b: int) -> int:

@@ -185,20 +185,20 @@ def scan_uneven(
     rough: Any,
     nothing: Any,
     bounds: Any,
-    found: Any,
+    ranges: Any,
 ) -> None:
     """Shorten the beams of all vehicles that meet uneven ground; `nothing` (1, 9) stands for unused tables."""
-    for i in parallel_range(found.shape[0]):
+    for i in parallel_range(ranges.shape[0]):
         at = mounted(pose, i, mount)
         w = GroundTuple(ground, 1.0, terrain, relief, rough, nothing, nothing, nothing, bounds)
-        for r in range(found.shape[1]):
-            for b in range(found.shape[2]):
+        for r in range(ranges.shape[1]):
+            for b in range(ranges.shape[2]):
                 ux, uy, uz = rises[0, r] * directions[0, b], rises[0, r] * directions[1, b], rises[1, r]
                 dx, dy = at[3] * ux + at[4] * uy + at[5] * uz, at[6] * ux + at[7] * uy + at[8] * uz
                 dz = at[9] * ux + at[10] * uy + at[11] * uz
-                far = minimum(found[i, r, b], reach)
+                far = minimum(ranges[i, r, b], reach)
                 hit = cast_relief(at[0], at[1], at[2], dx, dy, dz, far, w)
-                found[i, r, b] = minimum(found[i, r, b], hit)
+                ranges[i, r, b] = minimum(ranges[i, r, b], hit)
 
 
 scan_all = parallel_routine(scan_fleet, inline=True)

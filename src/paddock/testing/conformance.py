@@ -318,13 +318,17 @@ def check_branch_free(rig: Rig) -> str:
     return f"{len(functions)} functions"
 
 
-def _branch(function: types.FunctionType, one: dis.Instruction) -> str:
+def _branch(function: types.FunctionType, instruction: dis.Instruction) -> str:
     """Return why an instruction must not be used; else ""."""
-    if ("JUMP" in one.opname and "IF" in one.opname) or one.opname in ("FOR_ITER", "UNARY_NOT", "CONTAINS_OP"):
+    if ("JUMP" in instruction.opname and "IF" in instruction.opname) or instruction.opname in (
+        "FOR_ITER",
+        "UNARY_NOT",
+        "CONTAINS_OP",
+    ):
         return "a branch (if, ternary, loop, and, or, not); choose with select(), combine with & and |"
-    known = {**vars(builtins), **function.__globals__} if one.opname == "LOAD_GLOBAL" else {}
-    value = known.get(one.argval)
+    known = {**vars(builtins), **function.__globals__} if instruction.opname == "LOAD_GLOBAL" else {}
+    value = known.get(instruction.argval)
     own = isinstance(value, types.FunctionType) or value is math.sqrt or hasattr(value, "_fields")
     if own or not callable(value) or value is range:  # a loop is refused where it begins
         return ""
-    return f"calls {one.argval!r}; use only functions of paddock.compute.math"
+    return f"calls {instruction.argval!r}; use only functions of paddock.compute.math"

@@ -64,10 +64,10 @@ def _single(values: Any) -> Any:
     return type(values)(*map(np.float32, values))
 
 
-def _demand_single(rig: Rig, step: Any, given: tuple[Any, ...]) -> None:
+def _demand_single(rig: Rig, step: Any, arguments: tuple[Any, ...]) -> None:
     from numba import typeof
 
-    signature = tuple(map(typeof, given))
+    signature = tuple(map(typeof, arguments))
     kinds = step.overloads[signature].signature.return_type
     for name, kind in zip(rig.model.state._fields, kinds, strict=True):  # type: ignore[attr-defined]
         if str(kind) != "float32":

@@ -267,5 +267,5 @@ def outside_diameters(track: Track) -> Floats:
         return np.asarray(2.0 * (1.0 / np.abs(bend) + outer))
 
 
-def _at(place: Floats) -> str:
-    return f"at ({place[0]:.1f}, {place[1]:.1f})"
+def _at(index: Floats) -> str:
+    return f"at ({index[0]:.1f}, {index[1]:.1f})"

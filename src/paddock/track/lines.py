@@ -250,14 +250,14 @@ def side_of(ax: float, ay: float, bx: float, by: float, px: float, py: float) ->
     return (bx - ax) * (py - ay) - (by - ay) * (px - ax)
 
 
-def _first_crossing(one: Floats, two: Floats, closed: bool, same: bool) -> int:
-    """Return the number of the first segment of `one` that crosses a segment of `two`; -1: none.
+def _first_crossing(first: Floats, two: Floats, closed: bool, same: bool) -> int:
+    """Return the number of the first segment of `first` that crosses a segment of `two`; -1: none.
 
     `same`: both are the same line, whose neighbouring segments meet at their common point.
     """
-    many, more = one.shape[0], two.shape[0]
+    many, more = first.shape[0], two.shape[0]
     for k in range(many if closed else many - 1):
-        ax, ay, bx, by = one[k, 0], one[k, 1], one[(k + 1) % many, 0], one[(k + 1) % many, 1]
+        ax, ay, bx, by = first[k, 0], first[k, 1], first[(k + 1) % many, 0], first[(k + 1) % many, 1]
         for i in range(k + 2 if same else 0, more if closed else more - 1):
             if same and (i + 1) % more == k:
                 continue

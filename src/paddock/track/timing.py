@@ -167,9 +167,9 @@ def all_outside(
     return True
 
 
-def note(found: Any, count: int, kind: int, car: int, number: int, share: float) -> int:
+def note(rows: Any, count: int, kind: int, car: int, number: int, share: float) -> int:
     """Write a row of what was found; return the number of rows."""
-    found[count, 0], found[count, 1], found[count, 2], found[count, 3] = kind, car, number, share
+    rows[count, 0], rows[count, 1], rows[count, 2], rows[count, 3] = kind, car, number, share
     return count + 1
 
 
@@ -197,7 +197,7 @@ def follow(px: float, py: float, table: Any, i: int, c: TimedCourse, cell: float
 
 def cross_gates(
     px: float, py: float, vx: float, vy: float, table: Any, i: int, half: float, c: TimedCourse, dt: float,
-    found: Any, count: int,
+    rows: Any, count: int,
 ) -> int:  # fmt: skip
     """Note the gates that a car of half that width has crossed since the last tick, m."""
     ox, oy = table[X, i], table[Y, i]
@@ -210,7 +210,7 @@ def cross_gates(
             at_x, at_y = place_between(ox, px, hx, gx, share), place_between(oy, py, hy, gy, share)
             across = (at_x - lx) * ux + (at_y - ly) * uy
             if -half <= across <= width + half:
-                count = note(found, count, CROSSED, i, g, share)
+                count = note(rows, count, CROSSED, i, g, share)
     return count
 
 
@@ -224,37 +224,37 @@ def add_up(px: float, py: float, table: Any, i: int, c: TimedCourse) -> None:
         table[AFTER, i] += sqrt((px - ox) * (px - ox) + (py - oy) * (py - oy))
 
 
-def compare(table: Any, i: int, limits: TimingLimits, time: float, found: Any, count: int) -> int:
+def compare(table: Any, i: int, limits: TimingLimits, time: float, rows: Any, count: int) -> int:
     """Note a car that has stopped, has not stopped in time, or is late."""
     status = table[STATUS, i]
     if status == FINISHED:
         vx, vy = table[VX, i], table[VY, i]
         if vx * vx + vy * vy < AT_REST_SPEED * AT_REST_SPEED:
-            count = note(found, count, AT_REST, i, 0, 1.0)
+            count = note(rows, count, AT_REST, i, 0, 1.0)
         elif table[AFTER, i] > limits.stop_distance:
-            count = note(found, count, TOO_FAR, i, 0, 1.0)
+            count = note(rows, count, TOO_FAR, i, 0, 1.0)
     late = status == RUNNING and time - table[STARTED, i] > limits.time_limit
     if late or (status == WAITING and time > limits.start_limit):
-        count = note(found, count, LATE, i, 0, 1.0)
+        count = note(rows, count, LATE, i, 0, 1.0)
     return count
 
 
 def leave(
     x: float, y: float, cos: float, sin: float, table: Any, shape: Any, i: int, c: TimedCourse, k: int, t: float,
-    cell: float, found: Any, count: int,
+    cell: float, rows: Any, count: int,
 ) -> int:  # fmt: skip
     """Note a car whose last wheel has left the track; most are far from the boundaries."""
     far = absolute(beside(x, y, c.points, k, t)) + absolute(shape[FRONT, i]) + absolute(shape[REAR, i])
     inside = far + shape[FRONT_TRACK, i] < c.left_width[k] and far + shape[FRONT_TRACK, i] < c.right_width[k]
     out = not inside and all_outside(x, y, cos, sin, shape, i, c, k, cell)
     if out and table[OUTSIDE, i] == 0.0:
-        count = note(found, count, LEFT_TRACK, i, 0, 1.0)
+        count = note(rows, count, LEFT_TRACK, i, 0, 1.0)
     table[OUTSIDE, i] = 1.0 if out else 0.0
     return count
 
 
 def touch_cones(
-    x: float, y: float, cos: float, sin: float, shape: Any, i: int, c: TimedCourse, hit: Any, found: Any, count: int
+    x: float, y: float, cos: float, sin: float, shape: Any, i: int, c: TimedCourse, hit: Any, rows: Any, count: int
 ) -> int:
     """Note the cones under the outline of a car that were not touched before."""
     bx, by = x + shape[CENTRE, i] * cos, y + shape[CENTRE, i] * sin
@@ -268,7 +268,7 @@ def touch_cones(
             left -= clamp(left, -half_width, half_width)
             if ahead * ahead + left * left <= base * base:
                 hit[j] = 1
-                count = note(found, count, CONE_TOUCHED, i, j, 1.0)
+                count = note(rows, count, CONE_TOUCHED, i, j, 1.0)
     return count
 
 
@@ -281,9 +281,9 @@ def look(
     hit: Any,
     time: float,
     dt: float,
-    found: Any,
+    rows: Any,
 ) -> int:
-    """Follow all cars from the last tick to this one; return the number of rows of `found`.
+    """Follow all cars from the last tick to this one; return the number of rows of `rows`.
 
     `poses` (13, n) have the rows of Pose, NaN for cars that are not there; `hit` (c,) marks cones that were touched.
     """
@@ -298,7 +298,7 @@ def look(
         level = sqrt(cos * cos + sin * sin)
         speed = poses[7, i] + poses[8, i] + poses[12, i]
         if not absolute(x + y + level + speed) < 1e18:
-            count = note(found, count, BROKEN, i, 0, 1.0)
+            count = note(rows, count, BROKEN, i, 0, 1.0)
             continue
         if level > 1e-9:
             cos, sin = cos / level, sin / level
@@ -309,13 +309,13 @@ def look(
         vx, vy = poses[7, i] - poses[12, i] * nose * sin, poses[8, i] + poses[12, i] * nose * cos
         k, t = follow(px, py, table, i, c, cell)
         if table[KNOWN, i] > 0.0:
-            count = cross_gates(px, py, vx, vy, table, i, shape[HALF_WIDTH, i], c, dt, found, count)
+            count = cross_gates(px, py, vx, vy, table, i, shape[HALF_WIDTH, i], c, dt, rows, count)
             add_up(px, py, table, i, c)
         table[X, i], table[Y, i], table[VX, i], table[VY, i], table[KNOWN, i] = px, py, vx, vy, 1.0
         if status == RUNNING:
-            count = leave(x, y, cos, sin, table, shape, i, c, k, t, cell, found, count)
-        count = compare(table, i, limits, time, found, count)
-        count = touch_cones(x, y, cos, sin, shape, i, c, hit, found, count)
+            count = leave(x, y, cos, sin, table, shape, i, c, k, t, cell, rows, count)
+        count = compare(table, i, limits, time, rows, count)
+        count = touch_cones(x, y, cos, sin, shape, i, c, hit, rows, count)
     return count
 
 
