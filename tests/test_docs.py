@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 import importlib.util
 import re
 from collections.abc import Callable
@@ -83,6 +84,36 @@ def test_paths_in_tables_exist(page: Path) -> None:
             assert any((folder / path).exists() for folder in folders), f"{page.name}: {path}"
             checked += 1
     assert checked > 10
+
+
+def definitions(path: Path) -> set[str]:
+    """Return the functions, classes and methods (`Class.method`, and `method`) that a file defines."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".ts":
+        return set(re.findall(r"(?:function |^  (?:private |async )*)(\w+)(?:<[^>]*>)?\(", text, re.MULTILINE))
+    names = set[str]()
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.ClassDef):
+            methods = [part.name for part in node.body if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef)]
+            names |= {node.name, *methods, *(f"{node.name}.{name}" for name in methods)}
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            names.add(node.name)
+    return names
+
+
+def test_ways_name_functions_that_exist() -> None:
+    """In tables of ways, each `name()` or `Class.name()` is defined in a file of its row."""
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    checked = 0
+    row = r"^\| (?:browser|client|hub|both|simulation) \| (.*?) \| (.*) \|$"
+    for files, description in re.findall(row, text, re.MULTILINE):
+        named = re.findall(r"`(.*?)`", files)
+        paths = [(ROOT if path.startswith("web/") else ROOT / "src" / "paddock") / path for path in named]
+        defined = set[str]().union(*map(definitions, paths))
+        for name in re.findall(r"`([\w.]+)\(\)`", description):
+            assert name in defined, f"architecture.md: {files} does not define {name}"
+            checked += 1
+    assert checked >= 40
 
 
 @pytest.mark.parametrize("page", [p for p in WRITTEN if blocks(p, "yaml")], ids=lambda page: page.stem)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from math import erfc, log10, pi, sqrt
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import paddock
+from paddock.engine.radio.datalink import DataLink
 from paddock.errors import PaddockError
 from paddock.record import Recorder, verify
 from paddock.scenario import ScenarioError, load_scenario
@@ -302,11 +304,13 @@ def test_a_vehicle_behind_relays_takes_commands_and_reports() -> None:
     scenario["vehicles"].append(relays)
     with paddock.load(scenario) as sim:
         assert sim.radio.network().path("base", "dot")[0] == ["base", "relays[0]", "relays[1]", "dot"]
-        up, down = sim.engine.radio.routes("dot", "base")  # of MAVLink packets
-        for route in (up, down):
-            assert [one.distance for one in route] == pytest.approx([1000.0] * 3, rel=1e-4)
-        assert {one.bit_rate for one in up} == {1e6} and all(one.error_rate(1e4) < 1e-6 for one in (*up, *down))
-        assert sim.engine.radio.routes("nobody", "base") == ((), ())
+        assert sim.engine.radio.connected("dot", "base") and not sim.engine.radio.connected("nobody", "base")
+        datalink, arrivals = DataLink(sim.engine.radio, 8, 3, 100), deque[str]()  # of MAVLink packets
+        assert datalink.post("dot", "base", 1000, 0.0, arrivals, "up")
+        datalink.advance(0.5)
+        assert datalink.post("base", "dot", 1000, 0.5, arrivals, "down")
+        datalink.advance(1.0)
+        assert list(arrivals) == ["up", "down"] and datalink.counts["forwarded"] == 4
         sim.command("dot", vx=1.0)
         sim.step(100)
         delay = sim.radio.commands("dot").delay
@@ -320,7 +324,7 @@ def test_a_vehicle_behind_relays_takes_commands_and_reports() -> None:
         sim.remove("relays[1]")
         sim.step(200)
         assert [one.subject for one in sim.events.since() if one.kind == "failsafe"] == ["dot"]
-        assert sim.radio.telemetry("dot").age > 0.9 and sim.engine.radio.routes("dot", "base") == ((), ())
+        assert sim.radio.telemetry("dot").age > 0.9 and not sim.engine.radio.connected("dot", "base")
 
 
 def several(first: str, steps: list[int]) -> tuple[Any, ...]:

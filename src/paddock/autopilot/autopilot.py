@@ -143,8 +143,8 @@ class BuiltInAutopilot(Autopilot):
 
     def move(self, filters: FilterArrays, controls: ControlArrays, index: int) -> None:
         """Keep all numbers of estimator and control in a row of a group's arrays from now on."""
-        for mine, shared in zip(self.controls, controls, strict=True):
-            shared[index] = mine[self.index]
+        for own, shared in zip(self.controls, controls, strict=True):
+            shared[index] = own[self.index]
         self.estimator.move(filters, index)
         self._attach(controls, index)
         self.vehicle.attach()
@@ -428,7 +428,7 @@ class BuiltInAutopilot(Autopilot):
         if kind == PlanKind.MISSION:
             return check_mission(items, self.vehicle.kind)
         checked = ((self.check_item(kind, item), k) for k, item in enumerate(items))
-        result, index = next((found for found in checked if found[0]), (0, 0))
+        result, index = next((result for result in checked if result[0]), (0, 0))
         return check_polygons(items) if kind == PlanKind.FENCE and not result else (result, index)
 
     def set_plan(self, kind: PlanKind, items: Sequence[MissionItem]) -> tuple[int, int]:

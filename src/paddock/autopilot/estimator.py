@@ -255,8 +255,8 @@ class Estimator:
 
     def move(self, arrays: FilterArrays, index: int) -> None:
         """Keep everything in a row of a group's arrays from now on."""
-        for mine, shared in zip(self.arrays, arrays, strict=True):
-            shared[index] = mine[self._which[0]]
+        for own, shared in zip(self.arrays, arrays, strict=True):
+            shared[index] = own[self._which[0]]
         self._attach(arrays, index)
 
     def reset(self) -> None:

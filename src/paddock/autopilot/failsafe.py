@@ -203,8 +203,8 @@ class Failsafes:
                 self._act(failsafe)
         refused = autopilot.home is not None and max(autopilot.estimate.position_ratio, 0.0) > 1.0
         if self.glitch.changes(refused and bool(autopilot.estimator.health.gps), dt):
-            found = self.glitch.active
-            severity, text = (Severity.CRITICAL, "GPS glitch") if found else (Severity.NOTICE, "GPS glitch cleared")
+            active = self.glitch.active
+            severity, text = (Severity.CRITICAL, "GPS glitch") if active else (Severity.NOTICE, "GPS glitch cleared")
             autopilot.send_text(severity, text)
         self._check_crash(dt)
 

@@ -84,14 +84,14 @@ class OnboardLog:
 
     def dates(self) -> list[int]:
         """Return when each log starts, s since 1970; one second more for another start in the same second."""
-        found: dict[int, Path] = {}
+        by_date: dict[int, Path] = {}
         for path in self.files():
             with path.open("rb") as file:
                 date = (SIMULATED_EPOCH_US + start_time(file.read(FIRST))) // 1_000_000
-            while date in found:
+            while date in by_date:
                 date += 1
-            found[date] = path
-        return list(found)
+            by_date[date] = path
+        return list(by_date)
 
     def update(self) -> None:
         """Start or end a log, and write the records that are due (10 Hz)."""

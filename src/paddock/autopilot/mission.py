@@ -280,7 +280,7 @@ class MissionExecutor:
 
     def landing_start(self) -> int | None:
         """Return the sequence of the nearest DO_LAND_START: by its own position, or that of the next waypoint."""
-        found = [k for k, item in enumerate(self.items) if k >= FIRST and item.command == LAND_START]
+        starts = [k for k, item in enumerate(self.items) if k >= FIRST and item.command == LAND_START]
 
         def distance(sequence: int) -> float:
             item, following = self.items[sequence], next_stretch(self.items, sequence, dict(self._jumps)).nav
@@ -291,7 +291,7 @@ class MissionExecutor:
             here = self.autopilot.estimate.position
             return self.autopilot.estimate.distance(position_of(self.items[following], self.autopilot, here))
 
-        return min(found, key=distance, default=None)
+        return min(starts, key=distance, default=None)
 
     @property
     def landing(self) -> bool:

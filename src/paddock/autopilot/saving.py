@@ -93,33 +93,35 @@ def _roots(autopilot: "BuiltInAutopilot") -> dict[str, object]:
     return {"autopilot": autopilot, "estimator": autopilot.estimator, "parameters": autopilot.parameters}
 
 
-def _check_parameters(autopilot: "BuiltInAutopilot", found: Mapping[str, Any]) -> None:
+def _check_parameters(autopilot: "BuiltInAutopilot", attributes: Mapping[str, Any]) -> None:
     parameters = autopilot.parameters
-    if [*found["_values"]] != parameters.names() or not found["_saved"].keys() <= found["_values"].keys():
+    if [*attributes["_values"]] != parameters.names() or not attributes["_saved"].keys() <= attributes[
+        "_values"
+    ].keys():
         raise UnsavableError("the parameters are not those of this vehicle type")
-    for name, value in [*found["_values"].items(), *found["_saved"].items()]:
+    for name, value in [*attributes["_values"].items(), *attributes["_saved"].items()]:
         known = parameters.known(name)
         if value not in (known.fit(value), single(known.default)):
             raise UnsavableError(f"parameter {name} cannot be {value}")
 
 
-def _check(autopilot: "BuiltInAutopilot", found: Mapping[str, Any], rows: Floats) -> None:
+def _check(autopilot: "BuiltInAutopilot", attributes: Mapping[str, Any], rows: Floats) -> None:
     """Check what belongs together: vehicle type, mode, plans, mission, times."""
-    status, vehicle, mode = rows[0].tolist(), found["vehicle"], found["mode"]
+    status, vehicle, mode = rows[0].tolist(), attributes["vehicle"], attributes["mode"]
     kind = vehicle.modes.get(type(mode).number)
     if type(vehicle) is not type(autopilot.vehicle) or kind is not type(mode):
         raise UnsavableError(f"{type(mode).__name__} is no mode of a {autopilot.vehicle.kind}")
     times = status[NOW], status[CONTROLLED], status[DECIDED]
     if not all(map(isfinite, status)) or not 0.0 <= max(times) <= status[NOW] or min(times) < -1.0:
         raise UnsavableError("the times of the status are not valid")
-    if found["_armed"] != bool(status[ARMED]) or {status[ARMED], status[REBOOT]} - {0.0, 1.0}:
+    if attributes["_armed"] != bool(status[ARMED]) or {status[ARMED], status[REBOOT]} - {0.0, 1.0}:
         raise UnsavableError("the status is not valid")
-    if found["plans"].keys() != set(PlanKind):
+    if attributes["plans"].keys() != set(PlanKind):
         raise UnsavableError("there is one plan of each kind")
-    for each, items in found["plans"].items():
+    for each, items in attributes["plans"].items():
         if (result := autopilot.check_plan(each, items))[0]:
             raise UnsavableError(f"{each.name.lower()} plan: item {result[1]} is not valid")
-    _check_progress(autopilot, found["executor"])
+    _check_progress(autopilot, attributes["executor"])
 
 
 def _check_progress(autopilot: "BuiltInAutopilot", executor: MissionExecutor) -> None:
@@ -162,9 +164,9 @@ def load_objects(tree: Any, roots: Mapping[str, object]) -> dict[str, dict[str, 
     if not isinstance(tree, dict) or tree.keys() != roots.keys():
         raise UnsavableError(f"an autopilot's state has {', '.join(sorted(roots))}")
     reader, writer = _Reader(dict(roots)), _Writer({id(root): name for name, root in roots.items()})
-    found = {name: reader.attributes(type(roots[name]), tree[name], name) for name in sorted(roots)}
-    check_equal(tree, {name: writer.values(found[name], name) for name in sorted(roots)}, "saved autopilot")
-    return found
+    attributes = {name: reader.attributes(type(roots[name]), tree[name], name) for name in sorted(roots)}
+    check_equal(tree, {name: writer.values(attributes[name], name) for name in sorted(roots)}, "saved autopilot")
+    return attributes
 
 
 @cache
@@ -277,7 +279,7 @@ class _Reader:
         needed = {name for name in types if not (name in skipped or name.startswith(UNSAVED) or hasattr(kind, name))}
         if missing := needed - tree.keys():
             raise UnsavableError(f"{path}: {min(missing)} is missing")
-        found = {}
+        attributes = {}
         for name in sorted(tree.keys() - {"is"}):
             if (
                 name not in types
@@ -286,10 +288,10 @@ class _Reader:
                 or hasattr(getattr(kind, name, None), "__get__")
             ):
                 raise UnsavableError(f"{path}: unknown attribute {name!s:.40}")
-            found[name] = value = self.value(tree[name], f"{path}.{name}")
+            attributes[name] = value = self.value(tree[name], f"{path}.{name}")
             if not fits(value, types[name]):
                 raise UnsavableError(f"{path}.{name} is not valid: {_shown(value)}")
-        return found
+        return attributes
 
     def value(self, tree: Any, path: str) -> Any:
         self._left -= 1
@@ -324,10 +326,10 @@ class _Reader:
         return [self.value(tree, f"{path}.{k}") for k, tree in enumerate(trees)]
 
     def _keys(self, trees: Any, path: str) -> list[Any]:
-        found = self._all(trees, path)
-        if not all(isinstance(each, str | int | float | Enum) for each in found):
+        keys = self._all(trees, path)
+        if not all(isinstance(each, str | int | float | Enum) for each in keys):
             raise UnsavableError(f"{path}: keys are numbers, texts or members of enums")
-        return found
+        return keys
 
     def _object(self, tree: Tree, path: str) -> Any:
         kind = _class_named(str(tree["is"]))

@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # planning is imported for a mission only
 
 AUTOPILOTS, OVERRIDES, MISSION = "autopilots", "overrides", "mission"  # keys of a saved state
 APART = (OVERRIDES, MISSION)  # that their own modules save, load and check
+UNDECLARED = (OVERRIDES,)  # of which types and values are compared after they are loaded
 STATE_TYPES = ("bool", "int64", "int32", "float64", "uint8")  # of the arrays of these
 
 
@@ -201,7 +202,9 @@ class Engine:
         return digest({"state": own, **apart}) if apart else own
 
     def _collect(self) -> None:
-        """Number the actions that have arrived, and fetch what a GPU holds."""
+        """Plan a mission that has not begun, number the actions that have arrived, and fetch what a GPU holds."""
+        if self.mission is not None:
+            self.mission.begin()
         self.mailbox.collect(self.world.clock.tick)
         if self.radio.messages is not None:
             self.radio.messages.fitted()
@@ -236,7 +239,7 @@ class Engine:
         with refusing("saved state"):
             load = (lambda: None) if states is None else states.prepare(tree.get(AUTOPILOTS), tree["clock"]["tick"])
             draft._load(tree)
-            check_equal({key: tree[key] for key in APART if key in tree}, draft._saved_apart(), "saved state")
+            check_equal({key: tree[key] for key in UNDECLARED if key in tree}, draft._saved_apart(), "saved state")
         if apart:
             prepare_kernels((pair for program in draft.programs.values() for pair in program.kernels()), apart=True)
             draft.applier.prepare_queued(draft.mailbox.queued)
@@ -293,7 +296,7 @@ class Engine:
         if not isinstance(saved, bytes | bytearray | memoryview | dict):
             raise PaddockError(f"restore() takes what save() returned, not {type(saved).__name__}")
         tree, rate = dict(saved) if isinstance(saved, dict) else unpack(saved), self.world.clock.rate
-        check_types({key: tree[key] for key in APART if key in tree}, STATE_TYPES, "saved state")
+        check_types({key: tree[key] for key in UNDECLARED if key in tree}, STATE_TYPES, "saved state")
         saved_rate, scenario = tree.get("rate"), tree.get("scenario")
         if type(saved_rate) is not float or saved_rate != rate:
             shown = printable(repr(saved_rate))[:40]

@@ -43,7 +43,7 @@ class EventState:
 
 
 class EventLog:
-    """The events of a run, and those who are notified."""
+    """The events of a run, and their listeners."""
 
     def __init__(self, run: "Run") -> None:
         self._run = run

@@ -105,12 +105,18 @@ class Fleets:
         return self._reinforced(fields)[1] if "fleet" in fields else read_entry(fields)
 
     def prepare(
-        self, fields: Mapping[str, Any], after: Sequence[str] = (), ahead: bool = False, where: str = "vehicles[0]"
+        self,
+        fields: Mapping[str, Any],
+        after: Sequence[str] = (),
+        ahead: bool = False,
+        where: str = "vehicles[0]",
+        read: VehicleEntry | None = None,
     ) -> PreparedSpawn:
         """Build the vehicles of a spawn and compile their kernels, outside the thread that ticks.
 
         Nothing is changed. `after` are the names of fleets that are added before this one. `ahead`: the spawn is for a
-        later tick, when the target of its behaviour may exist. `where` is the place of the entry, for errors.
+        later tick, when the target of its behaviour may exist. `where` is the place of the entry, for errors. `read` is
+        what `read` has returned for the fields.
         """
         place = partial(_entry_place, where)
         made_for, joins, named = self._made_for(), "fleet" in fields, bool(fields.get("name"))
@@ -119,7 +125,7 @@ class Fleets:
             if joins:
                 program, entry = self._reinforced(fields)
             else:
-                entry = self._named(read_entry(fields), after)
+                entry = self._named(read or read_entry(fields), after)
                 program = build_program(self.world, self.scenario, entry, place, self.device)
                 if not ahead:
                     check_target(self.world, entry, program, place)
@@ -131,13 +137,10 @@ class Fleets:
         prepare_kernels(program.kernels(), apart=True)
         return PreparedSpawn(entry, program, arrived, joins, settled, named, made_for)
 
-    def check(self, entries: Sequence[Mapping[str, Any]]) -> None:
+    def check(self, entries: Sequence[VehicleEntry]) -> None:
         """Raise PaddockError if `spawn` would refuse the name or id of one of these new fleets; nothing is changed."""
         taken, spans = set(self.programs), [*self.world.used_ids]
-        for fields in entries:
-            if "fleet" in fields:
-                raise PaddockError("several entries at once are new fleets; add vehicles to a fleet in a separate call")
-            entry = read_entry(fields)
+        for entry in entries:
             if entry.name in taken:
                 raise PaddockError(f"the name {entry.name!r} is already used by a fleet or vehicle")
             self._refuse_emitter(entry.name)

@@ -193,10 +193,10 @@ class Inputs:
 
     def _may_send_rc(self, sender: Sender) -> bool:
         """Accept RC from SYSID_MYGCS only; warn others."""
-        mine = self.vehicle.my_gcs
-        if sender.system != mine:
-            self.autopilot.warn_throttled(f"RC from system {sender.system} ignored: SYSID_MYGCS is {mine}")
-        return sender.system == mine
+        own_station = self.vehicle.my_gcs
+        if sender.system != own_station:
+            self.autopilot.warn_throttled(f"RC from system {sender.system} ignored: SYSID_MYGCS is {own_station}")
+        return sender.system == own_station
 
     def _rc_override(self, message: Any, sender: Sender) -> None:
         if not self._may_send_rc(sender):

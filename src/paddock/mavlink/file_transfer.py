@@ -121,10 +121,10 @@ class FileTransfer:
             if size > MOST:
                 raise FileError(INVALID_SIZE)
             if opcode == BURST:
-                found = self._found(request, sender)
-                if found.content is None or offset >= found.content.size:
+                transfer = self._found(request, sender)
+                if transfer.content is None or offset >= transfer.content.size:
                     raise FileError(END_OF_FILE)
-                found.burst = request
+                transfer.burst = request
                 return
             operation = self._operations.get(opcode)
             if operation is None:

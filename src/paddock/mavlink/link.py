@@ -280,14 +280,14 @@ class UdpLink(MavlinkLink):
         """Return the peer of an address, from which a valid packet has come."""
         if address not in self.peers and len(self.peers) >= MAX_PEERS:
             del self.peers[self._least(wall).address]
-        found = self.peers.get(address)
-        if found is None:
-            named = any(one.permanent and one.address[0] == address[0] for one in self.peers.values())
-            found = MavlinkPeer(address, wall, since=wall, confirmed=named or is_local(address))
-            found.challenge = 0 if found.confirmed else 1 + secrets.randbelow((1 << 32) - 1)
-            self.peers[address] = found
-        found.last_seen = wall
-        return found
+        peer = self.peers.get(address)
+        if peer is None:
+            named = any(other.permanent and other.address[0] == address[0] for other in self.peers.values())
+            peer = MavlinkPeer(address, wall, since=wall, confirmed=named or is_local(address))
+            peer.challenge = 0 if peer.confirmed else 1 + secrets.randbelow((1 << 32) - 1)
+            self.peers[address] = peer
+        peer.last_seen = wall
+        return peer
 
     def challenge(self, wall: float) -> None:
         """Send a number to each unconfirmed peer, which a ground station returns: by TIMESYNC and PING in turn."""

@@ -253,8 +253,8 @@ class MissionProtocol:
             reason = str(result) if entry is None else entry.name.removeprefix("MAV_MISSION_").lower().replace("_", " ")
             text = f"{upload.kind.name.capitalize()} item {at} rejected: {reason}"
             if result == mav.MAV_MISSION_UNSUPPORTED and command is not None:
-                found = mav.enums["MAV_CMD"].get(command)
-                name = str(command) if found is None else found.name.removeprefix("MAV_CMD_")
+                entry = mav.enums["MAV_CMD"].get(command)
+                name = str(command) if entry is None else entry.name.removeprefix("MAV_CMD_")
                 text += f", {name} on a {self.autopilot.vehicle.kind.partition('_')[0]}"
             self.autopilot.send_text(Severity.WARNING, text)
         del self._uploads[upload.kind]

@@ -116,7 +116,7 @@ def read_stream(
 
     With `whole` no more data follows: an incomplete packet is an error. After `most` messages all other bytes remain.
     """
-    found: list[Any] = []
+    messages: list[Any] = []
     at = errors = 0
     rest = b""
     while errors < MAX_ERRORS and (start := _next_marker(data, at)) >= 0:
@@ -133,13 +133,13 @@ def read_stream(
         if message.get_msgId() < 0:  # unknown id, or bytes that look like one: its checksum cannot be verified
             at, errors = at if whole else start + 1, errors + 1
         else:
-            found.append(message)
-            if len(found) == most:
+            messages.append(message)
+            if len(messages) == most:
                 rest = data[at:]
                 break
-    counters.received += len(found)
+    counters.received += len(messages)
     counters.rejected += errors
-    return found, rest
+    return messages, rest
 
 
 def _next_marker(data: bytes, at: int) -> int:

@@ -47,8 +47,8 @@ def radio_tree(
         x, y, z = radios.table[:3, radios.carried + k].tolist()
         stations.append({"name": name, "position": (x, y, z), "radio": _type(radios, radios.carried + k, ranges)})
     known = {name: counts.get(name, 0) for name in ("links", "up", "ups", "downs", "jammed")}
-    found = {"rate": section.rate, "fleets": fleets, "stations": stations, **emitters._asdict()}
-    tree: RadioTree = as_tree({**found, "traffic": traffic, "services": services, **known})
+    parts = {"rate": section.rate, "fleets": fleets, "stations": stations, **emitters._asdict()}
+    tree: RadioTree = as_tree({**parts, "traffic": traffic, "services": services, **known})
     return tree
 
 
@@ -69,21 +69,21 @@ def _type(radios: Radios, number: int, ranges: Floats) -> RadioTypeTree:
 def jammer_views(section: RadioSection, states: Iterable[JammerState], time: float) -> list[JammerView]:
     """Return jammers of given states; where vehicles carry them is not known here."""
     sections = sorted(section.jammers, key=lambda one: one.name)
-    found: list[JammerView] = []
+    views: list[JammerView] = []
     for one, state in zip(sections, states, strict=True):
         active = active_share(state, one.on, time, 1.0 / section.rate)
         power = state.power, state.frequency, state.bandwidth, state.false_frames
-        found.append(
+        views.append(
             JammerView(one.name, one.kind, state.on, state.scheduled, active, state.position, state.vehicle, *power)
         )
-    return found
+    return views
 
 
 def spoofer_views(section: RadioSection, states: Iterable[JammerState], time: float) -> list[SpooferView]:
     """Return spoofers of given states; which receivers they have captured is not known here."""
-    found: list[SpooferView] = []
+    views: list[SpooferView] = []
     for one, state in zip(sorted(section.spoofers, key=lambda one: one.name), states, strict=True):
         active = active_share(state, one.on, time, 1.0 / section.rate) > 0.0
         place = state.position, state.vehicle
-        found.append(SpooferView(one.name, state.on, state.scheduled, active, *place, state.power, captured=0))
-    return found
+        views.append(SpooferView(one.name, state.on, state.scheduled, active, *place, state.power, captured=0))
+    return views

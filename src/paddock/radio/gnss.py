@@ -120,8 +120,8 @@ def signal_rows(
         signals[CAPTOR, v] = captor + 1.0
         signals[SPOOFED, v] = 1.0 if captor >= 0 else 0.0
         disturbed = noise > 0.0 or captor >= 0
-        found = minimum(effective_cn0(carrier, maximum(noise, 0.0)), STRONGEST)
-        signals[CN0, v] = found if disturbed else OPEN_SKY
+        ratio = minimum(effective_cn0(carrier, maximum(noise, 0.0)), STRONGEST)
+        signals[CN0, v] = ratio if disturbed else OPEN_SKY
 
 
 update_signals = routine(signal_rows)

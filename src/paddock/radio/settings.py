@@ -47,31 +47,31 @@ def checked_changes(changes: Mapping[str, Any], restoring: bool = False) -> dict
 
     The changes of a state that is `restoring` are complete.
     """
-    found: dict[str, Any] = {}
-    for name, given in changes.items():
-        value = as_plain(given)
+    checked: dict[str, Any] = {}
+    for name, wanted in changes.items():
+        value = as_plain(wanted)
         if name not in SETTABLE:
             raise unknown_name("setting of a jammer", name, SETTABLE)
         if name in ("on", "scheduled"):
             if not isinstance(value, bool):
                 raise InvalidValueError(f"{name} must be true or false, not {value!r}")
-            found[name] = value
+            checked[name] = value
         elif name == "vehicle":
             if not isinstance(value, str):
                 raise InvalidValueError(f"vehicle must be the name of a vehicle, not {value!r}")
-            found[name] = value
+            checked[name] = value
         elif name == "position":
-            found[name] = _position(value)
+            checked[name] = _position(value)
         else:
             low, high = LIMITS[name]
             if not _is_number(value) or not low <= value <= high:
                 raise InvalidValueError(f"{name} must be a number from {low:g} to {high:g}, not {value!r}")
-            found[name] = float(value)
-    if not restoring and "scheduled" in found and ("on" in found or not found["scheduled"]):
+            checked[name] = float(value)
+    if not restoring and "scheduled" in checked and ("on" in checked or not checked["scheduled"]):
         raise InvalidValueError("give on (true or false), or scheduled: true to return to the schedule")
-    if ("position" in found and "vehicle" in found) or (restoring and not {"position", "vehicle"} & found.keys()):
+    if ("position" in checked and "vehicle" in checked) or (restoring and not {"position", "vehicle"} & checked.keys()):
         raise InvalidValueError("a jammer has a position or a vehicle, not both")
-    return found
+    return checked
 
 
 def _position(value: Any) -> list[float]:
@@ -92,14 +92,14 @@ def checked_options(given: Mapping[str, Any]) -> dict[str, Any]:
 
     InvalidValueError for values that are not valid.
     """
-    found = {name: as_plain(value) for name, value in given.items() if value is not None}
+    checked = {name: as_plain(value) for name, value in given.items() if value is not None}
     for name, low, high in (("bits", 0, MOST_BITS), ("hops", 1, MOST_HOPS)):
-        if name in found and not (type(found[name]) is int and low <= found[name] <= high):
-            raise InvalidValueError(f"send: {name} is a whole number from {low} to {high}, not {found[name]!r}")
-    life = found.get("lifetime", 1.0)
+        if name in checked and not (type(checked[name]) is int and low <= checked[name] <= high):
+            raise InvalidValueError(f"send: {name} is a whole number from {low} to {high}, not {checked[name]!r}")
+    life = checked.get("lifetime", 1.0)
     if not _is_number(life) or not 0.0 < life <= LONGEST:
         raise InvalidValueError(f"send: lifetime is a time in s, > 0 and <= {LONGEST:g}, not {life!r}")
-    return found
+    return checked
 
 
 def checked_assignment(

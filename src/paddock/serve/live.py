@@ -141,9 +141,10 @@ class LiveSource:
         return self.sim.engine.world.run, self.sim.tick, self.changes
 
     def mark_changed(self) -> None:
-        """Report a change of the run: what the hub has read before it is not the present state."""
+        """Report a change of the run at rest: what the hub has read before it is not the present state."""
         self.changes += 1
-        self._on_change(self.sim.tick, self.ticking)
+        if not self.ticking:
+            self._on_change(self.sim.tick, False)
 
     def claim_of(self, client: str) -> Claim:
         """Return the claim of a client."""
@@ -242,7 +243,7 @@ class LiveSource:
     def attach(self, push: Push, publish: Callable[[Snapshot], None], on_change: OnChange) -> None:
         """Start pushing events and changes; `on_change(tick, ticking)` is called after ticks and changes."""
         self.push, self.publish, self._on_change = push, publish, on_change
-        self.mark_changed()
+        on_change(self.sim.tick, self.ticking)
         for listeners, listener in self._listeners:
             listeners.append(listener)
         self._idle_worker.start()

@@ -195,9 +195,9 @@ class BlockAdapter(SimulatorAdapter):
             raise AdapterError(f"adapter {self.name!r}: an actuator command of vehicle {bad} is NaN")
 
 
-def _check_adapter(found: type) -> None:
-    if not issubclass(found, SimulatorAdapter):
-        raise PaddockError(f"adapter {found.__name__} is not a SimulatorAdapter")
+def _check_adapter(kind: type) -> None:
+    if not issubclass(kind, SimulatorAdapter):
+        raise PaddockError(f"adapter {kind.__name__} is not a SimulatorAdapter")
 
 
 ADAPTERS: PluginFolder[Any] = PluginFolder("adapter", adapters, "paddock.adapters", "ADAPTER", type, _check_adapter)

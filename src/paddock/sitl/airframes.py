@@ -290,7 +290,7 @@ def find_airframe(model: VehicleModel) -> type[Airframe]:
             f"model {model.name!r} has no actuators for an autopilot: its kind is {model.kind!r}; "
             f"kinds with an airframe: {', '.join(known)}"
         )
-    found = find_plugin("airframe", model.kind, None, ENTRY_POINTS, "AIRFRAME", type)
-    if not issubclass(found, Airframe):
-        raise AdapterError(f"airframe {model.kind!r}: {found.__name__} is not an Airframe")
-    return found
+    kind = find_plugin("airframe", model.kind, None, ENTRY_POINTS, "AIRFRAME", type)
+    if not issubclass(kind, Airframe):
+        raise AdapterError(f"airframe {model.kind!r}: {kind.__name__} is not an Airframe")
+    return kind

@@ -209,15 +209,15 @@ def launch_lines(
 
     `heading` (rad, clockwise from north) only counts until the first state arrives; `address` is that of Paddock.
     """
-    found = find_frame(frame)
+    entry = find_frame(frame)
     home = f"{origin.latitude_deg:.7f},{origin.longitude_deg:.7f},{origin.height_m:.2f},{degrees(heading) % 360.0:.1f}"
-    own = [str(Path(__file__).with_name(found.own_parameters))] if found.own_parameters else []
+    own = [str(Path(__file__).with_name(entry.own_parameters))] if entry.own_parameters else []
     number = f" -I {instance} --sysid {instance + 1}" if instance else ""
-    files = ",".join([*(f"{PARAMETERS}/{name}" for name in found.defaults), *own])
+    files = ",".join([*(f"{PARAMETERS}/{name}" for name in entry.defaults), *own])
     return [
-        f"start:    sim_vehicle.py -v {found.vehicle} -f {found.sim_frame} --model JSON:{address} "
+        f"start:    sim_vehicle.py -v {entry.vehicle} -f {entry.sim_frame} --model JSON:{address} "
         f"--custom-location={home}{number}{''.join(f' --add-param-file={file}' for file in own)}",
-        f"or:       build/sitl/bin/{found.binary} --model JSON:{address} --home {home}{number} --defaults {files}",
+        f"or:       build/sitl/bin/{entry.binary} --model JSON:{address} --home {home}{number} --defaults {files}",
         f"connect:  tcp:127.0.0.1:{MAVLINK_PORT + PORT_STEP * instance}",
-        *([f"note:     {found.caution}"] if found.caution else []),
+        *([f"note:     {entry.caution}"] if entry.caution else []),
     ]

@@ -183,22 +183,22 @@ class Bridge:
     def _group(self) -> None:
         """Put vehicles of one simulator into groups whose autopilots may answer together and are due together."""
         self._ungroup()
-        found: dict[tuple[str, Hashable, int], list[tuple[BridgeVehicle, int]]] = {}
+        groups: dict[tuple[str, Hashable, int], list[tuple[BridgeVehicle, int]]] = {}
         for link in self.links.values():
             link.rearranged = False
             for row, vehicle in enumerate(link.vehicles):
                 key, due_us = vehicle.autopilot.group_key, self._due.get(vehicle.sysid, NEVER_US)
                 if key is not None and not vehicle.failed and due_us < NEVER_US:
-                    found.setdefault((vehicle.adapter, key, due_us), []).append((vehicle, row))
+                    groups.setdefault((vehicle.adapter, key, due_us), []).append((vehicle, row))
         self._groups = [
             VehicleGroup([vehicle for vehicle, _ in pairs], [row for _, row in pairs], due_us)
-            for (_, _, due_us), pairs in found.items()
+            for (_, _, due_us), pairs in groups.items()
         ]
         for group in self._groups:
             for vehicle in group.vehicles:
                 del self._due[vehicle.sysid]
                 self._fresh.discard(vehicle.sysid)
-        self._grouped = len({key[:2] for key in found}) == len(found)  # later, those that are not due together yet
+        self._grouped = len({key[:2] for key in groups}) == len(groups)  # later, those that are not due together yet
 
     @property
     def vehicles(self) -> tuple[BridgeVehicle, ...]:

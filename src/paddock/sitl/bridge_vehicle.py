@@ -36,7 +36,7 @@ class Fallback(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> Never:
-        raise unknown_name("fallback", str(value), [one.value for one in cls])
+        raise unknown_name("fallback", str(value), [member.value for member in cls])
 
 
 class TimeoutPolicy(NamedTuple):

@@ -74,10 +74,10 @@ def received(items: Sequence[MissionItem], craft: str) -> list[MissionItem]:
     """Return a mission as a vehicle receives it, home first; PaddockError names the item that the craft refuses."""
     decoded = []
     for k, item in enumerate(items):
-        found, result = decode(encode(item, k, (0, 1), integers=False))
-        if found is None:
+        received_item, result = decode(encode(item, k, (0, 1), integers=False))
+        if received_item is None:
             raise PaddockError(f"item {k}: {_reason(result, item, craft)}")
-        decoded.append(found)
+        decoded.append(received_item)
     result, k = check_mission(decoded, craft)
     if result:
         raise PaddockError(f"item {k}: {_reason(result, items[k], craft)}")

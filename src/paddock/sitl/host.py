@@ -183,7 +183,7 @@ class SitlHost:
     def _prepare_missions(self) -> None:
         from paddock.sitl.ground_station import MissionStarter
 
-        paths = {} if self.hub is None else {sysid: one.path for sysid, one in self.hub.vehicles.items()}
+        paths = {} if self.hub is None else {sysid: vehicle.path for sysid, vehicle in self.hub.vehicles.items()}
         self.starters = [
             MissionStarter(vehicle, paths.get(vehicle.placed.id))
             for vehicle in self.vehicles
@@ -256,7 +256,7 @@ class SitlHost:
 
     def ports(self) -> list[PortRow]:
         """Return the table of ports."""
-        found = []
+        rows = []
         for vehicle in self.vehicles:
             sysid, kind = vehicle.placed.id, vehicle.entry.autopilot
             if self.hub is not None and sysid in self.hub.vehicles:
@@ -275,8 +275,8 @@ class SitlHost:
                 if (relay := self.relays.get(sysid)) is not None:
                     host, port = relay.station
                     listens, speaks = f"{listens}, MAVLink udp {relay.port}", f"udp {host}:{port}"
-            found.append(PortRow(sysid, vehicle.placed.name, f"{kind} {vehicle.placed.craft}", listens, speaks))
-        return found
+            rows.append(PortRow(sysid, vehicle.placed.name, f"{kind} {vehicle.placed.craft}", listens, speaks))
+        return rows
 
     def describe(self) -> list[dict[str, Any]]:
         """Return an AutopilotTree for each vehicle of the world."""
@@ -292,15 +292,17 @@ class SitlHost:
 
     def failsafes(self) -> list[int]:
         """Return the ids of armed vehicles with an active failsafe. Any thread may call this method."""
-        found = []
+        ids = []
         for vehicle in self.vehicles:
             pilot, name = vehicle.autopilot, vehicle.placed.name
             active = (
-                isinstance(pilot, BuiltInAutopilot) and pilot.armed and any(one.active for one in pilot.failsafes.all)
+                isinstance(pilot, BuiltInAutopilot)
+                and pilot.armed
+                and any(failsafe.active for failsafe in pilot.failsafes.all)
             )
             if active and name in self._ids:
-                found.append(self._ids[name])
-        return found
+                ids.append(self._ids[name])
+        return ids
 
     def _waypoints(self, autopilot: BuiltInAutopilot) -> list[list[float]]:
         """Return the places of its mission, m east, north and up."""

@@ -266,19 +266,19 @@ class Px4Autopilot(Autopilot):
 
     def _due(self, values: SensorColumns, clock_us: int) -> list[Any]:
         """Return the messages due; the sensors come last, because they trigger PX4."""
-        found: list[Any] = []
+        messages: list[Any] = []
         if clock_us >= self._next_heartbeat_us:
             self._next_heartbeat_us = clock_us + HEARTBEAT_US
             kind, state = mav.MAV_TYPE_GENERIC, mav.MAV_STATE_ACTIVE
-            found.append(mav.MAVLink_heartbeat_message(kind, mav.MAV_AUTOPILOT_INVALID, 0, 0, state, 3))
-        found.append(self._messages.gps(values, clock_us))
+            messages.append(mav.MAVLink_heartbeat_message(kind, mav.MAV_AUTOPILOT_INVALID, 0, 0, state, 3))
+        messages.append(self._messages.gps(values, clock_us))
         if self._truth_us is not None and clock_us >= self._next_truth_us:
             self._next_truth_us = clock_us + self._truth_us
-            found.append(self._messages.truth(values, clock_us))
+            messages.append(self._messages.truth(values, clock_us))
         sensor = self._messages.sensor(values, clock_us)
         if sensor is None:
             self.status.note = "nothing sent to PX4: the vehicle's IMU has no finite reading"
-        return [message for message in (*found, sensor) if message is not None]
+        return [message for message in (*messages, sensor) if message is not None]
 
     def collect(self, timeout: float) -> ActuatorCommands | None:
         """Return its controls; do not wait for a PX4 without lockstep."""

@@ -62,13 +62,13 @@ class RowAdapter(BlockAdapter):
         self.truth = bool(options.check(Flag, "truth", truth, "true or false"))
         rates = RATES if self.has_imu else {"imu": self.rate, **RATES}  # the IMU comes first
         kind, wanted = dict[Text, dict[Text, Any]], "options of sensors, e.g. {gnss: {rate: 10}}"
-        given = options.check(kind, "sensors", {} if sensors is None else sensors, wanted)
-        for sensor in given:
+        settings = options.check(kind, "sensors", {} if sensors is None else sensors, wanted)
+        for sensor in settings:
             if sensor not in rates:
                 raise unknown_name("sensor", str(sensor), rates, options.where)
         site = site_at(self.origin)
         self._instruments = [
-            Instrument(kind, {"rate": rate, **given.get(kind, {})}, self.noise, self.origin, site, self.capacity)
+            Instrument(kind, {"rate": rate, **settings.get(kind, {})}, self.noise, self.origin, site, self.capacity)
             for kind, rate in rates.items()
         ]
         self._connected = False

@@ -47,11 +47,11 @@ class PlaneMode(Mode):
 
     def fly(self, roll: float, down: float, speed: float = nan, **more: float) -> None:
         """Fly with a roll angle, to an altitude; `more` of the setpoint."""
-        given = {"throttle_most": self.value("THR_MAX") / 100.0, **more}
+        limits = {"throttle_most": self.value("THR_MAX") / 100.0, **more}
         if self.plane.suppressed and self.autopilot.armed:
-            given |= {"throttle_least": 0.0, "throttle_most": 0.0}
+            limits |= {"throttle_least": 0.0, "throttle_most": 0.0}
             self.autopilot.warn_throttled("Motor off on the ground: take off first")
-        self.plane.setpoint = PlaneSetpoint(FLIGHT, roll=roll, down=down, speed=self.airspeed(speed), **given)
+        self.plane.setpoint = PlaneSetpoint(FLIGHT, roll=roll, down=down, speed=self.airspeed(speed), **limits)
 
     def head(self, heading: float, down: float, speed: float = nan, **more: float) -> None:
         """Fly a heading, to an altitude."""

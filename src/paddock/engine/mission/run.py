@@ -267,7 +267,6 @@ class MissionRun:
 
     def save(self) -> dict[str, Any]:
         """Return the state that is not in the fleets."""
-        self.begin()
         self.state.fleets = sorted(self.participants.fleets)
         return {"mission": self.mission.save(), "execution": self.execution.save(), **save(self.state)}
 
@@ -280,6 +279,8 @@ class MissionRun:
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Restore a saved state; the fleets must be restored first."""
         self.mission.restore(saved["mission"])
+        if not self.mission.started:  # the engine plans before it saves
+            raise InvalidValueError("the saved mission has not begun")
         self.execution.restore(saved["execution"])
         joined, reported = self.state.joined, self.state.reported
         if joined > len(self.joining) or reported > len(self.mission.log):

@@ -105,15 +105,17 @@ class RadioControl:
             calm, load = links.collisions[:, entry].tolist()
             collisions = power_ratio(float(links.power[entry]) - calm), load
         around = float(links.interference[i]), float(links.jamming[i]), links.bursts, collisions
-        given = roster.radios, roster.classes, roster.paths, i, j, *around, up
-        found = link_budget(*given, stage.name_of(j), stage.name_of(i))
+        tables = roster.radios, roster.classes, roster.paths, i, j, *around, up
+        budget = link_budget(*tables, stage.name_of(j), stage.name_of(i))
         if stage.state.silent[[i, j]].any():
-            return found._replace(up=False, per=1.0, capacity=0.0, throughput=0.0, mismatch=DAMAGED)
+            return budget._replace(up=False, per=1.0, capacity=0.0, throughput=0.0, mismatch=DAMAGED)
         share, power, limit = stage.denied.of(roster.radios, links, j)
-        found = found._replace(throughput=(1.0 - share) * found.throughput, denied=share, denying=power, energy=limit)
-        if share < 1.0 or found.mismatch:
-            return found
-        return found._replace(up=False, per=1.0, capacity=0.0, mismatch=DENIED)
+        budget = budget._replace(
+            throughput=(1.0 - share) * budget.throughput, denied=share, denying=power, energy=limit
+        )
+        if share < 1.0 or budget.mismatch:
+            return budget
+        return budget._replace(up=False, per=1.0, capacity=0.0, mismatch=DENIED)
 
     def commands(self, vehicle: str | int) -> CommandTraffic:
         """Return the counts of commands that went to a vehicle or fleet over the radio."""
@@ -133,18 +135,18 @@ class RadioControl:
     def stations(self) -> list[Station]:
         """The ground stations, in the order of their names."""
         radios = self.radios
-        found: dict[str, Station] = {}
+        stations: dict[str, Station] = {}
         for k, name in enumerate(radios.stations):
             x, y, z = radios.table[:3, radios.carried + k].tolist()
-            known = found.get(name)
-            found[name] = Station(name, (x, y, z), 1 if known is None else known.radios + 1)
-        return list(found.values())
+            known = stations.get(name)
+            stations[name] = Station(name, (x, y, z), 1 if known is None else known.radios + 1)
+        return list(stations.values())
 
     def noise(self) -> Floats:
         """Return the noise of every receiver, dBm."""
         radios = self.radios
-        found: Floats = vectorised(decibels)(radios.table[COLUMN.noise, : radios.n])
-        return found
+        noise: Floats = vectorised(decibels)(radios.table[COLUMN.noise, : radios.n])
+        return noise
 
     def survey(self) -> RadioSurvey:
         """Return a copy of all transmitters, with which any thread can compute coverage and spectra."""
@@ -227,8 +229,8 @@ class RadioControl:
         cheapest route, up to `hops`; a broadcast makes one hop unless more are given. After `lifetime` (s) it is
         discarded. Any thread may call this.
         """
-        given = {"bits": bits, "hops": hops, "lifetime": lifetime}
-        arguments = {"source": source, "to": to, "data": data, **{k: v for k, v in given.items() if v is not None}}
+        options = {"bits": bits, "hops": hops, "lifetime": lifetime}
+        arguments = {"source": source, "to": to, "data": data, **{k: v for k, v in options.items() if v is not None}}
         self._engine.apply_or_post(actions.RadioAction("send", arguments), "send()", at_tick, client)
 
     def received(self, name: str | int, since: int = 0) -> list[Received]:
@@ -246,12 +248,12 @@ class RadioControl:
         keep = 0.0 if stage.section.beacons is None else stage.section.beacons.keep
         radio = self._engine.radio.number_of(name)
         state = stage.fitted().state
-        found = []
+        states = []
         for origin, values in zip(state.heard[radio].tolist(), state.heard_real[radio].tolist(), strict=True):
             if origin >= 0 and now - values[0] <= keep:
                 pose = dict(zip(STATE_FIELDS, values[1:], strict=True))
-                found.append({"name": self._engine.radio.name_of(origin), "age": now - values[0], **pose})
-        return sorted(found, key=lambda one: str(one["name"]))
+                states.append({"name": self._engine.radio.name_of(origin), "age": now - values[0], **pose})
+        return sorted(states, key=lambda entry: str(entry["name"]))
 
     def traffic(self) -> dict[str, int]:
         """Return counters of all radios: packets transmitted, messages delivered, those dropped by reason, ..."""
@@ -314,8 +316,10 @@ class RadioControl:
         A group is a fleet or station: its first radios, `scouts/1`: its second ones. Groups choose one after the other.
         Links follow with the next update. Any thread may call this.
         """
-        given = (one if isinstance(one, str) or not np.iterable(one) else list(one) for one in (groups, channels))
-        arguments = {**dict(zip(("groups", "channels"), given, strict=True)), "method": method}
+        lists = (
+            names if isinstance(names, str) or not np.iterable(names) else list(names) for names in (groups, channels)
+        )
+        arguments = {**dict(zip(("groups", "channels"), lists, strict=True)), "method": method}
         self._engine.apply_or_post(actions.RadioAction("allocate", arguments), "allocate()", at_tick, client)
 
 

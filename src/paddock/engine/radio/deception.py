@@ -73,10 +73,10 @@ def last_frame(time: float, period: float, taken: float) -> int:
 def next_frame_tick(tick: int, rate: float, period: float, taken: float) -> int:
     """Return the first tick >= `tick` by which a frame has ended since the tick before it; `rate` in ticks per s."""
     wanted = last_frame((tick - 1) / rate, period, taken) + 1
-    found = max(int(floor((wanted * period + taken) * rate)) - 1, tick)
-    while last_frame(found / rate, period, taken) < wanted:
-        found += 1
-    return found
+    later = max(int(floor((wanted * period + taken) * rate)) - 1, tick)
+    while last_frame(later / rate, period, taken) < wanted:
+        later += 1
+    return later
 
 
 def frames_ended(
@@ -129,30 +129,30 @@ class DeceptionStage:
 
     def due(self, tick: int) -> int:
         """Return the tick at which the next frame has ended that a receiver may accept."""
-        found = NEVER_DUE
+        next_tick = NEVER_DUE
         for q in np.flatnonzero(self._state().chances.any(axis=1)).tolist():
             roster = self._roster()
-            found = min(found, next_frame_tick(tick, self.rate, *self._times(roster, int(roster.deceptive[q]))))
-        return found
+            next_tick = min(next_tick, next_frame_tick(tick, self.rate, *self._times(roster, int(roster.deceptive[q]))))
+        return next_tick
 
     def run(self, tick: int) -> None:
         """Count the frames that receivers accept; those of a jammer with `claims` arrive there as messages."""
         roster, view = self._roster(), self._messages.fitted()
         for q in np.flatnonzero(self._state().chances.any(axis=1)).tolist():
             k = int(roster.deceptive[q])
-            one, state, times = roster.jammers.sections[k], roster.jammers.states[k], self._times(roster, k)
-            frames = frames_ended(tick, self.rate, *times, one.on if state.scheduled else None)
+            section, state, times = roster.jammers.sections[k], roster.jammers.states[k], self._times(roster, k)
+            frames = frames_ended(tick, self.rate, *times, section.on if state.scheduled else None)
             if not state.on or not len(frames):
                 continue
-            origin = None if one.claims is None else self._claimed(view.number_of, one.claims)
+            origin = None if section.claims is None else self._claimed(view.number_of, section.claims)
             column = roster.radios.n + k
-            frame = int(roster.radios.table[BITS, column]), one.data
-            given = frames, times, self._state().chances[q], int(roster.radios.streams[column]), origin, frame
+            frame = int(roster.radios.table[BITS, column]), section.data
+            frame_values = frames, times, self._state().chances[q], int(roster.radios.streams[column]), origin, frame
             before = self._messages.messages.state.number
-            state.false_frames += self._messages.messages.forge(*given)
+            state.false_frames += self._messages.messages.forge(*frame_values)
             if origin is not None and origin < 0:
                 made = range(before + 1, self._messages.messages.state.number + 1)
-                self._messages.messages.state.senders.update(dict.fromkeys(made, str(one.claims)))
+                self._messages.messages.state.senders.update(dict.fromkeys(made, str(section.claims)))
 
     @staticmethod
     def _claimed(number_of: Callable[[str | int], int], name: str) -> int:

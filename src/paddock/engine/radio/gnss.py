@@ -36,10 +36,10 @@ Place = Callable[[Jammers, Radios], None]
 """Puts emitters where their vehicles are."""
 
 
-def as_jammer(one: SpooferSection) -> JammerSection:
+def as_jammer(spoofer: SpooferSection) -> JammerSection:
     """Return the transmitter of a spoofer as a jammer in the band of the satellites."""
-    given: dict[str, Any] = {name: getattr(one, name) for name in ("name", *SHARED)}
-    return JammerSection(kind="spot", frequency=g.L1, bandwidth=g.BAND, **given)
+    settings: dict[str, Any] = {name: getattr(spoofer, name) for name in ("name", *SHARED)}
+    return JammerSection(kind="spot", frequency=g.L1, bandwidth=g.BAND, **settings)
 
 
 class ReceiverRoster:
@@ -226,11 +226,11 @@ class SatelliteField:
             fleet = self.world.fleets[part.fleet]
             signals = fleet.tables[GNSS]
             before = signals[g.CAPTOR, : fleet.n].copy()
-            given: Any = (
+            arguments: Any = (
                 *(fleet.n, part.first, time, interval, levels, shares, roster.spoofers, self._active, roster.aimed),
                 *(self._rules, self._ways, signals),
             )
-            g.update_signals(*given)
+            g.update_signals(*arguments)
             self._report(fleet, before, signals[g.CAPTOR, : fleet.n], tick)
 
     def _set_open(self, signals: Floats, fleet: Any, tick: int) -> None:
@@ -264,8 +264,8 @@ class SatelliteField:
             ("gnss_released", before, (before != after) & (after == 0.0)),
         ):
             rows = np.flatnonzero(changed).tolist()
-            found = ((fleet.vehicle_name(row), self.sections[int(captors[row]) - 1].name) for row in rows)
-            self.events.report_some(tick, kind, found, len(rows), f"vehicles of {fleet.name}")
+            names = ((fleet.vehicle_name(row), self.sections[int(captors[row]) - 1].name) for row in rows)
+            self.events.report_some(tick, kind, names, len(rows), f"vehicles of {fleet.name}")
 
     def _watch_fixes(self, tick: int) -> None:
         """Note and report which vehicles have lost or regained their fix, by the newest readings of all receivers."""
@@ -282,8 +282,8 @@ class SatelliteField:
             at[lost], at[regained] = tick / self.world.clock.rate, g.HAS_FIX
             for kind, changed in (("gnss_lost", lost), ("gnss_regained", regained)):
                 rows = np.flatnonzero(changed).tolist()
-                found = ((fleet.vehicle_name(row), "") for row in rows)
-                self.events.report_some(tick, kind, found, len(rows), f"vehicles of {fleet.name}")
+                names = ((fleet.vehicle_name(row), "") for row in rows)
+                self.events.report_some(tick, kind, names, len(rows), f"vehicles of {fleet.name}")
 
     def find(self, name: str) -> JammerState:
         """Return the state of a spoofer by name."""
@@ -294,7 +294,7 @@ class SatelliteField:
 
     def views(self) -> list[SpooferView]:
         """Return all spoofers as they are now."""
-        roster, found = self.roster, []
+        roster, views = self.roster, []
         for k, state in zip(roster.spoofers, self.states, strict=True):
             roster.emitters.states[k] = state
         self._place(roster.emitters, roster.radios)
@@ -304,15 +304,15 @@ class SatelliteField:
             place = (x, y, z) if roster.emitters.present[k] else None
             captured = sum(int((one == q + 1.0).sum()) for one in captors)
             active = bool(self._active[q])
-            found.append(
+            views.append(
                 SpooferView(state.name, state.on, state.scheduled, active, place, state.vehicle, state.power, captured)
             )
-        return found
+        return views
 
     def _act(self, time: float, interval: float) -> None:
         """Set in which share of an interval (s, from `time` on) spoofers transmit."""
-        found = zip(self.sections, self.states, strict=True)
-        self._active = np.array([active_share(state, one.on, time, interval) for one, state in found])
+        spoofers = zip(self.sections, self.states, strict=True)
+        self._active = np.array([active_share(state, section.on, time, interval) for section, state in spoofers])
 
     def renew(self, time: float, interval: float) -> None:
         """Follow a state that was replaced; the last update was at `time` (s), for `interval` s."""

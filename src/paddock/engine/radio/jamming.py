@@ -47,8 +47,8 @@ def sensed(radios: Radios, section: MessagesSection) -> Floats:
 
 def steady_jamming(links: Links) -> Floats:
     """Return the power (mW) of jammers between bursts, (n,)."""
-    found: Floats = np.maximum(links.jamming - links.bursts[BURST] * links.bursts[SHARE], 0.0)
-    return found
+    steady: Floats = np.maximum(links.jamming - links.bursts[BURST] * links.bursts[SHARE], 0.0)
+    return steady
 
 
 class DeniedRadios:
@@ -64,8 +64,8 @@ class DeniedRadios:
             return np.zeros(radios.n)
         if self._last[0] is not links.jamming:
             energy = vectorised(power_ratio)(sensed(radios, self.section)[1])
-            given = links.bursts, steady_jamming(links), energy, self._rules.slot, self._rules.difs
-            self._last = links.jamming, denied_shares(*given)
+            arguments = links.bursts, steady_jamming(links), energy, self._rules.slot, self._rules.difs
+            self._last = links.jamming, denied_shares(*arguments)
         return self._last[1]
 
     def always(self, radios: Radios, links: Links) -> NDArray[np.bool_]:
@@ -132,9 +132,9 @@ class JammedReceivers:
             self._add(tick, "jammed", risen, [jammers.sections[k].name for k in strongest], name_of)
         self._add(tick, "unjammed", freed, [""] * len(freed), name_of)
 
-    def _add(self, tick: int, kind: str, found: Ints, details: list[str], name_of: Callable[[int], str]) -> None:
-        shown = ((name_of(radio), detail) for radio, detail in zip(found.tolist(), details, strict=False))
-        self.events.report_some(tick, kind, shown, len(found), "vehicles and stations")
+    def _add(self, tick: int, kind: str, radios: Ints, details: list[str], name_of: Callable[[int], str]) -> None:
+        shown = ((name_of(radio), detail) for radio, detail in zip(radios.tolist(), details, strict=False))
+        self.events.report_some(tick, kind, shown, len(radios), "vehicles and stations")
 
 
 def _strongest(first: Ints, radios: Radios, jammers: Jammers, links: Links, doing: Floats, levels: Floats) -> list[int]:

@@ -46,8 +46,8 @@ def show_links(
         uplink, station = np.full(radios.n, NO_SINR), np.full(radios.n, -1.0)
     for part in radios.parts:
         status = programs[part.fleet].fleet.tables[RADIO]
-        given = part.n, part.first, part.slots, radios.carried, len(radios.stations), radios.table, radios.owner
-        fill_status(*given, links.start, links.peer, sinr_of(links), links.up, jammed, accepted, status)
+        numbers = part.n, part.first, part.slots, radios.carried, len(radios.stations), radios.table, radios.owner
+        fill_status(*numbers, links.start, links.peer, sinr_of(links), links.up, jammed, accepted, status)
         own = slice(part.first, part.first + part.n * part.slots)
         rows, best = np.arange(part.n), uplink[own].reshape(part.n, part.slots).argmax(axis=1)
         of_vehicles = contact[own].reshape(-1, part.slots)[:, 0]  # that of all its radios
@@ -59,8 +59,10 @@ def show_links(
 def radios_in_contact(radios: Radios, links: Links) -> Floats:
     """Return 1 for radios with a route to a station and back, by the rule of routes."""
     owner = radios.table[OWNER, : radios.n].astype(np.int64)
-    found: Floats = contacts(links.start, links.peer, links.per, links.up, owner, radios.carried).astype(np.float64)
-    return found
+    in_contact: Floats = contacts(links.start, links.peer, links.per, links.up, owner, radios.carried).astype(
+        np.float64
+    )
+    return in_contact
 
 
 def heard_by_stations(radios: Radios, links: Links) -> tuple[Floats, Floats]:
@@ -89,9 +91,9 @@ def report_links(
     lowest = 0 if radios.n <= FEW else radios.carried
     old, new = linked_pairs(before, lowest), linked_pairs(now, lowest)
     risen, fallen = np.setdiff1d(new, old, assume_unique=True), np.setdiff1d(old, new, assume_unique=True)
-    for kind, found in (("link_up", risen), ("link_down", fallen)):
-        shown = ((name_of(key % radios.n), name_of(key // radios.n)) for key in found.tolist())
-        events.report_some(tick, kind, shown, len(found), "links")
+    for kind, pairs in (("link_up", risen), ("link_down", fallen)):
+        shown = ((name_of(key % radios.n), name_of(key // radios.n)) for key in pairs.tolist())
+        events.report_some(tick, kind, shown, len(pairs), "links")
 
 
 def count_changes(before: Links, now: Links) -> tuple[int, int]:
@@ -99,14 +101,14 @@ def count_changes(before: Links, now: Links) -> tuple[int, int]:
 
     Both tables are of the same radios. Vehicles that were added or removed meanwhile have no links in `before`.
     """
-    found = np.zeros((2, len(now.start) - 1), np.int64)
-    changed_entries(before.start, before.peer, before.up, now.start, now.peer, now.up, found)
-    risen, fallen = found.sum(axis=1).tolist()
+    changes = np.zeros((2, len(now.start) - 1), np.int64)
+    changed_entries(before.start, before.peer, before.up, now.start, now.peer, now.up, changes)
+    risen, fallen = changes.sum(axis=1).tolist()
     return risen, fallen
 
 
 def _changed_entries(
-    start: Any, peer: Any, up: Any, new_start: Any, new_peer: Any, new_up: Any, found: Any
+    start: Any, peer: Any, up: Any, new_start: Any, new_peer: Any, new_up: Any, changes: Any
 ) -> None:  # fmt: skip
     """Count, for each receiver, the entries that are up only in the second table, and only in the first, (2, n)."""
     for i in parallel_range(len(new_start) - 1):
@@ -131,7 +133,7 @@ def _changed_entries(
                 risen += uint64(new_up[b] > up[a])
                 fallen += uint64(new_up[b] < up[a])
                 a, b = a + uint64(1), b + uint64(1)
-        found[0, i], found[1, i] = risen, fallen
+        changes[0, i], changes[1, i] = risen, fallen
 
 
 changed_entries = parallel_routine(_changed_entries, items=lambda start, *_: start.size)
@@ -160,8 +162,8 @@ def _entries(links: Links, rows: Ints, peers: Ints) -> Ints:
         middle = (low + high) // 2
         less = (middle < high) & (links.peer[np.minimum(middle, len(links.peer) - 1)] < peers)
         low, high = np.where(less, middle + 1, low), np.where(less, high, np.maximum(middle, low))
-    found = (low < end) & (links.peer[np.minimum(low, len(links.peer) - 1)] == peers) if len(links.peer) else low < 0
-    return np.where(found, low, -1)
+    present = (low < end) & (links.peer[np.minimum(low, len(links.peer) - 1)] == peers) if len(links.peer) else low < 0
+    return np.where(present, low, -1)
 
 
 # silent radios --------------------------------------------------------------------------------------------------------

@@ -228,8 +228,8 @@ class MessageStage:
 
     def _draw_offsets(self, radios: Radios, rows: Ints, numbers: Floats) -> None:
         """Draw the offsets of the beacons of radios in their periods of these numbers."""
-        given = radios.streams[rows], JITTER_PURPOSE, numbers.astype(np.int64)
-        drawn, _ = vectorised(uniforms)(signed(self._seed()), *given)
+        keys = radios.streams[rows], JITTER_PURPOSE, numbers.astype(np.int64)
+        drawn, _ = vectorised(uniforms)(signed(self._seed()), *keys)
         self._numbers[rows], self._offsets[rows] = numbers, JITTER / self.beacons_per_tick * drawn
         self._starts[rows] = turn_ticks(numbers, self.beacons_per_tick, self._phases[rows])
 
@@ -260,8 +260,8 @@ class MessageStage:
         senses = self.section.sharing == "csma"
         sense, energy = vectorised(power_ratio)(self._sensed) if senses else self._sensed
         denied = denied_slots(links.bursts, steady_jamming(links), energy, rules.slot, rules.difs, anchor)
-        given = view.radios.table, links, self._others(view), view.state.placed[:3], sense, energy
-        return channel_links(*given, view.update.least, denied)
+        tables = view.radios.table, links, self._others(view), view.state.placed[:3], sense, energy
+        return channel_links(*tables, view.update.least, denied)
 
     def _others(self, view: RadioView) -> Disturbances:
         """Return what disturbs packets, or is sensed, and is no link."""
@@ -312,14 +312,14 @@ class MessageStage:
             return
         present = np.flatnonzero(~view.silent & (before >= 0))
         before, now = before[present], now[present]
-        found = [("network_split", present[one], two) for one, two in _parted(before, now)]
-        found += [("network_joined", present[one], two) for one, two in _parted(now, before)]
-        for kind, some, rest in found[:PARTS_SHOWN]:
+        changes = [("network_split", present[part], two) for part, two in _parted(before, now)]
+        changes += [("network_joined", present[part], two) for part, two in _parted(now, before)]
+        for kind, some, rest in changes[:PARTS_SHOWN]:
             what = "is cut off from" if kind == "network_split" else "is connected with"
             others = f"{what} {rest} radios" if len(some) == 1 else f"and {len(some) - 1} more: {what} {rest} radios"
             self.events.report(tick, kind, view.name_of(int(some[0])), others)
-        if len(found) > PARTS_SHOWN:
-            self.events.report(tick, found[-1][0], "", f"{len(found) - PARTS_SHOWN} more parts of the network")
+        if len(changes) > PARTS_SHOWN:
+            self.events.report(tick, changes[-1][0], "", f"{len(changes) - PARTS_SHOWN} more parts of the network")
 
     def medium(self) -> Messages:
         """Return an empty channel over the present links, for planning: what is sent there is not part of the run.
@@ -328,11 +328,11 @@ class MessageStage:
         """
         view = self.fitted()
         section = self.section.model_copy(update={"mailbox": max(self.section.mailbox, view.radios.n)})
-        found = Messages(section, self._seed())
-        found.begin(devices_of(view.radios, section))
+        messages = Messages(section, self._seed())
+        messages.begin(devices_of(view.radios, section))
         paths = self.channel_links(view)
-        found.relink(paths._replace(bursts=paths.bursts.copy()), self._graph(view))  # the next update uses it again
-        return found
+        messages.relink(paths._replace(bursts=paths.bursts.copy()), self._graph(view))  # the next update uses it again
+        return messages
 
     # actions ---------------------------------------------------------------------------------------------------------
 
@@ -342,15 +342,15 @@ class MessageStage:
         for name in arguments:
             if name not in (*known, "data", *CONTENTS):
                 raise unknown_name("argument of send", name, (*known, "data"))
-        given: dict[str, Any] = {name: arguments.get(name) for name in known}
-        source = view.number_of(given["source"])
+        known_arguments: dict[str, Any] = {name: arguments.get(name) for name in known}
+        source = view.number_of(known_arguments["source"])
         if view.silent[source]:
-            raise PaddockError(f"send: {given['source']!r} is damaged: its radio is dead")
-        if given["to"] != EVERYONE and view.number_of(given["to"]) == source:
-            raise PaddockError(f"send: {given['to']!r} cannot send a message to itself")
+            raise PaddockError(f"send: {known_arguments['source']!r} is damaged: its radio is dead")
+        if known_arguments["to"] != EVERYONE and view.number_of(known_arguments["to"]) == source:
+            raise PaddockError(f"send: {known_arguments['to']!r} cannot send a message to itself")
         content = _content(arguments)
-        ends = {name: given.pop(name) for name in ("source", "to")}
-        return ends | checked_options(given) | content
+        ends = {name: known_arguments.pop(name) for name in ("source", "to")}
+        return ends | checked_options(known_arguments) | content
 
     def send(self, arguments: Mapping[str, Any], tick: int) -> int:
         """Queue a message; return its number."""
@@ -359,8 +359,8 @@ class MessageStage:
         goal = c.BROADCAST if to == EVERYONE else view.number_of(to)
         content = json.loads(arguments["text"]) if "text" in arguments else bytes(arguments["bytes"])
         self._prepare(view, tick, goal != c.BROADCAST)
-        given = {name: arguments.get(name) for name in ("bits", "hops", "lifetime")}
-        return self.messages.send(source, goal, content, tick / self.rate, **given)
+        options = {name: arguments.get(name) for name in ("bits", "hops", "lifetime")}
+        return self.messages.send(source, goal, content, tick / self.rate, **options)
 
     def _prepare(self, view: RadioView, tick: int, routed: bool) -> None:
         """Let the channel use the present links, and their network where a packet needs a route."""
@@ -410,13 +410,15 @@ class MessageStage:
         first = view.number_of(name)
         owner = view.radios.table[OWNER, : view.radios.n]
         own = np.flatnonzero(owner == owner[first]).tolist()
-        found = [one for radio in own for one in self.messages.received(radio, tick / self.rate)]
-        found.sort(key=lambda one: (one.arrived, one.number))
+        messages = [message for radio in own for message in self.messages.received(radio, tick / self.rate)]
+        messages.sort(key=lambda message: (message.arrived, message.number))
         names, senders = view.name_of, view.state.senders
         return [
-            Received(one.number, names(one.source) if one.source >= 0 else senders[one.number], *one[2:])
-            for one in found
-            if one.number > since
+            Received(
+                message.number, names(message.source) if message.source >= 0 else senders[message.number], *message[2:]
+            )
+            for message in messages
+            if message.number > since
         ]
 
     def heard(self, fleet: str, tick: int) -> FleetHeard:
@@ -453,10 +455,10 @@ def _parted(before: Ints, now: Ints) -> list[tuple[Ints, int]]:
     labels = int(now.max(initial=0)) + 1
     pairs, inverse, sizes = np.unique(before * labels + now, return_inverse=True, return_counts=True)
     label_before = pairs // labels
-    found = []
+    split = []
     for label in np.flatnonzero(np.bincount(label_before) > 1).tolist():
         parts = np.flatnonzero(label_before == label)
         largest = parts[np.argmax(sizes[parts])]
         for part in parts[parts != largest].tolist():
-            found.append((np.flatnonzero(inverse == part), int(sizes[parts].sum() - sizes[part])))
-    return found
+            split.append((np.flatnonzero(inverse == part), int(sizes[parts].sum() - sizes[part])))
+    return split

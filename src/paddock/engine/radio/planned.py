@@ -118,8 +118,8 @@ def planned_links(
     begins = np.array([[route.legs[0].begins] for _, route in routes])
     ends = np.array([[route.ends] for _, route in routes])
     stations = tuple((one.name, one.position[0], one.position[1]) for one in section.stations)
-    given = poses[:, :, :3], (times >= begins) & (times <= ends), sinr, flight.needed, direct > 0.5, reached > 0.5
-    return PlannedLinks(names, times, period / rate, *given, stations, jammers)
+    columns = poses[:, :, :3], (times >= begins) & (times <= ends), sinr, flight.needed, direct > 0.5, reached > 0.5
+    return PlannedLinks(names, times, period / rate, *columns, stations, jammers)
 
 
 def _step(seconds: float, vehicles: int) -> float:
@@ -139,14 +139,14 @@ class _PlannedFlight:
         self.blocks = {name: program.pose_block(0).copy() for name, program in programs.items() if program.fleet.n}
         self.stage = RadioStage(scenario, world, programs, EventLog(world), self.blocks.__getitem__)
         radios = self.stage.roster.radios
-        found = [world.find(name) for name in names]
+        members = [world.find(name) for name in names]
         self.rows: dict[str, tuple[Ints, Ints]] = {}  # fleet -> rows of its vehicles with routes, and their numbers
-        for fleet in dict.fromkeys(one.name for one, _ in found):
-            own = [k for k, (one, _) in enumerate(found) if one.name == fleet]
-            self.rows[fleet] = np.array([found[k][1][0] for k in own]), np.array(own)
+        for fleet in dict.fromkeys(member.name for member, _ in members):
+            own = [k for k, (member, _) in enumerate(members) if member.name == fleet]
+            self.rows[fleet] = np.array([members[k][1][0] for k in own]), np.array(own)
         self.first = np.flatnonzero(radios.slot == 0)
         radio = {part.fleet: (part.first, part.slots) for part in radios.parts}
-        numbers = [radio[fleet.name][0] + int(rows[0]) * radio[fleet.name][1] for fleet, rows in found]
+        numbers = [radio[fleet.name][0] + int(rows[0]) * radio[fleet.name][1] for fleet, rows in members]
         self.needed: Floats = radios.table[COLUMN.needed, numbers]
         self.node = np.searchsorted(self.first, numbers)  # of each vehicle among all vehicles and stations
 

@@ -50,8 +50,8 @@ class RadioRoster:
         )
         self.paths = self.tables.paths
         longest = float(np.inf if section.range is None else section.range)
-        given = section.hysteresis, section.margin, longest
-        self.update = LinkUpdate(self.radios, self.classes, self.paths, *given)
+        limits = section.hysteresis, section.margin, longest
+        self.update = LinkUpdate(self.radios, self.classes, self.paths, *limits)
         self.needs_heights = bool((self.classes.table[0] > 0.0).any())  # every model but free space
         self.deceptive = np.array(
             [k for k, one in enumerate(self.jammers.sections) if one.kind == "deceptive"], np.int64

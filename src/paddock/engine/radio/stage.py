@@ -97,8 +97,8 @@ class RadioStage:
         self.heartbeats: HeartbeatStage | None = None
         self._ways: tuple[object, dict[str, Ints]] = None, {}  # to stations, of the last links
         if self.settings is not None:
-            given = self.settings.messages, world.clock.rate, lambda: world.seed, self.period
-            self.messages = MessageStage(*given, self._view, poses, events)
+            options = self.settings.messages, world.clock.rate, lambda: world.seed, self.period
+            self.messages = MessageStage(*options, self._view, poses, events)
             self.deception = DeceptionStage(world.clock.rate, lambda: self.roster, self.messages, lambda: self.state)
             around = scenario, world, programs
             self.telemetry = TelemetryStage(*around, poses, self._radios, self.messages, lambda: self.state.silent)
@@ -112,8 +112,8 @@ class RadioStage:
     def _view(self) -> RadioView:
         """Return what the messages need."""
         roster = self.roster
-        given = roster.radios, self.links, roster.update, roster.tables, roster.name_of, self.number_of
-        return RadioView(*given, self.world.clock.tick, self.state.silent, self.state.packets)
+        tables = roster.radios, self.links, roster.update, roster.tables, roster.name_of, self.number_of
+        return RadioView(*tables, self.world.clock.tick, self.state.silent, self.state.packets)
 
     @property
     def links(self) -> Links:
@@ -217,8 +217,8 @@ class RadioStage:
             report_links(self.events, tick, roster.radios, before, links, self.name_of)
             up, down = count_changes(before, links)
             state.ups, state.downs = state.ups + up, state.downs + down
-            given = roster.radios, roster.jammers, links, state.doing, self._levels, self.name_of
-            self.jammed.report(tick, state.jammed, hit, *given)
+            tables = roster.radios, roster.jammers, links, state.doing, self._levels, self.name_of
+            self.jammed.report(tick, state.jammed, hit, *tables)
 
     def jammed_now(self) -> Bools:
         """Return 1 for radios that have lost half of their links or more to jammers, or are kept off the channel."""
@@ -295,15 +295,15 @@ class RadioStage:
         """Return all jammers as they are now."""
         roster = self.roster
         self._put_emitters(roster.jammers, roster.radios)
-        found = []
+        views = []
         for k, (one, state) in enumerate(zip(roster.jammers.sections, roster.jammers.states, strict=True)):
             x, y, z = roster.radios.table[:3, roster.radios.n + k].tolist()
             active = float(self.state.doing[ON, roster.jammers.columns_of(k)].sum())
             place = (x, y, z) if roster.jammers.present[k] else None
             now = state.tuned if one.kind == "follower" and state.tuned else state.frequency
             given = state.vehicle, state.power, now, state.bandwidth, state.false_frames
-            found.append(JammerView(one.name, one.kind, state.on, state.scheduled, active, place, *given))
-        return found
+            views.append(JammerView(one.name, one.kind, state.on, state.scheduled, active, place, *given))
+        return views
 
     # surveys ----------------------------------------------------------------------------------------------------------
 
@@ -334,8 +334,8 @@ class RadioStage:
             at = first[receiver] if receiver in first else self.number_of(receiver)
         low, high = radios.table[:2].min(axis=1), radios.table[:2].max(axis=1)
         middle, extent = 0.5 * (low + high), float((high - low).max())
-        given = float(middle[0]) if x is None else x, float(middle[1]) if y is None else y
-        return sources, at, *given, min(max(1.7 * extent, 100.0), LARGEST) if size is None else size
+        centre = float(middle[0]) if x is None else x, float(middle[1]) if y is None else y
+        return sources, at, *centre, min(max(1.7 * extent, 100.0), LARGEST) if size is None else size
 
     def emitters(self) -> Emitters:
         """Return jammers and spoofers as they are now."""
@@ -357,9 +357,9 @@ class RadioStage:
         if action.verb == "send":
             return RadioAction("send", self.messages.checked(action.arguments))
         if action.verb == "allocate":
-            given = self.tuning.checked(action.arguments, self.roster.radios)
-            self.roster.check_bands(self.tuning.bands(given, self.roster.radios))
-            return RadioAction("allocate", given)
+            channels = self.tuning.checked(action.arguments, self.roster.radios)
+            self.roster.check_bands(self.tuning.bands(channels, self.roster.radios))
+            return RadioAction("allocate", channels)
         if action.verb not in ("jammer", "spoofer"):
             raise unknown_name("change of the radio", action.verb, ["jammer", "spoofer", "send", "allocate"])
         arguments = dict(action.arguments)

@@ -41,13 +41,17 @@ class LinkState:
     @property
     def table(self) -> Links:
         """The links as compiled code takes them."""
-        return Links(*(getattr(self, name) for name in Links._fields))
+        kept: Links | None = self.__dict__.get("_table")
+        if kept is None or kept.peer is not self.peer or kept.start is not self.start:
+            kept = self.__dict__["_table"] = Links(*(getattr(self, name) for name in Links._fields))
+        return kept
 
     def set(self, links: Links) -> None:
         """Take the links of an update."""
         self.m = len(links.peer)
         for name, values in links._asdict().items():
             setattr(self, name, values)
+        self.__dict__["_table"] = links
 
     def check(self, state: Any) -> None:
         """Refuse links that no update can have made."""

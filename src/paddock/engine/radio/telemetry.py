@@ -62,12 +62,12 @@ class Timetable:
     def fleets(self) -> list[tuple[FleetProgram, RadioPart]]:
         """Return the fleets that take part, with their radios; their phases are up to date."""
         all_ = [(self.programs[part.fleet], part) for part in self._radios().parts]
-        found = [one for one in all_ if self._rate_of(one[0]) is not None]
+        taking_part = [pair for pair in all_ if self._rate_of(pair[0]) is not None]
         version = self.world.run, self.world.roster_version, self.world.seed
         if version != self._version:
             self._version = version
-            self._phases = {part.fleet: self._drawn(program, part.n) for program, part in found}
-        return found
+            self._phases = {part.fleet: self._drawn(program, part.n) for program, part in taking_part}
+        return taking_part
 
     def forget(self) -> None:
         """Draw the phases again at the next call: a restore has replaced the vehicles."""
@@ -88,10 +88,10 @@ class Timetable:
 
     def due(self, tick: int, now: bool) -> int:
         """Return the tick of the next turn; `now`: this tick, if any fleet takes part."""
-        found = self.fleets()
-        if not found or now:
-            return tick if found else NEVER_DUE
-        return min(first_turn(tick, self._per_tick(one), self._phases[part.fleet]) for one, part in found)
+        taking_part = self.fleets()
+        if not taking_part or now:
+            return tick if taking_part else NEVER_DUE
+        return min(first_turn(tick, self._per_tick(program), self._phases[part.fleet]) for program, part in taking_part)
 
 
 class TelemetryStage:
@@ -119,10 +119,10 @@ class TelemetryStage:
 
     def run(self, tick: int) -> None:
         """Keep what has arrived, then send the states that are due."""
-        found = self.times.fleets()
+        taking_part = self.times.fleets()
         if self._channel.messages.serves:
-            self._keep(found, tick)
-        for program, part in found:
+            self._keep(taking_part, tick)
+        for program, part in taking_part:
             rows = self.times.rows(program, part, tick)
             rows = rows[~self._silent()[part.first + rows * part.slots]]
             if len(rows):
@@ -146,9 +146,9 @@ class TelemetryStage:
 
     def _keep(self, fleets: list[tuple[FleetProgram, RadioPart]], tick: int) -> None:
         """Keep the newest state of each vehicle of which one has arrived."""
-        found = self._channel.take_service(TELEMETRY_KIND, tick)
-        order = np.argsort(found.sent, kind="stable")  # of several states of one vehicle the newest stays
-        origin, sent, values = found.origin[order], found.sent[order], found.values[order]
+        arrivals = self._channel.take_service(TELEMETRY_KIND, tick)
+        order = np.argsort(arrivals.sent, kind="stable")  # of several states of one vehicle the newest stays
+        origin, sent, values = arrivals.origin[order], arrivals.sent[order], arrivals.values[order]
         for program, part in fleets if len(origin) else ():
             mine = np.flatnonzero((origin >= part.first) & (origin < part.first + part.n * part.slots))
             table, rows = program.fleet.tables[TELEMETRY], (origin[mine] - part.first) // part.slots
@@ -236,11 +236,11 @@ class HeartbeatStage:
         """Count what has arrived, then send what is due."""
         fleets, section = self.times.fleets(), self.scenario.radio
         assert section is not None
-        found = self._channel.take_service(HEARTBEAT, tick)
+        arrivals = self._channel.take_service(HEARTBEAT, tick)
         for program, part in fleets:
-            mine = (found.receiver >= part.first) & (found.receiver < part.first + part.n * part.slots)
+            mine = (arrivals.receiver >= part.first) & (arrivals.receiver < part.first + part.n * part.slots)
             table = program.fleet.tables[HEARTBEATS]
-            np.add.at(table[RECEIVED], (found.receiver[mine] - part.first) // part.slots, 1.0)
+            np.add.at(table[RECEIVED], (arrivals.receiver[mine] - part.first) // part.slots, 1.0)
             rows = self.times.rows(program, part, tick)
             if len(rows):
                 assert program.heartbeat is not None

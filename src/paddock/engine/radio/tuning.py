@@ -171,14 +171,14 @@ class Tuning:
 
     def bands(self, arguments: Mapping[str, Any], radios: Radios) -> dict[str, Bands]:
         """Return the frequencies on which radios may be after an `allocate`."""
-        found: dict[str, Bands] = {}
+        bands: dict[str, Bands] = {}
         for name, radio in radio_types(radios).items():
             own = [self.channels[name]] if name in self.channels else []
             channels = arguments["channels"] if name in arguments["groups"] else own
             centres = [radio.frequency + channel * radio.channel_spacing for channel in channels]
             if centres:
-                found[name] = [(centre, centre) for centre in centres]
-        return found
+                bands[name] = [(centre, centre) for centre in centres]
+        return bands
 
     def allocate(
         self, arguments: Mapping[str, Any], radios: Radios, links: Links, jamming: Callable[[float], Floats]
@@ -193,12 +193,12 @@ class Tuning:
         always = np.ones(radios.n)  # as if all transmitted: how much they do is not known
         frequency, waiting, chosen = table[FREQUENCY].copy(), list(arguments["groups"]), {}
         while waiting:
-            name, numbers = waiting[0], [names.index(one) for one in waiting]
+            name, numbers = waiting[0], [names.index(candidate) for candidate in waiting]
             radio = types[name]
             candidates: Floats = radio.frequency + np.array(arguments["channels"]) * radio.channel_spacing
-            given = links, group, frequency, table[BANDWIDTH], always, numbers, candidates
-            jammed = np.stack([jamming(float(one)) for one in candidates])
-            best = allocated(arguments["method"], *given, jammed)[0]
+            tables = links, group, frequency, table[BANDWIDTH], always, numbers, candidates
+            jammed = np.stack([jamming(float(candidate)) for candidate in candidates])
+            best = allocated(arguments["method"], *tables, jammed)[0]
             chosen[name] = int(arguments["channels"][best])
             frequency[group == names.index(name)] = candidates[best]
             waiting.pop(0)
@@ -234,6 +234,6 @@ def links_on_one_channel(update: LinkUpdate, tick: int) -> Links:
     table = radios.table.copy()
     if radios.n:
         table[[FREQUENCY, WAVEFORM], : radios.n] = table[[FREQUENCY, WAVEFORM], :1]
-    given = update.classes, update.paths, update.hysteresis, update.margin, update.longest
-    shared = LinkUpdate(replace(radios, table=table), *given)
+    options = update.classes, update.paths, update.hysteresis, update.margin, update.longest
+    shared = LinkUpdate(replace(radios, table=table), *options)
     return shared.run(tick, np.zeros(radios.n), np.zeros((BURST_ROWS, radios.n)), no_links(radios.n))

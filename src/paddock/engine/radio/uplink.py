@@ -89,16 +89,16 @@ class Uplink:
         """Latch commands that have arrived, and send what waits as far as there is room."""
         assert self._channel is not None
         if self._channel.messages.serves:
-            found = self._channel.take_service(COMMAND, tick)
-            for program, part in self._carried() if len(found.receiver) else ():
-                self._latch(program, part, found, tick)
+            arrivals = self._channel.take_service(COMMAND, tick)
+            for program, part in self._carried() if len(arrivals.receiver) else ():
+                self._latch(program, part, arrivals, tick)
         if self._waits:
             self._send(tick)
 
     def _carried(self) -> list[tuple[FleetProgram, RadioPart]]:
         """Return the fleets whose commands go over the radio, with their radios."""
-        found = [(self.programs[part.fleet], part) for part in self._radios().parts]
-        return [one for one in found if one[0].via is not None]
+        carried = [(self.programs[part.fleet], part) for part in self._radios().parts]
+        return [pair for pair in carried if pair[0].via is not None]
 
     # sending ---------------------------------------------------------------------------------------------------------
 
@@ -144,19 +144,19 @@ class Uplink:
 
     # receiving -------------------------------------------------------------------------------------------------------
 
-    def _latch(self, program: FleetProgram, part: RadioPart, found: Arrivals, tick: int) -> None:
+    def _latch(self, program: FleetProgram, part: RadioPart, arrivals: Arrivals, tick: int) -> None:
         """Take the commands of a fleet that have arrived, and latch them."""
         fleet, last = program.fleet, part.first + part.n * part.slots
-        mine = np.flatnonzero((found.receiver >= part.first) & (found.receiver < last))
-        rows = (found.receiver[mine] - part.first) // part.slots
+        mine = np.flatnonzero((arrivals.receiver >= part.first) & (arrivals.receiver < last))
+        rows = (arrivals.receiver[mine] - part.first) // part.slots
         if program.acts:
             takes = ~program.driven(rows)  # a rule drives the others: their commands count as lost
             mine, rows = mine[takes], rows[takes]
         if not len(rows):
             return
-        table, values = fleet.tables[UPLINK], found.values[mine]
+        table, values = fleet.tables[UPLINK], arrivals.values[mine]
         np.add.at(table[DELIVERED], rows, 1.0)
-        np.add.at(table[DELAY], rows, found.arrived[mine] - values[:, 0] * self.world.clock.dt)
+        np.add.at(table[DELAY], rows, arrivals.arrived[mine] - values[:, 0] * self.world.clock.dt)
         newer = np.flatnonzero(values[:, 0] >= table[LATCHED, rows])  # an older one came by a slower route
         order = newer[np.argsort(values[newer, 0], kind="stable")]
         if len(order):
@@ -166,8 +166,8 @@ class Uplink:
         """Latch commands (k, ...), the newest last; report vehicles that leave their failsafe."""
         fleet, table = program.fleet, program.fleet.tables[UPLINK]
         for k in range(len(table) - INPUTS):  # of several commands for one vehicle the last one stays
-            given = np.flatnonzero(values[:, INPUTS - PACKET + k] != NOT_GIVEN)
-            fleet.command[k, rows[given]] = values[given, INPUTS - PACKET + k]
+            changed = np.flatnonzero(values[:, INPUTS - PACKET + k] != NOT_GIVEN)
+            fleet.command[k, rows[changed]] = values[changed, INPUTS - PACKET + k]
         lasting = values[:, LASTING - PACKET]
         expires = tick + lasting.astype(np.int64)
         expires[lasting == HELD] = NEVER

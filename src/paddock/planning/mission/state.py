@@ -178,6 +178,8 @@ class MissionData:
         for name, job in self.tasks.items():
             if not 0 <= job.version < len(self.versions) or job.vehicle not in (None, *names):
                 raise InvalidValueError(f"task {name!r:.60} refers to version {job.version} and {job.vehicle!r:.60}")
+            if self.versions[job.version].name != name:
+                raise InvalidValueError(f"version {job.version} is not one of task {name!r:.60}")
         if any(k >= len(self.all_zones) for k in self.active_zones):
             raise InvalidValueError(f"zones {self.active_zones} of {len(self.all_zones)}")
         if self.applied_events > len(self.events):
@@ -208,6 +210,8 @@ class MissionData:
         indices = (*inputs.order, *(() if rest is None else (rest.task,)))
         if any(not 0 <= k < len(self.versions) for k in indices):
             raise InvalidValueError(f"tasks {[*indices]} of {len(self.versions)}")
+        if len({self.versions[k].name for k in inputs.order}) != len(inputs.order):
+            raise InvalidValueError(f"a task twice in one route: {[*inputs.order]}")
         zones = (*inputs.zones, *(() if rest is None else rest.zones))
         if any(not 0 <= k < len(self.all_zones) for k in zones):
             raise InvalidValueError(f"zones {[*zones]} of {len(self.all_zones)}")

@@ -149,32 +149,32 @@ class ListTables(NamedTuple):
     slack: float  # m
 
 
-def list_rows(given: Any, room: Any, needed: Any, first: Any, count: Any, at: Any, share: Any) -> None:
+def list_rows(tables: Any, room: Any, needed: Any, first: Any, count: Any, at: Any, share: Any) -> None:
     """List the candidates of all receivers in blocks of places.
 
     `room[b]:room[b + 1]` of `at` and `share` are for block b, which needs room for `needed[b]`; candidates that do not
     fit are counted only. The places around a cell are sorted by number once for all receivers of the cell.
     """
-    n = given.order.size
+    n = tables.order.size
     for block in parallel_range(room.size - 1):
         keys, spare, near = empty(0, uint64), empty(0, uint64), empty(0, uint32)
         around, weight = empty((5, 0)), empty(0)
         runs, total, last = empty((28, 2), int64), uint64(0), -2
         free: Any = room[block]
         for k in range(block * LISTED, min(n, (block + 1) * LISTED)):
-            cell = place_cell(given, k)
+            cell = place_cell(tables, k)
             if cell != last:
-                last, found = cell, find_runs(given, cell, runs)
-                total = uint64(places_of(runs, found))
+                last, count_of_runs = cell, find_runs(tables, cell, runs)
+                total = uint64(places_of(runs, count_of_runs))
                 if total > uint64(weight.size):
                     size = 2 * int(total)
                     keys, spare, near = empty(size, uint64), empty(size, uint64), empty(size, uint32)
                     around, weight = empty((5, size)), empty(size)
-                sort_around(given, runs, found, keys, spare)
-                copy_around(given, keys, total, around)
-            kept = near_places(given, k, keys, total, around, near)
+                sort_around(tables, runs, count_of_runs, keys, spare)
+                copy_around(tables, keys, total, around)
+            kept = near_places(tables, k, keys, total, around, near)
             if share.size != 1:
-                kept = weigh(given, k, kept, near, weight)
+                kept = weigh(tables, k, kept, near, weight)
             first[k], count[k] = free, kept
             end = free + int64(kept)
             if end <= room[block + 1]:
@@ -186,54 +186,54 @@ def list_rows(given: Any, room: Any, needed: Any, first: Any, count: Any, at: An
         needed[block] = free - room[block]
 
 
-def place_cell(given: Any, k: int) -> int:
+def place_cell(tables: Any, k: int) -> int:
     """Return the cell of a place; -1 of a broad one."""
-    if k >= given.inside:
+    if k >= tables.inside:
         return -1
-    return cell_at(given.seen[0, k], given.seen[1, k], given.seen[2, k], 1.0 / given.wide, given.cells)
+    return cell_at(tables.seen[0, k], tables.seen[1, k], tables.seen[2, k], 1.0 / tables.wide, tables.cells)
 
 
-def find_runs(given: Any, cell: int, runs: Any) -> int:
+def find_runs(tables: Any, cell: int, runs: Any) -> int:
     """Write where the places of a cell, of those around it and of the broad ones begin and end; return how many runs.
 
     Of a broad place (-1), all places are one run.
     """
     if cell < 0:
-        runs[0, 0], runs[0, 1] = 0, given.order.size
+        runs[0, 0], runs[0, 1] = 0, tables.order.size
         return 1
-    bits_x, bits_y, start = given.cells[0], given.cells[1], given.start
-    mask_x, mask_y, mask_z = (1 << bits_x) - 1, (1 << bits_y) - 1, (1 << given.cells[2]) - 1
+    bits_x, bits_y, start = tables.cells[0], tables.cells[1], tables.start
+    mask_x, mask_y, mask_z = (1 << bits_x) - 1, (1 << bits_y) - 1, (1 << tables.cells[2]) - 1
     cx, cy, cz = cell & mask_x, (cell >> bits_x) & mask_y, cell >> (bits_x + bits_y)
     left = (cx - 1) & mask_x
     parts, width = (1, 3) if left + 2 <= mask_x else (3, 1)  # three cells along x are one run, unless they wrap
-    found = 0
+    count_of_runs = 0
     for az in range(-1, 2):
         for ay in range(-1, 2):
             line = ((((cz + az) & mask_z) << bits_y) | ((cy + ay) & mask_y)) << bits_x
             for part in range(parts):
                 c = line | ((left + part) & mask_x)
-                runs[found, 0], runs[found, 1] = start[c], start[c + width]
-                found += 1
-    runs[found, 0], runs[found, 1] = given.inside, given.order.size
-    return found + 1
+                runs[count_of_runs, 0], runs[count_of_runs, 1] = start[c], start[c + width]
+                count_of_runs += 1
+    runs[count_of_runs, 0], runs[count_of_runs, 1] = tables.inside, tables.order.size
+    return count_of_runs + 1
 
 
-def places_of(runs: Any, found: int) -> int:
+def places_of(runs: Any, count_of_runs: int) -> int:
     """Return the number of places of some runs."""
     total = 0
-    for run in range(found):
+    for run in range(count_of_runs):
         total += runs[run, 1] - runs[run, 0]
     return total
 
 
-def sort_around(given: Any, runs: Any, found: int, keys: Any, spare: Any) -> None:
+def sort_around(tables: Any, runs: Any, count_of_runs: int, keys: Any, spare: Any) -> None:
     """Write the places of some runs in ascending order of their numbers, as number << 32 | place."""
     count = uint64(0)
-    for run in range(found):
+    for run in range(count_of_runs):
         for k in range(uint64(runs[run, 0]), uint64(runs[run, 1])):
-            keys[count] = (uint64(given.order[k]) << uint64(32)) | k
+            keys[count] = (uint64(tables.order[k]) << uint64(32)) | k
             count += uint64(1)
-    heads, shift, rest = empty(256, uint64), uint64(32), given.order.size - 1
+    heads, shift, rest = empty(256, uint64), uint64(32), tables.order.size - 1
     while rest > 0:  # by two digits of 8 bits at a time, so that the keys end where they began
         for _ in range(2):
             for h in range(256):
@@ -252,23 +252,23 @@ def sort_around(given: Any, runs: Any, found: int, keys: Any, spare: Any) -> Non
         rest >>= 16
 
 
-def copy_around(given: Any, keys: Any, count: Any, around: Any) -> None:
+def copy_around(tables: Any, keys: Any, count: Any, around: Any) -> None:
     """Copy positions and owners of places, so that the loop over them vectorises."""
     for m in range(count):
         k = keys[m] & uint64(0xFFFFFFFF)
-        around[0, m], around[1, m], around[2, m] = given.seen[0, k], given.seen[1, k], given.seen[2, k]
-        around[3, m] = given.seen[SEEN_OWNER, k]
+        around[0, m], around[1, m], around[2, m] = tables.seen[0, k], tables.seen[1, k], tables.seen[2, k]
+        around[3, m] = tables.seen[SEEN_OWNER, k]
 
 
-def near_places(given: Any, k: int, keys: Any, count: Any, around: Any, near: Any) -> Any:
+def near_places(tables: Any, k: int, keys: Any, count: Any, around: Any, near: Any) -> Any:
     """Collect the places of others in the grid within its width of place k, and the broad ones; return how many."""
     row_x, row_y, row_z, row_owner, square = around[0], around[1], around[2], around[3], around[4]
-    x, y, z, own = given.seen[0, k], given.seen[1, k], given.seen[2, k], given.seen[SEEN_OWNER, k]
+    x, y, z, own = tables.seen[0, k], tables.seen[1, k], tables.seen[2, k], tables.seen[SEEN_OWNER, k]
     for m in range(count):
         dx, dy, dz = row_x[m] - x, row_y[m] - y, row_z[m] - z
         square[m] = select(row_owner[m] != own, dx * dx + dy * dy + dz * dz, -1.0)
-    limit = given.wide * given.wide if k < given.inside else inf
-    kept, inside = uint64(0), uint64(given.inside)
+    limit = tables.wide * tables.wide if k < tables.inside else inf
+    kept, inside = uint64(0), uint64(tables.inside)
     for m in range(count):
         place = keys[m] & uint64(0xFFFFFFFF)
         near[kept] = place
@@ -276,9 +276,9 @@ def near_places(given: Any, k: int, keys: Any, count: Any, around: Any, near: An
     return kept
 
 
-def weigh(given: Any, k: int, count: Any, near: Any, weight: Any) -> Any:
+def weigh(tables: Any, k: int, count: Any, near: Any, weight: Any) -> Any:
     """Compute the shares of transmitters at receiver k; keep those that may reach it, and return how many."""
-    seen, reach = given.seen, given.reach
+    seen, reach = tables.seen, tables.reach
     row_x, row_y, row_z, row_low, row_high = seen[0], seen[1], seen[2], seen[LOW], seen[HIGH]
     row_density, row_group, row_waveform = seen[DENSITY], seen[SEEN_GROUP], seen[SEEN_WAVEFORM]
     x, y, z, low, high = row_x[k], row_y[k], row_z[k], row_low[k], row_high[k]
@@ -286,7 +286,7 @@ def weigh(given: Any, k: int, count: Any, near: Any, weight: Any) -> Any:
     for m in range(count):
         j = near[m]
         dx, dy, dz = x - row_x[j], y - row_y[j], z - row_z[j]
-        far = mine[uint64(row_group[j])] + given.slack
+        far = mine[uint64(row_group[j])] + tables.slack
         common = minimum(high, row_high[j]) - maximum(low, row_low[j])
         good = (common > 0.0) & (dx * dx + dy * dy + dz * dz <= far * far)
         offset = absolute((row_low[j] + row_high[j]) - (low + high))
@@ -303,7 +303,7 @@ def weigh(given: Any, k: int, count: Any, near: Any, weight: Any) -> Any:
 
 follow = routine(follow_radios)
 sort_radios = parallel_routine(sort_cells, items=lambda table, members, *_: members.size)
-list_candidates = parallel_routine(list_rows, items=lambda given, *_: given.order.size)
+list_candidates = parallel_routine(list_rows, items=lambda tables, *_: tables.order.size)
 
 
 def candidates_of(
@@ -321,7 +321,7 @@ def candidates_of(
     cells, start = np.array(bits, np.int64), np.zeros((1 << sum(bits)) + 1, np.int64)
     order, cell, seen = np.empty(n, np.int64), np.empty(m, np.int64), np.empty((SEEN_ROWS, n))
     sort_radios(table, members, broad, 1.0 / wide, cells, start, order, cell, seen)
-    given = ListTables(seen, order, m, wide, cells, start, reach, slack)
+    tables = ListTables(seen, order, m, wide, cells, start, reach, slack)
     first, count = np.zeros(n, np.int64), np.zeros(n, np.int64)
     share = _common_share(seen) if one_share else np.zeros(0)
     alike = len(share) == 1
@@ -331,7 +331,7 @@ def candidates_of(
         room, at = np.zeros(-(-n // LISTED) + 1, np.int64), np.empty(0, np.uint32)
     needed = np.zeros(len(room) - 1, np.int64)
     while True:
-        list_candidates(given, room, needed, first, count, at, share)
+        list_candidates(tables, room, needed, first, count, at, share)
         if (needed <= np.diff(room)).all():
             return Candidates(order, seen, first, count, at, share, room, table[:3, :n].copy(), slack)
         if (total := int(needed.sum())) > MOST:

@@ -175,10 +175,10 @@ class Jammers:
 
     def levels(self, classes: Classes, paths: Paths, heard: bool = False) -> Floats:
         """Return the powers (mW) of their columns at all radios, (columns, n); `heard`: of all radios at jammers."""
-        radios, found = self.radios, np.zeros((len(self) if heard else self.columns, self.radios.n))
-        given = classes.table, classes.of, radios.patterns, paths
-        jammer_levels(radios.table, radios.n, heard, *given, found)
-        return found
+        radios, powers = self.radios, np.zeros((len(self) if heard else self.columns, self.radios.n))
+        tables = classes.table, classes.of, radios.patterns, paths
+        jammer_levels(radios.table, radios.n, heard, *tables, powers)
+        return powers
 
     def _loudest(self, one: JammerSection, levels: Floats, on_air: Floats) -> float:
         """Return the frequency (Hz) of the strongest transmission that a follower hears, 0: none.
@@ -210,8 +210,8 @@ def check_emitters(states: Sequence[JammerState], names: Sequence[str]) -> None:
 def started(one: JammerSection) -> JammerState:
     """Return the state of a jammer at the start of a run."""
     frequency = one.frequency if one.sweep is None else 0.5 * sum(one.sweep)
-    given = one.enabled, True, one.position, one.vehicle, one.power, frequency, jammer_radio(one).bandwidth
-    return JammerState(one.name, *given, 0.0, 0.0, 0.0, 0.0, 0.0)
+    values = one.enabled, True, one.position, one.vehicle, one.power, frequency, jammer_radio(one).bandwidth
+    return JammerState(one.name, *values, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 def changed(state: JammerState, changes: Mapping[str, Any]) -> None:
@@ -430,36 +430,36 @@ def find_burst_rows(table: Any, doing: Any, levels: Any, bursts: Any) -> None:
     Of two in turns, what the stronger one has more is the burst.
     """
     n, count = bursts.shape[1], doing.shape[1]
-    found = zeros((count, BURST_ROWS))
+    bursts_here = zeros((count, BURST_ROWS))
     for i in range(n):
-        many, strongest = 0, 0.0
+        count_here, strongest = 0, 0.0
         for k in range(count):
-            one = found[many]
-            if not burst_of(table, i, n + k, k, doing, one):
+            burst = bursts_here[count_here]
+            if not burst_of(table, i, n + k, k, doing, burst):
                 continue
-            one[BURST] *= levels[k, i]
+            burst[BURST] *= levels[k, i]
             same = 0
-            while same < many and not together(one, found[same]):
+            while same < count_here and not together(burst, bursts_here[same]):
                 same += 1
-            if same < many:
-                found[same, BURST] += one[BURST]
+            if same < count_here:
+                bursts_here[same, BURST] += burst[BURST]
                 continue
             same = 0
-            while same < many and not in_turns(one, found[same]):
+            while same < count_here and not in_turns(burst, bursts_here[same]):
                 same += 1
-            if same == many:
-                many += 1
-            elif found[same, BURST] >= one[BURST]:
-                found[same, BURST] -= one[BURST]
+            if same == count_here:
+                count_here += 1
+            elif bursts_here[same, BURST] >= burst[BURST]:
+                bursts_here[same, BURST] -= burst[BURST]
             else:
-                one[BURST] -= found[same, BURST]
+                burst[BURST] -= bursts_here[same, BURST]
                 for row in range(BURST_ROWS):
-                    found[same, row] = one[row]
-        for k in range(many):
-            if found[k, BURST] * found[k, SHARE] > strongest:
-                strongest = found[k, BURST] * found[k, SHARE]
+                    bursts_here[same, row] = burst[row]
+        for k in range(count_here):
+            if bursts_here[k, BURST] * bursts_here[k, SHARE] > strongest:
+                strongest = bursts_here[k, BURST] * bursts_here[k, SHARE]
                 for row in range(BURST_ROWS):
-                    bursts[row, i] = found[k, row]
+                    bursts[row, i] = bursts_here[k, row]
 
 
 def together(one: Any, other: Any) -> bool:

@@ -72,7 +72,7 @@ class RowTables(NamedTuple):
     busy: bool  # whether radios transmit now and then: packets collide
 
 
-def update_rows(given: Any, paths: Any, room: Any, needed: Any, peer: Any, values: Any, at: Any, count: Any,
+def update_rows(tables: Any, paths: Any, room: Any, needed: Any, peer: Any, values: Any, at: Any, count: Any,
                 interference: Any, beyond: Any) -> None:  # fmt: skip
     """Find the links of all receivers in blocks of places.
 
@@ -80,104 +80,108 @@ def update_rows(given: Any, paths: Any, room: Any, needed: Any, peer: Any, value
     fit is counted only. Rows of `values`: power, and its part in the receiver's band and in time (mW); where packets
     collide also steady interference (mW) and load. `beyond` counts paths outside the range of their model.
     """
-    n = given.order.size
+    n = tables.order.size
     for block in parallel_range(room.size - 1):
         size = 256
         index, place, mw = empty(size, uint32), empty(size, uint32), empty(size)
-        part, share, met = empty(size), empty(size), empty((2, LEVELS if given.busy else 1))
+        part, share, met = empty(size), empty(size), empty((2, LEVELS if tables.busy else 1))
         free: Any = room[block]
         for k in range(block * BLOCK, min(n, (block + 1) * BLOCK)):
-            if given.many[k] + VECTOR > size:
-                size = 2 * given.many[k] + VECTOR
+            if tables.many[k] + VECTOR > size:
+                size = 2 * tables.many[k] + VECTOR
                 index, place, mw = empty(size, uint32), empty(size, uint32), empty(size)
                 part, share = empty(size), empty(size)
-            i = given.order[k]
-            kept, interference[i], beyond[i] = find_links(given, paths, k, index, place, mw, part, share, met)
-            if given.busy:
+            i = tables.order[k]
+            kept, interference[i], beyond[i] = find_links(tables, paths, k, index, place, mw, part, share, met)
+            if tables.busy:
                 sum_levels(met)
             count[i], at[i] = kept, free
             end = free + int64(kept)
             if end <= room[block + 1]:
                 copy_links(
-                    given, kept, index, place, mw, part, peer[free:end], values[0, free:end], values[1, free:end]
+                    tables, kept, index, place, mw, part, peer[free:end], values[0, free:end], values[1, free:end]
                 )
-                if given.busy:
-                    copy_collisions(given, k, kept, index, place, mw, part, met, values[2:, free:end])
+                if tables.busy:
+                    copy_collisions(tables, k, kept, index, place, mw, part, met, values[2:, free:end])
             free = end
         needed[block] = free - room[block]
 
 
-def find_links(given: Any, paths: Any, k: int, index: Any, place: Any, mw: Any, part: Any, share: Any,
+def find_links(tables: Any, paths: Any, k: int, index: Any, place: Any, mw: Any, part: Any, share: Any,
                met: Any) -> tuple[Any, float, int]:  # fmt: skip
     """Find the links of the receiver at place k; return their number, interference, and paths outside their range.
 
     Of link m, the transmitter is at the place `index[m]`; `mw` and `part` have its powers at `place[m]`. `met` gets the
     levels of transmitters with which packets collide.
     """
-    near = within_reach(given, k, index, part, share)
-    wrong = levels(given, paths, k, near, index, part, mw)
+    near = within_reach(tables, k, index, part, share)
+    wrong = levels(tables, paths, k, near, index, part, mw)
     for m in range(near):
         part[m] = mw[m] * absolute(share[m])
-    if given.busy:
+    if tables.busy:
         clear_levels(met)
-        i, seen = given.order[k], given.seen
-        lowest, airtime = lowest_level(given.least[i]), airtime_of(given.table, i)
+        i, seen = tables.order[k], tables.seen
+        lowest, airtime = lowest_level(tables.least[i]), airtime_of(tables.table, i)
         for m in range(near):
             j = index[m]
             add_to_level(met, lowest, part[m], seen[INVERSE, j], seen[SEEN_LOAD, j] + airtime * seen[SEEN_PACE, j])
-    least, kept = given.least[given.order[k]], uint64(0)
+    least, kept = tables.least[tables.order[k]], uint64(0)
     for m in range(near):
         index[kept], place[kept] = index[m], m
         kept += uint64((share[m] > 0.0) & (mw[m] >= least))
     return kept, sum_of(part, near), wrong
 
 
-def find_free_links(given: Any, paths: Any, k: int, index: Any, place: Any, mw: Any, part: Any, share: Any,
+def find_free_links(tables: Any, paths: Any, k: int, index: Any, place: Any, mw: Any, part: Any, share: Any,
                     met: Any) -> tuple[Any, float, int]:  # fmt: skip
     """The same in free space between isotropic antennas; faster if all radios are alike: distances decide."""
-    if given.share.size != 1:
-        return find_links(given, paths, k, index, place, mw, part, share, met)
-    row_x, row_y, row_z, places = given.seen[0], given.seen[1], given.seen[2], given.at
-    x, y, z, reach, longest = row_x[k], row_y[k], row_z[k], given.reach[0, 0] * given.reach[0, 0], given.longest
+    if tables.share.size != 1:
+        return find_links(tables, paths, k, index, place, mw, part, share, met)
+    row_x, row_y, row_z, places = tables.seen[0], tables.seen[1], tables.seen[2], tables.at
+    x, y, z, reach, longest = row_x[k], row_y[k], row_z[k], tables.reach[0, 0] * tables.reach[0, 0], tables.longest
     near, kept = uint64(0), uint64(0)
-    for m in range(uint64(given.first[k]), uint64(given.first[k] + given.many[k])):
+    for m in range(uint64(tables.first[k]), uint64(tables.first[k] + tables.many[k])):
         j = places[m]
         dx, dy, dz = row_x[j] - x, row_y[j] - y, row_z[j] - z
         square = dx * dx + dy * dy + dz * dz
         mw[near], index[kept], place[kept] = square, j, near
         near += uint64(square <= reach)
         kept += uint64(square <= longest)
-    strength, wave, alike = given.seen[GAIN, k] * given.seen[STRENGTH, k], given.seen[WAVE_SQUARE, k], given.share[0]
+    strength, wave, alike = (
+        tables.seen[GAIN, k] * tables.seen[STRENGTH, k],
+        tables.seen[WAVE_SQUARE, k],
+        tables.share[0],
+    )
     for m in range((near + uint64(VECTOR - 1)) & uint64(-VECTOR)):  # whole vectors: a rest would be computed singly
         mw[m] = strength / maximum(wave * mw[m], 1.0)
         part[m] = mw[m] * alike
-    if given.busy:
+    if tables.busy:
         clear_levels(met)
-        i, inverse = given.order[k], given.seen[INVERSE, k]
-        load = given.seen[SEEN_LOAD, k] + airtime_of(given.table, i) * given.seen[SEEN_PACE, k]
-        lowest = lowest_level(given.least[i])
+        i, inverse = tables.order[k], tables.seen[INVERSE, k]
+        load = tables.seen[SEEN_LOAD, k] + airtime_of(tables.table, i) * tables.seen[SEEN_PACE, k]
+        lowest = lowest_level(tables.least[i])
         for m in range(near):
             add_to_level(met, lowest, part[m], inverse, load)
     return kept, sum_of(part, near), 0
 
 
-def copy_links(given: Any, kept: Any, index: Any, place: Any, mw: Any, part: Any, peer: Any, powers: Any,
+def copy_links(tables: Any, kept: Any, index: Any, place: Any, mw: Any, part: Any, peer: Any, powers: Any,
                parts: Any) -> None:  # fmt: skip
     """Write transmitter and powers of each link."""
-    order = given.order
+    order = tables.order
     for m in range(kept):
         peer[m], powers[m] = order[index[m]], mw[place[m]]
-    if given.share.size != 1:
+    if tables.share.size != 1:
         for m in range(kept):
             parts[m] = part[place[m]]
 
 
-def copy_collisions(given: Any, k: int, kept: Any, index: Any, place: Any, mw: Any, part: Any, met: Any,
+def copy_collisions(tables: Any, k: int, kept: Any, index: Any, place: Any, mw: Any, part: Any, met: Any,
                     values: Any) -> None:  # fmt: skip
     """Write steady interference and load of each link; `met` are sums of levels."""
-    i, seen = given.order[k], given.seen
-    airtime, own = airtime_of(given.table, i), own_load(given.table[DUTY, i])
-    lowest, share, noise = lowest_level(given.least[i]), exp(-NEPERS * given.table[FATAL, i]), given.table[NOISE, i]
+    i, seen = tables.order[k], tables.seen
+    airtime, own = airtime_of(tables.table, i), own_load(tables.table[DUTY, i])
+    lowest, share, noise = lowest_level(tables.least[i]), exp(-NEPERS * tables.table[FATAL, i]), tables.table[NOISE, i]
     for m in range(kept):
         j, at = index[m], place[m]
         load = seen[SEEN_LOAD, j] + airtime * seen[SEEN_PACE, j]
@@ -199,14 +203,14 @@ def sum_of(values: Any, count: Any) -> float:
     return (sum0 + sum1) + (sum2 + sum3)
 
 
-def within_reach(given: Any, k: int, index: Any, apart: Any, share: Any) -> Any:
+def within_reach(tables: Any, k: int, index: Any, apart: Any, share: Any) -> Any:
     """Collect the candidates within their reach and their squared distances (m2); return how many."""
-    seen, places, shares = given.seen, given.at, given.share
+    seen, places, shares = tables.seen, tables.at, tables.share
     row_x, row_y, row_z, row_group = seen[0], seen[1], seen[2], seen[SEEN_GROUP]
     x, y, z = row_x[k], row_y[k], row_z[k]
-    mine = given.reach[int(row_group[k])]
+    mine = tables.reach[int(row_group[k])]
     near = uint64(0)
-    for m in range(uint64(given.first[k]), uint64(given.first[k] + given.many[k])):
+    for m in range(uint64(tables.first[k]), uint64(tables.first[k] + tables.many[k])):
         j = places[m]
         dx, dy, dz = row_x[j] - x, row_y[j] - y, row_z[j] - z
         far, square = mine[uint64(row_group[j])], dx * dx + dy * dy + dz * dz
@@ -215,37 +219,37 @@ def within_reach(given: Any, k: int, index: Any, apart: Any, share: Any) -> Any:
     return near
 
 
-def levels(given: Any, paths: Any, k: int, near: Any, index: Any, apart: Any, mw: Any) -> int:
+def levels(tables: Any, paths: Any, k: int, near: Any, index: Any, apart: Any, mw: Any) -> int:
     """Compute the powers (mW) with antennas and link classes; return how many paths are outside their model's range.
 
     `apart` are squared distances (m2).
     """
-    table, classes, of, order = given.table, given.classes, given.of, given.order
+    table, classes, of, order = tables.table, tables.classes, tables.of, tables.order
     wrong, i = 0, order[k]
     for m in range(near):
         j = order[index[m]]
-        mw[m] = exp(NEPERS * level_db(table, i, j, classes, of, given.patterns, paths, given.keep[i]))
+        mw[m] = exp(NEPERS * level_db(table, i, j, classes, of, tables.patterns, paths, tables.keep[i]))
         model = int(classes[MODEL, of[int(table[GROUP, i]), int(table[GROUP, j])]])
         out = outside(model, sqrt(apart[m]), table[FREQUENCY, j], table[HEIGHT, i], table[HEIGHT, j])
         wrong += int(out != 0)
     return wrong
 
 
-def free_levels(given: Any, paths: Any, k: int, near: Any, index: Any, apart: Any, mw: Any) -> int:
+def free_levels(tables: Any, paths: Any, k: int, near: Any, index: Any, apart: Any, mw: Any) -> int:
     """The same in free space between isotropic antennas."""
-    own, row_strength, row_wave = given.seen[GAIN, k], given.seen[STRENGTH], given.seen[WAVE_SQUARE]
+    own, row_strength, row_wave = tables.seen[GAIN, k], tables.seen[STRENGTH], tables.seen[WAVE_SQUARE]
     for m in range(near):
         j = index[m]
         mw[m] = own * row_strength[j] / maximum(row_wave[j] * apart[m], 1.0)
     return 0
 
 
-def log_levels(given: Any, paths: Any, k: int, near: Any, index: Any, apart: Any, mw: Any) -> int:
+def log_levels(tables: Any, paths: Any, k: int, near: Any, index: Any, apart: Any, mw: Any) -> int:
     """The same with the log-distance model between isotropic antennas; all links are of one class."""
-    table, i = given.table, given.order[k]
-    own, c = given.seen[GAIN, k], given.of[int(table[GROUP, i]), int(table[GROUP, i])]
-    exponent, reference = given.classes[EXPONENT, c], given.classes[REFERENCE, c]
-    row_strength, row_wave = given.seen[STRENGTH], given.seen[WAVE_SQUARE]
+    table, i = tables.table, tables.order[k]
+    own, c = tables.seen[GAIN, k], tables.of[int(table[GROUP, i]), int(table[GROUP, i])]
+    exponent, reference = tables.classes[EXPONENT, c], tables.classes[REFERENCE, c]
+    row_strength, row_wave = tables.seen[STRENGTH], tables.seen[WAVE_SQUARE]
     for m in range(near):
         j = index[m]
         mw[m] = own * row_strength[j] / maximum(row_wave[j] * minimum(apart[m], reference * reference), 1.0)
@@ -409,10 +413,10 @@ free_links = rebound(find_free_links, {levels: free_levels})
 
 def row_routine(function: Any, inline: bool = False) -> Any:
     """Return a routine over the rows of all receivers: `update_rows` with other parts."""
-    return parallel_routine(function, inline, lambda given, *_: given.order.size)
+    return parallel_routine(function, inline, lambda tables, *_: tables.order.size)
 
 
 compute_rows = row_routine(update_rows)
 compute_free_rows = row_routine(rebound(update_rows, {find_links: free_links}), inline=True)
 compute_log_rows = row_routine(rebound(update_rows, {levels: log_levels}), inline=True)
-finish_rows = parallel_routine(join_rows, inline=True, items=lambda *given: given[4].size)
+finish_rows = parallel_routine(join_rows, inline=True, items=lambda *tables: tables[4].size)

@@ -294,7 +294,7 @@ def radio_ranges(radios: Radios, classes: Classes) -> Floats:
     gains = [largest_gain(column, radios.patterns) for column in table.T]
     limits = np.maximum(table[SENSITIVITY], 10.0 * np.log10(table[NOISE]) + table[NEEDED])
     heights = np.maximum(np.round(table[HEIGHT]), 0.0)
-    found = np.zeros(len(radios.groups))
+    ranges = np.zeros(len(radios.groups))
     for g, group in enumerate(groups.tolist()):
         tuned = np.abs(table[FREQUENCY] - table[FREQUENCY, g]) <= SAME_CHANNEL * table[BANDWIDTH]
         able = tuned & (table[WAVEFORM] == table[WAVEFORM, g])
@@ -306,8 +306,8 @@ def radio_ranges(radios: Radios, classes: Classes) -> Floats:
         frequency, height = float(table[FREQUENCY, g]), float(heights[g])
         for k, allowed, other in peers:
             values = tuple(classes.table[[CLASS.model, CLASS.exponent, CLASS.reference, CLASS.city], k].tolist())
-            found[group] = max(found[group], _model_range(*values, allowed, frequency, height, other))
-    return found
+            ranges[group] = max(ranges[group], _model_range(*values, allowed, frequency, height, other))
+    return ranges
 
 
 @lru_cache(maxsize=4096)

@@ -337,8 +337,8 @@ def jammed_radios(table: Floats, links: Links, denied: NDArray[np.bool_]) -> Boo
 
     These are jammed if others would hear them.
     """
-    found = np.zeros(len(links.jamming), np.uint8)
+    jammed = np.zeros(len(links.jamming), np.uint8)
     if links.jamming.any():
-        find_jammed(table, links, denied, found)
-        found[denied & (np.bincount(links.peer, minlength=len(found)) > 0)] = 1
-    return found
+        find_jammed(table, links, denied, jammed)
+        jammed[denied & (np.bincount(links.peer, minlength=len(jammed)) > 0)] = 1
+    return jammed

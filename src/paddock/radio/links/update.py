@@ -108,16 +108,16 @@ class LinkUpdate:
     @property
     def candidates(self) -> Candidates:
         """The candidates of all receivers, with the present positions; listed again if a radio has moved too far."""
-        table, n, found = self.radios.table, self.radios.n, self._candidates
-        if found is not None:
+        table, n, candidates = self.radios.table, self.radios.n, self._candidates
+        if candidates is not None:
             self._held += 1
-            moved = follow(table, found.order, found.made_at, found.seen)
-            if moved <= 0.5 * found.slack:
-                return found
+            moved = follow(table, candidates.order, candidates.made_at, candidates.seen)
+            if moved <= 0.5 * candidates.slack:
+                return candidates
             each = moved / self._held if moved < FAST * self.radius else 0.0  # not of vehicles that are placed
             self._slack = min(max(2.0 * HELD * each, SLACK[0] * self.radius), SLACK[1] * self.radius)
-        given = self.members, self.broad, self.reach, self.radius, self._slack
-        self._candidates, self._held = candidates_of(table, n, *given, self.rows is compute_free_rows, found), 0
+        limits = self.members, self.broad, self.reach, self.radius, self._slack
+        self._candidates, self._held = candidates_of(table, n, *limits, self.rows is compute_free_rows, candidates), 0
         return self._candidates
 
     @property
@@ -138,21 +138,29 @@ class LinkUpdate:
 
         Terrain and obstacles count from `keep` (n,) dBm on.
         """
-        radios, n, found = self.radios, self.radios.n, self.candidates
+        radios, n, candidates = self.radios, self.radios.n, self.candidates
         blocks = -(-n // BLOCK)
         if len(self._room) != blocks + 1:
             self._room = np.arange(blocks + 1) * BLOCK * min(n, ROOM)
         at, count, beyond = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
         interference = np.zeros(n)
-        given = RowTables(
+        tables = RowTables(
             *(radios.table, self.classes.table, self.classes.of, self.reach, keep, self.least, radios.patterns),
-            *(found.seen, found.order, found.first, found.many, found.at, found.share, self._longest(found)),
+            *(
+                candidates.seen,
+                candidates.order,
+                candidates.first,
+                candidates.many,
+                candidates.at,
+                candidates.share,
+                self._longest(candidates),
+            ),
             self.busy,
         )
         needed = np.zeros(blocks, np.int64)
         while True:
             peer, values = self._scratch(int(self._room[-1]))
-            self.rows(given, self.paths, self._room, needed, peer, values, at, count, interference, beyond)
+            self.rows(tables, self.paths, self._room, needed, peer, values, at, count, interference, beyond)
             sizes = np.diff(self._room)
             if (needed <= sizes).all():
                 return peer, values, at, count, interference, beyond
@@ -170,11 +178,11 @@ class LinkUpdate:
             apply_bursts(radios.table, radios.survivals, self.hysteresis, known, made)
         return made
 
-    def _longest(self, found: Candidates) -> float:
+    def _longest(self, candidates: Candidates) -> float:
         """Return the square of the longest link (m2), if all radios are alike."""
-        if len(found.share) != 1:
+        if len(candidates.share) != 1:
             return 0.0
-        strength, wave = found.seen[GAIN, 0] * found.seen[STRENGTH, 0], found.seen[WAVE_SQUARE, 0]
+        strength, wave = candidates.seen[GAIN, 0] * candidates.seen[STRENGTH, 0], candidates.seen[WAVE_SQUARE, 0]
         longest = longest_square(float(strength), float(wave), float(self.least[0]))
         return min(longest, float(self.reach[0, 0] * self.reach[0, 0]))
 
@@ -189,8 +197,8 @@ class LinkUpdate:
         peer, up = buffer[first : first + 4 * total].view(np.int32), buffer[first + 4 * total :]
         power, sinr, per, *rest = buffer[:first].view(np.float64).reshape(rows, total)
         collisions = buffer[24 * total : first].view(np.float64).reshape(COLLISION_ROWS, len(rest) and total)
-        found = no_links(0)._replace(tick=tick, start=start, peer=peer, power=power, sinr=sinr, per=per, up=up)
-        return found._replace(collisions=collisions)
+        links = no_links(0)._replace(tick=tick, start=start, peer=peer, power=power, sinr=sinr, per=per, up=up)
+        return links._replace(collisions=collisions)
 
 
 def far_interference(update: LinkUpdate) -> Floats:

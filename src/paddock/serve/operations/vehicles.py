@@ -154,15 +154,18 @@ def _add(
     The worker waits, so that the next entries are built for the fleets that exist then.
     """
     engine, prepared = run.sim.engine, list[PreparedSpawn]()
-    if len(entries) > 1:
-        engine.fleets.check(entries)
-    refuse_spawn(run.sim, run.limits, entries)
-    for entry in entries:
-        prepared.append(engine.fleets.prepare(entry, [one.entry.name for one in prepared]))
+    several = len(entries) > 1
+    if several and any("fleet" in fields for fields in entries):
+        raise PaddockError("several entries at once are new fleets; add vehicles to a fleet in a separate call")
+    read = refuse_spawn(run.sim, run.limits, entries)
+    if several:
+        engine.fleets.check(read)
+    for fields, entry in zip(entries, read, strict=True):
+        prepared.append(engine.fleets.prepare(fields, [one.entry.name for one in prepared], read=entry))
 
     def add() -> Any:
-        if len(entries) > 1:
-            engine.fleets.check(entries)
+        if several:
+            engine.fleets.check(read)
         built = zip(entries, prepared, strict=True)
         return result([engine.apply(SpawnAction(entry), "spawn()", client, one) for entry, one in built])
 
@@ -303,8 +306,8 @@ def _direct(run: LiveSource, client: str, verb: str, arguments: dict[str, Any]) 
         return run.answer(apply)
 
     def build() -> Future[Any]:
-        refuse_spawn(run.sim, run.limits, [order.arguments])
-        prepared = engine.fleets.prepare(order.arguments, where=verb)
+        [read] = refuse_spawn(run.sim, run.limits, [order.arguments])
+        prepared = engine.fleets.prepare(order.arguments, where=verb, read=read)
         return run.added(lambda: engine.apply(order, f"{verb}()", client, prepared))
 
     return run.aside(build)

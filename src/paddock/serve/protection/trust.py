@@ -191,8 +191,8 @@ def refuse_counts(limits: ClientLimits, *entries: Mapping[str, Any]) -> None:
         _refuse_vehicles(present, limits, partial(_place, k))
 
 
-def refuse_spawn(sim: Simulation, limits: ClientLimits, entries: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse vehicles beyond the limits, before anything of them is allocated; errors in entries are reported, too."""
+def refuse_spawn(sim: Simulation, limits: ClientLimits, entries: Sequence[Mapping[str, Any]]) -> list[VehicleEntry]:
+    """Return the validated entries; refuse vehicles beyond the limits, before anything of them is allocated."""
     from paddock.engine.fleets import GIB, available_bytes, entry_bytes, refuse_more_than_fit, vehicle_bytes
 
     engine, declared = sim.engine, {one.entry.name: one.entry.count for one in declared_fleets(sim.scenario)}
@@ -211,6 +211,7 @@ def refuse_spawn(sim: Simulation, limits: ClientLimits, entries: Sequence[Mappin
     available = available_bytes()
     if available is not None:
         refuse_more_than_fit(needed, vehicles, available, place("count"), "available on this machine")
+    return read
 
 
 def refuse_state(

@@ -338,11 +338,11 @@ class WorldAdapter(BlockAdapter):
         if roster != self._roster:
             self.forget()
             self._roster = roster
-        found: dict[str, list[tuple[int, int]]] = {}
+        rows_of_fleets: dict[str, list[tuple[int, int]]] = {}
         for index, vehicle in enumerate(vehicles):
             feed, row = self._feed_of(vehicle)
-            found.setdefault(feed.program.fleet.name, []).append((row, index))
-        indices = [(self._feeds[name], np.array(sorted(pairs)).T) for name, pairs in found.items()]
+            rows_of_fleets.setdefault(feed.program.fleet.name, []).append((row, index))
+        indices = [(self._feeds[name], np.array(sorted(pairs)).T) for name, pairs in rows_of_fleets.items()]
         self._known[vehicles] = [
             FleetPart(feed, _straight(rows), _straight(places)) for feed, (rows, places) in indices
         ]
