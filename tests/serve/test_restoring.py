@@ -83,7 +83,8 @@ def mutated(value: Any, rng: np.random.Generator) -> Any:
         if kind == 0:
             return value[..., :-1] if value.ndim else value[None]
         if kind == 1:
-            return value.astype(rng.choice(["f4", "f8", "i4", "u1", "b1", "c16"]))
+            with np.errstate(all="ignore"):
+                return value.astype(rng.choice(["f4", "f8", "i4", "u1", "b1", "c16"]))
         other = value.copy()
         if other.size:
             numbers = (
