@@ -10,7 +10,7 @@ import pytest
 import paddock
 from paddock import Simulation
 from paddock.errors import PaddockError
-from paddock.radio.links.jamming import follow, started
+from paddock.radio.links.jamming import JammerState, follow, started
 from paddock.radio.links.table import BURST, SHARE
 from paddock.scenario.radio import JammerSection
 from paddock.world.archive import pack, unpack
@@ -95,7 +95,7 @@ def test_the_schedule_of_a_follower_cuts_what_it_does_between_updates() -> None:
     with hopping({**FOLLOWER, "reaction": 0.05, "on": [[0.0, 0.375], [0.48, 9.0]]}) as sim:
         seen = {}
         for k in range(6):
-            doing = sim.engine.radio._doing
+            doing = sim.engine.radio.state.doing
             seen[k] = doing[0].tolist(), doing[7:, 0].tolist(), sim.radio.jammers()[0].active
             sim.step(10)
         assert sum(seen[3][0]) == pytest.approx(0.75) == seen[3][2]
@@ -124,7 +124,7 @@ def test_impossible_frequencies_of_a_follower_are_refused(field: str, value: flo
         sim.step(70)
         known = sim.state_hash()
         tree = unpack(sim.save())
-        tree["radio"]["jammers"][0][field] = value
+        tree["radio"]["jammers"][0][list(JammerState.__dataclass_fields__).index(field)] = value
         with pytest.raises(PaddockError):
             sim.restore(pack(tree))
         assert sim.state_hash() == known

@@ -128,7 +128,7 @@ def test_the_newest_state_that_any_relay_has_heard_counts() -> None:
     states[1, :, 0] = 9.9
     who[2], who[4] = (5, 4, -1), (4, 5, -1)
     states[2, :, 0], states[4, :, 0] = (8.0, 9.0, 0.0), (7.5, 9.5, 0.0)
-    heard = FleetHeard(10.0, 2.0, 0, 2, 3, who, states, *(np.zeros(0, np.int64),) * 2, np.zeros(0))
+    heard = FleetHeard(10.0, 2.0, 0, 2, 3, who, states, *(np.zeros(0, np.int64),) * 3, np.zeros(0))
     rows = np.array([0, 1, 2])
     found = [newest_state(heard, rows, radio) for radio in (5, 4, 3)]
     assert found[0] is not None and found[0][0] == 9.5 and found[1] is not None and found[1][0] == 9.0

@@ -171,7 +171,7 @@ def test_clients_may_use_and_restore_names_of_the_scenario(tmp_path: Path, monke
         sim.behaviours.override("dog", "rule_of_the_owner")
         ask(host, "override", target="dog", behaviour="rule_of_the_owner")
         ask(host, "restore", state=ask(host, "save"))
-        assert [given["behaviour"] for given in ask(host, "overrides")] == ["rule_of_the_owner"]
+        assert [override.behaviour for override in ask(host, "overrides")] == ["rule_of_the_owner"]
 
 
 def test_several_vehicles_are_added_all_or_none(host: Host) -> None:

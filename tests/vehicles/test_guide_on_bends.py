@@ -14,6 +14,7 @@ from paddock.vehicles.models import fixed_wing, quad, rover
 from paddock.vehicles.models.car import kinematic
 from paddock.vehicles.parts.car import Command as CarCommand
 from paddock.vehicles.parts.car import Parameters as CarParameters
+from paddock.vehicles.parts.car import guide
 from paddock.vehicles.parts.quad import Command as QuadCommand
 from paddock.vehicles.parts.quad import Parameters as QuadParameters
 from paddock.world.columns import Environment
@@ -59,7 +60,7 @@ def test_a_car_keeps_to_a_circle(gear: float) -> None:
         beside = radius - hypot(state.x, state.y)
         tilt = atan(beside / 4.0)
         wish = Desire(-speed * sin(angle - tilt), speed * cos(angle - tilt), 0.0, 4.0, speed / radius, gear)
-        command = kinematic.guide(state, command, p, wish)
+        command = guide(state, command, p, wish)
         state = kinematic.step(state, command, p, W, dt)
     assert hypot(state.x, state.y) == pytest.approx(radius, abs=0.3)
     assert state.vx == pytest.approx(gear * speed, rel=0.05)

@@ -27,7 +27,7 @@ from paddock.world.columns import Floats
 LEVEL = 0.5  # m: tolerance of a vehicle's height, because autopilots do not hold it exactly
 
 
-class Candidate(NamedTuple):
+class CandidateVehicle(NamedTuple):
     """A vehicle that can be planned for."""
 
     vehicle: MissionVehicle
@@ -38,7 +38,7 @@ class Candidate(NamedTuple):
 def first_plan(state: MissionData, plan: Plan | None = None) -> tuple[Plan, set[int]]:
     """Adopt the initial plan of a mission; compute it unless it is known."""
     candidates = [
-        Candidate(vehicle, free_at(state, vehicle, vehicle.spec.pose), None) for vehicle in state.fleet.vehicles
+        CandidateVehicle(vehicle, free_at(state, vehicle, vehicle.spec.pose), None) for vehicle in state.fleet.vehicles
     ]
     tasks = tuple(state.versions)
     if plan is None:
@@ -128,7 +128,7 @@ def _replan_all(state: MissionData, poses: PoseOf, change: MissionChange) -> set
 def _negotiated(
     state: MissionData,
     costs: Costs,
-    candidates: Sequence[Candidate],
+    candidates: Sequence[CandidateVehicle],
     present: list[list[int]],
     kept_routes: Mapping[int, tuple[list[int], Route]],
 ) -> Plan:
@@ -158,7 +158,7 @@ def _replan_alone(state: MissionData, poses: PoseOf, change: MissionChange, vehi
     )
 
 
-def _adopt_plan(state: MissionData, plan: Plan, candidates: Sequence[Candidate], kept: set[int]) -> set[int]:
+def _adopt_plan(state: MissionData, plan: Plan, candidates: Sequence[CandidateVehicle], kept: set[int]) -> set[int]:
     """Set the routes of vehicles; return the rows of new ones."""
     for chosen in plan.problem.tasks:
         if chosen.heading != state.task(chosen.name).heading:
@@ -180,7 +180,7 @@ def _adopt_plan(state: MissionData, plan: Plan, candidates: Sequence[Candidate],
     return new
 
 
-def _follow(state: MissionData, candidate: Candidate, route: Route) -> None:
+def _follow(state: MissionData, candidate: CandidateVehicle, route: Route) -> None:
     versions = tuple(state.tasks[task].version for task in route.tasks)
     inputs = RouteInputs(candidate.spec, versions, tuple(state.active_zones), candidate.rest)
     x, y, *_ = candidate.spec.pose
@@ -195,14 +195,14 @@ def _follow(state: MissionData, candidate: Candidate, route: Route) -> None:
     )
 
 
-def _candidate(state: MissionData, vehicle: MissionVehicle, poses: PoseOf, change: MissionChange) -> Candidate:
+def _candidate(state: MissionData, vehicle: MissionVehicle, poses: PoseOf, change: MissionChange) -> CandidateVehicle:
     """Return where and when a vehicle is free: after the task it is doing, otherwise now."""
     if vehicle.doing is None or vehicle.row in change.aborted:
-        return Candidate(vehicle, free_at(state, vehicle, poses(vehicle.row)), None)
+        return CandidateVehicle(vehicle, free_at(state, vehicle, poses(vehicle.row)), None)
     return after_task(state, state.fleet, vehicle, state.tasks[vehicle.doing].version)
 
 
-def after_task(state: MissionData, fleet: MissionFleet, vehicle: MissionVehicle, version: int) -> Candidate:
+def after_task(state: MissionData, fleet: MissionFleet, vehicle: MissionVehicle, version: int) -> CandidateVehicle:
     """Return where and when a vehicle of a fleet has done the task that it is doing, and the rest of that task."""
     leg, k = vehicle.route.legs[vehicle.leg], vehicle.row
     left = max(float(fleet.due[k] - fleet.progress[k]), 0.0)
@@ -210,7 +210,7 @@ def after_task(state: MissionData, fleet: MissionFleet, vehicle: MissionVehicle,
     done = (earlier.done if earlier is not None else 0.0) + leg.flown - left
     zones = vehicle.inputs.zones if earlier is None else earlier.zones
     rest = TaskRest(version, done, state.time, leg.end, zones)
-    return Candidate(vehicle, free_at(state, vehicle, leg.end, left), rest)
+    return CandidateVehicle(vehicle, free_at(state, vehicle, leg.end, left), rest)
 
 
 def free_at(state: MissionData, vehicle: MissionVehicle, pose: Pose, left: float = 0.0) -> Vehicle:
