@@ -134,6 +134,7 @@ class PublishStage:
         self._latest: Snapshot | None = None
         self._published: Snapshot | None = None  # what another thread gets that has waited for too long
         self._requested = threading.Event()  # another thread waits for a snapshot
+        self._shared = False  # whether another thread has read a snapshot: from then on the last one is kept
         self._served = threading.Event()
 
     def due(self, tick: int) -> int:
@@ -159,8 +160,8 @@ class PublishStage:
         if self._latest is not None and self._latest.tick == tick:
             return self._latest
         self._latest = None
-        if not self._requested.is_set():
-            self._published = None  # no thread waits for it: its buffer returns to the pool before one is taken
+        if not self._shared:
+            self._published = None  # no other thread reads it: its buffer returns to the pool before one is taken
         self._show_race()
         blocks, arrays, finish = self.writer.begin_all(self.layout(), tick, self.world.clock.time, self.world.run)
         for program, block, more in zip(self.programs.values(), blocks, arrays, strict=True):
@@ -184,6 +185,7 @@ class PublishStage:
 
     def from_elsewhere(self, thread: ClockThread, timeout: float = 1.0) -> Snapshot:
         """Return a snapshot to a thread that does not tick: a new one, or the last one after `timeout` seconds."""
+        self._shared = True
         self._served.clear()
         self._requested.set()
         end = monotonic() + timeout  # a tick or the barrier may take longer
