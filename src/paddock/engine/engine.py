@@ -12,7 +12,7 @@ import numpy as np
 from paddock.compute.prepare import Progress, prepare_kernels
 from paddock.engine.actions import NEXT_TICK, POSTABLE, Action, ActionLog, Mailbox, Posted
 from paddock.engine.applier import Applier
-from paddock.engine.barrier import Autopilots, Claims
+from paddock.engine.barrier import Autopilots, AutopilotStates, Claims
 from paddock.engine.build import environment_values, new_world
 from paddock.engine.clock_thread import ClockThread
 from paddock.engine.commands import next_timeout
@@ -186,7 +186,7 @@ class Engine:
             if program.fmus is not None:
                 program.fmus.save(program.fleet)
         states = self.autopilots.states
-        pilots = {} if states is None else {AUTOPILOTS: states.save()}
+        pilots = {} if states is None or self.world.state.autopilots is not None else {AUTOPILOTS: states.save()}
         return {"scenario": self._scenario_digest(), **save(self.world.state), **self._saved_apart(), **pilots}
 
     def state_hash(self, scope: str = HASHED) -> str:
@@ -196,7 +196,8 @@ class Engine:
         autopilots.
         """
         self._collect()
-        pilots = {} if scope == SETTLED or self.autopilots.states is None else self.autopilots.states.hashed()
+        states = self.autopilots.states if self.world.state.autopilots is None else None
+        pilots = {} if scope == SETTLED or states is None else states.hashed()
         apart = {**self._saved_apart(), **({AUTOPILOTS: pilots} if pilots else {})}
         own = digest_of_parts(self.world.state, scope)
         return digest({"state": own, **apart}) if apart else own
@@ -215,7 +216,7 @@ class Engine:
         overrides = {name: program.overrides.save() for name, program in self.programs.items() if program.overrides}
         return {
             **({OVERRIDES: overrides} if overrides else {}),
-            **({} if self.mission is None else {MISSION: self.mission.save()}),
+            **({} if self.mission is None or self.world.state.mission is not None else {MISSION: self.mission.save()}),
         }
 
     def _scenario_digest(self) -> str:
@@ -238,7 +239,7 @@ class Engine:
         states, draft = self.autopilots.states, Engine(self.scenario, self.fleets.device, populated=False)
         with refusing("saved state"):
             load = (lambda: None) if states is None else states.prepare(tree.get(AUTOPILOTS), tree["clock"]["tick"])
-            draft._load(tree)
+            draft._load(tree, states)
             check_equal({key: tree[key] for key in UNDECLARED if key in tree}, draft._saved_apart(), "saved state")
         if apart:
             prepare_kernels((pair for program in draft.programs.values() for pair in program.kernels()), apart=True)
@@ -288,6 +289,8 @@ class Engine:
                 self.stages.guard.discarded = 0
                 self.log.clear()
                 self.events.notify()
+                if self.autopilots.states is not None:
+                    self.autopilots.states.add_parts(self.world.state)
             for listener in self.on_restart:
                 listener(how)
 
@@ -305,13 +308,17 @@ class Engine:
             raise PaddockError("saved in another scenario: load that one and restore there")
         if self.autopilots.states is None:  # a replay has the commands of its autopilots instead
             tree.pop(AUTOPILOTS, None)
+            if isinstance(tree.get("fleets"), dict):
+                tree["fleets"] = {
+                    name: {key: fleet[key] for key in fleet if key != "autopilot"} if isinstance(fleet, dict) else fleet
+                    for name, fleet in tree["fleets"].items()
+                }
         else:
             self.autopilots.states.refuse_restore()
         return tree
 
-    def _load(self, tree: dict[str, Any]) -> None:
+    def _load(self, tree: dict[str, Any], autopilots: AutopilotStates | None) -> None:
         """Build the fleets of a saved state, and load it into them."""
-        own = {key: tree[key] for key in tree if key not in (*APART, AUTOPILOTS, "scenario")}
         overrides = {
             name: (saved, saved_setups(saved, self.world.track)) for name, saved in tree.get(OVERRIDES, {}).items()
         }
@@ -319,8 +326,14 @@ class Engine:
         if mission is not None:
             mission.expect(tree[MISSION])
         self.fleets.rebuild({name: fleet["entry"] for name, fleet in tree["fleets"].items()})
+        if autopilots is not None and AUTOPILOTS in tree:
+            autopilots.add_parts(self.world.state)
+        declared = {key for key in (MISSION, AUTOPILOTS) if getattr(self.world.state, key) is not None}
+        own = {key: tree[key] for key in tree if key in declared or key not in (*APART, AUTOPILOTS, "scenario")}
         ended = isinstance(tree["failure"], str) and tree["failure"]
         load(self.world.state, own, limited=not ended)
+        if autopilots is not None and AUTOPILOTS not in tree:  # they restart
+            autopilots.add_parts(self.world.state)
         self.rules.check()
         for name, program in self.programs.items():
             if program.fmus is not None:
@@ -353,6 +366,8 @@ class Engine:
                 part.clear()
             self.radio.renew()
             self._populate(prepared=True)
+            if self.autopilots.states is not None:
+                self.autopilots.states.add_parts(state)
             for listener in self.on_restart:
                 listener("reset")
 
