@@ -35,8 +35,7 @@ from paddock.planning.solver.problem import MissionSetup, Problem, Task, Vehicle
 from paddock.planning.solver.routes import Leg, Plan, Route, Undone
 from paddock.record.mission_report import document as methods
 from paddock.record.mission_report.document import Trial, comparison, document, draw_comparison, ranked
-from paddock.record.mission_report.files import draw_costs, draw_gantt, draw_timeline
-from paddock.record.mission_report.html import report_html
+from paddock.record.mission_report.files import draw_costs, draw_gantt, draw_timeline, report_html
 from paddock.record.mission_report.map_figure import ALARM, COLOURS, draw_routes, png, styled, svg
 from paddock.record.mission_report.text import (
     clock,

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paddock.errors import InvalidValueError, UnknownNameError
-from paddock.sensing.array_suite import FleetArraySensor, fleet_sensor
 from paddock.sensing.sensor import Around, Cones, find_sensor
+from paddock.sensing.suite import FleetArraySensor, fleet_sensor
 from paddock.world.archive import pack, unpack
 from paddock.world.columns import Environment, defaults_of
 from paddock.world.state import load, save

@@ -8,8 +8,8 @@ from scipy import stats
 
 from paddock.compute.threads import limit_threads
 from paddock.errors import InvalidValueError
-from paddock.sensing.array_suite import fleet_sensor
 from paddock.sensing.sensor import Around, Cones, find_sensor
+from paddock.sensing.suite import fleet_sensor
 from paddock.world.columns import Environment, defaults_of
 from paddock.world.solids import BOX, FRUSTUM, SOLID, solids_of
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from paddock.sensing.array_suite import fleet_sensor
-from paddock.sensing.scanner import beams_of
+from paddock.sensing.rays import beams_of
 from paddock.sensing.sensor import Around, find_sensor
+from paddock.sensing.suite import fleet_sensor
 from paddock.world.columns import Environment, defaults_of
 from paddock.world.solids import BOX, SOLID, solids_of
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from paddock.errors import InvalidValueError
 from paddock.wire import WireError, rpc
+from paddock.wire.json_document import MAX_DEPTH, dumps, loads
 from paddock.wire.rpc import Failure, Notification, Request, Response, RpcError, parse
-from paddock.wire.strict_json import MAX_DEPTH, dumps, loads
 
 # ---- the envelope
 

@@ -50,9 +50,9 @@ from paddock.scenario.radio import above_clock
 from paddock.scenario.sitl import mavlink_via
 from paddock.scenario.track import takes_part
 from paddock.scenario.via import via_problem
-from paddock.sensing.array_suite import fleet_sensor
 from paddock.sensing.sensor import Sensor, find_sensor
 from paddock.sensing.site import site_at
+from paddock.sensing.suite import fleet_sensor
 from paddock.track.loading import declared_fleets, track_of, world_with_track
 from paddock.track.track import Track
 from paddock.vehicles.fmu.imported import open_fmu

@@ -17,8 +17,7 @@ from paddock.compute.threads import thread_count
 from paddock.envs.task import SensedView
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.sensing.cone_detection import look_for_cones
-from paddock.sensing.rays import Beams, mounted, scan_vehicle
-from paddock.sensing.scanner import MANY_BEAMS, beams_of
+from paddock.sensing.rays import MANY_BEAMS, Beams, beams_of, mounted, scan_vehicle
 from paddock.sensing.sensor import CONE, Around, Cones, FleetView
 from paddock.sensing.sensors.cones import Options
 from paddock.sensing.sensors.lidar import Options as LidarOptions

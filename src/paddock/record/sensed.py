@@ -13,8 +13,7 @@ from foxglove_schemas_protobuf.SceneUpdate_pb2 import SceneUpdate
 
 from paddock.engine.program import FleetProgram
 from paddock.record.foxglove import draw_cone
-from paddock.sensing.rays import Beams
-from paddock.sensing.scanner import beams_of
+from paddock.sensing.rays import Beams, beams_of
 from paddock.sensing.sensor import ArraySensor
 from paddock.track.track import CONE_COLOURS
 from paddock.world.frames import quaternion_from_matrix

@@ -27,6 +27,7 @@ from paddock.scenario.radio_types import (
     DEFAULT_TYPE,
     HIGHEST_FREQUENCY,
     LOWEST_FREQUENCY,
+    MOST_SPOOFERS,
     Antenna,
     AntennaSection,
     Fitted,
@@ -38,11 +39,13 @@ from paddock.scenario.radio_types import (
     Polarisation,
     Power,
     RadioType,
+    Schedule,
+    SpooferSection,
     band_problem,
+    check_schedule,
     one_of,
     option,
 )
-from paddock.scenario.spoofing import MOST_SPOOFERS, Schedule, SpooferSection, check_schedule
 
 ModelName = Literal["free_space", "two_ray", "log_distance", "cost231_hata", "okumura_hata", "ground_reflection"]
 MODELS: tuple[str, ...] = get_args(ModelName)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from paddock.errors import PaddockError, UnknownNameError
 from paddock.radio.links.table import RadioStatus
-from paddock.sensing.array_suite import array_trees, column_tree, fleet_array_trees, fleet_sensor
 from paddock.sensing.sensor import ArraySensor, Sensor, find_sensor, sensor_names
+from paddock.sensing.suite import array_trees, column_tree, fleet_array_trees, fleet_sensor
 from paddock.serve.subscribers.subscription import DERIVED
 from paddock.track.standings import RaceColumns
 from paddock.vehicles.model import VehicleModel, find_model, model_names

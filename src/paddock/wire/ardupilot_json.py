@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from paddock.compute.routine import routine
 from paddock.errors import InvalidValueError
 from paddock.wire import WireError
-from paddock.wire.strict_json import loads
+from paddock.wire.json_document import loads
 
 Buffer = bytes | bytearray | memoryview
 Numbers = Sequence[float]

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from paddock.wire import WireError
-from paddock.wire.strict_json import dumps, loads, loads_around_numbers
+from paddock.wire.json_document import dumps, loads, loads_around_numbers
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600

@@ -21,8 +21,7 @@ from paddock.radio.links.table import BANDWIDTH, FREQUENCY, POWER
 from paddock.radio.physics.signal import power_ratio
 from paddock.scenario import Scenario, VehicleEntry
 from paddock.scenario.radio import JammerSection, RadioSection
-from paddock.scenario.radio_types import AntennaSection, FittedRadio, RadioType
-from paddock.scenario.spoofing import SpooferSection
+from paddock.scenario.radio_types import AntennaSection, FittedRadio, RadioType, SpooferSection
 from paddock.wire.radio_results import SpooferView
 from paddock.world.columns import Environment, column_index
 from paddock.world.world import World

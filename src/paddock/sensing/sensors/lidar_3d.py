@@ -2,7 +2,7 @@
 
 from typing import Annotated, NamedTuple
 
-from paddock.sensing.scanner import lidar_problem, look_around, ranges_of
+from paddock.sensing.rays import lidar_problem, look_around, ranges_of
 from paddock.sensing.sensor import ArraySensor
 from paddock.sensing.sensors.lidar import Reading
 from paddock.world.columns import Column

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.wire import WireError
 from paddock.wire import messages_pb2 as pb
-from paddock.wire.strict_json import dumps, loads
+from paddock.wire.json_document import dumps, loads
 
 Buffer = bytes | bytearray | memoryview
 Floats = NDArray[np.float64]

@@ -14,7 +14,7 @@ from annotated_types import Ge, Le, Len
 from pydantic import AfterValidator, AllowInfNan, BaseModel, BeforeValidator, ConfigDict, FailFast
 
 from paddock.wire import WireError
-from paddock.wire.strict_json import dumps
+from paddock.wire.json_document import dumps
 
 ID_MAX = 2**31 - 1
 MARKER_ID_MAX = 2**32 - 1
