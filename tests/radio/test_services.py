@@ -154,7 +154,7 @@ def test_restored_packets_continue_equally() -> None:
         ("numbers", (0,), -999),
         ("numbers", (0,), 0),
         ("values", (0, 0), np.inf),
-        ("queue", (0, c.KIND), c.MISSION + 1),
+        ("queue", (0, c.KIND), c.MAVLINK + 1),
         ("queue", (0, c.KIND), c.DATA),
     ],
 )

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.errors import PaddockError
+from paddock.errors import InvalidValueError, PaddockError
+from paddock.radio.packets.layout import MOST_RETRIES
+from paddock.radio.settings import MOST_BITS
 from paddock.world.archive import typed
 from paddock.world.parts import part, plain
 
@@ -110,6 +112,24 @@ class RadioAction(Action, saved_as="radio"):
 
     verb: str
     arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class PacketAction(Action, saved_as="packet"):
+    """A packet of a program, such as MAVLink, that goes over the radio: what the program says is no part of the run."""
+
+    source: str  # vehicle or station
+    to: str
+    bits: int  # its size
+    header_bits: int  # added to each packet on the air
+    retries: int  # repetitions at each hop
+    queue: int  # packets of programs that wait at the radio of the source, at most
+
+    def __post_init__(self) -> None:
+        for name, most in (("bits", MOST_BITS), ("header_bits", MOST_BITS), ("retries", MOST_RETRIES), ("queue", 1024)):
+            value = getattr(self, name)
+            if type(value) is not int or not 0 <= value <= most:
+                raise InvalidValueError(f"packet: {name} is a whole number from 0 to {most}, not {value!r:.40}")
 
 
 @dataclass(frozen=True)

@@ -174,11 +174,13 @@ class Applier:
                 self.events.report(self.world.clock.tick, kind, subject, detail)
             case actions.PlaceAction():
                 self._place(action)
+            case actions.PacketAction():
+                self.radio.post_packet(action)
             case _:
                 with self.rebuilding:
                     spawned = self._change_fleets(action, prepared)
         self.log.append(_at(posted, self.world.clock.tick))
-        if not isinstance(action, actions.CommandAction):
+        if not isinstance(action, actions.CommandAction | actions.PacketAction):
             self.forget()
         return spawned
 

@@ -216,7 +216,8 @@ def negotiate(
     if any(present):
         consensus = _continued(consensus, present)
     rounds = RadioConsensus(consensus, messages, radios)
-    taken = float(airtime(messages.rules, messages.devices, int(radios[0]), rounds.bits)) if len(radios) else 0.0
+    bits = messages.section.header_bits + rounds.bits
+    taken = float(airtime(messages.devices, int(radios[0]), bits)) if len(radios) else 0.0
     rounds.period = max(rounds.period, 2.0 * len(radios) * taken)
     ended, bundles = rounds.run(), consensus.orders()
     best: dict[int, tuple[float, int]] = {}

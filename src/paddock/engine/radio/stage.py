@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from paddock.engine.actions import RadioAction
+from paddock.engine.actions import PacketAction, RadioAction
 from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE, every
@@ -54,10 +54,18 @@ from paddock.radio.settings import checked_settings
 from paddock.scenario import Scenario
 from paddock.scenario.radio import RadioSection
 from paddock.scenario.radio_types import MessagesSection, band_problem
+from paddock.scenario.sitl import mavlink_vias
 from paddock.wire.radio_results import JammerView
 from paddock.wire.survey_limits import LARGEST
 
 NO_RADIO = "there is no radio: add a section `radio: {}` to the scenario"
+
+
+def messages_section(scenario: Scenario) -> MessagesSection:
+    """Return the options of packets: queues have at least the room that MAVLink asks for."""
+    section = MessagesSection() if scenario.radio is None else scenario.radio.messages
+    vias = [] if scenario.sitl is None else mavlink_vias(scenario.sitl)
+    return section.model_copy(update={"queue": max([section.queue, *(via.queue for _, via in vias)])})
 
 
 class RadioStage:
@@ -75,6 +83,7 @@ class RadioStage:
         damaged: DamagedRows = tuple,
     ) -> None:
         self.scenario, self.settings = scenario, scenario.radio
+        self.section = messages_section(scenario)
         self.world, self.programs, self.events, self._poses = world, programs, events, poses
         rate = 1.0 if self.settings is None else self.settings.rate
         self.period = max(1, round(world.clock.rate / rate))
@@ -89,7 +98,7 @@ class RadioStage:
         self._damaged = damaged
         self.tuning = Tuning(lambda: self.state.channels)
         self._idle = self.new_state()  # without radio in the scenario
-        self.denied = DeniedRadios(MessagesSection() if self.settings is None else self.settings.messages)
+        self.denied = DeniedRadios(self.section)
         self.jammed = JammedReceivers(events, round(HOLD * world.clock.rate))
         self.messages: MessageStage | None = None
         self.deception: DeceptionStage | None = None
@@ -97,7 +106,7 @@ class RadioStage:
         self.heartbeats: HeartbeatStage | None = None
         self._ways: tuple[object, dict[str, Ints]] = None, {}  # to stations, of the last links
         if self.settings is not None:
-            options = self.settings.messages, world.clock.rate, lambda: world.seed, self.period
+            options = self.section, world.clock.rate, lambda: world.seed, self.period
             self.messages = MessageStage(*options, self._view, poses, events)
             self.deception = DeceptionStage(world.clock.rate, lambda: self.roster, self.messages, lambda: self.state)
             around = scenario, world, programs
@@ -126,7 +135,7 @@ class RadioStage:
         jammers = [started(one) for one in sorted(section.jammers, key=lambda one: one.name)]
         kinds = [one.kind for one in section.jammers]
         sizes = {"jammer": len(jammers) + kinds.count("follower"), "deceptive": kinds.count("deceptive")}
-        return new_radio_state(0, section.messages, jammers, self.satellites.started(), sizes)
+        return new_radio_state(0, self.section, jammers, self.satellites.started(), sizes)
 
     @property
     def state(self) -> RadioState:
@@ -161,7 +170,7 @@ class RadioStage:
             if not is_of(self.state, roster.radios):
                 assert self.messages is not None and self.settings is not None
                 slot = self.messages.messages.slot_at(self.world.clock.time)
-                self.state, senders = with_radios(self.state, roster.radios, self.settings.messages, slot)
+                self.state, senders = with_radios(self.state, roster.radios, self.section, slot)
                 if before is not None:
                     names = {number: before.name_of(radio) for number, radio in senders.items()}
                     self.state.packets.senders.update(names)
@@ -400,6 +409,12 @@ class RadioStage:
         self._tune(self.links.tick)
         detail = ", ".join(f"{name} {value}" for name, value in arguments.items())
         self.events.report(self.world.clock.tick, action.verb, state.name, detail)
+
+    def post_packet(self, action: PacketAction) -> None:
+        """Queue the packet of a program."""
+        if self.messages is None:
+            raise PaddockError(NO_RADIO)
+        self.messages.post_packet(action, self.world.clock.tick)
 
     def _allocate(self, arguments: Mapping[str, Any]) -> None:
         """Allocate channels by the links at the present positions."""

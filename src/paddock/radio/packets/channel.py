@@ -16,7 +16,6 @@ from paddock.compute.routine import routine
 from paddock.radio.packets.layout import (
     ATTEMPTS,
     BEACON,
-    BITS,
     BROADCAST,
     FORWARDED,
     GOAL,
@@ -39,6 +38,7 @@ from paddock.radio.packets.layout import (
     REPLY,
     REPLY_AT,
     REPLY_TO,
+    RETRIES,
     SENDS,
     SENSED,
     SENT,
@@ -57,6 +57,7 @@ from paddock.radio.packets.layout import (
     Rules,
     ack_slots,
     airtime,
+    frame_bits,
     packet_slots,
 )
 from paddock.radio.packets.network import find_entry, sift_down
@@ -142,7 +143,7 @@ def fail(
 ) -> None:
     """Repeat a packet that was not acknowledged, with twice the window, or give it up."""
     packet = a.queue[j, a.head[j]]
-    if packet[ATTEMPTS] > r.retries:
+    if packet[ATTEMPTS] > packet[RETRIES]:
         a.counts[LOST, j] += 1
         succeed(r, d, paths, routes, a, e, j, now)
         return
@@ -156,12 +157,12 @@ def end_packet(
 ) -> None:  # fmt: skip
     """End the transmission of a packet: receivers handle it; the sender awaits the reply or continues."""
     packet = a.queue[j, a.head[j]]
-    taken, single = airtime(r, d, j, packet[BITS]), packet[GOAL] != BROADCAST
-    ended = (now - packet_slots(r, d, j, packet[BITS])) * r.slot + taken
+    bits, single = frame_bits(packet), packet[GOAL] != BROADCAST
+    ended = (now - packet_slots(r, d, j, bits)) * r.slot + airtime(d, j, bits)
     a.whole[PHASE, j] = LISTENS  # no longer transmitting; decided below
     a.whole[UNTIL, j] = NEVER
     found = remove_power(r, d, paths, a, e, j, now, got) if r.shared else received_alone(
-        r, d, paths, a, j, r.header_bits + packet[BITS], ended, got
+        r, d, paths, a, j, bits, ended, got
     )  # fmt: skip
     acknowledged = False
     for k in range(found):
@@ -230,7 +231,7 @@ def begin(
             return False
         packet[ATTEMPTS] += 1
         w[PHASE, j] = SENDS
-        w[UNTIL, j] = now + packet_slots(r, d, j, packet[BITS])
+        w[UNTIL, j] = now + packet_slots(r, d, j, frame_bits(packet))
         a.real[ON_AIR, j] += (w[UNTIL, j] - now) * r.slot
     else:
         return False

@@ -2,11 +2,11 @@
 
 `state.py` declares the state, `queues.py` holds packets and waits for the channel, `reception.py` computes who
 receives, `channel.py` runs both through time. Packets have kinds: data (the messages of users), beacons, and those of
-services of the simulation (commands, telemetry, heartbeats, missions), which go to one inbox that the simulation
-empties, not to mailboxes.
+services of the simulation (commands, telemetry, heartbeats, missions, MAVLink), which go to one inbox that the
+simulation empties, not to mailboxes.
 """
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +22,12 @@ NEVER = 1 << 62  # slot
 NEPERS = 0.2302585092994046  # per dB
 BACKOFF_PURPOSE, LOSS_PURPOSE = 900, 901  # of random numbers
 BROADCAST = -1  # destination
-DATA, BEACON, COMMAND, TELEMETRY, HEARTBEAT, MISSION = range(6)  # kinds of packets; from COMMAND on, those of services
+# kinds of packets; from COMMAND on, those of services
+DATA, BEACON, COMMAND, TELEMETRY, HEARTBEAT, MISSION, MAVLINK = range(7)
 IDLE, WAITS, SENDS, LISTENS = 0, 1, 2, 3  # phases of a radio: no packet, backing off, transmitting, awaiting the reply
 NO_REPLY, PENDING, REPLIES = 0, 1, 2  # acknowledging: not, after SIFS, transmitting
 MOST_COUNTED = 1 << 53
+MOST_RETRIES = 100
 SEEN_MESSAGES = 32  # numbers of received messages that a radio remembers, to discard repetitions
 VALUE_COUNT = 10  # values of a packet
 
@@ -73,14 +75,16 @@ class Packet(NamedTuple):
     bits: Annotated[int, Column("bit", "size", low=0, high=MOST_BITS)]
     attempts: Annotated[int, Column("", "transmissions to the next hop", low=0, high=1 << 20)]
     expires: Annotated[int, Column("slot", "when it is discarded", low=0, high=NEVER)]
-    kind: Annotated[int, Column("", "DATA, BEACON, COMMAND, ...", low=DATA, high=MISSION)]
+    kind: Annotated[int, Column("", "DATA, BEACON, COMMAND, ...", low=DATA, high=MAVLINK)]
     next: Annotated[int, Column("", "radio of the next hop", refers=RADIO)]
     taken: Annotated[int, Column("", "hops that it has taken", low=0, high=MOST_HOPS)]
     numbers: Annotated[int, Column("", "count of its values", low=0, high=VALUE_COUNT)]
+    header: Annotated[int, Column("bit", "added to its size on the air", low=0, high=MOST_BITS)]
+    retries: Annotated[int, Column("", "repetitions at each hop", low=0, high=MOST_RETRIES)]
 
 
-NUMBER, ORIGIN, GOAL, HOPS, BITS, ATTEMPTS, EXPIRES, KIND, NEXT, TAKEN, NUMBERS = range(11)
-PACKET_WHOLE = 11
+NUMBER, ORIGIN, GOAL, HOPS, BITS, ATTEMPTS, EXPIRES, KIND, NEXT, TAKEN, NUMBERS, HEADER, RETRIES = range(13)
+PACKET_WHOLE = 13
 SENT_TIME, VALUES = 0, 1  # real numbers of a packet: time of sending, then values
 PACKET_REAL = VALUES + VALUE_COUNT
 
@@ -109,7 +113,7 @@ class ServiceArrival(NamedTuple):
     number: Annotated[int, Column("", "of the packet", low=-MOST_COUNTED, high=-1)]
     receiver: Annotated[int, Column("", "radio", refers=RADIO)]
     origin: Annotated[int, Column("", "radio", refers=RADIO)]
-    kind: Annotated[int, Column("", "COMMAND, TELEMETRY, ...", low=COMMAND, high=MISSION)]
+    kind: Annotated[int, Column("", "COMMAND, TELEMETRY, ...", low=COMMAND, high=MAVLINK)]
     hops: Annotated[int, Column("", "hops that it has taken", low=0, high=MOST_HOPS)]
 
 
@@ -128,8 +132,6 @@ class Rules(NamedTuple):
     difs: int  # slots, at least 1
     window: int  # least contention window, slots
     window_most: int
-    retries: int  # repetitions of a packet that is not acknowledged
-    header_bits: float  # of every packet
     ack_bits: float
     shared: bool  # False: radios neither wait for nor disturb each other
 
@@ -215,14 +217,19 @@ def slots_of(seconds: float, slot: float) -> int:
     return int(-floor(-(seconds / slot - 1e-9)))
 
 
-def airtime(r: Rules, d: Devices, i: int, bits: float) -> float:
-    """Return the time (s) that a packet takes."""
-    return float(d.overhead[i] + (r.header_bits + bits) / d.bit_rate[i])
+def frame_bits(packet: Any) -> float:
+    """Return the size of a packet on the air, its header included."""
+    return float(packet[HEADER] + packet[BITS])
+
+
+def airtime(d: Devices, i: int, bits: float) -> float:
+    """Return the time (s) that a packet of some bits takes, its header included."""
+    return float(d.overhead[i] + bits / d.bit_rate[i])
 
 
 def packet_slots(r: Rules, d: Devices, i: int, bits: float) -> int:
     """Return the slots that a packet takes."""
-    return max(1, slots_of(airtime(r, d, i, bits), r.slot))
+    return max(1, slots_of(airtime(d, i, bits), r.slot))
 
 
 def ack_slots(r: Rules, d: Devices, i: int) -> int:

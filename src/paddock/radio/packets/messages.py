@@ -93,13 +93,13 @@ class Post(NamedTuple):
     bits: Any  # size of all, or of each of them
     lifetime: float | None = None  # s; None: that of the section
     later: Floats | float = 0.0  # s, at most 1, that an idle radio waits: packets of one moment would collide
+    frame: tuple[int, int] | None = None  # bits of the header, repetitions at each hop; None: those of the section
 
 
 def rules_of(section: MessagesSection, seed: int) -> Rules:
     """Return the rules of the channel of a scenario."""
     return Rules(
-        *(signed(seed), section.slot, 1, 2, *section.window, section.retries),
-        *(float(section.header_bits), float(section.ack_bits), section.sharing != "none"),
+        *(signed(seed), section.slot, 1, 2, *section.window, float(section.ack_bits), section.sharing != "none")
     )
 
 
@@ -115,6 +115,7 @@ class Messages:
     def __init__(self, section: MessagesSection, seed: int = 0) -> None:
         self.section = section
         self.rules = rules_of(section, seed)
+        self._frame = section.header_bits, section.retries
         self.set_state(new_packets(0, section), no_devices())
 
     def set_state(self, state: PacketState, devices: Devices) -> None:
@@ -227,7 +228,9 @@ class Messages:
         limit = hops if hops is not None else (1 if goal == c.BROADCAST else self.section.hops)
         expires = self.slot_at(time + (self.section.lifetime if lifetime is None else lifetime))
         size = 8 * (len(content) - 1) if bits is None else bits
-        packet = c.Packet(state.number, source, goal, limit, size, 0, expires, c.DATA, c.BROADCAST, 0, len(values))
+        packet = c.Packet(
+            state.number, source, goal, limit, size, 0, expires, c.DATA, c.BROADCAST, 0, len(values), *self._frame
+        )
         real = np.zeros(c.PACKET_REAL)
         real[c.SENT_TIME] = time
         real[c.VALUES : c.VALUES + len(values)] = values
@@ -252,6 +255,7 @@ class Messages:
         packets[:, c.ORIGIN], packets[:, c.GOAL], packets[:, c.NEXT] = radios, c.BROADCAST, c.BROADCAST
         packets[:, c.HOPS], packets[:, c.BITS], packets[:, c.KIND] = 1, self.section.beacons.bits, c.BEACON
         packets[:, c.EXPIRES] = self.slot_at(time + 1.0 / self.section.beacons.rate)
+        packets[:, [c.HEADER, c.RETRIES]] = self._frame
         values = np.concatenate([np.full((len(radios), 1), time), states], axis=1)
         self._post(radios, packets, values, time, later)
 
@@ -322,6 +326,7 @@ class Messages:
         packets[:, c.NEXT] = c.BROADCAST
         lifetime = self.section.lifetime if post.lifetime is None else post.lifetime
         packets[:, c.EXPIRES] = self.slot_at(time + lifetime)
+        packets[:, [c.HEADER, c.RETRIES]] = self._frame if post.frame is None else post.frame
         real = np.zeros((len(numbers), c.PACKET_REAL))
         real[:, c.SENT_TIME] = time
         taken = self._post(np.asarray(post.sources, np.int64), packets, real, time, post.later)

@@ -83,6 +83,7 @@ from paddock.radio.packets.layout import (
     PacketTables,
     Routes,
     Rules,
+    frame_bits,
     packet_slots,
 )
 from paddock.radio.packets.network import NO_HOP, shortest, sift_down, sift_up
@@ -387,7 +388,7 @@ def contend(r: Rules, d: Devices, denied: Any, routes: Routes, a: PacketTables, 
             u, v = uniforms(r.seed, d.streams[i], BACKOFF_PURPOSE, w[DRAWS, i])
             w[DRAWS, i] += 1
             w[PHASE, i], w[LEFT, i] = WAITS, int(u * w[WINDOW, i])
-            own = r.difs + w[LEFT, i] + packet_slots(r, d, i, packet[BITS])
+            own = r.difs + w[LEFT, i] + packet_slots(r, d, i, frame_bits(packet))
             w[LEFT, i] += traffic_slots(denied, i, own, v)
             w[UNTIL, i] = slot_after(denied, i, now + r.difs, w[LEFT, i]) if w[SENSED, i] == 0 else NEVER
             schedule(e, a, i)

@@ -14,7 +14,6 @@ from paddock.compute.routine import routine
 from paddock.radio.links.bursts import burst_time
 from paddock.radio.links.table import BURST, SHARE
 from paddock.radio.packets.layout import (
-    BITS,
     DAMAGED,
     ENERGY,
     LOCK,
@@ -39,6 +38,7 @@ from paddock.radio.packets.layout import (
     PacketTables,
     Rules,
     ack_slots,
+    frame_bits,
     packet_slots,
 )
 from paddock.radio.packets.network import find_entry
@@ -52,8 +52,8 @@ def slot_bits(r: Rules, d: Devices, a: PacketTables, j: int) -> float:
     """Return the bits in each slot of the transmission of j; those of its preamble are no bits that can be wrong."""
     if a.whole[REPLY, j] == REPLIES:
         return float(r.ack_bits / ack_slots(r, d, j))
-    bits = a.queue[j, a.head[j], BITS]
-    return float((r.header_bits + bits) / packet_slots(r, d, j, bits))
+    bits = frame_bits(a.queue[j, a.head[j]])
+    return bits / packet_slots(r, d, j, bits)
 
 
 def settle(r: Rules, d: Devices, a: PacketTables, i: int, now: int) -> None:

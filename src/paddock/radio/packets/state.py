@@ -20,7 +20,13 @@ LATEST = 1.0  # s that a radio may wait before it contends with a packet
 SOON = 1.0  # s: arrivals after the present, by the rest of a slot and the way
 LONGEST_AIRTIME = 1e12  # s
 LEAST_INBOX, PER_RADIO = 1024, 4  # packets of services that arrive in a tick: at least, and of each radio
-SERVICES = ("commands", "telemetry", "heartbeats", "mission")  # in the order of the kinds of packets, from COMMAND on
+SERVICES = (
+    "commands",
+    "telemetry",
+    "heartbeats",
+    "mission",
+    "mavlink",
+)  # in the order of the kinds of packets, from COMMAND on
 SERVICE_SENT, SERVICE_DELIVERED, SERVICE_DROPPED = range(3)  # rows of counts of services
 PLACED_ROWS = 12  # of `channel_links.PLACED`
 
@@ -101,7 +107,7 @@ def _refuse_unless(good: Any, what: str) -> None:
         raise PaddockError(what)
 
 
-def _within(values: Any, low: float, high: float) -> bool:
+def _within(values: Any, low: float, high: Any) -> bool:
     return bool(((values >= low) & (values <= high)).all())
 
 
@@ -254,12 +260,14 @@ def check_times(
     arrivals = arrivals and bool((used[:, c.IN_ARRIVED] >= used[:, c.IN_SENT]).all())
     _refuse_unless(past and arrivals, "a packet was sent or has arrived in the future")
     packets = state.queue[at]
-    good = _within(packets[:, c.EXPIRES], 0, latest + 1) and _within(packets[:, c.ATTEMPTS], 0, rules.retries + 1)
+    good = _within(packets[:, c.EXPIRES], 0, latest + 1) and _within(
+        packets[:, c.ATTEMPTS], 0, packets[:, c.RETRIES] + 1
+    )
     _refuse_unless(good, "a packet expires too late, or was repeated too often")
     w, first = state.whole, state.queue[np.arange(state.n), state.head]
     phase, until, due = w[c.PHASE], w[c.UNTIL], w[c.REPLY_AT]
     on_air = (phase == c.SENDS) | (phase == c.LISTENS)
-    taken = devices.overhead + (rules.header_bits + first[:, c.BITS]) / devices.bit_rate
+    taken = devices.overhead + (first[:, c.HEADER] + first[:, c.BITS]) / devices.bit_rate
     replies = _slots(devices.overhead + rules.ack_bits / devices.bit_rate, rules.slot)
     longest = max(int(replies.max(initial=1)), 1) + rules.sifs + 2
     later = int(_slots(LATEST, rules.slot)) + 1
