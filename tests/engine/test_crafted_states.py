@@ -295,8 +295,8 @@ ARRAYS: dict[str, Path] = {name: (*SENSOR, name) for name in ("memory", "samples
     "state": (*FLEET, "tables", "state"),
     "ids": (*FLEET, "tables", "ids"),
     "environment": ("environment",),
-    "marks": ("overrides", "crew", "marks"),
-    "memory of a behaviour": ("overrides", "crew", "groups", "1", "memory"),
+    "marks": (*FLEET, "overrides", "marks"),
+    "memory of a behaviour": (*FLEET, "overrides", "memory"),
 }
 
 
@@ -336,12 +336,11 @@ def test_memories_that_are_not_finite_are_refused(load: Load, value: float) -> N
     before = sim.state_hash()
     for behaviour in ("waypoints", "patrol", "pure_pursuit"):
         tree = unpack(sim.save())
-        for group in tree["overrides"]["crew"]["groups"].values():
-            if behaviour in group["behaviour"]:
-                group["memory"][0] = value
-        with pytest.raises(
-            PaddockError, match=f"overrides of 'crew' have memories of '{behaviour}' that are not finite"
-        ):
+        overrides = tree["fleets"]["crew"]["overrides"]
+        for number, text in overrides["behaviours"]:
+            if behaviour in text:
+                overrides["memory"][0, overrides["marks"] == number] = value
+        with pytest.raises(PaddockError, match=r"fleets\.crew\.overrides\.memory\[0, \d\]: .* is out of its limits"):
             sim.restore(pack(tree))
     assert sim.state_hash() == before
 
@@ -351,12 +350,13 @@ def test_a_position_on_a_path_that_does_not_exist_is_its_beginning(load: Load, v
     """The index in the memory is unchecked data to a rule: a run goes on as from the first point."""
     sim = crew(load)
     tree = unpack(sim.save())
-    for group in tree["overrides"]["crew"]["groups"].values():
-        group["memory"][0] = value
+    overrides = tree["fleets"]["crew"]["overrides"]
+    overridden = overrides["marks"] > 0
+    overrides["memory"][0, overridden] = value
     sim.restore(pack(tree))
     sim.step(30)
-    groups = unpack(sim.save())["overrides"]["crew"]["groups"].values()
-    assert all(0.0 <= group["memory"][0, 0] <= 2.0 for group in groups)
+    memory = unpack(sim.save())["fleets"]["crew"]["overrides"]["memory"][0, overridden]
+    assert len(memory) and (memory >= 0.0).all() and (memory <= 2.0).all()
 
 
 def test_a_refused_state_names_what_is_wrong(load: Load) -> None:

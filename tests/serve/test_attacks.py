@@ -95,7 +95,7 @@ def test_a_saved_state_cannot_import_modules(host: Host) -> None:
         lambda tree: entry_of(tree, "dog", model="this"),
         lambda tree: entry_of(tree, "dog", behaviour={"antigravity": {}}),
         lambda tree: entry_of(tree, "dog", sensors=["this"]),
-        lambda tree: tree["overrides"]["dog"]["groups"]["1"].update(behaviour={"antigravity": {"x": 1}}),
+        lambda tree: tree["fleets"]["dog"]["overrides"].update(behaviours=[[1, '{"antigravity": {"x": 1}}']]),
         lambda tree: posted(tree, {**waiting, "kind": "order", "action": {"target": "dog", "behaviour": "this"}}),
         lambda tree: posted(tree, {**waiting, "kind": "spawn", "action": {"entry": {"model": "antigravity"}}}),
         lambda tree: posted(tree, {**waiting, "kind": "mission", "action": {"verb": "add_vehicle", "arguments": SPY}}),

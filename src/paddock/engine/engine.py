@@ -15,14 +15,12 @@ from paddock.engine.applier import Applier
 from paddock.engine.barrier import Autopilots, AutopilotStates, Claims
 from paddock.engine.build import environment_values, new_world
 from paddock.engine.clock_thread import ClockThread
-from paddock.engine.commands import next_timeout
 from paddock.engine.contact import ContactStage
 from paddock.engine.events import EventLog
 from paddock.engine.fleets import Fleets, PreparedSpawn
 from paddock.engine.frames import NamedFrames
 from paddock.engine.markers import MarkerBoard
 from paddock.engine.motion import MOTIONS
-from paddock.engine.overrides import FleetOverrides, saved_setups
 from paddock.engine.pacing import Pacer
 from paddock.engine.pipeline import PublishStage
 from paddock.engine.race import RulesStage
@@ -31,7 +29,7 @@ from paddock.engine.run_state import RunState
 from paddock.engine.tick import MissionStage, assemble_tick
 from paddock.errors import InvalidValueError, NotFiniteError, PaddockError, printable, unknown_name
 from paddock.scenario import Scenario
-from paddock.world.archive import check_equal, check_types, digest, unpack
+from paddock.world.archive import digest, unpack
 from paddock.world.parts import refusing
 from paddock.world.state import HASHED, SETTLED, load, save
 from paddock.world.state import digest as digest_of_parts
@@ -40,10 +38,7 @@ from paddock.world.world import Clock
 if TYPE_CHECKING:  # planning is imported for a mission only
     from paddock.engine.mission.run import MissionRun
 
-AUTOPILOTS, OVERRIDES, MISSION = "autopilots", "overrides", "mission"  # keys of a saved state
-APART = (OVERRIDES, MISSION)  # that their own modules save, load and check
-UNDECLARED = (OVERRIDES,)  # of which types and values are compared after they are loaded
-STATE_TYPES = ("bool", "int64", "int32", "float64", "uint8")  # of the arrays of these
+AUTOPILOTS, MISSION = "autopilots", "mission"  # keys of a saved state
 
 
 class PreparedRun(NamedTuple):
@@ -182,9 +177,6 @@ class Engine:
     def saved_state(self) -> dict[str, Any]:
         """Return the state, and the digest of its scenario; arrays are valid until the next tick."""
         self._collect()
-        for program in self.programs.values():
-            if program.fmus is not None:
-                program.fmus.save(program.fleet)
         states = self.autopilots.states
         pilots = {} if states is None or self.world.state.autopilots is not None else {AUTOPILOTS: states.save()}
         return {"scenario": self._scenario_digest(), **save(self.world.state), **self._saved_apart(), **pilots}
@@ -213,11 +205,8 @@ class Engine:
             _ = fleet.state
 
     def _saved_apart(self) -> dict[str, Any]:
-        overrides = {name: program.overrides.save() for name, program in self.programs.items() if program.overrides}
-        return {
-            **({OVERRIDES: overrides} if overrides else {}),
-            **({} if self.mission is None or self.world.state.mission is not None else {MISSION: self.mission.save()}),
-        }
+        apart = self.mission is not None and self.world.state.mission is None
+        return {MISSION: self.mission.save()} if apart and self.mission is not None else {}
 
     def _scenario_digest(self) -> str:
         if self._digest is None or self._digest[0] is not self.scenario:
@@ -240,7 +229,6 @@ class Engine:
         with refusing("saved state"):
             load = (lambda: None) if states is None else states.prepare(tree.get(AUTOPILOTS), tree["clock"]["tick"])
             draft._load(tree, states)
-            check_equal({key: tree[key] for key in UNDECLARED if key in tree}, draft._saved_apart(), "saved state")
         if apart:
             prepare_kernels((pair for program in draft.programs.values() for pair in program.kernels()), apart=True)
             draft.applier.prepare_queued(draft.mailbox.queued)
@@ -299,7 +287,6 @@ class Engine:
         if not isinstance(saved, bytes | bytearray | memoryview | dict):
             raise PaddockError(f"restore() takes what save() returned, not {type(saved).__name__}")
         tree, rate = dict(saved) if isinstance(saved, dict) else unpack(saved), self.world.clock.rate
-        check_types({key: tree[key] for key in UNDECLARED if key in tree}, STATE_TYPES, "saved state")
         saved_rate, scenario = tree.get("rate"), tree.get("scenario")
         if type(saved_rate) is not float or saved_rate != rate:
             shown = printable(repr(saved_rate))[:40]
@@ -319,29 +306,20 @@ class Engine:
 
     def _load(self, tree: dict[str, Any], autopilots: AutopilotStates | None) -> None:
         """Build the fleets of a saved state, and load it into them."""
-        overrides = {
-            name: (saved, saved_setups(saved, self.world.track)) for name, saved in tree.get(OVERRIDES, {}).items()
-        }
         mission = self.new_mission(tree["seed"])
         if mission is not None:
             mission.expect(tree[MISSION])
-        self.fleets.rebuild({name: fleet["entry"] for name, fleet in tree["fleets"].items()})
+        self.fleets.rebuild(tree["fleets"])
         if autopilots is not None and AUTOPILOTS in tree:
             autopilots.add_parts(self.world.state)
         declared = {key for key in (MISSION, AUTOPILOTS) if getattr(self.world.state, key) is not None}
-        own = {key: tree[key] for key in tree if key in declared or key not in (*APART, AUTOPILOTS, "scenario")}
+        own = {key: tree[key] for key in tree if key in declared or key not in (MISSION, AUTOPILOTS, "scenario")}
         ended = isinstance(tree["failure"], str) and tree["failure"]
         load(self.world.state, own, limited=not ended)
         if autopilots is not None and AUTOPILOTS not in tree:  # they restart
             autopilots.add_parts(self.world.state)
         self.rules.check()
-        for name, program in self.programs.items():
-            if program.fmus is not None:
-                program.fmus.load(program)
-            program.overrides = FleetOverrides(program) if name in overrides else None
-            if program.overrides is not None:
-                program.overrides.restore(*overrides[name])
-            program.expires_from = next_timeout(program)
+        self.fleets.renew()
         if mission is not None:
             mission.restore(tree[MISSION])
         if self.radio.active:

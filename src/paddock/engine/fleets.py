@@ -16,7 +16,9 @@ import numpy as np
 
 from paddock.compute.prepare import prepare_kernels
 from paddock.engine.build import Arrival, Place, admit, arrival, build_program, check_target, settle, take_ids
+from paddock.engine.commands import next_timeout
 from paddock.engine.events import EventLog
+from paddock.engine.overrides import FleetOverrides, OverrideState
 from paddock.engine.program import FleetProgram
 from paddock.errors import PaddockError
 from paddock.scenario import Scenario, VehicleEntry
@@ -27,6 +29,7 @@ from paddock.sensing.sensor import ArraySensor, find_sensor
 from paddock.track.loading import declared_fleets
 from paddock.world.columns import Pose, column_index, defaults_of
 from paddock.world.fleet import Ints
+from paddock.world.parts import fresh
 from paddock.world.world import World
 
 MORE_VEHICLES = {"count", "spawn", "pose", "speed", "commands", "id"}
@@ -167,13 +170,25 @@ class Fleets:
         """Close what runs outside the state, before another state replaces it, and discard the programs."""
         for program in self.programs.values():
             if program.fmus is not None:
-                program.fmus.keep(np.empty(0, np.int64))  # at once: a process may have one instance of some FMUs only
+                program.fmus.close(program.fleet, program.fleet.rows)  # at once: some FMUs run once per process only
         self.programs.clear()  # in place: the stages hold this dictionary
 
-    def rebuild(self, entries: Mapping[str, str]) -> None:
-        """Build the fleets of a saved state (name -> entry as JSON), without vehicles yet."""
-        for text in entries.values():
-            self._register(self._build(read_entry(json.loads(text)), _place))
+    def rebuild(self, saved: Mapping[str, Any]) -> None:
+        """Build the fleets of a saved state by their entries, without vehicles yet."""
+        for tree in saved.values():
+            program = self._build(read_entry(json.loads(tree["entry"])), _place)
+            if "overrides" in tree:
+                program.fleet.overrides = fresh(OverrideState)
+            self._register(program)
+
+    def renew(self) -> None:
+        """Compute what depends on a loaded state: running FMUs, overrides, timeouts."""
+        for program in self.programs.values():
+            if program.fmus is not None:
+                program.fmus.load(program)
+            if program.fleet.overrides is not None:
+                program.overrides = FleetOverrides(program, self.world.track)
+            program.expires_from = next_timeout(program)
 
     def _build(self, entry: VehicleEntry, place: Place) -> FleetProgram:
         program = build_program(self.world, self.scenario, entry, place, self.device)

@@ -1,6 +1,8 @@
 """Dynamics by FMUs: one instance per vehicle, stepped by the ticking thread at every tick."""
 
+from dataclasses import dataclass
 from math import isfinite
+from typing import Any
 
 import numpy as np
 
@@ -17,25 +19,39 @@ from paddock.world.parts import VEHICLE, blob, part
 POSES = len(column_index(Pose))
 
 
+@dataclass(eq=False)
+class RunningFmu:
+    """The instance of one vehicle."""
+
+    instance: FmuInstance
+    fleet: str
+    sent: tuple[float, ...] = ()  # commands and environment that it has
+
+    def save(self) -> bytes:
+        """Return its state; PaddockError if the FMU cannot save it."""
+        file = self.instance.file
+        if not file.saves:
+            raise PaddockError(f"{self.fleet!r} cannot be saved: FMU {file.path.name} has no canSerializeFMUstate")
+        return self.instance.save()
+
+
 @part
 class FmuState:
-    """The states of a fleet's FMUs, as their own bytes: not hashed, because these may contain addresses."""
+    """The FMUs of a fleet, saved as their own bytes: not hashed, because these may contain addresses."""
 
-    states: list[bytes | None] = blob(VEHICLE)
+    running: list[Any] = blob(VEHICLE)  # a RunningFmu each; bytes until they are started
 
 
 class FmuMotion:
-    """The FMUs of a fleet, in the order of its rows."""
+    """Moves the vehicles of a fleet by their FMUs."""
 
     kernel = None
 
     def __init__(self, vehicle: FmuVehicle, environment: Floats) -> None:
         self.vehicle = vehicle
         self._environment = environment  # of the world, when vehicles arrive
-        self._instances: list[FmuInstance] = []
         self._columns = list(column_index(vehicle.model.state))
         self._steps = self._columns.index(STEPS)
-        self._sent: list[tuple[float, ...]] = []  # commands and environment that each instance has
 
     def pose(self, n: int, _: int, state: Floats, *given: Floats) -> None:
         """Write the poses into the last array, as a kernel would."""
@@ -44,15 +60,13 @@ class FmuMotion:
     def admit(self, program: FleetProgram, rows: range) -> None:
         """Start an instance for each of these rows, which have been added to the fleet."""
         file, fleet = self.vehicle.file, program.fleet
-        if file.single and len(self._instances) + len(rows) > 1:
+        if file.single and fleet.n > 1:
             raise PaddockError(f"FMU {file.path.name} can run once per process only; count must be 1")
-        started = [self._started(program, row) for row in rows]
-        self._instances += started
-        self._sent += [()] * len(started)
-        for row, instance in zip(rows, started, strict=True):
-            self._read(fleet, row, instance, 0.0)
+        for row in rows:
+            fleet.fmu.running[row] = running = self._started(program, row)
+            self._read(fleet, row, running.instance, 0.0)
 
-    def _started(self, program: FleetProgram, row: int) -> FmuInstance:
+    def _started(self, program: FleetProgram, row: int) -> RunningFmu:
         vehicle, state = self.vehicle, program.fleet.state[:, row]
         values = {one: float(program.parameter_column(name)[row]) for name, one in vehicle.parameters.items()}
         values |= {one: float(state[self._columns.index(f"start_{name}")]) for name, one in vehicle.start.items()}
@@ -61,16 +75,12 @@ class FmuMotion:
         values |= dict(zip(vehicle.inputs, program.fleet.tables["command"][:, row].tolist(), strict=True))
         instance = FmuInstance(vehicle.file)
         instance.begin(float(program.parameter_column(START_TIME)[row]), values)
-        return instance
+        return RunningFmu(instance, program.fleet.name)
 
-    def keep(self, rows: Ints) -> None:
-        """Keep only these rows."""
-        kept = set(rows.tolist())
-        for row, instance in enumerate(self._instances):
-            if row not in kept:
-                instance.close()
-        self._instances = [self._instances[row] for row in rows]
-        self._sent = [self._sent[row] for row in rows]
+    def close(self, fleet: Fleet, rows: Ints) -> None:
+        """Stop the instances of these rows."""
+        for row in rows.tolist():
+            fleet.fmu.running[row].instance.close()
 
     def move(self, fleet: Fleet, ticks: int, substeps: int, constants: tuple[Floats, ...], dt: float) -> list[Alarm]:
         """Step every instance; return the alarms."""
@@ -80,15 +90,15 @@ class FmuMotion:
         variables = *self.vehicle.inputs, *self.vehicle.environment.values()
         found: list[Alarm] = []
         for tick in range(ticks):
-            for row, instance in enumerate(self._instances):
-                taken = float(fleet.state[self._steps, row])
+            for row, running in enumerate(fleet.fmu.running):
+                instance, taken = running.instance, float(fleet.state[self._steps, row])
                 if not isfinite(taken):  # it has failed
                     continue
                 try:
                     given = (*fleet.tables["command"][:, row].tolist(), *present)
-                    if given != self._sent[row]:
+                    if given != running.sent:
                         instance.put(dict(zip(variables, given, strict=True)))
-                        self._sent[row] = given
+                        running.sent = given
                     instance.step(instance.start_time + taken * dt, dt)
                     self._read(fleet, row, instance, dt)
                 except FmuError as error:
@@ -109,20 +119,12 @@ class FmuMotion:
         fleet.state[:POSES, row] = world_pose(self.vehicle, values, before, dt)
         fleet.state[self._steps + 1 :, row] = values[len(self.vehicle.outputs) :]
 
-    def save(self, fleet: Fleet) -> None:
-        """Write the state of each instance into the part of the fleet; PaddockError if the FMU cannot save it."""
-        if not self.vehicle.file.saves:
-            raise PaddockError(
-                f"{fleet.name!r} cannot be saved: FMU {self.vehicle.file.path.name} has no canSerializeFMUstate"
-            )
-        fleet.fmu.states = [instance.save() for instance in self._instances]
-
     def load(self, program: FleetProgram) -> None:
-        """Start instances that continue from the part of the fleet, for all its vehicles."""
-        states = program.fleet.fmu.states
+        """Start instances that continue from the bytes in the part of the fleet, for all its vehicles."""
+        states = program.fleet.fmu.running
         if None in states or not self.vehicle.file.saves:
             raise PaddockError(f"the saved state has no FMU states of {program.fleet.name!r}")
-        self._instances = [self._started(program, row) for row in range(program.fleet.n)]
-        self._sent = [()] * program.fleet.n
-        for instance, state in zip(self._instances, states, strict=True):
-            instance.load(state)
+        started = [self._started(program, row) for row in range(program.fleet.n)]
+        for running, state in zip(started, states, strict=True):
+            running.instance.load(state)
+        program.fleet.fmu.running = started

@@ -5,9 +5,10 @@ has a `FleetOverrides`: a mark per vehicle, and one group of vehicles per overri
 vehicle on its own are batched, so that one kernel launch serves them all.
 """
 
+import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +38,7 @@ from paddock.scenario.vehicle import EXTERNAL
 from paddock.track.track import Track
 from paddock.world.columns import Floats, column_index, defaults_of
 from paddock.world.fleet import NEVER, Fleet, Ints
-from paddock.world.parts import LARGEST_VALUE
+from paddock.world.parts import VEHICLE, array, fresh, mapping, part
 from paddock.world.world import World
 
 MOST_OVERRIDES = 1000  # limit of different overrides in one fleet: those of paths and formations are decided one by one
@@ -61,7 +62,7 @@ class OverridePart(NamedTuple):
     """An override of vehicles of one fleet."""
 
     program: FleetProgram
-    rows: Ints  # ascending
+    rows: Ints  # in the order of the members
     choice: BehaviourChoice | None  # None: the behaviour of the entry; lists are in the order of the rows
     setup: RuleSetup | None  # None: no rule
 
@@ -102,10 +103,7 @@ def check_override(world: World, programs: Mapping[str, FleetProgram], action: O
             raise PaddockError(f"override: {name!r} is an FMU, which no behaviour can drive; send commands")
     setup = _setup(choice, named, world.track)
     for name, _, _ in parts:
-        own = programs[name]
-        check_hearing(
-            setup, bool(own.radio), own.beacons, lambda option: f"override.{choice.name}.{option}".rstrip(".")
-        )
+        _check_hearing(setup, programs[name])
     if setup.per_vehicle and sum(len(rows) for _, rows, _ in parts) < named:
         raise InvalidValueError("override: a vehicle is named twice, but takes one value of a list")
     if setup.target is not None:
@@ -155,6 +153,12 @@ def _setup(choice: BehaviourChoice, count: int, track: Track | None) -> RuleSetu
     )
 
 
+def _check_hearing(setup: RuleSetup, program: FleetProgram) -> None:
+    """Refuse a rule that uses messages or beacons if the fleet hears nothing."""
+    radios, name = bool(program.radio), setup.rule.name
+    check_hearing(setup, radios, program.beacons, lambda option: f"override.{name}.{option}".rstrip("."))
+
+
 def _choice_of(choice: BehaviourChoice, setup: RuleSetup, places: Ints) -> BehaviourChoice:
     """Return the choice for some of the vehicles, those at these positions in its lists."""
     if not setup.per_vehicle:
@@ -167,10 +171,10 @@ def _choice_of(choice: BehaviourChoice, setup: RuleSetup, places: Ints) -> Behav
 
 
 def _vehicles(world: World, target: Target) -> tuple[list[tuple[str, Ints, Ints]], int]:
-    """Return (fleet, rows ascending, positions in the target) per fleet, and the number of named vehicles."""
+    """Return (fleet, rows by member, positions in the target) per fleet, and the number of named vehicles."""
     if isinstance(target, str | int | np.integer):
         fleet, rows = world.find(target)
-        return [(fleet.name, rows, np.arange(len(rows)))], len(rows)
+        return [(fleet.name, by_member(fleet, rows), np.arange(len(rows)))], len(rows)
     if not isinstance(target, Sequence | np.ndarray):
         raise InvalidValueError(f"an override is for a name, an id, or a list of them, not {target!r}")
     if not len(target):
@@ -184,7 +188,7 @@ def _vehicles(world: World, target: Target) -> tuple[list[tuple[str, Ints, Ints]
     distinct, first = np.unique(ids, return_index=True)  # each vehicle once, at its first position
     parts = []
     for fleet, rows, at in world.ids.split(distinct):
-        order = np.argsort(rows)
+        order = np.argsort(fleet.members[rows])
         parts.append((fleet.name, rows[order], first[at][order]))
     return parts, len(ids)
 
@@ -236,50 +240,33 @@ def _set_inputs(program: FleetProgram, rows: Ints, inputs: Mapping[str, Any]) ->
         fleet.command[known[name], rows] = value
 
 
-class OverrideGroup:
-    """The vehicles of one override. A batch runs their rule and holds their memory."""
+class OverrideGroup(NamedTuple):
+    """The vehicles of one override; lists of its options are in the order of the rows."""
 
-    def __init__(self, choice: BehaviourChoice, setup: RuleSetup, rows: Ints) -> None:
-        """`rows` of the fleet, ascending; lists of options are in that order."""
-        self.choice = choice
-        self.setup = setup
-        self.rows = rows
-        self.memory: Floats = np.repeat(defaults_of(setup.rule.memory)[:, None], len(rows), axis=1)  # (columns, n)
-        write_slots(setup, self.memory)
-
-    def keep(self, staying: NDArray[np.bool_], rows: Ints) -> None:
-        """Keep the vehicles where `staying` is true, now in these rows of the fleet."""
-        self.choice = _choice_of(self.choice, self.setup, np.flatnonzero(staying))
-        self.setup = self.setup.of(np.flatnonzero(staying))
-        self.rows = rows
-        self.memory = self.memory[:, staying]
-        write_slots(self.setup, self.memory)
+    choice: BehaviourChoice
+    setup: RuleSetup
+    rows: Ints  # of the fleet, in the order of its members
 
 
 class OverrideBatch:
-    """Groups with one rule, served by one kernel launch: states are gathered, commands are scattered back."""
+    """Groups with one rule, served by one kernel launch: tables are gathered, commands and memory scattered back."""
 
     def __init__(self, program: FleetProgram, groups: Mapping[int, OverrideGroup]) -> None:
-        """`groups` by override number, ascending; their memories become views of the batch's."""
+        """`groups` by override number, ascending."""
         self.program = program
         self.numbers = tuple(groups)
         self.rows = np.concatenate([group.rows for group in groups.values()])
         self.reported = False  # whether the target was reported as present or lost
-        fleet, members = program.fleet, list(groups.values())
+        fleet, listed = program.fleet, list(groups.values())
         self.gathered = Fleet(fleet.name, fleet.state_fields, fleet.command_fields, len(self.rows))
         self.gathered.n = len(self.rows)
-        setup = members[0].setup
+        setup = listed[0].setup
         each = None
         if setup.rule.solitary:
-            tables = [group.setup.table(len(group.rows)) for group in members]
-            places = [np.arange(len(group.rows)) for group in members]
-            each = np.ascontiguousarray(np.concatenate(tables, axis=1)), np.concatenate(places)
+            tables = [group.setup.table(len(group.rows)) for group in listed]
+            numbers = [np.arange(len(group.rows)) for group in listed]
+            each = np.ascontiguousarray(np.concatenate(tables, axis=1)), np.concatenate(numbers)
         self.behaviour = FleetBehaviour(setup.of_first(), program.model, self.gathered, program.varying, each)
-        memory, first = self.gathered.tables[MEMORY], 0
-        np.concatenate([group.memory for group in members], axis=1, out=memory)
-        for group in members:
-            group.memory = memory[:, first : first + len(group.rows)]
-            first += len(group.rows)
 
     @staticmethod
     def key(number: int, setup: RuleSetup) -> Hashable:
@@ -288,12 +275,15 @@ class OverrideBatch:
 
     def run(self, world: World, poses: PoseBlocks, dt: float, heard: HeardBlocks | None = None) -> str | None:
         """Decide for all vehicles; return the name of a lost target."""
-        fleet, gathered = self.program.fleet, self.gathered
+        fleet, gathered, own = self.program.fleet, self.gathered, self.gathered.tables[MEMORY]
+        memory = fleet.overrides.memory[: len(own)]
         np.take(fleet.state, self.rows, axis=1, out=gathered.state)
         np.take(fleet.command, self.rows, axis=1, out=gathered.command)
+        np.take(memory, self.rows, axis=1, out=own)
         parameters, among = self.program.parameters_of(self.rows), (fleet.n, self.rows)
         lost = self.behaviour.run(world, poses, parameters, dt, among, heard)
         fleet.command[:, self.rows] = gathered.command
+        memory[:, self.rows] = own
         return lost
 
     def compile(self) -> None:
@@ -302,16 +292,53 @@ class OverrideBatch:
             kernels.compile(len(self.rows))
 
 
-class FleetOverrides:
-    """The overrides of one fleet. A fleet without overrides has none."""
+@part
+class OverrideState:
+    """The overrides of a fleet; it has this part while any of its vehicles is overridden."""
 
-    def __init__(self, program: FleetProgram) -> None:
+    marks: Ints = array("i8", VEHICLE, low=COMMANDED, high=NEVER)  # OWN, COMMANDED or the number of an override
+    memory: Floats = array("f8", "memory", VEHICLE)  # of the rules that override, in the first of these columns
+    behaviours: dict[int, str] = mapping(int, str)  # number -> JSON; lists are in the order of the members
+
+    def check(self, state: Any) -> None:
+        """Check that each mark has its behaviour."""
+        numbers = np.unique(self.marks[self.marks > OWN]).tolist()
+        if not self.marks.any() or sorted(self.behaviours) != numbers:
+            raise InvalidValueError("the marks are not those of the behaviours")
+
+
+class FleetOverrides:
+    """What is computed from the overrides of a fleet. A fleet without overrides has none."""
+
+    def __init__(self, program: FleetProgram, track: Track | None = None) -> None:
+        """Set up the behaviours of the state; PaddockError if its vehicles cannot follow them."""
         self.program = program
-        self.marks = np.zeros(program.fleet.n, np.int64)  # per vehicle: OWN, COMMANDED or the number of its override
-        self.rows: Ints = np.empty(0, np.int64)  # of vehicles with any mark
+        if program.fleet.overrides is None:
+            program.fleet.overrides = fresh(OverrideState, vehicle=program.fleet.capacity)
         self.groups: dict[int, OverrideGroup] = {}  # by override number, ascending
         self._batches: dict[Hashable, OverrideBatch] = {}
         self._changed: set[Hashable] = set()  # keys of batches to rebuild
+        state = self.state
+        for number, text in sorted(state.behaviours.items()):
+            choice, rows = _choice(json.loads(text)), self._rows_of(number)
+            if choice is None or program.fmus is not None:
+                raise InvalidValueError(f"override {number} of {program.fleet.name!r} is not valid")
+            setup = _setup(choice, len(rows), track)
+            _check_hearing(setup, program)
+            if len(column_index(setup.rule.memory)) > len(state.memory):
+                raise InvalidValueError(f"override {number} of {program.fleet.name!r} has no memory of {choice.name!r}")
+            self._put(number, OverrideGroup(choice, setup, rows))
+        self.rows: Ints = np.flatnonzero(self.marks)  # of vehicles with any mark
+
+    @property
+    def state(self) -> OverrideState:
+        """The declared part."""
+        return cast(OverrideState, self.program.fleet.overrides)
+
+    @property
+    def marks(self) -> Ints:
+        """(n,) OWN, COMMANDED or the number of the override."""
+        return self.state.marks[: self.program.fleet.n]
 
     def driven(self, rows: Ints, own: bool) -> NDArray[np.bool_]:
         """Return which vehicles a rule drives; `own`: whether their entry has a rule."""
@@ -355,105 +382,80 @@ class FleetOverrides:
         """Yield the memory in use, (columns, vehicles)."""
         if self.program.behaviour is not None:
             yield self.program.fleet.tables[MEMORY][:, : len(self.marks)][:, self.marks == OWN]
-        yield from (group.memory for group in self.groups.values())
+        yield self.state.memory[:, : len(self.marks)]
 
     def _current_batches(self) -> Iterable[OverrideBatch]:
         """Return the batches in the order of their first override's number."""
         if self._changed:
-            members: dict[Hashable, dict[int, OverrideGroup]] = {}
+            together: dict[Hashable, dict[int, OverrideGroup]] = {}
             for number, group in self.groups.items():
-                members.setdefault(OverrideBatch.key(number, group.setup), {})[number] = group
+                together.setdefault(OverrideBatch.key(number, group.setup), {})[number] = group
             self._batches = {
                 key: OverrideBatch(self.program, groups) if key in self._changed else self._batches[key]
-                for key, groups in members.items()
+                for key, groups in together.items()
             }
             self._changed.clear()
         return self._batches.values()
 
     def assign(self, rows: Ints, choice: BehaviourChoice, setup: RuleSetup) -> None:
-        """Apply one override to these vehicles."""
+        """Apply one override to these vehicles, in the order of their members."""
         self.release(rows)
-        number = max(self.groups, default=0) + 1
-        self._add(number, OverrideGroup(choice, setup, rows))
-        self.marks[rows] = number
+        state, columns, number = self.state, len(column_index(setup.rule.memory)), max(self.groups, default=0) + 1
+        if columns > len(state.memory):
+            state.memory = np.pad(state.memory, ((0, columns - len(state.memory)), (0, 0)))
+        state.memory[:columns, rows] = defaults_of(setup.rule.memory)[:, None]
+        state.marks[rows] = number
+        self._put(number, OverrideGroup(choice, setup, rows))
         self.rows = np.flatnonzero(self.marks)
 
     def release(self, rows: Ints, mark: int = OWN) -> None:
         """End the overrides of these vehicles; other vehicles of the same overrides keep them."""
-        concerned = np.unique(self.marks[rows])
-        self.marks[rows] = mark
+        state = self.state
+        concerned = np.unique(state.marks[rows])
+        state.marks[rows], state.memory[:, rows] = mark, 0.0
         for number in concerned[concerned > OWN].tolist():
-            old = self.groups[number].rows
-            staying = self.marks[old] == number
-            self._reduce(number, staying, old[staying])
+            choice, setup, before = self.groups[number]
+            staying = np.flatnonzero(state.marks[before] == number)
+            if len(staying):
+                self._put(number, OverrideGroup(_choice_of(choice, setup, staying), setup.of(staying), before[staying]))
+            else:
+                self._changed.add(OverrideBatch.key(number, setup))
+                del self.groups[number], state.behaviours[number]
         self.rows = np.flatnonzero(self.marks)
 
-    def _add(self, number: int, group: OverrideGroup) -> None:
-        self.groups[number] = group
-        self._changed.add(OverrideBatch.key(number, group.setup))
+    def _put(self, number: int, group: OverrideGroup) -> None:
+        """Set a group, and the slots of its vehicles."""
+        choice, setup, rows = self.groups[number] = group
+        self._changed.add(OverrideBatch.key(number, setup))
+        self.state.behaviours[number] = json.dumps(choice.model_dump(mode="json"))
+        if setup.rule.slots is not None:
+            memory = self.state.memory[:, rows]
+            write_slots(setup, memory)
+            self.state.memory[:, rows] = memory
 
-    def _reduce(self, number: int, staying: NDArray[np.bool_], rows: Ints) -> None:
-        group = self.groups[number]
-        self._changed.add(OverrideBatch.key(number, group.setup))
-        if not staying.any():
-            del self.groups[number]
-        else:
-            group.keep(staying, rows)
-
-    def admit(self, count: int) -> None:
-        """Add vehicles without an override."""
-        self.marks = np.append(self.marks, np.zeros(count, np.int64))
-
-    def keep(self, rows: Ints) -> None:
-        """Remove vehicles; these rows stay."""
-        moved = np.full(len(self.marks), -1, np.int64)  # old row -> new row
-        moved[rows] = np.arange(len(rows))
-        self.marks = self.marks[rows]
-        for number in list(self.groups):
-            found = moved[self.groups[number].rows]
-            self._reduce(number, found >= 0, found[found >= 0])
+    def rows_moved(self) -> None:
+        """Find the rows of all overrides after those of the fleet have moved."""
+        for number, (choice, setup, _) in self.groups.items():
+            self.groups[number] = OverrideGroup(choice, setup, self._rows_of(number))
+            self._changed.add(OverrideBatch.key(number, setup))
         self.rows = np.flatnonzero(self.marks)
+
+    def _rows_of(self, number: int) -> Ints:
+        return by_member(self.program.fleet, np.flatnonzero(self.marks == number))
 
     def listed(self) -> Iterator[BehaviourOverride]:
         """Yield the overrides in force."""
-        ids = self.program.fleet.ids
-        if (self.marks == COMMANDED).any():
-            yield BehaviourOverride(ids[self.marks == COMMANDED], EXTERNAL, {})
+        fleet = self.program.fleet
+        commanded = by_member(fleet, np.flatnonzero(self.marks == COMMANDED))
+        if len(commanded):
+            yield BehaviourOverride(fleet.ids[commanded], EXTERNAL, {})
         for group in self.groups.values():
-            yield BehaviourOverride(ids[group.rows], group.choice.name, dict(group.choice.options))
-
-    def save(self) -> dict[str, Any]:
-        """Return the marks, behaviours and memories."""
-        groups = {
-            str(number): {"behaviour": group.choice.model_dump(mode="json"), "memory": group.memory}
-            for number, group in self.groups.items()
-        }
-        return {"marks": self.marks, "groups": groups}
-
-    def restore(self, saved: Mapping[str, Any], setups: Mapping[int, tuple[BehaviourChoice, RuleSetup]]) -> None:
-        """Load what `save` returned; `setups` are its behaviours."""
-        self.marks = np.array(saved["marks"], np.int64)
-        if self.marks.shape != (self.program.fleet.n,) or not np.isin(self.marks, [OWN, COMMANDED, *setups]).all():
-            raise PaddockError(f"saved overrides of {self.program.fleet.name!r} do not fit its vehicles")
-        self.rows = np.flatnonzero(self.marks)
-        for number, (choice, setup) in sorted(setups.items()):
-            group = OverrideGroup(choice, setup, np.flatnonzero(self.marks == number))
-            group.memory[:] = saved["groups"][str(number)]["memory"]
-            if not (np.abs(group.memory) <= LARGEST_VALUE).all():  # also NaN
-                fleet = self.program.fleet.name
-                raise PaddockError(f"saved overrides of {fleet!r} have memories of {choice.name!r} that are not finite")
-            self._add(number, group)
+            yield BehaviourOverride(fleet.ids[group.rows], group.choice.name, dict(group.choice.options))
 
 
-def saved_setups(saved: Mapping[str, Any], track: Track | None) -> dict[int, tuple[BehaviourChoice, RuleSetup]]:
-    """Return number -> behaviour of saved overrides."""
-    written = {int(number): _choice(tree["behaviour"]) for number, tree in saved["groups"].items()}
-    counts = {number: int(np.count_nonzero(saved["marks"] == number)) for number in written}
-    return {
-        number: (choice, _setup(choice, counts[number], track))
-        for number, choice in written.items()
-        if choice is not None
-    }
+def by_member(fleet: Fleet, rows: Ints) -> Ints:
+    """Return rows of a fleet in the order of its members."""
+    return rows[np.argsort(fleet.members[rows], kind="stable")]
 
 
 def fleet_routes(program: FleetProgram) -> Iterator[PlannedRoute]:

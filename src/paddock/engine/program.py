@@ -427,16 +427,16 @@ class FleetProgram:
             self.fmus.admit(self, range(rows.start, rows.stop))
         if self.behaviour is not None:
             self.behaviour.admit(rows)
-        if self.overrides is not None:
-            self.overrides.admit(rows.stop - rows.start)
 
     def keep(self, rows: Ints) -> None:
         """Remove all vehicles except these rows."""
-        self.fleet.keep(rows)
-        if self.fmus is not None:
-            self.fmus.keep(rows)
         if self.overrides is not None:
-            self.overrides.keep(rows)
+            self.overrides.release(np.setdiff1d(self.fleet.rows, rows))
+        if self.fmus is not None:
+            self.fmus.close(self.fleet, np.setdiff1d(self.fleet.rows, rows))
+        self.fleet.keep(rows)
+        if self.overrides is not None:
+            self.overrides.rows_moved()
             self.drop_empty_overrides()
         if self.behaviour is not None:
             self.behaviour.assign_slots()
@@ -445,7 +445,7 @@ class FleetProgram:
     def drop_empty_overrides(self) -> None:
         """Drop the table of overrides when no vehicle is overridden."""
         if self.overrides is not None and not len(self.overrides.rows):
-            self.overrides = None
+            self.overrides = self.fleet.overrides = None
 
 
 def command_values(model: VehicleModel, policy: str) -> Floats:

@@ -112,16 +112,6 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
-def check_types(tree: Any, valid: tuple[str, ...], place: str) -> None:
-    """Refuse a tree with an array of another type, before a conversion loses a part of its values."""
-    items = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list | tuple) else ()
-    for key, value in items:
-        if isinstance(value, np.ndarray) and value.dtype.name not in valid:
-            raise PaddockError(f"{place}, {key} is not valid: {value.dtype} of shape {value.shape}")
-        if isinstance(value, dict | list | tuple):
-            check_types(value, valid, f"{place}, {key}")
-
-
 def check_equal(given: Any, found: Any, place: str) -> None:
     """Refuse a value that differs from what was loaded from it; fields that are new since it was saved may be added."""
     difference = _difference(given, found)

@@ -79,6 +79,7 @@ class Fleet:
     entry: str = text()  # of the scenario or of a spawn, as JSON: a saved fleet is built from it
     tables: dict[str, NDArray[Any]] = tables(VEHICLE)
     sensors: dict[str, Any] = children()
+    overrides: Any = child()  # while any vehicle is overridden
     autopilot: Any = child(settled=False)  # the states of its built-in autopilots
     fmu: Any = child(hashed=False, settled=False)  # the states of its FMUs
 

@@ -294,7 +294,7 @@ _NAMES: dict[type, str] = {int: "whole number", float: "number", bool: "flag", s
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BlobLeaf(Leaf):
-    """Opaque bytes; over an axis, a list of them or None for each row."""
+    """Opaque bytes, or an object whose `save()` returns them; over an axis, a list of these or None for each row."""
 
     def new(self, sizes: Mapping[str, Any]) -> Any:
         """Return the value of a fresh part."""
@@ -304,7 +304,7 @@ class BlobLeaf(Leaf):
         """Return plain values."""
         if isinstance(value, list):
             return [self.write(entry) for entry in value]
-        return None if value is None else np.frombuffer(value, np.uint8)
+        return None if value is None else np.frombuffer(value.save() if hasattr(value, "save") else value, np.uint8)
 
     def read(self, saved: Any, slot: Slot, bounds: Bounds) -> Any:
         """Return the checked value."""
@@ -489,7 +489,10 @@ def text(default: str = "", choices: tuple[str, ...] = (), longest: int = LONGES
 
 
 def blob(*axes: str, hashed: bool = False, settled: bool = False) -> Any:
-    """Declare opaque bytes, or a list of bytes or None over an axis; not hashed by default."""
+    """Declare opaque bytes, or a list of bytes or None over an axis; not hashed by default.
+
+    An object whose `save()` returns bytes may take their place, once it is started from them.
+    """
     return _declared(BlobLeaf(axes=axes, hashed=hashed, settled=settled))
 
 

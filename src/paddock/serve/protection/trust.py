@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any
 
 from paddock.behaviour.rule import rule_names
-from paddock.engine.engine import OVERRIDES
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError, unknown_name
 from paddock.planning.solver.methods import method_names
@@ -151,9 +150,8 @@ def refuse_foreign_state(sim: Simulation, state: bytes, limits: ClientLimits) ->
             if foreign := _foreign(_names_in([(path, entry)]), known, lambda *place: dotted(place)):
                 raise ScenarioError(foreign)
             entries.append(entry)
-        for overrides in tree.get(OVERRIDES, {}).values():
-            for group in overrides["groups"].values():
-                refuse_foreign_behaviour(group["behaviour"], known)
+            for _, behaviour in fleet["overrides"]["behaviours"] if "overrides" in fleet else ():
+                refuse_foreign_behaviour(json.loads(behaviour), known)
         for posted in tree["mailbox"]["queue"]:
             kind, action = posted["kind"], posted["action"]
             if kind == "spawn":
@@ -167,7 +165,7 @@ def refuse_foreign_state(sim: Simulation, state: bytes, limits: ClientLimits) ->
         refuse_state(sim, limits, tree, entries, queued)
     except PaddockError:
         raise
-    except (KeyError, TypeError, AttributeError, ValueError):
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
         raise PaddockError("restore() takes what save() returned; this has other contents") from None
     return tree
 
