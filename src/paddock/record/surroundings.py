@@ -16,7 +16,7 @@ from paddock.engine.overrides import fleet_routes
 from paddock.engine.simulation import Simulation
 from paddock.radio.describing import radio_tree
 from paddock.record.race import described_race
-from paddock.sensing.array_suite import fleet_array_trees
+from paddock.sensing.suite import fleet_array_trees
 from paddock.wire.radio_results import RadioTree
 
 MOST_ROUTES = 200
