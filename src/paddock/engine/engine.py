@@ -12,7 +12,7 @@ import numpy as np
 from paddock.compute.prepare import Progress, prepare_kernels
 from paddock.engine.actions import NEXT_TICK, POSTABLE, Action, ActionLog, Mailbox, Posted
 from paddock.engine.applier import Applier
-from paddock.engine.barrier import Autopilots, AutopilotStates, Claims
+from paddock.engine.barrier import Autopilots, Claims
 from paddock.engine.build import environment_values, new_world
 from paddock.engine.clock_thread import ClockThread
 from paddock.engine.contact import ContactStage
@@ -178,7 +178,7 @@ class Engine:
         """Return the state, and the digest of its scenario; arrays are valid until the next tick."""
         self._collect()
         states = self.autopilots.states
-        pilots = {} if states is None or self.world.state.autopilots is not None else {AUTOPILOTS: states.save()}
+        pilots = {} if states is None else {AUTOPILOTS: states.save()}
         return {"scenario": self._scenario_digest(), **save(self.world.state), **self._saved_apart(), **pilots}
 
     def state_hash(self, scope: str = HASHED) -> str:
@@ -188,7 +188,7 @@ class Engine:
         autopilots.
         """
         self._collect()
-        states = self.autopilots.states if self.world.state.autopilots is None else None
+        states = self.autopilots.states
         pilots = {} if scope == SETTLED or states is None else states.hashed()
         apart = {**self._saved_apart(), **({AUTOPILOTS: pilots} if pilots else {})}
         own = digest_of_parts(self.world.state, scope)
@@ -205,8 +205,7 @@ class Engine:
             _ = fleet.state
 
     def _saved_apart(self) -> dict[str, Any]:
-        apart = self.mission is not None and self.world.state.mission is None
-        return {MISSION: self.mission.save()} if apart and self.mission is not None else {}
+        return {} if self.mission is None else {MISSION: self.mission.save()}
 
     def _scenario_digest(self) -> str:
         if self._digest is None or self._digest[0] is not self.scenario:
@@ -228,7 +227,7 @@ class Engine:
         states, draft = self.autopilots.states, Engine(self.scenario, self.fleets.device, populated=False)
         with refusing("saved state"):
             load = (lambda: None) if states is None else states.prepare(tree.get(AUTOPILOTS), tree["clock"]["tick"])
-            draft._load(tree, states)
+            draft._load(tree)
         if apart:
             prepare_kernels((pair for program in draft.programs.values() for pair in program.kernels()), apart=True)
             draft.applier.prepare_queued(draft.mailbox.queued)
@@ -277,8 +276,6 @@ class Engine:
                 self.stages.guard.discarded = 0
                 self.log.clear()
                 self.events.notify()
-                if self.autopilots.states is not None:
-                    self.autopilots.states.add_parts(self.world.state)
             for listener in self.on_restart:
                 listener(how)
 
@@ -295,29 +292,19 @@ class Engine:
             raise PaddockError("saved in another scenario: load that one and restore there")
         if self.autopilots.states is None:  # a replay has the commands of its autopilots instead
             tree.pop(AUTOPILOTS, None)
-            if isinstance(tree.get("fleets"), dict):
-                tree["fleets"] = {
-                    name: {key: fleet[key] for key in fleet if key != "autopilot"} if isinstance(fleet, dict) else fleet
-                    for name, fleet in tree["fleets"].items()
-                }
         else:
             self.autopilots.states.refuse_restore()
         return tree
 
-    def _load(self, tree: dict[str, Any], autopilots: AutopilotStates | None) -> None:
+    def _load(self, tree: dict[str, Any]) -> None:
         """Build the fleets of a saved state, and load it into them."""
         mission = self.new_mission(tree["seed"])
         if mission is not None:
             mission.expect(tree[MISSION])
         self.fleets.rebuild(tree["fleets"])
-        if autopilots is not None and AUTOPILOTS in tree:
-            autopilots.add_parts(self.world.state)
-        declared = {key for key in (MISSION, AUTOPILOTS) if getattr(self.world.state, key) is not None}
-        own = {key: tree[key] for key in tree if key in declared or key not in (MISSION, AUTOPILOTS, "scenario")}
+        own = {key: tree[key] for key in tree if key not in (MISSION, AUTOPILOTS, "scenario")}
         ended = isinstance(tree["failure"], str) and tree["failure"]
         load(self.world.state, own, limited=not ended)
-        if autopilots is not None and AUTOPILOTS not in tree:  # they restart
-            autopilots.add_parts(self.world.state)
         self.rules.check()
         self.fleets.renew()
         if mission is not None:
@@ -344,8 +331,6 @@ class Engine:
                 part.clear()
             self.radio.renew()
             self._populate(prepared=True)
-            if self.autopilots.states is not None:
-                self.autopilots.states.add_parts(state)
             for listener in self.on_restart:
                 listener("reset")
 
