@@ -20,10 +20,10 @@ from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 from paddock.scenario.sitl import LOCAL, WORLD, mavlink_via
 from paddock.scenario.via import MavlinkViaSection, station_of
+from paddock.sitl.adapter_link import StatusRow
 from paddock.sitl.adapters.world import WorldAdapter
 from paddock.sitl.ardupilot_frames import FRAME_OF_CRAFT, launch_lines
 from paddock.sitl.bridge import Bridge
-from paddock.sitl.bridge_vehicle import StatusRow
 from paddock.sitl.from_scenario import FlownVehicle, build_adapter, build_vehicles
 from paddock.sitl.saved_autopilots import SavedAutopilots
 from paddock.world.geodesy import Origin
