@@ -241,7 +241,7 @@ class SitlHost:
     def _put_back(self, name: str) -> None:
         """Place a vehicle whose autopilot has restarted at its start, by a logged action that a replay repeats."""
         if self.sim.engine.applier.exists(name):
-            self.sim.engine.post(PlaceAction(name, *self._starts[name]), source=WORLD)
+            self.sim.engine.applier.post(PlaceAction(name, *self._starts[name]), source=WORLD)
 
     def progress(self) -> list[tuple[StatusRow, Progress]]:
         """Return each vehicle's row, by ascending system id, and its progress; the note is a problem."""
