@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,9 +20,6 @@ from paddock.engine.pipeline import NEVER_DUE
 from paddock.errors import PaddockError
 from paddock.world.fleet import Ints
 from paddock.world.snapshot import Snapshot
-
-if TYPE_CHECKING:
-    from paddock.engine.run_state import RunState
 
 Readings = dict[str, dict[str, Any]]
 Checked = tuple[CommandAction, tuple[int, ...]]
@@ -177,11 +174,8 @@ class AutopilotStates(Protocol):
     def refuse_restore(self) -> None:
         """Raise PaddockError if there are autopilots or simulators that cannot return to an earlier state."""
 
-    def add_parts(self, state: "RunState") -> None:
-        """Add fresh parts to a state whose fleets are built: `state.autopilots`, and `autopilot` of its fleets."""
-
     def save(self) -> dict[str, Any]:
-        """Return what is not in these parts, as a tree."""
+        """Return the state as a tree."""
 
     def hashed(self) -> dict[str, Any]:
         """Return the same without what watchers may change; empty if only other processes have one."""

@@ -4,20 +4,18 @@
 dependencies in its constructor, so the order of construction below is the order of dependency.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from paddock.compute.prepare import Progress, prepare_kernels
-from paddock.engine.actions import NEXT_TICK, POSTABLE, Action, ActionLog, Mailbox, Posted
+from paddock.engine.actions import ActionLog, Mailbox
 from paddock.engine.applier import Applier
-from paddock.engine.barrier import Autopilots, AutopilotStates, Claims
+from paddock.engine.barrier import Autopilots, Claims
 from paddock.engine.build import environment_values, new_world
 from paddock.engine.clock_thread import ClockThread
 from paddock.engine.contact import ContactStage
 from paddock.engine.events import EventLog
-from paddock.engine.fleets import Fleets, PreparedSpawn
+from paddock.engine.fleets import Fleets
 from paddock.engine.frames import NamedFrames
 from paddock.engine.markers import MarkerBoard
 from paddock.engine.motion import MOTIONS
@@ -27,7 +25,7 @@ from paddock.engine.race import RulesStage
 from paddock.engine.radio.stage import RadioStage
 from paddock.engine.run_state import RunState
 from paddock.engine.tick import MissionStage, assemble_tick
-from paddock.errors import InvalidValueError, NotFiniteError, PaddockError, printable, unknown_name
+from paddock.errors import NotFiniteError, PaddockError, printable, unknown_name
 from paddock.scenario import Scenario
 from paddock.world.archive import digest, unpack
 from paddock.world.parts import refusing
@@ -51,7 +49,7 @@ class PreparedRun(NamedTuple):
 
 
 class Engine:
-    """All parts of one simulation. One thread drives it at a time; any thread may `post`."""
+    """All parts of one simulation. One thread drives it at a time; any thread may post actions (`applier.post`)."""
 
     def __init__(self, scenario: Scenario, device: str = "cpu", prepared: bool = True, populated: bool = True) -> None:
         """Without `prepared` nothing is planned or compiled yet: `prepare` or the first tick does it.
@@ -77,11 +75,11 @@ class Engine:
         self.fleets.emptied.append(self.radio.forget)
         self.autopilots = Autopilots()
         self.claims = Claims(self.autopilots)
+        self.thread = ClockThread(self.claims.wake)
         self.applier = Applier(
-            *(world, self.fleets, self.events, self.log, self.claims),
+            *(world, self.mailbox, self.thread, self.fleets, self.events, self.log, self.claims),
             *(self.mission_stage, self.publisher, self.contact, self.rules, self.radio),
         )
-        self.thread = ClockThread(self.claims.wake)
         self.stages = assemble_tick(scenario, self.applier, self.mailbox, self.thread)
         self.pipeline, self.barrier = self.stages.pipeline, self.stages.barrier
         pace, longest = scenario.clock.pace, self.barrier.longest_slice
@@ -101,51 +99,6 @@ class Engine:
     def mission(self) -> "MissionRun | None":
         """The mission of the present run; None without one."""
         return self.mission_stage.mission
-
-    def post(self, action: Action, at_tick: int | None = None, source: str = "") -> None:
-        """Check an action and queue it for the next tick or `at_tick`. Any thread may call this."""
-        if not isinstance(action, POSTABLE):
-            raise PaddockError(f"only {', '.join(kind.__name__ for kind in POSTABLE)} can be posted, not {action!r}")
-        tick = NEXT_TICK if at_tick is None else self._future_tick(at_tick)
-        version = self.applier.version
-        action = self.applier.checked(action)
-        self.mailbox.refuse_if_full()
-        self.mailbox.post(action, tick, source, version)
-
-    def command(self, target: Any, inputs: Mapping[str, Any], at_tick: int | None = None, source: str = "") -> None:
-        """Check a command and queue it, as `post` does. Any thread may call this."""
-        tick = NEXT_TICK if at_tick is None else self._future_tick(at_tick)
-        version = self.applier.version
-        action = self.applier.checked_command(target, inputs)
-        self.mailbox.refuse_if_full()
-        self.mailbox.post(action, tick, source, version)
-
-    def _future_tick(self, at_tick: int) -> int:
-        tick, now = whole_number("at_tick takes a whole number of ticks >= 0", at_tick, 2**62), self.world.clock.tick
-        if tick < now:
-            raise InvalidValueError(f"at_tick {tick} is in the past: the run is at tick {now}")
-        return tick
-
-    def apply(self, action: Action, verb: str, source: str = "", prepared: PreparedSpawn | None = None) -> str:
-        """Apply an action now; refused while another thread drives. Return the name of a spawned fleet."""
-        with self.thread.driving(verb):
-            return self.applier.apply(Posted(self.world.clock.tick, 0, action, source), prepared)
-
-    def apply_or_post(
-        self,
-        action: Action,
-        verb: str,
-        at_tick: int | None = None,
-        source: str = "",
-        checked_at: tuple[int, ...] = (),
-    ) -> None:
-        """Check an action, unless `checked_at` is the present version, and apply it now; or post it for `at_tick`."""
-        if at_tick is not None:
-            self.post(action, at_tick, source)
-            return
-        if checked_at != self.applier.version:
-            action = self.applier.checked(action)
-        self.thread.call(lambda: self.apply(action, verb, source), verb)
 
     def prepare(self, progress: Progress | None = None) -> None:
         """Plan the mission, compile the kernels and take the first sensor readings; no effect if done."""
@@ -178,7 +131,7 @@ class Engine:
         """Return the state, and the digest of its scenario; arrays are valid until the next tick."""
         self._collect()
         states = self.autopilots.states
-        pilots = {} if states is None or self.world.state.autopilots is not None else {AUTOPILOTS: states.save()}
+        pilots = {} if states is None else {AUTOPILOTS: states.save()}
         return {"scenario": self._scenario_digest(), **save(self.world.state), **self._saved_apart(), **pilots}
 
     def state_hash(self, scope: str = HASHED) -> str:
@@ -188,7 +141,7 @@ class Engine:
         autopilots.
         """
         self._collect()
-        states = self.autopilots.states if self.world.state.autopilots is None else None
+        states = self.autopilots.states
         pilots = {} if scope == SETTLED or states is None else states.hashed()
         apart = {**self._saved_apart(), **({AUTOPILOTS: pilots} if pilots else {})}
         own = digest_of_parts(self.world.state, scope)
@@ -205,8 +158,7 @@ class Engine:
             _ = fleet.state
 
     def _saved_apart(self) -> dict[str, Any]:
-        apart = self.mission is not None and self.world.state.mission is None
-        return {MISSION: self.mission.save()} if apart and self.mission is not None else {}
+        return {} if self.mission is None else {MISSION: self.mission.save()}
 
     def _scenario_digest(self) -> str:
         if self._digest is None or self._digest[0] is not self.scenario:
@@ -228,7 +180,7 @@ class Engine:
         states, draft = self.autopilots.states, Engine(self.scenario, self.fleets.device, populated=False)
         with refusing("saved state"):
             load = (lambda: None) if states is None else states.prepare(tree.get(AUTOPILOTS), tree["clock"]["tick"])
-            draft._load(tree, states)
+            draft._load(tree)
         if apart:
             prepare_kernels((pair for program in draft.programs.values() for pair in program.kernels()), apart=True)
             draft.applier.prepare_queued(draft.mailbox.queued)
@@ -277,8 +229,6 @@ class Engine:
                 self.stages.guard.discarded = 0
                 self.log.clear()
                 self.events.notify()
-                if self.autopilots.states is not None:
-                    self.autopilots.states.add_parts(self.world.state)
             for listener in self.on_restart:
                 listener(how)
 
@@ -295,29 +245,19 @@ class Engine:
             raise PaddockError("saved in another scenario: load that one and restore there")
         if self.autopilots.states is None:  # a replay has the commands of its autopilots instead
             tree.pop(AUTOPILOTS, None)
-            if isinstance(tree.get("fleets"), dict):
-                tree["fleets"] = {
-                    name: {key: fleet[key] for key in fleet if key != "autopilot"} if isinstance(fleet, dict) else fleet
-                    for name, fleet in tree["fleets"].items()
-                }
         else:
             self.autopilots.states.refuse_restore()
         return tree
 
-    def _load(self, tree: dict[str, Any], autopilots: AutopilotStates | None) -> None:
+    def _load(self, tree: dict[str, Any]) -> None:
         """Build the fleets of a saved state, and load it into them."""
         mission = self.new_mission(tree["seed"])
         if mission is not None:
             mission.expect(tree[MISSION])
         self.fleets.rebuild(tree["fleets"])
-        if autopilots is not None and AUTOPILOTS in tree:
-            autopilots.add_parts(self.world.state)
-        declared = {key for key in (MISSION, AUTOPILOTS) if getattr(self.world.state, key) is not None}
-        own = {key: tree[key] for key in tree if key in declared or key not in (MISSION, AUTOPILOTS, "scenario")}
+        own = {key: tree[key] for key in tree if key not in (MISSION, AUTOPILOTS, "scenario")}
         ended = isinstance(tree["failure"], str) and tree["failure"]
         load(self.world.state, own, limited=not ended)
-        if autopilots is not None and AUTOPILOTS not in tree:  # they restart
-            autopilots.add_parts(self.world.state)
         self.rules.check()
         self.fleets.renew()
         if mission is not None:
@@ -344,8 +284,6 @@ class Engine:
                 part.clear()
             self.radio.renew()
             self._populate(prepared=True)
-            if self.autopilots.states is not None:
-                self.autopilots.states.add_parts(state)
             for listener in self.on_restart:
                 listener("reset")
 
@@ -417,10 +355,3 @@ def scenario_digest(scenario: Scenario) -> str:
             tree["sitl"].pop(immaterial, None)
     tree["vehicles"] = {entry["name"]: entry for entry in tree.get("vehicles", [])}
     return digest(tree)
-
-
-def whole_number(rule: str, value: Any, high: int | None = None, low: int = 0) -> int:
-    """Return the value as an int; InvalidValueError with the rule unless it is a whole number in range."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low or (high or value) < value:
-        raise InvalidValueError(f"{rule}, not {value!r}")
-    return int(value)

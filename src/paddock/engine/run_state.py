@@ -3,8 +3,6 @@
 A stage that has a state adds its part here; it reads `run.state.part.field` when it runs, and keeps no arrays.
 """
 
-from typing import Any
-
 from paddock.contact.bodies import ContactState
 from paddock.engine.actions import MailboxState
 from paddock.engine.events import EventState
@@ -29,8 +27,6 @@ class RunState(WorldState):
     contact: ContactState | None = child()  # with contact
     race: RaceState | None = child()  # with rules
     radio: RadioState | None = child()  # with radio
-    mission: Any = child()  # with a mission: its MissionState, of the package that is imported for a mission only
-    autopilots: Any = child(settled=False)  # with built-in autopilots: their connections; see `Fleet.autopilot`
 
 
 class Run(World):
