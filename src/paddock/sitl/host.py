@@ -20,10 +20,10 @@ from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 from paddock.scenario.sitl import LOCAL, WORLD, mavlink_via
 from paddock.scenario.via import MavlinkViaSection, station_of
+from paddock.sitl.adapter_link import StatusRow
 from paddock.sitl.adapters.world import WorldAdapter
 from paddock.sitl.ardupilot_frames import FRAME_OF_CRAFT, launch_lines
 from paddock.sitl.bridge import Bridge
-from paddock.sitl.bridge_vehicle import StatusRow
 from paddock.sitl.from_scenario import FlownVehicle, build_adapter, build_vehicles
 from paddock.sitl.saved_autopilots import SavedAutopilots
 from paddock.world.geodesy import Origin
@@ -241,7 +241,7 @@ class SitlHost:
     def _put_back(self, name: str) -> None:
         """Place a vehicle whose autopilot has restarted at its start, by a logged action that a replay repeats."""
         if self.sim.engine.applier.exists(name):
-            self.sim.engine.post(PlaceAction(name, *self._starts[name]), source=WORLD)
+            self.sim.engine.applier.post(PlaceAction(name, *self._starts[name]), source=WORLD)
 
     def progress(self) -> list[tuple[StatusRow, Progress]]:
         """Return each vehicle's row, by ascending system id, and its progress; the note is a problem."""
