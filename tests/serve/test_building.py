@@ -203,7 +203,7 @@ def test_new_queued_fleets_are_not_built_in_a_tick(builders: set[str]) -> None:
         builders.clear()
         source.sim.step(30)
         assert not builders and source.sim.engine.world.vehicles == 7
-        source.sim.engine.post(SpawnAction({**entry, "name": "own"}), 40)  # of the program: at its tick
+        source.sim.engine.applier.post(SpawnAction({**entry, "name": "own"}), 40)  # of the program: at its tick
         source.sim.step(20)
         assert builders == {"MainThread"}
 

@@ -498,7 +498,7 @@ def test_objects_that_share_others_take_no_time_to_refuse(flown: tuple[BuiltInAu
 
     def return_path(points: list[Any]) -> dict[str, Any]:
         plain = {"accuracy": 1.0, "full": True, "most": 9, "recording": False}
-        return {"is": "control.return_path.ReturnPath", **plain, "points": {"list": points}}
+        return {"is": "vehicle_types.ReturnPath", **plain, "points": {"list": points}}
 
     root = tree["objects"]["autopilot"]
     path = "autopilot._decided_us.{}".format

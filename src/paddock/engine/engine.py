@@ -4,20 +4,18 @@
 dependencies in its constructor, so the order of construction below is the order of dependency.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from paddock.compute.prepare import Progress, prepare_kernels
-from paddock.engine.actions import NEXT_TICK, POSTABLE, Action, ActionLog, Mailbox, Posted
+from paddock.engine.actions import ActionLog, Mailbox
 from paddock.engine.applier import Applier
 from paddock.engine.barrier import Autopilots, Claims
 from paddock.engine.build import environment_values, new_world
 from paddock.engine.clock_thread import ClockThread
 from paddock.engine.contact import ContactStage
 from paddock.engine.events import EventLog
-from paddock.engine.fleets import Fleets, PreparedSpawn
+from paddock.engine.fleets import Fleets
 from paddock.engine.frames import NamedFrames
 from paddock.engine.markers import MarkerBoard
 from paddock.engine.motion import MOTIONS
@@ -27,7 +25,7 @@ from paddock.engine.race import RulesStage
 from paddock.engine.radio.stage import RadioStage
 from paddock.engine.run_state import RunState
 from paddock.engine.tick import MissionStage, assemble_tick
-from paddock.errors import InvalidValueError, NotFiniteError, PaddockError, printable, unknown_name
+from paddock.errors import NotFiniteError, PaddockError, printable, unknown_name
 from paddock.scenario import Scenario
 from paddock.world.archive import digest, unpack
 from paddock.world.parts import refusing
@@ -48,7 +46,7 @@ class PreparedRun(NamedTuple):
 
 
 class Engine:
-    """All parts of one simulation. One thread drives it at a time; any thread may `post`."""
+    """All parts of one simulation. One thread drives it at a time; any thread may post actions (`applier.post`)."""
 
     def __init__(self, scenario: Scenario, device: str = "cpu", prepared: bool = True, populated: bool = True) -> None:
         """Without `prepared` nothing is planned or compiled yet: `prepare` or the first tick does it.
@@ -74,11 +72,11 @@ class Engine:
         self.fleets.emptied += [self.radio.forget, self.mission_stage.fleet_removed]
         self.autopilots = Autopilots()
         self.claims = Claims(self.autopilots)
+        self.thread = ClockThread(self.claims.wake)
         self.applier = Applier(
-            *(world, self.fleets, self.events, self.log, self.claims),
+            *(world, self.mailbox, self.thread, self.fleets, self.events, self.log, self.claims),
             *(self.mission_stage, self.publisher, self.contact, self.rules, self.radio),
         )
-        self.thread = ClockThread(self.claims.wake)
         self.stages = assemble_tick(scenario, self.applier, self.mailbox, self.thread)
         self.pipeline, self.barrier = self.stages.pipeline, self.stages.barrier
         pace, longest = scenario.clock.pace, self.barrier.longest_slice
@@ -98,51 +96,6 @@ class Engine:
     def mission(self) -> "MissionRun | None":
         """The mission of the present run; None without one."""
         return self.mission_stage.mission
-
-    def post(self, action: Action, at_tick: int | None = None, source: str = "") -> None:
-        """Check an action and queue it for the next tick or `at_tick`. Any thread may call this."""
-        if not isinstance(action, POSTABLE):
-            raise PaddockError(f"only {', '.join(kind.__name__ for kind in POSTABLE)} can be posted, not {action!r}")
-        tick = NEXT_TICK if at_tick is None else self._future_tick(at_tick)
-        version = self.applier.version
-        action = self.applier.checked(action)
-        self.mailbox.refuse_if_full()
-        self.mailbox.post(action, tick, source, version)
-
-    def command(self, target: Any, inputs: Mapping[str, Any], at_tick: int | None = None, source: str = "") -> None:
-        """Check a command and queue it, as `post` does. Any thread may call this."""
-        tick = NEXT_TICK if at_tick is None else self._future_tick(at_tick)
-        version = self.applier.version
-        action = self.applier.checked_command(target, inputs)
-        self.mailbox.refuse_if_full()
-        self.mailbox.post(action, tick, source, version)
-
-    def _future_tick(self, at_tick: int) -> int:
-        tick, now = whole_number("at_tick takes a whole number of ticks >= 0", at_tick, 2**62), self.world.clock.tick
-        if tick < now:
-            raise InvalidValueError(f"at_tick {tick} is in the past: the run is at tick {now}")
-        return tick
-
-    def apply(self, action: Action, verb: str, source: str = "", prepared: PreparedSpawn | None = None) -> str:
-        """Apply an action now; refused while another thread drives. Return the name of a spawned fleet."""
-        with self.thread.driving(verb):
-            return self.applier.apply(Posted(self.world.clock.tick, 0, action, source), prepared)
-
-    def apply_or_post(
-        self,
-        action: Action,
-        verb: str,
-        at_tick: int | None = None,
-        source: str = "",
-        checked_at: tuple[int, ...] = (),
-    ) -> None:
-        """Check an action, unless `checked_at` is the present version, and apply it now; or post it for `at_tick`."""
-        if at_tick is not None:
-            self.post(action, at_tick, source)
-            return
-        if checked_at != self.applier.version:
-            action = self.applier.checked(action)
-        self.thread.call(lambda: self.apply(action, verb, source), verb)
 
     def prepare(self, progress: Progress | None = None) -> None:
         """Plan the mission, compile the kernels and take the first sensor readings; no effect if done."""
@@ -396,10 +349,3 @@ def scenario_digest(scenario: Scenario) -> str:
             tree["sitl"].pop(immaterial, None)
     tree["vehicles"] = {entry["name"]: entry for entry in tree.get("vehicles", [])}
     return digest(tree)
-
-
-def whole_number(rule: str, value: Any, high: int | None = None, low: int = 0) -> int:
-    """Return the value as an int; InvalidValueError with the rule unless it is a whole number in range."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low or (high or value) < value:
-        raise InvalidValueError(f"{rule}, not {value!r}")
-    return int(value)

@@ -22,8 +22,8 @@ from paddock.engine.pipeline import HaltedError
 from paddock.errors import InvalidValueError, PaddockError, one_line, unknown_name
 from paddock.scenario.sitl import LAST_SYSID
 from paddock.sitl.adapter import Placed, SimulatorAdapter
-from paddock.sitl.adapter_link import AdapterLink
-from paddock.sitl.bridge_vehicle import (
+from paddock.sitl.adapter_link import (
+    AdapterLink,
     BridgeStoppedError,
     BridgeVehicle,
     Fallback,

@@ -9,19 +9,26 @@ import numpy as np
 from paddock.compute import arrays
 from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.build import placed_states
-from paddock.engine.mission.following import FAR, LIFT
+from paddock.engine.mission.following import (
+    COLUMN,
+    FAR,
+    LIFT,
+    FleetTracks,
+    FleetVehicles,
+    MissionFleets,
+    check_memory,
+)
 from paddock.engine.mission.link import MissionLink
 from paddock.engine.mission.spacing import Spacing
-from paddock.engine.mission.tracks import COLUMN, FleetTracks, FleetVehicles, MissionFleets, check_memory
 from paddock.engine.overrides import OWN
 from paddock.engine.program import FleetProgram
 from paddock.errors import InvalidValueError
 from paddock.planning.geometry.path import Path, Pose
 from paddock.planning.geometry.shapes import InfeasibleError
+from paddock.planning.mission.events import home_of
 from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.records import record
-from paddock.planning.mission.replanning import home_of
 from paddock.planning.mission.vehicles import LONGEST, MEMBER, MissionFleet, MissionVehicle
 from paddock.planning.solver.problem import Problem
 from paddock.planning.solver.routes import Status

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from paddock.engine.mission.following import MissionFleets
 from paddock.engine.mission.parts import MOST_PARTS, RECEPTION, WINDOW, Inboxes, Outbox
-from paddock.engine.mission.tracks import MissionFleets
 from paddock.engine.radio.stage import RadioStage
 from paddock.engine.radio.uplink import station_range
 from paddock.errors import InvalidValueError

@@ -1,6 +1,7 @@
 """The mission of a simulation: planned, executed by the vehicles of the world, reported as events."""
 
 from collections.abc import Callable
+from functools import partial
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -9,19 +10,28 @@ from pydantic import Field
 
 from paddock.engine.actions import MissionAction
 from paddock.engine.behaviours import PlannedRoute, PoseBlocks
-from paddock.engine.build import build_program
+from paddock.engine.build import Place, build_program
 from paddock.engine.events import EventLog
 from paddock.engine.fleets import Fleets, PreparedSpawn
 from paddock.engine.mission.execution import DynamicsExecution, KinematicExecution
+from paddock.engine.mission.following import MissionFleets
 from paddock.engine.mission.link import MissionLink
-from paddock.engine.mission.tracks import MissionFleets, check_members, refuse_behaviour
 from paddock.engine.program import FleetProgram
 from paddock.engine.radio.stage import RadioStage
 from paddock.errors import InvalidValueError, unknown_name
-from paddock.planning.from_scenario import check_heights, refuse_tight, setup_of, task_of, vehicles_of, zone_of
+from paddock.planning.from_scenario import (
+    check_heights,
+    participants,
+    refuse_tight,
+    setup_of,
+    task_of,
+    vehicles_of,
+    zone_of,
+)
 from paddock.planning.geometry.path import Path
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.state import MissionView, TaskView, VehicleView, ZoneView
+from paddock.planning.solver.methods import find_method
 from paddock.planning.solver.problem import Problem
 from paddock.planning.solver.routes import Plan
 from paddock.scenario import Scenario, ScenarioError, VehicleEntry
@@ -81,6 +91,41 @@ class RouteAhead(NamedTuple):
         return [PlannedRoute(self.fleet, self.ids, "mission", False, points)]
 
 
+def check_members(scenario: Scenario, world: World) -> None:
+    """Refuse driven vehicles, joining ones that could not be built at their time, and plans that stop by the clock."""
+    mission = scenario.mission
+    assert mission is not None
+    method = mission.method
+    limit = find_method(method.name).clocked if method.options else ""
+    if method.options.get(limit):
+        raise InvalidValueError(
+            f"{scenario.at('mission', 'method')}: option {limit!r} of method {method.name!r} stops by the wall clock, "
+            "so that the run could not be repeated; leave it out, and limit the number of iterations instead"
+        )
+    for k in participants(scenario, mission):
+        refuse_behaviour(scenario.vehicles[k], partial(scenario.at, "vehicles", k))
+    for k, event in enumerate(mission.events):
+        if event.vehicle is not None:
+            location = partial(scenario.at, "mission", "events", k, "vehicle")
+            refuse_behaviour(event.vehicle, location)
+            build_program(world, scenario, event.vehicle, location)
+
+
+def refuse_behaviour(entry: VehicleEntry, location: Place) -> None:
+    """Refuse fields that would drive a vehicle in addition to its mission."""
+    for field in ("behaviour", "driver", "commands", "timeout", "failsafe"):
+        if getattr(entry, field):
+            raise InvalidValueError(
+                f"{location(field)}: {entry.name!r} takes part in the mission and follows its route; leave out "
+                f"{field}, or name the others in mission.members"
+            )
+
+
+@part
+class MissionRunState:
+    """What a run keeps beside its mission."""
+
+
 def fleets_from(saved: Any) -> set[str]:
     """Return the names of fleets."""
     return set(typed(list[str], saved, "fleets of the mission"))
@@ -122,14 +167,15 @@ class MissionRun:
         self.fleets = fleets
         self.events = events
         self.mission: Mission = Mission(setup_of(scenario))
+        kinematic = self.mission.setup.execute == "kinematic"
         assert scenario.mission is not None
         self.joining = sorted(
             ((event.at, k) for k, event in enumerate(scenario.mission.events) if event.vehicle is not None)
         )
         self.state = fresh(MissionState, joining=len(self.joining))
-        self.participants = MissionFleets(self.mission, scenario, world, fleets.programs)
-        self.state.fleets = self.participants.fleets
-        kinematic = self.mission.setup.execute == "kinematic"
+        members = {scenario.vehicles[k].name for k in participants(scenario, scenario.mission)}
+        self.state.fleets = members
+        self.participants = MissionFleets(self.mission, members, world, fleets.programs)
         self.link = None
         if scenario.mission.via is not None and radio is not None:
             assert scenario.radio is not None
