@@ -15,8 +15,9 @@ from paddock import __version__
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
 from paddock.serve.endpoints.zmq.port import Port
 from paddock.serve.endpoints.zmq.publisher import Publisher
-from paddock.serve.hub import Endpoint, Hub, LimitedLog, OperationError, OperationOutcome, Send
-from paddock.serve.protection.admission import Allowance
+from paddock.serve.facts import OperationError, OperationOutcome
+from paddock.serve.hub import Endpoint, Hub, Send
+from paddock.serve.protection.admission import Allowance, LimitedLog
 from paddock.serve.protection.zmq_connections import ConnectionLimiter, TokenAuthenticator
 from paddock.serve.states import state_of
 from paddock.wire import WireError
@@ -173,7 +174,7 @@ class ZmqServer(Endpoint):
             self._refuse(peer, request.id, type(error).__name__, str(error))
             return
         if operation == "control" and request.id == 0:
-            self.hub.notify("control_unasked", peer.name, **arguments)
+            self.hub.report(id=None, operation="control_unasked", client=peer.name, arguments=arguments)
             return
         peer.open_requests += 1
         then = partial(self._answer, peer, peer.name, request.id, operation)
