@@ -109,7 +109,8 @@ class SitlHost:
         sim.autopilots.join(self.bridge, self._ids.values())
         sim.autopilots.describe.append(self.describe)
         sim.autopilots.failsafes = self.failsafes
-        sim.engine.autopilots.states = SavedAutopilots(self)
+        sim.engine.autopilots.states = states = SavedAutopilots(self)
+        states.add_part(sim.engine.world.state)
         sim.engine.on_restart.append(self._restarted)
         sim.engine.on_close.append(self.close)
 
@@ -206,7 +207,7 @@ class SitlHost:
         self.sim.autopilots.leave(self.bridge)
         self.sim.autopilots.describe.clear()
         self.sim.autopilots.failsafes = list
-        self.sim.engine.autopilots.states = None
+        self.sim.engine.autopilots.states = self.sim.engine.world.state.autopilots = None
         if self._restarted in self.sim.engine.on_restart:
             self.sim.engine.on_restart.remove(self._restarted)
         while self.relays:
@@ -218,9 +219,8 @@ class SitlHost:
         self.bridge.close()
 
     def _restarted(self, how: str) -> None:
-        """Restart the bridge with the simulation, whose vehicles may have other starting places."""
+        """Note the places of the vehicles at the start of another run."""
         if how == "reset":
-            self.reboot()
             for name in filter(self.sim.engine.applier.exists, self._starts):
                 self._note_start(name)
 
