@@ -199,8 +199,8 @@ class BuiltInAutopilot(Autopilot):
         self.camera.read_parameters()
         self.vehicle.read_parameters()
 
-    def restored(self, note: str) -> None:
-        """Derive what is not saved, after a saved state has been loaded; the next log begins."""
+    def continue_loaded(self, note: str) -> None:
+        """Derive what is not part of the state, after one has been loaded; the next log begins."""
         if self.log is not None:
             self.log.close()
         self.vehicle.attach()

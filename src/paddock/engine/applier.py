@@ -247,6 +247,12 @@ class Applier:
         """Report an event with a cause outside the simulation; it is logged for replays."""
         self.apply(actions.Posted(self.world.clock.tick, 0, actions.EventAction(kind, subject, detail), ""))
 
+    def send_packet(self, action: actions.PacketAction) -> int:
+        """Queue the packet of a program at this tick and log it; return its number on the radio, 0: it was dropped."""
+        number = self.radio.post_packet(action)
+        self.log.append(actions.Posted(self.world.clock.tick, 0, action))
+        return number
+
     def _command(self, action: actions.CommandAction, posted: actions.Posted) -> None:
         (program, rows), tick = self.found(action.target), self.world.clock.tick
         inputs = action.inputs

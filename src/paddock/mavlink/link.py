@@ -239,7 +239,7 @@ class MavlinkLink:
         if vehicle.path is None:
             self.queue(peer, numbered)
         else:
-            vehicle.path.send(vehicle.now_us, self, peer, packet, numbered)
+            vehicle.path.send(self, peer, packet, numbered)
 
     def queue(self, peer: MavlinkPeer, packet: bytes) -> None:
         """Keep a packet for the next `flush`."""
@@ -268,7 +268,7 @@ class MavlinkLink:
             if vehicle.path is None:
                 vehicle.guard(partial(vehicle.handle, message, sender))
             else:
-                vehicle.path.receive(vehicle.now_us, message, sender)
+                vehicle.path.receive(message, sender)
 
 
 class UdpLink(MavlinkLink):

@@ -463,7 +463,7 @@ class AdapterLink:
             vehicle.sensors = SensorData()
         self._arrange()
 
-    def restore(self, sensors: Floats, actuators: Floats) -> None:
+    def resume(self, sensors: Floats, actuators: Floats) -> None:
         """Continue with the rows of a saved state; for a hosted world, which has the bridge's time."""
         self.free_running = self.holding = False
         self.sensors[:], self.actuators[:] = sensors, actuators

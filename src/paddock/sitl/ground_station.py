@@ -136,7 +136,7 @@ class MissionStarter:
             self.step += 1
         self.note = ""
 
-    def restore(self, step: int, next_us: int, note: str) -> None:
+    def resume(self, step: int, next_us: int, note: str) -> None:
         """Continue with a step, at a simulated time."""
         self.step, self.next_us, self.note = min(step, len(self._steps)), next_us, note
 

@@ -262,7 +262,7 @@ class RadioControl:
         return {"sent": state.number - state.forged, **stage.messages.counted()}
 
     def services(self) -> dict[str, ServiceTraffic]:
-        """Return counts of packets of `commands`, `telemetry`, `heartbeats` and `mission`: of those that sent any."""
+        """Return counts of packets of `commands`, `telemetry`, `heartbeats`, `mission` and `mavlink` that sent any."""
         return self._messages.traffic_of_services()
 
     def network(self) -> Network:
