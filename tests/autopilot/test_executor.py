@@ -9,13 +9,22 @@ from typing import Any, cast
 
 import pytest
 
-from paddock.autopilot.ack import ACCEPTED, Ack, CommandResult
 from paddock.autopilot.estimate import ESTIMATE_WIDTH, Estimate, LocalFrame
 from paddock.autopilot.mission import MissionExecutor, MissionState
 from paddock.autopilot.mission_items import AltitudeFrame, MissionItem, NavTarget, NavTask, PlanKind
 from paddock.autopilot.parameter_tables import COMMON
 from paddock.autopilot.parameters import AutopilotParameters, Parameter
-from paddock.autopilot.telemetry import CurrentItem, ItemReached, Landed, Severity, StatusText, Telemetry
+from paddock.autopilot.telemetry import (
+    ACCEPTED,
+    Ack,
+    CommandResult,
+    CurrentItem,
+    ItemReached,
+    Landed,
+    Severity,
+    StatusText,
+    Telemetry,
+)
 
 HOME = LocalFrame(47.0, 8.0, 500.0)
 COPTER = (

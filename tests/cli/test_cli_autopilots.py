@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from paddock.cli.panels import status_lines
-from paddock.sitl.bridge_vehicle import StatusRow
+from paddock.sitl.adapter_link import StatusRow
 from paddock.sitl.host import PortRow, Progress
 
 NAN = float("nan")

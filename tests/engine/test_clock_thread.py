@@ -101,8 +101,8 @@ def test_a_local_verb_waits_for_a_request_instead_of_being_refused() -> None:
 
 def test_a_command_with_its_own_timeout_ends_in_the_failsafe() -> None:
     with paddock.load({"clock": {"rate": 1000}, "vehicles": [CAR, {**CAR, "name": "blue"}]}) as sim:
-        sim.engine.post(CommandAction("red", {"throttle": 0.5, "steer": 0.1}, timeout=0.1))
-        sim.engine.post(CommandAction("blue", {"throttle": 0.5}))
+        sim.engine.applier.post(CommandAction("red", {"throttle": 0.5, "steer": 0.1}, timeout=0.1))
+        sim.engine.applier.post(CommandAction("blue", {"throttle": 0.5}))
         sim.step(100)
         assert sim.inspect("red")["command"]["throttle"] == 0.5
         sim.step(1)
@@ -117,19 +117,19 @@ def test_a_command_for_ids_of_a_fleet_reaches_exactly_those() -> None:
     row = {"line": {"start": [0, 0, 0], "end": [40, 0, 0]}}
     cars = {"name": "cars", "count": 5, "model": "car.kinematic", "id": 10, "spawn": row}
     with paddock.load({"vehicles": [cars]}) as sim:
-        sim.engine.post(CommandAction(np.array([12, 10]), {"throttle": np.array([0.2, 0.7])}))
+        sim.engine.applier.post(CommandAction(np.array([12, 10]), {"throttle": np.array([0.2, 0.7])}))
         sim.step(1)
         assert [sim.inspect(f"cars[{k}]")["command"]["throttle"] for k in range(5)] == [0.7, 0, 0.2, 0, 0]
         with pytest.raises(PaddockError, match="no vehicle has the id 99"):
-            sim.engine.post(CommandAction(np.array([10, 99]), {"throttle": 0.1}))
+            sim.engine.applier.post(CommandAction(np.array([10, 99]), {"throttle": 0.1}))
         with pytest.raises(PaddockError, match="appears twice"):
-            sim.engine.post(CommandAction(np.array([10, 10]), {"throttle": 0.1}))
+            sim.engine.applier.post(CommandAction(np.array([10, 10]), {"throttle": 0.1}))
 
 
 @pytest.mark.parametrize("timeout", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_timeout_is_a_positive_time(timeout: float) -> None:
     with paddock.load({"vehicles": [CAR]}) as sim, pytest.raises(PaddockError, match="timeout"):
-        sim.engine.post(CommandAction("red", {"throttle": 0.5}, timeout=timeout))
+        sim.engine.applier.post(CommandAction("red", {"throttle": 0.5}, timeout=timeout))
 
 
 def test_another_thread_can_step_while_the_running_thread_sleeps(running: paddock.Simulation) -> None:

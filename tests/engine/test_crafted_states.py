@@ -260,7 +260,7 @@ def test_a_number_that_would_end_the_run_is_refused(load: Load, which: str) -> N
     sim.step(60)
 
 
-EXECUTION, MISSION_FLEET = ("mission", "execution"), ("mission", "mission", "fleet")
+EXECUTION, MISSION_FLEET = ("mission", "execution"), ("mission", "execution", "mission", "fleet")
 MEMORY = ("fleets", "uav", "tables", "memory")
 CRAFTED_MISSION: dict[str, tuple[Path, Callable[[Any], Any]]] = {
     "travelled.*nan is out of its limits": ((*EXECUTION, "travelled"), lambda values: one_changed(values, np.nan)),

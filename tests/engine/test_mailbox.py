@@ -85,7 +85,7 @@ def test_an_unknown_kind_of_action_is_refused() -> None:
     tree = Posted(5, 9, RemoveAction(7)).to_tree() | {"kind": "destroy"}
     with pytest.raises(PaddockError) as caught:
         Posted.from_tree(tree)
-    valid = "control, spawn, remove, place, frame, order, mission, radio, report"
+    valid = "control, spawn, remove, place, frame, order, mission, radio, packet, report"
     assert str(caught.value) == f"unknown kind of action 'destroy'; valid: {valid}"
 
 

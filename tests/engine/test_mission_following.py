@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 import paddock
-from paddock.engine.mission.following import FAR, FollowingOptions, nearest_on, place_on, tangent
-from paddock.engine.mission.tracks import FleetTracks, FollowingStyle, rows_of
+from paddock.engine.mission.following import FAR, FleetTracks, FollowingOptions, FollowingStyle, rows_of
 from paddock.planning.geometry.dubins import dubins
-from paddock.planning.geometry.path import Path, Segment, point_along
+from paddock.planning.geometry.path import Path, Segment, nearest_on, point_along, point_on, tangent_on
 from paddock.planning.geometry.wind import dubins_in_wind
 from paddock.world.columns import Floats
 
@@ -129,13 +128,13 @@ def test_places_tangents_and_nearest_points(segment: Segment) -> None:
     """The same points as the planner's, tangents as difference quotients, and a foot that is at a right angle."""
     rows = rows_of(Path([segment]), Path(()), FollowingStyle("hover", FollowingOptions()))
     for s in (0.0, 17.0, 44.0):
-        assert place_on(rows, 0, s) == pytest.approx(point_along(segment, s)[:3], abs=1e-9)
-        tx, ty, bend = tangent(rows, 0, s)
-        before, after = np.array(place_on(rows, 0, s - 1e-5)), np.array(place_on(rows, 0, s + 1e-5))
+        assert point_on(rows, 0, s) == pytest.approx(point_along(segment, s)[:3], abs=1e-9)
+        tx, ty, bend = tangent_on(rows, 0, s)
+        before, after = np.array(point_on(rows, 0, s - 1e-5)), np.array(point_on(rows, 0, s + 1e-5))
         assert (after - before)[:2] / 2e-5 == pytest.approx((tx, ty), abs=1e-6)
-        turned = [np.arctan2(*tangent(rows, 0, s + step)[1::-1]) for step in (-1e-4, 1e-4)]
+        turned = [np.arctan2(*tangent_on(rows, 0, s + step)[1::-1]) for step in (-1e-4, 1e-4)]
         assert (turned[1] - turned[0]) / 2e-4 == pytest.approx(bend, abs=1e-6)
-        x, y, _ = place_on(rows, 0, s)
+        x, y, _ = point_on(rows, 0, s)
         size = hypot(tx, ty)
         found = nearest_on(rows, 0, s - 1.0, x - 5.0 * ty / size, y + 5.0 * tx / size)
         assert found == pytest.approx(s, abs=1e-6)

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import paddock
-from paddock.engine.mission.following import FollowingOptions
+from paddock.engine.mission.following import FollowingOptions, FollowingStyle, rows_of
 from paddock.engine.mission.spacing import closest, layers, predicted, senses
-from paddock.engine.mission.tracks import FollowingStyle, rows_of
 from paddock.planning.geometry.path import Path, Segment
 from paddock.planning.solver import layers as height_layers
 

@@ -50,7 +50,7 @@ def test_invalid_calls_are_refused() -> None:
     sim = paddock.load({"vehicles": [POINT]})
     other = paddock.load({"vehicles": [POINT | {"name": "other"}]}).save()
     calls: list[tuple[Any, str]] = [
-        (lambda: sim.engine.post("hello"), f"only {POSTED} can be posted, not 'hello'"),  # type: ignore[arg-type]
+        (lambda: sim.engine.applier.post("hello"), f"only {POSTED} can be posted, not 'hello'"),  # type: ignore[arg-type]
         (lambda: sim.restore(None), "restore() takes what save() returned, not NoneType"),  # type: ignore[arg-type]
         (lambda: sim.restore(other), "saved in another scenario: load that one and restore there"),
         (lambda: sim.watch(5, every=1), "a watcher is a function of a snapshot, not 5"),  # type: ignore[arg-type]

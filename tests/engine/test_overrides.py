@@ -167,7 +167,7 @@ def test_a_command_names_the_first_vehicle_that_a_rule_drives(load: Load) -> Non
     with pytest.raises(PaddockError) as caught:
         sim.command("crew", vx=1.0)
     assert str(caught.value) == "'crew[2]' is driven by its override 'goto', not by commands"
-    sim.engine.post(CommandAction(np.array([1, 2]), {"vx": 1.5}))
+    sim.engine.applier.post(CommandAction(np.array([1, 2]), {"vx": 1.5}))
     sim.step()
     assert [sim.inspect(f"crew[{k}]")["command"]["vx"] for k in (0, 1)] == [1.5, 1.5]
 
@@ -193,7 +193,7 @@ def test_commands_time_out_only_while_no_rule_drives(load: Load) -> None:
 def test_an_override_clears_the_timeout_of_a_command(load: Load) -> None:
     sim = load(crew("point", behaviour="hold"))
     sim.behaviours.override("crew[1]", "external")
-    sim.engine.post(CommandAction("crew[1]", {"vx": 2.0}, timeout=0.1))
+    sim.engine.applier.post(CommandAction("crew[1]", {"vx": 2.0}, timeout=0.1))
     sim.step(24 + 2)
     assert sim.inspect("crew[1]")["command"]["vx"] == 0.0
     assert sim.events.since()[-1].kind == "failsafe"
@@ -397,7 +397,7 @@ def test_any_thread_can_override_during_a_run(load: Load) -> None:
 
 def test_an_override_that_became_impossible_is_refused_and_replayed(load: Load) -> None:
     sim = load(crew("point"))
-    sim.engine.post(OverrideAction("crew[1]", GOTO), at_tick=20)
+    sim.engine.applier.post(OverrideAction("crew[1]", GOTO), at_tick=20)
     sim.remove("crew[1]")
     sim.step(30)
     assert [(event.kind, event.detail) for event in sim.events.since()][1:] == [
@@ -464,7 +464,10 @@ def test_invalid_overrides_are_refused_and_change_nothing(
 ) -> None:
     sim = load(LEAD, crew("point"))
     before = sim.state_hash()
-    for give in (sim.behaviours.override, lambda target, behaviour: sim.engine.post(OverrideAction(target, behaviour))):
+    for give in (
+        sim.behaviours.override,
+        lambda target, behaviour: sim.engine.applier.post(OverrideAction(target, behaviour)),
+    ):
         with pytest.raises(kind) as caught:
             give(target, behaviour)
         assert message in str(caught.value) and "\n" not in str(caught.value)

@@ -137,9 +137,9 @@ def test_a_posted_spawn_happens_at_its_tick(load: Load) -> None:
     from paddock.engine.actions import RemoveAction
 
     sim = load(CAR)
-    sim.engine.post(SpawnAction({"name": "late", "model": "point"}), at_tick=7)
-    sim.engine.post(RemoveAction("late"), at_tick=9)
-    sim.engine.post(SpawnAction({"model": "quod"}), at_tick=9, source="web")
+    sim.engine.applier.post(SpawnAction({"name": "late", "model": "point"}), at_tick=7)
+    sim.engine.applier.post(RemoveAction("late"), at_tick=9)
+    sim.engine.applier.post(SpawnAction({"model": "quod"}), at_tick=9, source="web")
     sim.step(12)
     assert [(e.tick, e.kind, e.subject) for e in sim.events.since()] == [
         (7, "spawned", "late"),

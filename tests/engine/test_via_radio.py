@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import paddock
-from paddock.engine.radio.datalink import DataLink
 from paddock.errors import PaddockError
+from paddock.mavlink.radio_path import RadioEnds
 from paddock.record import Recorder, verify
 from paddock.scenario import ScenarioError, load_scenario
 from paddock.world.archive import pack, unpack
@@ -305,12 +305,12 @@ def test_a_vehicle_behind_relays_takes_commands_and_reports() -> None:
     with paddock.load(scenario) as sim:
         assert sim.radio.network().path("base", "dot")[0] == ["base", "relays[0]", "relays[1]", "dot"]
         assert sim.engine.radio.connected("dot", "base") and not sim.engine.radio.connected("nobody", "base")
-        datalink, arrivals = DataLink(sim.engine.radio, 8, 3, 100), deque[str]()  # of MAVLink packets
-        assert datalink.post("dot", "base", 1000, 0.0, arrivals, "up")
-        datalink.advance(0.5)
-        assert datalink.post("base", "dot", 1000, 0.5, arrivals, "down")
-        datalink.advance(1.0)
-        assert list(arrivals) == ["up", "down"] and datalink.counts["forwarded"] == 4
+        ends, arrivals = RadioEnds(sim.engine.applier, "dot", "base", 8, 3, 100), deque[str]()  # of MAVLink packets
+        assert ends.send_down(125, arrivals, "up")
+        sim.step(25)
+        assert ends.send_up(125, arrivals, "down")
+        sim.step(25)
+        assert list(arrivals) == ["up", "down"]
         sim.command("dot", vx=1.0)
         sim.step(100)
         delay = sim.radio.commands("dot").delay

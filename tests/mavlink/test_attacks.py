@@ -18,11 +18,10 @@ from tests.mavlink.test_mavlink_tcp import free_tcp
 
 from paddock.autopilot.autopilot import BuiltInAutopilot
 from paddock.autopilot.log import OnboardLog
-from paddock.mavlink import virtual_files
-from paddock.mavlink.link import MAX_PEERS, MAX_WAITING, MavlinkPeer, Sender, UdpLink
+from paddock.mavlink import file_transfer
+from paddock.mavlink.file_transfer import FileContent, packed_parameters
+from paddock.mavlink.link import MAX_CLIENTS, MAX_PEERS, MAX_WAITING, MavlinkPeer, Sender, UdpLink
 from paddock.mavlink.packets import PacketWriter, Signing, int32, uint16
-from paddock.mavlink.tcp import MAX_CLIENTS
-from paddock.mavlink.virtual_files import FileContent, packed_parameters
 
 KEY = bytes(range(32))
 LAST = 2**48 - 1
@@ -369,7 +368,7 @@ def test_one_address_has_two_sessions_and_the_busiest_gives_way(rover: Any) -> N
 
 def test_files_are_packed_once_until_they_change(rover: Any, monkeypatch: Any) -> None:
     files, calls = rover.hub.vehicles[1].transfer.files, []
-    monkeypatch.setattr(virtual_files, "packed_parameters", lambda *a: calls.append(a) or packed_parameters(*a))
+    monkeypatch.setattr(file_transfer, "packed_parameters", lambda *a: calls.append(a) or packed_parameters(*a))
     first = files.open("@PARAM/param.pck").data
     for _ in range(50):
         files.names("@PARAM")

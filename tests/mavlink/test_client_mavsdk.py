@@ -29,7 +29,7 @@ from mavsdk.asyncio.plugins.param import ParamAsync
 from mavsdk.asyncio.plugins.telemetry import TelemetryAsync
 
 from paddock.autopilot.log import OnboardLog
-from paddock.mavlink.virtual_files import packed_parameters
+from paddock.mavlink.file_transfer import packed_parameters
 
 PATIENCE = 120.0  # s of wall time for anything that is waited for
 LATITUDE, LONGITUDE, ALTITUDE = 35.6812, 139.7671, 40.0

@@ -15,7 +15,7 @@ from pymavlink.mavftp import MAVFTP
 from paddock.autopilot.autopilot import BuiltInAutopilot
 from paddock.autopilot.log import OnboardLog
 from paddock.autopilot.mission_items import MissionItem, PlanKind
-from paddock.mavlink.virtual_files import FileError, VirtualFiles, packed_parameters, packed_plan
+from paddock.mavlink.file_transfer import FileError, VirtualFiles, packed_parameters, packed_plan
 
 OPEN, READ, CREATE, WRITE, REMOVE, LIST, CRC, TERMINATE, RESET = 4, 5, 6, 7, 8, 3, 14, 1, 2
 ACK, NAK = 128, 129

@@ -10,8 +10,8 @@ import pytest
 mavlink = pytest.importorskip("pymavlink.dialects.v20.ardupilotmega", reason="pymavlink is not installed")
 
 from paddock.autopilot.mission_items import PlanKind  # noqa: E402
-from paddock.mavlink import mission_protocol  # noqa: E402
-from paddock.mavlink.mission_protocol import decode  # noqa: E402
+from paddock.mavlink import protocols  # noqa: E402
+from paddock.mavlink.protocols import decode  # noqa: E402
 
 LATITUDE, LONGITUDE = 356812000, 1397671000
 
@@ -75,7 +75,7 @@ def test_out_of_order_items_are_requested_again_and_duplicates_ignored(
     rover: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     station, wall = rover.station(), [100.0]
-    monkeypatch.setattr(mission_protocol, "monotonic", lambda: wall[0])
+    monkeypatch.setattr(protocols, "monotonic", lambda: wall[0])
     assert rover.ask(station, count(3), "MISSION_REQUEST_INT").seq == 0
     assert rover.ask(station, item(2), "MISSION_REQUEST_INT").seq == 0
     assert rover.ask(station, item(0), "MISSION_REQUEST_INT").seq == 1
@@ -90,7 +90,7 @@ def test_out_of_order_items_are_requested_again_and_duplicates_ignored(
 def test_a_duplicate_last_item_is_acknowledged_once(rover: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second answer would be taken for that of the download which follows."""
     station, wall = rover.station(), [100.0]
-    monkeypatch.setattr(mission_protocol, "monotonic", lambda: wall[0])
+    monkeypatch.setattr(protocols, "monotonic", lambda: wall[0])
     rover.ask(station, count(1), "MISSION_REQUEST_INT")
     station.send(item(0))
     station.send(item(0))
@@ -247,7 +247,7 @@ def test_a_cancelled_upload_keeps_the_old_mission(rover: Any) -> None:
 
 def test_requests_are_repeated_and_then_time_out(rover: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     station = rover.station()
-    monkeypatch.setattr(mission_protocol, "monotonic", lambda: -1e9)  # so that only simulated time counts
+    monkeypatch.setattr(protocols, "monotonic", lambda: -1e9)  # so that only simulated time counts
     rover.ask(station, count(2), "MISSION_REQUEST_INT")
     answer = rover.expect(station, "MISSION_ACK")
     assert answer.type == 15

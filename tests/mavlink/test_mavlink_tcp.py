@@ -13,9 +13,8 @@ from pymavlink import mavutil
 from pymavlink.dialects.v20 import ardupilotmega as mavlink
 
 from paddock.errors import PaddockError
-from paddock.mavlink.link import Ports
+from paddock.mavlink.link import MAX_CLIENTS, Ports
 from paddock.mavlink.packets import PacketCounters, read_stream
-from paddock.mavlink.tcp import MAX_CLIENTS
 
 PATIENCE = 120.0
 
@@ -120,7 +119,7 @@ def test_a_client_that_does_not_read_is_dropped_and_never_blocks(
     make_fleet: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base = free_tcp(1)
-    monkeypatch.setattr("paddock.mavlink.tcp.MAX_WAITING", 20_000)
+    monkeypatch.setattr("paddock.mavlink.link.MAX_UNSENT", 20_000)
     fleet = make_fleet(1, ports={"tcp_port": base})
     with socket.socket() as lazy:
         lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

@@ -22,7 +22,7 @@ def test_actions_of_an_earlier_version_move_its_vehicles_as_recorded() -> None:
         for posted in run.actions():
             if not isinstance(posted.action, FrameAction):  # moves nothing, and comes from `sim.frames` only
                 sim.step(posted.tick - sim.tick)
-                sim.engine.post(posted.action)
+                sim.engine.applier.post(posted.action)
         sim.step(600 - sim.tick)
         recorded, now = run.snapshot(), sim.snapshot()
         assert recorded.tick == now.tick == 600

@@ -15,6 +15,7 @@ import paddock
 from paddock.engine.actions import SpawnAction
 from paddock.errors import PaddockError
 from paddock.scenario.serve import ClientLimits
+from paddock.serve.link import operate
 from paddock.serve.live import LiveSource
 from paddock.world.archive import check_equal, pack, unpack
 
@@ -68,7 +69,7 @@ def served(scenario: dict[str, Any], limits: ClientLimits | None = None) -> Iter
 
 
 def ask(source: LiveSource, operation: str, **arguments: Any) -> Any:
-    result = source.operate(operation, "eve", arguments)
+    result = operate(source, operation, "eve", arguments)
     found = result.result(60) if isinstance(result, Future) else result
     return found() if callable(found) else found
 
@@ -203,7 +204,7 @@ def test_new_queued_fleets_are_not_built_in_a_tick(builders: set[str]) -> None:
         builders.clear()
         source.sim.step(30)
         assert not builders and source.sim.engine.world.vehicles == 7
-        source.sim.engine.post(SpawnAction({**entry, "name": "own"}), 40)  # of the program: at its tick
+        source.sim.engine.applier.post(SpawnAction({**entry, "name": "own"}), 40)  # of the program: at its tick
         source.sim.step(20)
         assert builders == {"MainThread"}
 

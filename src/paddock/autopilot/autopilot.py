@@ -13,12 +13,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from paddock.autopilot.ack import ACCEPTED, Ack, CommandResult, RefusedError, denied, rejected
 from paddock.autopilot.commands import COMMANDS
 from paddock.autopilot.contract import Autopilot
 from paddock.autopilot.estimate import ESTIMATE_WIDTH, Estimate, LocalFrame, Ned, on_earth
 from paddock.autopilot.estimator import Estimator, FilterArrays
-from paddock.autopilot.failsafe import Failsafes
+from paddock.autopilot.failsafe import Battery, Failsafes, Health
 from paddock.autopilot.fence import RETURN_POINT, Fence, check_fence_item, check_polygons
 from paddock.autopilot.group import (
     ARMED,
@@ -36,7 +35,6 @@ from paddock.autopilot.group import (
     run_autopilots,
 )
 from paddock.autopilot.guided import GuidedTarget, require_guided, require_target, set_target
-from paddock.autopilot.health import Battery, Health
 from paddock.autopilot.log import OnboardLog
 from paddock.autopilot.mission import MissionExecutor
 from paddock.autopilot.mission_items import (
@@ -53,7 +51,21 @@ from paddock.autopilot.parameter_tables import make_parameters
 from paddock.autopilot.payload import Camera, ServoOutputs
 from paddock.autopilot.preflight import Arming, Calibration, MotorTest
 from paddock.autopilot.rc import RcInput
-from paddock.autopilot.telemetry import HomeChanged, Landed, ModeReason, Notice, Severity, StatusText, Telemetry
+from paddock.autopilot.telemetry import (
+    ACCEPTED,
+    Ack,
+    CommandResult,
+    HomeChanged,
+    Landed,
+    ModeReason,
+    Notice,
+    RefusedError,
+    Severity,
+    StatusText,
+    Telemetry,
+    denied,
+    rejected,
+)
 from paddock.autopilot.vehicle import Mode, VehicleControl, find_vehicle
 from paddock.autopilot.vehicle_data import COLUMN, ActuatorCommands, SensorColumns, SensorData, blank_sensors
 from paddock.errors import printable
@@ -187,8 +199,8 @@ class BuiltInAutopilot(Autopilot):
         self.camera.read_parameters()
         self.vehicle.read_parameters()
 
-    def restored(self, note: str) -> None:
-        """Derive what is not saved, after a saved state has been loaded; the next log begins."""
+    def continue_loaded(self, note: str) -> None:
+        """Derive what is not part of the state, after one has been loaded; the next log begins."""
         if self.log is not None:
             self.log.close()
         self.vehicle.attach()

@@ -13,23 +13,31 @@ from math import copysign, isnan, nan, radians
 from typing import TYPE_CHECKING
 
 from paddock.autopilot import guided, payload, preflight
-from paddock.autopilot.ack import (
-    ACCEPTED,
-    Ack,
-    CommandResult,
-    denied,
-    rejected,
-    require,
-    require_position,
-    unsupported,
-)
 from paddock.autopilot.fence import ALT_MIN
-from paddock.autopilot.guided import MAX_SPEED, GuidedTarget, local_position, require_guided, require_target
+from paddock.autopilot.guided import (
+    MAX_SPEED,
+    GuidedTarget,
+    local_position,
+    require_guided,
+    require_position,
+    require_target,
+)
 from paddock.autopilot.mission_items import AltitudeFrame
 from paddock.autopilot.modes.copter_basic import CopterCircle
 from paddock.autopilot.modes.plane_auto import PlaneAuto
 from paddock.autopilot.modes.rover import RoverMode
-from paddock.autopilot.telemetry import HomeChanged, Landed, Severity
+from paddock.autopilot.telemetry import (
+    ACCEPTED,
+    Ack,
+    CommandResult,
+    HomeChanged,
+    Landed,
+    Severity,
+    denied,
+    rejected,
+    require,
+    unsupported,
+)
 from paddock.autopilot.vehicle import drives
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from math import isfinite, isnan, nan, radians, remainder, tau
 from typing import TYPE_CHECKING
 
-from paddock.autopilot.ack import Ack, CommandResult, denied, rejected, require, require_position, unsupported
 from paddock.autopilot.estimate import Ned
-from paddock.autopilot.mission_items import CLIMB_SPEEDS, YAW_SPEED
+from paddock.autopilot.mission_items import CLIMB_SPEEDS, POSITION_FRAMES, YAW_SPEED
+from paddock.autopilot.telemetry import Ack, CommandResult, denied, rejected, require, unsupported
 from paddock.autopilot.vehicle import drives
 
 if TYPE_CHECKING:
@@ -36,6 +36,13 @@ class GuidedTarget:
     speed: float = nan  # m/s towards `position`
     pace: float = nan  # m/s along the nose while it heads for `yaw`, negative backwards; of rovers
     takeoff: float = nan  # m above home to climb to first (MAV_CMD_NAV_TAKEOFF)
+
+
+def require_position(p: Sequence[float], frame: int, what: str) -> None:
+    """Refuse a command whose frame, latitude (p[4], deg) or longitude (p[5], deg) is invalid."""
+    require(frame in POSITION_FRAMES, denied(f"{what}: unsupported frame {frame}"))
+    valid = -90.0 <= p[4] <= 90.0 and -180.0 <= p[5] <= 180.0  # NaN is in no range
+    require(valid, denied(f"{what}: invalid position {p[4]:g}, {p[5]:g}"))
 
 
 def require_guided(autopilot: BuiltInAutopilot, what: str) -> None:

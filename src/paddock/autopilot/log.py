@@ -10,8 +10,7 @@ from math import atan2, degrees, hypot, isfinite, nan, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from paddock.autopilot.control.plane import FIRST_SERVO, PlaneMemory
-from paddock.autopilot.control.tecs import TecsMemory
+from paddock.autopilot.control.plane import FIRST_SERVO, PlaneMemory, TecsMemory
 from paddock.autopilot.telemetry import SIMULATED_EPOCH_US, Landed, PictureTaken, Severity
 from paddock.errors import PaddockError
 from paddock.wire.dataflash import RecordGroup, header, record, start_time

@@ -10,7 +10,6 @@ from enum import IntEnum
 from math import hypot, inf, isnan, nan, radians, remainder, tau
 from typing import TYPE_CHECKING, NamedTuple
 
-from paddock.autopilot.ack import ACCEPTED, Ack, denied
 from paddock.autopilot.estimate import Ned
 from paddock.autopilot.mission_items import (
     DO_CHANGE_SPEED,
@@ -26,7 +25,7 @@ from paddock.autopilot.mission_items import (
     position_of,
     speed_limits,
 )
-from paddock.autopilot.telemetry import CurrentItem, ItemReached, Severity
+from paddock.autopilot.telemetry import ACCEPTED, Ack, CurrentItem, ItemReached, Severity, denied
 from paddock.compute.scalars import atan2
 
 if TYPE_CHECKING:

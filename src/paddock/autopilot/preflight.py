@@ -17,12 +17,22 @@ from dataclasses import dataclass, field
 from math import hypot, isfinite, isnan, sqrt
 from typing import TYPE_CHECKING
 
-from paddock.autopilot import health
-from paddock.autopilot.ack import ACCEPTED, Ack, CommandResult, denied, rejected, require, unsupported
 from paddock.autopilot.control import copter as at
+from paddock.autopilot.failsafe import ACCEL, BARO, GPS, GYRO, MAG
 from paddock.autopilot.guided import GuidedTarget
 from paddock.autopilot.rc import THROTTLE
-from paddock.autopilot.telemetry import CommandDone, Landed, Severity
+from paddock.autopilot.telemetry import (
+    ACCEPTED,
+    Ack,
+    CommandDone,
+    CommandResult,
+    Landed,
+    Severity,
+    denied,
+    rejected,
+    require,
+    unsupported,
+)
 from paddock.autopilot.vehicle import PWM_MAX, PWM_MIN, drives
 
 if TYPE_CHECKING:
@@ -160,21 +170,21 @@ class Arming:
         autopilot, fence = self.autopilot, self.autopilot.fence
         healthy, force = autopilot.health.healthy, autopilot.health.specific_force
         broken = autopilot.health.present & ~healthy  # of the sensors that have reported
-        if not healthy & health.GYRO:
+        if not healthy & GYRO:
             yield CHECK_INS, "Gyros not healthy"
-        elif not healthy & health.ACCEL:
+        elif not healthy & ACCEL:
             yield CHECK_INS, "Accels not healthy"
         elif not (ACCEL_RANGE[0] <= force <= ACCEL_RANGE[1] or self._flying):
             yield CHECK_INS, f"Accels inconsistent ({force:.1f} m/s2 at rest)"
         if not autopilot.estimate.attitude_ok:
             yield CHECK_INS, "AHRS: not healthy"
-        if broken & health.BARO:
+        if broken & BARO:
             yield CHECK_BARO, "Baro: not healthy"
-        if broken & health.MAG:
+        if broken & MAG:
             yield CHECK_COMPASS, "Compass: not healthy"
         if autopilot.mode.needs_position or fence.needs_position:
             satellites = autopilot.sensors.gnss_satellites
-            if not healthy & health.GPS:
+            if not healthy & GPS:
                 yield CHECK_GPS, "GPS: waiting for fix"
             elif satellites < MIN_SATELLITES:
                 yield CHECK_GPS, f"GPS: {satellites:.0f} satellites (need {MIN_SATELLITES})"

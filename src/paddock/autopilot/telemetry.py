@@ -1,13 +1,75 @@
-"""Data for ground stations: `Telemetry` (SI units), and notices for the outbox."""
+"""What an autopilot reports to ground stations: acks of commands, notices for the outbox, `Telemetry` (SI units).
+
+The `require` functions end the handler of a command with a refusal.
+"""
 
 from dataclasses import dataclass
 from enum import IntEnum
 from math import nan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
-    from paddock.autopilot.ack import Ack
     from paddock.autopilot.autopilot import BuiltInAutopilot
+
+
+T = TypeVar("T")
+
+
+class CommandResult(IntEnum):
+    """MAV_RESULT."""
+
+    ACCEPTED = 0
+    TEMPORARILY_REJECTED = 1
+    DENIED = 2
+    UNSUPPORTED = 3
+    FAILED = 4
+    IN_PROGRESS = 5
+
+
+class Ack(NamedTuple):
+    """A result with the reason of a refusal, which is also sent as STATUSTEXT."""
+
+    result: CommandResult = CommandResult.ACCEPTED
+    text: str = ""
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the command is carried out."""
+        return self.result == CommandResult.ACCEPTED
+
+
+ACCEPTED = Ack()
+
+
+class RefusedError(Exception):
+    """Ends the handler of a command; `BuiltInAutopilot.command` returns the ack."""
+
+    def __init__(self, ack: Ack) -> None:
+        super().__init__(ack.text)
+        self.ack = ack
+
+
+def denied(text: str) -> Ack:
+    """Refuse a command whose arguments are invalid."""
+    return Ack(CommandResult.DENIED, text)
+
+
+def rejected(text: str) -> Ack:
+    """Refuse a command that may succeed later."""
+    return Ack(CommandResult.TEMPORARILY_REJECTED, text)
+
+
+def unsupported(autopilot: "BuiltInAutopilot", what: str) -> Ack:
+    """Refuse a command that this vehicle type does not have."""
+    return Ack(CommandResult.UNSUPPORTED, f"{what}: not supported by a {autopilot.vehicle.kind}")
+
+
+def require(value: T | None, otherwise: Ack) -> T:
+    """Return a value; refuse the command if it is None or False."""
+    if value is None or value is False:
+        raise RefusedError(otherwise)
+    return value
+
 
 SIMULATED_EPOCH_US = 1_767_225_600_000_000
 """Date at simulated time 0: 1 January 2026, 00:00 UTC. The real date would make every run different."""
@@ -83,7 +145,7 @@ class CommandDone:
     """A command that was in progress is done."""
 
     command: int  # MAV_CMD
-    ack: "Ack"
+    ack: Ack
 
 
 Notice = CommandDone | StatusText | ItemReached | CurrentItem | HomeChanged | PictureTaken

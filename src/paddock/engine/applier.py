@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paddock.engine import actions
-from paddock.engine.actions import ActionLog
+from paddock.engine.actions import ActionLog, Mailbox
 from paddock.engine.barrier import Claims
+from paddock.engine.clock_thread import ClockThread
 from paddock.engine.commands import apply_command, check_command, check_place, fail_silent, place_vehicle
 from paddock.engine.contact import ContactStage
 from paddock.engine.events import EventLog
@@ -42,6 +43,8 @@ class Applier:
     """Checks actions against the present world, applies and logs them."""
 
     world: Run
+    mailbox: Mailbox
+    thread: ClockThread
     fleets: Fleets
     events: EventLog
     log: ActionLog
@@ -129,6 +132,56 @@ class Applier:
         written = None if override.choice is None else override.choice.model_dump(mode="json")
         return actions.OverrideAction(plain_target(action.target), written)
 
+    # posting and applying, from any thread ---------------------------------------------------------------------------
+
+    def post(self, action: actions.Action, at_tick: int | None = None, source: str = "") -> None:
+        """Check an action and queue it for the next tick or `at_tick`."""
+        if not isinstance(action, actions.POSTABLE):
+            valid = ", ".join(kind.__name__ for kind in actions.POSTABLE)
+            raise PaddockError(f"only {valid} can be posted, not {action!r}")
+        tick, version = self._due_tick(at_tick), self.version
+        action = self.checked(action)
+        self.mailbox.refuse_if_full()
+        self.mailbox.post(action, tick, source, version)
+
+    def command(self, target: Any, inputs: Mapping[str, Any], at_tick: int | None = None, source: str = "") -> None:
+        """Check a command and queue it, as `post` does."""
+        tick, version = self._due_tick(at_tick), self.version
+        action = self.checked_command(target, inputs)
+        self.mailbox.refuse_if_full()
+        self.mailbox.post(action, tick, source, version)
+
+    def _due_tick(self, at_tick: int | None) -> int:
+        if at_tick is None:
+            return actions.NEXT_TICK
+        tick, now = whole_number("at_tick takes a whole number of ticks >= 0", at_tick, 2**62), self.world.clock.tick
+        if tick < now:
+            raise InvalidValueError(f"at_tick {tick} is in the past: the run is at tick {now}")
+        return tick
+
+    def apply_now(
+        self, action: actions.Action, verb: str, source: str = "", prepared: PreparedSpawn | None = None
+    ) -> str:
+        """Apply an action; refused while another thread drives. Return the name of a spawned fleet."""
+        with self.thread.driving(verb):
+            return self.apply(actions.Posted(self.world.clock.tick, 0, action, source), prepared)
+
+    def apply_or_post(
+        self,
+        action: actions.Action,
+        verb: str,
+        at_tick: int | None = None,
+        source: str = "",
+        checked_at: tuple[int, ...] = (),
+    ) -> None:
+        """Check an action, unless `checked_at` is the present version, and apply it now; or post it for `at_tick`."""
+        if at_tick is not None:
+            self.post(action, at_tick, source)
+            return
+        if checked_at != self.version:
+            action = self.checked(action)
+        self.thread.call(lambda: self.apply_now(action, verb, source), verb)
+
     # building ahead, outside the ticking thread ----------------------------------------------------------------------
 
     def prepare_queued(self, queue: Sequence[actions.Posted]) -> None:
@@ -193,6 +246,12 @@ class Applier:
     def report(self, kind: str, subject: str, detail: str) -> None:
         """Report an event with a cause outside the simulation; it is logged for replays."""
         self.apply(actions.Posted(self.world.clock.tick, 0, actions.EventAction(kind, subject, detail), ""))
+
+    def send_packet(self, action: actions.PacketAction) -> int:
+        """Queue the packet of a program at this tick and log it; return its number on the radio, 0: it was dropped."""
+        number = self.radio.post_packet(action)
+        self.log.append(actions.Posted(self.world.clock.tick, 0, action))
+        return number
 
     def _command(self, action: actions.CommandAction, posted: actions.Posted) -> None:
         (program, rows), tick = self.found(action.target), self.world.clock.tick
@@ -281,3 +340,10 @@ def added_vehicles(action: actions.Action) -> Mapping[str, Any] | None:
 def _at(posted: actions.Posted, tick: int) -> actions.Posted:
     """Return the action with the tick at which it was applied."""
     return posted if posted.tick == tick else replace(posted, tick=tick)
+
+
+def whole_number(rule: str, value: Any, high: int | None = None, low: int = 0) -> int:
+    """Return the value as an int; InvalidValueError with the rule unless it is a whole number in range."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low or (high or value) < value:
+        raise InvalidValueError(f"{rule}, not {value!r}")
+    return int(value)

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,9 +20,6 @@ from paddock.engine.pipeline import NEVER_DUE
 from paddock.errors import PaddockError
 from paddock.world.fleet import Ints
 from paddock.world.snapshot import Snapshot
-
-if TYPE_CHECKING:
-    from paddock.engine.run_state import RunState
 
 Readings = dict[str, dict[str, Any]]
 Checked = tuple[CommandAction, tuple[int, ...]]
@@ -172,25 +169,19 @@ class Partner(Protocol):
 
 
 class AutopilotStates(Protocol):
-    """The part of a run's state that autopilots hold. The thread that saves and restores calls the methods."""
+    """What autopilots hold of a run's state. The thread that saves and restores calls the methods."""
 
     def refuse_restore(self) -> None:
         """Raise PaddockError if there are autopilots or simulators that cannot return to an earlier state."""
 
-    def add_parts(self, state: "RunState") -> None:
-        """Add fresh parts to a state whose fleets are built: `state.autopilots`, and `autopilot` of its fleets."""
+    def add_part(self, state: Any) -> None:
+        """Add a fresh part to a state, if there are built-in autopilots: `state.autopilots`."""
 
-    def save(self) -> dict[str, Any]:
-        """Return what is not in these parts, as a tree."""
+    def write(self) -> None:
+        """Write what the autopilots hold to their part of the run's state."""
 
-    def hashed(self) -> dict[str, Any]:
-        """Return the same without what watchers may change; empty if only other processes have one."""
-
-    def prepare(self, tree: dict[str, Any] | None, tick: int) -> Callable[[], None]:
-        """Check a state saved at a tick; return the function that loads it, or restarts all autopilots without one.
-
-        Any thread may call this method, also while the run continues. Saving what was loaded gives the same tree.
-        """
+    def read(self) -> None:
+        """Continue from the part of the state that has replaced that of the run; without one, restart."""
 
 
 class Autopilots:

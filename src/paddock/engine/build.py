@@ -447,7 +447,7 @@ def build_problems(scenario: Scenario) -> list[str]:
         return [str(error)]
     problems, built = [], []
     if scenario.mission is not None:
-        from paddock.engine.mission.tracks import check_members  # planning is imported for a mission only
+        from paddock.engine.mission.run import check_members  # planning is imported for a mission only
         from paddock.planning.from_scenario import setup_of
 
         try:

@@ -4,20 +4,18 @@
 dependencies in its constructor, so the order of construction below is the order of dependency.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from paddock.compute.prepare import Progress, prepare_kernels
-from paddock.engine.actions import NEXT_TICK, POSTABLE, Action, ActionLog, Mailbox, Posted
+from paddock.engine.actions import ActionLog, Mailbox
 from paddock.engine.applier import Applier
-from paddock.engine.barrier import Autopilots, AutopilotStates, Claims
+from paddock.engine.barrier import Autopilots, Claims
 from paddock.engine.build import environment_values, new_world
 from paddock.engine.clock_thread import ClockThread
 from paddock.engine.contact import ContactStage
 from paddock.engine.events import EventLog
-from paddock.engine.fleets import Fleets, PreparedSpawn
+from paddock.engine.fleets import Fleets
 from paddock.engine.frames import NamedFrames
 from paddock.engine.markers import MarkerBoard
 from paddock.engine.motion import MOTIONS
@@ -27,18 +25,16 @@ from paddock.engine.race import RulesStage
 from paddock.engine.radio.stage import RadioStage
 from paddock.engine.run_state import RunState
 from paddock.engine.tick import MissionStage, assemble_tick
-from paddock.errors import InvalidValueError, NotFiniteError, PaddockError, printable, unknown_name
+from paddock.errors import NotFiniteError, PaddockError, printable, unknown_name
 from paddock.scenario import Scenario
 from paddock.world.archive import digest, unpack
 from paddock.world.parts import refusing
-from paddock.world.state import HASHED, SETTLED, load, save
+from paddock.world.state import HASHED, load, save
 from paddock.world.state import digest as digest_of_parts
 from paddock.world.world import Clock
 
 if TYPE_CHECKING:  # planning is imported for a mission only
     from paddock.engine.mission.run import MissionRun
-
-AUTOPILOTS, MISSION = "autopilots", "mission"  # keys of a saved state
 
 
 class PreparedRun(NamedTuple):
@@ -46,12 +42,11 @@ class PreparedRun(NamedTuple):
 
     how: str  # reset or restore
     draft: "Engine"  # holds it
-    load_autopilots: Callable[[], None]  # after the world
     made_for: tuple[Scenario, int]  # the scenario of the run, and the number of autopilots that have joined
 
 
 class Engine:
-    """All parts of one simulation. One thread drives it at a time; any thread may `post`."""
+    """All parts of one simulation. One thread drives it at a time; any thread may post actions (`applier.post`)."""
 
     def __init__(self, scenario: Scenario, device: str = "cpu", prepared: bool = True, populated: bool = True) -> None:
         """Without `prepared` nothing is planned or compiled yet: `prepare` or the first tick does it.
@@ -74,14 +69,14 @@ class Engine:
         self.publisher = PublishStage(world, self.programs, scenario.every.snapshot, self.rules.show)
         self.poses = self.publisher.poses
         self.radio = RadioStage(scenario, world, self.programs, self.events, self.poses, self.mission_stage.damaged)
-        self.fleets.emptied.append(self.radio.forget)
+        self.fleets.emptied += [self.radio.forget, self.mission_stage.fleet_removed]
         self.autopilots = Autopilots()
         self.claims = Claims(self.autopilots)
+        self.thread = ClockThread(self.claims.wake)
         self.applier = Applier(
-            *(world, self.fleets, self.events, self.log, self.claims),
+            *(world, self.mailbox, self.thread, self.fleets, self.events, self.log, self.claims),
             *(self.mission_stage, self.publisher, self.contact, self.rules, self.radio),
         )
-        self.thread = ClockThread(self.claims.wake)
         self.stages = assemble_tick(scenario, self.applier, self.mailbox, self.thread)
         self.pipeline, self.barrier = self.stages.pipeline, self.stages.barrier
         pace, longest = scenario.clock.pace, self.barrier.longest_slice
@@ -101,51 +96,6 @@ class Engine:
     def mission(self) -> "MissionRun | None":
         """The mission of the present run; None without one."""
         return self.mission_stage.mission
-
-    def post(self, action: Action, at_tick: int | None = None, source: str = "") -> None:
-        """Check an action and queue it for the next tick or `at_tick`. Any thread may call this."""
-        if not isinstance(action, POSTABLE):
-            raise PaddockError(f"only {', '.join(kind.__name__ for kind in POSTABLE)} can be posted, not {action!r}")
-        tick = NEXT_TICK if at_tick is None else self._future_tick(at_tick)
-        version = self.applier.version
-        action = self.applier.checked(action)
-        self.mailbox.refuse_if_full()
-        self.mailbox.post(action, tick, source, version)
-
-    def command(self, target: Any, inputs: Mapping[str, Any], at_tick: int | None = None, source: str = "") -> None:
-        """Check a command and queue it, as `post` does. Any thread may call this."""
-        tick = NEXT_TICK if at_tick is None else self._future_tick(at_tick)
-        version = self.applier.version
-        action = self.applier.checked_command(target, inputs)
-        self.mailbox.refuse_if_full()
-        self.mailbox.post(action, tick, source, version)
-
-    def _future_tick(self, at_tick: int) -> int:
-        tick, now = whole_number("at_tick takes a whole number of ticks >= 0", at_tick, 2**62), self.world.clock.tick
-        if tick < now:
-            raise InvalidValueError(f"at_tick {tick} is in the past: the run is at tick {now}")
-        return tick
-
-    def apply(self, action: Action, verb: str, source: str = "", prepared: PreparedSpawn | None = None) -> str:
-        """Apply an action now; refused while another thread drives. Return the name of a spawned fleet."""
-        with self.thread.driving(verb):
-            return self.applier.apply(Posted(self.world.clock.tick, 0, action, source), prepared)
-
-    def apply_or_post(
-        self,
-        action: Action,
-        verb: str,
-        at_tick: int | None = None,
-        source: str = "",
-        checked_at: tuple[int, ...] = (),
-    ) -> None:
-        """Check an action, unless `checked_at` is the present version, and apply it now; or post it for `at_tick`."""
-        if at_tick is not None:
-            self.post(action, at_tick, source)
-            return
-        if checked_at != self.applier.version:
-            action = self.applier.checked(action)
-        self.thread.call(lambda: self.apply(action, verb, source), verb)
 
     def prepare(self, progress: Progress | None = None) -> None:
         """Plan the mission, compile the kernels and take the first sensor readings; no effect if done."""
@@ -175,11 +125,9 @@ class Engine:
         state.contact, state.race, state.radio = self.contact.fresh(), self.rules.fresh(), self.radio.fresh()
 
     def saved_state(self) -> dict[str, Any]:
-        """Return the state, and the digest of its scenario; arrays are valid until the next tick."""
-        self._collect()
-        states = self.autopilots.states
-        pilots = {} if states is None or self.world.state.autopilots is not None else {AUTOPILOTS: states.save()}
-        return {"scenario": self._scenario_digest(), **save(self.world.state), **self._saved_apart(), **pilots}
+        """Return the state as a tree; its arrays are valid until the next tick."""
+        self._complete()
+        return save(self.world.state)
 
     def state_hash(self, scope: str = HASHED) -> str:
         """Return a hex digest of the state: equal runs have equal hashes.
@@ -187,15 +135,14 @@ class Engine:
         `SETTLED`: without queued actions and autopilots, because a replay queues actions from the start and has no
         autopilots.
         """
-        self._collect()
-        states = self.autopilots.states if self.world.state.autopilots is None else None
-        pilots = {} if scope == SETTLED or states is None else states.hashed()
-        apart = {**self._saved_apart(), **({AUTOPILOTS: pilots} if pilots else {})}
-        own = digest_of_parts(self.world.state, scope)
-        return digest({"state": own, **apart}) if apart else own
+        self._complete()
+        return digest_of_parts(self.world.state, scope)
 
-    def _collect(self) -> None:
-        """Plan a mission that has not begun, number the actions that have arrived, and fetch what a GPU holds."""
+    def _complete(self) -> None:
+        """Complete the state: plan a mission that has not begun, number the actions that have arrived, and fetch what
+        a GPU and the autopilots hold.
+        """
+        self.world.state.scenario = self._scenario_digest()
         if self.mission is not None:
             self.mission.begin()
         self.mailbox.collect(self.world.clock.tick)
@@ -203,10 +150,8 @@ class Engine:
             self.radio.messages.fitted()
         for fleet in self.world.fleets.values():
             _ = fleet.state
-
-    def _saved_apart(self) -> dict[str, Any]:
-        apart = self.mission is not None and self.world.state.mission is None
-        return {MISSION: self.mission.save()} if apart and self.mission is not None else {}
+        if self.autopilots.states is not None:
+            self.autopilots.states.write()
 
     def _scenario_digest(self) -> str:
         if self._digest is None or self._digest[0] is not self.scenario:
@@ -225,17 +170,18 @@ class Engine:
         that are queued are built. A state that would end the run, because it diverges within a second, is refused.
         """
         made_for, tree = (self.scenario, self.autopilots.joins), self._checked_state(saved)
-        states, draft = self.autopilots.states, Engine(self.scenario, self.fleets.device, populated=False)
+        draft = Engine(self.scenario, self.fleets.device, populated=False)
         with refusing("saved state"):
-            load = (lambda: None) if states is None else states.prepare(tree.get(AUTOPILOTS), tree["clock"]["tick"])
-            draft._load(tree, states)
+            if self.autopilots.states is not None and "autopilots" in tree:
+                self.autopilots.states.add_part(draft.world.state)
+            draft._load(tree)
         if apart:
             prepare_kernels((pair for program in draft.programs.values() for pair in program.kernels()), apart=True)
             draft.applier.prepare_queued(draft.mailbox.queued)
             if self.scenario.on_nan == "stop" and not draft.stages.guard.failure:
                 draft.stages.guard.move.refuse_diverging()
         draft._prepared = True
-        return PreparedRun("restore", draft, load, made_for)
+        return PreparedRun("restore", draft, made_for)
 
     def prepare_reset(self, seed: int | None = None) -> PreparedRun:
         """Build the vehicles of the scenario at tick 0 and plan its mission, while another thread continues the run."""
@@ -245,7 +191,7 @@ class Engine:
         draft = Engine(scenario, self.fleets.device, prepared=False)
         prepare_kernels((pair for program in draft.programs.values() for pair in program.kernels()), apart=True)
         draft.prepare()
-        return PreparedRun("reset", draft, lambda: None, made_for)
+        return PreparedRun("reset", draft, made_for)
 
     def take_over(self, prepared: PreparedRun) -> None:
         """Replace the present state by a prepared one; refused if the scenario or its autopilots have changed since."""
@@ -253,7 +199,7 @@ class Engine:
             self._take_over(prepared)
 
     def _take_over(self, prepared: PreparedRun) -> None:
-        how, draft, load_autopilots, made_for = prepared
+        how, draft, made_for = prepared
         with self.applier.rebuilding:
             if made_for[0] is not self.scenario or made_for[1] != self.autopilots.joins:
                 raise PaddockError(f"{how} refused: the run changed while its state was being built; try again")
@@ -270,15 +216,14 @@ class Engine:
             self.applier.forget()
             self._prepared = True
             if how == "restore":
-                load_autopilots()
                 self.log.restart(self.world.clock.tick)
             else:
                 self.world.state.run, self.world.state.roster_version = run + 1, roster + 1
                 self.stages.guard.discarded = 0
                 self.log.clear()
                 self.events.notify()
-                if self.autopilots.states is not None:
-                    self.autopilots.states.add_parts(self.world.state)
+            if self.autopilots.states is not None:
+                self.autopilots.states.read()
             for listener in self.on_restart:
                 listener(how)
 
@@ -294,39 +239,26 @@ class Engine:
         if type(scenario) is not str or scenario != self._scenario_digest():
             raise PaddockError("saved in another scenario: load that one and restore there")
         if self.autopilots.states is None:  # a replay has the commands of its autopilots instead
-            tree.pop(AUTOPILOTS, None)
-            if isinstance(tree.get("fleets"), dict):
-                tree["fleets"] = {
-                    name: {key: fleet[key] for key in fleet if key != "autopilot"} if isinstance(fleet, dict) else fleet
-                    for name, fleet in tree["fleets"].items()
-                }
+            tree.pop("autopilots", None)
         else:
             self.autopilots.states.refuse_restore()
         return tree
 
-    def _load(self, tree: dict[str, Any], autopilots: AutopilotStates | None) -> None:
+    def _load(self, tree: dict[str, Any]) -> None:
         """Build the fleets of a saved state, and load it into them."""
         mission = self.new_mission(tree["seed"])
         if mission is not None:
-            mission.expect(tree[MISSION])
+            mission.take_part(tree["mission"])
         self.fleets.rebuild(tree["fleets"])
-        if autopilots is not None and AUTOPILOTS in tree:
-            autopilots.add_parts(self.world.state)
-        declared = {key for key in (MISSION, AUTOPILOTS) if getattr(self.world.state, key) is not None}
-        own = {key: tree[key] for key in tree if key in declared or key not in (MISSION, AUTOPILOTS, "scenario")}
         ended = isinstance(tree["failure"], str) and tree["failure"]
-        load(self.world.state, own, limited=not ended)
-        if autopilots is not None and AUTOPILOTS not in tree:  # they restart
-            autopilots.add_parts(self.world.state)
+        load(self.world.state, tree, limited=not ended)
         self.rules.check()
         self.fleets.renew()
-        if mission is not None:
-            mission.restore(tree[MISSION])
         if self.radio.active:
             self.radio.renew()
             self.radio.check()
-            if mission is not None and mission.link is not None:
-                mission.link.check_saved()
+        if mission is not None:
+            mission.rebuild()
 
     def reset(self, seed: int | None = None) -> None:
         """Start a new run at tick 0."""
@@ -345,7 +277,7 @@ class Engine:
             self.radio.renew()
             self._populate(prepared=True)
             if self.autopilots.states is not None:
-                self.autopilots.states.add_parts(state)
+                self.autopilots.states.read()
             for listener in self.on_restart:
                 listener("reset")
 
@@ -367,7 +299,7 @@ class Engine:
 
         scenario = self.scenario if seed == self.scenario.seed else self.scenario.model_copy(update={"seed": seed})
         run = MissionRun(scenario, self.world, self.fleets, self.events, self.poses, self.radio)
-        self.mission_stage.mission = run
+        self.mission_stage.mission, self.world.state.mission = run, run.state
         return run
 
     def _populate(self, prepared: bool) -> None:
@@ -417,10 +349,3 @@ def scenario_digest(scenario: Scenario) -> str:
             tree["sitl"].pop(immaterial, None)
     tree["vehicles"] = {entry["name"]: entry for entry in tree.get("vehicles", [])}
     return digest(tree)
-
-
-def whole_number(rule: str, value: Any, high: int | None = None, low: int = 0) -> int:
-    """Return the value as an int; InvalidValueError with the rule unless it is a whole number in range."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low or (high or value) < value:
-        raise InvalidValueError(f"{rule}, not {value!r}")
-    return int(value)

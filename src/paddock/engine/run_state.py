@@ -21,6 +21,7 @@ MOST_LOST = 10_000  # targets
 class RunState(WorldState):
     """The state of a run."""
 
+    scenario: str = text(hashed=False, settled=False)  # digest of the scenario
     rate: float = value(1.0, low=0.0, unit="Hz")
     mailbox: MailboxState = child(MailboxState, settled=False)
     events: EventState = child(EventState)
@@ -29,8 +30,8 @@ class RunState(WorldState):
     contact: ContactState | None = child()  # with contact
     race: RaceState | None = child()  # with rules
     radio: RadioState | None = child()  # with radio
-    mission: Any = child()  # with a mission: its MissionState, of the package that is imported for a mission only
-    autopilots: Any = child(settled=False)  # with built-in autopilots: their connections; see `Fleet.autopilot`
+    mission: Any = child()  # with a mission: its MissionState, of a package that is imported for a mission only
+    autopilots: Any = child(settled=False)  # with built-in autopilots: their AutopilotsState
 
 
 class Run(World):

@@ -5,10 +5,11 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from paddock.engine import actions, services
+from paddock.engine.applier import whole_number
 from paddock.engine.barrier import Claim, Handler, OnRequest, answering
 from paddock.engine.behaviours import PlannedRoute, road_trees
 from paddock.engine.commands import refuse_commanded_by_behaviour
-from paddock.engine.engine import Engine, whole_number
+from paddock.engine.engine import Engine
 from paddock.engine.events import Event
 from paddock.engine.overrides import BehaviourOverride, fleet_routes
 from paddock.engine.pipeline import Watcher
@@ -114,18 +115,18 @@ class Simulation:
 
         Other inputs keep their values. Any thread may call this.
         """
-        self.engine.command(target, inputs, at_tick, source)
+        self.engine.applier.command(target, inputs, at_tick, source)
 
     def spawn(self, /, **fields: Any) -> str:
         """Add vehicles: the fields of a scenario's `vehicles` entry, or `fleet="scouts"` with `count` and `spawn`.
 
         Takes effect immediately; nothing is added if a field is invalid. Return the name.
         """
-        return self.engine.apply(actions.SpawnAction(with_files(fields)), "spawn()")
+        return self.engine.applier.apply_now(actions.SpawnAction(with_files(fields)), "spawn()")
 
     def remove(self, target: str | int) -> None:
         """Remove a vehicle or a fleet, immediately."""
-        self.engine.apply(actions.RemoveAction(target), "remove()")
+        self.engine.applier.apply_now(actions.RemoveAction(target), "remove()")
 
     def place(
         self, target: str | int, pose: Sequence[Any] | Floats, speed: Any = 0.0, *, at_tick: int | None = None
@@ -134,7 +135,7 @@ class Simulation:
 
         A fleet takes poses (n, 4) and a speed (m/s) or (n,) of them. Commands are kept. Any thread may call this.
         """
-        self.engine.post(actions.PlaceAction(target, pose, speed), at_tick)
+        self.engine.applier.post(actions.PlaceAction(target, pose, speed), at_tick)
 
     def claim(
         self,
@@ -293,7 +294,7 @@ class Behaviours:
         `behaviour`: a name or {name: options} as in a scenario, "external" to take commands, or None to return to the
         behaviour of the entry. An option that is a list has one value per vehicle.
         """
-        self._engine.apply_or_post(actions.OverrideAction(target, behaviour), "override()", at_tick, source)
+        self._engine.applier.apply_or_post(actions.OverrideAction(target, behaviour), "override()", at_tick, source)
 
     def overrides(self) -> list[BehaviourOverride]:
         """Return the overrides in force: ids of the vehicles, name and options of the behaviour."""
@@ -340,7 +341,7 @@ class MissionControl:
 
     def apply(self, verb: str, /, *, at_tick: int | None = None, source: str = "", **arguments: Any) -> None:
         """Make a change by the name of its verb: add_task, move_task, remove_task, add_zone, remove_zone, ..."""
-        self._engine.apply_or_post(actions.MissionAction(verb, arguments), f"{verb}()", at_tick, source)
+        self._engine.applier.apply_or_post(actions.MissionAction(verb, arguments), f"{verb}()", at_tick, source)
 
     def add_task(self, name: str, *, at_tick: int | None = None, **fields: Any) -> None:
         """Add a task: the fields of a scenario's task, such as `point={"at": [100, 50]}`."""

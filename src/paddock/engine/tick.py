@@ -216,6 +216,11 @@ class MissionStage:
         if self.mission is not None:
             self.mission.built(program)
 
+    def fleet_removed(self, fleet: str) -> None:
+        """Continue without a fleet whose vehicles are gone."""
+        if self.mission is not None:
+            self.mission.execution.left(fleet)
+
     def damaged(self) -> list[tuple[str, Ints]]:
         """Return the rows of the vehicles that the mission has damaged, fleet by fleet."""
         return [] if self.mission is None else self.mission.damaged()

@@ -6,15 +6,14 @@ from collections.abc import Callable, Sequence
 from math import isfinite, isinf, nan, sqrt
 from typing import TYPE_CHECKING, Any
 
-from paddock.autopilot.ack import ACCEPTED, Ack, CommandResult
 from paddock.autopilot.estimate import Ned
 from paddock.autopilot.guided import GuidedTarget
 from paddock.autopilot.mission_items import AltitudeFrame, altitude_frame
-from paddock.autopilot.telemetry import Severity
+from paddock.autopilot.telemetry import ACCEPTED, Ack, CommandResult, Severity
 from paddock.compute.scalars import cos, sin
 from paddock.mavlink.messages import KNOWN
-from paddock.mavlink.mission_protocol import DEGREE
 from paddock.mavlink.packets import mav
+from paddock.mavlink.protocols import DEGREE
 
 if TYPE_CHECKING:
     from paddock.mavlink.hub import MavlinkVehicle

@@ -33,11 +33,12 @@ from paddock.mavlink.link import (
     Ports,
     Sender,
     SenderQueue,
+    TcpLink,
     UdpLink,
     bind,
     open_log,
+    open_tcp,
 )
-from paddock.mavlink.log_protocol import LogProtocol
 from paddock.mavlink.messages import (
     HEARTBEAT,
     VIBRATION,
@@ -47,11 +48,9 @@ from paddock.mavlink.messages import (
     fields_of,
     picture_messages,
 )
-from paddock.mavlink.mission_protocol import DEGREE, MissionProtocol
 from paddock.mavlink.packets import AUTOPILOT, PacketWriter, Signing, mav, status_texts, wire_format
-from paddock.mavlink.parameter_protocol import ParameterProtocol
+from paddock.mavlink.protocols import DEGREE, LogProtocol, MissionProtocol, ParameterProtocol
 from paddock.mavlink.radio_path import RadioPath
-from paddock.mavlink.tcp import TcpLink, open_tcp
 
 PERIOD_US = 20_000  # us of simulated time between two polls: the log must not depend on wall time
 

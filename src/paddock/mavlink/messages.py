@@ -377,11 +377,11 @@ class Streams:
             self._next[id] = now_us + spread
         self._look_ahead()
 
-    def save(self) -> Ints:
+    def table(self) -> Ints:
         """Return id, interval and time of the next message (us) of each, in their order."""
         return np.array([(id, self._intervals[id], at) for id, at in self._next.items()], np.int64).reshape(-1, 3)
 
-    def restore(self, saved: Ints) -> None:
+    def resume(self, saved: Ints) -> None:
         """Continue with saved intervals and times."""
         self._intervals = {id: interval for id, interval, _ in saved.tolist()}
         self._next = {id: at for id, _, at in saved.tolist()}

@@ -22,7 +22,7 @@ from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.mission import Mission
 from paddock.planning.random_missions import drawn_tasks
 from paddock.planning.solver.methods import Progress, find_method
-from paddock.planning.solver.planner import solve
+from paddock.planning.solver.planner import solve, split_fields
 from paddock.planning.solver.problem import (
     LostLink,
     MissionSetup,
@@ -35,7 +35,6 @@ from paddock.planning.solver.problem import (
     Vehicle,
 )
 from paddock.planning.solver.routes import Plan, Route
-from paddock.planning.solver.splitting import split_fields
 from paddock.scenario import Scenario, VehicleEntry, load_preset, load_scenario, spawn_poses
 from paddock.scenario.mission import MissionSection as MissionSection
 from paddock.scenario.tasks import NoFlyZone, numbered

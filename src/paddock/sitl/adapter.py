@@ -1,18 +1,26 @@
-"""The contract of a simulator for autopilots, and how one is found by its type."""
+"""The contract of a simulator for autopilots, base classes of simulators with several vehicles, and the known types."""
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from paddock.autopilot.vehicle_data import ActuatorCommands, Floats, SensorData, blank_sensors
-from paddock.errors import PaddockError
+from paddock.compute.philox import signed
+from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.plugins import PluginFolder
+from paddock.scenario.base import Flag, NotNegative, Text, Whole
 from paddock.scenario.sitl import LAST_SYSID
+from paddock.sensing.site import site_at
 from paddock.sitl import adapters
+from paddock.sitl.equipment import TIMES, AdapterOptions, Instrument
+from paddock.world.columns import Pose
+from paddock.world.fleet import stream_ids
+from paddock.world.geodesy import Origin
 
 
 class AdapterError(PaddockError):
@@ -193,6 +201,253 @@ class BlockAdapter(SimulatorAdapter):
         if np.count_nonzero(np.isnan(block)):
             bad = vehicles[int(np.flatnonzero(np.isnan(block).any(axis=1))[0])]
             raise AdapterError(f"adapter {self.name!r}: an actuator command of vehicle {bad} is NaN")
+
+
+RATES = {"gnss": 5.0, "compass": 25.0, "barometer": 25.0}
+"""Hz of the sensors other than the IMU, which samples at the adapter's rate."""
+
+
+class RowAdapter(BlockAdapter):
+    """Vehicles in rows, in order of addition, with sensors of `paddock.sensing`, in lockstep.
+
+    A subclass initialises the row of a vehicle (`_enter`), compacts the rows when one is removed (`_leave`), and moves
+    the vehicles (`_move`, `_look`), or has a `step` of its own that fills `_block`, the sensor data of all.
+    """
+
+    crafts: ClassVar[tuple[str, ...]]  # crafts that it supports
+    capacity: ClassVar[int] = LAST_SYSID
+    has_imu: ClassVar[bool] = False  # whether the simulator has its own IMU, which is then not among the instruments
+    has_airspeed: ClassVar[bool] = False
+    terrain: ClassVar[bool] = False
+    wind_blows: ClassVar[bool] = False
+    physics_us: int = 0  # longest step of its model; 0: any
+
+    def __init__(
+        self,
+        name: str,
+        seed: int,
+        origin: tuple[float, float, float],
+        rate: float,
+        noise: float | bool,
+        truth: bool,
+        sensors: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> None:
+        """`origin`: deg, deg, m; `rate` of the IMU, Hz; `noise`: a factor; `sensors` overrides their options."""
+        super().__init__(name)
+        self.options = options = AdapterOptions(f"adapter {self.name!r}")
+        self.seed = signed(options.check(Whole, "seed", seed, "a whole number"))
+        coordinates = options.triple("origin", origin, "latitude deg, longitude deg, height m")
+        try:
+            self.origin = Origin(*coordinates)
+        except InvalidValueError as error:
+            raise InvalidValueError(f"{options.where}: {error}") from None
+        self.rate = options.positive("rate", rate)
+        self.noise = float(options.check(NotNegative | Flag, "noise", noise, "a factor from 0 on, true or false"))
+        self.truth = bool(options.check(Flag, "truth", truth, "true or false"))
+        rates = RATES if self.has_imu else {"imu": self.rate, **RATES}  # the IMU comes first
+        kind, wanted = dict[Text, dict[Text, Any]], "options of sensors, e.g. {gnss: {rate: 10}}"
+        settings = options.check(kind, "sensors", {} if sensors is None else sensors, wanted)
+        for sensor in settings:
+            if sensor not in rates:
+                raise unknown_name("sensor", str(sensor), rates, options.where)
+        site = site_at(self.origin)
+        self._instruments = [
+            Instrument(kind, {"rate": rate, **settings.get(kind, {})}, self.noise, self.origin, site, self.capacity)
+            for kind, rate in rates.items()
+        ]
+        self._connected = False
+        self._row_of = np.full(256, -1, dtype=np.int64)
+        self._clear()
+
+    @abstractmethod
+    def _enter(self, row: int, vehicle: Placed) -> None:
+        """Place a vehicle at its start, at rest, in the next row, or at a reset in its own."""
+
+    @abstractmethod
+    def _leave(self, row: int, kept: NDArray[np.int64]) -> None:
+        """Drop the vehicle of a row; the `kept` rows move up."""
+
+    @abstractmethod
+    def _steer(self, rows: NDArray[np.int64], block: Floats) -> None:
+        """Set the actuators of these rows from commands (n, ACTUATOR_WIDTH), none of which is NaN."""
+
+    def _reach(self) -> None:
+        """Check that the simulator is available; AdapterError if not."""
+
+    def _move(self, seconds: float) -> None:
+        """Move all vehicles."""
+
+    def _look(self) -> None:
+        """Bring the poses up to date, before they are measured."""
+
+    def _show(self, count: int) -> None:
+        """Write what the instruments do not measure into the first rows of `_block`."""
+
+    def _clear(self) -> None:
+        """Return to time 0, nothing measured."""
+        self._time_us = 0
+        self._pose = self._level = np.zeros((len(Pose._fields), self.capacity))  # `_level`: for the barometer
+        self._block = blank_sensors(self.capacity)
+        self._received = np.full(self.capacity, -1.0)
+        self._streams = np.zeros(self.capacity, dtype=np.int64)
+        self._fresh = False  # a vehicle was added or reset since the last sample
+        for instrument in self._instruments:
+            instrument.reset()
+
+    def connect(self) -> None:
+        """Check that the simulator is available."""
+        with self.lock:
+            self._reach()
+            self._connected = True
+
+    def disconnect(self) -> None:
+        """Remove all vehicles; the next `connect` starts at time 0."""
+        with self.lock:
+            if self._connected:
+                for vehicle in self.vehicles:
+                    self.remove_vehicle(vehicle)
+                self._connected = False
+                self._clear()
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether it is between `connect` and `disconnect`."""
+        return self._connected
+
+    def add_vehicle(self, vehicle: Placed) -> None:
+        """Add a vehicle at its place."""
+        with self.lock:
+            self._check_id(vehicle)
+            if vehicle.craft not in self.crafts:
+                known = ", ".join(map(repr, self.crafts))
+                raise AdapterError(f"adapter {self.name!r} supports craft {known} only, not {vehicle.craft!r}")
+            if len(self._placed) == self.capacity:
+                raise AdapterError(f"adapter {self.name!r} is full with {self.capacity} vehicles")
+            if not np.isfinite([*vehicle.position, vehicle.heading]).all():
+                raise AdapterError(f"adapter {self.name!r}: the place of vehicle {vehicle.id} is not finite")
+            row = len(self._placed)
+            self._enter(row, vehicle)
+            self._placed[vehicle.id] = vehicle
+            self._row_of[vehicle.id] = row
+            self._begin_row(row, vehicle)
+            for instrument in self._instruments:
+                instrument.align(self._time_us)
+
+    def _begin_row(self, row: int, placed: Placed) -> None:
+        """Clear the sensor data of a row and seed its noise."""
+        self._fresh = not self.has_imu
+        self._block[row], self._received[row] = blank_sensors(1)[0], -1.0
+        self._streams[row] = stream_ids(placed.name, np.array([placed.id]))[0]
+
+    def remove_vehicle(self, vehicle: int) -> None:
+        """Remove a vehicle; the rows after it move up."""
+        with self.lock:
+            n, gone = len(self._placed), list(self._placed).index(self._find(vehicle).id)
+            kept = np.delete(np.arange(n), gone)
+            self._leave(gone, kept)
+            for array in (self._block, self._received, self._streams):
+                array[: n - 1] = array[kept]
+            for instrument in self._instruments:
+                instrument.sensor.keep(kept[kept < instrument.sensor.n])
+            del self._placed[vehicle]
+            self._row_of[:] = -1
+            self._row_of[list(self._placed)] = np.arange(n - 1)
+
+    def reset(self) -> None:
+        """Return all vehicles to their places at time 0, with the same noise."""
+        with self.lock:
+            self._check()
+            self._clear()
+            for row, placed in enumerate(self._placed.values()):
+                self._enter(row, placed)
+                self._begin_row(row, placed)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """IMU, GNSS, compass, barometer, and what the simulator adds; truth on request."""
+        others = ["airspeed"] * self.has_airspeed + ["truth"] * self.truth
+        return Capabilities(frozenset([*TIMES, *others]), self.rate, self.capacity, self.terrain, self.wind_blows)
+
+    @property
+    def sim_time_us(self) -> int:
+        """The sum of the steps."""
+        return self._time_us
+
+    def _end_of(self, dt_us: int) -> int:
+        """Return the end of a step, us; refuse a negative one."""
+        self._check()
+        if dt_us < 0:
+            raise AdapterError(f"adapter {self.name!r} cannot step back by {-dt_us} us")
+        return self._time_us + dt_us
+
+    def step(self, dt_us: int, timeout: float = 1.0) -> bool:
+        """Move and sense; the vehicles stop at each sample time, whatever the lengths of the steps."""
+        with self.lock:
+            end = self._end_of(dt_us)
+            self._freshen()
+            while self._time_us < end:
+                grid = (self._time_us // self.physics_us + 1) * self.physics_us if self.physics_us else end
+                until = min(end, grid, *(i.next_us for i in self._instruments)) if self._placed else end
+                self._move(1e-6 * (until - self._time_us))
+                self._time_us = until
+                self._sense()
+            self._publish()
+        return True
+
+    def _freshen(self) -> None:
+        """Measure vehicles that were just added, before they move."""
+        if self._fresh:
+            self._fresh = False
+            self._sense()
+            self._publish()
+
+    def _sense(self) -> None:
+        due = [i for i in self._instruments if i.next_us == self._time_us] if self._placed else []
+        if due:
+            self._look()
+        for instrument in due:
+            pose = self._level if instrument.kind == "barometer" else self._pose
+            instrument.sample(self._time_us, pose, len(self._placed), self._streams, self.seed)
+
+    def _publish(self) -> None:
+        n = len(self._placed)
+        for instrument in self._instruments if n else ():
+            instrument.publish(self._time_us, self._block)
+        self._block[:n, 0] = self._time_us
+        self._show(n)
+
+    def sensor_period_us(self, vehicle: int) -> int | None:
+        """Return the period of the instrument; the simulator's own IMU is read at every exchange."""
+        with self.lock:
+            self._find(vehicle)
+            return None if self.has_imu else self._instruments[0].sensor.period
+
+    def receive_block(self, vehicles: Sequence[int], block: Floats) -> None:
+        """Write all rows in one copy."""
+        with self.lock:
+            rows = self._rows(vehicles)
+            self._freshen()
+            news = self._block[rows, 0] > self._received[rows]
+            block[news] = self._block[rows[news]]
+            self._received[rows] = self._block[rows, 0]
+
+    def send_block(self, vehicles: Sequence[int], block: Floats) -> None:
+        """Set the actuators of several vehicles."""
+        with self.lock:
+            rows = self._rows(vehicles)
+            self._refuse_nan(vehicles, block)
+            self._steer(rows, block)
+
+    def _check(self) -> None:
+        if not self._connected:
+            raise self._not_connected()
+
+    def _rows(self, vehicles: Sequence[int]) -> NDArray[np.int64]:
+        self._check()
+        rows = self._row_of.take(vehicles, mode="clip")
+        if len(rows) and rows.min() < 0:
+            self._find(vehicles[int(rows.argmin())])  # the error names it
+        return rows
 
 
 def _check_adapter(kind: type) -> None:

@@ -22,8 +22,8 @@ from paddock.engine.pipeline import HaltedError
 from paddock.errors import InvalidValueError, PaddockError, one_line, unknown_name
 from paddock.scenario.sitl import LAST_SYSID
 from paddock.sitl.adapter import Placed, SimulatorAdapter
-from paddock.sitl.adapter_link import AdapterLink
-from paddock.sitl.bridge_vehicle import (
+from paddock.sitl.adapter_link import (
+    AdapterLink,
     BridgeStoppedError,
     BridgeVehicle,
     Fallback,
@@ -266,19 +266,17 @@ class Bridge:
             self._fresh.clear()
             self._stale = True
 
-    def save(self) -> BridgeState:
-        """Return its state, as a copy."""
-        state = self.blank_state()
+    def write(self, state: BridgeState) -> None:
+        """Copy its present values to its part of the run's state."""
         grouped = {v.sysid: v.group.due_us for v in self.vehicles if v.group is not None}
         state.time_us, state.due = self.time_us, grouped | self._due
         state.failed = {v.sysid: v.failed for v in self.vehicles if v.failed}
         state.due |= dict.fromkeys(state.failed, NEVER_US)
         for name, rows in state.adapters.items():
-            rows.sensors, rows.actuators = self.links[name].sensors.copy(), self.links[name].actuators.copy()
-        return state
+            rows.sensors[:], rows.actuators[:] = self.links[name].sensors, self.links[name].actuators
 
     def blank_state(self) -> BridgeState:
-        """Return the part that a saved state is loaded into."""
+        """Return its part in the state of a run."""
         state = fresh(BridgeState)
         for link in self.links.values():
             if link.adapter.hosted:
@@ -286,8 +284,8 @@ class Bridge:
                 rows.n, rows.systems[:] = len(link.ids), link.ids
         return state
 
-    def restore(self, state: BridgeState) -> None:
-        """Continue from a state that has been checked; groups form again at the next exchange."""
+    def read(self, state: BridgeState) -> None:
+        """Continue from a state that is checked; groups form again at the next exchange."""
         self._resets += 1
         self._ungroup()
         self.time_us, self._due = state.time_us, dict(state.due)
@@ -297,7 +295,7 @@ class Bridge:
             vehicle.forget()
             vehicle.failed = state.failed.get(vehicle.sysid, "")
         for name, rows in state.adapters.items():
-            self.links[name].restore(rows.sensors, rows.actuators)
+            self.links[name].resume(rows.sensors, rows.actuators)
 
     def close(self) -> None:
         """End waiting, close all autopilots and disconnect all simulators."""

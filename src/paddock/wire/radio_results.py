@@ -251,7 +251,7 @@ class RadioTree(TypedDict):
     """Radios, stations, jammers and spoofers; audible and usable links, changes, jammed receivers.
 
     `traffic` counts messages since the start: sent, delivered, dropped by reason; `services` the packets of services
-    that have sent any: `commands`, `telemetry`, `heartbeats`, `mission`.
+    that have sent any: `commands`, `telemetry`, `heartbeats`, `mission`, `mavlink`.
     """
 
     rate: float

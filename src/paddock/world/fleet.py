@@ -80,7 +80,6 @@ class Fleet:
     tables: dict[str, NDArray[Any]] = tables(VEHICLE)
     sensors: dict[str, Any] = children()
     overrides: Any = child()  # while any vehicle is overridden
-    autopilot: Any = child(settled=False)  # the states of its built-in autopilots
     fmu: Any = child(hashed=False, settled=False)  # the states of its FMUs
 
     def __init__(self, name: str, state: type, command: type, capacity: int = 1, single: bool = False) -> None:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.autopilot.control.return_path import ReturnPath
 from paddock.autopilot.estimate import Ned
 from paddock.autopilot.rc import Sticks
 from paddock.autopilot.telemetry import StatusText
 from paddock.autopilot.vehicle_data import Floats
+from paddock.autopilot.vehicle_types import ReturnPath
 
 GUIDED, RTL, POSHOLD, SMART_RTL = 4, 6, 16, 21
 

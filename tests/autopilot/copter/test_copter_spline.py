@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy.interpolate import CubicHermiteSpline
 
-from paddock.autopilot.control.copter_path import CopterTrack, LegLimits, MotionLimits
-from paddock.autopilot.control.copter_spline import SplineLeg, hermite, onwards
+from paddock.autopilot.control.copter_path import CopterTrack, LegLimits, MotionLimits, SplineLeg, hermite, onwards
 from paddock.autopilot.estimate import LocalFrame
 from paddock.autopilot.mission_items import MissionItem, PlanKind, check_mission_item
 from paddock.autopilot.telemetry import ItemReached

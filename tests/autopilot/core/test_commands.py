@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from paddock.autopilot.ack import CommandResult
 from paddock.autopilot.commands import COMMANDS
 from paddock.autopilot.guided import GuidedTarget
 from paddock.autopilot.mission_items import AltitudeFrame, MissionItem, PlanKind
-from paddock.autopilot.telemetry import HomeChanged, Landed
+from paddock.autopilot.telemetry import CommandResult, HomeChanged, Landed
 
 Make = Callable[..., Any]
 METRE = 1e-3 / 111.175  # deg of latitude at 47 north

@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from paddock.autopilot.ack import CommandResult
 from paddock.autopilot.autopilot import BuiltInAutopilot
 from paddock.autopilot.guided import GuidedTarget
 from paddock.autopilot.mission_items import AltitudeFrame, MissionItem, PlanKind
 from paddock.autopilot.rc import Sticks
-from paddock.autopilot.telemetry import HomeChanged, Landed
+from paddock.autopilot.telemetry import CommandResult, HomeChanged, Landed
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
 
 Make = Callable[..., Any]

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from paddock.autopilot.ack import CommandResult
-from paddock.autopilot.telemetry import Landed
+from paddock.autopilot.telemetry import CommandResult, Landed
 
 Make = Callable[..., Any]
 GYRO, ACCEL, MAG, BARO, GPS, PREARM = 0x1, 0x2, 0x4, 0x8, 0x20, 0x10000000

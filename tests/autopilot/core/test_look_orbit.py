@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from paddock.autopilot.ack import CommandResult
 from paddock.autopilot.autopilot import BuiltInAutopilot
 from paddock.autopilot.estimate import LocalFrame
 from paddock.autopilot.mission_items import MissionItem, PlanKind, check_mission_item
-from paddock.autopilot.telemetry import StatusText
+from paddock.autopilot.telemetry import CommandResult, StatusText
 
 FRAME = LocalFrame(47.0, 8.0, 500.0)  # of the bench
 ORBIT, LOOK_AT, LOOK_AHEAD, LOOK, PICTURE, GIMBAL, SPEED = 34, 195, 197, 201, 203, 1000, 178

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from paddock.autopilot.ack import CommandResult
 from paddock.autopilot.autopilot import BuiltInAutopilot
 from paddock.autopilot.mission_items import MissionItem, check_mission_item
-from paddock.autopilot.telemetry import PictureTaken
+from paddock.autopilot.telemetry import CommandResult, PictureTaken
 
 SET_RELAY, REPEAT_RELAY, SET_SERVO, REPEAT_SERVO = 181, 182, 183, 184
 DIGICAM, TRIGGER_DISTANCE, START_CAPTURE, STOP_CAPTURE, CALIBRATE = 203, 206, 2000, 2001, 241

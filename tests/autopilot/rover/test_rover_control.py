@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from paddock.autopilot.control import rover_path as path
-from paddock.autopilot.control.return_path import ReturnPath, simplified
 from paddock.autopilot.control.rover import DIRECT, RATES, RoverMemory, RoverSetpoint, control_rover, rover_gains
 from paddock.autopilot.estimate import ESTIMATE_COLUMN, ESTIMATE_WIDTH, Point
 from paddock.autopilot.parameter_tables import ROVER
 from paddock.autopilot.parameters import AutopilotParameters
 from paddock.autopilot.rc import Sticks
 from paddock.autopilot.vehicle_data import ACTUATOR_WIDTH, Floats
+from paddock.autopilot.vehicle_types import ReturnPath, simplified
 from paddock.compute.routine import routine
 
 Make = Callable[..., Any]

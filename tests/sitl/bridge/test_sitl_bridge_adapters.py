@@ -8,8 +8,8 @@ import pytest
 
 from paddock.sitl import adapter_link
 from paddock.sitl.adapter import AdapterError, Placed
+from paddock.sitl.adapter_link import BridgeStoppedError
 from paddock.sitl.bridge import Bridge
-from paddock.sitl.bridge_vehicle import BridgeStoppedError
 
 
 def rover(number: int, north: float = 0.0) -> Placed:

@@ -6,7 +6,7 @@ import pytest
 
 from paddock.errors import PaddockError
 from paddock.sitl.adapter import AdapterError, Placed
-from paddock.sitl.bridge_vehicle import BridgeStoppedError, Fallback, TimeoutPolicy
+from paddock.sitl.adapter_link import BridgeStoppedError, Fallback, TimeoutPolicy
 
 
 def rover(number: int) -> Placed:

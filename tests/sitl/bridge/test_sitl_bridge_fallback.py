@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from paddock.sitl.adapter import Placed
-from paddock.sitl.bridge_vehicle import BridgeStoppedError, Fallback, TimeoutPolicy
+from paddock.sitl.adapter_link import BridgeStoppedError, Fallback, TimeoutPolicy
 
 
 def rover(number: int, north: float = 0.0) -> Placed:

@@ -14,8 +14,8 @@ from paddock.engine.pipeline import HaltedError
 from paddock.engine.simulation import Simulation
 from paddock.errors import UnknownNameError
 from paddock.sitl.adapter import Placed
+from paddock.sitl.adapter_link import Fallback, TimeoutPolicy
 from paddock.sitl.bridge import Bridge
-from paddock.sitl.bridge_vehicle import Fallback, TimeoutPolicy
 
 RATE = 1000
 

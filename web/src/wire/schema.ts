@@ -810,7 +810,7 @@ export interface StationTree {
   radio: RadioTypeTree;
 }
 
-/** Radios, stations, jammers and spoofers; audible and usable links, changes, jammed receivers. `traffic` counts messages since the start: sent, delivered, dropped by reason; `services` the packets of services that have sent any: `commands`, `telemetry`, `heartbeats`, `mission`. */
+/** Radios, stations, jammers and spoofers; audible and usable links, changes, jammed receivers. `traffic` counts messages since the start: sent, delivered, dropped by reason; `services` the packets of services that have sent any: `commands`, `telemetry`, `heartbeats`, `mission`, `mavlink`. */
 export interface RadioTree {
   rate: number;
   fleets: readonly RadioFleetTree[];
@@ -1078,7 +1078,7 @@ export interface Methods {
     };
     result: Moment;
   };
-  /** Return counts of packets by service that has sent any: commands, telemetry, heartbeats, mission. */
+  /** Return counts of packets by service that has sent any: commands, telemetry, heartbeats, mission, mavlink. */
   radio_services: { params: Empty; result: { services: Readonly<Record<string, ServiceTraffic>> } };
   /** Return counters of messages: sent, delivered, dropped by reason. */
   radio_traffic: { params: Empty; result: { traffic: Readonly<Record<string, number>> } };

@@ -4,8 +4,7 @@ from dataclasses import replace
 from math import dist, hypot, isnan, nan, radians
 
 from paddock.autopilot.control.copter_cruise import MAX_LAG
-from paddock.autopilot.control.copter_path import CopterLegs
-from paddock.autopilot.control.copter_spline import SplineLeg, onwards
+from paddock.autopilot.control.copter_path import CopterLegs, SplineLeg, onwards
 from paddock.autopilot.estimate import Ned
 from paddock.autopilot.guided import GuidedTarget
 from paddock.autopilot.mission import MissionExecutor

@@ -5,8 +5,7 @@ from enum import IntEnum
 from math import degrees, hypot, isfinite, isnan, radians
 
 from paddock.autopilot.control.l1 import roll_for_course, roll_for_line
-from paddock.autopilot.control.plane import ATTITUDE, PlaneSetpoint
-from paddock.autopilot.control.tecs import HEIGHT_TIME
+from paddock.autopilot.control.plane import ATTITUDE, HEIGHT_TIME, PlaneSetpoint
 from paddock.autopilot.estimate import Ned, Point
 from paddock.autopilot.guided import GuidedTarget
 from paddock.autopilot.mission_items import NavTarget, NavTask

@@ -1,81 +1,50 @@
-"""The internal behaviour with which vehicles of a mission follow planned segments.
+"""How vehicles of a mission follow their routes: an internal behaviour, and the tracks of a fleet.
 
-The path is a table of all segments of a fleet: the columns of planning's Segment, then those below. It is replaced
-when routes change; each vehicle's memory holds its rows and its progress.
+The tracks of a fleet are one table of segments: the columns of planning's Segment, then those below. The table is
+replaced when routes change; each vehicle's memory holds its rows and its progress.
 """
 
-from typing import Annotated, NamedTuple
+from dataclasses import dataclass
+from math import inf, remainder, tau
+from typing import Annotated, Any, NamedTuple
 
-from paddock.behaviour.rule import Floats, Rule, Urge
-from paddock.compute.math import absolute, atan, atan2, clamp, maximum, minimum, select, sin, sincos, sqrt, wrap_angle
+import numpy as np
+from numpy.typing import NDArray
+
+from paddock.behaviour.rule import Rule, Urge
+from paddock.compute.math import atan, clamp, maximum, minimum, select, sincos, sqrt
 from paddock.compute.quaternion import axes
+from paddock.compute.routine import routine
+from paddock.engine.behaviours import MEMORY, FleetBehaviour, HeardBlocks, PoseBlocks, RuleSetup
+from paddock.engine.program import GNSS, FleetProgram
+from paddock.errors import InvalidValueError
+from paddock.planning.geometry.path import (
+    CURVATURE,
+    FIELDS,
+    GEAR,
+    LENGTH,
+    SLOPE,
+    Path,
+    Segment,
+    along_per_flown,
+    ends_at,
+    flown_of,
+    nearest_on,
+    point_on,
+    tangent_on,
+)
+from paddock.planning.geometry.path import Pose as RoutePose
+from paddock.planning.mission.mission import Mission
+from paddock.radio.gnss import HAS_FIX, LOST, OFFSET
 from paddock.vehicles.model import Desire
-from paddock.world.columns import FARTHEST, Column, Pose
+from paddock.world.columns import FARTHEST, Column, Environment, Floats, Pose, column_index, columns_of
+from paddock.world.fleet import Ints
+from paddock.world.parts import array, fill, part
+from paddock.world.world import World
 
-X, Y, Z, HEADING, LENGTH, CURVATURE, SLOPE, GEAR, DRIFT_X, DRIFT_Y, PACE = range(11)
 BEGINS, FLOWN, LIMIT, LEAVE = range(11, 15)
 """m flown from the start of the route to its start; m flown on it; maximum m/s on it; maximum m/s at its end."""
 COLUMNS = 15
-
-PI = 3.141592653589793
-NEWTON_STEPS = 4
-"""Newton steps towards the nearest point of a curve in moving air, from the previous nearest point."""
-
-
-def along_per_flown(path: Floats, k: int) -> float:
-    """Return metres along the curve per metre flown on segment k."""
-    return float(path[k, PACE] / sqrt(1.0 + path[k, SLOPE] * path[k, SLOPE]))
-
-
-def place_on(path: Floats, k: int, s: float) -> tuple[float, float, float]:
-    """Return the point (m) after `s` metres along segment k."""
-    half = 0.5 * path[k, GEAR] * path[k, CURVATURE] * s
-    way = s * path[k, GEAR]
-    chord = way * (1.0 - half * half / 6.0) if absolute(half) < 1e-4 else way * sin(half) / half
-    sine, cosine = sincos(path[k, HEADING] + half)
-    x = path[k, X] + chord * cosine + path[k, DRIFT_X] * s
-    y = path[k, Y] + chord * sine + path[k, DRIFT_Y] * s
-    return x, y, path[k, Z] + path[k, SLOPE] * s
-
-
-def tangent(path: Floats, k: int, s: float) -> tuple[float, float, float]:
-    """Return the horizontal tangent (per metre along the curve) and the turn rate (rad/m) of the course."""
-    gear, curvature = path[k, GEAR], path[k, CURVATURE]
-    sine, cosine = sincos(path[k, HEADING] + gear * curvature * s)
-    tx, ty = gear * cosine + path[k, DRIFT_X], gear * sine + path[k, DRIFT_Y]
-    bend = curvature * (tx * cosine + ty * sine) / maximum(tx * tx + ty * ty, 1e-6)
-    return tx, ty, bend
-
-
-def nearest_on(path: Floats, k: int, s: float, x: float, y: float) -> float:
-    """Return metres along segment k of the point nearest to (x, y), near `s`; the curve is extended beyond its ends."""
-    drifting = absolute(path[k, DRIFT_X]) + absolute(path[k, DRIFT_Y]) > 0.0
-    if absolute(path[k, CURVATURE]) < 1e-9:
-        tx, ty, _ = tangent(path, k, 0.0)
-        return float(((x - path[k, X]) * tx + (y - path[k, Y]) * ty) / maximum(tx * tx + ty * ty, 1e-6))
-    if not drifting:
-        return _nearest_on_arc(path, k, s, x, y)
-    for _ in range(NEWTON_STEPS):
-        px, py, _ = place_on(path, k, s)
-        tx, ty, bend = tangent(path, k, s)
-        square = maximum(tx * tx + ty * ty, 1e-6)
-        ahead = (x - px) * tx + (y - py) * ty
-        beside = (y - py) * tx - (x - px) * ty  # to the left
-        s += ahead / maximum(square - bend * beside, 0.3 * square)
-    return s
-
-
-def _nearest_on_arc(path: Floats, k: int, s: float, x: float, y: float) -> float:
-    """Return metres along an arc from the angle about its centre, in the direction nearer to `s`."""
-    curvature = path[k, GEAR] * path[k, CURVATURE]  # of the motion, independent of the heading
-    moving = path[k, HEADING] + (PI if path[k, GEAR] < 0.0 else 0.0)
-    sine, cosine = sincos(moving)
-    rx, ry = curvature * (x - path[k, X]) + sine, curvature * (y - path[k, Y]) - cosine
-    if rx * rx + ry * ry < 1e-4:
-        return s  # at the centre all points are equally near
-    return float(s + wrap_angle(atan2(rx, -ry) - moving - curvature * s) / curvature)
-
-
 MOST_SEGMENTS = 64
 """Segments that a vehicle may pass between two decisions."""
 FAR = 1e18
@@ -138,22 +107,22 @@ def desire(
     travelled = m.travelled + flown
     if m.last <= m.first:
         x, y = select(blind, me.x, m.x), select(blind, me.y, m.y)
-        return staying(me, m, o, x, y), remembered(m, m.row, m.inside, m.before, m.along, travelled, 0.0)
+        return hold_position(me, m, o, x, y), with_progress(m, m.row, m.inside, m.before, m.along, travelled, 0.0)
     if blind and o.hovers > 0.5:
-        return halted(me, m, o, path), remembered(m, m.row, m.inside, m.before, m.along, travelled, m.beside)
+        return hold_on_path(me, m, o, path), with_progress(m, m.row, m.inside, m.before, m.along, travelled, m.beside)
     if blind:
-        k, s, before = reckoned(m, path, flown)
-        x, y, _ = place_on(path, k, s)
+        k, s, before = dead_reckoning(m, path, flown)
+        x, y, _ = point_on(path, k, s)
         me = believed(me, Urge(x - me.x, y - me.y, 0.0))
     else:
-        k, s, before = progressed(me, m, o, path, dt)
+        k, s, before = track_progress(me, m, o, path, dt)
     unit = along_per_flown(path, k)
     along = before + path[k, BEGINS] + s / unit
-    stop = stop_of(m, path)
+    stop = stop_distance(m, path)
     along = select((stop - along < o.arrived) & (along < stop), stop, along)
-    speed = speed_at(m, o, path, k, s / unit, stop - along)
-    wish, beside = wished(me, m, o, path, k, s, speed)
-    return wish, remembered(m, float(k), s / unit, before, along, travelled, beside)
+    speed = speed_limit(m, o, path, k, s / unit, stop - along)
+    wish, beside = path_velocity(me, m, o, path, k, s, speed)
+    return wish, with_progress(m, float(k), s / unit, before, along, travelled, beside)
 
 
 def believed(me: Pose, error: Urge) -> Pose:
@@ -163,7 +132,7 @@ def believed(me: Pose, error: Urge) -> Pose:
     )
 
 
-def remembered(
+def with_progress(
     m: FollowingMemory, row: float, inside: float, before: float, along: float, travelled: float, beside: float
 ) -> FollowingMemory:
     """Return the memory with a new progress."""
@@ -173,15 +142,15 @@ def remembered(
     )
 
 
-def halted(me: Pose, m: FollowingMemory, o: FollowingOptions, path: Floats) -> Desire:
+def hold_on_path(me: Pose, m: FollowingMemory, o: FollowingOptions, path: Floats) -> Desire:
     """Return the desire of a hovering vehicle that waits where it is, at the height of its path."""
     k = int(m.row)
-    _, _, z = place_on(path, k, m.inside * along_per_flown(path, k))
+    _, _, z = point_on(path, k, m.inside * along_per_flown(path, k))
     lift = m.offset * clamp((z - o.ground) / LIFT, 0.0, 1.0)
     return Desire(0.0, 0.0, clamp(o.height_gain * (z + lift - me.z), -1.0, 1.0), 1.0, 0.0, 1.0)
 
 
-def reckoned(m: FollowingMemory, path: Floats, flown: float) -> tuple[int, float, float]:
+def dead_reckoning(m: FollowingMemory, path: Floats, flown: float) -> tuple[int, float, float]:
     """Return row, metres along it and metres of repetitions by dead reckoning, `flown` m after the last place."""
     k, before, last = int(m.row), m.before, int(m.last)
     inside = m.inside + minimum(flown, maximum(m.stop_at - m.along, 0.0))
@@ -201,7 +170,7 @@ def reckoned(m: FollowingMemory, path: Floats, flown: float) -> tuple[int, float
     return k, inside * along_per_flown(path, k), before
 
 
-def staying(me: Pose, m: FollowingMemory, o: FollowingOptions, x: float, y: float) -> Desire:
+def hold_position(me: Pose, m: FollowingMemory, o: FollowingOptions, x: float, y: float) -> Desire:
     """Return the desire of a vehicle without a path: hover at (x, y), stand still, or circle."""
     dx, dy, dz = o.hovers * (x - me.x), o.hovers * (y - me.y), m.z - me.z
     distance = maximum(sqrt(dx * dx + dy * dy), 1e-9)
@@ -210,14 +179,16 @@ def staying(me: Pose, m: FollowingMemory, o: FollowingOptions, x: float, y: floa
     return Desire(dx * pace, dy * pace, sinking, distance, 0.0, 1.0)
 
 
-def progressed(me: Pose, m: FollowingMemory, o: FollowingOptions, path: Floats, dt: float) -> tuple[int, float, float]:
+def track_progress(
+    me: Pose, m: FollowingMemory, o: FollowingOptions, path: Floats, dt: float
+) -> tuple[int, float, float]:
     """Return row, metres along it and metres of repetitions of the nearest point ahead.
 
     Nothing is searched but what follows the place where it was: other parts of the path may cross it here.
     """
     k, before, last = int(m.row), m.before, int(m.last)
     s = m.inside * along_per_flown(path, k)
-    x, y, _ = place_on(path, k, s)
+    x, y, _ = point_on(path, k, s)
     if (me.x - x) * (me.x - x) + (me.y - y) * (me.y - y) > o.capture * o.capture:
         return k, s, before
     left = 2.0 * dt * maximum(m.speed, sqrt(me.vx * me.vx + me.vy * me.vy)) + 0.05  # m: farthest possible progress
@@ -239,33 +210,33 @@ def progressed(me: Pose, m: FollowingMemory, o: FollowingOptions, path: Floats, 
     return k, s, before
 
 
-def stop_of(m: FollowingMemory, path: Floats) -> float:
+def stop_distance(m: FollowingMemory, path: Floats) -> float:
     """Return the distance on the route (m) at which it has to stop."""
     k = int(m.last) - 1
     end = path[k, BEGINS] + path[k, FLOWN]
     return minimum(m.stop_at, select(m.loop >= 0.0, FAR, end))
 
 
-def speed_at(m: FollowingMemory, o: FollowingOptions, path: Floats, k: int, inside: float, to_stop: float) -> float:
+def speed_limit(m: FollowingMemory, o: FollowingOptions, path: Floats, k: int, inside: float, to_stop: float) -> float:
     """Return the airspeed (m/s) allowed by the rest of this segment and the distance to the next stop."""
     leave = path[k, LEAVE]
     to_end = maximum(path[k, FLOWN] - inside, 0.0)
     corner = sqrt(leave * leave + 2.0 * o.brake * to_end)
-    return minimum(minimum(m.speed, path[k, LIMIT]), minimum(corner, approach(to_stop, o.brake)))
+    return minimum(minimum(m.speed, path[k, LIMIT]), minimum(corner, braking_speed(to_stop, o.brake)))
 
 
-def approach(distance: float, brake: float) -> float:
+def braking_speed(distance: float, brake: float) -> float:
     """Return the speed (m/s) to stop: constant deceleration, then proportional over the last metres."""
     left = maximum(distance, 0.0)
     return minimum(left, sqrt(2.0 * brake * left))
 
 
-def wished(
+def path_velocity(
     me: Pose, m: FollowingMemory, o: FollowingOptions, path: Floats, k: int, s: float, speed: float
 ) -> tuple[Desire, float]:
     """Return the velocity along the path, turned towards it, and the cross-track error (m, positive left)."""
-    x, y, z = place_on(path, k, s)
-    tx, ty, _ = tangent(path, k, s)
+    x, y, z = point_on(path, k, s)
+    tx, ty, _ = tangent_on(path, k, s)
     size = maximum(sqrt(tx * tx + ty * ty), 1e-6)
     unit = along_per_flown(path, k)
     level = speed * unit * size
@@ -314,7 +285,306 @@ def bend_ahead(m: FollowingMemory, o: FollowingOptions, path: Floats, k: int, s:
             break
         k, s = following, 0.0
     unit = along_per_flown(path, k)
-    return tangent(path, k, minimum(s, path[k, LENGTH]))[2] * speed * unit
+    return tangent_on(path, k, minimum(s, path[k, LENGTH]))[2] * speed * unit
 
 
 RULE = Rule("Follow the route of a mission", FollowingOptions, desire, FollowingMemory, name="mission")
+
+
+INERTIAL = 2.0  # s without a fix for which a vehicle still knows its position, from its inertial sensors
+ROUNDING = 1e-6  # s
+CORNER = 0.1  # rad: smallest change of course between two segments that counts as a corner
+
+
+@dataclass(frozen=True)
+class FollowingStyle:
+    """Limits of a fleet."""
+
+    moves: str  # aircraft, hover or ground
+    options: FollowingOptions
+    lateral: float = inf  # m/s2, maximum lateral acceleration in bends
+    turn: float = inf  # rad/s, maximum
+    crawl: float = inf  # m/s at corners and where the gear changes
+
+    def limit(self, curvature: float) -> float:
+        """Return the maximum speed (m/s) for a curvature (1/m)."""
+        bend = abs(curvature)
+        return inf if bend < 1e-9 else min(sqrt(self.lateral / bend), self.turn / bend)
+
+
+def style_of(program: FleetProgram, environment: Floats, ground: float | None = None) -> FollowingStyle:
+    """Return the options with which a fleet follows paths in this wind; `ground` is its height (m) at home if known."""
+    rows = column_index(program.model.parameters)
+    p = {name: float(program.parameter_values[row]) for name, row in rows.items()}
+    e = Environment(*environment.tolist())
+    air = {"wind_x": e.wind_x, "wind_y": e.wind_y, "ground": e.ground_z if ground is None else ground}
+    kind = program.model.kind
+    if kind == "aircraft":
+        options = FollowingOptions(preview=p["roll_time"], lookahead_time=3.5, capture=p["turn_radius"], **air)
+        return FollowingStyle("aircraft", options)
+    if kind in ("quad", "agent"):
+        lag, gains = 0.15 if kind == "quad" else 0.0, {"gain": 1.2, "height_gain": 1.2}
+        options = FollowingOptions(hovers=1.0, preview=lag, brake=2.5, capture=10.0, arrived=0.25, **gains, **air)
+        return FollowingStyle("hover", options, lateral=4.0, crawl=2.0)
+    if kind == "rover":
+        lag = 0.3 * min(1.0, p["turn_rate_max"] / p["turn_acceleration_max"])
+        near = {"lookahead": 0.4, "lookahead_time": 0.5, "capture": 3.0, "arrived": 0.05}
+        options = FollowingOptions(preview=lag, brake=0.4 * p["acceleration_max"], align=1.0, **near)
+        return FollowingStyle("ground", options, turn=0.9 * p["turn_rate_max"], crawl=min(0.1, 0.2 * p["speed_max"]))
+    options = FollowingOptions(lookahead=4.0, lookahead_time=0.8, preview=0.1, brake=1.5, capture=10.0, arrived=0.2)
+    return FollowingStyle("ground", options, lateral=4.0, crawl=0.5)
+
+
+NOTHING = np.zeros((0, COLUMNS))
+
+
+def rows_of(path: Path, loop: Path, style: FollowingStyle) -> Floats:
+    """Return the rows (k, 15) of a path and of the loop after it."""
+    segments = (*path.segments, *loop.segments)
+    if not segments:
+        return NOTHING
+    table = np.zeros((len(segments), COLUMNS))
+    table[:, :FIELDS] = segments
+    flown = np.array([flown_of(segment) for segment in segments])
+    table[:, FIELDS] = np.cumsum(flown) - flown
+    table[:, FIELDS + 1] = flown
+    limits = [min(style.limit(segment.curvature), FAR) for segment in segments]
+    table[:, FIELDS + 2] = limits
+    table[:, FIELDS + 3] = _leaving(segments, limits, style, bool(loop.segments))
+    return table
+
+
+def _leaving(segments: tuple[Segment, ...], limits: list[float], style: FollowingStyle, repeated: bool) -> list[float]:
+    """Return the speed at the end of each segment, m/s: slow at corners, and with enough distance to brake."""
+    leave = [FAR] * len(segments)
+    if style.moves == "aircraft":
+        return leave
+    leave[-1] = FAR if repeated else max(style.crawl, 0.0)
+    for k in range(len(segments) - 2, -1, -1):  # of one route, a few hundred
+        here, after = segments[k], segments[k + 1]
+        straight = here.gear == after.gear and abs(remainder(after.heading - ends_at(here)[3], tau)) < CORNER
+        braked = sqrt(leave[k + 1] ** 2 + 2.0 * style.options.brake * flown_of(after))
+        leave[k] = min(limits[k + 1], braked, inf if straight else style.crawl)
+    return leave
+
+
+COLUMN = column_index(FollowingMemory)
+EMPTY = np.zeros((1, COLUMNS))
+
+
+class FleetVehicles(NamedTuple):
+    """The vehicles of one fleet."""
+
+    program: FleetProgram
+    rows: Ints  # of the fleet
+    indices: Ints  # of the mission, in the same order
+
+
+class MissionFleets:
+    """The names of the fleets that take part, and the rows of their vehicles."""
+
+    def __init__(self, mission: Mission, fleets: set[str], world: World, programs: dict[str, FleetProgram]) -> None:
+        """`fleets` are the names of those that take part."""
+        self.mission, self.fleets = mission, fleets
+        self.world, self.programs = world, programs
+        self._known: tuple[object, ...] = ()
+        self._vehicles: list[FleetVehicles] = []
+        self._missing: Ints = np.empty(0, np.int64)
+
+    def vehicles(self) -> tuple[list[FleetVehicles], Ints]:
+        """Return the vehicles of the mission, fleet by fleet, and the indices of removed ones."""
+        count = len(self.mission.vehicles)
+        now = (self.world.run, self.world.roster_version, count, *map(id, self.programs.values()))
+        if now != self._known:
+            self._known = now
+            self._vehicles, self._missing = self._look_up()
+        return self._vehicles, self._missing
+
+    def forget(self) -> None:
+        """Look up the vehicles again at the next call."""
+        self._known = ()
+
+    def _look_up(self) -> tuple[list[FleetVehicles], Ints]:
+        indices = {vehicle.name: k for k, vehicle in enumerate(self.mission.vehicles)}
+        groups, seen = [], np.zeros(len(self.mission.vehicles), bool)
+        for name, program in self.programs.items():
+            if name in self.fleets:
+                fleet = program.fleet
+                members = np.array([indices.get(fleet.vehicle_name(row), -1) for row in range(fleet.n)], np.int64)
+                rows = np.flatnonzero(members >= 0)
+                groups.append(FleetVehicles(program, rows, members[rows]))
+                seen[members[rows]] = True
+        return groups, np.flatnonzero(~seen)
+
+
+class FollowingBehaviour(FleetBehaviour):
+    """The behaviour of a fleet in a mission: after an override, a vehicle continues where it left its route.
+
+    Vehicles whose satellite navigation is spoofed follow the route with the position that they believe in. Those
+    without a fix for `INERTIAL` s do not know it: hovering ones stop, others go on by dead reckoning.
+    """
+
+    def run(
+        self,
+        world: World,
+        poses: PoseBlocks,
+        parameters: tuple[Floats, ...],
+        dt: float,
+        among: tuple[int, Ints] | None = None,
+        heard: HeardBlocks | None = None,
+    ) -> str | None:
+        """Compute the commands of every vehicle."""
+        signals, n = self.fleet.tables.get(GNSS), self.fleet.n
+        if signals is not None:
+            if self.urges.shape[1] < n:
+                self.urges = np.zeros((len(self.urges), self.fleet.capacity))
+            self.urges[:2, :n] = signals[OFFSET : OFFSET + 2, :n]
+            self.urges[2, :n] = without_position(signals[LOST, :n], world.clock.time)
+        return super().run(world, poses, parameters, dt, among, heard)
+
+    def admit(self, rows: slice | Ints) -> None:
+        """Clear the memory of vehicles that join; others continue where they left their route."""
+        if isinstance(rows, slice):
+            super().admit(rows)
+
+
+def without_position(lost: Floats, time: float) -> NDArray[np.bool_]:
+    """Return which vehicles do not know their position at a time (s), from when they lost their fix (s)."""
+    return np.asarray((lost != HAS_FIX) & (time - lost >= INERTIAL - ROUNDING))
+
+
+def _path_positions(path: Floats, row: Ints, inside: Floats, places: Floats) -> None:
+    """Set the places (2, n) in m of vehicles on their rows of a path, `inside` m flown on each."""
+    for i in range(len(row)):
+        k = row[i]
+        x, y, _ = point_on(path, k, inside[i] * along_per_flown(path, k))
+        places[0, i], places[1, i] = x, y
+
+
+path_positions = routine(_path_positions)
+
+
+MEMORY_LOW, MEMORY_HIGH = (
+    np.array([getattr(c, side) for c in columns_of(FollowingMemory)]) for side in ("low", "high")
+)
+SEGMENT_LOW = np.array([*[-FARTHEST] * 3, -1e6, 0.0, -1e3, -1e6, -1.0, -1e3, -1e3, 1e-6, 0.0, 0.0, 0.0, 0.0])
+SEGMENT_HIGH = np.array([*[FARTHEST] * 3, 1e6, 1e9, 1e3, 1e6, 1.0, 1e3, 1e3, 1e6, 1e12, 1e12, FAR, FAR])
+"""Limits of the columns of saved segments."""
+TURNED = 1e6  # rad, limit of the turn of a saved segment
+
+
+def check_memory(memory: Floats, path: Floats) -> None:
+    """Refuse memories (columns, n) out of their limits, or whose rows are not among those of the path."""
+    first, last, loop, row = (memory[COLUMN[name]] for name in ("first", "last", "loop", "row"))
+    has = last > first
+    whole = (memory[[COLUMN[name] for name in ("first", "last", "loop", "row")]] % 1.0 == 0.0).all(axis=0)
+    inside = (first >= 0) & (row >= first) & (row < last) & (loop >= -1) & (loop < last) & (last <= len(path))
+    limited = ((memory >= MEMORY_LOW[:, None]) & (memory <= MEMORY_HIGH[:, None])).all(axis=0)
+    limited &= (np.abs(first) <= FAR) & (np.abs(last) <= FAR)
+    if not (limited & (~has | (whole & inside))).all():
+        raise InvalidValueError("the progress of a vehicle is not on its track")
+
+
+@part
+class FleetTracks:
+    """The tracks of one fleet: the path of its vehicles, whose memory has the rows of each."""
+
+    path: Floats = array("f8", "segment", COLUMNS, low=-FAR, high=FAR)
+
+    def __init__(self, program: FleetProgram, environment: Floats, ground: float | None = None) -> None:
+        """Let the fleet follow routes from now on."""
+        fill(self)
+        self.path = EMPTY
+        self.program = program
+        self.style: FollowingStyle = style_of(program, environment, ground)
+        setup = RuleSetup(RULE, None, np.array(self.style.options, dtype=np.float64), EMPTY)
+        self.behaviour = FollowingBehaviour(setup, program.model, program.fleet, program.varying)
+        program.behaviour = self.behaviour
+        self.parts: dict[int, Floats] = {}  # index -> its rows of the table
+
+    @property
+    def memory(self) -> Floats:
+        """The memory of the rule, (columns, n)."""
+        fleet = self.program.fleet
+        return np.asarray(fleet.tables[MEMORY][:, : fleet.n])
+
+    def column(self, name: str, rows: Ints) -> Floats:
+        """Return a column of the memory of some vehicles."""
+        return np.asarray(self.memory[COLUMN[name], rows])
+
+    def write(self, name: str, rows: Ints, values: Any) -> None:
+        """Set a column of some vehicles."""
+        self.memory[COLUMN[name], rows] = values
+
+    def follow(self, index: int, row: int, path: Path, loop: Path, rest: RoutePose, speed: float) -> None:
+        """Let a vehicle follow a path at a speed (m/s), then a loop, or stay at `rest`; `assemble` afterwards."""
+        rows = rows_of(path, loop, self.style)
+        self.parts[index] = rows
+        values = {
+            "first": 0.0,
+            "last": float(len(rows)),
+            "loop": float(len(path.segments)) if loop.segments else -1.0,
+            **{"row": 0.0, "inside": 0.0, "before": 0.0, "along": 0.0, "beside": 0.0, "stop_at": FAR},
+            "speed": speed,
+            **dict(zip("xyz", rest[:3], strict=True)),
+        }
+        for name, value in values.items():
+            self.memory[COLUMN[name], row] = value
+
+    def assemble(self, rows: Ints, indices: Ints) -> None:
+        """Build one table of all tracks; the rows in the vehicles' memory move along."""
+        self.parts = {index: self.parts.get(index, NOTHING) for index in indices.tolist()}
+        counts = np.array([len(part) for part in self.parts.values()], np.float64)
+        first = np.cumsum(counts) - counts
+        shift = first - self.column("first", rows)
+        repeats = self.column("loop", rows) >= 0.0
+        for name in ("first", "last", "row"):
+            self.memory[COLUMN[name], rows] += shift
+        self.memory[COLUMN["loop"], rows] += np.where(repeats, shift, 0.0)
+        table = np.concatenate([NOTHING, *self.parts.values()])
+        self.path = self.behaviour.path = np.ascontiguousarray(table) if len(table) else EMPTY
+
+    def heights(self, rows: Ints, otherwise: Floats) -> Floats:
+        """Return the heights (m) of the paths at the vehicles' positions; `otherwise` for vehicles without a path."""
+        has = self.column("last", rows) > self.column("first", rows)
+        k = np.where(has, self.column("row", rows), 0.0).astype(np.int64)
+        on = self.behaviour.path[k]
+        along = self.column("inside", rows) * on[:, 10] / np.sqrt(1.0 + on[:, 6] ** 2)
+        return np.where(has, on[:, 2] + on[:, 6] * along, otherwise)
+
+    def believed(self, rows: Ints, true_positions: Floats, time: float, away: NDArray[np.bool_]) -> Floats:
+        """Return where vehicles (k,) believe to be, (2, k) m, from their true places.
+
+        Spoofed ones are wrong by the error of their fix. Those that do not know their position go by their memory of
+        the route, except those that are `away` from it.
+        """
+        signals = self.program.fleet.tables.get(GNSS)
+        if signals is None:
+            return true_positions
+        positions: Floats = true_positions + signals[OFFSET : OFFSET + 2, rows]
+        blind = without_position(signals[LOST, rows], time) & ~away
+        if blind.any():
+            positions[:, blind] = self._remembered(rows[blind])
+        return positions
+
+    def _remembered(self, rows: Ints) -> Floats:
+        """Return the places (2, k) of vehicles on their paths by their progress; without a path, where they stay."""
+        has = self.column("last", rows) > self.column("first", rows)
+        k = np.where(has, self.column("row", rows), 0.0).astype(np.int64)
+        places = np.zeros((2, len(rows)))
+        path_positions(self.behaviour.path, k, self.column("inside", rows), places)
+        return np.where(has, places, [self.column("x", rows), self.column("y", rows)])
+
+    def check(self, state: Any) -> None:
+        """Refuse segments out of their limits."""
+        valid = ((self.path >= SEGMENT_LOW) & (self.path <= SEGMENT_HIGH)).all(axis=1)
+        valid &= np.abs(self.path[:, CURVATURE] * self.path[:, LENGTH]) <= TURNED
+        if not len(self.path) or not (valid | (self.path == EMPTY).all(axis=1)).all():
+            raise InvalidValueError("a segment of the path is out of its limits")
+
+    def rebuild(self, rows: Ints, indices: Ints) -> None:
+        """Let the vehicles follow a loaded path; their memory must be loaded first."""
+        check_memory(self.memory, self.path)
+        self.behaviour.path = self.path
+        first, last = (self.column(name, rows).astype(int).tolist() for name in ("first", "last"))
+        self.parts = {index: self.path[a:b] for index, a, b in zip(indices.tolist(), first, last, strict=True)}

@@ -1,6 +1,7 @@
 """The mission of a simulation: planned, executed by the vehicles of the world, reported as events."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import partial
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -9,19 +10,28 @@ from pydantic import Field
 
 from paddock.engine.actions import MissionAction
 from paddock.engine.behaviours import PlannedRoute, PoseBlocks
-from paddock.engine.build import build_program
+from paddock.engine.build import Place, build_program
 from paddock.engine.events import EventLog
 from paddock.engine.fleets import Fleets, PreparedSpawn
 from paddock.engine.mission.execution import DynamicsExecution, KinematicExecution
+from paddock.engine.mission.following import MissionFleets
 from paddock.engine.mission.link import MissionLink
-from paddock.engine.mission.tracks import MissionFleets, check_members, refuse_behaviour
 from paddock.engine.program import FleetProgram
 from paddock.engine.radio.stage import RadioStage
 from paddock.errors import InvalidValueError, unknown_name
-from paddock.planning.from_scenario import check_heights, refuse_tight, setup_of, task_of, vehicles_of, zone_of
+from paddock.planning.from_scenario import (
+    check_heights,
+    participants,
+    refuse_tight,
+    setup_of,
+    task_of,
+    vehicles_of,
+    zone_of,
+)
 from paddock.planning.geometry.path import Path
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.state import MissionView, TaskView, VehicleView, ZoneView
+from paddock.planning.solver.methods import find_method
 from paddock.planning.solver.problem import Problem
 from paddock.planning.solver.routes import Plan
 from paddock.scenario import Scenario, ScenarioError, VehicleEntry
@@ -30,9 +40,10 @@ from paddock.scenario.marked_yaml import plain
 from paddock.scenario.problems import Marks, dotted, validated
 from paddock.scenario.tasks import Height, NoFlyZone, TaskEntry
 from paddock.scenario.via import station_of
+from paddock.world.archive import typed
 from paddock.world.fleet import Ints
-from paddock.world.parts import fresh, part, rows, value
-from paddock.world.state import load, save
+from paddock.world.parts import child, fresh, part, value
+from paddock.world.parts import plain as plain_leaf
 from paddock.world.world import World
 
 POINTS = 400  # maximum number of points of a displayed route
@@ -80,13 +91,61 @@ class RouteAhead(NamedTuple):
         return [PlannedRoute(self.fleet, self.ids, "mission", False, points)]
 
 
+def check_members(scenario: Scenario, world: World) -> None:
+    """Refuse driven vehicles, joining ones that could not be built at their time, and plans that stop by the clock."""
+    mission = scenario.mission
+    assert mission is not None
+    method = mission.method
+    limit = find_method(method.name).clocked if method.options else ""
+    if method.options.get(limit):
+        raise InvalidValueError(
+            f"{scenario.at('mission', 'method')}: option {limit!r} of method {method.name!r} stops by the wall clock, "
+            "so that the run could not be repeated; leave it out, and limit the number of iterations instead"
+        )
+    for k in participants(scenario, mission):
+        refuse_behaviour(scenario.vehicles[k], partial(scenario.at, "vehicles", k))
+    for k, event in enumerate(mission.events):
+        if event.vehicle is not None:
+            location = partial(scenario.at, "mission", "events", k, "vehicle")
+            refuse_behaviour(event.vehicle, location)
+            build_program(world, scenario, event.vehicle, location)
+
+
+def refuse_behaviour(entry: VehicleEntry, location: Place) -> None:
+    """Refuse fields that would drive a vehicle in addition to its mission."""
+    for field in ("behaviour", "driver", "commands", "timeout", "failsafe"):
+        if getattr(entry, field):
+            raise InvalidValueError(
+                f"{location(field)}: {entry.name!r} takes part in the mission and follows its route; leave out "
+                f"{field}, or name the others in mission.members"
+            )
+
+
 @part
 class MissionRunState:
     """What a run keeps beside its mission."""
 
-    fleets: list[str] = rows(str)  # names of those that take part
-    joined: int = value(0, low=0)  # entries of events whose vehicles have joined
+
+def fleets_from(saved: Any) -> set[str]:
+    """Return the names of fleets."""
+    return set(typed(list[str], saved, "fleets of the mission"))
+
+
+@part
+class MissionState:
+    """The state of a mission that is executed."""
+
+    joining: int  # events at which vehicles join
+    fleets: set[str] = plain_leaf(set, sorted, fleets_from)  # names of those that take part
+    joined: int = value(0, low=0)  # events whose vehicles have joined
     reported: int = value(0, low=0)  # entries of the log already reported as events
+    execution: Any = child()  # a DynamicsExecution or KinematicRun, which has the mission
+
+    def check(self, state: Any) -> None:
+        """Refuse a mission that has not begun, because the engine plans before it saves, and numbers of no run."""
+        mission = self.execution.mission
+        if not mission.started or self.joined > self.joining or self.reported > len(mission.log):
+            raise InvalidValueError(f"{self.joined} joined and {self.reported} reported entries are not valid")
 
 
 class MissionRun:
@@ -108,9 +167,15 @@ class MissionRun:
         self.fleets = fleets
         self.events = events
         self.mission: Mission = Mission(setup_of(scenario))
-        self.participants = MissionFleets(self.mission, scenario, world, fleets.programs)
         kinematic = self.mission.setup.execute == "kinematic"
         assert scenario.mission is not None
+        self.joining = sorted(
+            ((event.at, k) for k, event in enumerate(scenario.mission.events) if event.vehicle is not None)
+        )
+        self.state = fresh(MissionState, joining=len(self.joining))
+        members = {scenario.vehicles[k].name for k in participants(scenario, scenario.mission)}
+        self.state.fleets = members
+        self.participants = MissionFleets(self.mission, members, world, fleets.programs)
         self.link = None
         if scenario.mission.via is not None and radio is not None:
             assert scenario.radio is not None
@@ -121,10 +186,7 @@ class MissionRun:
             if kinematic
             else DynamicsExecution(self.participants, poses, self.link)
         )
-        self.joining = sorted(
-            ((event.at, k) for k, event in enumerate(scenario.mission.events) if event.vehicle is not None)
-        )
-        self.state = fresh(MissionRunState)
+        self.state.execution = self.execution.part
 
     def attach(
         self, world: World, fleets: Fleets, events: EventLog, poses: PoseBlocks, radio: RadioStage | None = None
@@ -265,26 +327,17 @@ class MissionRun:
                 self.events.report(tick, kind, entry.vehicle or entry.task or "", ": ".join(filter(None, parts)))
         self.state.reported = len(log)
 
-    def save(self) -> dict[str, Any]:
-        """Return the state that is not in the fleets."""
-        self.state.fleets = sorted(self.participants.fleets)
-        return {"mission": self.mission.save(), "execution": self.execution.save(), **save(self.state)}
+    def rebuild(self) -> None:
+        """Build what is derived from a loaded state, after the fleets."""
+        self.participants.fleets = self.state.fleets
+        self.participants.forget()
+        self.execution.rebuild()
+        if self.link is not None:
+            self.link.check_packets()
 
-    def expect(self, saved: Mapping[str, Any]) -> None:
+    def take_part(self, saved: Any) -> None:
         """Set which fleets take part, before the fleets of a saved state are built."""
-        own = {name: value for name, value in saved.items() if name not in ("mission", "execution")}
-        load(self.state, own, "mission")
-        self.participants.fleets = set(self.state.fleets)
-
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        """Restore a saved state; the fleets must be restored first."""
-        self.mission.restore(saved["mission"])
-        if not self.mission.started:  # the engine plans before it saves
-            raise InvalidValueError("the saved mission has not begun")
-        self.execution.restore(saved["execution"])
-        joined, reported = self.state.joined, self.state.reported
-        if joined > len(self.joining) or reported > len(self.mission.log):
-            raise InvalidValueError(f"the saved mission has {joined} joined and {reported} reported entries")
+        self.state.fleets = self.participants.fleets = fleets_from(saved["fleets"])
 
 
 def negotiated_plan(scenario: Scenario) -> Plan:

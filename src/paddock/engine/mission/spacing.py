@@ -8,9 +8,9 @@ from numpy import empty, inf, zeros
 
 from paddock.compute.math import absolute, maximum, minimum, sqrt
 from paddock.compute.routine import routine
-from paddock.engine.mission.following import BEGINS, COLUMNS, FLOWN, along_per_flown, place_on
-from paddock.engine.mission.tracks import FleetTracks, FleetVehicles
+from paddock.engine.mission.following import BEGINS, COLUMNS, FLOWN, FleetTracks, FleetVehicles
 from paddock.errors import InvalidValueError
+from paddock.planning.geometry.path import along_per_flown, point_on
 from paddock.planning.solver.layers import LAYERS, MARGIN, layer_spacing
 from paddock.world.archive import typed
 from paddock.world.columns import Floats
@@ -47,7 +47,7 @@ def _future(path: Floats, first: Ints, last: Ints, loop: Ints, along: Floats, sp
                 k = first[i]
             while k + 1 < last[i] and path[k, BEGINS] + path[k, FLOWN] < flown:
                 k += 1
-            x, y, _ = place_on(path, k, (flown - path[k, BEGINS]) * along_per_flown(path, k))
+            x, y, _ = point_on(path, k, (flown - path[k, BEGINS]) * along_per_flown(path, k))
             places[i, step, 0], places[i, step, 1] = x, y
 
 

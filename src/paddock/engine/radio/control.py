@@ -231,7 +231,7 @@ class RadioControl:
         """
         options = {"bits": bits, "hops": hops, "lifetime": lifetime}
         arguments = {"source": source, "to": to, "data": data, **{k: v for k, v in options.items() if v is not None}}
-        self._engine.apply_or_post(actions.RadioAction("send", arguments), "send()", at_tick, client)
+        self._engine.applier.apply_or_post(actions.RadioAction("send", arguments), "send()", at_tick, client)
 
     def received(self, name: str | int, since: int = 0) -> list[Received]:
         """Return the newest messages that a vehicle or station has received, oldest first; `since`: later numbers."""
@@ -262,7 +262,7 @@ class RadioControl:
         return {"sent": state.number - state.forged, **stage.messages.counted()}
 
     def services(self) -> dict[str, ServiceTraffic]:
-        """Return counts of packets of `commands`, `telemetry`, `heartbeats` and `mission`: of those that sent any."""
+        """Return counts of packets of `commands`, `telemetry`, `heartbeats`, `mission` and `mavlink` that sent any."""
         return self._messages.traffic_of_services()
 
     def network(self) -> Network:
@@ -320,7 +320,7 @@ class RadioControl:
             names if isinstance(names, str) or not np.iterable(names) else list(names) for names in (groups, channels)
         )
         arguments = {**dict(zip(("groups", "channels"), lists, strict=True)), "method": method}
-        self._engine.apply_or_post(actions.RadioAction("allocate", arguments), "allocate()", at_tick, client)
+        self._engine.applier.apply_or_post(actions.RadioAction("allocate", arguments), "allocate()", at_tick, client)
 
 
 class EmitterControl(Generic[View]):
@@ -341,4 +341,4 @@ class EmitterControl(Generic[View]):
         ([x, y, z] m), `vehicle` (name), `power` (dBm); of a jammer also `frequency` and `bandwidth` (Hz).
         """
         action = actions.RadioAction(self._kind, {"name": name, **changes})
-        self._engine.apply_or_post(action, f"{self._kind}s.set()", at_tick, source)
+        self._engine.applier.apply_or_post(action, f"{self._kind}s.set()", at_tick, source)

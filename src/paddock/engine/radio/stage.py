@@ -410,11 +410,11 @@ class RadioStage:
         detail = ", ".join(f"{name} {value}" for name, value in arguments.items())
         self.events.report(self.world.clock.tick, action.verb, state.name, detail)
 
-    def post_packet(self, action: PacketAction) -> None:
-        """Queue the packet of a program."""
+    def post_packet(self, action: PacketAction) -> int:
+        """Queue the packet of a program; return its number, 0: it was dropped."""
         if self.messages is None:
             raise PaddockError(NO_RADIO)
-        self.messages.post_packet(action, self.world.clock.tick)
+        return self.messages.post_packet(action, self.world.clock.tick)
 
     def _allocate(self, arguments: Mapping[str, Any]) -> None:
         """Allocate channels by the links at the present positions."""

@@ -5,9 +5,8 @@ its position, attitude, velocity and charge at a rate: to one radio, with acknow
 waits is replaced by the next one, in relays too. The station keeps the newest state of each vehicle; snapshots still
 show the truth.
 
-Heartbeats (`heartbeat` of `via` of MAVLink) are those of the scenario's own ground station. They are part of the run,
-unlike the packets of programs that connect: they share the channel with messages, followers hear them, and a replay
-without autopilots sends the same. The autopilot reads how many have arrived.
+Heartbeats (`heartbeat` of `via` of MAVLink) are those of the scenario's own ground station. They are a service of
+the run, as a replay without autopilots sends the same. The autopilot reads how many have arrived.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Paths: sequences of segments with exact length, sampling and parts."""
+"""Paths: sequences of segments with exact length, sampling and parts; and their tables, for compiled code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from paddock.compute import arrays
-from paddock.compute.math import hypot, sin, sincos, sqrt
+from paddock.compute.math import absolute, atan2, hypot, maximum, sin, sincos, sqrt, wrap_angle
 from paddock.errors import InvalidValueError
 from paddock.world.columns import Floats
 
@@ -33,6 +33,8 @@ class Segment(NamedTuple):
 
 
 FIELDS = len(Segment._fields)
+X, Y, Z, HEADING, LENGTH, CURVATURE, SLOPE, GEAR, DRIFT_X, DRIFT_Y, PACE = range(11)
+"""Columns of the table of a path."""
 Pose = tuple[float, float, float, float]  # x, y, z in m and heading in rad
 
 
@@ -274,3 +276,62 @@ def radii(radius: ArrayLike, n: int) -> Floats:
     if not (np.isfinite(values) & (values >= 0.0)).all():
         raise InvalidValueError("radius has to be a number >= 0, not " + repr(np.atleast_1d(values).min().item()))
     return np.broadcast_to(values, (n,)).copy()  # a view of one start would be read-only: compiled again
+
+
+PI = 3.141592653589793
+NEWTON_STEPS = 4
+"""Newton steps towards the nearest point of a curve in moving air, from the previous nearest point."""
+
+
+def along_per_flown(path: Floats, k: int) -> float:
+    """Return metres along the curve per metre flown on segment k."""
+    return float(path[k, PACE] / sqrt(1.0 + path[k, SLOPE] * path[k, SLOPE]))
+
+
+def point_on(path: Floats, k: int, s: float) -> tuple[float, float, float]:
+    """Return the point (m) after `s` metres along segment k."""
+    half = 0.5 * path[k, GEAR] * path[k, CURVATURE] * s
+    way = s * path[k, GEAR]
+    chord = way * (1.0 - half * half / 6.0) if absolute(half) < 1e-4 else way * sin(half) / half
+    sine, cosine = sincos(path[k, HEADING] + half)
+    x = path[k, X] + chord * cosine + path[k, DRIFT_X] * s
+    y = path[k, Y] + chord * sine + path[k, DRIFT_Y] * s
+    return x, y, path[k, Z] + path[k, SLOPE] * s
+
+
+def tangent_on(path: Floats, k: int, s: float) -> tuple[float, float, float]:
+    """Return the horizontal tangent (per metre along the curve) and the turn rate (rad/m) of the course."""
+    gear, curvature = path[k, GEAR], path[k, CURVATURE]
+    sine, cosine = sincos(path[k, HEADING] + gear * curvature * s)
+    tx, ty = gear * cosine + path[k, DRIFT_X], gear * sine + path[k, DRIFT_Y]
+    bend = curvature * (tx * cosine + ty * sine) / maximum(tx * tx + ty * ty, 1e-6)
+    return tx, ty, bend
+
+
+def nearest_on(path: Floats, k: int, s: float, x: float, y: float) -> float:
+    """Return metres along segment k of the point nearest to (x, y), near `s`; the curve is extended beyond its ends."""
+    drifting = absolute(path[k, DRIFT_X]) + absolute(path[k, DRIFT_Y]) > 0.0
+    if absolute(path[k, CURVATURE]) < 1e-9:
+        tx, ty, _ = tangent_on(path, k, 0.0)
+        return float(((x - path[k, X]) * tx + (y - path[k, Y]) * ty) / maximum(tx * tx + ty * ty, 1e-6))
+    if not drifting:
+        return _nearest_on_arc(path, k, s, x, y)
+    for _ in range(NEWTON_STEPS):
+        px, py, _ = point_on(path, k, s)
+        tx, ty, bend = tangent_on(path, k, s)
+        square = maximum(tx * tx + ty * ty, 1e-6)
+        ahead = (x - px) * tx + (y - py) * ty
+        beside = (y - py) * tx - (x - px) * ty  # to the left
+        s += ahead / maximum(square - bend * beside, 0.3 * square)
+    return s
+
+
+def _nearest_on_arc(path: Floats, k: int, s: float, x: float, y: float) -> float:
+    """Return metres along an arc from the angle about its centre, in the direction nearer to `s`."""
+    curvature = path[k, GEAR] * path[k, CURVATURE]  # of the motion, independent of the heading
+    moving = path[k, HEADING] + (PI if path[k, GEAR] < 0.0 else 0.0)
+    sine, cosine = sincos(moving)
+    rx, ry = curvature * (x - path[k, X]) + sine, curvature * (y - path[k, Y]) - cosine
+    if rx * rx + ry * ry < 1e-4:
+        return s  # at the centre all points are equally near
+    return float(s + wrap_angle(atan2(rx, -ry) - moving - curvature * s) / curvature)

@@ -4,17 +4,30 @@ An executor (exact along routes, or the world with full dynamics) reports the po
 new routes.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from math import inf
-from typing import Any
 
 import numpy as np
 
+from paddock.compute.math import hypot
 from paddock.errors import InvalidValueError, unknown_name
-from paddock.planning.geometry.intersections import blocked_by
 from paddock.planning.geometry.path import Path, Pose
-from paddock.planning.geometry.zones import Zone
+from paddock.planning.geometry.zones import Zone, blocked_by
+from paddock.planning.mission.events import (
+    CandidateVehicle,
+    after_task,
+    close_zone,
+    damage_vehicle,
+    enforce_battery,
+    enforce_range,
+    free_at,
+    home_of,
+    move_task,
+    remove_task,
+    reopen_zone,
+    straight_home,
+)
 from paddock.planning.mission.over_radio import (
     Onboard,
     contact_pose,
@@ -23,24 +36,19 @@ from paddock.planning.mission.over_radio import (
     take_reports,
     update_contacts,
 )
-from paddock.planning.mission.records import MoveTask, RemoveTask, Request
-from paddock.planning.mission.replanning import (
-    apply_request,
-    enforce_battery,
-    enforce_range,
-    first_plan,
-    home_of,
-    replan,
-)
+from paddock.planning.mission.records import MoveTask, RemoveTask, Request, RouteInputs
 from paddock.planning.mission.state import MissionChange, MissionData, PoseOf, moved
 from paddock.planning.mission.station import VehicleReports
-from paddock.planning.mission.vehicles import MissionFleet, MissionVehicle
+from paddock.planning.mission.vehicles import MissionFleet, MissionVehicle, with_rest
+from paddock.planning.solver.costs import Costs
+from paddock.planning.solver.layers import raised
+from paddock.planning.solver.methods import MethodResult
+from paddock.planning.solver.planner import KeptRoutes, build, revise, solve
 from paddock.planning.solver.problem import MissionSetup, Problem, ScheduledEvent, Task, Vehicle
-from paddock.planning.solver.routes import Plan
+from paddock.planning.solver.routes import Plan, Route
 from paddock.planning.solver.transits import Transits, between
 from paddock.world.columns import Floats
-from paddock.world.parts import fresh, refusing
-from paddock.world.state import load, save
+from paddock.world.parts import fresh
 
 Poses = Floats | PoseOf
 """x, y, z in m and heading in rad, (n, 4); or a function of the row, called on demand."""
@@ -65,7 +73,7 @@ class Mission(MissionData):
             raise RuntimeError("the mission has been started already")
         self.time, self.started = time, True
         self._grow_contact()
-        self.plan, new = first_plan(self, self.plan)
+        self.plan, new = self._first_plan(self.plan)
         return self._issue(new)
 
     def observe(
@@ -117,7 +125,7 @@ class Mission(MissionData):
                 self.onboard.grow()
                 self.onboard.damage(self.fleet.row_of[request.damage])  # which the station learns by its silence
             else:
-                apply_request(self, request, pose_of, change)
+                self._apply(request, pose_of, change)
         self._grow_contact()
         enforce_range(self, change)
         if charge is not None:
@@ -125,8 +133,32 @@ class Mission(MissionData):
         if self.contact is not None:
             postpone(self.contact, change)
         if change.matters:
-            replan(self, pose_of, change)
+            self._replan(pose_of, change)
         return sorted(change.new)
+
+    def _apply(self, request: Request, poses: PoseOf, change: MissionChange) -> None:
+        """Apply a request; `change` collects what it makes necessary."""
+        match request:
+            case MoveTask():
+                move_task(self, request, change)
+            case RemoveTask():
+                remove_task(self, request.task, change)
+            case ScheduledEvent(task=Task() as task):
+                self.list_task(task, self.time)
+                self.log_event("task", task=task.name)
+                if self.setup.replan:
+                    change.causes.append(f"new task {task.name}")
+            case ScheduledEvent(damage=str(name)):
+                damage_vehicle(self, self.fleet.vehicles[self.fleet.row_of[name]], poses, change)
+            case ScheduledEvent(vehicle=Vehicle() as spec):
+                vehicle = self.fleet.add(spec)
+                self.log_event("vehicle", vehicle)
+                change.dirty.add(vehicle.row)
+                change.causes.append(f"new vehicle {vehicle.name}")
+            case ScheduledEvent(zone=zone, remove_zone=None) if zone is not None:
+                close_zone(self, zone, change)
+            case ScheduledEvent(remove_zone=str(name)):
+                reopen_zone(self, name, change)
 
     def _grow_contact(self) -> None:
         if self.contact is not None:
@@ -141,6 +173,128 @@ class Mission(MissionData):
         self.onboard.grow()
         routes = {row: self.fleet.vehicles[row].inputs for row in (*new, *self.contact.bundles)}
         return self.contact.issue_all(routes, new)
+
+    def _first_plan(self, plan: Plan | None = None) -> tuple[Plan, set[int]]:
+        """Adopt the initial plan of a mission; compute it unless it is known."""
+        vehicles, tasks = self.fleet.vehicles, tuple(self.versions)
+        candidates = [
+            CandidateVehicle(vehicle, free_at(self, vehicle, vehicle.spec.pose), None) for vehicle in vehicles
+        ]
+        if plan is None:
+            problem = replace(self.problem, vehicles=tuple(candidate.spec for candidate in candidates), tasks=tasks)
+            if self.negotiator is not None and tasks:
+                plan = self._negotiated(Costs(problem, self.covered), candidates, [[] for _ in candidates], {})
+            else:
+                plan = solve(problem, self.setup.method, self.setup.options, covered=self.covered)
+        done = f"{plan.done} of {len(tasks)} tasks"
+        self.log_event("planned", detail=f"{done}, {plan.total:.1f} m, {plan.makespan:.1f} s")
+        return plan, self._adopt_plan(plan, candidates, set())
+
+    def _replan(self, poses: PoseOf, change: MissionChange) -> None:
+        """Replan after the changes of an observation."""
+        before, done = self.fleet.left(), set(change.new)
+        if self.setup.replan:
+            change.new |= self._replan_all(poses, change)
+        else:
+            for row in sorted(change.dirty):
+                change.new |= self._replan_alone(poses, change, self.fleet.vehicles[row])
+        self.replans += 1
+        metres, count = self.fleet.left() - before, len(change.new - done)
+        routes = "1 new route" if count == 1 else f"{count} new routes"
+        more = f"{metres:+.0f} m" if abs(metres) < 1000.0 else f"{metres / 1000.0:+.1f} km"
+        self.log_event("replanned", detail=f"{change.cause}: {routes}, {'+0 m' if abs(metres) < 0.5 else more} to fly")
+
+    def _replan_all(self, poses: PoseOf, change: MissionChange) -> set[int]:
+        """Plan all vehicles and all open tasks; return the rows of new routes."""
+        candidates = [
+            self._candidate(vehicle, poses, change) for vehicle in self.fleet.vehicles if self.available(vehicle)
+        ]
+        away = {task for vehicle in self.fleet.vehicles if not self.in_contact(vehicle) for task in vehicle.ahead}
+        names = [name for name in self.open_tasks() if name not in away]
+        index = {name: k for k, name in enumerate(names)}
+        tasks = tuple(self.task(name) for name in names)
+        problem = replace(self.problem, vehicles=tuple(candidate.spec for candidate in candidates), tasks=tasks)
+        orders = [[index[task] for task in candidate.vehicle.ahead if task in index] for candidate in candidates]
+        kept_routes = {
+            k: (order, candidate.vehicle.route)
+            for k, (candidate, order) in enumerate(zip(candidates, orders, strict=True))
+            if candidate.vehicle.row not in change.dirty and len(order) == len(candidate.vehicle.ahead)
+        }
+        costs, present = Costs(problem, self.covered), [list(order) for order in orders]
+        if self.negotiator is not None and candidates and sum(map(len, present)) < len(names):
+            plan = self._negotiated(costs, candidates, present, kept_routes)
+        elif change.keeps_orders or self.negotiator is not None:
+            plan = build(costs, MethodResult(present), self.setup.method, kept_routes)
+        else:
+            plan = revise(costs, self.setup.method, self.setup.options, present, kept_routes)
+        return self._adopt_plan(plan, candidates, {k for k in kept_routes if plan.routes[k] is kept_routes[k][1]})
+
+    def _negotiated(
+        self,
+        costs: Costs,
+        candidates: Sequence[CandidateVehicle],
+        present: list[list[int]],
+        kept_routes: KeptRoutes,
+    ) -> Plan:
+        """Return the plan that vehicles negotiate over radio; tasks that none of them has won go where they fit."""
+        assert self.negotiator is not None and self.contact is not None
+        result = self.negotiator(costs, [candidate.vehicle.row for candidate in candidates], present)
+        self.contact.count_negotiation(result)
+        self.log_event("negotiated", detail=result.describe())
+        versions = [self.tasks[task.name].version for task in costs.problem.tasks]
+        own = zip(candidates, result.bundles, strict=True)
+        bundles = {candidate.vehicle.row: tuple(versions[t] for t in bundle) for candidate, bundle in own}
+        self.contact.bundles, self.contact.settles = bundles, self.time + result.agreement.seconds
+        notes = {"rounds": result.agreement.rounds, "messages": result.agreement.sent, "over radio": result.describe()}
+        return build(costs, MethodResult(result.orders, notes), self.setup.method, kept_routes)
+
+    def _replan_alone(self, poses: PoseOf, change: MissionChange, vehicle: MissionVehicle) -> set[int]:
+        """Plan one vehicle and its tasks; return the rows of new routes."""
+        if not self.available(vehicle):
+            return set()
+        candidate = self._candidate(vehicle, poses, change)
+        names = [name for name in vehicle.ahead if not self.tasks[name].removed]
+        tasks = tuple(self.task(name) for name in names)
+        costs = Costs(replace(self.problem, vehicles=(candidate.spec,), tasks=tasks), self.covered)
+        plan = build(costs, MethodResult([list(range(len(tasks)))]), self.setup.method)
+        return self._adopt_plan(plan, [candidate], set())
+
+    def _adopt_plan(self, plan: Plan, candidates: Sequence[CandidateVehicle], kept: set[int]) -> set[int]:
+        """Set the routes of vehicles; return the rows of new ones."""
+        for chosen in plan.problem.tasks:
+            if chosen.heading != self.task(chosen.name).heading:
+                self.change_task(chosen)
+        new = set()
+        for k, (candidate, spec, route) in enumerate(zip(candidates, plan.problem.vehicles, plan.routes, strict=True)):
+            for task in candidate.vehicle.ahead if k in kept else route.tasks:
+                job = self.tasks[task]
+                if job.state != "assigned" or job.vehicle != candidate.vehicle.name:
+                    job.state, job.vehicle, job.assigned, job.reason = "assigned", candidate.vehicle.name, self.time, ""
+                    self.log_event("assigned", candidate.vehicle, task)
+            if k not in kept:
+                candidate.vehicle.spec = raised(candidate.vehicle.spec, spec.lift)
+                self._follow(candidate._replace(spec=spec), route)
+                new.add(candidate.vehicle.row)
+        for undone in plan.undone:
+            # a reason of before is more specific than "no vehicle is available"
+            before = "" if candidates else self.tasks[undone.task].reason
+            self.mark_undone(undone.task, before or undone.reason)
+        return new
+
+    def _follow(self, candidate: CandidateVehicle, route: Route) -> None:
+        vehicle, spec, rest = candidate
+        versions = tuple(self.tasks[task].version for task in route.tasks)
+        inputs = RouteInputs(spec, versions, tuple(self.active_zones), rest)
+        away = hypot(spec.pose[0] - spec.home[0], spec.pose[1] - spec.home[1]) > 1e-6
+        if not route.legs and spec.under_way and away:
+            route, inputs = straight_home(self, vehicle, spec, "they enclose it", rest)
+        self.start_route(vehicle, with_rest(route, inputs, self.problem, self.versions, self.all_zones), inputs)
+
+    def _candidate(self, vehicle: MissionVehicle, poses: PoseOf, change: MissionChange) -> CandidateVehicle:
+        """Return where and when a vehicle is free: after the task it is doing, otherwise now."""
+        if vehicle.doing is None or vehicle.row in change.aborted:
+            return CandidateVehicle(vehicle, free_at(self, vehicle, poses(vehicle.row)), None)
+        return after_task(self, self.fleet, vehicle, self.tasks[vehicle.doing].version)
 
     def record_progress(self, time: float, progress: Floats, travelled: Floats) -> None:
         """Record the progress of all vehicles; it takes effect at the next observation."""
@@ -227,24 +381,6 @@ class Mission(MissionData):
         """Remove a task."""
         self._check_unfinished(task)
         self.queue.append(RemoveTask(task))
-
-    def save(self) -> dict[str, Any]:
-        """Return the state, as plain values and arrays."""
-        return save(self)
-
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        """Restore a state saved by a mission with the same setup."""
-        with refusing("mission"):
-            loaded = Mission(
-                replace(self.setup, problem=replace(self.setup.problem, vehicles=(), tasks=())), self.tolerance
-            )
-            loaded.setup = self.setup
-            load(loaded, saved)
-            loaded.rebuild()
-        loaded.negotiator, plan = self.negotiator, self.plan
-        vars(self).update(vars(loaded), plan=plan)
-        if self.onboard is not None:
-            self.onboard.state = self
 
     def _announced(self, what: str) -> list[str]:
         """Return the names of pending additions."""

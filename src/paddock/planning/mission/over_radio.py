@@ -19,8 +19,7 @@ import numpy as np
 from paddock.errors import InvalidValueError
 from paddock.planning.geometry.path import Pose
 from paddock.planning.geometry.shapes import InfeasibleError
-from paddock.planning.mission.records import RouteInputs
-from paddock.planning.mission.replanning import (
+from paddock.planning.mission.events import (
     after_task,
     free_at,
     go_home,
@@ -28,6 +27,7 @@ from paddock.planning.mission.replanning import (
     invalidate_assignee,
     straight_home,
 )
+from paddock.planning.mission.records import RouteInputs
 from paddock.planning.mission.state import MissionChange, MissionData, PoseOf
 from paddock.planning.mission.station import StationContact, VehicleReport, VehicleReports, route_key
 from paddock.planning.mission.vehicles import LONGEST, MEMBER, Bools, MissionFleet, MissionVehicle, rebuilt_route

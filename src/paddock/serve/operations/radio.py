@@ -55,7 +55,7 @@ def _set(kind: str, run: LiveSource, client: str, name: str, changes: dict[str, 
     engine = run.sim.engine
     given = {key: value for key, value in changes.items() if value is not None}
     action = engine.applier.checked(RadioAction(kind, {"name": name, **given}))
-    return run.answer(lambda: engine.apply_or_post(action, f"set_{kind}()", source=client))
+    return run.answer(lambda: engine.applier.apply_or_post(action, f"set_{kind}()", source=client))
 
 
 def radio_commands(run: LiveSource, client: str, vehicle: str | int) -> dict[str, Any]:

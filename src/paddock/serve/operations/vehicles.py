@@ -73,13 +73,14 @@ def place(
 
 def _post(run: LiveSource, client: str, action: Action, at_tick: int | None) -> None:
     """Post an action; one tick takes a limited number of those that clients have sent for it in advance."""
+    applier = run.sim.engine.applier
     if at_tick is None:
-        run.sim.engine.post(action, None, client)
+        applier.post(action, None, client)
         return
     moment, now = (run.sim.engine.world.run, at_tick), (run.sim.engine.world.run, run.sim.tick)
     if run.ahead[moment] >= MOST_FOR_TICK:
         raise PaddockError(f"{MOST_FOR_TICK} actions of clients wait for tick {at_tick} already: use another tick")
-    run.sim.engine.post(action, at_tick, client)
+    applier.post(action, at_tick, client)
     run.ahead[moment] += 1
     if len(run.ahead) > MOST_WAITING:  # those of earlier ticks and runs are done
         run.ahead = Counter({one: count for one, count in run.ahead.items() if one >= now})
@@ -167,7 +168,7 @@ def _add(
         if several:
             engine.fleets.check(read)
         built = zip(entries, prepared, strict=True)
-        return result([engine.apply(SpawnAction(entry), "spawn()", client, one) for entry, one in built])
+        return result([engine.applier.apply_now(SpawnAction(entry), "spawn()", client, one) for entry, one in built])
 
     return run.added(add)
 
@@ -189,7 +190,9 @@ def override(run: LiveSource, client: str, target: Any, behaviour: Any) -> Futur
         engine = run.sim.engine
         version = engine.applier.version
         checked = engine.applier.checked_override(OverrideAction(target, behaviour))
-        return run.answer(lambda: engine.apply_or_post(checked, "override()", source=client, checked_at=version))
+        return run.answer(
+            lambda: engine.applier.apply_or_post(checked, "override()", source=client, checked_at=version)
+        )
 
     return run.aside(check)
 
@@ -301,14 +304,14 @@ def _direct(run: LiveSource, client: str, verb: str, arguments: dict[str, Any]) 
         def apply() -> None:
             if verb == "add_task":
                 refuse_task(run.sim, run.limits)
-            engine.apply_or_post(order, f"{verb}()", source=client)
+            engine.applier.apply_or_post(order, f"{verb}()", source=client)
 
         return run.answer(apply)
 
     def build() -> Future[Any]:
         [read] = refuse_spawn(run.sim, run.limits, [order.arguments])
         prepared = engine.fleets.prepare(order.arguments, where=verb, read=read)
-        return run.added(lambda: engine.apply(order, f"{verb}()", client, prepared))
+        return run.added(lambda: engine.applier.apply_now(order, f"{verb}()", client, prepared))
 
     return run.aside(build)
 

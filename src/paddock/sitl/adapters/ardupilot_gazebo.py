@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from paddock.autopilot.vehicle_data import COLUMN, RANGEFINDERS, TRIPLES, TRUTH, Floats
 from paddock.scenario.base import Text, Whole
-from paddock.sitl.adapter import AdapterError, Placed
+from paddock.sitl.adapter import AdapterError, Placed, RowAdapter
 from paddock.sitl.ardupilot_frames import FRAME_OF_CRAFT, JSON_PORT, PORT_STEP, find_frame
-from paddock.sitl.row_adapter import RowAdapter
 from paddock.wire import WireError
 from paddock.wire.ardupilot_json import ServoPacket, SimulatorState, decode_state, encode_servos
 from paddock.world.frames import conversion, quaternion_from_euler

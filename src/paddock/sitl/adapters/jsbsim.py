@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from paddock.autopilot.vehicle_data import COLUMN, TRUTH, ActuatorCommands, Floats
 from paddock.compute.philox import normals
 from paddock.scenario.base import Text
-from paddock.sitl.adapter import AdapterError, Placed
-from paddock.sitl.row_adapter import RowAdapter
+from paddock.sitl.adapter import AdapterError, Placed, RowAdapter
 from paddock.world.frames import conversion, quaternion_from_euler
 from paddock.world.geodesy import geodetic_to_ecef
 

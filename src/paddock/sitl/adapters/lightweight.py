@@ -13,9 +13,8 @@ from pydantic import Field
 from paddock.autopilot.vehicle_data import Floats
 from paddock.compute.math import absolute, minimum, sincos, wrap_angle
 from paddock.compute.routine import routine
-from paddock.sitl.adapter import Placed
+from paddock.sitl.adapter import Placed, RowAdapter
 from paddock.sitl.equipment import write_truth
-from paddock.sitl.row_adapter import RowAdapter
 
 Endless = Annotated[float, Field(strict=True, gt=0)]  # infinite, too
 

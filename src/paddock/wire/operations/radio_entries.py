@@ -141,7 +141,7 @@ class RadioOperations(Protocol):
 
     @entry("fact", rpc="radio_services", zmq="Call", answer="services", client="radio.services", example={})
     def radio_services(self) -> dict[str, rr.ServiceTraffic]:
-        """Return counts of packets by service that has sent any: commands, telemetry, heartbeats, mission."""
+        """Return counts of packets by service that has sent any: commands, telemetry, heartbeats, mission, mavlink."""
 
     @entry("fact", rpc="get_jammers", zmq="Call", answer="jammers", client=None, example={})
     def jammers(self) -> list[rr.JammerView]:

@@ -1,6 +1,6 @@
-"""Events of a mission, and replanning: which vehicles are free, and which routes change."""
+"""Events of a mission: what they make invalid, from where vehicles are free, and their ways home."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -8,19 +8,15 @@ import numpy as np
 
 from paddock.compute import arrays
 from paddock.compute.math import hypot
-from paddock.planning.geometry.intersections import blocked_by
 from paddock.planning.geometry.path import Path, Pose
 from paddock.planning.geometry.shapes import InfeasibleError
-from paddock.planning.geometry.zones import Zone
-from paddock.planning.mission.records import MoveTask, RemoveTask, Request, RouteInputs, TaskRest
+from paddock.planning.geometry.zones import Zone, blocked_by
+from paddock.planning.mission.records import MoveTask, RouteInputs, TaskRest
 from paddock.planning.mission.state import MissionChange, MissionData, PoseOf, moved
-from paddock.planning.mission.vehicles import MissionFleet, MissionVehicle, with_rest
+from paddock.planning.mission.vehicles import MissionFleet, MissionVehicle
 from paddock.planning.solver.costs import Costs
-from paddock.planning.solver.layers import raised
-from paddock.planning.solver.methods import MethodResult
-from paddock.planning.solver.planner import build, revise, solve
 from paddock.planning.solver.problem import Vehicle
-from paddock.planning.solver.routes import Leg, Plan, Route, route_of
+from paddock.planning.solver.routes import Leg, Route, route_of
 from paddock.planning.solver.transits import Transits
 from paddock.world.columns import Floats
 
@@ -33,37 +29,6 @@ class CandidateVehicle(NamedTuple):
     vehicle: MissionVehicle
     spec: Vehicle  # position, time and remaining range at which it is free
     rest: TaskRest | None  # its task until then
-
-
-def first_plan(state: MissionData, plan: Plan | None = None) -> tuple[Plan, set[int]]:
-    """Adopt the initial plan of a mission; compute it unless it is known."""
-    candidates = [
-        CandidateVehicle(vehicle, free_at(state, vehicle, vehicle.spec.pose), None) for vehicle in state.fleet.vehicles
-    ]
-    tasks = tuple(state.versions)
-    if plan is None:
-        problem = replace(state.problem, vehicles=tuple(candidate.spec for candidate in candidates), tasks=tasks)
-        if state.negotiator is not None and tasks:
-            plan = _negotiated(state, Costs(problem, state.covered), candidates, [[] for _ in candidates], {})
-        else:
-            plan = solve(problem, state.setup.method, state.setup.options, covered=state.covered)
-    state.log_event("planned", detail=f"{plan.done} of {len(tasks)} tasks, {plan.total:.1f} m, {plan.makespan:.1f} s")
-    return plan, _adopt_plan(state, plan, candidates, set())
-
-
-def replan(state: MissionData, poses: PoseOf, change: MissionChange) -> None:
-    """Replan after the changes of an observation."""
-    before, done = state.fleet.left(), set(change.new)
-    if state.setup.replan:
-        change.new |= _replan_all(state, poses, change)
-    else:
-        for row in sorted(change.dirty):
-            change.new |= _replan_alone(state, poses, change, state.fleet.vehicles[row])
-    state.replans += 1
-    metres, count = state.fleet.left() - before, len(change.new - done)
-    routes = "1 new route" if count == 1 else f"{count} new routes"
-    more = f"{metres:+.0f} m" if abs(metres) < 1000.0 else f"{metres / 1000.0:+.1f} km"
-    state.log_event("replanned", detail=f"{change.cause}: {routes}, {'+0 m' if abs(metres) < 0.5 else more} to fly")
 
 
 def go_home(state: MissionData, vehicle: MissionVehicle, pose: Pose) -> None:
@@ -97,109 +62,6 @@ def way_home(state: MissionData, vehicle: MissionVehicle, pose: Pose) -> float:
         return home_route(state, spec, state.zones).flown
     except InfeasibleError:
         return home_route(state, spec).flown
-
-
-def _replan_all(state: MissionData, poses: PoseOf, change: MissionChange) -> set[int]:
-    """Plan all vehicles and all open tasks; return the rows of new routes."""
-    candidates = [
-        _candidate(state, vehicle, poses, change) for vehicle in state.fleet.vehicles if state.available(vehicle)
-    ]
-    away = {task for vehicle in state.fleet.vehicles if not state.in_contact(vehicle) for task in vehicle.ahead}
-    names = [name for name in state.open_tasks() if name not in away]
-    index = {name: k for k, name in enumerate(names)}
-    tasks = tuple(state.task(name) for name in names)
-    problem = replace(state.problem, vehicles=tuple(candidate.spec for candidate in candidates), tasks=tasks)
-    orders = [[index[task] for task in candidate.vehicle.ahead if task in index] for candidate in candidates]
-    kept_routes = {
-        k: (order, candidate.vehicle.route)
-        for k, (candidate, order) in enumerate(zip(candidates, orders, strict=True))
-        if candidate.vehicle.row not in change.dirty and len(order) == len(candidate.vehicle.ahead)
-    }
-    costs, present = Costs(problem, state.covered), [list(order) for order in orders]
-    if state.negotiator is not None and candidates and sum(map(len, present)) < len(names):
-        plan = _negotiated(state, costs, candidates, present, kept_routes)
-    elif change.keeps_orders or state.negotiator is not None:
-        plan = build(costs, MethodResult(present), state.setup.method, kept_routes)
-    else:
-        plan = revise(costs, state.setup.method, state.setup.options, present, kept_routes)
-    return _adopt_plan(state, plan, candidates, {k for k in kept_routes if plan.routes[k] is kept_routes[k][1]})
-
-
-def _negotiated(
-    state: MissionData,
-    costs: Costs,
-    candidates: Sequence[CandidateVehicle],
-    present: list[list[int]],
-    kept_routes: Mapping[int, tuple[list[int], Route]],
-) -> Plan:
-    """Return the plan that vehicles negotiate over radio, with the tasks that none of them has won where they fit."""
-    assert state.negotiator is not None and state.contact is not None
-    result = state.negotiator(costs, [candidate.vehicle.row for candidate in candidates], present)
-    state.contact.count_negotiation(result)
-    state.log_event("negotiated", detail=result.describe())
-    versions = [state.tasks[task.name].version for task in costs.problem.tasks]
-    own = zip(candidates, result.bundles, strict=True)
-    bundles = {candidate.vehicle.row: tuple(versions[t] for t in bundle) for candidate, bundle in own}
-    state.contact.bundles, state.contact.settles = bundles, state.time + result.agreement.seconds
-    notes = {"rounds": result.agreement.rounds, "messages": result.agreement.sent, "over radio": result.describe()}
-    return build(costs, MethodResult(result.orders, notes), state.setup.method, kept_routes)
-
-
-def _replan_alone(state: MissionData, poses: PoseOf, change: MissionChange, vehicle: MissionVehicle) -> set[int]:
-    """Plan one vehicle and its tasks; return the rows of new routes."""
-    if not state.available(vehicle):
-        return set()
-    candidate = _candidate(state, vehicle, poses, change)
-    names = [name for name in vehicle.ahead if not state.tasks[name].removed]
-    tasks = tuple(state.task(name) for name in names)
-    costs = Costs(replace(state.problem, vehicles=(candidate.spec,), tasks=tasks), state.covered)
-    return _adopt_plan(
-        state, build(costs, MethodResult([list(range(len(tasks)))]), state.setup.method), [candidate], set()
-    )
-
-
-def _adopt_plan(state: MissionData, plan: Plan, candidates: Sequence[CandidateVehicle], kept: set[int]) -> set[int]:
-    """Set the routes of vehicles; return the rows of new ones."""
-    for chosen in plan.problem.tasks:
-        if chosen.heading != state.task(chosen.name).heading:
-            state.change_task(chosen)
-    new = set()
-    for k, (candidate, spec, route) in enumerate(zip(candidates, plan.problem.vehicles, plan.routes, strict=True)):
-        for task in candidate.vehicle.ahead if k in kept else route.tasks:
-            job = state.tasks[task]
-            if job.state != "assigned" or job.vehicle != candidate.vehicle.name:
-                job.state, job.vehicle, job.assigned, job.reason = "assigned", candidate.vehicle.name, state.time, ""
-                state.log_event("assigned", candidate.vehicle, task)
-        if k not in kept:
-            candidate.vehicle.spec = raised(candidate.vehicle.spec, spec.lift)
-            _follow(state, candidate._replace(spec=spec), route)
-            new.add(candidate.vehicle.row)
-    for undone in plan.undone:
-        before = "" if candidates else state.tasks[undone.task].reason  # more specific than "no vehicle is available"
-        state.mark_undone(undone.task, before or undone.reason)
-    return new
-
-
-def _follow(state: MissionData, candidate: CandidateVehicle, route: Route) -> None:
-    versions = tuple(state.tasks[task].version for task in route.tasks)
-    inputs = RouteInputs(candidate.spec, versions, tuple(state.active_zones), candidate.rest)
-    x, y, *_ = candidate.spec.pose
-    if (
-        not route.legs
-        and candidate.spec.under_way
-        and hypot(x - candidate.spec.home[0], y - candidate.spec.home[1]) > 1e-6
-    ):
-        route, inputs = straight_home(state, candidate.vehicle, candidate.spec, "they enclose it", candidate.rest)
-    state.start_route(
-        candidate.vehicle, with_rest(route, inputs, state.problem, state.versions, state.all_zones), inputs
-    )
-
-
-def _candidate(state: MissionData, vehicle: MissionVehicle, poses: PoseOf, change: MissionChange) -> CandidateVehicle:
-    """Return where and when a vehicle is free: after the task it is doing, otherwise now."""
-    if vehicle.doing is None or vehicle.row in change.aborted:
-        return CandidateVehicle(vehicle, free_at(state, vehicle, poses(vehicle.row)), None)
-    return after_task(state, state.fleet, vehicle, state.tasks[vehicle.doing].version)
 
 
 def after_task(state: MissionData, fleet: MissionFleet, vehicle: MissionVehicle, version: int) -> CandidateVehicle:
@@ -237,31 +99,6 @@ def home_of(state: MissionData, vehicle: Vehicle) -> Pose:
 
 SLACK = 1e-6  # share of its range tolerated as rounding error
 MEASURED = 200.0  # m flown after which the battery use of a vehicle is known
-
-
-def apply_request(state: MissionData, request: Request, poses: PoseOf, change: MissionChange) -> None:
-    """Apply an event."""
-    if isinstance(request, MoveTask):
-        _move(state, request, change)
-    elif isinstance(request, RemoveTask):
-        _remove(state, request.task, change)
-    elif request.task is not None:
-        task = request.task
-        state.list_task(task, state.time)
-        state.log_event("task", task=task.name)
-        if state.setup.replan:
-            change.causes.append(f"new task {task.name}")
-    elif request.damage is not None:
-        _damage(state, state.fleet.vehicles[state.fleet.row_of[request.damage]], poses, change)
-    elif request.vehicle is not None:
-        vehicle = state.fleet.add(request.vehicle)
-        state.log_event("vehicle", vehicle)
-        change.dirty.add(vehicle.row)
-        change.causes.append(f"new vehicle {vehicle.name}")
-    elif request.zone is not None:
-        _close(state, request.zone, change)
-    elif request.remove_zone is not None:
-        _reopen(state, request.remove_zone, change)
 
 
 def enforce_range(state: MissionData, change: MissionChange) -> None:
@@ -312,7 +149,8 @@ def enforce_battery(state: MissionData, charge: Floats, poses: PoseOf, change: M
             change.causes.append(f"battery of {vehicle.name}")
 
 
-def _damage(state: MissionData, vehicle: MissionVehicle, poses: PoseOf, change: MissionChange) -> None:
+def damage_vehicle(state: MissionData, vehicle: MissionVehicle, poses: PoseOf, change: MissionChange) -> None:
+    """Disable a vehicle: its tasks are open again."""
     if vehicle.status == "damaged":
         return
     state.log_event("damage", vehicle, vehicle.doing)
@@ -326,7 +164,7 @@ def _damage(state: MissionData, vehicle: MissionVehicle, poses: PoseOf, change: 
     change.reassigns |= had and state.setup.replan
 
 
-def _close(state: MissionData, zone: Zone, change: MissionChange) -> None:
+def close_zone(state: MissionData, zone: Zone, change: MissionChange) -> None:
     """Close a zone: replan ways through it; tasks inside are not done."""
     state.close_zone(zone)
     state.log_event("zone", detail=zone.name)
@@ -350,7 +188,7 @@ def _close(state: MissionData, zone: Zone, change: MissionChange) -> None:
         change.causes.append(f"new zone {zone.name}")
 
 
-def _reopen(state: MissionData, name: str, change: MissionChange) -> None:
+def reopen_zone(state: MissionData, name: str, change: MissionChange) -> None:
     """Open a zone again: replan ways and fields near it, and tasks that were undone."""
     homes = [home_of(state, vehicle.spec) for vehicle in state.fleet.vehicles]
     zone = state.reopen_zone(name)
@@ -397,7 +235,8 @@ def _rest_of(state: MissionData, vehicle: MissionVehicle, leg: Leg) -> Path:
     return leg.path.subpath(done, leg.path.flown)
 
 
-def _move(state: MissionData, request: MoveTask, change: MissionChange) -> None:
+def move_task(state: MissionData, request: MoveTask, change: MissionChange) -> None:
+    """Move a task, unless it is completed."""
     job = state.tasks[request.task]
     if job.state == "completed":
         return
@@ -407,7 +246,8 @@ def _move(state: MissionData, request: MoveTask, change: MissionChange) -> None:
         change.causes.append(f"task {request.task} moved")
 
 
-def _remove(state: MissionData, task: str, change: MissionChange) -> None:
+def remove_task(state: MissionData, task: str, change: MissionChange) -> None:
+    """Remove a task, unless it is completed."""
     job = state.tasks[task]
     if job.state == "completed" or job.removed:
         return

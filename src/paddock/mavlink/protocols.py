@@ -1,4 +1,8 @@
-"""Missions on the wire: items, and the protocol of uploads, downloads, partial lists, clearing, the current item."""
+"""The MAVLink protocols of missions, parameters and on-board logs.
+
+Missions: items on the wire; uploads, downloads, partial lists, clearing, the current item. Parameters: list, read, set;
+ground stations try file transfer first (`file_transfer`). Logs: list, download, erase.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from math import inf, isfinite, isnan, nan
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -349,3 +354,174 @@ class MissionProtocol:
 
 def _plan_kind(message: Any) -> PlanKind | None:
     return PlanKind(message.mission_type) if message.mission_type in (0, 1, 2) else None
+
+
+PARAMETER_BATCH = 20  # parameters per batch, SR0_PARAMS times a second: receivers lose packets of a faster list
+MAX_LISTS = 16  # receivers at the same time
+RATE = "SR0_PARAMS"
+PAUSE_US = 100_000  # us between batches if that is 0
+NOT_INDEXED = 65535  # index of a PARAM_VALUE that was not requested by index
+UNKNOWN = 1  # MAV_PARAM_ERROR_DOES_NOT_EXIST
+OUT_OF_RANGE = 2
+
+
+class ParameterProtocol:
+    """The parameter protocol of one vehicle."""
+
+    def __init__(self, vehicle: MavlinkVehicle) -> None:
+        self.vehicle = vehicle
+        self.parameters = vehicle.autopilot.parameters
+        self._lists: dict[tuple[Address, int, int], tuple[Sender, int]] = {}  # receivers of the list, next index
+        self._next_us, self._next_wall = 0, 0.0
+        self.handlers: dict[str, Callable[[Any, Sender], None]] = {
+            "PARAM_REQUEST_LIST": self._list,
+            "PARAM_REQUEST_READ": self._read,
+            "PARAM_SET": self._set,
+        }
+
+    def restart(self) -> None:
+        """Restart simulated time; lists in progress continue."""
+        self._next_us = 0
+
+    def service(self, now_us: int, wall: float, paused: bool) -> None:
+        """Send the next batch of requested lists; `paused`: only wall time advances."""
+        early = wall < self._next_wall if paused else now_us < self._next_us
+        if not self._lists or early:
+            return
+        rate = self.parameters.value(RATE)
+        pause_us = round(1e6 / rate if rate > 0 else PAUSE_US)
+        self._next_us, self._next_wall = now_us + pause_us, wall + pause_us * 1e-6
+        names = self.parameters.names()
+        for key, (sender, sent) in list(self._lists.items()):
+            for index in range(sent, min(sent + PARAMETER_BATCH, len(names))):
+                self.vehicle.reply(self._value(names[index], index, len(names)), sender)
+            self._lists[key] = (sender, sent + PARAMETER_BATCH)
+            if sent + PARAMETER_BATCH >= len(names):
+                del self._lists[key]
+
+    def _list(self, message: Any, sender: Sender) -> None:
+        """Start a list; the one that was requested first gives way if there are too many."""
+        self._lists[sender.key] = sender, 0
+        if len(self._lists) > MAX_LISTS:
+            del self._lists[next(iter(self._lists))]
+
+    def _read(self, message: Any, sender: Sender) -> None:
+        names, index = self.parameters.names(), message.param_index  # -1: by name
+        name = message.param_id if index < 0 else names[index] if index < len(names) else ""
+        if name in names:
+            self.vehicle.reply(self._value(name, names.index(name), len(names)), sender)
+        else:
+            self._error(message, sender, UNKNOWN)
+
+    def _set(self, message: Any, sender: Sender) -> None:
+        """Reply with the current value, to all peers."""
+        name, value = message.param_id, message.param_value
+        if name not in self.parameters:
+            self._error(message, sender, UNKNOWN)
+            self.vehicle.autopilot.send_text(Severity.WARNING, f"Unknown parameter {name}")
+            return
+        if not (isfinite(value) and self.parameters.set(name, value)):
+            self._error(message, sender, OUT_OF_RANGE)
+            self.vehicle.autopilot.send_text(Severity.WARNING, f"Parameter {name}: invalid value {value:g}")
+        self.vehicle.use_parameter(name, sender.peer)
+        self.vehicle.send(self._value(name, NOT_INDEXED, len(self.parameters.names())))
+
+    def _value(self, name: str, index: int, count: int) -> Any:
+        value, kind = self.parameters.value(name), int(self.parameters.known(name).kind)
+        return mav.MAVLink_param_value_message(name.encode("ascii"), value, kind, count, index)
+
+    def _error(self, message: Any, sender: Sender, error: int) -> None:
+        name = message.param_id.encode("ascii", "replace")
+        index = getattr(message, "param_index", -1)
+        self.vehicle.reply(mav.MAVLink_param_error_message(sender.system, sender.component, name, index, error), sender)
+
+
+LOG_CHUNK = 90  # bytes of a LOG_DATA
+LOG_BATCH = 40  # packets per poll, shared by all downloads: a receiver's socket buffer must hold them
+MAX_LOG_DOWNLOADS = 8  # at the same time
+
+
+@dataclass
+class LogDownload:
+    """A part of a log on its way to one receiver."""
+
+    sender: Sender
+    number: int
+    path: Path
+    at: int
+    end: int
+
+
+class LogProtocol:
+    """The log protocol of one vehicle. Log 1 is the oldest."""
+
+    def __init__(self, vehicle: MavlinkVehicle) -> None:
+        self.vehicle = vehicle
+        self.autopilot = vehicle.autopilot
+        self.downloads: dict[tuple[Address, int, int], LogDownload] = {}
+        self.handlers: dict[str, Callable[[Any, Sender], None]] = {
+            "LOG_REQUEST_LIST": self._list,
+            "LOG_REQUEST_DATA": self._request,
+            "LOG_REQUEST_END": self._end,
+            "LOG_ERASE": self._erase,
+        }
+
+    def files(self) -> list[Path]:
+        """Return the logs, oldest first."""
+        return [] if self.autopilot.log is None else self.autopilot.log.files()
+
+    def _list(self, message: Any, sender: Sender) -> None:
+        """Reply with the logs from `start` to `end`; beyond the last as ArduPilot: one of that number, empty."""
+        log = self.autopilot.log
+        if log is None or not (files := log.files()):
+            self.vehicle.reply(mav.MAVLink_log_entry_message(0, 0, 0, 0, 0), sender)
+            return
+        log.flush()
+        last, dates = len(files), log.dates()
+        if message.start > last:
+            self.vehicle.reply(mav.MAVLink_log_entry_message(message.start, last, last, 0, 0), sender)
+        for number in range(max(message.start, 1), min(message.end, last) + 1):
+            size = files[number - 1].stat().st_size
+            entry = mav.MAVLink_log_entry_message(number, last, last, dates[number - 1], size)
+            self.vehicle.reply(entry, sender)
+
+    def _request(self, message: Any, sender: Sender) -> None:
+        """Start a download; another one of the same receiver ends."""
+        files = self.files()
+        self.downloads.pop(sender.key, None)
+        if not 1 <= message.id <= len(files) or len(self.downloads) >= MAX_LOG_DOWNLOADS:
+            return
+        if self.autopilot.log is not None:
+            self.autopilot.log.flush()
+        path = files[message.id - 1]
+        size = path.stat().st_size
+        end = min(message.ofs + message.count, size)
+        self.downloads[sender.key] = LogDownload(sender, message.id, path, min(message.ofs, size), end)
+
+    def _end(self, message: Any, sender: Sender) -> None:
+        self.downloads.pop(sender.key, None)
+
+    def service(self) -> None:
+        """Send the next packets of the downloads."""
+        batch = LOG_BATCH // max(len(self.downloads), 1)
+        for key, download in list(self.downloads.items()):
+            try:
+                with download.path.open("rb") as file:
+                    file.seek(download.at)
+                    data = file.read(min(batch * LOG_CHUNK, download.end - download.at))
+            except OSError:  # erased meanwhile
+                data = b""
+            for at in range(0, len(data) or 1, LOG_CHUNK):
+                part = data[at : at + LOG_CHUNK]
+                fields = download.number, download.at + at, len(part), list(part.ljust(LOG_CHUNK, b"\0"))
+                self.vehicle.reply(mav.MAVLink_log_data_message(*fields), download.sender)
+            download.at += len(data)
+            if download.at >= download.end or not data:
+                del self.downloads[key]
+
+    def _erase(self, message: Any, sender: Sender) -> None:
+        if self.autopilot.armed:
+            self.autopilot.send_text(Severity.WARNING, "Logs not erased: disarm first")
+        elif self.autopilot.log is not None:
+            self.downloads.clear()
+            self.autopilot.log.erase()
