@@ -118,14 +118,19 @@ class Roster:
         return "the ground" if body == GROUND else self.obstacle_names[body - self.moving]
 
 
+def bodies_of(program: FleetProgram) -> Any:
+    """Return the bodies of a fleet, a `Body` whose fields are arrays (n,)."""
+    assert program.model.body is not None
+    with users_code():
+        values = vectorised(program.model.body)(program.parameter_tuple())
+    columns: Any = [np.broadcast_to(np.asarray(value, np.float64), (program.fleet.n,)) for value in values]
+    return Body(*columns)
+
+
 def _constants(program: FleetProgram, settings: ContactSection) -> tuple[Floats, bool]:
     """Return the columns of the table of bodies that do not change, and whether the bodies fall."""
-    assert program.model.body is not None and program.contact is not None
-    with users_code():
-        given = vectorised(program.model.body)(program.parameter_tuple())
-    n, chosen = program.fleet.n, program.contact
-    columns: Any = [np.broadcast_to(np.asarray(value, np.float64), (n,)) for value in given]
-    body: Any = Body(*columns)
+    assert program.contact is not None
+    n, chosen, body = program.fleet.n, program.contact, bodies_of(program)
     table = np.zeros((ROW.size, n))
     table[ROW.lightness], table[ROW.lightness + 1] = 1.0 / body.mass, (1.0 - body.planar) / body.mass
     table[ROW.turning : ROW.turning + 3] = 1.0 / np.stack([body.inertia_x, body.inertia_y, body.inertia_z])

@@ -30,9 +30,9 @@ from paddock.engine.program import FleetProgram
 from paddock.engine.radio.relaying import RadioSenses
 from paddock.engine.radio.stage import RadioStage
 from paddock.engine.run_state import Run
+from paddock.engine.surroundings import Surroundings
 from paddock.errors import PaddockError
 from paddock.scenario import Scenario, Sync
-from paddock.sensing.surroundings import Surroundings
 from paddock.world.columns import Floats
 from paddock.world.fleet import Fleet, Ints
 from paddock.world.world import Clock, World

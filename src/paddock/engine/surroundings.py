@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from operator import is_not
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import xxhash
@@ -10,8 +10,8 @@ import xxhash
 from paddock.compute.philox import signed
 from paddock.compute.quaternion import axes
 from paddock.compute.routine import routine
-from paddock.compute.twin import vectorised
-from paddock.errors import users_code
+from paddock.engine.contact_bodies import bodies_of
+from paddock.engine.program import FleetProgram
 from paddock.scenario import Scenario
 from paddock.scenario.vehicle import CONE as CONE_MODEL
 from paddock.sensing.sensor import CONE, NO_CONES, Around, Cones
@@ -19,7 +19,7 @@ from paddock.track.loading import declared_fleets
 from paddock.track.track import CONE_COLOURS, UNKNOWN
 from paddock.vehicles import model as vehicle_model
 from paddock.world.columns import Floats
-from paddock.world.fleet import Fleet, Ints
+from paddock.world.fleet import Ints
 from paddock.world.solids import (
     BOX,
     ENTRY,
@@ -49,24 +49,6 @@ OBSTACLE_CONES, VEHICLE_CONES = 100_000, 1_000_000
 of one that is a vehicle of its own."""
 
 
-class FleetBodies(Protocol):
-    """A fleet whose bodies are seen, such as the programs of a run."""
-
-    @property
-    def fleet(self) -> Fleet:
-        """Its vehicles."""
-
-    @property
-    def model(self) -> vehicle_model.VehicleModel:
-        """Their model."""
-
-    def parameter_tuple(self) -> Any:
-        """Return the model's parameters, numbers or arrays over the vehicles."""
-
-    def pose_block(self, tick: int) -> Floats:
-        """Return the poses (13, >= n) at the present tick."""
-
-
 def place_solids(pose: Any, constants: Any, first: int, solids: Any) -> None:
     """Write the solids of a fleet from row `first` on; `constants` are solids at the origin, not turned."""
     for i in range(constants.shape[0]):
@@ -87,15 +69,11 @@ def place_solids(pose: Any, constants: Any, first: int, solids: Any) -> None:
 placed = routine(place_solids)
 
 
-def body_constants(program: FleetBodies) -> Floats | None:
+def body_constants(program: FleetProgram) -> Floats | None:
     """Return the bodies (n, 20) of a fleet at the origin; None for a model without a body."""
     if program.model.body is None or not program.fleet.n:
         return None
-    with users_code():
-        values = vectorised(program.model.body)(program.parameter_tuple())
-    n = program.fleet.n
-    columns: Any = [np.broadcast_to(np.asarray(value, np.float64), (n,)) for value in values]
-    body: Any = vehicle_model.Body(*columns)
+    n, body = program.fleet.n, bodies_of(program)
     table = np.zeros((n, SOLID.size))
     table[:, 0], table[:, 2], table[:, SOLID.axes] = body.centre_x, body.centre_z, 1.0
     half = np.stack([body.half_length, body.half_width, body.half_height], axis=1)
@@ -129,7 +107,7 @@ def cone_key(cone: Any) -> int:
 class Surroundings:
     """Makes what sensors look at; obstacles and shapes are kept until the vehicles change."""
 
-    def __init__(self, scenario: Scenario, world: World, programs: Mapping[str, FleetBodies]) -> None:
+    def __init__(self, scenario: Scenario, world: World, programs: Mapping[str, FleetProgram]) -> None:
         self.world, self.programs = world, programs
         self._scenario = scenario
         self._of_track = 0  # obstacles before those of the track
@@ -178,7 +156,7 @@ class Surroundings:
                 keys.append(cone_key(entry.cone))
         return Cones(np.array(rows, np.float64).reshape(-1, CONE.size), np.array(keys, np.int64))
 
-    def _cone_fleet(self, program: FleetBodies, places: tuple[int, ...], obstacles: Any) -> tuple[str, Floats, Ints]:
+    def _cone_fleet(self, program: FleetProgram, places: tuple[int, ...], obstacles: Any) -> tuple[str, Floats, Ints]:
         """Return the cones of a fleet: name, table and keys."""
         fleet = program.fleet
         table, keys = np.zeros((fleet.n, CONE.size)), fleet.tables["streams"][: fleet.n].copy()
