@@ -1,9 +1,10 @@
 """One table of what is solid: obstacles of the world, walls, bodies of vehicles, cones; and grids that find them.
 
 Each solid is a row (`SolidColumn`): a box, frustum, sphere or capsule with any attitude. A grid has square cells. What
-moves lies in the cell of its centre, solids larger than a cell behind all cells: such a grid is quickly made anew. The
-obstacles of a world have one grid for the whole run (`Obstacles`), which rays, contact, avoidance and radio share: an
-obstacle lies in every cell that its outline meets, so that a ray visits cells in order and stops at the first hit.
+moves lies in the cell of its centre, solids larger than a cell behind all cells: such a grid is quickly made, at every
+use. The obstacles of a world have one grid for the whole run (`Obstacles`), which rays, contact, avoidance and radio
+share: an obstacle lies in every cell that its outline meets, so that a ray visits cells in order and stops at the first
+hit.
 """
 
 from collections.abc import Callable, Sequence
