@@ -96,7 +96,7 @@ def traffic_lines(numbers: Mapping[str, Any]) -> list[str]:
         lines += ["## Packets of services", "", "| | sent | delivered | lost | dropped | under way |"]
         lines += ["|---|---:|---:|---:|---:|---:|"]
         for name, counts in services.items():
-            lines.append(f"| {_safe(name)} | {' | '.join(f'{counts[one]:,}' for one in SERVICE_COUNTS)} |")
+            lines.append(f"| {_safe(name)} | {' | '.join(f'{counts[key]:,}' for key in SERVICE_COUNTS)} |")
         lines += [
             "",
             "Dropped packets have not left their sender: its queue was full, or a newer command has replaced them. "
