@@ -9,9 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from paddock.compute.routine import routine
-from paddock.radio.physics.diffraction import TerrainTables, relief_peaks, terrain_db
 from paddock.radio.physics.obstacles import MATERIALS, Buildings, buildings_of, round_part
 from paddock.radio.physics.obstruction import obstruction_db
+from paddock.radio.physics.propagation import TerrainTables, relief_peaks, terrain_db
 from paddock.scenario.scenery import Obstacle
 from paddock.world.ground import RELIEF_RATE, RELIEF_X, RELIEF_Y
 from paddock.world.scenery import obstacles_of

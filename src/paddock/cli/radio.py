@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from paddock.radio.maps import MapValues, RadioMap
-    from paddock.radio.maps.picture import HeatMap
+    from paddock.radio.maps.fitting import HeatMap
 
     Floats = NDArray[np.float64]
 
@@ -282,7 +282,7 @@ def coverage(
     json
         Print a JSON object with the figures.
     """
-    from paddock.radio.maps.picture import draw_coverage
+    from paddock.radio.maps.fitting import draw_coverage
 
     for name, value, unit in (("--height", height, "m"), ("--threshold", threshold, "dBm")):
         if value is not None and not abs(value) <= LARGEST:
@@ -321,7 +321,7 @@ def _map_grid(source: str, height: float | None, area: tuple[float, float, float
     import numpy as np
 
     from paddock.radio.maps import load_map
-    from paddock.radio.maps.picture import HeatMap
+    from paddock.radio.maps.fitting import HeatMap
 
     found = load_map(source)
     samples = found.file.samples.astype(np.float64)
@@ -351,7 +351,7 @@ def _scenario_grid(
     import numpy as np
 
     from paddock.engine.simulation import Simulation
-    from paddock.radio.maps.picture import HeatMap
+    from paddock.radio.maps.fitting import HeatMap
     from paddock.scenario import load_scenario
 
     scenario = load_scenario(source)

@@ -41,9 +41,9 @@ from paddock.engine.program import (
 from paddock.engine.radio.gnss import check_receivers, check_targets, has_receiver
 from paddock.engine.run_state import Run
 from paddock.errors import CodeError, InvalidValueError, PaddockError, unknown_name, users_code
-from paddock.radio.gnss import OPEN_SIGNAL
 from paddock.radio.links.paths import check_setup
 from paddock.radio.links.table import NO_STATUS
+from paddock.radio.physics.satellites import OPEN_SIGNAL
 from paddock.scenario import Scenario, VehicleEntry, load_preset, spawn_poses
 from paddock.scenario.contact import FleetContact
 from paddock.scenario.radio import above_clock

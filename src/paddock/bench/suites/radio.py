@@ -19,11 +19,10 @@ from paddock.compute.routine import routine
 from paddock.engine.simulation import Simulation
 from paddock.radio.links.radios import COLUMN, Floats, Radios
 from paddock.radio.maps import RadioSamples, fit_map
-from paddock.radio.physics.diffraction import TerrainTables
 from paddock.radio.physics.fading import SHADOW_WAVES, set_shadow_phasors, shadow_db, shadow_sum, shadow_waves
 from paddock.radio.physics.obstacles import Buildings, buildings_of
 from paddock.radio.physics.obstruction import obstruction_db
-from paddock.radio.physics.propagation import log_distance_db
+from paddock.radio.physics.propagation import TerrainTables, log_distance_db
 from paddock.scenario import load_scenario
 from paddock.scenario.scenery import Obstacle
 from paddock.world.scenery import Obstacles, obstacles_of

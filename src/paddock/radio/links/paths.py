@@ -26,7 +26,6 @@ from paddock.radio.links.radios import (
     radios_of,
 )
 from paddock.radio.physics.antennas import KINDS
-from paddock.radio.physics.diffraction import relief_peaks, terrain_db
 from paddock.radio.physics.fading import (
     FADINGS,
     NAKAGAMI,
@@ -60,6 +59,8 @@ from paddock.radio.physics.propagation import (
     TWO_RAY,
     VALIDITY,
     loss_db,
+    relief_peaks,
+    terrain_db,
 )
 from paddock.radio.physics.signal import decibels, power_ratio
 from paddock.scenario import Scenario

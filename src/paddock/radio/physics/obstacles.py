@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.compute.math import absolute, clamp, floor, maximum, minimum, select, sqrt, table_index, whole
-from paddock.radio.physics.diffraction import CLEAR, SAME, distance
+from paddock.radio.physics.propagation import CLEAR, SAME, distance
 from paddock.world.scenery import Obstacles, slab
 
 Floats = NDArray[np.float64]

@@ -3,7 +3,7 @@
 `obstruction_db` returns the least loss of three ways, which all use the same scalar functions:
 
 - through or around every group by itself, over the ground between them;
-- over everything: one Deygout construction (`diffraction.py`) over the ground and all roofs;
+- over everything: one Deygout construction (`propagation.py`) over the ground and all roofs;
 - over the groups that cost less over their tops, each by itself, and through or around the others.
 
 Every obstacle has edges whose parameter v says how far they reach into the Fresnel zone of the line, or how far they
@@ -14,7 +14,6 @@ from v = -0.78 on.
 from typing import Any, NamedTuple
 
 from paddock.compute.math import absolute, exp, maximum, minimum, select, sqrt, whole
-from paddock.radio.physics.diffraction import CLEAR, SAME, deygout_db, distance, flat_db, knife_edge_db, worst_edge
 from paddock.radio.physics.obstacles import (
     FAR,
     NONE,
@@ -30,7 +29,16 @@ from paddock.radio.physics.obstacles import (
     rows_under,
     span_edge,
 )
-from paddock.radio.physics.propagation import LIGHT
+from paddock.radio.physics.propagation import (
+    CLEAR,
+    LIGHT,
+    SAME,
+    deygout_db,
+    distance,
+    flat_db,
+    knife_edge_db,
+    worst_edge,
+)
 from paddock.world.ground import SLOPE_X, SLOPE_Y
 
 GRAZING = knife_edge_db(0.0)  # dB
