@@ -14,8 +14,8 @@ import numpy as np
 
 from paddock.compute.twin import vectorised
 from paddock.errors import InvalidValueError, MissingFeatureError, PaddockError
-from paddock.record.mission_report.map_figure import INK, SOFT, colour, dress, styled
 from paddock.record.reader import RecordedRun
+from paddock.record.reports import INK, SOFT, colour, dress, styled
 from paddock.track.lines import directions, leftwards
 from paddock.track.track import CONE_COLOURS, Track
 from paddock.vehicles.parts.tyre_property import Coefficients, coefficients_of, property_forces, relaxation_lengths
