@@ -43,7 +43,8 @@ from paddock.track.loading import track_of, world_with_track
 from paddock.vehicles.model import find_model
 from paddock.world.columns import Floats, column_index, defaults_of
 from paddock.world.fleet import draw_uniforms, stream_ids
-from paddock.world.scenery import Obstacles, ground_heights, scenery_of
+from paddock.world.scenery import ground_heights, scenery_of
+from paddock.world.solids import BASE, BOX, ENTRY, HIGH, LOW, SHAPE, Obstacles, X, Y
 
 SPAWN_PURPOSE = 1  # as in the engine: both draw the same positions
 MARGIN = 1.25  # factor on the tightest turn radius for planned turns, as a reserve for corrections
@@ -367,12 +368,14 @@ def zones_of_obstacles(obstacles: Obstacles, margin: float, taken: Collection[st
         names.add(name)
         return name
 
-    for k, (_, _, low, high, *_, entry) in enumerate(obstacles.boxes.tolist()):
-        corners = tuple((x, y) for x, y in obstacles.outline(k).tolist())
-        zone = PolygonZone(name_of(entry), corners, low - margin, high + margin)
-        zones.append(zone.grown(margin) if margin > 0.0 else zone)
-    for x, y, low, high, radius, _, entry in obstacles.rounds.tolist():
-        zones.append(CircleZone(name_of(entry), x, y, radius + margin, low - margin, high + margin))
+    for k, row in enumerate(obstacles.table.tolist()):
+        limits = row[LOW] - margin, row[HIGH] + margin
+        if row[SHAPE] == BOX:
+            corners = tuple((x, y) for x, y in obstacles.outline(k).tolist())
+            zone = PolygonZone(name_of(row[ENTRY]), corners, *limits)
+            zones.append(zone.grown(margin) if margin > 0.0 else zone)
+        else:
+            zones.append(CircleZone(name_of(row[ENTRY]), row[X], row[Y], row[BASE] + margin, *limits))
     return zones
 
 
