@@ -44,8 +44,8 @@ def no_buildings() -> Buildings:
     """Return the tables of a world without obstacles."""
     none = np.zeros(0, np.int64)
     tables = np.array([[0.0, 0.0, 1.0, 1.0, 1.0]]), np.zeros((1, 2)), np.zeros((1, 1)), np.zeros((0, 9))
-    cover, one = np.zeros((0, 4), np.int64), np.zeros(1, np.int64)
-    return Buildings(*tables, np.zeros((0, 7)), np.zeros(0), cover, none, one, none, one.copy(), np.zeros((0, 2)))
+    cover, single = np.zeros((0, 4), np.int64), np.zeros(1, np.int64)
+    return Buildings(*tables, np.zeros((0, 7)), np.zeros(0), cover, none, single, none, single.copy(), np.zeros((0, 2)))
 
 
 def buildings_of(obstacles: Obstacles) -> Buildings:
@@ -58,13 +58,13 @@ def buildings_of(obstacles: Obstacles) -> Buildings:
     members = np.argsort(group, kind="stable")
     first = np.searchsorted(group[members], np.arange(int(group.max()) + 2))
     outlines = [_outline(obstacles, members[a:b]) for a, b in pairwise(first.tolist())]
-    begin = np.concatenate([[0], np.cumsum([len(one) for one in outlines])]).astype(np.int64)
-    found: Any = (
+    begin = np.concatenate([[0], np.cumsum([len(outline) for outline in outlines])]).astype(np.int64)
+    tables: Any = (
         *map(np.array, obstacles.tables),
         *(material_rates(obstacles.entries)[entry], _cover(obstacles), group, first, members, begin),
         np.ascontiguousarray(np.concatenate(outlines)),
     )
-    return Buildings(*found)
+    return Buildings(*tables)
 
 
 def material_rates(entries: Sequence[Any]) -> Floats:
@@ -100,9 +100,9 @@ def _connected(obstacles: Obstacles) -> Ints:
     touch = np.zeros(len(a), bool)
     touch[both] = _boxes_touch(obstacles.boxes[a[both]], obstacles.boxes[b[both]])
     touch[round_b] = _box_touches_round(obstacles.boxes[a[round_b]], obstacles.rounds[b[round_b] - boxes])
-    one, two = obstacles.rounds[a[rounds] - boxes], obstacles.rounds[b[rounds] - boxes]
-    apart = np.hypot(one[:, 0] - two[:, 0], one[:, 1] - two[:, 1])
-    touch[rounds] = apart <= one[:, 4:6].max(axis=1) + two[:, 4:6].max(axis=1) + TOUCH
+    first, second = obstacles.rounds[a[rounds] - boxes], obstacles.rounds[b[rounds] - boxes]
+    apart = np.hypot(first[:, 0] - second[:, 0], first[:, 1] - second[:, 1])
+    touch[rounds] = apart <= first[:, 4:6].max(axis=1) + second[:, 4:6].max(axis=1) + TOUCH
     pairs = coo_matrix((np.ones(int(touch.sum())), (a[touch], b[touch])), (n, n))
     label = connected_components(pairs, directed=False)[1]
     _, start, group = np.unique(label, return_index=True, return_inverse=True)
@@ -116,14 +116,14 @@ def _neighbours(obstacles: Obstacles) -> tuple[Ints, Ints]:
     boxes, rounds = obstacles.boxes, obstacles.rounds
     place = np.concatenate([boxes[:, :2], rounds[:, :2]])
     size = np.concatenate([np.hypot(boxes[:, 6], boxes[:, 7]), rounds[:, 4:6].max(axis=1)]) + 0.5 * TOUCH
-    found = []
+    pair_lists = []
     for scale in np.unique(np.ceil(np.log2(size))):  # each with those of its size and smaller ones
         large = np.flatnonzero(np.ceil(np.log2(size)) == scale)
         small = np.flatnonzero(np.ceil(np.log2(size)) <= scale)
         near = cKDTree(place[large]).query_ball_tree(cKDTree(place[small]), 2.0 ** (scale + 1.0))
-        one = np.repeat(large, [len(some) for some in near])
-        found.append(np.column_stack([one, small[np.array([k for some in near for k in some], np.int64)]]))
-    pairs = np.concatenate(found)
+        row = np.repeat(large, [len(some) for some in near])
+        pair_lists.append(np.column_stack([row, small[np.array([k for some in near for k in some], np.int64)]]))
+    pairs = np.concatenate(pair_lists)
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     pairs = np.unique(np.sort(pairs, axis=1), axis=0)
     a, b = pairs.T
@@ -131,12 +131,12 @@ def _neighbours(obstacles: Obstacles) -> tuple[Ints, Ints]:
     return a[close], b[close]
 
 
-def _boxes_touch(one: Floats, two: Floats) -> NDArray[np.bool_]:
+def _boxes_touch(first: Floats, second: Floats) -> NDArray[np.bool_]:
     """Return whether rectangles touch, pair by pair: no axis of either separates them."""
-    apart, touch = two[:, :2] - one[:, :2], np.ones(len(one), bool)
-    turn_c = np.abs(one[:, 4] * two[:, 4] + one[:, 5] * two[:, 5])
-    turn_s = np.abs(one[:, 4] * two[:, 5] - one[:, 5] * two[:, 4])
-    for a, b in ((one, two), (two, one)):
+    apart, touch = second[:, :2] - first[:, :2], np.ones(len(first), bool)
+    turn_c = np.abs(first[:, 4] * second[:, 4] + first[:, 5] * second[:, 5])
+    turn_s = np.abs(first[:, 4] * second[:, 5] - first[:, 5] * second[:, 4])
+    for a, b in ((first, second), (second, first)):
         along = np.abs(apart[:, 0] * a[:, 4] + apart[:, 1] * a[:, 5])
         across = np.abs(apart[:, 1] * a[:, 4] - apart[:, 0] * a[:, 5])
         touch &= along <= a[:, 6] + turn_c * b[:, 6] + turn_s * b[:, 7] + TOUCH
