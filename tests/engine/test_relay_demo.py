@@ -11,7 +11,7 @@ from paddock.behaviour.rules.relay import Options
 from paddock.engine.radio.relaying import RadioSenses, choose_chain, newest_state
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
-from paddock.radio.packets.heard import HEARD_STATES, PREDICTED, TRUTH, FleetHeard
+from paddock.radio.packets.state import HEARD_STATES, PREDICTED, TRUTH, FleetHeard
 from paddock.scenario.loading import bundled_path
 from paddock.scenario.marked_yaml import load_yaml, plain
 

@@ -19,6 +19,7 @@ from paddock.record import Player, Recorder
 from paddock.record.rerun import verify
 from paddock.scenario import ScenarioError, load_scenario
 from paddock.serve.replay import ReplaySource
+from paddock.world.solids import BASE, HIGH
 
 CAR: dict[str, Any] = {"name": "car", "model": "car.kinematic"}
 
@@ -45,14 +46,14 @@ def test_a_lap_along_the_middle_line() -> None:
 def test_cones_are_obstacles_and_with_contact_vehicles_of_formula_student_sizes() -> None:
     with paddock.load(scenario("autocross")) as sim:
         t, obstacles = sim.world.track, sim.engine.world.scenery.obstacles
-        assert t is not None and len(obstacles.rounds) == len(t.cones)
-        np.testing.assert_array_equal(obstacles.rounds[:, :2], t.cones)
-        big = obstacles.rounds[t.colours == 3]
-        np.testing.assert_allclose(big[:, 3], 0.505)
-        np.testing.assert_allclose(2.0 * big[:, 4], 0.285)
-        small = obstacles.rounds[t.colours == 0]
-        np.testing.assert_allclose(small[:, 3], 0.325)
-        np.testing.assert_allclose(2.0 * small[:, 4], 0.228)
+        assert t is not None and obstacles.count == len(t.cones)
+        np.testing.assert_array_equal(obstacles.table[:, :2], t.cones)
+        big = obstacles.table[t.colours == 3]
+        np.testing.assert_allclose(big[:, HIGH], 0.505)
+        np.testing.assert_allclose(2.0 * big[:, BASE], 0.285)
+        small = obstacles.table[t.colours == 0]
+        np.testing.assert_allclose(small[:, HIGH], 0.325)
+        np.testing.assert_allclose(2.0 * small[:, BASE], 0.228)
         tree = sim.world.scenery()
         assert tree["obstacles"] == [] and not tree["track"]["movable"]
         assert len(tree["track"]["cones"]) == len(t.cones)

@@ -10,6 +10,7 @@ import pytest
 
 import paddock
 from paddock.errors import PaddockError
+from paddock.serve.link import operate
 from paddock.serve.live import LiveSource
 
 TYPE = {"bandwidth": 20e6, "noise_figure": 0.0, "duty": 0.0, "power": 20.0}
@@ -46,7 +47,7 @@ def test_jammers_have_no_channel_and_need_a_change() -> None:
 
 
 def ask(run: LiveSource, operation: str, **arguments: Any) -> Any:
-    found = run.operate(operation, "c", arguments)
+    found = operate(run, operation, "c", arguments)
     found = found.result(60) if hasattr(found, "result") else found
     return found() if callable(found) else found
 

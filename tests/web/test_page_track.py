@@ -13,6 +13,7 @@ import pytest
 import paddock
 from paddock.record import Player, Recorder, open_run
 from paddock.serve.host import Host
+from paddock.serve.link import operate
 from paddock.serve.live import serve_options
 from paddock.serve.replay import ReplaySource
 from paddock.wire.tracks import Cone, Start, TrackFile, parse_track, write_track
@@ -105,7 +106,7 @@ def test_readings_of_a_recording_are_drawn_opened_or_served(
         player.pause()
         window = open_page(f"http://127.0.0.1:{host.addresses['web']['port']}/").ready()
         window.ask("paddock.store.select([1])")
-        host.source.operate("seek", "test", {"position": 0.5})
+        operate(host.source, "seek", "test", {"position": 0.5})
         window.until(lambda: window.ask("({...paddock.stage.sensed})") == seen_at(drive, 10))
         with window.page.expect_file_chooser() as chooser:
             window.button("Open a recording").click()

@@ -12,13 +12,14 @@ from cyclopts import App, Parameter
 from paddock.cli.options import Flag
 from paddock.cli.summary import counted
 from paddock.errors import PaddockError
+from paddock.world.solids import BOX, HIGH, LOW, SHAPE
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from paddock.radio.maps import MapValues, RadioMap
-    from paddock.radio.maps.picture import HeatMap
+    from paddock.radio.maps.fitting import HeatMap
 
     Floats = NDArray[np.float64]
 
@@ -282,7 +283,7 @@ def coverage(
     json
         Print a JSON object with the figures.
     """
-    from paddock.radio.maps.picture import draw_coverage
+    from paddock.radio.maps.fitting import draw_coverage
 
     for name, value, unit in (("--height", height, "m"), ("--threshold", threshold, "dBm")):
         if value is not None and not abs(value) <= LARGEST:
@@ -321,7 +322,7 @@ def _map_grid(source: str, height: float | None, area: tuple[float, float, float
     import numpy as np
 
     from paddock.radio.maps import load_map
-    from paddock.radio.maps.picture import HeatMap
+    from paddock.radio.maps.fitting import HeatMap
 
     found = load_map(source)
     samples = found.file.samples.astype(np.float64)
@@ -351,7 +352,7 @@ def _scenario_grid(
     import numpy as np
 
     from paddock.engine.simulation import Simulation
-    from paddock.radio.maps.picture import HeatMap
+    from paddock.radio.maps.fitting import HeatMap
     from paddock.scenario import load_scenario
 
     scenario = load_scenario(source)
@@ -370,9 +371,9 @@ def _scenario_grid(
         marks += [(one.name, *one.position[:2], "jammer") for one in sim.radio.jammers() if one.position is not None]
         outlines = []
         if scenery is not None:
-            boxes = scenery.obstacles.boxes
-            at = ground(*boxes[:, :2].T) + height
-            reaching = np.flatnonzero((boxes[:, 2] <= at) & (at < boxes[:, 3]))
+            solids = scenery.obstacles.table
+            at = ground(*solids[:, :2].T) + height
+            reaching = np.flatnonzero((solids[:, SHAPE] == BOX) & (solids[:, LOW] <= at) & (at < solids[:, HIGH]))
             outlines = [scenery.obstacles.outline(int(k)) for k in reaching]
     values = (found.sinr if sinr else found.power).reshape(len(y), len(x))
     what = ("SINR", "dB") if sinr else ("received power", "dBm")

@@ -9,9 +9,17 @@ from functools import partial
 from inspect import isawaitable
 from typing import Any, Self, TypeVar, overload
 
-from paddock.client.channel import Call, Callbacks
-from paddock.client.control import Commands, Controls, Handler, RemoteClaim, RemoteControlRequest
-from paddock.client.session import ClientRequest, claim_request, operation_request
+from paddock.client.control import (
+    Call,
+    Callbacks,
+    Commands,
+    Controls,
+    Handler,
+    RemoteClaim,
+    RemoteControlRequest,
+    claim_request,
+)
+from paddock.client.session import ClientRequest, operation_request
 from paddock.client.verbs import (
     SNAPSHOT,
     SNAPSHOT_WITH_ROSTER,

@@ -8,17 +8,17 @@ returns an attribute, or a coroutine in the asynchronous client: `sim.tick`, `aw
 import os
 import sys
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 import numpy as np
+from numpy.typing import NDArray
 
-from paddock.client.channel import Callbacks
-from paddock.client.control import Controls
+from paddock.client.control import Callbacks, Controls, checked_inputs
 from paddock.client.page import NotebookPage
 from paddock.client.results import reader_of
-from paddock.client.session import ClientRequest, Session, command_request, operation_request, result_value
+from paddock.client.session import ClientRequest, Session, operation_request, result_value
 from paddock.client.states import EVENT, MARKERS, STATE
 from paddock.errors import InvalidValueError, PaddockError, suggestion
 from paddock.wire.messages.markers import MarkerCommand
@@ -378,3 +378,23 @@ class RemoteVerbs(Verbs, part=""):
     def _watch(self, topic: bytes, callback: Callable[[Any], object], every: int | None = None) -> Callable[[], None]:
         """Subscribe; later requests of this client follow when the server has seen the subscription."""
         raise NotImplementedError
+
+
+def command_request(target: Any, inputs: Mapping[str, Any], at_tick: int | None) -> ClientRequest[None]:
+    """Return the request that sets inputs of a vehicle, a fleet, or vehicles given by id."""
+    if isinstance(target, str | int | np.integer):
+        return operation_request("command", target=target, inputs=checked_inputs(inputs, target), at_tick=at_tick)
+    ids = _ids(target)
+    if at_tick is not None:
+        raise InvalidValueError("at_tick goes with a command for one vehicle or a fleet, not for a list of vehicles")
+    return operation_request("command_many", ids=ids, inputs=checked_inputs(inputs, f"{len(ids)} vehicles"))
+
+
+def _ids(target: Any) -> NDArray[Any]:
+    try:
+        ids = np.asarray(target)
+    except ValueError:  # nested lists of different lengths
+        ids = np.empty(())
+    if ids.ndim != 1 or (ids.size and ids.dtype.kind not in "iu"):
+        raise InvalidValueError(f"a command is for a name, an id, or a list of ids, not {target!r}")
+    return ids

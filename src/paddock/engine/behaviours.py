@@ -12,7 +12,7 @@ from paddock.behaviour.rule import NO_TARGET, SEES, Road, RouteLine, Rule, Urge,
 from paddock.compute.kernel import CompiledKernels, kernel
 from paddock.compute.neighbours import NeighbourGrid
 from paddock.errors import InvalidValueError, UnknownNameError, unknown_name, users_code
-from paddock.radio.packets.heard import FleetHeard, heard_targets, newest_numbers, visit_heard
+from paddock.radio.packets.state import FleetHeard, heard_targets, newest_numbers, visit_heard
 from paddock.scenario import Scenario
 from paddock.track.loading import track_of
 from paddock.track.track import Track

@@ -14,8 +14,8 @@ from paddock.contact.bodies import CONTACT, CONTACT_NAMES, LastContact
 from paddock.engine.behaviours import MEMORY, RADIO, FleetBehaviour, read_only
 from paddock.engine.motion import MOTIONS, Alarm
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
-from paddock.radio.gnss import OPEN_SIGNAL, SIGNAL_ROWS
 from paddock.radio.links.table import FIRST_PEER, NO_STATUS, PEERS, STATUS
+from paddock.radio.physics.satellites import OPEN_SIGNAL, SIGNAL_ROWS
 from paddock.scenario.contact import FleetContact
 from paddock.scenario.radio_types import FittedRadio
 from paddock.scenario.via import MavlinkViaSection, ViaSection

@@ -9,7 +9,7 @@ from paddock.contact.bodies import ContactState
 from paddock.engine.actions import MailboxState
 from paddock.engine.events import EventState
 from paddock.engine.race_state import RaceState
-from paddock.engine.radio.state import RadioState
+from paddock.engine.radio.roster import RadioState
 from paddock.world.columns import Environment, Floats
 from paddock.world.parts import child, fresh, part, rows, text, value
 from paddock.world.world import World, WorldState, started

@@ -22,7 +22,7 @@ from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.mission import Mission
 from paddock.planning.random_missions import drawn_tasks
 from paddock.planning.solver.methods import Progress, find_method
-from paddock.planning.solver.planner import solve
+from paddock.planning.solver.planner import solve, split_fields
 from paddock.planning.solver.problem import (
     LostLink,
     MissionSetup,
@@ -35,7 +35,6 @@ from paddock.planning.solver.problem import (
     Vehicle,
 )
 from paddock.planning.solver.routes import Plan, Route
-from paddock.planning.solver.splitting import split_fields
 from paddock.scenario import Scenario, VehicleEntry, load_preset, load_scenario, spawn_poses
 from paddock.scenario.mission import MissionSection as MissionSection
 from paddock.scenario.tasks import NoFlyZone, numbered
@@ -44,7 +43,8 @@ from paddock.track.loading import track_of, world_with_track
 from paddock.vehicles.model import find_model
 from paddock.world.columns import Floats, column_index, defaults_of
 from paddock.world.fleet import draw_uniforms, stream_ids
-from paddock.world.scenery import Obstacles, ground_heights, scenery_of
+from paddock.world.scenery import ground_heights, scenery_of
+from paddock.world.solids import BASE, BOX, ENTRY, HIGH, LOW, SHAPE, Obstacles, X, Y
 
 SPAWN_PURPOSE = 1  # as in the engine: both draw the same positions
 MARGIN = 1.25  # factor on the tightest turn radius for planned turns, as a reserve for corrections
@@ -368,12 +368,14 @@ def zones_of_obstacles(obstacles: Obstacles, margin: float, taken: Collection[st
         names.add(name)
         return name
 
-    for k, (_, _, low, high, *_, entry) in enumerate(obstacles.boxes.tolist()):
-        corners = tuple((x, y) for x, y in obstacles.outline(k).tolist())
-        zone = PolygonZone(name_of(entry), corners, low - margin, high + margin)
-        zones.append(zone.grown(margin) if margin > 0.0 else zone)
-    for x, y, low, high, radius, _, entry in obstacles.rounds.tolist():
-        zones.append(CircleZone(name_of(entry), x, y, radius + margin, low - margin, high + margin))
+    for k, row in enumerate(obstacles.table.tolist()):
+        limits = row[LOW] - margin, row[HIGH] + margin
+        if row[SHAPE] == BOX:
+            corners = tuple((x, y) for x, y in obstacles.outline(k).tolist())
+            zone = PolygonZone(name_of(row[ENTRY]), corners, *limits)
+            zones.append(zone.grown(margin) if margin > 0.0 else zone)
+        else:
+            zones.append(CircleZone(name_of(row[ENTRY]), row[X], row[Y], row[BASE] + margin, *limits))
     return zones
 
 

@@ -17,9 +17,10 @@ from foxglove_schemas_protobuf.SceneUpdate_pb2 import SceneUpdate
 from google.protobuf.message import DecodeError
 
 from paddock.engine.events import Event
+from paddock.engine.radio.control import jammer_views, radio_tree, spoofer_views
 from paddock.engine.radio.gnss import as_jammer
+from paddock.engine.radio.stage import Emitters
 from paddock.errors import PaddockError
-from paddock.radio.describing import Emitters, jammer_views, radio_tree, spoofer_views
 from paddock.radio.links.jamming import JammerState, changed, started
 from paddock.radio.links.radios import COLUMN, FleetRadios, radios_of
 from paddock.radio.links.table import FULL_SIGNAL, NO_SINR

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from paddock.engine.overrides import fleet_routes
+from paddock.engine.radio.control import radio_tree
 from paddock.engine.simulation import Simulation
-from paddock.radio.describing import radio_tree
 from paddock.record.race import described_race
 from paddock.sensing.suite import fleet_array_trees
 from paddock.wire.radio_results import RadioTree

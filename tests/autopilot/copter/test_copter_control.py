@@ -11,6 +11,7 @@ import pytest
 from paddock.autopilot import vehicle_data
 from paddock.autopilot.control import copter as at
 from paddock.autopilot.control.copter import control_copter, write_gains
+from paddock.autopilot.control.copter_cruise import ROW_WIDTH
 from paddock.autopilot.control.copter_path import (
     CopterHeading,
     CopterLegs,
@@ -172,7 +173,7 @@ def flown(legs: CopterLegs, track: CopterTrack, dt: float = 0.02, seconds: float
 
 
 def test_an_ongoing_motion_ends_smoothly_while_the_new_leg_starts() -> None:
-    track = CopterTrack()
+    track = CopterTrack(np.zeros(ROW_WIDTH))
     track.ve = 5.0
     legs = CopterLegs(track)
     legs.go((40.0, 0.0, -10.0), LIMITS)
@@ -183,7 +184,7 @@ def test_an_ongoing_motion_ends_smoothly_while_the_new_leg_starts() -> None:
 
 
 def test_a_corner_is_cut_by_less_than_the_radius() -> None:
-    track = CopterTrack()
+    track = CopterTrack(np.zeros(ROW_WIDTH))
     legs = CopterLegs(track)
     legs.go((50.0, 0.0, 0.0), LIMITS)
     rows = []
@@ -199,7 +200,7 @@ def test_a_corner_is_cut_by_less_than_the_radius() -> None:
 
 
 def test_a_waypoint_on_a_straight_line_does_not_change_the_speed() -> None:
-    track = CopterTrack()
+    track = CopterTrack(np.zeros(ROW_WIDTH))
     legs = CopterLegs(track)
     legs.go((60.0, 0.0, 0.0), LIMITS)
     rows = []
@@ -212,7 +213,7 @@ def test_a_waypoint_on_a_straight_line_does_not_change_the_speed() -> None:
 
 
 def test_the_steepness_of_a_leg_limits_its_speed() -> None:
-    track = CopterTrack()
+    track = CopterTrack(np.zeros(ROW_WIDTH))
     legs = CopterLegs(track)
     legs.go((0.0, 30.0, -40.0), LIMITS)  # 3-4-5
     rows = flown(legs, track)
@@ -221,7 +222,7 @@ def test_the_steepness_of_a_leg_limits_its_speed() -> None:
 
 
 def test_a_track_reaches_its_target_without_overshoot() -> None:
-    track = CopterTrack()
+    track = CopterTrack(np.zeros(ROW_WIDTH))
     north = []
     for _ in range(700):
         track.seek(20.0, 0.0, LEVEL, 0.02)
@@ -232,7 +233,7 @@ def test_a_track_reaches_its_target_without_overshoot() -> None:
 
 
 def test_a_heading_turns_the_shorter_way_within_its_rate() -> None:
-    heading = CopterHeading()
+    heading = CopterHeading(np.zeros(ROW_WIDTH))
     heading.yaw = np.radians(170.0)
     rates = []
     for _ in range(200):

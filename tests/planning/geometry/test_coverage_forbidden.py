@@ -27,9 +27,8 @@ from paddock.planning.metrics import foreseen, measure
 from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.mission import Mission
 from paddock.planning.solver.costs import Costs
-from paddock.planning.solver.planner import solve
+from paddock.planning.solver.planner import solve, split_fields
 from paddock.planning.solver.problem import MissionSetup, Problem, Task, Vehicle
-from paddock.planning.solver.splitting import split_fields
 from paddock.record.mission_report.text import fields_covered
 from paddock.scenario import load_scenario
 from paddock.world.state import load, save

@@ -1,8 +1,7 @@
 // A waterfall: power over frequency (across) and time (down) at a receiver.
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { call } from "../net/connection";
-import { reasonOf } from "../net/rpc";
+import { call, reasonOf } from "../net/connection";
 import { rampGradient, rampTable } from "../scene/colour-ramp";
 import { expose, theme } from "../state/store";
 import type { SpectrumTree } from "../wire/schema";

@@ -1,6 +1,6 @@
 // Behaviour overrides: control mode of each vehicle, pending requests, and target points.
 import { signal } from "@preact/signals";
-import type { Behaviour } from "../net/rpc";
+import type { Behaviour } from "../net/connection";
 import type { FleetInfoTree, OverrideTree } from "../wire/schema";
 import type { Roster } from "./roster";
 

@@ -1,6 +1,14 @@
 // The session with the server: subscribes, passes arriving data to the state modules, requests what has changed.
-import { type Connection, connection, type Port, server } from "../net/connection";
-import { RpcError, reasonOf, type TransformTree, UNKNOWN_METHOD } from "../net/rpc";
+import {
+  type Connection,
+  connection,
+  type Port,
+  RpcError,
+  reasonOf,
+  server,
+  type TransformTree,
+  UNKNOWN_METHOD,
+} from "../net/connection";
 import type { Frame } from "../wire/frame";
 import type { EventTree, FiguresTree, MissionTree, RosterTree } from "../wire/schema";
 import { clockFromFigures, clockFromMetadata, clockLost, clockRestarted } from "./clock";

@@ -1,7 +1,6 @@
 // Frame sources (live run, buffer, recording) and their timelines. The scene knows only these.
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
-import { call } from "../net/connection";
-import { reasonOf } from "../net/rpc";
+import { call, reasonOf } from "../net/connection";
 import type { Frame } from "../wire/frame";
 import type {
   ArrayTree,

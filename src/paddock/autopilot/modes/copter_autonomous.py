@@ -3,7 +3,6 @@
 from dataclasses import replace
 from math import dist, hypot, isnan, nan, radians
 
-from paddock.autopilot.control.copter_cruise import MAX_LAG
 from paddock.autopilot.control.copter_path import CopterLegs, SplineLeg, onwards
 from paddock.autopilot.estimate import Ned
 from paddock.autopilot.guided import GuidedTarget
@@ -151,8 +150,7 @@ class CopterAuto(MissionMode, CopterMode):
         estimate, track = self.autopilot.estimate, self.copter.track
         if nav.after is not None and nav.after[2] < self.autopilot.home_position.ned()[2] - MIN_CORNER_ALTITUDE:
             self._legs.round_corner(nav.after, self.value("WPNAV_RADIUS") / 100.0, self.limits(nav.speed))
-        lag = track.distance(estimate.north, estimate.east)
-        self._legs.advance(dt * max(0.0, min(1.0, 2.0 - lag / MAX_LAG)), track)
+        self._legs.advance(dt * track.pace(estimate), track)
         self._face(nav, dt)
         self.copter.follow()
         dn, de = nav.target[0] - nav.start[0], nav.target[1] - nav.start[1]
@@ -168,8 +166,7 @@ class CopterAuto(MissionMode, CopterMode):
             self._bend(nav)
         assert self._spline is not None
         estimate, track = self.autopilot.estimate, self.copter.track
-        lag = track.distance(estimate.north, estimate.east)
-        self._spline.advance(dt * max(0.0, min(1.0, 2.0 - lag / MAX_LAG)), track)
+        self._spline.advance(dt * track.pace(estimate), track)
         self.executor.passed = self._spline.over
         self._face(nav, dt)
         self.copter.follow()

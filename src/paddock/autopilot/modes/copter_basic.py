@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from math import copysign, degrees, hypot, radians, sqrt
 
 from paddock.autopilot.control import copter as at
-from paddock.autopilot.control.copter_cruise import MAX_LAG
 from paddock.autopilot.control.copter_path import CopterLegs, MotionLimits, step_towards
 from paddock.autopilot.estimate import Ned
 from paddock.autopilot.modes.copter import (
@@ -215,8 +214,7 @@ class CopterSmartRtl(CopterLand):
             if self.legs.ahead is not None or not self.legs.running:
                 self.path.pop(0)
                 self.legs.go(self.path[0], limits)
-        lag = track.distance(self.autopilot.estimate.north, self.autopilot.estimate.east)
-        self.legs.advance(dt * max(0.0, min(1.0, 2.0 - lag / MAX_LAG)), track)  # the track waits for a slower copter
+        self.legs.advance(dt * track.pace(self.autopilot.estimate), track)
         north, east, down = self.path[0]
         self.face(north, east, dt, self.value("WP_YAW_BEHAVIOR") in (1, 3))
         self.copter.follow()

@@ -14,8 +14,8 @@ import numpy as np
 
 from paddock.engine.mission.following import MissionFleets
 from paddock.engine.mission.parts import MOST_PARTS, RECEPTION, WINDOW, Inboxes, Outbox
+from paddock.engine.radio.services import station_range
 from paddock.engine.radio.stage import RadioStage
-from paddock.engine.radio.uplink import station_range
 from paddock.errors import InvalidValueError
 from paddock.planning.consensus_radio import Negotiated, negotiate
 from paddock.planning.geometry.path import Pose

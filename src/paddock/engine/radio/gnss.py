@@ -13,11 +13,11 @@ import numpy as np
 from paddock.engine.events import EventLog
 from paddock.engine.program import GNSS, FleetProgram
 from paddock.errors import InvalidValueError, PaddockError, ScenarioWarning, unknown_name
-from paddock.radio import gnss as g
 from paddock.radio.links.jamming import HIGH, LOW, ON, PHASE, SPAN, Jammers, JammerState, active_share, started
 from paddock.radio.links.paths import PathTables, check_frequencies, classes_of
 from paddock.radio.links.radios import COLUMN, FleetRadios, Floats, Radios, jammer_radio, radios_of
 from paddock.radio.links.table import BANDWIDTH, FREQUENCY, POWER
+from paddock.radio.physics import satellites as g
 from paddock.radio.physics.signal import power_ratio
 from paddock.scenario import Scenario, VehicleEntry
 from paddock.scenario.radio import JammerSection, RadioSection

@@ -19,7 +19,7 @@ from paddock.compute.twin import vectorised
 from paddock.engine.actions import PacketAction
 from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE, every
-from paddock.engine.radio.jamming import sensed, steady_jamming
+from paddock.engine.radio.jammers import sensed, steady_jamming
 from paddock.engine.radio.links import among
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.radio.links.paths import PathTables
@@ -36,8 +36,6 @@ from paddock.radio.packets.channel_links import (
     possible_places,
     unplaced_radios,
 )
-from paddock.radio.packets.contents import TEXT, encoded
-from paddock.radio.packets.heard import FleetHeard
 from paddock.radio.packets.layout import ChannelLinks, Devices
 from paddock.radio.packets.messages import EVERYONE, Arrivals, Messages, Post
 from paddock.radio.packets.network import Graph, Ints, Network, component_labels, graph_of
@@ -47,8 +45,11 @@ from paddock.radio.packets.state import (
     SERVICE_DROPPED,
     SERVICE_SENT,
     SERVICES,
+    TEXT,
+    FleetHeard,
     PacketState,
     check_times,
+    encoded,
 )
 from paddock.radio.physics.signal import power_ratio
 from paddock.radio.settings import checked_options

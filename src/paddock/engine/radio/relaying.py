@@ -24,7 +24,7 @@ from paddock.radio.links.jamming import WEAK
 from paddock.radio.links.radios import CLASS, COLUMN, Floats, Ints, turn
 from paddock.radio.links.survey import LEVEL
 from paddock.radio.links.table import NEEDED, NOISE, SENSITIVITY, level_db
-from paddock.radio.packets.heard import PREDICTED, TRUTH, FleetHeard
+from paddock.radio.packets.state import PREDICTED, TRUTH, FleetHeard
 from paddock.radio.physics.fading import NONE, SHADOW_WAVES, WAVES, shadow_phasors
 from paddock.radio.physics.signal import DECIBELS
 from paddock.world.columns import Pose, column_index

@@ -5,7 +5,7 @@ Between updates the links stay as they are. When vehicles are added or removed, 
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,9 +14,8 @@ from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE, every
 from paddock.engine.program import FleetProgram
-from paddock.engine.radio.deception import DeceptionStage
 from paddock.engine.radio.gnss import SatelliteField
-from paddock.engine.radio.jamming import HOLD, DeniedRadios, JammedReceivers
+from paddock.engine.radio.jammers import HOLD, DeceptionStage, DeniedRadios, JammedReceivers
 from paddock.engine.radio.links import (
     DamagedRows,
     count_changes,
@@ -27,14 +26,11 @@ from paddock.engine.radio.links import (
     without,
 )
 from paddock.engine.radio.packets import MessageStage, RadioView
-from paddock.engine.radio.roster import RadioRoster, put_emitters
-from paddock.engine.radio.state import RadioState, is_of, new_radio_state, with_radios
-from paddock.engine.radio.telemetry import HeartbeatStage, TelemetryStage
+from paddock.engine.radio.roster import RadioRoster, RadioState, is_of, new_radio_state, put_emitters, with_radios
+from paddock.engine.radio.services import HeartbeatStage, TelemetryStage, Uplink
 from paddock.engine.radio.tuning import Tuning, links_on_one_channel
-from paddock.engine.radio.uplink import Uplink
 from paddock.engine.run_state import Run
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
-from paddock.radio.describing import Emitters
 from paddock.radio.links.jamming import (
     EVERY,
     ON,
@@ -55,7 +51,7 @@ from paddock.scenario import Scenario
 from paddock.scenario.radio import RadioSection
 from paddock.scenario.radio_types import MessagesSection, band_problem
 from paddock.scenario.sitl import mavlink_vias
-from paddock.wire.radio_results import JammerView
+from paddock.wire.radio_results import JammerView, SpooferView
 from paddock.wire.survey_limits import LARGEST
 
 NO_RADIO = "there is no radio: add a section `radio: {}` to the scenario"
@@ -66,6 +62,13 @@ def messages_section(scenario: Scenario) -> MessagesSection:
     section = MessagesSection() if scenario.radio is None else scenario.radio.messages
     vias = [] if scenario.sitl is None else mavlink_vias(scenario.sitl)
     return section.model_copy(update={"queue": max([section.queue, *(via.queue for _, via in vias)])})
+
+
+class Emitters(NamedTuple):
+    """The transmitters that harm others."""
+
+    jammers: list[JammerView]
+    spoofers: list[SpooferView]
 
 
 class RadioStage:

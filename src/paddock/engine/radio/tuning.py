@@ -13,7 +13,7 @@ from numpy import int64, zeros
 from paddock.compute.math import exp
 from paddock.compute.philox import signed, words
 from paddock.compute.routine import routine
-from paddock.engine.radio.state import HIGHEST_CHANNEL
+from paddock.engine.radio.roster import HIGHEST_CHANNEL
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.radio.links.paths import Bands
 from paddock.radio.links.radios import Floats, Radios, group_names

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from paddock.compute import arrays
 from paddock.compute.math import atan2, cos, hypot, sin
 from paddock.compute.routine import parallel_range, parallel_routine
-from paddock.planning.geometry.intersections import arc_entry, known_walls, line_entry, within
 from paddock.planning.geometry.tangent_graph import (
     COLUMNS,
     GROUP,
@@ -46,7 +45,7 @@ from paddock.planning.geometry.tangent_search import (
 )
 from paddock.planning.geometry.wind import held_line, held_turn, intercept
 from paddock.planning.geometry.zone_map import ZoneMap
-from paddock.planning.geometry.zones import Walls, each_of
+from paddock.planning.geometry.zones import Walls, arc_entry, each_of, known_walls, line_entry, within
 from paddock.world.columns import Floats
 
 Flags = NDArray[np.bool_]

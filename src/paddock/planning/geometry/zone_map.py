@@ -11,7 +11,6 @@ from paddock.compute.math import atan2, cos, sin
 from paddock.compute.routine import routine
 from paddock.errors import InvalidValueError
 from paddock.planning.geometry.dubins import dubins, dubins_lengths
-from paddock.planning.geometry.intersections import arc_entry, blocked_by, inside, known_walls, line_entry
 from paddock.planning.geometry.path import Path, Segment, ends_at
 from paddock.planning.geometry.shapes import InfeasibleError
 from paddock.planning.geometry.tangent_graph import (
@@ -28,7 +27,18 @@ from paddock.planning.geometry.tangent_graph import (
 )
 from paddock.planning.geometry.tangent_search import search, shorten
 from paddock.planning.geometry.wind import over_ground
-from paddock.planning.geometry.zones import CircleZone, Clearance, Walls, Zone, each_of
+from paddock.planning.geometry.zones import (
+    CircleZone,
+    Clearance,
+    Walls,
+    Zone,
+    arc_entry,
+    blocked_by,
+    each_of,
+    inside,
+    known_walls,
+    line_entry,
+)
 from paddock.world.columns import Floats
 
 SUSPICIOUS = 1.02

@@ -12,9 +12,8 @@ import numpy as np
 
 from paddock.compute.math import hypot
 from paddock.errors import InvalidValueError, unknown_name
-from paddock.planning.geometry.intersections import blocked_by
 from paddock.planning.geometry.path import Path, Pose
-from paddock.planning.geometry.zones import Zone
+from paddock.planning.geometry.zones import Zone, blocked_by
 from paddock.planning.mission.events import (
     CandidateVehicle,
     after_task,

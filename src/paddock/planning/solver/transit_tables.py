@@ -26,10 +26,9 @@ from paddock.planning.geometry.detours import (
     Rows,
     find_detours,
 )
-from paddock.planning.geometry.intersections import inside, known_walls
 from paddock.planning.geometry.path import Pose
 from paddock.planning.geometry.shapes import InfeasibleError
-from paddock.planning.geometry.zones import CircleZone, Clearance, Walls, Zone, stacked
+from paddock.planning.geometry.zones import CircleZone, Clearance, Walls, Zone, inside, known_walls, stacked
 from paddock.planning.solver.problem import Problem, Vehicle
 from paddock.planning.solver.tours import Detours, Ints, Jobs
 from paddock.planning.solver.transits import Goal, Transits, between, course_at_end

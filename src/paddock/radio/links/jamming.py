@@ -1,7 +1,7 @@
 """Jammers: barrage, spot, swept, pulsed, follower and deceptive, and their power at every receiver.
 
 An update covers the time until the next one. What a jammer does faster than that is averaged over it: the share of a
-pulse train that is on, the share of a sweep that crosses the receiver's band; `bursts.py` has its effect on packets.
+pulse train that is on, the share of a sweep that crosses the receiver's band; `rows.py` has its effect on packets.
 """
 
 from collections.abc import Mapping, Sequence

@@ -2,7 +2,7 @@
 
 The carrier-to-noise density C/N0 of the signals sets the noise of the tracking loops, the number of satellites that are
 tracked and whether there is a fix. In open sky it is 44.5 dB-Hz and the noise is that of the options; jammers lower it,
-spoofers shift the position (`paddock.radio.gnss`).
+spoofers shift the position (`paddock.radio.physics.satellites`).
 """
 
 from typing import Annotated, NamedTuple

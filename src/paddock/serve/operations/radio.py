@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from paddock.engine.actions import RadioAction
-from paddock.engine.radio.control import RadioControl
+from paddock.engine.radio.control import RadioControl, radio_tree
 from paddock.engine.radio.tuning import LEAST_INTERFERED
 from paddock.errors import InvalidValueError
-from paddock.radio.describing import radio_tree
 from paddock.radio.links.survey import CoverageGrid
 from paddock.serve.live import LiveSource
 from paddock.wire.radio_results import (

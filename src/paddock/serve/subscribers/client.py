@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from paddock.errors import PaddockError, suggestion
-from paddock.serve.hub import OperationError, OperationOutcome
+from paddock.serve.facts import OperationError, OperationOutcome
 from paddock.serve.protection.admission import Allowance
 from paddock.serve.subscribers.markers import MarkerFeed
 from paddock.serve.subscribers.subscription import Subscription, View, ranges

@@ -8,7 +8,8 @@ from time import monotonic
 from typing import Any, Protocol, TypeVar, get_type_hints
 
 from paddock.errors import PaddockError
-from paddock.serve.hub import Endpoint, Hub, OperationError, OperationOutcome, Send
+from paddock.serve.facts import OperationError, OperationOutcome
+from paddock.serve.hub import Endpoint, Hub, Send
 from paddock.serve.methods import DEBUG, HUB_HANDLERS
 from paddock.serve.protection.admission import Slots, share_of_files
 from paddock.serve.subscribers.client import GRACE, PATIENCE, Client, Connect, Connection
