@@ -17,7 +17,7 @@ from paddock.cli.main import exit_code
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.record import Recorder, open_run, verify
 from paddock.record.race import car_traces, recorded_standings
-from paddock.record.race_report import write_race_report
+from paddock.record.run_report import write_race_report
 from paddock.track import load
 
 RADIUS = 22.0  # m, of the middle of a round track

@@ -27,9 +27,8 @@ from paddock.engine.markers import MarkerChange
 from paddock.engine.simulation import Simulation
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.record import channels
-from paddock.record.foxglove import point_cloud, track_scene
+from paddock.record.foxglove import SensedArray, array_load, point_cloud, sensed_arrays, track_scene
 from paddock.record.mcap_file import McapFile
-from paddock.record.sensed import SensedArray, array_load, sensed_arrays
 from paddock.record.surroundings import described_radio, surroundings_of
 from paddock.record.writer import (
     FLUSH_EVERY,
