@@ -337,7 +337,7 @@ class BuiltInAutopilot(Autopilot):
         self._estimate = self.estimate
         self._supervise(elapsed)
         self.vehicle.update_landed(elapsed)
-        self.vehicle.note_check()
+        self.vehicle.record_check()
 
     def _elapsed(self, now: float, first: float) -> float:
         """Return the s since the last decision or check; `first` for the first."""

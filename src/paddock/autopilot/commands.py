@@ -275,7 +275,7 @@ def orbit(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack:
     ack = autopilot.set_mode(number)
     if ack.accepted and isinstance(autopilot.mode, CopterCircle):
         turn = copysign(speed, rate if isnan(p[0]) else p[0])
-        autopilot.mode.go_round(centre, radius, turn, on_map=not isnan(p[4]))
+        autopilot.mode.set_circle(centre, radius, turn, on_map=not isnan(p[4]))
     return ack
 
 

@@ -115,7 +115,7 @@ class VehicleControl(ABC):
     def end_steady(self) -> None:  # noqa: B027
         """End the loop of steady flight, before the mode runs and at any input."""
 
-    def note_check(self) -> None:  # noqa: B027
+    def record_check(self) -> None:  # noqa: B027
         """Note in steady flight that failsafes were checked."""
 
     def end_decision(self) -> None:  # noqa: B027

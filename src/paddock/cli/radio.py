@@ -12,6 +12,7 @@ from cyclopts import App, Parameter
 from paddock.cli.options import Flag
 from paddock.cli.summary import counted
 from paddock.errors import PaddockError
+from paddock.world.solids import BOX, HIGH, LOW, SHAPE
 
 if TYPE_CHECKING:
     import numpy as np
@@ -373,9 +374,9 @@ def _scenario_grid(
         marks += [(name, *position[:2], "jammer") for name, position in jammers if position is not None]
         outlines = []
         if scenery is not None:
-            boxes = scenery.obstacles.boxes
-            at = ground(*boxes[:, :2].T) + height
-            reaching = np.flatnonzero((boxes[:, 2] <= at) & (at < boxes[:, 3]))
+            solids = scenery.obstacles.table
+            at = ground(*solids[:, :2].T) + height
+            reaching = np.flatnonzero((solids[:, SHAPE] == BOX) & (solids[:, LOW] <= at) & (at < solids[:, HIGH]))
             outlines = [scenery.obstacles.outline(int(k)) for k in reaching]
     values = (heard.sinr if sinr else heard.power).reshape(len(y), len(x))
     what = ("SINR", "dB") if sinr else ("received power", "dBm")

@@ -72,7 +72,7 @@ class CopterMode(Mode):
         """Turn to a heading at up to ATC_SLEW_YAW; the heading itself turns at `ahead` rad/s."""
         self.copter.heading.turn_to(yaw, self.copter.slew_yaw, dt, ahead)
 
-    def face(self, north: float, east: float, dt: float, wanted: object) -> None:
+    def turn_towards(self, north: float, east: float, dt: float, wanted: object) -> None:
         """Turn towards a position, if `wanted` and not too close; otherwise keep the heading."""
         track = self.copter.track
         if wanted and track.distance(north, east) > FACING_DISTANCE:
@@ -122,14 +122,14 @@ class CopterMode(Mode):
         forward, right = forward * scale, right * scale
         return forward * cos(yaw) - right * sin(yaw), forward * sin(yaw) + right * cos(yaw)
 
-    def stays_down(self, wants_up: bool) -> bool:
+    def stay_on_ground(self, wants_up: bool) -> bool:
         """Idle the motors of a landed copter unless `wants_up`; return whether it stays on the ground."""
         if not self.copter.landed or wants_up:
             return False
         self.copter.idle()
         return True
 
-    def rising(self) -> bool:
+    def wait_for_liftoff(self) -> bool:
         """Return whether the copter still ramps up its throttle; the track restarts from its position."""
         if self.copter.airborne:
             return False
@@ -175,7 +175,7 @@ class TakeOff:
     def update(self, dt: float) -> bool:
         """Move the setpoint; return whether the altitude is reached."""
         mode, copter = self.mode, self.mode.copter
-        if mode.rising():
+        if mode.wait_for_liftoff():
             return False
         if self._place is None:
             self._place = copter.track.north, copter.track.east
@@ -239,7 +239,7 @@ class Descent:
         return autopilot.home_position.ned()[2] - autopilot.estimate.down
 
 
-class Homeward:
+class ReturnHome:
     """Climb, return, wait above home, land."""
 
     mode: CopterMode
@@ -269,7 +269,7 @@ class Homeward:
         else:
             mode, track = self.mode, self.mode.copter.track
             mode.seek(self.north, self.east, self.down, dt, (mode.value("RTL_SPEED") or nan) / 100.0)
-            self.mode.face(self.north, self.east, dt, mode.value("WP_YAW_BEHAVIOR") in (1, 3))
+            self.mode.turn_towards(self.north, self.east, dt, mode.value("WP_YAW_BEHAVIOR") in (1, 3))
             mode.copter.follow()
             mode.report(self.north, self.east, self.down)
             if track.distance(self.north, self.east) > STEADY_DISTANCE:
@@ -327,7 +327,7 @@ class Orbit:
         elif self._angle != self._angle:
             self._approach(dt)
         else:
-            self._go_round(dt)
+            self._follow_circle(dt)
         mode.seek_height(self.down, dt)
         if self.radius >= 0.1:
             inwards = bearing(self.north - track.north, self.east - track.east, mode.copter.heading.yaw)
@@ -355,7 +355,7 @@ class Orbit:
         if track.distance(*edge) < CIRCLE_ENTRY_RADIUS and track.speed < CIRCLE_ENTRY_SPEED:
             self._angle = atan2(de, dn)
 
-    def _go_round(self, dt: float) -> None:
+    def _follow_circle(self, dt: float) -> None:
         mode, track = self.mode, self.mode.copter.track
         level = mode.level_limits()
         fastest = min(sqrt(level.acceleration / self.radius), level.speed / self.radius)

@@ -43,7 +43,7 @@ from paddock.radio.physics.fading import (
     shadow_sum,
     shadow_waves,
 )
-from paddock.radio.physics.obstacles import buildings_of, no_buildings
+from paddock.radio.physics.obstacles import buildings_of
 from paddock.radio.physics.obstruction import obstruction_db
 from paddock.radio.physics.propagation import (
     BASE_HIGH,
@@ -66,6 +66,7 @@ from paddock.radio.physics.signal import decibels, power_ratio
 from paddock.scenario import Scenario
 from paddock.scenario.radio import JammerSection, LinkSettings, RadioSection
 from paddock.world.scenery import Scenery
+from paddock.world.solids import NO_OBSTACLES
 
 EXPONENT, REFERENCE = 3.0, 1.0  # of log_distance, unless given
 REFLECTED = 6.03  # dB: two rays in phase
@@ -244,13 +245,12 @@ class Paths(NamedTuple):
     terrain: Floats
     relief: Floats
     peaks: Floats
-    cells: Floats  # from here on as `Buildings`: loops in threads take no tuples of tuples
-    starts: Floats
-    items: Floats
-    boxes: Floats
-    rounds: Floats
-    rates: Floats
+    solids: Floats  # from here on as `Buildings`: loops in threads take no tuples of tuples
+    cells: Floats
+    starts: Ints
+    items: Ints
     cover: Ints
+    rates: Floats
     group: Ints
     first: Ints
     members: Ints
@@ -344,7 +344,7 @@ class PathTables:
         """Take the tables of the world; small ones without scenery, because compiled code wants arrays."""
         flat = np.zeros((1, 9)), np.zeros((1, 1))
         terrain, relief = flat if scenery is None else scenery.ground.tables[:2]
-        buildings: Any = no_buildings() if scenery is None else buildings_of(scenery.obstacles)
+        buildings: Any = buildings_of(NO_OBSTACLES if scenery is None else scenery.obstacles)
         ground = np.array(terrain), np.array(relief), relief_peaks(relief)  # copies: writable arrays compile once
         self.paths = Paths(self._phasors, self._shadows, ground_z, *ground, *buildings)
 

@@ -40,6 +40,7 @@ from paddock.radio.physics.propagation import (
     worst_edge,
 )
 from paddock.world.ground import SLOPE_X, SLOPE_Y
+from paddock.world.solids import BOX, COSINE, HIGH, LENGTH, LOW, SHAPE, SINE, WIDTH, X, Y
 
 GRAZING = knife_edge_db(0.0)  # dB
 
@@ -76,8 +77,8 @@ class Nearby(NamedTuple):
 def nearby(line: Any, b: Any) -> Nearby:
     """Return the losses of all groups near a line."""
     wide = -CLEAR * sqrt(0.125 * line.wavelength * line.apart)
-    u, v, du, dv, i0, i1 = columns_under(line, b, 0.0, 1.0, wide * b.cells[0, 2])
-    rows, columns, wide_cells = whole(b.cells[0, 4]), whole(b.cells[0, 3]), wide * b.cells[0, 2]
+    u, v, du, dv, i0, i1 = columns_under(line, b, 0.0, 1.0, wide * b.cells[2])
+    rows, columns, wide_cells = whole(b.cells[4]), whole(b.cells[3]), wide * b.cells[2]
     met, indoor, cheap, dear, home, goal = 0.0, 0.0, 0.0, False, -1, -1
     first, second, third, beside_one, beside_two, beside_three = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     last0, last1 = 0, -1  # rows of the column before
@@ -85,8 +86,8 @@ def nearby(line: Any, b: Any) -> Nearby:
         j0, j1 = rows_under(u, v, du, dv, 0.0, 1.0, i, wide_cells, rows)
         for j in range(j0, j1 + 1):
             cell = j * columns + i
-            for place in range(whole(b.starts[0, cell]), whole(b.starts[0, cell + 1])):
-                k = whole(b.items[0, place])
+            for item in range(b.starts[cell], b.starts[cell + 1]):
+                k = b.items[item]
                 # an obstacle lies in several cells: it counts in the first of them
                 low, high = b.cover[k, 2], b.cover[k, 3]
                 before = i > b.cover[k, 0] and last0 <= last1 and last0 <= high and last1 >= low
@@ -155,12 +156,10 @@ def members_near(line: Any, b: Any, g: int, leader: int, wide: float) -> Members
             continue
         if leader >= 0 and nearest <= CLEAR and k != leader:
             return Members(False, False, False, 0.0, 0.0, NONE, NONE, NONE)
-        if k < b.boxes.shape[0]:
-            enters, leaves = box_part(line.x, line.y, line.z, line.dx, line.dy, line.dz, line.apart, b.boxes, k)
+        if b.solids[k, SHAPE] == BOX:
+            enters, leaves = box_part(line.x, line.y, line.z, line.dx, line.dy, line.dz, line.apart, b.solids, k)
         else:
-            enters, leaves = round_part(
-                line.x, line.y, line.z, line.dx, line.dy, line.dz, line.apart, b.rounds, k - b.boxes.shape[0]
-            )  # fmt: skip
+            enters, leaves = round_part(line.x, line.y, line.z, line.dx, line.dy, line.dz, line.apart, b.solids, k)
         if enters < leaves:
             indoor = indoor or enters <= 0.0 or leaves >= line.apart
             absorbed, met = absorbed + (leaves - enters) * b.rates[k], True
@@ -182,18 +181,16 @@ def edges_of(line: Any, b: Any, k: int, wide: float) -> tuple[float, float, floa
 
     v is NONE, also if the line is farther than `wide` m from its sides, or passes below it.
     """
-    n = b.boxes.shape[0]
-    if k < n:
-        px, py, base, top = b.boxes[k, 0] - line.x, b.boxes[k, 1] - line.y, b.boxes[k, 2], b.boxes[k, 3]
-        long, broad = b.boxes[k, 6], b.boxes[k, 7]
-        cosine = absolute(line.c * b.boxes[k, 4] + line.s * b.boxes[k, 5])
-        sine = absolute(line.c * b.boxes[k, 5] - line.s * b.boxes[k, 4])
+    solids = b.solids
+    px, py, base, top = solids[k, X] - line.x, solids[k, Y] - line.y, solids[k, LOW], solids[k, HIGH]
+    if solids[k, SHAPE] == BOX:
+        long, broad = solids[k, LENGTH], solids[k, WIDTH]
+        cosine = absolute(line.c * solids[k, COSINE] + line.s * solids[k, SINE])
+        sine = absolute(line.c * solids[k, SINE] - line.s * solids[k, COSINE])
         half = sine * long + cosine * broad
         chord = 2.0 * minimum(long / maximum(cosine, TINY), broad / maximum(sine, TINY))
     else:
-        px, py = b.rounds[k - n, 0] - line.x, b.rounds[k - n, 1] - line.y
-        base, top = b.rounds[k - n, 2], b.rounds[k - n, 3]
-        half = radius_at(line, b, k - n, px, py)
+        half = radius_at(line, b, k, px, py)
         chord = 2.0 * half
     offset = line.c * py - line.s * px
     if absolute(offset) > half + wide:
@@ -226,12 +223,12 @@ def beside_edge(
     if to < SAME:
         return NONE, 0.0
     along = line.c * px + line.s * py
-    if k >= b.boxes.shape[0]:
+    if b.solids[k, SHAPE] != BOX:
         return face_edge(along / to, along / to, clear, clear, zone)
     # the corner that is nearest to the line, and both sides that begin there
-    side, long, broad = select(offset > 0.0, -1.0, 1.0), b.boxes[k, 6], b.boxes[k, 7]
-    ahead = line.c * b.boxes[k, 4] + line.s * b.boxes[k, 5]
-    across = line.c * b.boxes[k, 5] - line.s * b.boxes[k, 4]
+    side, long, broad = select(offset > 0.0, -1.0, 1.0), b.solids[k, LENGTH], b.solids[k, WIDTH]
+    ahead = line.c * b.solids[k, COSINE] + line.s * b.solids[k, SINE]
+    across = line.c * b.solids[k, SINE] - line.s * b.solids[k, COSINE]
     a, d = select(across * side > 0.0, 1.0, -1.0), select(ahead * side > 0.0, 1.0, -1.0)
     along += a * long * ahead - d * broad * across
     begin, long, broad = along / to, 2.0 * long, 2.0 * broad
@@ -255,11 +252,11 @@ def sides_of(
 ) -> tuple[float, float]:  # fmt: skip
     """Return v around the left and the right side of an obstacle whose outline the line crosses."""
     left, right = 0.0, 0.0
-    if k >= b.boxes.shape[0]:
+    if b.solids[k, SHAPE] != BOX:
         left, _ = detour(line, px - half * line.s, py + half * line.c)
         right, _ = detour(line, px + half * line.s, py - half * line.c)
         return left, right
-    c, s, long, broad = b.boxes[k, 4], b.boxes[k, 5], b.boxes[k, 6], b.boxes[k, 7]
+    c, s, long, broad = b.solids[k, COSINE], b.solids[k, SINE], b.solids[k, LENGTH], b.solids[k, WIDTH]
     for n in range(4):
         a, d = select(n % 2 == 0, long, -long), select(n < 2, broad, -broad)
         edge, aside = detour(line, px + c * a - s * d, py + s * a + c * d)
@@ -390,13 +387,13 @@ def roof_between(
     rise, length = z_q - z_p, line.apart * line.level * (q - p)
     zone = 0.5 * line.wavelength * sqrt(length * length + rise * rise)
     u, v, du, dv, i0, i1 = columns_under(line, b, p, q, 0.0)
-    rows = whole(b.cells[0, 4])
+    rows = whole(b.cells[4])
     for i in range(i0, i1 + 1):
         j0, j1 = rows_under(u, v, du, dv, p, q, i, 0.0, rows)
         for j in range(j0, j1 + 1):
-            cell = j * whole(b.cells[0, 3]) + i
-            for place in range(whole(b.starts[0, cell]), whole(b.starts[0, cell + 1])):
-                k = whole(b.items[0, place])
+            cell = j * whole(b.cells[3]) + i
+            for item in range(b.starts[cell], b.starts[cell + 1]):
+                k = b.items[item]
                 t0, t1, height = roof_span(line, b, k)
                 if not t0 <= t1 or b.group[k] == home or b.group[k] == goal:
                     continue
@@ -405,7 +402,7 @@ def roof_between(
                 t0, t1 = (maximum(t0, p) - p) / (q - p), (minimum(t1, q) - p) / (q - p)
                 if not t0 <= t1 or t1 <= TINY or t0 >= 1.0 - TINY:
                     continue
-                if base_of(b, k) > z_p + maximum(t0 * rise, t1 * rise):
+                if b.solids[k, LOW] > z_p + maximum(t0 * rise, t1 * rise):
                     continue  # the line passes below it
                 edge, share = span_edge(height - z_p, -rise, t0, t1, zone)
                 if edge > worst and not (dear and is_cheap(line, b, b.group[k])):
@@ -426,9 +423,3 @@ def one_roof(line: Any, b: Any, k: int, top: float) -> tuple[float, float]:
             if near and (t0 < begin or t1 > end):
                 begin, end, longer = minimum(begin, t0), maximum(end, t1), True
     return begin, end
-
-
-def base_of(b: Any, k: int) -> float:
-    """Return the height (m) of the underside of an obstacle."""
-    n = b.boxes.shape[0]
-    return b.boxes[k, 2] if k < n else b.rounds[k - n, 2]  # type: ignore[no-any-return]
