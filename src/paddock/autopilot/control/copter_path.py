@@ -368,7 +368,10 @@ class SplineLeg:
     def __init__(
         self, track: CopterTrack, end: Ned, leaving: Ned, onwards: Ned, limits: LegLimits, lateral: float, after: float
     ) -> None:
-        """`leaving`: start direction, zero for that of the motion; `lateral` m/s2; `after` m to the next point or 0."""
+        """track: where it starts. end: its point. leaving: start direction, zero for that of the motion.
+
+        onwards: end direction. limits: in every direction. lateral: m/s2 at bends. after: m to the next point, or 0.
+        """
         start = np.array((track.north, track.east, track.down))
         self.onwards = onwards
         way = np.array(end) - start
@@ -391,7 +394,10 @@ class SplineLeg:
     def _profile(
         self, slopes: Floats, bends: Floats, limits: LegLimits, lateral: float, after: float
     ) -> tuple[float, Floats]:
-        """Return the acceleration along the curve (m/s2), and the largest squared speed at each sample."""
+        """Return the acceleration along the curve (m/s2), and the largest squared speed at each sample.
+
+        slopes, bends: first and second derivatives (SAMPLES, 3). The others as in `__init__`.
+        """
         lengths = np.maximum(np.sqrt((slopes**2).sum(axis=1)), 1e-9)
         crossed = np.cross(slopes, bends)
         curvature = np.sqrt((crossed**2).sum(axis=1)) / lengths**3  # 1/m
@@ -444,7 +450,7 @@ def hermite(points: Floats, shares: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def onwards(start: Ned, end: Ned, after: Ned | None, curved: bool) -> Ned:
-    """Return the vector in which a spline passes its point; `curved`: the next leg is a spline, too."""
+    """Return the vector in which a spline from start to end passes its point; `after` follows, `curved` if a spline."""
     a, b = (start, after) if curved and after is not None else (end, after) if after is not None else (start, end)
     vector = b[0] - a[0], b[1] - a[1], b[2] - a[2]
     return vector if hypot(*vector) > MIN_LENGTH else (end[0] - start[0], end[1] - start[1], end[2] - start[2])

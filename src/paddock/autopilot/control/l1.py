@@ -43,7 +43,10 @@ def roll_for_course(course: float, velocity: Point, g: NavGains) -> float:
 
 
 def roll_for_line(position: Point, velocity: Point, start: Point, end: Point, g: NavGains) -> tuple[float, float]:
-    """Return the roll that follows the line from start to end, and the distance to its right."""
+    """Return the roll that follows the line from start to end, and the distance to its right.
+
+    position, velocity: of the plane. g: gains.
+    """
     north, east = end[0] - start[0], end[1] - start[1]
     length, speed = hypot(north, east), max(hypot(*velocity), LEAST_SPEED)
     if length < 1.0:
@@ -58,7 +61,7 @@ def roll_for_line(position: Point, velocity: Point, start: Point, end: Point, g:
 
 
 def roll_for_circle(position: Point, velocity: Point, centre: Point, radius: float, g: NavGains) -> float:
-    """Return the roll that follows a circle; a positive radius is clockwise."""
+    """Return the roll that follows a circle. position, velocity: of the plane. radius: m, + clockwise. g: gains."""
     north, east = position[0] - centre[0], position[1] - centre[1]
     size, side = abs(radius), 1.0 if radius >= 0.0 else -1.0
     away, speed = hypot(north, east), max(hypot(*velocity), LEAST_SPEED)

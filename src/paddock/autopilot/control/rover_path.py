@@ -86,7 +86,10 @@ def braking_speed(distance: float, speed_there: float, deceleration: float) -> f
 
 
 def circle_heading(position: Point, centre: Point, radius: float, clockwise: bool, distance: float) -> float:
-    """Return the course (rad) that leads onto a circle and around it."""
+    """Return the course (rad) that leads onto a circle and around it.
+
+    position, centre: m. radius: m. clockwise: seen from above. distance: look-ahead, m.
+    """
     north, east = position[0] - centre[0], position[1] - centre[1]
     way, off = 1.0 if clockwise else -1.0, hypot(north, east) - radius
     return atan2(east, north) + way * (0.5 * pi + atan2(off, distance))

@@ -58,13 +58,13 @@ class PlaneMode(Mode):
         self.fly(0.0, down, speed, turning=1.0, heading=heading, **more)
 
     def follow(self, start: Point, end: Point, down: float, speed: float = nan, **more: float) -> None:
-        """Fly along a line over the ground."""
+        """Fly along a line from start to end at an altitude (m down) and `speed` m/s; `more` of the setpoint."""
         roll, across = roll_for_line(self.position, self.velocity, start, end, self.plane.nav)
         self.fly(roll, down, speed, **more)
         self.report(end, across)
 
     def circle(self, centre: Point, down: float, radius: float = 0.0, speed: float = nan) -> None:
-        """Circle a point; the radius is WP_LOITER_RAD unless given, + clockwise."""
+        """Circle a centre at an altitude (m down) and `speed` m/s; radius: m, + clockwise, default WP_LOITER_RAD."""
         wanted = radius or self.value("WP_LOITER_RAD")
         size = max(abs(wanted), MIN_RADIUS)
         side = size if wanted >= 0.0 else -size

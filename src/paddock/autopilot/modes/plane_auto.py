@@ -32,7 +32,7 @@ class TakeoffRun:
     levelling: float = 0.0  # m below the altitude at which the pitch began to come down; 0: not yet
 
     def update(self, mode: "PlaneMode", down: float, pitch: float, dt: float) -> None:
-        """Fly one step of the climb to an altitude (m down), with a pitch (rad)."""
+        """Fly dt s of the climb to an altitude (m down), with a pitch (rad)."""
         estimate, plane = mode.autopilot.estimate, mode.plane
         if not self.launched:
             self._detect_launch(mode, dt)
@@ -158,7 +158,10 @@ class Landing:
         return mode.value("TECS_LAND_ARSPD") if mode.value("TECS_LAND_ARSPD") > 0.0 else wanted
 
     def _next_stage(self, mode: "PlaneMode", height: float, sink: float, left: float, length: float) -> None:
-        """Begin the flare at its height, or its time before touchdown, or beyond the landing point."""
+        """Begin the flare at its height, or its time before touchdown, or beyond the landing point.
+
+        height: m. sink: m/s. left: m to the landing point. length: m of the approach.
+        """
         seconds = mode.value("LAND_FLARE_SEC")
         soon = seconds > 0.0 and height <= sink * seconds and left < 0.5 * length
         if height <= mode.value("LAND_FLARE_ALT") or soon or left <= 0.0:
