@@ -80,6 +80,7 @@ def inside(made: Obstacles, places: np.ndarray) -> np.ndarray:
     return np.asarray((boxed & (z >= b[2]) & (z <= b[3])).any(axis=1) | rounded.any(axis=1))
 
 
+@pytest.mark.usefixtures("all_threads")
 def test_many_rays_among_many_obstacles() -> None:
     made, (origins, directions) = scenery(*forest(600)).obstacles, rays(4000)
     found = made.cast(origins, directions, 80.0)
