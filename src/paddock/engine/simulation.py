@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Self, overload
 from paddock.engine import actions, services
 from paddock.engine.applier import whole_number
 from paddock.engine.barrier import Claim, Handler, OnRequest, answering
-from paddock.engine.behaviours import PlannedRoute, road_trees
+from paddock.engine.behaviours import road_trees
 from paddock.engine.commands import refuse_commanded_by_behaviour
 from paddock.engine.engine import Engine
 from paddock.engine.events import Event
-from paddock.engine.overrides import BehaviourOverride, fleet_routes
+from paddock.engine.overrides import fleet_routes
 from paddock.engine.pipeline import Watcher
 from paddock.engine.radio.control import RadioControl
 from paddock.engine.radio.stage import NO_RADIO
@@ -21,6 +21,7 @@ from paddock.scenario.vehicle import with_files
 from paddock.track.loading import scenery_with_track
 from paddock.track.standings import Standings
 from paddock.track.track import Track
+from paddock.wire.results import BehaviourOverride, PlannedRoute
 from paddock.world.archive import pack
 from paddock.world.columns import Floats
 from paddock.world.snapshot import Snapshot
