@@ -95,7 +95,7 @@ def test_a_side_impact_turns_the_struck_car() -> None:
     )
     sim.step(240)
     assert sim.snapshot()["blue"].position[1] > 0.5
-    assert abs(sim.inspect("blue")["state"]["yaw"]) > 0.1
+    assert abs(sim.vehicles.inspect("blue")["state"]["yaw"]) > 0.1
 
 
 @pytest.mark.parametrize("model", ["rover", "car.kinematic"])
@@ -278,7 +278,7 @@ def test_a_drone_that_is_hit_hard_is_disarmed_and_falls() -> None:
     sim.step(720)
     assert sim.snapshot()["b"].position[2] < 0.5
     assert float(sim.engine.programs["a"].fleet.command[0, 0]) == 0.0
-    sim.place("b", [0, 30, 5, 0])
+    sim.vehicles.place("b", [0, 30, 5, 0])
     sim.command("b", armed=1.0)
     sim.step(480)
     assert sim.snapshot()["b"].position[2] == pytest.approx(5.0, abs=1.0)
@@ -511,7 +511,7 @@ def test_a_recording_with_contact_is_verified(tmp_path: Path) -> None:
     sim = crowded()
     with Recorder(sim, tmp_path / "run.mcap", rate=60):
         sim.step(120)
-        sim.place("red", [-20, 40.3, 0, 0], speed=10)
+        sim.vehicles.place("red", [-20, 40.3, 0, 0], speed=10)
         sim.step(120)
     assert verify(tmp_path / "run.mcap").same
     with open_run(tmp_path / "run.mcap") as run:

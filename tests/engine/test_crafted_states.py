@@ -29,7 +29,7 @@ def crew(load: Load) -> Simulation:
     sim.behaviours.override("crew[0]", {"waypoints": {"path": PATH}})
     sim.behaviours.override("crew[1]", {"patrol": {"path": PATH, "turn": "back"}})
     sim.behaviours.override("crew[2]", {"pure_pursuit": {"path": PATH, "closed": 0}})
-    sim.frames.set("camera", "crew[3]", (0.1, 0.0, 0.0))
+    sim.world.frames.set("camera", "crew[3]", (0.1, 0.0, 0.0))
     sim.command("crew[3]", at_tick=100_000, throttle=0.4)
     sim.step(60)
     return sim

@@ -179,7 +179,7 @@ def test_a_command_that_a_newer_one_has_overtaken_is_not_latched() -> None:
         sim.step(2)  # r1 receives it
         sim.radio.send("talks", "*", b"", bits=30_000)  # for 3 s; r1 alone hears it
         sim.step(50)
-        sim.place("r1", [1400.0, -300.0, 20.0, 0.0])  # out of reach of the station
+        sim.vehicles.place("r1", [1400.0, -300.0, 20.0, 0.0])  # out of reach of the station
         sim.step(48)
         assert sim.radio.commands("dot").delivered == 0
         sim.command("dot", vx=-5.0)

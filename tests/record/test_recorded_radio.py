@@ -24,7 +24,7 @@ from paddock.record.radio import (
     recorded_traffic,
     snapshot_links,
 )
-from paddock.record.radio_report import link_tables, traffic_lines, write_report
+from paddock.record.run_report import link_tables, traffic_lines, write_report
 from paddock.record.surroundings import described_radio
 from paddock.serve.link import operate
 from paddock.serve.replay import ReplaySource
@@ -284,7 +284,7 @@ def test_packets_by_service(tmp_path: Path) -> None:
     assert "| commands | 50 | 30 | " in "\n".join(traffic_lines(numbers))
     with Player(path) as player:
         player.seek(2.0)
-        tree = ReplaySource(player).operate("radio_view", "c", {})
+        tree = operate(ReplaySource(player), "radio_view", "c", {})
         assert tree["services"]["commands"]["sent"] == 50 and tree["traffic"]["served"] > 0
 
 

@@ -423,9 +423,9 @@ def test_vehicles_of_clients_are_built_beside_the_tick_and_a_replay_finds_the_sa
         assert ask(host, "spawn", entry={"model": "rover"}) == "rover_2"
         assert ask(host, "spawn_all", entries=[{"model": "rover"}, {"model": "rover"}]) == ["rover_3", "rover_4"]
     assert len(threads) == 5 and {name.rpartition("_")[0] for name in threads} == {"paddock-worker"}
-    spawned = [posted for posted in sim.log.entries if posted.action.saved_as == "spawn"]
+    spawned = [posted for posted in sim.control.log.entries if posted.action.saved_as == "spawn"]
     assert len(spawned) == 5 and all(posted.source == "eve" for posted in spawned)
-    with replayed(sim.scenario, sim.log.complete(), sim.tick) as again:
+    with replayed(sim.scenario, sim.control.log.complete(), sim.tick) as again:
         assert again.state_hash() == sim.state_hash()
 
 
@@ -456,7 +456,7 @@ def test_markers_of_a_client_have_a_number_of_points(host: Host, monkeypatch: py
     rings = [{"namespace": "rings", "id": k, "kind": "ring", "scale": [2.0, 1.0, 1.0]} for k in range(3000)]
     with pytest.raises(PaddockError, match="288000 points of this client"):  # 2 x 48 lines each
         operate(host.source, "mark", "mallory", {"markers": rings})
-    sim.markers.clear()
+    sim.world.markers.clear()
     ask(host, "mark", markers=[{**line, "id": 2}])
 
 

@@ -35,7 +35,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("replay") / "run.mcap"
     with paddock.load({"clock": {"rate": 1000}, "vehicles": [CAR]}) as sim, Recorder(sim, file, rate=50):
         sim.step(1000)
-        sim.markers.put(paddock.Marker.line("track", 1, [[0, 0, 0], [10, 0, 0]], ttl=1.0))
+        sim.world.markers.put(paddock.Marker.line("track", 1, [[0, 0, 0], [10, 0, 0]], ttl=1.0))
         sim.step(3000)
     return file
 

@@ -75,7 +75,7 @@ def test_commands_of_many_vehicles_are_checked_once(monkeypatch: pytest.MonkeyPa
         checks = counted(monkeypatch, applier, "check_command")
         vehicles.command_many(Run(sim), "ann", ids, {"vx": 2.0})
         sim.step(1)
-        assert len(checks) == 1 and sim.inspect("dots[1]")["command"]["vx"] == 2.0
+        assert len(checks) == 1 and sim.vehicles.inspect("dots[1]")["command"]["vx"] == 2.0
 
 
 def test_an_override_is_checked_once_before_it_is_applied(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,7 +56,7 @@ def test_a_copter_that_loses_its_link_comes_home(own_links: Links, tmp_path: Pat
     with paddock.load(scenario) as sim, Recorder(sim, tmp_path / "run.mcap"):
         pilot = pilot_of(sim)
         sim.step(15 * 250)
-        assert pilot.mode.name == "AUTO" and pilot.armed and sim.autopilots.failsafes() == []
+        assert pilot.mode.name == "AUTO" and pilot.armed and sim.vehicles.autopilots.failsafes() == []
         sim.step(3 * 250)  # without heartbeats for 2 s
         assert pilot.mode.name == "AUTO"
         state = sim.save()
@@ -68,7 +68,7 @@ def test_a_copter_that_loses_its_link_comes_home(own_links: Links, tmp_path: Pat
         # the last heartbeat came between 15 and 16 s; 3 s later, at the next of ten checks per second
         assert found["autopilot"].tick / 250 == pytest.approx(18.6, abs=0.6)
         assert pilot.mode.name == "RTL" and hypot(*place[:2]) > 15.0
-        assert sim.autopilots.failsafes() == [sim.snapshot()["scout"].id]  # health 0.5 in telemetry
+        assert sim.vehicles.autopilots.failsafes() == [sim.snapshot()["scout"].id]  # health 0.5 in telemetry
         for _ in range(40 if landed else 0):
             sim.step(250)
             if not pilot.armed:

@@ -96,7 +96,7 @@ def test_a_replay_shows_what_the_opened_file_shows(
     file = tmp_path / "run.mcap"
     with paddock.load({"clock": {"rate": RATE}, "vehicles": [CAR]}) as sim, Recorder(sim, file, rate=20):
         sim.step(2 * RATE)
-        sim.place("red", [0, 5, 0, 0])
+        sim.vehicles.place("red", [0, 5, 0, 0])
         sim.step(2 * RATE)
     monkeypatch.setenv("PADDOCK_PAGE", str(page_folder))
     with Player(file) as player, Host(ReplaySource(player), serve_options({"web": {"port": 0}})) as host:

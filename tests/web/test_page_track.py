@@ -52,7 +52,7 @@ def test_a_cone_is_placed_and_removed_and_the_file_has_all_cones(serve: Any, ope
     window.until(lambda: window.button("Edit the track").is_visible())
     window.page.keyboard.press("y")
     panel = window.page.get_by_role("region", name="Track editor")
-    cones = len(served.sim.track.cones)
+    cones = len(served.sim.world.track.cones)
     panel.get_by_text("1 cone" if cones == 1 else f"{cones} cones", exact=False).wait_for()
     window.settle()
     box = window.page.get_by_label("World view").last.bounding_box()
@@ -241,7 +241,9 @@ def test_an_opened_track_is_used_in_the_run(
     window.until(lambda: wanted)
     servers.popitem()[1].close()
     started = serve(wanted[0], port=served.port)
-    np.testing.assert_array_equal(sorted(started.sim.track.cones.tolist()), sorted([one.x, one.y] for one in cones))
+    np.testing.assert_array_equal(
+        sorted(started.sim.world.track.cones.tolist()), sorted([one.x, one.y] for one in cones)
+    )
     window.until(lambda: window.signal("tool") == "select")
     window.ready()
     assert window.ask("paddock.store.metadata.value.scenario.track.file") == "cone_test-edited.csv"

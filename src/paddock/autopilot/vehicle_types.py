@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from paddock.autopilot.autopilot import BuiltInAutopilot
+from paddock.autopilot.contract import PWM_MID, PWM_MIN, VehicleControl
 from paddock.autopilot.control import copter as at
 from paddock.autopilot.control import copter_cruise
 from paddock.autopilot.control.copter import copter_control, write_gains
@@ -39,7 +40,6 @@ from paddock.autopilot.modes import find_modes
 from paddock.autopilot.modes.plane_auto import PlaneAuto
 from paddock.autopilot.parameter_tables import COPTER, PLANE, ROVER
 from paddock.autopilot.telemetry import Landed, Severity
-from paddock.autopilot.vehicle import PWM_MID, PWM_MIN, VehicleControl
 from paddock.autopilot.vehicle_data import MOTORS, Floats
 
 Position = TypeVar("Position", bound=tuple[float, ...])  # m north, east (, down)
@@ -238,7 +238,7 @@ class Copter(VehicleControl):
             copter_cruise.end_cruise(self.setpoint, self._legs)
             self._legs = None
 
-    def note_check(self) -> None:
+    def record_check(self) -> None:
         """Note in steady flight that failsafes were checked; what looks like a landing ends it."""
         self.setpoint[copter_cruise.CHECKED] = self.autopilot.status_row[NOW]
         if self.landed or self._still > 0.0:
@@ -284,7 +284,7 @@ class Copter(VehicleControl):
         self.setpoint[at.HORIZONTAL] = at.LEAN
         self.setpoint[at.ROLL], self.setpoint[at.PITCH] = roll, pitch
 
-    def push(self, roll: float, pitch: float, share: float) -> None:
+    def lean_with_thrust(self, roll: float, pitch: float, share: float) -> None:
         """Lean (rad) with a share of full thrust."""
         self.lean(roll, pitch)
         self.setpoint[at.VERTICAL], self.setpoint[at.SHARE] = at.THRUST, share
@@ -303,7 +303,7 @@ class Copter(VehicleControl):
         if not autopilot.armed:
             self.landed, self._still, self._grounded = True, 0.0, 0.0
         else:
-            self._still = self._still + dt if self._looks_landed() else 0.0
+            self._still = self._still + dt if self._detect_landing() else 0.0
             if not flies or self._still >= GROUND_TIME:
                 self.landed = True
             elif self.airborne and self._still == 0.0:
@@ -323,7 +323,7 @@ class Copter(VehicleControl):
         """Record the path for SMART_RTL while armed."""
         self.return_path.record(self.autopilot, self.autopilot.estimate.position)
 
-    def _looks_landed(self) -> bool:
+    def _detect_landing(self) -> bool:
         estimate = self.autopilot.estimate
         moves = estimate.position_ok and hypot(estimate.vn, estimate.ve) > STILL_SPEED
         if abs(estimate.vd) > STILL_CLIMB or moves:

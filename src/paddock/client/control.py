@@ -111,7 +111,7 @@ class Controls:
 
     def add(self, vehicles: tuple[str, ...], handler: Handler) -> Callable[[], None]:
         """Add a handler for these vehicles; returns a function that removes it."""
-        self._refuse(vehicles, "on_control_request", self._claim is not None)
+        self._refuse(vehicles, "on_request", self._claim is not None)
         entry = (vehicles, handler)
         self.handlers.append(entry)
         self._claim_or(lambda: self.handlers.remove(entry))

@@ -95,6 +95,14 @@ class ClockVerbs(RemotePart, part="clock"):
         """Whether the run is paused or held."""
         return self._value(lambda: self._ask(ClientRequest(CLOCK, lambda reply: bool(result_value(reply)["paused"]))))
 
+    def watch(self, watcher: Callable[[Snapshot], object], every: int | None = None) -> Callable[[], None]:
+        """Call `watcher(snapshot)` every so many ticks (None: for every published state), from the next tick on.
+
+        Returns a function that ends it. The watcher runs in the thread that is in `step` or `run`, if any; in the
+        event loop of an asynchronous client.
+        """
+        return self._sim._watch(STATE, watcher, every)
+
 
 CLOCK = Call("clock", {})
 SNAPSHOT: ClientRequest[Any] = ClientRequest(Call("snapshot", {}), lambda snapshot: snapshot)
@@ -113,8 +121,16 @@ class RemoteBehaviours(RemotePart, part="behaviours"):
         return self._ask(operation_request("override", target=whom, behaviour=behaviour))
 
 
-class RemoteMarkers(RemotePart, part="markers"):
-    """`sim.markers`."""
+class RemoteVehicles(RemotePart, part="vehicles"):
+    """`sim.vehicles`: `place`, `sensors`, `inspect`."""
+
+
+class RemoteMarkers(RemotePart, part="world.markers"):
+    """`sim.world.markers`."""
+
+    def on(self, callback: Callable[[MarkerCommand], object]) -> Callable[[], None]:
+        """Call `callback(command)` with all markers, then with every change; returns a function to end it."""
+        return self._sim._watch(MARKERS, callback)
 
     def put(self, *markers: Marker) -> Any:
         """Show markers in place of those with the same namespace and id."""
@@ -131,8 +147,21 @@ class RemoteMarkers(RemotePart, part="markers"):
         return self._ask(operation_request("unmark", namespace=namespace, **({} if id is None else {"number": [id]})))
 
 
-class RemoteFrames(RemotePart, part="frames"):
-    """`sim.frames`."""
+class RemoteFrames(RemotePart, part="world.frames"):
+    """`sim.world.frames`."""
+
+
+class RemoteWorld(RemotePart, part="world"):
+    """`sim.world`: `track`, `scenery`, `frames`, `markers`."""
+
+    def __init__(self, sim: "RemoteVerbs") -> None:
+        super().__init__(sim)
+        self.markers, self.frames = RemoteMarkers(sim), RemoteFrames(sim)
+
+    @property
+    def track(self) -> Any:
+        """The race track of the scenario; None without one."""
+        return self._value(self.get_track)
 
 
 class RemoteEvents(RemotePart, part="events"):
@@ -142,9 +171,13 @@ class RemoteEvents(RemotePart, part="events"):
         """Return `since(number)`."""
         return self.since(since)
 
+    def on(self, callback: Callable[[EventMessage], object]) -> Callable[[], None]:
+        """Call `callback(event)` for every event; returns a function to end it."""
+        return self._sim._watch(EVENT, callback)
 
-class RemoteLog(RemotePart, part="log"):
-    """`sim.log`: the actions that were applied, for `paddock.replayed`."""
+
+class RemoteLog(RemotePart, part="control.log"):
+    """`sim.control.log`: the actions that were applied, for `paddock.replayed`."""
 
     @property
     def entries(self) -> Any:
@@ -267,10 +300,9 @@ class RemoteVerbs(Verbs, part=""):
         self.session = Session(url, token, name or program, timeout, calls, controls)
         self.controls, self.watching = self.session.controls, self.session.watching
         self.behaviours = RemoteBehaviours(self)
-        self.markers = RemoteMarkers(self)
-        self.frames = RemoteFrames(self)
+        self.vehicles = RemoteVehicles(self)
+        self.world = RemoteWorld(self)
         self.events = RemoteEvents(self)
-        self.log = RemoteLog(self)
         self.radio = RemoteRadio(self)
         self._closed = False
 
@@ -304,11 +336,6 @@ class RemoteVerbs(Verbs, part=""):
         found = asked._replace(read=lambda reply: load_scenario(result_value(reply)["scenario"]))
         return self._value(lambda: self._ask(found))
 
-    @property
-    def track(self) -> Any:
-        """The race track of the scenario; None without one."""
-        return self._value(self.get_track)
-
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.session.url}{' (closed)' if self._closed else ''}>"
 
@@ -336,14 +363,6 @@ class RemoteVerbs(Verbs, part=""):
             raise PaddockError("restore takes what save() returned")
         return self._ask(ClientRequest(Call("restore", {}, bytes(blob)), result_value, patient=True))
 
-    def watch(self, watcher: Callable[[Snapshot], object], every: int | None = None) -> Callable[[], None]:
-        """The same as `on_state`, under the name of a local simulation."""
-        return self.on_state(watcher, every)
-
-    def running(self, until: float | None = None, pace: float | None = None) -> Any:
-        """Let time run while a `with` block lasts; `clock.running` under a shorter name."""
-        return self.clock.running(until, pace)
-
     def show(self, height: int = 600) -> Any:
         """Return the server's page for a notebook cell, `height` pixels high; `.url` opens it elsewhere."""
         asked = operation_request("metadata")
@@ -355,22 +374,6 @@ class RemoteVerbs(Verbs, part=""):
         host, token = urlsplit(self.session.url).hostname or "127.0.0.1", self.session.token
         address = f"http://{f'[{host}]' if ':' in host else host}:{web['port']}/"
         return NotebookPage(address + (f"?token={quote(token, safe='')}" if token else ""), height)
-
-    def on_state(self, callback: Callable[[Snapshot], object], every: int | None = None) -> Callable[[], None]:
-        """Call `callback(snapshot)` every so many ticks (None: for every published state), from the next tick on.
-
-        Returns a function that ends it. The callback runs in the thread that is in `step` or `run`, if any; in the
-        event loop of an asynchronous client.
-        """
-        return self._watch(STATE, callback, every)
-
-    def on_event(self, callback: Callable[[EventMessage], object]) -> Callable[[], None]:
-        """Call `callback(event)` for every event; returns a function to end it."""
-        return self._watch(EVENT, callback)
-
-    def on_markers(self, callback: Callable[[MarkerCommand], object]) -> Callable[[], None]:
-        """Call `callback(command)` with all markers, then with every change; returns a function to end it."""
-        return self._watch(MARKERS, callback)
 
     def _watch(self, topic: bytes, callback: Callable[[Any], object], every: int | None = None) -> Callable[[], None]:
         """Subscribe; later requests of this client follow when the server has seen the subscription."""

@@ -28,7 +28,7 @@ from paddock.engine.program import FleetProgram
 from paddock.engine.race import RulesStage
 from paddock.engine.radio.stage import RadioStage
 from paddock.engine.run_state import Run
-from paddock.errors import InvalidValueError, PaddockError
+from paddock.errors import InvalidValueError, PaddockError, whole_number
 from paddock.scenario.vehicle import EXTERNAL
 from paddock.world.fleet import Ints
 
@@ -334,10 +334,3 @@ def added_vehicles(action: actions.Action) -> Mapping[str, Any] | None:
 def _at(posted: actions.Posted, tick: int) -> actions.Posted:
     """Return the action with the tick at which it was applied."""
     return posted if posted.tick == tick else replace(posted, tick=tick)
-
-
-def whole_number(rule: str, value: Any, high: int | None = None, low: int = 0) -> int:
-    """Return the value as an int; InvalidValueError with the rule unless it is a whole number in range."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low or (high or value) < value:
-        raise InvalidValueError(f"{rule}, not {value!r}")
-    return int(value)

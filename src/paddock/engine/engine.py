@@ -80,7 +80,9 @@ class Engine:
         self.stages = assemble_tick(scenario, self.applier, self.mailbox, self.thread)
         self.pipeline, self.barrier = self.stages.pipeline, self.stages.barrier
         pace, longest = scenario.clock.pace, self.barrier.longest_slice
-        self.pacer = Pacer(world.clock, self.advance, pace, self.thread, longest, self._between_slices)
+        self.pacer = Pacer(
+            *(world.clock, self.advance, pace, self.thread, longest, self._between_slices, self.publisher.watch)
+        )
         self.frames = NamedFrames(world, self.poses, self.applier, self.thread)
         self.markers = MarkerBoard(self.frames.check, self._time_after_reset)  # not part of the state
         self.on_restart: list[Callable[[str], None]] = [self.markers.restart]  # called with "reset" or "restore"

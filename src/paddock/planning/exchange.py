@@ -184,9 +184,9 @@ def checked(doc: Document, model: type[Section], value: Mapping[str, Any], path:
         doc.refuse(path, error.problems[0])
 
 
-def to_local(places: ArrayLike, origin: Origin) -> Floats:
+def to_local(coordinates: ArrayLike, origin: Origin) -> Floats:
     """Return metres east and north (n, 2) of latitudes and longitudes in deg (n, 2), at the origin's height."""
-    latitude, longitude = np.asarray(places, dtype=np.float64).reshape(-1, 2).T
+    latitude, longitude = np.asarray(coordinates, dtype=np.float64).reshape(-1, 2).T
     return origin.to_local(latitude, longitude, np.full(len(latitude), origin.height_m))[:, :2]
 
 
@@ -210,9 +210,9 @@ def heading(bearing_deg: float) -> float:
     return remainder(radians(90.0 - bearing_deg), 2.0 * pi)
 
 
-def metres_of(places: Sequence[LatLon], origin: Origin) -> list[list[float]]:
+def metres_of(coordinates: Sequence[LatLon], origin: Origin) -> list[list[float]]:
     """Return local metres in steps of 10 nm: finer than the degrees of a file."""
-    return (np.round(to_local(places, origin), 8) + 0.0).tolist()  # type: ignore[no-any-return]  # + 0.0: no -0.0
+    return (np.round(to_local(coordinates, origin), 8) + 0.0).tolist()  # type: ignore[no-any-return]  # + 0.0: no -0.0
 
 
 def degrees_of(points: ArrayLike, origin: Origin) -> list[list[float]]:

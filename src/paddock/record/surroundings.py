@@ -44,7 +44,7 @@ def surroundings_of(sim: Simulation) -> dict[str, str]:
     race = described_race(sim.scenario)
     if race is not None:
         metadata["race"] = json.dumps(race)
-    scenery = sim.scenery(SIDE)
+    scenery = sim.world.scenery(SIDE)
     if any(scenery[part] for part in ("ground", "obstacles", "roads", "track", "ground_z")):
         text = json.dumps({**scenery, "section": _section(sim.scenario.to_dict())}, separators=(",", ":"))
         metadata["scenery"] = b64encode(zlib.compress(text.encode(), 6)).decode("ascii")

@@ -20,10 +20,9 @@ from paddock.engine.markers import MarkerBoard, MarkerChange
 from paddock.errors import PaddockError
 from paddock.record import channels, foxglove
 from paddock.record.foxglove import TOPIC as TRACK_SCENE
-from paddock.record.foxglove import stamped
+from paddock.record.foxglove import SensedArray, SensedWriter, stamped
 from paddock.record.radio import TRAFFIC_TOPIC as RADIO_SCENE
 from paddock.record.radio import radio_scene
-from paddock.record.sensed import SensedArray, SensedWriter
 from paddock.wire.messages import markers as wire
 from paddock.wire.messages import states
 from paddock.wire.radio_results import RadioTree

@@ -60,7 +60,7 @@ TRUTH = (
     Column("m", "forward of the vehicle's pose", name="x"),
     Column("m", "left of it", name="y"),
     Column("", "colour, as in detections", name="colour"),
-    Column("", "number of the cone: its place in `sim.track.cones`; obstacles from 100,000 on", name="number"),
+    Column("", "number of the cone: its place in `sim.world.track.cones`; obstacles from 100,000 on", name="number"),
 )
 
 

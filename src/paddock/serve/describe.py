@@ -283,7 +283,7 @@ def _impaired(sim: Simulation) -> dict[str, list[int]]:
         with suppress(UnknownNameError):  # it has been removed
             fleet, rows = sim.engine.world.find(vehicle.name)
             damaged += fleet.ids[rows].tolist()
-    return {"damaged": damaged, "failsafes": sim.autopilots.failsafes()}
+    return {"damaged": damaged, "failsafes": sim.vehicles.autopilots.failsafes()}
 
 
 def simulation_figures(sim: Simulation) -> dict[str, Any]:

@@ -72,6 +72,7 @@ class LiveSource:
         """
         self.limits = limits
         self.sim = self.watched = sim
+        self.watch = sim.clock.watch
         self.rate = sim.engine.world.clock.rate
         self.addresses: Mapping[str, Any] = {}
         self.owner = ClockOwner(locked)
@@ -103,7 +104,7 @@ class LiveSource:
             (sim.events.listeners, self._on_event),
             (sim.engine.log.listeners, self._on_action),
             (sim.engine.on_restart, self._on_restart),
-            (sim.markers.listeners, self._on_markers),
+            (sim.world.markers.listeners, self._on_markers),
             (sim.engine.thread.listeners, self._on_clock),
         ]
 
@@ -266,7 +267,7 @@ class LiveSource:
 
     def announce(self) -> list[tuple[str, dict[str, Any]]]:
         """Return markers, frames and the preparation status, for a new hub."""
-        board = self.sim.markers
+        board = self.sim.world.markers
         hidden = [name for name, visible in board.namespaces().items() if not visible]
         return [
             *([("preparing", {"text": self.preparing})] if self.preparing else ()),

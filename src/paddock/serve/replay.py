@@ -43,6 +43,7 @@ class ReplaySource:
     def __init__(self, player: Player, locked: bool = False) -> None:
         """`locked`: clients cannot own the clock."""
         self.player = self.watched = player
+        self.watch = player.watch
         self.rate = player.recording.rate
         self.addresses: Mapping[str, Any] = {}
         self.owner = ClockOwner(locked)

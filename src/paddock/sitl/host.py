@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from paddock.autopilot.autopilot import BuiltInAutopilot
+from paddock.autopilot.contract import drives
 from paddock.autopilot.log import OnboardLog
 from paddock.autopilot.mission_items import ITEM_KINDS, AltitudeFrame, PlanKind
 from paddock.autopilot.telemetry import Severity
-from paddock.autopilot.vehicle import drives
 from paddock.engine.actions import PlaceAction
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
@@ -106,9 +106,9 @@ class SitlHost:
         self._open_mavlink([vehicle for vehicle in self.vehicles if vehicle.entry.autopilot == "builtin"])
         self._open_relays()
         self._ids = {name: sim.snapshot()[name].id for name in self._starts}
-        sim.autopilots.join(self.bridge, self._ids.values())
-        sim.autopilots.describe.append(self.describe)
-        sim.autopilots.failsafes = self.failsafes
+        sim.vehicles.autopilots.join(self.bridge, self._ids.values())
+        sim.vehicles.autopilots.describe.append(self.describe)
+        sim.vehicles.autopilots.failsafes = self.failsafes
         sim.engine.autopilots.states = states = SavedAutopilots(self)
         states.add_part(sim.engine.world.state)
         sim.engine.on_restart.append(self._restarted)
@@ -204,9 +204,9 @@ class SitlHost:
 
     def close(self) -> None:
         """Leave the simulation, close sockets and autopilots; idempotent."""
-        self.sim.autopilots.leave(self.bridge)
-        self.sim.autopilots.describe.clear()
-        self.sim.autopilots.failsafes = list
+        self.sim.vehicles.autopilots.leave(self.bridge)
+        self.sim.vehicles.autopilots.describe.clear()
+        self.sim.vehicles.autopilots.failsafes = list
         self.sim.engine.autopilots.states = self.sim.engine.world.state.autopilots = None
         if self._restarted in self.sim.engine.on_restart:
             self.sim.engine.on_restart.remove(self._restarted)

@@ -95,7 +95,7 @@ def test_the_loop_follows_legs_around_a_corner(seed: int, elapsed: int, lag: flo
     legs = CopterLegs(track)
     corner: Ned = (random.uniform(10.0, 30.0), random.uniform(-9.0, 9.0), random.uniform(-15.0, -5.0))
     after: Ned = (random.uniform(10.0, 30.0), random.uniform(40.0, 60.0), -10.0)
-    legs.go(corner, limits)
+    legs.add_leg(corner, limits)
     for _ in range(elapsed):
         legs.round_corner(after, 2.0, limits)
         legs.advance(SLOT, track)

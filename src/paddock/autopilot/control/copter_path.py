@@ -258,7 +258,7 @@ class CopterLegs:
         self.velocity = (track.vn, track.ve, track.vd)
         self.running, self.end, self.ahead = [], self.origin, None
 
-    def go(self, target: Ned, limits: LegLimits) -> None:
+    def add_leg(self, target: Ned, limits: LegLimits) -> None:
         """Add a leg to a waypoint, unless it has started early."""
         if self.ahead == target:
             self.ahead = None
@@ -283,7 +283,7 @@ class CopterLegs:
             self._begin(after, limits)
             self.ahead = after
 
-    def keeps_on(self, after: Ned | None, radius: float, seconds: float) -> bool:
+    def continues(self, after: Ned | None, radius: float, seconds: float) -> bool:
         """Return whether the newest leg goes on, and no corner starts, for some seconds."""
         if not self.running or self.running[-1].ends_in < seconds:
             return False

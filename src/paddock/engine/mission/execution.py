@@ -238,8 +238,8 @@ class DynamicsExecution:
             moving = (np.sqrt(vx * vx + vy * vy) > SLOW) & (tracks.style.moves != "ground")
             heading = np.where(moving, arrays.arctan2(vy, vx), yaw)
             self.here[group.indices] = np.column_stack([x, y, z, heading])
-            places = np.stack([x, y]), self.world.clock.time, away[group.indices]
-            x, y = tracks.believed(group.rows, *places)
+            arguments = np.stack([x, y]), self.world.clock.time, away[group.indices]
+            x, y = tracks.believed(group.rows, *arguments)
             self.believed[group.indices] = np.column_stack([x, y, z, heading])
             poses[group.indices] = np.column_stack([x, y, tracks.heights(group.rows, z), heading])
         return poses

@@ -121,11 +121,6 @@ def refuse_behaviour(entry: VehicleEntry, location: Place) -> None:
             )
 
 
-@part
-class MissionRunState:
-    """What a run keeps beside its mission."""
-
-
 def fleets_from(saved: Any) -> set[str]:
     """Return the names of fleets."""
     return set(typed(list[str], saved, "fleets of the mission"))

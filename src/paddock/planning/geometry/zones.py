@@ -182,13 +182,13 @@ def _self_crossing(corners: Floats) -> tuple[int, int, float, float] | None:
     a, b = corners, np.roll(corners, -1, axis=0)
     for i in range(len(corners) - 1):  # corners of one zone
         first = i + 1
-        meets, places = _meetings(a[i], b[i], a[first:], b[first:])
+        meets, points = _meetings(a[i], b[i], a[first:], b[first:])
         meets[0] = _folds_back(a[i], b[i], b[first])
         if i == 0:
             meets[-1] = _folds_back(a[-1], b[-1], b[0])
         if meets.any():
             k = int(meets.argmax())
-            point = places[k] if np.isfinite(places[k]).all() else a[first + k]
+            point = points[k] if np.isfinite(points[k]).all() else a[first + k]
             return i, first + k, float(point[0]), float(point[1])
     return None
 

@@ -476,7 +476,7 @@ class _Field:
         """Return the largest number of rows from `first` on that one of the vehicles can do, and the vehicle."""
         before = self.done[first - 1] if first else 0.0
         probe = int(np.searchsorted(self.done, before + self.share * self.done[-1])) - first
-        low, high, who = 0, len(self.done) - first + 1, -1  # `low` rows can be done, `high` cannot
+        low, high, vehicle = 0, len(self.done) - first + 1, -1  # `low` rows can be done, `high` cannot
         while high - low > 1:
             probe = min(max(probe, low + 1), high - 1)
             most, left = self.doing(first, first + probe, vehicles)
@@ -484,8 +484,8 @@ class _Field:
             if most is None:
                 high, probe = probe, probe + min(more, -1)
             else:
-                low, probe, who = probe, probe + max(more, 1), most
-        return low, who
+                low, probe, vehicle = probe, probe + max(more, 1), most
+        return low, vehicle
 
     def doing(self, first: int, end: int, vehicles: set[int]) -> tuple[int | None, float]:
         """Return the vehicle that does these rows with the least flight, None if none can, and metres left at most."""

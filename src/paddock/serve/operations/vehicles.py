@@ -200,7 +200,7 @@ def override(run: LiveSource, client: str, target: Any, behaviour: Any) -> Futur
 def claim(run: LiveSource, client: str, vehicles: list[str]) -> dict[str, Any]:
     """Claim vehicles; a client has one claim at a time, so this replaces an earlier one."""
     run.states.forget(client)
-    run.claims[client] = run.sim.claim(
+    run.claims[client] = run.sim.control.claim(
         *vehicles,
         source=client,
         instead_of=run.claims.get(client),

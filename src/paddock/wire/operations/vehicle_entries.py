@@ -47,7 +47,7 @@ class VehicleOperations(Protocol):
     def command_many(self, ids: Any, inputs: a.Tree, timeout: float | None = None) -> None:
         """Set inputs of vehicles given by id, with arrays of the same length; all of them or none."""
 
-    @entry("post", zmq="Call", example={"target": "red", "pose": [0, 0, 0, 0]})
+    @entry("post", zmq="Call", client="vehicles.place", example={"target": "red", "pose": [0, 0, 0, 0]})
     def place(
         self,
         target: a.Target,
