@@ -27,4 +27,4 @@ with paddock.load(scenario) as sim:
     snap = sim.snapshot()
     print(f"red has turned to {snap['red'].yaw:+.2f} rad, blue stands at x = {snap['blue'].position[0]:.1f} m")
     print("columns of a car:", ", ".join(snap["red"].columns[13:]))
-    print("inputs of a car:", ", ".join(sim.inspect("red")["command"]))
+    print("inputs of a car:", ", ".join(sim.vehicles.inspect("red")["command"]))

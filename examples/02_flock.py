@@ -33,5 +33,5 @@ def report(snap: Snapshot) -> None:
 
 
 with paddock.load(scenario) as sim:
-    sim.watch(report)  # called with every snapshot
+    sim.clock.watch(report)  # called with every snapshot
     sim.run(until=14, pace=0)  # as fast as possible

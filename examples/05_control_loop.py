@@ -18,7 +18,7 @@ def controller(source: Claim) -> None:
 
 
 with paddock.load(scenario) as sim:
-    source = sim.claim("rover")
+    source = sim.control.claim("rover")
     thread = Thread(target=controller, args=[source])
     thread.start()
     sim.step(1000)
@@ -27,10 +27,10 @@ with paddock.load(scenario) as sim:
     source.release()
     thread.join()
     x, y, _ = sim.snapshot()["rover"].position
-    print(f"after {sim.time:.0f} s at ({x:.2f}, {y:.2f}) m, {len(sim.log.entries)} commands")
+    print(f"after {sim.time:.0f} s at ({x:.2f}, {y:.2f}) m, {len(sim.control.log.entries)} commands")
 
     print("state    ", end := sim.state_hash())
-    again = paddock.replayed(sim.scenario, sim.log.complete(), ticks=3000)
+    again = paddock.replayed(sim.scenario, sim.control.log.complete(), ticks=3000)
     print("replayed ", again.state_hash(), "the same" if again.state_hash() == end else "DIFFERENT")
     sim.restore(middle)
     print(f"restored to {sim.time:.0f} s: {sim.snapshot()['rover']}")

@@ -19,12 +19,12 @@ def drive(request: RemoteControlRequest) -> dict[str, dict[str, float]]:
 def control(url: str) -> None:
     """Use the same verbs as for a local simulation."""
     with paddock.connect(url, name="controller") as sim:
-        sim.on_control_request("red", handler=drive)
+        sim.control.on_request("red", handler=drive)
         for _ in range(4):
             sim.step(1000)
             red = sim.snapshot()["red"]
             print(f"{sim.time:4.1f} s: {red.position[1]:6.3f} m beside the axis, {red.speed:.2f} m/s")
-            sim.markers.put(paddock.Marker.text("speed", 1, f"{red.speed:.1f} m/s", frame="red"))
+            sim.world.markers.put(paddock.Marker.text("speed", 1, f"{red.speed:.1f} m/s", frame="red"))
 
 
 if len(sys.argv) > 1:

@@ -113,7 +113,19 @@ def test_ways_name_functions_that_exist() -> None:
         for name in re.findall(r"`([\w.]+)\(\)`", description):
             assert name in defined, f"architecture.md: {files} does not define {name}"
             checked += 1
-    assert checked >= 40
+    assert checked >= 35
+
+
+@pytest.mark.parametrize(
+    ("way", "most"),
+    [("A command from the browser to the tick and back", 14), ("A task from the client to a turning", 15)],
+)
+def test_ways_are_short(way: str, most: int) -> None:
+    """The files of a way's table, without the folder of methods."""
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    section = text.partition(f"## {way}")[2].partition("\n## ")[0]
+    files = re.findall(r"`([\w/]+\.(?:py|ts))`", "".join(re.findall(r"^\|.*\|$", section, re.MULTILINE)))
+    assert 10 <= len(set(files)) <= most, files
 
 
 @pytest.mark.parametrize("page", [p for p in WRITTEN if blocks(p, "yaml")], ids=lambda page: page.stem)

@@ -73,12 +73,12 @@ def run(
     with paddock.load({**scenario, "vehicles": [car]}) as sim:
         state = sim.snapshot()["car"]
         start = np.array([*state.position[:2], state.yaw])
-        driver = Driver(event, start, controller, slam, laps, line, use, start_line_of(sim.track))
+        driver = Driver(event, start, controller, slam, laps, line, use, start_line_of(sim.world.track))
         if event == "skidpad":  # its cones are prescribed by the rules
-            driver.slam.know(np.array(sim.track.cones), sim.track.colours.astype(np.int64))
+            driver.slam.know(np.array(sim.world.track.cones), sim.world.track.colours.astype(np.int64))
         while sim.time < limit and not over:
             sim.step(round(RATE * PERIOD))
-            readings = sim.sensors("car")
+            readings = sim.vehicles.sensors("car")
             driver.sense(readings, sim.time, (sim.tick - readings["cones"]["sample_tick"]) / RATE)
             sim.command("car", **driver.command())
             state, m = sim.snapshot()["car"], driver.motion()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import SequenceMatcher, get_close_matches
 from importlib import import_module
+from numbers import Integral
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -176,3 +177,11 @@ def lazy_names(module: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
         return getattr(import_module(f"{module}.{homes[name]}"), name)
 
     return imported
+
+
+def whole_number(rule: str, value: Any, high: int | None = None, low: int = 0) -> int:
+    """Return the value as an int; InvalidValueError with the rule unless it is a whole number in range."""
+    number = None if isinstance(value, bool) or not isinstance(value, Integral) else int(value)
+    if number is None or number < low or (high is not None and number > high):
+        raise InvalidValueError(f"{rule}, not {value!r}")
+    return number

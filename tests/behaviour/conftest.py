@@ -24,7 +24,7 @@ def watch() -> Callable[..., Ways]:
         )  # Hz; quads need ticks of 1/240 s
         sim = paddock.load({"clock": {"rate": rate}, "vehicles": list(vehicles), **sections})
         ways: dict[str, list[Any]] = {name: [] for name in sim.snapshot().fleets}
-        sim.watch(lambda snapshot: [ways[f.name].append(f.position) for f in snapshot], every=round(rate / 20))
+        sim.clock.watch(lambda snapshot: [ways[f.name].append(f.position) for f in snapshot], every=round(rate / 20))
         sim.step(round(seconds * rate))
         return sim, {name: np.array(way) for name, way in ways.items()}
 

@@ -11,7 +11,7 @@ import paddock
 from paddock.behaviour.avoid import avoid_obstacles
 from paddock.behaviour.rule import find_rule
 from paddock.engine.simulation import Simulation
-from paddock.world.scenery import obstacles_of
+from paddock.world.solids import obstacles_of
 
 RULES: dict[str, dict[str, Any]] = {
     "goto": {"x": 34, "y": 0, "z": 4},
@@ -167,8 +167,8 @@ def test_the_push_of_obstacles_equals_plain_python_and_counts_each_once() -> Non
     seen[:6, 0] = 1.0, 0.0, 0.5, 0.0, 0.0, 0.0
     seen[6], seen[7], seen[8] = 6.0, 5.0, 1.0
     compiled, plain = np.zeros((3, 40)), np.zeros((3, 40))
-    avoid_obstacles(seen, 40, *obstacles.tables, compiled)
-    avoid_obstacles.plain(seen, 40, *obstacles.tables, plain)
+    avoid_obstacles(seen, 40, obstacles.solids, compiled)
+    avoid_obstacles.plain(seen, 40, obstacles.solids, plain)
     assert np.array_equal(compiled, plain)
     assert compiled[:, 0] == pytest.approx([0.0, -5.0 * (6.0 / 2.0 - 1.0), 0.0], abs=1e-6)
 

@@ -29,7 +29,7 @@ def flight(request: pytest.FixtureRequest) -> Any:
     birds["spawn"] = {"random": {"low": [-40, -40, 15], "high": [40, 40, 25]}}
     sim = paddock.load({"seed": seed, "every": {"behaviour": 8}, "vehicles": [birds]})
     seen: list[Any] = []
-    sim.watch(lambda snapshot: seen.append(snapshot.fleet("birds")), every=120)
+    sim.clock.watch(lambda snapshot: seen.append(snapshot.fleet("birds")), every=120)
     sim.step(240 * 120)
     return np.array([fleet.position for fleet in seen]), np.array([fleet.velocity for fleet in seen])
 

@@ -103,7 +103,7 @@ def test_the_kernel_equals_plain_python(model: str, rule: str) -> None:
     act = conduct.rule.spec(program.model, program.varying).function
     targets = sim.engine.poses("lead" if conduct.target else "it").copy()
     for i in range(fleet.n):
-        parameters = sim.inspect(f"it[{i}]")["parameters"]
+        parameters = sim.vehicles.inspect(f"it[{i}]")["parameters"]
         new_command, _, new_memory = act(
             program.model.state(*state[:, i].tolist()),
             program.model.command(*command[:, i].tolist()),

@@ -242,9 +242,9 @@ def test_a_run_that_starts_paused(tmp_path: Path, small: Path) -> None:
             assert time.monotonic() < end
             time.sleep(0.05)
         with paddock.connect(f"tcp://127.0.0.1:{port}") as remote:
-            remote.place("red", [1.0, 2.0, 0.0, 0.0])
+            remote.vehicles.place("red", [1.0, 2.0, 0.0, 0.0])
             assert call(page, "simulation_step", ticks=40)["tick"] == 40
-            assert [(one.tick, one.kind) for one in remote.log.complete()] == [(0, "place")]
+            assert [(one.tick, one.kind) for one in remote.control.log.complete()] == [(0, "place")]
         call(page, "release_clock")
         time.sleep(0.3)
         assert call(page, "ping")["tick"] == 40

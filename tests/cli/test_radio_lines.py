@@ -8,7 +8,7 @@ import paddock
 from paddock.cli.radio import _fit_lines
 from paddock.cli.replay import _radio_lines
 from paddock.cli.summary import Tally, outside_lines, summary_lines
-from paddock.record.radio_report import link_tables, natural_order
+from paddock.record.run_report import link_tables, natural_order
 
 OWN = {"link_availability": 1.0, "mean_sinr_db": None, "outages": 0, "longest_outage_s": 0.0, "jammed_s": 0.0}
 

@@ -36,8 +36,8 @@ def test_snapshots_and_sensors_of_a_client_equal_those_of_the_simulation(serve: 
             np.testing.assert_array_equal(theirs.fleet("pack")[array], mine.fleet("pack")[array])
             np.testing.assert_array_equal(theirs["red"][array], mine["red"][array])
         for target in ("red", "pack"):
-            same(remote.sensors(target), local.sensors(target))
-        assert remote.sensors("pack")["cones"]["sample_tick"].shape == (3,)
+            same(remote.vehicles.sensors(target), local.vehicles.sensors(target))
+        assert remote.vehicles.sensors("pack")["cones"]["sample_tick"].shape == (3,)
 
 
 def test_a_control_request_carries_the_arrays(serve: Any) -> None:
@@ -48,8 +48,8 @@ def test_a_control_request_carries_the_arrays(serve: Any) -> None:
             seen.append((request.tick, request.sensors["red"]))
             return {"red": {"throttle": 0.0}}
 
-        remote.on_control_request("red", handler=drive)
+        remote.control.on_request("red", handler=drive)
         remote.step(21)
         local.step(20)
         [found] = [sensors for tick, sensors in seen if tick == 20]
-        same(found, local.sensors("red"))
+        same(found, local.vehicles.sensors("red"))

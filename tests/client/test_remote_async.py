@@ -54,8 +54,8 @@ def test_handlers_run_in_the_loop(serve: Any) -> None:
                 asked.append(request.tick)
                 return {"red": {"throttle": 0.5}}
 
-            await sim.on_control_request("red", handler=drive)
-            await sim.on_control_request("scouts[0]", handler=lambda request: {"scouts[0]": {"vx": 2.0}})
+            await sim.control.on_request("red", handler=drive)
+            await sim.control.on_request("scouts[0]", handler=lambda request: {"scouts[0]": {"vx": 2.0}})
             beats = 0
 
             async def count() -> None:
@@ -69,8 +69,8 @@ def test_handlers_run_in_the_loop(serve: Any) -> None:
             counting.cancel()
             assert asked == list(range(20))
             assert beats > 0  # the loop went on meanwhile
-            assert (await sim.inspect("red"))["command"]["throttle"] == 0.5
-            assert (await sim.inspect("scouts[0]"))["command"]["vx"] == 2.0
+            assert (await sim.vehicles.inspect("red"))["command"]["throttle"] == 0.5
+            assert (await sim.vehicles.inspect("scouts[0]"))["command"]["vx"] == 2.0
 
     asyncio.run(story())
 
@@ -84,7 +84,7 @@ def test_a_handlers_error_is_raised_by_step(serve: Any) -> None:
             async def drive(request: RemoteControlRequest) -> None:
                 raise ZeroDivisionError("in my controller")
 
-            await sim.on_control_request("red", handler=drive)
+            await sim.control.on_request("red", handler=drive)
             with pytest.raises(ZeroDivisionError):
                 await sim.step(5)
 
@@ -97,7 +97,7 @@ def test_states_arrive_in_the_loop(serve: Any) -> None:
     async def story() -> None:
         async with await paddock.connect_async(served.url) as sim:
             seen: asyncio.Queue[paddock.Snapshot] = asyncio.Queue()
-            sim.on_state(seen.put, every=50)
+            sim.clock.watch(seen.put, every=50)
             await sim.step(500)  # the first states arrive, too
             received = [await asyncio.wait_for(seen.get(), 30) for _ in range(10)]
             assert [snapshot.tick for snapshot in received] == list(range(50, 501, 50))
@@ -111,15 +111,15 @@ def test_the_verbs_of_a_local_simulation_are_coroutines(serve: Any) -> None:
 
     async def story() -> None:
         async with await paddock.connect_async(served.url, name="loop") as sim:
-            await sim.place("red", [4.0, 5.0, 0.0, 0.0])
+            await sim.vehicles.place("red", [4.0, 5.0, 0.0, 0.0])
             async with sim.clock.running(pace=0.0):
                 while await sim.tick() < 50:
                     await asyncio.sleep(0.01)
             assert await sim.clock.paused()
             assert (
-                [one.kind for one in await sim.log.complete()]
+                [one.kind for one in await sim.control.log.complete()]
                 == ["place"]
-                == [one.kind for one in await sim.log.entries()]
+                == [one.kind for one in await sim.control.log.entries()]
             )
             with pytest.raises(paddock.PaddockError, match="the server has no page"):
                 await sim.show()

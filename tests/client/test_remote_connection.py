@@ -18,7 +18,7 @@ from paddock.client.session import NoAnswerError
 OWNER = """
 import sys, paddock
 sim = paddock.connect(sys.argv[1], name="owner")
-sim.on_control_request("red", handler=lambda request: {})
+sim.control.on_request("red", handler=lambda request: {})
 sim.hold()
 print("held", flush=True)
 sys.stdin.read()
@@ -55,7 +55,7 @@ def test_the_token_is_needed(serve: Any) -> None:
             paddock.connect(served.url, token=wrong, timeout=30)
     with paddock.connect(served.url, token="a-long-secret", timeout=30) as sim:
         seen: list[Any] = []
-        sim.on_state(seen.append)  # subscribers have to know it, too
+        sim.clock.watch(seen.append)  # subscribers have to know it, too
         deadline = monotonic() + 10
         while not seen and monotonic() < deadline:
             sim.step(8)
@@ -66,7 +66,7 @@ def test_the_token_is_needed(serve: Any) -> None:
 def test_a_token_for_a_server_without_one_is_ignored(shared: Any) -> None:
     with paddock.connect(shared.url, token="a-long-secret", timeout=30) as sim:
         seen: list[Any] = []
-        sim.on_state(seen.append)
+        sim.clock.watch(seen.append)
         sim.step(1)
         assert sim.session.channel._token is None
 
@@ -76,7 +76,7 @@ def test_an_unreachable_port_of_published_states_is_reported(shared: Any) -> Non
         port = free_port()
         sim.session.welcome = sim.session.welcome._replace(publish=port)
         with pytest.raises(NoAnswerError) as caught:
-            sim.on_state(lambda snapshot: None)
+            sim.clock.watch(lambda snapshot: None)
         assert str(caught.value) == (
             f"no answer to a subscription within 0.5 s: is port {port} of {shared.url} reachable? "
             "It is serve.zmq.publish, by default the next port"
@@ -97,24 +97,24 @@ def test_the_clock_has_one_owner_until_it_disconnects(serve: Any) -> None:
                 refused()
         assert sim.tick == before
         with pytest.raises(paddock.PaddockError, match=r"'owner \(zmq \d\)' has already claimed red"):
-            sim.claim("red")
+            sim.control.claim("red")
         os.kill(owner.pid, signal.SIGKILL)
         deadline = monotonic() + 15
         while sim.metadata["owner"] is not None and monotonic() < deadline:
             sleep(0.1)
         sim.step(1)
         assert sim.metadata["owner"] == "second (zmq 2)" or sim.metadata["owner"].startswith("second")
-        sim.claim("red")
+        sim.control.claim("red")
 
 
 def test_leaving_releases_claims_and_clock_immediately(serve: Any) -> None:
     served = serve()
     with paddock.connect(served.url, name="first") as first:
         first.hold()
-        first.on_control_request("red", handler=lambda request: None)
+        first.control.on_request("red", handler=lambda request: None)
     with paddock.connect(served.url, name="second") as second:
         second.step(3)
-        second.claim("red")
+        second.control.claim("red")
         assert second.tick == 3 and second.metadata["owner"].startswith("second")
     run, deadline = served.host.source, monotonic() + 2.0  # the farewell is answered before it takes effect
     while (run.claims or run.owner.client) and monotonic() < deadline:
@@ -126,8 +126,8 @@ def test_a_restarted_server_is_reconnected(serve: Any) -> None:
     served = serve(drive=True)
     with paddock.connect(served.url, timeout=8.0) as sim:
         seen: list[int] = []
-        sim.on_state(lambda snapshot: seen.append(snapshot.tick))
-        sim.on_control_request("red", handler=lambda request: {"red": {"throttle": 0.5}})
+        sim.clock.watch(lambda snapshot: seen.append(snapshot.tick))
+        sim.control.on_request("red", handler=lambda request: {"red": {"throttle": 0.5}})
         sim.step(8)
         first = served.host.hub_pid
         os.kill(first, signal.SIGKILL)
@@ -139,7 +139,7 @@ def test_a_restarted_server_is_reconnected(serve: Any) -> None:
         sim.step(8)
         sim.step(8)
         assert list(served.sim.engine.claims.active[-1].vehicles) == ["red"]  # claimed again
-        assert sim.inspect("red")["command"]["throttle"] == 0.5
+        assert sim.vehicles.inspect("red")["command"]["throttle"] == 0.5
         seen.clear()
         while not seen and monotonic() < deadline:
             sim.step(8)

@@ -19,7 +19,7 @@ def steer_by_position(request: Any) -> dict[str, dict[str, float]]:
 
 def local_hash(scenario: Any, ticks: int, source: str) -> str:
     with paddock.load(scenario) as sim:
-        claim = sim.claim(
+        claim = sim.control.claim(
             "red",
             source=source,
             on_request=lambda claim, request: claim.reply(request.tick, steer_by_position(request)),
@@ -36,7 +36,7 @@ def test_synchronous_control_gives_the_same_run(serve: Any, drive: bool) -> None
     with paddock.connect(served.url) as sim:
         ticks = []
 
-        @sim.on_control_request("red")
+        @sim.control.on_request("red")
         def drive_red(request: RemoteControlRequest) -> dict[str, dict[str, float]]:
             ticks.append(request.tick)
             assert request.vehicles == ("red",)
@@ -57,20 +57,20 @@ def test_a_partial_control_leaves_the_other_inputs(serve: Any) -> None:
     served = serve()
     with paddock.connect(served.url) as sim:
         answers = iter([{"red": {"steer": 0.1, "throttle": 0.5}}, {"red": {"throttle": 0.25}}, {}, None])
-        sim.on_control_request("red", handler=lambda request: next(answers))
+        sim.control.on_request("red", handler=lambda request: next(answers))
         sim.step(4)
-        command = sim.inspect("red")["command"]
+        command = sim.vehicles.inspect("red")["command"]
         assert (command["steer"], command["throttle"]) == (0.1, 0.25)
 
 
 def test_two_handlers_of_one_client(serve: Any) -> None:
     served = serve()
     with paddock.connect(served.url) as sim:
-        sim.on_control_request("red", handler=lambda request: {"red": {"throttle": 0.5}})
-        end = sim.on_control_request("scouts[1]", handler=lambda request: {"scouts[1]": {"vx": 2.0}})
+        sim.control.on_request("red", handler=lambda request: {"red": {"throttle": 0.5}})
+        end = sim.control.on_request("scouts[1]", handler=lambda request: {"scouts[1]": {"vx": 2.0}})
         sim.step(2)
-        assert sim.inspect("red")["command"]["throttle"] == 0.5
-        assert sim.inspect("scouts[1]")["command"]["vx"] == 2.0
+        assert sim.vehicles.inspect("red")["command"]["throttle"] == 0.5
+        assert sim.vehicles.inspect("scouts[1]")["command"]["vx"] == 2.0
         end()
         assert list(served.sim.engine.claims.active[-1].vehicles) == ["red"]
 
@@ -89,7 +89,7 @@ def test_a_slow_client_is_not_waited_for(serve: Any, steps: list[int]) -> None:
                 sleep(0.9)
             return {"red": {"throttle": 0.1 * request.tick, "brake": 0.0}}
 
-        sim.on_control_request("red", handler=handler)
+        sim.control.on_request("red", handler=handler)
         sim.step(steps[0])
         for more in steps[1:]:
             sim.step(more)
@@ -110,27 +110,27 @@ def test_an_error_of_a_handler_is_raised_by_step(serve: Any) -> None:
                 raise ZeroDivisionError("in my controller")
             return {"red": {"throttle": 0.5}}
 
-        sim.on_control_request("red", handler=handler)
+        sim.control.on_request("red", handler=handler)
         with pytest.raises(ZeroDivisionError, match="in my controller"):
             sim.step(20)
         sim.step(1)  # the first step goes on, its requests answered with nothing
         assert sim.tick == 21
         assert not [event for event in sim.events(0) if event.kind == "barrier_timeout"]
-        assert sim.inspect("red")["command"]["throttle"] == 0.5
+        assert sim.vehicles.inspect("red")["command"]["throttle"] == 0.5
 
 
 def test_an_invalid_control_is_raised_by_step(serve: Any) -> None:
     served = serve()
     with paddock.connect(served.url) as sim:
-        sim.on_control_request("red", handler=lambda request: {"red": {"stear": 0.5}})
+        sim.control.on_request("red", handler=lambda request: {"red": {"stear": 0.5}})
         with pytest.raises(paddock.PaddockError, match=r"unknown input 'stear' of 'red'; did you mean 'steer'\?"):
             sim.step(5)
     with paddock.connect(served.url) as sim:
-        sim.on_control_request("red", handler=lambda request: {"scouts": {"vx": 0.5}})
+        sim.control.on_request("red", handler=lambda request: {"scouts": {"vx": 0.5}})
         with pytest.raises(paddock.PaddockError, match="has not claimed 'scouts'"):
             sim.step(5)
         with pytest.raises(paddock.PaddockError, match="unknown vehicle"):
-            sim.on_control_request("unknown", handler=lambda request: None)
+            sim.control.on_request("unknown", handler=lambda request: None)
 
 
 def test_verbs_work_within_a_handler(serve: Any) -> None:
@@ -139,10 +139,10 @@ def test_verbs_work_within_a_handler(serve: Any) -> None:
         seen = []
 
         def handler(request: RemoteControlRequest) -> None:
-            sim.markers.put(paddock.Marker.text("note", 1, f"tick {request.tick}"))
+            sim.world.markers.put(paddock.Marker.text("note", 1, f"tick {request.tick}"))
             seen.append(sim.snapshot().tick)
 
-        sim.on_control_request("red", handler=handler)
+        sim.control.on_request("red", handler=handler)
         sim.step(3)
         assert seen == [0, 1, 2]
 
@@ -151,7 +151,7 @@ def test_requests_fetched_by_a_thread(serve: Any) -> None:
     served = serve()
     expected = local_hash(served.sim.scenario, 30, "client")
     with paddock.connect(served.url) as sim:
-        claim = sim.claim("red")
+        claim = sim.control.claim("red")
 
         def control() -> None:
             while request := claim.wait():
@@ -162,7 +162,7 @@ def test_requests_fetched_by_a_thread(serve: Any) -> None:
         sim.step(30)
         assert sim.state_hash() == expected
         with pytest.raises(paddock.PaddockError, match="claimed red already"):
-            sim.claim("scouts")
+            sim.control.claim("scouts")
         with pytest.raises(paddock.PaddockError, match="the reply for tick 7 comes too late; open request: none"):
             claim.reply(7, {"red": {"steer": 0.1}})
         claim.release()
@@ -179,7 +179,7 @@ def test_handlers_run_while_no_thread_waits(serve: Any) -> None:
             threads.add(threading.current_thread().name)
             return {"red": {"throttle": 0.5}}
 
-        driver.on_control_request("red", handler=handler)
+        driver.control.on_request("red", handler=handler)
         clock.step(5)
-        assert driver.inspect("red")["command"]["throttle"] == 0.5
+        assert driver.vehicles.inspect("red")["command"]["throttle"] == 0.5
         assert threads == {"paddock-callbacks"}

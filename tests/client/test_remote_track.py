@@ -11,17 +11,17 @@ CAR = {"name": "car", "model": "car.kinematic"}
 
 def test_the_track_of_a_served_simulation(serve: Any) -> None:
     served = serve({"track": {"name": "harbour"}, "vehicles": [CAR]})
-    given = served.sim.track
+    given = served.sim.world.track
     with paddock.connect(served.url) as sim:
-        found = sim.track
+        found = sim.world.track
         assert found.name == "harbour" and found.closed and found.gates == given.gates and found.start == given.start
         for name in ("cones", "colours", "centre", "left", "right", "left_width", "curvature", "along", "left_cones"):
             np.testing.assert_array_equal(getattr(found, name), getattr(given, name))
         assert found.locate(3.0, 4.0) == given.locate(3.0, 4.0)
-        tree = sim.scenery()["track"]
+        tree = sim.world.scenery()["track"]
         assert tree["colour_names"][0] == "blue" and len(tree["gates"]) == 3
 
 
 def test_without_a_track(serve: Any) -> None:
     with paddock.connect(serve({"vehicles": [CAR]}).url) as sim:
-        assert sim.track is None
+        assert sim.world.track is None

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from inspect import signature
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ from paddock.client.verbs import (
     RemoteRace,
     RemoteRadio,
     RemoteSpoofers,
+    RemoteVehicles,
+    RemoteWorld,
 )
 from paddock.errors import InvalidValueError, UnknownNameError
 from paddock.record import Player, Recorder
@@ -41,10 +44,12 @@ PARTS = {
     "clock": (RemoteClock, ClockVerbs),
     "mission": (RemoteMission, AsyncRemoteMission),
     "behaviours": (RemoteBehaviours,),
-    "markers": (RemoteMarkers,),
-    "frames": (RemoteFrames,),
+    "vehicles": (RemoteVehicles,),
+    "world": (RemoteWorld,),
+    "world.markers": (RemoteMarkers,),
+    "world.frames": (RemoteFrames,),
     "events": (RemoteEvents,),
-    "log": (RemoteLog,),
+    "control.log": (RemoteLog,),
     "race": (RemoteRace,),
     "radio": (RemoteRadio,),
     "radio.jammers": (RemoteJammers,),
@@ -59,8 +64,8 @@ def test_every_operation_is_a_method_of_both_clients() -> None:
         part, name = operation.client
         for owner in PARTS[part]:
             assert getattr(owner, name).__doc__, operation.name
-    assert str(signature(AsyncRemoteSimulation.sensors)) == "(self, target: str | int)"
-    assert RemoteSimulation.sensors.__doc__ == OPERATIONS["sensors"].summary
+    assert str(signature(RemoteVehicles.sensors)) == "(self, target: str | int)"
+    assert RemoteVehicles.sensors.__doc__ == OPERATIONS["sensors"].summary
 
 
 def story(sim: Any) -> dict[str, Any]:
@@ -76,16 +81,16 @@ def story(sim: Any) -> dict[str, Any]:
     sim.run(until=0.75)
     results["ran"] = (sim.tick, sim.time, sim.state_hash())
     name = sim.spawn(name="blue", model="car.kinematic", pose=[5, 5, 1.0], speed=3)
-    sim.frames.set("lidar", "red", (1.2, 0.0, 0.4))
+    sim.world.frames.set("lidar", "red", (1.2, 0.0, 0.4))
     sim.behaviours.override([3, "scouts[0]"], {"waypoints": {"path": np.array([[30.0, 0.0, 20.0], [30.0, 9.0, 25.0]])}})
     sim.behaviours.override("scouts[3]", "hold")
     sim.behaviours.override("scouts[3]", None)
     sim.step(7)
     results["snapshot"] = sim.snapshot()
-    results["transform"] = sim.frames.transform("world", "lidar")
-    results["sensors"] = sim.sensors("red")
-    results["fleet_sensors"] = sim.sensors("scouts")
-    results["inspect"] = sim.inspect("blue")
+    results["transform"] = sim.world.frames.transform("world", "lidar")
+    results["sensors"] = sim.vehicles.sensors("red")
+    results["fleet_sensors"] = sim.vehicles.sensors("scouts")
+    results["inspect"] = sim.vehicles.inspect("blue")
     results["orders"] = [(given.ids.tolist(), given.behaviour, given.options) for given in sim.behaviours.overrides()]
     results["routes"] = [
         (*route[:1], route.ids.tolist(), *route[2:4], route.points.tolist()) for route in sim.behaviours.routes()
@@ -134,7 +139,7 @@ def test_sensors_of_a_fleet_are_arrays(serve: Any) -> None:
     )
     with paddock.connect(served.url) as sim:
         sim.step(20)
-        gnss = sim.sensors("f")["gnss"]
+        gnss = sim.vehicles.sensors("f")["gnss"]
         assert gnss["x"].shape == (3,)
         np.testing.assert_array_equal(gnss["x"], sim.snapshot().fleet("f")["gnss.x"])
         assert isinstance(gnss["sample_tick"], int)
@@ -169,14 +174,14 @@ def test_errors_are_those_of_a_local_simulation(shared: Any) -> None:
             lambda: sim.step(-1),
             lambda: sim.run(until=float("nan")),
             lambda: sim.spawn(name="x", model="quod"),
-            lambda: sim.inspect("scouts"),
-            lambda: sim.frames.transform("world", "nowhere"),
-            lambda: sim.markers.put(paddock.Marker.circle("goal", 1, frame="nowhere")),
+            lambda: sim.vehicles.inspect("scouts"),
+            lambda: sim.world.frames.transform("world", "nowhere"),
+            lambda: sim.world.markers.put(paddock.Marker.circle("goal", 1, frame="nowhere")),
             lambda: sim.remove("unknown"),
             lambda: sim.behaviours.override("red", "flok"),
             lambda: sim.behaviours.override([], "hold"),
             lambda: sim.behaviours.override("red", {"goto": {"x": 1}}),
-            lambda: sim.markers.remove(id=3),
+            lambda: sim.world.markers.remove(id=3),
         ]
         errors = []
         for mistake in tried:
@@ -242,13 +247,13 @@ def test_an_invalid_target_is_refused(shared: Any, target: Any) -> None:
 
 def test_a_frame_without_numbers_is_refused(shared: Any) -> None:
     with paddock.connect(shared.url) as sim, pytest.raises(InvalidValueError) as caught:
-        sim.frames.set("f", position=None)
+        sim.world.frames.set("f", position=None)
     assert str(caught.value) == "position must be a list of numbers, not None"
 
 
 def test_commands_of_handlers_have_the_same_errors(serve: Any) -> None:
     with paddock.connect(serve().url) as sim:
-        sim.on_control_request("red", handler=lambda request: {"red": {"steer": None}})
+        sim.control.on_request("red", handler=lambda request: {"red": {"steer": None}})
         with pytest.raises(InvalidValueError, match=r"^red: input 'steer' must be a finite number, not None$"):
             sim.step(1)
 
@@ -287,20 +292,20 @@ def test_markers_reach_subscribers(serve: Any) -> None:
     served = serve()
     received: list[Any] = []
     with paddock.connect(served.url) as sender, paddock.connect(served.url) as watcher:
-        sender.markers.put(paddock.Marker.circle("goal", 1, (40.0, 0.0), radius=2.0, ttl=5.0))
-        watcher.on_markers(received.append)
+        sender.world.markers.put(paddock.Marker.circle("goal", 1, (40.0, 0.0), radius=2.0, ttl=5.0))
+        watcher.world.markers.on(received.append)
         _until(lambda: any(command.markers for command in received if hasattr(command, "markers")))
         early = received[0].markers[0]
         assert (early.namespace, early.id, early.kind) == ("goal", 1, "circle")
         assert early.position == (40.0, 0.0, 0.0) and early.scale[0] == 2.0
         assert early.ttl == pytest.approx(5.0)
         line = np.array([[0.0, 0.0, 0.0], [1.0, 2.0, 3.0]], np.float32)
-        sender.markers.put(paddock.Marker.line("plan", 7, line, frame="red"))
+        sender.world.markers.put(paddock.Marker.line("plan", 7, line, frame="red"))
         _until(lambda: any(m.id == 7 for c in received if hasattr(c, "markers") for m in c.markers))
         np.testing.assert_array_equal(received[-1].markers[0].vertices, line)
-        sender.markers.show("plan", False)
-        sender.markers.remove("goal", 1)
-        sender.markers.remove()
+        sender.world.markers.show("plan", False)
+        sender.world.markers.remove("goal", 1)
+        sender.world.markers.remove()
         _until(lambda: type(received[-1]).__name__ == "ClearMarkers")
         assert [type(command).__name__ for command in received[-3:]] == ["ShowMarkers", "DeleteMarkers", "ClearMarkers"]
 
@@ -309,7 +314,7 @@ def test_states_come_at_the_period_of_each_callback(serve: Any) -> None:
     served = serve(zmq={"port": 0, "rate": 40})  # every 10 ticks
     with paddock.connect(served.url) as sim:
         seen: dict[int, list[int]] = {7: [], 25: []}
-        ends = [sim.on_state(lambda state, k=k: seen[k].append(state.tick), every=k) for k in seen]  # type: ignore[misc]
+        ends = [sim.clock.watch(lambda state, k=k: seen[k].append(state.tick), every=k) for k in seen]  # type: ignore[misc]
         start = sim.tick
         sim.step(350)
         for every, ticks in seen.items():
@@ -326,7 +331,7 @@ def test_a_subscription_has_no_state_of_the_past(serve: Any) -> None:
     with paddock.connect(served.url) as sim, paddock.connect(served.url) as other:
         sim.step(100)
         seen: list[int] = []
-        sim.on_state(lambda state: seen.append(state.tick), every=50)
+        sim.clock.watch(lambda state: seen.append(state.tick), every=50)
         assert other.snapshot().tick == 100  # publishes the present state
         sim.step(100)
         _until(lambda: seen[-1:] == [200])
@@ -338,8 +343,8 @@ def test_states_and_events_are_published(serve: Any) -> None:
     with paddock.connect(served.url) as sim:
         seen: list[Any] = []
         events: list[Any] = []
-        end = sim.on_state(seen.append, every=20)
-        sim.on_event(events.append)
+        end = sim.clock.watch(seen.append, every=20)
+        sim.events.on(events.append)
         start = sim.tick
         expected = {}
         for _ in range(6):
@@ -375,16 +380,16 @@ def test_vehicles_and_fleets_are_placed_and_the_log_is_read(serve: Any) -> None:
     poses = np.array([[3.0 * k, -5.0, 25.0, 0.25 * k] for k in range(4)])
     with paddock.connect(served.url, name="notebook") as sim, paddock.load(served.sim.scenario) as local:
         for one in (sim, local):
-            one.place("red", [7.0, 8.0, 0.0, 1.0], 2.0)
-            one.place("scouts", poses, [0.0, 1.0, 2.0, 3.0], at_tick=3)
+            one.vehicles.place("red", [7.0, 8.0, 0.0, 1.0], 2.0)
+            one.vehicles.place("scouts", poses, [0.0, 1.0, 2.0, 3.0], at_tick=3)
             one.step(10)
         assert sim.state_hash() == local.state_hash()
         assert sim.snapshot()["scouts[3]"].position[:2] == pytest.approx([9.0, -5.0], abs=0.2)
         with pytest.raises(InvalidValueError, match=r"'scouts' is a fleet of 4: give poses \(4, 4\)"):
-            sim.place("scouts", [0.0, 0.0, 0.0, 0.0])
-        log = sim.log.complete()
+            sim.vehicles.place("scouts", [0.0, 0.0, 0.0, 0.0])
+        log = sim.control.log.complete()
         assert [(one.tick, one.source, one.kind) for one in log] == [(k, "notebook (zmq 1)", "place") for k in (0, 3)]
-        assert len(sim.log.entries) == 2 and sim.log.entries[0] == log[0]
+        assert len(sim.control.log.entries) == 2 and sim.control.log.entries[0] == log[0]
         assert log[1].action["pose"].tolist() == poses.tolist()
         again = paddock.replayed(served.sim.scenario, log, 10)
         assert again.snapshot()["scouts[3]"].position.tolist() == sim.snapshot()["scouts[3]"].position.tolist()
@@ -394,7 +399,7 @@ def test_watch_running_and_show_have_their_local_names(serve: Any) -> None:
     served = serve(drive=True, web={"port": 0}, token="open sesame")
     seen: list[int] = []
     with paddock.connect(served.url, token="open sesame") as sim:
-        end = sim.watch(lambda snapshot: seen.append(snapshot.tick), every=20)
+        end = sim.clock.watch(lambda snapshot: seen.append(snapshot.tick), every=20)
         with sim.clock.running(pace=0.0):
             _until(lambda: len(seen) > 2)
         end()
@@ -403,11 +408,11 @@ def test_watch_running_and_show_have_their_local_names(serve: Any) -> None:
         with sim.clock.running(until=sim.time + 0.5):
             _until(lambda: sim.tick >= stopped + 200)
         assert sim.tick == stopped + 200
-        with sim.running(until=1e6):
+        with sim.clock.running(until=1e6):
             pass
         local = paddock.load({"vehicles": []})
         assert set(dir(local.clock)) <= set(dir(sim.clock))
-        shared = {"command", "log", "on_event", "on_state", "place", "run", "running", "show", "step", "watch"}
+        shared = {"command", "control", "events", "run", "show", "step", "vehicles", "world"}
         assert shared <= set(dir(local)) & set(dir(sim))
         assert sim.clock.paused
         page = sim.show(height=300)
@@ -417,13 +422,14 @@ def test_watch_running_and_show_have_their_local_names(serve: Any) -> None:
             sim.show(height=1)
 
 
-ONLY_LOCAL = {"autopilots", "engine"}
+ONLY_LOCAL = {"engine"}
 """Objects of the simulation's own process."""
 NOT_REMOTE: dict[str, set[str]] = {
     "behaviours": {"routes_later"},
-    "frames": {"check", "world"},
-    "markers": {"check_frame", "clear", "listeners", "now", "refused", "restart", "version"},
-    "log": {"append", "clear", "kept_bytes", "listeners", "lost", "most_bytes", "restart", "restored_at"},
+    "vehicles": {"autopilots"},
+    "world.frames": {"check", "world"},
+    "world.markers": {"check_frame", "clear", "listeners", "now", "refused", "restart", "version"},
+    "control.log": {"append", "clear", "kept_bytes", "listeners", "lost", "most_bytes", "restart", "restored_at"},
 }
 """Members of parts that the engine uses."""
 
@@ -434,7 +440,7 @@ def test_a_remote_simulation_has_every_member_of_a_local_one(serve: Any) -> None
     with paddock.connect(served.url) as sim:
         assert public(served.sim) - public(sim) == ONLY_LOCAL
         for part, inner in NOT_REMOTE.items():
-            assert public(getattr(served.sim, part)) - public(getattr(sim, part)) == inner, part
+            assert public(attrgetter(part)(served.sim)) - public(attrgetter(part)(sim)) == inner, part
         assert sim.scenario.vehicles == served.sim.scenario.vehicles
         assert sim.scenario.seed == 5
         assert served.url in repr(sim)
@@ -447,15 +453,15 @@ def public(thing: Any) -> set[str]:
 
 def test_the_markers_shown_are_listed(serve: Any) -> None:
     with paddock.connect(serve().url, name="n") as sim:
-        sim.markers.put(
+        sim.world.markers.put(
             paddock.Marker.text("goal", 2, "x", (1.0, 2.0, 3.0), ttl=5.0), paddock.Marker.points("seen", 1, [[8, 2, 0]])
         )
-        sim.markers.show("seen", False)
-        (goal,) = sim.markers.alive()
+        sim.world.markers.show("seen", False)
+        (goal,) = sim.world.markers.alive()
         assert (goal.marker.label, goal.marker.position, goal.until) == ("x", (1.0, 2.0, 3.0), 5.0)
         assert goal.source.startswith("n ")
-        assert [placed.marker.kind for placed in sim.markers.alive(hidden=True)] == ["text", "points"]
-        assert sim.markers.namespaces() == {"goal": True, "seen": False}
+        assert [placed.marker.kind for placed in sim.world.markers.alive(hidden=True)] == ["text", "points"]
+        assert sim.world.markers.namespaces() == {"goal": True, "seen": False}
 
 
 def test_the_pace_of_a_run_ends_with_the_clients_clock(serve: Any) -> None:

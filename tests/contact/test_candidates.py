@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from paddock.contact.candidates import CROWD, CandidatePairs
+from paddock.scenario.scenery import Obstacle
+from paddock.world.solids import NO_OBSTACLES, Obstacles, obstacles_of
 
 RANDOM = np.random.default_rng(7)
 
@@ -21,11 +23,13 @@ def pairs_of(candidates: CandidatePairs) -> set[tuple[int, int]]:
     return set(map(tuple, candidates.pairs.T.tolist()))
 
 
-def made(radius: Any, obstacles: int = 0, ignores: Any = ((False,),), fleet: Any = None) -> CandidatePairs:
+def made(
+    radius: Any, obstacles: Obstacles | None = None, ignores: Any = ((False,),), fleet: Any = None
+) -> CandidatePairs:
     n = len(radius)
-    given = np.zeros(n, np.int64) if fleet is None else fleet
-    solid = np.concatenate([np.tile(radius[n - obstacles :], (3, 1)), np.tile([[1.0], [0.0]], obstacles)])
-    return CandidatePairs(radius, given, np.array(ignores, np.bool_), solid, 1 / 240)
+    fleets = np.zeros(n, np.int64) if fleet is None else fleet
+    solids = NO_OBSTACLES.solids if obstacles is None else obstacles.solids
+    return CandidatePairs(radius, fleets, np.array(ignores, np.bool_), solids, 1 / 240)
 
 
 @pytest.mark.parametrize("large", [0.0, 0.03])
@@ -67,7 +71,9 @@ def test_layers_and_obstacles() -> None:
     place, radius = np.zeros((3, 6)), np.full(6, 0.5)
     place[0] = np.arange(6) * 0.2
     fleet = np.array([0, 0, 1, 1, 2, 2])
-    candidates = made(radius, 2, ((True, False, False), (False, False, True), (False, True, False)), fleet)
+    boxes = [{"box": {"center": [x, 0.0, -0.5], "size": [1.0, 1.0, 1.0]}} for x in place[0, 4:].tolist()]
+    obstacles = obstacles_of(tuple(map(Obstacle.model_validate, boxes)), lambda x, y: np.zeros_like(x))
+    candidates = made(radius, obstacles, ((True, False, False), (False, False, True), (False, True, False)), fleet)
     candidates.search(place, np.zeros((3, 6)))
     assert pairs_of(candidates) == {(0, 2), (0, 3), (1, 2), (1, 3), (2, 3), (0, 4), (0, 5), (1, 4), (1, 5)}
 

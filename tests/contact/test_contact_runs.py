@@ -18,8 +18,6 @@ from paddock.serve.subscribers.groups import encode_status
 from paddock.serve.subscribers.subscription import select
 from paddock.vehicles.model import find_model
 from paddock.wire.stream.positions import decode_telemetry
-from paddock.world.columns import Floats
-from paddock.world.solids import BOX, FRUSTUM, SOLID
 
 DROP = {"low": [-0.6, -0.6, 0.5], "high": [0.6, 0.6, 1.5]}
 
@@ -97,7 +95,7 @@ def test_a_side_impact_turns_the_struck_car() -> None:
     )
     sim.step(240)
     assert sim.snapshot()["blue"].position[1] > 0.5
-    assert abs(sim.inspect("blue")["state"]["yaw"]) > 0.1
+    assert abs(sim.vehicles.inspect("blue")["state"]["yaw"]) > 0.1
 
 
 @pytest.mark.parametrize("model", ["rover", "car.kinematic"])
@@ -207,25 +205,21 @@ def test_poses_of_few_and_of_many_fleets_have_one_layout(fleets: int) -> None:
 # obstacles -----------------------------------------------------------------------------------------------------------
 
 
-def box(centre: list[float], half: list[float], yaw: float = 0.0) -> Floats:
-    """Return the row of a box in a table of solids; m and rad."""
-    row = np.zeros(SOLID.size)
-    row[:3], row[SOLID.half : SOLID.shape], row[SOLID.shape] = centre, half, BOX
-    row[SOLID.axes : SOLID.axes + 2] = np.cos(yaw), np.sin(yaw)
-    return row
+def box(centre: list[float], half: list[float], yaw: float = 0.0) -> dict[str, Any]:
+    """Return an obstacle from its centre and half its size, m, and its heading, rad."""
+    foot = [centre[0], centre[1], centre[2] - half[2]]
+    return {"box": {"center": foot, "size": [2.0 * side for side in half], "heading": yaw}}
 
 
-def cylinder(centre: list[float], radius: float, half: float) -> Floats:
-    """Return the row of an upright cylinder in a table of solids; m."""
-    row = np.zeros(SOLID.size)
-    row[:3], row[SOLID.half : SOLID.shape], row[SOLID.shape] = centre, (radius, radius, half), FRUSTUM
-    row[SOLID.axes] = 1.0
-    return row
+def cylinder(centre: list[float], radius: float, half: float) -> dict[str, Any]:
+    """Return an upright cylinder from its centre, its radius and half its height, m."""
+    return {"cylinder": {"center": [centre[0], centre[1], centre[2] - half], "radius": radius, "height": 2.0 * half}}
 
 
 def test_a_car_at_100_m_s_does_not_pass_a_thin_wall() -> None:
-    sim = loaded({"name": "red", "model": "car.bicycle", "pose": [0, 0, 0], "speed": 100}, clock={"rate": 200})
-    sim.engine.contact.put_obstacles(np.array([box([30.0, 0.0, 0.5], [0.05, 10.0, 1.0])]))
+    wall = box([30.0, 0.0, 0.5], [0.05, 10.0, 1.0])
+    car = {"name": "red", "model": "car.bicycle", "pose": [0, 0, 0], "speed": 100}
+    sim = loaded(car, clock={"rate": 200}, world={"obstacles": [wall]})
     sim.step(200)
     assert sim.snapshot()["red"].position[0] < 30.0 - 1.5
     assert sim.events.since()[0].detail.startswith("obstacle 0: ")
@@ -233,8 +227,9 @@ def test_a_car_at_100_m_s_does_not_pass_a_thin_wall() -> None:
 
 def test_a_car_that_pushes_against_a_wall_stands_still() -> None:
     """Its nose, half a length ahead of the centre of its box, is at the wall, and nothing moves from tick to tick."""
-    sim = loaded({"name": "red", "model": "car.bicycle", "pose": [7.7, 0, 0], "commands": {"throttle": 0.5}})
-    sim.engine.contact.put_obstacles(np.array([box([10.0, 0.0, 1.0], [0.1, 10.0, 1.0])]))
+    wall = box([10.0, 0.0, 1.0], [0.1, 10.0, 1.0])
+    car = {"name": "red", "model": "car.bicycle", "pose": [7.7, 0, 0], "commands": {"throttle": 0.5}}
+    sim = loaded(car, world={"obstacles": [wall]})
     sim.step(480)
     places = []
     for _ in range(60):
@@ -245,22 +240,21 @@ def test_a_car_that_pushes_against_a_wall_stands_still() -> None:
 
 
 def test_drones_and_rovers_stop_at_posts_and_boxes() -> None:
+    wall, post = box([2.0, 0.0, 2.0], [0.2, 1.0, 2.0], 0.3), cylinder([1.0, 5.0, 0.5], 0.2, 0.5)
     sim = loaded(
         {"name": "quad", "model": "quad", "pose": [0, 0, 2, 0], "commands": {"mode": "velocity", "vx": 1.0}},
         {"name": "rover", "model": "rover", "pose": [0, 5, 0], "commands": {"speed": 0.5}},
+        world={"obstacles": [wall, post]},
     )
-    wall, post = box([2.0, 0.0, 2.0], [0.2, 1.0, 2.0], 0.3), cylinder([1.0, 5.0, 0.5], 0.2, 0.5)
-    sim.engine.contact.put_obstacles(np.array([wall, post]))
     sim.step(1200)
     assert 1.0 < sim.snapshot()["quad"].position[0] < 2.0
     assert 0.5 < sim.snapshot()["rover"].position[0] < 0.8 - 0.07
 
 
 def test_a_crate_can_stand_on_an_obstacle() -> None:
-    sim = loaded({"name": "crate", "model": "prop.crate", "count": 2, "spawn": {"poses": [[0, 0, 2, 0], [9, 0, 2, 0]]}})
-    sim.engine.contact.put_obstacles(
-        np.array([box([0, 0, 0.5], [1, 1, 0.5], 0.2), cylinder([9.0, 0.0, 0.6], 0.8, 0.6)])
-    )
+    crates = {"name": "crate", "model": "prop.crate", "count": 2, "spawn": {"poses": [[0, 0, 2, 0], [9, 0, 2, 0]]}}
+    supports = [box([0, 0, 0.5], [1, 1, 0.5], 0.2), cylinder([9.0, 0.0, 0.6], 0.8, 0.6)]
+    sim = loaded(crates, world={"obstacles": supports})
     sim.step(480)
     assert sim.snapshot().fleet("crate").position[:, 2] == pytest.approx([1.3, 1.5], abs=0.01)
 
@@ -284,7 +278,7 @@ def test_a_drone_that_is_hit_hard_is_disarmed_and_falls() -> None:
     sim.step(720)
     assert sim.snapshot()["b"].position[2] < 0.5
     assert float(sim.engine.programs["a"].fleet.command[0, 0]) == 0.0
-    sim.place("b", [0, 30, 5, 0])
+    sim.vehicles.place("b", [0, 30, 5, 0])
     sim.command("b", armed=1.0)
     sim.step(480)
     assert sim.snapshot()["b"].position[2] == pytest.approx(5.0, abs=1.0)
@@ -517,7 +511,7 @@ def test_a_recording_with_contact_is_verified(tmp_path: Path) -> None:
     sim = crowded()
     with Recorder(sim, tmp_path / "run.mcap", rate=60):
         sim.step(120)
-        sim.place("red", [-20, 40.3, 0, 0], speed=10)
+        sim.vehicles.place("red", [-20, 40.3, 0, 0], speed=10)
         sim.step(120)
     assert verify(tmp_path / "run.mcap").same
     with open_run(tmp_path / "run.mcap") as run:

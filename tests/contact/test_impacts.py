@@ -219,6 +219,6 @@ def test_a_fixed_wing_that_hits_a_wall_falls_down_in_front_of_it() -> None:
         assert wreck.speed == 0.0
         assert 15.0 < wreck.position[0] < 30.0
         assert [event.kind for event in sim.events.since()].count("crashed") == 1
-        sim.place("a", [0.0, 100.0, 20.0, 0.0], 17.0)
+        sim.vehicles.place("a", [0.0, 100.0, 20.0, 0.0], 17.0)
         sim.step(RATE)
         assert sim.snapshot()["a"].speed > 15.0  # repaired

@@ -108,7 +108,7 @@ def test_cones_are_fleets_by_name_and_size_and_rays_see_those_that_stand() -> No
     }
     with paddock.load(scenario) as sim:
         assert sorted(sim.engine.world.fleets) == ["big_one", "cones", "cones_0", "eye"]
-        assert [one["kind"] for one in sim.scenery()["obstacles"]] == ["box"]
+        assert [one["kind"] for one in sim.world.scenery()["obstacles"]] == ["box"]
         parameters = sim.engine.programs["big_one"].parameter_tuple()
         assert (parameters.mass, parameters.height, parameters.length) == (4.0, 0.75, 0.36)
         sim.step(60)
@@ -124,7 +124,7 @@ def test_cones_are_fleets_by_name_and_size_and_rays_see_those_that_stand() -> No
         assert sim.state_hash() == after
     with paddock.load({**scenario, "contact": False}) as sim:  # without contact they are scenery
         assert sorted(sim.engine.world.fleets) == ["cones", "eye"]
-        assert [one["kind"] for one in sim.scenery()["obstacles"]] == ["box", "cone", "cone", "cone"]
+        assert [one["kind"] for one in sim.world.scenery()["obstacles"]] == ["box", "cone", "cone", "cone"]
 
 
 def test_a_vehicle_that_starts_in_a_cone_is_refused() -> None:

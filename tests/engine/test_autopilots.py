@@ -53,7 +53,7 @@ class Pilot:
 
 def joined(sim: Simulation, period: int) -> Pilot:
     pilot = Pilot(sim, period)
-    sim.autopilots.join(pilot)
+    sim.vehicles.autopilots.join(pilot)
     return pilot
 
 
@@ -97,8 +97,8 @@ def test_a_partner_that_left_is_not_called(load: Load) -> None:
     sim = load(POINTS)
     first, second = joined(sim, 2), joined(sim, 5)
     sim.step(6)
-    sim.autopilots.leave(first)
-    sim.autopilots.leave(first)
+    sim.vehicles.autopilots.leave(first)
+    sim.vehicles.autopilots.leave(first)
     sim.step(6)
     assert first.ticks == [0, 2, 4] and second.ticks == [0, 5, 10]
 
@@ -158,7 +158,7 @@ def test_a_command_for_a_removed_vehicle_is_refused_and_the_run_continues(load: 
 def test_partners_and_claims_share_the_barrier(load: Load) -> None:
     sim = load(POINTS, {"name": "red", "model": "rover"}, clock={"sync": {"every": 3, "timeout": PATIENT}})
     pilot = joined(sim, 2)
-    source = sim.claim("red", source="client")
+    source = sim.control.claim("red", source="client")
     with sim.clock.running(until=7 / 240, pace=0.0):
         for tick in (0, 3, 6):
             request = source.wait(PATIENT)
@@ -170,7 +170,7 @@ def test_partners_and_claims_share_the_barrier(load: Load) -> None:
             sleep(0.001)
     assert pilot.ticks == [0, 2, 4, 6]
     with pytest.raises(PaddockError, match="already claimed"):
-        sim.claim("red")
+        sim.control.claim("red")
 
 
 def test_ids_of_a_whole_fleet_in_any_order_reach_those_they_name() -> None:
@@ -179,14 +179,14 @@ def test_ids_of_a_whole_fleet_in_any_order_reach_those_they_name() -> None:
         ids = sim.snapshot().fleet("dots").ids
         sim.command(np.array(ids)[[2, 0, 1]], vx=np.array([30.0, 10.0, 20.0]))
         sim.step(1)
-        assert [sim.inspect(f"dots[{k}]")["command"]["vx"] for k in range(3)] == [10.0, 20.0, 30.0]
+        assert [sim.vehicles.inspect(f"dots[{k}]")["command"]["vx"] for k in range(3)] == [10.0, 20.0, 30.0]
 
 
 def test_a_command_queued_before_the_autopilot_joined_is_refused(load: Load) -> None:
     sim = load(POINTS)
     sim.command("scouts[0]", vx=7.0)
     pilot = Pilot(sim, 4)
-    sim.autopilots.join(pilot, sim.snapshot().fleet("scouts").ids.tolist())
+    sim.vehicles.autopilots.join(pilot, sim.snapshot().fleet("scouts").ids.tolist())
     sim.step(1)
     assert commanded(sim) == [0.0, 1.0, 2.0]
     refused = [event.detail for event in sim.events.since() if event.kind == "refused"]

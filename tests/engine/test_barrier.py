@@ -53,7 +53,7 @@ def eventually(condition: Callable[[], bool]) -> None:
 
 def test_requests_come_every_k_ticks_and_replies_apply_at_that_tick(load: Load) -> None:
     sim = load(CAR, TWIN, **with_sync(every=5))
-    source = sim.claim("red", source="pilot")
+    source = sim.control.claim("red", source="pilot")
     asked = []
     with stepping(sim, 18):
         for k in range(4):
@@ -70,13 +70,13 @@ def test_requests_come_every_k_ticks_and_replies_apply_at_that_tick(load: Load) 
         (10, "pilot", {"throttle": 0.2}),
         (15, "pilot", {"throttle": 0.1 * 3}),
     ]
-    assert sim.inspect("red")["command"]["steer"] == 0.1
+    assert sim.vehicles.inspect("red")["command"]["steer"] == 0.1
     assert replayed(sim.scenario, sim.engine.log.complete(), sim.tick).state_hash() == sim.state_hash()
 
 
 def test_two_clients_reply_in_any_order(load: Load) -> None:
     sim = load(CAR, TWIN, **with_sync(every=1))
-    sources = {name: sim.claim(name, source=name) for name in ("red", "blue")}
+    sources = {name: sim.control.claim(name, source=name) for name in ("red", "blue")}
     with stepping(sim, 6):
         for tick in range(6):
             for name in ("blue", "red") if tick % 2 else ("red", "blue"):
@@ -96,11 +96,11 @@ def test_the_policy_replaces_a_missing_reply(
     load: Load, policy: str, throttle: float, brake: float, steer: float
 ) -> None:
     sim = load(CAR, TWIN, **with_sync(every=4, timeout=0.01, on_timeout=policy))
-    source = sim.claim("red")
+    source = sim.control.claim("red")
     sim.step(5)
-    command = sim.inspect("red")["command"]
+    command = sim.vehicles.inspect("red")["command"]
     assert (command["throttle"], command["brake"], command["steer"]) == (throttle, brake, steer)
-    assert sim.inspect("blue")["command"]["throttle"] == 0.5  # not claimed
+    assert sim.vehicles.inspect("blue")["command"]["throttle"] == 0.5  # not claimed
     found = [(event.tick, event.kind, event.subject, event.detail) for event in sim.events.since()]
     detail = f"no reply within 0.01 s: {policy} (red)"
     assert found == [(0, "barrier_timeout", "client", detail), (4, "barrier_timeout", "client", detail)]
@@ -112,7 +112,7 @@ def test_the_policy_replaces_a_missing_reply(
 
 def test_the_pause_policy_stops_time_until_the_reply(load: Load) -> None:
     sim = load(CAR, **with_sync(every=3, timeout=0.01, on_timeout="pause"))
-    source = sim.claim("red")
+    source = sim.control.claim("red")
     with stepping(sim, 4):
         for tick in (0, 3):
             eventually(lambda tick=tick: any(event.tick == tick for event in sim.events.since()))
@@ -127,27 +127,27 @@ def test_the_pause_policy_stops_time_until_the_reply(load: Load) -> None:
 
 def test_a_released_claim_is_not_waited_for(load: Load) -> None:
     sim = load(CAR, TWIN, **with_sync(on_timeout="pause"))
-    source = sim.claim("red", "blue", source="first")
+    source = sim.control.claim("red", "blue", source="first")
     with pytest.raises(PaddockError) as caught:
-        sim.claim("blue", source="second")
+        sim.control.claim("blue", source="second")
     assert str(caught.value) == "'first' has already claimed red, blue: a vehicle has one source"
     with stepping(sim, 5):
         assert source.wait(PATIENT) is not None
         source.release()
     assert sim.tick == 5 and sim.events.since() == []
-    assert sim.claim("blue", source="second").vehicles == ("blue",)
+    assert sim.control.claim("blue", source="second").vehicles == ("blue",)
 
 
 def test_replies_are_checked_before_anything_is_applied(load: Load) -> None:
     sim = load(CAR, TWIN, **with_sync())
-    source = sim.claim("red", source="pilot")
+    source = sim.control.claim("red", source="pilot")
     with stepping(sim, 1):
         assert source.wait(PATIENT) is not None
         for bad in ({"red": {"throttle": 0.9, "steer": np.nan}}, {"red": {"stear": 0.0}}, {"blue": {"steer": 0.0}}):
             with pytest.raises(PaddockError):
                 source.reply(0, bad)
         source.reply(0, {"red": {"steer": 0.0}})
-    assert sim.inspect("red")["command"]["throttle"] == 0.5
+    assert sim.vehicles.inspect("red")["command"]["throttle"] == 0.5
 
 
 @pytest.mark.parametrize(
@@ -156,21 +156,21 @@ def test_replies_are_checked_before_anything_is_applied(load: Load) -> None:
 )
 def test_claims_are_checked(load: Load, vehicles: tuple[str, ...], message: str) -> None:
     with pytest.raises(PaddockError) as caught:
-        load(CAR).claim(*vehicles)
+        load(CAR).control.claim(*vehicles)
     assert str(caught.value) == message
 
 
 def test_a_removed_claimed_vehicle_does_not_stop_the_engine(load: Load) -> None:
     sim = load(CAR, TWIN, **with_sync(timeout=0.01, on_timeout="brake"))
-    sim.claim("red", "blue")
+    sim.control.claim("red", "blue")
     sim.remove("red")
     sim.step(1)
-    assert sim.inspect("blue")["command"]["brake"] == 1.0
+    assert sim.vehicles.inspect("blue")["command"]["brake"] == 1.0
 
 
 def test_stop_ends_a_wait_and_later_steps_wait_again(load: Load) -> None:
     sim = load(CAR, **with_sync(on_timeout="pause"))
-    source = sim.claim("red")
+    source = sim.control.claim("red")
     thread = threading.Thread(target=sim.run, daemon=True)
     thread.start()
     assert source.wait(PATIENT) is not None
@@ -183,7 +183,7 @@ def test_stop_ends_a_wait_and_later_steps_wait_again(load: Load) -> None:
         assert request is not None and request.tick == tick == sim.tick
         source.reply(tick, {"red": {"steer": 0.3}})
     assert len(sim.events.since()) == events
-    assert sim.inspect("red")["command"]["steer"] == 0.3
+    assert sim.vehicles.inspect("red")["command"]["steer"] == 0.3
 
 
 def test_clients_claim_and_release_during_a_run(load: Load) -> None:
@@ -194,7 +194,7 @@ def test_clients_claim_and_release_during_a_run(load: Load) -> None:
 
     def client(name: str) -> None:
         for _ in range(5):
-            source = sim.claim(name, source=name)
+            source = sim.control.claim(name, source=name)
             for _ in range(3):
                 request = source.wait(PATIENT)
                 assert request is not None
@@ -217,16 +217,16 @@ def test_a_fleet_and_its_member_cannot_both_be_claimed(load: Load) -> None:
     pair = {"name": "pair", "count": 2, "model": "point", "spawn": {"line": {"start": [0, 0, 1], "end": [5, 0, 1]}}}
     bird = {"name": "bird", "model": "point", "behaviour": "hold"}
     sim = load(pair, bird)
-    sim.claim("pair", source="first")
+    sim.control.claim("pair", source="first")
     with pytest.raises(PaddockError, match="'first' has already claimed pair"):
-        sim.claim("pair[1]", source="second")
+        sim.control.claim("pair[1]", source="second")
     with pytest.raises(PaddockError, match="'bird' is driven by its behaviour 'hold'"):
-        sim.claim("bird")
+        sim.control.claim("bird")
 
 
 def test_close_releases_waiting_clients(load: Load) -> None:
     sim = load(CAR)
-    source = sim.claim("red")
+    source = sim.control.claim("red")
     waiter = threading.Thread(target=source.wait)
     waiter.start()
     sim.close()
@@ -238,7 +238,7 @@ def test_close_releases_waiting_clients(load: Load) -> None:
 
 def test_a_halted_barrier_posts_no_reply(load: Load) -> None:
     sim = load(CAR, TWIN, **with_sync())
-    first, second = sim.claim("red", source="first"), sim.claim("blue", source="second")
+    first, second = sim.control.claim("red", source="first"), sim.control.claim("blue", source="second")
     with sim.clock.running():
         request = first.wait(PATIENT)
         assert request is not None and second.wait(PATIENT) is not None
@@ -264,13 +264,13 @@ def test_the_first_request_of_a_claim_is_sent(load: Load) -> None:
         ticks.append(request.tick)
         claim.reply(request.tick, {"red": {"throttle": 0.3}})
 
-    sim.claim("red", on_request=answer)
+    sim.control.claim("red", on_request=answer)
     sim.step(2)
     assert ticks == [0, 1]
 
 
 def test_a_prepared_reply_is_read_under_the_lock(load: Load) -> None:
-    claim = load(CAR, **with_sync()).claim("red")
+    claim = load(CAR, **with_sync()).control.claim("red")
     for use in (lambda: claim.prepare(5, {"red": {"steer": 0.1}}), lambda: claim.prepared_for(5)):
         thread = threading.Thread(target=use, daemon=True)
         with claim._change:
@@ -290,6 +290,6 @@ def test_a_reply_is_checked_once(load: Load, monkeypatch: pytest.MonkeyPatch) ->
         return check_command(*arguments)
 
     monkeypatch.setattr("paddock.engine.applier.check_command", counted)
-    sim.claim("red", on_request=lambda claim, request: claim.reply(request.tick, {"red": {"throttle": 0.3}}))
+    sim.control.claim("red", on_request=lambda claim, request: claim.reply(request.tick, {"red": {"throttle": 0.3}}))
     sim.step(3)
-    assert len(checks) == 3 and sim.inspect("red")["command"]["throttle"] == 0.3
+    assert len(checks) == 3 and sim.vehicles.inspect("red")["command"]["throttle"] == 0.3

@@ -104,11 +104,11 @@ def test_a_command_with_its_own_timeout_ends_in_the_failsafe() -> None:
         sim.engine.applier.post(CommandAction("red", {"throttle": 0.5, "steer": 0.1}, timeout=0.1))
         sim.engine.applier.post(CommandAction("blue", {"throttle": 0.5}))
         sim.step(100)
-        assert sim.inspect("red")["command"]["throttle"] == 0.5
+        assert sim.vehicles.inspect("red")["command"]["throttle"] == 0.5
         sim.step(1)
-        red = sim.inspect("red")["command"]
+        red = sim.vehicles.inspect("red")["command"]
         assert (red["throttle"], red["brake"], red["steer"]) == (0.0, 0.3, 0.1)
-        assert sim.inspect("blue")["command"]["throttle"] == 0.5  # held without limit
+        assert sim.vehicles.inspect("blue")["command"]["throttle"] == 0.5  # held without limit
         assert sim.engine.world.fleets["blue"].tables["expires"][0] == NEVER
         assert [(event.kind, event.tick) for event in sim.events.since()] == [("failsafe", 100)]
 
@@ -119,7 +119,7 @@ def test_a_command_for_ids_of_a_fleet_reaches_exactly_those() -> None:
     with paddock.load({"vehicles": [cars]}) as sim:
         sim.engine.applier.post(CommandAction(np.array([12, 10]), {"throttle": np.array([0.2, 0.7])}))
         sim.step(1)
-        assert [sim.inspect(f"cars[{k}]")["command"]["throttle"] for k in range(5)] == [0.7, 0, 0.2, 0, 0]
+        assert [sim.vehicles.inspect(f"cars[{k}]")["command"]["throttle"] for k in range(5)] == [0.7, 0, 0.2, 0, 0]
         with pytest.raises(PaddockError, match="no vehicle has the id 99"):
             sim.engine.applier.post(CommandAction(np.array([10, 99]), {"throttle": 0.1}))
         with pytest.raises(PaddockError, match="appears twice"):
@@ -134,7 +134,7 @@ def test_a_timeout_is_a_positive_time(timeout: float) -> None:
 
 def test_another_thread_can_step_while_the_running_thread_sleeps(running: paddock.Simulation) -> None:
     drivers: list[str] = []
-    running.watch(lambda snapshot: drivers.append(threading.current_thread().name), every=1)
+    running.clock.watch(lambda snapshot: drivers.append(threading.current_thread().name), every=1)
     stepped = 0
     while stepped < 20:  # now and then the running thread is just looking around
         stepped += running.clock.step_in_place(1)
@@ -161,13 +161,13 @@ def test_the_barrier_is_free_without_open_claims() -> None:
     with paddock.load({"clock": {"rate": 1000, "sync": {"every": 4}}, "vehicles": [CAR]}) as sim:
         barrier = sim.engine.barrier
         assert barrier.is_free(0, 1000)
-        claim = sim.claim("red")
+        claim = sim.control.claim("red")
         assert not barrier.is_free(0, 1) and barrier.is_free(1, 3)
         assert not barrier.is_free(1, 4)
         claim.prepare(0, {"red": {"steer": 0.1}})
         assert barrier.is_free(0, 1) and not barrier.is_free(0, 5)
         sim.step(1)
-        assert sim.inspect("red")["command"]["steer"] == 0.1
+        assert sim.vehicles.inspect("red")["command"]["steer"] == 0.1
         claim.release()
 
 

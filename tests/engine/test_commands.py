@@ -21,7 +21,7 @@ CALLS = 70  # limit of Python calls for a command and a step of one car
 
 
 def command_of(sim: Simulation, target: str | int) -> dict[str, float]:
-    return sim.inspect(target)["command"]
+    return sim.vehicles.inspect(target)["command"]
 
 
 def test_inputs_that_are_not_named_stay(load: Load) -> None:
@@ -151,7 +151,7 @@ def test_at_tick_is_not_in_the_past(load: Load) -> None:
     sim.step(10)
     calls: list[Callable[[int], None]] = [
         lambda tick: sim.command("scouts", vx=1.0, at_tick=tick),
-        lambda tick: sim.place("scouts[0]", [0.0, 0.0, 5.0, 0.0], at_tick=tick),
+        lambda tick: sim.vehicles.place("scouts[0]", [0.0, 0.0, 5.0, 0.0], at_tick=tick),
         lambda tick: sim.behaviours.override("scouts", "hold", at_tick=tick),
     ]
     for call in calls:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import paddock
-from paddock.radio.gnss import OFFSET
+from paddock.radio.physics.satellites import OFFSET
 from paddock.scenario.loading import bundled_path
 from paddock.scenario.marked_yaml import load_yaml, plain
 

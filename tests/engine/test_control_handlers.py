@@ -21,7 +21,7 @@ def test_the_handler_answers_every_request() -> None:
     ticks = []
     with simulation() as sim, simulation() as other:
 
-        @sim.on_control_request("rover")
+        @sim.control.on_request("rover")
         def drive(request: Any) -> dict[str, dict[str, float]]:
             ticks.append(request.tick)
             return {"rover": {"speed": 1.0 + 0.01 * request.tick, "turn_rate": float(request.snapshot["rover"].yaw)}}
@@ -34,15 +34,15 @@ def test_the_handler_answers_every_request() -> None:
             other.step()
         assert ticks == [0, 10, 20, 30, 40]
         assert sim.snapshot()["rover"].position.tolist() == other.snapshot()["rover"].position.tolist()
-        again = paddock.replayed(sim.scenario, sim.log.complete(), ticks=45)
+        again = paddock.replayed(sim.scenario, sim.control.log.complete(), ticks=45)
         assert again.state_hash() == sim.state_hash()
 
 
 def test_a_handler_holds_a_claim_until_it_ends() -> None:
     with simulation() as sim:
-        end = sim.on_control_request("rover", handler=lambda request: {"rover": {"speed": 1.0}})
+        end = sim.control.on_request("rover", handler=lambda request: {"rover": {"speed": 1.0}})
         with pytest.raises(PaddockError, match="has already claimed rover"):
-            sim.claim("rover")
+            sim.control.claim("rover")
         sim.step(10)
         end()
         sim.command("rover", speed=0.0)
@@ -52,7 +52,7 @@ def test_a_handler_holds_a_claim_until_it_ends() -> None:
 
 def test_no_command_keeps_the_last_one() -> None:
     with simulation() as sim:
-        sim.on_control_request(
+        sim.control.on_request(
             "rover", handler=lambda request: {"rover": {"speed": 1.0}} if request.tick == 0 else None
         )
         sim.step(200)
@@ -68,7 +68,7 @@ def test_a_late_result_is_discarded(policy: str, speed: float) -> None:
         return {"rover": {"speed": 1.0}}
 
     with simulation(every=100, timeout=0.05, on_timeout=policy) as sim:
-        sim.on_control_request("rover", handler=drive)
+        sim.control.on_request("rover", handler=drive)
         sim.step(200)
         assert sim.snapshot()["rover"].speed == pytest.approx(speed, abs=1e-3)
         [late] = [event for event in sim.events.since() if event.kind == "barrier_timeout" and event.tick == 100]
@@ -84,7 +84,7 @@ def test_pause_asks_again_without_a_deadline() -> None:
         return {"rover": {"speed": 1.0}}
 
     with simulation(every=50, timeout=0.01, on_timeout="pause") as sim:
-        sim.on_control_request("rover", handler=drive)
+        sim.control.on_request("rover", handler=drive)
         sim.step(100)
         assert asked == [0, 0, 50, 50]
 
@@ -93,15 +93,15 @@ def test_an_error_ends_the_step_before_the_tick() -> None:
     """Nothing is lost: the run continues as if the bad answer had not been given."""
     answers = {0: 1.0, 10: float("nan"), 20: 2.0}
     with simulation() as sim, simulation() as other:
-        end = sim.on_control_request("rover", handler=lambda request: {"rover": {"speed": answers[request.tick]}})
+        end = sim.control.on_request("rover", handler=lambda request: {"rover": {"speed": answers[request.tick]}})
         with pytest.raises(InvalidValueError, match="rover: input 'speed' must be a finite number, not nan"):
             sim.step(30)
         assert sim.tick == 10
         end()
         answers[10] = 1.5
-        sim.on_control_request("rover", handler=lambda request: {"rover": {"speed": answers[request.tick]}})
+        sim.control.on_request("rover", handler=lambda request: {"rover": {"speed": answers[request.tick]}})
         sim.step(20)
-        other.on_control_request("rover", handler=lambda request: {"rover": {"speed": answers[request.tick]}})
+        other.control.on_request("rover", handler=lambda request: {"rover": {"speed": answers[request.tick]}})
         other.step(30)
         assert sim.state_hash() == other.state_hash()
 
@@ -111,7 +111,7 @@ def test_an_error_of_the_handler_reaches_the_caller() -> None:
         raise RuntimeError("my mistake")
 
     with simulation() as sim:
-        sim.on_control_request("rover", handler=drive)
+        sim.control.on_request("rover", handler=drive)
         with pytest.raises(RuntimeError, match="my mistake"):
             sim.step()
         assert sim.tick == 0

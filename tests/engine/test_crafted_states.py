@@ -29,7 +29,7 @@ def crew(load: Load) -> Simulation:
     sim.behaviours.override("crew[0]", {"waypoints": {"path": PATH}})
     sim.behaviours.override("crew[1]", {"patrol": {"path": PATH, "turn": "back"}})
     sim.behaviours.override("crew[2]", {"pure_pursuit": {"path": PATH, "closed": 0}})
-    sim.frames.set("camera", "crew[3]", (0.1, 0.0, 0.0))
+    sim.world.frames.set("camera", "crew[3]", (0.1, 0.0, 0.0))
     sim.command("crew[3]", at_tick=100_000, throttle=0.4)
     sim.step(60)
     return sim
@@ -260,7 +260,7 @@ def test_a_number_that_would_end_the_run_is_refused(load: Load, which: str) -> N
     sim.step(60)
 
 
-EXECUTION, MISSION_FLEET = ("mission", "execution"), ("mission", "mission", "fleet")
+EXECUTION, MISSION_FLEET = ("mission", "execution"), ("mission", "execution", "mission", "fleet")
 MEMORY = ("fleets", "uav", "tables", "memory")
 CRAFTED_MISSION: dict[str, tuple[Path, Callable[[Any], Any]]] = {
     "travelled.*nan is out of its limits": ((*EXECUTION, "travelled"), lambda values: one_changed(values, np.nan)),

@@ -48,7 +48,7 @@ def test_another_seed_moves_random_spawns_and_sensor_noise_but_not_the_rest(load
     for sim in (one, two):
         sim.step(48)
     assert not np.array_equal(one.snapshot().fleet("birds").position, two.snapshot().fleet("birds").position)
-    assert one.sensors("red")["wheel_speed"] != two.sensors("red")["wheel_speed"]
+    assert one.vehicles.sensors("red")["wheel_speed"] != two.vehicles.sensors("red")["wheel_speed"]
     assert np.array_equal(one.snapshot()["red"].position, two.snapshot()["red"].position)
 
 
@@ -99,9 +99,9 @@ def test_watchers_snapshots_and_recordings_do_not_matter(commanded: Make, expect
     sim = commanded()
     seen: dict[int, list[int]] = {5: [], 7: []}
     for period, ticks in seen.items():
-        sim.watch(lambda snapshot, ticks=ticks: ticks.append(snapshot.tick), every=period)
+        sim.clock.watch(lambda snapshot, ticks=ticks: ticks.append(snapshot.tick), every=period)
     with RingWriter() as ring:
-        sim.watch(ring.publish, every=3)
+        sim.clock.watch(ring.publish, every=3)
         rng = np.random.default_rng(3)
         while sim.tick < TICKS:
             sim.step(int(min(rng.integers(1, 20), TICKS - sim.tick)))
@@ -114,9 +114,9 @@ def test_reading_the_state_does_not_matter(commanded: Make, expected: str) -> No
     sim = commanded()
     for _ in range(TICKS // 3):
         sim.step(3)
-        sim.inspect("birds[3]")
-        sim.sensors("birds")
-        sim.sensors(1)
+        sim.vehicles.inspect("birds[3]")
+        sim.vehicles.sensors("birds")
+        sim.vehicles.sensors(1)
         sim.state_hash()
         sim.save()
     assert sim.state_hash() == expected
@@ -154,9 +154,9 @@ def test_an_unrelated_fleet_changes_neither_trajectories_nor_readings(commanded:
     for name in ("birds", "red", "scouts", "dog"):
         one, two = alone.engine.world.fleets[name], crowded.engine.world.fleets[name]
         assert np.array_equal(one.state[:, : one.n], two.state[:, : two.n])
-        for kind, readings in alone.sensors(name).items():
+        for kind, readings in alone.vehicles.sensors(name).items():
             for reading, value in readings.items():
-                assert np.array_equal(value, crowded.sensors(name)[kind][reading], equal_nan=True)
+                assert np.array_equal(value, crowded.vehicles.sensors(name)[kind][reading], equal_nan=True)
 
 
 def test_members_that_join_or_leave_do_not_change_the_draws_of_the_others(load_mixed: Make) -> None:
@@ -167,7 +167,7 @@ def test_members_that_join_or_leave_do_not_change_the_draws_of_the_others(load_m
     two.remove("scouts[0]")
     for sim in (one, two):
         sim.step(60)
-    assert np.array_equal(one.sensors("birds")["imu"]["ax"], two.sensors("birds")["imu"]["ax"])
+    assert np.array_equal(one.vehicles.sensors("birds")["imu"]["ax"], two.vehicles.sensors("birds")["imu"]["ax"])
 
 
 def restored_equals_uninterrupted(sim: Simulation, other: Simulation, ticks: int) -> None:

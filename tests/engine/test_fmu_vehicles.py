@@ -109,7 +109,7 @@ def test_commands_have_the_ranges_of_the_inputs(car: Path) -> None:
     with paddock.load(scenario(entry(car))) as sim:
         sim.command("guest", steer=2.0)
         sim.step(1)
-        assert sim.inspect("guest")["command"]["steer"] == 1.5
+        assert sim.vehicles.inspect("guest")["command"]["steer"] == 1.5
         with pytest.raises(PaddockError, match="did you mean 'throttle'"):
             sim.command("guest", throtle=0.1)
 
@@ -169,7 +169,9 @@ def test_outputs_without_a_start_are_relative_to_the_pose_and_velocities_are_dif
         assert found[1] == pytest.approx(-4.0 + sine * local[0] + cosine * local[1], abs=1e-9)
         assert found[7] == pytest.approx(cosine * local[7] - sine * local[8], abs=0.05)  # over one tick of 10 ms
         assert found[12] == pytest.approx(local[12], abs=0.01)
-        assert sim.snapshot()["guest"]["state_vx"] == pytest.approx(sim.inspect("own")["state"]["vx"], abs=1e-9)
+        assert sim.snapshot()["guest"]["state_vx"] == pytest.approx(
+            sim.vehicles.inspect("own")["state"]["vx"], abs=1e-9
+        )
         with pytest.raises(PaddockError, match=r"'guest' cannot be saved: FMU foreign.fmu has no canSerializeFMUstate"):
             sim.save()
         assert sim.state_hash()
@@ -251,7 +253,7 @@ def test_a_bouncing_ball_written_by_hand_follows_its_analytic_path(ball: Path) -
         assert sim.snapshot()["ball"].position[2] == pytest.approx(1.25, abs=1e-12)
         sim.command("ball", stuck=0)
         sim.step(10)
-        assert sim.inspect("ball")["state"]["x"] == pytest.approx(3.0 + (3.0 - 0.4) * np.cos(0.5), abs=1e-12)
+        assert sim.vehicles.inspect("ball")["state"]["x"] == pytest.approx(3.0 + (3.0 - 0.4) * np.cos(0.5), abs=1e-12)
         sim.command("ball", gear=4)
         with pytest.raises(PaddockError, match=r"'ball' failed at tick 171: FMU ball.fmu: .*gear 4 does not exist"):
             sim.step(1)
@@ -325,7 +327,7 @@ def test_mistakes_are_reported_at_load(car: Path, tmp_path: Path) -> None:
 def test_an_fmu_cannot_be_placed_or_driven_by_a_behaviour(car: Path) -> None:
     with paddock.load(scenario(entry(car))) as sim:
         with pytest.raises(PaddockError, match="'guest' is moved by an FMU: it cannot be placed"):
-            sim.place("guest", [0.0, 0.0, 0.0, 0.0])
+            sim.vehicles.place("guest", [0.0, 0.0, 0.0, 0.0])
         with pytest.raises(PaddockError, match="'guest' is an FMU, which no behaviour can drive"):
             sim.behaviours.override("guest", "hold")
 

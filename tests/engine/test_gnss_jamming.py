@@ -38,7 +38,7 @@ def free_space(distance: float) -> float:
 
 
 def reading(sim: Any, name: str = "dot") -> Any:
-    return sim.sensors(name)["gnss"]
+    return sim.vehicles.sensors(name)["gnss"]
 
 
 @pytest.mark.parametrize("power", [0.0, -5.0, 10.0])

@@ -152,7 +152,7 @@ def test_a_tick_longer_than_the_step_of_a_model_takes_substeps(
     sims = load(one, rate=slow), load(one, rate=fast)
     for sim, rate in zip(sims, (slow, fast), strict=True):
         sim.step(round(2 * rate))
-    states = [sim.inspect("one") for sim in sims]
+    states = [sim.vehicles.inspect("one") for sim in sims]
     assert [state["dynamics"]["substeps"] for state in states] == [substeps, 1]
     assert states[0]["state"] == states[1]["state"]  # bit for bit
     assert abs(states[0]["state"]["x"]) > 1.0

@@ -36,7 +36,7 @@ def put_at(board: MarkerBoard, time: float, *markers: Marker) -> None:
 
 
 def shown(sim: Simulation) -> list[tuple[str, int]]:
-    return [(placed.marker.namespace, placed.marker.id) for placed in sim.markers.alive(sim.time)]
+    return [(placed.marker.namespace, placed.marker.id) for placed in sim.world.markers.alive(sim.time)]
 
 
 def circle(namespace: str = "goal", id: int = 1, **fields: object) -> Marker:
@@ -44,18 +44,18 @@ def circle(namespace: str = "goal", id: int = 1, **fields: object) -> Marker:
 
 
 def test_markers_are_shown_by_namespace_and_id(sim: Simulation) -> None:
-    sim.markers.put(circle("b", 10), circle("b", 9), circle("a", 2))
+    sim.world.markers.put(circle("b", 10), circle("b", 9), circle("a", 2))
     assert shown(sim) == [("a", 2), ("b", 9), ("b", 10)]
-    sim.markers.put(circle("b", 9, radius=7.0))
+    sim.world.markers.put(circle("b", 9, radius=7.0))
     assert len(shown(sim)) == 3
-    assert sim.markers.alive(0.0)[1].marker.scale[0] == 7.0
+    assert sim.world.markers.alive(0.0)[1].marker.scale[0] == 7.0
 
 
 @pytest.mark.parametrize("start", [0, 10, 110, 12345])
 @pytest.mark.parametrize("ttl_ticks", [1, 3, 7, 10])
 def test_a_marker_expires_at_exactly_its_tick(sim: Simulation, start: int, ttl_ticks: int) -> None:
     sim.step(start)
-    sim.markers.put(circle(ttl=ttl_ticks / 100))
+    sim.world.markers.put(circle(ttl=ttl_ticks / 100))
     for _ in range(ttl_ticks):
         assert shown(sim) == [("goal", 1)]
         sim.step()
@@ -63,28 +63,28 @@ def test_a_marker_expires_at_exactly_its_tick(sim: Simulation, start: int, ttl_t
 
 
 def test_a_marker_that_is_put_again_gets_a_new_ttl(sim: Simulation) -> None:
-    sim.markers.put(circle(ttl=0.1), circle("stays"))
+    sim.world.markers.put(circle(ttl=0.1), circle("stays"))
     sim.step(5)
-    sim.markers.put(circle(ttl=0.1))
+    sim.world.markers.put(circle(ttl=0.1))
     sim.step(9)
     assert shown(sim) == [("goal", 1), ("stays", 1)]
     sim.step()
     assert shown(sim) == [("stays", 1)]
-    sim.markers.put(circle(ttl=0.1))
-    sim.markers.put(circle())
+    sim.world.markers.put(circle(ttl=0.1))
+    sim.world.markers.put(circle())
     sim.step(1000)
     assert shown(sim) == [("goal", 1), ("stays", 1)]
 
 
 def test_markers_never_change_the_run(load: Callable[..., Simulation]) -> None:
     plain, marked = load(RED), load(RED)
-    marked.markers.put(circle(), circle("car", frame="red"))
+    marked.world.markers.put(circle(), circle("car", frame="red"))
     with pytest.raises(UnknownNameError):
-        marked.markers.put(circle(frame="nowhere"))
+        marked.world.markers.put(circle(frame="nowhere"))
     assert plain.state_hash() == marked.state_hash()
     plain.step(50)
     marked.step(50)
-    marked.markers.remove("goal")
+    marked.world.markers.remove("goal")
     assert plain.state_hash() == marked.state_hash()
     assert plain.save() == marked.save()
 
@@ -92,21 +92,21 @@ def test_markers_never_change_the_run(load: Callable[..., Simulation]) -> None:
 def test_reset_clears_and_restore_keeps_markers_without_ttl(sim: Simulation) -> None:
     blob = sim.save()
     sim.step(100)
-    sim.markers.put(circle("track"), circle("spark", ttl=5.0))
+    sim.world.markers.put(circle("track"), circle("spark", ttl=5.0))
     sim.restore(blob)
     assert shown(sim) == [("track", 1)]
     sim.reset()
     assert shown(sim) == []
-    sim.markers.put(circle("track", ttl=0.1))
-    assert sim.markers.alive(0.0)[0].until == pytest.approx(0.1)
+    sim.world.markers.put(circle("track", ttl=0.1))
+    assert sim.world.markers.alive(0.0)[0].until == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize("frame", ["world", "red", "scouts[2]", "lidar", "map", "head"])
 def test_frames_that_exist(sim: Simulation, frame: str) -> None:
-    sim.frames.set("lidar", "red", [1.0, 0.0, 0.5])
-    sim.frames.set("map", "world", [5.0, 0.0, 0.0])
-    sim.frames.set("head", "lidar", moving=True)
-    sim.markers.put(circle(frame=frame))
+    sim.world.frames.set("lidar", "red", [1.0, 0.0, 0.5])
+    sim.world.frames.set("map", "world", [5.0, 0.0, 0.0])
+    sim.world.frames.set("head", "lidar", moving=True)
+    sim.world.markers.put(circle(frame=frame))
     assert shown(sim) == [("goal", 1)]
 
 
@@ -121,45 +121,45 @@ def test_frames_that_exist(sim: Simulation, frame: str) -> None:
 def test_a_marker_in_an_unknown_frame_is_refused_and_logged(
     sim: Simulation, frame: str, message: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    sim.frames.set("lidar", "red")
+    sim.world.frames.set("lidar", "red")
     with caplog.at_level(logging.WARNING, "paddock.markers"), pytest.raises(PaddockError) as caught:
-        sim.markers.put(circle("fine", 1), circle(frame=frame), source="planner")
+        sim.world.markers.put(circle("fine", 1), circle(frame=frame), source="planner")
     assert str(caught.value) == message
     assert caplog.messages == [f"markers of planner refused: {message}"]
-    assert shown(sim) == [] and sim.markers.refused == 1 and sim.markers.version == 0
+    assert shown(sim) == [] and sim.world.markers.refused == 1 and sim.world.markers.version == 0
 
 
 def test_a_frame_is_stale_a_tenth_of_a_second_after_its_last_pose(sim: Simulation) -> None:
-    sim.frames.set("head", "red", moving=True)
-    sim.frames.set("eye", "head", [0.1, 0.0, 0.0])
+    sim.world.frames.set("head", "red", moving=True)
+    sim.world.frames.set("eye", "head", [0.1, 0.0, 0.0])
     sim.step(10)
-    sim.markers.put(circle("eye", 1, frame="eye"), circle("head", 1, frame="head"))
+    sim.world.markers.put(circle("eye", 1, frame="eye"), circle("head", 1, frame="head"))
     sim.step()
     for frame in ("head", "eye"):
         with pytest.raises(
             StaleFrameError, match=r"marker 'goal' 1: frame 'head' at 0.110 s: its latest pose is 0.110"
         ):
-            sim.markers.put(circle(frame=frame))
+            sim.world.markers.put(circle(frame=frame))
     assert shown(sim) == [("eye", 1), ("head", 1)]
-    sim.frames.set("head", "red", moving=True)
-    sim.markers.put(circle(frame="eye"))
+    sim.world.frames.set("head", "red", moving=True)
+    sim.world.markers.put(circle(frame="eye"))
 
 
 def test_a_frame_is_unknown_when_its_vehicle_has_left(sim: Simulation) -> None:
-    sim.frames.set("lidar", "red")
+    sim.world.frames.set("lidar", "red")
     sim.remove("red")
     for frame in ("red", "lidar"):
         with pytest.raises(UnknownNameError, match="unknown frame 'red'"):
-            sim.markers.put(circle(frame=frame))
+            sim.world.markers.put(circle(frame=frame))
 
 
 def test_remove_takes_one_a_namespace_or_all(sim: Simulation) -> None:
-    sim.markers.put(*(circle(name, id) for name in ("a", "b", "c") for id in (1, 2)))
-    sim.markers.remove("a", 1)
-    sim.markers.remove("b")
+    sim.world.markers.put(*(circle(name, id) for name in ("a", "b", "c") for id in (1, 2)))
+    sim.world.markers.remove("a", 1)
+    sim.world.markers.remove("b")
     assert shown(sim) == [("a", 2), ("c", 1), ("c", 2)]
-    sim.markers.remove("b")  # known, and empty
-    sim.markers.remove()
+    sim.world.markers.remove("b")  # known, and empty
+    sim.world.markers.remove()
     assert shown(sim) == []
 
 
@@ -174,28 +174,28 @@ def test_remove_takes_one_a_namespace_or_all(sim: Simulation) -> None:
     ],
 )
 def test_removing_an_unknown_marker_is_refused(sim: Simulation, arguments: tuple[object, ...], message: str) -> None:
-    sim.markers.put(circle("goal", 1), circle("goal", 5), circle("gone", 7))
-    sim.markers.remove("gone", 7)
+    sim.world.markers.put(circle("goal", 1), circle("goal", 5), circle("gone", 7))
+    sim.world.markers.remove("gone", 7)
     with pytest.raises(PaddockError) as caught:
-        sim.markers.remove(*arguments)  # type: ignore[arg-type]
+        sim.world.markers.remove(*arguments)  # type: ignore[arg-type]
     assert str(caught.value) == message
     assert shown(sim) == [("goal", 1), ("goal", 5)]
 
 
 def test_a_hidden_namespace_stays_hidden(sim: Simulation) -> None:
-    sim.markers.put(circle("a"), circle("b"))
-    sim.markers.show("a", False)
+    sim.world.markers.put(circle("a"), circle("b"))
+    sim.world.markers.show("a", False)
     assert shown(sim) == [("b", 1)]
-    assert len(sim.markers.alive(sim.time, hidden=True)) == 2
-    sim.markers.remove()
-    sim.markers.put(circle("a", 2), circle("b", 2))
-    assert shown(sim) == [("b", 2)] and sim.markers.namespaces() == {"a": False, "b": True}
-    sim.markers.show("a")
+    assert len(sim.world.markers.alive(sim.time, hidden=True)) == 2
+    sim.world.markers.remove()
+    sim.world.markers.put(circle("a", 2), circle("b", 2))
+    assert shown(sim) == [("b", 2)] and sim.world.markers.namespaces() == {"a": False, "b": True}
+    sim.world.markers.show("a")
     assert shown(sim) == [("a", 2), ("b", 2)]
     with pytest.raises(UnknownNameError, match="unknown marker namespace 'c'"):
-        sim.markers.show("c")
+        sim.world.markers.show("c")
     with pytest.raises(InvalidValueError, match="visible is True or False, not 'no'"):
-        sim.markers.show("a", "no")  # type: ignore[arg-type]
+        sim.world.markers.show("a", "no")  # type: ignore[arg-type]
 
 
 def test_listeners_are_notified_of_every_change_in_order(board: MarkerBoard) -> None:
@@ -253,7 +253,7 @@ def test_markers_points_and_namespaces_are_limited(board: MarkerBoard, monkeypat
 
 def test_values_that_are_no_markers_are_refused(sim: Simulation) -> None:
     with pytest.raises(InvalidValueError, match=r"a marker is made by paddock.Marker, not 'goal'"):
-        sim.markers.put(circle(), "goal")  # type: ignore[arg-type]
+        sim.world.markers.put(circle(), "goal")  # type: ignore[arg-type]
     assert shown(sim) == []
 
 
@@ -265,14 +265,14 @@ def test_a_restart_while_markers_are_checked_refuses_them(board: MarkerBoard) ->
 
 
 def test_any_thread_can_put_markers_while_another_ticks(sim: Simulation) -> None:
-    sim.frames.set("lidar", "red")
+    sim.world.frames.set("lidar", "red")
     failures: list[Exception] = []
 
     def draw(name: str) -> None:
         try:
             for id in range(200):
-                sim.markers.put(circle(name, id), circle(name, id + 1000, frame="lidar", ttl=1e6))
-                sim.markers.remove(name, id + 1000)
+                sim.world.markers.put(circle(name, id), circle(name, id + 1000, frame="lidar", ttl=1e6))
+                sim.world.markers.remove(name, id + 1000)
         except Exception as error:
             failures.append(error)
 
@@ -280,7 +280,7 @@ def test_any_thread_can_put_markers_while_another_ticks(sim: Simulation) -> None
     for thread in threads:
         thread.start()
     for k in range(200):
-        sim.frames.set(f"frame{k}", "world")
+        sim.world.frames.set(f"frame{k}", "world")
         sim.step(5)
     for thread in threads:
         thread.join()
@@ -290,23 +290,23 @@ def test_any_thread_can_put_markers_while_another_ticks(sim: Simulation) -> None
 
 def test_transforms_at_another_time(sim: Simulation) -> None:
     for x in range(3):
-        sim.frames.set("crane", "world", [float(x), 0.0, 0.0], moving=True)
-        sim.frames.set("head", "red", [0.0, float(x), 0.0], moving=True)
+        sim.world.frames.set("crane", "world", [float(x), 0.0, 0.0], moving=True)
+        sim.world.frames.set("head", "red", [0.0, float(x), 0.0], moving=True)
         sim.step(10)
     assert sim.time == 0.3
-    assert sim.frames.transform("world", "crane", time=0.05).position == pytest.approx([0.5, 0.0, 0.0])
-    assert sim.frames.transform("crane", "world", time=0.15).position == pytest.approx([-1.5, 0.0, 0.0])
-    assert sim.frames.transform("red", "head", time=0.1).position == pytest.approx([0.0, 1.0, 0.0])
-    assert sim.frames.transform("red", "red", time=0.1).position == pytest.approx([0.0, 0.0, 0.0])
-    assert sim.frames.transform("world", "red", time=0.3) == sim.frames.transform("world", "red")
+    assert sim.world.frames.transform("world", "crane", time=0.05).position == pytest.approx([0.5, 0.0, 0.0])
+    assert sim.world.frames.transform("crane", "world", time=0.15).position == pytest.approx([-1.5, 0.0, 0.0])
+    assert sim.world.frames.transform("red", "head", time=0.1).position == pytest.approx([0.0, 1.0, 0.0])
+    assert sim.world.frames.transform("red", "red", time=0.1).position == pytest.approx([0.0, 0.0, 0.0])
+    assert sim.world.frames.transform("world", "red", time=0.3) == sim.world.frames.transform("world", "red")
     with pytest.raises(
         PaddockError, match=r"the pose of vehicle 'red' is known only now, at 0\.300 s, not at 0\.100 s"
     ):
-        sim.frames.transform("world", "head", time=0.1)
+        sim.world.frames.transform("world", "head", time=0.1)
     with pytest.raises(StaleFrameError, match="crane"):
-        sim.frames.transform("world", "crane", time=0.31)
+        sim.world.frames.transform("world", "crane", time=0.31)
     with pytest.raises(UnknownNameError, match="did you mean 'crane'"):
-        sim.frames.transform("world", "crance", time=0.1)
+        sim.world.frames.transform("world", "crance", time=0.1)
     for time in (np.nan, "now"):
         with pytest.raises(InvalidValueError, match=r"transform\(time=...\) takes a finite time in s"):
-            sim.frames.transform("world", "crane", time=time)  # type: ignore[arg-type]
+            sim.world.frames.transform("world", "crane", time=time)  # type: ignore[arg-type]

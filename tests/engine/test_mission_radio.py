@@ -11,6 +11,7 @@ from paddock.errors import PaddockError
 from paddock.radio.packets.layout import GOAL, MISSION
 from paddock.record import verify, write_run
 from paddock.scenario import ScenarioError
+from paddock.world.archive import pack, unpack
 
 SPEED = 10.0  # m/s
 
@@ -153,9 +154,16 @@ def test_saved_and_restored(action: str) -> None:
 def test_crafted_contact_is_refused() -> None:
     with paddock.load(scenario()) as sim:
         reach(sim, 52.0)
-        mission = sim.engine.mission
-        assert mission is not None
-        good = mission.save()
+        good = sim.save()
+
+        def refused(match: str, *path: str, **values: Any) -> None:
+            tree = part = unpack(good)
+            for key in ("mission", "execution", *path):
+                part = part[key]
+            part.update(values)
+            with pytest.raises(PaddockError, match=match):
+                sim.restore(pack(tree))
+
         for name, value in (
             ("lost", np.ones(7, bool)),
             ("seen", np.full(2, np.nan)),
@@ -163,16 +171,10 @@ def test_crafted_contact_is_refused() -> None:
             ("number", np.full(2, -1)),
             ("issued", [[0, [[1, {"spec": {}}]]]]),
         ):
-            bad = {**good, "mission": {**good["mission"], "contact": {**good["mission"]["contact"], name: value}}}
-            with pytest.raises(PaddockError, match="contact"):
-                mission.restore(bad)
-        onboard = {**good["mission"]["onboard"], "done": [["nothing"], []]}
-        with pytest.raises(PaddockError, match="unknown task 'nothing'"):
-            mission.restore({**good, "mission": {**good["mission"], "onboard": onboard}})
-        outbox = {**good["execution"]["link"]["outbox"], "waiting": [[7, [[0], False]]]}
-        link = {**good["execution"]["link"], "outbox": outbox}
-        with pytest.raises(PaddockError, match=r"link\.outbox: parts of a route that vehicle 7 does not have"):
-            mission.restore({**good, "execution": {**good["execution"], "link": link}})
+            refused("contact", "mission", "contact", **{name: value})
+        refused("unknown task 'nothing'", "mission", "onboard", done=[["nothing"], []])
+        waiting = [[7, [[0], False]]]
+        refused(r"link\.outbox: parts of a route that vehicle 7 does not have", "link", "outbox", waiting=waiting)
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_invalid_calls_are_refused() -> None:
         (lambda: sim.engine.applier.post("hello"), f"only {POSTED} can be posted, not 'hello'"),  # type: ignore[arg-type]
         (lambda: sim.restore(None), "restore() takes what save() returned, not NoneType"),  # type: ignore[arg-type]
         (lambda: sim.restore(other), "saved in another scenario: load that one and restore there"),
-        (lambda: sim.watch(5, every=1), "a watcher is a function of a snapshot, not 5"),  # type: ignore[arg-type]
+        (lambda: sim.clock.watch(5, every=1), "a watcher is a function of a snapshot, not 5"),  # type: ignore[arg-type]
         (lambda: sim.run(pace="fast"), "pace must be a number, not 'fast'"),  # type: ignore[arg-type]
     ]
     before = sim.state_hash()
@@ -69,15 +69,15 @@ def test_numpy_scalars_are_numbers() -> None:
     for value in (np.float32(1.5), np.float16(1.5), np.array(1.5)):
         sim.command("dot", vx=value)
         sim.step()
-        assert sim.inspect("dot")["command"]["vx"] == 1.5
+        assert sim.vehicles.inspect("dot")["command"]["vx"] == 1.5
 
 
 def test_wheel_speeds_use_the_vehicles_own_track() -> None:
     rover = {"name": "r", "model": "rover", "commands": {"turn_rate": 1.0}, "sensors": ["wheel_speed"]}
     sim = paddock.load({"vehicles": [rover]})
     sim.step(480)
-    assert sim.inspect("r")["state"]["wheel_left"] == pytest.approx(-0.075)
-    assert sim.sensors("r")["wheel_speed"]["left"] == pytest.approx(-0.075, rel=0.05)
+    assert sim.vehicles.inspect("r")["state"]["wheel_left"] == pytest.approx(-0.075)
+    assert sim.vehicles.sensors("r")["wheel_speed"]["left"] == pytest.approx(-0.075, rel=0.05)
 
 
 def test_programs_for_n_vehicles_work_with_one() -> None:
@@ -102,7 +102,7 @@ def test_the_log_repeats_a_run_with_another_seed() -> None:
 def test_watching_can_be_ended() -> None:
     sim = paddock.load({"vehicles": [POINT]})
     seen: list[int] = []
-    end = sim.watch(lambda snapshot: seen.append(snapshot.tick), every=5)
+    end = sim.clock.watch(lambda snapshot: seen.append(snapshot.tick), every=5)
     sim.step(10)
     end()
     end()
@@ -113,7 +113,7 @@ def test_watching_can_be_ended() -> None:
 def test_stopping_ends_a_step_that_waits_at_the_barrier_without_a_tick() -> None:
     sync = {"every": 1, "timeout": 0.05, "on_timeout": "pause"}
     sim = paddock.load({"clock": {"rate": 100, "sync": sync}, "vehicles": [POINT]})
-    source = sim.claim("dot")
+    source = sim.control.claim("dot")
     errors: list[str] = []
 
     def step() -> None:
@@ -133,7 +133,7 @@ def test_stopping_ends_a_step_that_waits_at_the_barrier_without_a_tick() -> None
 
 def test_a_claim_ends_with_its_vehicle() -> None:
     sim = paddock.load({"clock": {"rate": 100, "sync": {"timeout": 60.0}}, "vehicles": [POINT, POINT | {"name": "b"}]})
-    source = sim.claim("dot")
+    source = sim.control.claim("dot")
     sim.remove("dot")
     sim.step(3)  # would wait a minute a tick
     assert sim.tick == 3

@@ -91,17 +91,20 @@ def test_commanding_one_vehicle_does_not_affect_the_others(load: Load) -> None:
     undisturbed.step(500)
     sim.step(100)
     sim.behaviours.override("crew[2]", "external")
-    before = sim.inspect("crew[2]")["command"]
+    before = sim.vehicles.inspect("crew[2]")["command"]
     sim.step(7)
-    assert sim.inspect("crew[2]")["command"] == before  # passed on unchanged
+    assert sim.vehicles.inspect("crew[2]")["command"] == before  # passed on unchanged
     sim.command("crew[2]", speed=0.4, turn_rate=0.0)
     sim.step(393)
     assert np.array_equal(states(sim)[:, [0, 1, 3]], states(undisturbed)[:, [0, 1, 3]])
-    assert sim.inspect("crew[2]")["command"] == {"speed": 0.4, "turn_rate": 0.0}
+    assert sim.vehicles.inspect("crew[2]")["command"] == {"speed": 0.4, "turn_rate": 0.0}
     assert np.linalg.norm(sim.snapshot()["crew[2]"].velocity) == pytest.approx(0.4, abs=1e-3)
     sim.command("crew[2]", turn_rate=0.7)
     sim.behaviours.override("crew[2]", None)
-    assert sim.inspect("crew[2]")["command"] == {"speed": 0.0, "turn_rate": 0.0}  # the driver's inputs are gone
+    assert sim.vehicles.inspect("crew[2]")["command"] == {
+        "speed": 0.0,
+        "turn_rate": 0.0,
+    }  # the driver's inputs are gone
     with pytest.raises(PaddockError, match=r"'crew\[2\]' is driven by its behaviour 'pure_pursuit', not by commands"):
         sim.command("crew[2]", speed=1.0)
 
@@ -125,10 +128,10 @@ def test_a_vehicle_without_a_behaviour_returns_to_the_commands_of_its_entry(load
     sim.step()
     sim.behaviours.override("crew[1]", GOTO)
     sim.step(100)
-    assert sim.inspect("crew[1]")["command"]["speed"] > 0.6
+    assert sim.vehicles.inspect("crew[1]")["command"]["speed"] > 0.6
     sim.behaviours.override("crew", None)
-    assert sim.inspect("crew[1]")["command"] == {"speed": 0.5, "turn_rate": 0.0}
-    assert sim.inspect("crew[0]")["command"] == {"speed": 0.5, "turn_rate": 0.3}  # has no override
+    assert sim.vehicles.inspect("crew[1]")["command"] == {"speed": 0.5, "turn_rate": 0.0}
+    assert sim.vehicles.inspect("crew[0]")["command"] == {"speed": 0.5, "turn_rate": 0.3}  # has no override
     assert sim.behaviours.overrides() == [] and sim.engine.programs["crew"].overrides is None
 
 
@@ -139,7 +142,7 @@ def test_overrides_decide_at_the_period_of_behaviours(load: Load) -> None:
     seen = []
     for _ in range(8):
         sim.step()
-        seen.append(bool(sim.inspect(2)["command"]["vx"]))
+        seen.append(bool(sim.vehicles.inspect(2)["command"]["vx"]))
     assert seen == [False] * 5 + [True] * 3  # the next decision is that of tick 8
 
 
@@ -169,7 +172,7 @@ def test_a_command_names_the_first_vehicle_that_a_rule_drives(load: Load) -> Non
     assert str(caught.value) == "'crew[2]' is driven by its override 'goto', not by commands"
     sim.engine.applier.post(CommandAction(np.array([1, 2]), {"vx": 1.5}))
     sim.step()
-    assert [sim.inspect(f"crew[{k}]")["command"]["vx"] for k in (0, 1)] == [1.5, 1.5]
+    assert [sim.vehicles.inspect(f"crew[{k}]")["command"]["vx"] for k in (0, 1)] == [1.5, 1.5]
 
 
 def test_commands_time_out_only_while_no_rule_drives(load: Load) -> None:
@@ -180,13 +183,13 @@ def test_commands_time_out_only_while_no_rule_drives(load: Load) -> None:
     sim.step(200)
     failed = [event.subject for event in sim.events.since() if event.kind == "failsafe"]
     assert failed == ["crew[1]", "crew[2]", "crew[3]"]
-    assert sim.inspect("crew[0]")["command"]["vx"] == pytest.approx(4.0, rel=1e-3)
+    assert sim.vehicles.inspect("crew[0]")["command"]["vx"] == pytest.approx(4.0, rel=1e-3)
     sim.behaviours.override("crew[0]", "external")
     sim.step(200)  # until a first command comes no vehicle is late
-    assert sim.inspect("crew[0]")["command"]["vx"] == pytest.approx(4.0, rel=1e-3)
+    assert sim.vehicles.inspect("crew[0]")["command"]["vx"] == pytest.approx(4.0, rel=1e-3)
     sim.command("crew[0]", vx=1.0)
     sim.step(121)
-    assert sim.inspect("crew[0]")["command"]["vx"] == 0.0
+    assert sim.vehicles.inspect("crew[0]")["command"]["vx"] == 0.0
     assert sim.events.since()[-1].subject == "crew[0]" and sim.events.since()[-1].kind == "failsafe"
 
 
@@ -195,22 +198,22 @@ def test_an_override_clears_the_timeout_of_a_command(load: Load) -> None:
     sim.behaviours.override("crew[1]", "external")
     sim.engine.applier.post(CommandAction("crew[1]", {"vx": 2.0}, timeout=0.1))
     sim.step(24 + 2)
-    assert sim.inspect("crew[1]")["command"]["vx"] == 0.0
+    assert sim.vehicles.inspect("crew[1]")["command"]["vx"] == 0.0
     assert sim.events.since()[-1].kind == "failsafe"
 
 
 def test_a_claimed_vehicle_cannot_be_overridden(load: Load) -> None:
     sim = load(crew("point"), {**crew("point", behaviour="hold"), "name": "own"})
-    source = sim.claim("crew[1]", source="pilot")
+    source = sim.control.claim("crew[1]", source="pilot")
     with pytest.raises(PaddockError, match=r"'pilot' has claimed crew\[1\]: release the claim first"):
         sim.behaviours.override("crew", GOTO)
     sim.behaviours.override("crew[0]", GOTO)
     source.release()
     sim.behaviours.override("crew", GOTO)
     with pytest.raises(PaddockError, match=r"'crew\[1\]' is driven by its override 'goto'"):
-        sim.claim("crew[1]")
+        sim.control.claim("crew[1]")
     sim.behaviours.override("own[0]", "external")
-    sim.claim("own[0]", source="pilot")
+    sim.control.claim("own[0]", source="pilot")
     with pytest.raises(PaddockError, match="has claimed"):
         sim.behaviours.override("own", None)
 
@@ -307,7 +310,7 @@ def test_a_lost_target_is_reported_once(load: Load) -> None:
     sim.step(50)
     lost = [(event.subject, event.detail) for event in sim.events.since() if event.kind == "target_lost"]
     assert lost == [("crew", "'lead' is no longer there")]
-    assert sim.inspect("crew[1]")["command"] == {"vx": 0.0, "vy": 0.0, "vz": 0.0}
+    assert sim.vehicles.inspect("crew[1]")["command"] == {"vx": 0.0, "vy": 0.0, "vz": 0.0}
 
 
 # the run -------------------------------------------------------------------------------------------------------------

@@ -85,7 +85,7 @@ def test_track_cones_have_their_colours_and_numbers() -> None:
         "vehicles": [{"name": "red", "model": "car.kinematic", "sensors": [{"cones": {"delay": 0.0}}]}],
     }
     with paddock.load(scenario) as sim:
-        red, track = sim.snapshot()["red"], sim.track
+        red, track = sim.snapshot()["red"], sim.world.track
         truth = red["cones.truth"]
         truth = truth[np.isfinite(truth[:, 0])]
         assert len(truth) > 8
@@ -195,7 +195,7 @@ def driven(model: str, sensors: Any, ticks: int = 600, **inputs: float) -> tuple
     with paddock.load({"clock": {"rate": 1000}, "vehicles": [car]}) as sim:
         sim.command("car", **inputs)
         sim.step(ticks)
-        return sim.sensors("car"), {**sim.inspect("car"), "snap": sim.snapshot()["car"]}
+        return sim.vehicles.sensors("car"), {**sim.vehicles.inspect("car"), "snap": sim.snapshot()["car"]}
 
 
 def test_four_wheels_read_their_own_rotation_also_when_they_lock() -> None:
@@ -238,16 +238,18 @@ def test_noise_steps_and_delay_of_a_steering_angle() -> None:
         readings = []
         for _ in range(20):
             sim.step(1)
-            readings.append(sim.sensors("cars")["steering_angle"]["angle"].copy())
+            readings.append(sim.vehicles.sensors("cars")["steering_angle"]["angle"].copy())
         angle = np.concatenate(readings)
         assert angle.std() == pytest.approx(0.01, rel=0.08) and abs(angle.mean()) < 5 * 0.01 / np.sqrt(2000)
     stepped = {"steering_angle": {"noise": 0.01, "resolution": 0.005, "delay": 0.02, "rate": 100}}
     with paddock.load({"clock": {"rate": 1000}, "vehicles": [{"name": "car", **car, "sensors": [stepped]}]}) as sim:
         sim.step(19)
-        assert np.isnan(sim.sensors("car")["steering_angle"]["angle"])
+        assert np.isnan(sim.vehicles.sensors("car")["steering_angle"]["angle"])
         sim.step(1)
-        angle = sim.sensors("car")["steering_angle"]["angle"] / 0.005
-        assert angle == pytest.approx(round(angle)) and sim.sensors("car")["steering_angle"]["sample_tick"] == 0
+        angle = sim.vehicles.sensors("car")["steering_angle"]["angle"] / 0.005
+        assert (
+            angle == pytest.approx(round(angle)) and sim.vehicles.sensors("car")["steering_angle"]["sample_tick"] == 0
+        )
 
 
 @pytest.mark.parametrize(

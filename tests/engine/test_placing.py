@@ -30,13 +30,13 @@ BIRDS = {
 def test_a_placed_vehicle_has_the_state_of_one_that_starts_there(load: Load) -> None:
     sim = load(CAR, BIRDS)
     sim.step(100)
-    sim.place("red", [10.0, 20.0, 0.0, 1.5], 2.0)
+    sim.vehicles.place("red", [10.0, 20.0, 0.0, 1.5], 2.0)
     assert sim.snapshot()["red"].position[0] > 1.0  # with the next tick, as commands
     sim.step(1)
     red, fresh = sim.snapshot()["red"], load({**CAR, "pose": [10, 20, 1.5], "speed": 2})
     fresh.step(1)
     assert red.position.tolist() == fresh.snapshot()["red"].position.tolist()
-    assert sim.inspect("red")["state"] == fresh.inspect("red")["state"]
+    assert sim.vehicles.inspect("red")["state"] == fresh.vehicles.inspect("red")["state"]
     assert [(e.tick, e.kind, e.subject, e.detail) for e in sim.events.since()] == [
         (100, "placed", "red", "at 10, 20, 0")
     ]
@@ -47,18 +47,18 @@ def test_a_fleet_is_placed_with_arrays(load: Load, tmp_path: Path) -> None:
     poses = np.array([[0.0, 0.0, 30.0, 0.5], [10.0, 0.0, 30.0, 1.0], [20.0, 0.0, 30.0, -1.5]])
     with Recorder(sim, str(tmp_path / "run.mcap")):
         sim.step(10)
-        sim.place("birds", poses, [0.0, 1.0, 2.0], at_tick=20)
+        sim.vehicles.place("birds", poses, [0.0, 1.0, 2.0], at_tick=20)
         poses[:] = 0.0  # the caller's array stays the caller's
         sim.step(11)
     placed = load(CAR, {**BIRDS, "spawn": {"poses": [[0, 0, 30, 0.5], [10, 0, 30, 1.0], [20, 0, 30, -1.5]]}})
-    placed.place("birds[1]", [10, 0, 30, 1.0], 1.0)
-    placed.place("birds[2]", [20, 0, 30, -1.5], 2.0)
+    placed.vehicles.place("birds[1]", [10, 0, 30, 1.0], 1.0)
+    placed.vehicles.place("birds[2]", [20, 0, 30, -1.5], 2.0)
     placed.step(1)
     for name in ("birds[0]", "birds[1]", "birds[2]"):
-        assert sim.inspect(name)["state"] == placed.inspect(name)["state"]
+        assert sim.vehicles.inspect(name)["state"] == placed.vehicles.inspect(name)["state"]
     assert [(e.kind, e.subject, e.detail) for e in sim.events.since()] == [("placed", "birds", "3 vehicles")]
     assert verify(tmp_path / "run.mcap").same
-    assert paddock.replayed(sim.scenario, sim.log.complete(), sim.tick).state_hash() == sim.state_hash()
+    assert paddock.replayed(sim.scenario, sim.control.log.complete(), sim.tick).state_hash() == sim.state_hash()
 
 
 def test_other_vehicles_and_commands_stay(load: Load) -> None:
@@ -66,20 +66,20 @@ def test_other_vehicles_and_commands_stay(load: Load) -> None:
     for world in (sim, same):
         world.command("red", steer=0.1, throttle=0.3)
         world.step(50)
-    sim.place(3, [0.0, 50.0, 30.0, 0.0], at_tick=60)  # ids by name: birds 1 to 3, red 4
+    sim.vehicles.place(3, [0.0, 50.0, 30.0, 0.0], at_tick=60)  # ids by name: birds 1 to 3, red 4
     for world in (sim, same):
         world.step(20)
     assert sim.snapshot()["birds[2]"].position[1] == pytest.approx(50.0, abs=0.1)
     for name in ("red", "birds[0]", "birds[1]"):
-        assert sim.inspect(name) == same.inspect(name)
-    own, other = sim.inspect("birds[2]"), same.inspect("birds[2]")
+        assert sim.vehicles.inspect(name) == same.vehicles.inspect(name)
+    own, other = sim.vehicles.inspect("birds[2]"), same.vehicles.inspect("birds[2]")
     assert own["parameters"] == other["parameters"] and own["command"] == other["command"]
 
 
 def test_replay_and_restore_repeat_a_placement(load: Load) -> None:
     sim = load(CAR, BIRDS)
     sim.step(30)
-    sim.place("birds[1]", [5.0, 5.0, 20.0, 0.7], at_tick=45)
+    sim.vehicles.place("birds[1]", [5.0, 5.0, 20.0, 0.7], at_tick=45)
     saved = sim.save()
     sim.step(40)
     again = paddock.replayed(sim.scenario, sim.engine.log.entries, sim.tick)
@@ -97,7 +97,7 @@ def test_a_recording_has_the_placement(load: Load, tmp_path: Path) -> None:
     sim = load(CAR)
     with Recorder(sim, str(tmp_path / "run.mcap")):
         sim.step(20)
-        sim.place("red", [7.0, 0.0, 0.0, 0.0])
+        sim.vehicles.place("red", [7.0, 0.0, 0.0, 0.0])
         sim.step(20)
     assert verify(tmp_path / "run.mcap").same
 
@@ -130,13 +130,13 @@ def test_invalid_placements_are_refused_immediately(load: Load, arguments: tuple
     sim = load(CAR, BIRDS)
     before = sim.state_hash()
     with pytest.raises(PaddockError, match=message):
-        sim.place(*arguments)
+        sim.vehicles.place(*arguments)
     assert sim.state_hash() == before and not sim.engine.mailbox.waiting
 
 
 def test_placing_a_removed_vehicle_is_an_event(load: Load) -> None:
     sim = load(CAR, BIRDS)
-    sim.place("red", [0.0, 0.0, 0.0, 0.0], at_tick=10)
+    sim.vehicles.place("red", [0.0, 0.0, 0.0, 0.0], at_tick=10)
     sim.remove("red")
     sim.step(20)
     assert [event.kind for event in sim.events.since()] == ["removed", "refused"]

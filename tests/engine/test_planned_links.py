@@ -12,8 +12,8 @@ from paddock.errors import PaddockError
 from paddock.planning.geometry.path import Path, Pose, line
 from paddock.planning.solver.problem import Problem, Vehicle
 from paddock.planning.solver.routes import Leg, Plan, Route
-from paddock.record.mission_report.map_figure import styled
-from paddock.record.mission_report.radio_contact import contact_numbers, contact_rows, draw_contact
+from paddock.record.mission_report.map_figure import contact_numbers, contact_rows, draw_contact
+from paddock.record.reports import styled
 from paddock.scenario import load_scenario
 
 RANGE = 1005.0  # m

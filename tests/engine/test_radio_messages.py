@@ -73,7 +73,7 @@ def test_sends_are_logged_saved_and_replayed() -> None:
         sim.step(33)
         saved, before = sim.save(), sim.state_hash()
         sim.step(40)
-        after, log = sim.state_hash(), list(sim.log.entries)
+        after, log = sim.state_hash(), list(sim.control.log.entries)
         sim.restore(saved)
         assert sim.state_hash() == before
         sim.step(40)
@@ -323,9 +323,9 @@ def test_a_rule_reads_the_numbers_of_its_newest_message(monkeypatch: pytest.Monk
 def test_splits_and_joins_of_the_network_are_events() -> None:
     with loaded(3) as sim:
         sim.step(20)
-        sim.place("scouts[2]", [90_000, 0, 20, 0])
+        sim.vehicles.place("scouts[2]", [90_000, 0, 20, 0])
         sim.step(20)
-        sim.place("scouts[2]", [0, 5, 20, 0])
+        sim.vehicles.place("scouts[2]", [0, 5, 20, 0])
         sim.step(20)
         found = [(one.kind, one.subject) for one in sim.events.since() if one.kind.startswith("network_")]
         assert found == [("network_split", "scouts[2]"), ("network_joined", "scouts[2]")]
@@ -342,7 +342,7 @@ def test_vehicles_agree_on_tasks_over_their_links() -> None:
         found, ended = sim.radio.assign([f"scouts[{k}]" for k in range(6)], cost)
         assert ended.agreed and [[task] for task in found] == direct.orders()
         assert sim.state_hash() == before
-        sim.place("scouts[5]", [200_000, 0, 20, 0])
+        sim.vehicles.place("scouts[5]", [200_000, 0, 20, 0])
         sim.step(20)
         found, ended = sim.radio.assign([f"scouts[{k}]" for k in range(6)], cost)
         assert not ended.agreed and ended.parts == 2 and ended.conflicts >= 1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import paddock
-from paddock.engine.radio.state import is_of, new_radio_state
+from paddock.engine.radio.roster import is_of, new_radio_state
 from paddock.engine.simulation import Simulation
 from paddock.radio.packets.state import live
 from paddock.world.archive import pack, unpack

@@ -11,7 +11,7 @@ from paddock.behaviour.rules.relay import Options
 from paddock.engine.radio.relaying import RadioSenses, choose_chain, newest_state
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
-from paddock.radio.packets.heard import HEARD_STATES, PREDICTED, TRUTH, FleetHeard
+from paddock.radio.packets.state import HEARD_STATES, PREDICTED, TRUTH, FleetHeard
 from paddock.scenario.loading import bundled_path
 from paddock.scenario.marked_yaml import load_yaml, plain
 
@@ -112,7 +112,7 @@ def test_relays_place_themselves_by_what_they_have_heard() -> None:
         assert 0.1 < ages[0] < 3.1  # beacons are 1 to 3 s apart
         assert moved[1] == pytest.approx(moved[0] - [5.0 * ages[0], 0.0, 0.0], abs=1e-6)
         assert moved[2] == pytest.approx(moved[0], abs=1e-6)
-        sim.place("rover", [3000.0, 3000.0, 5.0, 0.0])  # out of range
+        sim.vehicles.place("rover", [3000.0, 3000.0, 5.0, 0.0])  # out of range
         sim.step(20)
         blob, known = sim.save(), chosen(sim, HEARD_STATES)
         assert place_of_rover(sim, TRUTH)[0] > 2900.0 and place_of_rover(sim, HEARD_STATES)[0] < -50.0

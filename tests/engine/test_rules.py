@@ -65,7 +65,7 @@ def events(sim: Simulation, *kinds: str) -> list[tuple[str, str, str]]:
 
 def place(sim: Simulation, pose: list[float]) -> None:
     x, y, yaw = pose
-    sim.place("red", [x, y, 0.0, yaw], 10.0)
+    sim.vehicles.place("red", [x, y, 0.0, yaw], 10.0)
 
 
 def lap_of(speed: float, radius: float = RADIUS) -> float:
@@ -214,7 +214,7 @@ def test_a_counted_cone_passes_its_car_on(round_track: str) -> None:
         hits = events(sim, "cone_hit")
         assert len(hits) == 1
         name = hits[0][2].partition(" in lap ")[0]
-        sim.place(name, [-0.6, 60.0, 0.1, 0.0], 12.0)
+        sim.vehicles.place(name, [-0.6, 60.0, 0.1, 0.0], 12.0)
         sim.restore(sim.save())
         sim.step(200)
         hits = events(sim, "cone_hit")
@@ -264,7 +264,7 @@ def test_race_order_gaps_and_flag(round_track: str) -> None:
         assert [row.name for row in sim.race.standings().rows] == ["a", "c", "b"]
         sim.step(2599)
         rows = sim.race.standings()
-        left_x, left_y = sim.track.gates[0].left
+        left_x, left_y = sim.world.track.gates[0].left
         line = atan(left_y / left_x)  # the angle of the start line
         nose = atan((REAR + NOSE) / RADIUS) - atan(REAR / RADIUS)  # of the foremost point ahead of the pose
         first = {name: (line - angle - nose) * RADIUS / speed for name, speed, angle in

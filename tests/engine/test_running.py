@@ -37,7 +37,9 @@ def test_lag_counts_the_ticks_due_beyond_the_next(monkeypatch: pytest.MonkeyPatc
     def advance(ticks: int) -> None:
         clock.tick += ticks
 
-    pacer = pacing.Pacer(clock, advance, 1.0, ClockThread(lambda: None), lambda tick: 1 << 20, lambda: None)
+    pacer = pacing.Pacer(
+        clock, advance, 1.0, ClockThread(lambda: None), lambda tick: 1 << 20, lambda: None, lambda: lambda: None
+    )
     pacer._keep_pace((0.0, 0, 1.0), 1000)
     assert pacer.behind == pytest.approx(0.1)  # tick 11 is due, none was made: ten more than the next
     clock.tick, now[0] = 20, 0.2155
@@ -124,7 +126,7 @@ def test_a_second_driver_is_refused_with_the_owners_name(load: Load) -> None:
 
 def test_a_watcher_cannot_drive(load: Load) -> None:
     sim = load(POINT)
-    sim.watch(lambda _: sim.step(), every=1)
+    sim.clock.watch(lambda _: sim.step(), every=1)
     with pytest.raises(
         PaddockError, match=r"step\(\) refused: the clock is being driven by step\(\) in thread 'MainThread'"
     ):
@@ -252,15 +254,15 @@ def test_a_snapshot_is_made_once_per_tick_and_never_changes(load: Load) -> None:
 @pytest.mark.parametrize("every", [0, -1, 1.5, True, "2"])
 def test_watching_takes_a_period(load: Load, every: Any) -> None:
     with pytest.raises(InvalidValueError, match="every takes a whole number of ticks >= 1, not "):
-        load(POINT).watch(print, every=every)
+        load(POINT).clock.watch(print, every=every)
 
 
 def test_watching_without_a_period_uses_that_of_the_scenario(load: Load) -> None:
     with pytest.raises(PaddockError, match="needs a period"):
-        load(POINT).watch(print)
+        load(POINT).clock.watch(print)
     sim = load(POINT, every={"snapshot": 4})
     ticks: list[int] = []
-    sim.watch(lambda snapshot: ticks.append(snapshot.tick))
+    sim.clock.watch(lambda snapshot: ticks.append(snapshot.tick))
     sim.step(12)
     assert ticks == [4, 8, 12]
 
@@ -269,7 +271,7 @@ def test_inspect_shows_every_column_with_its_own_parameters(load: Load) -> None:
     sim = load(
         {"name": "bees", "count": 3, "model": "quad", "spawn": {"grid": {"spacing": 2}}, "spread": {"mass": 0.1}}
     )
-    seen = [sim.inspect(f"bees[{k}]") for k in range(3)]
+    seen = [sim.vehicles.inspect(f"bees[{k}]") for k in range(3)]
     assert len({one["parameters"]["mass"] for one in seen}) == 3
     assert len({one["parameters"]["drag"] for one in seen}) == 1
     assert seen[0]["state"]["x"] == -1.0 and seen[1]["command"]["mode"] == 5.0
@@ -279,19 +281,21 @@ def test_a_delayed_reading_is_that_of_its_sample_tick(load: Load) -> None:
     exact = {"noise_horizontal": 0.0, "noise_vertical": 0.0, "noise_velocity": 0.0, "walk": 0.0}
     delayed = {"gnss": {"rate": 20, "delay": 0.1, **exact}}
     sim = load({**POINT, "speed": 10, "commands": {"vx": 10.0}, "sensors": [delayed, "gnss"]}, rate=200)
-    assert sim.sensors("dot")["gnss_2"]["sample_tick"] == 0  # without delay the first reading is immediate
+    assert sim.vehicles.sensors("dot")["gnss_2"]["sample_tick"] == 0  # without delay the first reading is immediate
     sim.step(19)
-    assert sim.sensors("dot")["gnss"]["sample_tick"] == -1 and np.isnan(sim.sensors("dot")["gnss"]["x"])
+    assert sim.vehicles.sensors("dot")["gnss"]["sample_tick"] == -1 and np.isnan(
+        sim.vehicles.sensors("dot")["gnss"]["x"]
+    )
     sim.step(1)
-    assert sim.sensors("dot")["gnss"]["sample_tick"] == 0
+    assert sim.vehicles.sensors("dot")["gnss"]["sample_tick"] == 0
     sim.step(10)
-    assert sim.sensors("dot")["gnss"]["sample_tick"] == 10
+    assert sim.vehicles.sensors("dot")["gnss"]["sample_tick"] == 10
     sim.step(10)
-    reading = sim.sensors(1)["gnss"]
+    reading = sim.vehicles.sensors(1)["gnss"]
     assert reading["sample_tick"] == 20
     assert reading["x"] == pytest.approx(1.0, abs=1e-12)  # 10 m/s for 20 of 200 ticks a second, not where it is now
     assert sim.snapshot()["dot"].position[0] == pytest.approx(2.0, abs=1e-12)
-    assert set(sim.sensors("dot")) == {"gnss", "gnss_2"}
+    assert set(sim.vehicles.sensors("dot")) == {"gnss", "gnss_2"}
 
 
 def test_other_threads_read_published_snapshots_only(load: Load) -> None:
@@ -300,7 +304,12 @@ def test_other_threads_read_published_snapshots_only(load: Load) -> None:
     ticks: list[int] = []
 
     def look() -> None:
-        for verb in (sim.state_hash, sim.save, lambda: sim.inspect("dot"), lambda: sim.sensors("dot")):
+        for verb in (
+            sim.state_hash,
+            sim.save,
+            lambda: sim.vehicles.inspect("dot"),
+            lambda: sim.vehicles.sensors("dot"),
+        ):
             try:
                 verb()
             except PaddockError as error:
@@ -315,7 +324,7 @@ def test_other_threads_read_published_snapshots_only(load: Load) -> None:
         if ticks:
             sim.clock.stop()
 
-    sim.watch(lambda _: None, every=7)
+    sim.clock.watch(lambda _: None, every=7)
     sim.run(pace=10, heartbeat=beat)
     assert len(errors) == 4 and all("the clock is being driven by run() in thread" in text for text in errors)
     assert ticks[0] % 7 == 0 and ticks[0] > 0
@@ -324,7 +333,7 @@ def test_other_threads_read_published_snapshots_only(load: Load) -> None:
 def test_inspect_takes_one_vehicle(load: Load) -> None:
     pair = {"name": "pair", "count": 2, "model": "point", "spawn": {"line": {"start": [0, 0, 1], "end": [5, 0, 1]}}}
     with pytest.raises(PaddockError, match=r"'pair' is a fleet of 2: name one vehicle, e.g. pair\[0\]"):
-        load(pair).inspect("pair")
+        load(pair).vehicles.inspect("pair")
 
 
 def test_running_in_the_background_ends_with_its_block() -> None:
@@ -343,7 +352,7 @@ def test_an_error_in_the_background_is_raised() -> None:
     with paddock.load({"vehicles": []}) as sim:
         with pytest.raises(PaddockError, match="finite time"), sim.clock.running(until=float("nan")):
             pass
-        sim.watch(lambda snapshot: 1 / 0, every=1)
+        sim.clock.watch(lambda snapshot: 1 / 0, every=1)
         with pytest.raises(ZeroDivisionError), sim.clock.running():
             threading.Event().wait(0.1)
 
@@ -397,8 +406,8 @@ def test_callbacks_have_the_names_of_a_remote_simulation() -> None:
     sim = Simulation(load_scenario({"clock": {"rate": 100}, "vehicles": [{"name": "dot", "model": "point"}]}))
     ticks: list[int] = []
     kinds: list[str] = []
-    end_states = sim.on_state(lambda snapshot: ticks.append(snapshot.tick), every=5)
-    end_events = sim.on_event(lambda event: kinds.append(event.kind))
+    end_states = sim.clock.watch(lambda snapshot: ticks.append(snapshot.tick), every=5)
+    end_events = sim.events.on(lambda event: kinds.append(event.kind))
     sim.step(10)
     sim.spawn(name="other", model="point")
     assert ticks == [5, 10] and kinds == ["spawned"]
@@ -408,4 +417,4 @@ def test_callbacks_have_the_names_of_a_remote_simulation() -> None:
     sim.remove("other")
     assert ticks == [5, 10] and kinds == ["spawned"]
     with pytest.raises(PaddockError, match="a callback is a function of an event, not 3"):
-        sim.on_event(3)  # type: ignore[arg-type]
+        sim.events.on(3)  # type: ignore[arg-type]

@@ -18,7 +18,7 @@ SCENARIO = {
 def test_snapshot_readings_equal_those_of_the_sensors() -> None:
     with paddock.load(SCENARIO) as sim:
         sim.step(37)
-        red, readings = sim.snapshot()["red"], sim.sensors("red")
+        red, readings = sim.snapshot()["red"], sim.vehicles.sensors("red")
         for sensor, values in readings.items():
             for name, value in values.items():
                 assert red[f"{sensor}.{name}"] == value
@@ -29,11 +29,11 @@ def test_readings_of_a_periodic_snapshot_are_of_its_own_tick() -> None:
     scenario = {**SCENARIO, "every": {"snapshot": 10}}
     seen: dict[int, float] = {}
     with paddock.load(scenario) as sim:
-        sim.watch(lambda snapshot: seen.update({snapshot.tick: snapshot["red"]["imu.ax"]}))
+        sim.clock.watch(lambda snapshot: seen.update({snapshot.tick: snapshot["red"]["imu.ax"]}))
         expected = {}
         for _ in range(5):
             sim.step(10)
-            expected[sim.tick] = sim.sensors("red")["imu"]["ax"]
+            expected[sim.tick] = sim.vehicles.sensors("red")["imu"]["ax"]
     assert seen == expected
 
 

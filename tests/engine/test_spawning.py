@@ -23,7 +23,7 @@ def test_a_spawned_vehicle_exists_immediately(load: Load) -> None:
     assert sim.spawn(name="bee", model="quad", pose=[1, 2, 3, 0.5], commands={"mode": "angle"}) == "bee"
     bee = sim.snapshot()["bee"]
     assert bee.position.tolist() == [1.0, 2.0, 3.0] and bee.yaw == pytest.approx(0.5) and bee.id == 2
-    assert sim.inspect("bee")["command"]["mode"] == 1.0
+    assert sim.vehicles.inspect("bee")["command"]["mode"] == 1.0
     assert sim.spawn(model="point") == "point_2"
     assert [(e.tick, e.kind, e.subject, e.detail) for e in sim.events.since()] == [
         (10, "spawned", "bee", "1 x quad"),
@@ -130,7 +130,7 @@ def test_new_members_start_with_an_empty_memory_and_no_readings(load: Load) -> N
     assert (sim.engine.world.fleets["scouts"].tables["memory"][0, :4] > 0).any()
     sim.spawn(fleet="scouts", pose=[50, 50, 0])
     assert sim.engine.world.fleets["scouts"].tables["memory"][:, 4].tolist() == [0.0, 1.0]
-    assert np.isnan(sim.sensors("scouts")["gnss"]["x"]).tolist() == [False] * 4 + [True]
+    assert np.isnan(sim.vehicles.sensors("scouts")["gnss"]["x"]).tolist() == [False] * 4 + [True]
 
 
 def test_a_posted_spawn_happens_at_its_tick(load: Load) -> None:

@@ -40,7 +40,7 @@ SLOW = sorted(set(demo_names()) - {"race", "relay"})
 @pytest.fixture(scope="module")
 def sim() -> Iterator[Simulation]:
     with paddock.load(SCENARIO) as sim:
-        sim.frames.set("camera", "dots[1]", (0.1, 0.0, 0.0))
+        sim.world.frames.set("camera", "dots[1]", (0.1, 0.0, 0.0))
         sim.command("cars[0]", at_tick=100_000, throttle=0.4)
         sim.step(80)
         sim.remove("dots[1]")

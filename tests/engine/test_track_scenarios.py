@@ -19,6 +19,7 @@ from paddock.record import Player, Recorder
 from paddock.record.rerun import verify
 from paddock.scenario import ScenarioError, load_scenario
 from paddock.serve.replay import ReplaySource
+from paddock.world.solids import BASE, HIGH
 
 CAR: dict[str, Any] = {"name": "car", "model": "car.kinematic"}
 
@@ -30,7 +31,7 @@ def scenario(given: Any, *vehicles: dict[str, Any], **more: Any) -> dict[str, An
 def test_a_lap_along_the_middle_line() -> None:
     driver = {"pure_pursuit": {"path": "track", "speed": 8, "lookahead": 2.5, "lookahead_time": 0.2}}
     with paddock.load(scenario("autocross", {**CAR, "driver": driver})) as sim:
-        t = sim.track
+        t = sim.world.track
         assert t is not None and t.name == "autocross"
         assert sim.snapshot()["car"].position[:2] == pytest.approx(t.start[:2])  # at the start pose
         assert sim.snapshot()["car"].yaw == pytest.approx(t.start[2])
@@ -44,16 +45,16 @@ def test_a_lap_along_the_middle_line() -> None:
 
 def test_cones_are_obstacles_and_with_contact_vehicles_of_formula_student_sizes() -> None:
     with paddock.load(scenario("autocross")) as sim:
-        t, obstacles = sim.track, sim.engine.world.scenery.obstacles
-        assert t is not None and len(obstacles.rounds) == len(t.cones)
-        np.testing.assert_array_equal(obstacles.rounds[:, :2], t.cones)
-        big = obstacles.rounds[t.colours == 3]
-        np.testing.assert_allclose(big[:, 3], 0.505)
-        np.testing.assert_allclose(2.0 * big[:, 4], 0.285)
-        small = obstacles.rounds[t.colours == 0]
-        np.testing.assert_allclose(small[:, 3], 0.325)
-        np.testing.assert_allclose(2.0 * small[:, 4], 0.228)
-        tree = sim.scenery()
+        t, obstacles = sim.world.track, sim.engine.world.scenery.obstacles
+        assert t is not None and obstacles.count == len(t.cones)
+        np.testing.assert_array_equal(obstacles.table[:, :2], t.cones)
+        big = obstacles.table[t.colours == 3]
+        np.testing.assert_allclose(big[:, HIGH], 0.505)
+        np.testing.assert_allclose(2.0 * big[:, BASE], 0.285)
+        small = obstacles.table[t.colours == 0]
+        np.testing.assert_allclose(small[:, HIGH], 0.325)
+        np.testing.assert_allclose(2.0 * small[:, BASE], 0.228)
+        tree = sim.world.scenery()
         assert tree["obstacles"] == [] and not tree["track"]["movable"]
         assert len(tree["track"]["cones"]) == len(t.cones)
     with paddock.load(scenario("autocross", contact=True)) as sim:
@@ -62,7 +63,7 @@ def test_cones_are_obstacles_and_with_contact_vehicles_of_formula_student_sizes(
         np.testing.assert_allclose(fleets["cones_blue"].position[:, :2], t.of_colour("blue"))
         parameters = sim.engine.programs["cones_big_orange"].parameter_tuple()
         assert (parameters.mass, parameters.height, parameters.width) == (1.05, 0.505, 0.285)
-        assert sim.scenery()["track"]["movable"]
+        assert sim.world.scenery()["track"]["movable"]
 
 
 def test_a_hit_cone_moves_and_the_run_can_be_restored_and_verified(tmp_path: Path) -> None:
@@ -85,15 +86,15 @@ def test_a_hit_cone_moves_and_the_run_can_be_restored_and_verified(tmp_path: Pat
 def test_the_surface_has_friction_of_its_own() -> None:
     surface = {"mu": 1.1, "outside": 0.4, "transition": 1.0}
     with paddock.load(scenario({"name": "trackdrive", "surface": surface})) as sim:
-        t, ground = sim.track, sim.engine.world.uneven
+        t, ground = sim.world.track, sim.engine.world.uneven
         assert t is not None and ground is not None
         mu = lambda offset: ground.ground.at(*t.point_at(t.along, offset).T, sim.engine.world.environment).mu  # noqa: E731
         np.testing.assert_allclose(mu(0.0), 1.1, atol=1e-6)
         np.testing.assert_allclose(mu(t.left_width - 0.8), 1.1, atol=0.02)
         assert abs(np.median(mu(t.left_width)) - 0.75) < 0.03  # halfway at the boundary
         np.testing.assert_allclose(np.median(mu(-t.right_width - 0.8)), 0.4, atol=0.01)
-        assert sim.inspect("car")["ground"]["mu"] == pytest.approx(1.1, abs=1e-6)
-        assert sim.scenery()["ground"]["friction"] is not None
+        assert sim.vehicles.inspect("car")["ground"]["mu"] == pytest.approx(1.1, abs=1e-6)
+        assert sim.world.scenery()["ground"]["friction"] is not None
     world = {"ground": {"friction_map": {"values": [[1, 1], [1, 1]], "cell": 1}}}
     with pytest.raises(ScenarioError, match=r"give track.surface or world.ground.friction_map, not both"):
         load_scenario(scenario({"name": "trackdrive", "surface": {}}, world=world))
@@ -103,7 +104,7 @@ def test_a_start_grid_and_racing_with_the_width_of_the_track() -> None:
     cars = {"name": "cars", "count": 4, "model": "car.kinematic", "spawn": {"track": {"gap": 10, "lanes": 2}}}
     driver = {"racing": {"path": "track", "speed": 15}}
     with paddock.load(scenario("park", {**cars, "driver": driver})) as sim:
-        t = sim.track
+        t = sim.world.track
         assert t is not None
         np.testing.assert_allclose(sim.snapshot().fleet("cars").position[:, :2], t.grid(4, 10.0, 2)[:, :2])
         assert sim.engine.programs["cars"].behaviour.setup.road().width == pytest.approx(t.width.min(), abs=0.05)
@@ -129,7 +130,7 @@ def test_overrides_on_the_track_are_saved() -> None:
         sim.behaviours.override("car", {"pure_pursuit": {"path": "track", "speed": 5}})
         sim.step(100)
         saved, at = sim.save(), sim.snapshot()["car"].position
-        assert np.hypot(*(at[:2] - sim.track.start[:2])) > 1.0
+        assert np.hypot(*(at[:2] - sim.world.track.start[:2])) > 1.0
         sim.step(100)
         after = sim.state_hash()
         sim.restore(saved)
@@ -150,7 +151,11 @@ def test_a_file_beside_the_scenario_is_kept_in_recordings(tmp_path: Path) -> Non
     (tmp_path / "mine.csv").write_text(track.dump(given))
     (tmp_path / "race.yaml").write_text("track: mine.csv\nvehicles:\n- {name: car, model: car.kinematic}\n")
     with paddock.load(tmp_path / "race.yaml") as sim, Recorder(sim, tmp_path / "run.mcap"):
-        assert sim.track is not None and (sim.track.centre == given.centre).all() and sim.track.name == "mine"
+        assert (
+            sim.world.track is not None
+            and (sim.world.track.centre == given.centre).all()
+            and sim.world.track.name == "mine"
+        )
         sim.step(5)
     (tmp_path / "mine.csv").unlink()
     assert len(recorded_track(tmp_path / "run.mcap")["cones"]) == len(given.cones)
@@ -164,14 +169,14 @@ def test_a_file_beside_the_scenario_is_kept_in_recordings(tmp_path: Path) -> Non
 
 def test_generated_and_swapped_tracks() -> None:
     with paddock.load(scenario({"generate": {"seed": 3, "width": 4.0, "length": [300, 320]}})) as sim:
-        assert sim.track is not None and (sim.track.cones == track.generate(3, 4.0, (300, 320)).cones).all()
+        assert sim.world.track is not None and (sim.world.track.cones == track.generate(3, 4.0, (300, 320)).cones).all()
     text = track.dump(track.load("autocross"), "cones")
     with paddock.load(scenario({"file": "x.yaml", "text": text, "swap_colours": True})) as sim:
-        assert sim.track is not None and len(sim.track.of_colour("yellow")) == len(
+        assert sim.world.track is not None and len(sim.world.track.of_colour("yellow")) == len(
             track.load("autocross").of_colour("blue")
         )
     with paddock.load(scenario({"name": "autocross", "start": [12.0, 0.0, 0.0]})) as sim:
-        assert sim.track is not None and sim.track.start == (12.0, 0.0, 0.0)
+        assert sim.world.track is not None and sim.world.track.start == (12.0, 0.0, 0.0)
     assert load_scenario(scenario("autocross")).to_dict()["track"] == "autocross"
     again = load_scenario(load_scenario(scenario({"name": "park", "surface": {"mu": 0.9}})).to_yaml())
     assert again.track is not None and again.track.surface is not None and again.track.surface.mu == 0.9
@@ -213,4 +218,4 @@ def test_what_needs_a_track() -> None:
     with pytest.raises(ScenarioError, match="files are not read for clients"):
         load_scenario(scenario("mine.csv"), files=False)
     with paddock.load({"vehicles": [CAR]}) as sim:
-        assert sim.track is None and sim.scenery()["track"] is None
+        assert sim.world.track is None and sim.world.scenery()["track"] is None

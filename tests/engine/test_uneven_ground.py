@@ -55,7 +55,7 @@ class Seen(NamedTuple):
 def seen() -> Iterator[Seen]:
     with paddock.load(scenario()) as sim:
         sim.step(240)
-        early, distance = sim.snapshot(), sim.sensors("looks")["rangefinder"]["distance"]
+        early, distance = sim.snapshot(), sim.vehicles.sensors("looks")["rangefinder"]["distance"]
         sim.step(1200)
         sim.command("lands", armed=0)
         sim.step(480)
@@ -123,9 +123,11 @@ def test_vehicles_start_on_the_local_ground_and_never_below_it(seen: Seen) -> No
     with pytest.raises(InvalidValueError, match=r"above the ground, z >= 13 m at \(50, 0\), not 12; leave z out"):
         sim.spawn(name="deep", model="rover", pose=[50, 0, 12, 0])
     with pytest.raises(PaddockError, match=r"placed at or above the ground, z >= 13 m at \(50, 0\), not 5"):
-        sim.place("looks", [50, 0, 5, 0])
-    assert sim.inspect("late")["ground"] == pytest.approx({"height": 13.0, "slope_x": 0.2, "slope_y": 0.0, "mu": 1.0})
-    tree = sim.scenery(side=8)
+        sim.vehicles.place("looks", [50, 0, 5, 0])
+    assert sim.vehicles.inspect("late")["ground"] == pytest.approx(
+        {"height": 13.0, "slope_x": 0.2, "slope_y": 0.0, "mu": 1.0}
+    )
+    tree = sim.world.scenery(side=8)
     assert tree["ground"]["rows"] == 8 and tree["obstacles"][0]["top"] == pytest.approx(11.0)
 
 

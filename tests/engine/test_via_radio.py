@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import paddock
-from paddock.engine.radio.datalink import DataLink
 from paddock.errors import PaddockError
+from paddock.mavlink.radio_path import RadioEnds
 from paddock.record import Recorder, verify
 from paddock.scenario import ScenarioError, load_scenario
 from paddock.world.archive import pack, unpack
@@ -179,7 +179,7 @@ def test_a_command_that_a_newer_one_has_overtaken_is_not_latched() -> None:
         sim.step(2)  # r1 receives it
         sim.radio.send("talks", "*", b"", bits=30_000)  # for 3 s; r1 alone hears it
         sim.step(50)
-        sim.place("r1", [1400.0, -300.0, 20.0, 0.0])  # out of reach of the station
+        sim.vehicles.place("r1", [1400.0, -300.0, 20.0, 0.0])  # out of reach of the station
         sim.step(48)
         assert sim.radio.commands("dot").delivered == 0
         sim.command("dot", vx=-5.0)
@@ -305,12 +305,12 @@ def test_a_vehicle_behind_relays_takes_commands_and_reports() -> None:
     with paddock.load(scenario) as sim:
         assert sim.radio.network().path("base", "dot")[0] == ["base", "relays[0]", "relays[1]", "dot"]
         assert sim.engine.radio.connected("dot", "base") and not sim.engine.radio.connected("nobody", "base")
-        datalink, arrivals = DataLink(sim.engine.radio, 8, 3, 100), deque[str]()  # of MAVLink packets
-        assert datalink.post("dot", "base", 1000, 0.0, arrivals, "up")
-        datalink.advance(0.5)
-        assert datalink.post("base", "dot", 1000, 0.5, arrivals, "down")
-        datalink.advance(1.0)
-        assert list(arrivals) == ["up", "down"] and datalink.counts["forwarded"] == 4
+        ends, arrivals = RadioEnds(sim.engine.applier, "dot", "base", 8, 3, 100), deque[str]()  # of MAVLink packets
+        assert ends.send_down(125, arrivals, "up")
+        sim.step(25)
+        assert ends.send_up(125, arrivals, "down")
+        sim.step(25)
+        assert list(arrivals) == ["up", "down"]
         sim.command("dot", vx=1.0)
         sim.step(100)
         delay = sim.radio.commands("dot").delay

@@ -9,6 +9,7 @@ from paddock.planning.geometry.shapes import LineShape, PointShape
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.station import VehicleReports
 from paddock.planning.solver.problem import LostLink, MissionSetup, Problem, Task, Vehicle
+from paddock.world.state import load, save
 
 SPEED = 10.0  # m/s
 
@@ -241,9 +242,10 @@ def test_routes_on_their_way_are_saved() -> None:
     flight.fly(12.0, 120.0)
     flight.mission.add_task(point("c", 300.0))
     flight.mission.update_from_reports(report)
-    saved = flight.mission.save()
+    saved = save(flight.mission)
     again = Flight([point("a", 100.0), point("b", 200.0)])
-    again.mission.restore(saved)
+    load(again.mission, saved)
+    again.mission.rebuild()
     assert again.mission.onboard is not None and again.mission.onboard.done == [["a"]]
     for one in (flight, again):
         assert one.flying() == ["b"]

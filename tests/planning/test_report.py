@@ -36,7 +36,7 @@ from paddock.planning.solver.routes import Leg, Plan, Route, Undone
 from paddock.record.mission_report import document as methods
 from paddock.record.mission_report.document import Trial, comparison, document, draw_comparison, ranked
 from paddock.record.mission_report.files import draw_costs, draw_gantt, draw_timeline, report_html
-from paddock.record.mission_report.map_figure import ALARM, COLOURS, draw_routes, png, styled, svg
+from paddock.record.mission_report.map_figure import draw_routes
 from paddock.record.mission_report.text import (
     clock,
     closeness,
@@ -50,6 +50,7 @@ from paddock.record.mission_report.text import (
     summary,
     wind_note,
 )
+from paddock.record.reports import ALARM, COLOURS, png, styled, svg
 from paddock.world.geodesy import Origin
 
 NASTY = '<b>&"'

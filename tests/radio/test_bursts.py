@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from paddock.radio.links.bursts import burst_error, hit_probability
+from paddock.radio.links.rows import burst_error, hit_probability
 from paddock.radio.physics.signal import QPSK, ber, per
 
 BITS, AIRTIME = 1000.0, 1e-3  # a packet of 1 Mbit/s

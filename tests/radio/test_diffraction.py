@@ -11,7 +11,7 @@ from scipy import special
 from scipy.interpolate import RegularGridInterpolator
 
 from paddock.compute.routine import routine
-from paddock.radio.physics import diffraction as d
+from paddock.radio.physics import propagation as d
 from paddock.world.ground import RELIEF_RATE, RELIEF_X, RELIEF_Y, SLOPE_X
 
 FREQUENCY = 2.4e9

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from paddock.radio import gnss as g
+from paddock.radio.physics import satellites as g
 from paddock.sensing.sensors.gnss import (
     ACQUIRED,
     OPEN_SKY,

@@ -5,7 +5,6 @@ import pytest
 
 from paddock.behaviour.rule import find_rule
 from paddock.compute.neighbours import NeighbourGrid
-from paddock.radio.packets.heard import HEARD_STATES, PREDICTED, FleetHeard, heard_targets, newest_numbers, visit_heard
 from paddock.radio.packets.layout import (
     MAIL_ARRIVED,
     MAIL_NUMBERS,
@@ -13,6 +12,7 @@ from paddock.radio.packets.layout import (
     MAIL_SENT,
     MAIL_VALUES,
 )
+from paddock.radio.packets.state import HEARD_STATES, PREDICTED, FleetHeard, heard_targets, newest_numbers, visit_heard
 from paddock.world.columns import Pose, defaults_of
 
 

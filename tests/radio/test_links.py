@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from scipy.special import erfc
 
 from paddock.compute.threads import available_threads, limit_threads
-from paddock.radio.links import candidates
+from paddock.radio.links import update as link_update
 from paddock.radio.links.paths import PathTables, classes_of
 from paddock.radio.links.radios import COLUMN, FleetRadios, Floats, Radios, radios_of
 from paddock.radio.links.rows import decibels_of, longest_square
@@ -146,7 +146,7 @@ def test_radios_that_are_alike_have_the_links_of_others(monkeypatch: pytest.Monk
     found: list[list[Links]] = []
     for alike in (True, False):
         if not alike:
-            monkeypatch.setattr(candidates, "_common_share", lambda seen: np.zeros(0))
+            monkeypatch.setattr(link_update, "_common_share", lambda seen: np.zeros(0))
         update, known = LinkUpdate(radios, classes, paths, 3.0, 3.0, np.inf), no_links(300)
         found.append([])
         for k in range(len(moves)):

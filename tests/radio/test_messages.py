@@ -10,8 +10,8 @@ from radio_messages import STREAM, connect, keep_radios, links_of, load_messages
 
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.radio.packets import layout as c
-from paddock.radio.packets.contents import decoded, encoded
 from paddock.radio.packets.messages import Messages
+from paddock.radio.packets.state import decoded, encoded
 from paddock.scenario.radio_types import MessagesSection
 from paddock.world.archive import digest, pack, unpack
 from paddock.world.state import save

@@ -9,12 +9,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from paddock.compute.routine import routine
-from paddock.radio.physics.diffraction import TerrainTables, relief_peaks, terrain_db
 from paddock.radio.physics.obstacles import MATERIALS, Buildings, buildings_of, round_part
 from paddock.radio.physics.obstruction import obstruction_db
+from paddock.radio.physics.propagation import TerrainTables, relief_peaks, terrain_db
 from paddock.scenario.scenery import Obstacle
 from paddock.world.ground import RELIEF_RATE, RELIEF_X, RELIEF_Y
-from paddock.world.scenery import obstacles_of
+from paddock.world.solids import obstacles_of
 
 FREQUENCY = 2.4e9
 WAVELENGTH = 299_792_458.0 / FREQUENCY
@@ -242,7 +242,7 @@ def test_way_through_round_obstacles(a: tuple[float, ...], b: tuple[float, ...],
         return
     obstacles = obstacles_of((box("vegetation", **kind),), lambda x, y: np.zeros_like(x))
     unit = [(q - p) / apart for p, q in zip(a, b, strict=True)]
-    enters, leaves = round_part(*a, *unit, apart, obstacles.rounds, 0)
+    enters, leaves = round_part(*a, *unit, apart, obstacles.table, 0)
     t = (np.arange(20_000) + 0.5) / 20_000
     x, y, z = (p + t * (q - p) for p, q in zip(a, b, strict=True))
     radius = 1.0 - 0.5 * z if is_cone else 1.0

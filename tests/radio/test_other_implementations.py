@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from paddock.radio.physics import antennas as a
-from paddock.radio.physics import diffraction as d
+from paddock.radio.physics import propagation as d
 from paddock.radio.physics import propagation as p
 from paddock.radio.physics.signal import MODULATIONS, ber
 

@@ -20,7 +20,7 @@ def test_actions_of_an_earlier_version_move_its_vehicles_as_recorded() -> None:
     assert not result.same and result.differences[0].tick == 0
     with open_run(ALL_ACTIONS) as run, paddock.load(run.scenario) as sim:
         for posted in run.actions():
-            if not isinstance(posted.action, FrameAction):  # moves nothing, and comes from `sim.frames` only
+            if not isinstance(posted.action, FrameAction):  # moves nothing, and comes from `sim.world.frames` only
                 sim.step(posted.tick - sim.tick)
                 sim.engine.applier.post(posted.action)
         sim.step(600 - sim.tick)

@@ -17,7 +17,7 @@ from paddock.cli.main import exit_code
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.record import Recorder, open_run, verify
 from paddock.record.race import car_traces, recorded_standings
-from paddock.record.race_report import write_race_report
+from paddock.record.run_report import write_race_report
 from paddock.track import load
 
 RADIUS = 22.0  # m, of the middle of a round track
@@ -164,7 +164,7 @@ def test_a_driver_that_fails(scenario: dict[str, Any], tmp_path: Path) -> None:
     given = {**scenario, "contact": False, "vehicles": [single], "clock": {"rate": 60, "pace": 0, "sync": sync}}
     refused: list[str] = []
     with paddock.load(given) as sim:
-        claim = sim.claim("red", source="team")
+        claim = sim.control.claim("red", source="team")
 
         def drive() -> None:
             while (request := claim.wait(5.0)) is not None:
@@ -179,11 +179,11 @@ def test_a_driver_that_fails(scenario: dict[str, Any], tmp_path: Path) -> None:
         with Recorder(sim, tmp_path / "run.mcap"):
             sim.step(45)
             thread.join(10.0)
-            silent = sim.claim("red", source="silent")
+            silent = sim.control.claim("red", source="silent")
             sim.step(21)
             silent.release()
         events = [(event.kind, event.subject, event.detail) for event in sim.events.since()]
-        assert sim.inspect("red")["command"]["brake"] == 1.0
+        assert sim.vehicles.inspect("red")["command"]["brake"] == 1.0
     assert len(refused) == 1 and "\n" not in refused[0] and "throttle" in refused[0] and "nan" in refused[0]
     late = ("barrier_timeout", "silent", "no reply within 0.2 s: brake (red)")
     assert events.count(late) == 1

@@ -20,7 +20,7 @@ def lived(tmp_path: Path, world: dict[str, Any]) -> tuple[Path, list[Snapshot]]:
     """A recording with an added and a removed vehicle, and every live sample of it."""
     live = []
     with paddock.load(world) as sim:
-        sim.watch(live.append, every=10)
+        sim.clock.watch(live.append, every=10)
         with Recorder(sim, tmp_path / "run.mcap", rate=10):
             live.append(sim.snapshot())
             sim.command("red", steer=0.05, throttle=0.6)

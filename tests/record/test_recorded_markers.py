@@ -25,16 +25,16 @@ def scenes(path: Path) -> list[Any]:
 
 
 def test_changes_in_their_order(small: Simulation, tmp_path: Path) -> None:
-    small.markers.put(Marker.text("early", 3, "before", ttl=5.0))
+    small.world.markers.put(Marker.text("early", 3, "before", ttl=5.0))
     small.step(100)
     with Recorder(small, tmp_path / "run.mcap"):
-        small.markers.put(
+        small.world.markers.put(
             Marker.line("plan", 1, PATH, width=0.25), Marker.circle("goal", 2, (1.0, 2.0, 0.0), radius=3.0)
         )
         small.step(10)
-        small.markers.show("plan", False)
-        small.markers.show("plan", True)
-        small.markers.remove("plan", 1)
+        small.world.markers.show("plan", False)
+        small.world.markers.show("plan", True)
+        small.world.markers.remove("plan", 1)
         small.reset()
         small.step(5)
     with open_run(tmp_path / "run.mcap") as run:
@@ -69,7 +69,7 @@ def test_every_kind_is_drawn(small: Simulation, tmp_path: Path) -> None:
         Marker.axes("all", 8, frame="red", length=2.0),
     ]
     with Recorder(small, tmp_path / "run.mcap"):
-        small.markers.put(*markers)
+        small.world.markers.put(*markers)
     entities = scenes(tmp_path / "run.mcap")[0].entities
     parts = ("lines", "lines", "triangles", "lines", "arrows", "texts", "cubes", "models", "lines")
     counts = [len(getattr(entity, part)) for entity, part in zip(entities, parts, strict=True)]
@@ -85,7 +85,7 @@ def test_every_kind_is_drawn(small: Simulation, tmp_path: Path) -> None:
 
 def test_named_frames_are_in_the_transforms(small: Simulation, tmp_path: Path) -> None:
     with Recorder(small, tmp_path / "run.mcap"):
-        small.frames.set("gate", "red", (1.0, 2.0, 3.0))
+        small.world.frames.set("gate", "red", (1.0, 2.0, 3.0))
     with (tmp_path / "run.mcap").open("rb") as file:
         reader = make_reader(file, decoder_factories=[DecoderFactory()])
         frames = [t for *_, d in reader.iter_decoded_messages(topics=["/tf"]) for t in d.transforms]

@@ -24,8 +24,9 @@ from paddock.record.radio import (
     recorded_traffic,
     snapshot_links,
 )
-from paddock.record.radio_report import link_tables, traffic_lines, write_report
+from paddock.record.run_report import link_tables, traffic_lines, write_report
 from paddock.record.surroundings import described_radio
+from paddock.serve.link import operate
 from paddock.serve.replay import ReplaySource
 from paddock.world.archive import pack, unpack
 
@@ -169,10 +170,10 @@ def test_a_served_recording_has_radio(recorded: Path) -> None:
     with Player(recorded) as player:
         source = ReplaySource(player)
         player.seek(1.5)
-        tree = source.operate("radio_view", "c", {})
+        tree = operate(source, "radio_view", "c", {})
         assert tree["jammers"][0]["on"] is True and tree["jammed"] >= 1
-        assert source.operate("jammers", "c", {}) == tree["jammers"]
-        mode = source.operate("visualization", "c", {"show_comm_links": True, "show_rf_range": None})
+        assert operate(source, "jammers", "c", {}) == tree["jammers"]
+        mode = operate(source, "visualization", "c", {"show_comm_links": True, "show_rf_range": None})
         assert mode["show_comm_links"] is True and mode["version"] == 1
         assert source.figures()["visualization"] == mode
 
@@ -283,7 +284,7 @@ def test_packets_by_service(tmp_path: Path) -> None:
     assert "| commands | 50 | 30 | " in "\n".join(traffic_lines(numbers))
     with Player(path) as player:
         player.seek(2.0)
-        tree = ReplaySource(player).operate("radio_view", "c", {})
+        tree = operate(ReplaySource(player), "radio_view", "c", {})
         assert tree["services"]["commands"]["sent"] == 50 and tree["traffic"]["served"] > 0
 
 

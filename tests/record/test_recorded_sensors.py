@@ -101,7 +101,7 @@ def test_cones_with_contact_are_not_counted_as_vehicles(tmp_path: Path) -> None:
     with paddock.load(given) as sim:
         with Recorder(sim, tmp_path / "run.mcap", rate=50):
             sim.step(20)
-        track, cones = sim.track, sum(fleet.n for fleet in sim.snapshot().layout.fleets if fleet.kind == "cone")
+        track, cones = sim.world.track, sum(fleet.n for fleet in sim.snapshot().layout.fleets if fleet.kind == "cone")
     assert track is not None and cones == len(track.cones) > 100
     assert [frame.child_frame_id for frame in decoded(tmp_path / "run.mcap", "/tf")[-1][1].transforms] == ["red"]
     assert [body.frame_id for body in decoded(tmp_path / "run.mcap", "/scene")[0][1].entities] == ["red"]

@@ -34,7 +34,7 @@ def of(messages: list[tuple[str, int, Any]], topic: str) -> list[Any]:
 
 def test_states_equal_the_live_snapshots(small: Simulation, tmp_path: Path) -> None:
     live = []
-    small.watch(lambda snap: live.append((snap.tick, [fleet.block.tobytes() for fleet in snap])), every=5)
+    small.clock.watch(lambda snap: live.append((snap.tick, [fleet.block.tobytes() for fleet in snap])), every=5)
     with Recorder(small, tmp_path / "run.mcap", rate=20):
         first = [fleet.block.tobytes() for fleet in small.snapshot()]
         small.command("red", steer=0.1, throttle=0.4)

@@ -29,7 +29,7 @@ def about(sim: Simulation) -> None:
     sim.command("scouts[1]", vy=-1.5, at_tick=90)
     sim.step(60)
     sim.spawn(name="late", model="point", pose=[1, 2, 3, 0])
-    sim.frames.set("gate", "red", [1.0, 0.0, 0.5])
+    sim.world.frames.set("gate", "red", [1.0, 0.0, 0.5])
     sim.command("late", vx=1.0, at_tick=104)
     sim.behaviours.override(["scouts[1]", "dot"], {"waypoints": {"path": [[20, 0, 5], [20, 20, 8]]}})
     sim.behaviours.override("scouts[2]", {"follow": {"target": "red"}}, at_tick=80)

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from paddock.compute.threads import limit_threads
 from paddock.sensing.rays import Beams, scan
-from paddock.world.scenery import NOTHING
-from paddock.world.solids import BOX, FRUSTUM, NO_SOLIDS, ROUND_BALL, ROUND_BAR, SOLID, solids_of
+from paddock.world.solids import BOX, FRUSTUM, NO_SOLIDS, NOTHING, ROUND_BALL, ROUND_BAR, SOLID, solids_of
 
 REACH = 40.0
 

@@ -26,6 +26,7 @@ from paddock.engine.simulation import replayed
 from paddock.errors import PaddockError
 from paddock.scenario.serve import ClientLimits
 from paddock.serve.host import Host
+from paddock.serve.link import operate
 from paddock.serve.live import LiveSource
 from paddock.serve.protection.checker import problems_of
 from paddock.serve.protection.trust import installed_names
@@ -56,7 +57,7 @@ def host(served: tuple[paddock.Simulation, Host]) -> Iterator[Host]:
 
 
 def ask(host: Host, operation: str, **arguments: Any) -> Any:
-    result = host.source.operate(operation, "eve", arguments)
+    result = operate(host.source, operation, "eve", arguments)
     found = result.result(60) if isinstance(result, Future) else result
     return found() if callable(found) else found
 
@@ -197,10 +198,10 @@ def test_a_refused_claim_keeps_the_earlier_one(host: Host) -> None:
     with pytest.raises(PaddockError, match="unknown vehicle 'green'"):
         ask(host, "claim", vehicles=["green"])
     with pytest.raises(PaddockError, match="'eve' has already claimed red"):
-        host.source.operate("claim", "bob", {"vehicles": ["red"]})
+        operate(host.source, "claim", "bob", {"vehicles": ["red"]})
     ask(host, "claim", vehicles=["blue", "red"])  # instead of the earlier one
     host.source.gone("eve")
-    host.source.operate("claim", "bob", {"vehicles": ["red"]})
+    operate(host.source, "claim", "bob", {"vehicles": ["red"]})
 
 
 def test_commands_for_a_far_future_do_not_fill_the_memory(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -422,9 +423,9 @@ def test_vehicles_of_clients_are_built_beside_the_tick_and_a_replay_finds_the_sa
         assert ask(host, "spawn", entry={"model": "rover"}) == "rover_2"
         assert ask(host, "spawn_all", entries=[{"model": "rover"}, {"model": "rover"}]) == ["rover_3", "rover_4"]
     assert len(threads) == 5 and {name.rpartition("_")[0] for name in threads} == {"paddock-worker"}
-    spawned = [posted for posted in sim.log.entries if posted.action.saved_as == "spawn"]
+    spawned = [posted for posted in sim.control.log.entries if posted.action.saved_as == "spawn"]
     assert len(spawned) == 5 and all(posted.source == "eve" for posted in spawned)
-    with replayed(sim.scenario, sim.log.complete(), sim.tick) as again:
+    with replayed(sim.scenario, sim.control.log.complete(), sim.tick) as again:
         assert again.state_hash() == sim.state_hash()
 
 
@@ -449,13 +450,13 @@ def test_markers_of_a_client_have_a_number_of_points(host: Host, monkeypatch: py
         ask(host, "mark", markers=[{**line, "id": 2}])
     ask(host, "mark", markers=[{**line, "id": 1}])  # in place of the first
     for k in range(4):
-        host.source.operate("mark", f"eve {k}", {"markers": [{**line, "id": 10 + k}]})
+        operate(host.source, "mark", f"eve {k}", {"markers": [{**line, "id": 10 + k}]})
     with pytest.raises(PaddockError, match="1200000 points of all clients exceed the limit of 1000000"):
-        host.source.operate("mark", "eve 5", {"markers": [{**line, "id": 20}]})
+        operate(host.source, "mark", "eve 5", {"markers": [{**line, "id": 20}]})
     rings = [{"namespace": "rings", "id": k, "kind": "ring", "scale": [2.0, 1.0, 1.0]} for k in range(3000)]
     with pytest.raises(PaddockError, match="288000 points of this client"):  # 2 x 48 lines each
-        host.source.operate("mark", "mallory", {"markers": rings})
-    sim.markers.clear()
+        operate(host.source, "mark", "mallory", {"markers": rings})
+    sim.world.markers.clear()
     ask(host, "mark", markers=[{**line, "id": 2}])
 
 

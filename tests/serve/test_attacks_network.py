@@ -291,7 +291,7 @@ def test_zmq_does_not_end_clients_that_send_much() -> None:
         for _ in range(2 + (70 << 20) // len(saved)):
             remote.restore(saved)
         for _ in range(500):
-            remote.inspect("rovers[7]")
+            remote.vehicles.inspect("rovers[7]")
         assert remote.snapshot().tick == 0
 
 

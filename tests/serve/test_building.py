@@ -15,6 +15,7 @@ import paddock
 from paddock.engine.actions import SpawnAction
 from paddock.errors import PaddockError
 from paddock.scenario.serve import ClientLimits
+from paddock.serve.link import operate
 from paddock.serve.live import LiveSource
 from paddock.world.archive import check_equal, pack, unpack
 
@@ -68,7 +69,7 @@ def served(scenario: dict[str, Any], limits: ClientLimits | None = None) -> Iter
 
 
 def ask(source: LiveSource, operation: str, **arguments: Any) -> Any:
-    result = source.operate(operation, "eve", arguments)
+    result = operate(source, operation, "eve", arguments)
     found = result.result(60) if isinstance(result, Future) else result
     return found() if callable(found) else found
 

@@ -9,6 +9,7 @@ import paddock
 from paddock.cli import session
 from paddock.cli.summary import Tally
 from paddock.errors import InvalidValueError
+from paddock.serve.link import operate
 from paddock.serve.live import LiveSource
 
 
@@ -28,21 +29,21 @@ def test_no_tick_passes_after_a_client_that_came_before_the_first(before: str) -
         source = LiveSource(sim)
         source.attach(lambda kind, content: None, lambda snapshot: None, lambda tick, ticking: None)
         arguments = {"step": {"ticks": 1000}, "run": {"until": 1.0, "pace": 0.0}}
-        done = source.operate(before, "client", arguments.get(before, {}))
+        done = operate(source, before, "client", arguments.get(before, {}))
         tick = 0 if done is None else done.result(60) and sim.tick
         assert tick == (1000 if before in arguments else 0)
         session._warm_up(sim, Tally(sim), None)
         with sim.clock.running():
             passes(sim)
             assert sim.tick == tick
-            source.operate("step", "client", {"ticks": 20}).result(60)
+            operate(source, "step", "client", {"ticks": 20}).result(60)
             passes(sim)
             assert sim.tick == tick + 20
-            source.operate("resume", "client", {})
+            operate(source, "resume", "client", {})
             while sim.tick < tick + 400:
                 sleep(0.001)
             for verb in ("hold", "pause"):  # time stands when the reply comes
-                source.operate(verb, "client", {}).result(60)
+                operate(source, verb, "client", {}).result(60)
                 tick = sim.tick
                 passes(sim, 10)
                 assert sim.tick == tick
@@ -56,7 +57,7 @@ def test_a_paused_run_stays_paused_until_it_is_resumed(leave: str) -> None:
         source.attach(lambda kind, content: None, lambda snapshot: None, lambda tick, ticking: None)
 
         def release() -> int:
-            source.gone("client") if leave == "gone" else source.operate("release_clock", "client", {})
+            source.gone("client") if leave == "gone" else operate(source, "release_clock", "client", {})
             passes(sim, 2)
             tick = sim.tick
             passes(sim)
@@ -65,21 +66,21 @@ def test_a_paused_run_stays_paused_until_it_is_resumed(leave: str) -> None:
 
         sim.clock.pause()
         with sim.clock.running():
-            source.operate("run", "client", {"until": 0.5}).result(60)
+            operate(source, "run", "client", {"until": 0.5}).result(60)
             assert release() == 500
             with pytest.raises(InvalidValueError, match=r"run\(until=0.1\) is in the past: the time is 0.5 s"):
-                source.operate("run", "client", {"until": 0.1})
-            source.operate("run", "client", {"until": None})
+                operate(source, "run", "client", {"until": 0.1})
+            operate(source, "run", "client", {"until": None})
             while sim.tick < 600:
                 sleep(0.001)
-            source.operate("stop", "client", {}).result(60)
+            operate(source, "stop", "client", {}).result(60)
             assert release() == sim.tick
-            source.operate("run", "client", {"until": None})
+            operate(source, "run", "client", {"until": None})
             assert release() >= 600
-            source.operate("step", "client", {"ticks": 10}).result(60)
-            source.operate("resume", "client", {})
-            source.operate("hold", "client", {}).result(60)
-            source.operate("release_clock", "client", {})
+            operate(source, "step", "client", {"ticks": 10}).result(60)
+            operate(source, "resume", "client", {})
+            operate(source, "hold", "client", {}).result(60)
+            operate(source, "release_clock", "client", {})
             tick = sim.tick
             while sim.tick < tick + 100:
                 sleep(0.001)

@@ -12,9 +12,7 @@ import pytest
 
 import paddock
 from paddock.serve import facts as module
-from paddock.serve.facts import FactMirror, FactPublisher
-from paddock.serve.live import Reader
-from paddock.serve.protection.gate import OperationError, OperationOutcome
+from paddock.serve.facts import FactMirror, FactPublisher, OperationError, OperationOutcome
 from paddock.wire.operations import OPERATIONS
 
 Answers = list[tuple[str, Any]]
@@ -155,7 +153,7 @@ class Simulation:
     """A source of facts, in a thread of the publisher."""
 
     def __init__(self) -> None:
-        self.ticking, self.version, self.refused = False, 0, 0
+        self.ticking, self.changes, self.refused = False, 0, 0
         self.watched = SimpleNamespace(tick=7, time=0.007)
         self.built = 0
 
@@ -164,10 +162,13 @@ class Simulation:
         done.set_result(work())
         return done
 
-    def reader(self, operation: str) -> Reader:
-        return Reader(lambda: self.version, self._read)
+    def version(self, operation: str) -> int:
+        return self.changes
 
-    def _read(self, **arguments: Any) -> Callable[[], Any]:
+    def handler(self, operation: str) -> Callable[..., Any]:
+        return self._read
+
+    def _read(self, client: str, **arguments: Any) -> Callable[[], Any]:
         if "refuse" in arguments:
             raise paddock.PaddockError("no")
         self.built += 1
@@ -189,7 +190,7 @@ def test_a_publisher_sends_a_fact_again_only_when_it_has_changed() -> None:
     assert (first["fact"], first["result"], first["tick"], first["time"]) == (1, "result 1", 7, 0.007)
     publisher.ask(1, "routes", {})
     assert "result" not in published(source, sent, 2)[1] and source.built == 1
-    source.version = 2
+    source.changes = 2
     publisher.ask(1, "routes", {})
     assert published(source, sent, 3)[2]["result"] == "result 2"
     publisher.ask(2, "routes", {"refuse": True})

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from paddock.serve import facts
-from paddock.serve.protection import gate as module
-from paddock.serve.protection.gate import Cost, OperationError, OperationGate, OperationOutcome, Waiting
+from paddock.serve import hub as module
+from paddock.serve.facts import Cost, OperationError, OperationOutcome
+from paddock.serve.hub import OperationGate, Waiting
 from paddock.wire.operations import OPERATIONS
 
 

@@ -23,6 +23,7 @@ import paddock
 from paddock.errors import PaddockError
 from paddock.serve.endpoints.metrics import exposition
 from paddock.serve.host import Host, Silence, ThreadTime, thread_times
+from paddock.serve.link import operate
 
 CAR = {"name": "red", "model": "car.kinematic", "speed": 10.0}
 SCENARIO = {"clock": {"rate": 1000, "pace": 1.0}, "vehicles": [CAR]}
@@ -248,14 +249,14 @@ def test_garbage_at_the_metrics_port_does_no_harm(
 
 def test_operations_run_while_no_thread_drives() -> None:
     with paddock.load(SCENARIO) as sim, paddock.share(sim, metrics={"port": 0}) as host:
-        stepped = host.source.operate("step", "ann", {"ticks": 5})
+        stepped = operate(host.source, "step", "ann", {"ticks": 5})
         assert isinstance(stepped, Future) and stepped.result(10) == 5
         with pytest.raises(PaddockError, match="step refused: the clock belongs to ann"):
-            host.source.operate("step", "bob", {"ticks": 1})
+            operate(host.source, "step", "bob", {"ticks": 1})
         with pytest.raises(PaddockError, match="unknown operation 'stepp'; did you mean 'step'"):
-            host.source.operate("stepp", "ann", {})
+            operate(host.source, "stepp", "ann", {})
         host.source.gone("ann")
-        assert host.source.operate("step", "bob", {"ticks": 1}).result(10) == 6
+        assert operate(host.source, "step", "bob", {"ticks": 1}).result(10) == 6
 
 
 def test_serving_does_not_change_the_run_and_cleans_up() -> None:

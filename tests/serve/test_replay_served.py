@@ -16,6 +16,7 @@ import paddock
 from paddock.errors import PaddockError
 from paddock.record import Player, Recorder, open_run
 from paddock.serve.host import Host
+from paddock.serve.link import operate
 from paddock.serve.live import LiveSource, handlers, serve_options, to_stderr
 from paddock.serve.replay import ReplaySource
 from paddock.wire import rpc
@@ -34,7 +35,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("replay") / "run.mcap"
     with paddock.load({"clock": {"rate": 1000}, "vehicles": [CAR]}) as sim, Recorder(sim, file, rate=50):
         sim.step(1000)
-        sim.markers.put(paddock.Marker.line("track", 1, [[0, 0, 0], [10, 0, 0]], ttl=1.0))
+        sim.world.markers.put(paddock.Marker.line("track", 1, [[0, 0, 0], [10, 0, 0]], ttl=1.0))
         sim.step(3000)
     return file
 
@@ -67,7 +68,7 @@ def test_seeking_shows_the_sample_to_all_clients(served: tuple[Player, Host]) ->
         for position in (3.0, 1.0, 0.0, 4.0):
             live.reset()
             live.step(round(1000 * position))
-            assert host.source.operate("seek", "ann", {"position": position}) == position
+            assert operate(host.source, "seek", "ann", {"position": position}) == position
             frames = shown(reader, round(1000 * position))
             records = decode_positions(next(f.payload for f in frames_in(frames.data) if f.type is FrameType.POSITIONS))
             assert records["id"].tolist() == [3]
@@ -78,11 +79,11 @@ def test_markers_come_and_go_at_their_times(served: tuple[Player, Host]) -> None
     _, host = served
     with FrameRingReader(RING) as reader:
         for position, lines in ((0.5, 0), (1.5, 1), (2.5, 0), (1.2, 1), (0.2, 0)):
-            host.source.operate("seek", "ann", {"position": position})
+            operate(host.source, "seek", "ann", {"position": position})
             deadline = time.monotonic() + 5
             count = -1
             while count != lines and time.monotonic() < deadline:
-                host.source.operate("snapshot", "ann", {})
+                operate(host.source, "snapshot", "ann", {})
                 frames = reader.wait(0.1)
                 if frames is not None and frames.tick == round(1000 * position):
                     drawn = next(f for f in frames_in(frames.data) if f.type is FrameType.DEBUG_LINES)
@@ -120,17 +121,17 @@ def test_a_recording_cannot_be_changed(served: tuple[Player, Host]) -> None:
     _, host = served
     for operation, arguments in (("step", {"ticks": 1}), ("command", {"target": "red", "inputs": {"steer": 1.0}})):
         with pytest.raises(PaddockError, match=f"{operation} refused: this is a recording; it offers"):
-            host.source.operate(operation, "ann", arguments)
+            operate(host.source, operation, "ann", arguments)
     with pytest.raises(PaddockError, match="seek takes a time in s"):
-        host.source.operate("seek", "ann", {"position": float("nan")})
-    metadata = host.source.operate("metadata", "ann", {})
+        operate(host.source, "seek", "ann", {"position": float("nan")})
+    metadata = operate(host.source, "metadata", "ann", {})
     assert metadata["recording"]["duration"] == pytest.approx(4.0)
     assert metadata["fleets"][0]["driven_by"] == "recording"
 
 
 def test_series_and_events_do_not_depend_on_the_position(served: tuple[Player, Host], recording: Path) -> None:
     _, host = served
-    found = host.source.operate("series", "ann", {"target": "red", "columns": ["x", "speed", "none"]})()
+    found = operate(host.source, "series", "ann", {"target": "red", "columns": ["x", "speed", "none"]})()
     with open_run(recording) as run:
         history = run.fleet("red", ["x"])
         events = run.events()
@@ -138,7 +139,7 @@ def test_series_and_events_do_not_depend_on_the_position(served: tuple[Player, H
     assert found["values"][0] == history["x"][:, 0].tolist()
     assert found["values"][1][0] == pytest.approx(10.0)  # m/s, from the pose
     assert set(found["values"][2]) == {None}
-    tree = host.source.operate("metadata", "ann", {"page": True})
+    tree = operate(host.source, "metadata", "ann", {"page": True})
     assert [(one["tick"], one["kind"]) for one in tree["recording"]["events"]] == [(e.tick, e.kind) for e in events]
     with paddock.load({"vehicles": [CAR]}) as sim, pytest.raises(PaddockError, match="only a recording has series"):
         handlers()["series"](LiveSource(sim), "ann", target="red", columns=["x"])
@@ -152,5 +153,5 @@ def test_the_token_of_the_recorded_server_stays_secret(tmp_path: Path) -> None:
     with Player(path) as player:
         source = ReplaySource(player)
         for page in (False, True):
-            tree = source.operate("metadata", "a client", {"page": page})
+            tree = operate(source, "metadata", "a client", {"page": page})
             assert tree["scenario"]["vehicles"] and "open sesame" not in repr(tree)

@@ -14,6 +14,7 @@ import pytest
 import paddock
 from paddock.errors import PaddockError
 from paddock.scenario.serve import ClientLimits
+from paddock.serve.link import operate
 from paddock.serve.live import LiveSource
 from paddock.world.archive import pack, unpack
 
@@ -50,7 +51,7 @@ def served(scenario: dict[str, Any]) -> Iterator[LiveSource]:
 
 
 def ask(source: LiveSource, operation: str, **arguments: Any) -> Any:
-    result = source.operate(operation, "eve", arguments)
+    result = operate(source, operation, "eve", arguments)
     found = result.result(60) if isinstance(result, Future) else result
     return found() if callable(found) else found
 

@@ -65,7 +65,7 @@ def test_positions_telemetry_and_the_moment(served: tuple[paddock.Simulation, Ho
 
 def test_markers_are_drawn_as_lines(served: tuple[paddock.Simulation, Host]) -> None:
     sim, _ = served
-    sim.markers.put(paddock.Marker.line("track", 1, [[0, 0, 0], [10, 0, 0]]))
+    sim.world.markers.put(paddock.Marker.line("track", 1, [[0, 0, 0], [10, 0, 0]]))
     with FrameRingReader(RING) as reader:
         for tick in range(1, 50):
             sim.step(1)

@@ -64,7 +64,7 @@ with paddock.connect(f"tcp://127.0.0.1:{sys.argv[1]}") as sim:
     while time.monotonic() < end:
         sim.command("red", steer=0.1)
         sim.snapshot()
-        sim.markers.put(paddock.Marker.circle("soak", 1, radius=2.0, ttl=0.5))
+        sim.world.markers.put(paddock.Marker.circle("soak", 1, radius=2.0, ttl=0.5))
 """
 CLIENTS = {"stream": (STREAM, STALLED, GARBAGE), "vds1": (UDP,), "zmq": (REMOTE,)}
 

@@ -13,6 +13,7 @@ import paddock
 from paddock.engine import applier
 from paddock.engine.barrier import Claim, CommandRequest
 from paddock.errors import InvalidValueError, PaddockError
+from paddock.serve.link import operate
 from paddock.serve.live import LiveSource
 from paddock.serve.operations import vehicles
 
@@ -60,7 +61,7 @@ def test_a_barrier_right_after_the_claim_sends_its_request(monkeypatch: pytest.M
 
         def add_and_request(*arguments: Any) -> Claim:
             claim = add(*arguments)
-            claim.request(CommandRequest(0, monotonic() + 1.0, ("dots",), sim.snapshot(), {}))
+            claim.request(CommandRequest(0, monotonic() + 1.0, ("dots",), sim.snapshot()))
             return claim
 
         monkeypatch.setattr(sim.engine.claims, "add", add_and_request)
@@ -74,7 +75,7 @@ def test_commands_of_many_vehicles_are_checked_once(monkeypatch: pytest.MonkeyPa
         checks = counted(monkeypatch, applier, "check_command")
         vehicles.command_many(Run(sim), "ann", ids, {"vx": 2.0})
         sim.step(1)
-        assert len(checks) == 1 and sim.inspect("dots[1]")["command"]["vx"] == 2.0
+        assert len(checks) == 1 and sim.vehicles.inspect("dots[1]")["command"]["vx"] == 2.0
 
 
 def test_an_override_is_checked_once_before_it_is_applied(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,7 +90,7 @@ def test_a_driven_vehicle_has_one_driver_until_another_takes_over() -> None:
         run = LiveSource(sim)
         first, second = "web client 1", "web client 2"
         here = {"target": "dots[1]", "inputs": {"vx": 1.0}}
-        run.operate("drive", first, {"target": "dots[1]"})
+        operate(run, "drive", first, {"target": "dots[1]"})
         assert run.figures()["drivers"] == {"2": first}  # ids count from 1
         refusal = r"dots\[1\] is driven by web client 1: take over first"
         for operation, arguments in (
@@ -100,21 +101,21 @@ def test_a_driven_vehicle_has_one_driver_until_another_takes_over() -> None:
             ("override", {"target": ["dots[0]", "dots[1]"], "behaviour": None}),
         ):
             with pytest.raises(PaddockError, match=refusal):
-                run.operate(operation, second, arguments)
-        run.operate("command", first, here)
-        run.operate("command", second, {"target": "dots[0]", "inputs": {"vx": 1.0}})  # another vehicle
-        run.operate("drive", second, {"target": "dots[1]", "take_over": True})
+                operate(run, operation, second, arguments)
+        operate(run, "command", first, here)
+        operate(run, "command", second, {"target": "dots[0]", "inputs": {"vx": 1.0}})  # another vehicle
+        operate(run, "drive", second, {"target": "dots[1]", "take_over": True})
         with pytest.raises(PaddockError, match="is driven by web client 2"):
-            run.operate("command", first, here)
-        run.operate("drive", first, {"target": "dots[1]", "driving": False})  # it is not the driver any more
+            operate(run, "command", first, here)
+        operate(run, "drive", first, {"target": "dots[1]", "driving": False})  # it is not the driver any more
         assert run.figures()["drivers"] == {"2": second}
         run.gone(second)
-        run.operate("command", first, here)
+        operate(run, "command", first, here)
         with pytest.raises(InvalidValueError, match="'dots' is a fleet of 3: a client drives one vehicle"):
-            run.operate("drive", first, {"target": "dots"})
+            operate(run, "drive", first, {"target": "dots"})
         sim.spawn(**DOTS | {"name": "late", "count": 1})
         for name in ("late", "dots[2]"):
-            run.operate("drive", first, {"target": name})
+            operate(run, "drive", first, {"target": name})
         run.attach(lambda kind, content: None, lambda snapshot: None, lambda tick, ticking: None)
         sim.reset(1)
         run.detach()

@@ -77,10 +77,10 @@ def test_a_page_sees_mode_link_and_waypoints_and_may_not_drive(own_links: Links)
     links = own_links(2)
     with paddock.load(mixed(links)) as sim:
         sim.step(10)
-        assert [tree["mode"] for tree in sim.autopilots.status()] == ["MANUAL", "STABILIZE"]
+        assert [tree["mode"] for tree in sim.vehicles.autopilots.status()] == ["MANUAL", "STABILIZE"]
         for _ in range(200):  # until the missions have been uploaded and started
             sim.step(50)
-            rover, copter = sim.autopilots.status()
+            rover, copter = sim.vehicles.autopilots.status()
             if rover["mode"] == copter["mode"] == "AUTO" and copter["armed"]:
                 break
         ids = {name: sim.snapshot()[name].id for name in ("rover", "copter")}
@@ -152,7 +152,7 @@ def test_runs_with_the_same_seed_are_identical_in_their_mavlink_logs(
 def test_a_recorded_run_is_replayed_without_its_autopilots(reference: Reference) -> None:
     with paddock.replayed(reference.scenario, reference.entries, TICKS) as again:
         assert again.tick == TICKS and again.engine.state_hash(SETTLED) == reference.world_hash
-        assert not again.autopilots.partners
+        assert not again.vehicles.autopilots.partners
 
 
 def test_a_reset_repeats_the_run(own_links: Links, reference: Reference) -> None:
@@ -314,7 +314,7 @@ def test_a_vehicle_with_an_autopilot_refuses_other_commands(own_links: Links) ->
         for refused in (
             lambda: sim.command("rover", speed=1.0),
             lambda: sim.behaviours.override("copter", "hold"),
-            lambda: sim.claim("rover"),
+            lambda: sim.control.claim("rover"),
         ):
             with pytest.raises(PaddockError, match="flown by its autopilot"):
                 refused()

@@ -16,7 +16,7 @@ pytest.importorskip("pymavlink", reason="pymavlink is not installed")
 import itertools
 
 import paddock
-from paddock.engine.radio.datalink import DataLink
+from paddock.engine.actions import PacketAction
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 from paddock.mavlink.packets import mav
@@ -56,7 +56,7 @@ def test_a_copter_that_loses_its_link_comes_home(own_links: Links, tmp_path: Pat
     with paddock.load(scenario) as sim, Recorder(sim, tmp_path / "run.mcap"):
         pilot = pilot_of(sim)
         sim.step(15 * 250)
-        assert pilot.mode.name == "AUTO" and pilot.armed and sim.autopilots.failsafes() == []
+        assert pilot.mode.name == "AUTO" and pilot.armed and sim.vehicles.autopilots.failsafes() == []
         sim.step(3 * 250)  # without heartbeats for 2 s
         assert pilot.mode.name == "AUTO"
         state = sim.save()
@@ -68,7 +68,7 @@ def test_a_copter_that_loses_its_link_comes_home(own_links: Links, tmp_path: Pat
         # the last heartbeat came between 15 and 16 s; 3 s later, at the next of ten checks per second
         assert found["autopilot"].tick / 250 == pytest.approx(18.6, abs=0.6)
         assert pilot.mode.name == "RTL" and hypot(*place[:2]) > 15.0
-        assert sim.autopilots.failsafes() == [sim.snapshot()["scout"].id]  # health 0.5 in telemetry
+        assert sim.vehicles.autopilots.failsafes() == [sim.snapshot()["scout"].id]  # health 0.5 in telemetry
         for _ in range(40 if landed else 0):
             sim.step(250)
             if not pilot.armed:
@@ -91,14 +91,16 @@ def test_a_copter_that_loses_its_link_comes_home(own_links: Links, tmp_path: Pat
 
 
 def test_a_follower_hears_the_heartbeats_of_the_ground_station(own_links: Links) -> None:
-    """It tunes to the channel of the radios, which transmit nothing else."""
+    """It tunes to the channel of the radios, which transmit these and the telemetry of the autopilot."""
     scenario = flight(own_links(1), [[0.0, 100.0]], heartbeat=10.0)
     [jammer] = scenario["radio"]["jammers"]
     jammer |= {"kind": "follower", "frequency": 5e9, "power": -60.0, "reaction": 0.1}
     scenario["radio"]["types"] = {"default": {"duty": 0.0}}
     with paddock.load(scenario) as sim:
         sim.step(250)
-        assert sim.radio.jammers()[0].frequency == 2.4e9 and sim.radio.traffic()["served"] == pytest.approx(10, abs=1)
+        services = sim.radio.services()
+        assert sim.radio.jammers()[0].frequency == 2.4e9
+        assert services["heartbeats"].delivered == pytest.approx(10, abs=1) and services["mavlink"].delivered > 10
 
 
 def test_programs_receive_and_send_over_the_radio(own_links: Links) -> None:
@@ -157,87 +159,149 @@ def test_a_mission_is_uploaded_when_there_is_a_link(own_links: Links) -> None:
 
 RATE = 1e4  # bit/s
 SIZE = {"packet_bits": 200, "sensitivity": -150.0}  # with the header
-STILL = {"slot": 1e-5, "window": [1, 1]}  # no random waits: a packet begins 3 slots after the end of the last one
+STILL = {"slot": 1e-5, "window": [1, 1], "ack_bits": 40}  # no random waits: a packet begins 3 slots after the last one
 
 
-def channel_over(sim: Simulation, **options: int) -> DataLink:
-    return DataLink(sim.engine.radio, **{"queue": 1000, "retries": 0, "header_bits": 40, **options})
+def ends_of(sim: Simulation, **options: int) -> RadioEnds:
+    return RadioEnds(sim.engine.applier, "dot", "base", **{"queue": 1000, "retries": 0, "header_bits": 40, **options})
 
 
-def two_radios(distance: float = 3000.0, **messages: Any) -> Simulation:
+def two_radios(distance: float = 3000.0, rate: int = 50, **messages: Any) -> Simulation:
     """A vehicle and a station with radios of 10 kbit/s whose links lose nothing."""
     radio = {
         "types": {"slow": {"bandwidth": 2e4, "bit_rate": RATE, "power": 40.0, "modulation": "bpsk", **SIZE}},
         "stations": [{"name": "base", "position": [0, 0, 10], "radio": "slow"}],
-        "messages": {**STILL, **messages},
+        "messages": {**STILL, "queue": 1000, **messages},
     }
     vehicle = {"name": "dot", "model": "point", "pose": [distance, 0, 10], "radio": "slow"}
-    return paddock.load({"clock": {"rate": 50}, "radio": radio, "vehicles": [vehicle]})
+    return paddock.load({"clock": {"rate": rate}, "radio": radio, "vehicles": [vehicle]})
+
+
+def mavlink_counts(sim: Simulation) -> tuple[int, ...]:
+    """Sent, delivered, lost, dropped, waiting."""
+    return tuple(sim.radio.services()["mavlink"])
 
 
 def test_packets_take_their_airtime_one_after_the_other() -> None:
     """160 bits and a header at 10 kbit/s take 20 ms, their acknowledgement 4 ms; then a few slots of 10 us."""
-    with two_radios() as sim:
-        channel, arrivals = channel_over(sim), deque[int]()
-        assert all(channel.post("dot", "base", 160, 0.0, arrivals, k) for k in range(100))
-        channel.advance(0.0199)
+    with two_radios(rate=1000) as sim:
+        ends, arrivals = ends_of(sim), deque[int]()
+        assert all(ends.send_down(20, arrivals, k) for k in range(100))
+        sim.step(20)
         assert not arrivals
-        channel.advance(0.0202)
+        sim.step(1)
         assert list(arrivals) == [0]
-        channel.advance(1.0)
+        sim.step(979)
         assert len(arrivals) == pytest.approx(1.0 / 0.02406, abs=1) and list(arrivals) == [*range(len(arrivals))]
 
 
 @pytest.mark.parametrize("retries", [0, 2])
 def test_lost_packets_follow_the_error_rate(retries: int) -> None:
-    with two_radios(1e6) as sim:
+    with two_radios(1e6, lifetime=1e4) as sim:
         links, base = sim.radio.links(), sim.radio.number("base")
         error = float(links.per[links.start[base]])  # of 200 bits
         assert 0.02 < error < 0.1
-        channel, arrivals, n = channel_over(sim, retries=retries), deque[int](), 2000
+        ends, arrivals, n = ends_of(sim, retries=retries), deque[int](), 2000
         for k in range(n):
-            assert channel.post("dot", "base", 160, 0.2 * k, arrivals, k)
-        channel.advance(0.2 * n + 10.0)
+            assert ends.send_down(20, arrivals, k)
+            sim.step(10)
+        sim.step(500)
         lost = error ** (retries + 1)
         assert 1.0 - len(arrivals) / n == pytest.approx(lost, abs=4.0 * sqrt(lost / n) + 1e-3)
 
 
 def test_a_full_queue_drops_packets_and_no_route_loses_them() -> None:
     with two_radios() as sim:
-        channel, arrivals = channel_over(sim, queue=5), deque[int]()
-        sent = [channel.post("dot", "base", 100, 0.0, arrivals, k) for k in range(7)]
-        assert sent == [True] * 5 + [False] * 2 and channel.counts["queue_full"] == 2
-        assert channel.connected("dot", "base") and not channel.connected("ghost", "base")
+        ends, arrivals = ends_of(sim, queue=5), deque[int]()
+        sent = [ends.send_down(13, arrivals, k) for k in range(7)]
+        assert sent == [True] * 5 + [False] * 2 and sim.radio.traffic()["queue_full"] == 2
+        assert mavlink_counts(sim) == (7, 0, 0, 2, 5)
+        assert ends.connected and not ends._replace(vehicle="ghost").connected
         sim.remove("dot")
-        channel.advance(1.0)
-        assert channel.counts["lost"] == 5 and not arrivals and not channel.post("dot", "base", 8, 1.0, arrivals, 9)
+        sim.step(50)
+        assert sim.radio.traffic()["lost"] == 5 and not arrivals and not ends.send_down(1, arrivals, 9)
 
 
-def test_the_run_does_not_notice_packets_of_programs() -> None:
-    hashes = set()
-    for used in (False, True):
-        with two_radios() as sim:
-            channel = channel_over(sim)
+def test_messages_and_mavlink_packets_delay_each_other() -> None:
+    """One queue and one channel: what comes later waits for the airtime of what came before, in both orders."""
+
+    def times(first: str, later: str) -> dict[str, float]:
+        """The times (s) at which a message of 800 bits and a MAVLink packet of 800 bits arrive at the station."""
+        with two_radios(rate=1000, header_bits=40) as sim:
+            ends, arrivals, arrived = ends_of(sim), deque[int](), dict[str, float]()
+            for kind in (first, later):
+                if kind == "mavlink":
+                    assert ends.send_down(100, arrivals, 1)
+                elif kind == "message":
+                    sim.radio.send("dot", "base", b"", bits=800)
+                    sim.step(1)
+            while sim.time < 0.5:
+                sim.step(1)
+                if arrivals:
+                    arrived.setdefault("mavlink", sim.time)
+                    arrivals.clear()
+                if sim.radio.received("base"):
+                    arrived.setdefault("message", sim.time)
+            return arrived
+
+    airtime, answered = 0.084, 0.088  # s, with the header; and with the acknowledgement
+    assert times("mavlink", "") == {"mavlink": pytest.approx(airtime, abs=2e-3)}
+    assert times("message", "") == {"message": pytest.approx(airtime, abs=2e-3)}
+    both = times("mavlink", "message")
+    assert both["mavlink"] == pytest.approx(airtime, abs=2e-3)
+    assert both["message"] == pytest.approx(answered + airtime, abs=3e-3)
+    both = times("message", "mavlink")
+    assert both["message"] == pytest.approx(airtime, abs=2e-3)
+    assert both["mavlink"] == pytest.approx(answered + airtime, abs=3e-3)
+
+
+def test_packets_are_replayed_by_their_sizes(tmp_path: Path) -> None:
+    """The log has no bytes; a replay without programs has the same packets on the channel, and the same hashes."""
+    hashes = set[str]()
+    for _ in range(2):
+        path = tmp_path / "run.mcap"
+        path.unlink(missing_ok=True)
+        with two_radios(5e5) as sim, Recorder(sim, path):
+            ends, arrivals = ends_of(sim), deque[int]()
             for k in range(20):
-                if used:
-                    channel.post("dot", "base", 800, sim.time, deque(), k)
-                    channel.advance(sim.time)
-                if k % 5 == 0:
+                ends.send_down(100, arrivals, k)
+                if k % 3 == 0:
                     sim.radio.send("base", "dot", [k])
                 sim.step(5)
+            assert 5 < len(arrivals) < 20  # some still wait
             hashes.add(sim.state_hash())
+        assert verify(path).same
     assert len(hashes) == 1
 
 
-def test_a_restore_drops_packets() -> None:
+def test_queued_packets_are_saved_without_their_bytes() -> None:
     with two_radios() as sim:
+        ends, arrivals = ends_of(sim), deque[int]()
+        assert all(ends.send_down(100, arrivals, k) for k in range(3))
+        sim.step(2)
+        saved = sim.save()
         sim.step(50)
-        channel, arrivals, saved = channel_over(sim), deque[int](), sim.save()
-        channel.post("dot", "base", 160, sim.time, arrivals, 1)
+        after = sim.state_hash()
+        assert list(arrivals) == [0, 1, 2]
+        arrivals.clear()
         sim.restore(saved)
-        channel.post("base", "dot", 160, sim.time, arrivals, 2)
-        channel.advance(sim.time + 1.0)
-        assert list(arrivals) == [2]
+        sim.step(50)
+        assert sim.state_hash() == after and not arrivals
+        assert mavlink_counts(sim) == (3, 3, 0, 0, 0)
+        assert ends.send_down(20, arrivals, 4)
+        sim.step(50)
+        assert list(arrivals) == [4]
+    with two_radios() as other:
+        other.restore(saved)
+        other.step(50)
+        assert other.state_hash() == after
+
+
+def test_packets_that_no_program_can_send_are_refused() -> None:
+    valid = {"source": "dot", "to": "base", "bits": 8, "header_bits": 0, "retries": 0, "queue": 1}
+    for change in ({"bits": -1}, {"bits": 1.0}, {"retries": 101}, {"queue": 1025}, {"to": "dot"}, {"source": ["dot"]}):
+        with pytest.raises(PaddockError, match="packet: "):
+            PacketAction(**valid | change)
 
 
 def test_a_packet_for_two_programs_is_sent_once() -> None:
@@ -248,14 +312,14 @@ def test_a_packet_for_two_programs_is_sent_once() -> None:
             taken.append((peer, packet))
 
     with two_radios() as sim:
-        channel = channel_over(sim)
-        path = RadioPath(RadioEnds(channel, "dot", "base"), lambda *_: None, None, lambda _: None)
+        path = RadioPath(ends_of(sim), lambda *_: None, None, lambda _: None)
         first, second = b"packet one", b"packet two"
         for packet, peer in ((first, "a"), (first, "b"), (second, "a")):
-            path.send(0, Link(), peer, packet, packet + peer.encode())
-        path.begin(500_000)
+            path.send(Link(), peer, packet, packet + peer.encode())
         path.end()
-        assert channel.counts["transmitted"] == 4  # two packets, each with its acknowledgement
+        sim.step(25)
+        path.end()
+        assert sim.radio.traffic()["transmitted"] == 4  # two packets, each with its acknowledgement
     assert taken == [("a", b"packet onea"), ("b", b"packet oneb"), ("a", b"packet twoa")]
 
 

@@ -22,7 +22,7 @@ def loaded(cars: list[dict[str, Any]], **more: Any) -> Simulation:
 
 
 def state(sim: Simulation, name: str) -> Any:
-    return sim.inspect(name)["state"]
+    return sim.vehicles.inspect(name)["state"]
 
 
 def check(sim: Simulation, name: str, speed_max: float = 40.0) -> Any:

@@ -39,7 +39,7 @@ BOTH_KERNELS = pytest.mark.parametrize("patches", [[FAR], pytest.param([], marks
 
 
 def state(sim: Simulation, name: str) -> Any:
-    return sim.inspect(name)["state"]
+    return sim.vehicles.inspect(name)["state"]
 
 
 @BOTH_KERNELS

@@ -136,11 +136,11 @@ def test_snapshots_carry_the_report_after_the_telemetry() -> None:
         red = sim.snapshot().fleet("red")
         telemetry = ("steer", "wheel_speed", "slip_front", "slip_rear")  # without those of a battery
         assert red.columns[: len(Pose._fields) + 6] == (*Pose._fields, *telemetry, "ax", "ay")
-        masses = [sim.inspect(f"red[{k}]")["parameters"]["mass"] for k in range(3)]
+        masses = [sim.vehicles.inspect(f"red[{k}]")["parameters"]["mass"] for k in range(3)]
         assert len(set(masses)) == 3
         loads = sum(red[name] for name in LOADS)
-        ux = np.array([sim.inspect(f"red[{k}]")["state"]["vx"] for k in range(3)])
-        lift = sim.inspect("red[0]")["parameters"]
+        ux = np.array([sim.vehicles.inspect(f"red[{k}]")["state"]["vx"] for k in range(3)])
+        lift = sim.vehicles.inspect("red[0]")["parameters"]
         down = 0.5 * 1.225 * lift["frontal_area"] * (lift["lift_front"] + lift["lift_rear"]) * ux**2
         np.testing.assert_allclose(loads, np.array(masses) * G + down, rtol=1e-9)
         assert "load_fl" not in sim.snapshot().fleet("quad").columns

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from paddock.record import Recorder
+from paddock.serve.link import operate
 
 TYPE = {"bandwidth": 2e6, "noise_figure": 6.0, "duty": 0.0, "power": 20.0, "bit_rate": 1e6, "sensitivity": -100.0}
 PLACES = [[60, 0, 40, 0], [900, 0, 40, 0], [900, 120, 40, 0]]
@@ -142,10 +143,10 @@ def values_shown(window: Any) -> dict[str, str]:
 
 def test_layers_that_a_client_sets(served: Any, window: Any) -> None:
     assert window.ask(f"{SHOWN}.ranges") == 0
-    served.host.source.operate("visualization", "tool", {"show_rf_range": True, "show_comm_links": False})
+    operate(served.host.source, "visualization", "tool", {"show_rf_range": True, "show_comm_links": False})
     window.until(lambda: window.ask(f"{SHOWN}.ranges") > 50 and window.ask(f"{SHOWN}.links") == 0)
     assert window.signal("layers.links") is False
-    served.host.source.operate("visualization", "tool", {"show_rf_range": False, "show_comm_links": True})
+    operate(served.host.source, "visualization", "tool", {"show_rf_range": False, "show_comm_links": True})
     window.until(lambda: window.ask(f"{SHOWN}.ranges") == 0 and window.ask(f"{SHOWN}.links") > 0)
 
 
@@ -232,7 +233,7 @@ def test_the_buffer_shows_the_links_of_its_time(serve: Any, open_page: Any) -> N
     window.until(lambda: 1 <= len(window.ask(f"{SHOWN}?.colours") or []) < 6)
     jammed = served.sim.time + 0.7
     window.until(lambda: served.sim.time > jammed + 0.7)
-    served.host.source.operate("set_jammer", "tool", {"name": "red", "on": False})
+    operate(served.host.source, "set_jammer", "tool", {"name": "red", "on": False})
     window.until(lambda: len(colours(window)) == 6)
     box = window.page.get_by_role("slider", name="Time").bounding_box()
     window.page.mouse.click(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"])

@@ -15,6 +15,7 @@ import paddock
 from paddock.record import Player, Recorder
 from paddock.scenario import demo_names
 from paddock.serve.host import Host
+from paddock.serve.link import operate
 from paddock.serve.live import serve_options
 from paddock.serve.replay import ReplaySource
 
@@ -95,13 +96,13 @@ def test_a_replay_shows_what_the_opened_file_shows(
     file = tmp_path / "run.mcap"
     with paddock.load({"clock": {"rate": RATE}, "vehicles": [CAR]}) as sim, Recorder(sim, file, rate=20):
         sim.step(2 * RATE)
-        sim.place("red", [0, 5, 0, 0])
+        sim.vehicles.place("red", [0, 5, 0, 0])
         sim.step(2 * RATE)
     monkeypatch.setenv("PADDOCK_PAGE", str(page_folder))
     with Player(file) as player, Host(ReplaySource(player), serve_options({"web": {"port": 0}})) as host:
         player.pause()
         window = open_page(f"http://127.0.0.1:{host.addresses['web']['port']}/").ready()
-        host.source.operate("seek", "test", {"position": 1.0})  # before the event; it stays paused
+        operate(host.source, "seek", "test", {"position": 1.0})  # before the event; it stays paused
         window.until(lambda: sample(window)["time"] == 1.0)
         assert window.notices() == []  # nothing that the page requests is refused
         served = events(window), plotted_x(window, 81)

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from paddock.serve.link import operate
+
 SCENARIO: dict[str, Any] = {
     "name": "yard",
     "clock": {"rate": 240},
@@ -124,7 +126,7 @@ def test_reconnects_after_the_server_restarts(serve: Any, open_page: Any) -> Non
 def test_zero_or_one_vehicle(serve: Any, open_page: Any, count: int) -> None:
     served = serve(SCENARIO, running=True)
     for target in ("red", "blue", "scouts")[count:]:
-        served.host.source.operate("remove", "test", {"target": target}).result()
+        operate(served.host.source, "remove", "test", {"target": target}).result()
     window = open_page(served.url)
     window.until(lambda: window.signal("connection.state") == "open")
     window.until(lambda: window.signal("roster.size") == count)

@@ -13,6 +13,7 @@ import pytest
 import paddock
 from paddock.record import Player, Recorder, open_run
 from paddock.serve.host import Host
+from paddock.serve.link import operate
 from paddock.serve.live import serve_options
 from paddock.serve.replay import ReplaySource
 from paddock.wire.tracks import Cone, Start, TrackFile, parse_track, write_track
@@ -51,7 +52,7 @@ def test_a_cone_is_placed_and_removed_and_the_file_has_all_cones(serve: Any, ope
     window.until(lambda: window.button("Edit the track").is_visible())
     window.page.keyboard.press("y")
     panel = window.page.get_by_role("region", name="Track editor")
-    cones = len(served.sim.track.cones)
+    cones = len(served.sim.world.track.cones)
     panel.get_by_text("1 cone" if cones == 1 else f"{cones} cones", exact=False).wait_for()
     window.settle()
     box = window.page.get_by_label("World view").last.bounding_box()
@@ -105,7 +106,7 @@ def test_readings_of_a_recording_are_drawn_opened_or_served(
         player.pause()
         window = open_page(f"http://127.0.0.1:{host.addresses['web']['port']}/").ready()
         window.ask("paddock.store.select([1])")
-        host.source.operate("seek", "test", {"position": 0.5})
+        operate(host.source, "seek", "test", {"position": 0.5})
         window.until(lambda: window.ask("({...paddock.stage.sensed})") == seen_at(drive, 10))
         with window.page.expect_file_chooser() as chooser:
             window.button("Open a recording").click()
@@ -240,7 +241,9 @@ def test_an_opened_track_is_used_in_the_run(
     window.until(lambda: wanted)
     servers.popitem()[1].close()
     started = serve(wanted[0], port=served.port)
-    np.testing.assert_array_equal(sorted(started.sim.track.cones.tolist()), sorted([one.x, one.y] for one in cones))
+    np.testing.assert_array_equal(
+        sorted(started.sim.world.track.cones.tolist()), sorted([one.x, one.y] for one in cones)
+    )
     window.until(lambda: window.signal("tool") == "select")
     window.ready()
     assert window.ask("paddock.store.metadata.value.scenario.track.file") == "cone_test-edited.csv"

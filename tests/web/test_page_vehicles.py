@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from paddock.scenario import bundled_path
+from paddock.serve.link import operate
 from paddock.wire.vds1 import CarCommand, CarState, decode, encode_command
 
 Image = pytest.importorskip("PIL.Image", reason="the package pillow is not installed")
@@ -189,7 +190,7 @@ def test_a_selected_vehicle_can_be_removed(serve: Any, open_page: Any) -> None:
     window = open_page(served.url).ready()
     choose(window, "red")
     window.page.keyboard.press("2")  # chase camera
-    served.host.source.operate("remove", "test", {"target": "red"}).result()
+    operate(served.host.source, "remove", "test", {"target": "red"}).result()
     window.until(lambda: window.signal("roster.size") == 7)
     window.until(lambda: window.ask("window.paddock.store.selection.value.size") == 0)
     window.until(lambda: window.signal("clock.tick") > 0)

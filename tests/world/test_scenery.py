@@ -1,17 +1,40 @@
 """Static obstacles and rays: analytic hits, many rays against a march through implicit shapes, the grid, the view."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from paddock.compute.kernel import shared_tuple
-from paddock.compute.threads import limit_threads
+from paddock.compute.routine import routine
 from paddock.errors import PaddockError
 from paddock.scenario import load_scenario
 from paddock.world.columns import Environment
-from paddock.world.scenery import SCENIC, Obstacles, Scenery, cast_scenery, ray_box, ray_round, scenery_of, scenery_tree
+from paddock.world.scenery import SCENIC, Scenery, cast_scenery, scenery_of, scenery_tree
+from paddock.world.solids import (
+    BASE,
+    COSINE,
+    FRUSTUM,
+    HIGH,
+    LENGTH,
+    LOW,
+    NOTHING,
+    SHAPE,
+    SINE,
+    TOP,
+    WIDTH,
+    Obstacles,
+    X,
+    Y,
+    cast_obstacles,
+    fixed_solids,
+    ray_solid,
+    solids_around,
+)
+from paddock.world.solids import (
+    BOX as BOX_SHAPE,
+)
 
 BOX = {"box": {"center": [10, 0], "size": [2, 4, 3]}}
 TURNED = {"name": "crate", "box": {"center": [0, 30, 1], "size": [2, 2, 2], "heading": 0.25 * np.pi}}
@@ -27,9 +50,35 @@ def scenery(*entries: Any, **ground: Any) -> Scenery:
     return made
 
 
+class ObstacleTables(NamedTuple):
+    """Names the tables for `cast_obstacles`."""
+
+    cells: Any
+    starts: Any
+    items: Any
+    solids: Any
+
+
+def _cast_rays(origins: Any, directions: Any, reach: float, w: Any, distances: Any) -> None:
+    for k in range(len(origins)):
+        x, y, z = origins[k, 0], origins[k, 1], origins[k, 2]
+        dx, dy, dz = directions[k, 0], directions[k, 1], directions[k, 2]
+        distances[k] = cast_obstacles(x, y, z, dx, dy, dz, reach, w)
+
+
+cast_rays, around = routine(_cast_rays), routine(solids_around)
+
+
+def cast_all(made: Obstacles, origins: np.ndarray, directions: np.ndarray, reach: float) -> np.ndarray:
+    """Return the distance of each ray (n, 3) along its unit vector to the nearest obstacle; inf: none."""
+    distances = np.empty(len(origins))
+    cast_rays(origins, directions, reach, ObstacleTables(*made.tables), distances)
+    return np.where(distances >= NOTHING, np.inf, distances)
+
+
 def cast(made: Obstacles, origin: list[float], direction: list[float], reach: float = 100.0) -> float:
     unit = np.array([direction], float) / np.linalg.norm(direction)
-    return float(made.cast(np.array([origin], float), unit, reach)[0])
+    return float(cast_all(made, np.array([origin], float), unit, reach)[0])
 
 
 def test_rays_hit_where_geometry_says() -> None:
@@ -72,23 +121,19 @@ def rays(count: int) -> tuple[np.ndarray, np.ndarray]:
 def inside(made: Obstacles, places: np.ndarray) -> np.ndarray:
     """Return whether places (n, 3) are inside any shape, by its definition."""
     x, y, z = (column[:, None] for column in places.T)
-    b, r = made.boxes.T, made.rounds.T
-    px, py = x - b[0], y - b[1]
-    boxed = (np.abs(b[4] * px + b[5] * py) <= b[6]) & (np.abs(b[4] * py - b[5] * px) <= b[7])
-    radius = r[4] + (r[5] - r[4]) * (z - r[2]) / (r[3] - r[2])
-    rounded = (np.hypot(x - r[0], y - r[1]) <= radius) & (z >= r[2]) & (z <= r[3])
-    return np.asarray((boxed & (z >= b[2]) & (z <= b[3])).any(axis=1) | rounded.any(axis=1))
+    t = made.table
+    px, py, rounded = x - t[:, X], y - t[:, Y], t[:, SHAPE] == FRUSTUM
+    along, across = t[:, COSINE] * px + t[:, SINE] * py, t[:, COSINE] * py - t[:, SINE] * px
+    radius = t[:, BASE] + (t[:, TOP] - t[:, BASE]) * (z - t[:, LOW]) / (t[:, HIGH] - t[:, LOW])
+    boxed = (np.abs(along) <= t[:, LENGTH]) & (np.abs(across) <= t[:, WIDTH])
+    within = np.where(rounded, np.hypot(px, py) <= radius, boxed)
+    return np.asarray((within & (z >= t[:, LOW]) & (z <= t[:, HIGH])).any(axis=1))
 
 
 @pytest.mark.usefixtures("all_threads")
 def test_many_rays_among_many_obstacles() -> None:
     made, (origins, directions) = scenery(*forest(600)).obstacles, rays(4000)
-    found = made.cast(origins, directions, 80.0)
-    try:
-        limit_threads(1)
-        assert_array_equal(made.cast(origins, directions, 80.0), found)
-    finally:
-        limit_threads(None)
+    found = cast_all(made, origins, directions, 80.0)
     assert 0.2 < np.isfinite(found).mean() < 0.9
     steps = np.arange(0.0, 80.0, 0.05)
     for k in range(60):  # marched
@@ -96,24 +141,28 @@ def test_many_rays_among_many_obstacles() -> None:
         marched = steps[hits[0]] if len(hits) else np.inf
         assert marched == found[k] or 0.0 <= marched - found[k] <= 0.051, k
     for k in range(20):  # every obstacle, without the grid
-        each = [ray_box(*origins[k], *directions[k], made.boxes, i) for i in range(len(made.boxes))]
-        each += [ray_round(*origins[k], *directions[k], made.rounds, i) for i in range(len(made.rounds))]
+        each = [ray_solid(*origins[k], *directions[k], made.table, i) for i in range(made.count)]
         assert found[k] == (min(each) if min(each) <= 80.0 else np.inf)
 
 
-def test_obstacles_near_a_box() -> None:
-    made = scenery(*forest(600)).obstacles
-    near = made.near([-20, -20], [10, 30])
-    outlines = np.concatenate([made.boxes[:, :2], made.rounds[:, :2]])
-    must = np.flatnonzero(((outlines >= [-20, -20]) & (outlines <= [10, 30])).all(axis=1))
-    assert set(must) <= set(near) and len(near) < 200
-    assert len(made.near([900, 900], [910, 910])) == 0
+def test_the_grid_finds_every_obstacle_near_a_place_once() -> None:
+    solids = scenery(*forest(600)).obstacles.solids
+    for x, y, away in ((-5.0, 5.0, 25.0), (150.0, -190.0, 3.0), (0.0, 0.0, 500.0), (900.0, 900.0, 10.0)):
+        near, count = around(x, y, away, solids)
+        rows = near[:count].tolist()
+        assert len(set(rows)) == count
+        apart = np.abs(solids.table[:, :2] - [x, y]).max(axis=1)
+        assert set(np.flatnonzero(apart <= away).tolist()) <= set(rows)
+        assert count == 600 if away == 500.0 else count < 200
+    alone = fixed_solids(solids.table[:1])
+    assert around(*alone.table[0, :2].tolist(), 0.0, alone)[1] == 1
 
 
 def test_obstacles_stand_on_their_ground() -> None:
     made = scenery(BOX, WALL, CYLINDER, TURNED, grade=0.1).obstacles
-    assert_allclose(made.boxes[:, 2:4], [[1.0, 4.0], [-1.0, 1.0], [-2.0, 1.0], [1.0, 3.0]], atol=1e-12)
-    assert_allclose(made.rounds[0, 2:4], [0.0, 5.0], atol=1e-12)
+    ends = [[1.0, 4.0], [-1.0, 1.0], [-2.0, 1.0], [1.0, 3.0], [0.0, 5.0]]
+    assert_allclose(made.table[:, [LOW, HIGH]], ends, atol=1e-12)
+    assert_array_equal(made.table[:, SHAPE], [BOX_SHAPE] * 4 + [FRUSTUM])
     with pytest.raises(PaddockError, match=r"world.obstacles\[0\].wall.points\[1\]: two corners in a row are equal"):
         scenery({"wall": {"points": [[1, 2], [1, 2]]}})
 

@@ -26,8 +26,8 @@ from paddock.autopilot.kalman import (
     USE_TRUTH, VELOCITY, euler, matrix, rotated, turn_heading,
 )
 from paddock.autopilot.measurements import (
-    ACCEL, EPH, EPV, GYRO, SPEED, begin_barometer, fix_position_ned, good_fix, jump, take_barometer, take_compass,
-    take_fix, take_imu,
+    ACCEL, EPH, EPV, GYRO, SPEED, fix_position_ned, fuse_barometer, fuse_compass, fuse_gnss, good_fix, integrate_imu,
+    reset_baro_offset, reset_to_fix,
 )
 # isort: on
 # fmt: on
@@ -64,7 +64,7 @@ def write(row: Floats, x: Floats, p: Floats, m: Floats, out: Floats) -> None:
     _write_attitude(x, m, out)
     out[HORIZONTAL] = sqrt(max(p[0, 0], p[1, 1]))
     out[VERTICAL] = sqrt(p[2, 2])
-    judge(row[TIME], m, out)
+    update_validity(row[TIME], m, out)
 
 
 def _write_attitude(x: Floats, m: Floats, out: Floats) -> None:
@@ -77,7 +77,7 @@ def _write_attitude(x: Floats, m: Floats, out: Floats) -> None:
         out[OUT_FORCE + k] = force[k] + (GRAVITY if k == 2 else 0.0)
 
 
-def judge(now: float, m: Floats, out: Floats) -> None:
+def update_validity(now: float, m: Floats, out: Floats) -> None:
     """Set the validity flags and the health of sensors, which time out."""
     if now - m[IMU_TIME] > STALE:
         m[GYRO_OK], m[FORCE_OK] = 0.0, 0.0
@@ -124,11 +124,11 @@ FIXED, MOVED, PLACED = 1, 2, 4
 def update(row: Floats, x: Floats, p: Floats, m: Floats, work: Floats, out: Floats) -> int:
     """Use new samples of a row; return the events."""
     events = 0
-    take_imu(row, x, p, m, work)
+    integrate_imu(row, x, p, m, work)
     if m[ALIGNED] == 1.0:
-        take_compass(row, x, p, m, work, out)
-        take_barometer(row, x, p, m, work, out)
-        if take_fix(row, x, p, m, work, out):
+        fuse_compass(row, x, p, m, work, out)
+        fuse_barometer(row, x, p, m, work, out)
+        if fuse_gnss(row, x, p, m, work, out):
             events = FIXED
     write(row, x, p, m, out)
     if m[JUMPS] != m[JUMPS_SEEN]:
@@ -149,21 +149,21 @@ def update_all(
         events[k] = update(rows[k], x[k], p[k], m[k], work[k], out[k])
 
 
-def begin(row: Floats, x: Floats, p: Floats, m: Floats, declination: float, dip: float) -> None:
+def set_origin(row: Floats, x: Floats, p: Floats, m: Floats, declination: float, dip: float) -> None:
     """Set the origin: start there with the fix's velocity; magnetic heading becomes true heading."""
     if m[HEADING_KNOWN] == 1.0:
         turn_heading(x, declination - m[DECLINATION])
     m[DECLINATION], m[DIP] = declination, dip
     m[HAS_ORIGIN] = 1.0
     noise = (row[EPH] if row[EPH] > 0.3 else 1.0, row[EPV] if row[EPV] > 0.3 else 1.5)
-    jump(x, p, m, fix_position_ned(row, m), (row[SPEED], row[SPEED + 1], row[SPEED + 2]), noise)
+    reset_to_fix(x, p, m, fix_position_ned(row, m), (row[SPEED], row[SPEED + 1], row[SPEED + 2]), noise)
     m[GNSS_GOOD] = m[GNSS_TIME]
     if m[BARO_GOOD] >= 0.0:
-        begin_barometer(x, p, m)
+        reset_baro_offset(x, p, m)
 
 
 run_filters = parallel_routine(update_all, items=lambda which, *_: len(which), few=FEW_VEHICLES)
-begin_filter = routine(begin)
+set_filter_origin = routine(set_origin)
 
 
 # interface -----------------------------------------------------------------------------------------------------------
@@ -347,4 +347,4 @@ class Estimator:
         east, north, up = field_at(round(latitude, 2), round(longitude, 2), height, EPOCH)
         declination = atan2(east, north) if self.declination is None else self.declination
         dip = -up / max(hypot(east, north), abs(up) * MIN_SLOPE)
-        begin_filter(row, self.state, self.covariance, self._memory, declination, dip)
+        set_filter_origin(row, self.state, self.covariance, self._memory, declination, dip)

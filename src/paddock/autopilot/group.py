@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from paddock.autopilot.contract import AutopilotGroup
-from paddock.autopilot.estimator import LARGEST, Ints, filter_arrays
+from paddock.autopilot.estimator import FEW_VEHICLES, LARGEST, Ints, filter_arrays
 from paddock.autopilot.vehicle_data import ACTUATOR_WIDTH, COLUMN, Floats
+from paddock.compute.routine import Routine, parallel_range, parallel_routine
+from paddock.compute.twin import bound
 from paddock.world.parts import VEHICLE, array, count, fresh, part
 
 if TYPE_CHECKING:
@@ -67,6 +69,55 @@ def control_step(status: Floats, period_us: float) -> float:
         return 0.0
     status[CONTROLLED] = status[NOW]
     return float(min(since * 1e-6, LONGEST_STEP))
+
+
+ControlLoop = Callable[[Floats, Floats, Floats, Floats, Floats, Floats, float, Floats], None]
+"""The control of one vehicle: rows of status, setpoint, gains, memory, estimate and sensors; s since the last period;
+its actuator row."""
+
+
+def control_all(
+    which: Ints,
+    period_us: float,
+    status: Floats,
+    setpoint: Floats,
+    gains: Floats,
+    memory: Floats,
+    commands: Floats,
+    estimate: Floats,
+    sensors: Floats,
+) -> None:
+    """Control the vehicles whose control period has passed.
+
+    which: rows of the arrays. period_us: us. The other arguments are the arrays of `ControlArrays`, and estimate and
+    sensor data of each vehicle.
+    """
+    for j in parallel_range(len(which)):
+        k = which[j]
+        dt = control_step(status[k], period_us)
+        if dt > 0.0:
+            commands[k, 0] = status[k, ARMED]
+            control_vehicle(status[k], setpoint[k], gains[k], memory[k], estimate[k], sensors[k], dt, commands[k])
+
+
+def control_vehicle(
+    status: Floats,
+    setpoint: Floats,
+    gains: Floats,
+    memory: Floats,
+    estimate: Floats,
+    sensors: Floats,
+    dt: float,
+    commands: Floats,
+) -> None:
+    """Stand for the control of a vehicle type, which `control_kernel` binds in its place."""
+    raise NotImplementedError
+
+
+def control_kernel(control: ControlLoop) -> Routine[..., None]:
+    """Return the compiled loop over vehicles of one type with that control."""
+    loop = bound(control_all, {"control_vehicle": control})
+    return parallel_routine(loop, items=lambda which, *_: len(which), few=FEW_VEHICLES)
 
 
 def inject_faults(row: Floats, status: Floats) -> None:

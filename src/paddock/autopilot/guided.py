@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from math import isfinite, isnan, nan, radians, remainder, tau
 from typing import TYPE_CHECKING
 
+from paddock.autopilot.contract import drives
 from paddock.autopilot.estimate import Ned
 from paddock.autopilot.mission_items import CLIMB_SPEEDS, POSITION_FRAMES, YAW_SPEED
 from paddock.autopilot.telemetry import Ack, CommandResult, denied, rejected, require, unsupported
-from paddock.autopilot.vehicle import drives
 
 if TYPE_CHECKING:
     from paddock.autopilot.autopilot import BuiltInAutopilot
@@ -95,17 +95,19 @@ def reposition(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> A
     change = not isnan(p[1]) and bool(int(p[1]) & CHANGE_MODE)
     name = autopilot.mode.name
     require(change or name == "GUIDED", denied(f"Reposition: mode is {name}, not GUIDED"))
-    return _send_to(autopilot, p, frame, speed=p[0] if p[0] > 0.0 else nan, yaw=p[3])
+    return _set_position_target(autopilot, p, frame, speed=p[0] if p[0] > 0.0 else nan, yaw=p[3])
 
 
 def go_to(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack:
     """NAV_WAYPOINT outside of a mission: go to p5 to p7, in GUIDED."""
     require_position(p, frame, "Waypoint")
     require_guided(autopilot, "Waypoint")
-    return _send_to(autopilot, p, frame)
+    return _set_position_target(autopilot, p, frame)
 
 
-def _send_to(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int, speed: float = nan, yaw: float = nan) -> Ack:
+def _set_position_target(
+    autopilot: BuiltInAutopilot, p: Sequence[float], frame: int, speed: float = nan, yaw: float = nan
+) -> Ack:
     """Go to a position, at the current altitude if none is given."""
     unknown = rejected("Target rejected: no position estimate")
     position = require(autopilot.home_position.to_ned(p[4], p[5], p[6], frame), unknown)
@@ -191,4 +193,4 @@ def change_altitude(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int)
     require(not isnan(p[6]), denied("Altitude: not a number"))
     here, now = require(autopilot.frame, rejected("Altitude: no position estimate")), autopilot.estimate
     require_guided(autopilot, "Altitude")
-    return _send_to(autopilot, (*p[:4], *here.to_geodetic(now.north, now.east, 0.0)[:2], p[6]), frame)
+    return _set_position_target(autopilot, (*p[:4], *here.to_geodetic(now.north, now.east, 0.0)[:2], p[6]), frame)

@@ -114,7 +114,7 @@ def rotate_by(x: Floats, a: float, b: float, c: float) -> None:
 def multiply(x: Floats, w: float, a: float, b: float, c: float) -> None:
     """Multiply the attitude by a unit quaternion in body axes, and normalise."""
     qw, qx, qy, qz = x[QUATERNION], x[QUATERNION + 1], x[QUATERNION + 2], x[QUATERNION + 3]
-    put_quaternion(
+    store_quaternion(
         x,
         qw * w - qx * a - qy * b - qz * c,
         qw * a + qx * w + qy * c - qz * b,
@@ -127,10 +127,10 @@ def turn_heading(x: Floats, angle: float) -> None:
     """Rotate the attitude clockwise about the vertical, rad."""
     s, c = sincos(0.5 * angle)
     qw, qx, qy, qz = x[QUATERNION], x[QUATERNION + 1], x[QUATERNION + 2], x[QUATERNION + 3]
-    put_quaternion(x, c * qw - s * qz, c * qx - s * qy, c * qy + s * qx, c * qz + s * qw)
+    store_quaternion(x, c * qw - s * qz, c * qx - s * qy, c * qy + s * qx, c * qz + s * qw)
 
 
-def put_quaternion(x: Floats, w: float, a: float, b: float, c: float) -> None:
+def store_quaternion(x: Floats, w: float, a: float, b: float, c: float) -> None:
     """Store an attitude with unit length and positive w."""
     scale = 1.0 / sqrt(w * w + a * a + b * b + c * c)
     scale = -scale if w < 0.0 else scale
@@ -159,7 +159,7 @@ def fuse_error(x: Floats, p: Floats, work: Floats, index: int, innovation: float
     correct(x, p, work, innovation, p[index, index] + noise * noise)
 
 
-def seen_variance(p: Floats, work: Floats) -> float:
+def projected_variance(p: Floats, work: Floats) -> float:
     """Return h P h' for the row `work[0]`; P h' is left in `work[1]`."""
     total = 0.0
     for i in range(ERRORS):
@@ -173,7 +173,7 @@ def seen_variance(p: Floats, work: Floats) -> float:
 
 def fuse_row(x: Floats, p: Floats, work: Floats, innovation: float, noise: float) -> float:
     """Fuse a measurement of the row `work[0]` unless it is beyond the gate; return its normalised innovation."""
-    variance = seen_variance(p, work) + noise * noise
+    variance = projected_variance(p, work) + noise * noise
     ratio = gate_ratio(innovation, variance)
     if ratio <= 1.0:
         correct(x, p, work, innovation, variance)
@@ -209,11 +209,11 @@ def reset_heading(x: Floats, p: Floats, m: Floats, angle: float, noise: float, t
     turn_heading(x, angle)
     for k in range(3):
         decorrelate(p, E_TILT + k, tilt)
-    widen_heading(x, p, noise)
+    inflate_heading(x, p, noise)
     m[HEADING_KNOWN] = 1.0
 
 
-def widen_heading(x: Floats, p: Floats, noise: float) -> None:
+def inflate_heading(x: Floats, p: Floats, noise: float) -> None:
     """Increase the heading uncertainty, rad."""
     r = matrix(x)
     for i in range(3):
@@ -234,16 +234,16 @@ def predict(x: Floats, p: Floats, m: Floats, gyro: Three, accel: Three, dt: floa
     rotate_by(x, a, b, c)
     r = matrix(x)
     rotate_by(x, a, b, c)
-    _move(x, rotated(r, f[0], f[1], f[2]), dt)
+    _integrate_motion(x, rotated(r, f[0], f[1], f[2]), dt)
     for k in range(3):
         m[RATES + k], m[FORCE + k] = w[k], f[k]
     tilt, turn = _tilt_to_velocity(r, f, dt), (2.0 * a, 2.0 * b, 2.0 * c)
-    _spread(p, r, tilt, turn, dt)  # F P
-    _spread(p.T, r, tilt, turn, dt)  # (F P) F'
+    _propagate_rows(p, r, tilt, turn, dt)  # F P
+    _propagate_rows(p.T, r, tilt, turn, dt)  # (F P) F'
     _add_noise(p, dt)
 
 
-def _move(x: Floats, force: Three, dt: float) -> None:
+def _integrate_motion(x: Floats, force: Three, dt: float) -> None:
     """Integrate position and velocity under a specific force in world axes."""
     for k in range(3):
         change = (force[k] + (GRAVITY if k == 2 else 0.0)) * dt
@@ -251,7 +251,7 @@ def _move(x: Floats, force: Three, dt: float) -> None:
         x[VELOCITY + k] += change
 
 
-def _spread(p: Floats, r: Nine, tilt: Nine, turn: Three, dt: float) -> None:
+def _propagate_rows(p: Floats, r: Nine, tilt: Nine, turn: Three, dt: float) -> None:
     """P := F P by sparse operations on rows, in an order that reads only old ones."""
     for j in range(ERRORS):
         for i in range(3):

@@ -20,13 +20,13 @@ from paddock.autopilot.kalman import (
     LONGEST_STEP, LONGITUDE, PER_EAST, PER_NORTH, POSITION_HOLDS, PROBATION, RATES, REFUSALS_FRESH, REFUSALS_LOST,
     REFUSED, REST_NOISE, REST_PERIOD, REST_TIME, STANDING, TILT_START, US, VELOCITY, VELOCITY_NOISE, VERTICAL_NOISE,
     WATCHES, WATCH_WIDTH, Three, Two, decorrelate, euler, fuse_error, fuse_row, gate_ratio, matrix, predict,
-    put_quaternion, reset_heading, rotated, widen_heading,
+    store_quaternion, reset_heading, rotated, inflate_heading,
 )
 # isort: on
 # fmt: on
 
 
-def moving(m: Floats, sensor: int, value: float) -> bool:
+def is_updating(m: Floats, sensor: int, value: float) -> bool:
     """Return whether a sensor is not frozen; one that repeats values from the start is noise-free, and trusted."""
     at = WATCHES + sensor * WATCH_WIDTH
     same = m[at] == value
@@ -45,7 +45,7 @@ GYRO = COLUMN["gyro_x"]
 ACCEL = COLUMN["accel_x"]
 
 
-def take_imu(row: Floats, x: Floats, p: Floats, m: Floats, work: Floats) -> None:
+def integrate_imu(row: Floats, x: Floats, p: Floats, m: Floats, work: Floats) -> None:
     """Align with the first valid sample, predict with the others; invalid ones repeat the last."""
     time = row[TIME]
     if not time > m[IMU_TIME]:
@@ -54,7 +54,7 @@ def take_imu(row: Floats, x: Floats, p: Floats, m: Floats, work: Floats) -> None
     m[IMU_TIME] = time
     gyro = (row[GYRO], row[GYRO + 1], row[GYRO + 2])
     accel = (row[ACCEL], row[ACCEL + 1], row[ACCEL + 2])
-    gyro_ok, accel_ok = _check(m, gyro, accel)
+    gyro_ok, accel_ok = _check_imu(m, gyro, accel)
     if gyro_ok and accel_ok:
         m[IMU_GOOD] = time
     if m[ALIGNED] == 0.0:
@@ -66,7 +66,7 @@ def take_imu(row: Floats, x: Floats, p: Floats, m: Floats, work: Floats) -> None
     if not accel_ok:
         accel = _last_valid(x, m, FORCE, ACCEL_BIAS)
     predict(x, p, m, gyro, accel, min(dt, LONGEST_STEP))
-    _assume_rest(x, p, m, work, time)
+    _fuse_zero_velocity(x, p, m, work, time)
 
 
 def _last_valid(x: Floats, m: Floats, newest: int, bias: int) -> Three:
@@ -74,10 +74,10 @@ def _last_valid(x: Floats, m: Floats, newest: int, bias: int) -> Three:
     return m[newest] + x[bias], m[newest + 1] + x[bias + 1], m[newest + 2] + x[bias + 2]
 
 
-def _check(m: Floats, gyro: Three, accel: Three) -> tuple[bool, bool]:
+def _check_imu(m: Floats, gyro: Three, accel: Three) -> tuple[bool, bool]:
     """Check gyroscope and accelerometer; store their health."""
     rate, force = gyro[0] + 2.0 * gyro[1] + 3.0 * gyro[2], accel[0] + 2.0 * accel[1] + 3.0 * accel[2]
-    gyro_ok, accel_ok = moving(m, 0, rate) and isfinite(rate), moving(m, 1, force) and isfinite(force)
+    gyro_ok, accel_ok = is_updating(m, 0, rate) and isfinite(rate), is_updating(m, 1, force) and isfinite(force)
     m[GYRO_OK], m[ACCEL_OK] = 1.0 if gyro_ok else 0.0, 1.0 if accel_ok else 0.0
     return gyro_ok, accel_ok
 
@@ -87,7 +87,7 @@ def _align(x: Floats, p: Floats, m: Floats, gyro: Three, accel: Three) -> None:
     roll = atan2(-accel[1], -accel[2])
     pitch = atan2(accel[0], sqrt(accel[1] * accel[1] + accel[2] * accel[2]))
     a, b, c, w = euler_quaternion(roll, pitch, 0.0)
-    put_quaternion(x, w, a, b, c)
+    store_quaternion(x, w, a, b, c)
     for i in range(ERRORS):
         for j in range(ERRORS):
             p[i, j] = 0.0
@@ -101,7 +101,7 @@ def _align(x: Floats, p: Floats, m: Floats, gyro: Three, accel: Three) -> None:
     m[ALIGNED] = 1.0
 
 
-def _assume_rest(x: Floats, p: Floats, m: Floats, work: Floats, time: float) -> None:
+def _fuse_zero_velocity(x: Floats, p: Floats, m: Floats, work: Floats, time: float) -> None:
     """Fuse zero velocity while standing or before the first fix, unless the estimate contradicts it."""
     if (m[STANDING] == 0.0 and m[HAS_ORIGIN] == 1.0) or time - m[REST_TIME] < REST_PERIOD:
         return
@@ -128,7 +128,7 @@ WEAKEST = 1e-7  # T: weaker horizontal fields have no direction
 THINNEST, THICKEST = 100.0, 120000.0  # Pa
 
 
-def take_compass(row: Floats, x: Floats, p: Floats, m: Floats, work: Floats, out: Floats) -> None:
+def fuse_compass(row: Floats, x: Floats, p: Floats, m: Floats, work: Floats, out: Floats) -> None:
     """Fuse the heading of the horizontal field, levelled with the estimated tilt."""
     time = row[MAG_TIME]
     if not time > m[COMPASS_TIME]:
@@ -137,7 +137,7 @@ def take_compass(row: Floats, x: Floats, p: Floats, m: Floats, work: Floats, out
     a, b, c = row[MAG], row[MAG + 1], row[MAG + 2]
     north, east, _ = rotated(matrix(x), a, b, c)
     level = north * north + east * east
-    usable = moving(m, 2, a + 2.0 * b + 3.0 * c) and level > WEAKEST * WEAKEST
+    usable = is_updating(m, 2, a + 2.0 * b + 3.0 * c) and level > WEAKEST * WEAKEST
     m[COMPASS_OK] = 1.0 if usable else 0.0
     if not usable:
         return
@@ -163,17 +163,17 @@ def _fuse_heading(x: Floats, p: Floats, m: Floats, work: Floats, out: Floats, in
     out[COMPASS_RATIO] = fuse_row(x, p, work, innovation, COMPASS_NOISE)
     m[COMPASS_REFUSED] = 0.0 if out[COMPASS_RATIO] <= 1.0 else m[COMPASS_REFUSED] + 1.0
     if m[COMPASS_REFUSED] > COMPASS_PATIENCE:
-        widen_heading(x, p, COMPASS_NOISE)
+        inflate_heading(x, p, COMPASS_NOISE)
 
 
-def take_barometer(row: Floats, x: Floats, p: Floats, m: Floats, work: Floats, out: Floats) -> None:
+def fuse_barometer(row: Floats, x: Floats, p: Floats, m: Floats, work: Floats, out: Floats) -> None:
     """Fuse the pressure altitude, less its estimated offset."""
     time = row[PRESSURE_TIME]
     if not time > m[BARO_TIME]:
         return
     m[BARO_TIME] = time
     pressure = row[PRESSURE]
-    usable = moving(m, 4, pressure) and isfinite(pressure) and THINNEST < pressure < THICKEST
+    usable = is_updating(m, 4, pressure) and isfinite(pressure) and THINNEST < pressure < THICKEST
     m[BARO_OK] = 1.0 if usable else 0.0
     if not usable:
         return
@@ -182,7 +182,7 @@ def take_barometer(row: Floats, x: Floats, p: Floats, m: Floats, work: Floats, o
     first = m[BARO_GOOD] < 0.0
     m[BARO_GOOD], m[BARO_ALTITUDE] = time, altitude
     if first:
-        begin_barometer(x, p, m)
+        reset_baro_offset(x, p, m)
     age = (m[IMU_TIME] - time) * US
     for k in range(ERRORS):
         work[0, k] = 0.0
@@ -191,7 +191,7 @@ def take_barometer(row: Floats, x: Floats, p: Floats, m: Floats, work: Floats, o
     out[HEIGHT_RATIO] = fuse_row(x, p, work, innovation, BARO_NOISE)
 
 
-def begin_barometer(x: Floats, p: Floats, m: Floats) -> None:
+def reset_baro_offset(x: Floats, p: Floats, m: Floats) -> None:
     """Set the offset from the newest sample and the current height."""
     x[BARO_BIAS] = m[BARO_ALTITUDE] + x[DOWN]
     decorrelate(p, E_BARO, BARO_NOISE)
@@ -217,29 +217,29 @@ DOUBT_VELOCITY, DOUBT_TILT = 1.0, 0.1  # m/s, rad
 OLDEST = 0.5  # s: maximum age that is compensated
 
 
-def take_fix(row: Floats, x: Floats, p: Floats, m: Floats, work: Floats, out: Floats) -> bool:
+def fuse_gnss(row: Floats, x: Floats, p: Floats, m: Floats, work: Floats, out: Floats) -> bool:
     """Fuse a new fix; return True if it is good and the origin is not set yet."""
     time = row[FIX_TIME]
     if not time > m[GNSS_TIME]:
         return False
     m[GNSS_TIME] = time
-    usable = moving(m, 3, row[LAT] + 2.0 * row[LON] + row[ALT]) and good_fix(row)
+    usable = is_updating(m, 3, row[LAT] + 2.0 * row[LON] + row[ALT]) and good_fix(row)
     m[GNSS_OK] = 1.0 if usable else 0.0
     if not usable or m[HAS_ORIGIN] == 0.0:
         return usable
-    fix_position, velocity = _extrapolated(row, x, m, (m[IMU_TIME] - time) * US)
-    noise = (_noise(row[EPH], HORIZONTAL_NOISE), _noise(row[EPV], VERTICAL_NOISE))
+    fix_position, velocity = _extrapolate_fix(row, x, m, (m[IMU_TIME] - time) * US)
+    noise = (_fix_noise(row[EPH], HORIZONTAL_NOISE), _fix_noise(row[EPV], VERTICAL_NOISE))
     if _within_gates(x, p, m, out, fix_position, velocity, noise[0]):
-        _accept(x, p, m, work, fix_position, velocity, noise, time - m[GNSS_GOOD])
+        _fuse_fix(x, p, m, work, fix_position, velocity, noise, time - m[GNSS_GOOD])
         m[GNSS_GOOD] = time
-    elif _resets(x, m, fix_position, time - m[GNSS_GOOD]):
-        jump(x, p, m, fix_position, velocity, noise)
+    elif _replaces_position(x, m, fix_position, time - m[GNSS_GOOD]):
+        reset_to_fix(x, p, m, fix_position, velocity, noise)
         m[GNSS_GOOD] = time
-    _course_for_heading(x, p, m, velocity)
+    _align_heading_to_course(x, p, m, velocity)
     return False
 
 
-def _resets(x: Floats, m: Floats, fix_position: Three, silence: float) -> bool:
+def _replaces_position(x: Floats, m: Floats, fix_position: Three, silence: float) -> bool:
     """Return whether rejected fixes, `silence` us after the last good one, replace the position.
 
     A receiver that suddenly reports another place, while the position is certain and the vehicle moves, is not believed
@@ -256,7 +256,7 @@ def _resets(x: Floats, m: Floats, fix_position: Three, silence: float) -> bool:
     return bool(m[REFUSED] >= (REFUSALS_FRESH if silence < POSITION_HOLDS else REFUSALS_LOST))
 
 
-def _extrapolated(row: Floats, x: Floats, m: Floats, age: float) -> tuple[Three, Three]:
+def _extrapolate_fix(row: Floats, x: Floats, m: Floats, age: float) -> tuple[Three, Three]:
     """Return position and velocity extrapolated from a fix `age` s ago."""
     age = min(max(age, 0.0), OLDEST)
     a, b, c = rotated(matrix(x), m[FORCE], m[FORCE + 1], m[FORCE + 2])
@@ -279,7 +279,7 @@ def fix_position_ned(row: Floats, m: Floats) -> Three:
     return (row[LAT] - m[LATITUDE]) * m[PER_NORTH], turn * m[PER_EAST], m[ORIGIN_ALTITUDE] - row[ALT]
 
 
-def _noise(said: float, otherwise: float) -> float:
+def _fix_noise(said: float, otherwise: float) -> float:
     return max(said, LEAST_NOISE) if said > 0.0 else otherwise
 
 
@@ -302,7 +302,7 @@ def _within_gates(
     return accepted
 
 
-def _accept(
+def _fuse_fix(
     x: Floats, p: Floats, m: Floats, work: Floats, fix_position: Three, velocity: Three, noise: Two, silence: float
 ) -> None:
     """Fuse a fix `silence` us after the last; its correction after an outage counts as a jump.
@@ -317,17 +317,17 @@ def _accept(
     fuse_error(x, p, work, E_VELOCITY + 2, velocity[2] - x[VELOCITY + 2], VELOCITY_NOISE)
     m[FUSED] = 1.0 if silence > POSITION_HOLDS else m[FUSED] + 1.0
     if silence > GNSS_STALE:
-        _note_jump(x, m, before)
+        _record_jump(x, m, before)
 
 
-def _note_jump(x: Floats, m: Floats, before: Three) -> None:
+def _record_jump(x: Floats, m: Floats, before: Three) -> None:
     """Record a jump: the estimate has moved, the vehicle has not."""
     m[JUMPS] += 1.0
     for k in range(3):
         m[JUMPED + k] += x[k] - before[k]
 
 
-def jump(x: Floats, p: Floats, m: Floats, fix_position: Three, velocity: Three, noise: Two) -> None:
+def reset_to_fix(x: Floats, p: Floats, m: Floats, fix_position: Three, velocity: Three, noise: Two) -> None:
     """Reset position and velocity to a fix; the barometer offset follows."""
     x[BARO_BIAS] += fix_position[2] - x[DOWN]
     before = (x[0], x[1], x[2])
@@ -340,10 +340,10 @@ def jump(x: Floats, p: Floats, m: Floats, fix_position: Three, velocity: Three, 
     p[2, E_BARO] = p[E_BARO, 2]
     p[E_BARO, E_BARO] += LEAST_NOISE * LEAST_NOISE
     m[REFUSED], m[FUSED] = 0.0, 1.0
-    _note_jump(x, m, before)
+    _record_jump(x, m, before)
 
 
-def _course_for_heading(x: Floats, p: Floats, m: Floats, velocity: Three) -> None:
+def _align_heading_to_course(x: Floats, p: Floats, m: Floats, velocity: Three) -> None:
     """Without a compass, set the heading of a moving vehicle from its course."""
     fast = velocity[0] * velocity[0] + velocity[1] * velocity[1] > COURSE_SPEED * COURSE_SPEED
     if m[HEADING_KNOWN] == 0.0 and fast:

@@ -52,7 +52,7 @@ STAYS = (
     NavTask.LAND,
 )
 """Tasks after which the next leg starts at the vehicle's position."""
-GO_THERE = (NavTask.WAYPOINT, NavTask.SPLINE, NavTask.LOITER, NavTask.LOITER_TO_ALT, NavTask.LAND)
+POSITION_TASKS = (NavTask.WAYPOINT, NavTask.SPLINE, NavTask.LOITER, NavTask.LOITER_TO_ALT, NavTask.LAND)
 """Tasks whose path leads to their own position, so that a corner before them can be rounded."""
 
 
@@ -109,8 +109,8 @@ class MissionActions:
         while self.waiting:
             sequence, item = self.waiting[0]
             if ITEM_KINDS[item.command].role is not Role.CONDITION:
-                self._do(sequence, item)
-            elif not self._fulfilled(sequence, item, dt, distance):
+                self._run_action(sequence, item)
+            elif not self._condition_met(sequence, item, dt, distance):
                 return
             self.waiting.pop(0)
             self._elapsed = -1.0
@@ -139,7 +139,7 @@ class MissionActions:
         elif speed == -2.0:
             self.speed = nan
 
-    def _fulfilled(self, sequence: int, item: MissionItem, dt: float, distance: float) -> bool:
+    def _condition_met(self, sequence: int, item: MissionItem, dt: float, distance: float) -> bool:
         if self._elapsed < 0.0:
             self._elapsed = 0.0
             self._report(sequence, item)
@@ -155,7 +155,7 @@ class MissionActions:
             return distance <= item.p1
         return abs(remainder(self.wanted_yaw - self.autopilot.estimate.yaw, tau)) <= YAW_REACHED
 
-    def _do(self, sequence: int, item: MissionItem) -> None:
+    def _run_action(self, sequence: int, item: MissionItem) -> None:
         copter = self.autopilot.vehicle.kind == "copter"  # others always face their direction of travel
         if ITEM_KINDS[item.command].role is Role.CAMERA or (item.command in SET_ROI and not copter):
             self._report(sequence, item, ", no gimbal or video on board")
@@ -260,7 +260,7 @@ class MissionExecutor:
         self.running = True
         if sequence == FIRST:
             self.rewind(self.items)
-        self._go(next_stretch(self.items, sequence, self._jumps), self.autopilot.estimate.position)
+        self._start_leg(next_stretch(self.items, sequence, self._jumps), self.autopilot.estimate.position)
 
     def set_current(self, sequence: int) -> Ack:
         """Continue with an item; 0 or 1 restarts the mission."""
@@ -272,7 +272,7 @@ class MissionExecutor:
         self._leg = None
         self.current = max(sequence, FIRST)
         if self.running:
-            self._go(next_stretch(self.items, self.current, self._jumps), self.autopilot.estimate.position)
+            self._start_leg(next_stretch(self.items, self.current, self._jumps), self.autopilot.estimate.position)
         else:
             self.autopilot.outbox.append(CurrentItem(self.current))
         return ACCEPTED
@@ -302,7 +302,7 @@ class MissionExecutor:
         """End the mission at its current item: it is done."""
         if self._leg is not None:
             self.autopilot.outbox.append(ItemReached(self._leg.sequence))
-            self._go(Stretch(None, ()), self.autopilot.estimate.position)
+            self._start_leg(Stretch(None, ()), self.autopilot.estimate.position)
 
     def update(self, dt: float) -> NavTarget:
         """Return the target, `dt` s after the last call; a new plan starts immediately."""
@@ -314,7 +314,7 @@ class MissionExecutor:
         if (leg := self._leg).done(self.autopilot, self.lead, dt):
             self.autopilot.outbox.append(ItemReached(leg.sequence))
             start = self.autopilot.estimate.position if leg.target.task in STAYS else leg.target.target
-            self._go(next_stretch(self.items, leg.sequence + 1, self._jumps), start)
+            self._start_leg(next_stretch(self.items, leg.sequence + 1, self._jumps), start)
         return self._target(self._leg) if self._leg is not None else self._done()
 
     def steady(self, seconds: float) -> bool:
@@ -328,7 +328,7 @@ class MissionExecutor:
         far = left > pace * hypot(dn, de) or hypot(dn, de) < leg.radius  # short of the plane through the target
         return leg.distance(now.position) > leg.radius + pace and far
 
-    def _go(self, stretch: Stretch, start: Ned) -> None:
+    def _start_leg(self, stretch: Stretch, start: Ned) -> None:
         """Start the leg from `start` to the next NAV item, or complete the mission."""
         self.lead, self.passed = inf, False
         self.actions.load([(k, self.items[k]) for k in stretch.actions])
@@ -343,13 +343,13 @@ class MissionExecutor:
         leg = make_leg(stretch.nav, item, self.autopilot, start)
         if leg.distance(start) < MIN_RADIUS:  # the same position again: a leg needs a direction
             start = self.autopilot.estimate.position
-        after, curved = self._after(leg)
+        after, curved = self._next_waypoint(leg)
         leg.target = replace(leg.target, start=start, after=after, curved=curved)
         self._leg, self.current = leg, leg.sequence
         self.autopilot.outbox.append(CurrentItem(leg.sequence))
         self.autopilot.send_text(Severity.INFO, f"Mission: {leg.sequence} {describe(item)}")
 
-    def _after(self, leg: MissionLeg) -> tuple[Ned | None, bool]:
+    def _next_waypoint(self, leg: MissionLeg) -> tuple[Ned | None, bool]:
         """Return the next waypoint, if the vehicle may pass this one without stopping, and whether it is a spline.
 
         Before a spline a straight leg ends at its waypoint: the corner is part of the curve. Before a landing a spline
@@ -361,7 +361,7 @@ class MissionExecutor:
         task = None if following is None else ITEM_KINDS[self.items[following].command].task
         curved, bent = task is NavTask.SPLINE, leg.target.task is NavTask.SPLINE
         stops = (curved and not bent) or (bent and task is NavTask.LAND)
-        if following is None or task not in GO_THERE or stops:
+        if following is None or task not in POSITION_TASKS or stops:
             return None, False
         return position_of(self.items[following], self.autopilot, leg.target.target), curved
 

@@ -30,8 +30,7 @@ from paddock.autopilot.parameters import single
 from paddock.autopilot.vehicle_data import Floats
 from paddock.errors import PaddockError
 from paddock.world.archive import Tree, check_equal
-from paddock.world.parts import VEHICLE, child, fresh, part, plain, text
-from paddock.world.state import take
+from paddock.world.parts import child, fresh, part, plain, text
 
 if TYPE_CHECKING:
     from paddock.autopilot.autopilot import BuiltInAutopilot
@@ -41,51 +40,52 @@ if TYPE_CHECKING:
 class AutopilotState:
     """The state of one built-in autopilot."""
 
+    autopilot: "BuiltInAutopilot"
     objects: Tree = plain(dict, to_tree=lambda tree: tree, from_tree=lambda tree: tree)  # `load_objects` checks it
+    outbox: Any = plain(dict, to_tree=lambda tree: tree, from_tree=lambda tree: tree, hashed=False)  # of its objects
     filters: FilterArrays = child()  # of one vehicle
     controls: ControlArrays = child()
     note: str = text(longest=1000)
 
+    def write(self) -> None:
+        """Copy everything that shapes the further flight."""
+        self.objects, self.note = save_objects(_roots(self.autopilot)), self.autopilot.status.note
+        self.outbox = self.objects["autopilot"].pop("outbox")
+        for own, row, shared in self._rows():
+            own[0] = shared[row]
+
     def check(self, state: Any) -> None:
-        """Check that the note can be shown."""
+        """Check that the note can be shown, and that the objects are valid."""
         if not self.note.isprintable():
             raise UnsavableError("the note is not printable")
+        objects = {**self.objects, "autopilot": {**self.objects["autopilot"], "outbox": self.outbox}}
+        self.roots = load_objects(objects, _roots(self.autopilot))
+        _check_parameters(self.autopilot, self.roots["parameters"])
+        _check(self.autopilot, self.roots["autopilot"], self.controls.status)
 
+    def read(self) -> None:
+        """Continue the flight from this state, which is checked."""
+        for name, root in _roots(self.autopilot).items():
+            for attribute in {*saved_names(root)} - self.roots[name].keys():
+                object.__delattr__(root, attribute)
+            for attribute, value in self.roots[name].items():
+                object.__setattr__(root, attribute, value)
+        for own, row, shared in self._rows():
+            shared[row] = own[0]
+        self.autopilot.continue_loaded(self.note)
 
-def autopilot_state(autopilot: "BuiltInAutopilot") -> AutopilotState:
-    """Return everything that shapes the further flight, as a copy."""
-    state, row = fresh(AutopilotState), np.array([autopilot.index])
-    state.objects, state.note = save_objects(_roots(autopilot)), autopilot.status.note
-    state.filters = take(autopilot.estimator.arrays, VEHICLE, row)
-    state.controls = take(autopilot.controls, VEHICLE, row)
-    return state
+    def _rows(self) -> Iterator[tuple[Any, int, Any]]:
+        """Yield the arrays of this part, and the row of those that the autopilot shares with its group."""
+        for own, shared in ((self.filters, self.autopilot.estimator.arrays), (self.controls, self.autopilot.controls)):
+            for values, rows in zip(own, shared, strict=True):
+                yield values, self.autopilot.index, rows
 
 
 def blank_state(autopilot: "BuiltInAutopilot") -> AutopilotState:
-    """Return the part that a saved state of an autopilot is loaded into."""
-    state = fresh(AutopilotState)
+    """Return the part of an autopilot in the state of a run."""
+    state = fresh(AutopilotState, autopilot=autopilot)
     state.filters, state.controls = filter_arrays(1), control_arrays(1, autopilot.vehicle.widths)
     return state
-
-
-def restoring(autopilot: "BuiltInAutopilot", state: AutopilotState) -> Callable[[], None]:
-    """Return a function that loads a state, after checking its objects; PaddockError if they are not valid."""
-    roots = load_objects(state.objects, _roots(autopilot))
-    _check_parameters(autopilot, roots["parameters"])
-    _check(autopilot, roots["autopilot"], state.controls.status)
-
-    def load() -> None:
-        for name, root in _roots(autopilot).items():
-            for attribute in {*saved_names(root)} - roots[name].keys():
-                object.__delattr__(root, attribute)
-            for attribute, value in roots[name].items():
-                object.__setattr__(root, attribute, value)
-        for target, source in ((autopilot.estimator.arrays, state.filters), (autopilot.controls, state.controls)):
-            for rows, saved in zip(target, source, strict=True):
-                rows[autopilot.index] = saved[0]
-        autopilot.restored(state.note)
-
-    return load
 
 
 def _roots(autopilot: "BuiltInAutopilot") -> dict[str, object]:

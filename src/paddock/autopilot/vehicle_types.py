@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from paddock.autopilot.autopilot import BuiltInAutopilot
+from paddock.autopilot.contract import PWM_MID, PWM_MIN, VehicleControl
 from paddock.autopilot.control import copter as at
 from paddock.autopilot.control import copter_cruise
 from paddock.autopilot.control.copter import copter_control, write_gains
@@ -39,7 +40,6 @@ from paddock.autopilot.modes import find_modes
 from paddock.autopilot.modes.plane_auto import PlaneAuto
 from paddock.autopilot.parameter_tables import COPTER, PLANE, ROVER
 from paddock.autopilot.telemetry import Landed, Severity
-from paddock.autopilot.vehicle import PWM_MID, PWM_MIN, VehicleControl
 from paddock.autopilot.vehicle_data import MOTORS, Floats
 
 Position = TypeVar("Position", bound=tuple[float, ...])  # m north, east (, down)
@@ -165,7 +165,7 @@ class Copter(VehicleControl):
     widths = copter_cruise.ROW_WIDTH, at.GAINS_WIDTH, at.MEMORY_WIDTH
     kernel = copter_control
     cruise = copter_cruise.cruise
-    unsaved = ("setpoint", "memory")  # views of the autopilot's rows
+    unsaved = ("setpoint", "memory", "_track", "_heading")  # views of the autopilot's rows
     landed: bool
     limits: LegLimits
     slew_yaw: float  # rad/s
@@ -181,7 +181,6 @@ class Copter(VehicleControl):
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         super().__init__(autopilot)
         self.memory[at.HOVER] = autopilot.parameters.value("MOT_THST_HOVER")
-        self._track, self._heading = CopterTrack(), CopterHeading()
         self.return_path = ReturnPath()
         self._steady, self._legs = False, None
         self.landed = True
@@ -204,6 +203,7 @@ class Copter(VehicleControl):
         """Use the autopilot's rows."""
         super().attach()
         self.setpoint, self.memory = self.setpoint_row, self.memory_row
+        self._track, self._heading = CopterTrack(self.setpoint), CopterHeading(self.setpoint)
 
     def reset_control(self) -> None:
         """Reset setpoint and landing detection; save the learned hover thrust."""
@@ -212,7 +212,7 @@ class Copter(VehicleControl):
             parameters.set("MOT_THST_HOVER", self.hover)
         self.memory[at.HOVER] = parameters.value("MOT_THST_HOVER")
         self.end_steady()
-        self.setpoint[:] = 0.0
+        self.setpoint[: at.SETPOINT_WIDTH] = 0.0
         self.landed, self._still, self._grounded, self._flown = True, 0.0, 0.0, False
 
     @property
@@ -235,10 +235,10 @@ class Copter(VehicleControl):
         """End the loop of steady flight: continue from where it has come to."""
         if self.autopilot.cruising:
             self.autopilot.cruising = False
-            copter_cruise.take_back(self.setpoint_row, self._track, self._heading, self._legs)
+            copter_cruise.end_cruise(self.setpoint, self._legs)
             self._legs = None
 
-    def note_check(self) -> None:
+    def record_check(self) -> None:
         """Note in steady flight that failsafes were checked; what looks like a landing ends it."""
         self.setpoint[copter_cruise.CHECKED] = self.autopilot.status_row[NOW]
         if self.landed or self._still > 0.0:
@@ -249,7 +249,7 @@ class Copter(VehicleControl):
         autopilot, self._steady, steady = self.autopilot, False, self._steady
         if steady and autopilot.armed and not self.landed and self._still == 0.0 and not autopilot.busy:
             now = autopilot.status_row.item(NOW)
-            autopilot.cruising = copter_cruise.hand_over(self.setpoint, self._track, self._heading, now, self._legs)
+            autopilot.cruising = copter_cruise.begin_cruise(self.setpoint, now, self._legs)
 
     @property
     def hover(self) -> float:
@@ -269,17 +269,14 @@ class Copter(VehicleControl):
     def idle(self) -> None:
         """Stand on the ground with idle motors."""
         self.end_steady()
-        self.setpoint[:] = 0.0
+        self.setpoint[: at.SETPOINT_WIDTH] = 0.0
         self.setpoint[at.SPOOL] = at.IDLE
         self.begin()
 
     def follow(self) -> None:
         """Follow the track."""
-        track, heading = self.track, self._heading
-        self.setpoint[: at.YAW_RATE + 1] = (
-            *(at.FLY, at.POSITION, at.HEIGHT, track.north, track.east, track.down, track.vn, track.ve, track.vd),
-            *(track.an, track.ae, track.ad, 0.0, 0.0, heading.yaw, heading.rate),
-        )
+        self.end_steady()
+        copter_cruise.follow_track(self.setpoint)
 
     def lean(self, roll: float, pitch: float) -> None:
         """Lean (rad) at the track's altitude."""
@@ -287,7 +284,7 @@ class Copter(VehicleControl):
         self.setpoint[at.HORIZONTAL] = at.LEAN
         self.setpoint[at.ROLL], self.setpoint[at.PITCH] = roll, pitch
 
-    def push(self, roll: float, pitch: float, share: float) -> None:
+    def lean_with_thrust(self, roll: float, pitch: float, share: float) -> None:
         """Lean (rad) with a share of full thrust."""
         self.lean(roll, pitch)
         self.setpoint[at.VERTICAL], self.setpoint[at.SHARE] = at.THRUST, share
@@ -306,7 +303,7 @@ class Copter(VehicleControl):
         if not autopilot.armed:
             self.landed, self._still, self._grounded = True, 0.0, 0.0
         else:
-            self._still = self._still + dt if self._looks_landed() else 0.0
+            self._still = self._still + dt if self._detect_landing() else 0.0
             if not flies or self._still >= GROUND_TIME:
                 self.landed = True
             elif self.airborne and self._still == 0.0:
@@ -326,7 +323,7 @@ class Copter(VehicleControl):
         """Record the path for SMART_RTL while armed."""
         self.return_path.record(self.autopilot, self.autopilot.estimate.position)
 
-    def _looks_landed(self) -> bool:
+    def _detect_landing(self) -> bool:
         estimate = self.autopilot.estimate
         moves = estimate.position_ok and hypot(estimate.vn, estimate.ve) > STILL_SPEED
         if abs(estimate.vd) > STILL_CLIMB or moves:

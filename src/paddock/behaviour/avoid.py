@@ -14,7 +14,21 @@ from paddock.compute.neighbours import NeighbourGrid, NeighbourSpec
 from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.errors import InvalidValueError
 from paddock.world.columns import Pose, column_index
-from paddock.world.scenery import Obstacles
+from paddock.world.solids import (
+    BASE,
+    BOX,
+    COSINE,
+    HIGH,
+    LENGTH,
+    LOW,
+    SHAPE,
+    SINE,
+    WIDTH,
+    Obstacles,
+    Solids,
+    X,
+    Y,
+)
 
 ROWS = [Pose._fields.index(name) for name in ("x", "y", "z", "vx", "vy", "vz")]
 LEAD = 0.5  # s: it gives way from twice the distance and the way in this time
@@ -74,40 +88,37 @@ def finish(g: Pushes, me: SeenVehicle, o: Nothing) -> Urge:
 SPEC = NeighbourSpec(AVOID, SeenVehicle, SeenVehicle, Pushes, Urge, Nothing, visit, finish)
 
 
-def way_to_obstacle(x: float, y: float, z: float, k: int, boxes: Floats, rounds: Floats) -> tuple[float, float, float]:
-    """Return the way to the nearest point of an obstacle, numbered as in its grid; a cone is a cylinder."""
-    count = boxes.shape[0]
-    if k < count:
-        px, py, c, s = x - boxes[k, 0], y - boxes[k, 1], boxes[k, 4], boxes[k, 5]
+def way_to_obstacle(x: float, y: float, z: float, k: int, solids: Floats) -> tuple[float, float, float]:
+    """Return the way to the nearest point of an obstacle, a row of the table of solids; a cone is a cylinder."""
+    px, py, up = x - solids[k, X], y - solids[k, Y], clamp(z, solids[k, LOW], solids[k, HIGH]) - z
+    if solids[k, SHAPE] == BOX:
+        c, s = solids[k, COSINE], solids[k, SINE]
         along, across = c * px + s * py, c * py - s * px
-        da = clamp(along, -boxes[k, 6], boxes[k, 6]) - along
-        db = clamp(across, -boxes[k, 7], boxes[k, 7]) - across
-        return c * da - s * db, s * da + c * db, clamp(z, boxes[k, 2], boxes[k, 3]) - z
-    m = k - count
-    px, py = x - rounds[m, 0], y - rounds[m, 1]
-    beyond = minimum(rounds[m, 4] / maximum(sqrt(px * px + py * py), 1e-9), 1.0) - 1.0
-    return px * beyond, py * beyond, clamp(z, rounds[m, 2], rounds[m, 3]) - z
+        da = clamp(along, -solids[k, LENGTH], solids[k, LENGTH]) - along
+        db = clamp(across, -solids[k, WIDTH], solids[k, WIDTH]) - across
+        return c * da - s * db, s * da + c * db, up
+    beyond = minimum(solids[k, BASE] / maximum(sqrt(px * px + py * py), 1e-9), 1.0) - 1.0
+    return px * beyond, py * beyond, up
 
 
-def _avoid_obstacles(
-    seen: Floats, n: int, cells: Floats, starts: Floats, items: Floats, boxes: Floats, rounds: Floats, urges: Floats
-) -> None:
+def _avoid_obstacles(seen: Floats, n: int, solids: Solids, urges: Floats) -> None:
     """Add the urges away from obstacles; one that lies in several cells counts in that of its nearest point."""
-    columns, rows, rate = whole(cells[0, 3]), whole(cells[0, 4]), cells[0, 2]
+    table, cells, starts, items, _ = solids
+    columns, rows, rate = whole(cells[3]), whole(cells[4]), cells[2]
     for i in parallel_range(n):
         x, y, z, reach = seen[0, i], seen[1, i], seen[2, i], seen[6, i]
         me = SeenVehicle(x, y, z, seen[3, i], seen[4, i], seen[5, i], reach, seen[7, i], 1.0)
         still = SeenVehicle(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
         g = Pushes(0.0, 0.0, 0.0)
-        u, v, wide = (x - cells[0, 0]) * rate, (y - cells[0, 1]) * rate, reach * rate
+        u, v, wide = (x - cells[0]) * rate, (y - cells[1]) * rate, reach * rate
         near = (reach > 0.0) & (u + wide >= 0.0) & (v + wide >= 0.0) & (u - wide < columns) & (v - wide < rows)
         left, right = table_index(floor(u - wide), columns), table_index(floor(u + wide), columns)
         low, high = table_index(floor(v - wide), rows), table_index(floor(v + wide), rows)
         for row in range(low, high + 1 if near else low):
             for column in range(left, right + 1):
                 cell = row * columns + column
-                for item in range(whole(starts[0, cell]), whole(starts[0, cell + 1])):
-                    dx, dy, dz = way_to_obstacle(x, y, z, whole(items[0, item]), boxes, rounds)
+                for item in range(starts[cell], starts[cell + 1]):
+                    dx, dy, dz = way_to_obstacle(x, y, z, items[item], table)
                     d2 = dx * dx + dy * dy + dz * dz
                     here = (table_index(floor(u + dx * rate), columns) == column) & (
                         table_index(floor(v + dy * rate), rows) == row
@@ -152,8 +163,7 @@ class Avoidance:
         if others or self.own > 0.0:
             self.grid.run(seen, seen.shape[1], float(self.given[0].max()), np.zeros(1), result)
         if obstacles is not None and obstacles.count:
-            o = obstacles
-            avoid_obstacles(seen, n, o.cells, o.starts, o.items, o.boxes, o.rounds, result)
+            avoid_obstacles(seen, n, obstacles.solids, result)
         pushes = result[:, :n]
         size = np.sqrt((pushes * pushes).sum(axis=0))
         return np.asarray(pushes * np.minimum(1.0, STRONGEST * seen[7, :n] / np.maximum(size, 1e-12)))

@@ -14,7 +14,7 @@ from paddock.planning.metrics import foreseen
 from paddock.planning.solver.problem import MissionSetup
 from paddock.planning.solver.routes import Plan
 from paddock.record.mission_report.document import compare, outcome_of, outcome_sentence, timed, warm_up
-from paddock.record.mission_report.files import Findings, write_files
+from paddock.record.mission_report.files import Findings, write_plan
 from paddock.record.mission_report.text import clock, computing
 from paddock.scenario import MethodChoice, Scenario, load_scenario
 
@@ -135,7 +135,7 @@ def plan_mission(scenario: Scenario, options: PlanOptions) -> int:
         valid = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in scenario.name)
         output.folder = Path(options.output or f"{valid.strip('.') or 'scenario'}_plan")
         with bar(f"writing {output.folder}") as progress:
-            output.files, output.missing = write_files(findings, output.folder, progress)
+            output.files, output.missing = write_plan(findings, output.folder, progress)
     if options.animate is not None:
         from paddock.record.mission_report.animation import animate
 
@@ -197,7 +197,7 @@ def _print_json(findings: Findings, output: Output) -> None:
     import json
 
     from paddock.record.mission_report.document import comparison, numbers, outcome_numbers
-    from paddock.record.mission_report.radio_contact import contact_numbers
+    from paddock.record.mission_report.map_figure import contact_numbers
 
     values: dict[str, Any] = {"scenario": findings.scenario.name, **numbers(findings.plan, findings.metrics)}
     values["compute_s"] = round(output.seconds, 6)
@@ -217,7 +217,7 @@ def _print_tables(findings: Findings, output: Output) -> None:
     from rich.markup import escape
 
     from paddock.record.mission_report.document import comparison_table
-    from paddock.record.mission_report.radio_contact import contact_table
+    from paddock.record.mission_report.map_figure import contact_table
     from paddock.record.mission_report.text import closeness, fields_covered, summary, vehicle_table
 
     console = Console(highlight=False)

@@ -84,7 +84,7 @@ def replay(
 
 def _report(file: str, folder: str, as_json: bool, allow_imports: bool) -> int:
     """Write a report to a folder and print its files."""
-    from paddock.record.radio_report import write_report
+    from paddock.record.run_report import write_report
 
     with bar("report"), installed_only(not allow_imports):
         names = write_report(file, folder or ".")

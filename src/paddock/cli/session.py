@@ -139,7 +139,7 @@ class Runs:
 
     def _report_race(self, recording: str, folder: str) -> None:
         """Write the report of a recorded run, and print where it is."""
-        from paddock.record.radio_report import write_report
+        from paddock.record.run_report import write_report
 
         with bar("report"):
             names = write_report(recording, folder)

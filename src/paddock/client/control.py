@@ -1,26 +1,29 @@
-"""Synchronous control: the simulation waits for this client's commands, which handlers return."""
+"""Synchronous control: the simulation waits for this client's commands, which handlers return; callbacks."""
 
+import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from math import isfinite
 from time import monotonic
 from typing import Any
+
+import numpy as np
 
 from paddock.client.session import (
     ClientRequest,
     LateControlError,
     Session,
-    claim_request,
-    control_reply,
     operation_request,
     result_value,
 )
-from paddock.client.states import sensors_of
-from paddock.errors import PaddockError
-from paddock.wire.messages.requests import ControlRequestMessage
+from paddock.errors import InvalidValueError, PaddockError
+from paddock.wire.messages.requests import ControlRequestMessage, Direct
+from paddock.wire.operations import OPERATIONS
 from paddock.world.snapshot import Snapshot
 
 Commands = Mapping[Any, Mapping[str, Any]]  # vehicle -> input -> value; inputs that are not named keep their values
@@ -38,7 +41,7 @@ class RemoteControlRequest:
     @cached_property
     def sensors(self) -> dict[str, dict[str, dict[str, Any]]]:
         """Vehicle -> sensor -> reading -> value, as returned by `sensors()`."""
-        return {name: sensors_of(self.snapshot, name) for name in self.vehicles}
+        return {name: self.snapshot.sensors(name) for name in self.vehicles}
 
 
 Handler = Callable[[RemoteControlRequest], Commands | None]
@@ -108,7 +111,7 @@ class Controls:
 
     def add(self, vehicles: tuple[str, ...], handler: Handler) -> Callable[[], None]:
         """Add a handler for these vehicles; returns a function that removes it."""
-        self._refuse(vehicles, "on_control_request", self._claim is not None)
+        self._refuse(vehicles, "on_request", self._claim is not None)
         entry = (vehicles, handler)
         self.handlers.append(entry)
         self._claim_or(lambda: self.handlers.remove(entry))
@@ -241,3 +244,116 @@ class Controls:
 
 def _raise(error: PaddockError) -> None:
     raise error
+
+
+def claim_request(vehicles: Sequence[str]) -> ClientRequest[dict[str, Any]]:
+    """Return the request that makes the simulation wait for this client's commands for these vehicles."""
+    return operation_request("claim", vehicles=list(vehicles))
+
+
+def control_reply(tick: int, commands: Mapping[Any, Mapping[str, Any]]) -> Direct:
+    """Return the answer to the control request of a tick."""
+    checked = {vehicle: checked_inputs(inputs, vehicle) for vehicle, inputs in commands.items()}
+    OPERATIONS["control"].checked({"tick": tick, "commands": {}})
+    return Direct("control", {"tick": tick, "commands": checked})  # vehicles by name or id
+
+
+def checked_inputs(inputs: Any, target: Any) -> dict[str, Any]:
+    """Return inputs as numbers, texts or arrays of finite numbers; errors read like those of a local simulation."""
+    if not isinstance(inputs, Mapping):
+        raise InvalidValueError(f"the inputs of {target!r} are given by name, as in {{'steer': 0.1}}, not {inputs!r}")
+    return {name: _checked(name, value, target) for name, value in inputs.items()}
+
+
+def _checked(name: str, value: Any, target: Any) -> Any:
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
+    if not isinstance(value, np.ndarray | list | tuple):
+        if isinstance(value, str) or _is_finite(value):
+            return value
+        raise InvalidValueError(f"{target}: input {name!r} must be a finite number, not {value!r}")
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidValueError(f"input {name!r} of {target!r} must be an array of numbers") from None
+    if not np.isfinite(array).all():
+        raise InvalidValueError(f"input {name!r} of {target!r} has values that are not finite")
+    return array
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return isinstance(value, int | float | np.number) and isfinite(float(value))
+    except (OverflowError, TypeError):  # too large for a float; complex
+        return False
+
+
+Call = Callable[[], object]
+
+
+class Callbacks:
+    """Callbacks of the user, run in order. A thread that waits for a step runs them itself and raises their errors.
+
+    Otherwise a separate thread runs them, or `deliver` receives them.
+    """
+
+    def __init__(self, deliver: Callable[[Call], None] | None = None) -> None:
+        self._deliver = deliver
+        self._waiting: deque[Call] = deque()
+        self._change = threading.Condition()
+        self._attended = False
+        self._closed = False
+        self._thread: threading.Thread | None = None
+
+    def add(self, call: Call) -> None:
+        """Queue a callback."""
+        if self._deliver is not None:
+            self._deliver(call)
+            return
+        self._waiting.append(call)
+        if not self._attended:
+            self._hand_over()
+
+    def make(self) -> None:
+        """Run all waiting callbacks; after an error the rest runs later."""
+        while self._waiting:
+            self._waiting.popleft()()
+
+    @contextmanager
+    def attended(self) -> Iterator[None]:
+        """Let this thread run the callbacks while the block lasts."""
+        self._attended = True
+        try:
+            yield
+        finally:
+            self._attended = False
+            if self._waiting:
+                self._hand_over()
+
+    def close(self) -> None:
+        """Run no more callbacks."""
+        with self._change:
+            self._closed = True
+            self._change.notify_all()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+
+    def _hand_over(self) -> None:
+        with self._change:
+            if self._thread is None and not self._closed:
+                self._thread = threading.Thread(target=self._run, name="paddock-callbacks", daemon=True)
+                self._thread.start()
+            self._change.notify_all()
+
+    def _run(self) -> None:
+        while True:
+            with self._change:
+                self._change.wait_for(lambda: self._closed or (self._waiting and not self._attended))
+                if self._closed:
+                    return
+            try:
+                self._waiting.popleft()()
+            except IndexError:  # another thread was faster
+                continue
+            except Exception:  # reported like any thread's error
+                threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))

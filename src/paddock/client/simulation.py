@@ -9,10 +9,27 @@ from functools import partial
 from inspect import isawaitable
 from typing import Any, Self, TypeVar, overload
 
-from paddock.client.channel import Call, Callbacks
-from paddock.client.control import Commands, Controls, Handler, RemoteClaim, RemoteControlRequest
-from paddock.client.session import ClientRequest, claim_request, operation_request
-from paddock.client.verbs import SNAPSHOT, SNAPSHOT_WITH_ROSTER, ClockVerbs, MissionVerbs, RemoteRace, RemoteVerbs
+from paddock.client.control import (
+    Call,
+    Callbacks,
+    Commands,
+    Controls,
+    Handler,
+    RemoteClaim,
+    RemoteControlRequest,
+    claim_request,
+)
+from paddock.client.session import ClientRequest, operation_request
+from paddock.client.verbs import (
+    SNAPSHOT,
+    SNAPSHOT_WITH_ROSTER,
+    ClockVerbs,
+    MissionVerbs,
+    RemoteLog,
+    RemotePart,
+    RemoteRace,
+    RemoteVerbs,
+)
 from paddock.errors import PaddockError
 from paddock.planning.mission.state import MissionView
 from paddock.wire.messages.requests import Direct
@@ -58,6 +75,37 @@ class RemoteClock(ClockVerbs):
         self._ask(operation_request("stop"))
 
 
+class RemoteControl(RemotePart):
+    """`sim.control`."""
+
+    def __init__(self, sim: "RemoteSimulation") -> None:
+        super().__init__(sim)
+        self.log = RemoteLog(sim)
+
+    def claim(self, *vehicles: str) -> RemoteClaim:
+        """Claim vehicles: this program answers their control requests with `wait` and `reply`, until `release`."""
+        return self._sim.controls.claim(vehicles)
+
+    @overload
+    def on_request(self, *vehicles: str, handler: None = None) -> Callable[[Handler], Handler]: ...
+    @overload
+    def on_request(self, *vehicles: str, handler: Handler) -> Callable[[], None]: ...
+    def on_request(self, *vehicles: str, handler: Handler | None = None) -> Callable[..., Any]:
+        """Have the simulation wait for these vehicles' commands, which `handler(request)` returns.
+
+        It returns {vehicle: {input: value}}; inputs that are not named keep their values. Also a decorator. Returns a
+        function that ends it.
+        """
+        if handler is not None:
+            return self._sim.controls.add(vehicles, handler)
+
+        def decorate(function: Handler) -> Handler:
+            self._sim.controls.add(vehicles, function)
+            return function
+
+        return decorate
+
+
 class RemoteMission(MissionVerbs):
     """`sim.mission`: the fields of a MissionView, each read on access, and verbs that change the mission."""
 
@@ -73,7 +121,7 @@ class RemoteSimulation(RemoteVerbs):
     def __init__(self, url: str, token: str | None, name: str | None, timeout: float) -> None:
         """Connect; raise PaddockError if that fails. Call `paddock.connect` instead."""
         super().__init__(url, token, name, timeout, Callbacks(), partial(Controls, finish=self._ask))
-        self.clock = RemoteClock(self)
+        self.clock, self.control = RemoteClock(self), RemoteControl(self)
         self._running: Future[None] | None = None
         try:
             self._finish(self.session.hello())
@@ -124,29 +172,6 @@ class RemoteSimulation(RemoteVerbs):
         if found is None:
             raise PaddockError("the server's reply holds no state")
         return found
-
-    def claim(self, *vehicles: str) -> RemoteClaim:
-        """Claim vehicles: this program answers their control requests with `wait` and `reply`, until `release`."""
-        return self.controls.claim(vehicles)
-
-    @overload
-    def on_control_request(self, *vehicles: str, handler: None = None) -> Callable[[Handler], Handler]: ...
-    @overload
-    def on_control_request(self, *vehicles: str, handler: Handler) -> Callable[[], None]: ...
-    def on_control_request(self, *vehicles: str, handler: Handler | None = None) -> Callable[..., Any]:
-        """Have the simulation wait for these vehicles' commands, which `handler(request)` returns.
-
-        It returns {vehicle: {input: value}}; inputs that are not named keep their values. Also a decorator. Returns a
-        function that ends it.
-        """
-        if handler is not None:
-            return self.controls.add(vehicles, handler)
-
-        def decorate(function: Handler) -> Handler:
-            self.controls.add(vehicles, function)
-            return function
-
-        return decorate
 
     def close(self) -> None:
         """Disconnect, and release the clock and all claims. The simulation continues."""
@@ -208,6 +233,21 @@ class AsyncRemoteClock(ClockVerbs):
             await done
 
 
+class AsyncRemoteControl(RemotePart):
+    """`sim.control`."""
+
+    def __init__(self, sim: "AsyncRemoteSimulation") -> None:
+        super().__init__(sim)
+        self.log = RemoteLog(sim)
+
+    async def on_request(self, *vehicles: str, handler: AsyncHandler) -> None:
+        """Have the simulation wait for these vehicles' commands, which `handler(request)` returns."""
+        if not vehicles:
+            raise PaddockError("claim at least one vehicle")
+        await self._ask(claim_request([*self._sim.controls.vehicles, *vehicles]))
+        self._sim.controls.handlers.append((vehicles, handler))
+
+
 class AsyncRemoteMission(MissionVerbs):
     """`sim.mission`; `await sim.mission.view()` is None without a mission."""
 
@@ -223,7 +263,7 @@ class AsyncRemoteSimulation(RemoteVerbs):
         self._waiting: list[asyncio.Future[Any]] = []  # requests that advance time; a handler's error ends the first
         controls = partial(Controls, finish=self._refuse_blocking, answer=self._answer)
         super().__init__(url, token, name, timeout, Callbacks(self._deliver), controls)
-        self.clock = AsyncRemoteClock(self)
+        self.clock, self.control = AsyncRemoteClock(self), AsyncRemoteControl(self)
         self.mission = AsyncRemoteMission(self)
         self.race = RemoteRace(self)
 
@@ -237,13 +277,6 @@ class AsyncRemoteSimulation(RemoteVerbs):
             await sim.close()
             raise
         return sim
-
-    async def on_control_request(self, *vehicles: str, handler: AsyncHandler) -> None:
-        """Have the simulation wait for these vehicles' commands, which `handler(request)` returns."""
-        if not vehicles:
-            raise PaddockError("claim at least one vehicle")
-        await self._ask(claim_request([*self.controls.vehicles, *vehicles]))
-        self.controls.handlers.append((vehicles, handler))
 
     async def snapshot(self) -> Snapshot:
         """Return the world now."""

@@ -7,27 +7,33 @@ returns an attribute, or a coroutine in the asynchronous client: `sim.tick`, `aw
 
 import os
 import sys
-from base64 import b64encode
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping
+from functools import cache
+from math import inf, nan
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 from urllib.parse import quote, urlsplit
 
 import numpy as np
+from numpy.typing import NDArray
 
-from paddock.client.channel import Callbacks
-from paddock.client.control import Controls
+from paddock.client.control import Callbacks, Controls, checked_inputs
 from paddock.client.page import NotebookPage
-from paddock.client.results import reader_of
-from paddock.client.session import ClientRequest, Session, command_request, operation_request, result_value
+from paddock.client.session import ClientRequest, Session, operation_request, result_value
 from paddock.client.states import EVENT, MARKERS, STATE
 from paddock.errors import InvalidValueError, PaddockError, suggestion
+from paddock.planning.mission.state import view_from
+from paddock.track.standings import standings_from
 from paddock.wire.messages.markers import MarkerCommand
 from paddock.wire.messages.requests import MARKER_FIELDS, Call, ResultMessage
-from paddock.wire.messages.states import EventMessage
 from paddock.wire.operations import OPERATIONS, Operation
 from paddock.wire.operations.arguments import plain
-from paddock.world.markers import Marker
+from paddock.wire.radio_results import Received
+from paddock.wire.results import EventRecord
+from paddock.world.markers import Marker, PlacedMarker
 from paddock.world.snapshot import Snapshot
+from paddock.world.transforms import Transform
 
 
 class Verbs:
@@ -95,6 +101,14 @@ class ClockVerbs(RemotePart, part="clock"):
         """Whether the run is paused or held."""
         return self._value(lambda: self._ask(ClientRequest(CLOCK, lambda reply: bool(result_value(reply)["paused"]))))
 
+    def watch(self, watcher: Callable[[Snapshot], object], every: int | None = None) -> Callable[[], None]:
+        """Call `watcher(snapshot)` every so many ticks (None: for every published state), from the next tick on.
+
+        Returns a function that ends it. The watcher runs in the thread that is in `step` or `run`, if any; in the
+        event loop of an asynchronous client.
+        """
+        return self._sim._watch(STATE, watcher, every)
+
 
 CLOCK = Call("clock", {})
 SNAPSHOT: ClientRequest[Any] = ClientRequest(Call("snapshot", {}), lambda snapshot: snapshot)
@@ -113,8 +127,16 @@ class RemoteBehaviours(RemotePart, part="behaviours"):
         return self._ask(operation_request("override", target=whom, behaviour=behaviour))
 
 
-class RemoteMarkers(RemotePart, part="markers"):
-    """`sim.markers`."""
+class RemoteVehicles(RemotePart, part="vehicles"):
+    """`sim.vehicles`: `place`, `sensors`, `inspect`."""
+
+
+class RemoteMarkers(RemotePart, part="world.markers"):
+    """`sim.world.markers`."""
+
+    def on(self, callback: Callable[[MarkerCommand], object]) -> Callable[[], None]:
+        """Call `callback(command)` with all markers, then with every change; returns a function to end it."""
+        return self._sim._watch(MARKERS, callback)
 
     def put(self, *markers: Marker) -> Any:
         """Show markers in place of those with the same namespace and id."""
@@ -131,8 +153,21 @@ class RemoteMarkers(RemotePart, part="markers"):
         return self._ask(operation_request("unmark", namespace=namespace, **({} if id is None else {"number": [id]})))
 
 
-class RemoteFrames(RemotePart, part="frames"):
-    """`sim.frames`."""
+class RemoteFrames(RemotePart, part="world.frames"):
+    """`sim.world.frames`."""
+
+
+class RemoteWorld(RemotePart, part="world"):
+    """`sim.world`: `track`, `scenery`, `frames`, `markers`."""
+
+    def __init__(self, sim: "RemoteVerbs") -> None:
+        super().__init__(sim)
+        self.markers, self.frames = RemoteMarkers(sim), RemoteFrames(sim)
+
+    @property
+    def track(self) -> Any:
+        """The race track of the scenario; None without one."""
+        return self._value(self.get_track)
 
 
 class RemoteEvents(RemotePart, part="events"):
@@ -142,9 +177,13 @@ class RemoteEvents(RemotePart, part="events"):
         """Return `since(number)`."""
         return self.since(since)
 
+    def on(self, callback: Callable[[EventRecord], object]) -> Callable[[], None]:
+        """Call `callback(event)` for every event; returns a function to end it."""
+        return self._sim._watch(EVENT, callback)
 
-class RemoteLog(RemotePart, part="log"):
-    """`sim.log`: the actions that were applied, for `paddock.replayed`."""
+
+class RemoteLog(RemotePart, part="control.log"):
+    """`sim.control.log`: the actions that were applied, for `paddock.replayed`."""
 
     @property
     def entries(self) -> Any:
@@ -267,10 +306,9 @@ class RemoteVerbs(Verbs, part=""):
         self.session = Session(url, token, name or program, timeout, calls, controls)
         self.controls, self.watching = self.session.controls, self.session.watching
         self.behaviours = RemoteBehaviours(self)
-        self.markers = RemoteMarkers(self)
-        self.frames = RemoteFrames(self)
+        self.vehicles = RemoteVehicles(self)
+        self.world = RemoteWorld(self)
         self.events = RemoteEvents(self)
-        self.log = RemoteLog(self)
         self.radio = RemoteRadio(self)
         self._closed = False
 
@@ -304,11 +342,6 @@ class RemoteVerbs(Verbs, part=""):
         found = asked._replace(read=lambda reply: load_scenario(result_value(reply)["scenario"]))
         return self._value(lambda: self._ask(found))
 
-    @property
-    def track(self) -> Any:
-        """The race track of the scenario; None without one."""
-        return self._value(self.get_track)
-
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.session.url}{' (closed)' if self._closed else ''}>"
 
@@ -336,14 +369,6 @@ class RemoteVerbs(Verbs, part=""):
             raise PaddockError("restore takes what save() returned")
         return self._ask(ClientRequest(Call("restore", {}, bytes(blob)), result_value, patient=True))
 
-    def watch(self, watcher: Callable[[Snapshot], object], every: int | None = None) -> Callable[[], None]:
-        """The same as `on_state`, under the name of a local simulation."""
-        return self.on_state(watcher, every)
-
-    def running(self, until: float | None = None, pace: float | None = None) -> Any:
-        """Let time run while a `with` block lasts; `clock.running` under a shorter name."""
-        return self.clock.running(until, pace)
-
     def show(self, height: int = 600) -> Any:
         """Return the server's page for a notebook cell, `height` pixels high; `.url` opens it elsewhere."""
         asked = operation_request("metadata")
@@ -356,22 +381,93 @@ class RemoteVerbs(Verbs, part=""):
         address = f"http://{f'[{host}]' if ':' in host else host}:{web['port']}/"
         return NotebookPage(address + (f"?token={quote(token, safe='')}" if token else ""), height)
 
-    def on_state(self, callback: Callable[[Snapshot], object], every: int | None = None) -> Callable[[], None]:
-        """Call `callback(snapshot)` every so many ticks (None: for every published state), from the next tick on.
-
-        Returns a function that ends it. The callback runs in the thread that is in `step` or `run`, if any; in the
-        event loop of an asynchronous client.
-        """
-        return self._watch(STATE, callback, every)
-
-    def on_event(self, callback: Callable[[EventMessage], object]) -> Callable[[], None]:
-        """Call `callback(event)` for every event; returns a function to end it."""
-        return self._watch(EVENT, callback)
-
-    def on_markers(self, callback: Callable[[MarkerCommand], object]) -> Callable[[], None]:
-        """Call `callback(command)` with all markers, then with every change; returns a function to end it."""
-        return self._watch(MARKERS, callback)
-
     def _watch(self, topic: bytes, callback: Callable[[Any], object], every: int | None = None) -> Callable[[], None]:
         """Subscribe; later requests of this client follow when the server has seen the subscription."""
         raise NotImplementedError
+
+
+def command_request(target: Any, inputs: Mapping[str, Any], at_tick: int | None) -> ClientRequest[None]:
+    """Return the request that sets inputs of a vehicle, a fleet, or vehicles given by id."""
+    if isinstance(target, str | int | np.integer):
+        return operation_request("command", target=target, inputs=checked_inputs(inputs, target), at_tick=at_tick)
+    ids = _ids(target)
+    if at_tick is not None:
+        raise InvalidValueError("at_tick goes with a command for one vehicle or a fleet, not for a list of vehicles")
+    return operation_request("command_many", ids=ids, inputs=checked_inputs(inputs, f"{len(ids)} vehicles"))
+
+
+def _ids(target: Any) -> NDArray[Any]:
+    try:
+        ids = np.asarray(target)
+    except ValueError:  # nested lists of different lengths
+        ids = np.empty(())
+    if ids.ndim != 1 or (ids.size and ids.dtype.kind not in "iu"):
+        raise InvalidValueError(f"a command is for a name, an id, or a list of ids, not {target!r}")
+    return ids
+
+
+# results -------------------------------------------------------------------------------------------------------------
+
+
+@cache
+def reader_of(operation: Operation) -> Callable[[Any], Any] | None:
+    """Return the function that reads the result of an operation; None if that is returned as it is."""
+    if operation.name in OTHER_FORMS:
+        return OTHER_FORMS[operation.name]
+    kind = operation.result
+    return (lambda value: typed(kind, value)) if _has_class(kind) else None
+
+
+def _has_class(kind: Any) -> bool:
+    return hasattr(kind, "_fields") or any(map(_has_class, get_args(kind)))
+
+
+def typed(kind: Any, value: Any) -> Any:
+    """Return a value of the wire as one of a type: named tuples, tuples, lists, objects; null as None or NaN."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (UnionType, Union):
+        return None if value is None else typed(next(one for one in inner if one is not NoneType), value)
+    if hasattr(kind, "_fields"):
+        hints = get_type_hints(kind)
+        return kind(**{name: typed(hints[name], one) for name, one in value.items()})
+    if origin is list:
+        return [typed(inner[0], one) for one in value]
+    if origin is dict:
+        return {name: typed(inner[1], one) for name, one in value.items()}
+    if origin is tuple:
+        return tuple(value)
+    return nan if kind is float and value is None else value
+
+
+def _placed_marker(tree: dict[str, Any]) -> PlacedMarker:
+    marker = Marker(**{name: tree[name] for name in MARKER_FIELDS})
+    return PlacedMarker(marker, tree["since"], inf if tree["expires"] is None else tree["expires"], tree["source"])
+
+
+def _track(tree: dict[str, Any] | None) -> Any:
+    from paddock.track.loading import track_from
+
+    return None if tree is None else track_from(tree)
+
+
+def _received(tree: dict[str, Any]) -> Received:
+    data = b64decode(tree["data"]) if tree["base64"] else tree["data"]
+    return Received(**{name: one for name, one in tree.items() if name != "base64"} | {"data": data})
+
+
+def _links(tree: dict[str, Any]) -> Any:
+    from paddock.radio.links.table import Links
+
+    return Links(**tree | {"peer": tree["peer"].astype(np.int32), "up": tree["up"].astype(np.uint8)})
+
+
+OTHER_FORMS: dict[str, Callable[[Any], Any]] = {
+    "placed_markers": lambda trees: list(map(_placed_marker, trees)),
+    "transform": lambda tree: Transform(tree["position"], tree["quaternion"]),
+    "track": _track,
+    "standings": lambda tree: standings_from(tree) if tree else None,
+    "mission_view": lambda tree: view_from(tree) if tree else None,
+    "radio_received": lambda trees: list(map(_received, trees)),
+    "radio_links": _links,
+}
+"""Operation -> function that reads its result."""

@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 
 from paddock.compute.neighbours import torus_bits
 from paddock.compute.routine import routine
+from paddock.world.columns import Floats
+from paddock.world.solids import COSINE, LENGTH, MOVABLE, NUMBER, SINE, SOLID, WIDTH, Ints, Solids, solids_around
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+HALF_HEIGHT = SOLID.half + 2
 
 CROWD = 16  # contacts that a body chooses, beside those with obstacles
 LEVELS = 24  # grids; cells of the coarsest are 8 million times as large as those of the finest
@@ -112,23 +113,59 @@ def meet(at: int, k: int, size: float, bits: tuple[int, int, int], start: Any, c
     return count
 
 
+def near_obstacles(x: float, y: float, z: float, wide: float, fixed: Solids, bodies: Any) -> tuple[Any, int]:
+    """Return the numbers of the obstacles less than `wide` (m) away from a place, and how many they are.
+
+    `bodies` are the numbers of all rows of the table of solids, -1 of those that are vehicles.
+    """
+    near, most = solids_around(x, y, wide, fixed)
+    count = 0
+    for item in range(most):
+        k = near[item]
+        near[count] = bodies[k]
+        count += bodies[k] >= 0 and not outside(x, y, z, fixed.table, k, wide)
+    return near, count
+
+
+def outside(x: float, y: float, z: float, solids: Any, k: int, reach: float) -> bool:
+    """Return whether a place is at least `reach` (m) away from the box around obstacle `k`."""
+    dx, dy, dz = x - solids[k, 0], y - solids[k, 1], z - solids[k, 2]
+    cosine, sine = solids[k, COSINE], solids[k, SINE]
+    px = max(abs(cosine * dx + sine * dy) - solids[k, LENGTH], 0.0)
+    py = max(abs(cosine * dy - sine * dx) - solids[k, WIDTH], 0.0)
+    pz = max(abs(dz) - solids[k, HALF_HEIGHT], 0.0)
+    return px * px + py * py + pz * pz >= reach * reach  # type: ignore[no-any-return]
+
+
+def with_room(pairs: Any, count: int) -> Any:
+    """Return the pairs, in an array twice as long if they fill it."""
+    if count < pairs.shape[1]:
+        return pairs
+    more = empty((2, 2 * count), int64)
+    more[:, :count] = pairs
+    return more
+
+
 def search_all(
-    n: int, moving: int, position: Any, velocity: Any, radius: Any, slack: float, horizon: float, fleet: Any,
-    ignores: Any, cell: float, bits: tuple[int, int, int], most: int,
+    n: int, position: Any, velocity: Any, radius: Any, slack: float, horizon: float, fleet: Any, ignores: Any,
+    fixed: Solids, bodies: Any, cell: float, bits: tuple[int, int, int], most: int,
 ) -> tuple[Any, bool]:  # fmt: skip
     """Return the pairs of bodies (2, k), first < second, that may touch within the horizon (s).
 
-    `position` (3, n) is where bodies are in the middle of the horizon if they keep their `velocity`; the first `moving`
-    are no obstacles; `fleet` is the row and column of a body in the table `ignores`. Pairs with a gap above `slack` are
-    left out. With more than `most` pairs the search ends, and the last result is False.
+    n: moving bodies
+    position (3, >= n): where they are in the middle of the horizon if they keep their `velocity`, m
+    radius: of a sphere around each body, m; pairs with a gap above `slack` (m) are left out
+    fleet: the row and column of a body in the table `ignores`
+    fixed, bodies: the obstacles, and their numbers as bodies (`near_obstacles`)
+    cell, bits: see `sort_cells`
+    most: with more pairs the search ends, and the last result is False
     """
     reach = empty(n)
     for i in range(n):
         speed = velocity[0, i] * velocity[0, i] + velocity[1, i] * velocity[1, i] + velocity[2, i] * velocity[2, i]
         reach[i] = radius[i] + 0.5 * slack + 0.5 * horizon * sqrt(speed)
     order, start, cells, body, used, met = sort_cells(n, position, reach, cell, bits)
-    room, pairs_found = 2 * n + 16, 0
-    pairs = empty((2, room), int64)
+    pairs, count = empty((2, 2 * n + 16), int64), 0
     for at in range(n):
         i = order[at]
         for k in range(cells[0, at], used.size):
@@ -136,21 +173,24 @@ def search_all(
                 continue
             for q in range(meet(at, k, cell * (1 << k), bits, start, cells, body, met)):
                 j = order[met[q]]
-                if ignores[fleet[i], fleet[j]] or (i >= moving and j >= moving):
+                if ignores[fleet[i], fleet[j]]:
                     continue
                 gap = least_distance(position, velocity, i, j, horizon) - (radius[i] + radius[j])
                 if gap > slack:
                     continue
-                if pairs_found == room:
-                    if pairs_found >= most:
-                        return pairs[:, :0].copy(), False
-                    room *= 2
-                    more = empty((2, room), int64)
-                    more[:, :pairs_found] = pairs
-                    pairs = more
-                pairs[0, pairs_found], pairs[1, pairs_found] = min(i, j), max(i, j)
-                pairs_found += 1
-    return pairs[:, :pairs_found].copy(), True
+                pairs = with_room(pairs, count)
+                pairs[0, count], pairs[1, count] = min(i, j), max(i, j)
+                count += 1
+        wide = reach[i] + 0.5 * slack
+        near, obstacles = near_obstacles(position[0, i], position[1, i], position[2, i], wide, fixed, bodies)
+        for q in range(obstacles):
+            if not ignores[fleet[i], fleet[near[q]]]:
+                pairs = with_room(pairs, count)
+                pairs[0, count], pairs[1, count] = i, near[q]
+                count += 1
+        if count > most:
+            return pairs[:, :0].copy(), False
+    return pairs[:, :count].copy(), True
 
 
 def least_distance(position: Any, velocity: Any, i: int, j: int, horizon: float) -> float:
@@ -171,14 +211,15 @@ def distance_of(position: Any, i: int, j: int) -> float:
 
 
 def crowd_search(
-    n: int, moving: int, position: Any, radius: Any, sweep: Any, fleet: Any, ignores: Any, cell: float,
+    n: int, position: Any, radius: Any, sweep: Any, fleet: Any, ignores: Any, fixed: Solids, bodies: Any, cell: float,
     bits: tuple[int, int, int],
 ) -> Any:  # fmt: skip
     """Return the pairs that a crowd's bodies choose, (2, k): those of `chosen_of`, without a list of candidates.
 
-    Bodies may touch if the spheres of `radius` overlap during the tick, in which they move by `sweep` (m).
+    Bodies may touch if the spheres of `radius` overlap during the tick, in which they move by `sweep` (m). The other
+    arguments are those of `search_all`.
     """
-    order, start, cells, body, used, met = sort_cells(n, position, radius + sweep, cell, bits)
+    order, start, cells, body, used, met = sort_cells(n, position, radius[:n] + sweep[:n], cell, bits)
     best, gaps, counts = empty((n, CROWD), int64), empty((n, CROWD)), zeros(n, int64)
     firm, touched = empty((2, 4 * n + 16), int64), 0
     for at in range(n):
@@ -188,51 +229,42 @@ def crowd_search(
                 continue
             for q in range(meet(at, k, cell * (1 << k), bits, start, cells, body, met)):
                 j = order[met[q]]
-                if ignores[fleet[i], fleet[j]] or (i >= moving and j >= moving):
-                    continue
-                if i >= moving or j >= moving:
-                    if touched == firm.shape[1]:
-                        more = empty((2, 2 * touched), int64)
-                        more[:, :touched] = firm
-                        firm = more
-                    firm[0, touched], firm[1, touched] = min(i, j), max(i, j)
-                    touched += 1
-                else:
+                if not ignores[fleet[i], fleet[j]]:
                     gap = distance_of(position, i, j) - (radius[i] + radius[j])
                     choose(best, gaps, counts, i, j, gap, n)
                     choose(best, gaps, counts, j, i, gap, n)
+        wide = radius[i] + sweep[i]
+        near, obstacles = near_obstacles(position[0, i], position[1, i], position[2, i], wide, fixed, bodies)
+        for q in range(obstacles):
+            if not ignores[fleet[i], fleet[near[q]]]:
+                firm = with_room(firm, touched)
+                firm[0, touched], firm[1, touched] = i, near[q]
+                touched += 1
     return chosen_pairs(n, best, counts, firm[:, :touched])
 
 
-def outside(position: Any, i: int, j: int, solid: Any, reach: float) -> bool:
-    """Return whether body `i` is at least `reach` (m) away from obstacle `j`, whose box is a column of `solid`."""
-    dx, dy, dz = position[0, i] - position[0, j], position[1, i] - position[1, j], position[2, i] - position[2, j]
-    x = max(abs(solid[3] * dx + solid[4] * dy) - solid[0], 0.0)
-    y = max(abs(solid[3] * dy - solid[4] * dx) - solid[1], 0.0)
-    z = max(abs(dz) - solid[2], 0.0)
-    return x * x + y * y + z * z >= reach * reach  # type: ignore[no-any-return]
-
-
-def chosen_of(n: int, moving: int, pairs: Any, position: Any, radius: Any, velocity: Any, dt: float, solid: Any) -> Any:
+def chosen_of(
+    n: int, pairs: Any, position: Any, radius: Any, velocity: Any, dt: float, fixed: Solids, rows: Any
+) -> Any:
     """Return those of the candidates (2, k) that may touch in this tick and that one of the two bodies chooses.
 
-    `solid` (5, obstacles) holds half the size of obstacles, and the cosine and sine of their yaw: the sphere around a
-    long wall would choose it from far away.
+    The first `n` bodies move, the others are obstacles: `rows` of the table of solids. What counts is the box around
+    an obstacle: the sphere around a long wall would choose it from far away.
     """
     best, gaps, counts = empty((n, CROWD), int64), empty((n, CROWD)), zeros(n, int64)
     firm, touched, sweep = empty((2, pairs.shape[1]), int64), 0, empty(n)
     for i in range(n):
         sweep[i] = dt * sqrt(velocity[0, i] ** 2 + velocity[1, i] ** 2 + velocity[2, i] ** 2)
-    for k in range(pairs.shape[1]):
-        i, j = pairs[0, k], pairs[1, k]
-        distance = distance_of(position, i, j)
-        if distance >= radius[i] + sweep[i] + (radius[j] + sweep[j]):
-            continue
-        if j >= moving:
-            if not outside(position, i, j, solid[:, j - moving], radius[i] + sweep[i]):
+    for c in range(pairs.shape[1]):
+        i, j = pairs[0, c], pairs[1, c]
+        if j >= n:
+            x, y, z = position[0, i], position[1, i], position[2, i]
+            if not outside(x, y, z, fixed.table, rows[j - n], radius[i] + sweep[i]):
                 firm[0, touched], firm[1, touched] = i, j
                 touched += 1
-        else:
+            continue
+        distance = distance_of(position, i, j)
+        if distance < radius[i] + sweep[i] + (radius[j] + sweep[j]):
             gap = distance - (radius[i] + radius[j])
             choose(best, gaps, counts, i, j, gap, n)
             choose(best, gaps, counts, j, i, gap, n)
@@ -300,14 +332,17 @@ _chosen, _deviating = routine(chosen_of), routine(deviating_of)
 class CandidatePairs:
     """The pairs of bodies that may touch, found again only when bodies have left the motion that they were found with.
 
-    Bodies are numbered; the last ones are the obstacles and never move.
+    Bodies are numbered; the last ones are the obstacles and never move. They have a grid of their own for the whole run
+    (`world/solids.py`).
     """
 
-    def __init__(self, radius: Floats, fleet: Ints, ignores: NDArray[np.bool_], solid: Floats, dt: float) -> None:
-        """Radii (m) around the poses of all bodies; `solid`: see `chosen_of`; `dt`: the length of a tick, s."""
-        self.radius, self.fleet, self.ignores, self.dt = radius, fleet, ignores, dt
-        self.n = len(radius)
-        self.solid, self.moving = solid, self.n - solid.shape[1]
+    def __init__(self, radius: Floats, fleet: Ints, ignores: NDArray[np.bool_], fixed: Solids, dt: float) -> None:
+        """Radii (m) around the poses of all bodies; `fixed`: the obstacles of the world; `dt`: a tick, s."""
+        self.radius, self.fleet, self.ignores, self.fixed, self.dt = radius, fleet, ignores, fixed, dt
+        self.n, self.rows = len(radius), immovable(fixed)
+        self.moving = self.n - len(self.rows)
+        self.numbers = np.full(len(fixed.table), -1)
+        self.numbers[self.rows] = np.arange(self.moving, self.n)
         self.slack, self.horizon = max(SLACK, 4.0 * ACCELERATION * dt * dt), max(HORIZON, 8.0 * dt)
         self.place, self.velocity = np.zeros((3, self.n)), np.zeros((3, self.n))  # at the last search
         self.time = np.inf  # s since the middle of the horizon of the last search; infinite: search at the next tick
@@ -338,9 +373,9 @@ class CandidatePairs:
         self.place, self.velocity = position - self.time * velocity, velocity.copy()
         speed = np.sqrt((velocity * velocity).sum(axis=0))
         reach = self.radius + 0.5 * self.slack + 0.5 * self.horizon * speed
-        constants = self.radius, self.slack, self.horizon, self.fleet, self.ignores
+        constants = self.radius, self.slack, self.horizon, self.fleet, self.ignores, self.fixed, self.numbers
         cells = self._cells(self.place, reach)
-        pairs, complete = _search(self.n, self.moving, self.place, self.velocity, *constants, *cells, FULL * self.n)
+        pairs, complete = _search(self.moving, self.place, self.velocity, *constants, *cells, FULL * self.n)
         self.crowded = not complete
         if self.crowded:
             self.forget()
@@ -352,16 +387,23 @@ class CandidatePairs:
         pairs: Ints
         if self.crowded:
             sweep = np.sqrt((velocity * velocity).sum(axis=0)) * self.dt
-            constants = self.n, self.moving, position, self.radius, sweep, self.fleet, self.ignores
-            pairs = _crowd(*constants, *self._cells(position, self.radius + sweep))
+            constants = self.fleet, self.ignores, self.fixed, self.numbers
+            cells = self._cells(position, self.radius + sweep)
+            pairs = _crowd(self.moving, position, self.radius, sweep, *constants, *cells)
         else:
-            pairs = _chosen(self.n, self.moving, self.pairs, position, self.radius, velocity, self.dt, self.solid)
+            bodies = self.pairs, position, self.radius, velocity
+            pairs = _chosen(self.moving, *bodies, self.dt, self.fixed, self.rows)
         if pairs.shape[1] < 2:
             return pairs
         return np.ascontiguousarray(pairs[:, np.lexsort((pairs[1], pairs[0]))])
 
     def _cells(self, position: Floats, reach: Floats) -> tuple[float, tuple[int, int, int]]:
         """Return the size of the smallest cells, and the number of cells each way of their table, as powers of two."""
-        own = reach[: max(self.moving, 1)]
-        cell = max(2.0 * min(float(own.max()), 4.0 * float(np.median(own))), 1e-3)
-        return cell, torus_bits(self.n, [float(np.ptp(row)) / cell for row in position])
+        own = reach[: self.moving]
+        cell = max(2.0 * min(float(own.max(initial=0.0)), 4.0 * float(np.median(own))), 1e-3) if len(own) else 1.0
+        return cell, torus_bits(self.moving, [float(np.ptp(row[: self.moving])) / cell for row in position])
+
+
+def immovable(fixed: Solids) -> Ints:
+    """Return the rows of a table of obstacles that are no vehicles."""
+    return np.flatnonzero(fixed.table[:, NUMBER] != MOVABLE)

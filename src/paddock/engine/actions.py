@@ -116,7 +116,7 @@ class RadioAction(Action, saved_as="radio"):
 
 @dataclass(frozen=True)
 class PacketAction(Action, saved_as="packet"):
-    """A packet of a program, such as MAVLink, that goes over the radio: what the program says is no part of the run."""
+    """A packet of a program, such as MAVLink, that goes over the radio with its size; its bytes are not logged."""
 
     source: str  # vehicle or station
     to: str
@@ -126,6 +126,8 @@ class PacketAction(Action, saved_as="packet"):
     queue: int  # packets of programs that wait at the radio of the source, at most
 
     def __post_init__(self) -> None:
+        if not isinstance(self.source, str) or not isinstance(self.to, str) or self.source == self.to:
+            raise InvalidValueError("packet: source and to are names of a vehicle and a station")
         for name, most in (("bits", MOST_BITS), ("header_bits", MOST_BITS), ("retries", MOST_RETRIES), ("queue", 1024)):
             value = getattr(self, name)
             if type(value) is not int or not 0 <= value <= most:

@@ -28,7 +28,7 @@ from paddock.engine.program import FleetProgram
 from paddock.engine.race import RulesStage
 from paddock.engine.radio.stage import RadioStage
 from paddock.engine.run_state import Run
-from paddock.errors import InvalidValueError, PaddockError
+from paddock.errors import InvalidValueError, PaddockError, whole_number
 from paddock.scenario.vehicle import EXTERNAL
 from paddock.world.fleet import Ints
 
@@ -80,12 +80,6 @@ class Applier:
         """Return whether a vehicle or fleet of that name exists."""
         with self.rebuilding:
             return self.world.has(vehicle)
-
-    def readings(self, target: str | int) -> dict[str, dict[str, Any]]:
-        """Return the last delivered readings of the sensors of a vehicle or fleet."""
-        program, rows = self.found(target)
-        one = bool(program.fleet.single or target != program.fleet.name)
-        return program.readings(rows, self.world.clock.tick, one)
 
     # checking, from any thread ---------------------------------------------------------------------------------------
 
@@ -247,6 +241,12 @@ class Applier:
         """Report an event with a cause outside the simulation; it is logged for replays."""
         self.apply(actions.Posted(self.world.clock.tick, 0, actions.EventAction(kind, subject, detail), ""))
 
+    def send_packet(self, action: actions.PacketAction) -> int:
+        """Queue the packet of a program at this tick and log it; return its number on the radio, 0: it was dropped."""
+        number = self.radio.post_packet(action)
+        self.log.append(actions.Posted(self.world.clock.tick, 0, action))
+        return number
+
     def _command(self, action: actions.CommandAction, posted: actions.Posted) -> None:
         (program, rows), tick = self.found(action.target), self.world.clock.tick
         inputs = action.inputs
@@ -334,10 +334,3 @@ def added_vehicles(action: actions.Action) -> Mapping[str, Any] | None:
 def _at(posted: actions.Posted, tick: int) -> actions.Posted:
     """Return the action with the tick at which it was applied."""
     return posted if posted.tick == tick else replace(posted, tick=tick)
-
-
-def whole_number(rule: str, value: Any, high: int | None = None, low: int = 0) -> int:
-    """Return the value as an int; InvalidValueError with the rule unless it is a whole number in range."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low or (high or value) < value:
-        raise InvalidValueError(f"{rule}, not {value!r}")
-    return int(value)

@@ -9,6 +9,7 @@ neither the program nor the wall clock.
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from time import monotonic
 from typing import Any, Protocol
 
@@ -21,7 +22,6 @@ from paddock.errors import PaddockError
 from paddock.world.fleet import Ints
 from paddock.world.snapshot import Snapshot
 
-Readings = dict[str, dict[str, Any]]
 Checked = tuple[CommandAction, tuple[int, ...]]
 """A command with the `Applier.version` at which it was checked; (): not checked."""
 Check = Callable[[CommandAction], Checked]
@@ -39,7 +39,12 @@ class CommandRequest:
     deadline: float  # s on the monotonic clock
     vehicles: tuple[str, ...]
     snapshot: Snapshot
-    sensors: Mapping[str, Readings]  # vehicle -> sensor -> reading -> value, as from `Simulation.sensors`
+
+    @cached_property
+    def sensors(self) -> dict[str, dict[str, dict[str, Any]]]:
+        """Vehicle -> sensor -> reading -> value, as returned by `Simulation.sensors`; empty for one that is gone."""
+        known = (*self.snapshot.fleets, *(name for name in self.vehicles if name in self.snapshot))
+        return {name: self.snapshot.sensors(name) if name in known else {} for name in self.vehicles}
 
 
 OnRequest = Callable[["Claim", CommandRequest], None]
@@ -169,22 +174,19 @@ class Partner(Protocol):
 
 
 class AutopilotStates(Protocol):
-    """The part of a run's state that autopilots hold. The thread that saves and restores calls the methods."""
+    """What autopilots hold of a run's state. The thread that saves and restores calls the methods."""
 
     def refuse_restore(self) -> None:
         """Raise PaddockError if there are autopilots or simulators that cannot return to an earlier state."""
 
-    def save(self) -> dict[str, Any]:
-        """Return the state as a tree."""
+    def add_part(self, state: Any) -> None:
+        """Add a fresh part to a state, if there are built-in autopilots: `state.autopilots`."""
 
-    def hashed(self) -> dict[str, Any]:
-        """Return the same without what watchers may change; empty if only other processes have one."""
+    def write(self) -> None:
+        """Write what the autopilots hold to their part of the run's state."""
 
-    def prepare(self, tree: dict[str, Any] | None, tick: int) -> Callable[[], None]:
-        """Check a state saved at a tick; return the function that loads it, or restarts all autopilots without one.
-
-        Any thread may call this method, also while the run continues. Saving what was loaded gives the same tree.
-        """
+    def read(self) -> None:
+        """Continue from the part of the state that has replaced that of the run; without one, restart."""
 
 
 class Autopilots:

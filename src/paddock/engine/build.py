@@ -41,9 +41,9 @@ from paddock.engine.program import (
 from paddock.engine.radio.gnss import check_receivers, check_targets, has_receiver
 from paddock.engine.run_state import Run
 from paddock.errors import CodeError, InvalidValueError, PaddockError, unknown_name, users_code
-from paddock.radio.gnss import OPEN_SIGNAL
 from paddock.radio.links.paths import check_setup
 from paddock.radio.links.table import NO_STATUS
+from paddock.radio.physics.satellites import OPEN_SIGNAL
 from paddock.scenario import Scenario, VehicleEntry, load_preset, spawn_poses
 from paddock.scenario.contact import FleetContact
 from paddock.scenario.radio import above_clock
@@ -89,8 +89,9 @@ def new_world(scenario: Scenario) -> Run:
     values = environment_values(scenario)
     track = _at(scenario.at("track"), track_of, scenario.track)
     scenery = _at(scenario.at("world"), scenery_of, world_with_track(scenario))
-    if scenario.contact is not None and any(one.obstacles for one in declared_fleets(scenario)):
-        scenery = scenery.with_own_rounds()  # others share it; cones that are knocked over are removed from it
+    movable = [entry for declared in declared_fleets(scenario) for entry in declared.obstacles]
+    if scenery is not None and movable:
+        scenery = scenery.with_movable(movable)  # others share it; cones that are knocked over are removed from it
     return Run(scenario.clock.rate, values, scenario.seed, scenery, track)
 
 

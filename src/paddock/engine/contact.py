@@ -4,13 +4,12 @@
 depends on, only the pairs that have been reported. Bodies are numbered by fleet name and row.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from paddock.compute.twin import vectorised
-from paddock.contact.bodies import CONTACT, ROW, ContactState, LastContact, obstacle_table, posed
+from paddock.contact.bodies import CONTACT, ROW, ContactState, LastContact, posed
 from paddock.contact.solver import SLOP, WAKE_SPEED, resolve
 from paddock.contact.touches import GROUND, Contact
 from paddock.engine.contact_bodies import ARMED, ConesOfWorld, Roster
@@ -20,14 +19,13 @@ from paddock.engine.program import FleetProgram
 from paddock.engine.run_state import Run
 from paddock.errors import InvalidValueError, users_code
 from paddock.scenario import Scenario
-from paddock.scenario.contact import ContactSection
 from paddock.track.loading import declared_fleets
 from paddock.vehicles.model import Bump
 from paddock.world.columns import Environment, Floats, column_index
 from paddock.world.fleet import Ints
 from paddock.world.ground import surface
 from paddock.world.parts import fresh
-from paddock.world.solids import NO_SOLIDS, obstacle_solids
+from paddock.world.solids import NO_OBSTACLES
 
 REPORTED_FOR = 0.5  # s: a pair that touches again within this time is not reported again
 TIPPED = 0.3  # cosine of the tilt beyond which a drone on the ground lies on its side
@@ -47,26 +45,9 @@ class ContactStage:
         self._epoch = -1
         self.contacts: Floats = np.zeros((0, len(Contact._fields)))  # of the last tick
         self._roster: Roster | None = None
-        self._names: list[str] = []
-        self.put_obstacles(*self._scenery())
         self._cones = ConesOfWorld(scenario, world)
         self._version: tuple[int, int] = (-1, -1)
         self._disarmed: list[tuple[FleetProgram, Ints]] | None = None  # None: not known
-
-    def _scenery(self) -> tuple[Floats, list[str]]:
-        """Return the boxes and cylinders of the world, and their names, without cones: those are vehicles."""
-        if self.world.scenery is None:
-            return NO_SOLIDS.table, []
-        obstacles = self.world.scenery.obstacles
-        solids, entries = obstacle_solids(obstacles, lambda entry: obstacles.entries[entry].kind != "cone")
-        return solids, [obstacles.entries[k].name or f"obstacle {k}" for k in entries.tolist()]
-
-    def put_obstacles(self, solids: Floats, names: Sequence[str] = ()) -> None:
-        """Replace the obstacles by boxes and cylinders, rows of a table of solids, and their names."""
-        self._names = [*names] or [f"obstacle {k}" for k in range(len(solids))]
-        settings = self.settings or ContactSection()
-        self._obstacles = obstacle_table(solids, settings.friction, settings.restitution)
-        self._roster = None
 
     def fresh(self) -> ContactState | None:
         """Return the state at the start of a run."""
@@ -91,8 +72,8 @@ class ContactStage:
             if self._cones.obstacles is not (self.world.scenery and self.world.scenery.obstacles):
                 self._cones = ConesOfWorld(self.scenario, self.world)  # of the scenery that the sensors look at
         if self._roster is None or self._version != version:
-            given = self.settings, self._obstacles, self._names, self.world.clock.dt
-            self._roster = Roster(self.programs, *given)
+            obstacles = NO_OBSTACLES if self.world.scenery is None else self.world.scenery.obstacles
+            self._roster = Roster(self.programs, self.settings, obstacles, self.world.clock.dt)
             self._version = version
         return self._roster
 
@@ -213,7 +194,7 @@ class ContactStage:
         assert state is not None
         state.total += len(contacts)
         first, second = contacts[:, 0].astype(np.int64), contacts[:, 1].astype(np.int64)
-        ids = np.concatenate([roster.ids, -2 - np.arange(self._obstacles.shape[1])])
+        ids = np.concatenate([roster.ids, -2 - np.arange(roster.obstacles)])
         body, other = np.concatenate([first, second]), np.concatenate([second, first])
         sign = np.repeat([-1.0, 1.0], len(contacts))  # the second is pushed along the normal
         order = np.lexsort((np.tile(contacts[:, 8], 2), body))  # the hardest touch of each body is written last

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from paddock.compute.twin import vectorised
-from paddock.contact.bodies import ROW, bounds
-from paddock.contact.candidates import CandidatePairs
+from paddock.contact.bodies import ROW, bounds, obstacle_table
+from paddock.contact.candidates import CandidatePairs, immovable
 from paddock.contact.touches import GROUND
 from paddock.engine.program import FleetProgram
 from paddock.engine.race_state import RaceState
@@ -23,6 +23,7 @@ from paddock.track.loading import declared_fleets
 from paddock.vehicles.model import Body
 from paddock.world.columns import Floats, column_index
 from paddock.world.fleet import Ints
+from paddock.world.solids import BASE, ENTRY, Obstacles
 from paddock.world.world import World
 
 UPRIGHT = 0.94  # cosine of the tilt, about 20 degrees, up to which a cone stands
@@ -50,11 +51,16 @@ class Roster:
         self,
         programs: dict[str, FleetProgram],
         settings: ContactSection,
-        obstacles: Floats,
-        names: list[str],
+        world_obstacles: Obstacles,
         dt: float,
     ) -> None:
-        self.obstacle_names = names
+        """`dt`: the length of a tick, s."""
+        fixed, entries = world_obstacles.solids, world_obstacles.entries
+        still = fixed.table[immovable(fixed)]
+        obstacles = obstacle_table(still, settings.friction, settings.restitution)
+        self.obstacles = len(still)
+        numbers = still[:, ENTRY].astype(int).tolist()
+        self.obstacle_names = [entries[k].name or f"obstacle {k}" for k in numbers]
         self.parts: list[Part] = []
         tables, layers, ignored, first = [], [], [], 0
         for program in programs.values():
@@ -75,10 +81,7 @@ class Roster:
                             for a, i in zip(layers, ignored, strict=True)])  # fmt: skip
         sizes = [part.n for part in self.parts] + [obstacles.shape[1]]
         fleet = np.repeat(np.arange(len(sizes)), sizes)
-        quaternion = obstacles[ROW.qx : ROW.qx + 4]
-        cosine, sine = 1.0 - 2.0 * quaternion[2] ** 2, 2.0 * quaternion[2] * quaternion[3]
-        solid = np.concatenate([obstacles[ROW.half : ROW.half + 3], [cosine, sine]])
-        self.candidates = CandidatePairs(bounds(self.constants), fleet, ignores, solid, dt)
+        self.candidates = CandidatePairs(bounds(self.constants), fleet, ignores, fixed, dt)
         self.falls = any(part.falls for part in self.parts)
         self.falling = np.repeat([*(part.falls for part in self.parts), False], sizes)
         few = 1 if self.falls else FEW_FLEETS  # poses of bodies that fall are computed in every tick anyway
@@ -115,14 +118,19 @@ class Roster:
         return "the ground" if body == GROUND else self.obstacle_names[body - self.moving]
 
 
+def bodies_of(program: FleetProgram) -> Any:
+    """Return the bodies of a fleet, a `Body` whose fields are arrays (n,)."""
+    assert program.model.body is not None
+    with users_code():
+        values = vectorised(program.model.body)(program.parameter_tuple())
+    columns: Any = [np.broadcast_to(np.asarray(value, np.float64), (program.fleet.n,)) for value in values]
+    return Body(*columns)
+
+
 def _constants(program: FleetProgram, settings: ContactSection) -> tuple[Floats, bool]:
     """Return the columns of the table of bodies that do not change, and whether the bodies fall."""
-    assert program.model.body is not None and program.contact is not None
-    with users_code():
-        given = vectorised(program.model.body)(program.parameter_tuple())
-    n, chosen = program.fleet.n, program.contact
-    columns: Any = [np.broadcast_to(np.asarray(value, np.float64), (n,)) for value in given]
-    body: Any = Body(*columns)
+    assert program.contact is not None
+    n, chosen, body = program.fleet.n, program.contact, bodies_of(program)
     table = np.zeros((ROW.size, n))
     table[ROW.lightness], table[ROW.lightness + 1] = 1.0 / body.mass, (1.0 - body.planar) / body.mass
     table[ROW.turning : ROW.turning + 3] = 1.0 / np.stack([body.inertia_x, body.inertia_y, body.inertia_z])
@@ -135,22 +143,23 @@ def _constants(program: FleetProgram, settings: ContactSection) -> tuple[Floats,
 
 
 class ConesOfWorld:
-    """The cones of `world.obstacles`, which are vehicles: rays see those that stand where they were put, and no others.
+    """The cones among the obstacles of the world, which are vehicles (MOVABLE).
 
-    What rays see follows from the present state, so that it needs no saving.
+    Rays of the kernels see those that stand where they were put, and no others. That follows from the present state, so
+    that it needs no saving.
     """
 
     def __init__(self, scenario: Scenario, world: World) -> None:
         self.obstacles = None if world.scenery is None else world.scenery.obstacles
-        self._fleets: list[tuple[str, Ints]] = []  # name, and the row in `rounds` of each member
+        self._fleets: list[tuple[str, Ints]] = []  # name, and the row in the table of solids of each member
         if self.obstacles is None or scenario.contact is None:
             return
-        self._given = self.obstacles.rounds.copy()
-        row_of = {int(k): row for row, k in enumerate(self._given[:, -1])}
-        for one in declared_fleets(scenario):
-            if one.obstacles:
-                self._fleets.append((one.entry.name, np.array([row_of[k] for k in one.obstacles])))
-        self._hidden = np.zeros(len(self._given), np.bool_)
+        self._standing = self.obstacles.table.copy()
+        row_of = {int(k): row for row, k in enumerate(self._standing[:, ENTRY])}
+        for declared in declared_fleets(scenario):
+            if declared.obstacles:
+                self._fleets.append((declared.entry.name, np.array([row_of[k] for k in declared.obstacles])))
+        self._hidden = np.zeros(len(self._standing), np.bool_)
         self._seen: dict[str, tuple[Floats, Ints]] = {}  # places and members of the cones at the last look
 
     def _stand_still(self, programs: dict[str, FleetProgram], tick: int) -> bool:
@@ -170,19 +179,19 @@ class ConesOfWorld:
         """Hide the cones that have been knocked over, pushed away or removed."""
         if not self._fleets or self.obstacles is None or self._stand_still(programs, tick):
             return
-        hidden = np.zeros(len(self._given), np.bool_)
+        hidden = np.zeros(len(self._standing), np.bool_)
         for name, rows in self._fleets:
             hidden[rows] = True
             if name in programs:
                 fleet = programs[name].fleet
                 known = np.flatnonzero(fleet.members < len(rows))
                 at, pose = rows[fleet.members[known]], programs[name].pose_block(tick)[:, known]
-                moved = ((pose[:2].T - self._given[at, :2]) ** 2).sum(axis=1)
+                moved = ((pose[:2].T - self._standing[at, :2]) ** 2).sum(axis=1)
                 upright = 1.0 - 2.0 * (pose[3] ** 2 + pose[4] ** 2) > UPRIGHT
-                hidden[at] = ~upright | (moved > (STANDS * self._given[at, 4]) ** 2)
+                hidden[at] = ~upright | (moved > (STANDS * self._standing[at, BASE]) ** 2)
         if not np.array_equal(hidden, self._hidden):
             self._hidden = hidden
-            self.obstacles.hide(np.flatnonzero(hidden), self._given)
+            self.obstacles.hide(np.flatnonzero(hidden), self._standing)
 
 
 class ConeBodies:

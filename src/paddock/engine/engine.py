@@ -29,14 +29,12 @@ from paddock.errors import NotFiniteError, PaddockError, printable, unknown_name
 from paddock.scenario import Scenario
 from paddock.world.archive import digest, unpack
 from paddock.world.parts import refusing
-from paddock.world.state import HASHED, SETTLED, load, save
+from paddock.world.state import HASHED, load, save
 from paddock.world.state import digest as digest_of_parts
 from paddock.world.world import Clock
 
 if TYPE_CHECKING:  # planning is imported for a mission only
     from paddock.engine.mission.run import MissionRun
-
-AUTOPILOTS, MISSION = "autopilots", "mission"  # keys of a saved state
 
 
 class PreparedRun(NamedTuple):
@@ -44,7 +42,6 @@ class PreparedRun(NamedTuple):
 
     how: str  # reset or restore
     draft: "Engine"  # holds it
-    load_autopilots: Callable[[], None]  # after the world
     made_for: tuple[Scenario, int]  # the scenario of the run, and the number of autopilots that have joined
 
 
@@ -72,7 +69,7 @@ class Engine:
         self.publisher = PublishStage(world, self.programs, scenario.every.snapshot, self.rules.show)
         self.poses = self.publisher.poses
         self.radio = RadioStage(scenario, world, self.programs, self.events, self.poses, self.mission_stage.damaged)
-        self.fleets.emptied.append(self.radio.forget)
+        self.fleets.emptied += [self.radio.forget, self.mission_stage.fleet_removed]
         self.autopilots = Autopilots()
         self.claims = Claims(self.autopilots)
         self.thread = ClockThread(self.claims.wake)
@@ -83,7 +80,9 @@ class Engine:
         self.stages = assemble_tick(scenario, self.applier, self.mailbox, self.thread)
         self.pipeline, self.barrier = self.stages.pipeline, self.stages.barrier
         pace, longest = scenario.clock.pace, self.barrier.longest_slice
-        self.pacer = Pacer(world.clock, self.advance, pace, self.thread, longest, self._between_slices)
+        self.pacer = Pacer(
+            *(world.clock, self.advance, pace, self.thread, longest, self._between_slices, self.publisher.watch)
+        )
         self.frames = NamedFrames(world, self.poses, self.applier, self.thread)
         self.markers = MarkerBoard(self.frames.check, self._time_after_reset)  # not part of the state
         self.on_restart: list[Callable[[str], None]] = [self.markers.restart]  # called with "reset" or "restore"
@@ -128,11 +127,9 @@ class Engine:
         state.contact, state.race, state.radio = self.contact.fresh(), self.rules.fresh(), self.radio.fresh()
 
     def saved_state(self) -> dict[str, Any]:
-        """Return the state, and the digest of its scenario; arrays are valid until the next tick."""
-        self._collect()
-        states = self.autopilots.states
-        pilots = {} if states is None else {AUTOPILOTS: states.save()}
-        return {"scenario": self._scenario_digest(), **save(self.world.state), **self._saved_apart(), **pilots}
+        """Return the state as a tree; its arrays are valid until the next tick."""
+        self._complete()
+        return save(self.world.state)
 
     def state_hash(self, scope: str = HASHED) -> str:
         """Return a hex digest of the state: equal runs have equal hashes.
@@ -140,15 +137,14 @@ class Engine:
         `SETTLED`: without queued actions and autopilots, because a replay queues actions from the start and has no
         autopilots.
         """
-        self._collect()
-        states = self.autopilots.states
-        pilots = {} if scope == SETTLED or states is None else states.hashed()
-        apart = {**self._saved_apart(), **({AUTOPILOTS: pilots} if pilots else {})}
-        own = digest_of_parts(self.world.state, scope)
-        return digest({"state": own, **apart}) if apart else own
+        self._complete()
+        return digest_of_parts(self.world.state, scope)
 
-    def _collect(self) -> None:
-        """Plan a mission that has not begun, number the actions that have arrived, and fetch what a GPU holds."""
+    def _complete(self) -> None:
+        """Complete the state: plan a mission that has not begun, number the actions that have arrived, and fetch what
+        a GPU and the autopilots hold.
+        """
+        self.world.state.scenario = self._scenario_digest()
         if self.mission is not None:
             self.mission.begin()
         self.mailbox.collect(self.world.clock.tick)
@@ -156,9 +152,8 @@ class Engine:
             self.radio.messages.fitted()
         for fleet in self.world.fleets.values():
             _ = fleet.state
-
-    def _saved_apart(self) -> dict[str, Any]:
-        return {} if self.mission is None else {MISSION: self.mission.save()}
+        if self.autopilots.states is not None:
+            self.autopilots.states.write()
 
     def _scenario_digest(self) -> str:
         if self._digest is None or self._digest[0] is not self.scenario:
@@ -177,9 +172,10 @@ class Engine:
         that are queued are built. A state that would end the run, because it diverges within a second, is refused.
         """
         made_for, tree = (self.scenario, self.autopilots.joins), self._checked_state(saved)
-        states, draft = self.autopilots.states, Engine(self.scenario, self.fleets.device, populated=False)
+        draft = Engine(self.scenario, self.fleets.device, populated=False)
         with refusing("saved state"):
-            load = (lambda: None) if states is None else states.prepare(tree.get(AUTOPILOTS), tree["clock"]["tick"])
+            if self.autopilots.states is not None and "autopilots" in tree:
+                self.autopilots.states.add_part(draft.world.state)
             draft._load(tree)
         if apart:
             prepare_kernels((pair for program in draft.programs.values() for pair in program.kernels()), apart=True)
@@ -187,7 +183,7 @@ class Engine:
             if self.scenario.on_nan == "stop" and not draft.stages.guard.failure:
                 draft.stages.guard.move.refuse_diverging()
         draft._prepared = True
-        return PreparedRun("restore", draft, load, made_for)
+        return PreparedRun("restore", draft, made_for)
 
     def prepare_reset(self, seed: int | None = None) -> PreparedRun:
         """Build the vehicles of the scenario at tick 0 and plan its mission, while another thread continues the run."""
@@ -197,7 +193,7 @@ class Engine:
         draft = Engine(scenario, self.fleets.device, prepared=False)
         prepare_kernels((pair for program in draft.programs.values() for pair in program.kernels()), apart=True)
         draft.prepare()
-        return PreparedRun("reset", draft, lambda: None, made_for)
+        return PreparedRun("reset", draft, made_for)
 
     def take_over(self, prepared: PreparedRun) -> None:
         """Replace the present state by a prepared one; refused if the scenario or its autopilots have changed since."""
@@ -205,7 +201,7 @@ class Engine:
             self._take_over(prepared)
 
     def _take_over(self, prepared: PreparedRun) -> None:
-        how, draft, load_autopilots, made_for = prepared
+        how, draft, made_for = prepared
         with self.applier.rebuilding:
             if made_for[0] is not self.scenario or made_for[1] != self.autopilots.joins:
                 raise PaddockError(f"{how} refused: the run changed while its state was being built; try again")
@@ -222,13 +218,14 @@ class Engine:
             self.applier.forget()
             self._prepared = True
             if how == "restore":
-                load_autopilots()
                 self.log.restart(self.world.clock.tick)
             else:
                 self.world.state.run, self.world.state.roster_version = run + 1, roster + 1
                 self.stages.guard.discarded = 0
                 self.log.clear()
                 self.events.notify()
+            if self.autopilots.states is not None:
+                self.autopilots.states.read()
             for listener in self.on_restart:
                 listener(how)
 
@@ -244,7 +241,7 @@ class Engine:
         if type(scenario) is not str or scenario != self._scenario_digest():
             raise PaddockError("saved in another scenario: load that one and restore there")
         if self.autopilots.states is None:  # a replay has the commands of its autopilots instead
-            tree.pop(AUTOPILOTS, None)
+            tree.pop("autopilots", None)
         else:
             self.autopilots.states.refuse_restore()
         return tree
@@ -253,20 +250,17 @@ class Engine:
         """Build the fleets of a saved state, and load it into them."""
         mission = self.new_mission(tree["seed"])
         if mission is not None:
-            mission.expect(tree[MISSION])
+            mission.take_part(tree["mission"])
         self.fleets.rebuild(tree["fleets"])
-        own = {key: tree[key] for key in tree if key not in (MISSION, AUTOPILOTS, "scenario")}
         ended = isinstance(tree["failure"], str) and tree["failure"]
-        load(self.world.state, own, limited=not ended)
+        load(self.world.state, tree, limited=not ended)
         self.rules.check()
         self.fleets.renew()
-        if mission is not None:
-            mission.restore(tree[MISSION])
         if self.radio.active:
             self.radio.renew()
             self.radio.check()
-            if mission is not None and mission.link is not None:
-                mission.link.check_saved()
+        if mission is not None:
+            mission.rebuild()
 
     def reset(self, seed: int | None = None) -> None:
         """Start a new run at tick 0."""
@@ -284,6 +278,8 @@ class Engine:
                 part.clear()
             self.radio.renew()
             self._populate(prepared=True)
+            if self.autopilots.states is not None:
+                self.autopilots.states.read()
             for listener in self.on_restart:
                 listener("reset")
 
@@ -305,7 +301,7 @@ class Engine:
 
         scenario = self.scenario if seed == self.scenario.seed else self.scenario.model_copy(update={"seed": seed})
         run = MissionRun(scenario, self.world, self.fleets, self.events, self.poses, self.radio)
-        self.mission_stage.mission = run
+        self.mission_stage.mission, self.world.state.mission = run, run.state
         return run
 
     def _populate(self, prepared: bool) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from paddock.errors import printable
+from paddock.errors import PaddockError, printable
 from paddock.world.parts import part, rows, value
 
 if TYPE_CHECKING:
@@ -48,6 +48,13 @@ class EventLog:
     def __init__(self, run: "Run") -> None:
         self._run = run
         self.listeners: list[Callable[[Event], object]] = []
+
+    def on(self, callback: Callable[[Event], object]) -> Callable[[], None]:
+        """Call `callback(event)` for every event, from within its tick; return a function that ends it."""
+        if not callable(callback):
+            raise PaddockError(f"a callback is a function of an event, not {callback!r}")
+        self.listeners.append(callback)
+        return lambda: self.listeners.remove(callback) if callback in self.listeners else None
 
     def report(self, tick: int, kind: str, subject: str, detail: str = "") -> None:
         """Add an event and notify the listeners."""

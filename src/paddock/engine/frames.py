@@ -23,7 +23,7 @@ WORLD = "world"
 
 @dataclass(eq=False, repr=False)
 class NamedFrames:
-    """The frames of a simulation, `sim.frames`."""
+    """The frames of a simulation, `sim.world.frames`."""
 
     world: World
     _poses: PoseBlocks

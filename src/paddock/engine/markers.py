@@ -1,4 +1,4 @@
-"""The markers of a simulation, `sim.markers`: any thread may put them; they are never part of the state.
+"""The markers of a simulation, `sim.world.markers`: any thread may put them; they are never part of the state.
 
 A frame is checked when a marker is put in it. If the frame goes stale later, the marker stays until it expires,
 but cannot be drawn meanwhile.

@@ -65,6 +65,7 @@ class Pacer:
     thread: ClockThread
     longest_slice: Callable[[int], int]  # tick -> limit of the ticks per slice
     between: Callable[[], None]  # called between slices, also while paused
+    watch: Callable[..., Callable[[], None]]  # `PublishStage.watch`
 
     def __post_init__(self) -> None:
         self.mode = RunMode.RUNNING
@@ -85,7 +86,7 @@ class Pacer:
 
     def __dir__(self) -> list[str]:
         """List the members for users, which a remote clock has too; the others are for the engine and endpoints."""
-        return ["pace", "pause", "paused", "resume", "running", "stop"]
+        return ["pace", "pause", "paused", "resume", "running", "stop", "watch"]
 
     # from any thread -------------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from paddock.engine.clock_thread import MOMENT, ClockThread
 from paddock.engine.program import FleetProgram
-from paddock.errors import PaddockError
+from paddock.errors import PaddockError, whole_number
 from paddock.world.columns import Floats
 from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot, SnapshotWriter
@@ -136,6 +136,19 @@ class PublishStage:
         self._requested = threading.Event()  # another thread waits for a snapshot
         self._shared = False  # whether another thread has read a snapshot: from then on the last one is kept
         self._served = threading.Event()
+
+    def watch(self, watcher: Watcher, every: int | None = None) -> Callable[[], None]:
+        """Call `watcher(snapshot)` every `every` ticks (default: the period); return a function that ends it."""
+        if not callable(watcher):
+            raise PaddockError(f"a watcher is a function of a snapshot, not {watcher!r}")
+        period = self.period
+        if every is not None:
+            period = whole_number("every takes a whole number of ticks >= 1", every, low=1)
+        if period is None:
+            raise PaddockError("watch() needs a period: watch(..., every=ticks), or every: {snapshot: ticks}")
+        entry = (period, watcher)
+        self.watchers.append(entry)
+        return lambda: self.watchers.remove(entry) if entry in self.watchers else None
 
     def due(self, tick: int) -> int:
         """Return the next multiple of any period; `tick` if another thread waits for a snapshot."""

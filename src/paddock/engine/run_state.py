@@ -3,11 +3,13 @@
 A stage that has a state adds its part here; it reads `run.state.part.field` when it runs, and keeps no arrays.
 """
 
+from typing import Any
+
 from paddock.contact.bodies import ContactState
 from paddock.engine.actions import MailboxState
 from paddock.engine.events import EventState
 from paddock.engine.race_state import RaceState
-from paddock.engine.radio.state import RadioState
+from paddock.engine.radio.roster import RadioState
 from paddock.world.columns import Environment, Floats
 from paddock.world.parts import child, fresh, part, rows, text, value
 from paddock.world.world import World, WorldState, started
@@ -19,6 +21,7 @@ MOST_LOST = 10_000  # targets
 class RunState(WorldState):
     """The state of a run."""
 
+    scenario: str = text(hashed=False, settled=False)  # digest of the scenario
     rate: float = value(1.0, low=0.0, unit="Hz")
     mailbox: MailboxState = child(MailboxState, settled=False)
     events: EventState = child(EventState)
@@ -27,6 +30,8 @@ class RunState(WorldState):
     contact: ContactState | None = child()  # with contact
     race: RaceState | None = child()  # with rules
     radio: RadioState | None = child()  # with radio
+    mission: Any = child()  # with a mission: its MissionState, of a package that is imported for a mission only
+    autopilots: Any = child(settled=False)  # with built-in autopilots: their AutopilotsState
 
 
 class Run(World):

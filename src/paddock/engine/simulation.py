@@ -1,26 +1,23 @@
 """A simulation: the small stable API for notebooks, servers and tests. `Simulation.engine` has the internals."""
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from paddock.engine import actions, services
-from paddock.engine.applier import whole_number
 from paddock.engine.barrier import Claim, Handler, OnRequest, answering
-from paddock.engine.behaviours import PlannedRoute, road_trees
+from paddock.engine.behaviours import road_trees
 from paddock.engine.commands import refuse_commanded_by_behaviour
 from paddock.engine.engine import Engine
-from paddock.engine.events import Event
-from paddock.engine.overrides import BehaviourOverride, fleet_routes
-from paddock.engine.pipeline import Watcher
+from paddock.engine.overrides import fleet_routes
 from paddock.engine.radio.control import RadioControl
 from paddock.engine.radio.stage import NO_RADIO
-from paddock.errors import InvalidValueError, PaddockError
+from paddock.errors import InvalidValueError, PaddockError, whole_number
 from paddock.scenario import Scenario
 from paddock.scenario.vehicle import with_files
 from paddock.track.loading import scenery_with_track
 from paddock.track.standings import Standings
 from paddock.track.track import Track
+from paddock.wire.results import BehaviourOverride, PlannedRoute
 from paddock.world.archive import pack
 from paddock.world.columns import Floats
 from paddock.world.snapshot import Snapshot
@@ -38,13 +35,12 @@ class Simulation:
             kind = type(scenario).__name__
             raise InvalidValueError(f"Simulation takes a Scenario, not {kind}: use paddock.load(...)")
         self.engine = Engine(scenario, device, prepared)
-        self.clock = self.engine.pacer  # `pace`, `paused`, `pause`, `resume`, `stop`, `running`
+        self.clock = self.engine.pacer  # `pace`, `paused`, `pause`, `resume`, `stop`, `running`, `watch`
+        self.vehicles = Vehicles(self.engine)  # `place`, `sensors`, `inspect`, `autopilots`
+        self.control = Control(self.engine)  # `claim`, `on_request`, `log`
         self.behaviours = Behaviours(self.engine)  # `override`, `overrides`, `routes`
-        self.events = self.engine.events  # the events of the run: `events.since(number)`
-        self.log = self.engine.log  # the actions that were applied: `entries`, `complete`
-        self.markers = self.engine.markers  # `put`, `remove`, `show`: they never change the run
-        self.frames = self.engine.frames  # named frames: `set`, `transform`
-        self.autopilots = self.engine.autopilots  # the autopilots that fly vehicles: `join`, `leave`, `vehicles`
+        self.events = self.engine.events  # the events of the run: `since(number)`, `on(callback)`
+        self.world = SimulationWorld(self.engine)  # `track`, `scenery`, `frames`, `markers`
 
     @property
     def scenario(self) -> Scenario:
@@ -70,12 +66,6 @@ class Simulation:
         if not self.engine.radio.active:
             raise PaddockError(NO_RADIO)
         return RadioControl(self.engine)
-
-    @property
-    def track(self) -> Track | None:
-        """The race track of the scenario; None without one."""
-        found: Track | None = self.engine.world.track
-        return found
 
     @property
     def tick(self) -> int:
@@ -128,117 +118,11 @@ class Simulation:
         """Remove a vehicle or a fleet, immediately."""
         self.engine.applier.apply_now(actions.RemoveAction(target), "remove()")
 
-    def place(
-        self, target: str | int, pose: Sequence[Any] | Floats, speed: Any = 0.0, *, at_tick: int | None = None
-    ) -> None:
-        """Move a vehicle to x, y, z (m) and yaw (rad) as if it had started there, with the next tick or at `at_tick`.
-
-        A fleet takes poses (n, 4) and a speed (m/s) or (n,) of them. Commands are kept. Any thread may call this.
-        """
-        self.engine.applier.post(actions.PlaceAction(target, pose, speed), at_tick)
-
-    def claim(
-        self,
-        *vehicles: str,
-        source: str = "client",
-        instead_of: Claim | None = None,
-        on_request: OnRequest | None = None,
-    ) -> Claim:
-        """Claim vehicles for synchronous control: the engine requests their commands and waits for the replies.
-
-        `instead_of` is an earlier claim that ends if this one is accepted. The ticking thread calls
-        `on_request(claim, request)` for each request; it must not block.
-        """
-        if not vehicles:
-            raise PaddockError("claim at least one vehicle")
-        applier, ids = self.engine.applier, set[int]()
-        for vehicle in vehicles:
-            with applier.rebuilding:
-                program, rows = applier.found(vehicle)
-                refuse_commanded_by_behaviour(program, rows)
-                ids.update(program.fleet.ids[rows].tolist())
-        claim = Claim(source, vehicles, frozenset(ids), applier.checked_now, on_request)
-        return self.engine.claims.add(claim, instead_of)
-
-    @overload
-    def on_control_request(self, *vehicles: str, handler: None = None) -> Callable[[Handler], Handler]: ...
-    @overload
-    def on_control_request(self, *vehicles: str, handler: Handler) -> Callable[[], None]: ...
-    def on_control_request(self, *vehicles: str, handler: Handler | None = None) -> Callable[..., Any]:
-        """Have `step` and `run` wait for these vehicles' commands, which `handler(request)` returns.
-
-        It returns {vehicle: {input: value}}; inputs that are not named keep their values. Also a decorator. Returns a
-        function that ends it. The thread that ticks calls the handler, and gets its errors.
-        """
-        if handler is not None:
-            return self.claim(*vehicles, on_request=answering(handler)).release
-
-        def decorate(function: Handler) -> Handler:
-            self.claim(*vehicles, on_request=answering(function))
-            return function
-
-        return decorate
-
     def snapshot(self) -> Snapshot:
         """Return the present state, immutable. Any thread may call this."""
         if self.engine.thread.elsewhere():
             return self.engine.publisher.from_elsewhere(self.engine.thread)
         return self.engine.publisher.snapshot()
-
-    def watch(self, watcher: Watcher, every: int | None = None) -> Callable[[], None]:
-        """Call `watcher(snapshot)` every `every` ticks (default: `every.snapshot`); return a function that ends it."""
-        if not callable(watcher):
-            raise PaddockError(f"a watcher is a function of a snapshot, not {watcher!r}")
-        period, watchers = self.engine.publisher.period, self.engine.publisher.watchers
-        if every is not None:
-            period = whole_number("every takes a whole number of ticks >= 1", every, low=1)
-        if period is None:
-            raise PaddockError("watch() needs a period: watch(..., every=ticks), or every: {snapshot: ticks}")
-        entry = (period, watcher)
-        watchers.append(entry)
-        return lambda: watchers.remove(entry) if entry in watchers else None
-
-    def on_state(self, callback: Watcher, every: int | None = None) -> Callable[[], None]:
-        """The same as `watch`, under the name of a remote simulation."""
-        return self.watch(callback, every)
-
-    def on_event(self, callback: Callable[[Event], object]) -> Callable[[], None]:
-        """Call `callback(event)` for every event, from within its tick; return a function that ends it."""
-        if not callable(callback):
-            raise PaddockError(f"a callback is a function of an event, not {callback!r}")
-        listeners = self.engine.events.listeners
-        listeners.append(callback)
-        return lambda: listeners.remove(callback) if callback in listeners else None
-
-    def running(self, until: float | None = None, pace: float | None = None) -> AbstractContextManager[None]:
-        """Run in another thread while a `with` block lasts; `clock.running` under a shorter name."""
-        return self.clock.running(until, pace)
-
-    def sensors(self, target: str | int) -> dict[str, dict[str, Any]]:
-        """Return the last readings of a vehicle's or fleet's sensors: sensor -> reading -> value or (n,) array."""
-        self.engine.thread.refuse_elsewhere("sensors()")
-        return self.engine.applier.readings(target)
-
-    def inspect(self, target: str | int) -> dict[str, dict[str, Any]]:
-        """Return every state, command and parameter column of a vehicle: group -> name -> value.
-
-        Over uneven ground there is a group `ground`: height, slopes and friction under the vehicle.
-        """
-        self.engine.thread.refuse_elsewhere("inspect()")
-        program, rows = self.engine.applier.found(target)
-        if len(rows) != 1:
-            raise PaddockError(f"{target!r} is a fleet of {len(rows)}: name one vehicle, e.g. {target}[0]")
-        found, world = program.inspect(int(rows[0])), self.engine.world
-        if world.uneven is not None:
-            below = world.uneven.ground.at(found["state"]["x"], found["state"]["y"], world.environment)
-            found["ground"] = {name: float(value) for name, value in below._asdict().items()}
-        return found
-
-    def scenery(self, side: int = 128) -> dict[str, Any]:
-        """Return the ground, on a grid of at most `side` values per side, static obstacles, and roads. Any thread."""
-        programs = list(self.engine.programs.values())
-        roads = road_trees(one.behaviour.setup for one in programs if one.behaviour is not None)
-        return {**scenery_with_track(self.scenario, side), "roads": roads}
 
     def show(self, height: int = 600) -> Any:
         """Return the page of this simulation for a notebook cell, `height` pixels high; `.url` opens it elsewhere.
@@ -280,6 +164,114 @@ class Simulation:
     def __repr__(self) -> str:
         world = self.engine.world
         return f"<Simulation {self.scenario.name!r}: {world.vehicles} vehicles, t = {self.time:g} s, tick {self.tick}>"
+
+
+class Vehicles:
+    """The vehicles of a simulation, `sim.vehicles`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.autopilots = engine.autopilots  # those that fly vehicles: `join`, `leave`, `status`
+
+    def place(
+        self, target: str | int, pose: Sequence[Any] | Floats, speed: Any = 0.0, *, at_tick: int | None = None
+    ) -> None:
+        """Move a vehicle to x, y, z (m) and yaw (rad) as if it had started there, with the next tick or at `at_tick`.
+
+        A fleet takes poses (n, 4) and a speed (m/s) or (n,) of them. Commands are kept. Any thread may call this.
+        """
+        self._engine.applier.post(actions.PlaceAction(target, pose, speed), at_tick)
+
+    def sensors(self, target: str | int) -> dict[str, dict[str, Any]]:
+        """Return the last readings of a vehicle's or fleet's sensors: sensor -> reading -> value or (n,) array."""
+        self._engine.thread.refuse_elsewhere("sensors()")
+        return self._engine.publisher.snapshot().sensors(target)
+
+    def inspect(self, target: str | int) -> dict[str, dict[str, Any]]:
+        """Return every state, command and parameter column of a vehicle: group -> name -> value.
+
+        Over uneven ground there is a group `ground`: height, slopes and friction under the vehicle.
+        """
+        self._engine.thread.refuse_elsewhere("inspect()")
+        program, rows = self._engine.applier.found(target)
+        if len(rows) != 1:
+            raise PaddockError(f"{target!r} is a fleet of {len(rows)}: name one vehicle, e.g. {target}[0]")
+        found, world = program.inspect(int(rows[0])), self._engine.world
+        if world.uneven is not None:
+            below = world.uneven.ground.at(found["state"]["x"], found["state"]["y"], world.environment)
+            found["ground"] = {name: float(value) for name, value in below._asdict().items()}
+        return found
+
+
+class Control:
+    """Who commands the vehicles of a simulation, `sim.control`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.log = engine.log  # the actions that were applied: `entries`, `complete`
+
+    def claim(
+        self,
+        *vehicles: str,
+        source: str = "client",
+        instead_of: Claim | None = None,
+        on_request: OnRequest | None = None,
+    ) -> Claim:
+        """Claim vehicles for synchronous control: the engine requests their commands and waits for the replies.
+
+        `instead_of` is an earlier claim that ends if this one is accepted. The ticking thread calls
+        `on_request(claim, request)` for each request; it must not block.
+        """
+        if not vehicles:
+            raise PaddockError("claim at least one vehicle")
+        applier, ids = self._engine.applier, set[int]()
+        for vehicle in vehicles:
+            with applier.rebuilding:
+                program, rows = applier.found(vehicle)
+                refuse_commanded_by_behaviour(program, rows)
+                ids.update(program.fleet.ids[rows].tolist())
+        claim = Claim(source, vehicles, frozenset(ids), applier.checked_now, on_request)
+        return self._engine.claims.add(claim, instead_of)
+
+    @overload
+    def on_request(self, *vehicles: str, handler: None = None) -> Callable[[Handler], Handler]: ...
+    @overload
+    def on_request(self, *vehicles: str, handler: Handler) -> Callable[[], None]: ...
+    def on_request(self, *vehicles: str, handler: Handler | None = None) -> Callable[..., Any]:
+        """Have `step` and `run` wait for these vehicles' commands, which `handler(request)` returns.
+
+        It returns {vehicle: {input: value}}; inputs that are not named keep their values. Also a decorator. Returns a
+        function that ends it. The thread that ticks calls the handler, and gets its errors.
+        """
+        if handler is not None:
+            return self.claim(*vehicles, on_request=answering(handler)).release
+
+        def decorate(function: Handler) -> Handler:
+            self.claim(*vehicles, on_request=answering(function))
+            return function
+
+        return decorate
+
+
+class SimulationWorld:
+    """What surrounds the vehicles of a simulation, `sim.world`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.markers = engine.markers  # `put`, `remove`, `show`: they never change the run
+        self.frames = engine.frames  # named frames: `set`, `transform`
+
+    @property
+    def track(self) -> Track | None:
+        """The race track of the scenario; None without one."""
+        found: Track | None = self._engine.world.track
+        return found
+
+    def scenery(self, side: int = 128) -> dict[str, Any]:
+        """Return the ground, on a grid of at most `side` values per side, static obstacles, and roads. Any thread."""
+        programs = list(self._engine.programs.values())
+        roads = road_trees(one.behaviour.setup for one in programs if one.behaviour is not None)
+        return {**scenery_with_track(self._engine.scenario, side), "roads": roads}
 
 
 class Behaviours:

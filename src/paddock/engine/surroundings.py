@@ -10,9 +10,8 @@ import xxhash
 from paddock.compute.philox import signed
 from paddock.compute.quaternion import axes
 from paddock.compute.routine import routine
-from paddock.compute.twin import vectorised
+from paddock.engine.contact_bodies import bodies_of
 from paddock.engine.program import FleetProgram
-from paddock.errors import users_code
 from paddock.scenario import Scenario
 from paddock.scenario.vehicle import CONE as CONE_MODEL
 from paddock.sensing.sensor import CONE, NO_CONES, Around, Cones
@@ -23,13 +22,18 @@ from paddock.world.columns import Floats
 from paddock.world.fleet import Ints
 from paddock.world.solids import (
     BOX,
+    ENTRY,
     FRUSTUM,
+    HIGH,
+    LOW,
+    NO_OBSTACLES,
     NO_SOLIDS,
     ROUND_BALL,
     ROUND_BAR,
     SOLID,
     Solids,
-    obstacle_solids,
+    X,
+    Y,
     solids_of,
 )
 from paddock.world.world import World
@@ -69,11 +73,7 @@ def body_constants(program: FleetProgram) -> Floats | None:
     """Return the bodies (n, 20) of a fleet at the origin; None for a model without a body."""
     if program.model.body is None or not program.fleet.n:
         return None
-    with users_code():
-        given = vectorised(program.model.body)(program.parameter_tuple())
-    n = program.fleet.n
-    columns: Any = [np.broadcast_to(np.asarray(value, np.float64), (n,)) for value in given]
-    body: Any = vehicle_model.Body(*columns)
+    n, body = program.fleet.n, bodies_of(program)
     table = np.zeros((n, SOLID.size))
     table[:, 0], table[:, 2], table[:, SOLID.axes] = body.centre_x, body.centre_z, 1.0
     half = np.stack([body.half_length, body.half_width, body.half_height], axis=1)
@@ -112,7 +112,6 @@ class Surroundings:
         self._scenario = scenario
         self._of_track = 0  # obstacles before those of the track
         self._known: tuple[Any, ...] = ()  # run, roster, scenery and programs of what is kept
-        self._fixed = NO_SOLIDS
         self._constants: dict[str, Floats] = {}
         self._still = NO_CONES  # cones that are obstacles
         self._moving: list[tuple[str, Floats, Ints]] = []  # fleet, table and keys of cones that are vehicles
@@ -125,39 +124,40 @@ class Surroundings:
             self._prepare()
             self._known = known
         bodies, uneven = self._bodies(tick), self.world.uneven
-        return Around(self._fixed, bodies, self._cones(tick), () if uneven is None else uneven.tables)
+        fixed = NO_SOLIDS if self.world.scenery is None else self.world.scenery.obstacles.solids
+        return Around(fixed, bodies, self._cones(tick), () if uneven is None else uneven.tables)
 
     def _prepare(self) -> None:
         scenery = self.world.scenery
         obstacles = () if scenery is None else scenery.obstacles.entries
-        declared = {one.entry.name: one.obstacles for one in declared_fleets(self._scenario) if one.obstacles}
+        movable = {fleet.entry.name: fleet.obstacles for fleet in declared_fleets(self._scenario) if fleet.obstacles}
         self._of_track = len(self._scenario.world.obstacles or ())
-        vehicles = {k for places in declared.values() for k in places}  # cones that are vehicles
-        self._fixed = NO_SOLIDS
-        if scenery is not None:
-            self._fixed = solids_of(obstacle_solids(scenery.obstacles, lambda entry: entry not in vehicles)[0])
-        found = {name: body_constants(program) for name, program in self.programs.items()}
-        self._constants = {name: table for name, table in found.items() if table is not None}
-        self._still = self._still_cones(obstacles) if not declared else NO_CONES
+        constants = {name: body_constants(program) for name, program in self.programs.items()}
+        self._constants = {name: table for name, table in constants.items() if table is not None}
+        self._still = self._still_cones() if not movable else NO_CONES
         self._moving = []
         for name in self._constants:
             program = self.programs[name]
             if program.model.name == CONE_MODEL:
-                self._moving.append(self._cone_fleet(program, declared.get(name, ()), obstacles))
+                self._moving.append(self._cone_fleet(program, movable.get(name, ()), obstacles))
+
+    def _colour(self, k: int, name: str) -> int:
+        """Return the colour of the cone that is obstacle `k`: that of the track, else the one in its name."""
+        return int(self.world.track.colours[k - self._of_track]) if k >= self._of_track else colour_named(name)
 
     def _number(self, k: int) -> int:
         """Return the number of the cone that is obstacle `k` of the world with its track."""
         return k - self._of_track if k >= self._of_track else OBSTACLE_CONES + k
 
-    def _still_cones(self, obstacles: Any) -> Cones:
+    def _still_cones(self) -> Cones:
         """Return the cones of the world that cannot move."""
-        assert self.world.scenery is None or self.world.scenery.obstacles.entries is obstacles
         rows, keys = [], []
-        rounds = () if self.world.scenery is None else self.world.scenery.obstacles.rounds.tolist()
-        for x, y, low, high, _, _, k in rounds:
-            if (cone := obstacles[int(k)].cone) is not None:
-                rows.append((x, y, low, colour_named(obstacles[int(k)].name), self._number(int(k)), high - low))
-                keys.append(cone_key(cone))
+        obstacles = NO_OBSTACLES if self.world.scenery is None else self.world.scenery.obstacles
+        for x, y, low, high, k in obstacles.table[:, [X, Y, LOW, HIGH, ENTRY]].tolist():
+            entry = obstacles.entries[int(k)]
+            if entry.cone is not None:
+                rows.append((x, y, low, self._colour(int(k), entry.name), self._number(int(k)), high - low))
+                keys.append(cone_key(entry.cone))
         return Cones(np.array(rows, np.float64).reshape(-1, CONE.size), np.array(keys, np.int64))
 
     def _cone_fleet(self, program: FleetProgram, places: tuple[int, ...], obstacles: Any) -> tuple[str, Floats, Ints]:
@@ -168,7 +168,7 @@ class Surroundings:
         for row, member in enumerate(fleet.members.tolist()):
             if member < len(places):
                 cone = obstacles[places[member]].cone
-                table[row, CONE.colour] = colour_named(obstacles[places[member]].name)
+                table[row, CONE.colour] = self._colour(places[member], obstacles[places[member]].name)
                 table[row, CONE.number] = self._number(places[member])
                 keys[row] = cone_key(cone)
         table[:, CONE.height] = 2.0 * self._constants[fleet.name][:, SOLID.half + 2]

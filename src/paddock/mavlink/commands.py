@@ -63,7 +63,7 @@ class CommandProtocol:
         request = m.command, p, frame
         known = self._acks.get((sender.key, m.command)) if m.confirmation else None
         repeated = known is not None and repr(known[0]) == repr(request)  # NaN != NaN
-        ack = known[1] if known is not None and repeated else self._carry_out(request, sender)
+        ack = known[1] if known is not None and repeated else self._execute(request, sender)
         self._finish(request, ack, sender)
 
     def _int(self, message: Any, sender: Sender) -> None:
@@ -77,10 +77,10 @@ class CommandProtocol:
             ack = Ack(CommandResult.DENIED, f"Command {m.command}: unsupported frame {m.frame}")
             self._report(ack)
         else:
-            ack = self._carry_out(request, sender)
+            ack = self._execute(request, sender)
         self._finish(request, ack, sender)
 
-    def _carry_out(self, request: MavlinkCommand, sender: Sender) -> Ack:
+    def _execute(self, request: MavlinkCommand, sender: Sender) -> Ack:
         command, p, frame = request
         if any(map(isinf, p)):
             ack = Ack(CommandResult.DENIED, f"Command {command}: infinite parameter")
@@ -215,12 +215,12 @@ class Inputs:
             self._refuse_frame(m.coordinate_frame)
             return
         mask, turned = m.type_mask, m.coordinate_frame in BODY_AXES
-        wanted = self._turn((m.x, m.y, 0.0 if mask & NO_Z else m.z), turned)
+        wanted = self._to_ned((m.x, m.y, 0.0 if mask & NO_Z else m.z), turned)
         now = self.autopilot.estimate
         if m.coordinate_frame in OFFSETS or turned:
             wanted = now.north + wanted[0], now.east + wanted[1], now.down + wanted[2]
         position = wanted[0], wanted[1], now.down if mask & NO_Z else wanted[2]
-        self._take(m, None if mask & NO_XY else position, turned)
+        self._set_target(m, None if mask & NO_XY else position, turned)
 
     def _global_target(self, message: Any, sender: Sender) -> None:
         m = message
@@ -229,7 +229,7 @@ class Inputs:
             self._refuse_frame(m.coordinate_frame)
             return
         if m.type_mask & NO_XY:
-            self._take(m, None, False)
+            self._set_target(m, None, False)
             return
         if local is None:
             self.autopilot.send_text(Severity.WARNING, "Target rejected: no position estimate")
@@ -237,9 +237,9 @@ class Inputs:
         north, east, down = local.to_ned(m.lat_int / DEGREE, m.lon_int / DEGREE, m.alt)
         if frame is not AltitudeFrame.GLOBAL:
             down = self.autopilot.home_position.ned()[2] - m.alt
-        self._take(m, (north, east, self.autopilot.estimate.down if m.type_mask & NO_Z else down), False)
+        self._set_target(m, (north, east, self.autopilot.estimate.down if m.type_mask & NO_Z else down), False)
 
-    def _take(self, m: Any, position: Ned | None, turned: bool) -> None:
+    def _set_target(self, m: Any, position: Ned | None, turned: bool) -> None:
         """Add velocity and yaw, and set the target."""
         mask = m.type_mask
         wanted = (m.vx, m.vy, 0.0 if mask & NO_VZ else m.vz)
@@ -248,13 +248,13 @@ class Inputs:
             GuidedTarget(
                 time_us=self.vehicle.now_us,
                 position=position,
-                velocity=None if mask & NO_VXY else self._turn(wanted, turned),
+                velocity=None if mask & NO_VXY else self._to_ned(wanted, turned),
                 yaw=yaw,
                 yaw_rate=nan if mask & NO_YAW_RATE else m.yaw_rate,
             )
         )
 
-    def _turn(self, vector: Ned, turned: bool) -> Ned:
+    def _to_ned(self, vector: Ned, turned: bool) -> Ned:
         """Rotate forward, right, down to north, east, down, by the heading."""
         if not turned:
             return vector

@@ -131,9 +131,9 @@ class VirtualFiles:
         """Return the function that takes the bytes of a file which was written; most files are read-only."""
         match split(path):
             case ["@PARAM", "param.pck"]:
-                return lambda data: take_parameters(self.autopilot, data)
+                return lambda data: load_parameters(self.autopilot, data)
             case ["@MISSION", plan] if plan in PLANS:
-                return lambda data: take_plan(self.autopilot, PLANS[plan], data)
+                return lambda data: load_plan(self.autopilot, PLANS[plan], data)
         raise FileError(PROTECTED)
 
     def remove(self, path: str) -> None:
@@ -183,7 +183,7 @@ def packed_parameters(autopilot: "BuiltInAutopilot", options: dict[str, str]) ->
     return b"".join(parts)
 
 
-def take_parameters(autopilot: "BuiltInAutopilot", data: bytes) -> None:
+def load_parameters(autopilot: "BuiltInAutopilot", data: bytes) -> None:
     """Set the parameters of a packed file; refused ones are reported."""
     try:
         magic, count, _ = PARAM_HEADER.unpack_from(data)
@@ -220,7 +220,7 @@ def packed_plan(autopilot: "BuiltInAutopilot", kind: PlanKind) -> bytes:
     return b"".join(parts)
 
 
-def take_plan(autopilot: "BuiltInAutopilot", kind: PlanKind, data: bytes) -> None:
+def load_plan(autopilot: "BuiltInAutopilot", kind: PlanKind, data: bytes) -> None:
     """Replace a plan, or a part of it, by the items of a file."""
     size = ITEM.unpacker.size
     if len(data) < PLAN_HEADER.size:
@@ -342,7 +342,7 @@ class FileTransfer:
             if size > MOST:
                 raise FileError(INVALID_SIZE)
             if opcode == BURST:
-                transfer = self._found(request, sender)
+                transfer = self._open_session(request, sender)
                 if transfer.content is None or offset >= transfer.content.size:
                     raise FileError(END_OF_FILE)
                 transfer.burst = request
@@ -418,7 +418,7 @@ class FileTransfer:
         if request.offset >= session.content.size or not data:
             session.burst = None
 
-    def _found(self, request: FtpRequest, sender: "Sender") -> FtpSession:
+    def _open_session(self, request: FtpRequest, sender: "Sender") -> FtpSession:
         """Return the session of a request; another sender's is not found."""
         session = self.sessions.get((sender.key, request.session))
         if session is None:
@@ -426,7 +426,7 @@ class FileTransfer:
         session.used = monotonic()
         return session
 
-    def _begin(self, request: FtpRequest, session: FtpSession) -> None:
+    def _add_session(self, request: FtpRequest, session: FtpSession) -> None:
         """Open a session with the number of the request, as ArduPilot does: MAVProxy expects it in the reply."""
         session.used, key = monotonic(), (session.sender.key, request.session)
         self.sessions.pop(key, None)
@@ -442,7 +442,7 @@ class FileTransfer:
         self.sessions[key] = session
 
     def _terminate(self, request: FtpRequest, sender: "Sender") -> bytes:
-        session = self._found(request, sender)
+        session = self._open_session(request, sender)
         del self.sessions[sender.key, request.session]
         if session.take is not None:
             session.take(bytes(session.written))
@@ -468,22 +468,22 @@ class FileTransfer:
 
     def _open(self, request: FtpRequest, sender: "Sender") -> bytes:
         content = self.files.open(request.path)
-        self._begin(request, FtpSession(sender, content))
+        self._add_session(request, FtpSession(sender, content))
         return content.size.to_bytes(4, "little")
 
     def _read(self, request: FtpRequest, sender: "Sender") -> bytes:
-        session = self._found(request, sender)
+        session = self._open_session(request, sender)
         data = session.content.read(request.offset, min(request.size or MOST, MOST)) if session.content else b""
         if not data:
             raise FileError(END_OF_FILE)
         return data
 
     def _create(self, request: FtpRequest, sender: "Sender") -> bytes:
-        self._begin(request, FtpSession(sender, take=self.files.writer(request.path)))
+        self._add_session(request, FtpSession(sender, take=self.files.writer(request.path)))
         return bytes(4)
 
     def _write(self, request: FtpRequest, sender: "Sender") -> bytes:
-        session = self._found(request, sender)
+        session = self._open_session(request, sender)
         end = request.offset + len(request.data)
         if session.take is None:
             raise FileError(PROTECTED)

@@ -161,7 +161,7 @@ class MavlinkHub:
         if wall - self._kept >= HOUSEKEEPING_PERIOD:
             self._kept = wall
             for sysid, vehicle in self.vehicles.items():
-                vehicle.guard(partial(vehicle.beat, wall))
+                vehicle.guard(partial(vehicle.send_heartbeat, wall))
                 used = self.links[sysid], self.tcp_links.get(sysid)
                 counters = [link.counters for link in used if link is not None]
                 vehicle.autopilot.status.rejected = sum(each.rejected + each.dropped for each in counters)
@@ -470,7 +470,7 @@ class MavlinkVehicle:
                     link.send(packet, wire_format(id).extra[0], self.sysid, peer)
         return HEARTBEAT in defaults
 
-    def beat(self, wall: float) -> None:
+    def send_heartbeat(self, wall: float) -> None:
         """Send a heartbeat by wall time if none was sent lately; not logged."""
         if wall - self._beat >= HEARTBEAT_PERIOD:
             self._beat = wall

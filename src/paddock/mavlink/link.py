@@ -231,15 +231,15 @@ class MavlinkLink:
             peer.sequences[sysid] = (number + 1) % 256
             signing = self.vehicles[sysid].signing
             signed = signing.sign(packet, number, extra, self.number) if signing.key else b""
-            self.pass_on(sysid, peer, packet, signed or renumbered(packet, number, extra))
+            self.transmit(sysid, peer, packet, signed or renumbered(packet, number, extra))
 
-    def pass_on(self, sysid: int, peer: MavlinkPeer, packet: bytes, numbered: bytes) -> None:
+    def transmit(self, sysid: int, peer: MavlinkPeer, packet: bytes, numbered: bytes) -> None:
         """Queue a packet, numbered for a peer, or send it over the radio of its vehicle."""
         vehicle = self.vehicles[sysid]
         if vehicle.path is None:
             self.queue(peer, numbered)
         else:
-            vehicle.path.send(vehicle.now_us, self, peer, packet, numbered)
+            vehicle.path.send(self, peer, packet, numbered)
 
     def queue(self, peer: MavlinkPeer, packet: bytes) -> None:
         """Keep a packet for the next `flush`."""
@@ -268,7 +268,7 @@ class MavlinkLink:
             if vehicle.path is None:
                 vehicle.guard(partial(vehicle.handle, message, sender))
             else:
-                vehicle.path.receive(vehicle.now_us, message, sender)
+                vehicle.path.receive(message, sender)
 
 
 class UdpLink(MavlinkLink):
@@ -286,7 +286,7 @@ class UdpLink(MavlinkLink):
     def peer(self, address: Address, wall: float) -> MavlinkPeer:
         """Return the peer of an address, from which a valid packet has come."""
         if address not in self.peers and len(self.peers) >= MAX_PEERS:
-            del self.peers[self._least(wall).address]
+            del self.peers[self._peer_to_replace(wall).address]
         peer = self.peers.get(address)
         if peer is None:
             named = any(other.permanent and other.address[0] == address[0] for other in self.peers.values())
@@ -314,7 +314,7 @@ class UdpLink(MavlinkLink):
                         AMPLIFICATION,
                     )
 
-    def _least(self, wall: float) -> MavlinkPeer:
+    def _peer_to_replace(self, wall: float) -> MavlinkPeer:
         """Return the peer that gives way: idle, or of the host with most peers, and known for the shortest time."""
         removable = [each for each in self.peers.values() if not each.permanent]
         hosts = Counter(each.address[0] for each in removable)
@@ -443,7 +443,7 @@ class TcpLink(MavlinkLink):
 
     def drop(self, client: "TcpClient") -> None:
         """Close a connection."""
-        self.forget(client)
+        self.stop_receiving(client)
         client.socket.close()
         client.rest = b""
         self._clients.pop(client.peer.address, None)
@@ -453,7 +453,7 @@ class TcpLink(MavlinkLink):
                 if self in vehicle.links:
                     vehicle.links.remove(self)
 
-    def forget(self, client: "TcpClient") -> None:
+    def stop_receiving(self, client: "TcpClient") -> None:
         """Do not receive from a connection any more."""
         with suppress(KeyError, ValueError):
             self._selector.unregister(client.socket)
@@ -497,7 +497,7 @@ class TcpClient:
             data = b""
         if not data and self._queued:
             self._ended = True
-            self.link.forget(self)
+            self.link.stop_receiving(self)
         elif not data or not (self._greeted or data[0] in MARKERS):
             self.link.counters.rejected += bool(data)
             self.link.drop(self)

@@ -375,17 +375,17 @@ class Streams:
         for index, (id, interval) in enumerate(self._intervals.items()):
             spread = ((self._offset * 37 + index * 11) % 50) * interval // 50 if id != HEARTBEAT else 0
             self._next[id] = now_us + spread
-        self._look_ahead()
+        self._update_queue()
 
-    def save(self) -> Ints:
+    def table(self) -> Ints:
         """Return id, interval and time of the next message (us) of each, in their order."""
         return np.array([(id, self._intervals[id], at) for id, at in self._next.items()], np.int64).reshape(-1, 3)
 
-    def restore(self, saved: Ints) -> None:
+    def resume(self, saved: Ints) -> None:
         """Continue with saved intervals and times."""
         self._intervals = {id: interval for id, interval, _ in saved.tolist()}
         self._next = {id: at for id, _, at in saved.tolist()}
-        self._look_ahead()
+        self._update_queue()
 
     def due(self, now_us: int) -> list[int]:
         """Return the messages that are due, in a fixed order."""
@@ -410,7 +410,7 @@ class Streams:
             return False
         (self._asked.add if interval_us else self._asked.discard)(id)
         self._put(id, self._default(id) if interval_us == 0 else interval_us, now_us)
-        self._look_ahead()
+        self._update_queue()
         return True
 
     def set_group(self, group: int, rate: float, now_us: int) -> None:
@@ -419,7 +419,7 @@ class Streams:
             for id in (*messages.shares, *messages.also) if group in (number, mav.MAV_DATA_STREAM_ALL) else ():
                 self._asked.add(id)
                 self._put(id, SECOND / rate if rate > 0 else -1.0, now_us)
-        self._look_ahead()
+        self._update_queue()
 
     def use_parameter(self, name: str, now_us: int, newest: bool) -> None:
         """Apply a changed SR0_ parameter; `newest`: also to messages with a requested interval."""
@@ -427,7 +427,7 @@ class Streams:
             if newest or id not in self._asked:
                 self._asked.discard(id)
                 self._put(id, self._default(id), now_us)
-        self._look_ahead()
+        self._update_queue()
 
     def _default(self, id: int) -> float:
         """Return the default interval, us; -1: not streamed."""
@@ -443,7 +443,7 @@ class Streams:
         self._intervals[id] = round(min(max(interval_us, SHORTEST_INTERVAL), LONGEST_INTERVAL))
         self._next[id] = now_us
 
-    def _look_ahead(self) -> None:
+    def _update_queue(self) -> None:
         self._queue = [(at, index, id) for index, (id, at) in enumerate(self._next.items())]
         heapify(self._queue)
         self.earliest = self._queue[0][0] if self._queue else NEVER

@@ -180,7 +180,7 @@ class MissionProtocol:
             if wall - upload.asked_wall < RETRY_AFTER or now_us - upload.asked_us < RETRY_AFTER * 1e6:
                 continue
             if upload.asked < MAX_REQUESTS:
-                self._ask(upload)
+                self._request_item(upload)
                 continue
             self.autopilot.send_text(Severity.WARNING, f"{upload.kind.name.capitalize()} upload timed out")
             self._end(upload, mav.MAV_MISSION_OPERATION_CANCELLED)
@@ -208,13 +208,13 @@ class MissionProtocol:
     def _continue(self, upload: Upload) -> None:
         """Request the next item, or set the plan after the last."""
         if len(upload.items) < upload.count:
-            self._ask(upload)
+            self._request_item(upload)
             return
         plan = (*upload.before[: upload.first], *upload.items, *upload.before[upload.first + upload.count :])
         result, at = self.autopilot.set_plan(upload.kind, plan)
         self._end(upload, result, at)
 
-    def _ask(self, upload: Upload) -> None:
+    def _request_item(self, upload: Upload) -> None:
         upload.asked += 1
         upload.asked_us, upload.asked_wall = self.vehicle.now_us, monotonic()
         sender, kind = upload.sender, int(upload.kind)
@@ -225,11 +225,11 @@ class MissionProtocol:
         kind = _plan_kind(message)
         upload = self._uploads.get(kind) if kind is not None else None
         if message.current == GUIDED_ITEM:
-            self._go(message, sender)
+            self._set_guided_target(message, sender)
         elif kind is None or upload is None or upload.sender.key != sender.key:
             self._unexpected(message, sender, kind)
         elif message.seq > upload.next:
-            self._ask(upload)
+            self._request_item(upload)
         elif message.seq == upload.next:  # duplicates are ignored
             item, result = decode(message)
             result = result or (self.autopilot.check_item(kind, item) if item is not None else 0)
@@ -240,7 +240,7 @@ class MissionProtocol:
             upload.asked = 0
             self._continue(upload)
 
-    def _go(self, message: Any, sender: Sender) -> None:
+    def _set_guided_target(self, message: Any, sender: Sender) -> None:
         """Handle a GUIDED target, as MAVProxy and Mission Planner send it."""
         item, result = decode(message)
         if item is not None:

@@ -1,9 +1,10 @@
 """MAVLink packets of a vehicle over the simulated radio, between its autopilot and the ground station.
 
-They go over a `DataLink`: packets with size, airtime, errors and acknowledgements on the links of the run, in the
-queues of the radios, over the cheapest route. Time is simulated: while the simulation is paused, nothing moves. Sockets
-are polled every 20 ms of simulated time, so a packet is handled at the first poll after its arrival. Heartbeats of the
-scenario's own ground station go over the channel of the simulation; the path hands them to the autopilot.
+They are packets of the run's channel: they share queues, access, reception and routes with messages and commands. The
+log of the run has their sizes, so that a replay sends packets of the same size without the programs. Their bytes stay
+in this process: a reset or restore loses those under way. Time is simulated: while the simulation is paused, nothing
+moves. Sockets are polled every 20 ms of simulated time, so a packet is handled at the first poll after its arrival.
+Heartbeats of the scenario's own ground station are a service of the run; the path hands them to the autopilot.
 `RadioRelay` takes the packets of a real autopilot's process the same way.
 """
 
@@ -13,31 +14,43 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from paddock.engine.radio.datalink import DataLink
+from paddock.engine.actions import PacketAction
+from paddock.engine.applier import Applier
 from paddock.mavlink.link import DATAGRAM, MAX_DATAGRAMS, Address, MavlinkLink, MavlinkPeer, Sender, bind
-
-S = 1e-6  # per us
 
 
 class RadioEnds(NamedTuple):
-    """The channel of a vehicle's MAVLink packets, and its ends."""
+    """The two ends of a vehicle's MAVLink link, and the options of its packets. For the ticking thread."""
 
-    channel: DataLink
+    applier: Applier  # of the run
     vehicle: str
     station: str
+    queue: int  # MAVLink packets that wait at a radio, at most
+    retries: int  # repetitions at each hop
+    header_bits: int  # added to each packet
 
-    def send_down(self, bits: int, now_us: int, arrivals: deque[Any], contents: Any) -> bool:
-        """Send a packet to the station; False if the queue of the vehicle's radio is full."""
-        return self.channel.post(self.vehicle, self.station, bits, S * now_us, arrivals, contents)
+    def send_down(self, size: int, arrivals: deque[Any], content: Any) -> bool:
+        """Send a packet of a size (bytes) to the station; return whether there was room.
 
-    def send_up(self, bits: int, now_us: int, arrivals: deque[Any], contents: Any) -> bool:
-        """Send a packet to the vehicle; False if the queue of the station's radio is full."""
-        return self.channel.post(self.station, self.vehicle, bits, S * now_us, arrivals, contents)
+        `arrivals` gets the content at the tick after its arrival.
+        """
+        return self._send(self.vehicle, self.station, size, arrivals, content)
+
+    def send_up(self, size: int, arrivals: deque[Any], content: Any) -> bool:
+        """Send a packet of a size (bytes) to the vehicle; return whether there was room."""
+        return self._send(self.station, self.vehicle, size, arrivals, content)
+
+    def _send(self, source: str, to: str, size: int, arrivals: deque[Any], content: Any) -> bool:
+        packet = PacketAction(source, to, 8 * size, self.header_bits, self.retries, self.queue)
+        messages, number = self.applier.radio.messages, self.applier.send_packet(packet)
+        if number and messages is not None:
+            messages.await_packet(number, arrivals, content)
+        return number != 0
 
     @property
     def connected(self) -> bool:
         """Whether there is a route in both directions."""
-        return self.channel.connected(self.vehicle, self.station)
+        return self.applier.radio.connected(self.vehicle, self.station)
 
 
 class RadioPath:
@@ -59,39 +72,41 @@ class RadioPath:
         self.up: deque[Any] = deque()  # messages and their senders that have arrived at the vehicle
         self.down: deque[Any] = deque()  # packets, as peers get them, that have arrived at the station
         self.beats = 0  # heartbeats that the autopilot has got
-        self._last: tuple[bytes, list[Any] | None] = b"", None  # the packet sent last, and where it goes
+        self._received: deque[Any] = deque()  # messages from programs that are not on the air yet, with their senders
+        self._sent: deque[tuple[bytes, list[Any]]] = deque()  # packets of the autopilot, and where each goes
 
     @property
     def connected(self) -> bool:
         """Whether packets get through in both directions."""
         return self.ends.connected
 
-    def send(self, now_us: int, link: MavlinkLink, peer: MavlinkPeer, packet: bytes, numbered: bytes) -> None:
-        """Send a packet to a peer at the station; the same packet for another peer is sent once."""
-        before, targets = self._last
-        if packet is not before:
-            listed: list[Any] = []
-            targets = listed if self.ends.send_down(8 * len(packet), now_us, self.down, listed) else None
-            self._last = packet, targets
-        if targets is not None:
-            targets.append((link, peer, numbered))
+    def send(self, link: MavlinkLink, peer: MavlinkPeer, packet: bytes, numbered: bytes) -> None:
+        """Send a packet to a peer at the station with the next `end`; the same one for another peer is sent once."""
+        if not self._sent or packet is not self._sent[-1][0]:
+            self._sent.append((packet, []))
+        self._sent[-1][1].append((link, peer, numbered))
 
-    def receive(self, now_us: int, message: Any, sender: Sender) -> None:
-        """Send a message of a program at the station to the vehicle."""
-        self.ends.send_up(8 * len(message.get_msgbuf()), now_us, self.up, (message, sender))
+    def receive(self, message: Any, sender: Sender) -> None:
+        """Send a message of a program at the station to the vehicle with the next `begin`."""
+        if len(self._received) < self.ends.queue:
+            self._received.append((message, sender))
 
     def begin(self, now_us: int) -> None:
         """Handle what has arrived at the vehicle by this time, heartbeats of the scenario's station first."""
         before, self.beats = self.beats, self._arrived_beats()
         if self.beats > before:
             self._on_beat(now_us)
-        self.ends.channel.advance(S * now_us)
+        while self._received:
+            message, sender = self._received.popleft()
+            self.ends.send_up(len(message.get_msgbuf()), self.up, (message, sender))
         while self.up:
             self._deliver(*self.up.popleft())
 
     def end(self) -> None:
-        """Hand what has arrived at the station to its programs."""
-        self._last = b"", None
+        """Send the packets of the autopilot, and hand what has arrived at the station to its programs."""
+        while self._sent:
+            packet, targets = self._sent.popleft()
+            self.ends.send_down(len(packet), self.down, targets)
         while self.down:
             for link, peer, numbered in self.down.popleft():
                 link.queue(peer, numbered)
@@ -102,6 +117,7 @@ class RadioPath:
     def restart(self) -> None:
         """Drop all packets; continue with the heartbeats that have not arrived yet."""
         self.up, self.down = deque(), deque()  # what still arrives goes to the former ones
+        self._received, self._sent = deque(), deque()
         self.beats = self._arrived_beats()
 
 
@@ -130,12 +146,11 @@ class RadioRelay:
         if 0 <= now_us - self._serviced_us < PERIOD_US:
             return
         self._serviced_us = now_us
-        self.ends.channel.advance(S * now_us)
         for data, address in _received(self._near):
             self._autopilot = address
-            self.ends.send_down(8 * len(data), now_us, self.down, data)
+            self.ends.send_down(len(data), self.down, data)
         for data, _ in _received(self._far):
-            self.ends.send_up(8 * len(data), now_us, self.up, data)
+            self.ends.send_up(len(data), self.up, data)
         self._forward(self.down, self._far, self.station)
         self._forward(self.up, self._near, self._autopilot)
 

@@ -39,11 +39,103 @@ from paddock.scenario.marked_yaml import plain as plain_values
 from paddock.scenario.marked_yaml import read_text
 from paddock.scenario.problems import Marks, ScenarioError, validated
 from paddock.scenario.tasks import NoFlyZone, TaskEntry
-from paddock.wire.geojson import Feature, feature, feature_collection, read_features
 from paddock.wire.json_document import TEXT, Document, KeyPath, LatLon, parse_document
 from paddock.wire.qgc_plan import read_plan
 from paddock.world.columns import Floats
 from paddock.world.geodesy import Origin
+
+GEOMETRIES = ("Point", "LineString", "Polygon")
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One Point, LineString or Polygon; a Multi... geometry becomes several features."""
+
+    geometry: str  # one of GEOMETRIES; "" for a feature without usable geometry
+    rings: tuple[tuple[LatLon, ...], ...]  # Point: ((position,),); LineString: (line,); Polygon: open rings
+    properties: Mapping[str, Any]
+    path: KeyPath  # to its coordinates
+    skipped: str = ""  # why it has no usable geometry
+
+    @property
+    def positions(self) -> tuple[LatLon, ...]:
+        """The only position of a point, the line, or the outline of a polygon."""
+        return self.rings[0]
+
+
+def read_features(doc: Document) -> list[Feature]:
+    """Read the features of a FeatureCollection, a Feature or a geometry."""
+    return [part for properties, geometry, path in _features(doc) for part in _parts(doc, properties, geometry, path)]
+
+
+def _features(doc: Document) -> Iterator[tuple[Mapping[str, Any], Any, KeyPath]]:
+    """Yield properties and geometry of all features with the path to the geometry."""
+    root, kind = doc.root, doc.root.get("type")
+    if kind == "FeatureCollection":
+        for k, feature in enumerate(doc.items(root.get("features"), ("features",))):
+            yield _split(doc, doc.mapping(feature, ("features", k)), ("features", k))
+    elif kind == "Feature":
+        yield _split(doc, root, ())
+    elif isinstance(kind, str) and (kind.removeprefix("Multi") in GEOMETRIES or kind == "GeometryCollection"):
+        yield {}, root, ()
+    else:
+        doc.refuse(("type",), f"GeoJSON has a type such as 'FeatureCollection', not {kind!r}")
+
+
+def _split(doc: Document, feature: Mapping[str, Any], path: KeyPath) -> tuple[Mapping[str, Any], Any, KeyPath]:
+    if feature.get("type") != "Feature":
+        doc.refuse((*path, "type"), f"expected a 'Feature', not {feature.get('type')!r}")
+    properties = feature.get("properties")
+    properties = {} if properties is None else doc.mapping(properties, (*path, "properties"))
+    return properties, feature.get("geometry"), (*path, "geometry")
+
+
+def _parts(doc: Document, properties: Mapping[str, Any], geometry: Any, path: KeyPath) -> Iterator[Feature]:
+    if geometry is None:
+        yield Feature("", (), properties, path, "has no geometry")
+        return
+    kind = doc.mapping(geometry, path).get("type")
+    coordinates, where = geometry.get("coordinates"), (*path, "coordinates")
+    if kind in GEOMETRIES:
+        yield Feature(kind, _rings(doc, kind, coordinates, where), properties, where)
+    elif isinstance(kind, str) and kind.removeprefix("Multi") in GEOMETRIES:
+        for k, part in enumerate(doc.items(coordinates, where)):
+            single = kind.removeprefix("Multi")
+            yield Feature(single, _rings(doc, single, part, (*where, k)), properties, (*where, k))
+    elif kind == "GeometryCollection":
+        yield Feature("", (), properties, path, "is a GeometryCollection")
+    else:
+        doc.refuse((*path, "type"), f"unknown geometry {kind!r}; valid: {', '.join(GEOMETRIES)} and Multi...")
+
+
+def _rings(doc: Document, geometry: str, value: Any, path: KeyPath) -> tuple[tuple[LatLon, ...], ...]:
+    if geometry == "Point":
+        return ((doc.position(value, path, lon_first=True),),)
+    if geometry == "LineString":
+        return (_line(doc, value, path, 2),)
+    rings = []
+    for k, ring in enumerate(doc.items(value, path)):
+        points = _line(doc, ring, (*path, k), 4)
+        if points[0] != points[-1]:
+            doc.refuse((*path, k), "a ring must be closed: its last position repeats the first")
+        rings.append(points[:-1])
+    if not rings:
+        doc.refuse(path, "a Polygon has at least one ring")
+    return tuple(rings)
+
+
+def _line(doc: Document, value: Any, path: KeyPath, least: int) -> tuple[LatLon, ...]:
+    positions = doc.items(value, path)
+    if len(positions) < least:
+        doc.refuse(path, f"expected at least {least} positions, not {len(positions)}")
+    return tuple(doc.position(position, (*path, k), lon_first=True) for k, position in enumerate(positions))
+
+
+def feature(name: str, properties: Mapping[str, Any], geometry: str, coordinates: Any) -> dict[str, Any]:
+    """Return a GeoJSON feature; without a geometry type its geometry is null."""
+    shape = {"type": geometry, "coordinates": coordinates} if geometry else None
+    return {"type": "Feature", "properties": {"name": name, **properties}, "geometry": shape}
+
 
 Source = str | Mapping[str, Any] | Document  # text of a file, its object, or a parsed document
 Routes = Sequence[tuple[str, Floats]]  # names of vehicles with their waypoints (n, 4): x, y, z in m and heading in rad
@@ -92,9 +184,9 @@ def checked(doc: Document, model: type[Section], value: Mapping[str, Any], path:
         doc.refuse(path, error.problems[0])
 
 
-def to_local(places: ArrayLike, origin: Origin) -> Floats:
+def to_local(coordinates: ArrayLike, origin: Origin) -> Floats:
     """Return metres east and north (n, 2) of latitudes and longitudes in deg (n, 2), at the origin's height."""
-    latitude, longitude = np.asarray(places, dtype=np.float64).reshape(-1, 2).T
+    latitude, longitude = np.asarray(coordinates, dtype=np.float64).reshape(-1, 2).T
     return origin.to_local(latitude, longitude, np.full(len(latitude), origin.height_m))[:, :2]
 
 
@@ -118,9 +210,9 @@ def heading(bearing_deg: float) -> float:
     return remainder(radians(90.0 - bearing_deg), 2.0 * pi)
 
 
-def metres_of(places: Sequence[LatLon], origin: Origin) -> list[list[float]]:
+def metres_of(coordinates: Sequence[LatLon], origin: Origin) -> list[list[float]]:
     """Return local metres in steps of 10 nm: finer than the degrees of a file."""
-    return (np.round(to_local(places, origin), 8) + 0.0).tolist()  # type: ignore[no-any-return]  # + 0.0: no -0.0
+    return (np.round(to_local(coordinates, origin), 8) + 0.0).tolist()  # type: ignore[no-any-return]  # + 0.0: no -0.0
 
 
 def degrees_of(points: ArrayLike, origin: Origin) -> list[list[float]]:
@@ -161,17 +253,17 @@ def mission_from_geojson(source: Source, origin: Origin, name: str = TEXT) -> Im
 class _GeojsonReader:
     def __init__(self, doc: Document, origin: Origin) -> None:
         self.doc, self.origin = doc, origin
-        self.found = Imported({"tasks": [], "zones": []})
+        self.imported = Imported({"tasks": [], "zones": []})
         self.unused: Counter[str] = Counter()
         self.taken: dict[str, set[str]] = {"tasks": set(), "zones": set()}
 
     def read(self) -> Imported:
         if "crs" in self.doc.root:
-            self.found.notes.append("crs is not used: positions are WGS 84 (RFC 7946)")
+            self.imported.notes.append("crs is not used: positions are WGS 84 (RFC 7946)")
         for each in read_features(self.doc):
             if each.skipped:
                 name = each.properties.get("name") or ".".join(map(str, each.path[:-1])) or "the geometry"
-                self.found.notes.append(f"feature {name!r} {each.skipped} and is skipped")
+                self.imported.notes.append(f"feature {name!r} {each.skipped} and is skipped")
                 continue
             properties, valid = each.properties, KINDS[each.geometry]
             zone = properties.get("zone", False) is True
@@ -181,17 +273,17 @@ class _GeojsonReader:
             self.unused.update(key for key in properties if key not in COMMON | USED[kind])
             rings = [metres_of(ring, self.origin) for ring in each.rings]
             if kind == "route":
-                self.found.notes.append(f"route {properties.get('name', '')!r} is skipped: routes are planned")
+                self.imported.notes.append(f"route {properties.get('name', '')!r} is skipped: routes are planned")
             elif kind == "base":
-                self.found.mission["base"] = [*rings[0][0], self._heading(each).get("heading", 0.0)]
+                self.imported.mission["base"] = [*rings[0][0], self._heading(each).get("heading", 0.0)]
             elif kind == "zone":
                 self._add_zone(each, rings)
             else:
                 for k, shape in enumerate(self._shapes(kind, each, rings)):
                     self._add_task(each, {kind: shape}, f"_{k}" if kind == "line" and len(rings[0]) > 2 else "")
         for key, count in self.unused.items():
-            self.found.notes.append(f"property {key!r} of {count} feature{'s' * (count > 1)} is not used")
-        return self.found
+            self.imported.notes.append(f"property {key!r} of {count} feature{'s' * (count > 1)} is not used")
+        return self.imported
 
     def _shapes(self, kind: str, feature: Feature, rings: list[list[list[float]]]) -> Iterator[dict[str, Any]]:
         """Yield the shape of each task of a feature."""
@@ -230,25 +322,25 @@ class _GeojsonReader:
             shape = {"polygon": rings[0]}
         if rings[1:]:
             name = feature.properties.get("name", "")
-            self.found.notes.append(f"{len(rings) - 1} holes of zone {name!r} are closed")
+            self.imported.notes.append(f"{len(rings) - 1} holes of zone {name!r} are closed")
         for name in ("floor", "ceiling"):
             if feature.properties.get(f"{name}_m") is not None:
                 shape[name] = self._number(feature, f"{name}_m")
-        default = f"zone_{len(self.found.mission['zones'])}"
+        default = f"zone_{len(self.imported.mission['zones'])}"
         zone = {"name": self._name("zones", feature.properties.get("name"), default)} | shape
         checked(self.doc, NoFlyZone, zone, feature.path)
-        self.found.mission["zones"].append(zone)
+        self.imported.mission["zones"].append(zone)
 
     def _add_task(self, feature: Feature, task: dict[str, Any], suffix: str) -> None:
         wanted, properties = feature.properties.get("name"), feature.properties
-        name = self._name("tasks", wanted and f"{wanted}{suffix}", f"task_{len(self.found.mission['tasks'])}")
+        name = self._name("tasks", wanted and f"{wanted}{suffix}", f"task_{len(self.imported.mission['tasks'])}")
         task = {"name": name} | task
         if properties.get("altitude_m") is not None:
             task["altitude"] = self._number(feature, "altitude_m")
         if properties.get("earliest_s") is not None or properties.get("latest_s") is not None:
             task["window"] = [self._number(feature, "earliest_s"), self._number(feature, "latest_s")]
         checked(self.doc, TaskEntry, task, feature.path)
-        self.found.mission["tasks"].append(task)
+        self.imported.mission["tasks"].append(task)
 
     def _number(self, feature: Feature, key: str) -> float:
         if key not in feature.properties:
@@ -271,7 +363,7 @@ class _GeojsonReader:
             name, number = f"{base}_{number}", number + 1
         self.taken[kind].add(name)
         if name != requested:
-            self.found.notes.append(f"name {requested!r} becomes {name!r}")
+            self.imported.notes.append(f"name {requested!r} becomes {name!r}")
         return name
 
 
@@ -304,7 +396,7 @@ def to_geojson(mission: MissionSection | Mapping[str, Any], origin: Origin, rout
         positions = np.round(np.stack([longitude, latitude, np.round(height, 6)], axis=1), 10).tolist()
         geometry = ("Point", positions[0]) if len(positions) == 1 else ("LineString", positions)
         features.append(feature(name, {"kind": "route"}, *geometry))
-    return feature_collection(features)
+    return {"type": "FeatureCollection", "features": features}
 
 
 def mission_section(mission: MissionSection | Mapping[str, Any]) -> MissionSection:

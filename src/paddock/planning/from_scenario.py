@@ -22,7 +22,7 @@ from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.mission import Mission
 from paddock.planning.random_missions import drawn_tasks
 from paddock.planning.solver.methods import Progress, find_method
-from paddock.planning.solver.planner import solve
+from paddock.planning.solver.planner import solve, split_fields
 from paddock.planning.solver.problem import (
     LostLink,
     MissionSetup,
@@ -35,7 +35,6 @@ from paddock.planning.solver.problem import (
     Vehicle,
 )
 from paddock.planning.solver.routes import Plan, Route
-from paddock.planning.solver.splitting import split_fields
 from paddock.scenario import Scenario, VehicleEntry, load_preset, load_scenario, spawn_poses
 from paddock.scenario.mission import MissionSection as MissionSection
 from paddock.scenario.tasks import NoFlyZone, numbered
@@ -44,7 +43,8 @@ from paddock.track.loading import track_of, world_with_track
 from paddock.vehicles.model import find_model
 from paddock.world.columns import Floats, column_index, defaults_of
 from paddock.world.fleet import draw_uniforms, stream_ids
-from paddock.world.scenery import Obstacles, ground_heights, scenery_of
+from paddock.world.scenery import ground_heights, scenery_of
+from paddock.world.solids import BASE, BOX, ENTRY, HIGH, LOW, SHAPE, Obstacles, X, Y
 
 SPAWN_PURPOSE = 1  # as in the engine: both draw the same positions
 MARGIN = 1.25  # factor on the tightest turn radius for planned turns, as a reserve for corrections
@@ -194,8 +194,8 @@ def setup_of(scenario: Scenario, divide: bool = True) -> MissionSetup:
 def participants(scenario: Scenario, mission: MissionSection) -> list[int]:
     """Return the indices in `vehicles` of the entries that take part, sorted by name as in the engine."""
     taking_part = {entry.name for entry in scenario.vehicles} if mission.members is None else set(mission.members)
-    places = [k for k, entry in enumerate(scenario.vehicles) if entry.name in taking_part]
-    return sorted(places, key=lambda k: scenario.vehicles[k].name)
+    indices = [k for k, entry in enumerate(scenario.vehicles) if entry.name in taking_part]
+    return sorted(indices, key=lambda k: scenario.vehicles[k].name)
 
 
 def generated_tasks(scenario: Scenario, vehicles: Sequence[Vehicle]) -> tuple[TaskSection, ...]:
@@ -273,12 +273,12 @@ def zone_of(section: NoFlyZone) -> Zone:
 def refuse_tight(task: Task, vehicles: Sequence[Vehicle]) -> None:
     """Raise if a task demands turns that no vehicle can fly; rows of fields are flown in another order instead."""
     if not isinstance(task.shape, FieldShape) and vehicles:
-        who = min(vehicles, key=lambda vehicle: vehicle.radius)
+        agilest = min(vehicles, key=lambda vehicle: vehicle.radius)
         try:
-            task.shape.path(who.radius)
+            task.shape.path(agilest.radius)
         except TightTurnError as error:
             raise InvalidValueError(
-                f"task {task.name!r}: {TightTurnError(error.circle, who.radius, who.name)}"
+                f"task {task.name!r}: {TightTurnError(error.circle, agilest.radius, agilest.name)}"
             ) from None
 
 
@@ -368,12 +368,14 @@ def zones_of_obstacles(obstacles: Obstacles, margin: float, taken: Collection[st
         names.add(name)
         return name
 
-    for k, (_, _, low, high, *_, entry) in enumerate(obstacles.boxes.tolist()):
-        corners = tuple((x, y) for x, y in obstacles.outline(k).tolist())
-        zone = PolygonZone(name_of(entry), corners, low - margin, high + margin)
-        zones.append(zone.grown(margin) if margin > 0.0 else zone)
-    for x, y, low, high, radius, _, entry in obstacles.rounds.tolist():
-        zones.append(CircleZone(name_of(entry), x, y, radius + margin, low - margin, high + margin))
+    for k, row in enumerate(obstacles.table.tolist()):
+        limits = row[LOW] - margin, row[HIGH] + margin
+        if row[SHAPE] == BOX:
+            corners = tuple((x, y) for x, y in obstacles.outline(k).tolist())
+            zone = PolygonZone(name_of(row[ENTRY]), corners, *limits)
+            zones.append(zone.grown(margin) if margin > 0.0 else zone)
+        else:
+            zones.append(CircleZone(name_of(row[ENTRY]), row[X], row[Y], row[BASE] + margin, *limits))
     return zones
 
 
@@ -389,15 +391,15 @@ def refuse_low(
         vehicle = known.get(route.vehicle)
         if vehicle is None or vehicle.moves == "ground" or not route.legs:
             continue
-        places = route.path.points(max(STEP, route.path.flown / 50_000))
-        over = places[:, 2] - heights(places[:, 0], places[:, 1])
+        points = route.path.points(max(STEP, route.path.flown / 50_000))
+        over = points[:, 2] - heights(points[:, 0], points[:, 1])
         ends = np.array([vehicle.pose[:2], vehicle.home[:2]])
-        away = np.sqrt(((places[:, None, :2] - ends[None]) ** 2).sum(axis=2)).min(axis=1)
+        away = np.sqrt(((points[:, None, :2] - ends[None]) ** 2).sum(axis=2)).min(axis=1)
         wanted = np.where(away <= CLIMB * clearance, 0.0, clearance)
         short = over - wanted
         worst = int(np.argmin(short))
         if short[worst] < -1e-6:
-            x, y, z = places[worst, :3].tolist()
+            x, y, z = points[worst, :3].tolist()
             raise InvalidValueError(
                 f"the route of {route.vehicle!r} is {over[worst]:.1f} m above the ground at ({x:.0f}, {y:.0f}), "
                 f"ground_clearance is {clearance:g} m: an altitude of {z - short[worst]:.0f} m or more is valid there"

@@ -131,10 +131,11 @@ def measure(mission: Mission, trace: Trace | None = None) -> MissionMetrics:
 
 def _swept(mission: Mission, name: str) -> tuple[float | None, float | None]:
     """Return the share of a field that its vehicle has covered, and how far (m) it left the field; None: no field."""
-    task, who = mission.task(name), mission.tasks[name].vehicle
-    if not isinstance(task.shape, FieldShape) or who is None:
+    task, vehicle = mission.task(name), mission.tasks[name].vehicle
+    if not isinstance(task.shape, FieldShape) or vehicle is None:
         return NOT_SWEPT
-    spec, zones = mission.vehicles[mission.fleet.row_of[who]].spec, mission.zones_at(mission.tasks[name].started or 0.0)
+    spec = mission.vehicles[mission.fleet.row_of[vehicle]].spec
+    zones = mission.zones_at(mission.tasks[name].started or 0.0)
     path = Costs(replace(mission.problem, vehicles=(spec,), tasks=(task,), zones=zones)).coverage(0, 0)
     z = spec.travels_at if task.z is None else task.z
     return NOT_SWEPT if isinstance(path, InfeasibleError) else swept(task.shape, path, between(zones, z, z))
@@ -152,8 +153,8 @@ def separation(trace: Trace, height: float = np.inf) -> ClosestApproach | None:
     step = max(BLOCK // max(count * count, 1), 1)
     for begin in range(0, len(trace.times) if count > 1 else 0, step):
         part = slice(begin, begin + step)
-        places, both = trace.poses[part, :, :3], flying[part, :, None] & flying[part, None, :]
-        gaps = places[:, :, None] - places[:, None, :]
+        positions, both = trace.poses[part, :, :3], flying[part, :, None] & flying[part, None, :]
+        gaps = positions[:, :, None] - positions[:, None, :]
         apart = np.linalg.norm(gaps if height == np.inf else gaps[..., :2], axis=-1)
         both &= np.abs(gaps[..., 2]) < height
         pairs = np.where(both, apart, np.inf)[:, first, second]

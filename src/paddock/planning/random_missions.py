@@ -138,15 +138,15 @@ def _zones(
     circles: list[tuple[float, float, float]] = []
     for k in range(count):
         u = draw_uniforms(seed, stream_ids(f"mission.zones.{k}", np.arange(TRIES)), PURPOSE, 3)
-        places = np.round(np.array(mission.base[:2]) + np.array(mission.generate.area) * (u[:, :2] - 0.5), 3)
+        centres = np.round(np.array(mission.base[:2]) + np.array(mission.generate.area) * (u[:, :2] - 0.5), 3)
         sizes = _between(u[:, 2], *(radius * many for many in ZONE_RADIUS))
-        room = taken.query(places)[0] - sizes
+        room = taken.query(centres)[0] - sizes
         for x, y, size in circles:
-            room = np.minimum(room, arrays.hypot(places[:, 0] - x, places[:, 1] - y) - sizes - size)
+            room = np.minimum(room, arrays.hypot(centres[:, 0] - x, centres[:, 1] - y) - sizes - size)
         fitting = np.flatnonzero(room >= CLEARANCE * radius)
         if not len(fitting):
             raise InvalidValueError(f"there is room for {k} of {count} zones beside the tasks; make the area larger")
-        circles.append((*places[fitting[0]].tolist(), float(sizes[fitting[0]])))
+        circles.append((*centres[fitting[0]].tolist(), float(sizes[fitting[0]])))
     return [{"circle": {"at": [x, y], "radius": size}} for x, y, size in circles]
 
 

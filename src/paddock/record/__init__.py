@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from paddock.record.player import Player
     from paddock.record.plots import plot_track
     from paddock.record.race import CarTrace, LapTrace, laps
-    from paddock.record.race_report import write_race_report
     from paddock.record.reader import FleetHistory, RecordedRun, open_run
     from paddock.record.recorder import Recorder, RecordingReport
     from paddock.record.rerun import Verification, verify, write_run
     from paddock.record.run_metrics import metrics
+    from paddock.record.run_report import write_race_report
 
 __all__ = [
     "CarTrace",
@@ -46,7 +46,7 @@ _HOMES = {
     **dict.fromkeys(("Recorder", "RecordingReport"), "recorder"),
     **dict.fromkeys(("Verification", "verify"), "rerun"),
     **dict.fromkeys(("CarTrace", "LapTrace", "laps"), "race"),
-    **{"plot_track": "plots", "write_race_report": "race_report", "write_run": "rerun"},
+    **{"plot_track": "plots", "write_race_report": "run_report", "write_run": "rerun"},
     **{"Player": "player", "metrics": "run_metrics", "recorded_inputs": "export"},
 }
 __getattr__ = lazy_names(__name__, _HOMES)  # reading a recording imports no simulation

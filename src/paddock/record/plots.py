@@ -14,8 +14,8 @@ import numpy as np
 
 from paddock.compute.twin import vectorised
 from paddock.errors import InvalidValueError, MissingFeatureError, PaddockError
-from paddock.record.mission_report.map_figure import INK, SOFT, colour, dress, styled
 from paddock.record.reader import RecordedRun
+from paddock.record.reports import INK, SOFT, colour, dress, styled
 from paddock.track.lines import directions, leftwards
 from paddock.track.track import CONE_COLOURS, Track
 from paddock.vehicles.parts.tyre_property import Coefficients, coefficients_of, property_forces, relaxation_lengths
@@ -337,9 +337,9 @@ def plot_track(track: Track, axes: Any = None) -> Any:
     for line in (left, right):
         axes.plot(*line.T, color=PAPER_EDGE, linewidth=0.8, zorder=2)
     for name in CONE_COLOURS:
-        places = track.of_colour(name)
-        if len(places):
-            axes.plot(*places.T, "o", color=PAPER_CONES[name], markersize=2.2, markeredgewidth=0.0, zorder=3)
+        cones = track.of_colour(name)
+        if len(cones):
+            axes.plot(*cones.T, "o", color=PAPER_CONES[name], markersize=2.2, markeredgewidth=0.0, zorder=3)
     for k, gate in enumerate(track.gates):
         ends = np.array([gate.left, gate.right]).T
         axes.plot(*ends, color=INK if k == 0 else SOFT, linewidth=1.8 if k == 0 else 1.0, zorder=4)
@@ -370,11 +370,11 @@ def _ribbon(axes: Any, track: Track) -> None:
 
 def _cones(axes: Any, track: Track, per_metre: float) -> None:
     for name in CONE_COLOURS:
-        places = track.of_colour(name)
-        if len(places):
+        cones = track.of_colour(name)
+        if len(cones):
             size = max((0.75 if name == "big_orange" else 0.5) * per_metre, 2.6 if name == "big_orange" else 1.8)
             style = {"s": min(size, 9.0) ** 2, "color": CONE_SHADES[name], "edgecolors": "#20242a", "linewidths": 0.35}
-            axes.scatter(*places.T, **style, zorder=4)
+            axes.scatter(*cones.T, **style, zorder=4)
 
 
 def _gates(axes: Any, track: Track, per_metre: float) -> None:

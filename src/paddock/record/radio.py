@@ -17,9 +17,10 @@ from foxglove_schemas_protobuf.SceneUpdate_pb2 import SceneUpdate
 from google.protobuf.message import DecodeError
 
 from paddock.engine.events import Event
+from paddock.engine.radio.control import jammer_views, radio_tree, spoofer_views
 from paddock.engine.radio.gnss import as_jammer
+from paddock.engine.radio.stage import Emitters
 from paddock.errors import PaddockError
-from paddock.radio.describing import Emitters, jammer_views, radio_tree, spoofer_views
 from paddock.radio.links.jamming import JammerState, changed, started
 from paddock.radio.links.radios import COLUMN, FleetRadios, radios_of
 from paddock.radio.links.table import FULL_SIGNAL, NO_SINR
@@ -82,13 +83,13 @@ def recorded_traffic(run: "RecordedRun", time: float = np.inf) -> RadioTraffic:
     except (DecodeError, ValueError):
         return NO_TRAFFIC
     changes = {name.partition(".")[2]: count for name, count in pairs.items() if name.startswith(f"{LINKS}.")}
-    found = RadioTraffic({name: count for name, count in pairs.items() if "." not in name}, {}, changes)
+    traffic = RadioTraffic({name: count for name, count in pairs.items() if "." not in name}, {}, changes)
     for service in dict.fromkeys(name.partition(".")[0] for name in pairs if "." in name):
         if service == LINKS:
             continue
         counts: Any = {name: pairs.get(f"{service}.{name}", 0) for name in SERVICE_COUNTS}
-        found.services[service] = counts
-    return found
+        traffic.services[service] = counts
+    return traffic
 
 
 def message_summary(messages: Mapping[str, int]) -> str:
@@ -138,11 +139,11 @@ def recorded_radio(
 def recorded_emitters(section: RadioSection, snapshot: Snapshot, events: Sequence[Event]) -> Emitters:
     """Return jammers and spoofers after the changes that events report, where their vehicles are."""
     sections = *section.jammers, *map(as_jammer, section.spoofers)
-    states = {one.name: started(one) for one in sorted(sections, key=lambda one: one.name)}
+    states = {emitter.name: started(emitter) for emitter in sorted(sections, key=lambda emitter: emitter.name)}
     for event in events:
         if event.kind in ("jammer", "spoofer") and event.subject in states:
             _apply(states[event.subject], event.detail)
-    spoofers = {one.name for one in section.spoofers}
+    spoofers = {emitter.name for emitter in section.spoofers}
     parts = [[state for name, state in states.items() if (name in spoofers) is kind] for kind in (False, True)]
     captured = _captured(events)
     jammers = [
@@ -221,7 +222,7 @@ def snapshot_links(snapshot: Snapshot, radio: RadioTree) -> tuple[Floats, Floats
     Links are those to the best neighbours of each vehicle, and to the station that hears it best; of two directions the
     better one counts. The strongest link is the first.
     """
-    stations = np.array([one["position"] for one in radio["stations"]]).reshape(-1, 3)
+    stations = np.array([station["position"] for station in radio["stations"]]).reshape(-1, 3)
     heard = _heard(snapshot, radio)
     place, count = heard.rows_of_peers(), len(heard.places)
     station = (heard.peer <= -2) & (-2 - heard.peer < len(stations))
@@ -239,8 +240,8 @@ def snapshot_links(snapshot: Snapshot, radio: RadioTree) -> tuple[Floats, Floats
 
 def _heard(snapshot: Snapshot, radio: RadioTree | None = None) -> HeardLinks:
     """Return who hears whom, from the arrays of vehicles and what stations hear of them; margins need `radio`."""
-    needed = {one["name"]: one["radios"][0]["needed"] for one in radio["fleets"]} if radio else {}
-    at_stations = np.array([one["radio"]["needed"] for one in radio["stations"]] if radio else [])
+    needed = {fleet["name"]: fleet["radios"][0]["needed"] for fleet in radio["fleets"]} if radio else {}
+    at_stations = np.array([station["radio"]["needed"] for station in radio["stations"]] if radio else [])
     rows, peers, margins, places, ids = [], [], [], [np.zeros((0, 3))], [np.zeros(0, np.int64)]
     start = 0
     for fleet in snapshot:
@@ -282,9 +283,10 @@ def radio_scene(snapshot: Snapshot, radio: RadioTree, log_time: int) -> SceneUpd
         _body(update, station["name"], station["position"], (0.3, 0.7, 1.0), log_time)
     drawn: list[tuple[Any, tuple[float, float, float]]] = [(radio["jammers"], (1.0, 0.2, 0.2))]
     for emitters, bright in [*drawn, (radio["spoofers"], (0.8, 0.3, 1.0))]:
-        for one in emitters:
-            if one["position"] is not None:
-                _body(update, one["name"], one["position"], bright if one["active"] else (0.5, 0.5, 0.5), log_time)
+        for emitter in emitters:
+            if emitter["position"] is not None:
+                colour = bright if emitter["active"] else (0.5, 0.5, 0.5)
+                _body(update, emitter["name"], emitter["position"], colour, log_time)
     return update
 
 

@@ -27,9 +27,8 @@ from paddock.engine.markers import MarkerChange
 from paddock.engine.simulation import Simulation
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.record import channels
-from paddock.record.foxglove import point_cloud, track_scene
+from paddock.record.foxglove import SensedArray, array_load, point_cloud, sensed_arrays, track_scene
 from paddock.record.mcap_file import McapFile
-from paddock.record.sensed import SensedArray, array_load, sensed_arrays
 from paddock.record.surroundings import described_radio, surroundings_of
 from paddock.record.writer import (
     FLUSH_EVERY,
@@ -141,12 +140,12 @@ class Recorder(AbstractContextManager["Recorder"]):
         for part, listener in self._listeners():
             part.listeners.append(listener)
         sim.engine.on_restart.append(self._on_restart)
-        self._unwatch = sim.watch(self._on_sample, self.every)
+        self._unwatch = sim.clock.watch(self._on_sample, self.every)
         untouched = sim.tick == 0 and log.restored_at is None and not (log.entries or log.lost)
         self._begin("start", with_state=not untouched)
         for event in sim.events.since() if sim.tick == 0 and log.restored_at is None else ():  # e.g. a mission's plan
             self._on_event(event)
-        for change in present_markers(sim.markers, sim.time):
+        for change in present_markers(sim.world.markers, sim.time):
             self._on_markers(change)
         self._queue.put(self._writer.writer.flush)  # so that the file is readable from the start
 
@@ -158,7 +157,7 @@ class Recorder(AbstractContextManager["Recorder"]):
 
     def _listeners(self) -> list[tuple[Any, Any]]:
         sim = self.sim
-        return [(sim.engine.log, self._on_action), (sim.events, self._on_event), (sim.markers, self._on_markers)]
+        return [(sim.engine.log, self._on_action), (sim.events, self._on_event), (sim.world.markers, self._on_markers)]
 
     def _on_restart(self, how: str) -> None:
         self._begin(how, with_state=how == "restore")
@@ -239,7 +238,7 @@ class Recorder(AbstractContextManager["Recorder"]):
             self._output.close()
             raise PaddockError(f"cannot record to {self.path}: {error.strerror or error}") from None
         point_cloud(sim.snapshot(), 0)  # loads its kernel now, not on the writing thread
-        track = None if sim.track is None else track_scene(sim.track, self._world.heights)
+        track = None if sim.world.track is None else track_scene(sim.world.track, self._world.heights)
         return RecordingWriter(writer, precision, self._world.clock.rate, track)
 
     def _scenario(self) -> Scenario:

@@ -241,7 +241,7 @@ def write_run(
     The run is simulated again in this process, and the states at the end are compared. PaddockError if the log does not
     begin at tick 0, or if the states differ: time has passed meanwhile, or autopilots in other processes fly vehicles.
     """
-    log, state = sim.log.complete(), sim.save()
+    log, state = sim.control.log.complete(), sim.save()
     with Simulation(sim.scenario) as again:
         again.restore(state)
         tick, expected = again.tick, again.engine.state_hash(SETTLED)

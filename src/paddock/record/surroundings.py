@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from paddock.engine.overrides import fleet_routes
+from paddock.engine.radio.control import radio_tree
 from paddock.engine.simulation import Simulation
-from paddock.radio.describing import radio_tree
 from paddock.record.race import described_race
 from paddock.sensing.suite import fleet_array_trees
 from paddock.wire.radio_results import RadioTree
@@ -44,7 +44,7 @@ def surroundings_of(sim: Simulation) -> dict[str, str]:
     race = described_race(sim.scenario)
     if race is not None:
         metadata["race"] = json.dumps(race)
-    scenery = sim.scenery(SIDE)
+    scenery = sim.world.scenery(SIDE)
     if any(scenery[part] for part in ("ground", "obstacles", "roads", "track", "ground_z")):
         text = json.dumps({**scenery, "section": _section(sim.scenario.to_dict())}, separators=(",", ":"))
         metadata["scenery"] = b64encode(zlib.compress(text.encode(), 6)).decode("ascii")

@@ -47,13 +47,13 @@ class MavlinkViaSection(Section):
         default=3, ge=0, le=20, description="Repetitions of a packet that was not acknowledged, at each hop."
     )
     queue: Whole = Field(
-        default=LONGEST_QUEUE, ge=1, le=1024, description="Packets that wait to be sent, at each radio."
+        default=LONGEST_QUEUE, ge=1, le=1024, description="MAVLink packets that wait to be sent, at each radio."
     )
     header_bits: Whole = Field(
         default=128,
         ge=1,
         le=100_000,
-        description="Bits added to each packet, and length of an acknowledgement.",
+        description="Bits added to each packet.",
     )
     heartbeat: Positive | None = Field(
         default=None,

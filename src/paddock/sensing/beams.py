@@ -13,8 +13,7 @@ from typing import Any
 
 from paddock.compute.math import PI, absolute, atan2, floor, maximum, minimum, select, sqrt, whole
 from paddock.compute.twin import shared_code
-from paddock.world.scenery import NOTHING, ray_frustum
-from paddock.world.solids import BOX, FRUSTUM, ROUND_BALL
+from paddock.world.solids import BOX, FRUSTUM, NOTHING, ROUND_BALL, ray_frustum
 
 TURN = 2.0 * PI
 ROUNDING_BEAMS = 1e-6  # beams by which an interval is widened against rounding

@@ -19,8 +19,21 @@ from paddock.sensing.beams import ray_ball, ray_bar, ray_cuboid
 from paddock.sensing.sensor import CONE, ArrayReading, FleetView, Ints
 from paddock.track.track import UNKNOWN
 from paddock.world.columns import Column, Floats
-from paddock.world.scenery import ray_frustum
-from paddock.world.solids import BOX, FRUSTUM, NO_SOLIDS, ROUND_BALL, SOLID, Solids, cells_around, sort_places
+from paddock.world.solids import (
+    BOX,
+    FRUSTUM,
+    MOVABLE,
+    NO_SOLIDS,
+    NUMBER,
+    REACH,
+    ROUND_BALL,
+    SOLID,
+    Solids,
+    cells_around,
+    ray_frustum,
+    solids_around,
+    sort_places,
+)
 
 DETECT, MISS, POLAR, PLANE, COLOUR, CLUTTER, CLUTTER_PLACE, CLUTTER_COLOUR = range(8)
 """Purposes of the stages."""
@@ -47,7 +60,7 @@ TRUTH = (
     Column("m", "forward of the vehicle's pose", name="x"),
     Column("m", "left of it", name="y"),
     Column("", "colour, as in detections", name="colour"),
-    Column("", "number of the cone: its place in `sim.track.cones`; obstacles from 100,000 on", name="number"),
+    Column("", "number of the cone: its place in `sim.world.track.cones`; obstacles from 100,000 on", name="number"),
 )
 
 
@@ -159,7 +172,7 @@ def see_cones_of(
     if o.occlusion > 0.0 and bodies.table.shape[0] > 1:
         count = not_hidden(px, py, pz, cones, visible, count, ids[i], bodies)
     if o.occlusion > 0.0 and fixed.table.shape[0] > 0:
-        count = not_hidden(px, py, pz, cones, visible, count, -2, fixed)
+        count = not_hidden(px, py, pz, cones, visible, count, MOVABLE, fixed)
     # what is visible, nearest first
     distance, order = empty(count + 1), empty(count + 1, dtype=int64)
     for k in range(count):
@@ -296,45 +309,41 @@ def visible_cones(
 
 
 @shared_code
-def not_hidden(px: float, py: float, pz: float, cones: Any, visible: Any, count: int, own: int, solids: Solids) -> int:
-    """Keep the visible cones that no solid hides, except for that of vehicle `own`; return how many there are."""
+def not_hidden(
+    px: float, py: float, pz: float, cones: Any, visible: Any, count: int, own: float, solids: Solids
+) -> int:
+    """Keep the visible cones that no solid hides, except those with the number `own`; return how many there are."""
     farthest = 0.0
     for k in range(count):
         dx, dy = cones[0, visible[k]] - px, cones[1, visible[k]] - py
         farthest = maximum(farthest, dx * dx + dy * dy)
     farthest = sqrt(farthest)
-    bodies, starts, items = solids.table, solids.starts, solids.items
-    columns, rows = whole(solids.cells[3]), whole(solids.cells[4])
-    i0, i1, j0, j1 = cells_around(px, py, farthest + 1.0 / solids.cells[2], solids.cells)
-    left_over = count
-    for lap in range(2):  # near bodies first: they hide most
-        for j in range(j0, j1 + 2):
-            begin, end = starts[columns * rows], items.size  # the large ones
-            if j <= j1:
-                begin, end = starts[j * columns + i0], starts[j * columns + i1 + 1]
-            for item in range(begin, end):
-                b = items[item]
-                bx, by, reach = bodies[b, 0] - px, bodies[b, 1] - py, bodies[b, 18]
-                apart = sqrt(bx * bx + by * by) - reach
-                if (apart <= CLOSE_BY) != (lap == 0) or apart > farthest:
-                    continue
-                if bodies[b, 19] == own or is_cone(bodies, b):
-                    continue
-                k = 0
-                while k < left_over:
-                    c = visible[k]
-                    dx, dy = cones[0, c] - px, cones[1, c] - py
-                    # how far the line of sight passes the body's centre
-                    past, along, away = dx * by - dy * bx, dx * bx + dy * by, dx * dx + dy * dy
-                    near = (past * past <= reach * reach * away) & (along > -reach * sqrt(away))
-                    z = cones[2, c] + 0.5 * cones[5, c]
-                    if near and hidden(px, py, pz, cones[0, c], cones[1, c], z, bodies, b):
-                        left_over -= 1
-                        visible[k] = visible[left_over]
-                    else:
-                        k += 1
-                if left_over == 0:
-                    return 0
+    table, left_over = solids.table, count
+    candidates, most = solids_around(px, py, farthest, solids)
+    for lap in range(2):  # near solids first: they hide most
+        for item in range(most):
+            b = candidates[item]
+            bx, by, reach = table[b, 0] - px, table[b, 1] - py, table[b, REACH]
+            apart = sqrt(bx * bx + by * by) - reach
+            if (apart <= CLOSE_BY) != (lap == 0) or apart > farthest:
+                continue
+            if table[b, NUMBER] == own or is_cone(table, b):
+                continue
+            k = 0
+            while k < left_over:
+                c = visible[k]
+                dx, dy = cones[0, c] - px, cones[1, c] - py
+                # how far the line of sight passes the solid's centre
+                past, along, away = dx * by - dy * bx, dx * bx + dy * by, dx * dx + dy * dy
+                near = (past * past <= reach * reach * away) & (along > -reach * sqrt(away))
+                z = cones[2, c] + 0.5 * cones[5, c]
+                if near and hidden(px, py, pz, cones[0, c], cones[1, c], z, table, b):
+                    left_over -= 1
+                    visible[k] = visible[left_over]
+                else:
+                    k += 1
+            if left_over == 0:
+                return 0
     return left_over
 
 

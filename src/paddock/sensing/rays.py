@@ -9,10 +9,10 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy import empty, int64
+from numpy import empty
 
 from paddock.compute import arrays as array_math
-from paddock.compute.math import maximum, minimum, select, sqrt, whole
+from paddock.compute.math import maximum, minimum, select, sqrt
 from paddock.compute.philox import normals, uniforms
 from paddock.compute.quaternion import axes
 from paddock.compute.routine import parallel_range, parallel_routine
@@ -33,8 +33,8 @@ from paddock.sensing.beams import (
 from paddock.sensing.sensor import ArrayReading, FleetView, Ints
 from paddock.world.columns import Environment, Floats
 from paddock.world.ground import has_grip, never, none, patch_count
-from paddock.world.scenery import GRAZING, NOTHING, cast_ground
-from paddock.world.solids import BOX, Solids, cells_around
+from paddock.world.scenery import GRAZING, cast_ground
+from paddock.world.solids import BOX, MOVABLE, NOTHING, NUMBER, REACH, Solids, solids_around
 
 
 def mounted(pose: Any, i: int, mount: Any) -> Any:
@@ -66,24 +66,15 @@ class Beams(NamedTuple):
     step: float  # between two beams, rad
 
 
-def choose_near(at: Any, own: int, solids: Solids, reach: float) -> tuple[Any, int]:
-    """Return rows of solids within reach of a sensor, except those of vehicle `own`, and how many they are."""
-    table, starts, items = solids.table, solids.starts, solids.items
-    columns, rows = whole(solids.cells[3]), whole(solids.cells[4])
-    i0, i1, j0, j1 = cells_around(at[0], at[1], reach + 1.0 / solids.cells[2], solids.cells)
-    most = items.size - starts[columns * rows]
-    for j in range(j0, j1 + 1):
-        most += starts[j * columns + i1 + 1] - starts[j * columns + i0]
-    chosen, count = empty(most, dtype=int64), 0
-    for j in range(j0, j1 + 2):  # at last the large ones, behind the cells
-        begin, end = starts[columns * rows], items.size
-        if j <= j1:
-            begin, end = starts[j * columns + i0], starts[j * columns + i1 + 1]
-        for item in range(begin, end):
-            k = items[item]
-            px, py, pz, far = table[k, 0] - at[0], table[k, 1] - at[1], table[k, 2] - at[2], reach + table[k, 18]
-            chosen[count] = k
-            count += (px * px + py * py + pz * pz <= far * far) & (table[k, 19] != own)
+def choose_near(at: Any, own: float, solids: Solids, reach: float) -> tuple[Any, int]:
+    """Return rows of solids within reach of a sensor, except those with the number `own`, and how many they are."""
+    table, count = solids.table, 0
+    chosen, most = solids_around(at[0], at[1], reach, solids)
+    for item in range(most):
+        k = chosen[item]
+        px, py, pz, far = table[k, 0] - at[0], table[k, 1] - at[1], table[k, 2] - at[2], reach + table[k, REACH]
+        chosen[count] = k
+        count += (px * px + py * py + pz * pz <= far * far) & (table[k, NUMBER] != own)
     return chosen, count
 
 
@@ -133,7 +124,7 @@ def scan_vehicle(
     ranges[:] = NOTHING
     if ground == ground:
         scan_flat(at, ground, b.directions, b.rises, reach, ranges)
-    near_fixed, near_bodies = choose_near(at, -2, fixed, reach), choose_near(at, own, bodies, reach)
+    near_fixed, near_bodies = choose_near(at, MOVABLE, fixed, reach), choose_near(at, own, bodies, reach)
     if is_level(at, b.rises, ranges.shape[1]):
         nearness = empty(ranges.shape[1])
         nearness[:] = 0.0

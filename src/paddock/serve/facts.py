@@ -15,11 +15,11 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
+from math import inf
 from time import monotonic, monotonic_ns, thread_time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddock.errors import PaddockError
-from paddock.serve.protection.gate import Budget, OperationError, OperationOutcome, Then
 from paddock.wire.operations import OPERATIONS
 
 if TYPE_CHECKING:
@@ -35,6 +35,61 @@ MOST_FACTS = 512  # known to a hub
 MOST_OPEN = 32  # facts that the simulation has been asked for and has not sent yet
 MOST_WAITING = 256  # reads of a client that wait
 UNCHANGED = object()
+
+
+class OperationError(PaddockError):
+    """The simulation refused an operation; `kind` is the name of its error."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class OperationOutcome(NamedTuple):
+    """The result of an operation, with the tick and the simulation time (s) of the reply."""
+
+    result: Any
+    tick: int
+    time: float
+
+
+Then = Callable[[OperationOutcome | OperationError], None]  # handles the outcome of an operation
+
+
+class Budget:
+    """Processor time that may be spent: it grows with wall time, up to what some seconds are worth."""
+
+    def __init__(self, share: float, now: float, saved: float, longest_wait: float = inf) -> None:
+        """`share` of wall time from `now` (s, monotonic) on, and of the `saved` seconds before.
+
+        Debt that would take more than `longest_wait` seconds to pay back is forgiven.
+        """
+        self.share = share
+        self._most, self._most_debt = share * saved, share * longest_wait
+        self.left = self._most  # s; negative: to be waited for
+        self._since = now
+
+    def refill(self, now: float) -> None:
+        """Add the share of the time since the last call."""
+        self.left = min(self._most, self.left + self.share * (now - self._since))
+        self._since = now
+
+    def charge(self, seconds: float) -> None:
+        """Subtract a cost."""
+        self.left = max(self.left - seconds, -self._most_debt)
+
+    @property
+    def wait(self) -> float:
+        """Wall time until something is left, s."""
+        return max(0.0, -self.left / self.share) if self.left <= 0.0 else 0.0
+
+
+class Cost(NamedTuple):
+    """Processor time that clients have taken since the last reply, s."""
+
+    commands: float  # of the ticking thread
+    changes: float  # of the ticking thread
+    others: float  # of other threads
 
 
 @dataclass(eq=False)
@@ -139,11 +194,10 @@ class FactPublisher:
     def _copied(self, fact: PublishedFact) -> Any:
         """Return what a fact needs, copied in the ticking thread; the error of a read that is refused."""
         try:
-            version, handler = self._source.reader(fact.operation)
-            present = version()
+            present = self._source.version(fact.operation)
             if fact.until and present == fact.version and present is not None:
                 return UNCHANGED
-            copied = handler(**fact.arguments)
+            copied = self._source.handler(fact.operation)("", **fact.arguments)
             fact.version = present
             return copied
         except Exception as error:

@@ -196,7 +196,7 @@ class Host:
         self._wanted, before = wanted, self._unwatch
         if before is not None:  # the hub is ready
             periods = sorted({*self._periods.values(), *wanted})
-            self._unwatch = [self.source.watched.watch(self._on_snapshot, every) for every in periods]
+            self._unwatch = [self.source.watch(self._on_snapshot, every) for every in periods]
             for unwatch in before:
                 unwatch()
 

@@ -21,8 +21,8 @@ from starlette.types import Scope
 from uvicorn import Config, Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from paddock.serve.hub import WAITING, Endpoint, listening_socket
-from paddock.serve.protection.admission import Slots, is_named, share_of_files
+from paddock.serve.hub import Endpoint
+from paddock.serve.protection.admission import WAITING, Slots, is_named, listening_socket, share_of_files
 
 PATIENCE = 10.0  # s that a client has for its first request
 SHUTTING_DOWN = 0.3  # s for open requests to finish

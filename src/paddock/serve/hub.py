@@ -1,4 +1,11 @@
-"""The hub: one process and event loop for all endpoints. It reads the ring and forwards operations."""
+"""The hub: one process and event loop for all endpoints. It reads the ring, answers reads and forwards operations.
+
+While time passes, the ticking thread spends at most 2 % of its time on clients: 1.2 % on commands, 0.4 % on changes,
+and the rest on facts and reads (`facts.py`). The other threads of its process have a budget, too: they compete with it
+for the interpreter. What is beyond waits in queues, one per client, which take turns (`OperationGate`). An operation
+that takes longer than what is left delays the next until that is paid back; a short burst can be saved up. A paused,
+held or idle simulation has no budget to keep: its replies report no cost.
+"""
 
 import asyncio
 import gc
@@ -6,72 +13,37 @@ import logging
 import signal
 import socket
 from abc import ABC, abstractmethod
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from importlib import import_module
 from time import monotonic, monotonic_ns
 from typing import Any
 
 from paddock.errors import PaddockError
 from paddock.scenario.serve import Serve
-from paddock.serve.facts import FactMirror
-from paddock.serve.link import PIECE, HubLink, LinkClosedError
+from paddock.serve.facts import Budget, Cost, FactMirror, OperationError, OperationOutcome, Then
+from paddock.serve.link import PIECE, HubLink, LinkClosedError, encode
 from paddock.serve.mirror import Mirror
 from paddock.serve.protection.admission import raise_file_limit
 from paddock.serve.protection.checker import Checker
-from paddock.serve.protection.gate import Cost, OperationGate, Then, Waiting
-from paddock.serve.protection.gate import OperationError as OperationError
-from paddock.serve.protection.gate import OperationOutcome as OperationOutcome
 from paddock.wire.operations import OPERATIONS
-from paddock.wire.operations.results import SubscriberTree
+from paddock.wire.operations.operation import Budgeted
+from paddock.wire.results import SubscriberTree
 from paddock.world.ring import RingReader
 from paddock.world.snapshot import Snapshot
 
+COMMANDS, CHANGES = 0.012, 0.004  # shares of the ticking thread's time
+OTHERS = 0.06  # share of a core for the other threads of its process
+SAVED = 1.0  # s of wall time whose budget may be spent at once
+CHANGES_SAVED = 40.0  # s: the same for changes, of which people make some in quick succession, as a reset and a spawn
+LONGEST_WAIT = 4.0  # s of wall time for which work of other threads may delay the next operation
+MOST_OPEN: dict[Budgeted, int] = {"clock": 16, "commands": 16, "changes": 1}  # operations of a kind without a reply yet
+MOST_QUEUED = 256  # operations of one client that may wait
+MOST_QUEUED_IN_ALL = 4096
+MOST_BYTES = 128 << 20  # bytes of arrays and blobs that may wait, of all clients
 NOTHING = Cost(0.0, 0.0, 0.0)
-INTERVAL = 10.0  # s between two log lines with the same reason
-
-
-class LimitedLog:
-    """Warnings, at most one per reason and interval. Reasons are few, never text of a client."""
-
-    def __init__(self, name: str) -> None:
-        self._logger = logging.getLogger(name)
-        self._next: dict[str, float] = {}  # reason -> time of the next line, monotonic s
-        self._held: dict[str, int] = {}  # reason -> lines suppressed since
-
-    def warn(self, reason: str, message: str) -> None:
-        """Log a warning, or count it and report the count with the next one."""
-        now = monotonic()
-        if now < self._next.get(reason, now):
-            self._held[reason] = self._held.get(reason, 0) + 1
-            return
-        self._next[reason] = now + INTERVAL
-        held = self._held.pop(reason, 0)
-        self._logger.warning("%s%s", message, f" ({held} more like this since the last line)" if held else "")
-
-
-SEND_BUFFER = 1 << 20
-"""Bytes that the kernel may buffer for a peer: enough for a large group in a few pieces, few old small ones."""
-WAITING = 128  # connections that may wait to be accepted
-
-
-def listening_socket(host: str, port: int) -> socket.socket:
-    """Return a listening TCP socket; OSError if that is not possible."""
-    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    listening = socket.socket(family, kind, protocol)
-    try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a new hub takes over the port at once
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)  # inherited by accepted sockets
-        listening.bind(address)
-        listening.listen(WAITING)
-    except OSError:
-        listening.close()
-        raise
-    listening.setblocking(False)
-    return listening
-
-
 Send = Callable[[], None]  # sends the data encoded from a snapshot
 
 
@@ -124,6 +96,177 @@ class Endpoint(ABC):
         """Notify the clients and close."""
 
 
+@dataclass(eq=False)
+class Waiting:
+    """An operation on its way to the simulation; without a number, a callback between two operations of a client."""
+
+    number: int
+    operation: str
+    client: str
+    message: bytes  # encoded for the link
+    then: Then
+    budget: Budgeted = "none"
+    quick: bool = False  # whether later reads of its client wait for the reply
+
+
+class OperationGate:
+    """Sends operations to the simulation within the budget, client by client in turn, each client's in order."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        send: Callable[[Waiting], None],
+        count: Callable[[str], None] = lambda name: None,
+    ) -> None:
+        """`send(item)` passes an operation on; its reply is reported by `settle`. `count` adds to a counter."""
+        now = monotonic()
+        self.budgets: dict[Budgeted, Budget] = {
+            "commands": Budget(COMMANDS, now, SAVED),
+            "changes": Budget(CHANGES, now, CHANGES_SAVED),
+        }
+        self.others = Budget(OTHERS, now, SAVED, longest_wait=LONGEST_WAIT)
+        self._loop, self._send, self._counted = loop, send, count
+        self._queues: dict[str, deque[Waiting]] = {}  # by client; the first one's turn is next
+        self._open = Counter[str]()  # operations without a reply, by name
+        self._quick = Counter[str]()  # clients' quick operations without a reply
+        self._number = 0  # of the last operation
+        self._count = self._bytes = 0  # of waiting operations
+        self._timer: asyncio.TimerHandle | None = None
+
+    def ask(self, operation: str, client: str, arguments: dict[str, Any], then: Then) -> None:
+        """Send an operation now or later; refuse it if too many wait."""
+        entry = OPERATIONS[operation].entry
+        self._number += 1
+        tree = {"id": self._number, "operation": operation, "client": client, "arguments": arguments}
+        try:
+            message = encode(tree)
+        except (TypeError, ValueError, OverflowError) as error:
+            then(OperationError("PaddockError", f"{operation}: {error}"))
+            return
+        quick = entry.budget in self.budgets and not entry.slow
+        item = Waiting(self._number, operation, client, message, then, entry.budget, quick)
+        queue = self._queues.get(client, ())
+        if not queue and not self._is_waited_for(item.budget) and self._has_budget(item, monotonic()):
+            self._pass_on(item)
+        elif refusal := self._refusal(item, len(queue)):
+            self._counted("refused_operations")
+            then(OperationError("PaddockError", refusal))
+        else:
+            self._counted("delayed_operations")
+            self._count, self._bytes = self._count + 1, self._bytes + len(message)
+            self._queues.setdefault(client, deque()).append(item)
+            self._set_timer()
+
+    def after(self, client: str, call: Callable[[], None]) -> None:
+        """Call a function when a client's earlier operations have been sent, and the quick ones answered."""
+        if client in self._queues or self._quick[client]:
+            self._queues.setdefault(client, deque()).append(Waiting(0, "", client, b"", lambda outcome: call()))
+        else:
+            call()
+
+    def gone(self, client: str, then: Callable[[], None]) -> None:
+        """Drop the waiting reads and changes of a client that has left; call `then` after its commands."""
+        queue = self._queues.pop(client, deque())
+        for item in [item for item in queue if item.budget == "changes"]:
+            queue.remove(item)
+            self._forget(item)
+            item.then(OperationError("PaddockError", f"{client} has left"))
+        if kept := deque(item for item in queue if item.number):
+            self._queues[client] = kept
+        self._quick.pop(client, None)
+        self.after(client, then)
+        self._pump()
+
+    def settle(self, item: Waiting, spent: Cost) -> None:
+        """Account for an operation that the simulation has answered, and for what it has spent."""
+        self._open[item.operation] -= 1
+        if item.quick and self._quick[item.client]:
+            self._quick[item.client] -= 1
+        self.budgets["commands"].charge(spent.commands)
+        self.budgets["changes"].charge(spent.changes)
+        self.others.charge(spent.others)
+        if self._queues:
+            self._loop.call_soon(self._pump)
+
+    def close(self) -> None:
+        """Send nothing any longer."""
+        self._queues.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _refusal(self, item: Waiting, waiting: int) -> str:
+        """Return why an operation cannot wait; empty if it can."""
+        limit = "the simulation spends at most 2 % of its time on clients"
+        if waiting >= MOST_QUEUED:
+            return f"{item.operation} refused: {waiting} requests of this client wait already; {limit}"
+        if self._count >= MOST_QUEUED_IN_ALL or (self._bytes and self._bytes + len(item.message) > MOST_BYTES):
+            return f"{item.operation} refused: {self._count} requests of all clients wait already; {limit}"
+        return ""
+
+    def _has_budget(self, item: Waiting, now: float) -> bool:
+        """Return whether the budget of an operation has something left, and few of its kind are on their way."""
+        if not item.number:
+            return not self._quick[item.client]
+        if item.budget == "none":
+            return True
+        if self._is_full(item):
+            return False
+        self.others.refill(now)
+        if item.budget == "clock":  # goes before others
+            return self.others.left > -SAVED * OTHERS
+        self.budgets[item.budget].refill(now)
+        return self.budgets[item.budget].left > 0.0 and self.others.left > 0.0
+
+    def _is_full(self, item: Waiting) -> bool:
+        """Return whether an operation waits for replies: only they report what its kind costs."""
+        return item.budget in MOST_OPEN and self._open[item.operation] >= MOST_OPEN[item.budget]
+
+    def _is_waited_for(self, budget: Budgeted) -> bool:
+        """Return whether another client's operation waits for the same budget."""
+        return budget != "none" and any(queue[0].budget == budget for queue in self._queues.values())
+
+    def _pass_on(self, item: Waiting) -> None:
+        if item.number:
+            self._open[item.operation] += 1
+            self._quick[item.client] += item.quick
+            self._send(item)
+        else:
+            item.then(OperationError("PaddockError", ""))
+
+    def _pump(self) -> None:
+        """Send what the budget allows, one operation of each client in turn."""
+        now, stuck = monotonic(), 0
+        while self._queues and stuck < len(self._queues):
+            client, queue = next(iter(self._queues.items()))
+            del self._queues[client]
+            if self._has_budget(queue[0], now):
+                item, stuck = queue.popleft(), 0
+                self._forget(item)
+                self._pass_on(item)
+            else:
+                stuck += 1
+            if queue:  # at the end: the others come first
+                queue.extend(self._queues.pop(client, ()))
+                self._queues[client] = queue
+        self._set_timer()
+
+    def _set_timer(self) -> None:
+        """Continue when a budget has something left; operations that wait for replies continue after them."""
+        heads = [queue[0] for queue in self._queues.values() if queue[0].number and not self._is_full(queue[0])]
+        if self._timer is None and heads:
+            waits = [self.budgets[head.budget].wait if head.budget in self.budgets else 0.0 for head in heads]
+            self._timer = self._loop.call_later(max(min(waits), self.others.wait) + 0.001, self._on_timer)
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        self._pump()
+
+    def _forget(self, item: Waiting) -> None:
+        """Count an item that no longer waits."""
+        if item.number:
+            self._count, self._bytes = self._count - 1, self._bytes - len(item.message)
+
+
 LOG = logging.getLogger("paddock.hub")
 
 
@@ -151,7 +294,6 @@ class Hub:
         self.facts = FactMirror(self._report, (lambda: self.ring.changed_at) if config["live"] else monotonic_ns)
         self._roster = -1  # number of the last roster seen
         self._requests: dict[int, Waiting] = {}
-        self._number = 0
 
     def request(
         self, operation: str, client: str, /, fresh: bool = False, **arguments: Any
@@ -182,33 +324,18 @@ class Hub:
 
     def _send(self, item: Waiting) -> None:
         """Send an operation to the simulation."""
-        self._number += 1
-        self._requests[self._number] = item
-        message = {
-            "id": self._number,
-            "operation": item.operation,
-            "client": item.client,
-            "arguments": item.arguments,
-        }
+        self._requests[item.number] = item
         try:
-            self.link.send(message)
-        except (LinkClosedError, TypeError, ValueError, OverflowError) as error:
-            del self._requests[self._number]
-            if isinstance(error, LinkClosedError):
-                self.stopped.set()
+            self.link.send_encoded(item.message)
+        except LinkClosedError as error:
+            del self._requests[item.number]
+            self.stopped.set()
             self.gate.settle(item, NOTHING)
             item.then(OperationError("PaddockError", f"{item.operation}: {error}"))
 
     def count(self, name: str, amount: int = 1, **labels: str) -> None:
         """Add to a counter. Labels are few: an endpoint, a reason, never a client's name."""
         self.counts[name, tuple(sorted(labels.items()))] += amount
-
-    def notify(self, operation: str, client: str, /, **arguments: Any) -> None:
-        """Like `request`, without a reply; a refusal is counted."""
-        if operation == "control_unasked":
-            self.report(id=None, operation=operation, client=client, arguments=arguments)
-        else:
-            self.ask(operation, client, arguments, lambda outcome: None)
 
     def report(self, **message: Any) -> None:
         """Send a message without a reply, such as `gone`: a client that has disconnected."""

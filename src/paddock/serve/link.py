@@ -11,10 +11,11 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import is_dataclass
+from functools import partial
 from time import monotonic, monotonic_ns, thread_time
 from typing import TYPE_CHECKING, Any
 
@@ -126,7 +127,11 @@ class HubLink:
 
     def send(self, tree: dict[str, Any]) -> None:
         """Send what the socket accepts now; a thread sends the rest."""
-        message = memoryview(encode(tree))
+        self.send_encoded(encode(tree))
+
+    def send_encoded(self, data: bytes) -> None:
+        """Send an encoded message, as `send` does."""
+        message = memoryview(data)
         with self._lock:
             if self._closed:
                 raise LinkClosedError("the link is closed")
@@ -359,7 +364,7 @@ class HubConnection:
     def _operate(self, number: int | None, operation: str, client: str, arguments: dict[str, Any]) -> None:
         """Carry out an operation, and send its reply when it is done."""
         try:
-            result = self._source.operate(operation, client, arguments)
+            result = operate(self._source, operation, client, arguments)
         except Exception as error:
             self._reply(number, error=error)
             return
@@ -383,3 +388,18 @@ class HubConnection:
         reply |= {"at": monotonic_ns(), "spent": source.take_spent(self._spent_until - began)}
         reply |= {"result": result} if error is None else {"error": error_tree(error)}
         (self.post if source.ticking else self.send)(reply)  # the thread that ticks does not encode
+
+
+def operate(source: "Source", operation: str, client: str, arguments: Mapping[str, Any]) -> Any | Future[Any]:
+    """Call the handler of an operation: now, or between two ticks.
+
+    The hub has validated the arguments against the table of operations; the simulation checks names and values.
+    """
+    work = partial(source.handler(operation), client, **arguments)
+    try:
+        return work() if OPERATIONS[operation].entry.where == "post" else source.answer(work)
+    except PaddockError:
+        source.refused += 1
+        raise
+    finally:
+        source.mark_changed()

@@ -13,7 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache, partial
 from operator import attrgetter
 from time import thread_time
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from paddock.client.page import NotebookPage, checked_height
@@ -27,9 +27,9 @@ from paddock.errors import PaddockError, unknown_name
 from paddock.scenario import Scenario, Serve, load_scenario
 from paddock.scenario.serve import ENDPOINTS, ClientLimits
 from paddock.serve.describe import Described, simulation_figures
+from paddock.serve.facts import Cost
 from paddock.serve.host import ClockOwner, Host, Push, Visualization
 from paddock.serve.mirror import change_tree, placed_tree
-from paddock.serve.protection.gate import Cost
 from paddock.serve.states import StateEncoder
 from paddock.wire.operations import OPERATIONS
 from paddock.world.fleet import Ints
@@ -41,13 +41,6 @@ Director = Callable[[Scenario], None]  # ends the run soon and starts that of an
 OnChange = Callable[[int, bool], None]  # gets the tick, and whether time passes by itself
 H = TypeVar("H", bound=Callable[..., Any])
 UNCONFIGURED = ClientLimits()
-
-
-class Reader(NamedTuple):
-    """How a read is answered between two ticks."""
-
-    version: Callable[[], Any]  # changes when the result may change
-    handler: Callable[..., Any]  # with the arguments; a function that it returns is called in another thread
 
 
 def changes_with(version: Callable[["LiveSource"], Any]) -> Callable[[H], H]:
@@ -79,6 +72,7 @@ class LiveSource:
         """
         self.limits = limits
         self.sim = self.watched = sim
+        self.watch = sim.clock.watch
         self.rate = sim.engine.world.clock.rate
         self.addresses: Mapping[str, Any] = {}
         self.owner = ClockOwner(locked)
@@ -110,31 +104,20 @@ class LiveSource:
             (sim.events.listeners, self._on_event),
             (sim.engine.log.listeners, self._on_action),
             (sim.engine.on_restart, self._on_restart),
-            (sim.markers.listeners, self._on_markers),
+            (sim.world.markers.listeners, self._on_markers),
             (sim.engine.thread.listeners, self._on_clock),
         ]
 
-    def operate(self, operation: str, client: str, arguments: Mapping[str, Any]) -> Any | Future[Any]:
-        """Carry out an operation.
-
-        The hub has validated the arguments against the table of operations; the simulation checks names and values.
-        """
+    def handler(self, operation: str) -> Callable[..., Any]:
+        """Return the handler of an operation, called with the client and the arguments."""
         if operation not in self._handlers:
             raise unknown_name("operation", operation, self._handlers)
-        work = partial(self._handlers[operation], self, client, **arguments)
-        try:
-            return work() if OPERATIONS[operation].entry.where == "post" else self.answer(work)
-        except PaddockError:
-            self.refused += 1
-            raise
-        finally:
-            self.mark_changed()
+        return partial(self._handlers[operation], self)
 
-    def reader(self, operation: str) -> Reader:
-        """Return the version of a fact and its handler, for `look`."""
-        handler = self._handlers[operation]
-        version: Callable[[LiveSource], Any] = getattr(handler, "version", LiveSource.moment)
-        return Reader(partial(version, self), partial(handler, self, ""))
+    def version(self, operation: str) -> Any:
+        """Return a value that changes when the result of a fact may change."""
+        version: Callable[[LiveSource], Any] = getattr(self._handlers[operation], "version", LiveSource.moment)
+        return version(self)
 
     def moment(self) -> tuple[int, ...]:
         """Return what changes with every tick and with every change from outside."""
@@ -284,7 +267,7 @@ class LiveSource:
 
     def announce(self) -> list[tuple[str, dict[str, Any]]]:
         """Return markers, frames and the preparation status, for a new hub."""
-        board = self.sim.markers
+        board = self.sim.world.markers
         hidden = [name for name, visible in board.namespaces().items() if not visible]
         return [
             *([("preparing", {"text": self.preparing})] if self.preparing else ()),

@@ -22,16 +22,16 @@ from paddock.scenario import load_scenario as loaded
 from paddock.scenario.marked_yaml import read_text
 from paddock.sensing.sensor import find_sensor, sensor_names
 from paddock.serve.describe import column_trees
+from paddock.serve.facts import OperationError
 from paddock.serve.http import PAGE_FOLDER
-from paddock.serve.hub import OperationError
 from paddock.serve.subscribers import subscription
 from paddock.serve.subscribers.client import Client
 from paddock.serve.subscribers.subscription import NATIVE, units_per_metre
 from paddock.vehicles.model import find_model, model_names
+from paddock.wire import results as r
 from paddock.wire.operations import OPERATIONS
-from paddock.wire.operations import results as r
 from paddock.wire.operations.arguments import ArgumentError, ColumnList, Robot
-from paddock.wire.operations.results import (
+from paddock.wire.results import (
     Empty,
     Moment,
     ProblemTree,

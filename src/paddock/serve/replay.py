@@ -4,7 +4,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import asdict
-from functools import partial
 from math import isfinite
 from pathlib import Path
 from time import time
@@ -20,17 +19,17 @@ from paddock.record.race import recorded_standings
 from paddock.record.radio import recorded_radio, recorded_traffic
 from paddock.record.surroundings import recorded_looks, recorded_roads
 from paddock.serve.describe import RECORDING, Described, fleet_tree, recorded_fleets, recorded_tree
+from paddock.serve.facts import Cost
 from paddock.serve.host import ClockOwner, Push, Visualization
-from paddock.serve.live import OnChange, Reader
+from paddock.serve.live import OnChange
 from paddock.serve.mirror import FIELDS
 from paddock.serve.operations.world import client_metadata, metadata_tree
-from paddock.serve.protection.gate import Cost
 from paddock.serve.subscribers.subscription import ColumnChoice, ColumnReader
 from paddock.track.loading import scenery_with_track, track_of, track_tree
 from paddock.wire.messages.markers import ClearMarkers, DeleteMarkers, MarkerCommand, PutMarkers, ShowMarkers
 from paddock.wire.operations import OPERATIONS
-from paddock.wire.operations.results import InspectedTree, MetadataTree, SeriesTree
 from paddock.wire.radio_results import JammerView, RadioTree
+from paddock.wire.results import InspectedTree, MetadataTree, SeriesTree
 from paddock.world.snapshot import Snapshot
 
 MOST_POINTS = 10_000  # samples of a series: 5.5 minutes at 30 Hz; longer recordings are thinned out
@@ -44,6 +43,7 @@ class ReplaySource:
     def __init__(self, player: Player, locked: bool = False) -> None:
         """`locked`: clients cannot own the clock."""
         self.player = self.watched = player
+        self.watch = player.watch
         self.rate = player.recording.rate
         self.addresses: Mapping[str, Any] = {}
         self.owner = ClockOwner(locked)
@@ -69,9 +69,8 @@ class ReplaySource:
         done.set_result(work())
         return done
 
-    def reader(self, operation: str) -> Reader:
-        """Return no version, and the handler of a read."""
-        return Reader(lambda: None, partial(self._handler(operation), ""))
+    def version(self, operation: str) -> None:
+        """Return no version: each read is answered anew."""
 
     def publish_present(self) -> Snapshot:
         """Publish the present sample."""
@@ -94,19 +93,19 @@ class ReplaySource:
         self.player.event_listeners.remove(self._on_event)
         self._unwatch()
 
-    def operate(self, operation: str, client: str, arguments: Mapping[str, Any]) -> Any | Future[Any]:
-        """Carry out an operation for a client."""
-        try:
-            return self._handler(operation)(client, **arguments)
-        except PaddockError:
-            self.refused += 1
-            raise
-
-    def _handler(self, operation: str) -> Callable[..., Any]:
+    def handler(self, operation: str) -> Callable[..., Any]:
+        """Return the handler of an operation, called with the client and the arguments."""
         if operation not in REPLAYED:
             raise PaddockError(f"{operation} refused: this is a recording; it offers {', '.join(sorted(REPLAYED))}")
         handler: Callable[..., Any] = getattr(self, operation)
         return handler
+
+    def answer(self, work: Callable[[], Any]) -> Any:
+        """Carry out a change now: no tick is under way."""
+        return work()
+
+    def mark_changed(self) -> None:
+        """Do nothing: facts of a recording are not kept."""
 
     def gone(self, client: str) -> None:
         """Release the clock of a client that has disconnected."""

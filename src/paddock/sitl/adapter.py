@@ -210,8 +210,9 @@ RATES = {"gnss": 5.0, "compass": 25.0, "barometer": 25.0}
 class RowAdapter(BlockAdapter):
     """Vehicles in rows, in order of addition, with sensors of `paddock.sensing`, in lockstep.
 
-    A subclass initialises the row of a vehicle (`_enter`), compacts the rows when one is removed (`_leave`), and moves
-    the vehicles (`_move`, `_look`), or has a `step` of its own that fills `_block`, the sensor data of all.
+    A subclass initialises the row of a vehicle (`_add_row`), compacts the rows when one is removed (`_remove_row`), and
+    moves the vehicles (`_step_vehicles`, `_update_poses`), or has a `step` of its own that fills `_block`, the sensor
+    data of all.
     """
 
     crafts: ClassVar[tuple[str, ...]]  # crafts that it supports
@@ -260,27 +261,27 @@ class RowAdapter(BlockAdapter):
         self._clear()
 
     @abstractmethod
-    def _enter(self, row: int, vehicle: Placed) -> None:
+    def _add_row(self, row: int, vehicle: Placed) -> None:
         """Place a vehicle at its start, at rest, in the next row, or at a reset in its own."""
 
     @abstractmethod
-    def _leave(self, row: int, kept: NDArray[np.int64]) -> None:
+    def _remove_row(self, row: int, kept: NDArray[np.int64]) -> None:
         """Drop the vehicle of a row; the `kept` rows move up."""
 
     @abstractmethod
-    def _steer(self, rows: NDArray[np.int64], block: Floats) -> None:
+    def _set_actuators(self, rows: NDArray[np.int64], block: Floats) -> None:
         """Set the actuators of these rows from commands (n, ACTUATOR_WIDTH), none of which is NaN."""
 
-    def _reach(self) -> None:
+    def _check_available(self) -> None:
         """Check that the simulator is available; AdapterError if not."""
 
-    def _move(self, seconds: float) -> None:
+    def _step_vehicles(self, seconds: float) -> None:
         """Move all vehicles."""
 
-    def _look(self) -> None:
+    def _update_poses(self) -> None:
         """Bring the poses up to date, before they are measured."""
 
-    def _show(self, count: int) -> None:
+    def _write_rows(self, count: int) -> None:
         """Write what the instruments do not measure into the first rows of `_block`."""
 
     def _clear(self) -> None:
@@ -297,7 +298,7 @@ class RowAdapter(BlockAdapter):
     def connect(self) -> None:
         """Check that the simulator is available."""
         with self.lock:
-            self._reach()
+            self._check_available()
             self._connected = True
 
     def disconnect(self) -> None:
@@ -326,7 +327,7 @@ class RowAdapter(BlockAdapter):
             if not np.isfinite([*vehicle.position, vehicle.heading]).all():
                 raise AdapterError(f"adapter {self.name!r}: the place of vehicle {vehicle.id} is not finite")
             row = len(self._placed)
-            self._enter(row, vehicle)
+            self._add_row(row, vehicle)
             self._placed[vehicle.id] = vehicle
             self._row_of[vehicle.id] = row
             self._begin_row(row, vehicle)
@@ -344,7 +345,7 @@ class RowAdapter(BlockAdapter):
         with self.lock:
             n, gone = len(self._placed), list(self._placed).index(self._find(vehicle).id)
             kept = np.delete(np.arange(n), gone)
-            self._leave(gone, kept)
+            self._remove_row(gone, kept)
             for array in (self._block, self._received, self._streams):
                 array[: n - 1] = array[kept]
             for instrument in self._instruments:
@@ -359,7 +360,7 @@ class RowAdapter(BlockAdapter):
             self._check()
             self._clear()
             for row, placed in enumerate(self._placed.values()):
-                self._enter(row, placed)
+                self._add_row(row, placed)
                 self._begin_row(row, placed)
 
     @property
@@ -384,17 +385,17 @@ class RowAdapter(BlockAdapter):
         """Move and sense; the vehicles stop at each sample time, whatever the lengths of the steps."""
         with self.lock:
             end = self._end_of(dt_us)
-            self._freshen()
+            self._measure_new()
             while self._time_us < end:
                 grid = (self._time_us // self.physics_us + 1) * self.physics_us if self.physics_us else end
                 until = min(end, grid, *(i.next_us for i in self._instruments)) if self._placed else end
-                self._move(1e-6 * (until - self._time_us))
+                self._step_vehicles(1e-6 * (until - self._time_us))
                 self._time_us = until
                 self._sense()
             self._publish()
         return True
 
-    def _freshen(self) -> None:
+    def _measure_new(self) -> None:
         """Measure vehicles that were just added, before they move."""
         if self._fresh:
             self._fresh = False
@@ -404,7 +405,7 @@ class RowAdapter(BlockAdapter):
     def _sense(self) -> None:
         due = [i for i in self._instruments if i.next_us == self._time_us] if self._placed else []
         if due:
-            self._look()
+            self._update_poses()
         for instrument in due:
             pose = self._level if instrument.kind == "barometer" else self._pose
             instrument.sample(self._time_us, pose, len(self._placed), self._streams, self.seed)
@@ -414,7 +415,7 @@ class RowAdapter(BlockAdapter):
         for instrument in self._instruments if n else ():
             instrument.publish(self._time_us, self._block)
         self._block[:n, 0] = self._time_us
-        self._show(n)
+        self._write_rows(n)
 
     def sensor_period_us(self, vehicle: int) -> int | None:
         """Return the period of the instrument; the simulator's own IMU is read at every exchange."""
@@ -426,7 +427,7 @@ class RowAdapter(BlockAdapter):
         """Write all rows in one copy."""
         with self.lock:
             rows = self._rows(vehicles)
-            self._freshen()
+            self._measure_new()
             news = self._block[rows, 0] > self._received[rows]
             block[news] = self._block[rows[news]]
             self._received[rows] = self._block[rows, 0]
@@ -436,7 +437,7 @@ class RowAdapter(BlockAdapter):
         with self.lock:
             rows = self._rows(vehicles)
             self._refuse_nan(vehicles, block)
-            self._steer(rows, block)
+            self._set_actuators(rows, block)
 
     def _check(self) -> None:
         if not self._connected:

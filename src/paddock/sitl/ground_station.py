@@ -5,10 +5,10 @@ from math import nan
 from pathlib import Path
 
 from paddock.autopilot.autopilot import BuiltInAutopilot
+from paddock.autopilot.contract import drives
 from paddock.autopilot.estimate import LocalFrame
 from paddock.autopilot.mission_items import AltitudeFrame, MissionItem, MissionResult, PlanKind, check_mission
 from paddock.autopilot.telemetry import ACCEPTED, Ack, Landed, Severity, denied, rejected
-from paddock.autopilot.vehicle import drives
 from paddock.errors import PaddockError
 from paddock.mavlink.protocols import decode, encode
 from paddock.mavlink.radio_path import RadioPath
@@ -136,7 +136,7 @@ class MissionStarter:
             self.step += 1
         self.note = ""
 
-    def restore(self, step: int, next_us: int, note: str) -> None:
+    def resume(self, step: int, next_us: int, note: str) -> None:
         """Continue with a step, at a simulated time."""
         self.step, self.next_us, self.note = min(step, len(self._steps)), next_us, note
 

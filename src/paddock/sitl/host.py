@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from paddock.autopilot.autopilot import BuiltInAutopilot
+from paddock.autopilot.contract import drives
 from paddock.autopilot.log import OnboardLog
 from paddock.autopilot.mission_items import ITEM_KINDS, AltitudeFrame, PlanKind
 from paddock.autopilot.telemetry import Severity
-from paddock.autopilot.vehicle import drives
 from paddock.engine.actions import PlaceAction
-from paddock.engine.radio.datalink import DataLink
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 from paddock.scenario.sitl import LOCAL, WORLD, mavlink_via
@@ -72,7 +71,6 @@ class SitlHost:
         self.printed: dict[int, str] = {}  # last line printed for each system
         self.hub: MavlinkHub | None = None
         self.relays: dict[int, RadioRelay] = {}  # of real autopilots, by system id
-        self._channels: dict[tuple[int, int, int], DataLink] = {}  # of packets over the radio, by their options
         self.starters: list[MissionStarter] = []
         self.bridge = Bridge(
             self.section.time,
@@ -108,10 +106,11 @@ class SitlHost:
         self._open_mavlink([vehicle for vehicle in self.vehicles if vehicle.entry.autopilot == "builtin"])
         self._open_relays()
         self._ids = {name: sim.snapshot()[name].id for name in self._starts}
-        sim.autopilots.join(self.bridge, self._ids.values())
-        sim.autopilots.describe.append(self.describe)
-        sim.autopilots.failsafes = self.failsafes
-        sim.engine.autopilots.states = SavedAutopilots(self)
+        sim.vehicles.autopilots.join(self.bridge, self._ids.values())
+        sim.vehicles.autopilots.describe.append(self.describe)
+        sim.vehicles.autopilots.failsafes = self.failsafes
+        sim.engine.autopilots.states = states = SavedAutopilots(self)
+        states.add_part(sim.engine.world.state)
         sim.engine.on_restart.append(self._restarted)
         sim.engine.on_close.append(self.close)
 
@@ -171,14 +170,13 @@ class SitlHost:
             self.bridge.after_exchange.append(relay.service)
 
     def _radio_ends(self, vehicle: FlownVehicle, via: MavlinkViaSection) -> "RadioEnds":
-        """Return the channel of a vehicle's packets and its ends; vehicles with equal options share one."""
+        """Return the ends of a vehicle's packets."""
         from paddock.mavlink.radio_path import RadioEnds
 
-        engine, section, options = self.sim.engine, self.sim.scenario.radio, (via.queue, via.retries, via.header_bits)
+        section = self.sim.scenario.radio
         assert section is not None
-        if options not in self._channels:
-            self._channels[options] = DataLink(engine.radio, *options)
-        return RadioEnds(self._channels[options], vehicle.placed.name, station_of(via, section))
+        ends = vehicle.placed.name, station_of(via, section)
+        return RadioEnds(self.sim.engine.applier, *ends, via.queue, via.retries, via.header_bits)
 
     def _prepare_missions(self) -> None:
         from paddock.sitl.ground_station import MissionStarter
@@ -206,10 +204,10 @@ class SitlHost:
 
     def close(self) -> None:
         """Leave the simulation, close sockets and autopilots; idempotent."""
-        self.sim.autopilots.leave(self.bridge)
-        self.sim.autopilots.describe.clear()
-        self.sim.autopilots.failsafes = list
-        self.sim.engine.autopilots.states = None
+        self.sim.vehicles.autopilots.leave(self.bridge)
+        self.sim.vehicles.autopilots.describe.clear()
+        self.sim.vehicles.autopilots.failsafes = list
+        self.sim.engine.autopilots.states = self.sim.engine.world.state.autopilots = None
         if self._restarted in self.sim.engine.on_restart:
             self.sim.engine.on_restart.remove(self._restarted)
         while self.relays:
@@ -221,9 +219,8 @@ class SitlHost:
         self.bridge.close()
 
     def _restarted(self, how: str) -> None:
-        """Restart the bridge with the simulation, whose vehicles may have other starting places."""
+        """Note the places of the vehicles at the start of another run."""
         if how == "reset":
-            self.reboot()
             for name in filter(self.sim.engine.applier.exists, self._starts):
                 self._note_start(name)
 

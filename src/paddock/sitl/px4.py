@@ -304,7 +304,7 @@ class Px4Autopilot(Autopilot):
         except OSError:
             pass
         else:
-            self._greet(newcomer)
+            self._accept_peer(newcomer)
         if self._peer is None:
             return
         try:
@@ -323,7 +323,7 @@ class Px4Autopilot(Autopilot):
         except mav.MAVError as error:  # the parser resynchronises
             self._reject(str(error))
 
-    def _greet(self, newcomer: socket.socket) -> None:
+    def _accept_peer(self, newcomer: socket.socket) -> None:
         """Take a new peer; refuse a second one, unless the first has sent nothing, as a PX4 does at once."""
         if self._peer is not None and self._heard:
             newcomer.close()

@@ -4,7 +4,6 @@ Peers on MAVLink, their requests and transfers are no part of it: a ground stati
 continue, with the restored autopilots.
 """
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
@@ -12,14 +11,12 @@ from annotated_types import Ge, Lt
 from numpy.typing import NDArray
 
 from paddock.autopilot.autopilot import BuiltInAutopilot
-from paddock.autopilot.saving import AutopilotState, autopilot_state, blank_state, restoring
+from paddock.autopilot.saving import AutopilotState, blank_state
 from paddock.engine.barrier import AutopilotStates
-from paddock.engine.engine import AUTOPILOTS
+from paddock.engine.run_state import RunState
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.sitl.bridge import NEVER_US, BridgeState
-from paddock.world.archive import Tree
-from paddock.world.parts import array, child, children, fresh, mapping, part, refusing, value
-from paddock.world.state import load, save
+from paddock.world.parts import array, child, children, fresh, mapping, part, value
 
 if TYPE_CHECKING:
     from paddock.mavlink.hub import MavlinkHub
@@ -75,20 +72,30 @@ class RadioPathState:
 class AutopilotsState:
     """The state of all built-in autopilots and their connections; vehicles by system id."""
 
+    host: "SitlHost"
     bridge: BridgeState = child()
     vehicles: dict[str, AutopilotState] = children()
     starters: dict[int, MissionStart] = mapping(int, MissionStart)
-    mavlink: MavlinkState | None = child()
+    mavlink: MavlinkState | None = child(hashed=False)  # a ground station may read while time stands still
     radio: dict[str, RadioPathState] = children()
+    loaded = False  # from a saved state
 
-    def check(self, state: Any) -> None:
-        """Check that the parts have the same vehicles, and that no time is later than the tick's, `state` in us."""
-        if self.bridge.time_us > state:
-            raise InvalidValueError(f"a time of {self.bridge.time_us} us is later than {state} us")
-        if {str(system) for system in self.bridge.due} != self.vehicles.keys():
+    def check(self, state: RunState) -> None:
+        """Check that the parts have the same vehicles, and that no time is later than the tick's."""
+        bridge, now = self.bridge, self.host.bridge.tick_time_us(state.clock.tick)
+        if bridge.time_us > now:
+            raise InvalidValueError(f"a time of {bridge.time_us} us is later than {now} us")
+        if {str(system) for system in bridge.due} != self.vehicles.keys():
             raise InvalidValueError("the bridge has other vehicles")
+        if self.starters.keys() != {each.sysid for each in self.host.starters}:
+            raise InvalidValueError("starters: other missions")
         if not all(start.note.isprintable() for start in self.starters.values()):
             raise InvalidValueError("the start of a mission is not valid")
+        for sysid, vehicle in self.vehicles.items():
+            due = bridge.due[int(sysid)]
+            if int(sysid) not in bridge.failed and due > bridge.time_us + vehicle.autopilot.period_us:
+                raise InvalidValueError(f"vehicle {sysid} is due too late")
+        self.loaded = True
 
 
 class SavedAutopilots(AutopilotStates):
@@ -114,93 +121,72 @@ class SavedAutopilots(AutopilotStates):
             if not self.host.bridge.links[vehicle.adapter].adapter.hosted:
                 raise PaddockError(f"cannot restore: {name!r} is in the simulator {vehicle.adapter!r}; use reset()")
 
-    def save(self) -> Tree:
-        """Return the state of all built-in autopilots and their connections."""
-        with self.host.bridge.lock:
-            state = self._flight()
-            if self.host.hub is not None:
-                state.mavlink = _mavlink_state(self.host.hub)
-            return save(state)
-
-    def hashed(self) -> Tree:
-        """Return the state without MAVLink and its outbox, which a ground station may read while time stands still."""
-        if not self._pilots():
-            return {}
-        with self.host.bridge.lock:
-            state = self._flight()
-            for vehicle in state.vehicles.values():
-                del vehicle.objects["autopilot"]["outbox"]
-            return save(state)
-
-    def _flight(self) -> AutopilotsState:
-        """Return the state without MAVLink."""
-        state = fresh(AutopilotsState)
-        state.bridge = self.host.bridge.save()
-        state.vehicles = {str(sysid): autopilot_state(pilot) for sysid, pilot in self._pilots().items()}
-        state.starters = {each.sysid: MissionStart(each.step, each.next_us, each.note) for each in self.host.starters}
-        for sysid, path in self._paths().items():
-            state.radio[str(sysid)] = fresh(RadioPathState)
-            state.radio[str(sysid)].beats = path.beats
-        return state
-
-    def _blank(self) -> AutopilotsState:
-        """Return the part that a saved state is loaded into."""
-        state, hub = fresh(AutopilotsState), self.host.hub
-        state.bridge = self.host.bridge.blank_state()
-        state.vehicles = {str(sysid): blank_state(pilot) for sysid, pilot in self._pilots().items()}
-        state.radio = {str(sysid): fresh(RadioPathState) for sysid in self._paths()}
+    def add_part(self, state: RunState) -> None:
+        """Add a fresh part to a state, if there are built-in autopilots."""
+        pilots, hub = self._pilots(), self.host.hub
+        if not pilots:
+            return
+        made = state.autopilots = fresh(AutopilotsState, host=self.host)
+        made.bridge = self.host.bridge.blank_state()
+        made.vehicles = {str(sysid): blank_state(pilot) for sysid, pilot in pilots.items()}
+        made.radio = {str(sysid): fresh(RadioPathState) for sysid in self._paths()}
         if hub is not None:
-            state.mavlink = fresh(MavlinkState)
-            state.mavlink.vehicles = {str(sysid): fresh(MavlinkVehicleState) for sysid in hub.vehicles}
-        return state
+            made.mavlink = fresh(MavlinkState)
+            made.mavlink.vehicles = {str(sysid): fresh(MavlinkVehicleState) for sysid in hub.vehicles}
 
-    def prepare(self, tree: Any, tick: int) -> Callable[[], None]:
-        """Check all of a state; return the function that loads it. A state without autopilots restarts them."""
-        host, pilots, state = self.host, self._pilots(), self._blank()
-        if tree is None:
-            return host.reboot
-        load(state, tree, AUTOPILOTS, host.bridge.tick_time_us(tick))
-        starters = {each.sysid: each for each in host.starters}
-        if state.starters.keys() != starters.keys():
-            raise InvalidValueError(f"{AUTOPILOTS}.starters: other missions")
-        loads = []
-        for sysid, pilot in pilots.items():
-            if sysid not in state.bridge.failed and state.bridge.due[sysid] > state.bridge.time_us + pilot.period_us:
-                raise InvalidValueError(f"{AUTOPILOTS}.bridge.due: vehicle {sysid} is due too late")
-            with refusing(f"{AUTOPILOTS}.vehicles.{sysid}"):
-                loads.append(restoring(pilot, state.vehicles[str(sysid)]))
+    def write(self) -> None:
+        """Write what the autopilots and their connections hold to their part of the run's state."""
+        host, state = self.host, self._part()
+        if state is None:
+            return
+        with host.bridge.lock:
+            host.bridge.write(state.bridge)
+            for vehicle in state.vehicles.values():
+                vehicle.write()
+            state.starters = {each.sysid: MissionStart(each.step, each.next_us, each.note) for each in host.starters}
+            for sysid, path in self._paths().items():
+                state.radio[str(sysid)].beats = path.beats
+            if host.hub is not None and state.mavlink is not None:
+                _write_mavlink(host.hub, state.mavlink)
 
-        def take_over() -> None:
-            host.world.forget()
-            with host.bridge.lock:
-                host.bridge.restore(state.bridge)
-                for restore in loads:
-                    restore()
-                for sysid, starter in starters.items():
-                    starter.restore(*state.starters[sysid])
-                if host.hub is not None and state.mavlink is not None:
-                    _restore_mavlink(host.hub, state.mavlink)
-                for sysid, path in self._paths().items():
-                    path.restart()
-                    path.beats = state.radio[str(sysid)].beats
+    def read(self) -> None:
+        """Continue from the part of the state that has replaced that of the run; without one, restart."""
+        host, state = self.host, self._part()
+        if state is None or not state.loaded:
+            if state is None:
+                self.add_part(host.sim.engine.world.state)
+            host.reboot()
+            return
+        host.world.forget()
+        with host.bridge.lock:
+            host.bridge.read(state.bridge)
+            for vehicle in state.vehicles.values():
+                vehicle.read()
+            for starter in host.starters:
+                starter.resume(*state.starters[starter.sysid])
+            if host.hub is not None and state.mavlink is not None:
+                _read_mavlink(host.hub, state.mavlink)
+            for sysid, path in self._paths().items():
+                path.restart()
+                path.beats = state.radio[str(sysid)].beats
 
-        return take_over
+    def _part(self) -> AutopilotsState | None:
+        part: AutopilotsState | None = self.host.sim.engine.world.state.autopilots
+        return part
 
 
-def _mavlink_state(hub: "MavlinkHub") -> MavlinkState:
-    state = fresh(MavlinkState)
+def _write_mavlink(hub: "MavlinkHub", state: MavlinkState) -> None:
     state.now_us, state.serviced_us = hub.times_us
     for sysid, vehicle in hub.vehicles.items():
-        state.vehicles[str(sysid)] = numbers = fresh(MavlinkVehicleState)
+        numbers = state.vehicles[str(sysid)]
         numbers.sequence, numbers.texts = vehicle.numbers
-        numbers.streams = vehicle.streams.save()
-    return state
+        numbers.streams = vehicle.streams.table()
 
 
-def _restore_mavlink(hub: "MavlinkHub", state: MavlinkState) -> None:
+def _read_mavlink(hub: "MavlinkHub", state: MavlinkState) -> None:
     hub.times_us = state.now_us, state.serviced_us
     for sysid, vehicle in hub.vehicles.items():
         numbers = state.vehicles[str(sysid)]
         vehicle.restart(max(state.now_us, 0))  # peers keep the rates that they have requested
         vehicle.numbers = numbers.sequence, numbers.texts
-        vehicle.streams.restore(numbers.streams)
+        vehicle.streams.resume(numbers.streams)

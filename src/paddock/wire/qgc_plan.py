@@ -99,8 +99,8 @@ class QgcPlan:
 def read_commands(doc: Document) -> tuple[Home | None, list[PlanItem]]:
     """Return home and all commands of a `.plan` of any version, those generated for complex items included."""
     mission = doc.mapping(doc.root.get("mission"), ("mission",))
-    found = _items(doc, mission.get("items"), ("mission", "items"), surveys=False)
-    return _home(doc, mission), _commands(found)
+    items = _items(doc, mission.get("items"), ("mission", "items"), surveys=False)
+    return _home(doc, mission), _commands(items)
 
 
 def read_plan(doc: Document) -> QgcPlan:
@@ -182,7 +182,7 @@ def _items(
     doc: Document, value: Any, path: KeyPath, surveys: bool = True, checked: bool = False
 ) -> tuple[PlanItem | ComplexItem, ...]:
     """Return items; `checked` by the rules of QGroundControl."""
-    found: list[PlanItem | ComplexItem] = []
+    items: list[PlanItem | ComplexItem] = []
     for k, entry in enumerate(doc.items(value, path)):
         where = (*path, k)
         item = doc.mapping(entry, where)
@@ -191,14 +191,14 @@ def _items(
                 _check_keys(doc, item, where, "item")
                 if not {"AltitudeMode", "Altitude", "AMSLAltAboveTerrain"}.isdisjoint(item):
                     _check_keys(doc, item, where, "altitude")
-            found.append(_simple(doc, item, where))
+            items.append(_simple(doc, item, where))
         elif item.get("type") == "ComplexItem":
             if checked:
                 _check_keys(doc, item, where, "complex item")
-            found.append(_complex(doc, item, where, surveys))
+            items.append(_complex(doc, item, where, surveys))
         else:
             doc.refuse((*where, "type"), f"an item is a SimpleItem or ComplexItem, not {item.get('type')!r}")
-    return tuple(found)
+    return tuple(items)
 
 
 def _simple(doc: Document, item: Mapping[str, Any], path: KeyPath) -> PlanItem:
@@ -212,7 +212,7 @@ def _simple(doc: Document, item: Mapping[str, Any], path: KeyPath) -> PlanItem:
 
 
 def _commands(items: Sequence[PlanItem | ComplexItem]) -> list[PlanItem]:
-    return [one for item in items for one in (item.items if isinstance(item, ComplexItem) else (item,))]
+    return [part for item in items for part in (item.items if isinstance(item, ComplexItem) else (item,))]
 
 
 def _complex(doc: Document, item: Mapping[str, Any], path: KeyPath, surveys: bool) -> ComplexItem:
@@ -243,19 +243,19 @@ def _landing(doc: Document, item: Mapping[str, Any], path: KeyPath) -> list[Plan
     approach, land = place("landingApproachCoordinate", "loiterCoordinate"), place("landCoordinate")
     above_sea = item.get("altitudesAreRelative", item.get("loiterAltitudeRelative", True)) is False
     frame = GLOBAL_FRAME if above_sea else RELATIVE_FRAME
-    found = [PlanItem(LAND_START, MISSION_FRAME, (0.0,) * 7, path)]
+    items = [PlanItem(LAND_START, MISSION_FRAME, (0.0,) * 7, path)]
     if item.get("useDoChangeSpeed"):
         speed = doc.number(item.get("finalApproachSpeed"), (*path, "finalApproachSpeed"))
-        found.append(PlanItem(CHANGE_SPEED, MISSION_FRAME, (0.0, speed, -1.0, 0.0, 0.0, 0.0, 0.0), path))
+        items.append(PlanItem(CHANGE_SPEED, MISSION_FRAME, (0.0, speed, -1.0, 0.0, 0.0, 0.0, 0.0), path))
     ends = {TRIGGER: "stopTakingPhotos", STOP_CAPTURE: "stopTakingPhotos", STOP_VIDEO: "stopVideoPhotos"}
-    found += [PlanItem(command, MISSION_FRAME, (0.0,) * 7, path) for command, key in ends.items() if item.get(key)]
+    items += [PlanItem(command, MISSION_FRAME, (0.0,) * 7, path) for command, key in ends.items() if item.get(key)]
     if item.get("useLoiterToAlt", True):
         radius = doc.number(item.get("loiterRadius"), (*path, "loiterRadius"))
         turn = radius if item.get("loiterClockwise", True) else -radius
-        found.append(PlanItem(LOITER_TO_ALT, frame, (1.0, turn, 0.0, 1.0, *approach), path))
+        items.append(PlanItem(LOITER_TO_ALT, frame, (1.0, turn, 0.0, 1.0, *approach), path))
     else:
-        found.append(PlanItem(WAYPOINT, frame, (0.0, 0.0, 0.0, None, *approach), path))
-    return [*found, PlanItem(LAND, frame, (0.0, 0.0, 0.0, 0.0, *land), path)]
+        items.append(PlanItem(WAYPOINT, frame, (0.0, 0.0, 0.0, None, *approach), path))
+    return [*items, PlanItem(LAND, frame, (0.0, 0.0, 0.0, 0.0, *land), path)]
 
 
 def _survey(doc: Document, item: Mapping[str, Any], path: KeyPath) -> Survey:
@@ -271,8 +271,8 @@ def _survey(doc: Document, item: Mapping[str, Any], path: KeyPath) -> Survey:
     spacing = ("AdjustedFootprintSide",) if manual else ()
     values = {key: doc.number(camera.get(key), (*where, key)) for key in spacing or CAMERA_FIELDS}
     if not manual and camera.get("Landscape") is False:  # the camera's long side is along the track
-        for one, two in (("ImageWidth", "ImageHeight"), ("SensorWidth", "SensorHeight")):
-            values[one], values[two] = values[two], values[one]
+        for first, second in (("ImageWidth", "ImageHeight"), ("SensorWidth", "SensorHeight")):
+            values[first], values[second] = values[second], values[first]
     return Survey(
         polygon=_ring(doc, item.get("polygon"), (*path, "polygon")),
         angle=doc.number(item.get("angle"), (*path, "angle")),
@@ -289,7 +289,7 @@ def _fences(doc: Document, fence: Mapping[str, Any]) -> tuple[tuple[PlanFence, .
     _check_keys(doc, fence, ("geoFence",), "geofence")
     if fence["version"] != 2:
         return (), (f"geoFence of version {fence['version']!r} is not supported",)
-    found = []
+    fences = []
     for kind in ("circles", "polygons"):
         for k, value in enumerate(doc.items(fence[kind], ("geoFence", kind))):
             path: KeyPath = ("geoFence", kind, k)
@@ -298,15 +298,15 @@ def _fences(doc: Document, fence: Mapping[str, Any]) -> tuple[tuple[PlanFence, .
             inclusion = part["inclusion"]
             if kind == "polygons":
                 polygon = _ring(doc, part.get("polygon"), (*path, "polygon"))
-                found.append(PlanFence(inclusion, polygon=polygon, path=path))
+                fences.append(PlanFence(inclusion, polygon=polygon, path=path))
                 continue
             where = (*path, "circle")
             circle = doc.mapping(part.get("circle"), where)
             center = doc.position(circle.get("center"), (*where, "center"))
             radius = doc.number(circle.get("radius"), (*where, "radius"))
-            found.append(PlanFence(inclusion, center=center, radius=radius, path=where))
+            fences.append(PlanFence(inclusion, center=center, radius=radius, path=where))
     breach = ("geoFence: breachReturn is not supported",) if "breachReturn" in fence else ()
-    return tuple(found), breach
+    return tuple(fences), breach
 
 
 def _ring(doc: Document, value: Any, path: KeyPath) -> tuple[LatLon, ...]:

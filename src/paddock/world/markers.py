@@ -1,6 +1,6 @@
 """Markers: shapes, labels and axes that a program draws into the world, such as a planned path, a goal or a ghost car.
 
-sim.markers.put(
+sim.world.markers.put(
     Marker.line("plan", 1, path, color="orange", width=0.1),
     Marker.circle("goal", 1, (40.0, 0.0), radius=2.0, ttl=5.0),
     Marker.axes("frames", 1, frame="lidar"),

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from paddock.autopilot import vehicle_data
+from paddock.autopilot.contract import find_vehicle
 from paddock.autopilot.control import copter as at
 from paddock.autopilot.control.copter import control_copter, write_gains
+from paddock.autopilot.control.copter_cruise import ROW_WIDTH
 from paddock.autopilot.control.copter_path import (
     CopterHeading,
     CopterLegs,
@@ -22,7 +24,6 @@ from paddock.autopilot.control.copter_path import (
 from paddock.autopilot.estimate import ESTIMATE_COLUMN, ESTIMATE_WIDTH
 from paddock.autopilot.parameter_tables import COPTER
 from paddock.autopilot.parameters import AutopilotParameters
-from paddock.autopilot.vehicle import find_vehicle
 from paddock.autopilot.vehicle_data import Floats
 from paddock.autopilot.vehicle_types import Copter
 from paddock.compute.routine import routine
@@ -172,10 +173,10 @@ def flown(legs: CopterLegs, track: CopterTrack, dt: float = 0.02, seconds: float
 
 
 def test_an_ongoing_motion_ends_smoothly_while_the_new_leg_starts() -> None:
-    track = CopterTrack()
+    track = CopterTrack(np.zeros(ROW_WIDTH))
     track.ve = 5.0
     legs = CopterLegs(track)
-    legs.go((40.0, 0.0, -10.0), LIMITS)
+    legs.add_leg((40.0, 0.0, -10.0), LIMITS)
     rows = flown(legs, track)
     assert rows[-1, :3] == pytest.approx([40.0, 0.0, -10.0], abs=1e-6)
     assert rows[0, 3:] == pytest.approx([0.0, 5.0, 0.0], abs=0.05)
@@ -183,9 +184,9 @@ def test_an_ongoing_motion_ends_smoothly_while_the_new_leg_starts() -> None:
 
 
 def test_a_corner_is_cut_by_less_than_the_radius() -> None:
-    track = CopterTrack()
+    track = CopterTrack(np.zeros(ROW_WIDTH))
     legs = CopterLegs(track)
-    legs.go((50.0, 0.0, 0.0), LIMITS)
+    legs.add_leg((50.0, 0.0, 0.0), LIMITS)
     rows = []
     while legs.running:
         legs.round_corner((50.0, 50.0, 0.0), 2.0, LIMITS)
@@ -199,9 +200,9 @@ def test_a_corner_is_cut_by_less_than_the_radius() -> None:
 
 
 def test_a_waypoint_on_a_straight_line_does_not_change_the_speed() -> None:
-    track = CopterTrack()
+    track = CopterTrack(np.zeros(ROW_WIDTH))
     legs = CopterLegs(track)
-    legs.go((60.0, 0.0, 0.0), LIMITS)
+    legs.add_leg((60.0, 0.0, 0.0), LIMITS)
     rows = []
     while legs.running:
         legs.round_corner((120.0, 0.0, 0.0), 2.0, LIMITS)
@@ -212,16 +213,16 @@ def test_a_waypoint_on_a_straight_line_does_not_change_the_speed() -> None:
 
 
 def test_the_steepness_of_a_leg_limits_its_speed() -> None:
-    track = CopterTrack()
+    track = CopterTrack(np.zeros(ROW_WIDTH))
     legs = CopterLegs(track)
-    legs.go((0.0, 30.0, -40.0), LIMITS)  # 3-4-5
+    legs.add_leg((0.0, 30.0, -40.0), LIMITS)  # 3-4-5
     rows = flown(legs, track)
     assert -rows[:, 5].min() == pytest.approx(2.5, abs=0.01)
     assert rows[:, 4].max() == pytest.approx(2.5 * 0.75, abs=0.01)
 
 
 def test_a_track_reaches_its_target_without_overshoot() -> None:
-    track = CopterTrack()
+    track = CopterTrack(np.zeros(ROW_WIDTH))
     north = []
     for _ in range(700):
         track.seek(20.0, 0.0, LEVEL, 0.02)
@@ -232,7 +233,7 @@ def test_a_track_reaches_its_target_without_overshoot() -> None:
 
 
 def test_a_heading_turns_the_shorter_way_within_its_rate() -> None:
-    heading = CopterHeading()
+    heading = CopterHeading(np.zeros(ROW_WIDTH))
     heading.yaw = np.radians(170.0)
     rates = []
     for _ in range(200):

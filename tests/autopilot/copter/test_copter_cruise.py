@@ -32,8 +32,9 @@ GUIDED, TAKEOFF = 4, 22
 
 def moving(seed: int) -> tuple[CopterTrack, CopterHeading]:
     random = np.random.default_rng(seed)
-    track, heading = CopterTrack(), CopterHeading()
-    track.set_values(random.uniform(-3.0, 3.0, 9).tolist())
+    row = np.zeros(copter_cruise.ROW_WIDTH)
+    row[copter_cruise.TRACK : copter_cruise.HEADING] = random.uniform(-3.0, 3.0, 9)
+    track, heading = CopterTrack(row), CopterHeading(row)
     heading.yaw, heading.rate = random.uniform(-3.0, 3.0), random.uniform(-0.5, 0.5)
     return track, heading
 
@@ -60,7 +61,7 @@ def test_the_loop_moves_track_and_heading_as_the_modes_do(seed: int, seeks: bool
     random = np.random.default_rng(seed)
     velocity, yaw = random.uniform(-6.0, 6.0, 3).tolist(), random.uniform(-9.0, 9.0)
     track, heading = moving(seed)
-    target = (np.array(track.values()[:3]) + random.uniform(-near, near, 3)).tolist()
+    target = (np.array((track.north, track.east, track.down)) + random.uniform(-near, near, 3)).tolist()
 
     def ask(track: CopterTrack, heading: CopterHeading) -> None:
         if seeks:
@@ -73,16 +74,16 @@ def test_the_loop_moves_track_and_heading_as_the_modes_do(seed: int, seeks: bool
             heading.spin(yaw, SLOT)
 
     ask(track, heading)
-    row = np.zeros(copter_cruise.ROW_WIDTH)
-    assert copter_cruise.hand_over(row, track, heading, 0.0, None)
+    row = track.row.copy()
+    assert copter_cruise.begin_cruise(row, 0.0, None)
     assert fly(row, 10) == [0, 0, 0, 0, CHECK, CHECK, CHECK, CHECK, CHECK, MODE]  # no check was noted
     for _ in range(9):
         ask(track, heading)
-    expected = (*track.values(), heading.yaw, heading.rate)
+    expected = track.row[copter_cruise.TRACK : copter_cruise.LEVEL]
     assert same_bits(row[at.NORTH : at.AD + 1], expected[:9])
     assert same_bits((row[at.YAW], row[at.YAW_RATE]), expected[9:])
-    copter_cruise.take_back(row, track, heading, None)
-    assert same_bits((*track.values(), heading.yaw, heading.rate), expected)
+    assert same_bits(row[copter_cruise.TRACK : copter_cruise.LEVEL], expected)
+    copter_cruise.end_cruise(row, None)
     assert row[copter_cruise.STEADY] == 0.0
 
 
@@ -94,22 +95,22 @@ def test_the_loop_follows_legs_around_a_corner(seed: int, elapsed: int, lag: flo
     legs = CopterLegs(track)
     corner: Ned = (random.uniform(10.0, 30.0), random.uniform(-9.0, 9.0), random.uniform(-15.0, -5.0))
     after: Ned = (random.uniform(10.0, 30.0), random.uniform(40.0, 60.0), -10.0)
-    legs.go(corner, limits)
+    legs.add_leg(corner, limits)
     for _ in range(elapsed):
         legs.round_corner(after, 2.0, limits)
         legs.advance(SLOT, track)
         heading.spin(0.0, SLOT)
-    row = np.zeros(copter_cruise.ROW_WIDTH)
-    assert copter_cruise.hand_over(row, track, heading, 0.0, legs)
+    row = track.row.copy()
+    assert copter_cruise.begin_cruise(row, 0.0, legs)
     place, started = (track.north - lag, track.east), list(legs.running)
     fly(row, 3, place)
     for _ in range(3):  # as AUTO does
         behind = track.distance(*place)
         legs.advance(SLOT * max(0.0, min(1.0, 2.0 - behind / copter_cruise.MAX_LAG)), track)
-    assert same_bits(row[at.NORTH : at.AD + 1], track.values())
+    assert same_bits(row[at.NORTH : at.AD + 1], track.row[copter_cruise.TRACK : copter_cruise.HEADING])
     times = [leg.time for leg in started if leg in legs.running]  # the loop goes on with those that are over
     legs.running = started
-    copter_cruise.take_back(row, track, heading, legs)
+    copter_cruise.end_cruise(row, legs)
     assert same_bits([leg.time for leg in started[len(started) - len(times) :]], times)
 
 

@@ -11,7 +11,7 @@ import pytest
 from paddock.autopilot import kalman
 from paddock.autopilot.estimate import LocalFrame
 from paddock.autopilot.guided import GuidedTarget
-from paddock.autopilot.measurements import jump
+from paddock.autopilot.measurements import reset_to_fix
 from paddock.autopilot.rc import Sticks
 from paddock.autopilot.vehicle_data import Floats
 
@@ -35,7 +35,7 @@ def jump_now(craft: Any) -> None:
     displace(craft, OFF)
     estimator = craft.autopilot.estimator
     x = estimator.state
-    jump(x, estimator.covariance, estimator._memory, (x[0] + OFF, x[1], x[2]), tuple(x[3:6]), (0.5, 1.0))
+    reset_to_fix(x, estimator.covariance, estimator._memory, (x[0] + OFF, x[1], x[2]), tuple(x[3:6]), (0.5, 1.0))
     estimator._memory[kalman.FUSED] = kalman.FIXES_NEEDED
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.interpolate import CubicHermiteSpline
 
+from paddock.autopilot.control.copter_cruise import ROW_WIDTH
 from paddock.autopilot.control.copter_path import CopterTrack, LegLimits, MotionLimits, SplineLeg, hermite, onwards
 from paddock.autopilot.estimate import LocalFrame
 from paddock.autopilot.mission_items import MissionItem, PlanKind, check_mission_item
@@ -33,7 +34,7 @@ def test_the_direction_at_a_point_is_parallel_to_its_neighbours() -> None:
 
 
 def test_the_speed_respects_lateral_and_forward_acceleration() -> None:
-    track = CopterTrack()
+    track = CopterTrack(np.zeros(ROW_WIDTH))
     track.down = -10.0
     leg = SplineLeg(track, (20.0, 20.0, -10.0), (40.0, 0.0, 0.0), (0.0, 40.0, 0.0), LIMITS, 3.0, 0.0)
     places, velocities = [], []

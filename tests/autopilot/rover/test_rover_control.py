@@ -106,9 +106,9 @@ def test_the_turn_radius_of_a_car_is_learned(car: Make) -> None:
 
 
 def test_position_relative_to_a_leg() -> None:
-    on = path.track((3.0, 4.0), (0.0, 0.0), (0.0, 10.0))
+    on = path.leg_position((3.0, 4.0), (0.0, 0.0), (0.0, 10.0))
     assert on == pytest.approx((4.0, -3.0, 10.0))  # north of a leg to the east is left of it
-    assert path.track((3.0, 4.0), (1.0, 1.0), (1.0, 1.0)).length == 0.0
+    assert path.leg_position((3.0, 4.0), (1.0, 1.0), (1.0, 1.0)).length == 0.0
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_position_relative_to_a_leg() -> None:
 )
 def test_looking_ahead_5_m(position: path.Point, after: path.Point | None, point: path.Point) -> None:
     start, end = (0.0, 0.0), (10.0, 0.0)
-    on = path.track(position, start, end)
+    on = path.leg_position(position, start, end)
     assert path.look_ahead(on, position, start, end, after, 5.0) == pytest.approx(point)
 
 

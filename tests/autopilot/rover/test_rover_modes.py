@@ -106,7 +106,7 @@ def test_without_a_position_hold_does_not_trust_the_speed(skid: Make) -> None:
     stick(yard, 3.0, 1.0)
     autopilot = yard.autopilot
     autopilot.estimate = autopilot.estimate._replace(position_ok=0.0)
-    autopilot.vehicle.driver.halt()
+    autopilot.vehicle.driver.stop()
     rover: Any = autopilot.vehicle
     control_rover(rover.setpoint, rover._gains, rover.memory, np.array(autopilot.estimate), 10.0, autopilot.commands)
     assert not autopilot.commands[1:].any()

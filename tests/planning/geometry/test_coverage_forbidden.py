@@ -27,11 +27,11 @@ from paddock.planning.metrics import foreseen, measure
 from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.mission import Mission
 from paddock.planning.solver.costs import Costs
-from paddock.planning.solver.planner import solve
+from paddock.planning.solver.planner import solve, split_fields
 from paddock.planning.solver.problem import MissionSetup, Problem, Task, Vehicle
-from paddock.planning.solver.splitting import split_fields
 from paddock.record.mission_report.text import fields_covered
 from paddock.scenario import load_scenario
+from paddock.world.state import load, save
 
 Points = list[tuple[float, float]]
 SQUARE: Points = [(0, 0), (600, 0), (600, 600), (0, 600)]
@@ -363,8 +363,9 @@ def test_a_field_that_was_begun_around_a_zone_goes_on_after_a_new_task_and_a_res
         run.mission.add_task(Task("point", PointShape(-100.0, 300.0)))
         run.advance(20.0)
         if saved:
-            kept, run = run.save(), KinematicRun(Mission(setup))
-            run.restore(kept)
+            kept, run = save(run), KinematicRun(Mission(setup))
+            load(run, kept)
+            run.rebuild()
         run.finish()
         covered = [task.covered for task in measure(run.mission).tasks]
         assert covered[0] is not None and covered[0] > 0.95 and covered[1] is None

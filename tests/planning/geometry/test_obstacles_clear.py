@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from shapely import LineString, Point, Polygon
 from shapely.geometry.base import BaseGeometry
 
-from paddock.planning.geometry.intersections import blocked_by, inside, path_entry
 from paddock.planning.geometry.path import Path, Segment, arc, ends_at, line
-from paddock.planning.geometry.zones import CircleZone, PolygonZone, Zone, walls
+from paddock.planning.geometry.zones import CircleZone, PolygonZone, Zone, blocked_by, inside, path_entry, walls
 
 ROUND = CircleZone("round", 0.0, 0.0, 10.0)
 BLOCK = PolygonZone("block", ((20.0, -5.0), (30.0, -5.0), (30.0, 5.0), (20.0, 5.0)))

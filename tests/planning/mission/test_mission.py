@@ -16,6 +16,7 @@ from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.mission import Mission
 from paddock.planning.solver.problem import MissionSetup, Problem, ScheduledEvent, Task, Vehicle
 from paddock.world.archive import pack, unpack
+from paddock.world.state import load, save
 
 
 def drone(name: str = "d", range_: float = inf, y: float = 0.0) -> Vehicle:
@@ -283,14 +284,16 @@ def test_a_restored_state_continues_identically() -> None:
         run.mission.add_zone(CircleZone("z", -150.0, 20.0, 60.0))
         run.mission.remove_zone("y")
         if saved:
-            kept, run = run.save(), KinematicRun(Mission(setup))
-            run.restore(kept)
+            kept, run = save(run), KinematicRun(Mission(setup))
+            load(run, kept)
+            run.rebuild()
         assert [zone.name for zone in run.mission.zones] == ["y"]
         run.advance(5.0)
         assert [zone.name for zone in run.mission.zones] == ["z"]
         if saved:
-            kept, run = run.save(), KinematicRun(Mission(setup))
-            run.restore(kept)
+            kept, run = save(run), KinematicRun(Mission(setup))
+            load(run, kept)
+            run.rebuild()
         run.finish()
         return run.mission.log, run.time, run.poses().tobytes(), run.mission.vehicles[0].travelled
 
@@ -302,11 +305,12 @@ def test_tasks_keep_their_order_in_an_archive() -> None:
     names = [f"task_{k}" for k in (2, 10, 1)]
     mission = mission_of([drone()], [point(name, 100.0 * k) for k, name in enumerate(names)])
     restored = mission_of([drone()], [point(name, 100.0 * k) for k, name in enumerate(names)])
-    saved = unpack(pack(mission.save()))
-    restored.restore(saved)
+    saved = unpack(pack(save(mission)))
+    load(restored, saved)
+    restored.rebuild()
     assert list(restored.tasks) == list(mission.tasks) == names
     with pytest.raises(InvalidValueError, match="two tasks have the same name"):
-        restored.restore({**saved, "tasks": [saved["tasks"][0], *saved["tasks"][:2]]})
+        load(restored, {**saved, "tasks": [saved["tasks"][0], *saved["tasks"][:2]]})
 
 
 def test_simultaneous_failures_are_all_causes() -> None:

@@ -16,6 +16,7 @@ from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.mission import Mission
 from paddock.planning.solver.problem import MissionSetup, Problem, ScheduledEvent, Task, Vehicle
 from paddock.world.archive import pack, unpack
+from paddock.world.state import load, save
 
 chances = st.randoms(use_true_random=False)
 few = settings(max_examples=settings.default.max_examples // 4)
@@ -138,9 +139,10 @@ def test_a_restored_run_continues_bit_for_bit(r: Random) -> None:
     whole = finished(setup)
     run = KinematicRun(Mission(setup))
     run.advance(r.uniform(0.0, min(whole.time, 200.0)))
-    saved = unpack(pack(run.save()))
+    saved = unpack(pack(save(run)))
     again = KinematicRun(Mission(setup))
-    again.restore(saved)
+    load(again, saved)
+    again.rebuild()
     again.finish()
     assert again.mission.log == whole.mission.log and again.time == whole.time
     assert again.poses().tobytes() == whole.poses().tobytes()

@@ -8,9 +8,8 @@ from math import hypot
 import numpy as np
 import pytest
 
-from paddock.planning.geometry.intersections import blocked_by
 from paddock.planning.geometry.shapes import PointShape
-from paddock.planning.geometry.zones import CircleZone
+from paddock.planning.geometry.zones import CircleZone, blocked_by
 from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.methods import MethodResult
 from paddock.planning.solver.planner import build, most_within

@@ -12,10 +12,9 @@ import pytest
 from paddock.compute import arrays
 from paddock.errors import InvalidValueError
 from paddock.planning.exchange import to_local
-from paddock.planning.geometry.intersections import blocked_by
 from paddock.planning.geometry.path import Path
 from paddock.planning.geometry.shapes import InfeasibleError, LineShape, PointShape
-from paddock.planning.geometry.zones import CircleZone, PolygonZone, Zone
+from paddock.planning.geometry.zones import CircleZone, PolygonZone, Zone, blocked_by
 from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.mission import Mission
 from paddock.planning.qgc_missions import to_plans

@@ -22,6 +22,7 @@ from paddock.planning.solver import layers
 from paddock.planning.solver.planner import solve
 from paddock.planning.solver.problem import MissionSetup, Problem, Separation, Task, Vehicle
 from paddock.planning.solver.routes import Plan
+from paddock.world.state import load, save
 
 KEPT = Separation(50.0, 20.0)
 
@@ -117,7 +118,8 @@ def test_one_of_two_with_tasks_at_one_height_waits_above_the_other() -> None:
     run = KinematicRun(Mission(MissionSetup(problem, "greedy", execute="kinematic")))
     run.advance(20.0)
     other = KinematicRun(Mission(run.mission.setup))
-    other.restore(run.save())
+    load(other, save(run))
+    other.rebuild()
     run.advance(40.0)
     other.advance(40.0)
     assert np.array_equal(run.poses(), other.poses())
@@ -162,8 +164,9 @@ def test_a_mission_that_is_flown_keeps_its_layers() -> None:
     setup = setup_of(generate(3, 5, 15, area=(1000.0, 1000.0), execute="kinematic", method="clustered_greedy"))
     run = KinematicRun(Mission(setup))
     run.advance(60.0)
-    saved, other = run.save(), KinematicRun(Mission(setup))
-    other.restore(saved)
+    saved, other = save(run), KinematicRun(Mission(setup))
+    load(other, saved)
+    other.rebuild()
     assert np.array_equal(run.poses(), other.poses())
     assert any(vehicle.spec.lift > 0.0 for vehicle in run.mission.vehicles)
     run.finish()

@@ -15,12 +15,22 @@ from scipy.sparse.csgraph import dijkstra
 from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.errors import InvalidValueError
 from paddock.planning.geometry.dubins import STRAIGHT, dubins, dubins_lengths, shortest, turns_left
-from paddock.planning.geometry.intersections import arc_entry, blocked_by, inside, known_walls, line_entry, within
 from paddock.planning.geometry.path import Path, ends_at, radii
 from paddock.planning.geometry.shapes import InfeasibleError
 from paddock.planning.geometry.tangent_graph import Start, ends
 from paddock.planning.geometry.zone_map import ZoneMap
-from paddock.planning.geometry.zones import CircleZone, PolygonZone, Walls, Zone
+from paddock.planning.geometry.zones import (
+    CircleZone,
+    PolygonZone,
+    Walls,
+    Zone,
+    arc_entry,
+    blocked_by,
+    inside,
+    known_walls,
+    line_entry,
+    within,
+)
 from paddock.world.columns import Floats
 
 Pose = tuple[float, float, float]

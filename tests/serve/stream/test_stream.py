@@ -114,7 +114,7 @@ def test_failsafes_lower_the_health(served: Any, monkeypatch: pytest.MonkeyPatch
     """They come with the next heartbeat of the simulation."""
     peer, other = served.connect(), served.connect()
     peer.call("subscribe", kinds=["telemetry"], vehicles=["drone", "red"])
-    monkeypatch.setattr(served.sim.autopilots, "failsafes", lambda: [7])
+    monkeypatch.setattr(served.sim.vehicles.autopilots, "failsafes", lambda: [7])
     until = monotonic() + 60.0
     while (found := decode_telemetry(peer.frame(0x02))["health"].tolist()) != [1.0, 0.5]:
         assert found == [1.0, 1.0] and monotonic() < until

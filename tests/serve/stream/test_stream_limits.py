@@ -114,9 +114,9 @@ def test_a_client_that_does_not_read_is_disconnected(
     sleeper = served.connect(receive_buffer=4096)
     sleeper.call("subscribe", kinds=["markers"])
     for _ in range(8):
-        served.sim.markers.put(paddock.Marker.points("big", 1, np.zeros((200_000, 3))))  # 2.4 MB each
+        served.sim.world.markers.put(paddock.Marker.points("big", 1, np.zeros((200_000, 3))))  # 2.4 MB each
     assert eventually(lambda: served.count("cut_off", endpoint="stream", reason="does_not_read") == 1)
-    served.sim.markers.remove()
+    served.sim.world.markers.remove()
     sleeper.close()
 
 
@@ -187,5 +187,5 @@ def test_random_bytes_never_stop_the_hub(served: Any, eventually: Callable[[Call
         pass
     assert served.host.hub_pid == pid and good.call("ping")
     good.close()
-    served.sim.markers.remove()
+    served.sim.world.markers.remove()
     assert eventually(lambda: _clients(served) == 0)

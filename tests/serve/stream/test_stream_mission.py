@@ -11,6 +11,7 @@ import pytest
 import paddock
 from paddock.errors import PaddockError
 from paddock.record import Player, Recorder
+from paddock.serve.link import operate
 from paddock.serve.operations.vehicles import mission_tree
 from paddock.serve.replay import ReplaySource
 
@@ -222,6 +223,6 @@ def test_a_recording_has_no_mission(tmp_path: Path) -> None:
         sim.step(10)
     with Player(file) as player:
         source = ReplaySource(player)
-        assert source.operate("mission", "a client", {}) is None
+        assert operate(source, "mission", "a client", {}) is None
         with pytest.raises(PaddockError, match="move_task refused: this is a recording"):
-            source.operate("move_task", "a client", {"name": "gate", "x": 1.0, "y": 2.0})
+            operate(source, "move_task", "a client", {"name": "gate", "x": 1.0, "y": 2.0})

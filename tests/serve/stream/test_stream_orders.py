@@ -75,7 +75,7 @@ def test_a_vehicle_is_overridden_driven_and_released(served: Any) -> None:
     peer.call("override", vehicles=["crew[0]"], behaviour="external")
     peer.call("set_control", vehicle="crew[0]", vx=2.0)
     peer.call("simulation_step", ticks=2)
-    assert served.sim.inspect("crew[0]")["command"]["vx"] == 2.0
+    assert served.sim.vehicles.inspect("crew[0]")["command"]["vx"] == 2.0
     peer.call("override", vehicles=["crew[0]"], behaviour=None)
     assert peer.call("get_overrides") == {"overrides": []}
     kinds = [(event["kind"], event["detail"]) for event in peer.call("get_events")["events"]]

@@ -84,7 +84,7 @@ class Serving:
         return self.host.source.commands - self._commands
 
     def command(self, vehicle: str) -> dict[str, float]:
-        command: dict[str, float] = self.sim.inspect(vehicle)["command"]
+        command: dict[str, float] = self.sim.vehicles.inspect(vehicle)["command"]
         return command
 
     def _read(self) -> dict[tuple[str, str], float]:

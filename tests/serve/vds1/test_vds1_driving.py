@@ -28,7 +28,7 @@ def test_a_state_has_the_values_of_the_snapshot(serving: Any) -> None:
     assert snapshot.time == 0.11
     for vehicle, state in newest.items():
         _same(state.named(), snapshot[vehicle])
-    assert newest[1].named()["wheel_radius"] == serving.sim.inspect("red")["parameters"]["wheel_radius"]
+    assert newest[1].named()["wheel_radius"] == serving.sim.vehicles.inspect("red")["parameters"]["wheel_radius"]
     assert newest[1].named()["measured_x"] == snapshot["red"]["gnss.x"] != snapshot["red"].position[0]
     assert newest[1].named()["measured_yaw_rate"] == snapshot["red"]["imu.wz"]
     assert newest[1].named()["load_fl"] > 1000 and newest[2].named()["load_fl"] == 0

@@ -105,7 +105,7 @@ def test_the_configured_address_needs_no_subscription(serve: type[Any]) -> None:
             states = [decode(seat.recv(2048)) for _ in range(3)]
             radii = [state.named()["wheel_radius"] for state in states if isinstance(state, CarState)]
             ids = [state.vehicle for state in states]
-            assert radii == [serving.sim.inspect(k)["parameters"]["wheel_radius"] for k in ids]
+            assert radii == [serving.sim.vehicles.inspect(k)["parameters"]["wheel_radius"] for k in ids]
             assert len(set(radii)) == 3 and serving.subscribers() == 0
 
 

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from paddock.serve.endpoints.vds1.endpoint import StateMapping, StatePublisher
 from paddock.serve.endpoints.vds1.inbox import STRANGERS, Senders, SequenceTrack
-from paddock.serve.hub import LimitedLog
+from paddock.serve.protection.admission import LimitedLog
 from paddock.wire.vds1 import STATE_NAMES, CarCommand, Subscribe, decode_states
 from paddock.world.layout import POSE, FleetLayout, Layout
 from paddock.world.snapshot import Snapshot
@@ -226,7 +226,7 @@ def test_strangers_are_forgotten_and_take_no_place_of_a_subscriber() -> None:
 
 def test_one_line_per_reason_and_interval(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr("paddock.serve.hub.monotonic", lambda: now[0])
+    monkeypatch.setattr("paddock.serve.protection.admission.monotonic", lambda: now[0])
     log = LimitedLog("paddock.vds1")
     with caplog.at_level(logging.WARNING, "paddock.vds1"):
         for _ in range(5):

@@ -186,7 +186,7 @@ def test_figures_are_sent_without_a_request(served: Any) -> None:
 
 def test_restarts_and_frames_are_notified(served: Any) -> None:
     page, other = served.connect(), served.connect()
-    served.sim.frames.set("mast", "red", (0.0, 0.0, 2.0))
+    served.sim.world.frames.set("mast", "red", (0.0, 0.0, 2.0))
     page.call("subscribe", kinds=["events", "markers"])
     mast = {"name": "mast", "parent": "red", "position": [0.0, 0.0, 2.0], "quaternion": [0.0, 0.0, 0.0, 1.0]}
     assert page.notification("frames") == {"frames": [mast]} == other.call("get_frames")

@@ -72,11 +72,11 @@ def test_one_vehicle_in_full(served: Any) -> None:
     page = served.connect()
     found = page.call("inspect", vehicle="red")
     assert (found["id"], found["fleet"], found["preset"], found["driven_by"]) == (3, "red", "sports", None)
-    inspected = served.sim.inspect("red")
+    inspected = served.sim.vehicles.inspect("red")
     for group in ("state", "command", "parameters"):
         assert {tree["name"]: tree["value"] for tree in found[group]} == inspected[group]
     imu = {tree["name"]: tree["value"] for tree in found["sensors"]["imu"]}
-    assert imu.keys() == served.sim.sensors("red")["imu"].keys()
+    assert imu.keys() == served.sim.vehicles.sensors("red")["imu"].keys()
     assert by_name(found["state"])["x"]["unit"] == "m"
     assert page.call("inspect", vehicle=found["id"]) == page.call("inspect", vehicle_id=found["id"]) == found
     assert page.call("inspect", vehicle="scouts[2]")["driven_by"] == "hold"

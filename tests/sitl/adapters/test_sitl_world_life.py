@@ -65,7 +65,7 @@ def test_hosted_as_a_partner_of_the_barrier_and_replayed_without() -> None:
     hashes = []
     for steps in ([1000], [250] * 4):
         sim, adapter = hosted(5)
-        sim.autopilots.join(Hover(sim, adapter))
+        sim.vehicles.autopilots.join(Hover(sim, adapter))
         assert adapter.hosted and adapter.step(1_000_000) and sim.tick == 0
         for ticks in steps:
             sim.step(ticks)
@@ -76,7 +76,7 @@ def test_hosted_as_a_partner_of_the_barrier_and_replayed_without() -> None:
 
 def test_hosted_through_reset_and_restore() -> None:
     sim, adapter = hosted(2)
-    sim.autopilots.join(Hover(sim, adapter))
+    sim.vehicles.autopilots.join(Hover(sim, adapter))
     sim.step(400)
     saved = sim.save()
     sim.step(400)

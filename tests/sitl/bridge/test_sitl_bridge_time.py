@@ -48,7 +48,7 @@ def flown(simulator: Any, make_bridge: Any) -> Iterator[Callable[..., tuple[Simu
         made.extend((bridge, sim))
         bridge.register(simulator(rate=1000.0))
         bridge.spawn(rover(1), autopilot, "sim")
-        sim.autopilots.join(bridge)
+        sim.vehicles.autopilots.join(bridge)
         return sim, bridge
 
     yield make

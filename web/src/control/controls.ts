@@ -1,23 +1,21 @@
-// Starts pointer, keyboard and gamepad control of the world view; failsafe, screenshots and videos.
+// Starts pointer, keyboard and gamepad control of the world view; keys of tools, failsafe, screenshots and videos.
 import { effect, signal } from "@preact/signals";
-import { reasonOf } from "../net/rpc";
+import { reasonOf } from "../net/connection";
 import type { Stage } from "../scene/stage";
 import { download, fileName } from "../state/files";
 import { mission } from "../state/mission";
-import { clock, expose, focus, metadata, readOnlyReason, selection, showNotice, tool } from "../state/store";
+import { clock, expose, metadata, readOnlyReason, selection, showNotice, tool } from "../state/store";
 import {
-  currentLoop,
   drive,
   driving,
-  keys,
-  pressKey,
+  listenToKeys,
   release,
   resumeDriving,
+  shortName,
   startDriving,
   suspendDriving,
 } from "./driving";
-import { isShortcut, isTyping, shortName } from "./input";
-import { cancelDragged, startPointer } from "./pointer";
+import { startPointer } from "./pointer";
 import { removeSelected } from "./tools/remove";
 import { RouteTool } from "./tools/route";
 
@@ -140,42 +138,9 @@ function record(stream: MediaStream): void {
 
 // keyboard -----------------------------------------------------------------------------------------------------------
 
+/** Keys of the selection and the tools, after those of drags and of driving. */
 export function startKeyboard(route: RouteTool | null): () => void {
-  const over = new AbortController();
-  const options = { capture: true, signal: over.signal };
-  window.addEventListener("keydown", (event) => onDown(event, route), options);
-  window.addEventListener("keyup", (event) => keys.lift(event.code), options); // released anywhere
-  return () => over.abort();
-}
-
-function onDown(event: KeyboardEvent, route: RouteTool | null): void {
-  if (isTyping(event.target) || isShortcut(event)) return;
-  const takesBack = event.code === "Escape" && cancelDragged();
-  if (!takesBack && !onDrivingKey(event) && !onToolKey(event, route)) return;
-  event.preventDefault();
-  event.stopImmediatePropagation();
-}
-
-function onDrivingKey(event: KeyboardEvent): boolean {
-  const loop = currentLoop();
-  if (event.code === "KeyG" && !event.shiftKey) return event.repeat || toggle();
-  if (!loop) return false;
-  if (event.code === "Escape") {
-    void release();
-    return true;
-  }
-  if (!loop.driver.codes.has(event.code)) return false;
-  if (event.repeat) resumeDriving();
-  else pressKey(event.code);
-  return true;
-}
-
-function toggle(): boolean {
-  const id = focus.value;
-  if (currentLoop()) void release();
-  else if (id !== null) void drive(id);
-  else showNotice("info", "Select a vehicle to drive first");
-  return true;
+  return listenToKeys((event) => onToolKey(event, route));
 }
 
 function onToolKey(event: KeyboardEvent, route: RouteTool | null): boolean {
@@ -202,13 +167,13 @@ const NORTH = Math.PI / 2;
 export function startControls(stage: Stage | null): () => void {
   const route = stage && new RouteTool(stage);
   const stops = [
-    startKeyboard(route),
+    ...(stage && route ? [startPointer(stage, route), () => route.stop()] : []),
     startDriving(() => (stage ? cameraHeading(stage) : NORTH)),
+    startKeyboard(route),
     startFailsafe(),
     watchGamepads(),
     resetTool(),
   ];
-  if (stage && route) stops.push(startPointer(stage, route), () => route.stop());
   expose({ drive, release, driving });
   return () => {
     for (const stop of stops) stop();

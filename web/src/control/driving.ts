@@ -1,7 +1,6 @@
-// Driving a vehicle from the page: claim, 50 Hz command loop, failsafe, release.
+// Driving a vehicle from the page: keys and gamepads, claim, 50 Hz command loop, failsafe, release.
 import { effect, signal } from "@preact/signals";
-import { call, connection, notify } from "../net/connection";
-import { reasonOf } from "../net/rpc";
+import { call, connection, notify, reasonOf } from "../net/connection";
 import { onColumns, requestColumns } from "../state/columns";
 import { autopilots, blockedAmong, nameOfClient, otherDriver } from "../state/controllers";
 import { isRemoving } from "../state/removed-vehicles";
@@ -19,10 +18,90 @@ import {
   showNotice,
 } from "../state/store";
 import type { InspectedTree, ValueTree } from "../wire/schema";
-import { type GamepadState, type InputState, KeysHeld, readPad } from "./input";
 import { driverFor } from "./kinds";
-import type { Bar, Driver, Inputs, VehicleInfo } from "./kinds/driver";
+import type { Bar, Driver, GamepadState, InputState, Inputs, VehicleInfo } from "./kinds/driver";
 import { speedBetween } from "./placement";
+
+// keyboard -----------------------------------------------------------------------------------------------------------
+
+export class KeysHeld {
+  private readonly down = new Set<string>();
+
+  press(code: string): void {
+    this.down.add(code);
+  }
+
+  lift(code: string): void {
+    this.down.delete(code);
+  }
+
+  clear(): void {
+    this.down.clear();
+  }
+
+  readonly held = (...codes: string[]): boolean => codes.some((code) => this.down.has(code));
+}
+
+const WITHOUT_TEXT = new Set(["button", "checkbox", "radio", "range", "color", "file", "submit", "reset", "image"]);
+
+/** Whether typing goes to a field instead of the page. */
+export function isTyping(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  if (target instanceof HTMLInputElement) return !WITHOUT_TEXT.has(target.type);
+  if (target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement) return true;
+  return target.isContentEditable || target.closest("[contenteditable=true], dialog[open], [role=dialog]") !== null;
+}
+
+/** Whether the event is a browser or system shortcut. */
+export function isShortcut(event: KeyboardEvent): boolean {
+  return event.ctrlKey || event.metaKey || event.altKey;
+}
+
+/** Handle keys of the page before other listeners; those that `handle` takes go no further. Return a stop function. */
+export function listenToKeys(handle: (event: KeyboardEvent) => boolean): () => void {
+  const listen = (event: KeyboardEvent): void => {
+    if (isTyping(event.target) || isShortcut(event) || !handle(event)) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  };
+  window.addEventListener("keydown", listen, true);
+  return () => window.removeEventListener("keydown", listen, true);
+}
+
+// gamepad ------------------------------------------------------------------------------------------------------------
+
+const STICKS = 4;
+
+/** A stick with a dead zone: 0 inside, then linear from 0 to 1. */
+export function deadZone(value: number, zone = 0.1): number {
+  const size = Math.abs(value);
+  if (!(size > zone)) return 0; // also NaN
+  return Math.sign(value) * Math.min(1, (size - zone) / (1 - zone));
+}
+
+/** The first connected gamepad with the standard mapping, otherwise the first connected one. */
+export function firstPad(pads: readonly (Gamepad | null)[]): Gamepad | null {
+  const connected = pads.filter((pad): pad is Gamepad => pad?.connected === true);
+  return connected.find((pad) => pad.mapping === "standard") ?? connected[0] ?? null;
+}
+
+export function readingOf(pad: Gamepad): GamepadState {
+  const axes = pad.axes.slice(0, STICKS).map((value) => deadZone(value));
+  const buttons = pad.buttons.map((button) => deadZone(button.value, 0.03));
+  return { name: shortName(pad.id), axes, buttons };
+}
+
+export function readPad(): GamepadState | null {
+  const pad = typeof navigator.getGamepads === "function" ? firstPad(navigator.getGamepads()) : null;
+  return pad && readingOf(pad);
+}
+
+/** "Xbox Controller (STANDARD GAMEPAD Vendor: 045e Product: 028e)" -> "Xbox Controller" */
+export function shortName(id: string): string {
+  return id.replace(/\s*\(.*$/, "").trim() || "gamepad";
+}
+
+// vehicle ------------------------------------------------------------------------------------------------------------
 
 interface Vehicle {
   id: number;
@@ -184,10 +263,6 @@ let loop: CommandLoop | null = null;
 let lastRequest = 0; // number of the last request to drive; later responses to older ones are ignored
 let cameraHeadingOf: () => number = () => Math.PI / 2;
 
-export function currentLoop(): CommandLoop | null {
-  return loop;
-}
-
 /** Claim a vehicle; a behaviour that controls it is overridden. Another driver keeps it, unless this page takes over. */
 export async function drive(id: number, takeOver = false): Promise<void> {
   const mine = ++lastRequest;
@@ -282,6 +357,26 @@ export function suspendDriving(): void {
   publish();
 }
 
+function onDrivingKey(event: KeyboardEvent): boolean {
+  if (event.code === "KeyG" && !event.shiftKey) {
+    if (!event.repeat) toggle();
+    return true;
+  }
+  if (!loop) return false;
+  if (event.code === "Escape") void release();
+  else if (!loop.driver.codes.has(event.code)) return false;
+  else if (event.repeat) resumeDriving();
+  else pressKey(event.code);
+  return true;
+}
+
+function toggle(): void {
+  const id = focus.value;
+  if (loop) void release();
+  else if (id !== null) void drive(id);
+  else showNotice("info", "Select a vehicle to drive first");
+}
+
 /** A key or a button on a touch screen is pressed: a one-shot action, or an input until it is lifted. */
 export function pressKey(code: string): void {
   resumeDriving();
@@ -328,11 +423,14 @@ export function step(now: number): void {
   if (++steps % 2 === 0) publish(); // 25 Hz is enough for the display
 }
 
-/** Start the loop and watch for conditions that end driving. heading: the camera's direction over the ground. */
+/** Start the loop, listen to keys, watch for conditions that end driving. heading: the camera's direction, rad. */
 export function startDriving(heading: () => number): () => void {
   cameraHeadingOf = heading;
   const timer = setInterval(() => step(performance.now()), PERIOD);
   const stops = [watchConnection(), watchRoster(), watchRuns(), watchLive(), watchDrivers()];
+  const lift = (event: KeyboardEvent): void => keys.lift(event.code); // released anywhere
+  window.addEventListener("keyup", lift, true);
+  stops.push(listenToKeys(onDrivingKey), () => window.removeEventListener("keyup", lift, true));
   return () => {
     clearInterval(timer);
     for (const stop of stops) stop();

@@ -1,6 +1,5 @@
 // Sets behaviour overrides and refreshes their list.
-import { call } from "../net/connection";
-import { type Behaviour, reasonOf } from "../net/rpc";
+import { type Behaviour, call, reasonOf } from "../net/connection";
 import { blockedAmong } from "../state/controllers";
 import { addPendingOverride } from "../state/overrides";
 import { live, overrides, readOnlyReason, routes, showNotice } from "../state/store";

@@ -2,6 +2,7 @@
 import type { Stage } from "../scene/stage";
 import { chosenTask } from "../state/mission";
 import { focus, hovered, live, select, selection, tool } from "../state/store";
+import { listenToKeys } from "./driving";
 import { goTo } from "./tools/go";
 import { HandleDrag } from "./tools/handles";
 import { addTaskAt, TaskDrag } from "./tools/mission";
@@ -104,8 +105,10 @@ export function startPointer(stage: Stage, route: RouteTool): () => void {
   window.addEventListener("blur", () => pointer.cancel(), { signal: over.signal });
   host.addEventListener("dblclick", (event) => pointer.double(event), options);
   stage.canvas.addEventListener("pointerleave", () => pointer.leave(), { signal: over.signal });
+  const stop = listenToKeys((event) => event.code === "Escape" && cancelDragged());
   return () => {
     over.abort();
+    stop();
     pointer.cancel();
   };
 }

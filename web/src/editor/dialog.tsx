@@ -2,8 +2,7 @@
 import { effect, useSignal } from "@preact/signals";
 import { render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { call } from "../net/connection";
-import { reasonOf } from "../net/rpc";
+import { call, reasonOf } from "../net/connection";
 import { notices, showNotice } from "../state/store";
 import type { ProblemTree } from "../wire/schema";
 import { type Code, makeCode } from "./code";

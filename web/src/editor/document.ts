@@ -1,7 +1,6 @@
 // The edited document: text, origin, draft storage, validation, and the actions on it.
 import { batch, computed, signal } from "@preact/signals";
-import { call, connection } from "../net/connection";
-import { reasonOf } from "../net/rpc";
+import { call, connection, reasonOf } from "../net/connection";
 import { metadata, showNotice } from "../state/store";
 import type { ProblemTree, ScenarioText } from "../wire/schema";
 import { copyText, startScenario } from "./files";

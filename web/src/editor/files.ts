@@ -1,7 +1,6 @@
 // Scenario files on disk, and starting another scenario on the server.
 import { effect, signal } from "@preact/signals";
-import { call, connection } from "../net/connection";
-import { reasonOf } from "../net/rpc";
+import { call, connection, reasonOf } from "../net/connection";
 import { download, fileName, selectFile } from "../state/files";
 import { metadata, preparing, showNotice } from "../state/store";
 

@@ -1,5 +1,5 @@
 // Scenarios in links: the text is deflated and base64url-encoded in the address hash, which browsers do not send.
-import { reasonOf } from "../net/rpc";
+import { reasonOf } from "../net/connection";
 import { showNotice } from "../state/store";
 
 const KEY = "scenario=";

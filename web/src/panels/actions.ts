@@ -1,7 +1,6 @@
 // Actions of buttons and keys: server calls with error notices, camera, recordings, lazily loaded dialogs.
 import { signal } from "@preact/signals";
-import { call } from "../net/connection";
-import { type Method, type Params, type Result, reasonOf } from "../net/rpc";
+import { call, type Method, type Params, type Result, reasonOf } from "../net/connection";
 import type { Stage } from "../scene/stage";
 import { selectFile } from "../state/files";
 import {

@@ -1,8 +1,7 @@
 // Live values of the inspected vehicle (polled at 4 Hz, and from frames where available), and statistics of a
 // selection.
 import { signal } from "@preact/signals";
-import { call } from "../net/connection";
-import { reasonOf } from "../net/rpc";
+import { call, reasonOf } from "../net/connection";
 import { onColumns, requestColumns } from "../state/columns";
 import type { Sample } from "../state/source";
 import { clock, roster } from "../state/store";

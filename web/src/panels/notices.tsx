@@ -2,8 +2,7 @@
 
 import { effect, signal, useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { type ConnectionState, connection, server } from "../net/connection";
-import { type PendingCall, pendingCalls } from "../net/rpc";
+import { type ConnectionState, connection, type PendingCall, pendingCalls, server } from "../net/connection";
 import { formatCount } from "../state/format";
 import { dismissNotice, type Notice, type NoticeAction, notices, preparing } from "../state/store";
 import { Icon, type IconName } from "./icons";

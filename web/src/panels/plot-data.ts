@@ -1,7 +1,6 @@
 // Data of the plots: buffers filled from arriving frames, and the time range shown.
 import { computed, effect, signal } from "@preact/signals";
-import { call } from "../net/connection";
-import { reasonOf } from "../net/rpc";
+import { call, reasonOf } from "../net/connection";
 import { onColumns, requestColumns, valuesOf } from "../state/columns";
 import { measured } from "../state/format";
 import { persisted } from "../state/persist";

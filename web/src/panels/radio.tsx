@@ -2,8 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { call } from "../net/connection";
-import { reasonOf } from "../net/rpc";
+import { call, reasonOf } from "../net/connection";
 import { formatCount, NONE } from "../state/format";
 import { type CoverageChoice, coverageChoice, hasRadio, radio } from "../state/radio";
 import { focus, layers, live, roster, selection, source } from "../state/store";

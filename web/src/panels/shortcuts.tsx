@@ -2,7 +2,7 @@
 import { options } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { exportPng } from "../control/controls";
-import { isShortcut, isTyping } from "../control/input";
+import { isShortcut, isTyping } from "../control/driving";
 import { camera, focus, metadata, roster, select, source, theme } from "../state/store";
 import { lookAtSelection, setCamera, setLayer, stage } from "./actions";
 import { fold, helpOpen, showBottom, showRight, toggleHelp } from "./layout";

@@ -1,8 +1,7 @@
 // The timeline below the view, with ghosts.
 
 import { useComputed } from "@preact/signals";
-import { connection } from "../net/connection";
-import { reasonOf } from "../net/rpc";
+import { connection, reasonOf } from "../net/connection";
 import type { GhostSource } from "../replay/ghost";
 import { selectFile } from "../state/files";
 import { formatCount, formatTime } from "../state/format";

@@ -2,8 +2,7 @@
 import { useEffect } from "preact/hooks";
 import { startTrackTool } from "../control/tools/track";
 import { loading, startScenario } from "../editor/files";
-import { call } from "../net/connection";
-import { reasonOf } from "../net/rpc";
+import { call, reasonOf } from "../net/connection";
 import { download, fileName, selectFile } from "../state/files";
 import { groundAt } from "../state/scenery";
 import { metadata, showNotice, tool } from "../state/store";

@@ -8,7 +8,7 @@ import {
   type TargetedMouseEvent,
 } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { reasonOf } from "../net/rpc";
+import { reasonOf } from "../net/connection";
 import { Icon, type IconName } from "./icons";
 
 interface ButtonProps {

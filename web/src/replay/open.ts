@@ -1,5 +1,5 @@
 // Opening recordings, as the shown source or as a ghost. Errors are shown as notices.
-import { reasonOf } from "../net/rpc";
+import { reasonOf } from "../net/connection";
 import { showLive } from "../state/run";
 import { ghosts, select, showNotice, source } from "../state/store";
 import { GhostSource } from "./ghost";

@@ -1,7 +1,6 @@
 // The simulation clock: state from the server, measured real-time factor, and commands.
 import { effect, signal } from "@preact/signals";
-import { call } from "../net/connection";
-import { reasonOf } from "../net/rpc";
+import { call, reasonOf } from "../net/connection";
 import type { Frame } from "../wire/frame";
 import type { FiguresTree, MetadataTree, Moment } from "../wire/schema";
 import { type Clock, clock, figures, showNotice } from "./store";

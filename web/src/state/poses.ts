@@ -1,6 +1,6 @@
 // Interpolated poses, and the world poses of named transform frames.
 import { signal } from "@preact/signals";
-import type { TransformTree } from "../net/rpc";
+import type { TransformTree } from "../net/connection";
 import { orientationOf, positionOf, type Quaternion, type Vector } from "../wire/frame";
 import type { Roster } from "./roster";
 import type { Sample } from "./source";

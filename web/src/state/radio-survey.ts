@@ -1,7 +1,6 @@
 // Requests the coverage while a layer shows it: the heat map, and where jammers are stronger than signals.
 import { effect } from "@preact/signals";
-import { call, connection } from "../net/connection";
-import { reasonOf } from "../net/rpc";
+import { call, connection, reasonOf } from "../net/connection";
 import { coverage, coverageChoice, hasRadio, radio, redrawRadio } from "./radio";
 import { layers, live, showNotice } from "./store";
 

@@ -1,7 +1,6 @@
 // The subscription to frames: columns, and a rate that adapts to what the page can draw.
 import { effect } from "@preact/signals";
-import { type Connection, connection } from "../net/connection";
-import { RpcError, reasonOf, UNKNOWN_METHOD } from "../net/rpc";
+import { type Connection, connection, RpcError, reasonOf, UNKNOWN_METHOD } from "../net/connection";
 import type { Frame } from "../wire/frame";
 import type { Kind } from "../wire/schema";
 import { listColumnRequests, onColumnRequests } from "./columns";

@@ -1,7 +1,6 @@
 // The track editor: cones and start pose with undo, checked by the server. Loaded when a track is edited.
 import { computed, signal } from "@preact/signals";
-import { call } from "../net/connection";
-import { reasonOf } from "../net/rpc";
+import { call, reasonOf } from "../net/connection";
 import type { TrackCheckTree, TrackFileTree, TrackTree } from "../wire/schema";
 import { draftTrack, scenery } from "./scenery";
 

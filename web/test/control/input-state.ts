@@ -1,6 +1,5 @@
 // Input states for tests: pressed keys and optional gamepad sticks.
-import type { InputState } from "../../src/control/input";
-import type { Driver, Inputs, VehicleInfo, VehicleMotion } from "../../src/control/kinds/driver";
+import type { Driver, InputState, Inputs, VehicleInfo, VehicleMotion } from "../../src/control/kinds/driver";
 
 export function holding(...codes: string[]): InputState {
   return { held: (...wanted) => wanted.some((code) => codes.includes(code)), pad: null };

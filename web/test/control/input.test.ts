@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { approach, deadZone, firstPad, opposed, ramp, readingOf, shortName, stronger } from "../../src/control/input";
+import { deadZone, firstPad, readingOf, shortName } from "../../src/control/driving";
+import { approach, opposed, ramp, stronger } from "../../src/control/kinds/driver";
 
 describe("ramps", () => {
   it("rises at its rate and stops at the target", () => {

@@ -2,8 +2,7 @@
 // The whole page: layout, splitters, tabs, banner.
 import { render } from "preact";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { connection } from "../../src/net/connection";
-import { pendingCalls } from "../../src/net/rpc";
+import { connection, pendingCalls } from "../../src/net/connection";
 import { bottomTab, fold, folded, rightTab, sizes } from "../../src/panels/layout";
 import { Shell } from "../../src/panels/shell";
 import { clockLost } from "../../src/state/clock";

@@ -2,7 +2,7 @@
 // A whole session with a fake Worker: opening, columns, notifications, losing the server.
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { connection, type Port, server } from "../../src/net/connection";
-import type { FromWorker, ToWorker } from "../../src/net/socket";
+import type { FromWorker, ToWorker } from "../../src/net/worker";
 import { onColumns, requestColumns } from "../../src/state/columns";
 import { events } from "../../src/state/events";
 import { markDrawn } from "../../src/state/run";

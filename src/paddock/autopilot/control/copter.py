@@ -10,13 +10,11 @@ thrust as a share of full thrust. The constants below are columns of the arrays.
 from math import pi, radians
 
 from paddock.autopilot.estimate import ESTIMATE_COLUMN
-from paddock.autopilot.estimator import FEW_VEHICLES, Ints
-from paddock.autopilot.group import ARMED, control_step
+from paddock.autopilot.group import ARMED, control_kernel
 from paddock.autopilot.parameters import AutopilotParameters
 from paddock.autopilot.vehicle_data import Floats
 from paddock.compute.math import absolute, atan2, clamp, maximum, minimum, select, sign, sincos, sqrt, tan, wrap_angle
 from paddock.compute.quaternion import rotate, unrotate
-from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.vehicles.parts.quad_control import approach_speed, limited, mix
 
 Three = tuple[float, float, float]
@@ -385,33 +383,23 @@ def learn_hover_thrust(setpoint: Floats, memory: Floats, estimate: Floats, dt: f
         memory[HOVER] = clamp(GRAVITY * memory[MEAN_SHARE] / memory[MEAN_FORCE], 0.03, 0.9)
 
 
-def control_copters(
-    which: Ints,
-    period_us: float,
+def control_copter_row(
     status: Floats,
     setpoint: Floats,
     gains: Floats,
     memory: Floats,
-    commands: Floats,
     estimate: Floats,
     sensors: Floats,
+    dt: float,
+    commands: Floats,
 ) -> None:
-    """Control copters whose control period has passed; motors stop while disarmed.
-
-    which: rows of the arrays. period_us: us. The other arguments are the arrays of `ControlArrays`, and estimate and
-    sensor data of each vehicle.
-    """
-    for j in parallel_range(len(which)):
-        k = which[j]
-        dt = control_step(status[k], period_us)
-        if dt > 0.0:
-            tested = setpoint[k, SPOOL] == TEST
-            if status[k, ARMED] == 0.0 or tested:
-                setpoint[k, SPOOL] = STOP
-            control_copter(setpoint[k], gains[k], memory[k], estimate[k], dt, commands[k, 1:5])
-            commands[k, 0] = status[k, ARMED]
-            if tested and status[k, ARMED] == 0.0:
-                run_motor_test(setpoint[k], commands[k])
+    """Run one control period of a copter; motors stop while disarmed. Arguments: see `ControlLoop`."""
+    tested = setpoint[SPOOL] == TEST
+    if status[ARMED] == 0.0 or tested:
+        setpoint[SPOOL] = STOP
+    control_copter(setpoint, gains, memory, estimate, dt, commands[1:5])
+    if tested and status[ARMED] == 0.0:
+        run_motor_test(setpoint, commands)
 
 
 def run_motor_test(setpoint: Floats, commands: Floats) -> None:
@@ -422,7 +410,7 @@ def run_motor_test(setpoint: Floats, commands: Floats) -> None:
             commands[motor] = clamp(setpoint[SHARE], 0.0, 1.0)
 
 
-copter_control = parallel_routine(control_copters, items=lambda which, *_: len(which), few=FEW_VEHICLES)
+copter_control = control_kernel(control_copter_row)
 
 
 ARM_SHARE = 0.5  # a full rate-loop output changes each motor by this fraction, as in ArduPilot's mixer

@@ -8,32 +8,34 @@ A spline leg is a cubic Hermite curve. As in ArduCopter, it leaves the last poin
 came, and passes its own point parallel to the line between the points before and after it (Catmull-Rom), or towards the
 next point if the leg there is straight. The speed is limited by the lateral acceleration at every bend, and the
 distance to the points where the copter must be slower or stop.
-
-`copter_cruise` repeats these functions in compiled code; test_copter_cruise.py keeps both equal, bit for bit.
 """
 
-from collections.abc import Sequence
-from math import copysign, hypot, sqrt
-from typing import NamedTuple
+from math import hypot, sqrt
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from paddock.autopilot.control.copter_cruise import (
+    BRAKE_SHARE,
+    CLIMB,
+    FOLLOW,
+    HEADING,
+    LEGS,
+    LEVEL,
+    MAX_LAG,
+    SEEK,
+    STEER,
+    TRACK,
+    TURN,
+    leg_state,
+    move,
+)
 from paddock.autopilot.estimate import Estimate, Ned, wrap
 from paddock.autopilot.vehicle_data import Floats
-from paddock.compute.math import wrap_angle
 from paddock.compute.scalars import cbrt
-from paddock.vehicles.parts.quad_control import approach_speed
 
-SPEED_GAIN = 3.0  # 1/s: response to a target speed
-CLOSING_GAIN = 0.8  # 1/s: response to a small distance
-BRAKE_SHARE = 0.6  # of the acceleration is planned with: the rest is a reserve
 LEASH = 4.0  # m that the track may be ahead of the copter
-YAW_ACCELERATION = 1.5  # rad/s2
 YAW_LEASH = 0.8  # rad
-
-SEEK, STEER, FOLLOW = 0.0, 1.0, 2.0  # kinds of requests: go to, change the speed to, follow the legs
-Request = tuple[float, ...]
-"""The last request of a mode, for `copter_cruise`: its kind and values; empty: none that can be repeated."""
 
 
 class MotionLimits(NamedTuple):
@@ -49,37 +51,31 @@ def step_towards(value: float, target: float, step: float) -> float:
     return value + max(-step, min(step, target - value))
 
 
-def norm(x: float, y: float) -> float:
-    """Return the length of a vector; `hypot` rounds otherwise than compiled code."""
-    return sqrt(x * x + y * y)
+class RowValue:
+    """An attribute that is a column of its owner's `row`."""
+
+    def __init__(self, column: int) -> None:
+        self.column = column
+
+    def __get__(self, owner: Any, kind: type) -> float:
+        return float(owner.row.item(self.column))
+
+    def __set__(self, owner: Any, value: float) -> None:
+        owner.row[self.column] = value
 
 
 class CopterTrack:
-    """The point that the copter follows: position (m), velocity and acceleration, north-east-down."""
+    """The point that the copter follows, in the copter's row: position (m), velocity, acceleration, north-east-down.
 
-    north: float
-    east: float
-    down: float
-    vn: float
-    ve: float
-    vd: float
-    an: float
-    ae: float
-    ad: float
-    level: Request  # north and east
-    rise: Request  # up and down
+    Each way to move it is a request, which stays in the row for steady flight.
+    """
 
-    def __init__(self) -> None:
-        self.set_values([0.0] * 9)
-        self.level = self.rise = ()
+    north, east, down = RowValue(TRACK), RowValue(TRACK + 1), RowValue(TRACK + 2)
+    vn, ve, vd = RowValue(TRACK + 3), RowValue(TRACK + 4), RowValue(TRACK + 5)
+    an, ae, ad = RowValue(TRACK + 6), RowValue(TRACK + 7), RowValue(TRACK + 8)
 
-    def values(self) -> tuple[float, ...]:
-        """Return position, velocity and acceleration."""
-        return self.north, self.east, self.down, self.vn, self.ve, self.vd, self.an, self.ae, self.ad
-
-    def set_values(self, values: Sequence[float]) -> None:
-        """Set position, velocity and acceleration."""
-        self.north, self.east, self.down, self.vn, self.ve, self.vd, self.an, self.ae, self.ad = values
+    def __init__(self, row: Floats) -> None:
+        self.row = row
 
     def begin(self, estimate: Estimate) -> None:
         """Start at the copter's position and velocity."""
@@ -93,7 +89,7 @@ class CopterTrack:
 
     def shift(self, north: float, east: float, down: float) -> None:
         """Move along with a jump of the estimate by m."""
-        self.north, self.east, self.down = self.north + north, self.east + east, self.down + down
+        self.row[TRACK : TRACK + 3] += (north, east, down)
 
     @property
     def speed(self) -> float:
@@ -102,46 +98,34 @@ class CopterTrack:
 
     def distance(self, north: float, east: float) -> float:
         """Return the horizontal distance to a position, m."""
-        return norm(north - self.north, east - self.east)
+        dn, de = north - self.north, east - self.east
+        return sqrt(dn * dn + de * de)  # `hypot` rounds otherwise than compiled code
+
+    def pace(self, estimate: Estimate) -> float:
+        """Return the share of the time by which the track advances: it waits for a copter that lags behind."""
+        return max(0.0, min(1.0, 2.0 - self.distance(estimate.north, estimate.east) / MAX_LAG))
 
     def seek(
         self, north: float, east: float, limits: MotionLimits, dt: float, ahead: tuple[float, float] = (0.0, 0.0)
     ) -> None:
-        """Go to a position, which itself moves at the velocity `ahead`."""
-        dn, de = north - self.north, east - self.east
-        distance = norm(dn, de)
-        speed = min(approach_speed(distance, CLOSING_GAIN, BRAKE_SHARE * limits.acceleration), limits.speed)
-        scale = speed / distance if distance > 1e-6 else 0.0
-        self.steer(dn * scale + ahead[0], de * scale + ahead[1], limits, dt)
-        self.level = (SEEK, north, east, *limits) if ahead == (0.0, 0.0) else ()
+        """Go to a position (m) within `limits` for dt s; it moves at the velocity `ahead` (m/s)."""
+        self.row[LEVEL:CLIMB] = SEEK, north, east, *limits, *ahead
+        move(self.row, LEVEL, dt)
 
     def steer(self, vn: float, ve: float, limits: MotionLimits, dt: float) -> None:
-        """Change to a horizontal velocity."""
-        an, ae = (vn - self.vn) * SPEED_GAIN, (ve - self.ve) * SPEED_GAIN
-        scale = min(1.0, limits.acceleration / max(norm(an, ae), 1e-9))
-        jn, je = an * scale - self.an, ae * scale - self.ae
-        scale = min(1.0, limits.jerk * dt / max(norm(jn, je), 1e-9))
-        self.an, self.ae = self.an + jn * scale, self.ae + je * scale
-        self.north += self.vn * dt + 0.5 * self.an * dt * dt
-        self.east += self.ve * dt + 0.5 * self.ae * dt * dt
-        self.vn, self.ve = self.vn + self.an * dt, self.ve + self.ae * dt
-        self.level = (STEER, vn, ve, *limits)
+        """Change to a horizontal velocity (m/s) within `limits` for dt s."""
+        self.row[LEVEL:CLIMB] = STEER, vn, ve, *limits, 0.0, 0.0
+        move(self.row, LEVEL, dt)
 
     def seek_height(self, down: float, up: float, sink: MotionLimits, dt: float) -> None:
-        """Go to an altitude, climbing at up to `up` m/s and descending within `sink`."""
-        distance = down - self.down
-        speed = approach_speed(abs(distance), CLOSING_GAIN, BRAKE_SHARE * sink.acceleration)
-        self.climb(-copysign(min(speed, sink.speed if distance > 0.0 else up), distance), sink, dt)
-        self.rise = (SEEK, down, up, *sink)
+        """Go to an altitude (m down) for dt s, climbing at up to `up` m/s and descending within `sink`."""
+        self.row[CLIMB:TURN] = SEEK, down, up, *sink
+        move(self.row, CLIMB, dt)
 
     def climb(self, rate: float, limits: MotionLimits, dt: float) -> None:
-        """Change to a climb rate, m/s."""
-        acceleration = (-rate - self.vd) * SPEED_GAIN
-        acceleration = max(-limits.acceleration, min(limits.acceleration, acceleration))
-        self.ad = step_towards(self.ad, acceleration, limits.jerk * dt)
-        self.down += self.vd * dt + 0.5 * self.ad * dt * dt
-        self.vd += self.ad * dt
-        self.rise = (STEER, rate, 0.0, *limits)
+        """Change to a climb rate (m/s) within `limits` for dt s."""
+        self.row[CLIMB:TURN] = STEER, rate, 0.0, *limits
+        move(self.row, CLIMB, dt)
 
     def leash(self, estimate: Estimate) -> None:
         """Limit the distance to a copter that cannot follow."""
@@ -153,39 +137,32 @@ class CopterTrack:
 
 
 class CopterHeading:
-    """The heading (rad) that the copter follows, and its rate (rad/s)."""
+    """The heading (rad) that the copter follows, and its rate (rad/s), in the copter's row."""
 
-    yaw: float
-    rate: float
-    request: Request
+    yaw, rate = RowValue(HEADING), RowValue(HEADING + 1)
 
-    def __init__(self) -> None:
-        self.yaw = self.rate = 0.0
-        self.request = ()
+    def __init__(self, row: Floats) -> None:
+        self.row = row
 
     def begin(self, estimate: Estimate) -> None:
         """Start at the copter's heading."""
         self.yaw, self.rate = estimate.yaw, 0.0
 
     def turn_to(self, yaw: float, fastest: float, dt: float, ahead: float = 0.0) -> None:
-        """Turn the shorter way to a heading, which itself turns at `ahead` rad/s."""
-        error = wrap_angle(yaw - self.yaw)
-        speed = min(approach_speed(abs(error), 2.0, 0.7 * YAW_ACCELERATION), fastest)
-        self.spin(copysign(speed, error) + ahead, dt)
-        self.request = (SEEK, yaw, fastest, ahead)
+        """Turn the shorter way to a heading (rad) at up to `fastest` rad/s for dt s; it turns at `ahead` rad/s."""
+        self.row[TURN:LEGS] = SEEK, yaw, fastest, ahead
+        move(self.row, TURN, dt)
 
     def spin(self, rate: float, dt: float) -> None:
         """Change to a turn rate, rad/s."""
-        self.rate = step_towards(self.rate, rate, YAW_ACCELERATION * dt)
-        self.yaw = wrap_angle(self.yaw + self.rate * dt)
-        self.request = (STEER, rate, 0.0, 0.0)
+        self.row[TURN:LEGS] = STEER, rate, 0.0, 0.0
+        move(self.row, TURN, dt)
 
     def leash(self, estimate: Estimate) -> None:
         """Limit the angle to a copter that cannot turn as fast."""
         self.yaw = wrap(estimate.yaw + max(-YAW_LEASH, min(YAW_LEASH, wrap(self.yaw - estimate.yaw))))
 
 
-FOLLOWED: Request = (FOLLOW, 0.0, 0.0, 0.0, 0.0, 0.0)
 CUT = 0.6  # share of the acceptance radius by which a corner may be cut
 MIN_LENGTH = 1e-3  # m
 
@@ -208,12 +185,6 @@ def directional_limits(direction: Ned, limits: LegLimits) -> MotionLimits:
         min(limit.acceleration / share for share, limit in used),
         min(limit.jerk / share for share, limit in used),
     )
-
-
-def smoothstep(share: float) -> tuple[float, float, float]:
-    """Return integral, value and slope of the smoothstep at 0 to 1."""
-    square = share * share
-    return square * share * (1.0 - 0.5 * share), square * (3.0 - 2.0 * share), 6.0 * share * (1.0 - share)
 
 
 def change_time(speed: float, limits: MotionLimits) -> float:
@@ -270,16 +241,7 @@ class StraightLeg:
 
     def state(self) -> tuple[float, float, float]:
         """Return distance (m), speed and acceleration now."""
-        if self.change <= 0.0 or self.over:
-            return self.length, 0.0, 0.0
-        time = self.time + (self.change if self.moving else 0.0)
-        if time < self.change:
-            way, speed, slope = smoothstep(time / self.change)
-            return self.speed * self.change * way, self.speed * speed, self.speed * slope / self.change
-        if time < self.change + self.cruise:
-            return self.speed * (0.5 * self.change + time - self.change), self.speed, 0.0
-        way, speed, slope = smoothstep(max(2.0 - (time - self.cruise) / self.change, 0.0))
-        return self.length - self.speed * self.change * way, self.speed * speed, -self.speed * slope / self.change
+        return leg_state(self.length, self.time, self.speed, self.change, self.cruise, self.moving)
 
 
 class CopterLegs:
@@ -296,7 +258,7 @@ class CopterLegs:
         self.velocity = (track.vn, track.ve, track.vd)
         self.running, self.end, self.ahead = [], self.origin, None
 
-    def go(self, target: Ned, limits: LegLimits) -> None:
+    def add_leg(self, target: Ned, limits: LegLimits) -> None:
         """Add a leg to a waypoint, unless it has started early."""
         if self.ahead == target:
             self.ahead = None
@@ -321,7 +283,7 @@ class CopterLegs:
             self._begin(after, limits)
             self.ahead = after
 
-    def keeps_on(self, after: Ned | None, radius: float, seconds: float) -> bool:
+    def continues(self, after: Ned | None, radius: float, seconds: float) -> bool:
         """Return whether the newest leg goes on, and no corner starts, for some seconds."""
         if not self.running or self.running[-1].ends_in < seconds:
             return False
@@ -340,7 +302,7 @@ class CopterLegs:
         (track.north, track.east, track.down), (track.vn, track.ve, track.vd) = self._motion()
         accelerations = [(leg.direction, leg.state()[2]) for leg in self.running]
         track.an, track.ae, track.ad = (sum(d[k] * a for d, a in accelerations) for k in range(3))
-        track.level = track.rise = FOLLOWED
+        track.row[LEVEL] = track.row[CLIMB] = FOLLOW
 
     def _begin(self, target: Ned, limits: LegLimits) -> None:
         direction, length = _direction_and_length(self.end, target)

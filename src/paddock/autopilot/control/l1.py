@@ -30,7 +30,7 @@ def _roll(acceleration: float) -> float:
     return atan(acceleration / GRAVITY)
 
 
-def _towards(course_error: float, speed: float, g: NavGains) -> float:
+def _lateral_acceleration(course_error: float, speed: float, g: NavGains) -> float:
     """Return the lateral acceleration that turns by an angle to the point one L1 distance ahead."""
     ahead = g.damping * g.period * speed / pi
     return 4.0 * g.damping * g.damping * speed * speed / ahead * sin(min(max(course_error, -pi / 2.0), pi / 2.0))
@@ -39,7 +39,7 @@ def _towards(course_error: float, speed: float, g: NavGains) -> float:
 def roll_for_course(course: float, velocity: Point, g: NavGains) -> float:
     """Return the roll that turns the ground track to a course."""
     speed = max(hypot(*velocity), LEAST_SPEED)
-    return _roll(_towards(wrap(course - atan2(velocity[1], velocity[0])), speed, g))
+    return _roll(_lateral_acceleration(wrap(course - atan2(velocity[1], velocity[0])), speed, g))
 
 
 def roll_for_line(position: Point, velocity: Point, start: Point, end: Point, g: NavGains) -> tuple[float, float]:
@@ -54,7 +54,7 @@ def roll_for_line(position: Point, velocity: Point, start: Point, end: Point, g:
     if along < -0.7071 * max(hypot(away_north, away_east), ahead):  # far behind the start: fly to it
         return roll_for_course(atan2(-away_east, -away_north), velocity, g), across
     aim = atan2(east, north) - asin(min(max(across / ahead, -0.7071), 0.7071))
-    return _roll(_towards(wrap(aim - atan2(velocity[1], velocity[0])), speed, g)), across
+    return _roll(_lateral_acceleration(wrap(aim - atan2(velocity[1], velocity[0])), speed, g)), across
 
 
 def roll_for_circle(position: Point, velocity: Point, centre: Point, radius: float, g: NavGains) -> float:
@@ -72,5 +72,5 @@ def roll_for_circle(position: Point, velocity: Point, centre: Point, radius: flo
     if around < 0.0:  # the wrong way round: turn, without overshooting inwards
         correction = max(correction, 0.0)
     circling = side * (correction + around * around / max(0.5 * size, away))
-    capture = _towards(wrap(bearing + pi - course), speed, g)
+    capture = _lateral_acceleration(wrap(bearing + pi - course), speed, g)
     return _roll(capture if off > 0.0 and side * capture < side * circling else circling)

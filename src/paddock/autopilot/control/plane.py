@@ -10,12 +10,10 @@ import math
 from typing import NamedTuple
 
 from paddock.autopilot.estimate import ESTIMATE_COLUMN
-from paddock.autopilot.estimator import FEW_VEHICLES, Ints
-from paddock.autopilot.group import ARMED, control_step
+from paddock.autopilot.group import ARMED, control_kernel
 from paddock.autopilot.parameters import AutopilotParameters
 from paddock.autopilot.vehicle_data import COLUMN, MOTORS, Floats
 from paddock.compute.math import atan, clamp, cos, maximum, minimum, sin, sqrt, tan, wrap_angle
-from paddock.compute.routine import parallel_range, parallel_routine
 
 GRAVITY = 9.80665
 LEAST_SPEED = 3.0  # m/s, lower bound of divisors
@@ -371,56 +369,44 @@ def _steering(g: PlaneGains, heading: float, estimate: Floats) -> float:
     return clamp((2.0 * rate - estimate[R]) * 0.5 * g.steer / ground_speed, -1.0, 1.0)
 
 
-def control_planes(
-    which: Ints,
-    period_us: float,
+def control_plane_row(
     status: Floats,
     setpoint: Floats,
     gains: Floats,
     memory: Floats,
-    commands: Floats,
     estimate: Floats,
     sensors: Floats,
+    dt: float,
+    commands: Floats,
 ) -> None:
-    """Control planes whose control period has passed; disarmed ones have centred surfaces.
-
-    which: rows of the arrays. period_us: us. The other arguments are the arrays of `ControlArrays`, and estimate and
-    sensor data of each vehicle.
-    """
-    for j in parallel_range(len(which)):
-        k = which[j]
-        dt = control_step(status[k], period_us)
-        if dt > 0.0:
-            s, g, m = setpoint[k], gains[k], memory[k]
-            target = PlaneSetpoint(
-                *(s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8], s[9]),
-                *(s[10], s[11], s[12], s[13], s[14], s[15], s[16], s[17], s[18]),
-            )
-            if status[k, ARMED] == 0.0:
-                target = PlaneSetpoint(
-                    *(DIRECT, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
-                    *(0.0, 0.0, 0.0, -1.0, -1.5, 0.0, 1.0, 1.5, 0.0),
-                )
-            loop_gains = PlaneGains(
-                *(g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7], g[8], g[9], g[10]),
-                *(g[11], g[12], g[13], g[14], g[15], g[16], g[17], g[18], g[19], g[20], g[21]),
-            )
-            energy = TecsGains(
-                g[22], g[23], g[24], g[25], g[26], g[27], g[28], g[29], g[30], g[31], g[32], g[33], g[34]
-            )
-            previous = PlaneMemory(m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7])
-            tecs_memory = TecsMemory(m[8], m[9], m[10], m[11], m[12], m[13], m[14])
-            updated, tecs_memory = control_plane(
-                target, loop_gains, energy, previous, tecs_memory, estimate[k], sensors[k], dt, commands[k]
-            )
-            for i in range(len(updated)):
-                m[i] = updated[i]
-            for i in range(len(tecs_memory)):
-                m[len(updated) + i] = tecs_memory[i]
-            commands[k, 0] = status[k, ARMED]
+    """Run one control period of a plane; surfaces are centred while disarmed. Arguments: see `ControlLoop`."""
+    s, g, m = setpoint, gains, memory
+    target = PlaneSetpoint(
+        *(s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8], s[9]),
+        *(s[10], s[11], s[12], s[13], s[14], s[15], s[16], s[17], s[18]),
+    )
+    if status[ARMED] == 0.0:
+        target = PlaneSetpoint(
+            *(DIRECT, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+            *(0.0, 0.0, 0.0, -1.0, -1.5, 0.0, 1.0, 1.5, 0.0),
+        )
+    loop_gains = PlaneGains(
+        *(g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7], g[8], g[9], g[10]),
+        *(g[11], g[12], g[13], g[14], g[15], g[16], g[17], g[18], g[19], g[20], g[21]),
+    )
+    energy = TecsGains(g[22], g[23], g[24], g[25], g[26], g[27], g[28], g[29], g[30], g[31], g[32], g[33], g[34])
+    previous = PlaneMemory(m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7])
+    tecs_memory = TecsMemory(m[8], m[9], m[10], m[11], m[12], m[13], m[14])
+    updated, tecs_memory = control_plane(
+        target, loop_gains, energy, previous, tecs_memory, estimate, sensors, dt, commands
+    )
+    for i in range(len(updated)):
+        m[i] = updated[i]
+    for i in range(len(tecs_memory)):
+        m[len(updated) + i] = tecs_memory[i]
 
 
-plane_control = parallel_routine(control_planes, items=lambda which, *_: len(which), few=FEW_VEHICLES)
+plane_control = control_kernel(control_plane_row)
 WIDTHS = (
     len(PlaneSetpoint._fields),
     len(PlaneGains._fields) + len(TecsGains._fields),

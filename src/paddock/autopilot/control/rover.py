@@ -8,12 +8,10 @@ from math import radians
 from typing import NamedTuple
 
 from paddock.autopilot.estimate import ESTIMATE_COLUMN
-from paddock.autopilot.estimator import FEW_VEHICLES, Ints
-from paddock.autopilot.group import ARMED, control_step
+from paddock.autopilot.group import ARMED, control_kernel
 from paddock.autopilot.parameters import AutopilotParameters
 from paddock.autopilot.vehicle_data import MOTORS, Floats
 from paddock.compute.math import absolute, clamp, cos, maximum, minimum, sin
-from paddock.compute.routine import parallel_range, parallel_routine
 
 REST, DIRECT, RATES = 0.0, 1.0, 2.0  # kinds of setpoint: motors off; throttle and steering; speed and turn rate
 
@@ -194,41 +192,31 @@ def mix(throttle: float, steering: float, skid: float, commands: Floats) -> None
     commands[2] = straight - steering
 
 
-def control_rovers(
-    which: Ints,
-    period_us: float,
+def control_rover_row(
     status: Floats,
     setpoint: Floats,
     gains: Floats,
     memory: Floats,
-    commands: Floats,
     estimate: Floats,
     sensors: Floats,
+    dt: float,
+    commands: Floats,
 ) -> None:
-    """Control rovers whose control period has passed; the motors of disarmed ones are off.
-
-    which: rows of the arrays. period_us: us. The other arguments are the arrays of `ControlArrays`, and estimate and
-    sensor data of each vehicle.
-    """
-    for j in parallel_range(len(which)):
-        k = which[j]
-        dt = control_step(status[k], period_us)
-        if dt > 0.0:
-            s, g, m = setpoint[k], gains[k], memory[k]
-            target = RoverSetpoint(s[0], s[1], s[2], s[3], s[4])
-            if status[k, ARMED] == 0.0:
-                target = RoverSetpoint(REST, 0.0, 0.0, 0.0, 0.0)
-            gain = RoverGains(
-                *(g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7]), *(g[8], g[9], g[10], g[11], g[12], g[13], g[14])
-            )
-            before = RoverMemory(m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7], m[8])
-            after = control_rover(target, gain, before, estimate[k], dt, commands[k])
-            for i in range(len(after)):
-                m[i] = after[i]
-            commands[k, 0] = status[k, ARMED]
+    """Run one control period of a rover; motors are off while disarmed. Arguments: see `ControlLoop`."""
+    s, g, m = setpoint, gains, memory
+    target = RoverSetpoint(s[0], s[1], s[2], s[3], s[4])
+    if status[ARMED] == 0.0:
+        target = RoverSetpoint(REST, 0.0, 0.0, 0.0, 0.0)
+    gain = RoverGains(
+        *(g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7]), *(g[8], g[9], g[10], g[11], g[12], g[13], g[14])
+    )
+    before = RoverMemory(m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7], m[8])
+    after = control_rover(target, gain, before, estimate, dt, commands)
+    for i in range(len(after)):
+        m[i] = after[i]
 
 
-rover_control = parallel_routine(control_rovers, items=lambda which, *_: len(which), few=FEW_VEHICLES)
+rover_control = control_kernel(control_rover_row)
 
 
 def rover_gains(p: AutopilotParameters, skid: bool) -> RoverGains:

@@ -24,7 +24,7 @@ class LegPosition(NamedTuple):
     length: float  # m
 
 
-def track(position: Point, start: Point, end: Point) -> LegPosition:
+def leg_position(position: Point, start: Point, end: Point) -> LegPosition:
     """Return a position relative to a leg."""
     north, east = end[0] - start[0], end[1] - start[1]
     length = hypot(north, east)
@@ -45,13 +45,13 @@ def look_ahead(
         return end
     along = max(on.along + sqrt(max(distance * distance - on.across * on.across, 0.0)), 0.0)
     if along > on.length and after is not None and after != end:
-        following = track(position, end, after)
+        following = leg_position(position, end, after)
         along = following.along + sqrt(max(distance * distance - following.across * following.across, 0.0))
-        return _on(end, after, min(max(along, 0.0), following.length) / following.length)
-    return _on(start, end, along / on.length)
+        return _point_between(end, after, min(max(along, 0.0), following.length) / following.length)
+    return _point_between(start, end, along / on.length)
 
 
-def _on(start: Point, end: Point, share: float) -> Point:
+def _point_between(start: Point, end: Point, share: float) -> Point:
     return start[0] + share * (end[0] - start[0]), start[1] + share * (end[1] - start[1])
 
 
@@ -60,7 +60,7 @@ def bearing(a: Point, b: Point) -> float:
     return atan2(b[1] - a[1], b[0] - a[0])
 
 
-def turned(a: float, b: float) -> float:
+def heading_change(a: float, b: float) -> float:
     """Return the turn from heading a to heading b, rad, + clockwise, -pi to pi."""
     return remainder(b - a, tau)
 
@@ -68,7 +68,7 @@ def turned(a: float, b: float) -> float:
 def curvature_to(point: Point, position: Point, heading: float) -> float:
     """Return the curvature, 1/m, + clockwise, of the arc from the heading to the point; sharpest if it lies behind."""
     distance = max(dist(position, point), 0.05)
-    error = turned(heading, bearing(position, point))
+    error = heading_change(heading, bearing(position, point))
     sine = sin(error) if abs(error) < 0.5 * pi else (1.0 if error > 0.0 else -1.0)
     return 2.0 * sine / distance
 
@@ -77,7 +77,7 @@ def corner(start: Point, end: Point, after: Point | None) -> float:
     """Return the turn at the end of the leg, rad, 0 to pi; pi if the path ends there."""
     if after is None or after == end or start == end:
         return pi
-    return abs(turned(bearing(start, end), bearing(end, after)))
+    return abs(heading_change(bearing(start, end), bearing(end, after)))
 
 
 def braking_speed(distance: float, speed_there: float, deceleration: float) -> float:
@@ -92,7 +92,7 @@ def circle_heading(position: Point, centre: Point, radius: float, clockwise: boo
     return atan2(east, north) + way * (0.5 * pi + atan2(off, distance))
 
 
-def ahead(position: Point, heading: float, distance: float) -> Point:
+def point_ahead(position: Point, heading: float, distance: float) -> Point:
     """Return the point `distance` m away in a direction."""
     return position[0] + distance * cos(heading), position[1] + distance * sin(heading)
 
@@ -160,35 +160,35 @@ class RoverDriver:
 
     def reached(self, start: Point, end: Point, radius: float) -> bool:
         """Return whether the end of a leg is within a radius or passed."""
-        on = track(self.position, start, end)
+        on = leg_position(self.position, start, end)
         return self.autopilot.estimate.distance(end) <= radius or (on.length > 0.0 and on.along >= on.length)
 
     def stopping_point(self) -> Point:
         """Return where the rover stops if it brakes now."""
         way = self.speed * abs(self.speed) / (2.0 * self._deceleration)
-        return ahead(self.position, self.yaw, way)
+        return point_ahead(self.position, self.yaw, way)
 
-    def rates(self, speed: float, turn_rate: float) -> None:
+    def set_rates(self, speed: float, turn_rate: float) -> None:
         """Drive at m/s and turn at rad/s (clockwise)."""
         self.rover.setpoint = RoverSetpoint(RATES, 0.0, 0.0, -speed if self.reversed else speed, turn_rate)
         self.autopilot.telemetry.speed_error = speed - self.speed
 
-    def halt(self) -> None:
+    def stop(self) -> None:
         """Brake and stand; without a valid speed, switch the motors off."""
         self.pivoting = False
         self.autopilot.telemetry.aim(0.0, self.autopilot.estimate.yaw, 0.0)
         if self.autopilot.estimate.position_ok:
-            self.rates(0.0, 0.0)
+            self.set_rates(0.0, 0.0)
         else:
             self.rover.setpoint = RoverSetpoint(DIRECT)
 
-    def heading(self, yaw: float, speed: float) -> None:
+    def hold_heading(self, yaw: float, speed: float) -> None:
         """Turn to a heading (rad) and drive at m/s, slower while the error is large."""
-        error = turned(self.autopilot.estimate.yaw, yaw)
+        error = heading_change(self.autopilot.estimate.yaw, yaw)
         if not self._pivot(error):
-            self.rates(speed * max(cos(error), 0.2), self._heading_rate(error, self._turn_rate))
+            self.set_rates(speed * max(cos(error), 0.2), self._heading_rate(error, self._turn_rate))
 
-    def along(self, start: Point, end: Point, after: Point | None = None, speed: float = 0.0) -> float:
+    def follow_leg(self, start: Point, end: Point, after: Point | None = None, speed: float = 0.0) -> float:
         """Follow the leg from start to end at m/s (0: WP_SPEED), and stop there unless the path continues to `after`.
 
         Return the distance before the end, m, at which the corner starts and the next leg should be given.
@@ -196,37 +196,34 @@ class RoverDriver:
         turn = corner(start, end, after)
         through = after if turn < pi and not self._pivots_at(turn) else None
         position, yaw = self.position, self.yaw
-        wanted = speed or self.cruise
-        look = self._look(self.speed)
-        on = track(position, start, end)
-        point = look_ahead(on, position, start, end, through, look)
+        on = leg_position(position, start, end)
+        point = look_ahead(on, position, start, end, through, self._look_ahead_distance(self.speed))
         self.autopilot.telemetry.aim(self.autopilot.estimate.distance(end), bearing(position, point), on.across)
         self.autopilot.telemetry.target_bearing = bearing(position, end)
-        there = min(self._corner_speed(turn), wanted) if through else 0.0
-        lead = max(0.5 * self._look(there), STOP_RADIUS) if through else STOP_RADIUS
-        if self._pivot(turned(yaw, bearing(position, point))):
+        corner_speed = min(self._corner_speed(turn), speed or self.cruise) if through else 0.0
+        lead = max(0.5 * self._look_ahead_distance(corner_speed), STOP_RADIUS) if through else STOP_RADIUS
+        if self._pivot(heading_change(yaw, bearing(position, point))):
             return lead
-        left = on.length - on.along
-        most = braking_speed(left - lead if through else left, there, self._deceleration)
-        self._arc(curvature_to(point, position, yaw), max(min(wanted, most), CREEP))
+        remaining = on.length - on.along
+        speed_limit = braking_speed(remaining - lead if through else remaining, corner_speed, self._deceleration)
+        self._arc(curvature_to(point, position, yaw), max(min(speed or self.cruise, speed_limit), CREEP))
         return lead
 
-    def circle(self, centre: Point, radius: float, clockwise: bool, speed: float = 0.0) -> None:
-        """Circle a point at m/s (0: WP_SPEED)."""
-        position, yaw = self.position, self.yaw
-        wanted = min(speed or self.cruise, sqrt(self.sideways * radius))
-        look = self._look(self.speed)
-        course = circle_heading(position, centre, radius, clockwise, look)
-        error = turned(yaw, course)
-        off = self.autopilot.estimate.distance(centre) - radius
-        self.autopilot.telemetry.aim(abs(off), course, off)
+    def follow_circle(self, centre: Point, radius: float, clockwise: bool, speed: float = 0.0) -> None:
+        """Circle a point. centre, radius: m. clockwise: seen from above. speed: m/s; 0: WP_SPEED."""
+        target_speed = min(speed or self.cruise, sqrt(self.sideways * radius))
+        look = self._look_ahead_distance(self.speed)
+        course = circle_heading(self.position, centre, radius, clockwise, look)
+        error = heading_change(self.yaw, course)
+        radial_error = self.autopilot.estimate.distance(centre) - radius
+        self.autopilot.telemetry.aim(abs(radial_error), course, radial_error)
         if self._pivot(error):
             return
-        bend = max(self.speed, 0.0) / radius * look * look / (look * look + off * off)
-        turn_rate = (bend if clockwise else -bend) + self._heading_p * error
-        self.rates(wanted * max(cos(error), 0.2), turn_rate)
+        feed_forward = max(self.speed, 0.0) / radius * look * look / (look * look + radial_error * radial_error)
+        turn_rate = (feed_forward if clockwise else -feed_forward) + self._heading_p * error
+        self.set_rates(target_speed * max(cos(error), 0.2), turn_rate)
 
-    def _look(self, speed: float) -> float:
+    def _look_ahead_distance(self, speed: float) -> float:
         """Return the look-ahead distance, m, at a speed."""
         return max(self._look_time * speed, SHORTEST_LOOK, self.rover.min_turn_radius)
 
@@ -241,7 +238,7 @@ class RoverDriver:
         """Drive an arc at m/s, or as fast as its curvature (1/m) allows."""
         bend = max(abs(curvature), 1e-6)
         slow = min(speed, sqrt(self.sideways / bend), max(0.8 * self._turn_rate / bend, CREEP))
-        self.rates(slow, curvature * max(self.speed, 0.3 * slow))
+        self.set_rates(slow, curvature * max(self.speed, 0.3 * slow))
 
     def _pivots_at(self, turn: float) -> bool:
         return self.rover.pivots and 0.0 < self._pivot_angle < turn
@@ -255,7 +252,7 @@ class RoverDriver:
         if not self.pivoting:
             return False
         self._stood = self._stood or abs(self.speed) < STANDING
-        self.rates(0.0, self._heading_rate(error, self._pivot_rate) if self._stood else 0.0)
+        self.set_rates(0.0, self._heading_rate(error, self._pivot_rate) if self._stood else 0.0)
         return True
 
     def _heading_rate(self, error: float, most: float) -> float:

@@ -3,15 +3,14 @@
 from dataclasses import replace
 from math import dist, hypot, isnan, nan, radians
 
-from paddock.autopilot.control.copter_cruise import MAX_LAG
+from paddock.autopilot.contract import MissionMode
 from paddock.autopilot.control.copter_path import CopterLegs, SplineLeg, onwards
 from paddock.autopilot.estimate import Ned
 from paddock.autopilot.guided import GuidedTarget
 from paddock.autopilot.mission import MissionExecutor
 from paddock.autopilot.mission_items import NavTarget, NavTask
-from paddock.autopilot.modes.copter import FACING_DISTANCE, STALE_US, CopterMode, Descent, Homeward, Orbit, TakeOff
+from paddock.autopilot.modes.copter import FACING_DISTANCE, STALE_US, CopterMode, Descent, Orbit, ReturnHome, TakeOff
 from paddock.autopilot.telemetry import Landed
-from paddock.autopilot.vehicle import MissionMode
 from paddock.compute.scalars import asin, atan2
 
 MIN_CORNER_ALTITUDE = 1.0  # m above home: a corner before a lower waypoint is not rounded
@@ -19,7 +18,7 @@ AHEAD = 0.3  # s in which nothing may change, for steady flight
 WAITING = (NavTask.DELAY, NavTask.DONE)
 GROUND_TASKS = (NavTask.LAND, NavTask.RETURN, *WAITING)  # no take-off needed
 
-Manoeuvre = TakeOff | Descent | Homeward | Orbit
+Manoeuvre = TakeOff | Descent | ReturnHome | Orbit
 
 
 class CopterAuto(MissionMode, CopterMode):
@@ -66,8 +65,8 @@ class CopterAuto(MissionMode, CopterMode):
             self.executor.start()
         nav = self.executor.update(dt)
         self.stage, self.lands = Landed.IN_AIR, nav.task in (NavTask.LAND, NavTask.RETURN, NavTask.DONE)
-        self._renew(nav)
-        if self.stays_down(nav.task not in GROUND_TASKS):
+        self._update_manoeuvre(nav)
+        if self.stay_on_ground(nav.task not in GROUND_TASKS):
             self._take_off = None
         elif self.copter.landed or self._take_off is not None:
             # climb to the altitude of the first waypoint before going there
@@ -76,9 +75,9 @@ class CopterAuto(MissionMode, CopterMode):
             if self._take_off.update(dt):
                 self._take_off, self._nav = None, None
         else:
-            self._run(nav, dt)
+            self._fly_task(nav, dt)
 
-    def _renew(self, nav: NavTarget) -> None:
+    def _update_manoeuvre(self, nav: NavTarget) -> None:
         """Drop the manoeuvre of the last item; legs continue if the next starts where the last ends."""
         last, self._nav = self._nav, nav
         if last is not None:  # whether only the heading or the next waypoint differs
@@ -89,23 +88,23 @@ class CopterAuto(MissionMode, CopterMode):
                 return
         self._manoeuvre = None
         if nav.task is NavTask.SPLINE and self._take_off is None:
-            self._bend(nav)
+            self._plan_spline(nav)
         elif nav.task not in WAITING:
             self._spline = None
         if nav.task is NavTask.TAKEOFF and self._take_off is not None:
             self._take_off.down = nav.target[2]
         if nav.task in (NavTask.WAYPOINT, NavTask.LOITER) and self._take_off is None:
-            self._plan(nav, last)
+            self._plan_leg(nav, last)
         elif nav.task not in WAITING:
             self._legs = None
 
-    def _plan(self, nav: NavTarget, last: NavTarget | None) -> None:
+    def _plan_leg(self, nav: NavTarget, last: NavTarget | None) -> None:
         onwards = last is not None and nav.start == last.target and nav.target != last.target
         if self._legs is None or not onwards:
             self._legs = CopterLegs(self.copter.track)
-        self._legs.go(nav.target, self.limits(nav.speed))
+        self._legs.add_leg(nav.target, self.limits(nav.speed))
 
-    def _bend(self, nav: NavTarget) -> None:
+    def _plan_spline(self, nav: NavTarget) -> None:
         """Plan a curve, from the end of the last one or from the track."""
         last, self._legs = self._spline, None
         leaving = last.onwards if last is not None and last.over else (0.0, 0.0, 0.0)
@@ -115,11 +114,11 @@ class CopterAuto(MissionMode, CopterMode):
         limits = self.limits(nav.speed)
         self._spline = SplineLeg(self.copter.track, nav.target, leaving, vector, limits, lateral, following)
 
-    def _run(self, nav: NavTarget, dt: float) -> None:
+    def _fly_task(self, nav: NavTarget, dt: float) -> None:
         if nav.task is NavTask.SPLINE:
             self._follow_spline(nav, dt)
         elif nav.task in (NavTask.WAYPOINT, NavTask.LOITER):
-            self._fly(nav, dt)
+            self._follow_legs(nav, dt)
         elif nav.task in WAITING:  # at the end of the last leg, or where the copter comes to rest
             if self._legs is not None:
                 self._legs.advance(dt, self.copter.track)
@@ -127,62 +126,60 @@ class CopterAuto(MissionMode, CopterMode):
                 self._spline.advance(dt, self.copter.track)
             else:
                 self.stop(dt)
-            self._face(nav, dt)
+            self._control_heading(nav, dt)
             self.copter.follow()
         else:
-            self._manoeuvre = self._manoeuvre or self._begin(nav)
+            self._manoeuvre = self._manoeuvre or self._make_manoeuvre(nav)
             self._manoeuvre.update(dt)
 
-    def _begin(self, nav: NavTarget) -> Manoeuvre:
+    def _make_manoeuvre(self, nav: NavTarget) -> Manoeuvre:
         if nav.task is NavTask.TAKEOFF:
             return TakeOff(self, nav.target[2])
         if nav.task is NavTask.LAND:
             return Descent(self, (nav.target[0], nav.target[1]))
         if nav.task is NavTask.RETURN:
-            return Homeward(self)
+            return ReturnHome(self)
         rate = radians(abs(self.value("CIRCLE_RATE")))
         return Orbit(self, nav.target, abs(nav.radius), rate if nav.radius >= 0.0 else -rate)
 
-    def _fly(self, nav: NavTarget, dt: float) -> None:
+    def _follow_legs(self, nav: NavTarget, dt: float) -> None:
         """Fly the leg and round the corner; the track waits for a copter that lags behind."""
         if self._legs is None:
-            self._plan(nav, None)
+            self._plan_leg(nav, None)
         assert self._legs is not None
         estimate, track = self.autopilot.estimate, self.copter.track
         if nav.after is not None and nav.after[2] < self.autopilot.home_position.ned()[2] - MIN_CORNER_ALTITUDE:
             self._legs.round_corner(nav.after, self.value("WPNAV_RADIUS") / 100.0, self.limits(nav.speed))
-        lag = track.distance(estimate.north, estimate.east)
-        self._legs.advance(dt * max(0.0, min(1.0, 2.0 - lag / MAX_LAG)), track)
-        self._face(nav, dt)
+        self._legs.advance(dt * track.pace(estimate), track)
+        self._control_heading(nav, dt)
         self.copter.follow()
         dn, de = nav.target[0] - nav.start[0], nav.target[1] - nav.start[1]
         length = hypot(dn, de)
         right = (estimate.east - nav.start[1]) * dn - (estimate.north - nav.start[0]) * de
         self.report(*nav.target, 0.0 if length < FACING_DISTANCE else right / length)
-        if self.executor.steady(AHEAD) and self._legs.keeps_on(nav.after, self.value("WPNAV_RADIUS") / 100.0, AHEAD):
+        if self.executor.steady(AHEAD) and self._legs.continues(nav.after, self.value("WPNAV_RADIUS") / 100.0, AHEAD):
             self.copter.stay_steady(self._legs)
 
     def _follow_spline(self, nav: NavTarget, dt: float) -> None:
         """Fly the curve; the track waits for a copter that lags behind."""
         if self._spline is None:
-            self._bend(nav)
+            self._plan_spline(nav)
         assert self._spline is not None
         estimate, track = self.autopilot.estimate, self.copter.track
-        lag = track.distance(estimate.north, estimate.east)
-        self._spline.advance(dt * max(0.0, min(1.0, 2.0 - lag / MAX_LAG)), track)
+        self._spline.advance(dt * track.pace(estimate), track)
         self.executor.passed = self._spline.over
-        self._face(nav, dt)
+        self._control_heading(nav, dt)
         self.copter.follow()
         self.report(*nav.target)
 
-    def _face(self, nav: NavTarget, dt: float) -> None:
+    def _control_heading(self, nav: NavTarget, dt: float) -> None:
         track = self.copter.track
         if not isnan(nav.yaw):
             self.turn_to(nav.yaw, dt)
         elif nav.task is NavTask.SPLINE and self.value("WP_YAW_BEHAVIOR") and track.speed > 1.0:
             self.turn_to(atan2(track.ve, track.vn), dt)  # along the curve
         else:
-            self.face(nav.target[0], nav.target[1], dt, self.value("WP_YAW_BEHAVIOR"))
+            self.turn_towards(nav.target[0], nav.target[1], dt, self.value("WP_YAW_BEHAVIOR"))
 
 
 LIFT_OFF_THRUST = 0.55  # where 0.5 holds the altitude
@@ -212,7 +209,7 @@ class CopterGuided(CopterMode):
         self._read_target()
         # only a thrust target leaves the ground without a take-off
         lifts = self._target.attitude is not None and self._target.thrust > LIFT_OFF_THRUST and not self._stale()
-        if self.stays_down(self._take_off is not None or lifts):
+        if self.stay_on_ground(self._take_off is not None or lifts):
             return
         self.stage = Landed.IN_AIR
         if (take_off := self._take_off) is not None:
@@ -228,7 +225,7 @@ class CopterGuided(CopterMode):
                 vn, ve, vd = (0.0, 0.0, 0.0) if self._stale() else target.velocity
                 track = self.copter.track
                 track.steer(vn, ve, self.level_limits(), dt)
-                track.climb(-self._vertical(vd), self.copter.limits.down, dt)
+                track.climb(-self._limit_climb(vd), self.copter.limits.down, dt)
                 if vn or ve or vd:
                     track.leash(self.autopilot.estimate)
             elif target.position is not None and target.velocity is not None:
@@ -243,7 +240,7 @@ class CopterGuided(CopterMode):
             else:
                 self.stop(dt)
                 self.copter.stay_steady()
-            self._turn(dt)
+            self._control_heading(dt)
             self.copter.follow()
 
     def shift(self, north: float, east: float, down: float) -> None:
@@ -285,14 +282,14 @@ class CopterGuided(CopterMode):
         track = self.copter.track
         track.seek(north, east, self.level_limits(speed), dt, (vn, ve))
         gap = max(-1.0, min(1.0, 0.8 * (down - track.down)))
-        track.climb(-self._vertical(vd + gap), self.copter.limits.down, dt)
+        track.climb(-self._limit_climb(vd + gap), self.copter.limits.down, dt)
         self.report(north, east, down)
 
-    def _vertical(self, vd: float) -> float:
+    def _limit_climb(self, vd: float) -> float:
         """Limit a descent rate, m/s, to the parameters."""
         return max(-self.value("WPNAV_SPEED_UP") / 100.0, min(self.value("WPNAV_SPEED_DN") / 100.0, vd))
 
-    def _turn(self, dt: float) -> None:
+    def _control_heading(self, dt: float) -> None:
         rate, position, track = self._target.yaw_rate, self._target.position, self.copter.track
         roi, faces = self.autopilot.executor.actions.roi_yaw(), self.value("WP_YAW_BEHAVIOR")
         if not isnan(self._yaw):
@@ -305,7 +302,7 @@ class CopterGuided(CopterMode):
             and faces
             and track.distance(position[0], position[1]) > FACING_DISTANCE
         ):
-            self.face(position[0], position[1], dt, True)
+            self.turn_towards(position[0], position[1], dt, True)
         else:
             self.copter.heading.spin(0.0 if isnan(rate) or self._stale() else rate, dt)
             self.copter.heading.leash(self.autopilot.estimate)
@@ -314,7 +311,7 @@ class CopterGuided(CopterMode):
         """Hold an attitude; the thrust sets the climb rate, 0.5 holds the altitude."""
         estimate, track = self.autopilot.estimate, self.copter.track
         assert target.attitude is not None
-        if self.rising():
+        if self.wait_for_liftoff():
             return
         w, x, y, z = target.attitude
         roll = atan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y))

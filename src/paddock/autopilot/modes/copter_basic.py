@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from math import copysign, degrees, hypot, radians, sqrt
 
 from paddock.autopilot.control import copter as at
-from paddock.autopilot.control.copter_cruise import MAX_LAG
 from paddock.autopilot.control.copter_path import CopterLegs, MotionLimits, step_towards
 from paddock.autopilot.estimate import Ned
 from paddock.autopilot.modes.copter import (
@@ -17,8 +16,8 @@ from paddock.autopilot.modes.copter import (
     STICK_DEADBAND,
     CopterMode,
     Descent,
-    Homeward,
     Orbit,
+    ReturnHome,
 )
 from paddock.autopilot.telemetry import Landed, Severity
 from paddock.compute.scalars import atan, atan2, cos, sin, tan
@@ -33,13 +32,13 @@ class CopterStabilize(CopterMode):
         """Lean as the sticks ask; mid throttle hovers."""
         sticks = self.sticks()
         throttle = 0.0 if sticks is NEUTRAL and self.copter.landed else sticks.throttle
-        if self.stays_down(throttle > 0.05):
+        if self.stay_on_ground(throttle > 0.05):
             return
         self.pilot_turn(dt)
         self.copter.track.begin(self.autopilot.estimate)
         hover = self.copter.hover  # share of full thrust: 0 at the bottom, hover thrust at mid stick, 1 at the top
         share = 2.0 * throttle * hover if throttle < 0.5 else hover + (2.0 * throttle - 1.0) * (1.0 - hover)
-        self.copter.push(*self.pilot_lean(), share)
+        self.copter.lean_with_thrust(*self.pilot_lean(), share)
 
 
 class CopterAltHold(CopterMode):
@@ -50,7 +49,7 @@ class CopterAltHold(CopterMode):
     def update(self, dt: float) -> None:
         """Lean and climb as the sticks ask."""
         climb = self.pilot_climb()
-        if self.stays_down(climb > 0.0) or self.rising():
+        if self.stay_on_ground(climb > 0.0) or self.wait_for_liftoff():
             return
         track = self.copter.track
         track.begin_horizontal(self.autopilot.estimate)
@@ -68,7 +67,7 @@ class CopterLoiter(CopterMode):
     def update(self, dt: float) -> None:
         """Move the position that is held as the sticks ask."""
         climb = self.pilot_climb()
-        if self.stays_down(climb > 0.0) or self.rising():
+        if self.stay_on_ground(climb > 0.0) or self.wait_for_liftoff():
             return
         vn, ve = self.pilot_velocity(self.value("LOIT_SPEED") / 100.0)
         track = self.copter.track
@@ -97,9 +96,9 @@ class CopterCircle(CopterMode):
         track, yaw = self.copter.track, self.copter.heading.yaw
         radius = self.value("CIRCLE_RADIUS") / 100.0
         centre = track.north + radius * cos(yaw), track.east + radius * sin(yaw), track.down
-        self.go_round(centre, radius, radians(self.value("CIRCLE_RATE")))
+        self.set_circle(centre, radius, radians(self.value("CIRCLE_RATE")))
 
-    def go_round(self, centre: Ned, radius: float, rate: float, on_map: bool = False) -> None:
+    def set_circle(self, centre: Ned, radius: float, rate: float, on_map: bool = False) -> None:
         """Change the circle: centre, radius (m), rad/s (+ clockwise)."""
         self.orbit, self._on_map = Orbit(self, centre, radius, rate), on_map
 
@@ -112,7 +111,7 @@ class CopterCircle(CopterMode):
 
     def update(self, dt: float) -> None:
         """Continue the circle."""
-        if self.stays_down(wants_up=False):
+        if self.stay_on_ground(wants_up=False):
             return
         self.orbit.down -= self.pilot_climb() * dt
         self.orbit.update(dt)
@@ -129,7 +128,7 @@ class CopterLand(CopterMode):
 
     name, number, needs_position, can_arm = "LAND", 9, False, False
     lands, stage = True, Landed.LANDING
-    manoeuvre: Descent | Homeward
+    manoeuvre: Descent | ReturnHome
 
     def enter(self) -> None:
         """Brake and descend."""
@@ -138,7 +137,7 @@ class CopterLand(CopterMode):
 
     def update(self, dt: float) -> None:
         """Move until landed."""
-        if not self.stays_down(wants_up=False):
+        if not self.stay_on_ground(wants_up=False):
             self.manoeuvre.update(dt)
 
 
@@ -150,7 +149,7 @@ class CopterRtl(CopterLand):
     def enter(self) -> None:
         """Brake, and climb from there."""
         super().enter()
-        self.manoeuvre = Homeward(self)
+        self.manoeuvre = ReturnHome(self)
 
 
 class CopterBrake(CopterMode):
@@ -160,7 +159,7 @@ class CopterBrake(CopterMode):
 
     def update(self, dt: float) -> None:
         """Bring the track to rest."""
-        if self.stays_down(wants_up=False):
+        if self.stay_on_ground(wants_up=False):
             return
         track, most = self.copter.track, BRAKE_SHARE * GRAVITY * tan(radians(self.value("ANGLE_MAX") / 100.0))
         limits = MotionLimits(self.value("LOIT_SPEED") / 100.0, min(BRAKE_DECELERATION, most), BRAKE_JERK)
@@ -201,7 +200,7 @@ class CopterSmartRtl(CopterLand):
 
     def update(self, dt: float) -> None:
         """Follow the path, then land or hold at RTL_ALT_FINAL."""
-        if self.stays_down(wants_up=False):
+        if self.stay_on_ground(wants_up=False):
             return
         if self.landing is not None:
             self.landing.update(dt)
@@ -209,16 +208,15 @@ class CopterSmartRtl(CopterLand):
         track, limits = self.copter.track, self.limits()
         if self.legs is None:
             self.legs = CopterLegs(track)
-            self.legs.go(self.path[0], limits)
+            self.legs.add_leg(self.path[0], limits)
         if len(self.path) > 1:
             self.legs.round_corner(self.path[1], CUTTING * self.value("SRTL_ACCURACY"), limits)
             if self.legs.ahead is not None or not self.legs.running:
                 self.path.pop(0)
-                self.legs.go(self.path[0], limits)
-        lag = track.distance(self.autopilot.estimate.north, self.autopilot.estimate.east)
-        self.legs.advance(dt * max(0.0, min(1.0, 2.0 - lag / MAX_LAG)), track)  # the track waits for a slower copter
+                self.legs.add_leg(self.path[0], limits)
+        self.legs.advance(dt * track.pace(self.autopilot.estimate), track)
         north, east, down = self.path[0]
-        self.face(north, east, dt, self.value("WP_YAW_BEHAVIOR") in (1, 3))
+        self.turn_towards(north, east, dt, self.value("WP_YAW_BEHAVIOR") in (1, 3))
         self.copter.follow()
         self.report(north, east, down)
         still = not self.legs.running and self.autopilot.estimate.distance((north, east)) < ARRIVED_RADIUS
@@ -278,7 +276,7 @@ class LeanAxis:
             self.lean = step_towards(self.lean, stick, max(RETURN_RATE * abs(self.lean), limits.rate) * dt)
 
     def _brake(self, speed: float, limits: "BrakeLimits", dt: float) -> None:
-        wanted = -copysign(limits.lean_for(abs(speed)), speed)
+        wanted = -copysign(limits.brake_lean(abs(speed)), speed)
         self.lean = step_towards(self.lean, max(-limits.angle, min(limits.angle, wanted)), limits.rate * dt)
         if abs(self.lean) >= self.largest:
             self.largest = abs(self.lean)
@@ -298,7 +296,7 @@ class BrakeLimits:
     rate: float  # rad/s
     angle: float  # rad
 
-    def lean_for(self, speed: float) -> float:
+    def brake_lean(self, speed: float) -> float:
         """Return the lean that brakes at a speed (m/s), rad: proportional, and more when slow, as in ArduCopter.
 
         It is never more than can return at `rate` until the copter stands, or it would fly backwards: until then a
@@ -332,9 +330,9 @@ class CopterPosHold(CopterMode):
     def update(self, dt: float) -> None:
         """Lean, brake or hold."""
         climb = self.pilot_climb()
-        if self.stays_down(climb > 0.0) or self.rising():
+        if self.stay_on_ground(climb > 0.0) or self.wait_for_liftoff():
             return
-        roll, pitch = self._pilot_leans()
+        roll, pitch = self._pilot_lean_axes()
         estimate, track = self.autopilot.estimate, self.copter.track
         c, s = cos(estimate.yaw), sin(estimate.yaw)
         limits = BrakeLimits(radians(self.value("PHLD_BRAKE_RATE")), radians(self.value("PHLD_BRAKE_ANGLE") / 100.0))
@@ -357,9 +355,9 @@ class CopterPosHold(CopterMode):
         if holding:
             self.copter.follow()
         else:
-            self.copter.lean(*self._leans(c, s))
+            self.copter.lean(*self._lean_setpoint(c, s))
 
-    def _pilot_leans(self) -> tuple[float, float]:
+    def _pilot_lean_axes(self) -> tuple[float, float]:
         """Return roll and pitch of the sticks, rad; 0 within the deadband."""
         sticks, (roll, pitch) = self.sticks(), self.pilot_lean()
         held = [abs(stick) > STICK_DEADBAND for stick in (sticks.roll, sticks.pitch)]
@@ -379,7 +377,7 @@ class CopterPosHold(CopterMode):
                 self.wind[1] + share * (held[1] - self.wind[1]),
             )
 
-    def _leans(self, c: float, s: float) -> tuple[float, float]:
+    def _lean_setpoint(self, c: float, s: float) -> tuple[float, float]:
         """Return roll and pitch of both axes and against the wind, rad, together limited to ANGLE_MAX."""
         forward = GRAVITY * tan(self.forward.lean) + self.wind[0] * c + self.wind[1] * s
         right = GRAVITY * tan(self.right.lean) + self.wind[1] * c - self.wind[0] * s

@@ -3,10 +3,10 @@
 from math import nan, radians
 from typing import TYPE_CHECKING
 
+from paddock.autopilot.contract import Mode
 from paddock.autopilot.control.l1 import roll_for_circle, roll_for_line
 from paddock.autopilot.control.plane import ATTITUDE, FLIGHT, PlaneSetpoint
 from paddock.autopilot.estimate import Point
-from paddock.autopilot.vehicle import Mode
 from paddock.compute.scalars import atan2
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class PlaneMode(Mode):
             self.autopilot.warn_throttled("Motor off on the ground: take off first")
         self.plane.setpoint = PlaneSetpoint(FLIGHT, roll=roll, down=down, speed=self.airspeed(speed), **limits)
 
-    def head(self, heading: float, down: float, speed: float = nan, **more: float) -> None:
+    def fly_heading(self, heading: float, down: float, speed: float = nan, **more: float) -> None:
         """Fly a heading, to an altitude."""
         self.fly(0.0, down, speed, turning=1.0, heading=heading, **more)
 
@@ -168,7 +168,7 @@ class PlaneCruise(PlaneFbwb):
             self.heading = self.autopilot.estimate.yaw
             self.fly(roll, self.down)
         else:
-            self.head(self.heading, self.down)
+            self.fly_heading(self.heading, self.down)
 
 
 def _beyond(stick: float) -> float:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from math import degrees, hypot, isfinite, isnan, radians
 
+from paddock.autopilot.contract import MissionMode
 from paddock.autopilot.control.l1 import roll_for_course, roll_for_line
 from paddock.autopilot.control.plane import ATTITUDE, HEIGHT_TIME, PlaneSetpoint
 from paddock.autopilot.estimate import Ned, Point
@@ -11,7 +12,6 @@ from paddock.autopilot.guided import GuidedTarget
 from paddock.autopilot.mission_items import NavTarget, NavTask
 from paddock.autopilot.modes.plane import PlaneMode
 from paddock.autopilot.telemetry import Landed, ModeReason, Severity
-from paddock.autopilot.vehicle import MissionMode
 from paddock.compute.scalars import atan2, cos, sin
 
 LEAST_PITCH = radians(5.0)  # of a climb below AIRSPEED_CRUISE
@@ -35,7 +35,7 @@ class TakeoffRun:
         """Fly one step of the climb to an altitude (m down), with a pitch (rad)."""
         estimate, plane = mode.autopilot.estimate, mode.plane
         if not self.launched:
-            self._wait(mode, dt)
+            self._detect_launch(mode, dt)
         if not self.launched:
             plane.setpoint = PlaneSetpoint(ATTITUDE, pitch=radians(mode.value("TKOFF_GND_PITCH")))
             return
@@ -57,12 +57,12 @@ class TakeoffRun:
         share = min(max((height - low) / (low * (TURNING_HEIGHT - 1.0)), 0.0), 1.0)
         limits = {"pitch_least": least, "throttle_least": most, "roll_limit": level + share * (free - level)}
         if steering or not estimate.position_ok:
-            mode.head(self.heading, down - EXTRA, steering=steering, **limits)
+            mode.fly_heading(self.heading, down - EXTRA, steering=steering, **limits)
         else:  # wind must not carry it off the line of the runway
             north, east = self.start[0] + AHEAD * cos(self.heading), self.start[1] + AHEAD * sin(self.heading)
             mode.follow(self.start[:2], (north, east), down - EXTRA, **limits)
 
-    def _wait(self, mode: "PlaneMode", dt: float) -> None:
+    def _detect_launch(self, mode: "PlaneMode", dt: float) -> None:
         """Launch immediately, or some time after the acceleration of a throw."""
         autopilot = mode.autopilot
         estimate = autopilot.estimate
@@ -213,7 +213,7 @@ class Landing:
     def _climb_out(self, mode: "PlaneMode") -> bool:
         down = mode.autopilot.home_position.ned()[2] - (self.abort or ABORT_ALTITUDE)
         level = radians(mode.value("LEVEL_ROLL_LIMIT"))
-        mode.head(self.bearing, down - EXTRA, throttle_least=mode.value("THR_MAX") / 100.0, roll_limit=level)
+        mode.fly_heading(self.bearing, down - EXTRA, throttle_least=mode.value("THR_MAX") / 100.0, roll_limit=level)
         return mode.autopilot.estimate.down <= down
 
 
@@ -258,9 +258,9 @@ class PlaneTakeoff(PlaneMode):
             self.run.launched = True
             self.run.heading = atan2(estimate.ve, estimate.vn)
         self.stage = Landed.TAKEOFF
-        self._aim()
+        self._set_goal()
 
-    def _aim(self) -> None:
+    def _set_goal(self) -> None:
         if self.run is not None:
             (north, east, down), ahead = self.run.start, self.value("TKOFF_DIST")
             if self.autopilot.telemetry.landed is not Landed.ON_GROUND:
@@ -275,7 +275,7 @@ class PlaneTakeoff(PlaneMode):
             return
         if self.run is not None:
             if not self.run.launched:
-                self._aim()
+                self._set_goal()
             here, start = self.autopilot.estimate, self.run.start
             flown = hypot(here.north - start[0], here.east - start[1])
             if here.down <= self.goal[2] + 2.0 or flown >= self.value("TKOFF_DIST"):
@@ -316,7 +316,7 @@ class PlaneGuided(PlaneMode):
             roll = roll_for_course(atan2(east, north), self.velocity, self.plane.nav)
             self.fly(roll, self.down, hypot(north, east), climbing=1.0, climb=-down)
         elif not isnan(target.yaw):
-            self.head(target.yaw, self.down, target.speed)
+            self.fly_heading(target.yaw, self.down, target.speed)
         else:
             self.circle(self.centre, self.down, speed=target.speed)
 
@@ -368,9 +368,9 @@ class PlaneAuto(MissionMode, PlaneMode):
             altitude = self.return_altitude() if nav.task is NavTask.RETURN else down
             self.circle(point, altitude, nav.radius, nav.speed)
         else:
-            self._go(nav)
+            self._fly_to_waypoint(nav)
 
-    def _go(self, nav: NavTarget) -> None:
+    def _fly_to_waypoint(self, nav: NavTarget) -> None:
         """Fly to a waypoint, on the straight slope from the last one, ahead by the lag of the altitude."""
         point, down, lead = nav.target[:2], nav.target[2], self.value("WP_RADIUS")
         self.autopilot.executor.lead = lead

@@ -3,13 +3,13 @@
 from math import hypot, isnan, radians
 from typing import TYPE_CHECKING, cast
 
+from paddock.autopilot.contract import MissionMode, Mode
 from paddock.autopilot.control.rover import DIRECT, RoverSetpoint
-from paddock.autopilot.control.rover_path import STOP_RADIUS, RoverDriver, ahead
+from paddock.autopilot.control.rover_path import STOP_RADIUS, RoverDriver, point_ahead
 from paddock.autopilot.estimate import Ned, Point
 from paddock.autopilot.guided import GuidedTarget
 from paddock.autopilot.mission_items import NavTarget, NavTask
 from paddock.autopilot.telemetry import ModeReason, Severity
-from paddock.autopilot.vehicle import MissionMode, Mode
 from paddock.compute.scalars import atan2, cos, sin
 
 if TYPE_CHECKING:
@@ -55,15 +55,15 @@ class HoldPoint:
         if self.start is not None:
             self.start = self.start[0] + north, self.start[1] + east
 
-    def keep(self, speed: float = 0.0) -> None:
+    def hold(self, speed: float = 0.0) -> None:
         """Stand, or drive to the position at m/s (0: WP_SPEED)."""
         if self.start is None and self.driver.autopilot.estimate.distance(self.position) > self.radius:
             self.start = self.driver.position
         if self.start is not None and not self.driver.reached(self.start, self.position, STOP_RADIUS):
-            self.driver.along(self.start, self.position, speed=speed)
+            self.driver.follow_leg(self.start, self.position, speed=speed)
         else:
             self.start = None
-            self.driver.halt()
+            self.driver.stop()
 
 
 MIN_STEERING_SPEED = 0.5  # m/s
@@ -88,7 +88,7 @@ class RoverAcro(RoverMode):
     def update(self, dt: float) -> None:
         """Control turn rate and speed."""
         turn_rate = self.autopilot.rc.sticks.roll * radians(self.value("ACRO_TURN_RATE"))
-        self.driver.rates(self.stick_speed(), turn_rate)
+        self.driver.set_rates(self.stick_speed(), turn_rate)
 
 
 class RoverSteering(RoverMode):
@@ -102,7 +102,7 @@ class RoverSteering(RoverMode):
         pace = max(abs(speed), MIN_STEERING_SPEED)
         most = min(self.driver.sideways / pace, pace / self.value("TURN_RADIUS"))
         way = -1.0 if speed < 0.0 and self.autopilot.rc.sticks.throttle < 0.0 else 1.0
-        self.driver.rates(self.stick_speed(), way * self.autopilot.rc.sticks.roll * most)
+        self.driver.set_rates(self.stick_speed(), way * self.autopilot.rc.sticks.roll * most)
 
 
 class RoverHold(RoverMode):
@@ -112,7 +112,7 @@ class RoverHold(RoverMode):
 
     def update(self, dt: float) -> None:
         """Brake, then stand."""
-        self.driver.halt()
+        self.driver.stop()
 
 
 class RoverLoiter(RoverMode):
@@ -132,7 +132,7 @@ class RoverLoiter(RoverMode):
 
     def update(self, dt: float) -> None:
         """Stand, or drive back."""
-        self.hold_point.keep()
+        self.hold_point.hold()
 
 
 class RoverCircle(RoverMode):
@@ -146,7 +146,7 @@ class RoverCircle(RoverMode):
         """Choose the centre."""
         super().enter()
         self.radius = self.value("CIRC_RADIUS")
-        self.centre = ahead(self.driver.position, self.autopilot.estimate.yaw, self.radius)
+        self.centre = point_ahead(self.driver.position, self.autopilot.estimate.yaw, self.radius)
 
     def shift(self, north: float, east: float, down: float) -> None:
         """Keep the centre in the world."""
@@ -154,7 +154,7 @@ class RoverCircle(RoverMode):
 
     def update(self, dt: float) -> None:
         """Continue the circle."""
-        self.driver.circle(self.centre, self.radius, self.value("CIRC_DIR") == 0.0, self.value("CIRC_SPEED"))
+        self.driver.follow_circle(self.centre, self.radius, self.value("CIRC_DIR") == 0.0, self.value("CIRC_SPEED"))
 
 
 class RoverRtl(RoverMode):
@@ -174,7 +174,7 @@ class RoverRtl(RoverMode):
 
     def update(self, dt: float) -> None:
         """Drive, then stand."""
-        self.hold_point.keep(self.value("RTL_SPEED"))
+        self.hold_point.hold(self.value("RTL_SPEED"))
 
 
 class RoverSmartRtl(RoverMode):
@@ -204,9 +204,9 @@ class RoverSmartRtl(RoverMode):
             self.hold_point.start = self.start
             self.path = []
         if not self.path:
-            self.hold_point.keep(speed)
+            self.hold_point.hold(speed)
             return
-        lead = self.driver.along(self.start, self.path[0], self.path[1], speed)
+        lead = self.driver.follow_leg(self.start, self.path[0], self.path[1], speed)
         if self.driver.reached(self.start, self.path[0], lead):
             self.start = self.path.pop(0)
 
@@ -234,15 +234,15 @@ class RoverGuided(RoverMode):
         """Follow the newest target."""
         target = self.autopilot.guided
         if target.position is not None:
-            self._go(target.position[:2], target.speed)
+            self._drive_to(target.position[:2], target.speed)
             return
         self._hold_point = None
         if target.time_us < 0 or self._stale(target):
-            self.driver.halt()
+            self.driver.stop()
         elif target.velocity is not None:
-            self._move(target.velocity, target)
+            self._follow_velocity(target.velocity, target)
         else:
-            self._head(target)
+            self._follow_heading(target)
 
     def _stale(self, target: GuidedTarget) -> bool:
         old = self.autopilot.now_us - target.time_us > STALE_US
@@ -251,32 +251,32 @@ class RoverGuided(RoverMode):
         self._timed_out = old
         return old
 
-    def _go(self, position: Point, speed: float) -> None:
+    def _drive_to(self, position: Point, speed: float) -> None:
         if self._hold_point is None or self._hold_point.position != position:
             self._hold_point = HoldPoint(self, position, self.driver.position)
-        self._hold_point.keep(0.0 if isnan(speed) else speed)
+        self._hold_point.hold(0.0 if isnan(speed) else speed)
 
-    def _move(self, velocity: Ned, target: GuidedTarget) -> None:
+    def _follow_velocity(self, velocity: Ned, target: GuidedTarget) -> None:
         """Follow a velocity; with a turn rate or heading it counts along the nose and may be negative."""
         yaw = self.autopilot.estimate.yaw
         forward = velocity[0] * cos(yaw) + velocity[1] * sin(yaw)
         if not isnan(target.yaw_rate):
-            self.driver.rates(forward, target.yaw_rate)
+            self.driver.set_rates(forward, target.yaw_rate)
         elif not isnan(target.yaw):
-            self.driver.heading(target.yaw, forward)
+            self.driver.hold_heading(target.yaw, forward)
         elif hypot(*velocity[:2]) < MIN_SPEED:
-            self.driver.halt()
+            self.driver.stop()
         else:
-            self.driver.heading(atan2(velocity[1], velocity[0]), hypot(*velocity[:2]))
+            self.driver.hold_heading(atan2(velocity[1], velocity[0]), hypot(*velocity[:2]))
 
-    def _head(self, target: GuidedTarget) -> None:
+    def _follow_heading(self, target: GuidedTarget) -> None:
         """Follow a heading or a turn rate, and a speed."""
         wanted = target.speed if isnan(target.pace) else target.pace
         speed = 0.0 if isnan(wanted) else wanted
         if isnan(target.yaw):
-            self.driver.rates(speed, 0.0 if isnan(target.yaw_rate) else target.yaw_rate)
+            self.driver.set_rates(speed, 0.0 if isnan(target.yaw_rate) else target.yaw_rate)
         else:
-            self.driver.heading(target.yaw, speed)
+            self.driver.hold_heading(target.yaw, speed)
 
 
 DONE_MODES = (4, 5, 1, 0)  # by MIS_DONE_BEHAVE: HOLD, LOITER, ACRO, MANUAL
@@ -297,7 +297,7 @@ class RoverAuto(MissionMode, RoverMode):
         """Drive one step of the mission."""
         autopilot = self.autopilot
         if not autopilot.armed or not autopilot.estimate.position_ok:
-            self.driver.halt()
+            self.driver.stop()
             return
         self._follow(self.nav_target(dt))
         if autopilot.executor.finished:
@@ -316,14 +316,14 @@ class RoverAuto(MissionMode, RoverMode):
             if self._hold_point is None or self._hold_point.position != end:
                 self._hold_point = HoldPoint(self, end, start)
             executor.lead = STOP_RADIUS
-            self._hold_point.keep(speed)
+            self._hold_point.hold(speed)
         elif nav.task is NavTask.WAYPOINT:
-            executor.lead = driver.along(start, end, nav.after[:2] if nav.after is not None else None, speed)
+            executor.lead = driver.follow_leg(start, end, nav.after[:2] if nav.after is not None else None, speed)
         elif nav.task is NavTask.CIRCLE:
-            driver.circle(end, abs(nav.radius), nav.radius >= 0.0, speed)
+            driver.follow_circle(end, abs(nav.radius), nav.radius >= 0.0, speed)
         elif nav.task is NavTask.HEADING:
-            driver.heading(nav.yaw, nav.pace)
+            driver.hold_heading(nav.yaw, nav.pace)
         elif nav.task is NavTask.RETURN:
-            executor.lead = driver.along(start, end, speed=self.value("RTL_SPEED") or speed)
+            executor.lead = driver.follow_leg(start, end, speed=self.value("RTL_SPEED") or speed)
         else:
-            driver.halt()
+            driver.stop()

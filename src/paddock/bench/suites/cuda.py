@@ -12,12 +12,12 @@ from paddock.bench.suites.kernels import BareFleet, bare_fleet
 from paddock.compute.cuda import cuda_module, find_gpu
 from paddock.compute.kernel import KernelSpec, Rows, kernel
 from paddock.radio.physics.antennas import dipole_db, sector_db
-from paddock.radio.physics.diffraction import knife_edge_db
 from paddock.radio.physics.fading import nakagami_power, rician_gain_db
 from paddock.radio.physics.propagation import (
     cost231_hata_db,
     free_space_db,
     ground_reflection_db,
+    knife_edge_db,
     log_distance_db,
     okumura_hata_db,
     two_ray_db,

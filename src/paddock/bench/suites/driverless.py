@@ -142,7 +142,7 @@ def _perception(count: int, seconds: float, quick: bool) -> Iterator[Result]:
         load({**given, "vehicles": [fleet]}) as plain,
         load({**given, "vehicles": [fleet | {"sensors": [sensor]}]}) as seeing,
     ):
-        cones = len(seeing.track.cones) if seeing.track is not None else 0
+        cones = len(seeing.world.track.cones) if seeing.world.track is not None else 0
         for sim in (plain, seeing):
             sim.step(2)
         times = best_times({"plain": plain.step, "seeing": seeing.step}, seconds)

@@ -19,14 +19,13 @@ from paddock.compute.routine import routine
 from paddock.engine.simulation import Simulation
 from paddock.radio.links.radios import COLUMN, Floats, Radios
 from paddock.radio.maps import RadioSamples, fit_map
-from paddock.radio.physics.diffraction import TerrainTables
 from paddock.radio.physics.fading import SHADOW_WAVES, set_shadow_phasors, shadow_db, shadow_sum, shadow_waves
 from paddock.radio.physics.obstacles import Buildings, buildings_of
 from paddock.radio.physics.obstruction import obstruction_db
-from paddock.radio.physics.propagation import log_distance_db
+from paddock.radio.physics.propagation import TerrainTables, log_distance_db
 from paddock.scenario import load_scenario
 from paddock.scenario.scenery import Obstacle
-from paddock.world.scenery import Obstacles, obstacles_of
+from paddock.world.solids import HIGH, LENGTH, WIDTH, Obstacles, X, Y, obstacles_of
 
 RADIOS, HILLY, PAIRED = 10_000, 1_000, 2_000
 LINKS = 30  # of each radio, at least
@@ -334,7 +333,7 @@ class Town:
     def _inside(self, places: Floats) -> NDArray[np.bool_]:
         """Return whether places lie inside a building."""
         found = np.zeros(len(places), bool)
-        for x, y, _, top, _, _, length, width, _ in self.obstacles.boxes:
+        for x, y, top, length, width in self.obstacles.table[:, [X, Y, HIGH, LENGTH, WIDTH]]:
             near = (abs(places[:, 0] - x) < length) & (abs(places[:, 1] - y) < width)
             found |= near & (places[:, 2] < top)
         return found
@@ -352,7 +351,7 @@ def build_town(seed: int) -> Town:
                 size = float(16.0 + 22.0 * length), float(16.0 + 22.0 * width), float(8.0 + 32.0 * height)
                 entries.append(Obstacle.model_validate({"box": {"center": place, "size": size}}))
     obstacles = obstacles_of(tuple(entries), lambda x, y: np.zeros_like(x))
-    middle = obstacles.boxes[np.hypot(obstacles.boxes[:, 0], obstacles.boxes[:, 1]) < 0.25 * SIZE]
-    highest = middle[np.argmax(middle[:, 3])]
-    mast = np.array([highest[0], highest[1], highest[3] + 6.0])
+    middle = obstacles.table[np.hypot(obstacles.table[:, X], obstacles.table[:, Y]) < 0.25 * SIZE]
+    highest = middle[np.argmax(middle[:, HIGH])]
+    mast = np.array([highest[X], highest[Y], highest[HIGH] + 6.0])
     return Town(seed, obstacles, mast, buildings_of(obstacles))

@@ -175,7 +175,7 @@ def control(quick: bool) -> Iterator[Result]:
         plain = _times(sim, steps)
         own: list[float] = []
 
-        @sim.on_control_request("car_1")
+        @sim.control.on_request("car_1")
         def drive(request: Any) -> dict[str, dict[str, float]]:
             started = perf_counter()
             commands = {"car_1": {"steer": 0.1, "throttle": 0.3}}

@@ -1,6 +1,5 @@
 """Execution of a mission: vehicles follow their routes with their dynamics, or are placed exactly on them."""
 
-from collections.abc import Mapping
 from contextlib import suppress
 from math import inf
 from typing import Any
@@ -28,6 +27,7 @@ from paddock.planning.geometry.path import Path, Pose
 from paddock.planning.geometry.shapes import InfeasibleError
 from paddock.planning.mission.events import home_of
 from paddock.planning.mission.kinematic import KinematicRun
+from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.records import record
 from paddock.planning.mission.vehicles import LONGEST, MEMBER, MissionFleet, MissionVehicle
 from paddock.planning.solver.problem import Problem
@@ -37,7 +37,6 @@ from paddock.world.columns import Floats, column_index
 from paddock.world.columns import Pose as PoseColumns
 from paddock.world.fleet import Ints
 from paddock.world.parts import array, child, children, fill, part, plain
-from paddock.world.state import load, save
 
 DEPTH = 1.0  # m below the ground: target height of a landing, so that a vehicle descends until it is on the ground
 APART = 3.0  # m between neighbours on the ground, approximately
@@ -63,7 +62,7 @@ class KinematicExecution:
     def __init__(self, participants: MissionFleets) -> None:
         self.participants = participants
         self.mission, self.world = participants.mission, participants.world
-        self.flown: KinematicRun | None = None
+        self.part = KinematicRun(self.mission, None)
         self.spacing = None  # exact paths: no separation
 
     def join(self, program: FleetProgram) -> None:
@@ -72,13 +71,12 @@ class KinematicExecution:
 
     def begin(self, time: float) -> None:
         """Plan."""
-        self.flown = KinematicRun(self.mission, time)
+        self.part.begin(time)
 
     def run(self, time: float, fresh: bool) -> None:
         """Place all vehicles on their routes."""
-        assert self.flown is not None
-        self.flown.advance(max(time - self.flown.time, 0.0))
-        poses = self.flown.poses()
+        self.part.advance(max(time - self.part.time, 0.0))
+        poses = self.part.poses()
         for group in self.participants.vehicles()[0]:
             vehicles = [self.mission.vehicles[index] for index in group.indices.tolist()]
             speeds = [v.spec.speed if v.current is not None and v.current.flown != 0.0 else 0.0 for v in vehicles]
@@ -86,16 +84,12 @@ class KinematicExecution:
             group.program.fleet.state[:, group.rows] = placed
             group.program.forget_poses()
 
-    def save(self) -> dict[str, Any]:
-        """Return the state of the run without its mission."""
-        assert self.flown is not None
-        return save(self.flown)
+    def left(self, fleet: str) -> None:
+        """Go on without a fleet whose vehicles are gone: they have no tracks."""
 
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        """Restore a saved state; the mission must be restored first."""
-        self.flown = KinematicRun(self.mission)
-        self.flown.load(saved)
-        self.participants.forget()
+    def rebuild(self) -> None:
+        """Build what is derived from a loaded state."""
+        self.part.rebuild()
 
 
 ROW = column_index(PoseColumns)
@@ -118,6 +112,7 @@ def held_from(saved: Any) -> dict[int, Floats]:
 class DynamicsExecution:
     """Reads the positions of all vehicles, updates the mission and sets new routes."""
 
+    mission: Mission = child()
     travelled: Floats = array("f8", MEMBER, unit="m", low=-LONGEST, high=LONGEST)
     here: Floats = array("f8", MEMBER, 4, unit="m", low=-LONGEST, high=LONGEST)  # the last known pose of each vehicle
     until: Floats = array("f8", MEMBER, unit="s", infinite=True)  # s: when waiting vehicles may continue
@@ -143,6 +138,15 @@ class DynamicsExecution:
         homes = np.array([vehicle.spec.home[:2] for vehicle in self.mission.vehicles]).reshape(-1, 2)
         ground = float(self.world.heights(homes[:, 0], homes[:, 1]).max()) if len(homes) else None
         self.tracks[program.fleet.name] = FleetTracks(program, self.world.environment, ground)
+
+    def left(self, fleet: str) -> None:
+        """Drop the tracks of a fleet whose vehicles are gone."""
+        self.tracks.pop(fleet, None)
+
+    @property
+    def part(self) -> "DynamicsExecution":
+        """The part of the run's state."""
+        return self
 
     def begin(self, time: float) -> None:
         """Plan, and set the first routes."""
@@ -234,8 +238,8 @@ class DynamicsExecution:
             moving = (np.sqrt(vx * vx + vy * vy) > SLOW) & (tracks.style.moves != "ground")
             heading = np.where(moving, arrays.arctan2(vy, vx), yaw)
             self.here[group.indices] = np.column_stack([x, y, z, heading])
-            places = np.stack([x, y]), self.world.clock.time, away[group.indices]
-            x, y = tracks.believed(group.rows, *places)
+            arguments = np.stack([x, y]), self.world.clock.time, away[group.indices]
+            x, y = tracks.believed(group.rows, *arguments)
             self.believed[group.indices] = np.column_stack([x, y, z, heading])
             poses[group.indices] = np.column_stack([x, y, tracks.heights(group.rows, z), heading])
         return poses
@@ -332,21 +336,15 @@ class DynamicsExecution:
                 else:
                     self.held.pop(index, None)
 
-    def save(self) -> dict[str, Any]:
-        """Return the state that is not in the fleets."""
-        self.tracks = {name: tracks for name, tracks in self.tracks.items() if name in self.participants.programs}
-        return save(self)
-
     def check(self, state: Any) -> None:
         """Refuse more vehicles than the mission has."""
-        if len(self.travelled) > len(self.mission.vehicles):  # those that join later are added then
-            raise InvalidValueError(f"{len(self.travelled)} rows of {len(self.mission.vehicles)} vehicles")
+        if len(self.travelled) > len(self.mission.fleet.joined):  # those that join later are added then
+            raise InvalidValueError(f"{len(self.travelled)} rows of {len(self.mission.fleet.joined)} vehicles")
 
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        """Restore a saved state; vehicles and mission must be restored first."""
-        load(self, saved)
+    def rebuild(self) -> None:
+        """Build what is derived from a loaded state: the mission's vehicles and routes, and the tracks."""
+        self.mission.rebuild()
         self.believed = self.here.copy()  # until the next update
-        self.participants.forget()
         for group, tracks in self._placed():
             tracks.rebuild(group.rows, group.indices)
             held = [self.held[index] for index in group.indices.tolist() if index in self.held]

@@ -35,7 +35,7 @@ from paddock.planning.geometry.path import (
 )
 from paddock.planning.geometry.path import Pose as RoutePose
 from paddock.planning.mission.mission import Mission
-from paddock.radio.gnss import HAS_FIX, LOST, OFFSET
+from paddock.radio.physics.satellites import HAS_FIX, LOST, OFFSET
 from paddock.vehicles.model import Desire
 from paddock.world.columns import FARTHEST, Column, Environment, Floats, Pose, column_index, columns_of
 from paddock.world.fleet import Ints

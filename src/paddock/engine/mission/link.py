@@ -14,8 +14,8 @@ import numpy as np
 
 from paddock.engine.mission.following import MissionFleets
 from paddock.engine.mission.parts import MOST_PARTS, RECEPTION, WINDOW, Inboxes, Outbox
+from paddock.engine.radio.services import station_range
 from paddock.engine.radio.stage import RadioStage
-from paddock.engine.radio.uplink import station_range
 from paddock.errors import InvalidValueError
 from paddock.planning.consensus_radio import Negotiated, negotiate
 from paddock.planning.geometry.path import Pose
@@ -98,8 +98,9 @@ class MissionLink:
     def check(self, state: Any) -> None:
         """Refuse other numbers of vehicles than the mission has."""
         count, announced = len(self.reported), len(self.outbox.number)
-        if not count <= announced <= len(self.mission.vehicles) or any(row >= count for row in self.inboxes.routes):
-            raise InvalidValueError(f"{count} and {announced} rows of {len(self.mission.vehicles)} vehicles")
+        joined = len(self.mission.fleet.joined)
+        if not count <= announced <= joined or any(row >= count for row in self.inboxes.routes):
+            raise InvalidValueError(f"{count} and {announced} rows of {joined} vehicles")
 
     @property
     def _parts(self) -> tuple[StationContact, Onboard]:
@@ -302,8 +303,8 @@ class MissionLink:
         """Add to counters."""
         self.counts = self.counts._replace(**{name: getattr(self.counts, name) + n for name, n in more.items()})
 
-    def check_saved(self) -> None:
-        """Refuse restored packets that no run can have sent; the channel must be restored first."""
+    def check_packets(self) -> None:
+        """Refuse loaded packets that no run can have sent; the channel must be rebuilt first."""
         assert self.radio.messages is not None
         _, _, values = self.radio.messages.messages.under_way(MISSION)
         table = _wide(values)

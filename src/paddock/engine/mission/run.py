@@ -1,6 +1,6 @@
 """The mission of a simulation: planned, executed by the vehicles of the world, reported as events."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from math import isfinite
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from paddock.engine.actions import MissionAction
-from paddock.engine.behaviours import PlannedRoute, PoseBlocks
+from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.build import Place, build_program
 from paddock.engine.events import EventLog
 from paddock.engine.fleets import Fleets, PreparedSpawn
@@ -40,9 +40,11 @@ from paddock.scenario.marked_yaml import plain
 from paddock.scenario.problems import Marks, dotted, validated
 from paddock.scenario.tasks import Height, NoFlyZone, TaskEntry
 from paddock.scenario.via import station_of
+from paddock.wire.results import PlannedRoute
+from paddock.world.archive import typed
 from paddock.world.fleet import Ints
-from paddock.world.parts import fresh, part, rows, value
-from paddock.world.state import load, save
+from paddock.world.parts import child, fresh, part, value
+from paddock.world.parts import plain as plain_leaf
 from paddock.world.world import World
 
 POINTS = 400  # maximum number of points of a displayed route
@@ -120,13 +122,26 @@ def refuse_behaviour(entry: VehicleEntry, location: Place) -> None:
             )
 
 
-@part
-class MissionRunState:
-    """What a run keeps beside its mission."""
+def fleets_from(saved: Any) -> set[str]:
+    """Return the names of fleets."""
+    return set(typed(list[str], saved, "fleets of the mission"))
 
-    fleets: list[str] = rows(str)  # names of those that take part
-    joined: int = value(0, low=0)  # entries of events whose vehicles have joined
+
+@part
+class MissionState:
+    """The state of a mission that is executed."""
+
+    joining: int  # events at which vehicles join
+    fleets: set[str] = plain_leaf(set, sorted, fleets_from)  # names of those that take part
+    joined: int = value(0, low=0)  # events whose vehicles have joined
     reported: int = value(0, low=0)  # entries of the log already reported as events
+    execution: Any = child()  # a DynamicsExecution or KinematicRun, which has the mission
+
+    def check(self, state: Any) -> None:
+        """Refuse a mission that has not begun, because the engine plans before it saves, and numbers of no run."""
+        mission = self.execution.mission
+        if not mission.started or self.joined > self.joining or self.reported > len(mission.log):
+            raise InvalidValueError(f"{self.joined} joined and {self.reported} reported entries are not valid")
 
 
 class MissionRun:
@@ -150,7 +165,12 @@ class MissionRun:
         self.mission: Mission = Mission(setup_of(scenario))
         kinematic = self.mission.setup.execute == "kinematic"
         assert scenario.mission is not None
+        self.joining = sorted(
+            ((event.at, k) for k, event in enumerate(scenario.mission.events) if event.vehicle is not None)
+        )
+        self.state = fresh(MissionState, joining=len(self.joining))
         members = {scenario.vehicles[k].name for k in participants(scenario, scenario.mission)}
+        self.state.fleets = members
         self.participants = MissionFleets(self.mission, members, world, fleets.programs)
         self.link = None
         if scenario.mission.via is not None and radio is not None:
@@ -162,10 +182,7 @@ class MissionRun:
             if kinematic
             else DynamicsExecution(self.participants, poses, self.link)
         )
-        self.joining = sorted(
-            ((event.at, k) for k, event in enumerate(scenario.mission.events) if event.vehicle is not None)
-        )
-        self.state = fresh(MissionRunState)
+        self.state.execution = self.execution.part
 
     def attach(
         self, world: World, fleets: Fleets, events: EventLog, poses: PoseBlocks, radio: RadioStage | None = None
@@ -306,26 +323,17 @@ class MissionRun:
                 self.events.report(tick, kind, entry.vehicle or entry.task or "", ": ".join(filter(None, parts)))
         self.state.reported = len(log)
 
-    def save(self) -> dict[str, Any]:
-        """Return the state that is not in the fleets."""
-        self.state.fleets = sorted(self.participants.fleets)
-        return {"mission": self.mission.save(), "execution": self.execution.save(), **save(self.state)}
+    def rebuild(self) -> None:
+        """Build what is derived from a loaded state, after the fleets."""
+        self.participants.fleets = self.state.fleets
+        self.participants.forget()
+        self.execution.rebuild()
+        if self.link is not None:
+            self.link.check_packets()
 
-    def expect(self, saved: Mapping[str, Any]) -> None:
+    def take_part(self, saved: Any) -> None:
         """Set which fleets take part, before the fleets of a saved state are built."""
-        own = {name: value for name, value in saved.items() if name not in ("mission", "execution")}
-        load(self.state, own, "mission")
-        self.participants.fleets = set(self.state.fleets)
-
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        """Restore a saved state; the fleets must be restored first."""
-        self.mission.restore(saved["mission"])
-        if not self.mission.started:  # the engine plans before it saves
-            raise InvalidValueError("the saved mission has not begun")
-        self.execution.restore(saved["execution"])
-        joined, reported = self.state.joined, self.state.reported
-        if joined > len(self.joining) or reported > len(self.mission.log):
-            raise InvalidValueError(f"the saved mission has {joined} joined and {reported} reported entries")
+        self.state.fleets = self.participants.fleets = fleets_from(saved["fleets"])
 
 
 def negotiated_plan(scenario: Scenario) -> Plan:

@@ -184,9 +184,9 @@ class Spacing:
             columns.append((first + begin, last + begin, loop, along, tracks.column("speed", rows)))
             tables.append(path)
             begin += len(path)
-        who = [np.concatenate(parts)[order] for parts in zip(*columns, strict=True)]
-        here = np.flatnonzero(who[1] > who[0])
-        ahead = predicted(np.concatenate(tables), *(column[here] for column in who))
+        values = [np.concatenate(parts)[order] for parts in zip(*columns, strict=True)]
+        here = np.flatnonzero(values[1] > values[0])
+        ahead = predicted(np.concatenate(tables), *(column[here] for column in values))
         result = np.zeros(len(order))
         result[here] = senses(ahead, layer[here], REACH * self.distance, self.senses[here])
         return result

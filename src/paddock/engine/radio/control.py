@@ -1,46 +1,57 @@
-"""The radio of a simulation, `sim.radio`: links, budgets, stations, jammers, messages and the network."""
+"""The radio of a simulation, `sim.radio`: links, budgets, stations, jammers, messages and the network.
 
-from collections.abc import Callable, Sequence
+`radio_tree` has radios, stations and jammers as a plain tree, for clients and viewers of recordings.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
 from paddock.compute.twin import vectorised
 from paddock.engine import actions
-from paddock.engine.radio.jamming import DENIED
+from paddock.engine.radio.jammers import DENIED
 from paddock.engine.radio.links import DAMAGED
 from paddock.engine.radio.packets import MessageStage
-from paddock.engine.radio.stage import RadioStage
+from paddock.engine.radio.stage import Emitters, RadioStage
 from paddock.engine.radio.tuning import LEAST_INTERFERED
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.radio.links.budget import link_budget
+from paddock.radio.links.jamming import JammerState, active_share
+from paddock.radio.links.paths import classes_of
 from paddock.radio.links.radios import COLUMN, Floats, Radios
-from paddock.radio.links.survey import CoverageGrid, HeardLevels, RadioSurvey, Spectrum
+from paddock.radio.links.survey import RadioSurvey, link_budget, radio_ranges
 from paddock.radio.links.table import Links
 from paddock.radio.links.update import far_interference
-from paddock.radio.packets.heard import STATE_FIELDS
 from paddock.radio.packets.messages import EVERYONE, Messages
 from paddock.radio.packets.network import Network
-from paddock.radio.physics.signal import decibels, power_ratio
+from paddock.radio.packets.state import STATE_FIELDS
+from paddock.radio.physics.signal import decibels
 from paddock.radio.settings import checked_assignment
+from paddock.scenario.radio import RadioSection
 from paddock.wire.radio_results import (
+    Assignment,
     CommandTraffic,
+    CoverageGrid,
+    HeardLevels,
     JammerView,
     LinkBudget,
+    RadioFleetTree,
     RadioReport,
+    RadioTree,
+    RadioTypeTree,
     Received,
     ServiceTraffic,
+    Spectrum,
     SpooferView,
     Station,
+    StationTree,
     VehicleTelemetry,
+    as_tree,
 )
 
 if TYPE_CHECKING:
     from paddock.engine.engine import Engine
-    from paddock.planning.consensus_radio import Agreement, RadioConsensus
-if TYPE_CHECKING:
-    from paddock.engine.engine import Engine
-
+    from paddock.planning.consensus_radio import RadioConsensus
 
 View = TypeVar("View")
 
@@ -96,17 +107,8 @@ class RadioControl:
         if i == j:
             raise InvalidValueError(f"{source!r} and {to!r} are the same radio")
         stage.locate()
-        links = stage.links
-        row = slice(int(links.start[i]), int(links.start[i + 1]))
-        at = np.flatnonzero(links.peer[row] == j)
-        up, collisions = bool(len(at)) and bool(links.up[row][at[0]]), None
-        if len(at) and links.collisions.shape[1]:
-            entry = row.start + int(at[0])
-            calm, load = links.collisions[:, entry].tolist()
-            collisions = power_ratio(float(links.power[entry]) - calm), load
-        around = float(links.interference[i]), float(links.jamming[i]), links.bursts, collisions
-        tables = roster.radios, roster.classes, roster.paths, i, j, *around, up
-        budget = link_budget(*tables, stage.name_of(j), stage.name_of(i))
+        links, names = stage.links, (stage.name_of(j), stage.name_of(i))
+        budget = link_budget(roster.radios, roster.classes, roster.paths, links, i, j, names)
         if stage.state.silent[[i, j]].any():
             return budget._replace(up=False, per=1.0, capacity=0.0, throughput=0.0, mismatch=DAMAGED)
         share, power, limit = stage.denied.of(roster.radios, links, j)
@@ -262,7 +264,7 @@ class RadioControl:
         return {"sent": state.number - state.forged, **stage.messages.counted()}
 
     def services(self) -> dict[str, ServiceTraffic]:
-        """Return counts of packets of `commands`, `telemetry`, `heartbeats` and `mission`: of those that sent any."""
+        """Return counts of packets of `commands`, `telemetry`, `heartbeats`, `mission` and `mavlink` that sent any."""
         return self._messages.traffic_of_services()
 
     def network(self) -> Network:
@@ -276,9 +278,7 @@ class RadioControl:
         """
         return self._messages.medium()
 
-    def assign(
-        self, vehicles: Sequence[str | int], cost: Any, period: float = 0.5, rounds: int = 1000
-    ) -> "tuple[list[int | None], Agreement]":
+    def assign(self, vehicles: Sequence[str | int], cost: Any, period: float = 0.5, rounds: int = 1000) -> Assignment:
         """Return the task of each vehicle on which they agree by CBBA over the present links, and how they came to it.
 
         `cost` (vehicles, tasks): what each task would cost a vehicle. A round of broadcasts takes `period` (s). The
@@ -294,7 +294,7 @@ class RadioControl:
         from paddock.planning.solver.methods.cbba import bidding_on
 
         names, costs, time, _ = checked_assignment(vehicles, cost, period, rounds)
-        radios = np.array([self._engine.radio.number_of(one) for one in names], np.int64)
+        radios = np.array([self._engine.radio.number_of(vehicle) for vehicle in names], np.int64)
         medium = self.medium()
         owners = medium.devices.group[radios].tolist()
         for k in np.setdiff1d(np.arange(len(owners)), np.unique(owners, return_index=True)[1])[:1].tolist():
@@ -342,3 +342,63 @@ class EmitterControl(Generic[View]):
         """
         action = actions.RadioAction(self._kind, {"name": name, **changes})
         self._engine.applier.apply_or_post(action, f"{self._kind}s.set()", at_tick, source)
+
+
+def radio_tree(
+    section: RadioSection,
+    radios: Radios,
+    emitters: Emitters,
+    counts: dict[str, int],
+    traffic: dict[str, int],
+    services: Mapping[str, ServiceTraffic],
+) -> RadioTree:
+    """Return what a viewer draws; `counts` of links are 0 where they are not known."""
+    ranges = radio_ranges(radios, classes_of(section, radios.groups))
+    fleets: list[RadioFleetTree] = [
+        {"name": part.fleet, "radios": [_type(radios, part.first + k, ranges) for k in range(part.slots)]}
+        for part in radios.parts
+    ]
+    stations: list[StationTree] = []
+    for k, name in enumerate(radios.stations):  # as in the numbers of neighbours: one for each radio
+        x, y, z = radios.table[:3, radios.carried + k].tolist()
+        stations.append({"name": name, "position": (x, y, z), "radio": _type(radios, radios.carried + k, ranges)})
+    known = {name: counts.get(name, 0) for name in ("links", "up", "ups", "downs", "jammed")}
+    parts = {"rate": section.rate, "fleets": fleets, "stations": stations, **emitters._asdict()}
+    tree: RadioTree = as_tree({**parts, "traffic": traffic, "services": services, **known})
+    return tree
+
+
+def _type(radios: Radios, number: int, ranges: Floats) -> RadioTypeTree:
+    column = radios.table[:, number]
+    return {
+        "type": radios.groups[int(column[COLUMN.group])].type,
+        "frequency": float(column[COLUMN.frequency]),
+        "bandwidth": float(column[COLUMN.bandwidth]),
+        "power": float(column[COLUMN.power]),
+        "sensitivity": float(column[COLUMN.sensitivity]),
+        "noise": decibels(float(column[COLUMN.noise])),
+        "needed": float(column[COLUMN.needed]),
+        "range": float(ranges[int(column[COLUMN.group])]),
+    }
+
+
+def jammer_views(section: RadioSection, states: Iterable[JammerState], time: float) -> list[JammerView]:
+    """Return jammers of given states; where vehicles carry them is not known here."""
+    sections = sorted(section.jammers, key=lambda jammer: jammer.name)
+    views: list[JammerView] = []
+    for jammer, state in zip(sections, states, strict=True):
+        active = active_share(state, jammer.on, time, 1.0 / section.rate)
+        power = state.power, state.frequency, state.bandwidth, state.false_frames
+        switched = jammer.name, jammer.kind, state.on, state.scheduled, active
+        views.append(JammerView(*switched, state.position, state.vehicle, *power))
+    return views
+
+
+def spoofer_views(section: RadioSection, states: Iterable[JammerState], time: float) -> list[SpooferView]:
+    """Return spoofers of given states; which receivers they have captured is not known here."""
+    views: list[SpooferView] = []
+    for spoofer, state in zip(sorted(section.spoofers, key=lambda spoofer: spoofer.name), states, strict=True):
+        active = active_share(state, spoofer.on, time, 1.0 / section.rate) > 0.0
+        place = state.position, state.vehicle
+        views.append(SpooferView(spoofer.name, state.on, state.scheduled, active, *place, state.power, captured=0))
+    return views

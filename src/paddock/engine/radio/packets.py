@@ -10,16 +10,16 @@ tick after it. A vehicle with the phase p (0 to 1) has its turn k at k - p perio
 import json
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from paddock.compute.philox import signed, uniforms
 from paddock.compute.twin import vectorised
-from paddock.engine.actions import PacketAction, Posted
+from paddock.engine.actions import PacketAction
 from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE, every
-from paddock.engine.radio.jamming import sensed, steady_jamming
+from paddock.engine.radio.jammers import sensed, steady_jamming
 from paddock.engine.radio.links import among
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.radio.links.paths import PathTables
@@ -36,8 +36,6 @@ from paddock.radio.packets.channel_links import (
     possible_places,
     unplaced_radios,
 )
-from paddock.radio.packets.contents import TEXT, encoded
-from paddock.radio.packets.heard import FleetHeard
 from paddock.radio.packets.layout import ChannelLinks, Devices
 from paddock.radio.packets.messages import EVERYONE, Arrivals, Messages, Post
 from paddock.radio.packets.network import Graph, Ints, Network, component_labels, graph_of
@@ -47,17 +45,17 @@ from paddock.radio.packets.state import (
     SERVICE_DROPPED,
     SERVICE_SENT,
     SERVICES,
+    TEXT,
+    FleetHeard,
     PacketState,
     check_times,
+    encoded,
 )
 from paddock.radio.physics.signal import power_ratio
 from paddock.radio.settings import checked_options
 from paddock.scenario.radio_types import LONGEST, MessagesSection
 from paddock.wire.radio_results import Received, ServiceTraffic
 from paddock.world.fleet import draw_uniforms
-
-if TYPE_CHECKING:
-    from paddock.engine.applier import Applier
 
 ROUNDING = 1e-9  # of a period
 EARLY = 1e-6  # of a tick
@@ -108,42 +106,11 @@ def devices_of(radios: Radios, section: MessagesSection) -> Devices:
     """Return the radios as the channel sees them."""
     n = radios.n
     table = radios.table[:, :n]
-    rate, duties = table[BANDWIDTH] / table[SPREAD], np.array([one.radio.duty for one in radios.groups])
+    rate, duties = table[BANDWIDTH] / table[SPREAD], np.array([group.radio.duty for group in radios.groups])
     return Devices(
         *(radios.streams[:n], rate, np.full(n, section.overhead), table[MODULATION].astype(np.int64)),
         *(table[BANDWIDTH].copy(), table[OWNER].astype(np.int64), duties[table[GROUP].astype(np.int64)]),
     )
-
-
-class ProgramLink:
-    """Packets of programs outside the run, such as MAVLink, over its channel: their sizes are logged, not their bytes.
-
-    They share queues, access and reception with all other packets. A replay of the log sends packets of the same size
-    without the programs. Contents stay in this process: those of packets under way are lost with a reset or restore.
-    """
-
-    def __init__(self, applier: "Applier", queue: int, retries: int, header_bits: int) -> None:
-        """Options: packets that wait at a radio, repetitions at each hop, bits added to each packet."""
-        self._applier, self._radio = applier, applier.radio
-        self._options = {"queue": queue, "retries": retries, "header_bits": header_bits}
-
-    def post(self, source: str, to: str, bits: int, arrivals: deque[Any], content: Any) -> bool:
-        """Queue a packet of the ticking thread between a vehicle and a station; return whether there was room.
-
-        source, to: names of its ends; bits: its size without header; arrivals: gets the content at the first tick after
-        the packet's arrival.
-        """
-        stage = self._radio.messages
-        assert stage is not None
-        action = PacketAction(source, to, bits, **self._options)
-        self._applier.apply(Posted(self._applier.world.clock.tick, 0, action))
-        if stage.posted:
-            stage.awaited[stage.posted] = arrivals, content
-        return bool(stage.posted)
-
-    def connected(self, vehicle: str, station: str) -> bool:
-        """Return whether there is a route between a vehicle and a station in both directions."""
-        return self._radio.connected(vehicle, station)
 
 
 class MessageStage:
@@ -174,8 +141,9 @@ class MessageStage:
         self._phases = np.zeros(0)  # periods of beacons
         self._numbers, self._starts = np.zeros(0), np.zeros(0)  # of their present periods, and the ticks of their begin
         self._offsets = np.zeros(0)  # ticks, of beacons in their present period
-        self.posted = 0  # number of the last packet of a program
-        self.awaited: dict[int, tuple[deque[Any], Any]] = {}  # by numbers of packets: where they go, and what
+        # of packets of programs, by their numbers: where they go, and what they contain. It stays in this process, so
+        # that it is lost with a reset or restore
+        self._contents: dict[int, tuple[deque[Any], Any]] = {}
         # beacons of a radio in one tick, 0: there are none
         self.beacons_per_tick = 0.0 if section.beacons is None else min(section.beacons.rate / rate, 1.0)
 
@@ -224,7 +192,7 @@ class MessageStage:
             self.messages.devices = devices
         else:
             if self._moved is not view.state:
-                self.awaited = {}
+                self._contents = {}
             self.messages.set_state(view.state, devices)
             self._linked = -1
             if self._moved is view.state:
@@ -327,7 +295,7 @@ class MessageStage:
         whole = np.floor(self._offsets)
         due, later = (whole == tick - self._starts) & ~view.silent, (self._offsets - whole) / self.rate
         for part in radios.parts:
-            first = np.arange(part.first, part.first + part.n * part.slots, part.slots)
+            first = part.first_radios(np.arange(part.n))
             rows = np.flatnonzero(due[first])
             if len(rows):
                 states = np.ascontiguousarray(self._poses(part.fleet)[:BEACON_ROWS, rows].T)
@@ -433,30 +401,34 @@ class MessageStage:
 
     # packets of programs ---------------------------------------------------------------------------------------------
 
-    def post_packet(self, action: PacketAction, tick: int) -> None:
-        """Queue the packet of a program; `posted` is then its number, or 0: no room, or an end is gone."""
-        view, self.posted = self.fitted(), 0
+    def post_packet(self, action: PacketAction, tick: int) -> int:
+        """Queue the packet of a program; return its number, or 0: no room, or an end is gone."""
+        view = self.fitted()
         try:
             source, goal = view.number_of(action.source), view.number_of(action.to)
         except PaddockError:  # the vehicle has been removed
-            return
+            return 0
         if len(self.messages.queued(c.MAVLINK, source)) >= action.queue:
             self.messages.state.counts[c.QUEUE_FULL, source] += 1
             self.count_replaced(c.MAVLINK, 1)
-            return
+            return 0
         ends, frame = (np.array([source]), np.array([goal])), (action.header_bits, action.retries)
         post = Post(c.MAVLINK, *ends, np.zeros((1, 0)), action.bits, lifetime=LONGEST, frame=frame)
-        self.posted = int(self.post_service(post, tick)[0])
+        return int(self.post_service(post, tick)[0])
+
+    def await_packet(self, number: int, arrivals: deque[Any], content: Any) -> None:
+        """Append the content of a packet to `arrivals` when it has arrived."""
+        self._contents[number] = arrivals, content
 
     def _deliver_programs(self, tick: int) -> None:
         """Hand the packets of programs that have arrived to those that await them."""
         for number in self.take_service(c.MAVLINK, tick).number.tolist():
-            arrivals, content = self.awaited.pop(number, (None, None))
+            arrivals, content = self._contents.pop(number, (None, None))
             if arrivals is not None:
                 arrivals.append(content)
-        if len(self.awaited) > 2 * self.messages.n * self.section.queue:  # others were lost
+        if len(self._contents) > 2 * self.messages.n * self.section.queue:  # others were lost
             queued = set(self.messages.queued(c.MAVLINK)[:, c.NUMBER].tolist())
-            self.awaited = {number: awaited for number, awaited in self.awaited.items() if number in queued}
+            self._contents = {number: kept for number, kept in self._contents.items() if number in queued}
 
     def traffic_of_services(self) -> dict[str, ServiceTraffic]:
         """Return the counts of packets of each service that has sent some."""

@@ -1,20 +1,190 @@
-"""The radios of the present vehicles, and what moves with them when vehicles are added or removed."""
+"""The radios of the present vehicles and their state: links, jammers, spoofers, channels and packets.
+
+Both follow when vehicles are added or removed.
+"""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.program import FleetProgram
 from paddock.errors import PaddockError, UnknownNameError, unknown_name
-from paddock.radio.links.jamming import Jammers, JammerState
+from paddock.radio.links.collisions import COLLISION_ROWS
+from paddock.radio.links.jamming import ROWS, Jammers, JammerState, check_emitters, possible_acts
 from paddock.radio.links.paths import Bands, PathTables, check_frequencies, classes_of
-from paddock.radio.links.radios import COLUMN, FleetRadios, Radios, radios_of
+from paddock.radio.links.radios import COLUMN, FleetRadios, Floats, Ints, Radios, radios_of
+from paddock.radio.links.table import BURST_ROWS, Bools, Indices, Links
 from paddock.radio.links.update import LinkUpdate
+from paddock.radio.packets.state import PacketState, drop_removed, new_packets, reset_radios
 from paddock.scenario import Scenario
+from paddock.scenario.radio_types import MessagesSection
 from paddock.world.columns import Environment, column_index
 from paddock.world.fleet import Fleet
+from paddock.world.parts import LINK, RADIO, array, child, count, fresh, mapping, part, rows, value
+from paddock.world.state import transfer
 from paddock.world.world import World
+
+NOT_JAMMED = -1  # tick
+STRONGEST = 1e6  # dB or mW
+LATEST_TICK = 2**53
+HIGHEST_CHANNEL = 10_000
+
+
+@part
+class LinkState:
+    """The links of the last update: rows of transmitters that each receiver gets, see `Links`."""
+
+    m: int = count(LINK)
+    tick: int = value(-1, low=-1, high=LATEST_TICK)  # of the update; -1: there was none
+    start: Ints = array("i8", "begin", low=0)  # (n + 1,)
+    peer: Indices = array("i4", LINK, refers=RADIO)
+    power: Floats = array("f8", LINK, unit="dBm", low=-STRONGEST, high=STRONGEST)
+    sinr: Floats = array("f8", LINK, unit="dB", low=-STRONGEST, high=STRONGEST)
+    per: Floats = array("f8", LINK, low=0.0, high=1.0)
+    up: Bools = array("u1", LINK, high=1)
+    interference: Floats = array("f8", RADIO, unit="mW", low=0.0, high=STRONGEST)
+    jamming: Floats = array("f8", RADIO, unit="mW", low=0.0, high=STRONGEST)
+    outside: Ints = array("i8", RADIO, low=0)
+    bursts: Floats = array("f8", BURST_ROWS, RADIO, low=0.0, high=STRONGEST)
+    collisions: Floats = array("f8", COLLISION_ROWS, "collision", low=-STRONGEST, high=STRONGEST)
+
+    @property
+    def table(self) -> Links:
+        """The links as compiled code takes them."""
+        kept: Links | None = self.__dict__.get("_table")
+        if kept is None or kept.peer is not self.peer or kept.start is not self.start:
+            kept = self.__dict__["_table"] = Links(*(getattr(self, name) for name in Links._fields))
+        return kept
+
+    def set(self, links: Links) -> None:
+        """Take the links of an update."""
+        self.m = len(links.peer)
+        for name, values in links._asdict().items():
+            setattr(self, name, values)
+        self.__dict__["_table"] = links
+
+    def check(self, state: Any) -> None:
+        """Refuse links that no update can have made."""
+        n, start = len(self.interference), self.start
+        if len(start) != n + 1 or start[0] != 0 or start[-1] != self.m or (np.diff(start) < 0).any():
+            raise PaddockError("the rows of links do not follow each other")
+        receiver = np.repeat(np.arange(n), np.diff(start))
+        if (self.peer < 0).any() or (self.peer == receiver).any():
+            raise PaddockError("links have transmitters that do not exist")
+        if not ((np.diff(self.peer) > 0) | (np.diff(receiver) > 0)).all():
+            raise PaddockError("transmitters do not ascend within their row")
+        _, share, period, cycle, _, length = self.bursts
+        some = (share == 0.0) | ((period > 0.0) & (cycle > 0.0) & (length <= cycle))
+        if (share > 1.0).any() or not some.all():
+            raise PaddockError("bursts of jammers are not valid")
+        if self.collisions.shape[1] not in (0, self.m) or (self.collisions[1] < 0.0).any():
+            raise PaddockError("collisions are not valid")
+
+
+@part
+class RadioState:
+    """Everything about radio that changes in a run, but for the tables of fleets (commands, telemetry, GNSS)."""
+
+    n: int = count(RADIO)
+    owner: Ints = array("i8", RADIO)  # id of the vehicle; -1 - k: the k-th radio of stations
+    slot: Ints = array("i8", RADIO, low=0)  # number among the radios of its vehicle or station
+    silent: Any = array("?", RADIO)  # radios of vehicles that the mission has damaged, as of the last update of links
+    on_air: Floats = array("f8", RADIO, low=0.0, high=1.0)  # share of time with packets before the last update
+    jammed: Ints = array("i8", RADIO, unit="tick", fill=NOT_JAMMED, low=NOT_JAMMED)  # last update with jamming
+    chances: Floats = array("f8", "deceptive", RADIO, low=0.0, high=1.0)  # that a receiver accepts a false frame
+    doing: Floats = array("f8", ROWS, "jammer")  # what the jammers do from the last update on
+    ups: int = value(0, low=0, high=LATEST_TICK)  # links that have come up since the start, each direction by itself
+    downs: int = value(0, low=0, high=LATEST_TICK)
+    channels: dict[str, int] = mapping(str, int)  # allocated, by the names of fleets and stations
+    jammers: list[JammerState] = rows(JammerState)
+    spoofers: list[JammerState] = rows(JammerState)
+    links: LinkState = child(LinkState)
+    packets: PacketState = child()
+    jammer_names: tuple[str, ...] = ()
+    spoofer_names: tuple[str, ...] = ()
+
+    def check(self, state: Any) -> None:
+        """Refuse what no run can have left."""
+        if self.packets.n != self.n:
+            raise PaddockError(f"packets are those of {self.packets.n} radios, not {self.n}")
+        check_emitters(self.jammers, self.jammer_names)
+        check_emitters(self.spoofers, self.spoofer_names)
+        if not possible_acts(self.doing):
+            raise PaddockError("acts of jammers are not valid")
+        if not all(0 <= channel <= HIGHEST_CHANNEL for channel in self.channels.values()):
+            raise PaddockError("channels are not valid")
+        peer, receiver = self.links.peer, np.repeat(np.arange(self.n), np.diff(self.links.start))
+        if self.silent[peer].any() or self.silent[receiver].any():
+            raise PaddockError("radios of damaged vehicles have links")
+
+
+def new_radio_state(
+    n: int, section: MessagesSection, jammers: list[JammerState], spoofers: list[JammerState], sizes: dict[str, int]
+) -> RadioState:
+    """Return the state of n radios without links; sizes: numbers of columns of jammers, and of deceptive ones."""
+    names = tuple(state.name for state in jammers), tuple(state.name for state in spoofers)
+    made = fresh(RadioState, radio=n, **sizes, jammer_names=names[0], spoofer_names=names[1])
+    made.n, made.jammers, made.spoofers = n, jammers, spoofers
+    made.packets = new_packets(n, section)
+    made.links.start = np.zeros(n + 1, np.int64)
+    return made
+
+
+def identify(radios: Radios) -> tuple[Ints, Ints]:
+    """Return owner and slot of all radios, as in `RadioState`."""
+    stations = -1 - np.arange(len(radios.stations))
+    return np.concatenate([radios.owner[: radios.carried], stations]), radios.slot.astype(np.int64)
+
+
+def is_of(state: RadioState, radios: Radios) -> bool:
+    """Return whether a state is that of these radios."""
+    owner, slot = identify(radios)
+    return np.array_equal(owner, state.owner[: state.n]) and np.array_equal(slot, state.slot[: state.n])
+
+
+def with_radios(
+    state: RadioState, radios: Radios, section: MessagesSection, slot: int
+) -> tuple[RadioState, dict[int, int]]:
+    """Return the state after radios came or went at a slot, and the removed sender of messages, by their numbers.
+
+    Transmissions in progress start again, without links. Packets of removed radios are lost, and those to them.
+    """
+    owner, number = identify(radios)
+    index = {key: k for k, key in enumerate(zip(owner.tolist(), number.tolist(), strict=True))}
+    keys = zip(state.owner[: state.n].tolist(), state.slot[: state.n].tolist(), strict=True)
+    place = np.array([index.get(key, -1) for key in keys], np.int64)
+    senders = drop_removed(state.packets, place < 0)
+    sizes = {"jammer": state.doing.shape[1], "deceptive": state.chances.shape[0]}
+    made = new_radio_state(radios.n, section, state.jammers, state.spoofers, sizes)
+    transfer(state, made, RADIO, place)
+    made.n = made.packets.n = radios.n
+    made.owner, made.slot = owner, number
+    made.links.set(moved_links(state.links.table, place, radios.n))
+    kept = made.packets.labels >= 0
+    made.packets.labels[kept] = np.unique(made.packets.labels[kept], return_inverse=True)[1]
+    reset_radios(made.packets, section.window[0], slot)
+    return made, senders
+
+
+def moved_links(links: Links, place: Ints, n: int) -> Links:
+    """Return the links of the radios that remain, under their new numbers `place` (-1: removed) of `n`."""
+    receiver, peer = np.repeat(place, np.diff(links.start)), place[links.peer]
+    kept = np.flatnonzero((receiver >= 0) & (peer >= 0))
+    kept = kept[np.lexsort((peer[kept], receiver[kept]))]
+    start = np.concatenate([[0], np.cumsum(np.bincount(receiver[kept], minlength=n))]).astype(np.int64)
+    remain = place >= 0
+    of_radios: dict[str, Any] = {}
+    for name in ("interference", "jamming", "outside", "bursts"):
+        before = getattr(links, name)
+        of_radios[name] = np.zeros((*before.shape[:-1], n), before.dtype)
+        of_radios[name][..., place[remain]] = before[..., remain]
+    collisions = links.collisions[:, kept] if links.collisions.shape[1] else links.collisions
+    entries: dict[str, Any] = {name: getattr(links, name)[kept] for name in ("power", "sinr", "per", "up")}
+    collisions = np.ascontiguousarray(collisions)
+    return links._replace(start=start, peer=peer[kept].astype(np.int32), collisions=collisions, **entries, **of_radios)
+
 
 GROUND_Z = column_index(Environment)["ground_z"]
 
@@ -54,7 +224,7 @@ class RadioRoster:
         self.update = LinkUpdate(self.radios, self.classes, self.paths, *limits)
         self.needs_heights = bool((self.classes.table[0] > 0.0).any())  # every model but free space
         self.deceptive = np.array(
-            [k for k, one in enumerate(self.jammers.sections) if one.kind == "deceptive"], np.int64
+            [k for k, jammer in enumerate(self.jammers.sections) if jammer.kind == "deceptive"], np.int64
         )
 
     def name_of(self, radio: int) -> str:
@@ -63,7 +233,7 @@ class RadioRoster:
         if radio >= radios.carried:
             name = radios.stations[radio - radios.carried]
         else:
-            [part] = [one for one in radios.parts if one.first <= radio < one.first + one.n * one.slots]
+            [part] = [part for part in radios.parts if part.radios.start <= radio < part.radios.stop]
             members, row = self._members[part.fleet], (radio - part.first) // part.slots
             name = part.fleet if members is None else f"{part.fleet}[{members[row]}]"
         return f"{name}/{slot}" if slot else name
@@ -73,7 +243,7 @@ class RadioRoster:
         radios = self.radios
         plain, slash, slot = str(name).partition("/")
         if plain in radios.stations:
-            own = np.array([radios.carried + k for k, one in enumerate(radios.stations) if one == plain])
+            own = np.array([radios.carried + k for k, station in enumerate(radios.stations) if station == plain])
         else:
             try:
                 fleet, rows = self.world.find(name if isinstance(name, int) else plain)

@@ -5,7 +5,7 @@ Between updates the links stay as they are. When vehicles are added or removed, 
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,9 +14,8 @@ from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE, every
 from paddock.engine.program import FleetProgram
-from paddock.engine.radio.deception import DeceptionStage
 from paddock.engine.radio.gnss import SatelliteField
-from paddock.engine.radio.jamming import HOLD, DeniedRadios, JammedReceivers
+from paddock.engine.radio.jammers import HOLD, DeceptionStage, DeniedRadios, JammedReceivers
 from paddock.engine.radio.links import (
     DamagedRows,
     count_changes,
@@ -27,14 +26,11 @@ from paddock.engine.radio.links import (
     without,
 )
 from paddock.engine.radio.packets import MessageStage, RadioView
-from paddock.engine.radio.roster import RadioRoster, put_emitters
-from paddock.engine.radio.state import RadioState, is_of, new_radio_state, with_radios
-from paddock.engine.radio.telemetry import HeartbeatStage, TelemetryStage
+from paddock.engine.radio.roster import RadioRoster, RadioState, is_of, new_radio_state, put_emitters, with_radios
+from paddock.engine.radio.services import HeartbeatStage, ServiceParts, TelemetryStage, Uplink
 from paddock.engine.radio.tuning import Tuning, links_on_one_channel
-from paddock.engine.radio.uplink import Uplink
 from paddock.engine.run_state import Run
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
-from paddock.radio.describing import Emitters
 from paddock.radio.links.jamming import (
     EVERY,
     ON,
@@ -55,8 +51,7 @@ from paddock.scenario import Scenario
 from paddock.scenario.radio import RadioSection
 from paddock.scenario.radio_types import MessagesSection, band_problem
 from paddock.scenario.sitl import mavlink_vias
-from paddock.wire.radio_results import JammerView
-from paddock.wire.survey_limits import LARGEST
+from paddock.wire.radio_results import JammerView, SpooferView, SurveyLimits
 
 NO_RADIO = "there is no radio: add a section `radio: {}` to the scenario"
 
@@ -66,6 +61,13 @@ def messages_section(scenario: Scenario) -> MessagesSection:
     section = MessagesSection() if scenario.radio is None else scenario.radio.messages
     vias = [] if scenario.sitl is None else mavlink_vias(scenario.sitl)
     return section.model_copy(update={"queue": max([section.queue, *(via.queue for _, via in vias)])})
+
+
+class Emitters(NamedTuple):
+    """The transmitters that harm others."""
+
+    jammers: list[JammerView]
+    spoofers: list[SpooferView]
 
 
 class RadioStage:
@@ -90,7 +92,6 @@ class RadioStage:
         self._levels: Floats = np.zeros((0, 0))  # mW of jammers at radios, of the last update
         self._roster: RadioRoster | None = None
         self._version: tuple[int, int] = (-1, -1)
-        self.epoch = 0  # how often the state was replaced
         self._rostered: RadioState | None = None  # the state of the roster
         self.satellites = SatelliteField(
             scenario, world, programs, events, self._put_emitters, lambda: self.state.spoofers
@@ -105,18 +106,15 @@ class RadioStage:
         self.telemetry: TelemetryStage | None = None
         self.heartbeats: HeartbeatStage | None = None
         self._ways: tuple[object, dict[str, Ints]] = None, {}  # to stations, of the last links
+        services: ServiceParts | None = None
         if self.settings is not None:
             options = self.section, world.clock.rate, lambda: world.seed, self.period
             self.messages = MessageStage(*options, self._view, poses, events)
             self.deception = DeceptionStage(world.clock.rate, lambda: self.roster, self.messages, lambda: self.state)
-            around = scenario, world, programs
-            self.telemetry = TelemetryStage(*around, poses, self._radios, self.messages, lambda: self.state.silent)
-            self.heartbeats = HeartbeatStage(*around, self._radios, self.messages)
-        self.uplink = Uplink(scenario, world, programs, events, self._radios, self.messages)
-
-    def _radios(self) -> Radios:
-        """Return the radios of the present vehicles."""
-        return self.roster.radios
+            services = ServiceParts(scenario, world, programs, lambda: self.roster.radios, self.messages)
+            self.telemetry = TelemetryStage(services, poses, lambda: self.state.silent)
+            self.heartbeats = HeartbeatStage(services)
+        self.uplink = Uplink(services, events)
 
     def _view(self) -> RadioView:
         """Return what the messages need."""
@@ -132,8 +130,8 @@ class RadioStage:
     def new_state(self) -> RadioState:
         """Return the state at the start of a run; radios are added when they are first needed."""
         section = self.settings or RadioSection()
-        jammers = [started(one) for one in sorted(section.jammers, key=lambda one: one.name)]
-        kinds = [one.kind for one in section.jammers]
+        jammers = [started(jammer) for jammer in sorted(section.jammers, key=lambda jammer: jammer.name)]
+        kinds = [jammer.kind for jammer in section.jammers]
         sizes = {"jammer": len(jammers) + kinds.count("follower"), "deceptive": kinds.count("deceptive")}
         return new_radio_state(0, self.section, jammers, self.satellites.started(), sizes)
 
@@ -305,13 +303,13 @@ class RadioStage:
         roster = self.roster
         self._put_emitters(roster.jammers, roster.radios)
         views = []
-        for k, (one, state) in enumerate(zip(roster.jammers.sections, roster.jammers.states, strict=True)):
+        for k, (jammer, state) in enumerate(zip(roster.jammers.sections, roster.jammers.states, strict=True)):
             x, y, z = roster.radios.table[:3, roster.radios.n + k].tolist()
             active = float(self.state.doing[ON, roster.jammers.columns_of(k)].sum())
             place = (x, y, z) if roster.jammers.present[k] else None
-            now = state.tuned if one.kind == "follower" and state.tuned else state.frequency
-            given = state.vehicle, state.power, now, state.bandwidth, state.false_frames
-            views.append(JammerView(one.name, one.kind, state.on, state.scheduled, active, place, *given))
+            now = state.tuned if jammer.kind == "follower" and state.tuned else state.frequency
+            settings = state.vehicle, state.power, now, state.bandwidth, state.false_frames
+            views.append(JammerView(jammer.name, jammer.kind, state.on, state.scheduled, active, place, *settings))
         return views
 
     # surveys ----------------------------------------------------------------------------------------------------------
@@ -321,7 +319,7 @@ class RadioStage:
         roster = self.roster
         self.locate()
         tables = roster.radios, roster.classes, roster.tables
-        return RadioSurvey(*tables, self.state.doing, self.heights, self.state.on_air)
+        return RadioSurvey(*tables, self.state.doing, self.heights, self.state.on_air, self.world.clock.time)
 
     def surveyed(
         self, of: str | int | None, receiver: str | int | None, x: float | None, y: float | None, size: float | None
@@ -344,7 +342,7 @@ class RadioStage:
         low, high = radios.table[:2].min(axis=1), radios.table[:2].max(axis=1)
         middle, extent = 0.5 * (low + high), float((high - low).max())
         centre = float(middle[0]) if x is None else x, float(middle[1]) if y is None else y
-        return sources, at, *centre, min(max(1.7 * extent, 100.0), LARGEST) if size is None else size
+        return sources, at, *centre, min(max(1.7 * extent, 100.0), SurveyLimits.LARGEST) if size is None else size
 
     def emitters(self) -> Emitters:
         """Return jammers and spoofers as they are now."""
@@ -379,7 +377,7 @@ class RadioStage:
             if len(rows) != 1:
                 raise PaddockError(f"{changes['vehicle']!r} is a fleet of {len(rows)}: name one vehicle")
         if "frequency" in changes:
-            [section] = [one for one in self.roster.jammers.sections if one.name == state.name]
+            [section] = [jammer for jammer in self.roster.jammers.sections if jammer.name == state.name]
             if section.sweep is not None:
                 raise InvalidValueError(f"jammer {state.name!r} sweeps: its frequency cannot be set")
             self.roster.check_bands({state.name: [(changes["frequency"], changes["frequency"])]})
@@ -410,11 +408,11 @@ class RadioStage:
         detail = ", ".join(f"{name} {value}" for name, value in arguments.items())
         self.events.report(self.world.clock.tick, action.verb, state.name, detail)
 
-    def post_packet(self, action: PacketAction) -> None:
-        """Queue the packet of a program."""
+    def post_packet(self, action: PacketAction) -> int:
+        """Queue the packet of a program; return its number, 0: it was dropped."""
         if self.messages is None:
             raise PaddockError(NO_RADIO)
-        self.messages.post_packet(action, self.world.clock.tick)
+        return self.messages.post_packet(action, self.world.clock.tick)
 
     def _allocate(self, arguments: Mapping[str, Any]) -> None:
         """Allocate channels by the links at the present positions."""
@@ -424,11 +422,11 @@ class RadioStage:
         levels = roster.jammers.levels(roster.classes, roster.paths)
 
         def jamming_at(frequency: float) -> Floats:
-            table, found = roster.radios.table.copy(), np.zeros(roster.radios.n)
+            table, jamming = roster.radios.table.copy(), np.zeros(roster.radios.n)
             table[COLUMN.frequency, : roster.radios.n] = frequency
             if len(roster.jammers):
-                add_jamming(table, self.state.doing, levels, found)
-            return found
+                add_jamming(table, self.state.doing, levels, jamming)
+            return jamming
 
         for name, channel in self.tuning.allocate(arguments, roster.radios, together, jamming_at).items():
             self.events.report(tick, "channel_allocated", name, f"channel {channel}")
@@ -438,7 +436,6 @@ class RadioStage:
 
     def renew(self) -> None:
         """Follow a state that was replaced, with the vehicles."""
-        self.epoch += 1
         self._roster, self._rostered, rate = None, None, self.world.clock.rate
         self._ways = None, {}
         self.satellites.renew(self.state.links.tick / rate, self.period / rate)

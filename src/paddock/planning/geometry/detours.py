@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from paddock.compute import arrays
 from paddock.compute.math import atan2, cos, hypot, sin
 from paddock.compute.routine import parallel_range, parallel_routine
-from paddock.planning.geometry.intersections import arc_entry, known_walls, line_entry, within
 from paddock.planning.geometry.tangent_graph import (
     COLUMNS,
     GROUP,
@@ -46,7 +45,7 @@ from paddock.planning.geometry.tangent_search import (
 )
 from paddock.planning.geometry.wind import held_line, held_turn, intercept
 from paddock.planning.geometry.zone_map import ZoneMap
-from paddock.planning.geometry.zones import Walls, each_of
+from paddock.planning.geometry.zones import Walls, arc_entry, each_of, known_walls, line_entry, within
 from paddock.world.columns import Floats
 
 Flags = NDArray[np.bool_]
@@ -114,20 +113,20 @@ def find_detours(
     return index, rows
 
 
-def _first_equal(places: Floats) -> Ints:
+def _first_equal(poses: Floats) -> Ints:
     """Return the index of the first equal row for each row (n,)."""
-    known = np.where(np.isnan(places), inf, places)  # no NaN equals another
+    known = np.where(np.isnan(poses), inf, poses)  # no NaN equals another
     _, first, copy = np.unique(known, axis=0, return_index=True, return_inverse=True)
     return np.asarray(first[copy.ravel()])
 
 
-def turns_at(places: Floats, radius: float) -> Floats:
+def turns_at(poses: Floats, radius: float) -> Floats:
     """Return the circles (n, 2, COLUMNS) to the left and right through places; points where any heading will do."""
-    circles = np.zeros((len(places), 2, COLUMNS))
-    wide = np.where(np.isnan(places[:, 2]), 0.0, radius)[:, None]
-    way, (sine, cosine) = np.array([1.0, -1.0]), arrays.sincos(np.nan_to_num(places[:, 2:]))
-    circles[..., X] = places[:, :1] - way * wide * sine
-    circles[..., Y] = places[:, 1:2] + way * wide * cosine
+    circles = np.zeros((len(poses), 2, COLUMNS))
+    wide = np.where(np.isnan(poses[:, 2]), 0.0, radius)[:, None]
+    way, (sine, cosine) = np.array([1.0, -1.0]), arrays.sincos(np.nan_to_num(poses[:, 2:]))
+    circles[..., X] = poses[:, :1] - way * wide * sine
+    circles[..., Y] = poses[:, 1:2] + way * wide * cosine
     circles[..., RADIUS], circles[..., WAY], circles[..., GROUP] = wide, way, -1.0
     circles[:, 1, GROUP] -= wide[:, 0] == 0.0  # a point needs no second turn
     return circles

@@ -29,13 +29,12 @@ from paddock.compute import arrays
 from paddock.compute.math import cos
 from paddock.errors import InvalidValueError
 from paddock.planning.geometry.dubins import dubins, dubins_lengths, turning_paths
-from paddock.planning.geometry.intersections import blocked_by
 from paddock.planning.geometry.path import Path, Segment, line
 from paddock.planning.geometry.shapes import CALM, Drift, InfeasibleError
 from paddock.planning.geometry.sweep import Cell, Limits, Sweep, lines_of
 from paddock.planning.geometry.wind import over_ground, turns_in_wind
 from paddock.planning.geometry.zone_map import ZoneMap
-from paddock.planning.geometry.zones import DRAWN, CircleZone, PolygonZone, Zone
+from paddock.planning.geometry.zones import DRAWN, CircleZone, PolygonZone, Zone, blocked_by
 from paddock.world.columns import Floats
 
 TURN_ROOM = 1.0 + 3.0**0.5  # turn radii: the most that a turn between parallel swaths extends beyond their ends

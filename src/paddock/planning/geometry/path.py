@@ -129,12 +129,12 @@ class Path:
 
     def at(self, flown: ArrayLike) -> Floats:
         """Return the poses (n, 4) x, y, z, heading after metres flown (n,), clipped to the ends."""
-        places = np.clip(np.atleast_1d(np.asarray(flown, dtype=np.float64)), 0.0, self.flown)
+        stations = np.clip(np.atleast_1d(np.asarray(flown, dtype=np.float64)), 0.0, self.flown)
         if not self.segments:
-            return np.tile(np.array(self._start), (len(places), 1))
-        k = np.minimum(np.searchsorted(self.ends, places, side="left"), len(self.ends) - 1)
+            return np.tile(np.array(self._start), (len(stations), 1))
+        k = np.minimum(np.searchsorted(self.ends, stations, side="left"), len(self.ends) - 1)
         rows = self.table[k]
-        along = (places - np.concatenate([[0.0], self.ends])[k]) * rows[:, 10] / np.sqrt(1.0 + rows[:, 6] ** 2)
+        along = (stations - np.concatenate([[0.0], self.ends])[k]) * rows[:, 10] / np.sqrt(1.0 + rows[:, 6] ** 2)
         along = np.minimum(along, rows[:, 4])
         if len(k) == 1:
             return np.array([point_along(self.segments[k[0]], along[0])])
@@ -150,10 +150,10 @@ class Path:
             raise InvalidValueError(f"a path is sampled every ds > 0 metres, not {ds!r}")
         if self.flown / ds > MOST_SAMPLES:
             raise InvalidValueError(f"a path of {self.flown:g} m every {ds:g} m has more than {MOST_SAMPLES:,} samples")
-        places = np.arange(0.0, self.flown, ds)
-        if len(places) and self.flown - places[-1] < 1e-9 * max(self.flown, 1.0):
-            places = places[:-1]
-        return self.at(np.append(places, self.flown))
+        stations = np.arange(0.0, self.flown, ds)
+        if len(stations) and self.flown - stations[-1] < 1e-9 * max(self.flown, 1.0):
+            stations = stations[:-1]
+        return self.at(np.append(stations, self.flown))
 
     def subpath(self, start: float, end: float) -> Path:
         """Return the part between two positions, in metres flown, clipped to the path."""

@@ -231,7 +231,7 @@ class AreaShape(HeadedShape):
         self, radius: float, z: float = 0.0, zones: tuple[Zone, ...] = (), clearance: float = 0.0, drift: Drift = CALM
     ) -> Path:
         """Return all passes with turns of at least `radius` m over the ground between them, clear of zones."""
-        from paddock.planning.geometry.intersections import blocked_by
+        from paddock.planning.geometry.zones import blocked_by
 
         check_radius("area", radius)
         path = self._in_order(z)

@@ -133,9 +133,9 @@ def with_room(swaths: list[Swath], limits: Limits) -> list[Swath]:
     lengths = np.array([s.right - s.left for s in swaths])
     ahead = limits.radius * (lines[:, 1] - lines[:, 0]) / lengths[:, None]
     inward = np.stack([ahead, -ahead], axis=1)[:, :, None]  # of both ends, (n, 2, 1, 2)
-    places, across = lines[:, :, None] + inward * RETREATS[:, None], inward[..., ::-1] * (-1.0, 1.0)
+    retreats, across = lines[:, :, None] + inward * RETREATS[:, None], inward[..., ::-1] * (-1.0, 1.0)
     shapely.prepare(limits.walls)
-    near = [shapely.dwithin(limits.walls, shapely.points(places + side), limits.radius) for side in (across, -across)]
+    near = [shapely.dwithin(limits.walls, shapely.points(retreats + side), limits.radius) for side in (across, -across)]
     free = np.asarray(~(near[0] & near[1]))
     cuts = np.where(free.any(axis=2), limits.radius * RETREATS[free.argmax(axis=2)], np.inf)
     kept_swaths = []

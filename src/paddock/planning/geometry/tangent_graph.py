@@ -18,17 +18,20 @@ from numpy.typing import NDArray
 
 from paddock.compute.math import atan2, cos, hypot, sin, sqrt
 from paddock.compute.routine import parallel_range, parallel_routine, routine
-from paddock.planning.geometry.intersections import FULL, arc_entry, line_entry, zone_at
 from paddock.planning.geometry.wind import held_line, held_sum
 from paddock.planning.geometry.zones import (
+    FULL,
     CircleZone,
     Clearance,
     PolygonZone,
     Walls,
     Zone,
+    arc_entry,
     each_of,
+    line_entry,
     moved_out,
     normals,
+    zone_at,
 )
 from paddock.world.columns import Floats
 

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from paddock.compute.math import absolute, cos, sin
 from paddock.compute.routine import routine
-from paddock.planning.geometry.intersections import FULL, ahead, arc_entry, line_entry
 from paddock.planning.geometry.tangent_graph import (
     ANGLE,
     ARM,
@@ -32,7 +31,7 @@ from paddock.planning.geometry.tangent_graph import (
     tangent,
 )
 from paddock.planning.geometry.wind import held_line, held_rate, held_sum, held_turn, intercept
-from paddock.planning.geometry.zones import Walls
+from paddock.planning.geometry.zones import FULL, Walls, ahead, arc_entry, line_entry
 from paddock.world.columns import Floats
 
 Ints = NDArray[np.int64]

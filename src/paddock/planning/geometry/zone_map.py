@@ -11,7 +11,6 @@ from paddock.compute.math import atan2, cos, sin
 from paddock.compute.routine import routine
 from paddock.errors import InvalidValueError
 from paddock.planning.geometry.dubins import dubins, dubins_lengths
-from paddock.planning.geometry.intersections import arc_entry, blocked_by, inside, known_walls, line_entry
 from paddock.planning.geometry.path import Path, Segment, ends_at
 from paddock.planning.geometry.shapes import InfeasibleError
 from paddock.planning.geometry.tangent_graph import (
@@ -28,7 +27,18 @@ from paddock.planning.geometry.tangent_graph import (
 )
 from paddock.planning.geometry.tangent_search import search, shorten
 from paddock.planning.geometry.wind import over_ground
-from paddock.planning.geometry.zones import CircleZone, Clearance, Walls, Zone, each_of
+from paddock.planning.geometry.zones import (
+    CircleZone,
+    Clearance,
+    Walls,
+    Zone,
+    arc_entry,
+    blocked_by,
+    each_of,
+    inside,
+    known_walls,
+    line_entry,
+)
 from paddock.world.columns import Floats
 
 SUSPICIOUS = 1.02
@@ -118,7 +128,7 @@ class ZoneMap:
         if zone is not None:
             wide = each_of(self.clearance, self.zones)[self.zones.index(zone)]
             near = "inside" if zone.contains(x, y) else f"within the clearance of {wide:g} m of"
-            raise InfeasibleError(f"the {what} {place(x, y)} lies {near} the zone {zone.name!r}")
+            raise InfeasibleError(f"the {what} {coordinates(x, y)} lies {near} the zone {zone.name!r}")
 
 
 BORDER = 0.01  # m: tolerance of a border
@@ -147,31 +157,31 @@ def enclosing(zones: Sequence[Zone], clearance: Clearance, start: Start, goal: G
             if hole.contains(inner) and not hole.contains(outer):
                 near = [repr(zone.name) for zone, own in zip(zones, areas, strict=True) if own.distance(hole) < 1e-6]
                 names = f"zone {near[0]}" if len(near) == 1 else f"zones {', '.join(near[:-1])} and {near[-1]}"
-                return f"the {what} {place(inner.x, inner.y)} is enclosed by the {names}"
+                return f"the {what} {coordinates(inner.x, inner.y)} is enclosed by the {names}"
     return ""
 
 
 def cramped(w: Walls, zones: Sequence[Zone], radius: float, start: Start, goal: Goal, zone: Zone) -> str:
     """Return one line that describes where there is no room to turn; `zone` blocks the direct path."""
-    places = [("after the start", start[0], start[1], start[2], 1.0)]
+    points = [("after the start", start[0], start[1], start[2], 1.0)]
     if goal[2] is not None:
-        places.append(("before the goal", goal[0], goal[1], goal[2] + pi, -1.0))
-    for what, x, y, heading, gear in places:
+        points.append(("before the goal", goal[0], goal[1], goal[2] + pi, -1.0))
+    for what, x, y, heading, gear in points:
         near, length = zone_near(w, x, y, heading, radius)
         if near >= 0:
             turned = round(degrees(heading if gear > 0.0 else heading - pi), 1) % 360.0  # from east, as all headings
-            at = f"{place(x, y)} with a heading of {turned:.10g} degrees"
+            at = f"{coordinates(x, y)} with a heading of {turned:.10g} degrees"
             return (
                 f"the zone {zones[near].name!r} leaves no room for a turn of {radius:g} m {what} {at}: "
                 f"it is {length:.3g} m {'ahead' if gear > 0.0 else 'behind'}"
             )
     return (
-        f"no way from {place(start[0], start[1])} to {place(goal[0], goal[1])} leaves room for turns of "
+        f"no way from {coordinates(start[0], start[1])} to {coordinates(goal[0], goal[1])} leaves room for turns of "
         f"{radius:g} m; the zone {zone.name!r} is in the way"
     )
 
 
-def place(x: float, y: float) -> str:
+def coordinates(x: float, y: float) -> str:
     """Return coordinates to a tenth of a metre."""
     return f"({round(x, 1) + 0.0:.10g}, {round(y, 1) + 0.0:.10g})"
 
@@ -233,8 +243,8 @@ def _exits(x: float, y: float, zones: Sequence[Zone]) -> Floats:
         edge, to = np.diff(outline, axis=0), np.array([x, y]) - outline[:-1]
         part = np.clip((to * edge).sum(1) / (edge * edge).sum(1), 0.0, 1.0)  # the nearest place on each edge
         borders.append(outline[:-1] + part[:, None] * edge)
-    places = np.vstack(borders)
-    free = [inside(px, py, zones) is None for px, py in places.tolist()]
+    points = np.vstack(borders)
+    free = [inside(px, py, zones) is None for px, py in points.tolist()]
     if not any(free):
         raise InfeasibleError(f"no way leads out of the no-fly zones around ({x:g}, {y:g})")
-    return places[free]
+    return points[free]

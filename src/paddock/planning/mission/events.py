@@ -8,10 +8,9 @@ import numpy as np
 
 from paddock.compute import arrays
 from paddock.compute.math import hypot
-from paddock.planning.geometry.intersections import blocked_by
 from paddock.planning.geometry.path import Path, Pose
 from paddock.planning.geometry.shapes import InfeasibleError
-from paddock.planning.geometry.zones import Zone
+from paddock.planning.geometry.zones import Zone, blocked_by
 from paddock.planning.mission.records import MoveTask, RouteInputs, TaskRest
 from paddock.planning.mission.state import MissionChange, MissionData, PoseOf, moved
 from paddock.planning.mission.vehicles import MissionFleet, MissionVehicle

@@ -3,7 +3,6 @@
 All poses depend only on the time, and each event happens at its exact time: results do not depend on the step.
 """
 
-from collections.abc import Mapping
 from math import inf, isfinite
 from typing import Any, NamedTuple
 
@@ -20,8 +19,7 @@ from paddock.planning.solver.layers import poses_on
 from paddock.planning.solver.routes import STATUSES, Route
 from paddock.world.archive import typed
 from paddock.world.columns import Floats
-from paddock.world.parts import array, fill, part, plain, value
-from paddock.world.state import load, save
+from paddock.world.parts import array, child, fill, part, plain, value
 
 
 class Followed(NamedTuple):
@@ -51,19 +49,26 @@ def followed_from(saved: Any) -> list[FollowedInputs]:
 class KinematicRun:
     """Moves the vehicles of a mission exactly along their routes; they stand at home, or when damaged."""
 
+    mission: Mission = child()
     time: float = value(0.0, low=-LONGEST, high=LONGEST, unit="s")
     before: Floats = array("f8", MEMBER, unit="m", low=-LONGEST, high=LONGEST)  # flown before the present route
     followed: list[FollowedInputs] = plain(list, record, followed_from)
 
-    def __init__(self, mission: Mission, time: float = 0.0) -> None:
-        """Plan the mission if it has not been started."""
+    def __init__(self, mission: Mission, time: float | None = 0.0) -> None:
+        """Start the mission at a time (s) if it has not been started; None: later, by `begin`."""
         fill(self)
         mission.tolerance = 0.0  # exact: no tolerance
         self.mission = mission
-        self.time = mission.time if mission.started else time  # s
         self._routes: list[Route] = []  # of `followed`
-        if not mission.started:
-            self._follow_routes(mission.start(time))
+        if mission.started:
+            self.time = mission.time
+        elif time is not None:
+            self.begin(time)
+
+    def begin(self, time: float) -> None:
+        """Plan the mission at a time (s)."""
+        self.time = time
+        self._follow_routes(self.mission.start(time))
 
     @property
     def history(self) -> list[Followed]:
@@ -92,28 +97,19 @@ class KinematicRun:
         along = self._progress(self.time) - self.mission.fleet.passed
         return np.array([_pose(m, along[m.row]) for m in self.mission.vehicles]).reshape(-1, 4)
 
-    def save(self) -> dict[str, Any]:
-        """Return the state of the run and of its mission, as plain values and arrays."""
-        return {"mission": self.mission.save(), **save(self)}
-
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        """Restore a state saved by a run of a mission with the same setup."""
-        self.mission.restore(saved["mission"])
-        self.load({name: entry for name, entry in saved.items() if name != "mission"})
-
-    def load(self, saved: Mapping[str, Any]) -> None:
-        """Restore the state without that of the mission, which is restored first."""
-        load(self, saved)
+    def rebuild(self) -> None:
+        """Build what is derived from a loaded state: the mission's vehicles, and all routes."""
+        self.mission.rebuild()
         self._routes = [self._route(entry) for entry in self.followed]
 
     def check(self, state: Any) -> None:
         """Refuse vehicles, tasks and zones that the mission does not have."""
         for entry in self.followed:
             self.mission.check_inputs(entry.inputs)
-            if entry.row >= len(self.mission.vehicles):
-                raise InvalidValueError(f"row {entry.row} of {len(self.mission.vehicles)} vehicles")
-        if len(self.before) != len(self.mission.vehicles):
-            raise InvalidValueError(f"{len(self.before)} rows of {len(self.mission.vehicles)} vehicles")
+            if entry.row >= len(self.mission.fleet.joined):
+                raise InvalidValueError(f"row {entry.row} of {len(self.mission.fleet.joined)} vehicles")
+        if len(self.before) != len(self.mission.fleet.joined):
+            raise InvalidValueError(f"{len(self.before)} rows of {len(self.mission.fleet.joined)} vehicles")
 
     def _run(self, target: float, to_the_end: bool = True) -> None:
         """Advance to a time, or until everything is finished."""

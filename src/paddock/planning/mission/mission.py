@@ -4,18 +4,16 @@ An executor (exact along routes, or the world with full dynamics) reports the po
 new routes.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from math import inf
-from typing import Any
 
 import numpy as np
 
 from paddock.compute.math import hypot
 from paddock.errors import InvalidValueError, unknown_name
-from paddock.planning.geometry.intersections import blocked_by
 from paddock.planning.geometry.path import Path, Pose
-from paddock.planning.geometry.zones import Zone
+from paddock.planning.geometry.zones import Zone, blocked_by
 from paddock.planning.mission.events import (
     CandidateVehicle,
     after_task,
@@ -50,8 +48,7 @@ from paddock.planning.solver.problem import MissionSetup, Problem, ScheduledEven
 from paddock.planning.solver.routes import Plan, Route
 from paddock.planning.solver.transits import Transits, between
 from paddock.world.columns import Floats
-from paddock.world.parts import fresh, refusing
-from paddock.world.state import load, save
+from paddock.world.parts import fresh
 
 Poses = Floats | PoseOf
 """x, y, z in m and heading in rad, (n, 4); or a function of the row, called on demand."""
@@ -384,24 +381,6 @@ class Mission(MissionData):
         """Remove a task."""
         self._check_unfinished(task)
         self.queue.append(RemoveTask(task))
-
-    def save(self) -> dict[str, Any]:
-        """Return the state, as plain values and arrays."""
-        return save(self)
-
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        """Restore a state saved by a mission with the same setup."""
-        with refusing("mission"):
-            loaded = Mission(
-                replace(self.setup, problem=replace(self.setup.problem, vehicles=(), tasks=())), self.tolerance
-            )
-            loaded.setup = self.setup
-            load(loaded, saved)
-            loaded.rebuild()
-        loaded.negotiator, plan = self.negotiator, self.plan
-        vars(self).update(vars(loaded), plan=plan)
-        if self.onboard is not None:
-            self.onboard.state = self
 
     def _announced(self, what: str) -> list[str]:
         """Return the names of pending additions."""

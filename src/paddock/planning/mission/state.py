@@ -221,6 +221,7 @@ class MissionData:
 
     def rebuild(self) -> None:
         """Build what is derived from a loaded state: the vehicles and their routes."""
+        self.covered = {}
         self.fleet.rebuild(self.problem, self.versions, self.all_zones)
         if self.onboard is not None:
             self.onboard.fleet.rebuild(self.problem, self.versions, self.all_zones)

@@ -185,6 +185,7 @@ class MissionFleet:
 
     def rebuild(self, problem: Problem, versions: Sequence[Task], all_zones: Sequence[Zone]) -> None:
         """Build the vehicles and routes of a loaded state; `versions` are those of tasks."""
+        self.__post_init__()
         for spec in self.joined:
             vehicle = self._derive(spec)
             if self.routed[vehicle.row]:

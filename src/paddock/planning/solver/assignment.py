@@ -259,13 +259,13 @@ def assign_in_rounds(costs: Costs, solve: Solve, progress: Progress) -> MethodRe
     while len(left):
         cost = np.empty((costs.vehicles, len(left)))
         append_costs(fleet, ends, left, by_time, cost)
-        vehicles, places = solve(cost)
+        vehicles, columns = solve(cost)
         if not len(vehicles):
             break
-        append_pairs(fleet, ends, vehicles, left[places])
-        for vehicle, task in zip(vehicles.tolist(), left[places].tolist(), strict=True):
+        append_pairs(fleet, ends, vehicles, left[columns])
+        for vehicle, task in zip(vehicles.tolist(), left[columns].tolist(), strict=True):
             orders[vehicle].append(task)
-        left, rounds = np.delete(left, places), rounds + 1
+        left, rounds = np.delete(left, columns), rounds + 1
         progress(1.0 - len(left) / costs.tasks)
     return MethodResult(orders, {"rounds": rounds})
 

@@ -11,11 +11,10 @@ import numpy as np
 
 from paddock.compute.math import hypot
 from paddock.planning.geometry.dubins import along
-from paddock.planning.geometry.intersections import inside, known_walls
 from paddock.planning.geometry.path import Path
 from paddock.planning.geometry.polygon import FieldShape
 from paddock.planning.geometry.shapes import CALM, Drift, InfeasibleError, TightTurnError, rounded_up
-from paddock.planning.geometry.zones import Zone
+from paddock.planning.geometry.zones import Zone, inside, known_walls
 from paddock.planning.solver.problem import Moves, Problem, Task, Vehicle
 from paddock.planning.solver.routes import late_task, route_of
 from paddock.planning.solver.tours import (

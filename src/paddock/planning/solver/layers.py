@@ -49,13 +49,13 @@ def poses_on(vehicle: Vehicle, route: Route, times: Floats) -> tuple[Floats, NDA
     if legs := [leg for leg in route.legs if leg.ends > leg.begins and leg.ends >= first and leg.begins <= last]:
         paths = [leg.path if leg.path.segments else Path([waiting_segment(leg.path.start)]) for leg in legs]
         rows, counts = np.concatenate([path.table for path in paths]), [len(path.segments) for path in paths]
-        places = np.concatenate([path.ends for path in paths])  # m flown on its leg at the end of each segment
+        stations = np.concatenate([path.ends for path in paths])  # m flown on its leg at the end of each segment
         leg_of = np.repeat(np.arange(len(legs)), counts)
         begins, ends = (np.array([getattr(leg, name) for leg in legs]) for name in ("begins", "ends"))
         speed = np.array([path.flown for path in paths]) / (ends - begins)
-        before = np.concatenate([[0.0], places[:-1]])
+        before = np.concatenate([[0.0], stations[:-1]])
         before[np.cumsum([0, *counts[:-1]])] = 0.0
-        until = np.maximum.accumulate(begins[leg_of] + places / speed[leg_of])
+        until = np.maximum.accumulate(begins[leg_of] + stations / speed[leg_of])
         k = np.minimum(np.searchsorted(until, times), len(until) - 1)
         flown = np.clip((times - begins[leg_of[k]]) * speed[leg_of[k]] - before[k], 0.0, None)
         on_route = along_rows(rows[k], np.minimum(flown * rows[k, 10] / np.sqrt(1.0 + rows[k, 6] ** 2), rows[k, 4]))

@@ -17,10 +17,9 @@ from paddock.compute.routine import Routine, parallel_range
 from paddock.compute.twin import rebound
 from paddock.planning.geometry.detours import EXACT, INNER, KEPT, PASSED, REACHED, Rows, detour_length
 from paddock.planning.geometry.dubins import STRAIGHT, shortest, turns_left
-from paddock.planning.geometry.intersections import line_entry, segment_entry
 from paddock.planning.geometry.reeds_shepp import shortest_length as reeds_shepp_length
 from paddock.planning.geometry.wind import course_of, heading_on, quickest
-from paddock.planning.geometry.zones import Walls
+from paddock.planning.geometry.zones import Walls, line_entry, segment_entry
 from paddock.world.columns import Floats
 
 Ints = NDArray[np.int64]

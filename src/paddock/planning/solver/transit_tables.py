@@ -26,10 +26,9 @@ from paddock.planning.geometry.detours import (
     Rows,
     find_detours,
 )
-from paddock.planning.geometry.intersections import inside, known_walls
 from paddock.planning.geometry.path import Pose
 from paddock.planning.geometry.shapes import InfeasibleError
-from paddock.planning.geometry.zones import CircleZone, Clearance, Walls, Zone, stacked
+from paddock.planning.geometry.zones import CircleZone, Clearance, Walls, Zone, inside, known_walls, stacked
 from paddock.planning.solver.problem import Problem, Vehicle
 from paddock.planning.solver.tours import Detours, Ints, Jobs
 from paddock.planning.solver.transits import Goal, Transits, between, course_at_end
@@ -116,11 +115,11 @@ class TransitTables:
             (~first & ~last, self.ways[kind], (begins - a, ends)),
             (~first & last, self.home, (ends - t, begins - a)),
         ):
-            places = index[0][some], index[1][some]
+            cells = index[0][some], index[1][some]
             if rows is None:
-                result[some] = table[places]
+                result[some] = table[cells]
             else:
-                table[places] = result[some]
+                table[cells] = result[some]
         return result
 
     def _new_rows(self, kind: int, begins: Ints, ends: Ints) -> Rows:
@@ -159,11 +158,11 @@ class TransitTables:
     def _entered(self, here: Floats, there: Floats, starts: Floats, goals: Floats) -> tuple[Floats, Floats]:
         """Return the heights (p,) that ways pass beside zones: the one of an end under or over a zone in between."""
         climbs = np.flatnonzero(here != there)
-        for places, z, other in ((goals, there, here), (starts, here, there)):
+        for points, z, other in ((goals, there, here), (starts, here, there)):
             for zone in self.problem.zones if len(climbs) else ():
                 if zone.limits == (None, None):
                     continue
-                inner = self._inside(zone, places[climbs, :2]) & ~(
+                inner = self._inside(zone, points[climbs, :2]) & ~(
                     (zone.floor < z[climbs]) & (z[climbs] < zone.ceiling)
                 )
                 low, high = np.minimum(z, other)[climbs], np.maximum(z, other)[climbs]
@@ -171,13 +170,13 @@ class TransitTables:
                 other[some] = z[some]
         return here, there
 
-    def _inside(self, zone: Zone, places: Floats) -> Flags:
+    def _inside(self, zone: Zone, points: Floats) -> Flags:
         """Return whether each place (n, 2) lies on the ground of a zone."""
         known: dict[tuple[float, ...], bool] = {}
-        for x, y in places.tolist():
+        for x, y in points.tolist():
             if (x, y) not in known:
                 known[x, y] = zone.contains(x, y)
-        return np.array([known[x, y] for x, y in places.tolist()], bool)
+        return np.array([known[x, y] for x, y in points.tolist()], bool)
 
     def _by_zones(self, low: Floats, high: Floats) -> list[tuple[tuple[Zone, ...], Ints]]:
         """Return sets of zones with the pairs whose heights (m) they reach into."""

@@ -5,13 +5,12 @@ from typing import Any
 
 from paddock.compute.math import hypot, sincos
 from paddock.planning.geometry.dubins import along, dubins, raised, tilted
-from paddock.planning.geometry.intersections import blocked_by, inside
 from paddock.planning.geometry.path import Path, Pose, Segment, carried
 from paddock.planning.geometry.reeds_shepp import reeds_shepp
 from paddock.planning.geometry.shapes import InfeasibleError
 from paddock.planning.geometry.wind import course_of, dubins_in_wind, over_ground
 from paddock.planning.geometry.zone_map import ZoneMap, on_border, waiting_place, way_in, way_out
-from paddock.planning.geometry.zones import Clearance, Zone
+from paddock.planning.geometry.zones import Clearance, Zone, blocked_by, inside
 from paddock.planning.solver.problem import Problem, Vehicle
 
 Goal = tuple[float, float, float, float | None]  # x, y, z in m and heading in rad; None: any

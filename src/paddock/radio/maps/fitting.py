@@ -10,8 +10,10 @@ Each step is a function of the samples and the seed; sums have a fixed order.
 """
 
 import os
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -19,7 +21,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from paddock.compute.splats import WIDTH, Floats, Ints, SplatGrid, build_grid, evaluate_splats
-from paddock.errors import InvalidValueError
+from paddock.errors import InvalidValueError, MissingFeatureError, PaddockError
 from paddock.radio.maps.kriging import (
     NEAR,
     POOL,
@@ -59,16 +61,16 @@ class RadioMap:
 
     def query(self, points: Any) -> MapValues:
         """Return power, gradient and uncertainty at points (n, 3) in m; one point (3,) counts as n = 1."""
-        given = np.asarray(points, np.float64)
-        if given.ndim == 1:
-            given = given[None]
-        if given.ndim != 2 or given.shape[1] != 3:
+        places = np.asarray(points, np.float64)
+        if places.ndim == 1:
+            places = places[None]
+        if places.ndim != 2 or places.shape[1] != 3:
             raise InvalidValueError(f"points must have the shape (n, 3), not {np.shape(points)}")
-        if not np.isfinite(given).all():
-            row = int(np.flatnonzero(~np.isfinite(given).all(axis=1))[0])
-            raise InvalidValueError(f"points[{row}] is not finite: {given[row].tolist()}")
-        given, contents = np.ascontiguousarray(given), self.file
-        table = evaluate_splats(given, contents.splats, self.grid, contents.prior, contents.spread)
+        if not np.isfinite(places).all():
+            row = int(np.flatnonzero(~np.isfinite(places).all(axis=1))[0])
+            raise InvalidValueError(f"points[{row}] is not finite: {places[row].tolist()}")
+        places, contents = np.ascontiguousarray(places), self.file
+        table = evaluate_splats(places, contents.splats, self.grid, contents.prior, contents.spread)
         return MapValues(table[:, 0], table[:, 1:4], np.sqrt(table[:, 4]), table[:, 5])
 
     def prior(self, points: Floats) -> Floats:
@@ -159,11 +161,11 @@ def fit_map(
     if transmitter is not None and (np.shape(transmitter) != (3,) or not np.isfinite(transmitter).all()):
         raise InvalidValueError(f"transmitter must be x, y, z in m, not {transmitter}")
     merged = _merged(samples)
-    given = None if transmitter is None else np.asarray(transmitter, np.float64)
+    position = None if transmitter is None else np.asarray(transmitter, np.float64)
     order = np.random.default_rng(seed).permutation(len(merged.dbm))
-    prior, field = _residuals(merged, given)
+    prior, field = _residuals(merged, position)
     metric = _metric(field, merged.weight, order)
-    if given is None and metric.rays:
+    if position is None and metric.rays:
         prior, field = _refined(merged, prior, field, metric, order)
     value = field.value
     error = value - field.kriged(merged.position, metric, 0.0, np.arange(len(value)))[:, 0]
@@ -171,10 +173,10 @@ def fit_map(
     prior[5] = max(prior[5], typical**2)  # away from samples no prediction is better than next to them
     splats = _splats(field, metric, order, prior, typical)
     _set_uncertainty(splats, field, merged.weight, error, prior)
-    spread = prior_spread(prior, merged.position, merged.weight, value, given is not None)
+    spread = prior_spread(prior, merged.position, merged.weight, value, position is not None)
     stride = -(-len(samples.dbm) // MOST_DRAWN)
     drawn = np.column_stack([samples.position, samples.dbm])[::stride].astype(np.float32)
-    contents = MapFile(splats, prior, drawn, typical, len(samples.dbm), frequency, given is not None, spread)
+    contents = MapFile(splats, prior, drawn, typical, len(samples.dbm), frequency, position is not None, spread)
     return MapFit(RadioMap(contents), metric, typical, perf_counter() - started)
 
 
@@ -197,8 +199,8 @@ def cross_validate(
     part = rank[place] % folds
     for fold in range(folds):
         out = part == fold
-        found = fit_map(samples.chosen(~out), transmitter, seed=seed).map
-        errors[out] = found.query(samples.position[out]).power - samples.dbm[out]
+        fitted = fit_map(samples.chosen(~out), transmitter, seed=seed).map
+        errors[out] = fitted.query(samples.position[out]).power - samples.dbm[out]
     mean = (samples.weight * errors**2).sum() / samples.weight.sum()
     return float(np.sqrt(mean)), errors
 
@@ -225,10 +227,10 @@ def places_of(samples: RadioSamples) -> Ints:
         near = near[free[near].all(axis=1)]
         best = np.full(len(centre), len(centre))
         np.minimum.at(best, near[:, 0], rank[near[:, 1]])
-        found = free & (rank < best)
-        chosen |= found
-        free &= ~found
-        free[near[found[near[:, 0]], 1]] = False
+        selected = free & (rank < best)
+        chosen |= selected
+        free &= ~selected
+        free[near[selected[near[:, 0]], 1]] = False
     nearest = np.asarray(cKDTree(centre[chosen]).query(centre)[1], np.int64)
     return nearest[group.reshape(-1)]
 
@@ -268,8 +270,8 @@ def _refined(
     size, limits = float(np.ptp(merged.position, axis=0).max()), bounds(merged.position)
     samples = merged.position[tried], merged.dbm[tried], merged.weight[tried]
 
-    def error(one: _Residuals) -> float:
-        missed = one.value[tried] - one.kriged(one.position[tried], metric, 0.0, tried)[:, 0]
+    def error(residuals: _Residuals) -> float:
+        missed = residuals.value[tried] - residuals.kriged(residuals.position[tried], metric, 0.0, tried)[:, 0]
         return float((merged.weight[tried] * missed**2).sum())
 
     best, scale = error(field), misfit_scale(prior[5])
@@ -282,8 +284,8 @@ def _refined(
                 if misfit(*samples, at, scale) > allowed:
                     continue
                 moved = _residuals(merged, at)
-                if (found := error(moved[1])) < best:
-                    best, (prior, field) = found, moved
+                if (score := error(moved[1])) < best:
+                    best, (prior, field) = score, moved
             if best >= before:
                 break
     return prior, field
@@ -356,8 +358,8 @@ def _table(field: _Residuals, at: Ints, full: Floats, turned: Floats, metric: Me
 def _above_prior(table: Floats, position: Floats, prior: Floats) -> tuple[Floats, Floats]:
     """Return the mixture at positions, above the prior, and the sum of its weights."""
     flat = np.array([0.0, 0.0, *prior[2:5], 1.0])
-    found = evaluate_splats(np.ascontiguousarray(position), table, build_grid(table), flat)
-    return found[:, 0], found[:, 5]
+    evaluated = evaluate_splats(np.ascontiguousarray(position), table, build_grid(table), flat)
+    return evaluated[:, 0], evaluated[:, 5]
 
 
 def _replaceable(table: Floats, rank: Ints, prior: Floats, tolerance: float) -> Ints:
@@ -383,3 +385,104 @@ def _set_uncertainty(table: Floats, field: _Residuals, weight: Floats, error: Fl
     local = sums / (weight[near].sum(axis=1) + SHRUNK)
     around = _above_prior(table, table[:, :3], prior)[1]
     table[:, 13] = local / (1.0 + 1.0 / (1.0 + around))  # the query multiplies by this factor
+
+
+INK, SOFT, THRESHOLD = "#1f2a36", "#5f6b78", "#c4262e"
+LONGER_SIDE = 8.5  # inches
+MOST_CONTOURS = 9
+LEAST_RANGE, MOST_RANGE = 10.0, 90.0  # dB between the ends of the colour bar
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """Received power, or another quantity in dB, over a rectangle at one height."""
+
+    x: Floats  # (columns,) m
+    y: Floats  # (rows,) m
+    values: Floats  # (rows, columns)
+    height: float  # m, of a scenario above the ground
+    quantity: str = "received power"
+    unit: str = "dBm"
+    samples: Floats = field(default_factory=lambda: np.zeros((0, 4)))  # x, y, z, dBm
+    marks: Sequence[tuple[str, float, float, str]] = ()  # name, x, y, kind: station, jammer or estimate
+    outlines: Sequence[Floats] = ()  # of obstacles that reach the height, (k, 2) m
+
+    def covered(self, threshold: float) -> float:
+        """Return the share of the rectangle where the value is at least a threshold."""
+        return float(np.mean(self.values >= threshold))
+
+
+def draw_coverage(grid: HeatMap, output: str | os.PathLike[str], title: str, threshold: float | None = None) -> Path:
+    """Write a PNG; needs the extra `plots`."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingFeatureError("pictures need matplotlib: pip install 'paddock[plots]'") from None
+    wide, tall = float(np.ptp(grid.x)), float(np.ptp(grid.y))
+    scale = LONGER_SIDE / max(wide, tall, 1e-9)
+    figure = Figure(figsize=(max(wide * scale, 3.5) + 1.9, max(tall * scale, 2.5) + 1.0), dpi=120, layout="constrained")
+    axes = figure.add_subplot()
+    low, high = _limits(grid.values)
+    image = axes.pcolormesh(grid.x, grid.y, grid.values, cmap="viridis", vmin=low, vmax=high, shading="nearest")
+    image.set_rasterized(True)
+    _contours(axes, grid, low, high, threshold)
+    for outline in grid.outlines:
+        axes.fill(*outline.T, facecolor="#59636e", edgecolor=INK, linewidth=0.5, zorder=3)
+    _samples(axes, grid, low, high)
+    _marks(axes, grid)
+    bar = figure.colorbar(image, ax=axes, shrink=0.9, pad=0.02, extend="both")
+    bar.set_label(f"{grid.quantity}, {grid.unit}", color=SOFT)
+    if threshold is not None:
+        bar.ax.axhline(threshold, color=THRESHOLD, linewidth=1.6)
+        title = f"{title} · {100.0 * grid.covered(threshold):.0f} % at {threshold:g} {grid.unit} or more"
+    axes.set_title(title, loc="left", fontsize=10, fontweight="bold", color=INK)
+    axes.set_aspect("equal")
+    axes.set_xlim(grid.x[0], grid.x[-1])
+    axes.set_ylim(grid.y[0], grid.y[-1])
+    axes.set_xlabel("east, m", color=SOFT)
+    axes.set_ylabel("north, m", color=SOFT)
+    try:
+        figure.savefig(output)
+    except (OSError, ValueError) as error:
+        raise PaddockError(f"cannot write {os.fspath(output)}: {getattr(error, 'strerror', None) or error}") from None
+    return Path(output)
+
+
+def _limits(values: Floats) -> tuple[float, float]:
+    """Return the ends of the colour bar: round numbers around all but the rarest values."""
+    low, high = np.percentile(values, (1.0, 99.5)).tolist()
+    low = max(low, high - MOST_RANGE)  # inside of walls
+    middle, half = 0.5 * (low + high), max(0.5 * (high - low), 0.5 * LEAST_RANGE)
+    return 5.0 * np.floor((middle - half) / 5.0), 5.0 * np.ceil((middle + half) / 5.0)
+
+
+def _contours(axes: Any, grid: HeatMap, low: float, high: float, threshold: float | None) -> None:
+    if min(grid.values.shape) < 2:
+        return
+    step = next(candidate for candidate in (1, 2, 5, 10, 20, 50, 100, 1e9) if (high - low) / candidate <= MOST_CONTOURS)
+    levels = np.arange(step * np.ceil(low / step), high + 0.5 * step, step)
+    inside = levels[(levels > grid.values.min()) & (levels < grid.values.max())]
+    if len(inside):
+        lines = axes.contour(grid.x, grid.y, grid.values, inside, colors="white", linewidths=0.6, alpha=0.75)
+        axes.clabel(lines, fontsize=6.5, fmt="%g")
+    if threshold is not None and grid.values.min() < threshold < grid.values.max():
+        axes.contour(grid.x, grid.y, grid.values, [threshold], colors=THRESHOLD, linewidths=1.6)
+
+
+def _samples(axes: Any, grid: HeatMap, low: float, high: float) -> None:
+    """Draw the samples near the height of the picture, in the colours of the map."""
+    if len(grid.samples):
+        x, y, _, dbm = grid.samples.T
+        size = float(np.clip(4000.0 / len(x), 2.0, 22.0))
+        axes.scatter(x, y, c=dbm, s=size, cmap="viridis", vmin=low, vmax=high, edgecolors="white", linewidths=0.3)
+
+
+def _marks(axes: Any, grid: HeatMap) -> None:
+    styles = {"station": ("^", "white", INK), "jammer": ("X", THRESHOLD, "white"), "estimate": ("*", "#ffd21f", INK)}
+    for name, x, y, kind in grid.marks:
+        if grid.x[0] <= x <= grid.x[-1] and grid.y[0] <= y <= grid.y[-1]:
+            marker, face, edge = styles[kind]
+            size = 13 if kind == "estimate" else 9
+            axes.plot([x], [y], marker, color=face, markeredgecolor=edge, markersize=size, linestyle="none", zorder=5)
+            box = {"facecolor": "#ffffffcc", "edgecolor": "none", "boxstyle": "round,pad=0.2"}
+            axes.annotate(name, (x, y), (8, 6), textcoords="offset points", fontsize=8, color=INK, bbox=box)

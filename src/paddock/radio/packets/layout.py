@@ -1,7 +1,7 @@
 """The channel that radios share: the layout of its state, and the rules of access.
 
-`state.py` declares the state, `queues.py` holds packets and waits for the channel, `reception.py` computes who
-receives, `channel.py` runs both through time. Packets have kinds: data (the messages of users), beacons, and those of
+`state.py` declares the state, `queues.py` holds packets and waits for the channel, `channel.py` computes who receives
+and runs both through time. Packets have kinds: data (the messages of users), beacons, and those of
 services of the simulation (commands, telemetry, heartbeats, missions, MAVLink), which go to one inbox that the
 simulation empties, not to mailboxes.
 """

@@ -17,8 +17,7 @@ from paddock.compute.routine import routine
 from paddock.errors import PaddockError
 from paddock.radio.links.table import BURST_ROWS
 from paddock.radio.packets import layout as c
-from paddock.radio.packets.channel import post_packets, run_channel
-from paddock.radio.packets.contents import decoded, encoded
+from paddock.radio.packets.channel import close_parts, post_packets, relink_radios, run_channel
 from paddock.radio.packets.layout import (
     BITS,
     FORGED,
@@ -41,11 +40,12 @@ from paddock.radio.packets.layout import (
 )
 from paddock.radio.packets.network import Graph
 from paddock.radio.packets.queues import DENIED_ROWS, put_mail
-from paddock.radio.packets.reception import close_parts, relink_radios
 from paddock.radio.packets.state import (
     LATEST,
     PacketState,
+    decoded,
     discard_unused,
+    encoded,
     live,
     make_room,
     new_packets,

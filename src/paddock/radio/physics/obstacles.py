@@ -12,10 +12,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.compute.math import absolute, clamp, floor, maximum, minimum, select, sqrt, table_index, whole
-from paddock.radio.physics.diffraction import CLEAR, SAME, distance
-from paddock.world.scenery import Obstacles, slab
+from paddock.radio.physics.propagation import CLEAR, SAME, distance
+from paddock.world.columns import Floats
+from paddock.world.solids import (
+    BASE,
+    BOX,
+    COSINE,
+    ENTRY,
+    FRUSTUM,
+    HIGH,
+    LENGTH,
+    LOW,
+    SHAPE,
+    SINE,
+    TOP,
+    WIDTH,
+    Obstacles,
+    X,
+    Y,
+    slab,
+)
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 MATERIALS = {"concrete": 15.0, "metal": 100.0, "wood": 5.0, "vegetation": 0.5, "glass": 2.0}
 """Loss of materials, dB per m."""
@@ -24,15 +41,14 @@ CORNERS = 24  # of the outline of a round obstacle in a group
 
 
 class Buildings(NamedTuple):
-    """The tables of `world.obstacles`, with materials and groups. Obstacles have their numbers in `items`."""
+    """The obstacles of a world with materials and groups, numbered by the rows of their table."""
 
-    cells: Floats
-    starts: Floats
-    items: Floats
-    boxes: Floats
-    rounds: Floats
-    rates: Floats  # (n,) dB/m
+    solids: Floats  # (n, 23), columns of SolidColumn
+    cells: Floats  # the grid, as of `Solids`
+    starts: Ints
+    items: Ints
     cover: Ints  # (n, 4) first and last column, first and last row of the cells of each
+    rates: Floats  # (n,) dB/m
     group: Ints  # (n,) of each
     first: Ints  # (groups + 1,) members of group g: members[first[g] : first[g + 1]], ascending
     members: Ints  # (n,)
@@ -40,31 +56,17 @@ class Buildings(NamedTuple):
     corners: Floats  # (m, 2) of convex outlines; none for groups of one
 
 
-def no_buildings() -> Buildings:
-    """Return the tables of a world without obstacles."""
-    none = np.zeros(0, np.int64)
-    tables = np.array([[0.0, 0.0, 1.0, 1.0, 1.0]]), np.zeros((1, 2)), np.zeros((1, 1)), np.zeros((0, 9))
-    cover, one = np.zeros((0, 4), np.int64), np.zeros(1, np.int64)
-    return Buildings(*tables, np.zeros((0, 7)), np.zeros(0), cover, none, one, none, one.copy(), np.zeros((0, 2)))
-
-
 def buildings_of(obstacles: Obstacles) -> Buildings:
-    """Return the tables of obstacles; copies, because writable arrays compile once."""
-    n = obstacles.count
-    if not n:
-        return no_buildings()
-    entry = np.concatenate([obstacles.boxes[:, 8], obstacles.rounds[:, 6]]).astype(np.int64)
+    """Return obstacles with their materials and groups; a copy, because cones of the table may be hidden later."""
     group = _connected(obstacles)
     members = np.argsort(group, kind="stable")
-    first = np.searchsorted(group[members], np.arange(int(group.max()) + 2))
+    first = np.searchsorted(group[members], np.arange(int(group.max(initial=-1)) + 2))
     outlines = [_outline(obstacles, members[a:b]) for a, b in pairwise(first.tolist())]
-    begin = np.concatenate([[0], np.cumsum([len(one) for one in outlines])]).astype(np.int64)
-    found: Any = (
-        *map(np.array, obstacles.tables),
-        *(material_rates(obstacles.entries)[entry], _cover(obstacles), group, first, members, begin),
-        np.ascontiguousarray(np.concatenate(outlines)),
-    )
-    return Buildings(*found)
+    begin = np.concatenate([[0], np.cumsum([len(outline) for outline in outlines])]).astype(np.int64)
+    rates = material_rates(obstacles.entries)[obstacles.table[:, ENTRY].astype(np.int64)]
+    corners = np.concatenate([np.zeros((0, 2)), *outlines])
+    tables: Any = *map(np.array, obstacles.solids), rates, group, first, members, begin, corners
+    return Buildings(*tables)
 
 
 def material_rates(entries: Sequence[Any]) -> Floats:
@@ -72,84 +74,72 @@ def material_rates(entries: Sequence[Any]) -> Floats:
     return np.array([MATERIALS[entry.material] for entry in entries], np.float64)
 
 
-def _cover(obstacles: Obstacles) -> Ints:
-    """Return the first and last columns and rows (n, 4) of the cells of each obstacle."""
-    columns = int(obstacles.cells[0, 3])
-    starts, items = obstacles.starts[0].astype(np.int64), obstacles.items[0].astype(np.int64)
-    cell = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    cover = np.zeros((obstacles.count, 4), np.int64)
-    cover[:, ::2] = len(starts)
-    for k, place in ((0, cell % columns), (2, cell // columns)):
-        np.minimum.at(cover[:, k], items, place)
-        np.maximum.at(cover[:, k + 1], items, place)
-    return cover
-
-
 def _connected(obstacles: Obstacles) -> Ints:
     """Return the group (n,) of each obstacle; groups have the order of their first obstacles."""
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 
-    n, boxes = obstacles.count, len(obstacles.boxes)
-    a, b = _neighbours(obstacles)
-    low = np.concatenate([obstacles.boxes[:, 2], obstacles.rounds[:, 2]])
-    high = np.concatenate([obstacles.boxes[:, 3], obstacles.rounds[:, 3]])
-    level = (low[a] <= high[b] + TOUCH) & (low[b] <= high[a] + TOUCH)
+    n, table = obstacles.count, obstacles.table
+    if not n:
+        return np.zeros(0, np.int64)
+    a, b = _neighbours(table)
+    level = (table[a, LOW] <= table[b, HIGH] + TOUCH) & (table[b, LOW] <= table[a, HIGH] + TOUCH)
     a, b = a[level], b[level]
-    both, round_b, rounds = b < boxes, (a < boxes) & (b >= boxes), a >= boxes
+    round_a, round_b = table[a, SHAPE] == FRUSTUM, table[b, SHAPE] == FRUSTUM  # boxes have smaller numbers
     touch = np.zeros(len(a), bool)
-    touch[both] = _boxes_touch(obstacles.boxes[a[both]], obstacles.boxes[b[both]])
-    touch[round_b] = _box_touches_round(obstacles.boxes[a[round_b]], obstacles.rounds[b[round_b] - boxes])
-    one, two = obstacles.rounds[a[rounds] - boxes], obstacles.rounds[b[rounds] - boxes]
-    apart = np.hypot(one[:, 0] - two[:, 0], one[:, 1] - two[:, 1])
-    touch[rounds] = apart <= one[:, 4:6].max(axis=1) + two[:, 4:6].max(axis=1) + TOUCH
+    touch[~round_b] = _boxes_touch(table[a[~round_b]], table[b[~round_b]])
+    mixed = round_b & ~round_a
+    touch[mixed] = _box_touches_round(table[a[mixed]], table[b[mixed]])
+    first, second = table[a[round_a]], table[b[round_a]]
+    apart = np.hypot(first[:, X] - second[:, X], first[:, Y] - second[:, Y])
+    touch[round_a] = apart <= first[:, LENGTH] + second[:, LENGTH] + TOUCH
     pairs = coo_matrix((np.ones(int(touch.sum())), (a[touch], b[touch])), (n, n))
     label = connected_components(pairs, directed=False)[1]
     _, start, group = np.unique(label, return_index=True, return_inverse=True)
     return np.asarray(np.argsort(np.argsort(start))[group.reshape(-1)], np.int64)
 
 
-def _neighbours(obstacles: Obstacles) -> tuple[Ints, Ints]:
+def _neighbours(table: Floats) -> tuple[Ints, Ints]:
     """Return the pairs of obstacles, the smaller number first, whose bounds are within TOUCH of each other."""
     from scipy.spatial import cKDTree
 
-    boxes, rounds = obstacles.boxes, obstacles.rounds
-    place = np.concatenate([boxes[:, :2], rounds[:, :2]])
-    size = np.concatenate([np.hypot(boxes[:, 6], boxes[:, 7]), rounds[:, 4:6].max(axis=1)]) + 0.5 * TOUCH
-    found = []
+    centre, circle = table[:, :2], table[:, SHAPE] == FRUSTUM
+    size = np.where(circle, table[:, LENGTH], np.hypot(table[:, LENGTH], table[:, WIDTH])) + 0.5 * TOUCH
+    pairs_by_scale = []
     for scale in np.unique(np.ceil(np.log2(size))):  # each with those of its size and smaller ones
         large = np.flatnonzero(np.ceil(np.log2(size)) == scale)
         small = np.flatnonzero(np.ceil(np.log2(size)) <= scale)
-        near = cKDTree(place[large]).query_ball_tree(cKDTree(place[small]), 2.0 ** (scale + 1.0))
-        one = np.repeat(large, [len(some) for some in near])
-        found.append(np.column_stack([one, small[np.array([k for some in near for k in some], np.int64)]]))
-    pairs = np.concatenate(found)
+        near = cKDTree(centre[large]).query_ball_tree(cKDTree(centre[small]), 2.0 ** (scale + 1.0))
+        first = np.repeat(large, [len(rows) for rows in near])
+        second = small[np.array([k for rows in near for k in rows], np.int64)]
+        pairs_by_scale.append(np.column_stack([first, second]))
+    pairs = np.concatenate(pairs_by_scale)
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     pairs = np.unique(np.sort(pairs, axis=1), axis=0)
     a, b = pairs.T
-    close = np.hypot(*(place[a] - place[b]).T) <= size[a] + size[b]
+    close = np.hypot(*(centre[a] - centre[b]).T) <= size[a] + size[b]
     return a[close], b[close]
 
 
-def _boxes_touch(one: Floats, two: Floats) -> NDArray[np.bool_]:
+def _boxes_touch(first: Floats, second: Floats) -> NDArray[np.bool_]:
     """Return whether rectangles touch, pair by pair: no axis of either separates them."""
-    apart, touch = two[:, :2] - one[:, :2], np.ones(len(one), bool)
-    turn_c = np.abs(one[:, 4] * two[:, 4] + one[:, 5] * two[:, 5])
-    turn_s = np.abs(one[:, 4] * two[:, 5] - one[:, 5] * two[:, 4])
-    for a, b in ((one, two), (two, one)):
-        along = np.abs(apart[:, 0] * a[:, 4] + apart[:, 1] * a[:, 5])
-        across = np.abs(apart[:, 1] * a[:, 4] - apart[:, 0] * a[:, 5])
-        touch &= along <= a[:, 6] + turn_c * b[:, 6] + turn_s * b[:, 7] + TOUCH
-        touch &= across <= a[:, 7] + turn_s * b[:, 6] + turn_c * b[:, 7] + TOUCH
+    apart, touch = second[:, :2] - first[:, :2], np.ones(len(first), bool)
+    turn_c = np.abs(first[:, COSINE] * second[:, COSINE] + first[:, SINE] * second[:, SINE])
+    turn_s = np.abs(first[:, COSINE] * second[:, SINE] - first[:, SINE] * second[:, COSINE])
+    for a, b in ((first, second), (second, first)):
+        along = np.abs(apart[:, 0] * a[:, COSINE] + apart[:, 1] * a[:, SINE])
+        across = np.abs(apart[:, 1] * a[:, COSINE] - apart[:, 0] * a[:, SINE])
+        touch &= along <= a[:, LENGTH] + turn_c * b[:, LENGTH] + turn_s * b[:, WIDTH] + TOUCH
+        touch &= across <= a[:, WIDTH] + turn_s * b[:, LENGTH] + turn_c * b[:, WIDTH] + TOUCH
     return touch
 
 
-def _box_touches_round(box: Floats, round_: Floats) -> NDArray[np.bool_]:
+def _box_touches_round(box: Floats, circle: Floats) -> NDArray[np.bool_]:
     """Return whether rectangles and circles touch, pair by pair."""
-    px, py = (round_[:, :2] - box[:, :2]).T
-    along = np.maximum(np.abs(px * box[:, 4] + py * box[:, 5]) - box[:, 6], 0.0)
-    across = np.maximum(np.abs(py * box[:, 4] - px * box[:, 5]) - box[:, 7], 0.0)
-    return np.asarray(np.hypot(along, across) <= round_[:, 4:6].max(axis=1) + TOUCH)
+    px, py = (circle[:, :2] - box[:, :2]).T
+    along = np.maximum(np.abs(px * box[:, COSINE] + py * box[:, SINE]) - box[:, LENGTH], 0.0)
+    across = np.maximum(np.abs(py * box[:, COSINE] - px * box[:, SINE]) - box[:, WIDTH], 0.0)
+    return np.asarray(np.hypot(along, across) <= circle[:, LENGTH] + TOUCH)
 
 
 def _outline(obstacles: Obstacles, members: Ints) -> Floats:
@@ -159,13 +149,11 @@ def _outline(obstacles: Obstacles, members: Ints) -> Floats:
     from scipy.spatial import ConvexHull
 
     angle = 2.0 * np.pi * np.arange(CORNERS) / CORNERS
-    circle = np.column_stack([np.cos(angle), np.sin(angle)])
-    boxes, points = len(obstacles.boxes), []
-    for k in members.tolist():
-        shape = None if k < boxes else obstacles.rounds[k - boxes]
-        points.append(obstacles.outline(k) if shape is None else shape[:2] + shape[4:6].max() * circle)
-    every = np.concatenate(points)
-    return np.asarray(every[ConvexHull(every).vertices])
+    circle, outlines = np.column_stack([np.cos(angle), np.sin(angle)]), []
+    for k, row in zip(members.tolist(), obstacles.table[members], strict=True):
+        outlines.append(row[:2] + row[LENGTH] * circle if row[SHAPE] == FRUSTUM else obstacles.outline(k))
+    points = np.concatenate(outlines)
+    return np.asarray(points[ConvexHull(points).vertices])
 
 
 # lines ----------------------------------------------------------------------------------------------------------------
@@ -231,19 +219,16 @@ def roof_span(line: Any, b: Any, k: int) -> tuple[float, float, float]:
 
     t0 > t1: never. Of a cone, it is the highest point in the vertical plane of the line.
     """
-    reach, n = line.apart, b.boxes.shape[0]
-    if k < n:
-        px, py, cosine, sine = line.x - b.boxes[k, 0], line.y - b.boxes[k, 1], b.boxes[k, 4], b.boxes[k, 5]
-        t0, t1 = slab(
-            cosine * px + sine * py, cosine * line.dx + sine * line.dy, -b.boxes[k, 6], b.boxes[k, 6], 0.0, reach
-        )  # fmt: skip
-        t0, t1 = slab(
-            cosine * py - sine * px, cosine * line.dy - sine * line.dx, -b.boxes[k, 7], b.boxes[k, 7], t0, t1
-        )  # fmt: skip
-        return t0 / reach, t1 / reach, b.boxes[k, 3]
-    px, py = b.rounds[k - n, 0] - line.x, b.rounds[k - n, 1] - line.y
+    reach, solids = line.apart, b.solids
+    if solids[k, SHAPE] == BOX:
+        px, py, cosine, sine = line.x - solids[k, X], line.y - solids[k, Y], solids[k, COSINE], solids[k, SINE]
+        long, broad = solids[k, LENGTH], solids[k, WIDTH]
+        t0, t1 = slab(cosine * px + sine * py, cosine * line.dx + sine * line.dy, -long, long, 0.0, reach)
+        t0, t1 = slab(cosine * py - sine * px, cosine * line.dy - sine * line.dx, -broad, broad, t0, t1)
+        return t0 / reach, t1 / reach, solids[k, HIGH]
+    px, py = solids[k, X] - line.x, solids[k, Y] - line.y
     along, aside = line.c * px + line.s * py, absolute(line.c * py - line.s * px)
-    wide, narrow, base, top = b.rounds[k - n, 4], b.rounds[k - n, 5], b.rounds[k - n, 2], b.rounds[k - n, 3]
+    wide, narrow, base, top = solids[k, BASE], solids[k, TOP], solids[k, LOW], solids[k, HIGH]
     if aside >= maximum(wide, narrow):
         return 1.0, 0.0, top
     half = sqrt(maximum(narrow * narrow - aside * aside, 0.0))
@@ -259,8 +244,8 @@ def columns_under(
     line: Any, b: Any, p: float, q: float, wide: float
 ) -> tuple[float, float, float, float, int, int]:  # fmt: skip
     """Return a line in cells (start, change along all of it), and the columns within `wide` cells of a part of it."""
-    rate, size = b.cells[0, 2], b.cells[0, 3]
-    u, v = (line.x - b.cells[0, 0]) * rate, (line.y - b.cells[0, 1]) * rate
+    rate, size = b.cells[2], b.cells[3]
+    u, v = (line.x - b.cells[0]) * rate, (line.y - b.cells[1]) * rate
     du, dv = line.apart * line.dx * rate, line.apart * line.dy * rate
     low, high = minimum(u + p * du, u + q * du) - wide, maximum(u + p * du, u + q * du) + wide
     if not (low < size and high >= 0.0):
@@ -282,29 +267,29 @@ def rows_under(
 def radius_at(line: Any, b: Any, row: int, px: float, py: float) -> float:
     """Return the radius (m) of a round obstacle, px, py from the start of a line, at the height of that line."""
     along = clamp((line.c * px + line.s * py) / maximum(line.level, TINY), 0.0, line.apart)
-    base, top, wide, narrow = b.rounds[row, 2], b.rounds[row, 3], b.rounds[row, 4], b.rounds[row, 5]
+    base, top, wide, narrow = b.solids[row, LOW], b.solids[row, HIGH], b.solids[row, BASE], b.solids[row, TOP]
     share = clamp((line.z + along * line.dz - base) / (top - base), 0.0, 1.0)
     return wide + share * (narrow - wide)  # type: ignore[no-any-return]
 
 
 def box_part(
-    x: float, y: float, z: float, dx: float, dy: float, dz: float, reach: float, boxes: Any, k: int
+    x: float, y: float, z: float, dx: float, dy: float, dz: float, reach: float, solids: Any, k: int
 ) -> tuple[float, float]:
     """Return where a line (m along its unit vector, up to `reach`) enters and leaves a box; enters > leaves: never."""
-    cosine, sine = boxes[k, 4], boxes[k, 5]
-    px, py = x - boxes[k, 0], y - boxes[k, 1]
-    enters, leaves = slab(cosine * px + sine * py, cosine * dx + sine * dy, -boxes[k, 6], boxes[k, 6], 0.0, reach)
-    enters, leaves = slab(cosine * py - sine * px, cosine * dy - sine * dx, -boxes[k, 7], boxes[k, 7], enters, leaves)
-    return slab(z, dz, boxes[k, 2], boxes[k, 3], enters, leaves)
+    cosine, sine, long, broad = solids[k, COSINE], solids[k, SINE], solids[k, LENGTH], solids[k, WIDTH]
+    px, py = x - solids[k, X], y - solids[k, Y]
+    enters, leaves = slab(cosine * px + sine * py, cosine * dx + sine * dy, -long, long, 0.0, reach)
+    enters, leaves = slab(cosine * py - sine * px, cosine * dy - sine * dx, -broad, broad, enters, leaves)
+    return slab(z, dz, solids[k, LOW], solids[k, HIGH], enters, leaves)
 
 
 def round_part(
-    x: float, y: float, z: float, dx: float, dy: float, dz: float, reach: float, rounds: Any, k: int
+    x: float, y: float, z: float, dx: float, dy: float, dz: float, reach: float, solids: Any, k: int
 ) -> tuple[float, float]:
     """Return where a line enters and leaves a cylinder or a (blunt) cone, as `box_part`."""
-    px, py, base, top = x - rounds[k, 0], y - rounds[k, 1], rounds[k, 2], rounds[k, 3]
-    taper = (rounds[k, 4] - rounds[k, 5]) / (top - base)
-    here, change = rounds[k, 4] - taper * (z - base), -taper * dz  # the radius at the height of the line
+    px, py, base, top = x - solids[k, X], y - solids[k, Y], solids[k, LOW], solids[k, HIGH]
+    taper = (solids[k, BASE] - solids[k, TOP]) / (top - base)
+    here, change = solids[k, BASE] - taper * (z - base), -taper * dz  # the radius at the height of the line
     low, high = slab(z, dz, base, top, 0.0, reach)
     # |p + t d|^2 <= (here + t change)^2
     a = dx * dx + dy * dy - change * change

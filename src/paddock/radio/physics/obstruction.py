@@ -3,7 +3,7 @@
 `obstruction_db` returns the least loss of three ways, which all use the same scalar functions:
 
 - through or around every group by itself, over the ground between them;
-- over everything: one Deygout construction (`diffraction.py`) over the ground and all roofs;
+- over everything: one Deygout construction (`propagation.py`) over the ground and all roofs;
 - over the groups that cost less over their tops, each by itself, and through or around the others.
 
 Every obstacle has edges whose parameter v says how far they reach into the Fresnel zone of the line, or how far they
@@ -14,7 +14,6 @@ from v = -0.78 on.
 from typing import Any, NamedTuple
 
 from paddock.compute.math import absolute, exp, maximum, minimum, select, sqrt, whole
-from paddock.radio.physics.diffraction import CLEAR, SAME, deygout_db, distance, flat_db, knife_edge_db, worst_edge
 from paddock.radio.physics.obstacles import (
     FAR,
     NONE,
@@ -30,8 +29,18 @@ from paddock.radio.physics.obstacles import (
     rows_under,
     span_edge,
 )
-from paddock.radio.physics.propagation import LIGHT
+from paddock.radio.physics.propagation import (
+    CLEAR,
+    LIGHT,
+    SAME,
+    deygout_db,
+    distance,
+    flat_db,
+    knife_edge_db,
+    worst_edge,
+)
 from paddock.world.ground import SLOPE_X, SLOPE_Y
+from paddock.world.solids import BOX, COSINE, HIGH, LENGTH, LOW, SHAPE, SINE, WIDTH, X, Y
 
 GRAZING = knife_edge_db(0.0)  # dB
 
@@ -68,17 +77,17 @@ class Nearby(NamedTuple):
 def nearby(line: Any, b: Any) -> Nearby:
     """Return the losses of all groups near a line."""
     wide = -CLEAR * sqrt(0.125 * line.wavelength * line.apart)
-    u, v, du, dv, i0, i1 = columns_under(line, b, 0.0, 1.0, wide * b.cells[0, 2])
-    rows, columns, wide_cells = whole(b.cells[0, 4]), whole(b.cells[0, 3]), wide * b.cells[0, 2]
+    u, v, du, dv, i0, i1 = columns_under(line, b, 0.0, 1.0, wide * b.cells[2])
+    rows, columns, wide_cells = whole(b.cells[4]), whole(b.cells[3]), wide * b.cells[2]
     met, indoor, cheap, dear, home, goal = 0.0, 0.0, 0.0, False, -1, -1
-    one, two, three, beside_one, beside_two, beside_three = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    first, second, third, beside_one, beside_two, beside_three = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     last0, last1 = 0, -1  # rows of the column before
     for i in range(i0, i1 + 1):
         j0, j1 = rows_under(u, v, du, dv, 0.0, 1.0, i, wide_cells, rows)
         for j in range(j0, j1 + 1):
             cell = j * columns + i
-            for place in range(whole(b.starts[0, cell]), whole(b.starts[0, cell + 1])):
-                k = whole(b.items[0, place])
+            for item in range(b.starts[cell], b.starts[cell + 1]):
+                k = b.items[item]
                 # an obstacle lies in several cells: it counts in the first of them
                 low, high = b.cover[k, 2], b.cover[k, 3]
                 before = i > b.cover[k, 0] and last0 <= last1 and last0 <= high and last1 >= low
@@ -96,27 +105,27 @@ def nearby(line: Any, b: Any) -> Nearby:
                     cheap, dear = (cheap + direct, dear) if direct <= knife_edge_db(state.over) else (cheap, True)
                 else:
                     loss = minimum(knife_edge_db(state.v), state.most)
-                    one, two, three = largest(loss, one, two, three)
+                    first, second, third = largest(loss, first, second, third)
                     if state.beside:
                         beside_one, beside_two, beside_three = largest(loss, beside_one, beside_two, beside_three)
         last0, last1 = j0, j1
-    missed = together_db(one, two, three)
+    missed = together_db(first, second, third)
     beside = together_db(beside_one, beside_two, beside_three)
     return Nearby(met, missed, beside, indoor, cheap, dear, home, goal)
 
 
-def largest(value: float, one: float, two: float, three: float) -> tuple[float, float, float]:
+def largest(value: float, first: float, second: float, third: float) -> tuple[float, float, float]:
     """Return the three largest of four values, of which three are in order."""
-    if value > one:
-        return value, one, two
-    if value > two:
-        return one, value, two
-    return one, two, maximum(value, three)
+    if value > first:
+        return value, first, second
+    if value > second:
+        return first, value, second
+    return first, second, maximum(value, third)
 
 
-def together_db(one: float, two: float, three: float) -> float:
+def together_db(first: float, second: float, third: float) -> float:
     """Return the loss (dB) of three edges near a line, the largest first, by the weights of Deygout's construction."""
-    return one + (1.0 - exp(-one / 6.0)) * (two + three)
+    return first + (1.0 - exp(-first / 6.0)) * (second + third)
 
 
 def direct_db(state: Any) -> float:
@@ -147,12 +156,10 @@ def members_near(line: Any, b: Any, g: int, leader: int, wide: float) -> Members
             continue
         if leader >= 0 and nearest <= CLEAR and k != leader:
             return Members(False, False, False, 0.0, 0.0, NONE, NONE, NONE)
-        if k < b.boxes.shape[0]:
-            enters, leaves = box_part(line.x, line.y, line.z, line.dx, line.dy, line.dz, line.apart, b.boxes, k)
+        if b.solids[k, SHAPE] == BOX:
+            enters, leaves = box_part(line.x, line.y, line.z, line.dx, line.dy, line.dz, line.apart, b.solids, k)
         else:
-            enters, leaves = round_part(
-                line.x, line.y, line.z, line.dx, line.dy, line.dz, line.apart, b.rounds, k - b.boxes.shape[0]
-            )  # fmt: skip
+            enters, leaves = round_part(line.x, line.y, line.z, line.dx, line.dy, line.dz, line.apart, b.solids, k)
         if enters < leaves:
             indoor = indoor or enters <= 0.0 or leaves >= line.apart
             absorbed, met = absorbed + (leaves - enters) * b.rates[k], True
@@ -174,18 +181,16 @@ def edges_of(line: Any, b: Any, k: int, wide: float) -> tuple[float, float, floa
 
     v is NONE, also if the line is farther than `wide` m from its sides, or passes below it.
     """
-    n = b.boxes.shape[0]
-    if k < n:
-        px, py, base, top = b.boxes[k, 0] - line.x, b.boxes[k, 1] - line.y, b.boxes[k, 2], b.boxes[k, 3]
-        long, broad = b.boxes[k, 6], b.boxes[k, 7]
-        cosine = absolute(line.c * b.boxes[k, 4] + line.s * b.boxes[k, 5])
-        sine = absolute(line.c * b.boxes[k, 5] - line.s * b.boxes[k, 4])
+    solids = b.solids
+    px, py, base, top = solids[k, X] - line.x, solids[k, Y] - line.y, solids[k, LOW], solids[k, HIGH]
+    if solids[k, SHAPE] == BOX:
+        long, broad = solids[k, LENGTH], solids[k, WIDTH]
+        cosine = absolute(line.c * solids[k, COSINE] + line.s * solids[k, SINE])
+        sine = absolute(line.c * solids[k, SINE] - line.s * solids[k, COSINE])
         half = sine * long + cosine * broad
         chord = 2.0 * minimum(long / maximum(cosine, TINY), broad / maximum(sine, TINY))
     else:
-        px, py = b.rounds[k - n, 0] - line.x, b.rounds[k - n, 1] - line.y
-        base, top = b.rounds[k - n, 2], b.rounds[k - n, 3]
-        half = radius_at(line, b, k - n, px, py)
+        half = radius_at(line, b, k, px, py)
         chord = 2.0 * half
     offset = line.c * py - line.s * px
     if absolute(offset) > half + wide:
@@ -218,12 +223,12 @@ def beside_edge(
     if to < SAME:
         return NONE, 0.0
     along = line.c * px + line.s * py
-    if k >= b.boxes.shape[0]:
+    if b.solids[k, SHAPE] != BOX:
         return face_edge(along / to, along / to, clear, clear, zone)
     # the corner that is nearest to the line, and both sides that begin there
-    side, long, broad = select(offset > 0.0, -1.0, 1.0), b.boxes[k, 6], b.boxes[k, 7]
-    ahead = line.c * b.boxes[k, 4] + line.s * b.boxes[k, 5]
-    across = line.c * b.boxes[k, 5] - line.s * b.boxes[k, 4]
+    side, long, broad = select(offset > 0.0, -1.0, 1.0), b.solids[k, LENGTH], b.solids[k, WIDTH]
+    ahead = line.c * b.solids[k, COSINE] + line.s * b.solids[k, SINE]
+    across = line.c * b.solids[k, SINE] - line.s * b.solids[k, COSINE]
     a, d = select(across * side > 0.0, 1.0, -1.0), select(ahead * side > 0.0, 1.0, -1.0)
     along += a * long * ahead - d * broad * across
     begin, long, broad = along / to, 2.0 * long, 2.0 * broad
@@ -247,11 +252,11 @@ def sides_of(
 ) -> tuple[float, float]:  # fmt: skip
     """Return v around the left and the right side of an obstacle whose outline the line crosses."""
     left, right = 0.0, 0.0
-    if k >= b.boxes.shape[0]:
+    if b.solids[k, SHAPE] != BOX:
         left, _ = detour(line, px - half * line.s, py + half * line.c)
         right, _ = detour(line, px + half * line.s, py - half * line.c)
         return left, right
-    c, s, long, broad = b.boxes[k, 4], b.boxes[k, 5], b.boxes[k, 6], b.boxes[k, 7]
+    c, s, long, broad = b.solids[k, COSINE], b.solids[k, SINE], b.solids[k, LENGTH], b.solids[k, WIDTH]
     for n in range(4):
         a, d = select(n % 2 == 0, long, -long), select(n < 2, broad, -broad)
         edge, aside = detour(line, px + c * a - s * d, py + s * a + c * d)
@@ -378,17 +383,17 @@ def roof_between(
     dear: bool, home: int, goal: int, begin: float, end: float, level: float,
 ) -> tuple[float, float, float, int]:  # fmt: skip
     """Return the largest v of the roofs between two shares of a line, as `edge_between`."""
-    worst, at, top, found = NONE, p, z_p, -1
+    worst, at, top, roof = NONE, p, z_p, -1
     rise, length = z_q - z_p, line.apart * line.level * (q - p)
     zone = 0.5 * line.wavelength * sqrt(length * length + rise * rise)
     u, v, du, dv, i0, i1 = columns_under(line, b, p, q, 0.0)
-    rows = whole(b.cells[0, 4])
+    rows = whole(b.cells[4])
     for i in range(i0, i1 + 1):
         j0, j1 = rows_under(u, v, du, dv, p, q, i, 0.0, rows)
         for j in range(j0, j1 + 1):
-            cell = j * whole(b.cells[0, 3]) + i
-            for place in range(whole(b.starts[0, cell]), whole(b.starts[0, cell + 1])):
-                k = whole(b.items[0, place])
+            cell = j * whole(b.cells[3]) + i
+            for item in range(b.starts[cell], b.starts[cell + 1]):
+                k = b.items[item]
                 t0, t1, height = roof_span(line, b, k)
                 if not t0 <= t1 or b.group[k] == home or b.group[k] == goal:
                     continue
@@ -397,12 +402,12 @@ def roof_between(
                 t0, t1 = (maximum(t0, p) - p) / (q - p), (minimum(t1, q) - p) / (q - p)
                 if not t0 <= t1 or t1 <= TINY or t0 >= 1.0 - TINY:
                     continue
-                if base_of(b, k) > z_p + maximum(t0 * rise, t1 * rise):
+                if b.solids[k, LOW] > z_p + maximum(t0 * rise, t1 * rise):
                     continue  # the line passes below it
                 edge, share = span_edge(height - z_p, -rise, t0, t1, zone)
                 if edge > worst and not (dear and is_cheap(line, b, b.group[k])):
-                    worst, at, top, found = edge, p + share * (q - p), height, k
-    return worst, at, top, found
+                    worst, at, top, roof = edge, p + share * (q - p), height, k
+    return worst, at, top, roof
 
 
 def one_roof(line: Any, b: Any, k: int, top: float) -> tuple[float, float]:
@@ -418,9 +423,3 @@ def one_roof(line: Any, b: Any, k: int, top: float) -> tuple[float, float]:
             if near and (t0 < begin or t1 > end):
                 begin, end, longer = minimum(begin, t0), maximum(end, t1), True
     return begin, end
-
-
-def base_of(b: Any, k: int) -> float:
-    """Return the height (m) of the underside of an obstacle."""
-    n = b.boxes.shape[0]
-    return b.boxes[k, 2] if k < n else b.rounds[k - n, 2]  # type: ignore[no-any-return]

@@ -18,18 +18,9 @@ from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.solver.methods import Progress
 from paddock.planning.solver.problem import Task
 from paddock.planning.solver.routes import STATUSES, Plan
-from paddock.record.mission_report.map_figure import (
-    PAPER,
-    SOFT,
-    colour,
-    draw_map,
-    draw_opened,
-    draw_task,
-    draw_zone,
-    dress,
-    styled,
-)
+from paddock.record.mission_report.map_figure import draw_map, draw_opened, draw_task, draw_zone
 from paddock.record.mission_report.text import clock
+from paddock.record.reports import PAPER, SOFT, colour, dress, styled
 from paddock.world.columns import Floats
 
 Flags = NDArray[np.bool_]

@@ -21,8 +21,9 @@ from paddock.planning.solver.methods import Progress, find_method
 from paddock.planning.solver.planner import solve
 from paddock.planning.solver.problem import MissionSetup, Objective, Problem
 from paddock.planning.solver.routes import Plan, Route
-from paddock.record.mission_report.map_figure import GRID, INK, SOFT, draw_map
+from paddock.record.mission_report.map_figure import draw_map
 from paddock.record.mission_report.text import clock, computing, distance, duration, plain_table
+from paddock.record.reports import GRID, INK, SOFT
 
 if TYPE_CHECKING:
     from rich.table import Table

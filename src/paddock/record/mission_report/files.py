@@ -16,7 +16,6 @@ import numpy as np
 from markupsafe import Markup
 
 from paddock.engine.radio.planned import PlannedLinks
-from paddock.errors import MissingFeatureError, PaddockError
 from paddock.planning.exchange import to_geojson
 from paddock.planning.from_scenario import generated_tasks
 from paddock.planning.metrics import (
@@ -33,7 +32,6 @@ from paddock.planning.solver.costs import Costs
 from paddock.planning.solver.methods import Progress
 from paddock.planning.solver.problem import MissionSetup
 from paddock.planning.solver.routes import Leg, Plan, Route
-from paddock.record.html_report import picture, render
 from paddock.record.mission_report import text as texts
 from paddock.record.mission_report.document import (
     Outcome,
@@ -45,21 +43,30 @@ from paddock.record.mission_report.document import (
     outcome_sentence,
 )
 from paddock.record.mission_report.map_figure import (
+    HEADS,
+    NOTE,
+    contact_numbers,
+    contact_rows,
+    draw_contact,
+    draw_routes,
+    time_axis,
+)
+from paddock.record.mission_report.text import closeness, origin_of, settings
+from paddock.record.reports import (
     DARK,
     INK,
     LIGHT,
     PAPER,
     SOFT,
     colour,
-    draw_routes,
+    drawn,
     dress,
+    picture,
     png,
-    styled,
+    render,
     svg,
-    time_axis,
+    write_files,
 )
-from paddock.record.mission_report.radio_contact import HEADS, NOTE, contact_numbers, contact_rows, draw_contact
-from paddock.record.mission_report.text import closeness, origin_of, settings
 from paddock.scenario import Scenario
 from paddock.wire.json_document import document_text
 from paddock.world.geodesy import Origin
@@ -351,18 +358,12 @@ class Findings:
     links: PlannedLinks | None = None  # of a scenario with radio and stations
 
 
-def write_files(findings: Findings, folder: Path, progress: Progress = lambda share: None) -> tuple[list[str], str]:
+def write_plan(findings: Findings, folder: Path, progress: Progress = lambda share: None) -> tuple[list[str], str]:
     """Write all files; return their names, and the reason if there are no figures."""
-    png_files, drawings, missing = _drawn(findings, progress)
-    contents = dict(_contents(findings, png_files, drawings, missing))
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, content in contents.items():
-            (folder / name).write_bytes(content)
-    except OSError as error:
-        raise PaddockError(f"cannot write to {folder}: {error.strerror or error}") from None
+    figures, missing = drawn(lambda figure_class: _drawings(figure_class, findings, progress))
+    names = write_files(folder, dict(_contents(findings, *(figures or ({}, {})), missing)))
     progress(1.0)
-    return list(contents), missing
+    return names, missing
 
 
 def _contents(
@@ -410,23 +411,19 @@ def _contents(
     yield "scenario.yaml", scenario.to_yaml().encode()
 
 
-def _drawn(findings: Findings, progress: Progress) -> tuple[dict[str, bytes], dict[str, str], str]:
-    """Return all figures by name, as PNG for the folder and as SVG for the report; or the reason if there are none."""
+def _drawings(figure_class: Any, findings: Findings, progress: Progress) -> tuple[dict[str, bytes], dict[str, str]]:
+    """Return all figures by name, as PNG for the folder and as SVG for the report."""
     pngs, svgs = dict[str, bytes](), dict[str, str]()
     draws: dict[str, tuple[Callable[..., Any], Any]] = {name: (draw, findings.plan) for name, draw in DRAWINGS.items()}
     if findings.trials:
         draws["compare"] = draw_comparison, findings.trials
     if findings.links is not None:
         draws["contact"] = draw_contact, (findings.plan, findings.links)
-    try:
-        with styled() as figure_class:
-            for name, (draw, shown) in draws.items():
-                figure = draw(figure_class, shown, findings.scenario.name)
-                pngs[name], svgs[name] = png(figure), svg(figure)
-                progress(len(pngs) / (len(draws) + 1))
-    except MissingFeatureError as error:
-        return {}, {}, str(error)
-    return pngs, svgs, ""
+    for name, (draw, shown) in draws.items():
+        figure = draw(figure_class, shown, findings.scenario.name)
+        pngs[name], svgs[name] = png(figure), svg(figure)
+        progress(len(pngs) / (len(draws) + 1))
+    return pngs, svgs
 
 
 SPACING = 10.0  # m between points of a route

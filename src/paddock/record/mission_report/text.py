@@ -84,9 +84,9 @@ def summary(metrics: MissionMetrics, vehicles: tuple[Vehicle, ...]) -> str:
     many = f"{len(out)} of {len(parts)}" if 0 < len(out) < len(parts) else f"{len(parts)}"
     kinds = {vehicle.moves for vehicle in vehicles}
     nouns = NAMES[kinds.pop()] if len(kinds) == 1 else ("vehicle", "vehicles")
-    who = f"{many} {nouns[len(parts) != 1]}"
+    subject = f"{many} {nouns[len(parts) != 1]}"
     verb = "completes" if len(out or parts) == 1 else "complete"
-    said = f"{who} {verb} {metrics.done} of {tasks} task{'' if tasks == 1 else 's'}"
+    said = f"{subject} {verb} {metrics.done} of {tasks} task{'' if tasks == 1 else 's'}"
     if not out:
         return f"{said}; no vehicle can do any of them." if tasks else f"{said}; there are no tasks."
     said += f" in {duration(metrics.makespan)}; {distance(metrics.total)} in total"

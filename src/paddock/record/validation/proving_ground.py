@@ -154,7 +154,7 @@ def drive(
     with Simulation(scenario_of(car, n, world)) as sim:
         zero = np.zeros(n)
         poses = np.column_stack([x, y, zero, zero])
-        sim.place(FLEET, poses if n > 1 else poses[0], starts if n > 1 else float(starts[0]))
+        sim.vehicles.place(FLEET, poses if n > 1 else poses[0], starts if n > 1 else float(starts[0]))
         still = _sample(sim, x, y)  # they are placed at the first tick
         samples = [replace(still, x=zero, y=zero, speed=starts, course_x=starts)]
         for _ in range(round(seconds / every)):

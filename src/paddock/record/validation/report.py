@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from paddock.behaviour.paths import LaneChangeCourse
-from paddock.errors import MissingFeatureError, PaddockError
-from paddock.record.html_report import picture, render
-from paddock.record.mission_report.map_figure import ALARM, SOFT, colour, dress, styled, svg
+from paddock.record.reports import ALARM, SOFT, colour, drawn, dress, picture, render, svg, table, write_files
 from paddock.record.validation.courses import lane_change, lane_change_agreement, skidpad, skidpad_agreement
 from paddock.record.validation.manoeuvres import (
     FIGURES,
@@ -147,19 +145,14 @@ def validate(
 
 def write_report(validation: Validation, folder: Path) -> list[Path]:
     """Write validation.md, validation.html and validation.json; return their paths."""
-    drawings, missing = _drawings(validation)
+    drawings, missing = drawn(lambda figure_class: dict(_drawings(validation, figure_class)))
     contents = {
         "validation.md": markdown(validation),
-        "validation.html": page(validation, drawings, missing),
+        "validation.html": page(validation, drawings or {}, missing),
         "validation.json": json.dumps(validation.document(), indent=2) + "\n",
     }
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, content in contents.items():
-            (folder / name).write_text(content, encoding="utf-8")
-    except OSError as error:
-        raise PaddockError(f"cannot write to {folder}: {error.strerror or error}") from None
-    return [folder / name for name in contents]
+    names = write_files(folder, {name: content.encode() for name, content in contents.items()})
+    return [folder / name for name in names]
 
 
 def check_rows(validation: Validation) -> list[list[str]]:
@@ -179,19 +172,11 @@ CHECK_HEADS = ("check", "level", "formula", "measured", "expected", "difference"
 
 def markdown(validation: Validation) -> str:
     """Return the report as Markdown."""
-
-    def lines(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-        return [f"| {' | '.join(row)} |" for row in (heads, ["---"] * len(heads), *rows)]
-
-    parts = [
-        f"# Validation of {validation.name}",
-        "",
-        *lines(("figure", "unit", *validation.levels), validation.rows()),
-        "",
-    ]
-    parts += ["## Checks", "", *lines(CHECK_HEADS, check_rows(validation)), ""]
-    parts += [*(f"- {line}" for line in validation.remarks()), ""] if validation.remarks() else []
-    return "\n".join([*parts, f"`{NOT_REACHED}`: not reached, or no limit at this level.", ""])
+    lines = [f"# Validation of {validation.name}", ""]
+    lines += [*table(("figure", "unit", *validation.levels), validation.rows()), ""]
+    lines += ["## Checks", "", *table(CHECK_HEADS, check_rows(validation)), ""]
+    lines += [*(f"- {line}" for line in validation.remarks()), ""] if validation.remarks() else []
+    return "\n".join([*lines, f"`{NOT_REACHED}`: not reached, or no limit at this level.", ""])
 
 
 def page(validation: Validation, drawings: dict[str, str], missing: str) -> str:
@@ -210,16 +195,8 @@ def page(validation: Validation, drawings: dict[str, str], missing: str) -> str:
     )
 
 
-def _drawings(validation: Validation) -> tuple[dict[str, str], str]:
-    """Return the plots as SVG by name, and the reason if there are none."""
-    try:
-        with styled() as figure_class:
-            return dict(_drawn(validation, figure_class)), ""
-    except MissingFeatureError as error:
-        return {}, str(error)
-
-
-def _drawn(validation: Validation, figure_class: Any) -> Iterator[tuple[str, str]]:
+def _drawings(validation: Validation, figure_class: Any) -> Iterator[tuple[str, str]]:
+    """Yield the plots by name, as SVG."""
     for name, (title, across, up) in PLOTS.items():
         curves = {
             level: outcome.curves[name]

@@ -13,7 +13,8 @@ import numpy as np
 
 from paddock.errors import PaddockError
 from paddock.scenario.serve import split_address
-from paddock.serve.hub import SEND_BUFFER, Hub, LimitedLog, listening_socket
+from paddock.serve.hub import Hub
+from paddock.serve.protection.admission import SEND_BUFFER, LimitedLog, listening_socket
 from paddock.serve.subscribers.client import Connection, Lost, OnMessage
 from paddock.serve.subscribers.endpoint import SubscriberEndpoint, Viewer
 from paddock.serve.subscribers.subscription import NATIVE, Subscription, View

@@ -41,7 +41,7 @@ from paddock.serve.protection.trust import (
     refuse_spawn,
     refuse_task,
 )
-from paddock.wire.operations.results import MemberTree, MissionTree, Place, Removed, TaskState, TaskTree, ZoneTree
+from paddock.wire.results import MemberTree, MissionTree, Place, Removed, TaskState, TaskTree, ZoneTree
 from paddock.world.columns import Floats
 from paddock.world.fleet import Ints
 
@@ -200,7 +200,7 @@ def override(run: LiveSource, client: str, target: Any, behaviour: Any) -> Futur
 def claim(run: LiveSource, client: str, vehicles: list[str]) -> dict[str, Any]:
     """Claim vehicles; a client has one claim at a time, so this replaces an earlier one."""
     run.states.forget(client)
-    run.claims[client] = run.sim.claim(
+    run.claims[client] = run.sim.control.claim(
         *vehicles,
         source=client,
         instead_of=run.claims.get(client),

@@ -16,7 +16,7 @@ from paddock.serve.protection.checker import MOST_TEXT, beyond_limits, read
 from paddock.serve.protection.trust import foreign_names
 from paddock.serve.protection.trust import known_names as names_in_use
 from paddock.track.loading import track_of, track_tree
-from paddock.wire.operations.results import InspectedTree, MetadataTree, ScenarioText, SeriesTree
+from paddock.wire.results import InspectedTree, MetadataTree, ScenarioText, SeriesTree
 from paddock.world.archive import copied, pack
 from paddock.world.columns import column_index
 
@@ -70,7 +70,7 @@ def metadata(run: LiveSource, client: str, page: bool = False) -> Copied:
 
 @changes_with(_scenery)
 def scenery(run: LiveSource, client: str, side: int = 128) -> Copied:
-    return partial(run.sim.scenery, side)
+    return partial(run.sim.world.scenery, side)
 
 
 def standings(run: LiveSource, client: str) -> Copied | None:
@@ -136,7 +136,7 @@ def inspect(
     run: LiveSource, client: str, target: str | int, page: bool = False
 ) -> InspectedTree | dict[str, dict[str, Any]]:
     """Return plain values, or for the page values with the meaning of their columns."""
-    return inspected_tree(run.sim, target) if page else run.sim.inspect(target)
+    return inspected_tree(run.sim, target) if page else run.sim.vehicles.inspect(target)
 
 
 def series(run: LiveSource, client: str, target: str | int, columns: list[str]) -> SeriesTree:
@@ -164,12 +164,12 @@ def save(run: LiveSource, client: str) -> Copied:
 
 
 def log(run: LiveSource, client: str, complete: bool = True) -> Copied:
-    entries = run.sim.log.complete() if complete else list(run.sim.log.entries)
+    entries = run.sim.control.log.complete() if complete else list(run.sim.control.log.entries)
     return lambda: [posted.to_tree() for posted in entries]
 
 
 def transform(run: LiveSource, client: str, target: str, source: str, time: float | None = None) -> dict[str, Any]:
-    found = run.sim.frames.transform(target, source, time)
+    found = run.sim.world.frames.transform(target, source, time)
     return {"position": found.position.tolist(), "quaternion": found.quaternion.tolist()}
 
 
@@ -188,17 +188,17 @@ def events(run: LiveSource, client: str, since: int = 0) -> Copied:
 def mark(run: LiveSource, client: str, markers: list[dict[str, Any]]) -> None:
     """Show markers; a marker in an unknown or stale frame is refused."""
     limits = run.limits.points, run.limits.points_in_all
-    run.sim.markers.put(*map(marker_from_tree, markers), source=client, limits=limits)
+    run.sim.world.markers.put(*map(marker_from_tree, markers), source=client, limits=limits)
 
 
 def unmark(run: LiveSource, client: str, namespace: str | None = None, number: int | list[int] | None = None) -> None:
     """Remove markers; a list removes several markers of one namespace."""
     for one in number if isinstance(number, list) else [number]:
-        run.sim.markers.remove(namespace, one)
+        run.sim.world.markers.remove(namespace, one)
 
 
 def placed_markers(run: LiveSource, client: str, hidden: bool = False) -> list[dict[str, Any]]:
-    shown = run.sim.markers.alive(hidden=hidden)
+    shown = run.sim.world.markers.alive(hidden=hidden)
     return [{**placed_tree(placed), "since": placed.since, "source": placed.source} for placed in shown]
 
 

@@ -1,10 +1,15 @@
-"""Which connections the hub admits, and how many requests per second: names of this server, slots, open files."""
+"""Which connections the hub admits, and how many requests per second: names of this server, slots, open files.
+
+Also its listening sockets, and its warnings about clients.
+"""
 
 import ipaddress
+import logging
 import socket
 from collections import Counter
 from collections.abc import Callable, Hashable
 from contextlib import suppress
+from time import monotonic
 from typing import Generic, TypeVar
 from urllib.parse import urlsplit
 
@@ -112,3 +117,46 @@ def share_of_files(slots: int) -> int:
     """Return a number of slots, fewer in a process that may open few files, so that these do not run out."""
     limit = ENOUGH if resource is None else resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return slots if limit < 0 or limit >= ENOUGH else max(4, slots * limit // ENOUGH)
+
+
+INTERVAL = 10.0  # s between two log lines with the same reason
+
+
+class LimitedLog:
+    """Warnings, at most one per reason and interval. Reasons are few, never text of a client."""
+
+    def __init__(self, name: str) -> None:
+        self._logger = logging.getLogger(name)
+        self._next: dict[str, float] = {}  # reason -> time of the next line, monotonic s
+        self._held: dict[str, int] = {}  # reason -> lines suppressed since
+
+    def warn(self, reason: str, message: str) -> None:
+        """Log a warning, or count it and report the count with the next one."""
+        now = monotonic()
+        if now < self._next.get(reason, now):
+            self._held[reason] = self._held.get(reason, 0) + 1
+            return
+        self._next[reason] = now + INTERVAL
+        held = self._held.pop(reason, 0)
+        self._logger.warning("%s%s", message, f" ({held} more like this since the last line)" if held else "")
+
+
+SEND_BUFFER = 1 << 20
+"""Bytes that the kernel may buffer for a peer: enough for a large group in a few pieces, few old small ones."""
+WAITING = 128  # connections that may wait to be accepted
+
+
+def listening_socket(host: str, port: int) -> socket.socket:
+    """Return a listening TCP socket; OSError if that is not possible."""
+    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    listening = socket.socket(family, kind, protocol)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a new hub takes over the port at once
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)  # inherited by accepted sockets
+        listening.bind(address)
+        listening.listen(WAITING)
+    except OSError:
+        listening.close()
+        raise
+    listening.setblocking(False)
+    return listening

@@ -226,7 +226,7 @@ def refuse_state(
     from paddock.engine.fleets import GIB, entry_bytes, refuse_more_than_fit
 
     if "mission" in tree:
-        plan, mail = tree["mission"]["mission"], tree["mailbox"]["queue"]
+        plan, mail = tree["mission"]["execution"]["mission"], tree["mailbox"]["queue"]
         later_tasks = sum(one["kind"] == "mission" and one["action"]["verb"] == "add_task" for one in mail)
         _refuse_tasks(sim, limits, len(plan["tasks"]) + len(plan["queue"]) + later_tasks)
 

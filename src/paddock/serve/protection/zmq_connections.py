@@ -11,15 +11,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from time import monotonic
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import zmq
 
-from paddock.serve.endpoints.zmq.port import DEAD_MS, Port
 from paddock.serve.hub import Endpoint
 from paddock.serve.protection.admission import Slots, share_of_files
 
+if TYPE_CHECKING:
+    from paddock.serve.endpoints.zmq.endpoint import Port
+
 T = TypeVar("T")
+BEAT_MS, DEAD_MS = 1000, 5000  # ms between heartbeats, and ms without one after which a connection is closed
 USER = b"paddock"
 ZAP = "inproc://zeromq.zap.01"
 ZAP_MOST = 4096  # bytes of a frame of an authentication request
@@ -28,10 +31,10 @@ ZAP_MOST = 4096  # bytes of a frame of an authentication request
 class TokenAuthenticator:
     """Answers libzmq's authentication requests (ZAP, RFC 27): user `paddock`, the token as password."""
 
-    def __init__(self, context: zmq.Context[Any], endpoint: Endpoint, *guarded: Port) -> None:
+    def __init__(self, new_port: "Callable[..., Port]", endpoint: Endpoint, *guarded: "Port") -> None:
         """Guard sockets before they listen."""
         self._endpoint = endpoint
-        self.port = Port(context, zmq.ROUTER, ZAP_MOST, self._take)
+        self.port = new_port(zmq.ROUTER, ZAP_MOST, self._take)
         self.port.open(ZAP)
         for port in guarded:
             port.socket.setsockopt(zmq.PLAIN_SERVER, 1)
@@ -81,9 +84,9 @@ class ConnectionLimiter:
 
     def __init__(
         self,
-        context: zmq.Context[Any],
+        new_port: "Callable[..., Port]",
         endpoint: Endpoint,
-        guarded: Port,
+        guarded: "Port",
         clients: int,
         pending: int,
         name: str,
@@ -98,7 +101,7 @@ class ConnectionLimiter:
         self._most = clients + self._spare
         self._open: dict[int, WatchedConnection] = {}  # by descriptor
         self._young: Slots[int] = Slots(self._spare, partial(self._end, reason="slots"))
-        self.port = Port(context, zmq.PAIR, ZAP_MOST, self._take)
+        self.port = new_port(zmq.PAIR, ZAP_MOST, self._take)
         self.port.socket.setsockopt(zmq.RCVHWM, 0)  # or libzmq would wait for the hub
         events = zmq.EVENT_ACCEPTED | zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED
         guarded.socket.monitor(f"inproc://{name}", events)
@@ -136,7 +139,7 @@ class ConnectionLimiter:
     def _on_arrival(self, descriptor: int, first: bytes, size: int) -> None:
         watched = self._open.get(descriptor)
         if watched is None or watched.first != first:  # perhaps of a new connection
-            self.port.look()
+            self.port.receive()
             watched = self._open.get(descriptor)
         if watched is not None:
             watched.first, watched.shaken = first, True
@@ -149,8 +152,8 @@ class ConnectionLimiter:
             if seen is not None:
                 grown, watched.seen = seen - watched.seen, seen
                 watched.pending = max(0.0, watched.pending + grown - BEATS * WATCH)
-        self.port.look()
-        self._guarded.look()  # what has arrived by now is not pending
+        self.port.receive()
+        self._guarded.receive()  # what has arrived by now is not pending
         left = float(IN_ALL * self._most_pending)
         for descriptor, watched in sorted(self._open.items(), key=lambda one: one[1].pending):
             if watched.pending > min(left, self._most_pending if watched.shaken else HANDSHAKE_MOST):

@@ -8,16 +8,17 @@ from time import monotonic
 from typing import Any, Protocol, TypeVar, get_type_hints
 
 from paddock.errors import PaddockError
-from paddock.serve.hub import Endpoint, Hub, OperationError, OperationOutcome, Send
+from paddock.serve.facts import OperationError, OperationOutcome
+from paddock.serve.hub import Endpoint, Hub, Send
 from paddock.serve.methods import DEBUG, HUB_HANDLERS
 from paddock.serve.protection.admission import Slots, share_of_files
 from paddock.serve.subscribers.client import GRACE, PATIENCE, Client, Connect, Connection
 from paddock.serve.subscribers.groups import GroupEncoder
 from paddock.serve.subscribers.markers import deleted_markers, shown_markers
 from paddock.serve.subscribers.subscription import Subscription, roster_tree
-from paddock.wire.operations.results import FiguresTree, SubscriberTree
+from paddock.wire.results import EventRecord, FiguresTree, SubscriberTree
 from paddock.wire.rpc import notification
-from paddock.wire.stream.frames import EventRecord, encode_events
+from paddock.wire.stream.frames import encode_events
 from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot
 

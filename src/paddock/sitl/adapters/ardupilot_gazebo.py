@@ -185,7 +185,7 @@ class ArduPilotGazeboAdapter(RowAdapter):
         self.port = self.options.check(Whole, "port", port, "a whole number")
         self._plugins: list[PluginVehicle] = []
 
-    def _enter(self, row: int, vehicle: Placed) -> None:
+    def _add_row(self, row: int, vehicle: Placed) -> None:
         """Connect to its plugin; its place is that of Gazebo's world, which Gazebo resets."""
         if row == len(self._plugins):
             taken = {plugin.port for plugin in self._plugins}
@@ -196,7 +196,7 @@ class ArduPilotGazeboAdapter(RowAdapter):
                 raise AdapterError(f"adapter {self.name!r}: cannot talk to udp {self.host}:{port} ({error})") from None
         self._plugins[row].begin(self._time_us)
 
-    def _leave(self, row: int, kept: NDArray[np.int64]) -> None:
+    def _remove_row(self, row: int, kept: NDArray[np.int64]) -> None:
         """Close its link; Gazebo's plugin times out."""
         self._plugins.pop(row).close()
 
@@ -211,7 +211,7 @@ class ArduPilotGazeboAdapter(RowAdapter):
         with self.lock:
             until = self._end_of(dt_us)
             deadline = monotonic() + timeout
-            if not self._greet(deadline):
+            if not self._greet_plugins(deadline):
                 return False
             while any(vehicle.time_us < until for vehicle in self._plugins):
                 if not self._exchange(deadline):
@@ -220,7 +220,7 @@ class ArduPilotGazeboAdapter(RowAdapter):
             self._sense()
         return True
 
-    def _greet(self, deadline: float) -> bool:
+    def _greet_plugins(self, deadline: float) -> bool:
         """Get a first state of each vehicle. Keep asking the others: a waiting plugin blocks Gazebo for all."""
         if all(vehicle.state is not None for vehicle in self._plugins):
             return True
@@ -271,7 +271,7 @@ class ArduPilotGazeboAdapter(RowAdapter):
                 instrument.sample(instrument.next_us, self._pose, n, self._streams, self.seed)
             instrument.publish(now, self._block)
 
-    def _steer(self, rows: NDArray[np.int64], block: Floats) -> None:
+    def _set_actuators(self, rows: NDArray[np.int64], block: Floats) -> None:
         for row, commands in zip(rows.tolist(), block, strict=True):
             self._plugins[row].pwm = self._plugins[row].frame.outputs(commands)
 

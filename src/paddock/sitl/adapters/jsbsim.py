@@ -179,10 +179,10 @@ class JsbsimAdapter(RowAdapter):
         self._looked_us = -1
         self._level = np.zeros_like(self._pose)  # with z above sea level
 
-    def _reach(self) -> None:
+    def _check_available(self) -> None:
         load_jsbsim()
 
-    def _enter(self, row: int, vehicle: Placed) -> None:
+    def _add_row(self, row: int, vehicle: Placed) -> None:
         """Start in level flight, or on the ground."""
         north, east, down = vehicle.position
         latitude, longitude, _ = self.origin.to_geodetic([east, north, -down])
@@ -194,14 +194,14 @@ class JsbsimAdapter(RowAdapter):
         )
         self._flying[row : row + 1] = [Aircraft(self.aircraft, f"adapter {self.name!r}", position, *flight)]
 
-    def _leave(self, row: int, kept: NDArray[np.int64]) -> None:
+    def _remove_row(self, row: int, kept: NDArray[np.int64]) -> None:
         del self._flying[row]
 
-    def _move(self, seconds: float) -> None:
+    def _step_vehicles(self, seconds: float) -> None:
         for aircraft in self._flying:
             aircraft.run(seconds)
 
-    def _look(self) -> None:
+    def _update_poses(self) -> None:
         """Read the pose of each aircraft."""
         self._looked_us = self._time_us
         for k, aircraft in enumerate(self._flying):
@@ -209,10 +209,10 @@ class JsbsimAdapter(RowAdapter):
             altitude = float(aircraft.fdm["position/geod-alt-ft"]) * FOOT  # above the ellipsoid, taken as sea level
             self._level[2, k] = altitude - self.origin.height_m
 
-    def _show(self, count: int) -> None:
+    def _write_rows(self, count: int) -> None:
         """Write the airspeed, and the truth along the local vertical, for correct heights far from the origin."""
         if self.truth and self._looked_us != self._time_us:
-            self._look()
+            self._update_poses()
         for k, aircraft in enumerate(self._flying):
             noise = normals(self.seed, int(self._streams[k]), AIRSPEED_PURPOSE, self._time_us)[0]
             airspeed = float(aircraft.fdm["velocities/vc-kts"]) * KNOT  # calibrated, as a pitot tube measures it
@@ -222,7 +222,7 @@ class JsbsimAdapter(RowAdapter):
                 x, y, z, w = aircraft.quaternion().tolist()
                 self._block[k, TRUTH] = [north, east, -up, *aircraft.velocity().tolist(), w, x, y, z]
 
-    def _steer(self, rows: NDArray[np.int64], block: Floats) -> None:
+    def _set_actuators(self, rows: NDArray[np.int64], block: Floats) -> None:
         for row, commands in zip(rows.tolist(), block, strict=True):
             self._flying[row].steer(ActuatorCommands(commands))
 

@@ -89,7 +89,7 @@ class LightweightAdapter(RowAdapter):
         self._wheels = np.zeros((3, self.capacity))
         self._targets = np.zeros((2, self.capacity))
 
-    def _enter(self, row: int, vehicle: Placed) -> None:
+    def _add_row(self, row: int, vehicle: Placed) -> None:
         north, east, down = vehicle.position
         yaw = 0.5 * pi - vehicle.heading
         self._pose[:, row] = 0.0
@@ -98,19 +98,19 @@ class LightweightAdapter(RowAdapter):
         self._targets[:, row] = 0.0
         show(self._pose, row, yaw, 0.0, 0.0)
 
-    def _leave(self, row: int, kept: NDArray[np.int64]) -> None:
+    def _remove_row(self, row: int, kept: NDArray[np.int64]) -> None:
         for array in (self._pose, self._wheels, self._targets):
             array[:, : len(kept)] = array[:, kept]
 
-    def _move(self, seconds: float) -> None:
+    def _step_vehicles(self, seconds: float) -> None:
         moved = self._pose, self._wheels, self._targets
         drive_all(len(self._placed), seconds, *moved, self.wheel_base, self.acceleration)
 
-    def _show(self, count: int) -> None:
+    def _write_rows(self, count: int) -> None:
         if self.truth:
             write_truth(self._pose, self._block[:count])
 
-    def _steer(self, rows: NDArray[np.int64], block: Floats) -> None:
+    def _set_actuators(self, rows: NDArray[np.int64], block: Floats) -> None:
         top = np.where(block[:, 0] > 0.5, self.speed_max, 0.0)
         self._targets[:, rows] = np.clip(block[:, 1:3], -1.0, 1.0).T * top
 

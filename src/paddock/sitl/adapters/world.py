@@ -255,13 +255,13 @@ class WorldAdapter(BlockAdapter):
                 raise AdapterError(f"adapter {self.name!r}: {error}") from None
             self._placed[vehicle.id] = vehicle
             self.forget()
-            self._rest((vehicle.id,))
+            self._disarm((vehicle.id,))
 
     def remove_vehicle(self, vehicle: int) -> None:
         """Unbind a vehicle, at rest."""
         with self.lock:
             if self.simulation.engine.applier.exists(self._find(vehicle).name):
-                self._rest((vehicle,))
+                self._disarm((vehicle,))
             del self._placed[vehicle]
             self.forget()
 
@@ -275,7 +275,7 @@ class WorldAdapter(BlockAdapter):
             exists = self.simulation.engine.applier.exists
             self.forget()
             if how == "reset":
-                self._rest(tuple(v for v, placed in self._placed.items() if exists(placed.name)))
+                self._disarm(tuple(v for v, placed in self._placed.items() if exists(placed.name)))
 
     @property
     def capabilities(self) -> Capabilities:
@@ -323,7 +323,7 @@ class WorldAdapter(BlockAdapter):
                     checked_at = engine.applier.version if feed.airframe.bounded else ()
                     engine.mailbox.post(control, tick, self.name, checked_at, flown=True)
 
-    def _rest(self, vehicles: tuple[int, ...]) -> None:
+    def _disarm(self, vehicles: tuple[int, ...]) -> None:
         """Disarm, all outputs 0."""
         self.send_block(vehicles, blank_actuators(len(vehicles)))
 

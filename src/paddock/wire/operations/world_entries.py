@@ -4,8 +4,8 @@ from typing import Annotated, Any, Protocol
 
 from annotated_types import Ge, Le, Len
 
+from paddock.wire import results as r
 from paddock.wire.operations import arguments as a
-from paddock.wire.operations import results as r
 from paddock.wire.operations.operation import entry
 
 WHITE = [255.0, 255.0, 255.0, 255.0]
@@ -23,11 +23,11 @@ class WorldOperations(Protocol):
     def metadata(self, page: a.ForPage = False) -> r.MetadataTree:
         """Return the scenario, the clock, and the fleets with their inputs, and columns or parameters."""
 
-    @entry("fact", rpc="get_scenery", zmq="Call", answer="scenery", example={})
+    @entry("fact", rpc="get_scenery", zmq="Call", answer="scenery", client="world.scenery", example={})
     def scenery(self, side: Annotated[int, Ge(2), Le(512), "values per side of the ground"] = 128) -> r.SceneryTree:
         """Return the ground, on a grid, static obstacles, and roads."""
 
-    @entry("fact", rpc="get_track", zmq="Call", answer="track", client="get_track", example={})
+    @entry("fact", rpc="get_track", zmq="Call", answer="track", client="world.get_track", example={})
     def track(self) -> r.TrackTree | None:
         """Return the race track: cones, boundaries, middle line, gates; null without one."""
 
@@ -51,15 +51,15 @@ class WorldOperations(Protocol):
     def get_roster(self) -> r.RosterTree:
         """Return the fleets, with ids and members as [first, count]."""
 
-    @entry("fact", zmq="Call", example={"target": "scouts"})
+    @entry("fact", zmq="Call", client="vehicles.sensors", example={"target": "scouts"})
     def sensors(self, target: a.Target) -> dict[str, dict[str, Any]]:
         """Return the last readings of a vehicle's or a fleet's sensors: sensor -> reading -> value or (n,) array."""
 
-    @entry("read", rpc="inspect", zmq="Call", example={"target": "scouts[7]"})
+    @entry("read", rpc="inspect", zmq="Call", client="vehicles.inspect", example={"target": "scouts[7]"})
     def inspect(self, target: a.Target, page: a.ForPage = False) -> r.InspectedTree:
         """Return all state, command and parameter columns of a vehicle: group -> name -> value; JSON-RPC adds units."""
 
-    @entry("fact", rpc="get_autopilots", answer="autopilots", client="autopilots.status")
+    @entry("fact", rpc="get_autopilots", answer="autopilots", client="vehicles.autopilots.status")
     def autopilots(self) -> list[r.AutopilotTree]:
         """Return the vehicles with autopilots: system, link, mode and waypoints of each."""
 
@@ -82,11 +82,11 @@ class WorldOperations(Protocol):
         """Return the complete state."""
 
     @entry("fact", rpc="get_events", zmq="Call", answer="events", client="events.since", example={})
-    def events(self, since: Annotated[a.Count, "number of the last known event"] = 0) -> list[r.EventTree]:
+    def events(self, since: Annotated[a.Count, "number of the last known event"] = 0) -> list[r.EventRecord]:
         """Return the events after a number, oldest first."""
 
-    @entry("fact", zmq="Call", client="log.complete", slow=True, example={"complete": False})
-    def log(self, complete: Annotated[bool, "refuse if some are no longer there"] = True) -> list[dict[str, Any]]:
+    @entry("fact", zmq="Call", client="control.log.complete", slow=True, example={"complete": False})
+    def log(self, complete: Annotated[bool, "refuse if some are no longer there"] = True) -> list[r.ActionRecord]:
         """Return the applied actions: tick, sequence, source, kind and action of each."""
 
     @entry("hub", rpc="list_models", answer="models")
@@ -116,15 +116,15 @@ class WorldOperations(Protocol):
     ) -> None:
         """Remove markers of a namespace, a whole namespace, or all markers."""
 
-    @entry("post", rpc="set_marker_visibility", zmq="ShowMarkers", client="markers.show")
+    @entry("post", rpc="set_marker_visibility", zmq="ShowMarkers", client="world.markers.show")
     def show_markers(self, namespace: a.Text, visible: Annotated[bool, "whether they are shown"] = True) -> None:
         """Show or hide the markers of a namespace, for every client."""
 
-    @entry("fact", zmq="Call", client="markers.alive", example={})
+    @entry("fact", zmq="Call", client="world.markers.alive", example={})
     def placed_markers(self, hidden: Annotated[bool, "hidden ones, too"] = False) -> list[dict[str, Any]]:
         """Return the markers shown at present, by namespace and id."""
 
-    @entry("fact", zmq="Call", client="markers.namespaces", example={})
+    @entry("fact", zmq="Call", client="world.markers.namespaces", example={})
     def marker_namespaces(self) -> dict[str, bool]:
         """Return every namespace of markers that has been used, and whether it is visible."""
 
@@ -153,7 +153,7 @@ class WorldOperations(Protocol):
     def clear_debug(self) -> r.Moment:
         """Remove everything drawn in the namespace `debug`."""
 
-    @entry("change", zmq="Call", client="frames.set", example={"name": "mast", "position": [0, 0, 1]})
+    @entry("change", zmq="Call", client="world.frames.set", example={"name": "mast", "position": [0, 0, 1]})
     def set_frame(
         self,
         name: str,
@@ -164,7 +164,7 @@ class WorldOperations(Protocol):
     ) -> None:
         """Place a named frame in another."""
 
-    @entry("fact", zmq="Call", client="frames.transform", example={"target": "world", "source": "scouts[7]"})
+    @entry("fact", zmq="Call", client="world.frames.transform", example={"target": "world", "source": "scouts[7]"})
     def transform(
         self, target: str, source: str, time: Annotated[float | None, "simulation time, s; null: now"] = None
     ) -> dict[str, Any]:

@@ -2,17 +2,22 @@
 import {
   axisOf,
   BACKWARD,
+  type Bar,
   buttonOf,
   clamp,
+  type Driver,
   FORWARD,
   type InputState,
+  type Inputs,
   LEFT,
+  limitOf,
   opposed,
   RIGHT,
   ramp,
   stronger,
-} from "../input";
-import { type Bar, type Driver, type Inputs, limitOf, type VehicleInfo, type VehicleMotion } from "./driver";
+  type VehicleInfo,
+  type VehicleMotion,
+} from "./driver";
 
 const RISE = 1.5;
 const FALL = 2.5;

@@ -3,17 +3,22 @@ import {
   approach,
   axisOf,
   BACKWARD,
+  type Bar,
   buttonOf,
   clamp,
+  type Driver,
   FORWARD,
   type InputState,
+  type Inputs,
   LEFT,
+  limitOf,
   opposed,
   RIGHT,
   ramp,
   stronger,
-} from "../input";
-import { type Bar, type Driver, type Inputs, limitOf, type VehicleInfo, type VehicleMotion } from "./driver";
+  type VehicleInfo,
+  type VehicleMotion,
+} from "./driver";
 
 const STEER_RISE = 2.5; // full lock in 0.4 s
 const STEER_FALL = 5;

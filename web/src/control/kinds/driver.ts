@@ -1,5 +1,4 @@
 // The interface of a driver for one vehicle kind: inputs of the user to commands. No events, no sockets.
-import type { InputState } from "../input";
 
 export type Inputs = Record<string, number | string>;
 
@@ -52,3 +51,58 @@ export function limitOf(known: VehicleInfo, parameter: string, input: string, ot
   const high = known.parameters.get(parameter) ?? known.limits.get(input)?.[1];
   return high !== undefined && Number.isFinite(high) && high > 0 ? high : otherwise;
 }
+
+// axes ---------------------------------------------------------------------------------------------------------------
+
+/** Move towards a target by at most `rate` per second. */
+export function approach(value: number, target: number, rate: number, dt: number): number {
+  const step = rate * dt;
+  return Math.abs(target - value) <= step ? target : value + Math.sign(target - value) * step;
+}
+
+/** A key's axis: rises at one rate while held, returns to 0 at another; reverses at the faster one. */
+export function ramp(value: number, target: number, rise: number, fall: number, dt: number): number {
+  const away = Math.abs(target) > Math.abs(value) && target * value >= 0;
+  return approach(value, target, away ? rise : Math.max(rise, fall), dt);
+}
+
+export function clamp(value: number, low: number, high: number): number {
+  return Math.min(high, Math.max(low, value));
+}
+
+/** The larger of two inputs on one axis. */
+export function stronger(one: number, other: number): number {
+  return Math.abs(one) >= Math.abs(other) ? one : other;
+}
+
+/** -1, 0 or 1 from two opposite keys. */
+export function opposed(positive: boolean, negative: boolean): number {
+  return Number(positive) - Number(negative);
+}
+
+// inputs at one moment -----------------------------------------------------------------------------------------------
+
+export interface GamepadState {
+  name: string;
+  axes: readonly number[]; // standard mapping: left x, left y, right x, right y; right and down positive
+  buttons: readonly number[]; // 0 to 1
+}
+
+export interface InputState {
+  held(...codes: string[]): boolean; // any of these KeyboardEvent.code
+  readonly pad: GamepadState | null;
+}
+
+export function axisOf(input: InputState, index: number): number {
+  return input.pad?.axes[index] ?? 0;
+}
+
+export function buttonOf(input: InputState, index: number): number {
+  return input.pad?.buttons[index] ?? 0;
+}
+
+/** Codes of the same direction on both key blocks. */
+export const FORWARD = ["KeyW", "ArrowUp"] as const;
+export const BACKWARD = ["KeyS", "ArrowDown"] as const;
+export const LEFT = ["KeyA", "ArrowLeft"] as const;
+export const RIGHT = ["KeyD", "ArrowRight"] as const;

@@ -1,6 +1,22 @@
 // Driving a point mass: the up key moves away from the camera.
-import { axisOf, BACKWARD, clamp, FORWARD, type InputState, LEFT, opposed, RIGHT, ramp, stronger } from "../input";
-import { type Bar, type Driver, type Inputs, limitOf, type VehicleInfo, type VehicleMotion } from "./driver";
+import {
+  axisOf,
+  BACKWARD,
+  type Bar,
+  clamp,
+  type Driver,
+  FORWARD,
+  type InputState,
+  type Inputs,
+  LEFT,
+  limitOf,
+  opposed,
+  RIGHT,
+  ramp,
+  stronger,
+  type VehicleInfo,
+  type VehicleMotion,
+} from "./driver";
 
 const RISE = 4;
 const FALL = 6;

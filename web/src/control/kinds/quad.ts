@@ -1,4 +1,6 @@
 // Flying a quadrotor with sticks (mode 2: left throttle and yaw, right pitch and roll) or with equivalent keys.
+
+import type { Bar, Driver, Inputs, VehicleInfo, VehicleMotion } from "./driver";
 import {
   axisOf,
   BACKWARD,
@@ -11,8 +13,7 @@ import {
   RIGHT,
   ramp,
   stronger,
-} from "../input";
-import type { Bar, Driver, Inputs, VehicleInfo, VehicleMotion } from "./driver";
+} from "./driver";
 
 const MODES = ["altitude", "position", "angle", "acro"] as const;
 type QuadMode = (typeof MODES)[number];

@@ -1,6 +1,22 @@
 // Driving a rover: speed and yaw rate within the model's limits.
-import { axisOf, BACKWARD, clamp, FORWARD, type InputState, LEFT, opposed, RIGHT, ramp, stronger } from "../input";
-import { type Bar, type Driver, type Inputs, limitOf, type VehicleInfo, type VehicleMotion } from "./driver";
+import {
+  axisOf,
+  BACKWARD,
+  type Bar,
+  clamp,
+  type Driver,
+  FORWARD,
+  type InputState,
+  type Inputs,
+  LEFT,
+  limitOf,
+  opposed,
+  RIGHT,
+  ramp,
+  stronger,
+  type VehicleInfo,
+  type VehicleMotion,
+} from "./driver";
 
 const RISE = 2;
 const FALL = 5;

@@ -1,6 +1,5 @@
 // The task tool: drag a task to another place, click to add one.
-import { call } from "../../net/connection";
-import { reasonOf } from "../../net/rpc";
+import { call, reasonOf } from "../../net/connection";
 import type { Stage } from "../../scene/stage";
 import { addPendingTask, freeName, mission, pendingTasks } from "../../state/mission";
 import { showNotice } from "../../state/store";

@@ -1,7 +1,6 @@
 // Removing vehicles: whole fleets by name, others one by one; several only after confirmation.
 
-import { call } from "../../net/connection";
-import { reasonOf } from "../../net/rpc";
+import { call, reasonOf } from "../../net/connection";
 import { formatCount, formatVehicles } from "../../state/format";
 import { isRemoving, removing } from "../../state/removed-vehicles";
 import type { Fleet, Roster } from "../../state/roster";

@@ -1,6 +1,5 @@
 // The spawn tool: a click places the vehicles of the spawn panel, several of them on a grid.
-import { call } from "../../net/connection";
-import { type Params, reasonOf } from "../../net/rpc";
+import { call, type Params, reasonOf } from "../../net/connection";
 import type { Stage } from "../../scene/stage";
 import { type Spawning, select, showNotice, spawning } from "../../state/store";
 import { canCommand } from "../overrides";

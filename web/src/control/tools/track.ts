@@ -24,7 +24,7 @@ import {
   type TrackDraft,
   undo,
 } from "../../state/track-draft";
-import { isTyping } from "../input";
+import { isTyping } from "../driving";
 import { type CanvasTool, type Drag, setCanvasTool } from "../pointer";
 
 const REACH = 16; // px around a cone

@@ -141,11 +141,11 @@ def _searched(
 
 def _neighbours(costs: Costs) -> Ints:
     """Return the nearest tasks of each task, (t, k)."""
-    places = costs.jobs(0).entry[:, :2]
+    positions = costs.jobs(0).entry[:, :2]
     count = min(NEIGHBOURS, costs.tasks - 1)
     if count < 1:
         return np.empty((costs.tasks, 0), np.int64)
-    _, neighbours = cKDTree(places).query(places, count + 1)
+    _, neighbours = cKDTree(positions).query(positions, count + 1)
     return np.array(neighbours, np.int64)[:, 1:].copy()
 
 
@@ -184,7 +184,7 @@ class Search(NamedTuple):
     """The state of a search besides its orders."""
 
     costs: Floats  # (rows,) m or s
-    places: Ints  # (t, 2) row and position in it of each task
+    positions: Ints  # (t, 2) row and position in it of each task
     dirty: Ints  # (rows,) 1: changed since the best was stored
 
 
@@ -207,7 +207,7 @@ def anneal(fleet: TourData, orders: Packed, near: Ints, plan: Schedule) -> None:
     for k in range(plan.steps):
         if k == int(FINISH * plan.steps):
             now, evenly = energy(search.costs, plan, TIE), TIE
-        a, b = propose(orders, search.places, near, plan.seed, k, trial)
+        a, b = propose(orders, search.positions, near, plan.seed, k, trial)
         if a >= 0:
             now, moved = tried(fleet, plan, orders, search, trial, a, b, now, evenly, heat, k)
             if moved and energy(search.costs, plan, TIE) < least:
@@ -264,8 +264,8 @@ def energy(costs: Floats, plan: Schedule, evenly: float) -> float:
 def note(orders: Packed, search: Search, row: int) -> None:
     """Store the positions of the tasks of a row."""
     for k in range(orders.counts[row]):
-        search.places[orders.tasks[row, k], 0] = row
-        search.places[orders.tasks[row, k], 1] = k
+        search.positions[orders.tasks[row, k], 0] = row
+        search.positions[orders.tasks[row, k], 1] = k
 
 
 def commit(orders: Packed, search: Search, row: int, order: Ints, count: int) -> None:
@@ -285,16 +285,16 @@ def keep(orders: Packed, best: Packed, dirty: Ints) -> None:
             dirty[a] = 0
 
 
-def propose(orders: Packed, places: Ints, near: Ints, seed: int, k: int, trial: Candidate) -> tuple[int, int]:
+def propose(orders: Packed, positions: Ints, near: Ints, seed: int, k: int, trial: Candidate) -> tuple[int, int]:
     """Write a move to `trial` and return the rows it changes (equal for one row); -1: no move."""
     kind, u = uniforms(seed, STREAM, 0, k)
     v, w = uniforms(seed, STREAM, 1, k)
-    task = int(u * len(places))
-    a, i = places[task, 0], places[task, 1]
+    task = int(u * len(positions))
+    a, i = positions[task, 0], positions[task, 1]
     spare = len(orders.counts) - 1
     if v < NEAR and near.shape[1] > 0:
         other = near[task, int(v / NEAR * near.shape[1])]
-        b, j = places[other, 0], places[other, 1]
+        b, j = positions[other, 0], positions[other, 1]
     else:
         share = (v - NEAR) / (1.0 - NEAR) if v >= NEAR else v / NEAR
         b = min(int(share * len(orders.counts)), spare)

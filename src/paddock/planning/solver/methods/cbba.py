@@ -112,7 +112,7 @@ def best_task(
     m, j, extra = mover_of(fleet, i), jobs_of(fleet, i), detours_of(fleet, i)
     path, count = beliefs.paths[i], beliefs.counts[i]
     total, ends = trace(m, j, extra, path, count, table)
-    task, place, offer, best = -1, -1, -inf, -inf
+    task, insert_at, offer, best = -1, -1, -inf, -inf
     ceiling, limit = warped(inf, i, beliefs), slackened(m.range)
     lower(m, j, table, total, from_, to, least)
     hope, first = most_hoped(m, j, count, by_time, total, least, beliefs, i, taken, ceiling)
@@ -129,8 +129,8 @@ def best_task(
         least[t] = flown - total - NOISE
         score = -end if by_time else total - flown
         if (score > best or (score == best and t < task)) and wins(min(score, ceiling), i, beliefs, t):
-            task, place, offer, best = t, position, min(score, ceiling), score
-    return task, place, offer
+            task, insert_at, offer, best = t, position, min(score, ceiling), score
+    return task, insert_at, offer
 
 
 def lower(m: Mover, j: Jobs, table: Floats, total: float, from_: int, to: int, least: Floats) -> None:

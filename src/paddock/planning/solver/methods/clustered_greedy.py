@@ -291,17 +291,17 @@ def one_taken(fleet: TourData, orders: Packed, limits: Floats, ends: Floats, veh
     if giver < 0:
         return False
     m, j, extra = mover_of(fleet, vehicle), jobs_of(fleet, vehicle), detours_of(fleet, vehicle)
-    taken, place, earliest = -1, -1, ends[giver]
+    taken, insert_at, earliest = -1, -1, ends[giver]
     for k in range(orders.counts[giver]):
         task, count = orders.tasks[giver, k], orders.counts[vehicle]
         position, _, end = insertions(
             m, j, extra, orders.tasks[vehicle], count, task, slackened(limits[vehicle]), table
         )
         if position >= 0 and end < earliest:
-            taken, place, earliest = k, position, end
+            taken, insert_at, earliest = k, position, end
     if taken < 0:
         return False
-    put_in(orders, vehicle, place, orders.tasks[giver, taken])
+    put_in(orders, vehicle, insert_at, orders.tasks[giver, taken])
     take_out(orders, giver, taken)
     ends[vehicle], ends[giver] = earliest, ends_of(fleet, orders, giver)
     return True

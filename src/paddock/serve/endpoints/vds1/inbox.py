@@ -16,9 +16,9 @@ import numpy as np
 
 from paddock.errors import PaddockError, UnknownNameError
 from paddock.scenario.serve import is_loopback
-from paddock.serve.hub import Endpoint, Hub, LimitedLog
+from paddock.serve.hub import Endpoint, Hub
 from paddock.serve.protection.address_cookies import LIFE, Address, AddressCookies
-from paddock.serve.protection.admission import Allowance
+from paddock.serve.protection.admission import Allowance, LimitedLog
 from paddock.wire import WireError
 from paddock.wire.vds1 import STATE_RECORD, CarCommand, Subscribe, decode, encode_cookie
 from paddock.world.columns import Floats
@@ -353,7 +353,8 @@ class Inbox:
             ids = np.array([command.vehicle for command in commands])
             values = np.array([command[INPUT_FIELDS] for command in commands], np.float64)
             inputs: dict[str, Any] = {name: values[:, INPUTS.index(name)] for name in names}
-            self.hub.notify("command_many", CLIENT, ids=ids, inputs=inputs, timeout=self._timeout)
+            arguments = {"ids": ids, "inputs": inputs, "timeout": self._timeout}
+            self.hub.ask("command_many", CLIENT, arguments, lambda outcome: None)
 
     def _flush_late(self) -> None:
         self._timer = None

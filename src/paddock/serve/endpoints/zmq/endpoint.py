@@ -1,9 +1,12 @@
-"""The ZeroMQ endpoint: clients, their limits, their requests and the replies."""
+"""The ZeroMQ endpoint: its sockets, clients, their limits, their requests and the replies."""
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
@@ -13,11 +16,11 @@ import zmq
 
 from paddock import __version__
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
-from paddock.serve.endpoints.zmq.port import Port
 from paddock.serve.endpoints.zmq.publisher import Publisher
-from paddock.serve.hub import Endpoint, Hub, LimitedLog, OperationError, OperationOutcome, Send
-from paddock.serve.protection.admission import Allowance
-from paddock.serve.protection.zmq_connections import ConnectionLimiter, TokenAuthenticator
+from paddock.serve.facts import OperationError, OperationOutcome
+from paddock.serve.hub import Endpoint, Hub, Send
+from paddock.serve.protection.admission import Allowance, LimitedLog
+from paddock.serve.protection.zmq_connections import BEAT_MS, DEAD_MS, ConnectionLimiter, TokenAuthenticator
 from paddock.serve.states import state_of
 from paddock.wire import WireError
 from paddock.wire.messages import requests
@@ -35,6 +38,105 @@ CALLS = {name: operation for name, operation in OPERATIONS.items() if operation.
 """The operations that clients call by name; others have a message of their own."""
 
 
+EVENTS, POLLIN, NOBLOCK = int(zmq.EVENTS), int(zmq.POLLIN), int(zmq.NOBLOCK)  # enums are twice as slow
+RCVMORE, SRCFD = int(zmq.RCVMORE), int(zmq.SRCFD)
+FRAMING = 21  # bytes of the header of a frame, and of the name of a command that subscribes, at most
+BATCH = 64  # messages read at a time
+WAITING = 1000  # messages that may wait for a peer, in each direction
+
+
+class Port:
+    """Receives messages as they arrive; sending never blocks.
+
+    ZeroMQ's descriptor is edge-triggered: EVENTS is read after every operation that may have consumed an edge.
+    """
+
+    def __init__(
+        self, context: zmq.Context[Any], kind: int, most_bytes: int, on_message: Callable[[list[bytes]], None]
+    ) -> None:
+        self.socket: zmq.Socket[bytes] = context.socket(kind)
+        self._on_message = on_message
+        self.on_arrival: Callable[[int, bytes, int], None] | None = None  # descriptor, first frame, bytes in all
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._receiving = False
+        options = {
+            zmq.LINGER: 0,
+            zmq.SNDHWM: WAITING,
+            zmq.RCVHWM: WAITING,
+            zmq.MAXMSGSIZE: most_bytes,
+            zmq.HEARTBEAT_IVL: BEAT_MS,
+            zmq.HEARTBEAT_TIMEOUT: DEAD_MS,
+            zmq.HANDSHAKE_IVL: DEAD_MS,
+        }
+        for option, value in options.items():
+            self.socket.setsockopt(option, value)
+
+    def open(self, address: str) -> str:
+        """Listen on a ZeroMQ address and return the actual one. OSError if that is not possible."""
+        try:
+            self.socket.bind(address)
+        except zmq.ZMQError as error:
+            raise OSError(error.errno, zmq.strerror(error.errno or errno.EINVAL)) from None
+        self.begin()
+        return self.socket.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
+
+    def begin(self) -> None:
+        """Receive from now on."""
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(self.socket.fileno(), self.receive)
+        self.receive()
+
+    def receive(self) -> None:
+        """Receive waiting messages; after many of them the event loop continues first."""
+        self._receiving = True  # sending need not read EVENTS meanwhile
+        for _ in range(BATCH):
+            if not self._readable():
+                self._receiving = False
+                return
+            self._on_message(self.socket.recv_multipart(NOBLOCK) if self.on_arrival is None else self._received())
+        self._receive_later()
+
+    def send(self, *frames: bytes) -> bool:
+        """Send; False if the peer is gone or does not read."""
+        try:
+            self.socket.send_multipart(frames, NOBLOCK)
+            return True
+        except zmq.ZMQError:
+            return False
+        finally:
+            if not self._receiving and self._readable():
+                self._receive_later()
+
+    def close(self) -> None:
+        if self._loop is not None:
+            self._loop.remove_reader(self.socket.fileno())
+            self._loop = None
+        self.socket.close()
+
+    def _received(self) -> list[bytes]:
+        """Receive a message, and report it with the connection that it came from."""
+        first = self.socket.recv(NOBLOCK, copy=False)
+        frames = [first.bytes]
+        while self.socket.getsockopt(RCVMORE):
+            frames.append(self.socket.recv(NOBLOCK))
+        assert self.on_arrival is not None
+        with suppress(zmq.ZMQError):
+            self.on_arrival(int(first.get(SRCFD)), frames[0], sum(map(len, frames)) + len(frames) * FRAMING)
+        return frames
+
+    def _readable(self) -> bool:
+        return bool(self.socket.getsockopt(EVENTS) & POLLIN)  # type: ignore[operator]
+
+    def _receive_later(self) -> None:
+        if self._loop is not None:
+            self._receiving = True
+            self._loop.call_soon(self._receive_if_open)
+
+    def _receive_if_open(self) -> None:
+        if self._loop is not None:
+            self.receive()
+
+
 class ZmqServer(Endpoint):
     """Serves requests and publications; clients have routing ids, and names after Hello."""
 
@@ -46,11 +148,12 @@ class ZmqServer(Endpoint):
         self.peers = ZmqPeers(options["clients"], options["requests"])
         self._port, self._publish = options["port"], options["publish"]
         self._context = zmq.Context()
-        self._router = Port(self._context, zmq.ROUTER, MESSAGE_MOST, self._take)
+        self._new_port = partial(Port, self._context)
+        self._router = self._new_port(zmq.ROUTER, MESSAGE_MOST, self._take)
         self._router.socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
-        self.publisher = Publisher(self, self._context, every)
+        self.publisher = Publisher(self, self._new_port, every)
         guarded = self._router, self.publisher.port
-        self._authenticator = None if hub.options.token is None else TokenAuthenticator(self._context, self, *guarded)
+        self._authenticator = None if hub.options.token is None else TokenAuthenticator(self._new_port, self, *guarded)
         self._limiters: list[ConnectionLimiter] = []
         self._timer: Any = None
 
@@ -61,8 +164,8 @@ class ZmqServer(Endpoint):
     async def open(self) -> dict[str, Any]:
         most = self.peers.most_clients
         self._limiters = [
-            ConnectionLimiter(self._context, self, self._router, most, PENDING_MOST, "requests"),
-            ConnectionLimiter(self._context, self, self.publisher.port, most, SUBSCRIPTIONS_MOST, "states"),
+            ConnectionLimiter(self._new_port, self, self._router, most, PENDING_MOST, "requests"),
+            ConnectionLimiter(self._new_port, self, self.publisher.port, most, SUBSCRIPTIONS_MOST, "states"),
         ]
         self._port = self._bound(self._router, self._port)
         after = self._port + 1 if self.hub.options.zmq and self.hub.options.zmq.port else 0
@@ -173,7 +276,7 @@ class ZmqServer(Endpoint):
             self._refuse(peer, request.id, type(error).__name__, str(error))
             return
         if operation == "control" and request.id == 0:
-            self.hub.notify("control_unasked", peer.name, **arguments)
+            self.hub.report(id=None, operation="control_unasked", client=peer.name, arguments=arguments)
             return
         peer.open_requests += 1
         then = partial(self._answer, peer, peer.name, request.id, operation)
@@ -256,8 +359,8 @@ class ZmqServer(Endpoint):
             self.count("cut_off", reason="silent")
             self._remove(peer)
         if self._authenticator is not None:
-            self._authenticator.port.look()
-        self._router.look()
+            self._authenticator.port.receive()
+        self._router.receive()
         self.publisher.check()
         self._timer = self.hub.loop.call_later(LOOK, self._check)
 

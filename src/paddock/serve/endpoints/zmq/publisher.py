@@ -9,19 +9,23 @@ the same client are then in effect. The content is empty, or the reason why TOPI
 
 import asyncio
 from collections import Counter
+from collections.abc import Callable
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import zmq
 
-from paddock.serve.endpoints.zmq.port import Port
 from paddock.serve.hub import Endpoint, Send
 from paddock.serve.mirror import FIELDS
 from paddock.serve.states import roster_of, state_of
 from paddock.wire.messages import markers
-from paddock.wire.messages.states import EventMessage, encode_event, encode_roster, encode_state_update, period_of
+from paddock.wire.messages.states import encode_event, encode_roster, encode_state_update, period_of
+from paddock.wire.results import EventRecord
 from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from paddock.serve.endpoints.zmq.endpoint import Port
 
 STATE, ROSTER, EVENT, MARKERS, READY = b"state", b"roster", b"event", b"markers", b"ready/"
 SUBSCRIPTION_MOST = 256  # bytes of a subscription
@@ -33,11 +37,11 @@ SHORTEST = 0.05  # s of wall time between rosters that subscriptions cause
 class Publisher:
     """Encodes only topics with subscribers."""
 
-    def __init__(self, endpoint: Endpoint, context: zmq.Context[Any], every: int) -> None:
+    def __init__(self, endpoint: Endpoint, new_port: "Callable[..., Port]", every: int) -> None:
         """`every`: ticks between the states of the topic `state`."""
         self.hub, self._count = endpoint.hub, endpoint.count
         self.periods = {STATE: every}  # topic of states -> ticks
-        self.port = Port(context, zmq.XPUB, SUBSCRIPTION_MOST, self._take)
+        self.port = new_port(zmq.XPUB, SUBSCRIPTION_MOST, self._take)
         self.port.socket.setsockopt(zmq.XPUB_VERBOSER, 1)  # report every subscription, so that they can be counted
         self._subscribed: Counter[bytes] = Counter()
         self._new: set[bytes] = set()  # topics with a new subscription, and `ready/` topics to answer
@@ -65,7 +69,7 @@ class Publisher:
 
     def on_push(self, kind: str, content: dict[str, Any]) -> None:
         if kind == "event" and self._wanted(EVENT):
-            self._send(EVENT, encode_event(EventMessage(**content)))
+            self._send(EVENT, encode_event(EventRecord(**content)))
         if kind == "markers" and self._wanted(MARKERS):
             self._say(marker_commands(content, self.hub.time))
         if kind == "restart" and content["how"] == "reset" and self._wanted(MARKERS):
@@ -73,7 +77,7 @@ class Publisher:
 
     def check(self) -> None:
         """Publish what is due by time; called a few times a second."""
-        self.port.look()
+        self.port.receive()
         if monotonic() - self._sent > REPEAT:
             self._new.add(ROSTER)
         self._answer_new()

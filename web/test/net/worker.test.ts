@@ -1,6 +1,6 @@
 // The Worker's side with a fake socket: reconnecting, frames on request, invalid messages.
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { type FromWorker, type Socket, SocketPump } from "../../src/net/socket";
+import { type FromWorker, type Socket, SocketPump } from "../../src/net/worker";
 import { bytes, event, frame, poses, tick, u32 } from "../wire/pack";
 
 class FakeSocket implements Socket {

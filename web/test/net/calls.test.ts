@@ -1,6 +1,6 @@
 // Requests and responses: out of order, late, and missing.
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { pendingCalls, Rpc, RpcError } from "../../src/net/rpc";
+import { pendingCalls, Rpc, RpcError } from "../../src/net/connection";
 
 let sent: { id?: number; method: string; params: unknown }[] = [];
 let notified: [string, unknown][] = [];

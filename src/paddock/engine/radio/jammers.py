@@ -1,0 +1,313 @@
+"""Jammers of a run: jammed receivers, radios to which they deny the channel, and false frames.
+
+A vehicle or station is jammed when one of its radios has lost half of its links or more to jammers. It counts as jammed
+until it has not been for `HOLD` seconds, so that sweeps and pulses are one event.
+
+Radios with CSMA wait while they sense a jammer. Those that wait all the time do not transmit: their links to others are
+down. This follows from the links and the section `messages`; it is not state.
+
+Frame f of a deceptive jammer begins at f periods of the run and takes its airtime. A receiver accepts it with the
+probability that a true frame of this power would survive, against noise, interference and the other jammers, whatever
+the receiver does meanwhile. Each frame has its own random number at each receiver.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paddock.compute.math import absolute, floor, maximum
+from paddock.compute.routine import routine
+from paddock.compute.twin import vectorised
+from paddock.engine.events import EVENTS_SHOWN, EventLog
+from paddock.engine.pipeline import NEVER_DUE
+from paddock.engine.radio.roster import NOT_JAMMED, RadioRoster, RadioState
+from paddock.errors import PaddockError
+from paddock.radio.links.jamming import ON, Jammers, active_share, add_jamming, band_shares, frame_times
+from paddock.radio.links.radios import COLUMN, Floats, Ints, Radios
+from paddock.radio.links.table import (
+    BANDWIDTH,
+    BITS,
+    BURST,
+    FREQUENCY,
+    MODULATION,
+    NOISE,
+    SAME_CHANNEL,
+    SENSITIVITY,
+    SHARE,
+    SPREAD,
+    Bools,
+    Links,
+    packet_error,
+)
+from paddock.radio.packets.messages import rules_of
+from paddock.radio.packets.queues import denied_shares
+from paddock.radio.physics.signal import decibels, power_ratio
+from paddock.scenario.radio_types import MessagesSection
+
+if TYPE_CHECKING:
+    from paddock.engine.radio.packets import MessageStage
+
+ABOVE_SENSE = 20.0  # dB: of energy over a packet's preamble, as in IEEE 802.11
+DENIED = "channel denied"  # why a link of such a radio is down
+
+
+class Denial(NamedTuple):
+    """What denies the channel to a radio."""
+
+    share: float  # of time; 0: nothing does
+    power: float  # dBm, of jammers while they do
+    limit: float  # dBm, from which on they do
+
+
+def sensed(radios: Radios, section: MessagesSection) -> Floats:
+    """Return the powers (dBm) from which on the channel is busy for each radio, (2, n): of packets, and of energy."""
+    n = radios.n
+    if section.sharing != "csma":
+        return np.full((2, n), np.inf)
+    sense = radios.table[SENSITIVITY, :n] if section.sense is None else np.full(n, section.sense)
+    return np.stack([sense, sense + ABOVE_SENSE if section.energy is None else np.full(n, section.energy)])
+
+
+def steady_jamming(links: Links) -> Floats:
+    """Return the power (mW) of jammers between bursts, (n,)."""
+    steady: Floats = np.maximum(links.jamming - links.bursts[BURST] * links.bursts[SHARE], 0.0)
+    return steady
+
+
+class DeniedRadios:
+    """To which radios jammers deny the channel."""
+
+    def __init__(self, section: MessagesSection) -> None:
+        self.section, self._rules = section, rules_of(section, 0)
+        self._last: tuple[object, Floats] = None, np.zeros(0)  # jamming and shares of the last links with jammers
+
+    def shares(self, radios: Radios, links: Links) -> Floats:
+        """Return the share of time that jammers deny the channel to each radio, (n,)."""
+        if self.section.sharing != "csma" or not links.jamming.any():
+            return np.zeros(radios.n)
+        if self._last[0] is not links.jamming:
+            energy = vectorised(power_ratio)(sensed(radios, self.section)[1])
+            arguments = links.bursts, steady_jamming(links), energy, self._rules.slot, self._rules.difs
+            self._last = links.jamming, denied_shares(*arguments)
+        return self._last[1]
+
+    def always(self, radios: Radios, links: Links) -> NDArray[np.bool_]:
+        """Return whether each radio never gets the channel, (n,)."""
+        return self.shares(radios, links) >= 1.0
+
+    def shut(self, radios: Radios, links: Links) -> Links:
+        """Return the links, where those that such radios transmit are down."""
+        denied = self.always(radios, links)
+        if denied.any():
+            links.up[denied[links.peer]] = 0
+        return links
+
+    def of(self, radios: Radios, links: Links, radio: int) -> Denial:
+        """Return what denies the channel to a radio."""
+        share = float(self.shares(radios, links)[radio])
+        if share == 0.0:
+            return Denial(0.0, 0.0, 0.0)
+        limit = float(sensed(radios, self.section)[1, radio])
+        power = float(steady_jamming(links)[radio])
+        if power < power_ratio(limit):
+            power += float(links.bursts[BURST, radio])
+        return Denial(share, decibels(power), limit)
+
+
+# events ---------------------------------------------------------------------------------------------------------------
+HOLD = 2.0  # s without jamming after which a receiver counts as free
+
+
+class JammedReceivers:
+    """Which vehicles and stations are jammed, by the first of their radios."""
+
+    def __init__(self, events: EventLog, hold: int) -> None:
+        """`hold` is the number of ticks without jamming after which a receiver counts as free."""
+        self.events, self.hold = events, hold
+
+    def report(
+        self,
+        tick: int,
+        last: Ints,
+        hit: Bools,
+        radios: Radios,
+        jammers: Jammers,
+        links: Links,
+        doing: Floats,
+        levels: Floats,
+        name_of: Callable[[int], str],
+    ) -> None:
+        """Report what has changed with an update.
+
+        `last` (n,) is the tick of the last update with jamming of each radio, NOT_JAMMED: it was released. `hit` is 1
+        for jammed radios; `doing` and `levels` (mW) are those of the jammers.
+        """
+        if not len(jammers) or not radios.n:
+            return
+        first = np.flatnonzero(radios.slot == 0)
+        now = np.logical_or.reduceat(hit, first).astype(bool)
+        before = last[first] != NOT_JAMMED
+        risen = first[now & ~before]
+        freed = first[before & ~now & (tick - last[first] >= self.hold)]
+        last[first[now]], last[freed] = tick, NOT_JAMMED
+        if len(risen):
+            strongest = _strongest(risen[:EVENTS_SHOWN], radios, jammers, links, doing, levels)
+            self._add(tick, "jammed", risen, [jammers.sections[k].name for k in strongest], name_of)
+        self._add(tick, "unjammed", freed, [""] * len(freed), name_of)
+
+    def _add(self, tick: int, kind: str, radios: Ints, details: list[str], name_of: Callable[[int], str]) -> None:
+        shown = ((name_of(radio), detail) for radio, detail in zip(radios.tolist(), details, strict=False))
+        self.events.report_some(tick, kind, shown, len(radios), "vehicles and stations")
+
+
+def _strongest(first: Ints, radios: Radios, jammers: Jammers, links: Links, doing: Floats, levels: Floats) -> list[int]:
+    """Return the jammer that is strongest above noise and interference at vehicles and stations, by their first radio.
+
+    One compiled pass for each jammer, over the radios of these vehicles alone.
+    """
+    n = radios.n
+    own = np.flatnonzero(np.isin(np.arange(n) - radios.slot, first))
+    table = np.ascontiguousarray(radios.table[:, np.concatenate([own, np.arange(n, radios.table.shape[1])])])
+    there, ratios = np.ascontiguousarray(levels[:, own]), np.zeros((len(jammers), len(own)))
+    for k in range(len(jammers)):
+        alone, mine = doing.copy(), jammers.columns_of(k)
+        alone[ON] = 0.0
+        alone[ON, mine] = doing[ON, mine]
+        add_jamming(table, alone, there, ratios[k])
+    ratios /= radios.table[COLUMN.noise, own] + links.interference[own]
+    starts = np.flatnonzero(radios.slot[own] == 0)
+    return [int(k) for k in np.argmax(np.maximum.reduceat(ratios, starts, axis=1), axis=0)]
+
+
+ROUNDING = 1e-9  # of a period
+
+
+def chance_rows(
+    table: Any,
+    deceptive: Any,
+    sending: Any,
+    doing: Any,
+    levels: Any,
+    jamming: Any,
+    interference: Any,
+    chances: Any,
+) -> None:
+    """Compute the probability that a receiver accepts a frame of a deceptive jammer, (k, n).
+
+    `sending` (k,) is 0 for those that are off.
+    """
+    n = jamming.size
+    for i in range(n):
+        modulation = int(table[MODULATION, i])
+        for q in range(deceptive.size):
+            k = deceptive[q]
+            j = n + k
+            same = absolute(table[FREQUENCY, j] - table[FREQUENCY, i]) <= SAME_CHANNEL * table[BANDWIDTH, i]
+            chances[q, i] = 0.0
+            if same and table[MODULATION, j] == modulation and sending[q] > 0.0 and levels[k, i] > 0.0:
+                mean, there = band_shares(table, i, j, k, doing)
+                others = maximum(jamming[i] - mean * levels[k, i], 0.0)
+                ratio = there * levels[k, i] / (table[NOISE, i] + interference[i] + others)
+                chances[q, i] = 1.0 - packet_error(modulation, ratio * table[SPREAD, i], table[BITS, j])
+
+
+find_chances = routine(chance_rows)
+
+
+def last_frame(time: float, period: float, taken: float) -> int:
+    """Return the number of the last frame that has ended by a time (s), -1: none."""
+    return max(int(floor((time - taken) / period + ROUNDING)), -1)
+
+
+def next_frame_tick(tick: int, rate: float, period: float, taken: float) -> int:
+    """Return the first tick >= `tick` by which a frame has ended since the tick before it; `rate` in ticks per s."""
+    wanted = last_frame((tick - 1) / rate, period, taken) + 1
+    later = max(int(floor((wanted * period + taken) * rate)) - 1, tick)
+    while last_frame(later / rate, period, taken) < wanted:
+        later += 1
+    return later
+
+
+def frames_ended(
+    tick: int, rate: float, period: float, taken: float, schedule: Sequence[tuple[float, float]] | None
+) -> Ints:
+    """Return the numbers of the frames that have ended since the last tick and began while the schedule (s) was on."""
+    before, last = (last_frame(at / rate, period, taken) for at in (tick - 1, tick))
+    frames = np.arange(before + 1, last + 1)
+    if schedule is None:
+        return frames
+    begin = frames * period + ROUNDING * period
+    on = np.zeros(len(frames), bool)
+    for first, end in schedule:
+        on |= (begin >= first) & (begin < end)
+    return frames[on]
+
+
+# the stage ------------------------------------------------------------------------------------------------------------
+
+
+class DeceptionStage:
+    """Lets the frames arrive that have ended since the last tick, with the probabilities of the last links."""
+
+    name = "deception"
+
+    def __init__(
+        self, rate: float, roster: Callable[[], RadioRoster], messages: "MessageStage", state: Callable[[], RadioState]
+    ) -> None:
+        """`rate`: ticks per second; `state` returns that of the run."""
+        self.rate, self._roster, self._messages, self._state = rate, roster, messages, state
+
+    def update(self, time: float, interval: float, levels: Floats) -> None:
+        """Compute the probabilities from `time` (s) until the next update; `levels` (mW) are those of the jammers."""
+        roster, state = self._roster(), self._state()
+        jammers, deceptive = roster.jammers, roster.deceptive
+        state.chances = np.zeros((len(deceptive), roster.radios.n))
+        if len(deceptive):
+            sending = [
+                active_share(jammers.states[k], jammers.sections[k].on, time, interval) * float(jammers.present[k])
+                for k in deceptive.tolist()
+            ]
+            powers = levels, state.links.jamming, state.links.interference
+            find_chances(roster.radios.table, deceptive, np.array(sending), state.doing, *powers, state.chances)
+            state.chances[:, state.silent] = 0.0
+
+    def _times(self, roster: RadioRoster, k: int) -> tuple[float, float]:
+        """Return the period and the airtime (s) of the frames of a jammer."""
+        jammers, column = roster.jammers, roster.radios.table[:, roster.radios.n + k]
+        return frame_times(jammers.sections[k], jammers.states[k], column)
+
+    def due(self, tick: int) -> int:
+        """Return the tick at which the next frame has ended that a receiver may accept."""
+        next_tick = NEVER_DUE
+        for q in np.flatnonzero(self._state().chances.any(axis=1)).tolist():
+            roster = self._roster()
+            next_tick = min(next_tick, next_frame_tick(tick, self.rate, *self._times(roster, int(roster.deceptive[q]))))
+        return next_tick
+
+    def run(self, tick: int) -> None:
+        """Count the frames that receivers accept; those of a jammer with `claims` arrive there as messages."""
+        roster, view = self._roster(), self._messages.fitted()
+        for q in np.flatnonzero(self._state().chances.any(axis=1)).tolist():
+            k = int(roster.deceptive[q])
+            section, state, times = roster.jammers.sections[k], roster.jammers.states[k], self._times(roster, k)
+            frames = frames_ended(tick, self.rate, *times, section.on if state.scheduled else None)
+            if not state.on or not len(frames):
+                continue
+            origin = None if section.claims is None else self._claimed(view.number_of, section.claims)
+            column = roster.radios.n + k
+            frame = int(roster.radios.table[BITS, column]), section.data
+            frame_values = frames, times, self._state().chances[q], int(roster.radios.streams[column]), origin, frame
+            before = self._messages.messages.state.number
+            state.false_frames += self._messages.messages.forge(*frame_values)
+            if origin is not None and origin < 0:
+                made = range(before + 1, self._messages.messages.state.number + 1)
+                self._messages.messages.state.senders.update(dict.fromkeys(made, str(section.claims)))
+
+    @staticmethod
+    def _claimed(number_of: Callable[[str | int], int], name: str) -> int:
+        try:
+            return number_of(name)
+        except PaddockError:  # it has been removed; its name lives on
+            return -1

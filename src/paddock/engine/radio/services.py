@@ -1,0 +1,473 @@
+"""Commands, telemetry and heartbeats over the radio, as packets of services.
+
+A command to a vehicle with `via: radio` is checked and logged when it is posted, as any other. It then waits at the
+station until its radio has room; a newer command for the same vehicle joins one that waits: inputs that both have are
+those of the newer one. So a slow link carries the newest inputs, not a queue of old ones. It goes over the channel and
+is latched when it arrives, unless a newer one has arrived before it. Whether it does is a function of the state: a
+replay of the log gives the same.
+
+Telemetry (`via: {radio: base, telemetry: 5}`) is what a client at the station knows of its vehicles. Each vehicle sends
+its position, attitude, velocity and charge at a rate: to one radio, with acknowledgements and hops. A state that still
+waits is replaced by the next one, in relays too. The station keeps the newest state of each vehicle; snapshots still
+show the truth.
+
+Heartbeats (`heartbeat` of `via` of MAVLink) are those of the scenario's own ground station. They are a service of the
+run, as a replay without autopilots sends the same. The autopilot reads how many have arrived.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from paddock.engine.behaviours import PoseBlocks
+from paddock.engine.events import EventLog
+from paddock.engine.pipeline import NEVER_DUE
+from paddock.engine.program import HEARTBEATS, TELEMETRY, UPLINK, UPLINK_ROWS, FleetProgram
+from paddock.engine.radio.links import Mask
+from paddock.engine.radio.packets import MessageStage, first_turn, turns_by
+from paddock.errors import PaddockError, UnknownNameError
+from paddock.radio.links.radios import RadioPart, Radios
+from paddock.radio.packets.layout import COMMAND, GOAL, HEARTBEAT
+from paddock.radio.packets.layout import TELEMETRY as TELEMETRY_KIND
+from paddock.radio.packets.messages import Arrivals, Post
+from paddock.scenario import Scenario
+from paddock.scenario.via import MavlinkViaSection, ViaSection, station_of
+from paddock.wire.radio_results import CommandTraffic, VehicleTelemetry
+from paddock.world.columns import Floats, column_index
+from paddock.world.fleet import NEVER, Ints, draw_uniforms
+from paddock.world.world import World
+
+INPUT_BITS = 32  # of an input in a command
+NOT_GIVEN = 1e15  # value of an input that a command leaves as it is: tables hold no NaN
+HELD = -1.0  # ticks of a command that never expires
+LARGEST_COUNT = 1e15
+# rows of the table: counts, s of all delays, the tick at which the newest latched command was posted, 1 if a command
+# waits at the station, the tick at which it was posted, the ticks until the failsafe, its inputs. A packet has the last
+# two and the inputs.
+SENT, DROPPED, DELIVERED, DELAY, LATCHED, WAITS, POSTED, LASTING = range(UPLINK_ROWS)
+INPUTS = UPLINK_ROWS
+PACKET = POSTED  # first row of a packet's numbers
+
+
+class ServiceParts(NamedTuple):
+    """What all services work with."""
+
+    scenario: Scenario
+    world: World
+    programs: dict[str, FleetProgram]
+    radios: Callable[[], Radios]  # returns those of the present vehicles
+    channel: MessageStage
+
+    def station(self, via: ViaSection | MavlinkViaSection) -> int:
+        """Return the first radio of the station of a way."""
+        assert self.scenario.radio is not None
+        return station_range(self.radios(), station_of(via, self.scenario.radio))[0]
+
+
+class Uplink:
+    """The commands on their way to all vehicles with `via`."""
+
+    def __init__(self, parts: ServiceParts | None, events: EventLog) -> None:
+        """parts: None without radio."""
+        self._service, self.events = parts, events
+        self._waits: bool | None = None  # whether a command waits at its station; None: not known
+
+    def post(
+        self, program: FleetProgram, rows: Ints, inputs: Mapping[str, Any], tick: int, lasting: int | None
+    ) -> None:
+        """Let a checked command for vehicles wait; `lasting`: ticks until the failsafe, None: those of the fleet."""
+        known, table = column_index(program.model.command), program.fleet.tables[UPLINK]
+        table[SENT, rows] += 1.0
+        table[DROPPED, rows] += table[WAITS, rows]
+        self._parts.channel.count_replaced(COMMAND, int(table[WAITS, rows].sum()))
+        free = rows[table[WAITS, rows] == 0.0]
+        table[INPUTS:, free] = NOT_GIVEN
+        for name, value in inputs.items():
+            table[INPUTS + known[name], rows] = value
+        lasting = program.timeout_ticks if lasting is None else lasting
+        table[WAITS, rows], table[POSTED, rows] = 1.0, float(tick)
+        table[LASTING, rows] = HELD if lasting is None else float(lasting)
+        self._waits = True
+
+    def due(self, tick: int) -> int:
+        """Return this tick while a command waits, or may have arrived."""
+        if self._service is None:
+            return NEVER_DUE
+        if self._waits is None:
+            self._waits = any(
+                program.via is not None and program.fleet.tables[UPLINK][WAITS, : program.fleet.n].any()
+                for program in self._service.programs.values()
+            )
+        return tick if self._waits or self._service.channel.messages.serves else NEVER_DUE
+
+    def run(self, tick: int) -> None:
+        """Latch commands that have arrived, and send what waits as far as there is room."""
+        if self._parts.channel.messages.serves:
+            arrivals = self._parts.channel.take_service(COMMAND, tick)
+            for program, part in self._carried() if len(arrivals.receiver) else ():
+                self._latch(program, part, arrivals, tick)
+        if self._waits:
+            self._send(tick)
+
+    @property
+    def _parts(self) -> ServiceParts:
+        assert self._service is not None
+        return self._service
+
+    def _carried(self) -> list[tuple[FleetProgram, RadioPart]]:
+        """Return the fleets whose commands go over the radio, with their radios."""
+        parts = self._parts
+        carried = [(parts.programs[part.fleet], part) for part in parts.radios().parts]
+        return [pair for pair in carried if pair[0].via is not None]
+
+    # sending ---------------------------------------------------------------------------------------------------------
+
+    def _send(self, tick: int) -> None:
+        """Post the commands that wait, the oldest first; one at a time for each vehicle."""
+        self._waits = False
+        stations: dict[int, list[tuple[FleetProgram, RadioPart]]] = {}
+        for program, part in self._carried():
+            assert program.via is not None
+            stations.setdefault(self._parts.station(program.via), []).append((program, part))
+        for source, fleets in stations.items():
+            self._send_from(source, fleets, tick)
+
+    def _send_from(self, source: int, fleets: list[tuple[FleetProgram, RadioPart]], tick: int) -> None:
+        """Post commands that wait at one station."""
+        channel, streams = self._parts.channel, self._parts.radios().streams
+        waiting = [np.flatnonzero(program.fleet.tables[UPLINK][WAITS, : program.fleet.n]) for program, _ in fleets]
+        if not sum(map(len, waiting)):
+            return
+        of, row = np.repeat(np.arange(len(fleets)), [len(rows) for rows in waiting]), np.concatenate(waiting)
+        first, slots = (np.array([getattr(part, name) for _, part in fleets]) for name in ("first", "slots"))
+        goals = first[of] + row * slots[of]
+        width = max(program.fleet.tables[UPLINK].shape[0] for program, _ in fleets) - PACKET
+        values, bits = np.zeros((len(row), width)), np.zeros(len(row), np.int64)
+        for k, (program, _) in enumerate(fleets):
+            table = program.fleet.tables[UPLINK]
+            values[of == k, : len(table) - PACKET] = table[PACKET:, row[of == k]].T
+            bits[of == k] = INPUT_BITS * (table[INPUTS:, row[of == k]] != NOT_GIVEN).sum(axis=0)
+        channel.fitted()
+        under_way = channel.messages.queued(COMMAND, source)[:, GOAL]
+        room = channel.section.queue - int(channel.messages.state.queued[source])
+        free = np.flatnonzero(~np.isin(goals, under_way))
+        chosen = free[np.lexsort((streams[goals[free]], values[free, 0]))][: max(room, 0)]
+        if len(chosen):
+            sources = np.full(len(chosen), source)
+            channel.post_service(Post(COMMAND, sources, goals[chosen], values[chosen], bits[chosen]), tick)
+        for k, (program, _) in enumerate(fleets):
+            program.fleet.tables[UPLINK][WAITS:, row[chosen][of[chosen] == k]] = 0.0
+        self._waits = self._waits or len(chosen) < len(row)
+
+    # receiving -------------------------------------------------------------------------------------------------------
+
+    def _latch(self, program: FleetProgram, part: RadioPart, arrivals: Arrivals, tick: int) -> None:
+        """Take the commands of a fleet that have arrived, and latch them."""
+        mine, rows = part.vehicles(arrivals.receiver)
+        if program.acts:
+            takes = ~program.driven(rows)  # a rule drives the others: their commands count as lost
+            mine, rows = mine[takes], rows[takes]
+        if not len(rows):
+            return
+        table, values = program.fleet.tables[UPLINK], arrivals.values[mine]
+        np.add.at(table[DELIVERED], rows, 1.0)
+        np.add.at(table[DELAY], rows, arrivals.arrived[mine] - values[:, 0] * self._parts.world.clock.dt)
+        newer = np.flatnonzero(values[:, 0] >= table[LATCHED, rows])  # an older one came by a slower route
+        order = newer[np.argsort(values[newer, 0], kind="stable")]
+        if len(order):
+            self._apply(program, rows[order], values[order], tick)
+
+    def _apply(self, program: FleetProgram, rows: Ints, values: Floats, tick: int) -> None:
+        """Latch commands (k, ...), the newest last; report vehicles that leave their failsafe."""
+        fleet, table = program.fleet, program.fleet.tables[UPLINK]
+        for k in range(len(table) - INPUTS):  # of several commands for one vehicle the last one stays
+            changed = np.flatnonzero(values[:, INPUTS - PACKET + k] != NOT_GIVEN)
+            fleet.command[k, rows[changed]] = values[changed, INPUTS - PACKET + k]
+        lasting = values[:, LASTING - PACKET]
+        expires = tick + lasting.astype(np.int64)
+        expires[lasting == HELD] = NEVER
+        fleet.tables["expires"][rows], table[LATCHED, rows] = expires, values[:, 0]
+        heard = np.unique(rows)
+        program.expires_from = min(program.expires_from, int(fleet.tables["expires"][heard].min()))
+        back = heard[fleet.tables["failed"][heard] != 0]
+        if len(back):
+            fleet.tables["failed"][back] = 0
+            self.events.report(tick, "recovered", fleet.names_of(back), "commands are back")
+
+    # results ---------------------------------------------------------------------------------------------------------
+
+    def traffic(self, program: FleetProgram, rows: Ints) -> CommandTraffic:
+        """Return the counts of some vehicles of a fleet."""
+        if program.via is None:
+            raise PaddockError(f"commands for {program.fleet.name!r} do not go over the radio: add `via: radio`")
+        channel, table = self._parts.channel, program.fleet.tables[UPLINK][:, rows]
+        sent, dropped, delivered, waiting = (int(table[k].sum()) for k in (SENT, DROPPED, DELIVERED, WAITS))
+        channel.fitted()
+        _, goals, _ = channel.messages.under_way(COMMAND)
+        for _, part in [carried for carried in self._carried() if carried[0] is program]:
+            waiting += int(np.isin(goals, part.first_radios(rows)).sum())
+        delay = float(table[DELAY].sum()) / delivered if delivered else float("nan")
+        return CommandTraffic(sent, delivered, sent - dropped - delivered - waiting, dropped, waiting, delay)
+
+    # state -----------------------------------------------------------------------------------------------------------
+
+    def check(self) -> None:
+        """Refuse restored commands that no run can have left."""
+        if self._service is None:
+            return
+        _, goals, values = self._service.channel.messages.under_way(COMMAND)
+        known, now = np.zeros(len(goals), bool), self._service.world.clock.tick
+        for program, part in self._carried():
+            table = program.fleet.tables[UPLINK][:, : program.fleet.n]
+            mine, rows = part.vehicles(goals)
+            mine = mine[part.first_radios(rows) == goals[mine]]
+            known[mine] = True
+            wide = len(table) - PACKET
+            packets = values[mine]
+            good = packets.shape[1] >= wide or not len(packets)
+            good = good and _possible_counts(table, now) and _possible_packets(packets, now)
+            waits = table[WAITS] == 1.0
+            if not good or not _possible_packets(table[PACKET:, waits].T, now) or table[PACKET:, ~waits].any():
+                raise PaddockError(f"saved commands on their way to {program.fleet.name!r} are not valid")
+        if not known.all():
+            raise PaddockError("saved commands are on their way to vehicles without `via: radio`")
+
+    def forget(self) -> None:
+        """Discard cached values: a reset or restore has replaced the state."""
+        self._waits = None
+
+
+def _possible_counts(table: Floats, tick: int) -> bool:
+    latched = table[LATCHED]
+    times = (latched >= 0.0) & (latched <= tick) & (latched == np.floor(latched))
+    if not (times & ((latched == 0.0) | (table[DELIVERED] > 0.0))).all():
+        return False
+    counts = table[[SENT, DROPPED, DELIVERED, WAITS]]
+    whole = bool(((counts >= 0.0) & (counts <= LARGEST_COUNT) & (counts == np.floor(counts))).all())
+    fits = bool((table[SENT] >= table[DROPPED] + table[DELIVERED] + table[WAITS]).all() and (table[WAITS] <= 1.0).all())
+    return whole and fits and bool((np.isfinite(table[DELAY]) & (table[DELAY] >= 0.0)).all())
+
+
+def _possible_packets(packets: Floats, tick: int) -> bool:
+    """Return whether a run can have left these numbers of commands (k, ...) at a tick."""
+    if not len(packets):
+        return True
+    posted, lasting = packets[:, 0], packets[:, 1]
+    good = (posted >= 0.0) & (posted <= tick) & (posted == np.floor(posted))
+    good &= ((lasting == HELD) | (lasting >= 1.0)) & (lasting <= LARGEST_COUNT) & (lasting == np.floor(lasting))
+    return bool(good.all())
+
+
+def station_range(radios: Radios, name: str) -> tuple[int, int]:
+    """Return the numbers [first, last) of the radios of a station."""
+    own = [k for k, station in enumerate(radios.stations) if station == name]
+    return radios.carried + own[0], radios.carried + own[-1] + 1
+
+
+PHASE_PURPOSE, LATER_PURPOSE = 907, 906  # of the random phase of a vehicle's states, in ticks and within a tick
+NUMBER_BITS = 32  # of each number of a state
+NO_CHARGE = -1.0  # of a vehicle without a battery
+# rows of the table: states sent and received, then time (s, -1: none) and numbers of the newest one that has arrived
+STATES_SENT, STATES_RECEIVED, STATE_TIME, STATE = range(4)
+POSE_ROWS = 10  # x, y, z, qx, qy, qz, qw, vx, vy, vz
+NUMBERS = POSE_ROWS + 1
+
+
+class Timetable:
+    """When the vehicles of fleets do something at a rate, each in a random phase: at the first tick after its time."""
+
+    def __init__(self, parts: ServiceParts, rate_of: Callable[[FleetProgram], float | None], purpose: int) -> None:
+        """`rate_of` returns how often per second; None: not at all. `purpose` is that of the draw of phases."""
+        self.parts, self.purpose, self._rate_of = parts, purpose, rate_of
+        self._phases: dict[str, Floats] = {}  # periods, of the vehicles of each fleet
+        self._version: tuple[int, ...] = ()
+
+    def fleets(self) -> list[tuple[FleetProgram, RadioPart]]:
+        """Return the fleets that take part, with their radios; their phases are up to date."""
+        fleets = [(self.parts.programs[part.fleet], part) for part in self.parts.radios().parts]
+        taking_part = [pair for pair in fleets if self._rate_of(pair[0]) is not None]
+        world = self.parts.world
+        version = world.run, world.roster_version, world.seed
+        if version != self._version:
+            self._version = version
+            streams = {part.fleet: program.fleet.tables["streams"][: part.n] for program, part in taking_part}
+            self._phases = {
+                fleet: draw_uniforms(world.seed, own, self.purpose, 1)[:, 0] for fleet, own in streams.items()
+            }
+        return taking_part
+
+    def forget(self) -> None:
+        """Draw the phases again at the next call: a restore has replaced the vehicles."""
+        self._version = ()
+
+    def _per_tick(self, program: FleetProgram) -> float:
+        rate = self._rate_of(program)
+        assert rate is not None
+        return rate / self.parts.world.clock.rate
+
+    def rows(self, program: FleetProgram, part: RadioPart, tick: int) -> Ints:
+        """Return the vehicles of a fleet whose turn it is."""
+        phases, share = self._phases[part.fleet], self._per_tick(program)
+        return np.flatnonzero(turns_by(tick, share, phases) > turns_by(tick - 1, share, phases))
+
+    def due(self, tick: int, now: bool) -> int:
+        """Return the tick of the next turn; `now`: this tick, if any fleet takes part."""
+        taking_part = self.fleets()
+        if not taking_part or now:
+            return tick if taking_part else NEVER_DUE
+        return min(first_turn(tick, self._per_tick(program), self._phases[part.fleet]) for program, part in taking_part)
+
+
+class TelemetryStage:
+    """Sends the states of vehicles to their stations, and keeps those that arrive."""
+
+    name = "telemetry"
+
+    def __init__(self, parts: ServiceParts, poses: PoseBlocks, silent: Callable[[], Mask]) -> None:
+        """`silent` returns which radios are damaged."""
+        self._parts, self._channel, self._poses, self._silent = parts, parts.channel, poses, silent
+        self.times = Timetable(parts, _rate, PHASE_PURPOSE)
+
+    def due(self, tick: int) -> int:
+        """Return the tick of the next state; this one if some may have arrived."""
+        return self.times.due(tick, self._channel.messages.serves)
+
+    def run(self, tick: int) -> None:
+        """Keep what has arrived, then send the states that are due."""
+        taking_part = self.times.fleets()
+        if self._channel.messages.serves:
+            self._keep(taking_part, tick)
+        for program, part in taking_part:
+            rows = self.times.rows(program, part, tick)
+            rows = rows[~self._silent()[part.first_radios(rows)]]
+            if len(rows):
+                self._send(program, part, rows, tick)
+
+    def _send(self, program: FleetProgram, part: RadioPart, rows: Ints, tick: int) -> None:
+        assert program.via is not None
+        world, state = self._parts.world, np.full((len(rows), NUMBERS), NO_CHARGE)
+        state[:, :POSE_ROWS] = self._poses(part.fleet)[:POSE_ROWS, rows].T
+        charge = column_index(program.model.state).get("charge") if program.has_battery else None
+        if charge is not None:
+            state[:, POSE_ROWS] = program.fleet.state[charge, rows]
+        bits = NUMBER_BITS * (NUMBERS if charge is not None else POSE_ROWS)
+        sources, goals = part.first_radios(rows), np.full(len(rows), self._parts.station(program.via))
+        drawn = draw_uniforms(world.seed, program.fleet.tables["streams"][rows], LATER_PURPOSE, 1, tick)[:, 0]
+        later = drawn * world.clock.dt  # vehicles that do not hear each other would collide again and again
+        self._channel.post_service(Post(TELEMETRY_KIND, sources, goals, state, bits, later=later), tick)
+        program.fleet.tables[TELEMETRY][STATES_SENT, rows] += 1.0
+
+    def _keep(self, fleets: list[tuple[FleetProgram, RadioPart]], tick: int) -> None:
+        """Keep the newest state of each vehicle of which one has arrived."""
+        arrivals = self._channel.take_service(TELEMETRY_KIND, tick)
+        order = np.argsort(arrivals.sent, kind="stable")  # of several states of one vehicle the newest stays
+        origin, sent, values = arrivals.origin[order], arrivals.sent[order], arrivals.values[order]
+        for program, part in fleets if len(origin) else ():
+            (mine, rows), table = part.vehicles(origin), program.fleet.tables[TELEMETRY]
+            np.add.at(table[STATES_RECEIVED], rows, 1.0)
+            newer = sent[mine] > table[STATE_TIME, rows]
+            mine, rows = mine[newer], rows[newer]
+            table[STATE_TIME, rows] = sent[mine]
+            table[STATE:, rows] = values[mine, :NUMBERS].T
+
+    # results ---------------------------------------------------------------------------------------------------------
+
+    def newest(self, program: FleetProgram, row: int) -> VehicleTelemetry:
+        """Return what the station knows of a vehicle."""
+        if TELEMETRY not in program.fleet.tables:
+            name = program.fleet.vehicle_name(row)
+            raise PaddockError(f"{name!r} sends no telemetry: add `via: {{radio: base, telemetry: 5}}` to its entry")
+        table = program.fleet.tables[TELEMETRY][:, row].tolist()
+        counts, time = (int(table[STATES_SENT]), int(table[STATES_RECEIVED])), table[STATE_TIME]
+        if time < 0.0:
+            return VehicleTelemetry(*counts, None, None, None, None, None, None)
+        x, y, z, qx, qy, qz, qw, vx, vy, vz, charge = table[STATE:]
+        place, attitude, velocity = (x, y, z), (qx, qy, qz, qw), (vx, vy, vz)
+        left = None if charge == NO_CHARGE else charge
+        return VehicleTelemetry(*counts, time, self._parts.world.clock.time - time, place, attitude, velocity, left)
+
+    # state -----------------------------------------------------------------------------------------------------------
+
+    def check(self) -> None:
+        """Refuse restored states that no run can have left."""
+        fleets, now = self.times.fleets(), self._parts.world.clock.time
+        origins, _, values = self._channel.messages.under_way(TELEMETRY_KIND)
+        known = np.zeros(len(origins), bool)
+        for program, part in fleets:
+            table = program.fleet.tables[TELEMETRY][:, : program.fleet.n]
+            known[part.vehicles(origins)[0]] = True
+            if not _possible(table, now):
+                raise PaddockError(f"saved telemetry of {program.fleet.name!r} is not valid")
+        if not known.all() or (len(values) and values.shape[1] < NUMBERS):
+            raise PaddockError("saved telemetry is not that of vehicles with `via`")
+
+
+def _rate(program: FleetProgram) -> float | None:
+    """Return the states per second of each vehicle of a fleet; None: it sends none."""
+    if TELEMETRY not in program.fleet.tables:
+        return None
+    assert program.via is not None
+    return program.via.telemetry
+
+
+def _possible(table: Floats, now: float) -> bool:
+    """Return whether a run can have left this table at a time (s)."""
+    counts = table[[STATES_SENT, STATES_RECEIVED]]
+    whole = (counts >= 0.0) & (counts <= LARGEST_COUNT) & (counts == np.floor(counts))
+    times = (table[STATE_TIME] == -1.0) | ((table[STATE_TIME] >= 0.0) & (table[STATE_TIME] <= now + 1e-6))
+    return bool(whole.all() and times.all() and np.isfinite(table).all() and (counts[1] <= counts[0]).all())
+
+
+# heartbeats -----------------------------------------------------------------------------------------------------------
+BEAT_BITS = 8 * 21  # of a heartbeat
+BEAT_PHASE_PURPOSE = 908  # of the random phase of a vehicle's heartbeats
+
+
+class HeartbeatStage:
+    """Sends heartbeats to the vehicles of built-in autopilots, and counts those that arrive."""
+
+    name = "heartbeats"
+
+    def __init__(self, parts: ServiceParts) -> None:
+        self._parts, self._channel = parts, parts.channel
+        self.times = Timetable(parts, _beat_rate, BEAT_PHASE_PURPOSE)
+
+    def due(self, tick: int) -> int:
+        """Return the tick of the next heartbeat; this one if some may have arrived."""
+        return self.times.due(tick, self._channel.messages.serves)
+
+    def run(self, tick: int) -> None:
+        """Count what has arrived, then send what is due."""
+        fleets, arrivals = self.times.fleets(), self._channel.take_service(HEARTBEAT, tick)
+        for program, part in fleets:
+            table = program.fleet.tables[HEARTBEATS]
+            np.add.at(table[STATES_RECEIVED], part.vehicles(arrivals.receiver)[1], 1.0)
+            rows = self.times.rows(program, part, tick)
+            if len(rows):
+                assert program.heartbeat is not None
+                sources, goals = np.full(len(rows), self._parts.station(program.heartbeat)), part.first_radios(rows)
+                beats = Post(HEARTBEAT, sources, goals, np.zeros((len(rows), 0)), BEAT_BITS)
+                self._channel.post_service(beats, tick)
+                table[STATES_SENT, rows] += 1.0
+
+    def received(self, vehicle: str) -> int:
+        """Return the number of heartbeats that have arrived at a vehicle; 0 if it has been removed."""
+        try:
+            fleet, rows = self._parts.world.find(vehicle)
+        except UnknownNameError:
+            return 0
+        return int(fleet.tables[HEARTBEATS][STATES_RECEIVED, rows[0]])
+
+    def check(self) -> None:
+        """Refuse restored counts that no run can have left."""
+        for program, _ in self.times.fleets():
+            counts = program.fleet.tables[HEARTBEATS][:, : program.fleet.n]
+            whole = (counts >= 0.0) & (counts <= LARGEST_COUNT) & (counts == np.floor(counts))
+            if not whole.all() or (counts[STATES_RECEIVED] > counts[STATES_SENT]).any():
+                raise PaddockError(f"saved heartbeats of {program.fleet.name!r} are not valid")
+
+
+def _beat_rate(program: FleetProgram) -> float | None:
+    """Return the heartbeats per second for each vehicle of a fleet; None: it gets none."""
+    return None if program.heartbeat is None else program.heartbeat.heartbeat
