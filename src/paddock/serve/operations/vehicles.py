@@ -41,7 +41,7 @@ from paddock.serve.protection.trust import (
     refuse_spawn,
     refuse_task,
 )
-from paddock.wire.operations.results import MemberTree, MissionTree, Place, Removed, TaskState, TaskTree, ZoneTree
+from paddock.wire.results import MemberTree, MissionTree, Place, Removed, TaskState, TaskTree, ZoneTree
 from paddock.world.columns import Floats
 from paddock.world.fleet import Ints
 
