@@ -451,4 +451,4 @@ def onwards(start: Ned, end: Ned, after: Ned | None, curved: bool) -> Ned:
     """Return the vector in which a spline from start to end passes its point; `after` follows, `curved` if a spline."""
     a, b = (start, after) if curved and after is not None else (end, after) if after is not None else (start, end)
     vector = b[0] - a[0], b[1] - a[1], b[2] - a[2]
-    return vector if hypot(*vector) > MIN_LENGTH else (end[0] - start[0], end[1] - start[1], end[2] - start[2])
+    return vector if hypot(*vector) > MIN_TANGENT else (end[0] - start[0], end[1] - start[1], end[2] - start[2])
