@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.planning.mission.state import view_from
 from paddock.track.standings import standings_from
 from paddock.wire.messages.requests import MARKER_FIELDS
 from paddock.wire.messages.states import ActionMessage, EventMessage
+from paddock.wire.mission_results import view_from
 from paddock.wire.operations import Operation
 from paddock.wire.radio_results import Received
 from paddock.world.markers import Marker, PlacedMarker
