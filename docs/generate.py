@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from paddock.autopilot.commands import COMMANDS as AUTOPILOT_COMMANDS
+from paddock.autopilot.contract import find_vehicle
 from paddock.autopilot.mission_items import ITEM_KINDS, ItemKind, Role
 from paddock.autopilot.parameter_tables import COMMON, LINK_FAILSAFES, ground_station_parameters, switch_prefix
 from paddock.autopilot.parameters import Parameter as Setting
-from paddock.autopilot.vehicle import find_vehicle
 from paddock.autopilot.vehicle_types import VEHICLE_TYPES
 from paddock.behaviour.rule import Rule, find_rule, rule_names
 from paddock.engine.radio.control import EmitterControl, RadioControl

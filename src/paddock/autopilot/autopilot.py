@@ -7,6 +7,7 @@ are the sensors, so it runs on every simulator.
 
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from math import ceil, isinf
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from paddock.autopilot.commands import COMMANDS
-from paddock.autopilot.contract import Autopilot
+from paddock.autopilot.contract import Autopilot, Mode, VehicleControl, find_vehicle
 from paddock.autopilot.estimate import ESTIMATE_WIDTH, Estimate, LocalFrame, Ned, on_earth
 from paddock.autopilot.estimator import Estimator, FilterArrays
 from paddock.autopilot.failsafe import Battery, Failsafes, Health
@@ -66,7 +67,6 @@ from paddock.autopilot.telemetry import (
     denied,
     rejected,
 )
-from paddock.autopilot.vehicle import Mode, VehicleControl, find_vehicle
 from paddock.autopilot.vehicle_data import COLUMN, ActuatorCommands, SensorColumns, SensorData, blank_sensors
 from paddock.errors import printable
 
@@ -490,16 +490,13 @@ RALLY_POINT = 5100  # MAV_CMD_NAV_RALLY_POINT
 MAX_RALLY_ALTITUDE = 100_000.0  # m
 
 
+@dataclass(eq=False)
 class HomePosition:
     """Set at the first valid position and on every arming, unless DO_SET_HOME has fixed it."""
 
     autopilot: BuiltInAutopilot
-    position: tuple[float, float, float] | None  # deg, deg, m above sea level
-    locked: bool  # by DO_SET_HOME: arming does not move it
-
-    def __init__(self, autopilot: BuiltInAutopilot) -> None:
-        self.autopilot = autopilot
-        self.position, self.locked = None, False
+    position: tuple[float, float, float] | None = None  # deg, deg, m above sea level
+    locked: bool = False  # by DO_SET_HOME: arming does not move it
 
     def check_saved(self) -> bool:
         """Return whether a restored position is on the Earth."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from math import isfinite, isnan, nan, radians, remainder, tau
 from typing import TYPE_CHECKING
 
+from paddock.autopilot.contract import drives
 from paddock.autopilot.estimate import Ned
 from paddock.autopilot.mission_items import CLIMB_SPEEDS, POSITION_FRAMES, YAW_SPEED
 from paddock.autopilot.telemetry import Ack, CommandResult, denied, rejected, require, unsupported
-from paddock.autopilot.vehicle import drives
 
 if TYPE_CHECKING:
     from paddock.autopilot.autopilot import BuiltInAutopilot

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from math import dist, isnan
 from typing import TYPE_CHECKING
 
+from paddock.autopilot.contract import PWM_MID
 from paddock.autopilot.estimate import Point
 from paddock.autopilot.parameter_tables import RELAYS, SERVOS
 from paddock.autopilot.telemetry import Ack, CommandResult, PictureTaken, denied, require
-from paddock.autopilot.vehicle import PWM_MID
 
 if TYPE_CHECKING:
     from paddock.autopilot.autopilot import BuiltInAutopilot

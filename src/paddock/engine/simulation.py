@@ -184,7 +184,7 @@ class Vehicles:
     def sensors(self, target: str | int) -> dict[str, dict[str, Any]]:
         """Return the last readings of a vehicle's or fleet's sensors: sensor -> reading -> value or (n,) array."""
         self._engine.thread.refuse_elsewhere("sensors()")
-        return self._engine.applier.readings(target)
+        return self._engine.publisher.snapshot().sensors(target)
 
     def inspect(self, target: str | int) -> dict[str, dict[str, Any]]:
         """Return every state, command and parameter column of a vehicle: group -> name -> value.

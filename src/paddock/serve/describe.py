@@ -208,7 +208,7 @@ def inspected_tree(sim: Simulation, target: str | int) -> InspectedTree:
         "parameters": value_trees(columns_of(model.parameters), values["parameters"]),
         "sensors": {
             name: value_trees((*columns_of(program.sensors[name].sensor.reading), SAMPLE_TICK), readings)
-            for name, readings in program.readings(rows, sim.tick, one=True).items()
+            for name, readings in sim.engine.publisher.snapshot().sensors(layout.vehicle_name(row)).items()
         }
         | _radio_trees(sim, layout, row),
     }

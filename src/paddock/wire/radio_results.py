@@ -334,7 +334,7 @@ class AssignmentTree(TypedDict):
 def as_tree(value: Any) -> Any:
     """Return the form of a result on the wire: objects of plain values in place of named tuples."""
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {name: as_tree(one) for name, one in value._asdict().items()}
+        return {name: as_tree(entry) for name, entry in value._asdict().items()}
     if isinstance(value, dict):
-        return {name: as_tree(one) for name, one in value.items()}
-    return [as_tree(one) for one in value] if isinstance(value, list) else value
+        return {name: as_tree(entry) for name, entry in value.items()}
+    return [as_tree(entry) for entry in value] if isinstance(value, list) else value

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from math import dist, hypot, isnan, nan, radians
 
+from paddock.autopilot.contract import MissionMode
 from paddock.autopilot.control.copter_path import CopterLegs, SplineLeg, onwards
 from paddock.autopilot.estimate import Ned
 from paddock.autopilot.guided import GuidedTarget
@@ -10,7 +11,6 @@ from paddock.autopilot.mission import MissionExecutor
 from paddock.autopilot.mission_items import NavTarget, NavTask
 from paddock.autopilot.modes.copter import FACING_DISTANCE, STALE_US, CopterMode, Descent, Orbit, ReturnHome, TakeOff
 from paddock.autopilot.telemetry import Landed
-from paddock.autopilot.vehicle import MissionMode
 from paddock.compute.scalars import asin, atan2
 
 MIN_CORNER_ALTITUDE = 1.0  # m above home: a corner before a lower waypoint is not rounded

@@ -3,10 +3,10 @@
 from math import nan, radians
 from typing import TYPE_CHECKING
 
+from paddock.autopilot.contract import Mode
 from paddock.autopilot.control.l1 import roll_for_circle, roll_for_line
 from paddock.autopilot.control.plane import ATTITUDE, FLIGHT, PlaneSetpoint
 from paddock.autopilot.estimate import Point
-from paddock.autopilot.vehicle import Mode
 from paddock.compute.scalars import atan2
 
 if TYPE_CHECKING:

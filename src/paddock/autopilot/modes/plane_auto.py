@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from math import degrees, hypot, isfinite, isnan, radians
 
+from paddock.autopilot.contract import MissionMode
 from paddock.autopilot.control.l1 import roll_for_course, roll_for_line
 from paddock.autopilot.control.plane import ATTITUDE, HEIGHT_TIME, PlaneSetpoint
 from paddock.autopilot.estimate import Ned, Point
@@ -11,7 +12,6 @@ from paddock.autopilot.guided import GuidedTarget
 from paddock.autopilot.mission_items import NavTarget, NavTask
 from paddock.autopilot.modes.plane import PlaneMode
 from paddock.autopilot.telemetry import Landed, ModeReason, Severity
-from paddock.autopilot.vehicle import MissionMode
 from paddock.compute.scalars import atan2, cos, sin
 
 LEAST_PITCH = radians(5.0)  # of a climb below AIRSPEED_CRUISE

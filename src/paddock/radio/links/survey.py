@@ -40,6 +40,7 @@ from paddock.radio.links.table import (
     SHARE,
     SPREAD,
     WAVEFORM,
+    Links,
     X,
     Y,
     Z,
@@ -138,9 +139,9 @@ class RadioSurvey:
         cell = size / (side - 1)
         first_x, first_y = x - 0.5 * size, y - 0.5 * size
         places = np.meshgrid(first_x + cell * np.arange(side), first_y + cell * np.arange(side))
-        x_at, y_at = (one.ravel() for one in places)
+        x_at, y_at = (axis.ravel() for axis in places)
         heard = self.at(transmitters, receiver, np.stack([x_at, y_at, self.heights(x_at, y_at) + height]))
-        power, sinr, jamming, per = (one.reshape(side, side) for one in heard[:4])
+        power, sinr, jamming, per = (values.reshape(side, side) for values in heard[:4])
         column = self.table[:, receiver]
         levels = float(decibels(float(column[NOISE]))), float(column[NEEDED]), float(column[SENSITIVITY])
         return CoverageGrid(first_x, first_y, cell, height, power, sinr, jamming, per, *levels)
@@ -155,17 +156,17 @@ class RadioSurvey:
             return self._heard(asked, receiver, places)
         count = places.shape[1]
         power, sinr, jamming, per = np.zeros((4, count))
-        found = HeardLevels(power, sinr, jamming, per, np.zeros(count, np.int64))
+        levels = HeardLevels(power, sinr, jamming, per, np.zeros(count, np.int64))
         part_of = _parts(places[:2])
         for part in np.unique(part_of).tolist():
             rows = np.flatnonzero(part_of == part)
             apart = ((self.table[:3, asked] - places[:, rows].mean(axis=1)[:, None]) ** 2).sum(axis=0)
             near = np.sort(np.argsort(apart, kind="stable")[:MOST_SURVEYED])
             heard = self._heard(asked[near], receiver, np.ascontiguousarray(places[:, rows]))
-            for values, own in zip(found, heard, strict=True):
+            for values, own in zip(levels, heard, strict=True):
                 values[rows] = own
-            found.best[rows] = np.where(heard.best >= 0, near[heard.best], -1)
-        return found
+            levels.best[rows] = np.where(heard.best >= 0, near[heard.best], -1)
+        return levels
 
     def _heard(self, transmitters: Ints, receiver: int, places: Floats) -> HeardLevels:
         """Return what a receiver would get of these transmitters at places."""
@@ -266,9 +267,9 @@ class RadioSurvey:
         half = 0.5 * table[BANDWIDTH]
         heard = (table[FREQUENCY] + half > low) & (table[FREQUENCY] - half < high) & (self.transmits > 0.0)
         heard &= table[OWNER] != table[OWNER, receiver]
-        found = np.flatnonzero(heard)
-        apart = ((table[:3, found] - table[:3, receiver : receiver + 1]) ** 2).sum(axis=0)
-        return np.sort(found[np.argsort(apart, kind="stable")[:MOST_HEARD]])
+        audible = np.flatnonzero(heard)
+        apart = ((table[:3, audible] - table[:3, receiver : receiver + 1]) ** 2).sum(axis=0)
+        return np.sort(audible[np.argsort(apart, kind="stable")[:MOST_HEARD]])
 
     def _jammed_bins(self, k: int, edges: Floats, at: float, band: float) -> Floats:
         """Return the share of a jammer's power in each bin, over the time until the next update."""
@@ -278,7 +279,7 @@ class RadioSurvey:
         low, high = float(self.doing[LOW, k]), float(self.doing[HIGH, k])
         steps = self.doing[PHASE, k] + self.doing[SPAN, k] * (np.arange(SWEEP_STEPS) + 0.5) / SWEEP_STEPS
         swept = low + (steps % 1.0) * (high - low)
-        total: Floats = sum((_in_bins(edges, one, band) for one in swept.tolist()), np.zeros(len(edges) - 1))
+        total: Floats = sum((_in_bins(edges, line, band) for line in swept.tolist()), np.zeros(len(edges) - 1))
         return share * total / SWEEP_STEPS
 
 
@@ -336,8 +337,8 @@ def _model_range(
     city: float,
     allowed: float,
     frequency: float,
-    one: float,
-    two: float,
+    height: float,
+    other_height: float,
 ) -> float:
     """Return the largest distance (m) at which a model loses at most `allowed` dB, between antennas at two heights."""
     values = np.zeros(len(CLASS))
@@ -346,7 +347,7 @@ def _model_range(
     high = farthest(values, allowed + reflected, frequency)
 
     def within(distance: float) -> bool:
-        return loss_db(int(model), distance, frequency, one, two, exponent, reference, int(city)) <= allowed
+        return loss_db(int(model), distance, frequency, height, other_height, exponent, reference, int(city)) <= allowed
 
     if high <= 0.0 or within(high):
         return high
@@ -380,8 +381,8 @@ def _in_bins(edges: Floats, frequency: float, bandwidth: float) -> Floats:
 
 def _dbm(powers: Any) -> Floats:
     """Return mW as dBm, and ratios as dB."""
-    found: Floats = 10.0 * np.log10(np.maximum(powers, WEAKEST))
-    return found
+    levels: Floats = 10.0 * np.log10(np.maximum(powers, WEAKEST))
+    return levels
 
 
 MOST_OUTSIDE = -NO_POWER  # dB: nothing is in the band at all
@@ -389,25 +390,15 @@ MODEL_NAMES = {number: name for name, number in MODELS.items()}
 
 
 def link_budget(
-    radios: Radios,
-    classes: Classes,
-    paths: Paths,
-    i: int,
-    j: int,
-    interference: float,
-    jamming: float,
-    bursts: Floats,
-    collisions: tuple[float, float] | None,
-    up: bool,
-    source: str,
-    to: str,
+    radios: Radios, classes: Classes, paths: Paths, links: Links, i: int, j: int, names: tuple[str, str]
 ) -> LinkBudget:
-    """Return the budget from radio j to radio i; `interference` of all radios and `jamming` in its band are in mW.
+    """Return the budget from radio j to radio i at the present positions.
 
-    `bursts` (BURST_ROWS, n) are those of the links: errors are those of packets that a jammer hits now and then.
-    `collisions`: power (mW) of all but packets of other radios, and the load of those; None if there are none: then
-    all `interference` is steady. Of a transmission that it cannot decode, the receiver gets power in its band and no
-    packets.
+    links: those of the last update, of which interference, jamming and collisions are taken
+    names: of the transmitter and the receiver
+
+    Errors are those of packets that a jammer hits now and then. Of a transmission that it cannot decode, the receiver
+    gets power in its band and no packets.
     """
     table: Any = radios.table
     c = int(classes.of[int(table[GROUP, i]), int(table[GROUP, j])])
@@ -419,15 +410,17 @@ def link_budget(
     diffraction, obstacles, shadowing, fading = extra_losses(table, i, j, classes.table, c, paths)
     received = float(table[POWER, j]) + own + other - polarisation - loss - diffraction - obstacles + shadowing + fading
     share = common_band(table[FREQUENCY, i], table[BANDWIDTH, i], table[FREQUENCY, j], table[BANDWIDTH, j])
-    in_band = power_ratio(received) * max(share, 0.0)
-    others = max(interference - in_band * float(table[DUTY, j]), 0.0)
-    mismatch, outside = _mismatch(table, i, j), 0.0
+    noise, jamming, bursts = float(table[NOISE, i]), float(links.jamming[i]), links.bursts
+    in_band, collided = power_ratio(received) * max(share, 0.0), 0.0
+    others = max(float(links.interference[i]) - in_band * float(table[DUTY, j]), 0.0)
+    mismatch, outside, entry = _mismatch(table, i, j), 0.0, _entry(links, i, j)
     if mismatch:
         outside = 0.0 - decibels(share) if share > 0.0 else MOST_OUTSIDE
         received -= outside
-    noise, collided = float(table[NOISE, i]), 0.0
-    if collisions is not None and not mismatch:
-        others, collided = max(collisions[0] - noise - jamming, 0.0), -expm1(-collisions[1])
+    elif entry >= 0 and links.collisions.shape[1]:  # interference is that of radios that are always on
+        calm, load = links.collisions[:, entry].tolist()
+        others = max(power_ratio(float(links.power[entry]) - calm) - noise - jamming, 0.0)
+        collided = -expm1(-load)
     floor, signal = noise + others + jamming, power_ratio(received)
     errors = 0.5 if mismatch else ber(int(table[MODULATION, i]), signal / floor * float(table[SPREAD, i]))
     lost = 1.0 if mismatch else per(errors, float(table[BITS, i]))
@@ -436,13 +429,13 @@ def link_budget(
         lost = link_error(table, i, signal, floor, bursts)
     lost = 1.0 - (1.0 - lost) * (1.0 - collided)
     return LinkBudget(
-        *(source, to, pair_distance(table, i, j), float(table[FREQUENCY, j]), float(table[POWER, j])),
+        *(*names, pair_distance(table, i, j), float(table[FREQUENCY, j]), float(table[POWER, j])),
         *(other, own, polarisation, MODEL_NAMES[int(classes.table[MODEL, c])], loss),
         *(diffraction, obstacles, shadowing, fading, received, float(table[SENSITIVITY, i])),
         *(decibels(noise), decibels(others), decibels(jamming), decibels(signal / floor)),
         *(float(table[NEEDED, i]), errors, lost),
         capacity=0.0 if mismatch else capacity(float(table[BANDWIDTH, i]), signal / floor),
-        up=up,
+        up=entry >= 0 and bool(links.up[entry]),
         outside=outside,
         mismatch=mismatch,
         burst_share=share_of_time,
@@ -450,6 +443,13 @@ def link_budget(
         collided=collided,
         throughput=(1.0 - lost) * float(table[BANDWIDTH, j] / table[SPREAD, j]),
     )
+
+
+def _entry(links: Links, i: int, j: int) -> int:
+    """Return the place of the link from radio j in the row of receiver i, -1: it does not hear it."""
+    first, last = int(links.start[i]), int(links.start[i + 1])
+    at = first + int(np.searchsorted(links.peer[first:last], j))
+    return at if at < last and links.peer[at] == j else -1
 
 
 def _mismatch(table: Any, i: int, j: int) -> str:
