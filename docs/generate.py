@@ -29,7 +29,6 @@ from paddock.errors import MissingFeatureError
 from paddock.mavlink.messages import EVERY, GROUP_OF, KNOWN, UNGROUPED
 from paddock.mavlink.packets import mav
 from paddock.planning.solver.methods import find_method, method_names
-from paddock.radio.links.survey import CoverageGrid, HeardLevels, Spectrum
 from paddock.radio.links.table import Links
 from paddock.radio.packets.network import Network
 from paddock.radio.settings import SETTINGS
@@ -57,11 +56,14 @@ from paddock.wire.operations import METHODS, OPERATIONS, Operation
 from paddock.wire.operations.arguments import BY_ID, MEMBERS, Argument, described
 from paddock.wire.radio_results import (
     CommandTraffic,
+    CoverageGrid,
+    HeardLevels,
     JammerView,
     LinkBudget,
     RadioReport,
     Received,
     ServiceTraffic,
+    Spectrum,
     SpooferView,
     Station,
     VehicleTelemetry,

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 from paddock.engine import actions, services
 from paddock.engine.barrier import Claim, Handler, OnRequest, answering
-from paddock.engine.behaviours import PlannedRoute, road_trees
+from paddock.engine.behaviours import road_trees
 from paddock.engine.commands import refuse_commanded_by_behaviour
 from paddock.engine.engine import Engine
-from paddock.engine.overrides import BehaviourOverride, fleet_routes
+from paddock.engine.overrides import fleet_routes
 from paddock.engine.radio.control import RadioControl
 from paddock.engine.radio.stage import NO_RADIO
 from paddock.errors import InvalidValueError, PaddockError, whole_number
@@ -17,6 +17,7 @@ from paddock.scenario.vehicle import with_files
 from paddock.track.loading import scenery_with_track
 from paddock.track.standings import Standings
 from paddock.track.track import Track
+from paddock.wire.results import BehaviourOverride, PlannedRoute
 from paddock.world.archive import pack
 from paddock.world.columns import Floats
 from paddock.world.snapshot import Snapshot

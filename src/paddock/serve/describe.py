@@ -16,7 +16,7 @@ from paddock.sensing.suite import array_trees, column_tree, fleet_array_trees, f
 from paddock.serve.subscribers.subscription import DERIVED
 from paddock.track.standings import RaceColumns
 from paddock.vehicles.model import VehicleModel, find_model, model_names
-from paddock.wire.operations.results import ColumnTree, FleetInfoTree, InspectedTree, ValueTree
+from paddock.wire.results import ColumnTree, FleetInfoTree, InspectedTree, ValueTree
 from paddock.world.columns import Column, Pose, column_index, columns_of
 from paddock.world.layout import FleetLayout, Layout
 from paddock.world.snapshot import Snapshot, VehicleSnapshot

@@ -19,7 +19,7 @@ from paddock.errors import InvalidValueError, PaddockError
 from paddock.radio.links.jamming import JammerState, active_share
 from paddock.radio.links.paths import classes_of
 from paddock.radio.links.radios import COLUMN, Floats, Radios
-from paddock.radio.links.survey import CoverageGrid, HeardLevels, RadioSurvey, Spectrum, link_budget, radio_ranges
+from paddock.radio.links.survey import RadioSurvey, link_budget, radio_ranges
 from paddock.radio.links.table import Links
 from paddock.radio.links.update import far_interference
 from paddock.radio.packets.messages import EVERYONE, Messages
@@ -29,7 +29,10 @@ from paddock.radio.physics.signal import decibels
 from paddock.radio.settings import checked_assignment
 from paddock.scenario.radio import RadioSection
 from paddock.wire.radio_results import (
+    Assignment,
     CommandTraffic,
+    CoverageGrid,
+    HeardLevels,
     JammerView,
     LinkBudget,
     RadioFleetTree,
@@ -38,6 +41,7 @@ from paddock.wire.radio_results import (
     RadioTypeTree,
     Received,
     ServiceTraffic,
+    Spectrum,
     SpooferView,
     Station,
     StationTree,
@@ -47,7 +51,7 @@ from paddock.wire.radio_results import (
 
 if TYPE_CHECKING:
     from paddock.engine.engine import Engine
-    from paddock.planning.consensus_radio import Agreement, RadioConsensus
+    from paddock.planning.consensus_radio import RadioConsensus
 
 View = TypeVar("View")
 
@@ -274,9 +278,7 @@ class RadioControl:
         """
         return self._messages.medium()
 
-    def assign(
-        self, vehicles: Sequence[str | int], cost: Any, period: float = 0.5, rounds: int = 1000
-    ) -> "tuple[list[int | None], Agreement]":
+    def assign(self, vehicles: Sequence[str | int], cost: Any, period: float = 0.5, rounds: int = 1000) -> Assignment:
         """Return the task of each vehicle on which they agree by CBBA over the present links, and how they came to it.
 
         `cost` (vehicles, tasks): what each task would cost a vehicle. A round of broadcasts takes `period` (s). The

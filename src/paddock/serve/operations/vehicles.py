@@ -42,7 +42,7 @@ from paddock.serve.protection.trust import (
     refuse_task,
 )
 from paddock.wire.mission_results import tree_of
-from paddock.wire.operations.results import MemberTree, MissionTree, Place, Removed, TaskState, TaskTree, ZoneTree
+from paddock.wire.results import MemberTree, MissionTree, Place, Removed, TaskState, TaskTree, ZoneTree
 from paddock.world.columns import Floats
 from paddock.world.fleet import Ints
 
