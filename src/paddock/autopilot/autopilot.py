@@ -299,10 +299,6 @@ class BuiltInAutopilot(Autopilot):
         """Return the actuator commands without waiting."""
         return self._actuators
 
-    def handle_events(self) -> None:
-        """Handle the events of the estimator."""
-        self.estimator.handle(int(self.estimator.arrays.events[self.index]))
-
     def decide(self) -> None:
         """Run the slow loop, at 50 Hz, or less often in steady flight."""
         self.vehicle.end_steady()
