@@ -151,7 +151,7 @@ def hold_on_path(me: Pose, m: FollowingMemory, o: FollowingOptions, path: Floats
 
 
 def dead_reckoning(m: FollowingMemory, path: Floats, flown: float) -> tuple[int, float, float]:
-    """Return row, metres along it and metres of repetitions by dead reckoning, `flown` m after the last place."""
+    """Return row, metres along it and metres of repetitions by dead reckoning, `flown` m after the last position."""
     k, before, last = int(m.row), m.before, int(m.last)
     inside = m.inside + minimum(flown, maximum(m.stop_at - m.along, 0.0))
     for _ in range(MOST_SEGMENTS):
@@ -184,7 +184,7 @@ def track_progress(
 ) -> tuple[int, float, float]:
     """Return row, metres along it and metres of repetitions of the nearest point ahead.
 
-    Nothing is searched but what follows the place where it was: other parts of the path may cross it here.
+    Only the path after the last position is searched, because other parts of the path may cross it here.
     """
     k, before, last = int(m.row), m.before, int(m.last)
     s = m.inside * along_per_flown(path, k)
@@ -454,7 +454,7 @@ def without_position(lost: Floats, time: float) -> NDArray[np.bool_]:
 
 
 def _path_positions(path: Floats, row: Ints, inside: Floats, positions: Floats) -> None:
-    """Set the places (2, n) in m of vehicles on their rows of a path, `inside` m flown on each."""
+    """Set the positions (2, n) in m of vehicles on their rows of a path, `inside` m flown on each."""
     for i in range(len(row)):
         k = row[i]
         x, y, _ = point_on(path, k, inside[i] * along_per_flown(path, k))
@@ -553,7 +553,7 @@ class FleetTracks:
         return np.where(has, on[:, 2] + on[:, 6] * along, otherwise)
 
     def believed(self, rows: Ints, true_positions: Floats, time: float, away: NDArray[np.bool_]) -> Floats:
-        """Return where vehicles (k,) believe to be, (2, k) m, from their true places.
+        """Return the estimated positions (2, k) in m of vehicles (k,) from their true ones.
 
         Spoofed ones are wrong by the error of their fix. Those that do not know their position go by their memory of
         the route, except those that are `away` from it.
@@ -568,7 +568,7 @@ class FleetTracks:
         return positions
 
     def _remembered(self, rows: Ints) -> Floats:
-        """Return the places (2, k) of vehicles on their paths by their progress; without a path, where they stay."""
+        """Return the positions (2, k) of vehicles on their paths by their progress; without a path, where they stay."""
         has = self.column("last", rows) > self.column("first", rows)
         k = np.where(has, self.column("row", rows), 0.0).astype(np.int64)
         positions = np.zeros((2, len(rows)))

@@ -349,7 +349,7 @@ def negotiated_plan(scenario: Scenario) -> Plan:
 
 
 class TaskMove(Section):
-    """A task and its new place."""
+    """A task and its new position."""
 
     task: Text = Field(description="Name of the task.")
     x: Height = Field(description="East, in m.")
