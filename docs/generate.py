@@ -699,6 +699,7 @@ RADIO_RESULTS = (
     CommandTraffic, ServiceTraffic, Station, JammerView, SpooferView,
 )  # fmt: skip
 """What the methods of `sim.radio` return."""
+ARRAYS = {"Decibels": "Floats", "Rates": "Floats", "Values": "Floats", "Numbers": "Ints"}  # their forms in JSON differ
 FIELD = re.compile(r"^    (?P<name>[a-z]\w*): (?P<kind>[^=#]+?)(?: = [^#]*?)?(?:  # (?P<meaning>.*))?$", re.MULTILINE)
 
 
@@ -717,7 +718,9 @@ def radio_results() -> str:
     parts = []
     for kind in RADIO_RESULTS:
         fields = FIELD.finditer(inspect.getsource(kind)) if hasattr(kind, "_fields") else ()
-        rows = [[f"`{one['name']}`", f"`{one['kind']}`", one["meaning"] or ""] for one in fields]
+        rows = [
+            [f"`{one['name']}`", f"`{ARRAYS.get(one['kind'], one['kind'])}`", one["meaning"] or ""] for one in fields
+        ]
         members = [name for name in vars(kind) if name[0] != "_" and name not in getattr(kind, "_fields", ())]
         rows += [[name, "", meaning] for name, meaning in (member_row(one, kind) for one in members)]
         parts.append(f"### {kind.__name__}\n\n{prose(kind)}\n\n{table(['field', 'type', 'meaning'], rows)}")

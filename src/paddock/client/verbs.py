@@ -18,8 +18,8 @@ from urllib.parse import quote, urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
+from paddock.client import NotebookPage
 from paddock.client.control import Callbacks, Controls, checked_inputs
-from paddock.client.page import NotebookPage
 from paddock.client.session import ClientRequest, Session, operation_request, result_value
 from paddock.client.states import EVENT, MARKERS, STATE
 from paddock.errors import InvalidValueError, PaddockError, suggestion

@@ -16,7 +16,7 @@ from time import thread_time
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
-from paddock.client.page import NotebookPage, checked_height
+from paddock.client import NotebookPage, checked_height
 from paddock.engine.actions import FrameAction, Posted
 from paddock.engine.barrier import Claim, LateReplyError
 from paddock.engine.events import Event

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from paddock.errors import PaddockError
 from paddock.scenario.serve import split_address
-from paddock.serve.endpoints.vds1.inbox import Cars, Inbox, Senders
+from paddock.serve.endpoints.vds1.inbox import Address, Cars, Inbox, Senders
 from paddock.serve.hub import Endpoint, Hub, Send
-from paddock.serve.protection.address_cookies import Address
 from paddock.wire.vds1 import STATE_NAMES, STATE_RECORD, STATE_VALUES, encode_states
 from paddock.world.columns import Floats
 from paddock.world.frames import euler_from_quaternion, quaternion_conjugate, rotate
