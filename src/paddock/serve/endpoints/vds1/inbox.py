@@ -175,7 +175,7 @@ class Senders:
         gone = [address for address, client in self.known.items() if not client.subscribed(now)]
         for address in gone:
             del self.known[address]
-        for address in [one for one, client in self.strangers.items() if now - client.last_seen > SILENCE]:
+        for address in [stranger for stranger, client in self.strangers.items() if now - client.last_seen > SILENCE]:
             del self.strangers[address]
         return len(gone)
 
@@ -226,12 +226,12 @@ class Cars:
 
     def radii(self) -> dict[str, Floats]:
         """Return fleet -> (n,) radius of the wheels in m, for known fleets of cars."""
-        found = {}
+        radius_of = {}
         for layout in self.layout.fleets if self.layout is not None else ():
             fleet = self._fleets.get(layout.name)
             if layout.kind == "car" and fleet is not None and np.shape(fleet.radius) in ((), (layout.n,)):
-                found[layout.name] = np.broadcast_to(np.asarray(fleet.radius, np.float64), layout.n)
-        return found
+                radius_of[layout.name] = np.broadcast_to(np.asarray(fleet.radius, np.float64), layout.n)
+        return radius_of
 
     def trouble(self, vehicle: int) -> str:
         """Return why commands cannot drive this vehicle; empty if they can."""
@@ -265,8 +265,8 @@ class Cars:
             with suppress(PaddockError):  # the simulation is ending
                 fleets = (await self._hub.request("metadata", CLIENT, fresh=True)).result["fleets"]
                 self._fleets = {tree["name"]: await self._fleet(tree) for tree in fleets if tree["kind"] == "car"}
-                found = (await self._hub.request("overrides", CLIENT, fresh=True)).result
-                self._overrides = {id: order["behaviour"] for order in found for id in order["ids"].tolist()}
+                overrides = (await self._hub.request("overrides", CLIENT, fresh=True)).result
+                self._overrides = {id: order["behaviour"] for order in overrides for id in order["ids"].tolist()}
             self.asking = changes != self._changes
             self._changed()
             if not self.asking:
