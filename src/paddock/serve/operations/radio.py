@@ -14,11 +14,11 @@ from paddock.engine.radio.tuning import LEAST_INTERFERED
 from paddock.errors import InvalidValueError
 from paddock.serve.live import LiveSource
 from paddock.wire.radio_results import (
-    Assignment,
     CoverageGrid,
     HeardLevels,
     JammerView,
     NetworkSummary,
+    RadioAssignment,
     RadioTree,
     Spectrum,
     SpooferView,
@@ -154,7 +154,7 @@ def radio_assign(
     cost: list[list[float]],
     period: float = 0.5,
     rounds: int = 1000,
-) -> Callable[[], Assignment]:
+) -> Callable[[], RadioAssignment]:
     return partial(radio_of(run).bidders(vehicles, cost, period).assigned, rounds)
 
 
