@@ -34,7 +34,7 @@ from paddock.wire.radio_results import (
     HeardLevels,
     JammerView,
     LinkBudget,
-    RadioAssignment,
+    NegotiatedAssignment,
     RadioFleetTree,
     RadioReport,
     RadioTree,
@@ -280,7 +280,7 @@ class RadioControl:
 
     def assign(
         self, vehicles: Sequence[str | int], cost: Any, period: float = 0.5, rounds: int = 1000
-    ) -> RadioAssignment:
+    ) -> NegotiatedAssignment:
         """Return the task of each vehicle on which they agree by CBBA over the present links, and how they came to it.
 
         `cost` (vehicles, tasks): what each task would cost a vehicle. A round of broadcasts takes `period` (s). The

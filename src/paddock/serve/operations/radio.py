@@ -17,8 +17,8 @@ from paddock.wire.radio_results import (
     CoverageGrid,
     HeardLevels,
     JammerView,
+    NegotiatedAssignment,
     NetworkSummary,
-    RadioAssignment,
     RadioTree,
     Spectrum,
     SpooferView,
@@ -154,7 +154,7 @@ def radio_assign(
     cost: list[list[float]],
     period: float = 0.5,
     rounds: int = 1000,
-) -> Callable[[], RadioAssignment]:
+) -> Callable[[], NegotiatedAssignment]:
     return partial(radio_of(run).bidders(vehicles, cost, period).assigned, rounds)
 
 
