@@ -107,7 +107,7 @@ class RadioControl:
         budget = link_budget(roster.radios, roster.classes, roster.paths, links, i, j, names)
         if stage.state.silent[[i, j]].any():
             return budget._replace(up=False, per=1.0, capacity=0.0, throughput=0.0, mismatch=DAMAGED)
-        share, power, limit = stage.denied.of(roster.radios, links, j)
+        share, power, limit = stage.denied.denial_of(roster.radios, links, j)
         budget = budget._replace(
             throughput=(1.0 - share) * budget.throughput, denied=share, denying=power, energy=limit
         )
