@@ -19,9 +19,16 @@ from paddock.errors import InvalidValueError, PaddockError
 from paddock.radio.links.jamming import JammerState, active_share
 from paddock.radio.links.paths import classes_of
 from paddock.radio.links.radios import COLUMN, Floats, Radios
-from paddock.radio.links.survey import CoverageGrid, HeardLevels, RadioSurvey, Spectrum, link_budget, radio_ranges
+from paddock.radio.links.survey import (
+    CoverageGrid,
+    HeardLevels,
+    RadioSurvey,
+    Spectrum,
+    far_interference,
+    link_budget,
+    radio_ranges,
+)
 from paddock.radio.links.table import Links
-from paddock.radio.links.update import far_interference
 from paddock.radio.packets.messages import EVERYONE, Messages
 from paddock.radio.packets.network import Network
 from paddock.radio.packets.state import STATE_FIELDS

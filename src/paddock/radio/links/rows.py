@@ -505,19 +505,18 @@ def burst_rows(table: Any, survivals: Any, hysteresis: float, known: Any, made: 
         last, most = min(n, (block + 1) * BLOCK), 0
         for i in range(block * BLOCK, last):
             most = max(most, made.start[i + 1] - made.start[i])
-        between, during, good, bad = empty(most), empty(most), empty(most), empty(most)
+        room = empty((4, most))
         for i in range(block * BLOCK, last):
             if made.bursts[SHARE, i] > 0.0:
-                rate_row(table, i, survivals[int(table[GROUP, i])], hysteresis, known, made, between, during, good, bad)
+                rate_row(table, i, survivals[int(table[GROUP, i])], hysteresis, known, made, room)
 
 
-def rate_row(table: Any, i: int, curve: Any, hysteresis: float, known: Any, made: Any, between: Any,
-             during: Any, good: Any, bad: Any) -> None:  # fmt: skip
+def rate_row(table: Any, i: int, curve: Any, hysteresis: float, known: Any, made: Any, room: Any) -> None:
     """Set packet error rates and states of the links of receiver i, in loops that vectorise.
 
-    `between` and `during` have room for the SINR (dB) between and during bursts, `good` and `bad` for the logarithms
-    of the survival of packets there.
+    `room` is for the SINR (dB) between and during bursts, and the logarithms of the survival of packets there.
     """
+    between, during, good, bad = room[0], room[1], room[2], room[3]
     first, many = uint64(made.start[i]), uint64(made.start[i + 1] - made.start[i])
     mark_known(made.peer, known.peer, known.up, first, first + many, known.start[i], known.start[i + 1], made.up)
     power, share, period = made.bursts[BURST, i], made.bursts[SHARE, i], made.bursts[PERIOD, i]

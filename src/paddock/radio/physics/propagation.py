@@ -265,11 +265,6 @@ def knife_edge_db(v: float) -> float:
     return select(v > CLEAR, 6.9 + 2.0 * DECIBELS * log(sqrt(u * u + 1.0) + maximum(u, -1.0)), 0.0)
 
 
-def edge_parameter(height: float, near: float, far: float, wavelength: float) -> float:
-    """Return v of an edge `height` (m) above the line between the ends, at the distances near and far (m) from them."""
-    return height * sqrt(2.0 / wavelength * (1.0 / near + 1.0 / far))
-
-
 def deygout_db(main: float, before: float, after: float, correction: float = 0.0) -> float:
     """Return the loss (dB) of up to three edges from v of the main edge and of those before and after it.
 
