@@ -19,15 +19,7 @@ from paddock.errors import InvalidValueError, PaddockError
 from paddock.radio.links.jamming import JammerState, active_share
 from paddock.radio.links.paths import classes_of
 from paddock.radio.links.radios import COLUMN, Floats, Radios
-from paddock.radio.links.survey import (
-    CoverageGrid,
-    HeardLevels,
-    RadioSurvey,
-    Spectrum,
-    far_interference,
-    link_budget,
-    radio_ranges,
-)
+from paddock.radio.links.survey import RadioSurvey, far_interference, link_budget, radio_ranges
 from paddock.radio.links.table import Links
 from paddock.radio.packets.messages import EVERYONE, Messages
 from paddock.radio.packets.network import Network
@@ -36,7 +28,10 @@ from paddock.radio.physics.signal import decibels
 from paddock.radio.settings import checked_assignment
 from paddock.scenario.radio import RadioSection
 from paddock.wire.radio_results import (
+    Assignment,
     CommandTraffic,
+    CoverageGrid,
+    HeardLevels,
     JammerView,
     LinkBudget,
     RadioFleetTree,
@@ -45,6 +40,7 @@ from paddock.wire.radio_results import (
     RadioTypeTree,
     Received,
     ServiceTraffic,
+    Spectrum,
     SpooferView,
     Station,
     StationTree,
@@ -54,7 +50,7 @@ from paddock.wire.radio_results import (
 
 if TYPE_CHECKING:
     from paddock.engine.engine import Engine
-    from paddock.planning.consensus_radio import Agreement, RadioConsensus
+    from paddock.planning.consensus_radio import RadioConsensus
 
 View = TypeVar("View")
 
@@ -281,9 +277,7 @@ class RadioControl:
         """
         return self._messages.medium()
 
-    def assign(
-        self, vehicles: Sequence[str | int], cost: Any, period: float = 0.5, rounds: int = 1000
-    ) -> "tuple[list[int | None], Agreement]":
+    def assign(self, vehicles: Sequence[str | int], cost: Any, period: float = 0.5, rounds: int = 1000) -> Assignment:
         """Return the task of each vehicle on which they agree by CBBA over the present links, and how they came to it.
 
         `cost` (vehicles, tasks): what each task would cost a vehicle. A round of broadcasts takes `period` (s). The

@@ -51,8 +51,7 @@ from paddock.scenario import Scenario
 from paddock.scenario.radio import RadioSection
 from paddock.scenario.radio_types import MessagesSection, band_problem
 from paddock.scenario.sitl import mavlink_vias
-from paddock.wire.radio_results import JammerView, SpooferView
-from paddock.wire.survey_limits import LARGEST
+from paddock.wire.radio_results import JammerView, SpooferView, SurveyLimits
 
 NO_RADIO = "there is no radio: add a section `radio: {}` to the scenario"
 
@@ -319,7 +318,7 @@ class RadioStage:
         roster = self.roster
         self.locate()
         tables = roster.radios, roster.classes, roster.tables
-        return RadioSurvey(*tables, self.state.doing, self.heights, self.state.on_air)
+        return RadioSurvey(*tables, self.state.doing, self.heights, self.state.on_air, self.world.clock.time)
 
     def surveyed(
         self, of: str | int | None, receiver: str | int | None, x: float | None, y: float | None, size: float | None
@@ -342,7 +341,7 @@ class RadioStage:
         low, high = radios.table[:2].min(axis=1), radios.table[:2].max(axis=1)
         middle, extent = 0.5 * (low + high), float((high - low).max())
         centre = float(middle[0]) if x is None else x, float(middle[1]) if y is None else y
-        return sources, at, *centre, min(max(1.7 * extent, 100.0), LARGEST) if size is None else size
+        return sources, at, *centre, min(max(1.7 * extent, 100.0), SurveyLimits.LARGEST) if size is None else size
 
     def emitters(self) -> Emitters:
         """Return jammers and spoofers as they are now."""

@@ -10,7 +10,7 @@ A budget has every gain and loss of a link, from the transmitter to the packets 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import isclose
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -56,8 +56,7 @@ from paddock.radio.physics.fading import NONE, SHADOW_WAVES, WAVES, shadow_phaso
 from paddock.radio.physics.propagation import GROUND_REFLECTION, LOG_DISTANCE, MODELS, loss_db
 from paddock.radio.physics.signal import NO_POWER, WEAKEST, ber, capacity, decibels, expm1, per, power_ratio
 from paddock.scenario.radio_types import SAME
-from paddock.wire import survey_limits as limits
-from paddock.wire.radio_results import LinkBudget
+from paddock.wire.radio_results import CoverageGrid, HeardLevels, LinkBudget, Spectrum, SurveyLimits
 
 LEVEL = np.array([[0.0], [0.0], [0.0], [1.0]])  # attitude of a receiver that no vehicle carries
 NOWHERE = -7.0  # the owner of such a receiver
@@ -71,42 +70,6 @@ level_grid = routine(level_rows)
 """As the levels of jammers, on the calling thread: the threads of the run are not taken from it."""
 
 
-class HeardLevels(NamedTuple):
-    """What a receiver gets at n places."""
-
-    power: Floats  # (n,) dBm, of the strongest transmitter that it can decode
-    sinr: Floats  # (n,) dB, of that transmitter, with the mean power of jammers
-    jamming: Floats  # (n,) dBm, of all jammers in its band, mean
-    per: Floats  # (n,) packet error rate of that transmitter, by the bursts of jammers; 1: none
-    best: Ints  # (n,) which of the transmitters that is, -1: none
-
-
-class CoverageGrid(NamedTuple):
-    """Values at the places of a grid, (side, side), rows from the south."""
-
-    x: float  # m, of the first value
-    y: float
-    cell: float  # m between values
-    height: float  # m above the ground
-    power: Floats  # dBm, of the strongest transmitter that the receiver can decode
-    sinr: Floats  # dB, of that transmitter, with the mean power of jammers
-    jamming: Floats  # dBm, of all jammers in the receiver's band, mean
-    per: Floats  # packet error rate of that transmitter, by the bursts of jammers; 1: none
-    noise: float  # dBm
-    needed: float  # dB, least SINR of a usable link
-    sensitivity: float  # dBm
-
-
-class Spectrum(NamedTuple):
-    """Power by frequency at a receiver."""
-
-    low: float  # Hz
-    high: float  # Hz
-    band: tuple[float, float]  # Hz, of the receiver
-    power: Floats  # (bins,) dBm in each bin: noise, transmitters by the share of time that they use, jammers
-    noise: float  # dBm in each bin
-
-
 class RadioSurvey:
     """Transmitters, jammers and surroundings at one time."""
 
@@ -118,12 +81,13 @@ class RadioSurvey:
         doing: Floats,
         heights: Callable[[Floats, Floats], Floats],
         on_air: Floats,
+        time: float,
     ) -> None:
         """`doing` is what the jammers do, `on_air` (n,) the share of time with messages and commands.
 
-        `heights` returns the ground (m) at places, from any thread.
+        `heights` returns the ground (m) at places, from any thread. `time` is that of the run, s.
         """
-        self.radios, self.tables, self.heights = radios, tables, heights
+        self.radios, self.tables, self.heights, self.time = radios, tables, heights, time
         self.table, self.doing = radios.table.copy(), doing.copy()
         self.classes = classes
         self.transmits = np.minimum(self.table[DUTY, : radios.n] + on_air, 1.0)  # share of time
@@ -133,10 +97,10 @@ class RadioSurvey:
     ) -> CoverageGrid:
         """Return the coverage of transmitters on a square of `size` m around x, y, for a receiver like this radio."""
         for name, value in (("x", x), ("y", y)):
-            check_number("coverage", name, value, -limits.FARTHEST, limits.FARTHEST, "m")
-        check_number("coverage", "size", size, limits.SMALLEST, limits.LARGEST, "m")
-        check_number("coverage", "side", side, 2, limits.MOST_VALUES)
-        check_number("coverage", "height", height, limits.LOWEST, limits.HIGHEST, "m")
+            check_number("coverage", name, value, -SurveyLimits.FARTHEST, SurveyLimits.FARTHEST, "m")
+        check_number("coverage", "size", size, SurveyLimits.SMALLEST, SurveyLimits.LARGEST, "m")
+        check_number("coverage", "side", side, 2, SurveyLimits.MOST_VALUES)
+        check_number("coverage", "height", height, SurveyLimits.LOWEST, SurveyLimits.HIGHEST, "m")
         cell = size / (side - 1)
         first_x, first_y = x - 0.5 * size, y - 0.5 * size
         places = np.meshgrid(first_x + cell * np.arange(side), first_y + cell * np.arange(side))
@@ -145,7 +109,7 @@ class RadioSurvey:
         power, sinr, jamming, per = (values.reshape(side, side) for values in heard[:4])
         column = self.table[:, receiver]
         levels = float(decibels(float(column[NOISE]))), float(column[NEEDED]), float(column[SENSITIVITY])
-        return CoverageGrid(first_x, first_y, cell, height, power, sinr, jamming, per, *levels)
+        return CoverageGrid(first_x, first_y, cell, side, height, power, sinr, jamming, per, *levels, self.time)
 
     def at(self, transmitters: Sequence[int], receiver: int, places: Floats) -> HeardLevels:
         """Return what a receiver like this radio would get at places (3, n), m.
@@ -239,9 +203,9 @@ class RadioSurvey:
 
     def spectrum(self, receiver: int, span: float | None = None, bins: int = 96) -> Spectrum:
         """Return the power by frequency at a radio, over `span` Hz around its band; by default four bandwidths."""
-        check_number("spectrum", "bins", bins, 2, limits.MOST_BINS)
+        check_number("spectrum", "bins", bins, 2, SurveyLimits.MOST_BINS)
         if span is not None:
-            check_number("spectrum", "span", span, limits.NARROWEST, limits.WIDEST, "Hz")
+            check_number("spectrum", "span", span, SurveyLimits.NARROWEST, SurveyLimits.WIDEST, "Hz")
         column = self.table[:, receiver]
         centre, width = float(column[FREQUENCY]), float(column[BANDWIDTH])
         span = 4.0 * width if span is None else span
@@ -260,7 +224,9 @@ class RadioSurvey:
                 power += levels[k] * float(self.transmits[j]) * _in_bins(edges, at, band)
             elif q < self.doing.shape[1]:
                 power += levels[k] * self._jammed_bins(q, edges, at, band)
-        return Spectrum(low, high, (centre - 0.5 * width, centre + 0.5 * width), _dbm(power), decibels(floor))
+        return Spectrum(
+            low, high, (centre - 0.5 * width, centre + 0.5 * width), _dbm(power), decibels(floor), self.time
+        )
 
     def _near(self, receiver: int, low: float, high: float) -> Ints:
         """Return the nearest radios of others that transmit between two frequencies, in the order of their numbers."""
