@@ -129,12 +129,13 @@ class Uplink:
         """Post commands that wait at one station."""
         assert self._channel is not None
         messages, streams = self._channel.messages, self._radios().streams
-        waiting = [np.flatnonzero(program.fleet.tables[UPLINK][WAITS, : program.fleet.n]) for program, _ in fleets]
+        waiting = [one.fleet.rows[one.fleet.tables[UPLINK][WAITS, one.fleet.rows] != 0.0] for one, _ in fleets]
         if not sum(map(len, waiting)):
             return
         of, row = np.repeat(np.arange(len(fleets)), [len(rows) for rows in waiting]), np.concatenate(waiting)
         first, slots = (np.array([getattr(part, name) for _, part in fleets]) for name in ("first", "slots"))
-        goals = first[of] + row * slots[of]
+        places = [program.fleet.ranks[rows] for (program, _), rows in zip(fleets, waiting, strict=True)]
+        goals = first[of] + np.concatenate(places) * slots[of]
         width = max(program.fleet.tables[UPLINK].shape[0] for program, _ in fleets) - PACKET
         values, bits = np.zeros((len(row), width)), np.zeros(len(row), np.int64)
         for k, (program, _) in enumerate(fleets):
@@ -159,7 +160,7 @@ class Uplink:
         """Take the commands of a fleet that have arrived, and latch them."""
         fleet, last = program.fleet, part.first + part.n * part.slots
         mine = np.flatnonzero((arrivals.receiver >= part.first) & (arrivals.receiver < last))
-        rows = (arrivals.receiver[mine] - part.first) // part.slots
+        rows = fleet.rows[(arrivals.receiver[mine] - part.first) // part.slots]
         if program.acts:
             takes = ~program.driven(rows)  # a rule drives the others: their commands count as lost
             mine, rows = mine[takes], rows[takes]
@@ -202,7 +203,7 @@ class Uplink:
         self._channel.fitted()
         _, goals, _ = self._channel.messages.under_way(COMMAND)
         for _, part in [one for one in self._carried() if one[0] is program]:
-            waiting += int(np.isin(goals, part.first + rows * part.slots).sum())
+            waiting += int(np.isin(goals, part.first + program.fleet.ranks[rows] * part.slots).sum())
         delay = float(table[DELAY].sum()) / delivered if delivered else float("nan")
         return CommandTraffic(sent, delivered, sent - dropped - delivered - waiting, dropped, waiting, delay)
 
@@ -302,15 +303,16 @@ class Timetable:
         self._version = ()
 
     def _drawn(self, program: FleetProgram, n: int) -> Floats:
-        return draw_uniforms(self.world.seed, program.fleet.tables["streams"][:n], self.purpose, 1)[:, 0]
+        streams = program.fleet.by_key(program.fleet.tables["streams"])[:n]
+        return draw_uniforms(self.world.seed, streams, self.purpose, 1)[:, 0]
 
     def _per_tick(self, program: FleetProgram) -> float:
         rate = self._rate_of(program)
         assert rate is not None
         return rate / self.world.clock.rate
 
-    def rows(self, program: FleetProgram, part: RadioPart, tick: int) -> Ints:
-        """Return the vehicles of a fleet whose turn it is."""
+    def turn(self, program: FleetProgram, part: RadioPart, tick: int) -> Ints:
+        """Return the places of the vehicles of a fleet whose turn it is, in the order of its members."""
         phases, share = self._phases[part.fleet], self._per_tick(program)
         return np.flatnonzero(turns_by(tick, share, phases) > turns_by(tick - 1, share, phases))
 
@@ -351,21 +353,21 @@ class TelemetryStage:
         if self._channel.messages.serves:
             self._keep(taking_part, tick)
         for program, part in taking_part:
-            rows = self.times.rows(program, part, tick)
-            rows = rows[~self._silent()[part.first + rows * part.slots]]
-            if len(rows):
-                self._send(program, part, rows, tick)
+            places = self.times.turn(program, part, tick)
+            places = places[~self._silent()[part.first + places * part.slots]]
+            if len(places):
+                self._send(program, part, places, tick)
 
-    def _send(self, program: FleetProgram, part: RadioPart, rows: Ints, tick: int) -> None:
+    def _send(self, program: FleetProgram, part: RadioPart, places: Ints, tick: int) -> None:
         assert program.via is not None and self.scenario.radio is not None
-        state = np.full((len(rows), NUMBERS), NO_CHARGE)
-        state[:, :POSE_ROWS] = self._poses(part.fleet)[:POSE_ROWS, rows].T
+        rows, state = program.fleet.rows[places], np.full((len(places), NUMBERS), NO_CHARGE)
+        state[:, :POSE_ROWS] = self._poses(part.fleet)[:POSE_ROWS, places].T
         charge = column_index(program.model.state).get("charge") if program.has_battery else None
         if charge is not None:
             state[:, POSE_ROWS] = program.fleet.state[charge, rows]
         low, _ = station_range(self._radios(), station_of(program.via, self.scenario.radio))
         bits = NUMBER_BITS * (NUMBERS if charge is not None else POSE_ROWS)
-        sources, goals = part.first + rows * part.slots, np.full(len(rows), low)
+        sources, goals = part.first + places * part.slots, np.full(len(places), low)
         streams = program.fleet.tables["streams"][rows]
         drawn = draw_uniforms(self.world.seed, streams, LATER_PURPOSE, 1, tick)[:, 0]
         later = drawn * self.world.clock.dt  # vehicles that do not hear each other would collide again and again
@@ -379,7 +381,8 @@ class TelemetryStage:
         origin, sent, values = arrivals.origin[order], arrivals.sent[order], arrivals.values[order]
         for program, part in fleets if len(origin) else ():
             mine = np.flatnonzero((origin >= part.first) & (origin < part.first + part.n * part.slots))
-            table, rows = program.fleet.tables[TELEMETRY], (origin[mine] - part.first) // part.slots
+            table = program.fleet.tables[TELEMETRY]
+            rows = program.fleet.rows[(origin[mine] - part.first) // part.slots]
             np.add.at(table[STATES_RECEIVED], rows, 1.0)
             newer = sent[mine] > table[STATE_TIME, rows]
             mine, rows = mine[newer], rows[newer]
@@ -468,15 +471,16 @@ class HeartbeatStage:
         for program, part in fleets:
             mine = (arrivals.receiver >= part.first) & (arrivals.receiver < part.first + part.n * part.slots)
             table = program.fleet.tables[HEARTBEATS]
-            np.add.at(table[STATES_RECEIVED], (arrivals.receiver[mine] - part.first) // part.slots, 1.0)
-            rows = self.times.rows(program, part, tick)
-            if len(rows):
+            heard = program.fleet.rows[(arrivals.receiver[mine] - part.first) // part.slots]
+            np.add.at(table[STATES_RECEIVED], heard, 1.0)
+            places = self.times.turn(program, part, tick)
+            if len(places):
                 assert program.heartbeat is not None
                 low, _ = station_range(self._radios(), station_of(program.heartbeat, section))
-                sources, goals = np.full(len(rows), low), part.first + rows * part.slots
-                beats = Post(HEARTBEAT, sources, goals, np.zeros((len(rows), 0)), BEAT_BITS)
+                sources, goals = np.full(len(places), low), part.first + places * part.slots
+                beats = Post(HEARTBEAT, sources, goals, np.zeros((len(places), 0)), BEAT_BITS)
                 self._channel.post_service(beats, tick)
-                table[STATES_SENT, rows] += 1.0
+                table[STATES_SENT, program.fleet.rows[places]] += 1.0
 
     def received(self, vehicle: str) -> int:
         """Return the number of heartbeats that have arrived at a vehicle; 0 if it has been removed."""
